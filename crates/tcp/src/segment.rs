@@ -1,0 +1,113 @@
+//! What travels between sender and receiver.
+//!
+//! Offsets are absolute: payload bytes counted from zero, 64 bits wide. (A wire format would carry
+//! their low 32 bits; nothing here depends on wrapping.)
+
+/// A data segment, or the SYN that opens the connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DataSegment {
+    /// First byte.
+    pub seq: u64,
+    /// Payload bytes; zero for a SYN.
+    pub len: u32,
+    /// Timestamp value in milliseconds (RFC 7323), echoed by the receiver.
+    pub ts_val: u32,
+    /// Opens the connection.
+    pub syn: bool,
+    /// The last byte of the stream is the last of this segment.
+    pub fin: bool,
+    /// The sender pushes: nothing may follow soon.
+    pub psh: bool,
+    /// The sender has reduced its window after an ECN echo.
+    pub cwr: bool,
+    /// Sent before. No receiver may look at it; it is for counters.
+    pub retransmission: bool,
+}
+
+/// The most blocks that fit beside timestamps.
+pub const MAX_SACK_BLOCKS: usize = 3;
+
+/// SACK blocks relative to the cumulative ACK, most recent first; a first block below the ACK (or
+/// inside the second) reports a duplicate (RFC 2883).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SackBlocks {
+    count: u8,
+    blocks: [(i32, u32); MAX_SACK_BLOCKS],
+}
+
+impl SackBlocks {
+    /// Adds the block `start..end` after an ACK of `ack`; a block beyond the last place is left out.
+    pub fn push(&mut self, ack: u64, start: u64, end: u64) {
+        if let Some(slot) = self.blocks.get_mut(usize::from(self.count)) {
+            let offset = start.wrapping_sub(ack) as i64;
+            if let (Ok(offset), Ok(len)) = (i32::try_from(offset), u32::try_from(end - start)) {
+                *slot = (offset, len);
+                self.count += 1;
+            }
+        }
+    }
+
+    /// How many blocks there are.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.count as usize
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// The blocks as absolute offsets, `(start, end)`, of an ACK of `ack`.
+    pub fn iter(&self, ack: u64) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.blocks[..usize::from(self.count)].iter().map(move |&(offset, len)| {
+            let start = ack.wrapping_add_signed(i64::from(offset));
+            (start, start + u64::from(len))
+        })
+    }
+}
+
+/// A pure acknowledgment, or the SYN-ACK that answers a SYN.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AckSegment {
+    /// Next byte that the receiver expects.
+    pub ack: u64,
+    /// Receive window in bytes, from `ack` on.
+    pub window: u32,
+    /// Timestamp echo in milliseconds.
+    pub ts_ecr: u32,
+    /// What arrived beyond `ack`.
+    pub sack: SackBlocks,
+    /// Answers a SYN.
+    pub syn: bool,
+    /// The receiver saw a congestion mark.
+    pub ece: bool,
+}
+
+/// Either direction of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Segment {
+    /// From sender to receiver.
+    Data(DataSegment),
+    /// From receiver to sender.
+    Ack(AckSegment),
+}
+
+/// IPv4 and TCP headers with timestamps, in bytes.
+pub const HEADER_BYTES: u32 = 52;
+
+impl Segment {
+    /// Bytes of IP that the segment takes on the wire.
+    #[must_use]
+    pub fn wire_size(&self) -> u32 {
+        match self {
+            // A SYN carries MSS, SACK-permitted, timestamps and window scale: 20 bytes of options.
+            Self::Data(data) if data.syn => 60,
+            Self::Data(data) => HEADER_BYTES + data.len,
+            Self::Ack(ack) if ack.syn => 60,
+            Self::Ack(ack) if ack.sack.is_empty() => HEADER_BYTES,
+            Self::Ack(ack) => HEADER_BYTES + 4 + 8 * ack.sack.len() as u32,
+        }
+    }
+}

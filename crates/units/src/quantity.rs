@@ -1,0 +1,238 @@
+//! Bytes and rates.
+
+use core::fmt;
+use core::iter::Sum;
+use core::ops::{Add, AddAssign, Div, Mul, Sub, SubAssign};
+
+use crate::Duration;
+
+/// A number of bytes.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Bytes(u64);
+
+/// A rate in bits per second.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Rate(u64);
+
+const NANOS_PER_SECOND: u64 = 1_000_000_000;
+
+impl Bytes {
+    /// Nothing.
+    pub const ZERO: Self = Self(0);
+    /// More than everything; as `ssthresh` it means "not yet known".
+    pub const MAX: Self = Self(u64::MAX);
+
+    /// `count` bytes.
+    #[must_use]
+    pub const fn new(count: u64) -> Self {
+        Self(count)
+    }
+
+    /// The number of bytes.
+    #[must_use]
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub const fn is_zero(self) -> bool {
+        self.0 == 0
+    }
+
+    /// `self - other`, zero if `other` is more.
+    #[must_use]
+    pub const fn saturating_sub(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+
+    /// `self * numerator / denominator`, rounded down, without losing high bits on the way.
+    #[must_use]
+    pub const fn mul_div(self, numerator: u64, denominator: u64) -> Self {
+        Self((self.0 as u128 * numerator as u128 / denominator as u128) as u64)
+    }
+
+    /// Whole segments of `smss` bytes, rounded down.
+    #[must_use]
+    pub const fn segments(self, smss: Self) -> u64 {
+        self.0 / smss.0
+    }
+}
+
+impl Rate {
+    /// Nothing moves.
+    pub const ZERO: Self = Self(0);
+    /// Everything moves at once.
+    pub const MAX: Self = Self(u64::MAX);
+
+    /// `bits` bits per second.
+    #[must_use]
+    pub const fn from_bits_per_sec(bits: u64) -> Self {
+        Self(bits)
+    }
+
+    /// `bytes` bytes per second.
+    #[must_use]
+    pub const fn from_bytes_per_sec(bytes: u64) -> Self {
+        Self(bytes.saturating_mul(8))
+    }
+
+    /// Bits per second.
+    #[must_use]
+    pub const fn bits_per_sec(self) -> u64 {
+        self.0
+    }
+
+    /// Whole bytes per second.
+    #[must_use]
+    pub const fn bytes_per_sec(self) -> u64 {
+        self.0 / 8
+    }
+
+    /// The time that `bytes` take at this rate, rounded down to a nanosecond; for ever at rate zero.
+    #[must_use]
+    pub const fn time_for(self, bytes: Bytes) -> Duration {
+        if self.0 == 0 {
+            return Duration::MAX;
+        }
+        // Packets stay in 64 bits; only more than 2 GB at once needs the slow division.
+        match bytes.0.checked_mul(8 * NANOS_PER_SECOND) {
+            Some(scaled) => Duration::from_nanos(scaled / self.0),
+            None => {
+                let nanos = bytes.0 as u128 * (8 * NANOS_PER_SECOND) as u128 / self.0 as u128;
+                Duration::from_nanos(if nanos > u64::MAX as u128 { u64::MAX } else { nanos as u64 })
+            }
+        }
+    }
+
+    /// The bytes that pass in `span` at this rate, rounded down.
+    #[must_use]
+    pub const fn bytes_in(self, span: Duration) -> Bytes {
+        let bytes = self.0 as u128 * span.as_nanos() as u128 / (8 * NANOS_PER_SECOND) as u128;
+        Bytes(if bytes > u64::MAX as u128 { u64::MAX } else { bytes as u64 })
+    }
+
+    /// `self * numerator / denominator`, rounded down.
+    #[must_use]
+    pub const fn mul_div(self, numerator: u64, denominator: u64) -> Self {
+        Self((self.0 as u128 * numerator as u128 / denominator as u128) as u64)
+    }
+}
+
+/// Serialisation onto a link of constant rate, exact over any number of packets: the part of a
+/// nanosecond that one packet leaves over is carried to the next.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Transmission {
+    /// Left over from the last packet, in units of 1/rate nanoseconds.
+    remainder: u64,
+}
+
+impl Transmission {
+    /// The time that `bytes` take at `rate` (which is not zero), plus what was left over.
+    pub fn time_for(&mut self, bytes: Bytes, rate: Rate) -> Duration {
+        debug_assert!(rate.0 > 0, "a link without rate transmits nothing");
+        match bytes.0.checked_mul(8 * NANOS_PER_SECOND).and_then(|s| s.checked_add(self.remainder)) {
+            Some(scaled) => {
+                self.remainder = scaled % rate.0;
+                Duration::from_nanos(scaled / rate.0)
+            }
+            None => {
+                let scaled = u128::from(bytes.0) * u128::from(8 * NANOS_PER_SECOND) + u128::from(self.remainder);
+                self.remainder = (scaled % u128::from(rate.0)) as u64;
+                Duration::from_nanos(u64::try_from(scaled / u128::from(rate.0)).unwrap_or(u64::MAX))
+            }
+        }
+    }
+
+    /// Forgets what was left over: the link fell idle, or its rate changed.
+    pub fn reset(&mut self) {
+        self.remainder = 0;
+    }
+}
+
+impl Add for Bytes {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+}
+
+impl AddAssign for Bytes {
+    fn add_assign(&mut self, other: Self) {
+        *self = *self + other;
+    }
+}
+
+impl Sub for Bytes {
+    type Output = Self;
+    fn sub(self, other: Self) -> Self {
+        debug_assert!(self.0 >= other.0, "fewer than no bytes");
+        self.saturating_sub(other)
+    }
+}
+
+impl SubAssign for Bytes {
+    fn sub_assign(&mut self, other: Self) {
+        *self = *self - other;
+    }
+}
+
+impl Mul<u64> for Bytes {
+    type Output = Self;
+    fn mul(self, factor: u64) -> Self {
+        Self(self.0.saturating_mul(factor))
+    }
+}
+
+impl Div<u64> for Bytes {
+    type Output = Self;
+    fn div(self, divisor: u64) -> Self {
+        Self(self.0 / divisor)
+    }
+}
+
+impl Sum for Bytes {
+    fn sum<I: Iterator<Item = Self>>(iter: I) -> Self {
+        iter.fold(Self::ZERO, Add::add)
+    }
+}
+
+impl fmt::Debug for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} B", self.0)
+    }
+}
+
+impl fmt::Debug for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} bit/s", self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_ethernet_frame_at_50_mbit_takes_242240_ns() {
+        let rate = Rate::from_bits_per_sec(50_000_000);
+        assert_eq!(rate.time_for(Bytes::new(1514)), Duration::from_nanos(242_240));
+        assert_eq!(rate.bytes_in(Duration::from_millis(100)), Bytes::new(625_000));
+    }
+
+    #[test]
+    fn transmission_loses_no_time_over_many_packets() {
+        // 3 bit/s: one byte takes 2.666.. s; three bytes take exactly 8 s.
+        let rate = Rate::from_bits_per_sec(3);
+        let mut link = Transmission::default();
+        let total = (0..3).fold(Duration::ZERO, |sum, _| sum + link.time_for(Bytes::new(1), rate));
+        assert_eq!(total, Duration::from_secs(8));
+    }
+
+    #[test]
+    fn the_ends_of_the_range_saturate() {
+        assert_eq!(Rate::ZERO.time_for(Bytes::new(1)), Duration::MAX);
+        assert_eq!(Rate::MAX.bytes_in(Duration::MAX), Bytes::MAX);
+        assert_eq!(Bytes::MAX + Bytes::new(1), Bytes::MAX);
+    }
+}
