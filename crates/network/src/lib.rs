@@ -1,8 +1,9 @@
 //! Links, queues, delay, loss and traces, without a clock and without a protocol.
 #![no_std]
-#![forbid(unsafe_code)]
 extern crate alloc;
 
+mod config;
 mod element;
 
+pub use config::*;
 pub use element::*;

@@ -1,0 +1,148 @@
+//! What a link is made of. Data only: [`crate::Link::new`] builds the thing.
+
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use units::{Bytes, Duration, Rate};
+
+/// One direction of a path: `loss -> queue -> server -> delay line`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinkConfig {
+    /// Its name in results.
+    pub name: String,
+    /// How fast it serves.
+    pub service: Service,
+    /// Bytes that the link adds to each packet, in its rate and in a queue limited in bytes
+    /// (14 for Ethernet as `netem` counts).
+    pub overhead: u32,
+    /// The waiting room in front of the server.
+    pub queue: QueueConfig,
+    /// Losses of the medium, before the queue.
+    pub loss: LossConfig,
+    /// Propagation delay.
+    pub delay: Duration,
+    /// Variation of the delay; never reorders.
+    pub jitter: Option<JitterConfig>,
+}
+
+/// How a link serves its queue.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Service {
+    /// At once: a pure delay line.
+    Unlimited,
+    /// At a constant rate.
+    Fixed(Rate),
+    /// At a rate that changes at given times, repeated from the beginning after the last.
+    Steps {
+        /// `(how long, rate)`; a rate of zero is an outage.
+        steps: Arc<[(Duration, Rate)]>,
+    },
+    /// At a rate that wanders: the logarithm of the rate follows an Ornstein-Uhlenbeck process,
+    /// drawn once per `slot` of time (never per packet), around `mean`.
+    Varying {
+        /// Mean rate.
+        mean: Rate,
+        /// Coefficient of variation of the rate (0.3 is a calm cell, 0.6 a busy one).
+        variation: f64,
+        /// Time after which the correlation has fallen to 1/e.
+        correlation: Duration,
+        /// How long a drawn rate holds.
+        slot: Duration,
+        /// The rate never exceeds this.
+        peak: Rate,
+    },
+    /// Delivery opportunities as Mahimahi defines them.
+    Trace(Arc<TraceConfig>),
+}
+
+/// A Mahimahi trace: one opportunity of 1504 bytes per entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TraceConfig {
+    /// Milliseconds since the trace began, non-decreasing, the last one positive.
+    pub opportunities_ms: Vec<u32>,
+    /// Whether the trace starts again after its last line (Mahimahi's default), or the link stops.
+    pub repeat: bool,
+}
+
+/// How much waits.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct QueueConfig {
+    /// The end of the room. The packet in service does not count.
+    pub limit: QueueLimit,
+    /// Who is refused before the room is full.
+    pub discipline: Discipline,
+}
+
+/// The end of a waiting room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueueLimit {
+    /// None.
+    Unlimited,
+    /// In packets.
+    Packets(u64),
+    /// In bytes, overhead included.
+    Bytes(Bytes),
+}
+
+/// Who is refused before the room is full.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Discipline {
+    /// Nobody.
+    DropTail,
+    /// Each arriving packet with this probability while the room is filled above this share
+    /// (the gateway of a GEO operator: 0.25 above 0.5).
+    RandomAbove {
+        /// Share of the limit, 0 to 1.
+        fill: f64,
+        /// Probability, 0 to 1.
+        probability: f64,
+    },
+}
+
+/// Losses of the medium.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum LossConfig {
+    /// None.
+    None,
+    /// Each packet independently with this probability.
+    Bernoulli(f64),
+    /// Two states (netem's `gemodel p r 1-h 1-k`): the transition is drawn for each packet, the
+    /// loss with the state before the transition.
+    GilbertElliott {
+        /// Good to bad.
+        p: f64,
+        /// Bad to good.
+        r: f64,
+        /// Loss probability in the bad state (1-h).
+        bad_loss: f64,
+        /// Loss probability in the good state (1-k).
+        good_loss: f64,
+    },
+}
+
+/// Variation of the delay, on top of it, drawn once per `slot` of time; packets never overtake.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct JitterConfig {
+    /// Largest addition (or half width, for `Uniform` around the delay).
+    pub amount: Duration,
+    /// Its distribution.
+    pub distribution: JitterDistribution,
+    /// How long a drawn value holds.
+    pub slot: Duration,
+}
+
+/// How jitter is distributed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JitterDistribution {
+    /// Uniform in `0..=amount`.
+    Uniform,
+    /// Exponential with mean `amount`, cut at eight times it.
+    Exponential,
+    /// `amount * (1 + sin)/2` with this period, random phase: the phenomenological GEO return
+    /// channel (model M1 of the notes).
+    Sine {
+        /// Its period.
+        period: Duration,
+    },
+}

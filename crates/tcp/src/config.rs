@@ -1,0 +1,50 @@
+//! Settings of a connection. Defaults are those of Linux 6.x.
+
+use congestion::Algorithm;
+use units::{Bytes, Duration};
+
+/// The sending side.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SenderConfig {
+    /// Start-up, avoidance and recovery, or a whole congestion control.
+    pub algorithm: Algorithm,
+    /// Sender maximum segment size in payload bytes; 1448 fills 1500 bytes of IP with timestamps.
+    pub smss: u32,
+    /// Initial window in segments (RFC 6928: 10).
+    pub initial_window: u32,
+    /// Whether segments are paced as under `fq`; off as without it.
+    pub pacing: bool,
+    /// Largest burst that leaves unpaced as one TSO packet, in segments (64 KB: 45); 1 turns TSO off.
+    pub tso_segments: u32,
+    /// Whether a pause longer than the RTO shrinks the window (`tcp_slow_start_after_idle`).
+    pub restart_after_idle: bool,
+    /// Floor of the RTT variance term in the RTO (`rto_min`).
+    pub rto_min: Duration,
+    /// Whether data segments are ECN-capable.
+    pub ecn: bool,
+    /// Seed of what the congestion control draws (the phase of BBR's PROBE_BW).
+    pub seed: u64,
+}
+
+/// The receiving side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReceiverConfig {
+    /// Largest receive buffer that autotuning may reach (`tcp_rmem[2]`), in bytes of window.
+    pub receive_buffer: Bytes,
+    /// Window of the SYN-ACK.
+    pub initial_window: Bytes,
+    /// Whether the window grows from the initial one (autotuning), or is `receive_buffer` at once.
+    pub autotuning: bool,
+    /// How segments are acknowledged.
+    pub ack_policy: AckPolicy,
+}
+
+/// How segments are acknowledged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum AckPolicy {
+    /// Linux: 16 quick ACKs at the start, then every second full segment or after the ATO.
+    #[default]
+    Delayed,
+    /// Every segment at once.
+    EverySegment,
+}
