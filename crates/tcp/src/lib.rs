@@ -3,6 +3,9 @@
 extern crate alloc;
 
 mod config;
+pub mod min_filter;
+pub mod range_set;
+pub mod rtt;
 pub mod segment;
 
 pub use config::*;

@@ -1,0 +1,132 @@
+//! Windowed minimum with three samples, as Linux keeps `min_rtt`.
+//!
+//! Linux `lib/win_minmax.c` after Kathleen Nichols's algorithm: the best, second and third best
+//! sample of the window are kept, each later than the one before. A new minimum, or a window in
+//! which nothing was measured, replaces all three; when the best ages out the next takes its place.
+//! The answer is exact while samples fall or stay, and after that at most a window late.
+
+use units::{Duration, Instant};
+
+/// Window of the sender's `min_rtt` (`tcp_min_rtt_wlen`).
+pub const MIN_RTT_WINDOW: Duration = Duration::from_secs(300);
+
+#[derive(Clone, Copy, Debug)]
+struct Sample {
+    at: Instant,
+    value: Duration,
+}
+
+/// The smallest of the samples of the last `window`.
+#[derive(Clone, Copy, Debug)]
+pub struct MinFilter {
+    window: Duration,
+    /// Best, second best, third best.
+    kept: [Sample; 3],
+}
+
+impl MinFilter {
+    /// An empty filter.
+    #[must_use]
+    pub const fn new(window: Duration) -> Self {
+        Self {
+            window,
+            kept: [Sample {
+                at: Instant::ZERO,
+                value: Duration::MAX,
+            }; 3],
+        }
+    }
+
+    /// The minimum, once there is a sample.
+    #[must_use]
+    pub fn get(&self) -> Option<Duration> {
+        (self.kept[0].value != Duration::MAX).then_some(self.kept[0].value)
+    }
+
+    /// Takes a sample and returns the minimum.
+    pub fn update(&mut self, now: Instant, value: Duration) -> Duration {
+        let sample = Sample { at: now, value };
+        if value <= self.kept[0].value || now.saturating_since(self.kept[2].at) > self.window {
+            self.kept = [sample; 3];
+            return value;
+        }
+        if value <= self.kept[1].value {
+            self.kept[1] = sample;
+            self.kept[2] = sample;
+        } else if value <= self.kept[2].value {
+            self.kept[2] = sample;
+        }
+        self.age(sample);
+        self.kept[0].value
+    }
+
+    /// Drops what has left the window, and renews the second and third choice after a quarter and
+    /// a half of it, so that they are spread over the window.
+    fn age(&mut self, sample: Sample) {
+        let age = sample.at.saturating_since(self.kept[0].at);
+        if age > self.window {
+            self.shift(sample);
+            if sample.at.saturating_since(self.kept[0].at) > self.window {
+                self.shift(sample);
+            }
+        } else if self.kept[1].at == self.kept[0].at && age > self.window / 4 {
+            self.kept[1] = sample;
+            self.kept[2] = sample;
+        } else if self.kept[2].at == self.kept[1].at && age > self.window / 2 {
+            self.kept[2] = sample;
+        }
+    }
+
+    fn shift(&mut self, sample: Sample) {
+        self.kept = [self.kept[1], self.kept[2], sample];
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn update(filter: &mut MinFilter, secs: u64, ms: u64) -> u64 {
+        filter
+            .update(Instant::from_secs(secs), Duration::from_millis(ms))
+            .as_millis()
+    }
+
+    #[test]
+    fn keeps_the_minimum_for_the_window_and_then_the_next_best() {
+        let mut filter = MinFilter::new(MIN_RTT_WINDOW);
+        assert_eq!(filter.get(), None);
+        assert_eq!(update(&mut filter, 0, 50), 50);
+        assert_eq!(update(&mut filter, 1, 40), 40);
+        assert_eq!(update(&mut filter, 100, 45), 40);
+        assert_eq!(update(&mut filter, 200, 60), 40);
+        assert_eq!(
+            update(&mut filter, 301, 70),
+            40,
+            "exactly one window old still counts"
+        );
+        assert_eq!(update(&mut filter, 302, 70), 45);
+        assert_eq!(filter.get(), Some(Duration::from_millis(45)));
+    }
+
+    #[test]
+    fn a_pause_longer_than_the_window_forgets_everything() {
+        let mut filter = MinFilter::new(MIN_RTT_WINDOW);
+        update(&mut filter, 0, 10);
+        assert_eq!(update(&mut filter, 301, 99), 99);
+    }
+
+    #[test]
+    fn is_within_a_window_of_the_truth() {
+        let mut filter = MinFilter::new(Duration::from_secs(30));
+        let value = |second: u64| 100 + (second * 7_919) % 61;
+        for second in 0..2_000 {
+            let got = update(&mut filter, second, value(second));
+            let least = (second.saturating_sub(60)..=second)
+                .map(value)
+                .min()
+                .unwrap();
+            assert!(got >= least && got <= value(second), "second {second}");
+        }
+    }
+}
