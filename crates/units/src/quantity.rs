@@ -100,7 +100,11 @@ impl Rate {
             Some(scaled) => Duration::from_nanos(scaled / self.0),
             None => {
                 let nanos = bytes.0 as u128 * (8 * NANOS_PER_SECOND) as u128 / self.0 as u128;
-                Duration::from_nanos(if nanos > u64::MAX as u128 { u64::MAX } else { nanos as u64 })
+                Duration::from_nanos(if nanos > u64::MAX as u128 {
+                    u64::MAX
+                } else {
+                    nanos as u64
+                })
             }
         }
     }
@@ -109,7 +113,11 @@ impl Rate {
     #[must_use]
     pub const fn bytes_in(self, span: Duration) -> Bytes {
         let bytes = self.0 as u128 * span.as_nanos() as u128 / (8 * NANOS_PER_SECOND) as u128;
-        Bytes(if bytes > u64::MAX as u128 { u64::MAX } else { bytes as u64 })
+        Bytes(if bytes > u64::MAX as u128 {
+            u64::MAX
+        } else {
+            bytes as u64
+        })
     }
 
     /// `self * numerator / denominator`, rounded down.
@@ -131,13 +139,18 @@ impl Transmission {
     /// The time that `bytes` take at `rate` (which is not zero), plus what was left over.
     pub fn time_for(&mut self, bytes: Bytes, rate: Rate) -> Duration {
         debug_assert!(rate.0 > 0, "a link without rate transmits nothing");
-        match bytes.0.checked_mul(8 * NANOS_PER_SECOND).and_then(|s| s.checked_add(self.remainder)) {
+        match bytes
+            .0
+            .checked_mul(8 * NANOS_PER_SECOND)
+            .and_then(|s| s.checked_add(self.remainder))
+        {
             Some(scaled) => {
                 self.remainder = scaled % rate.0;
                 Duration::from_nanos(scaled / rate.0)
             }
             None => {
-                let scaled = u128::from(bytes.0) * u128::from(8 * NANOS_PER_SECOND) + u128::from(self.remainder);
+                let scaled = u128::from(bytes.0) * u128::from(8 * NANOS_PER_SECOND)
+                    + u128::from(self.remainder);
                 self.remainder = (scaled % u128::from(rate.0)) as u64;
                 Duration::from_nanos(u64::try_from(scaled / u128::from(rate.0)).unwrap_or(u64::MAX))
             }
@@ -216,8 +229,14 @@ mod tests {
     #[test]
     fn a_full_ethernet_frame_at_50_mbit_takes_242240_ns() {
         let rate = Rate::from_bits_per_sec(50_000_000);
-        assert_eq!(rate.time_for(Bytes::new(1514)), Duration::from_nanos(242_240));
-        assert_eq!(rate.bytes_in(Duration::from_millis(100)), Bytes::new(625_000));
+        assert_eq!(
+            rate.time_for(Bytes::new(1514)),
+            Duration::from_nanos(242_240)
+        );
+        assert_eq!(
+            rate.bytes_in(Duration::from_millis(100)),
+            Bytes::new(625_000)
+        );
     }
 
     #[test]
@@ -225,7 +244,9 @@ mod tests {
         // 3 bit/s: one byte takes 2.666.. s; three bytes take exactly 8 s.
         let rate = Rate::from_bits_per_sec(3);
         let mut link = Transmission::default();
-        let total = (0..3).fold(Duration::ZERO, |sum, _| sum + link.time_for(Bytes::new(1), rate));
+        let total = (0..3).fold(Duration::ZERO, |sum, _| {
+            sum + link.time_for(Bytes::new(1), rate)
+        });
         assert_eq!(total, Duration::from_secs(8));
     }
 

@@ -1,0 +1,211 @@
+//! When a flow reached the capacity of its path, and how its slow-start exit compares with that.
+//!
+//! The two heuristics are those of the SEARCH thesis (document 001, section 5.2): the one-way
+//! latency offset for paths of high RTT, and the median throughput for paths of low RTT. The
+//! simulator also knows the truth: the first moment from which the bottleneck stays busy for one
+//! base RTT.
+
+use serde::Serialize;
+use units::{Bytes, Duration, Instant};
+
+/// When (and at what rate) capacity was reached.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct CapacityPoint {
+    /// First moment from which the bottleneck stays busy for one base RTT; null where only a
+    /// simulator or emulator could know it and it did not happen.
+    pub true_s: Option<f64>,
+    /// The latency heuristic; null when the offset never exceeded twice the smallest RTT.
+    pub latency_offset_s: Option<f64>,
+    /// Median throughput after slow start; null when slow start did not end, or too early to tell.
+    pub median_throughput_bps: Option<u64>,
+}
+
+/// Where slow start ended relative to the capacity of the path (document 001, section 5.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ExitClass {
+    /// Before capacity was reached.
+    Early,
+    /// After capacity was reached and before loss ended it.
+    Chokepoint,
+    /// Only because of a loss.
+    Late,
+}
+
+impl ExitClass {
+    /// The word for it in results.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Early => "early",
+            Self::Chokepoint => "chokepoint",
+            Self::Late => "late",
+        }
+    }
+}
+
+/// Classifies an exit at `exit` that congestion caused or not, given when capacity was reached.
+/// An exit on a path whose capacity was never reached is early.
+#[must_use]
+pub fn classify(exit: Instant, by_congestion: bool, capacity: Option<Instant>) -> ExitClass {
+    match capacity {
+        Some(capacity) if exit >= capacity => {
+            if by_congestion {
+                ExitClass::Late
+            } else {
+                ExitClass::Chokepoint
+            }
+        }
+        _ => ExitClass::Early,
+    }
+}
+
+/// The latency heuristic: find the first time at which the one-way latency exceeds its minimum by
+/// twice the smallest RTT, then walk back to where it last was less than half of it above.
+///
+/// It works as packets arrive, with the minima known so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LatencyOffset {
+    min_latency: Option<Duration>,
+    last_below: Option<Instant>,
+    found: Option<Option<Instant>>,
+}
+
+impl LatencyOffset {
+    /// A packet arrived after `latency` in the network; the sender's smallest RTT is `min_rtt`.
+    pub fn on_arrival(&mut self, now: Instant, latency: Duration, min_rtt: Option<Duration>) {
+        if self.found.is_some() {
+            return;
+        }
+        let min = self.min_latency.map_or(latency, |min| min.min(latency));
+        self.min_latency = Some(min);
+        let offset = latency.saturating_sub(min);
+        let Some(min_rtt) = min_rtt else { return };
+        if offset < min_rtt / 2 {
+            self.last_below = Some(now);
+        } else if offset > min_rtt * 2 {
+            self.found = Some(self.last_below);
+        }
+    }
+
+    /// The moment, if the offset ever became large enough.
+    #[must_use]
+    pub fn at_capacity(&self) -> Option<Instant> {
+        self.found.flatten()
+    }
+}
+
+/// Median of the throughput per interval after slow start: the heuristic for paths of low RTT.
+///
+/// Intervals begin at 100 ms; when a flow lasts so long that there would be more than
+/// [`ThroughputMedian::CAPACITY`], neighbours are merged, so memory does not grow with the run.
+#[derive(Clone, Debug)]
+pub struct ThroughputMedian {
+    interval: Duration,
+    began: Option<Instant>,
+    bytes: Vec<u64>,
+}
+
+impl Default for ThroughputMedian {
+    fn default() -> Self {
+        Self {
+            interval: Duration::from_millis(100),
+            began: None,
+            bytes: Vec::new(),
+        }
+    }
+}
+
+impl ThroughputMedian {
+    /// The most intervals that are kept.
+    pub const CAPACITY: usize = 1024;
+
+    /// Slow start ended: counting begins.
+    pub fn begin(&mut self, now: Instant) {
+        self.began.get_or_insert(now);
+    }
+
+    /// `bytes` more were acknowledged.
+    pub fn on_acked(&mut self, now: Instant, bytes: Bytes) {
+        let Some(began) = self.began else { return };
+        let mut index =
+            (now.saturating_since(began).as_nanos() / self.interval.as_nanos()) as usize;
+        while index >= Self::CAPACITY {
+            let merged = self.bytes.chunks(2).map(|pair| pair.iter().sum()).collect();
+            self.bytes = merged;
+            self.interval = self.interval * 2;
+            index /= 2;
+        }
+        if index >= self.bytes.len() {
+            self.bytes.resize(index + 1, 0);
+        }
+        self.bytes[index] += bytes.get();
+    }
+
+    /// The median in bits per second; the last, incomplete interval does not count. `None` with
+    /// less than one complete interval.
+    #[must_use]
+    pub fn bits_per_second(&self) -> Option<u64> {
+        let complete = self.bytes.len().checked_sub(1).filter(|&n| n > 0)?;
+        let mut sorted = self.bytes[..complete].to_vec();
+        sorted.sort_unstable();
+        let middle = (sorted[(complete - 1) / 2] + sorted[complete / 2]) as u128;
+        Some((middle * 8 * 1_000_000_000 / (2 * u128::from(self.interval.as_nanos()))) as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_latency_heuristic_walks_back_to_half_an_rtt() {
+        // Smallest RTT 100 ms. The offset rises by 10 ms each 100 ms from 1.0 s on: it is last
+        // below 50 ms at 1.4 s (40 ms), and exceeds 200 ms at 3.1 s.
+        let mut heuristic = LatencyOffset::default();
+        for step in 0..60u64 {
+            let rise = 10 * step.saturating_sub(10);
+            heuristic.on_arrival(
+                Instant::from_millis(100 * step),
+                Duration::from_millis(50 + rise),
+                Some(Duration::from_millis(100)),
+            );
+        }
+        assert_eq!(heuristic.at_capacity(), Some(Instant::from_millis(1_400)));
+    }
+
+    #[test]
+    fn a_path_without_queue_has_no_capacity_point() {
+        let mut heuristic = LatencyOffset::default();
+        for step in 0..60u64 {
+            heuristic.on_arrival(
+                Instant::from_millis(step),
+                Duration::from_millis(50),
+                Some(Duration::from_millis(100)),
+            );
+        }
+        assert_eq!(heuristic.at_capacity(), None);
+    }
+
+    #[test]
+    fn exits_are_classified_by_capacity_first_and_loss_second() {
+        let at = Instant::from_millis;
+        assert_eq!(classify(at(10), false, Some(at(20))), ExitClass::Early);
+        assert_eq!(classify(at(10), true, Some(at(20))), ExitClass::Early);
+        assert_eq!(classify(at(10), false, None), ExitClass::Early);
+        assert_eq!(classify(at(20), false, Some(at(20))), ExitClass::Chokepoint);
+        assert_eq!(classify(at(30), true, Some(at(20))), ExitClass::Late);
+    }
+
+    #[test]
+    fn the_median_throughput_survives_merging() {
+        let mut median = ThroughputMedian::default();
+        median.begin(Instant::ZERO);
+        // 12,500 bytes each 100 ms are 1 Mbit/s, for ten minutes: 6,000 intervals.
+        for step in 0..6_000u64 {
+            median.on_acked(Instant::from_millis(100 * step + 50), Bytes::new(12_500));
+        }
+        assert_eq!(median.bits_per_second(), Some(1_000_000));
+        assert!(median.bytes.len() <= ThroughputMedian::CAPACITY);
+    }
+}

@@ -1,0 +1,54 @@
+//! What is kept of a flow while it runs.
+
+use units::{Bytes, Duration, Instant};
+
+use crate::{Histogram, LatencyOffset, ThroughputMedian};
+
+/// Bounded state of one flow: RTT distribution, capacity heuristics, first drop.
+#[derive(Clone, Debug, Default)]
+pub struct FlowProbe {
+    /// RTT samples of the sender.
+    pub rtt: Histogram,
+    /// Capacity by latency.
+    pub latency: LatencyOffset,
+    /// Capacity by throughput.
+    pub throughput: ThroughputMedian,
+    /// First drop in the network.
+    pub first_drop: Option<Instant>,
+    /// Data packets dropped by the network.
+    pub drops: u64,
+    acked: u64,
+}
+
+impl FlowProbe {
+    /// A data packet arrived at the receiver after `latency`.
+    pub fn on_arrival(&mut self, now: Instant, latency: Duration) {
+        self.latency.on_arrival(now, latency, self.rtt.min());
+    }
+
+    /// The network dropped a data packet.
+    pub fn on_drop(&mut self, now: Instant) {
+        self.first_drop.get_or_insert(now);
+        self.drops += 1;
+    }
+
+    /// The sender processed an ACK: cumulatively acknowledged so far, its RTT sample, and whether
+    /// slow start has ended.
+    pub fn on_ack(
+        &mut self,
+        now: Instant,
+        acked: u64,
+        rtt: Option<Duration>,
+        past_slow_start: bool,
+    ) {
+        if let Some(rtt) = rtt {
+            self.rtt.record(rtt);
+        }
+        if past_slow_start {
+            self.throughput.begin(now);
+            self.throughput
+                .on_acked(now, Bytes::new(acked.saturating_sub(self.acked)));
+        }
+        self.acked = acked;
+    }
+}

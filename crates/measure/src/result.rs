@@ -1,0 +1,129 @@
+//! The result document (`"format": 1`).
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::{CapacityPoint, ExitClass, summarize};
+
+/// What ran.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Stack {
+    /// The TCP of this project, in virtual time.
+    Simulated,
+    /// The TCP of the running kernel.
+    Linux,
+}
+
+/// The end of the first slow start.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SlowStartExitResult {
+    /// Seconds since the SYN left.
+    pub time_s: f64,
+    /// The window when it was decided, before any reduction.
+    pub cwnd_bytes: u64,
+    /// What ended it.
+    pub reason: String,
+}
+
+/// One flow of one run. Byte counts never include headers, segment counts never pure ACKs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FlowResult {
+    /// Its place in the scenario.
+    pub flow: u32,
+    /// What the scenario calls it.
+    pub name: String,
+    /// Its algorithm, in canonical form.
+    pub algorithm: String,
+    /// When its SYN left, in seconds since the run began.
+    pub start_s: f64,
+    /// Payload bytes acknowledged cumulatively.
+    pub bytes_acked: u64,
+    /// Whether the receiving application has every byte of a sized transfer. False for a timed one.
+    pub completed: bool,
+    /// Flow completion time: from the SYN to the last byte in order at the receiving application.
+    /// Null where the transfer was not sized or did not complete.
+    pub fct_s: Option<f64>,
+    /// Bytes in order at the receiving application, per second from the SYN to completion or the
+    /// flow's end.
+    pub goodput_bps: f64,
+    /// Data segments sent, retransmissions included.
+    pub segments_sent: u64,
+    /// Of these, sent before.
+    pub segments_retransmitted: u64,
+    /// Segments that the sender declared lost (an inference).
+    pub segments_lost: u64,
+    /// Data segments that the network dropped (a fact); null where the network is not ours.
+    pub segments_dropped: Option<u64>,
+    /// `segments_lost / segments_sent`.
+    pub loss_ratio: f64,
+    /// Retransmission timeouts of data.
+    pub timeouts: u64,
+    /// Smallest RTT sample; null without any, as are the next two.
+    pub rtt_min_ms: Option<f64>,
+    /// Mean of the RTT samples.
+    pub rtt_mean_ms: Option<f64>,
+    /// 95th percentile of the RTT samples (at most 0.8 % too high).
+    pub rtt_p95_ms: Option<f64>,
+    /// The end of the first slow start; null while in it.
+    pub slow_start_exit: Option<SlowStartExitResult>,
+    /// What a passive start-up decided without acting; null for others.
+    pub passive_exit: Option<SlowStartExitResult>,
+    /// When the path's capacity was reached.
+    pub capacity: CapacityPoint,
+    /// First drop of one of its packets by the network; null without any.
+    pub first_drop_s: Option<f64>,
+    /// First time its sender declared a loss; null without any.
+    pub first_loss_s: Option<f64>,
+    /// Where slow start ended (of the passive decision, where there is one); null while in it.
+    pub exit_class: Option<ExitClass>,
+}
+
+/// One link of one run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LinkResult {
+    /// Its name.
+    pub name: String,
+    /// Share of the time (from the first packet to the end) in which it was busy; null for a pure
+    /// delay line.
+    pub utilization: Option<f64>,
+    /// Packets that it delivered, of any kind.
+    pub packets: u64,
+    /// Packets that it dropped, of any kind.
+    pub drops: u64,
+    /// Longest queue, waiting packets only.
+    pub queue_max_packets: u64,
+    /// Mean queue over time.
+    pub queue_mean_packets: f64,
+}
+
+/// One run of one scenario.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RunResult {
+    /// Its number.
+    pub run: u32,
+    /// Its seed. Runs of the same number share it across algorithms.
+    pub seed: u64,
+    /// What ran.
+    pub stack: Stack,
+    /// The path's name.
+    pub path: String,
+    /// When it ended, in seconds.
+    pub end_s: f64,
+    /// Its flows.
+    pub flows: Vec<FlowResult>,
+    /// Its links.
+    pub links: Vec<LinkResult>,
+}
+
+/// The whole document: what was run, each run, and the summary.
+#[must_use]
+pub fn document(version: &str, scenario: Value, runs: &[RunResult]) -> Value {
+    json!({
+        "format": 1,
+        "version": version,
+        "scenario": scenario,
+        "runs": runs,
+        "summary": summarize(runs),
+    })
+}

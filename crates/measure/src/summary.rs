@@ -1,0 +1,230 @@
+//! Summaries over runs, one row for each path and flow name.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::{ExitClass, FlowResult, RunResult};
+
+/// A median with its 95 % interval.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Interval {
+    /// The median.
+    pub median: f64,
+    /// Order statistics that enclose the true median with at least 95 % confidence; null with
+    /// fewer than six values, where no two of them do.
+    pub ci95: Option<[f64; 2]>,
+    /// How many values there were.
+    pub n: usize,
+}
+
+/// How many flows ended slow start where.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Shares {
+    /// Before capacity.
+    pub early: u64,
+    /// Between capacity and loss.
+    pub chokepoint: u64,
+    /// At loss.
+    pub late: u64,
+    /// Slow start did not end.
+    pub none: u64,
+}
+
+/// One path, one flow name.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SummaryRow {
+    /// The path's name.
+    pub path: String,
+    /// The flow's name.
+    pub name: String,
+    /// Its algorithm.
+    pub algorithm: String,
+    /// Runs.
+    pub runs: usize,
+    /// Flows in them.
+    pub flows: usize,
+    /// Of these, completed.
+    pub completed: usize,
+    /// Flow completion time; null where none completed.
+    pub fct_s: Option<Interval>,
+    /// Goodput.
+    pub goodput_bps: Option<Interval>,
+    /// Share of segments declared lost.
+    pub loss_ratio: Option<Interval>,
+    /// Segments retransmitted.
+    pub segments_retransmitted: Option<Interval>,
+    /// Retransmission timeouts, all flows together.
+    pub timeouts: u64,
+    /// Mean RTT.
+    pub rtt_mean_ms: Option<Interval>,
+    /// End of slow start; null where none ended.
+    pub exit_s: Option<Interval>,
+    /// The window then.
+    pub exit_cwnd_bytes: Option<Interval>,
+    /// Capacity as the simulator knows it.
+    pub capacity_s: Option<Interval>,
+    /// Capacity by the latency heuristic.
+    pub latency_offset_s: Option<Interval>,
+    /// First loss.
+    pub first_loss_s: Option<Interval>,
+    /// Where slow start ended.
+    pub exit_class: Shares,
+}
+
+/// Median and its distribution-free 95 % interval. `None` without values.
+///
+/// The interval is the narrowest symmetric pair of order statistics whose coverage, from the
+/// binomial distribution with p = 1/2, is at least 95 %: ranks (6, 15) of 20, (30, 48) of 77.
+#[must_use]
+pub fn median_with_interval(values: impl Iterator<Item = f64>) -> Option<Interval> {
+    let mut sorted: Vec<f64> = values.filter(|value| value.is_finite()).collect();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let n = sorted.len();
+    if n == 0 {
+        return None;
+    }
+    let median = f64::midpoint(sorted[(n - 1) / 2], sorted[n / 2]);
+    let ci95 = lower_rank(n).map(|rank| [sorted[rank - 1], sorted[n - rank]]);
+    Some(Interval { median, ci95, n })
+}
+
+/// The largest rank r with P(X < r) <= 0.025 for X ~ Binomial(n, 1/2); `None` when even r = 1 fails.
+fn lower_rank(n: usize) -> Option<usize> {
+    // Terms are scaled by the largest one, so that no power of one half underflows.
+    let weights: Vec<f64> = {
+        let mut row = vec![1.0f64];
+        for k in 1..=n / 2 {
+            // C(n,k) / C(n,k-1), accumulated in units that are rescaled when they grow large.
+            let next = row[k - 1] * (n - k + 1) as f64 / k as f64;
+            row.push(next);
+            if next > 1e200 {
+                row.iter_mut().for_each(|weight| *weight *= 1e-200);
+            }
+        }
+        row
+    };
+    let half: f64 = if n % 2 == 1 {
+        weights.iter().sum()
+    } else {
+        weights[..n / 2].iter().sum::<f64>() + weights[n / 2] / 2.0
+    };
+    let mut tail = 0.0;
+    let mut rank = None;
+    for (k, weight) in weights.iter().enumerate() {
+        tail += weight;
+        if tail / (2.0 * half) > 0.025 {
+            break;
+        }
+        rank = Some(k + 1);
+    }
+    rank
+}
+
+/// One row for each path and flow name, in order of first appearance.
+#[must_use]
+pub fn summarize(runs: &[RunResult]) -> Vec<SummaryRow> {
+    let mut order: Vec<(&str, &str)> = Vec::new();
+    let mut groups: BTreeMap<(&str, &str), (usize, Vec<&FlowResult>)> = BTreeMap::new();
+    for run in runs {
+        let mut seen: Vec<&str> = Vec::new();
+        for flow in &run.flows {
+            let key = (run.path.as_str(), flow.name.as_str());
+            let group = groups.entry(key).or_insert_with(|| {
+                order.push(key);
+                (0, Vec::new())
+            });
+            if !seen.contains(&key.1) {
+                seen.push(key.1);
+                group.0 += 1;
+            }
+            group.1.push(flow);
+        }
+    }
+    order
+        .iter()
+        .map(|key| {
+            let (runs, flows) = &groups[key];
+            row(key.0, key.1, *runs, flows)
+        })
+        .collect()
+}
+
+fn row(path: &str, name: &str, runs: usize, flows: &[&FlowResult]) -> SummaryRow {
+    let over = |value: &dyn Fn(&FlowResult) -> Option<f64>| {
+        median_with_interval(flows.iter().filter_map(|flow| value(flow)))
+    };
+    let exit = |flow: &FlowResult| {
+        flow.passive_exit
+            .clone()
+            .or_else(|| flow.slow_start_exit.clone())
+    };
+    let mut shares = Shares::default();
+    for flow in flows {
+        match flow.exit_class {
+            Some(ExitClass::Early) => shares.early += 1,
+            Some(ExitClass::Chokepoint) => shares.chokepoint += 1,
+            Some(ExitClass::Late) => shares.late += 1,
+            None => shares.none += 1,
+        }
+    }
+    SummaryRow {
+        path: path.to_owned(),
+        name: name.to_owned(),
+        algorithm: flows
+            .first()
+            .map(|flow| flow.algorithm.clone())
+            .unwrap_or_default(),
+        runs,
+        flows: flows.len(),
+        completed: flows.iter().filter(|flow| flow.completed).count(),
+        fct_s: over(&|flow| flow.fct_s),
+        goodput_bps: over(&|flow| Some(flow.goodput_bps)),
+        loss_ratio: over(&|flow| Some(flow.loss_ratio)),
+        segments_retransmitted: over(&|flow| Some(flow.segments_retransmitted as f64)),
+        timeouts: flows.iter().map(|flow| flow.timeouts).sum(),
+        rtt_mean_ms: over(&|flow| flow.rtt_mean_ms),
+        exit_s: over(&|flow| exit(flow).map(|exit| exit.time_s)),
+        exit_cwnd_bytes: over(&|flow| exit(flow).map(|exit| exit.cwnd_bytes as f64)),
+        capacity_s: over(&|flow| flow.capacity.true_s),
+        latency_offset_s: over(&|flow| flow.capacity.latency_offset_s),
+        first_loss_s: over(&|flow| flow.first_loss_s),
+        exit_class: shares,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks_of_the_median_interval_are_those_of_the_binomial_table() {
+        // The notes' table of 95 % order-statistic ranks.
+        for (n, lower, upper) in [
+            (20, 6, 15),
+            (30, 10, 21),
+            (50, 18, 33),
+            (77, 30, 48),
+            (200, 86, 115),
+        ] {
+            let rank = lower_rank(n).expect("enough values");
+            assert_eq!((rank, n + 1 - rank), (lower, upper), "n = {n}");
+        }
+        assert_eq!(lower_rank(5), None);
+        assert_eq!(lower_rank(6), Some(1));
+        assert!(lower_rank(10_000).is_some_and(|rank| (4_890..4_910).contains(&rank)));
+    }
+
+    #[test]
+    fn median_of_even_and_odd_counts() {
+        assert_eq!(
+            median_with_interval([3.0, 1.0, 2.0].into_iter()).map(|i| i.median),
+            Some(2.0)
+        );
+        assert_eq!(
+            median_with_interval([4.0, 1.0, 2.0, 3.0].into_iter()).map(|i| i.median),
+            Some(2.5)
+        );
+        assert_eq!(median_with_interval(std::iter::empty()), None);
+    }
+}

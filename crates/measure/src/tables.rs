@@ -1,0 +1,350 @@
+//! Results and series as Arrow record batches, one schema for each table.
+
+use std::sync::Arc;
+
+use arrow_array::{
+    ArrayRef, BooleanArray, Float64Array, RecordBatch, StringArray, UInt32Array, UInt64Array,
+};
+use arrow_schema::{ArrowError, DataType, Field, Schema};
+
+use crate::{FlowResult, Interval, RunResult, Stack, SummaryRow, Traces, summarize};
+
+/// A table under construction: columns in order.
+#[derive(Default)]
+struct Table {
+    fields: Vec<Field>,
+    columns: Vec<ArrayRef>,
+}
+
+impl Table {
+    fn column(&mut self, name: &str, array: ArrayRef) {
+        let nullable = array.null_count() > 0
+            || matches!(array.data_type(), DataType::Float64 | DataType::UInt64);
+        self.fields
+            .push(Field::new(name, array.data_type().clone(), nullable));
+        self.columns.push(array);
+    }
+
+    fn text<S: AsRef<str>>(&mut self, name: &str, values: impl Iterator<Item = S>) {
+        self.column(name, Arc::new(StringArray::from_iter_values(values)));
+    }
+
+    fn maybe_text(&mut self, name: &str, values: impl Iterator<Item = Option<String>>) {
+        let array: StringArray = values.collect();
+        self.fields.push(Field::new(name, DataType::Utf8, true));
+        self.columns.push(Arc::new(array));
+    }
+
+    fn number(&mut self, name: &str, values: impl Iterator<Item = u32>) {
+        self.column(name, Arc::new(UInt32Array::from_iter_values(values)));
+    }
+
+    fn count(&mut self, name: &str, values: impl Iterator<Item = Option<u64>>) {
+        self.column(name, Arc::new(UInt64Array::from_iter(values)));
+    }
+
+    fn real(&mut self, name: &str, values: impl Iterator<Item = Option<f64>>) {
+        self.column(name, Arc::new(Float64Array::from_iter(values)));
+    }
+
+    fn truth(&mut self, name: &str, values: impl Iterator<Item = bool>) {
+        self.column(name, Arc::new(values.map(Some).collect::<BooleanArray>()));
+    }
+
+    fn finish(self) -> Result<RecordBatch, ArrowError> {
+        RecordBatch::try_new(Arc::new(Schema::new(self.fields)), self.columns)
+    }
+}
+
+const fn stack_name(stack: Stack) -> &'static str {
+    match stack {
+        Stack::Simulated => "simulated",
+        Stack::Linux => "linux",
+    }
+}
+
+/// One row for each flow of each run; columns as in the result document.
+///
+/// # Errors
+/// None in practice: columns are built with one length.
+pub fn flows(runs: &[RunResult]) -> Result<RecordBatch, ArrowError> {
+    let rows: Vec<(&RunResult, &FlowResult)> = runs
+        .iter()
+        .flat_map(|run| run.flows.iter().map(move |flow| (run, flow)))
+        .collect();
+    let mut table = Table::default();
+    table.text("path", rows.iter().map(|(run, _)| &run.path));
+    table.number("run", rows.iter().map(|(run, _)| run.run));
+    table.count("seed", rows.iter().map(|(run, _)| Some(run.seed)));
+    table.text("stack", rows.iter().map(|(run, _)| stack_name(run.stack)));
+    let flows = || rows.iter().map(|(_, flow)| *flow);
+    table.number("flow", flows().map(|flow| flow.flow));
+    table.text("name", flows().map(|flow| &flow.name));
+    table.text("algorithm", flows().map(|flow| &flow.algorithm));
+    table.real("start_s", flows().map(|flow| Some(flow.start_s)));
+    table.count("bytes_acked", flows().map(|flow| Some(flow.bytes_acked)));
+    table.truth("completed", flows().map(|flow| flow.completed));
+    table.real("fct_s", flows().map(|flow| flow.fct_s));
+    table.real("goodput_bps", flows().map(|flow| Some(flow.goodput_bps)));
+    table.count(
+        "segments_sent",
+        flows().map(|flow| Some(flow.segments_sent)),
+    );
+    table.count(
+        "segments_retransmitted",
+        flows().map(|flow| Some(flow.segments_retransmitted)),
+    );
+    table.count(
+        "segments_lost",
+        flows().map(|flow| Some(flow.segments_lost)),
+    );
+    table.count(
+        "segments_dropped",
+        flows().map(|flow| flow.segments_dropped),
+    );
+    table.real("loss_ratio", flows().map(|flow| Some(flow.loss_ratio)));
+    table.count("timeouts", flows().map(|flow| Some(flow.timeouts)));
+    table.real("rtt_min_ms", flows().map(|flow| flow.rtt_min_ms));
+    table.real("rtt_mean_ms", flows().map(|flow| flow.rtt_mean_ms));
+    table.real("rtt_p95_ms", flows().map(|flow| flow.rtt_p95_ms));
+    table.real(
+        "exit_s",
+        flows().map(|flow| flow.slow_start_exit.as_ref().map(|exit| exit.time_s)),
+    );
+    table.count(
+        "exit_cwnd_bytes",
+        flows().map(|flow| flow.slow_start_exit.as_ref().map(|exit| exit.cwnd_bytes)),
+    );
+    table.maybe_text(
+        "exit_reason",
+        flows().map(|flow| {
+            flow.slow_start_exit
+                .as_ref()
+                .map(|exit| exit.reason.clone())
+        }),
+    );
+    table.real(
+        "passive_exit_s",
+        flows().map(|flow| flow.passive_exit.as_ref().map(|exit| exit.time_s)),
+    );
+    table.count(
+        "passive_exit_cwnd_bytes",
+        flows().map(|flow| flow.passive_exit.as_ref().map(|exit| exit.cwnd_bytes)),
+    );
+    table.real("capacity_true_s", flows().map(|flow| flow.capacity.true_s));
+    table.real(
+        "capacity_latency_offset_s",
+        flows().map(|flow| flow.capacity.latency_offset_s),
+    );
+    table.count(
+        "capacity_median_throughput_bps",
+        flows().map(|flow| flow.capacity.median_throughput_bps),
+    );
+    table.real("first_drop_s", flows().map(|flow| flow.first_drop_s));
+    table.real("first_loss_s", flows().map(|flow| flow.first_loss_s));
+    table.maybe_text(
+        "exit_class",
+        flows().map(|flow| flow.exit_class.map(|class| class.name().to_owned())),
+    );
+    table.finish()
+}
+
+/// One row for each link of each run.
+///
+/// # Errors
+/// None in practice: columns are built with one length.
+pub fn links(runs: &[RunResult]) -> Result<RecordBatch, ArrowError> {
+    let rows: Vec<_> = runs
+        .iter()
+        .flat_map(|run| run.links.iter().map(move |link| (run, link)))
+        .collect();
+    let mut table = Table::default();
+    table.text("path", rows.iter().map(|(run, _)| &run.path));
+    table.number("run", rows.iter().map(|(run, _)| run.run));
+    // Runs of one number differ by the algorithms in them.
+    table.text(
+        "flows",
+        rows.iter().map(|(run, _)| {
+            run.flows
+                .iter()
+                .map(|flow| flow.name.as_str())
+                .collect::<Vec<_>>()
+                .join(" ")
+        }),
+    );
+    table.text("link", rows.iter().map(|(_, link)| &link.name));
+    table.real("utilization", rows.iter().map(|(_, link)| link.utilization));
+    table.count("packets", rows.iter().map(|(_, link)| Some(link.packets)));
+    table.count("drops", rows.iter().map(|(_, link)| Some(link.drops)));
+    table.count(
+        "queue_max_packets",
+        rows.iter().map(|(_, link)| Some(link.queue_max_packets)),
+    );
+    table.real(
+        "queue_mean_packets",
+        rows.iter().map(|(_, link)| Some(link.queue_mean_packets)),
+    );
+    table.finish()
+}
+
+/// One row for each path and flow name.
+///
+/// # Errors
+/// None in practice: columns are built with one length.
+pub fn summary(runs: &[RunResult]) -> Result<RecordBatch, ArrowError> {
+    let rows = summarize(runs);
+    let mut table = Table::default();
+    table.text("path", rows.iter().map(|row| &row.path));
+    table.text("name", rows.iter().map(|row| &row.name));
+    table.text("algorithm", rows.iter().map(|row| &row.algorithm));
+    table.count("runs", rows.iter().map(|row| Some(row.runs as u64)));
+    table.count("flows", rows.iter().map(|row| Some(row.flows as u64)));
+    table.count(
+        "completed",
+        rows.iter().map(|row| Some(row.completed as u64)),
+    );
+    type Read = fn(&SummaryRow) -> &Option<Interval>;
+    let intervals: [(&str, Read); 10] = [
+        ("fct_s", |row| &row.fct_s),
+        ("goodput_bps", |row| &row.goodput_bps),
+        ("loss_ratio", |row| &row.loss_ratio),
+        ("segments_retransmitted", |row| &row.segments_retransmitted),
+        ("rtt_mean_ms", |row| &row.rtt_mean_ms),
+        ("exit_s", |row| &row.exit_s),
+        ("exit_cwnd_bytes", |row| &row.exit_cwnd_bytes),
+        ("capacity_s", |row| &row.capacity_s),
+        ("latency_offset_s", |row| &row.latency_offset_s),
+        ("first_loss_s", |row| &row.first_loss_s),
+    ];
+    for (name, interval) in intervals {
+        let part = |value: fn(&Interval) -> Option<f64>| {
+            rows.iter()
+                .map(move |row| interval(row).as_ref().and_then(value))
+        };
+        table.real(&format!("{name}_median"), part(|i| Some(i.median)));
+        table.real(
+            &format!("{name}_ci95_low"),
+            part(|i| i.ci95.map(|ci| ci[0])),
+        );
+        table.real(
+            &format!("{name}_ci95_high"),
+            part(|i| i.ci95.map(|ci| ci[1])),
+        );
+    }
+    table.count("timeouts", rows.iter().map(|row| Some(row.timeouts)));
+    table.count(
+        "exit_early",
+        rows.iter().map(|row| Some(row.exit_class.early)),
+    );
+    table.count(
+        "exit_chokepoint",
+        rows.iter().map(|row| Some(row.exit_class.chokepoint)),
+    );
+    table.count(
+        "exit_late",
+        rows.iter().map(|row| Some(row.exit_class.late)),
+    );
+    table.count(
+        "exit_none",
+        rows.iter().map(|row| Some(row.exit_class.none)),
+    );
+    table.finish()
+}
+
+/// One row for each ACK of each flow of each run.
+///
+/// # Errors
+/// None in practice: columns are built with one length.
+pub fn flow_traces(traces: &[Traces]) -> Result<RecordBatch, ArrowError> {
+    let all = || {
+        traces
+            .iter()
+            .flat_map(|trace| trace.flows.iter().map(move |flow| (trace, flow)))
+    };
+    let each =
+        || all().flat_map(|(trace, flow)| std::iter::repeat_n((trace, flow), flow.time_s.len()));
+    let mut table = Table::default();
+    table.text("path", each().map(|(trace, _)| &trace.path));
+    table.number("run", each().map(|(trace, _)| trace.run));
+    table.number("flow", each().map(|(_, flow)| flow.flow));
+    table.text("algorithm", each().map(|(_, flow)| &flow.algorithm));
+    table.real(
+        "time_s",
+        all().flat_map(|(_, flow)| flow.time_s.iter().copied().map(Some)),
+    );
+    table.count(
+        "cwnd_bytes",
+        all().flat_map(|(_, flow)| flow.cwnd_bytes.iter().copied().map(Some)),
+    );
+    table.count(
+        "ssthresh_bytes",
+        all().flat_map(|(_, flow)| flow.ssthresh_bytes.iter().copied()),
+    );
+    table.count(
+        "in_flight_bytes",
+        all().flat_map(|(_, flow)| flow.in_flight_bytes.iter().copied().map(Some)),
+    );
+    table.real(
+        "rtt_ms",
+        all().flat_map(|(_, flow)| flow.rtt_ms.iter().copied()),
+    );
+    table.count(
+        "acked_bytes",
+        all().flat_map(|(_, flow)| flow.acked_bytes.iter().copied().map(Some)),
+    );
+    table.count(
+        "delivered_bytes",
+        all().flat_map(|(_, flow)| flow.delivered_bytes.iter().copied().map(Some)),
+    );
+    table.count(
+        "pacing_rate_bps",
+        all().flat_map(|(_, flow)| flow.pacing_rate_bps.iter().copied()),
+    );
+    table.finish()
+}
+
+/// One row for each packet that was offered to a link with a queue.
+///
+/// # Errors
+/// None in practice: columns are built with one length.
+pub fn link_traces(traces: &[Traces]) -> Result<RecordBatch, ArrowError> {
+    let all = || {
+        traces
+            .iter()
+            .flat_map(|trace| trace.links.iter().map(move |link| (trace, link)))
+    };
+    let each =
+        || all().flat_map(|(trace, link)| std::iter::repeat_n((trace, link), link.time_s.len()));
+    let mut table = Table::default();
+    table.text("path", each().map(|(trace, _)| &trace.path));
+    table.number("run", each().map(|(trace, _)| trace.run));
+    table.text(
+        "flows",
+        each().map(|(trace, _)| {
+            trace
+                .flows
+                .iter()
+                .map(|flow| flow.algorithm.as_str())
+                .collect::<Vec<_>>()
+                .join(" ")
+        }),
+    );
+    table.text("link", each().map(|(_, link)| &link.link));
+    table.real(
+        "time_s",
+        all().flat_map(|(_, link)| link.time_s.iter().copied().map(Some)),
+    );
+    table.count(
+        "queue_packets",
+        all().flat_map(|(_, link)| link.queue_packets.iter().copied().map(Some)),
+    );
+    table.count(
+        "queue_bytes",
+        all().flat_map(|(_, link)| link.queue_bytes.iter().copied().map(Some)),
+    );
+    table.count(
+        "drops",
+        all().flat_map(|(_, link)| link.drops.iter().copied().map(Some)),
+    );
+    table.finish()
+}

@@ -1,0 +1,94 @@
+//! Time series, kept only when asked for.
+
+use units::{Bytes, Duration, Instant, Rate};
+
+/// One row for each ACK that a sender processed. All columns have the same length.
+#[derive(Clone, Debug, Default)]
+pub struct FlowTrace {
+    /// Its place in the scenario.
+    pub flow: u32,
+    /// Its algorithm.
+    pub algorithm: String,
+    /// Seconds since the run began.
+    pub time_s: Vec<f64>,
+    /// Congestion window.
+    pub cwnd_bytes: Vec<u64>,
+    /// Slow-start threshold; null until it is first set.
+    pub ssthresh_bytes: Vec<Option<u64>>,
+    /// In flight.
+    pub in_flight_bytes: Vec<u64>,
+    /// RTT sample of this ACK; null where it gave none.
+    pub rtt_ms: Vec<Option<f64>>,
+    /// Payload bytes acknowledged cumulatively.
+    pub acked_bytes: Vec<u64>,
+    /// Bytes in order at the receiving application, now.
+    pub delivered_bytes: Vec<u64>,
+    /// Pacing rate; null where it is unknown.
+    pub pacing_rate_bps: Vec<Option<u64>>,
+}
+
+/// What a sender looks like after an ACK.
+#[derive(Clone, Copy, Debug)]
+pub struct FlowSample {
+    /// When.
+    pub now: Instant,
+    /// Congestion window.
+    pub cwnd: Bytes,
+    /// Threshold; [`Bytes::MAX`] while unset.
+    pub ssthresh: Bytes,
+    /// In flight.
+    pub in_flight: Bytes,
+    /// RTT sample.
+    pub rtt: Option<Duration>,
+    /// Cumulatively acknowledged.
+    pub acked: u64,
+    /// In order at the receiver.
+    pub delivered: u64,
+    /// Pacing rate; [`Rate::MAX`] while unknown.
+    pub pacing_rate: Rate,
+}
+
+impl FlowTrace {
+    /// Adds a row.
+    pub fn push(&mut self, sample: &FlowSample) {
+        self.time_s.push(sample.now.as_secs_f64());
+        self.cwnd_bytes.push(sample.cwnd.get());
+        self.ssthresh_bytes
+            .push((sample.ssthresh < Bytes::new(1 << 40)).then_some(sample.ssthresh.get()));
+        self.in_flight_bytes.push(sample.in_flight.get());
+        self.rtt_ms
+            .push(sample.rtt.map(|rtt| rtt.as_nanos() as f64 / 1e6));
+        self.acked_bytes.push(sample.acked);
+        self.delivered_bytes.push(sample.delivered);
+        self.pacing_rate_bps
+            .push((sample.pacing_rate < Rate::MAX).then_some(sample.pacing_rate.bits_per_sec()));
+    }
+}
+
+/// One row for each packet offered to a link. All columns have the same length.
+#[derive(Clone, Debug, Default)]
+pub struct LinkTrace {
+    /// Its name.
+    pub link: String,
+    /// Seconds since the run began.
+    pub time_s: Vec<f64>,
+    /// Waiting packets after this one was offered.
+    pub queue_packets: Vec<u64>,
+    /// Waiting bytes.
+    pub queue_bytes: Vec<u64>,
+    /// Packets dropped so far.
+    pub drops: Vec<u64>,
+}
+
+/// All series of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Traces {
+    /// Its number.
+    pub run: u32,
+    /// The path's name.
+    pub path: String,
+    /// One of each flow.
+    pub flows: Vec<FlowTrace>,
+    /// One of each link with a queue.
+    pub links: Vec<LinkTrace>,
+}
