@@ -1,4 +1,7 @@
 //! Sans-IO TCP that behaves as Linux 6.x does on bulk transfers.
+//!
+//! [`Sender`] and the receiver hold no clock, no socket and no queue: time is an argument, segments
+//! are values, and the caller asks after each call what is to be sent and when to come back.
 #![no_std]
 extern crate alloc;
 
@@ -7,5 +10,7 @@ pub mod min_filter;
 pub mod range_set;
 pub mod rtt;
 pub mod segment;
+mod sender;
 
 pub use config::*;
+pub use sender::{Sender, SenderStats};
