@@ -17,6 +17,7 @@ mod classic;
 mod signal;
 
 pub mod avoidance;
+pub mod options;
 pub mod rate_sample;
 pub mod recovery;
 pub mod startup;

@@ -1,0 +1,270 @@
+//! HyStart++: RFC 9406.
+//!
+//! A delay increase against the previous round does not end slow start but begins *conservative
+//! slow start* (CSS), which grows a quarter as fast. If the RTT falls below what it was on entry,
+//! the increase was spurious and slow start goes on; after five rounds of CSS, slow start ends.
+//!
+//! It runs in the initial slow start only, that is as long as no threshold was ever set; later slow
+//! starts are standard ones (RFC 9406 section 4.3). The window stays a whole number of segments:
+//! the quarters are carried.
+//!
+//! Assumes that `latest_rtt` is the RFC's `currRTT`. The first round is the initial window. An ACK
+//! that ends a round still belongs to it, with its RTT sample.
+//!
+//! # Deviations
+//! - The detectors run before the window grows, so the final threshold is the window before the
+//!   last ACK's growth, as with Linux's HyStart; the RFC leaves the order open.
+//! - `L` limits by the bytes that the ACK delivered, SACKed ones included, where the RFC speaks of
+//!   cumulatively acknowledged ones.
+//! - On loss or ECN the RFC sets the threshold to the window before the usual reduction; here the
+//!   reduction alone sets it, which is what remains of the RFC's sequence too.
+
+use units::{Bytes, Duration, Instant};
+
+use crate::options::{self, OptionError, OptionInfo, Options};
+use crate::{Ack, Congestion, ExitReason, Startup, Step, Window};
+
+/// Configuration of [`HyStartPlusPlus`]; the defaults are the constants of RFC 9406 section 4.3.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HyStartPlusPlusConfig {
+    /// `MIN_RTT_THRESH`: smallest delay increase that counts.
+    pub min_rtt_thresh: Duration,
+    /// `MAX_RTT_THRESH`: delay increase that always counts.
+    pub max_rtt_thresh: Duration,
+    /// `MIN_RTT_DIVISOR`: the part of the RTT that counts in between.
+    pub min_rtt_divisor: u32,
+    /// `N_RTT_SAMPLE`: samples that a round needs to be judged.
+    pub n_rtt_sample: u32,
+    /// `CSS_GROWTH_DIVISOR`: how much slower conservative slow start grows.
+    pub css_growth_divisor: u32,
+    /// `CSS_ROUNDS`: how many rounds of it end slow start.
+    pub css_rounds: u32,
+    /// `L`: segments that one ACK may be credited with where the sender does not pace.
+    pub limit: u32,
+}
+
+impl Default for HyStartPlusPlusConfig {
+    fn default() -> Self {
+        Self {
+            min_rtt_thresh: Duration::from_millis(4),
+            max_rtt_thresh: Duration::from_millis(16),
+            min_rtt_divisor: 8,
+            n_rtt_sample: 8,
+            css_growth_divisor: 4,
+            css_rounds: 5,
+            limit: 8,
+        }
+    }
+}
+
+/// The longest span that an option takes.
+const LONGEST: Duration = Duration::from_secs(60);
+
+impl Options for HyStartPlusPlusConfig {
+    const OPTIONS: &'static [OptionInfo] = &[
+        OptionInfo {
+            name: "min_rtt_thresh",
+            default: "4ms",
+            help: "smallest delay increase that begins CSS",
+        },
+        OptionInfo {
+            name: "max_rtt_thresh",
+            default: "16ms",
+            help: "delay increase that is always enough",
+        },
+        OptionInfo {
+            name: "min_rtt_divisor",
+            default: "8",
+            help: "the part of the last round's RTT that is enough in between",
+        },
+        OptionInfo {
+            name: "n_rtt_sample",
+            default: "8",
+            help: "RTT samples that a round needs to be judged",
+        },
+        OptionInfo {
+            name: "css_growth_divisor",
+            default: "4",
+            help: "how much slower conservative slow start grows",
+        },
+        OptionInfo {
+            name: "css_rounds",
+            default: "5",
+            help: "rounds of conservative slow start that end slow start",
+        },
+        OptionInfo {
+            name: "limit",
+            default: "8",
+            help: "L: segments that one ACK adds at most, unless the sender paces",
+        },
+    ];
+
+    fn set(&mut self, name: &str, value: &str) -> Result<(), OptionError> {
+        const SPAN: &str = "a time from 0 to 60 s, such as 4ms";
+        const COUNT: &str = "a whole number from 1 to 1000000";
+        let count =
+            |least| options::integer(value, least, 1_000_000, COUNT).map(|count| count as u32);
+        match name {
+            "min_rtt_thresh" => self.min_rtt_thresh = options::duration(value, LONGEST, SPAN)?,
+            "max_rtt_thresh" => self.max_rtt_thresh = options::duration(value, LONGEST, SPAN)?,
+            "min_rtt_divisor" => self.min_rtt_divisor = count(1)?,
+            "n_rtt_sample" => self.n_rtt_sample = count(1)?,
+            "css_growth_divisor" => self.css_growth_divisor = count(1)?,
+            "css_rounds" => self.css_rounds = count(1)?,
+            "limit" => self.limit = count(1)?,
+            _ => return Err(OptionError::Unknown),
+        }
+        Ok(())
+    }
+}
+
+/// Conservative slow start in progress.
+#[derive(Clone, Copy, Debug)]
+struct Conservative {
+    /// `cssBaselineMinRtt`: the RTT that began it.
+    baseline: Duration,
+    /// Rounds that ended since, the one of the entry included.
+    rounds: u32,
+}
+
+/// HyStart++.
+#[derive(Clone, Debug)]
+pub struct HyStartPlusPlus {
+    config: HyStartPlusPlusConfig,
+    last_round_min_rtt: Option<Duration>,
+    current_round_min_rtt: Option<Duration>,
+    rtt_sample_count: u32,
+    /// `windowEnd`; known from the first ACK on.
+    window_end: Option<u64>,
+    css: Option<Conservative>,
+    /// Credited in CSS and not yet grown, in bytes; `css_growth_divisor` segments are one of window.
+    carry: Bytes,
+    /// The initial slow start is over.
+    over: bool,
+}
+
+impl HyStartPlusPlus {
+    /// A start-up for a new connection.
+    #[must_use]
+    pub fn new(config: HyStartPlusPlusConfig, _now: Instant, _snd_nxt: u64) -> Self {
+        Self {
+            config,
+            last_round_min_rtt: None,
+            current_round_min_rtt: None,
+            rtt_sample_count: 0,
+            window_end: None,
+            css: None,
+            carry: Bytes::ZERO,
+            over: false,
+        }
+    }
+
+    /// Whether conservative slow start is in progress.
+    #[must_use]
+    pub const fn is_conservative(&self) -> bool {
+        self.css.is_some()
+    }
+
+    fn active(&self, window: &Window) -> bool {
+        !self.over && window.ssthresh == Bytes::MAX
+    }
+
+    /// Enters or leaves CSS after a sample (RFC 9406 section 4.2).
+    fn judge(&mut self) {
+        let Some(current) = self.current_round_min_rtt else {
+            return;
+        };
+        if self.rtt_sample_count < self.config.n_rtt_sample {
+            return;
+        }
+        match (self.css, self.last_round_min_rtt) {
+            (Some(css), _) if current < css.baseline => self.css = None,
+            (None, Some(last)) => {
+                let part = last / u64::from(self.config.min_rtt_divisor.max(1));
+                let thresh = part
+                    .min(self.config.max_rtt_thresh)
+                    .max(self.config.min_rtt_thresh);
+                if current >= last + thresh {
+                    self.css = Some(Conservative {
+                        baseline: current,
+                        rounds: 0,
+                    });
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// A round ended; the end of slow start, if it was the last of CSS.
+    fn end_round(&mut self, snd_nxt: u64) -> Option<ExitReason> {
+        self.window_end = Some(snd_nxt);
+        self.last_round_min_rtt = self.current_round_min_rtt.take();
+        self.rtt_sample_count = 0;
+        let css = self.css.as_mut()?;
+        css.rounds += 1;
+        (css.rounds >= self.config.css_rounds).then_some(ExitReason::ConservativeRounds {
+            baseline_rtt: css.baseline,
+            rounds: css.rounds,
+        })
+    }
+}
+
+impl Startup for HyStartPlusPlus {
+    fn on_delivery(&mut self, ack: &Ack, window: &Window) -> Option<Step> {
+        if !self.active(window) {
+            return None;
+        }
+        let window_end = *self.window_end.get_or_insert(ack.snd_nxt);
+        if let Some(rtt) = ack.latest_rtt {
+            self.current_round_min_rtt = Some(
+                self.current_round_min_rtt
+                    .map_or(rtt, |least| least.min(rtt)),
+            );
+            self.rtt_sample_count = self.rtt_sample_count.saturating_add(1);
+            self.judge();
+        }
+        if ack.snd_una < window_end {
+            return None;
+        }
+        let reason = self.end_round(ack.snd_nxt)?;
+        self.over = true;
+        Some(Step::Exit {
+            cwnd: window.cwnd,
+            ssthresh: window.cwnd,
+            reason,
+        })
+    }
+
+    fn on_ack(&mut self, ack: &Ack, window: &Window) -> Step {
+        if !self.active(window) {
+            return Step::Grow(ack.delivered);
+        }
+        let credited = if ack.paced {
+            ack.delivered
+        } else {
+            ack.delivered
+                .min(window.smss * u64::from(self.config.limit))
+        };
+        if self.css.is_none() {
+            return Step::Grow(credited);
+        }
+        self.carry += credited;
+        let price =
+            (window.smss * u64::from(self.config.css_growth_divisor.max(1))).max(Bytes::new(1));
+        let segments = self.carry.segments(price);
+        self.carry = self.carry.saturating_sub(price * segments);
+        Step::Grow(window.smss * segments)
+    }
+
+    fn on_congestion(&mut self, _congestion: &Congestion) {
+        self.over = true;
+    }
+
+    fn restart(&mut self, now: Instant, snd_nxt: u64) {
+        let over = self.over;
+        *self = Self {
+            over,
+            ..Self::new(self.config, now, snd_nxt)
+        };
+    }
+}

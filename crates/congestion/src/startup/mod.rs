@@ -1,0 +1,17 @@
+//! Start-up: finding the capacity of an unknown path.
+//!
+//! Each part is one file: a state that implements [`Startup`](crate::Startup), and a configuration
+//! whose fields are options ([`Options`](crate::options::Options)). All are made in the same way,
+//! `X::new(config, now, snd_nxt)`, at the time the connection is established.
+
+pub mod hystart;
+pub mod hystart_pp;
+pub mod limited;
+pub mod search;
+pub mod standard;
+
+pub use hystart::{HyStart, HyStartConfig};
+pub use hystart_pp::{HyStartPlusPlus, HyStartPlusPlusConfig};
+pub use limited::{Limited, LimitedConfig};
+pub use search::{Search, SearchConfig};
+pub use standard::{Standard, StandardConfig};

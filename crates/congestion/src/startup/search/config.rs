@@ -1,0 +1,406 @@
+//! What can be chosen about SEARCH, and what each published version chose.
+
+use crate::options::{self, OptionError, OptionInfo, Options};
+
+/// Largest number of bins in a window.
+pub const MAX_BINS: u32 = 48;
+/// Largest number of bins beyond the window.
+pub const MAX_EXTRA_BINS: u32 = 80;
+
+/// Which SEARCH.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Version {
+    /// The thesis' Algorithm 1 with its errata repaired: delivered bytes alone.
+    #[default]
+    V2_0,
+    /// Cumulative bins with resets, as proposed to netdev in January 2025, repaired.
+    V3_1,
+    /// Sent against delivered bytes, as in draft-09.
+    V4_0,
+}
+
+/// What happens to the window at the exit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// The threshold becomes the window.
+    Plain,
+    /// The window also gives back what it grew in the last two initial RTTs.
+    Rollback,
+    /// The window first falls to what was delivered in the last initial RTT, as the queue drains.
+    Drain,
+}
+
+/// Which RTT says how far to look back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LookBack {
+    /// The sample of the ACK at hand, as all publications have it.
+    #[default]
+    Current,
+    /// The sample that the bins were made from.
+    Initial,
+}
+
+/// How the norm must stand to the threshold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Comparison {
+    /// `>=`, as in Linux and neqo.
+    #[default]
+    AtLeast,
+    /// `>`, as in quicly.
+    Above,
+}
+
+/// When a bin ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Boundary {
+    /// With the first ACK at or after its end.
+    At,
+    /// With the first ACK strictly after its end.
+    After,
+}
+
+/// What happens when bins passed without an ACK.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Missed {
+    /// They count as bins without delivery.
+    #[default]
+    Keep,
+    /// More than `alpha` initial RTTs of them make all bins worthless.
+    Reset,
+}
+
+/// What happens while the application limits the sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AppLimited {
+    /// Nothing special (2.0).
+    Ignore,
+    /// A bin that ends then makes all bins worthless (3.1, 4.0 of Linux).
+    Reset,
+    /// ACKs are passed over (neqo).
+    Skip,
+}
+
+/// How the integers are kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Arithmetic {
+    /// Nanoseconds, whole bytes, exact fractions.
+    #[default]
+    Exact,
+    /// Nanoseconds, whole bytes, the look-back's fraction in whole percent (neqo).
+    Percent,
+    /// Microseconds, 16-bit bins with a shared shift, whole percent (Linux 3.1 and 4.0).
+    Shifted,
+}
+
+/// Configuration of [`Search`](super::Search). `None` means the version's own choice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SearchConfig {
+    /// Which SEARCH.
+    pub version: Version,
+    /// What happens to the window at the exit.
+    pub exit: Option<Exit>,
+    /// Log the first decision and do not act on it.
+    pub passive: bool,
+    /// `THRESH` in thousandths of the expectation.
+    pub threshold_permille: Option<u32>,
+    /// Window in thousandths of the initial RTT.
+    pub window_permille: u32,
+    /// `W`: bins in a window.
+    pub bins: u32,
+    /// `EXTRA_BINS`: bins beyond the window, of the ring that is looked back into.
+    pub extra_bins: Option<u32>,
+    /// Which RTT says how far to look back.
+    pub lookback: LookBack,
+    /// How the norm must stand to the threshold.
+    pub comparison: Comparison,
+    /// When a bin ends.
+    pub boundary: Option<Boundary>,
+    /// What happens when bins passed without an ACK.
+    pub missed: Missed,
+    /// For [`Missed::Reset`]: initial RTTs without an ACK that are tolerated.
+    pub alpha: u32,
+    /// What happens while the application limits the sender.
+    pub app_limited: Option<AppLimited>,
+    /// How the integers are kept.
+    pub arithmetic: Arithmetic,
+}
+
+impl Default for SearchConfig {
+    fn default() -> Self {
+        Self {
+            version: Version::default(),
+            exit: None,
+            passive: false,
+            threshold_permille: None,
+            window_permille: 3_500,
+            bins: 10,
+            extra_bins: None,
+            lookback: LookBack::default(),
+            comparison: Comparison::default(),
+            boundary: None,
+            missed: Missed::default(),
+            alpha: 2,
+            app_limited: None,
+            arithmetic: Arithmetic::default(),
+        }
+    }
+}
+
+impl SearchConfig {
+    /// SEARCH of a version, with the version's own choices.
+    #[must_use]
+    pub fn of(version: Version) -> Self {
+        Self {
+            version,
+            ..Self::default()
+        }
+    }
+
+    /// What happens at the exit: draining in 4.0, nothing but the threshold before.
+    #[must_use]
+    pub fn exit(&self) -> Exit {
+        self.exit.unwrap_or(match self.version {
+            Version::V2_0 | Version::V3_1 => Exit::Plain,
+            Version::V4_0 => Exit::Drain,
+        })
+    }
+
+    /// `THRESH` in thousandths: 350, or 260 in 4.0 (draft-09, FreeBSD; the Linux module has 350).
+    #[must_use]
+    pub fn threshold(&self) -> u32 {
+        self.threshold_permille.unwrap_or(match self.version {
+            Version::V2_0 | Version::V3_1 => 350,
+            Version::V4_0 => 260,
+        })
+    }
+
+    /// `EXTRA_BINS`: 15, or 40 in 4.0 for the sent ring (Linux).
+    #[must_use]
+    pub fn extra_bins(&self) -> u32 {
+        self.extra_bins.unwrap_or(match self.version {
+            Version::V2_0 | Version::V3_1 => 15,
+            Version::V4_0 => 40,
+        })
+    }
+
+    /// When a bin ends: strictly after its end in 2.0, at it since.
+    #[must_use]
+    pub fn boundary(&self) -> Boundary {
+        self.boundary.unwrap_or(match self.version {
+            Version::V2_0 => Boundary::After,
+            Version::V3_1 | Version::V4_0 => Boundary::At,
+        })
+    }
+
+    /// What an application-limited sender means: nothing in 2.0, a reset since.
+    #[must_use]
+    pub fn app_limited(&self) -> AppLimited {
+        self.app_limited.unwrap_or(match self.version {
+            Version::V2_0 => AppLimited::Ignore,
+            Version::V3_1 | Version::V4_0 => AppLimited::Reset,
+        })
+    }
+
+    /// The largest look-back in bins that the published ring allows: a ring of delta bins holds one
+    /// more than a cumulative ring, which needs a bin before the window's first.
+    #[must_use]
+    pub fn longest_lookback(&self) -> u64 {
+        let spare = match self.version {
+            Version::V2_0 => 1,
+            Version::V3_1 | Version::V4_0 => 2,
+        };
+        u64::from(self.extra_bins().clamp(1, MAX_EXTRA_BINS)).saturating_sub(spare)
+    }
+}
+
+impl Options for SearchConfig {
+    const OPTIONS: &'static [OptionInfo] = &[
+        OptionInfo {
+            name: "version",
+            default: "2.0",
+            help: "2.0 (thesis: delivered bytes), 3.1 (the same with resets), 4.0 (sent against delivered bytes); options not given are the version's own",
+        },
+        OptionInfo {
+            name: "exit",
+            default: "version",
+            help: "plain: the threshold becomes the window; rollback: the window also loses what it grew in two initial RTTs; drain: it falls to what one initial RTT delivers as the queue empties (4.0: drain, else plain)",
+        },
+        OptionInfo {
+            name: "passive",
+            default: "false",
+            help: "true: log the decision and do not act on it",
+        },
+        OptionInfo {
+            name: "threshold",
+            default: "version",
+            help: "percent by which delivery may miss the expectation (4.0: 26, else 35)",
+        },
+        OptionInfo {
+            name: "window",
+            default: "3.5",
+            help: "length of a window in initial RTTs",
+        },
+        OptionInfo {
+            name: "bins",
+            default: "10",
+            help: "bins in a window",
+        },
+        OptionInfo {
+            name: "extra_bins",
+            default: "version",
+            help: "bins beyond the window, which limit the look-back (4.0: 40, else 15)",
+        },
+        OptionInfo {
+            name: "lookback",
+            default: "current",
+            help: "current: look back by the RTT of the ACK at hand; initial: by the first RTT",
+        },
+        OptionInfo {
+            name: "comparison",
+            default: "at-least",
+            help: "at-least: exit when the norm reaches the threshold; above: when it passes it",
+        },
+        OptionInfo {
+            name: "boundary",
+            default: "version",
+            help: "at: a bin ends with the first ACK at its end or later; after: strictly later (2.0: after, else at)",
+        },
+        OptionInfo {
+            name: "missed",
+            default: "keep",
+            help: "bins without ACK: keep (they delivered nothing), or reset when more than alpha initial RTTs pass without one",
+        },
+        OptionInfo {
+            name: "alpha",
+            default: "2",
+            help: "initial RTTs without an ACK that missed=reset tolerates",
+        },
+        OptionInfo {
+            name: "app_limited",
+            default: "version",
+            help: "while the application limits the sender: ignore that, reset the bins, or skip its ACKs (2.0: ignore, else reset)",
+        },
+        OptionInfo {
+            name: "arithmetic",
+            default: "exact",
+            help: "exact: nanoseconds, bytes, exact fractions; percent: fractions in whole percent (neqo); shifted: microseconds, 16-bit bins with a shared shift (Linux)",
+        },
+    ];
+
+    fn set(&mut self, name: &str, value: &str) -> Result<(), OptionError> {
+        match name {
+            "version" => {
+                let words = [
+                    ("2.0", Version::V2_0),
+                    ("3.1", Version::V3_1),
+                    ("4.0", Version::V4_0),
+                ];
+                self.version = options::choice(value, &words, "2.0, 3.1 or 4.0")?;
+            }
+            "exit" => {
+                let words = [
+                    ("plain", Some(Exit::Plain)),
+                    ("rollback", Some(Exit::Rollback)),
+                    ("drain", Some(Exit::Drain)),
+                    ("version", None),
+                ];
+                self.exit = options::choice(value, &words, "plain, rollback, drain or version")?;
+            }
+            "passive" => self.passive = options::boolean(value)?,
+            "threshold" => {
+                self.threshold_permille = version_or(value, |value| {
+                    // Thousandths of a percent; a tenth of a percent is one per mille.
+                    let parts = options::thousandths(value, 0, 100_000, PERCENT)?;
+                    if parts % 100 == 0 {
+                        Ok((parts / 100) as u32)
+                    } else {
+                        Err(OptionError::Invalid { expected: PERCENT })
+                    }
+                })?;
+            }
+            "window" => {
+                self.window_permille = options::thousandths(
+                    value,
+                    500,
+                    20_000,
+                    "a number of RTTs from 0.5 to 20, such as 3.5",
+                )? as u32;
+            }
+            "bins" => {
+                self.bins =
+                    options::integer(value, 2, u64::from(MAX_BINS), "a whole number from 2 to 48")?
+                        as u32;
+            }
+            "extra_bins" => {
+                self.extra_bins = version_or(value, |value| {
+                    let expected = "a whole number from 1 to 80, or version";
+                    Ok(options::integer(value, 1, u64::from(MAX_EXTRA_BINS), expected)? as u32)
+                })?;
+            }
+            "lookback" => {
+                let words = [
+                    ("current", LookBack::Current),
+                    ("initial", LookBack::Initial),
+                ];
+                self.lookback = options::choice(value, &words, "current or initial")?;
+            }
+            "comparison" => {
+                let words = [
+                    ("at-least", Comparison::AtLeast),
+                    ("above", Comparison::Above),
+                ];
+                self.comparison = options::choice(value, &words, "at-least or above")?;
+            }
+            "boundary" => {
+                let words = [
+                    ("at", Some(Boundary::At)),
+                    ("after", Some(Boundary::After)),
+                    ("version", None),
+                ];
+                self.boundary = options::choice(value, &words, "at, after or version")?;
+            }
+            "missed" => {
+                let words = [("keep", Missed::Keep), ("reset", Missed::Reset)];
+                self.missed = options::choice(value, &words, "keep or reset")?;
+            }
+            "alpha" => {
+                self.alpha =
+                    options::integer(value, 1, 65_535, "a whole number from 1 to 65535")? as u32
+            }
+            "app_limited" => {
+                let words = [
+                    ("ignore", Some(AppLimited::Ignore)),
+                    ("reset", Some(AppLimited::Reset)),
+                    ("skip", Some(AppLimited::Skip)),
+                    ("version", None),
+                ];
+                self.app_limited =
+                    options::choice(value, &words, "ignore, reset, skip or version")?;
+            }
+            "arithmetic" => {
+                let words = [
+                    ("exact", Arithmetic::Exact),
+                    ("percent", Arithmetic::Percent),
+                    ("shifted", Arithmetic::Shifted),
+                ];
+                self.arithmetic = options::choice(value, &words, "exact, percent or shifted")?;
+            }
+            _ => return Err(OptionError::Unknown),
+        }
+        Ok(())
+    }
+}
+
+const PERCENT: &str = "a percentage from 0 to 100 with at most one decimal, or version";
+
+/// What `read` makes of the value, or `None` for the word `version`.
+fn version_or(
+    value: &str,
+    read: impl Fn(&str) -> Result<u32, OptionError>,
+) -> Result<Option<u32>, OptionError> {
+    if value == "version" {
+        Ok(None)
+    } else {
+        read(value).map(Some)
+    }
+}

@@ -1,0 +1,45 @@
+//! Standard slow start: RFC 5681 section 3.1, as Linux does it (`tcp_slow_start`).
+//!
+//! The window grows by what each ACK delivered. The driver stops it at the threshold and gives what is
+//! left over to congestion avoidance. Only a loss, a mark, a timeout or the threshold ends it.
+//!
+//! Assumes that the driver asks only while the window is below the threshold and limits the sender.
+//!
+//! # Deviations
+//! RFC 5681 credits at most one segment for an ACK and RFC 3465 at most two. Linux has no such
+//! limit: an ACK of 44 segments adds 44. Tests: `limited.rs` (`standard_has_no_stretch_ack_limit`).
+
+use units::Instant;
+
+use crate::options::{OptionError, OptionInfo, Options};
+use crate::{Ack, Startup, Step, Window};
+
+/// Standard slow start has no options.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StandardConfig {}
+
+impl Options for StandardConfig {
+    const OPTIONS: &'static [OptionInfo] = &[];
+
+    fn set(&mut self, _name: &str, _value: &str) -> Result<(), OptionError> {
+        Err(OptionError::Unknown)
+    }
+}
+
+/// Standard slow start.
+#[derive(Clone, Debug, Default)]
+pub struct Standard {}
+
+impl Standard {
+    /// A start-up for a new connection.
+    #[must_use]
+    pub fn new(_config: StandardConfig, _now: Instant, _snd_nxt: u64) -> Self {
+        Self {}
+    }
+}
+
+impl Startup for Standard {
+    fn on_ack(&mut self, ack: &Ack, _window: &Window) -> Step {
+        Step::Grow(ack.delivered)
+    }
+}
