@@ -14,7 +14,7 @@ pub struct LinkConfig {
     /// How fast it serves.
     pub service: Service,
     /// Bytes that the link adds to each packet, in its rate and in a queue limited in bytes
-    /// (14 for Ethernet as `netem` counts).
+    /// (14 for Ethernet as `netem` counts). A trace counts bytes of IP and adds nothing.
     pub overhead: u32,
     /// The waiting room in front of the server.
     pub queue: QueueConfig,
@@ -54,6 +54,31 @@ pub enum Service {
     },
     /// Delivery opportunities as Mahimahi defines them.
     Trace(Arc<TraceConfig>),
+}
+
+impl Service {
+    /// The rate averaged over a long time, for a buffer given in bandwidth-delay products; `None`
+    /// where it is unlimited.
+    #[must_use]
+    pub fn mean_rate(&self) -> Option<Rate> {
+        match self {
+            Self::Unlimited => None,
+            Self::Fixed(rate) => Some(*rate),
+            Self::Steps { steps } => {
+                let (span, work) = steps.iter().fold((0_u128, 0_u128), |(span, work), step| {
+                    let nanos = u128::from(step.0.as_nanos());
+                    let added = nanos * u128::from(step.1.bits_per_sec());
+                    (span + nanos, work.saturating_add(added))
+                });
+                let rate = work.checked_div(span).unwrap_or(0);
+                Some(Rate::from_bits_per_sec(
+                    u64::try_from(rate).unwrap_or(u64::MAX),
+                ))
+            }
+            Self::Varying { mean, peak, .. } => Some(*mean.min(peak)),
+            Self::Trace(trace) => Some(trace.mean_rate()),
+        }
+    }
 }
 
 /// A Mahimahi trace: one opportunity of 1504 bytes per entry.
@@ -124,11 +149,11 @@ pub enum LossConfig {
 /// Variation of the delay, on top of it, drawn once per `slot` of time; packets never overtake.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct JitterConfig {
-    /// Largest addition (or half width, for `Uniform` around the delay).
+    /// Size of the addition, as the distribution says.
     pub amount: Duration,
     /// Its distribution.
     pub distribution: JitterDistribution,
-    /// How long a drawn value holds.
+    /// How long a drawn value holds: packets that leave the server in the same slot have the same.
     pub slot: Duration,
 }
 

@@ -1,9 +1,22 @@
 //! Links, queues, delay, loss and traces, without a clock and without a protocol.
+//!
+//! A [`Link`] is built from a [`LinkConfig`] and carries packets under a simulated or a real clock
+//! alike: see the contract in [`Element`]. Mahimahi traces are read by [`trace::parse`].
 #![no_std]
 extern crate alloc;
 
+mod busy;
 mod config;
 mod element;
+mod jitter;
+mod link;
+mod loss;
+mod process;
+mod random;
+mod room;
+mod server;
+pub mod trace;
 
 pub use config::*;
 pub use element::*;
+pub use link::Link;

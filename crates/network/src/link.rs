@@ -1,0 +1,240 @@
+//! One direction of a path: `loss -> queue -> server -> delay line`.
+//!
+//! Service is first come first served, losses and drops are decided on arrival, and the delay
+//! line never reorders; so when a packet comes out is known when it is accepted, and the packet
+//! goes at once into one ring buffer with the instant it is due. A packet costs one `push`, one
+//! `pop`, and no event inside the link. Network-models, sections 0.1 and 0.4.
+//!
+//! ## Deviations
+//!
+//! - `netem` with a rate applies the delay before the server; here the delay line follows the
+//!   server, as in a real link. For a constant delay the packets come out at the same instants.
+//! - A queue's limit does not count the packet in service (section 0.4), where a Linux qdisc with
+//!   no driver queue below it would.
+
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+use alloc::string::String;
+
+use rand_chacha::ChaCha8Rng;
+use units::{Bytes, Duration, Instant};
+
+use crate::busy::Busy;
+use crate::jitter::{self, Jitter};
+use crate::loss::{self, Loss};
+use crate::room::Room;
+use crate::server::Server;
+use crate::{Admission, Counters, DropReason, Element, LinkConfig, Packet, Service};
+
+/// A link that carries packets with a payload of `T`.
+#[derive(Clone, Debug)]
+pub struct Link<T> {
+    /// Accepted packets, with the instants they are due, in order of both.
+    inside: VecDeque<(Instant, Packet<T>)>,
+    last_due: Instant,
+    busy: Busy,
+    server: Server,
+    overhead: u32,
+    delay: Duration,
+    loss: Loss,
+    jitter: Option<Box<Jitter>>,
+    room: Room,
+    counters: Counters,
+    /// Bytes accepted, overhead included.
+    accepted: u64,
+    name: String,
+}
+
+impl<T> Link<T> {
+    /// The link of `config`. Its losses, its queue, its jitter and its rate draw from four
+    /// streams of their own beside the stream that `rng` stands on; two links with the same seed
+    /// and stream draw the same numbers.
+    #[must_use]
+    pub fn new(config: &LinkConfig, rng: ChaCha8Rng) -> Self {
+        Self {
+            inside: VecDeque::new(),
+            last_due: Instant::ZERO,
+            busy: Busy::default(),
+            server: Server::new(&config.service, &rng),
+            // A trace counts bytes of IP.
+            overhead: if let Service::Trace(_) = config.service {
+                0
+            } else {
+                config.overhead
+            },
+            delay: config.delay,
+            loss: loss::new(config.loss, &rng),
+            jitter: jitter::new(config.jitter, &rng),
+            room: Room::new(&config.queue, &rng),
+            counters: Counters::default(),
+            accepted: 0,
+            name: config.name.clone(),
+        }
+    }
+
+    /// Its name in results.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Packets and bytes (overhead included) that wait at `now`; the packet in service does not count.
+    #[must_use]
+    pub fn queue_len(&mut self, now: Instant) -> (u64, Bytes) {
+        self.room.advance(now);
+        self.room.len()
+    }
+
+    /// The most packets that ever waited.
+    #[must_use]
+    pub fn queue_max_packets(&self) -> u64 {
+        self.room.max_packets()
+    }
+
+    /// The number of packets that waited, averaged over the time from the beginning of the run to
+    /// `now`. Exact.
+    #[must_use]
+    pub fn queue_mean_packets(&mut self, now: Instant) -> f64 {
+        self.room.mean_packets(now)
+    }
+
+    /// How many busy periods have begun. A busy period lasts from the arrival of a packet that
+    /// finds nobody in the server and the queue until there is nobody in them again; a packet that
+    /// arrives in the very nanosecond of that end continues it. A link of unlimited rate is never busy.
+    #[must_use]
+    pub fn busy_periods(&self) -> u64 {
+        self.busy.periods
+    }
+
+    /// When the busy period that lasts at `now` began.
+    #[must_use]
+    pub fn busy_since(&self, now: Instant) -> Option<Instant> {
+        self.busy.since(now)
+    }
+
+    /// When the last packet that was accepted leaves, or left, the server: the end of the last
+    /// busy period if nothing more arrives. [`Instant::MAX`] is never.
+    #[must_use]
+    pub fn busy_until(&self) -> Instant {
+        self.busy.until
+    }
+
+    /// Beginning and end of the busy period before the last one that began; both
+    /// [`Instant::ZERO`] where there is none.
+    #[must_use]
+    pub fn previous_busy_period(&self) -> (Instant, Instant) {
+        self.busy.previous
+    }
+
+    /// How long the link was busy from the beginning of the run to `now`.
+    #[must_use]
+    pub fn busy_time(&self, now: Instant) -> Duration {
+        self.busy.time(now)
+    }
+
+    /// The bytes (overhead included) that the link could have served from the beginning of the run to
+    /// `now`; `None` where its rate is unlimited. Takes time in proportion to the changes of a rate
+    /// that changes: it is for the end of a run.
+    #[must_use]
+    pub fn capacity(&self, now: Instant) -> Option<Bytes> {
+        self.server.capacity(now)
+    }
+
+    /// The share of what the link could have served until `now` that it did serve, 0 to 1. With
+    /// a constant rate this is the share of time in which it was busy; otherwise bytes are
+    /// counted, a packet in service as a whole. Zero where the rate is unlimited. As costly as
+    /// [`Self::capacity`].
+    #[must_use]
+    pub fn utilization(&mut self, now: Instant) -> f64 {
+        let (part, whole) = if let Server::Fixed { .. } = self.server {
+            (self.busy.time(now).as_nanos(), now.as_nanos())
+        } else {
+            let (_, waiting) = self.queue_len(now);
+            (
+                self.accepted - waiting.get(),
+                self.capacity(now).unwrap_or(Bytes::ZERO).get(),
+            )
+        };
+        if whole == 0 {
+            0.0
+        } else {
+            (part as f64 / whole as f64).min(1.0)
+        }
+    }
+
+    fn refuse(&mut self, reason: DropReason) -> Admission {
+        let counter = match reason {
+            DropReason::Overflow => &mut self.counters.drops_overflow,
+            DropReason::Early => &mut self.counters.drops_early,
+            DropReason::Loss => &mut self.counters.drops_loss,
+        };
+        *counter += 1;
+        Admission::Dropped(reason)
+    }
+}
+
+impl<T> Element<T> for Link<T> {
+    #[inline]
+    fn push(&mut self, now: Instant, packet: Packet<T>) -> Admission {
+        self.counters.packets_in += 1;
+        if let Some(loss) = &mut self.loss
+            && loss.loses()
+        {
+            return self.refuse(DropReason::Loss);
+        }
+        let mut leaves = now;
+        if !matches!(self.server, Server::Unlimited) {
+            let bytes = u64::from(packet.size) + u64::from(self.overhead);
+            let waits = self.server.waits(now, self.busy.until);
+            if waits {
+                self.room.advance(now);
+                if let Err(reason) = self.room.admit(bytes) {
+                    return self.refuse(reason);
+                }
+            }
+            let (start, end) = self.server.serve(now, self.busy.until, bytes);
+            if waits {
+                self.room.enter(now, start, bytes);
+            }
+            self.busy.extend(now, end);
+            self.accepted += bytes;
+            leaves = end;
+        }
+        let mut due = leaves + self.delay;
+        if let Some(jitter) = &mut self.jitter {
+            // Nobody overtakes.
+            due = (due + jitter.at(leaves)).max(self.last_due);
+            self.last_due = due;
+        }
+        self.inside.push_back((due, packet));
+        Admission::Accepted
+    }
+
+    #[inline]
+    fn pop(&mut self, now: Instant) -> Option<(Instant, Packet<T>)> {
+        let (due, _) = self.inside.front()?;
+        if *due > now {
+            return None;
+        }
+        let (due, packet) = self.inside.pop_front()?;
+        self.counters.packets_out += 1;
+        self.counters.bytes_out += Bytes::new(u64::from(packet.size));
+        Some((due, packet))
+    }
+
+    #[inline]
+    fn next_event(&self) -> Option<Instant> {
+        match self.inside.front() {
+            Some((Instant::MAX, _)) | None => None,
+            Some((due, _)) => Some(*due),
+        }
+    }
+
+    fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    fn held(&self) -> u64 {
+        self.inside.len() as u64
+    }
+}

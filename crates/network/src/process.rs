@@ -1,0 +1,385 @@
+//! Rates that change with time: steps that repeat, and a rate that wanders.
+//!
+//! Both are sequences of stretches of constant rate that depend on time alone, never on packets,
+//! so that two senders meet the same channel (network-models, section 0.2). The departure of a
+//! packet is the end of an integral over the stretches, exact to the fraction of a nanosecond,
+//! which is carried to the next packet as [`units::Transmission`] does for a constant rate.
+//! Work is counted in bits times 10^9: what one bit per second does in one nanosecond is one.
+
+use alloc::sync::Arc;
+
+use rand_chacha::ChaCha8Rng;
+use units::{Bytes, Duration, Instant, Rate};
+
+use crate::random::{Purpose, normal, stream};
+
+/// Work of one byte.
+const BYTE: u128 = 8_000_000_000;
+
+/// A stretch of constant rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stretch {
+    pub(crate) end: Instant,
+    pub(crate) rate: Rate,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Process {
+    Steps(Steps),
+    Varying(Varying),
+}
+
+impl Process {
+    /// The stretch that `at` lies in. Calls come in order of time.
+    fn stretch(&mut self, at: Instant) -> Stretch {
+        match self {
+            Self::Steps(steps) => steps.stretch(at),
+            Self::Varying(varying) => varying.stretch(at),
+        }
+    }
+
+    /// Serves `bytes` from `start` on, after work of `debt` that the packet before left over.
+    /// Returns when they leave and what they leave over; [`Instant::MAX`] is never.
+    pub(crate) fn serve(&mut self, start: Instant, bytes: u64, debt: u128) -> (Instant, u128) {
+        let mut work = u128::from(bytes) * BYTE + debt;
+        let mut at = start;
+        if let Self::Steps(steps) = self {
+            (at, work) = steps.whole_cycles(at, work);
+        }
+        while work > 0 {
+            if at == Instant::MAX {
+                return (at, 0);
+            }
+            let Stretch { end, rate } = self.stretch(at);
+            let rate = u128::from(rate.bits_per_sec());
+            let available = rate * u128::from(end.saturating_since(at).as_nanos());
+            if work <= available {
+                let (span, rest) = divide(work, rate);
+                return (at + Duration::from_nanos(span), rest);
+            }
+            work -= available;
+            at = end;
+        }
+        (at, 0)
+    }
+
+    /// The bytes that could be served before `until`, by a process at its beginning.
+    pub(crate) fn capacity(mut self, until: Instant) -> Bytes {
+        let mut work = 0_u128;
+        let mut at = Instant::ZERO;
+        while at < until {
+            let Stretch { end, rate } = self.stretch(at);
+            let end = end.min(until);
+            work += u128::from(rate.bits_per_sec()) * u128::from((end - at).as_nanos());
+            at = end;
+        }
+        Bytes::new(u64::try_from(work / BYTE).unwrap_or(u64::MAX))
+    }
+}
+
+/// Quotient and remainder; packets stay in 64 bits, where division is fast.
+fn divide(work: u128, rate: u128) -> (u64, u128) {
+    if let (Ok(work), Ok(rate)) = (u64::try_from(work), u64::try_from(rate)) {
+        (work / rate, u128::from(work % rate))
+    } else {
+        (u64::try_from(work / rate).unwrap_or(u64::MAX), work % rate)
+    }
+}
+
+/// Rates at given times, from the beginning again after the last. Steps that last no time at all,
+/// and steps whose rates are all zero, are an outage without end.
+#[derive(Clone, Debug)]
+pub(crate) struct Steps {
+    steps: Arc<[(Duration, Rate)]>,
+    /// Length of a cycle in nanoseconds.
+    cycle: u64,
+    /// Work of a cycle.
+    work: u128,
+    /// Where the cursor is: a cycle's beginning, a step, and the step's beginning in the cycle.
+    cycle_begin: u64,
+    index: usize,
+    step_begin: u64,
+}
+
+impl Steps {
+    pub(crate) fn new(steps: Arc<[(Duration, Rate)]>) -> Self {
+        let cycle = steps
+            .iter()
+            .fold(0_u64, |sum, (span, _)| sum.saturating_add(span.as_nanos()));
+        let work = steps.iter().fold(0_u128, |sum, (span, rate)| {
+            sum.saturating_add(u128::from(span.as_nanos()) * u128::from(rate.bits_per_sec()))
+        });
+        Self {
+            steps,
+            cycle,
+            work,
+            cycle_begin: 0,
+            index: 0,
+            step_begin: 0,
+        }
+    }
+
+    fn stretch(&mut self, at: Instant) -> Stretch {
+        if self.work == 0 {
+            return Stretch {
+                end: Instant::MAX,
+                rate: Rate::ZERO,
+            };
+        }
+        let at = at.as_nanos();
+        if at - self.cycle_begin >= self.cycle {
+            self.cycle_begin = at / self.cycle * self.cycle;
+            self.index = 0;
+            self.step_begin = 0;
+        }
+        loop {
+            let (span, rate) = self.steps[self.index];
+            let end = self.step_begin.saturating_add(span.as_nanos());
+            // The last step ends with the cycle, which ends after `at`.
+            if at - self.cycle_begin < end || self.index + 1 == self.steps.len() {
+                return Stretch {
+                    end: Instant::from_nanos(self.cycle_begin.saturating_add(end)),
+                    rate,
+                };
+            }
+            self.step_begin = end;
+            self.index += 1;
+        }
+    }
+
+    /// Passes over whole cycles, as long as work remains for after them (a cycle may end in an
+    /// outage, and a packet does not leave later for it).
+    fn whole_cycles(&self, at: Instant, work: u128) -> (Instant, u128) {
+        if self.work == 0 || work <= self.work {
+            return (at, work);
+        }
+        let cycles = (work - 1) / self.work;
+        let span = cycles.saturating_mul(u128::from(self.cycle));
+        let span = Duration::from_nanos(u64::try_from(span).unwrap_or(u64::MAX));
+        (at + span, work - cycles * self.work)
+    }
+}
+
+/// A rate whose logarithm follows an Ornstein-Uhlenbeck process, one value for each slot of time
+/// (network-models, section B.3.4, with one time constant). The distribution is log-normal, cut
+/// at the peak; its location is set so that the mean after the cut is the mean asked for. The
+/// variation is that before the cut.
+#[derive(Clone, Debug)]
+pub(crate) struct Varying {
+    /// Location and scale of the logarithm of the rate.
+    location: f64,
+    scale: f64,
+    /// Correlation of one slot with the next.
+    memory: f64,
+    peak: u64,
+    slot: Duration,
+    rng: ChaCha8Rng,
+    /// Standard normal, of the current slot.
+    deviate: f64,
+    current: Stretch,
+}
+
+/// The slot where the configuration gives none.
+const DEFAULT_SLOT: Duration = Duration::from_millis(1);
+
+impl Varying {
+    pub(crate) fn new(
+        mean: Rate,
+        variation: f64,
+        correlation: Duration,
+        slot: Duration,
+        peak: Rate,
+        rng: &ChaCha8Rng,
+    ) -> Self {
+        let slot = if slot.is_zero() { DEFAULT_SLOT } else { slot };
+        let mut rng = stream(rng, Purpose::Rate);
+        let variation = variation.max(0.0);
+        let scale = libm::sqrt(libm::log1p(variation * variation));
+        let memory = match correlation.as_nanos() {
+            0 => 0.0,
+            nanos => libm::exp(-(slot.as_nanos() as f64) / nanos as f64),
+        };
+        let peak = peak.bits_per_sec();
+        let mut varying = Self {
+            location: location(mean.bits_per_sec() as f64, scale, peak as f64),
+            scale,
+            memory,
+            peak,
+            slot,
+            deviate: normal(&mut rng),
+            rng,
+            current: Stretch {
+                end: Instant::ZERO + slot,
+                rate: Rate::ZERO,
+            },
+        };
+        varying.current.rate = varying.rate();
+        varying
+    }
+
+    fn rate(&self) -> Rate {
+        let bits = libm::exp(self.location + self.scale * self.deviate) as u64;
+        // At least one bit per second, so that everything ends; at most the peak.
+        Rate::from_bits_per_sec(bits.clamp(1, self.peak.max(1)))
+    }
+
+    fn stretch(&mut self, at: Instant) -> Stretch {
+        while self.current.end <= at {
+            let fresh = libm::sqrt(1.0 - self.memory * self.memory);
+            self.deviate = self.memory * self.deviate + fresh * normal(&mut self.rng);
+            self.current = Stretch {
+                end: self.current.end + self.slot,
+                rate: self.rate(),
+            };
+        }
+        self.current
+    }
+}
+
+/// The location `m` for which `min(exp(m + scale * Z), peak)` has the mean `mean`, `Z` standard
+/// normal; the mean is below the peak, or the peak is all there is.
+fn location(mean: f64, scale: f64, peak: f64) -> f64 {
+    let uncut = libm::log(mean) - scale * scale / 2.0;
+    if mean >= peak {
+        // Far enough above the peak that the cut leaves nothing but the peak.
+        return libm::log(peak.max(1.0)) + 40.0 * scale;
+    }
+    if scale == 0.0 {
+        return uncut;
+    }
+    let (mut low, mut high) = (uncut, libm::log(peak) + 40.0 * scale);
+    for _ in 0..100 {
+        let middle = f64::midpoint(low, high);
+        if cut_mean(middle, scale, peak) < mean {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    f64::midpoint(low, high)
+}
+
+/// Mean of a log-normal variate cut at `peak`.
+fn cut_mean(location: f64, scale: f64, peak: f64) -> f64 {
+    let below = |x: f64| libm::erfc(-x / core::f64::consts::SQRT_2) / 2.0;
+    let at_peak = (libm::log(peak) - location) / scale;
+    libm::exp(location + scale * scale / 2.0) * below(at_peak - scale) + peak * below(-at_peak)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec::Vec;
+    use rand_core::SeedableRng;
+
+    const MBIT: u64 = 1_000_000;
+
+    fn varying(mean: u64, variation: f64, peak: u64) -> Varying {
+        Varying::new(
+            Rate::from_bits_per_sec(mean),
+            variation,
+            Duration::from_millis(100),
+            Duration::from_millis(10),
+            Rate::from_bits_per_sec(peak),
+            &ChaCha8Rng::seed_from_u64(5),
+        )
+    }
+
+    fn rates(mut process: Varying, slots: u64) -> Vec<f64> {
+        (0..slots)
+            .map(|slot| {
+                process
+                    .stretch(Instant::from_millis(10 * slot))
+                    .rate
+                    .bits_per_sec() as f64
+            })
+            .collect()
+    }
+
+    fn mean(values: &[f64]) -> f64 {
+        values.iter().sum::<f64>() / values.len() as f64
+    }
+
+    #[test]
+    fn a_wandering_rate_has_its_mean_variation_and_correlation() {
+        let rates = rates(varying(40 * MBIT, 0.35, u64::MAX), 400_000);
+        let mean_rate = mean(&rates);
+        // 400,000 slots hold about 20,000 independent ones: standard error 0.35/141 = 0.25 %.
+        assert!((mean_rate / 4e7 - 1.0).abs() < 0.01, "{mean_rate}");
+        let covariance = |lag: usize| {
+            let products = rates.iter().zip(&rates[lag..]);
+            let products: Vec<_> = products
+                .map(|(a, b)| (a - mean_rate) * (b - mean_rate))
+                .collect();
+            mean(&products)
+        };
+        let variation = libm::sqrt(covariance(0)) / mean_rate;
+        assert!((variation / 0.35 - 1.0).abs() < 0.02, "{variation}");
+        // Of the rate itself, a log-normal: (exp(s^2 rho) - 1) / (exp(s^2) - 1) at rho = 1/e.
+        let s2 = libm::log1p(0.35 * 0.35);
+        let expected = libm::expm1(s2 * libm::exp(-1.0)) / libm::expm1(s2);
+        let correlation = covariance(10) / covariance(0);
+        assert!(
+            (correlation - expected).abs() < 0.03,
+            "{correlation} {expected}"
+        );
+    }
+
+    #[test]
+    fn the_peak_cuts_the_rate_and_not_the_mean() {
+        for (variation, peak) in [(0.35, 60 * MBIT), (0.6, 50 * MBIT), (1.5, 41 * MBIT)] {
+            let rates = rates(varying(40 * MBIT, variation, peak), 400_000);
+            assert!(rates.iter().all(|rate| *rate <= peak as f64));
+            let mean = mean(&rates);
+            assert!((mean / 4e7 - 1.0).abs() < 0.01, "{variation} {peak} {mean}");
+        }
+        // Without room below the peak the rate is the peak.
+        assert!(
+            rates(varying(40 * MBIT, 0.35, 30 * MBIT), 100)
+                .iter()
+                .all(|rate| *rate == 3e7)
+        );
+        // Without variation it is the mean.
+        assert!(
+            rates(varying(40 * MBIT, 0.0, 50 * MBIT), 100)
+                .iter()
+                .all(|r| (r - 4e7).abs() < 2.0)
+        );
+    }
+
+    #[test]
+    fn a_slot_has_its_rate_whoever_asked_before() {
+        let mut steady = varying(MBIT, 0.6, u64::MAX);
+        let mut seldom = varying(MBIT, 0.6, u64::MAX);
+        for ms in 0..100_000 {
+            let at = Instant::from_millis(ms);
+            let stretch = steady.stretch(at);
+            if ms % 777 == 0 {
+                assert_eq!(seldom.stretch(at), stretch);
+            }
+        }
+    }
+
+    #[test]
+    fn steps_pass_over_cycles_and_outages() {
+        let step = |ms, rate| (Duration::from_millis(ms), Rate::from_bits_per_sec(rate));
+        // One cycle: 1000 bits in 100 ms, then nothing for 900 ms.
+        let steps = || Process::Steps(Steps::new(Arc::from([step(100, 10_000), step(900, 0)])));
+        let serve = |at, bytes| steps().serve(Instant::from_millis(at), bytes, 0).0;
+        assert_eq!(serve(0, 125), Instant::from_millis(100));
+        assert_eq!(serve(0, 250), Instant::from_millis(1100));
+        assert_eq!(serve(50, 125), Instant::from_millis(1050));
+        assert_eq!(serve(100, 125), Instant::from_millis(1100));
+        assert_eq!(serve(500, 125_000), Instant::from_millis(1_000_100));
+        assert_eq!(serve(3_600_500, 125), Instant::from_millis(3_601_100));
+        assert_eq!(
+            steps().capacity(Instant::from_millis(2050)),
+            Bytes::new(125 * 2 + 62)
+        );
+        let none = || Process::Steps(Steps::new(Arc::from([step(10, 0)])));
+        assert_eq!(none().serve(Instant::ZERO, 1, 0).0, Instant::MAX);
+        let empty = || Process::Steps(Steps::new(Arc::from([])));
+        assert_eq!(empty().serve(Instant::ZERO, 1, 0).0, Instant::MAX);
+        assert_eq!(empty().capacity(Instant::from_secs(1)), Bytes::ZERO);
+    }
+}

@@ -1,0 +1,138 @@
+//! The waiting room in front of the server: who waits, who is refused, and how long the queue was.
+//!
+//! Who leaves the room is decided when he enters it (the instant at which his service starts is
+//! known), so leaving costs no event: whoever started by `now` is let go when somebody looks.
+//! The packet in service does not count (network-models, sections 0.4 and A.4); the early
+//! discipline is the gateway of section B.1.2.
+
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+
+use rand_chacha::ChaCha8Rng;
+use units::{Bytes, Instant};
+
+use crate::random::{Chance, Purpose, stream};
+use crate::{Discipline, DropReason, QueueConfig, QueueLimit};
+
+#[derive(Clone, Debug)]
+pub(crate) struct Room {
+    waiting: VecDeque<Waiting>,
+    /// Of those that wait, overhead included.
+    bytes: u64,
+    limit_packets: u64,
+    limit_bytes: u64,
+    early: Option<Box<Early>>,
+    max_packets: u64,
+    /// Integral of the number of waiting packets over time up to `changed`, packet nanoseconds.
+    area: u128,
+    changed: Instant,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    start: Instant,
+    bytes: u64,
+}
+
+#[derive(Clone, Debug)]
+struct Early {
+    above_packets: u64,
+    above_bytes: u64,
+    chance: Chance,
+    rng: ChaCha8Rng,
+}
+
+impl Room {
+    pub(crate) fn new(config: &QueueConfig, rng: &ChaCha8Rng) -> Self {
+        let (limit_packets, limit_bytes) = match config.limit {
+            QueueLimit::Unlimited => (u64::MAX, u64::MAX),
+            QueueLimit::Packets(packets) => (packets, u64::MAX),
+            QueueLimit::Bytes(bytes) => (u64::MAX, bytes.get()),
+        };
+        let early = match config.discipline {
+            Discipline::DropTail => None,
+            Discipline::RandomAbove { fill, probability } => {
+                let share = |limit: u64| match limit {
+                    u64::MAX => u64::MAX,
+                    limit => (limit as f64 * fill) as u64,
+                };
+                Some(Box::new(Early {
+                    above_packets: share(limit_packets),
+                    above_bytes: share(limit_bytes),
+                    chance: Chance::new(probability),
+                    rng: stream(rng, Purpose::Queue),
+                }))
+            }
+        };
+        Self {
+            waiting: VecDeque::new(),
+            bytes: 0,
+            limit_packets,
+            limit_bytes,
+            early,
+            max_packets: 0,
+            area: 0,
+            changed: Instant::ZERO,
+        }
+    }
+
+    /// Lets go whoever is in service by `now`.
+    pub(crate) fn advance(&mut self, now: Instant) {
+        while let Some(front) = self.waiting.front().copied()
+            && front.start <= now
+        {
+            self.settle(front.start);
+            self.waiting.pop_front();
+            self.bytes -= front.bytes;
+        }
+    }
+
+    /// Whether a packet that has to wait may come in. The room has advanced to now.
+    pub(crate) fn admit(&mut self, bytes: u64) -> Result<(), DropReason> {
+        let packets = self.waiting.len() as u64;
+        if packets >= self.limit_packets || self.bytes.saturating_add(bytes) > self.limit_bytes {
+            return Err(DropReason::Overflow);
+        }
+        if let Some(early) = &mut self.early
+            && (packets > early.above_packets || self.bytes > early.above_bytes)
+            && early.chance.draw(&mut early.rng)
+        {
+            return Err(DropReason::Early);
+        }
+        Ok(())
+    }
+
+    /// A packet comes in at `now`, to which the room has advanced, and waits until `start`, which
+    /// is no earlier than the start of anybody before it.
+    pub(crate) fn enter(&mut self, now: Instant, start: Instant, bytes: u64) {
+        self.settle(now);
+        self.waiting.push_back(Waiting { start, bytes });
+        self.bytes += bytes;
+        self.max_packets = self.max_packets.max(self.waiting.len() as u64);
+    }
+
+    fn settle(&mut self, at: Instant) {
+        let span = at.saturating_since(self.changed).as_nanos();
+        self.area += u128::from(span) * self.waiting.len() as u128;
+        self.changed = at;
+    }
+
+    /// Packets and bytes that wait; the room has advanced to now.
+    pub(crate) fn len(&self) -> (u64, Bytes) {
+        (self.waiting.len() as u64, Bytes::new(self.bytes))
+    }
+
+    pub(crate) fn max_packets(&self) -> u64 {
+        self.max_packets
+    }
+
+    /// Mean number of waiting packets from the beginning of the run to `now`.
+    pub(crate) fn mean_packets(&mut self, now: Instant) -> f64 {
+        self.advance(now);
+        self.settle(now.max(self.changed));
+        match self.changed.as_nanos() {
+            0 => 0.0,
+            nanos => self.area as f64 / nanos as f64,
+        }
+    }
+}

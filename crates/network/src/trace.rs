@@ -1,0 +1,297 @@
+//! Mahimahi traces: the file, its mean rate, and the link that follows it.
+//!
+//! Source: network-models, section A.9. A trace is a list of milliseconds; each entry is an
+//! opportunity to deliver [`OPPORTUNITY_BYTES`]. At its instant an opportunity sends bytes from the head
+//! of the queue; a packet sent in part goes on with the next opportunity, and leaves when its last
+//! byte is sent; what is left when the queue is empty is lost. An opportunity serves what arrived
+//! before its millisecond began, so a packet waits for one strictly later than itself.
+//! After the last entry the trace starts again, shifted by the last entry.
+//!
+//! Sizes are bytes of IP. Mahimahi calls 1504 bytes a full packet of 1500 and 4 of the TUN
+//! device; by the checks of section A.9 a packet counts without those 4, so a trace "1" carries
+//! 12.032 Mbit/s of IP. A link's `overhead` does not apply: the bytes of the trace are what it says.
+
+use alloc::borrow::ToOwned;
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::fmt;
+
+use units::{Bytes, Instant, Rate};
+
+use crate::TraceConfig;
+
+/// The bytes that one opportunity delivers.
+pub const OPPORTUNITY_BYTES: u64 = 1504;
+
+const NANOS_PER_MILLI: u64 = 1_000_000;
+
+/// A trace that cannot be used: one sentence that names the place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TraceError {
+    /// The file as the user named it.
+    pub file: String,
+    /// The line, counted from one; `None` where the file as a whole is meant.
+    pub line: Option<usize>,
+    /// What is wrong.
+    pub problem: TraceProblem,
+}
+
+/// What is wrong with a trace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TraceProblem {
+    /// There is no entry.
+    Empty,
+    /// A blank line before the end.
+    Blank,
+    /// Something that is not a whole number; its beginning.
+    NotANumber(String),
+    /// A number below zero.
+    Negative,
+    /// Something after the number; its beginning.
+    TrailingJunk(String),
+    /// More milliseconds than 32 bits hold, 49 days.
+    TooLarge,
+    /// The entry is less than the one before it.
+    Decreasing {
+        /// The entry before, in milliseconds.
+        previous: u32,
+        /// The entry, in milliseconds.
+        value: u32,
+    },
+    /// The last entry is zero: the trace lasts no time.
+    NoDuration,
+}
+
+impl fmt::Display for TraceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:", self.file)?;
+        if let Some(line) = self.line {
+            write!(f, "{line}:")?;
+        }
+        f.write_str(" ")?;
+        match &self.problem {
+            TraceProblem::Empty => {
+                f.write_str("the trace is empty; it needs one line with a whole number of milliseconds for each delivery opportunity")
+            }
+            TraceProblem::Blank => f.write_str("a blank line inside the trace; remove it"),
+            TraceProblem::NotANumber(found) => {
+                write!(f, "expected a whole number of milliseconds, found {found:?}")
+            }
+            TraceProblem::Negative => {
+                f.write_str("a time below zero; times are milliseconds since the trace began")
+            }
+            TraceProblem::TrailingJunk(found) => {
+                write!(f, "expected nothing after the number of milliseconds, found {found:?}")
+            }
+            TraceProblem::TooLarge => {
+                write!(f, "the time is too large; at most {} ms can be used", u32::MAX)
+            }
+            TraceProblem::Decreasing { previous, value } => {
+                write!(f, "{value} ms comes after {previous} ms; times must not decrease")
+            }
+            TraceProblem::NoDuration => f.write_str(
+                "the last time is 0 ms, so the trace lasts no time; it must be positive",
+            ),
+        }
+    }
+}
+
+impl core::error::Error for TraceError {}
+
+/// Reads a trace: one whole number of milliseconds on each line, none less than the one before,
+/// the last one positive. Lines may end in CR LF, and blank lines may follow the last. The trace
+/// repeats, as Mahimahi's does unless told `--once`.
+///
+/// # Errors
+///
+/// The first line that is not so, with its number and `file_name`.
+pub fn parse(text: &str, file_name: &str) -> Result<TraceConfig, TraceError> {
+    let error = |line, problem| TraceError {
+        file: file_name.to_owned(),
+        line,
+        problem,
+    };
+    let mut opportunities_ms = Vec::new();
+    let mut previous = 0;
+    let mut last_line = 0;
+    let mut blank = None;
+    for (line, content) in (1..).zip(text.lines()) {
+        let content = content.trim_ascii();
+        if content.is_empty() {
+            blank = blank.or(Some(line));
+            continue;
+        }
+        if blank.is_some() {
+            return Err(error(blank, TraceProblem::Blank));
+        }
+        let value = entry(content).map_err(|problem| error(Some(line), problem))?;
+        if value < previous {
+            return Err(error(
+                Some(line),
+                TraceProblem::Decreasing { previous, value },
+            ));
+        }
+        opportunities_ms.push(value);
+        previous = value;
+        last_line = line;
+    }
+    if opportunities_ms.is_empty() {
+        return Err(error(None, TraceProblem::Empty));
+    }
+    if previous == 0 {
+        return Err(error(Some(last_line), TraceProblem::NoDuration));
+    }
+    Ok(TraceConfig {
+        opportunities_ms,
+        repeat: true,
+    })
+}
+
+fn entry(content: &str) -> Result<u32, TraceProblem> {
+    let digits = content.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, rest) = content.split_at(digits);
+    if number.is_empty() {
+        return Err(match content.strip_prefix('-') {
+            Some(number) if number.starts_with(|c: char| c.is_ascii_digit()) => {
+                TraceProblem::Negative
+            }
+            _ => TraceProblem::NotANumber(beginning(content)),
+        });
+    }
+    if !rest.is_empty() {
+        return Err(match rest.starts_with(|c: char| c.is_ascii_whitespace()) {
+            true => TraceProblem::TrailingJunk(beginning(rest.trim_ascii_start())),
+            false => TraceProblem::NotANumber(beginning(content)),
+        });
+    }
+    number.parse().map_err(|_| TraceProblem::TooLarge)
+}
+
+/// Enough of `content` to recognise it.
+fn beginning(content: &str) -> String {
+    content.chars().take(24).collect()
+}
+
+impl TraceConfig {
+    /// How long one lap lasts, in milliseconds; zero for a trace without entries.
+    #[must_use]
+    pub fn lap_ms(&self) -> u32 {
+        self.opportunities_ms.last().copied().unwrap_or(0)
+    }
+
+    /// The mean rate of IP bytes over one lap: 1504 bytes for each opportunity.
+    #[must_use]
+    pub fn mean_rate(&self) -> Rate {
+        let bits = self.opportunities_ms.len() as u64 * OPPORTUNITY_BYTES * 8;
+        let rate = u128::from(bits) * 1000 / u128::from(self.lap_ms().max(1));
+        Rate::from_bits_per_sec(u64::try_from(rate).unwrap_or(u64::MAX))
+    }
+}
+
+/// The server of a trace.
+#[derive(Clone, Debug)]
+pub(crate) struct Follower {
+    trace: Arc<TraceConfig>,
+    /// The opportunity that served last: the beginning of its lap in milliseconds, its number in
+    /// the trace (the length of the trace once a trace that does not repeat is over).
+    lap_begin_ms: u64,
+    index: usize,
+    /// What it has left, in bytes.
+    budget: u64,
+}
+
+impl Follower {
+    pub(crate) fn new(trace: Arc<TraceConfig>) -> Self {
+        Self {
+            trace,
+            lap_begin_ms: 0,
+            index: 0,
+            budget: 0,
+        }
+    }
+
+    /// Serves a packet that arrives at `now` while those before it leave by `busy_until`: when its first
+    /// byte is sent and when its last one is; [`Instant::MAX`] is never.
+    pub(crate) fn serve(
+        &mut self,
+        now: Instant,
+        busy_until: Instant,
+        bytes: u64,
+    ) -> (Instant, Instant) {
+        if self.trace.lap_ms() == 0 {
+            return (Instant::MAX, Instant::MAX);
+        }
+        if busy_until <= now {
+            // The queue is empty: what the last opportunity had left is lost.
+            self.seek(now);
+        } else if self.budget == 0 {
+            self.next();
+        }
+        let start = self.instant();
+        // Whole opportunities are passed over by `next` one at a time: a packet takes few.
+        let mut bytes = bytes;
+        while bytes > self.budget && self.instant() < Instant::MAX {
+            bytes -= self.budget;
+            self.next();
+        }
+        self.budget = self.budget.saturating_sub(bytes);
+        (start, self.instant())
+    }
+
+    /// Goes to the first opportunity later than `now`.
+    fn seek(&mut self, now: Instant) {
+        let now_ms = now.as_millis();
+        let lap_ms = u64::from(self.trace.lap_ms());
+        let lap = if self.trace.repeat {
+            now_ms / lap_ms
+        } else {
+            0
+        };
+        self.lap_begin_ms = lap * lap_ms;
+        let within = now_ms - self.lap_begin_ms;
+        self.index = self
+            .trace
+            .opportunities_ms
+            .partition_point(|ms| u64::from(*ms) <= within);
+        self.budget = OPPORTUNITY_BYTES;
+    }
+
+    fn next(&mut self) {
+        self.index += 1;
+        if self.trace.repeat && self.index >= self.trace.opportunities_ms.len() {
+            self.index = 0;
+            self.lap_begin_ms += u64::from(self.trace.lap_ms());
+        }
+        self.budget = OPPORTUNITY_BYTES;
+    }
+
+    fn instant(&self) -> Instant {
+        self.trace
+            .opportunities_ms
+            .get(self.index)
+            .map_or(Instant::MAX, |ms| {
+                let ms = self.lap_begin_ms + u64::from(*ms);
+                Instant::from_nanos(ms.saturating_mul(NANOS_PER_MILLI))
+            })
+    }
+
+    /// The bytes that all opportunities up to `until` could have carried.
+    pub(crate) fn capacity(&self, until: Instant) -> Bytes {
+        let lap_ms = u64::from(self.trace.lap_ms());
+        let ms = until.as_millis();
+        let laps = match lap_ms {
+            0 => return Bytes::ZERO,
+            _ if self.trace.repeat => ms / lap_ms,
+            _ => 0,
+        };
+        let within = ms - laps * lap_ms;
+        let entries = &self.trace.opportunities_ms;
+        // At the very end of a lap the entries "0" of the next one come due as well.
+        let partial = entries.partition_point(|ms| u64::from(*ms) <= within) as u64;
+        let count = laps
+            .saturating_mul(entries.len() as u64)
+            .saturating_add(partial);
+        Bytes::new(count.saturating_mul(OPPORTUNITY_BYTES))
+    }
+}
