@@ -12,6 +12,9 @@ pub struct DataSegment {
     pub len: u32,
     /// Timestamp value in milliseconds (RFC 7323), echoed by the receiver.
     pub ts_val: u32,
+    /// Timestamp echo: [`AckSegment::ts_val`] of the last ACK that the sender processed, zero
+    /// before any. The receiver's buffer autotuning measures its round trips by it.
+    pub ts_ecr: u32,
     /// Opens the connection.
     pub syn: bool,
     /// The last byte of the stream is the last of this segment.
@@ -75,6 +78,8 @@ pub struct AckSegment {
     pub ack: u64,
     /// Receive window in bytes, from `ack` on.
     pub window: u32,
+    /// Timestamp value of the receiver in milliseconds, echoed by the sender; zero for none.
+    pub ts_val: u32,
     /// Timestamp echo in milliseconds.
     pub ts_ecr: u32,
     /// What arrived beyond `ack`.
