@@ -1,0 +1,405 @@
+//! Every algorithm by name: the registry, and enums that dispatch without allocation.
+//!
+//! To add an algorithm, write its file and add one entry to the table of its kind below. An
+//! [`Algorithm`] is a description (`cubic+search:version=4.0`) that was understood; it builds any
+//! number of connections' congestion controls.
+
+mod error;
+mod name;
+mod parse;
+
+pub use error::{AlgorithmError, Problem};
+pub use parse::Algorithm;
+
+use units::{Bytes, Duration, Instant, Rate};
+
+use crate::options::{OptionError, OptionInfo, Options};
+use crate::{
+    Ack, Avoidance, Classic, Congestion, CongestionControl, Recovery, Sent, SlowStartExit, Startup,
+    Step, Window, avoidance, recovery, startup,
+};
+
+impl Default for AvoidanceConfig {
+    /// The default of Linux.
+    fn default() -> Self {
+        Self::Cubic(avoidance::CubicConfig::default())
+    }
+}
+
+impl AvoidanceConfig {
+    /// The start-up that an avoidance has when none is named.
+    fn default_startup(&self) -> StartupConfig {
+        match self {
+            Self::Cubic(_) => StartupConfig::HyStart(startup::HyStartConfig::default()),
+            _ => StartupConfig::Standard(startup::StandardConfig::default()),
+        }
+    }
+}
+
+impl Default for RecoveryConfig {
+    /// The default of Linux.
+    fn default() -> Self {
+        Self::Prr(recovery::PrrConfig::default())
+    }
+}
+
+/// What an algorithm is told when a connection begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BuildContext {
+    /// When the connection is established.
+    pub now: Instant,
+    /// Sender maximum segment size.
+    pub smss: Bytes,
+    /// Initial window.
+    pub initial_window: Bytes,
+    /// Seed of what the algorithm draws.
+    pub seed: u64,
+}
+
+/// What a part does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PartKind {
+    /// Finds the capacity.
+    Startup,
+    /// Uses the capacity.
+    Avoidance,
+    /// Reduces the window.
+    Recovery,
+    /// All three at once.
+    Whole,
+}
+
+impl PartKind {
+    /// The word for it in messages.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Startup => "start-up",
+            Self::Avoidance => "avoidance",
+            Self::Recovery => "recovery",
+            Self::Whole => "congestion control",
+        }
+    }
+}
+
+/// What is known about a part that can be named in an algorithm.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PartInfo {
+    /// The name.
+    pub name: &'static str,
+    /// What it does.
+    pub kind: PartKind,
+    /// One line about it.
+    pub summary: &'static str,
+    /// Where it is described.
+    pub source: &'static str,
+    /// Its options.
+    pub options: &'static [OptionInfo],
+    /// How sure we are of it.
+    pub truth: &'static str,
+}
+
+/// Follows a standard, with what Linux does differently as the default.
+const STANDARD: &str = "from the standard";
+/// Follows the arithmetic of published code.
+const LINUX: &str = "from published code (Linux)";
+
+/// The enum of one kind of part, the enum of its configurations, and the table for `PARTS`.
+macro_rules! kind {
+    (
+        $(#[$doc:meta])* $any:ident, $config:ident, $table:ident, $kind:ident,
+        $( $variant:ident($part:ty, $settings:ty) = $name:literal, $truth:expr, $source:literal, $summary:literal; )*
+    ) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug)]
+        #[allow(missing_docs, reason = "the names of the parts")]
+        #[allow(clippy::large_enum_variant, reason = "one per connection, and nothing may be allocated")]
+        pub enum $any { $( $variant($part), )* }
+
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        enum $config { $( $variant($settings), )* }
+
+        impl $config {
+            fn named(name: &str) -> Option<Self> {
+                match name {
+                    $( $name => Some(Self::$variant(Default::default())), )*
+                    _ => None,
+                }
+            }
+
+            fn set(&mut self, name: &str, value: &str) -> Result<(), OptionError> {
+                match self { $( Self::$variant(config) => config.set(name, value), )* }
+            }
+
+            const fn name(&self) -> &'static str {
+                match self { $( Self::$variant(_) => $name, )* }
+            }
+        }
+
+        const $table: &[PartInfo] = &[ $( PartInfo {
+            name: $name,
+            kind: PartKind::$kind,
+            summary: $summary,
+            source: $source,
+            options: <$settings as Options>::OPTIONS,
+            truth: $truth,
+        }, )* ];
+    };
+}
+
+macro_rules! startups {
+    ( $( $variant:ident($part:ty, $settings:ty) = $name:literal, $truth:expr, $source:literal, $summary:literal; )* ) => {
+        kind! {
+            /// Any start-up.
+            AnyStartup, StartupConfig, STARTUPS, Startup,
+            $( $variant($part, $settings) = $name, $truth, $source, $summary; )*
+        }
+
+        impl StartupConfig {
+            fn build(self, context: &BuildContext) -> AnyStartup {
+                match self { $( Self::$variant(config) => AnyStartup::$variant(<$part>::new(config, context.now, 0)), )* }
+            }
+        }
+
+        impl Startup for AnyStartup {
+            #[inline]
+            fn on_sent(&mut self, sent: &Sent) {
+                match self { $( Self::$variant(part) => part.on_sent(sent), )* }
+            }
+
+            #[inline]
+            fn on_delivery(&mut self, ack: &Ack, window: &Window) -> Option<Step> {
+                match self { $( Self::$variant(part) => part.on_delivery(ack, window), )* }
+            }
+
+            #[inline]
+            fn on_ack(&mut self, ack: &Ack, window: &Window) -> Step {
+                match self { $( Self::$variant(part) => part.on_ack(ack, window), )* }
+            }
+
+            fn on_congestion(&mut self, congestion: &Congestion) {
+                match self { $( Self::$variant(part) => part.on_congestion(congestion), )* }
+            }
+
+            fn restart(&mut self, now: Instant, snd_nxt: u64) {
+                match self { $( Self::$variant(part) => part.restart(now, snd_nxt), )* }
+            }
+
+            #[inline]
+            fn pacing_rate(&self) -> Option<Rate> {
+                match self { $( Self::$variant(part) => part.pacing_rate(), )* }
+            }
+
+            fn passive_decision(&self) -> Option<SlowStartExit> {
+                match self { $( Self::$variant(part) => part.passive_decision(), )* }
+            }
+        }
+    };
+}
+
+macro_rules! avoidances {
+    ( $( $variant:ident($part:ty, $settings:ty) = $name:literal, $truth:expr, $source:literal, $summary:literal; )* ) => {
+        kind! {
+            /// Any congestion avoidance.
+            AnyAvoidance, AvoidanceConfig, AVOIDANCES, Avoidance,
+            $( $variant($part, $settings) = $name, $truth, $source, $summary; )*
+        }
+
+        impl AvoidanceConfig {
+            fn build(self) -> AnyAvoidance {
+                match self { $( Self::$variant(config) => AnyAvoidance::$variant(<$part>::new(config)), )* }
+            }
+        }
+
+        impl Avoidance for AnyAvoidance {
+            #[inline]
+            fn on_delivery(&mut self, ack: &Ack, window: &Window) {
+                match self { $( Self::$variant(part) => part.on_delivery(ack, window), )* }
+            }
+
+            #[inline]
+            fn on_ack(&mut self, acked: Bytes, ack: &Ack, window: &Window) -> Bytes {
+                match self { $( Self::$variant(part) => part.on_ack(acked, ack, window), )* }
+            }
+
+            fn on_congestion(&mut self, congestion: &Congestion, window: &Window) -> Bytes {
+                match self { $( Self::$variant(part) => part.on_congestion(congestion, window), )* }
+            }
+
+            fn on_timeout(&mut self) {
+                match self { $( Self::$variant(part) => part.on_timeout(), )* }
+            }
+
+            fn on_idle(&mut self, now: Instant, idle_since: Instant) {
+                match self { $( Self::$variant(part) => part.on_idle(now, idle_since), )* }
+            }
+
+            #[inline]
+            fn epoch(&self) -> Option<Instant> {
+                match self { $( Self::$variant(part) => part.epoch(), )* }
+            }
+        }
+    };
+}
+
+macro_rules! recoveries {
+    ( $( $variant:ident($part:ty, $settings:ty) = $name:literal, $truth:expr, $source:literal, $summary:literal; )* ) => {
+        kind! {
+            /// Any recovery.
+            AnyRecovery, RecoveryConfig, RECOVERIES, Recovery,
+            $( $variant($part, $settings) = $name, $truth, $source, $summary; )*
+        }
+
+        impl RecoveryConfig {
+            fn build(self) -> AnyRecovery {
+                match self { $( Self::$variant(config) => AnyRecovery::$variant(<$part>::new(config)), )* }
+            }
+        }
+
+        impl Recovery for AnyRecovery {
+            fn enter(&mut self, window: &Window, ssthresh: Bytes, in_flight: Bytes) -> Bytes {
+                match self { $( Self::$variant(part) => part.enter(window, ssthresh, in_flight), )* }
+            }
+
+            #[inline]
+            fn on_ack(&mut self, ack: &Ack, window: &Window) -> Bytes {
+                match self { $( Self::$variant(part) => part.on_ack(ack, window), )* }
+            }
+
+            #[inline]
+            fn on_sent(&mut self, size: Bytes) {
+                match self { $( Self::$variant(part) => part.on_sent(size), )* }
+            }
+        }
+    };
+}
+
+startups! {
+    Standard(startup::Standard, startup::StandardConfig) = "standard", STANDARD, "RFC 5681",
+        "slow start: the window doubles each round trip until something is lost";
+    HyStart(startup::HyStart, startup::HyStartConfig) = "hystart", LINUX, "Ha and Rhee 2011; Linux tcp_cubic.c",
+        "slow start that ends when ACK trains or delays grow; the default of Linux";
+    HyStartPlusPlus(startup::HyStartPlusPlus, startup::HyStartPlusPlusConfig) = "hystart++", STANDARD, "RFC 9406",
+        "slow start that slows down when delays grow, and ends when they stay";
+    Limited(startup::Limited, startup::LimitedConfig) = "limited", STANDARD, "RFC 3742",
+        "slow start that adds at most half of max_ssthresh each round trip";
+    Search(startup::Search, startup::SearchConfig) = "search", "from the thesis, its drafts and published code", "draft-chung-ccwg-search; thesis",
+        "slow start that ends when delivery falls behind what was sent one round trip before";
+}
+
+avoidances! {
+    Reno(avoidance::Reno, avoidance::RenoConfig) = "reno", LINUX, "RFC 5681; Linux tcp_cong.c",
+        "one segment more each round trip, half on congestion";
+    Cubic(avoidance::Cubic, avoidance::CubicConfig) = "cubic", LINUX, "RFC 9438; Linux tcp_cubic.c",
+        "a cubic curve of time around the window of the last loss; the default of Linux";
+}
+
+recoveries! {
+    Prr(recovery::Prr, recovery::PrrConfig) = "prr", LINUX, "RFC 9937; Linux tcp_input.c",
+        "proportional rate reduction: sends are spread over one round trip";
+    Plain(recovery::Plain, recovery::PlainConfig) = "plain", STANDARD, "RFC 5681, RFC 6675",
+        "the window is the threshold at once, limited by the pipe";
+}
+
+const PARTS_COUNT: usize = STARTUPS.len() + AVOIDANCES.len() + RECOVERIES.len();
+
+/// Every part that can be named, by kind.
+pub const PARTS: &[PartInfo] = &joined([AVOIDANCES, STARTUPS, RECOVERIES]);
+
+const fn joined<const N: usize>(tables: [&[PartInfo]; N]) -> [PartInfo; PARTS_COUNT] {
+    let mut all = [RECOVERIES[0]; PARTS_COUNT];
+    let (mut table, mut next) = (0, 0);
+    while table < N {
+        let mut row = 0;
+        while row < tables[table].len() {
+            all[next] = tables[table][row];
+            next += 1;
+            row += 1;
+        }
+        table += 1;
+    }
+    all
+}
+
+/// Any congestion control.
+#[derive(Clone, Debug)]
+pub enum AnyCongestionControl {
+    /// Made of parts.
+    Classic(Classic<AnyStartup, AnyAvoidance, AnyRecovery>),
+}
+
+/// The same expression for every kind of congestion control.
+macro_rules! dispatch {
+    ($self:expr, $control:ident => $call:expr) => {
+        match $self {
+            AnyCongestionControl::Classic($control) => $call,
+        }
+    };
+}
+
+impl CongestionControl for AnyCongestionControl {
+    #[inline]
+    fn window(&self) -> Window {
+        dispatch!(self, control => control.window())
+    }
+
+    #[inline]
+    fn pacing_rate(&self) -> Option<Rate> {
+        dispatch!(self, control => control.pacing_rate())
+    }
+
+    #[inline]
+    fn requires_pacing(&self) -> bool {
+        dispatch!(self, control => control.requires_pacing())
+    }
+
+    #[inline]
+    fn on_sent(&mut self, sent: &Sent) {
+        dispatch!(self, control => control.on_sent(sent));
+    }
+
+    #[inline]
+    fn on_delivery(&mut self, ack: &Ack) {
+        dispatch!(self, control => control.on_delivery(ack));
+    }
+
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack) {
+        dispatch!(self, control => control.on_ack(ack));
+    }
+
+    fn on_congestion(&mut self, congestion: &Congestion) {
+        dispatch!(self, control => control.on_congestion(congestion));
+    }
+
+    fn on_recovery_exit(&mut self, now: Instant) {
+        dispatch!(self, control => control.on_recovery_exit(now));
+    }
+
+    fn undo(&mut self, now: Instant) {
+        dispatch!(self, control => control.undo(now));
+    }
+
+    fn on_idle_restart(
+        &mut self,
+        now: Instant,
+        idle: Duration,
+        rto: Duration,
+        initial_window: Bytes,
+        snd_nxt: u64,
+    ) {
+        dispatch!(self, control => control.on_idle_restart(now, idle, rto, initial_window, snd_nxt));
+    }
+
+    fn on_window_unused(&mut self, now: Instant, used: Bytes, initial_window: Bytes) {
+        dispatch!(self, control => control.on_window_unused(now, used, initial_window));
+    }
+
+    fn slow_start_exit(&self) -> Option<SlowStartExit> {
+        dispatch!(self, control => control.slow_start_exit())
+    }
+
+    fn passive_decision(&self) -> Option<SlowStartExit> {
+        dispatch!(self, control => control.passive_decision())
+    }
+}

@@ -1,0 +1,257 @@
+//! CUBIC as in Linux 6.12 (`tcp_cubic.c`): `bictcp_update`, `cubictcp_recalc_ssthresh`,
+//! `cubictcp_state`, `cubictcp_cwnd_event`, and the delay filter of `cubictcp_acked`.
+//!
+//! Integer arithmetic on segments, jiffies and 1/1024 s as there. HyStart is a start-up of its
+//! own. RFC 9438 in its own arithmetic is the option `rfc9438=true`.
+//!
+//! ## Deviations
+//!
+//! - The cube root is the exact floor; Linux's table with one Newton step is within 0.2 % of it
+//!   on average (for 1, 100 and 1000 segments: 1388, 6451 and 13897 there, 1389, 6448 and 13893
+//!   here, in 1/1024 s).
+//! - Products that pass 64 bits in Linux (an epoch longer than 347 s) do not wrap here.
+//! - Against RFC 9438, as Linux: the threshold follows `cwnd`, not the flight; time runs ahead by
+//!   the smallest delay, not by SRTT; the Reno-friendly window keeps its slope of 8/15 for ever;
+//!   an undo does not restore the epoch.
+
+use units::{Bytes, Duration, Instant};
+
+use super::CubicConfig;
+use crate::avoidance::AdditiveIncrease;
+use crate::{Ack, Avoidance, Congestion, Window};
+
+/// `beta` in 1/1024: what a reduction leaves of the window.
+const BETA: u64 = 717;
+/// `BICTCP_BETA_SCALE`.
+const BETA_SCALE: u64 = 1024;
+/// `cube_rtt_scale` (`bic_scale` * 10): C = 410/1024 segments per second cubed.
+const CUBE_RTT_SCALE: u64 = 410;
+/// `cube_factor`: 2^40 / 410.
+const CUBE_FACTOR: u64 = (1 << 40) / CUBE_RTT_SCALE;
+/// `BICTCP_HZ`: time is counted in 2^-10 s.
+const BICTCP_HZ: u32 = 10;
+/// `beta_scale`: eight times the segments that Reno with `BETA` must have acknowledged per segment
+/// of window for each segment of growth.
+const FRIENDLY_SCALE: u64 = 15;
+/// While the capacity is unknown the window grows by at least 1/20 per round trip.
+const UNKNOWN_COUNT: u64 = 20;
+
+/// A growth epoch: it begins with the first growth after a reduction.
+#[derive(Clone, Copy, Debug)]
+struct Epoch {
+    /// Jiffy of its beginning (`epoch_start`).
+    start: u64,
+    /// Where the curve turns, in segments (`bic_origin_point`).
+    origin: u64,
+    /// When it turns, in 2^-10 s (`bic_K`).
+    k: u64,
+    /// What Reno's window would be (`tcp_cwnd`).
+    reno_cwnd: u64,
+}
+
+/// Linux's CUBIC.
+#[derive(Clone, Debug)]
+pub struct CubicLinux {
+    config: CubicConfig,
+    jiffy: Duration,
+    increase: AdditiveIncrease,
+    epoch: Option<Epoch>,
+    /// Segments to be acknowledged for one of growth (`cnt`).
+    count: u64,
+    /// Window before the last reduction (`last_max_cwnd`); zero when unknown.
+    last_max: u64,
+    /// Window and jiffy of the last update.
+    last_cwnd: u64,
+    last_time: u64,
+    /// Acknowledged and not yet counted toward Reno's window (`ack_cnt`).
+    ack_count: u64,
+    /// Smallest delay (`delay_min`); zero when unknown.
+    delay_min: Duration,
+}
+
+impl CubicLinux {
+    /// A new connection.
+    #[must_use]
+    pub fn new(config: CubicConfig) -> Self {
+        let hz = u64::from(config.hz.clamp(1, 1_000_000));
+        Self {
+            config,
+            jiffy: Duration::from_nanos(1_000_000_000 / hz),
+            increase: AdditiveIncrease::default(),
+            epoch: None,
+            count: 0,
+            last_max: 0,
+            last_cwnd: 0,
+            last_time: 0,
+            ack_count: 0,
+            delay_min: Duration::ZERO,
+        }
+    }
+
+    fn jiffies(&self, now: Instant) -> u64 {
+        now.as_nanos() / self.jiffy.as_nanos()
+    }
+
+    /// `bictcp_update`: renews `count` for a window of `cwnd` segments.
+    fn update(&mut self, cwnd: u64, acked: u64, now: Instant) {
+        let hz = 1_000_000_000 / self.jiffy.as_nanos();
+        let now = self.jiffies(now);
+        self.ack_count += acked;
+        if self.last_cwnd == cwnd && now - self.last_time <= hz / 32 {
+            return;
+        }
+        // The curve moves once per jiffy at most; Reno's window with each ACK.
+        if self.epoch.is_none() || self.last_time != now {
+            self.last_cwnd = cwnd;
+            self.last_time = now;
+            let epoch = match self.epoch {
+                Some(epoch) => epoch,
+                None => self.begin(cwnd, acked, now),
+            };
+            let target = self.target(&epoch, now, hz);
+            self.count = if target > cwnd {
+                cwnd / (target - cwnd)
+            } else {
+                100 * cwnd
+            };
+            if self.last_max == 0 {
+                self.count = self.count.min(UNKNOWN_COUNT);
+            }
+        }
+        if self.config.tcp_friendliness {
+            self.be_friendly(cwnd);
+        }
+        self.count = self.count.max(2);
+    }
+
+    fn begin(&mut self, cwnd: u64, acked: u64, now: u64) -> Epoch {
+        self.ack_count = acked;
+        let (k, origin) = match self.last_max.checked_sub(cwnd) {
+            None | Some(0) => (0, cwnd),
+            Some(gap) => (cube_root(CUBE_FACTOR.saturating_mul(gap)), self.last_max),
+        };
+        let epoch = Epoch {
+            start: now,
+            origin,
+            k,
+            reno_cwnd: cwnd,
+        };
+        self.epoch = Some(epoch);
+        epoch
+    }
+
+    /// The curve one smallest delay from now, in segments.
+    fn target(&self, epoch: &Epoch, now: u64, hz: u64) -> u64 {
+        let ahead = self.delay_min.as_nanos().div_ceil(self.jiffy.as_nanos());
+        let elapsed = ((now - epoch.start + ahead) << BICTCP_HZ) / hz;
+        let distance = u128::from(elapsed.abs_diff(epoch.k));
+        let delta =
+            (u128::from(CUBE_RTT_SCALE) * distance * distance * distance) >> (10 + 3 * BICTCP_HZ);
+        let delta = u64::try_from(delta).unwrap_or(u64::MAX);
+        if elapsed < epoch.k {
+            epoch.origin.saturating_sub(delta)
+        } else {
+            epoch.origin.saturating_add(delta)
+        }
+    }
+
+    fn be_friendly(&mut self, cwnd: u64) {
+        let Some(epoch) = &mut self.epoch else {
+            return;
+        };
+        let quantum = ((cwnd * FRIENDLY_SCALE) >> 3).max(1);
+        if self.ack_count > quantum {
+            let steps = (self.ack_count - 1) / quantum;
+            self.ack_count -= steps * quantum;
+            epoch.reno_cwnd += steps;
+        }
+        if epoch.reno_cwnd > cwnd {
+            self.count = self.count.min(cwnd / (epoch.reno_cwnd - cwnd));
+        }
+    }
+}
+
+impl Avoidance for CubicLinux {
+    #[inline]
+    fn on_delivery(&mut self, ack: &Ack, _window: &Window) {
+        let Some(rtt) = ack.latest_rtt else {
+            return;
+        };
+        if self.delay_min.is_zero() || rtt < self.delay_min {
+            // Samples right after a reduction still carry the queue that it drains.
+            if let Some(epoch) = self.epoch() {
+                if ack.now.saturating_since(epoch) < Duration::from_secs(1) {
+                    return;
+                }
+            }
+            self.delay_min = Duration::from_micros((rtt.as_nanos() / 1_000).max(1));
+        }
+    }
+
+    #[inline]
+    fn on_ack(&mut self, acked: Bytes, ack: &Ack, window: &Window) -> Bytes {
+        let smss = window.smss;
+        self.update(window.cwnd_segments(), acked.segments(smss), ack.now);
+        self.increase.on_acked(acked, smss * self.count, smss)
+    }
+
+    fn on_congestion(&mut self, _congestion: &Congestion, window: &Window) -> Bytes {
+        let cwnd = window.cwnd_segments();
+        self.increase.reset();
+        self.epoch = None;
+        self.last_max = if cwnd < self.last_max && self.config.fast_convergence {
+            cwnd * (BETA_SCALE + BETA) / (2 * BETA_SCALE)
+        } else {
+            cwnd
+        };
+        window.smss * (cwnd * BETA / BETA_SCALE).max(2)
+    }
+
+    fn on_timeout(&mut self) {
+        *self = Self::new(self.config);
+    }
+
+    fn on_idle(&mut self, now: Instant, idle_since: Instant) {
+        let now = self.jiffies(now);
+        let idle = now.saturating_sub(self.jiffies(idle_since));
+        if let Some(epoch) = &mut self.epoch {
+            epoch.start = (epoch.start + idle).min(now);
+        }
+    }
+
+    #[inline]
+    fn epoch(&self) -> Option<Instant> {
+        let start = self.epoch.as_ref()?.start;
+        Some(Instant::ZERO + self.jiffy * start)
+    }
+}
+
+/// The largest integer whose cube is at most `value`.
+fn cube_root(value: u64) -> u64 {
+    let mut root: u64 = 0;
+    for bit in (0..22).rev() {
+        let candidate = root | (1 << bit);
+        if u128::from(candidate).pow(3) <= u128::from(value) {
+            root = candidate;
+        }
+    }
+    root
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn k_is_the_exact_cube_root() {
+        let k = |gap| cube_root(CUBE_FACTOR * gap);
+        let gaps = [1, 5, 10, 30, 100, 300, 1_000, 10_000];
+        assert_eq!(
+            gaps.map(k),
+            [1389, 2375, 2993, 4316, 6448, 9300, 13893, 29932]
+        );
+        assert_eq!(CUBE_FACTOR, 2_681_735_677);
+        assert_eq!(cube_root(0), 0);
+        assert_eq!(cube_root(u64::MAX), 2_642_245);
+    }
+}

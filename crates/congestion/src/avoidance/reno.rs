@@ -1,0 +1,56 @@
+//! Reno (RFC 5681, section 3.1) as Linux's `tcp_reno_cong_avoid` and `tcp_reno_ssthresh`.
+//!
+//! Grows by one segment for each window acknowledged and halves the window on congestion.
+//!
+//! ## Deviations
+//!
+//! - As in Linux the threshold is half of `cwnd`; RFC 5681 (equation 4) halves `FlightSize`.
+//! - As in Linux a stretch ACK is credited in full; RFC 3465 allows one segment per ACK.
+
+use units::Bytes;
+
+use super::AdditiveIncrease;
+use crate::options::{OptionError, OptionInfo, Options};
+use crate::{Ack, Avoidance, Congestion, Window};
+
+/// Reno has no options.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RenoConfig {}
+
+impl Options for RenoConfig {
+    const OPTIONS: &'static [OptionInfo] = &[];
+
+    fn set(&mut self, _name: &str, _value: &str) -> Result<(), OptionError> {
+        Err(OptionError::Unknown)
+    }
+}
+
+/// Reno's additive increase and halving.
+#[derive(Clone, Debug, Default)]
+pub struct Reno {
+    increase: AdditiveIncrease,
+}
+
+impl Reno {
+    /// A new connection.
+    #[must_use]
+    pub fn new(_config: RenoConfig) -> Self {
+        Self::default()
+    }
+}
+
+impl Avoidance for Reno {
+    #[inline]
+    fn on_ack(&mut self, acked: Bytes, _ack: &Ack, window: &Window) -> Bytes {
+        self.increase.on_acked(acked, window.cwnd, window.smss)
+    }
+
+    fn on_congestion(&mut self, _congestion: &Congestion, window: &Window) -> Bytes {
+        self.increase.reset();
+        window.smss * (window.cwnd_segments() / 2).max(2)
+    }
+
+    fn on_timeout(&mut self) {
+        self.increase.reset();
+    }
+}

@@ -1,0 +1,301 @@
+//! A congestion control made of three parts: what Linux's TCP core does around a classic one.
+//!
+//! Source: `tcp_cong_avoid`, `tcp_slow_start`, `tcp_init_cwnd_reduction`,
+//! `tcp_end_cwnd_reduction`, `tcp_enter_loss`, `tcp_undo_cwnd_reduction`, `tcp_cwnd_restart` and
+//! `tcp_cwnd_application_limited` of Linux 6.12, RFC 5681 in spirit. The parts return decisions;
+//! the window is kept here and nowhere else.
+//!
+//! Assumes that the transport counts whole segments: `cwnd` is a multiple of `smss` and never
+//! less than one segment.
+//!
+//! ## Deviations
+//!
+//! - Linux's CUBIC hides round-trip times from HyStart in the first second of a growth epoch,
+//!   because both live in one module. Here that is a rule between the parts: a start-up sees
+//!   `latest_rtt: None` during the first second after [`Avoidance::epoch`].
+//! - After an idle restart the start-up is not told to begin again: Linux's HyStart is not re-armed
+//!   either. Start-ups that care see `idle_since` in [`Startup::on_sent`].
+
+use units::{Bytes, Duration, Instant, Rate};
+
+use crate::{
+    Ack, Avoidance, Congestion, CongestionControl, CongestionKind, ExitReason, Phase, Recovery,
+    Sent, SlowStartExit, Startup, Step, Window,
+};
+
+/// How long after the beginning of an epoch Linux's `cubictcp_acked` ignores round-trip times (HZ jiffies).
+const EPOCH_BLIND: Duration = Duration::from_secs(1);
+
+/// Start-up `S`, avoidance `A` and recovery `R`, put together as Linux does.
+#[derive(Clone, Debug)]
+pub struct Classic<S, A, R> {
+    startup: S,
+    avoidance: A,
+    recovery: R,
+    window: Window,
+    /// The window before the last reduction.
+    prior_cwnd: Bytes,
+    /// The threshold that an undo restores; zero when nothing may be undone.
+    prior_ssthresh: Bytes,
+    /// Whether a Cwr or Recovery episode is in progress.
+    reducing: bool,
+    exit: Option<SlowStartExit>,
+}
+
+impl<S: Startup, A: Avoidance, R: Recovery> Classic<S, A, R> {
+    /// A connection that begins with a window of `initial_window`, in segments of `smss`.
+    pub fn new(startup: S, avoidance: A, recovery: R, smss: Bytes, initial_window: Bytes) -> Self {
+        let smss = smss.max(Bytes::new(1));
+        Self {
+            startup,
+            avoidance,
+            recovery,
+            window: Window {
+                cwnd: whole(initial_window, smss),
+                ssthresh: Bytes::MAX,
+                smss,
+            },
+            prior_cwnd: Bytes::ZERO,
+            prior_ssthresh: Bytes::ZERO,
+            reducing: false,
+            exit: None,
+        }
+    }
+
+    /// The start-up part.
+    pub const fn startup(&self) -> &S {
+        &self.startup
+    }
+
+    /// The avoidance part.
+    pub const fn avoidance(&self) -> &A {
+        &self.avoidance
+    }
+
+    /// The recovery part.
+    pub const fn recovery(&self) -> &R {
+        &self.recovery
+    }
+
+    fn record_exit(&mut self, at: Instant, reason: ExitReason) {
+        if self.exit.is_none() {
+            self.exit = Some(SlowStartExit {
+                at,
+                cwnd: self.window.cwnd,
+                reason,
+            });
+        }
+    }
+
+    /// Applies what the start-up wants; returns what of `delivered` is left for avoidance.
+    #[inline]
+    fn apply(&mut self, step: Step, now: Instant, delivered: Bytes) -> Bytes {
+        let window = &mut self.window;
+        match step {
+            Step::Grow(growth) => {
+                let room = window.ssthresh.saturating_sub(window.cwnd);
+                if growth < room {
+                    window.cwnd += growth;
+                    return Bytes::ZERO;
+                }
+                window.cwnd = window.ssthresh;
+                self.record_exit(now, ExitReason::Threshold);
+                delivered.saturating_sub(room)
+            }
+            Step::Set(cwnd) => {
+                window.cwnd = whole(cwnd, window.smss);
+                Bytes::ZERO
+            }
+            Step::Exit {
+                cwnd,
+                ssthresh,
+                reason,
+            } => {
+                self.record_exit(now, reason);
+                let window = &mut self.window;
+                window.cwnd = whole(cwnd, window.smss);
+                window.ssthresh = whole(ssthresh, window.smss);
+                Bytes::ZERO
+            }
+        }
+    }
+}
+
+/// `size` in whole segments, at least one; "not yet known" stays what it is.
+fn whole(size: Bytes, smss: Bytes) -> Bytes {
+    if size == Bytes::MAX {
+        return size;
+    }
+    (smss * size.segments(smss)).max(smss)
+}
+
+impl<S: Startup, A: Avoidance, R: Recovery> CongestionControl for Classic<S, A, R> {
+    #[inline]
+    fn window(&self) -> Window {
+        self.window
+    }
+
+    #[inline]
+    fn pacing_rate(&self) -> Option<Rate> {
+        if self.window.in_slow_start() {
+            self.startup.pacing_rate()
+        } else {
+            None
+        }
+    }
+
+    #[inline]
+    fn on_sent(&mut self, sent: &Sent) {
+        self.startup.on_sent(sent);
+        if let Some(idle_since) = sent.idle_since {
+            self.avoidance.on_idle(sent.now, idle_since);
+        }
+        if self.reducing {
+            self.recovery.on_sent(sent.size);
+        }
+    }
+
+    #[inline]
+    fn on_delivery(&mut self, ack: &Ack) {
+        self.avoidance.on_delivery(ack, &self.window);
+        if !self.window.in_slow_start() {
+            return;
+        }
+        let blind = self
+            .avoidance
+            .epoch()
+            .is_some_and(|epoch| ack.now.saturating_since(epoch) < EPOCH_BLIND);
+        let step = if blind && ack.latest_rtt.is_some() {
+            let blinded = Ack {
+                latest_rtt: None,
+                ..*ack
+            };
+            self.startup.on_delivery(&blinded, &self.window)
+        } else {
+            self.startup.on_delivery(ack, &self.window)
+        };
+        if let Some(step) = step {
+            self.apply(step, ack.now, Bytes::ZERO);
+        }
+    }
+
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack) {
+        if ack.phase.is_reducing() {
+            let cwnd = self.recovery.on_ack(ack, &self.window);
+            self.window.cwnd = cwnd.max(self.window.smss);
+            return;
+        }
+        if !ack.advanced || !ack.cwnd_limited {
+            return;
+        }
+        let mut acked = ack.delivered;
+        if self.window.in_slow_start() {
+            let step = self.startup.on_ack(ack, &self.window);
+            acked = self.apply(step, ack.now, acked);
+            if acked.is_zero() {
+                return;
+            }
+        }
+        self.window.cwnd += self.avoidance.on_ack(acked, ack, &self.window);
+    }
+
+    fn on_congestion(&mut self, congestion: &Congestion) {
+        let (reason, undoable) = match congestion.kind {
+            CongestionKind::Loss => (ExitReason::Loss, true),
+            CongestionKind::Ecn => (ExitReason::Ecn, false),
+            CongestionKind::Timeout => (ExitReason::Timeout, true),
+        };
+        let timeout = congestion.kind == CongestionKind::Timeout;
+        // A loss during CWR, or a mark during recovery, reduces nothing more: but what was
+        // reduced can no longer be undone.
+        if !timeout && congestion.phase.is_reducing() {
+            self.prior_ssthresh = Bytes::ZERO;
+            return;
+        }
+        self.record_exit(congestion.now, reason);
+        if !timeout || congestion.first_of_window {
+            self.prior_cwnd = self.window.cwnd;
+            self.prior_ssthresh = if undoable {
+                self.window.current_ssthresh(congestion.phase)
+            } else {
+                Bytes::ZERO
+            };
+            let threshold = self.avoidance.on_congestion(congestion, &self.window);
+            self.window.ssthresh = whole(threshold, self.window.smss);
+        }
+        self.startup.on_congestion(congestion);
+        if timeout {
+            self.reducing = false;
+            self.window.cwnd = congestion.in_flight + self.window.smss;
+            self.avoidance.on_timeout();
+            self.startup.restart(congestion.now, congestion.snd_nxt);
+        } else {
+            self.reducing = true;
+            let cwnd =
+                self.recovery
+                    .enter(&self.window, self.window.ssthresh, congestion.in_flight);
+            self.window.cwnd = cwnd.max(self.window.smss);
+        }
+    }
+
+    fn on_recovery_exit(&mut self, _now: Instant) {
+        self.reducing = false;
+        if self.window.ssthresh != Bytes::MAX {
+            self.window.cwnd = self.window.ssthresh;
+        }
+    }
+
+    fn undo(&mut self, _now: Instant) {
+        self.reducing = false;
+        if self.prior_ssthresh.is_zero() {
+            return;
+        }
+        self.window.cwnd = self.window.cwnd.max(self.prior_cwnd);
+        self.window.ssthresh = self.window.ssthresh.max(self.prior_ssthresh);
+        self.prior_ssthresh = Bytes::ZERO;
+        let was_congestion = self.exit.is_some_and(|exit| exit.reason.is_congestion());
+        if was_congestion && self.window.ssthresh == Bytes::MAX {
+            self.exit = None;
+        }
+    }
+
+    fn on_idle_restart(
+        &mut self,
+        _now: Instant,
+        idle: Duration,
+        rto: Duration,
+        initial_window: Bytes,
+        _snd_nxt: u64,
+    ) {
+        let window = &mut self.window;
+        window.ssthresh = window.current_ssthresh(Phase::Open);
+        let floor = whole(initial_window, window.smss).min(window.cwnd);
+        let rto = rto.max(Duration::from_nanos(1));
+        let mut idle = idle.saturating_sub(rto);
+        let mut cwnd = window.cwnd_segments();
+        while !idle.is_zero() && window.smss * cwnd > floor {
+            cwnd /= 2;
+            idle = idle.saturating_sub(rto);
+        }
+        window.cwnd = (window.smss * cwnd).max(floor);
+    }
+
+    fn on_window_unused(&mut self, _now: Instant, used: Bytes, initial_window: Bytes) {
+        let window = &mut self.window;
+        let used = used.max(initial_window).segments(window.smss);
+        let cwnd = window.cwnd_segments();
+        if used < cwnd {
+            window.ssthresh = window.current_ssthresh(Phase::Open);
+            window.cwnd = (window.smss * ((cwnd + used) / 2)).max(window.smss);
+        }
+    }
+
+    fn slow_start_exit(&self) -> Option<SlowStartExit> {
+        self.exit
+    }
+
+    fn passive_decision(&self) -> Option<SlowStartExit> {
+        self.startup.passive_decision()
+    }
+}

@@ -1,0 +1,45 @@
+//! Recovery without a transition: the window is the threshold at once (RFC 5681 with the pipe of
+//! RFC 6675, section 5).
+//!
+//! The transport sends when `in_flight < cwnd`, so that after a loss nothing leaves until half of
+//! the window has been acknowledged, and then one segment for each.
+
+use units::Bytes;
+
+use crate::options::{OptionError, OptionInfo, Options};
+use crate::{Ack, Recovery, Window};
+
+/// Plain recovery has no options.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PlainConfig {}
+
+impl Options for PlainConfig {
+    const OPTIONS: &'static [OptionInfo] = &[];
+
+    fn set(&mut self, _name: &str, _value: &str) -> Result<(), OptionError> {
+        Err(OptionError::Unknown)
+    }
+}
+
+/// The window is the threshold, limited by the pipe alone.
+#[derive(Clone, Debug, Default)]
+pub struct Plain {}
+
+impl Plain {
+    /// No episode in progress.
+    #[must_use]
+    pub fn new(_config: PlainConfig) -> Self {
+        Self {}
+    }
+}
+
+impl Recovery for Plain {
+    fn enter(&mut self, _window: &Window, ssthresh: Bytes, _in_flight: Bytes) -> Bytes {
+        ssthresh
+    }
+
+    #[inline]
+    fn on_ack(&mut self, _ack: &Ack, window: &Window) -> Bytes {
+        window.ssthresh
+    }
+}

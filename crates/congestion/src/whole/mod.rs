@@ -1,0 +1,1 @@
+//! Congestion controls that are start-up, avoidance and recovery at once.
