@@ -173,13 +173,35 @@ pub enum Step {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExitReason {
     /// HyStart: the ACK train of the round became as long as the threshold.
-    AckTrain { train: Duration, threshold: Duration },
+    AckTrain {
+        /// How long the train of the round was.
+        train: Duration,
+        /// How long it could be.
+        threshold: Duration,
+    },
     /// HyStart: the round's smallest RTT rose above the threshold.
-    Delay { rtt: Duration, threshold: Duration },
+    Delay {
+        /// Smallest RTT of the round.
+        rtt: Duration,
+        /// What it could be.
+        threshold: Duration,
+    },
     /// HyStart++: conservative slow start lasted its rounds.
-    ConservativeRounds { baseline_rtt: Duration, rounds: u32 },
+    ConservativeRounds {
+        /// Smallest RTT of the round that began conservative slow start.
+        baseline_rtt: Duration,
+        /// How many rounds it lasted.
+        rounds: u32,
+    },
     /// SEARCH: delivery fell behind; the norm in thousandths, the two windows in bytes.
-    Search { norm_permille: i64, current: Bytes, previous: Bytes },
+    Search {
+        /// How far delivery fell behind what was expected, in thousandths of that.
+        norm_permille: i64,
+        /// Delivered in the window that ends now.
+        current: Bytes,
+        /// Delivered (2.0, 3.x) or sent (4.0) in the window that ended one RTT before.
+        previous: Bytes,
+    },
     /// BBR: bandwidth stopped growing.
     FullPipe,
     /// The window reached a threshold set before.
