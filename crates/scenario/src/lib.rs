@@ -1,21 +1,41 @@
 //! The scenario: what is run, over which path, by which flows. Data only.
 //!
-//! A scenario comes from a TOML file , from the words of a command
-//! , or is built in code. What it resolves to
+//! A scenario comes from a TOML file ([`Scenario::load`]), from the words of a command
+//! ([`Scenario::compare`] over [`PathModel::resolve`]), or is built in code. What it resolves to
 //! is serialised into every result, with the unit of each number in its name.
 //!
 //! The format of the file is described in `docs/reference/scenario.md`; a JSON Schema of it is
 //! `docs/reference/scenario.schema.json`. Every refusal is one sentence that names file, line,
-//! column and the nearest known key .
+//! column and the nearest known key ([`Error`]).
 //!
 //! Assumes that a full packet is 1500 bytes of IP ([`FULL_PACKET`]).
 
+mod compare;
+mod decimal;
+mod document;
+mod error;
+mod file;
+mod flow;
+mod link;
 mod path;
+mod presets;
+mod quantity;
+mod resolved;
+mod schema;
+mod trace_file;
 
 use congestion::Algorithm;
 use network::LinkConfig;
 use units::{Bytes, Duration, Instant, Rate};
 
+pub use compare::CompareOptions;
+pub use error::Error;
+pub use presets::{PRESETS, Preset};
+pub use quantity::{
+    Buffer, format_buffer, format_duration, format_rate, format_size, parse_buffer, parse_duration,
+    parse_probability, parse_rate, parse_size,
+};
+pub use schema::{KnownTable, known_tables};
 pub use tcp::AckPolicy;
 
 /// IP bytes of a full packet. A link counts its `overhead` on top.
@@ -170,11 +190,25 @@ impl Scenario {
 impl PathModel {
     /// A path of two links. Rate, base round trip, BDP and buffer are taken from them.
     #[must_use]
-    pub fn from_links(name: impl Into<String>, summary: impl Into<String>, forward: LinkConfig, reverse: LinkConfig) -> Self {
+    pub fn from_links(
+        name: impl Into<String>,
+        summary: impl Into<String>,
+        forward: LinkConfig,
+        reverse: LinkConfig,
+    ) -> Self {
         let base_rtt = forward.delay + reverse.delay;
-        let rate = path::mean_rate(&forward.service).unwrap_or(Rate::MAX);
+        let rate = forward.service.mean_rate().unwrap_or(Rate::MAX);
         let buffer = path::buffer_bytes(&forward);
-        Self { name: name.into(), summary: summary.into(), base_rtt, rate, bdp: rate.bytes_in(base_rtt), buffer, forward, reverse }
+        Self {
+            name: name.into(),
+            summary: summary.into(),
+            base_rtt,
+            rate,
+            bdp: rate.bytes_in(base_rtt),
+            buffer,
+            forward,
+            reverse,
+        }
     }
 
     /// Bytes that the forward link counts for a full packet.

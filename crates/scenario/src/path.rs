@@ -1,31 +1,253 @@
-//! `[path]`: from keys to a [`PathModel`].
+//! `[path]`: what a file or a preset says about a path, laid over one another, and the
+//! [`PathModel`] that it comes to.
+//!
+//! The short keys (`rate`, `buffer`, `loss`, ...) speak of the forward direction; `rtt` is half
+//! in each. A preset is a [`PathSpec`] like any other, over which a file's own keys are laid.
+//! Sources: DESIGN section 4; network-models sections A.1 and A.9.
 
-use network::{LinkConfig, QueueLimit, Service};
+use std::path::Path;
+
+use network::{Discipline, JitterConfig, LinkConfig, LossConfig, QueueConfig, QueueLimit, Service};
 use units::{Bytes, Duration, Rate};
 
-use crate::FULL_PACKET;
+use crate::document::Table;
+use crate::error::Error;
+use crate::link::{self, LinkSpec};
+use crate::presets;
+use crate::quantity::Buffer;
+use crate::schema::{DIRECTION, KnownTable};
+use crate::{DEFAULT_OVERHEAD, FULL_PACKET, PathModel};
 
-/// Bytes of IP that one opportunity of a Mahimahi trace carries (network-models A.9).
-const OPPORTUNITY_BYTES: u64 = 1504;
+/// Longest base round trip.
+pub(crate) const MAX_RTT: Duration = Duration::from_secs(60);
+/// Longest name, and longest summary, in characters.
+const MAX_NAME: usize = 80;
+const MAX_SUMMARY: usize = 200;
+/// The transmit queue that Linux gives a network device; for a direction whose rate is given
+/// without a buffer and that is not the bottleneck.
+const DEFAULT_REVERSE_BUFFER: Buffer = Buffer::Packets(1000);
+/// The waiting room of the bottleneck where none is given.
+const DEFAULT_BUFFER: Buffer = Buffer::Bdp {
+    millionths: 1_000_000,
+};
 
-/// The rate of a service, its mean where it varies; `None` where it has no limit.
-pub(crate) fn mean_rate(service: &Service) -> Option<Rate> {
-    match service {
-        Service::Unlimited => None,
-        Service::Fixed(rate) => Some(*rate),
-        Service::Varying { mean, .. } => Some(*mean),
-        Service::Steps { steps } => {
-            let span = steps.iter().fold(Duration::ZERO, |sum, (span, _)| sum + *span);
-            let bits: u128 = steps.iter().map(|(span, rate)| u128::from(span.as_nanos()) * u128::from(rate.bits_per_sec())).sum();
-            let mean = bits.checked_div(u128::from(span.as_nanos())).unwrap_or(0);
-            Some(Rate::from_bits_per_sec(u64::try_from(mean).unwrap_or(u64::MAX)))
-        }
-        Service::Trace(trace) => {
-            let span = trace.opportunities_ms.last().copied().unwrap_or(0);
-            let bits = trace.opportunities_ms.len() as u64 * OPPORTUNITY_BYTES * 8;
-            Some(Rate::from_bits_per_sec((bits * 1000).checked_div(u64::from(span)).unwrap_or(0)))
-        }
+/// What was said about a path; nothing is filled in yet.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PathSpec {
+    pub(crate) name: Option<String>,
+    pub(crate) summary: Option<String>,
+    pub(crate) forward: LinkSpec,
+    pub(crate) reverse: LinkSpec,
+}
+
+impl PathSpec {
+    /// Reads `[path]`, with the preset that it builds on. Traces are looked up from `folder`.
+    pub(crate) fn read(table: &Table<'_>, folder: &Path) -> Result<Self, Error> {
+        let (name, summary) = names(table)?;
+        let mut own = Self {
+            name,
+            summary,
+            ..Self::default()
+        };
+        own.forward = LinkSpec::read(table, folder)?;
+        own.directions(table, folder)?;
+        own.read_overhead(table)?;
+        refuse_marking(table)?;
+        own.read_delays(table)?;
+        let Some(preset) = table.get("preset") else {
+            return Ok(own);
+        };
+        let found = preset.read("\"geo\"", |name| {
+            presets::find(name)
+                .ok_or_else(|| format!("there is no such preset{}", presets::hint(name)))
+        })?;
+        let mut base = presets::spec(found)?;
+        base.name = None;
+        base.lay(own);
+        Ok(base)
     }
+
+    /// Reads `[path.forward]` and `[path.reverse]`.
+    fn directions(&mut self, table: &Table<'_>, folder: &Path) -> Result<(), Error> {
+        const KNOWN: &KnownTable = &DIRECTION;
+        if let Some(item) = table.get("forward") {
+            let forward = item.table(KNOWN)?;
+            for key in KNOWN.keys {
+                // `delay` alone has no short form; `rtt` is checked with it.
+                if *key != "delay" && *key != "overhead" && table.has(key) && forward.has(key) {
+                    return Err(forward.refuse_at(
+                        key,
+                        format!("{key} and forward.{key} are the same thing: keep one"),
+                    ));
+                }
+            }
+            if table.has("trace") && forward.has("rate")
+                || table.has("rate") && forward.has("trace")
+            {
+                return Err(forward.refuse("[path] says rate or trace, not both"));
+            }
+            let mut spec = LinkSpec::read(&forward, folder)?;
+            spec.delay = link::delay(&forward)?;
+            spec.overhead = link::overhead(&forward)?;
+            self.forward.lay(spec);
+        }
+        if let Some(item) = table.get("reverse") {
+            let reverse = item.table(KNOWN)?;
+            self.reverse = LinkSpec::read(&reverse, folder)?;
+            self.reverse.delay = link::delay(&reverse)?;
+            self.reverse.overhead = link::overhead(&reverse)?;
+        }
+        Ok(())
+    }
+
+    /// `overhead` is for both directions, unless one has its own.
+    fn read_overhead(&mut self, table: &Table<'_>) -> Result<(), Error> {
+        if let Some(overhead) = link::overhead(table)? {
+            self.forward.overhead.get_or_insert(overhead);
+            // A trace counts bytes of IP, so the word can only mean the other direction.
+            self.reverse.overhead.get_or_insert(overhead);
+        }
+        Ok(())
+    }
+
+    /// `rtt`, half in each direction, or the delays of the directions.
+    fn read_delays(&mut self, table: &Table<'_>) -> Result<(), Error> {
+        let Some(item) = table.get("rtt") else {
+            return Ok(());
+        };
+        if self.forward.delay.is_some() || self.reverse.delay.is_some() {
+            return Err(
+                item.refuse("[path] says rtt, or forward.delay and reverse.delay, not both")
+            );
+        }
+        let rtt = item.read("\"100 ms\"", |text| link::time_up_to(text, MAX_RTT))?;
+        let forward = rtt / 2;
+        self.forward.delay = Some(forward);
+        self.reverse.delay = Some(rtt - forward);
+        Ok(())
+    }
+
+    /// Replaces what `over` says too.
+    pub(crate) fn lay(&mut self, over: Self) {
+        self.name = over.name.or(self.name.take());
+        self.summary = over.summary.or(self.summary.take());
+        self.forward.lay(over.forward);
+        self.reverse.lay(over.reverse);
+    }
+
+    /// Fills in what nobody said. The error is the end of a sentence about `[path]`.
+    pub(crate) fn resolve(self, fallback_name: &str) -> Result<PathModel, String> {
+        let name = self.name.unwrap_or_else(|| fallback_name.to_owned());
+        let summary = self.summary.unwrap_or_default();
+        let service = self
+            .forward
+            .service
+            .clone()
+            .ok_or("needs rate, trace or preset, such as rate = \"50 Mbit/s\"")?;
+        let rate = service
+            .mean_rate()
+            .ok_or("needs a rate with an end in the forward direction")?;
+        let (Some(forward_delay), Some(reverse_delay)) = (self.forward.delay, self.reverse.delay)
+        else {
+            return Err(
+                "needs rtt, such as rtt = \"100 ms\", or both forward.delay and reverse.delay"
+                    .to_owned(),
+            );
+        };
+        if forward_delay + reverse_delay > MAX_RTT {
+            return Err(format!(
+                "has a round trip of more than {}",
+                crate::format_duration(MAX_RTT)
+            ));
+        }
+        let base_rtt = forward_delay + reverse_delay;
+        let forward = finish("forward", self.forward, service, DEFAULT_BUFFER, base_rtt)?;
+        let service = self.reverse.service.clone().unwrap_or(Service::Unlimited);
+        let reverse = finish(
+            "reverse",
+            self.reverse,
+            service,
+            DEFAULT_REVERSE_BUFFER,
+            base_rtt,
+        )?;
+        debug_assert_eq!(forward.service.mean_rate(), Some(rate));
+        Ok(PathModel::from_links(name, summary, forward, reverse))
+    }
+}
+
+/// `name` and `summary` of a table.
+pub(crate) fn names(table: &Table<'_>) -> Result<(Option<String>, Option<String>), Error> {
+    let name = table
+        .get("name")
+        .map(|item| item.words(MAX_NAME))
+        .transpose()?;
+    let summary = table
+        .get("summary")
+        .map(|item| item.words(MAX_SUMMARY))
+        .transpose()?;
+    Ok((name, summary))
+}
+
+/// `ecn` says whether the queues of the path mark instead of dropping.
+fn refuse_marking(table: &Table<'_>) -> Result<(), Error> {
+    match table.get("ecn") {
+        Some(item) if item.boolean()? => Err(item
+            .refuse("neither drop-tail nor random-above marks packets; leave it out or say false")),
+        _ => Ok(()),
+    }
+}
+
+/// A link of which everything is known.
+fn finish(
+    name: &str,
+    spec: LinkSpec,
+    service: Service,
+    default: Buffer,
+    base_rtt: Duration,
+) -> Result<LinkConfig, String> {
+    let is_trace = matches!(service, Service::Trace(_));
+    // A trace counts bytes of IP (network-models A.9).
+    let overhead = if is_trace {
+        0
+    } else {
+        spec.overhead.unwrap_or(DEFAULT_OVERHEAD)
+    };
+    let packet = Bytes::new(u64::from(FULL_PACKET) + u64::from(overhead));
+    let rate = service.mean_rate();
+    let buffer = match (spec.buffer, rate) {
+        (Some(Buffer::Bdp { .. }), None) => {
+            return Err(format!(
+                "has a {name} buffer in bdp, but no {name} rate to count them with"
+            ));
+        }
+        (Some(buffer), _) => buffer,
+        (None, None) => Buffer::Unlimited,
+        (None, Some(_)) => default,
+    };
+    let limit = buffer.resolve(rate.unwrap_or(Rate::ZERO).bytes_in(base_rtt), packet);
+    if let QueueLimit::Bytes(bytes) = limit
+        && bytes < packet
+    {
+        let least = crate::format_size(packet);
+        return Err(format!(
+            "has a {name} buffer that is too small for one full packet of {least}, overhead included"
+        ));
+    }
+    let discipline = spec.aqm.unwrap_or(Discipline::DropTail);
+    if limit == QueueLimit::Unlimited && discipline != Discipline::DropTail {
+        return Err(format!(
+            "has {name} packets dropped above a share of a buffer that has no end: give it a buffer"
+        ));
+    }
+    Ok(LinkConfig {
+        name: name.to_owned(),
+        service,
+        overhead,
+        queue: QueueConfig { limit, discipline },
+        loss: spec.loss.unwrap_or(LossConfig::None),
+        delay: spec.delay.unwrap_or(Duration::ZERO),
+        jitter: spec.jitter.flatten(),
+    })
 }
 
 /// The waiting room of a link in bytes, `overhead` included.
@@ -33,6 +255,11 @@ pub(crate) fn buffer_bytes(link: &LinkConfig) -> Option<Bytes> {
     match link.queue.limit {
         QueueLimit::Unlimited => None,
         QueueLimit::Bytes(bytes) => Some(bytes),
-        QueueLimit::Packets(packets) => Some(Bytes::new(u64::from(FULL_PACKET) + u64::from(link.overhead)) * packets),
+        QueueLimit::Packets(packets) => {
+            Some(Bytes::new(u64::from(FULL_PACKET) + u64::from(link.overhead)) * packets)
+        }
     }
 }
+
+/// Jitter that was said: `Some(None)` is "none at all".
+pub(crate) type SaidJitter = Option<Option<JitterConfig>>;

@@ -1,0 +1,129 @@
+//! The one error of the crate: a place and a sentence.
+
+use std::fmt;
+
+/// What was wrong with an input, in one sentence: `file.toml:12:8: unknown key ...`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error {
+    file: Option<String>,
+    place: Option<(u32, u32)>,
+    message: String,
+}
+
+impl Error {
+    /// An error without a place.
+    #[must_use]
+    pub fn new(message: impl Into<String>) -> Self {
+        Self {
+            file: None,
+            place: None,
+            message: one_line(&message.into()),
+        }
+    }
+
+    /// An error about a whole file.
+    pub(crate) fn in_file(file: &str, message: impl Into<String>) -> Self {
+        Self {
+            file: Some(one_line(file)),
+            ..Self::new(message)
+        }
+    }
+
+    /// An error at a line and column, both counted from one.
+    pub(crate) fn at(file: &str, line: u32, column: u32, message: impl Into<String>) -> Self {
+        Self {
+            place: Some((line, column)),
+            ..Self::in_file(file, message)
+        }
+    }
+
+    /// The file, where there is one.
+    #[must_use]
+    pub fn file(&self) -> Option<&str> {
+        self.file.as_deref()
+    }
+
+    /// Line and column, both counted from one; the column counts characters.
+    #[must_use]
+    pub const fn place(&self) -> Option<(u32, u32)> {
+        self.place
+    }
+
+    /// The sentence without the place.
+    #[must_use]
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(file) = &self.file {
+            write!(f, "{file}:")?;
+            if let Some((line, column)) = self.place {
+                write!(f, "{line}:{column}:")?;
+            }
+            f.write_str(" ")?;
+        }
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// Control characters of an input must not break the sentence over lines or move the cursor.
+fn one_line(text: &str) -> String {
+    text.chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect()
+}
+
+/// The text of an input in quotes, cut where it is long.
+pub(crate) fn quoted(text: &str) -> String {
+    const LONGEST: usize = 60;
+    let shown: String = text
+        .chars()
+        .take(LONGEST)
+        .flat_map(char::escape_debug)
+        .collect();
+    let dots = if text.chars().nth(LONGEST).is_some() {
+        "..."
+    } else {
+        ""
+    };
+    format!("\"{shown}{dots}\"")
+}
+
+/// `; did you mean "x"?`, or the list of what is known where nothing is near.
+pub(crate) fn suggestion<'a>(
+    unknown: &str,
+    known: impl IntoIterator<Item = &'a str> + Clone,
+) -> String {
+    match nearest(unknown, known.clone()) {
+        Some(near) => format!("; did you mean \"{near}\"?"),
+        None => format!(
+            "; known are {}",
+            known.into_iter().collect::<Vec<_>>().join(", ")
+        ),
+    }
+}
+
+/// The known word that is most like `unknown`, if any is like it at all.
+fn nearest<'a>(unknown: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    // A long text is no misspelling, and the distance takes quadratic time.
+    if unknown.chars().count() > 40 {
+        return None;
+    }
+    let lower = unknown.to_lowercase();
+    let distance = |word: &str| {
+        let related =
+            word.len() >= 3 && lower.len() >= 3 && (lower.contains(word) || word.contains(&lower));
+        let edits = strsim::damerau_levenshtein(&lower, &word.to_lowercase());
+        if related { edits.min(1) } else { edits }
+    };
+    let (edits, word) = known
+        .into_iter()
+        .map(|word| (distance(word), word))
+        .min_by_key(|&(edits, _)| edits)?;
+    (edits <= (lower.chars().count() / 2).clamp(1, 4)).then_some(word)
+}

@@ -1,0 +1,213 @@
+//! From a file, or from a path's name, to a [`Scenario`] or a [`PathModel`].
+
+use std::path::Path;
+
+use units::{Duration, Instant};
+
+use crate::document::{Document, Table};
+use crate::error::{Error, quoted};
+use crate::flow::{self, MAX_FLOWS};
+use crate::link::positive;
+use crate::path::{PathSpec, names};
+use crate::schema::{FLOW, PATH, SCENARIO};
+use crate::trace_file::read_text;
+use crate::{Flow, PathModel, Scenario, presets};
+
+/// Longest scenario file.
+const MAX_FILE: u64 = 4_000_000;
+/// Most runs of a scenario.
+pub(crate) const MAX_RUNS: u64 = 1_000_000;
+/// Largest seed: what a TOML integer holds.
+pub(crate) const MAX_SEED: u64 = i64::MAX as u64;
+
+/// A file that was understood; it may have no flows.
+struct Parsed {
+    name: Option<String>,
+    summary: Option<String>,
+    path: PathModel,
+    flows: Vec<Flow>,
+    runs: Option<u32>,
+    seed: Option<u64>,
+    duration: Option<Duration>,
+    time_limit: Option<Duration>,
+}
+
+impl Scenario {
+    /// Reads a scenario file. Traces are looked up from its folder.
+    ///
+    /// # Errors
+    /// One sentence with file, line and column: the file cannot be read, is no TOML, has an
+    /// unknown key, a wrong unit, a value out of range, or no flow.
+    pub fn load(file: impl AsRef<Path>) -> Result<Self, Error> {
+        let file = file.as_ref();
+        let (name, text) = open(file)?;
+        Self::parse(&text, &name, file.parent().unwrap_or(Path::new("")))
+    }
+
+    /// Reads a scenario from `text`. `file` is its name in messages; traces are looked up from
+    /// `folder`.
+    ///
+    /// # Errors
+    /// As [`Self::load`].
+    pub fn parse(text: &str, file: &str, folder: &Path) -> Result<Self, Error> {
+        let parsed = parse(text, file, folder)?;
+        if parsed.flows.is_empty() {
+            return Err(Error::in_file(
+                file,
+                "there is no [[flow]], so there is nothing to run",
+            ));
+        }
+        let Parsed {
+            name,
+            summary,
+            path,
+            flows,
+            runs,
+            seed,
+            duration,
+            time_limit,
+        } = parsed;
+        let mut scenario = Self::new(path, flows);
+        scenario.name = name.unwrap_or(scenario.name);
+        scenario.summary = summary.unwrap_or(scenario.summary);
+        scenario.runs = runs.unwrap_or(scenario.runs);
+        scenario.seed = seed.unwrap_or(scenario.seed);
+        scenario.duration = duration;
+        scenario.time_limit =
+            time_limit.unwrap_or(scenario.time_limit.max(duration.unwrap_or(Duration::ZERO)));
+        scenario
+            .check()
+            .map_err(|message| Error::in_file(file, message))?;
+        Ok(scenario)
+    }
+
+    /// What no single key can show to be wrong.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        let end = Instant::ZERO
+            + self
+                .duration
+                .unwrap_or(self.time_limit)
+                .min(self.time_limit);
+        for flow in &self.flows {
+            if flow.size.is_none() && flow.duration.is_none() && self.duration.is_none() {
+                let name = quoted(&flow.name);
+                return Err(format!(
+                    "the flow {name} never ends: give it a size or a duration, or the scenario a duration"
+                ));
+            }
+            if flow.start >= end {
+                return Err(format!(
+                    "the flow {} starts when the run is already over",
+                    quoted(&flow.name)
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl PathModel {
+    /// Finds a path: a preset's name, `trace:FILE`, `trace:DOWN,UP`, or a TOML file.
+    ///
+    /// # Errors
+    /// One sentence: there is no such preset or file (with the nearest preset), or the file is
+    /// wrong at a line and column.
+    pub fn resolve(spec: &str) -> Result<Self, Error> {
+        if let Some(files) = spec.strip_prefix("trace:") {
+            return presets::trace(files);
+        }
+        if let Some(preset) = presets::find(spec) {
+            return presets::path(preset);
+        }
+        if spec.is_empty() {
+            return Err(Error::new(format!(
+                "the path has no name{}",
+                presets::hint(spec)
+            )));
+        }
+        let file = Path::new(spec);
+        if !file.exists() && !spec.ends_with(".toml") && !spec.contains('/') {
+            return Err(Error::new(format!(
+                "{} is neither a path's name nor a file{}",
+                quoted(spec),
+                presets::hint(spec)
+            )));
+        }
+        let (name, text) = open(file)?;
+        Self::parse(&text, &name, file.parent().unwrap_or(Path::new("")))
+    }
+
+    /// Reads the path of a file from its `text`, with or without flows. `file` is its name in
+    /// messages; traces are looked up from `folder`.
+    ///
+    /// # Errors
+    /// As [`Scenario::load`], but a file without flows is welcome.
+    pub fn parse(text: &str, file: &str, folder: &Path) -> Result<Self, Error> {
+        parse(text, file, folder).map(|parsed| parsed.path)
+    }
+}
+
+/// The name of a file in messages, and its text.
+fn open(file: &Path) -> Result<(String, String), Error> {
+    let name = file.to_string_lossy().into_owned();
+    let text = read_text(file, MAX_FILE).map_err(|reason| Error::in_file(&name, reason))?;
+    Ok((name, text))
+}
+
+fn parse(text: &str, file: &str, folder: &Path) -> Result<Parsed, Error> {
+    let document = Document { file, text };
+    let tree = document.parse()?;
+    let root = Table::new(document, &SCENARIO, tree.get_ref(), 0)?;
+    let (name, summary) = names(&root)?;
+    let table = root
+        .need("path", "{ preset = \"wired\" }, or a table [path]")?
+        .table(&PATH)?;
+    let mut spec = PathSpec::read(&table, folder)?;
+    spec.name = spec.name.or_else(|| name.clone());
+    spec.summary = spec.summary.or_else(|| summary.clone());
+    let stem = Path::new(file).file_stem().map_or_else(
+        || "path".to_owned(),
+        |stem| stem.to_string_lossy().into_owned(),
+    );
+    let path = spec
+        .resolve(&stem)
+        .map_err(|reason| table.refuse(format!("[path] {reason}")))?;
+    let time = |key| {
+        root.get(key)
+            .map(|item| item.read("\"60 s\"", positive))
+            .transpose()
+    };
+    Ok(Parsed {
+        name,
+        summary,
+        path,
+        flows: flows(&root)?,
+        runs: root
+            .get("runs")
+            .map(|item| item.integer(1, MAX_RUNS))
+            .transpose()?
+            .map(|runs| runs as u32),
+        seed: root
+            .get("seed")
+            .map(|item| item.integer(0, MAX_SEED))
+            .transpose()?,
+        duration: time("duration")?,
+        time_limit: time("time_limit")?,
+    })
+}
+
+fn flows(root: &Table<'_>) -> Result<Vec<Flow>, Error> {
+    let Some(item) = root.get("flow") else {
+        return Ok(Vec::new());
+    };
+    let expected = || item.refuse("flows are written as tables [[flow]]");
+    let tables = item.as_tables(&FLOW, MAX_FLOWS).ok_or_else(expected)??;
+    let mut flows = Vec::new();
+    for table in &tables {
+        flows.extend(flow::read(table)?);
+        if flows.len() > MAX_FLOWS {
+            return Err(table.refuse(format!("the limit is {MAX_FLOWS} flows")));
+        }
+    }
+    Ok(flows)
+}

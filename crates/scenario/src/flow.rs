@@ -1,0 +1,147 @@
+//! `[[flow]]`: who sends what, when and how. Defaults are those of Linux 6.x.
+
+use congestion::Algorithm;
+use tcp::AckPolicy;
+use units::{Bytes, Duration, Instant};
+
+use crate::document::Table;
+use crate::error::Error;
+use crate::link::{positive, time_up_to};
+use crate::path::MAX_RTT;
+use crate::quantity::{self, MAX_DURATION};
+use crate::schema::APPLICATION;
+use crate::{Application, DEFAULT_TSO_SEGMENTS, Flow};
+
+/// Most flows of a scenario.
+pub(crate) const MAX_FLOWS: usize = 100_000;
+/// Largest initial window in segments; a jump start over a whole BDP stays below it.
+pub(crate) const MAX_INITIAL_WINDOW: u64 = 65_535;
+/// A window field of 16 bits scaled by 2^14 (RFC 7323, section 2.3).
+pub(crate) const MAX_RECEIVE_BUFFER: Bytes = Bytes::new(65_535 << 14);
+/// A receiver that takes less than two full segments deadlocks with delayed ACKs.
+const MIN_RECEIVE_BUFFER: Bytes = Bytes::new(2 * 1448);
+
+/// Reads a `[[flow]]` table: as many flows as its `count` says.
+pub(crate) fn read(table: &Table<'_>) -> Result<Vec<Flow>, Error> {
+    let algorithm = table
+        .need("algorithm", "\"cubic+search\"")?
+        .read("\"cubic+search\"", |text| {
+            Algorithm::parse(text).map_err(|error| error.to_string())
+        })?;
+    table.either("size", "duration")?;
+    let mut flow = Flow::new(algorithm);
+    if let Some(item) = table.get("name") {
+        flow.name = item.words(80)?;
+    }
+    flow.size = table
+        .get("size")
+        .map(|item| item.read("\"20 MB\"", transfer))
+        .transpose()?;
+    flow.duration = table
+        .get("duration")
+        .map(|item| item.read("\"10 s\"", positive))
+        .transpose()?;
+    if let Some(item) = table.get("start") {
+        flow.start = Instant::ZERO + item.read("\"2 s\"", |text| time_up_to(text, MAX_DURATION))?;
+    }
+    read_sender(table, &mut flow)?;
+    read_receiver(table, &mut flow)?;
+    if let Some(item) = table.get("extra_delay") {
+        flow.extra_delay = item.read("\"10 ms\"", |text| time_up_to(text, MAX_RTT))?;
+    }
+    if let Some(item) = table.get("application") {
+        flow.application = application(&item.table(&APPLICATION)?)?;
+    }
+    copies(table, flow)
+}
+
+fn read_sender(table: &Table<'_>, flow: &mut Flow) -> Result<(), Error> {
+    if let Some(item) = table.get("initial_window") {
+        flow.initial_window = item.integer(1, MAX_INITIAL_WINDOW)? as u32;
+    }
+    if let Some(item) = table.get("tso_segments") {
+        flow.tso_segments = item.integer(1, u64::from(DEFAULT_TSO_SEGMENTS))? as u32;
+    }
+    let switches = [
+        ("pacing", &mut flow.pacing),
+        ("ecn", &mut flow.ecn),
+        ("restart_after_idle", &mut flow.restart_after_idle),
+    ];
+    for (key, switch) in switches {
+        if let Some(item) = table.get(key) {
+            *switch = item.boolean()?;
+        }
+    }
+    Ok(())
+}
+
+fn read_receiver(table: &Table<'_>, flow: &mut Flow) -> Result<(), Error> {
+    if let Some(item) = table.get("receive_buffer") {
+        flow.receive_buffer =
+            item.read("\"6 MiB\"", |text| receive_buffer(quantity::size(text)?))?;
+    }
+    if let Some(item) = table.get("ack_policy") {
+        let choices = [
+            ("delayed", AckPolicy::Delayed),
+            ("every-segment", AckPolicy::EverySegment),
+        ];
+        flow.ack_policy = item.choice(&choices)?;
+    }
+    Ok(())
+}
+
+/// A receive buffer within its limits. The error is the end of a sentence.
+pub(crate) fn receive_buffer(size: Bytes) -> Result<Bytes, String> {
+    if size < MIN_RECEIVE_BUFFER {
+        return Err(format!(
+            "the least is two segments, {}",
+            crate::format_size(MIN_RECEIVE_BUFFER)
+        ));
+    }
+    if size > MAX_RECEIVE_BUFFER {
+        return Err("the limit is what TCP's window can say, 65535 x 16 KiB".to_owned());
+    }
+    Ok(size)
+}
+
+/// A number of bytes to send.
+fn transfer(text: &str) -> Result<Bytes, String> {
+    let size = quantity::size(text)?;
+    if size.is_zero() {
+        Err("a transfer has at least one byte".to_owned())
+    } else {
+        Ok(size)
+    }
+}
+
+fn application(table: &Table<'_>) -> Result<Application, Error> {
+    let write = table
+        .need("write", "\"10 kB\"")?
+        .read("\"10 kB\"", transfer)?;
+    let every = table
+        .need("every", "\"100 ms\"")?
+        .read("\"100 ms\"", positive)?;
+    Ok(Application::Periodic { write, every })
+}
+
+/// `count` flows, each `stagger` after the one before.
+fn copies(table: &Table<'_>, flow: Flow) -> Result<Vec<Flow>, Error> {
+    let count = table
+        .get("count")
+        .map_or(Ok(1), |item| item.integer(1, MAX_FLOWS as u64))?;
+    let stagger = match table.get("stagger") {
+        None => Duration::ZERO,
+        Some(item) => item.read("\"1 s\"", |text| time_up_to(text, MAX_DURATION))?,
+    };
+    Ok(staggered(&flow, count, stagger))
+}
+
+/// `count` copies of a flow, each `stagger` after the one before.
+pub(crate) fn staggered(flow: &Flow, count: u64, stagger: Duration) -> Vec<Flow> {
+    (0..count)
+        .map(|n| Flow {
+            start: flow.start + stagger * n,
+            ..flow.clone()
+        })
+        .collect()
+}

@@ -1,0 +1,324 @@
+//! The keys that both directions of a path share: rate, trace, buffer, loss, jitter, aqm.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use network::{Discipline, JitterConfig, JitterDistribution, LossConfig, Service};
+use units::{Duration, Rate};
+
+use crate::document::{Item, Table};
+use crate::error::Error;
+use crate::path::{MAX_RTT, SaidJitter};
+use crate::quantity::{self, Buffer, MAX_DURATION, MAX_RATE};
+use crate::schema::{AQM, JITTER, LOSS, STEP, TRACE, VARYING};
+use crate::trace_file;
+
+/// Most steps of a rate.
+const MAX_STEPS: usize = 100_000;
+/// Most bytes that a link may count on top of each packet.
+const MAX_OVERHEAD: u64 = 1500;
+/// A slot is no shorter, because each costs a draw.
+const MIN_SLOT: Duration = Duration::from_micros(10);
+/// The slot of a varying rate (network-models B.3.4: a grid of 10 to 20 ms) and of random jitter.
+const DEFAULT_SLOT: Duration = Duration::from_millis(10);
+/// A sine is smooth, so it is sampled more finely.
+const DEFAULT_SINE_SLOT: Duration = Duration::from_millis(1);
+/// The gateway of a GEO operator: a quarter of what arrives above half (network-models B.1.1).
+const GATEWAY: Discipline = Discipline::RandomAbove {
+    fill: 0.5,
+    probability: 0.25,
+};
+
+/// What was said about one direction.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LinkSpec {
+    pub(crate) service: Option<Service>,
+    pub(crate) delay: Option<Duration>,
+    pub(crate) buffer: Option<Buffer>,
+    pub(crate) loss: Option<LossConfig>,
+    pub(crate) jitter: SaidJitter,
+    pub(crate) aqm: Option<Discipline>,
+    pub(crate) overhead: Option<u32>,
+}
+
+impl LinkSpec {
+    /// Reads the shared keys of a table; not `delay` and `overhead`, which differ.
+    pub(crate) fn read(table: &Table<'_>, folder: &Path) -> Result<Self, Error> {
+        table.either("rate", "trace")?;
+        let mut spec = Self::default();
+        if let Some(item) = table.get("rate") {
+            spec.service = Some(service(&item)?);
+        }
+        if let Some(item) = table.get("trace") {
+            if let Some(overhead) = table.get("overhead") {
+                return Err(overhead.refuse(
+                    "a trace counts bytes of IP alone, so nothing is added: leave overhead out",
+                ));
+            }
+            spec.service = Some(Service::Trace(Arc::new(trace(&item, folder)?)));
+        }
+        spec.buffer = table
+            .get("buffer")
+            .map(|item| item.read("\"413 packets\"", quantity::buffer))
+            .transpose()?;
+        spec.loss = table.get("loss").map(|item| loss(&item)).transpose()?;
+        spec.jitter = table.get("jitter").map(|item| jitter(&item)).transpose()?;
+        spec.aqm = table.get("aqm").map(|item| aqm(&item)).transpose()?;
+        Ok(spec)
+    }
+
+    /// Replaces what `over` says too.
+    pub(crate) fn lay(&mut self, over: Self) {
+        self.service = over.service.or(self.service.take());
+        self.delay = over.delay.or(self.delay);
+        self.buffer = over.buffer.or(self.buffer);
+        self.loss = over.loss.or(self.loss);
+        self.jitter = over.jitter.or(self.jitter);
+        self.aqm = over.aqm.or(self.aqm);
+        self.overhead = over.overhead.or(self.overhead);
+    }
+}
+
+/// A span of time of at most `max`. The error is the end of a sentence.
+pub(crate) fn time_up_to(text: &str, max: Duration) -> Result<Duration, String> {
+    let span = quantity::duration(text)?;
+    if span > max {
+        return Err(format!("the limit is {}", crate::format_duration(max)));
+    }
+    Ok(span)
+}
+
+/// `delay` of a direction.
+pub(crate) fn delay(table: &Table<'_>) -> Result<Option<Duration>, Error> {
+    table
+        .get("delay")
+        .map(|item| item.read("\"50 ms\"", |text| time_up_to(text, MAX_RTT)))
+        .transpose()
+}
+
+/// `overhead` of a path or a direction.
+pub(crate) fn overhead(table: &Table<'_>) -> Result<Option<u32>, Error> {
+    let read = |text: &str| {
+        let bytes = quantity::size(text)?.get();
+        if bytes > MAX_OVERHEAD {
+            return Err(format!("the limit is {MAX_OVERHEAD} bytes"));
+        }
+        u32::try_from(bytes).map_err(|_| "the number is too large".to_owned())
+    };
+    table
+        .get("overhead")
+        .map(|item| item.read("\"14 bytes\"", read))
+        .transpose()
+}
+
+/// `rate`: a text, steps, or a rate that wanders.
+fn service(item: &Item<'_>) -> Result<Service, Error> {
+    if let Some(table) = item.as_table(&VARYING) {
+        return varying(&table?);
+    }
+    if let Some(tables) = item.as_tables(&STEP, MAX_STEPS) {
+        return steps(item, &tables?);
+    }
+    if item
+        .as_text()
+        .is_some_and(|text| text.trim() == "unlimited")
+    {
+        return Ok(Service::Unlimited);
+    }
+    Ok(Service::Fixed(item.read("\"50 Mbit/s\"", quantity::rate)?))
+}
+
+fn varying(table: &Table<'_>) -> Result<Service, Error> {
+    let mean = table
+        .need("mean", "\"40 Mbit/s\"")?
+        .read("\"40 Mbit/s\"", quantity::rate)?;
+    let variation = table
+        .need("variation", "\"30 %\"")?
+        .read("\"30 %\"", |text| quantity::share(text, 300))?;
+    let correlation = table
+        .need("correlation", "\"1 s\"")?
+        .read("\"1 s\"", positive)?;
+    let slot = slot(table, DEFAULT_SLOT)?;
+    let peak = match table.get("peak") {
+        None => MAX_RATE,
+        Some(item) => {
+            let peak = item.read("\"100 Mbit/s\"", quantity::rate)?;
+            if peak < mean {
+                return Err(item.refuse("the peak is below the mean"));
+            }
+            peak
+        }
+    };
+    Ok(Service::Varying {
+        mean,
+        variation,
+        correlation,
+        slot,
+        peak,
+    })
+}
+
+fn steps(item: &Item<'_>, tables: &[Table<'_>]) -> Result<Service, Error> {
+    let step = |table: &Table<'_>| {
+        let span = table.need("for", "\"10 s\"")?.read("\"10 s\"", positive)?;
+        let rate = table
+            .need("rate", "\"50 Mbit/s\"")?
+            .read("\"50 Mbit/s\"", quantity::rate_or_zero)?;
+        Ok((span, rate))
+    };
+    let steps = tables.iter().map(step).collect::<Result<Vec<_>, Error>>()?;
+    if steps.iter().all(|&(_, rate)| rate == Rate::ZERO) {
+        return Err(item.refuse("at least one step needs a rate above zero"));
+    }
+    Ok(Service::Steps {
+        steps: steps.into(),
+    })
+}
+
+/// `trace`: a file, or a table that also says whether it repeats.
+fn trace(item: &Item<'_>, folder: &Path) -> Result<network::TraceConfig, Error> {
+    let (item, repeat) = match item.as_table(&TRACE) {
+        None => (*item, true),
+        Some(table) => {
+            let table = table?;
+            let repeat = table.get("repeat").map(|item| item.boolean()).transpose()?;
+            (
+                table.need("file", "\"Verizon-LTE-short.down\"")?,
+                repeat.unwrap_or(true),
+            )
+        }
+    };
+    let name = item
+        .as_text()
+        .ok_or_else(|| item.refuse("the name of a file in quotes is expected"))?;
+    let mut trace = trace_file::read(&folder.join(name)).map_err(|problem| match problem {
+        trace_file::Problem::File(reason) => item.refuse(reason),
+        trace_file::Problem::Content(error) => error,
+    })?;
+    trace.repeat = repeat;
+    Ok(trace)
+}
+
+/// `loss`: a percentage, or the two states of Gilbert and Elliott with netem's defaults.
+fn loss(item: &Item<'_>) -> Result<LossConfig, Error> {
+    let percent = |item: Item<'_>| item.read("\"0.1 %\"", |text| quantity::share(text, 100));
+    if let Some(table) = item.as_table(&LOSS) {
+        let table = table?;
+        let p = percent(table.need("p", "\"1 %\"")?)?;
+        let optional = |key, default| table.get(key).map_or(Ok(default), percent);
+        let r = optional("r", 1.0 - p)?;
+        if p + r <= 0.0 {
+            return Err(
+                table.refuse("a loss model needs p or r above zero, or its states never change")
+            );
+        }
+        return Ok(LossConfig::GilbertElliott {
+            p,
+            r,
+            bad_loss: optional("bad_loss", 1.0)?,
+            good_loss: optional("good_loss", 0.0)?,
+        });
+    }
+    let probability = percent(*item)?;
+    Ok(if probability > 0.0 {
+        LossConfig::Bernoulli(probability)
+    } else {
+        LossConfig::None
+    })
+}
+
+/// `jitter`: a time (uniform up to it), or a table.
+fn jitter(item: &Item<'_>) -> Result<Option<JitterConfig>, Error> {
+    let amount = |item: Item<'_>| item.read("\"5 ms\"", |text| time_up_to(text, MAX_RTT));
+    let Some(table) = item.as_table(&JITTER) else {
+        let config = JitterConfig {
+            amount: amount(*item)?,
+            distribution: JitterDistribution::Uniform,
+            slot: DEFAULT_SLOT,
+        };
+        return Ok((!config.amount.is_zero()).then_some(config));
+    };
+    let table = table?;
+    let amount = amount(table.need("amount", "\"5 ms\"")?)?;
+    #[derive(Clone, Copy, PartialEq)]
+    enum Kind {
+        Uniform,
+        Exponential,
+        Sine,
+    }
+    let kinds = [
+        ("uniform", Kind::Uniform),
+        ("exponential", Kind::Exponential),
+        ("sine", Kind::Sine),
+    ];
+    let kind = table
+        .get("distribution")
+        .map_or(Ok(Kind::Uniform), |item| item.choice(&kinds))?;
+    let (distribution, usual_slot) = match kind {
+        Kind::Uniform => (JitterDistribution::Uniform, DEFAULT_SLOT),
+        Kind::Exponential => (JitterDistribution::Exponential, DEFAULT_SLOT),
+        Kind::Sine => {
+            let period = table.need("period", "\"2 s\"")?.read("\"2 s\"", positive)?;
+            (JitterDistribution::Sine { period }, DEFAULT_SINE_SLOT)
+        }
+    };
+    if let (Some(item), true) = (table.get("period"), kind != Kind::Sine) {
+        return Err(item.refuse("only the distribution \"sine\" has a period"));
+    }
+    let slot = slot(&table, usual_slot)?;
+    Ok((!amount.is_zero()).then_some(JitterConfig {
+        amount,
+        distribution,
+        slot,
+    }))
+}
+
+/// `aqm`: a name, or a table with the parameters of `random-above`.
+fn aqm(item: &Item<'_>) -> Result<Discipline, Error> {
+    let kinds = [
+        ("drop-tail", Discipline::DropTail),
+        ("random-above", GATEWAY),
+    ];
+    let Some(table) = item.as_table(&AQM) else {
+        return item.choice(&kinds);
+    };
+    let table = table?;
+    let kind = table.need("kind", "\"random-above\"")?.choice(&kinds)?;
+    let percent = |item: Item<'_>| item.read("\"25 %\"", |text| quantity::share(text, 100));
+    let said = (table.get("fill"), table.get("probability"));
+    match (kind, said) {
+        (Discipline::DropTail, (Some(item), _) | (None, Some(item))) => {
+            Err(item.refuse("only the kind \"random-above\" has this"))
+        }
+        (Discipline::DropTail, (None, None)) => Ok(kind),
+        (Discipline::RandomAbove { fill, probability }, said) => Ok(Discipline::RandomAbove {
+            fill: said.0.map_or(Ok(fill), percent)?,
+            probability: said.1.map_or(Ok(probability), percent)?,
+        }),
+    }
+}
+
+fn slot(table: &Table<'_>, usual: Duration) -> Result<Duration, Error> {
+    let read = |text: &str| {
+        let slot = quantity::duration(text)?;
+        if slot < MIN_SLOT {
+            return Err(format!(
+                "a slot lasts at least {}",
+                crate::format_duration(MIN_SLOT)
+            ));
+        }
+        Ok(slot)
+    };
+    table
+        .get("slot")
+        .map_or(Ok(usual), |item| item.read("\"10 ms\"", read))
+}
+
+/// A span of time above zero.
+pub(crate) fn positive(text: &str) -> Result<Duration, String> {
+    let span = time_up_to(text, MAX_DURATION)?;
+    if span.is_zero() {
+        return Err("it is zero".to_owned());
+    }
+    Ok(span)
+}

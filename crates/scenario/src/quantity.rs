@@ -1,0 +1,319 @@
+//! Quantities as strings with units, read and written without loss.
+//!
+//! Prefixes are decimal (`kB` is 1000 bytes), `KiB`, `MiB` and `GiB` binary. `b` and `bit` are
+//! bits, `B` bytes. The space before the unit is optional. Units are case-sensitive, because
+//! `Mb/s` and `MB/s` differ by a factor of eight.
+
+use network::QueueLimit;
+use units::{Bytes, Duration, Rate};
+
+use crate::decimal::{self, Decimal, Inexact};
+use crate::error::{Error, quoted, suggestion};
+
+/// Fastest link: far beyond what is simulated, far below what overflows.
+pub(crate) const MAX_RATE: Rate = Rate::from_bits_per_sec(1_000_000_000_000);
+/// Longest span of time.
+pub(crate) const MAX_DURATION: Duration = Duration::from_secs(7 * 24 * 3600);
+/// Largest amount of data.
+pub(crate) const MAX_SIZE: Bytes = Bytes::new(1_000_000_000_000_000);
+/// Largest buffer in packets.
+const MAX_PACKETS: u64 = 1_000_000_000;
+/// Largest buffer in bandwidth-delay products.
+const MAX_BDP: u64 = 10_000;
+
+const RATE_UNITS: &[(&str, u64)] = &[
+    ("bit/s", 1),
+    ("kbit/s", 1_000),
+    ("Mbit/s", 1_000_000),
+    ("Gbit/s", 1_000_000_000),
+    ("Tbit/s", 1_000_000_000_000),
+    ("bps", 1),
+    ("kbps", 1_000),
+    ("Mbps", 1_000_000),
+    ("Gbps", 1_000_000_000),
+    ("b/s", 1),
+    ("kb/s", 1_000),
+    ("Mb/s", 1_000_000),
+    ("Gb/s", 1_000_000_000),
+    ("B/s", 8),
+    ("kB/s", 8_000),
+    ("MB/s", 8_000_000),
+    ("GB/s", 8_000_000_000),
+];
+
+const TIME_UNITS: &[(&str, u64)] = &[
+    ("ns", 1),
+    ("us", 1_000),
+    ("\u{b5}s", 1_000),
+    ("\u{3bc}s", 1_000),
+    ("ms", 1_000_000),
+    ("s", 1_000_000_000),
+    ("min", 60_000_000_000),
+    ("h", 3_600_000_000_000),
+];
+
+const SIZE_UNITS: &[(&str, u64)] = &[
+    ("B", 1),
+    ("byte", 1),
+    ("bytes", 1),
+    ("kB", 1_000),
+    ("MB", 1_000_000),
+    ("GB", 1_000_000_000),
+    ("TB", 1_000_000_000_000),
+    ("KiB", 1 << 10),
+    ("MiB", 1 << 20),
+    ("GiB", 1 << 30),
+];
+
+const BUFFER_UNITS: &[&str] = &["packets", "packet", "pkts", "pkt", "bdp"];
+
+/// How large a waiting room is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Buffer {
+    /// No end.
+    Unlimited,
+    /// So many waiting packets, whatever their size; the one in service does not count.
+    Packets(u64),
+    /// So many bytes, the link's overhead included.
+    Bytes(Bytes),
+    /// A multiple of the bandwidth-delay product, in millionths.
+    Bdp {
+        /// Millionths of a BDP.
+        millionths: u64,
+    },
+}
+
+impl Buffer {
+    /// The limit of a queue where the BDP is `bdp` and a full packet counts `packet` bytes.
+    /// A multiple of the BDP becomes whole packets, to the nearest, at least one.
+    #[must_use]
+    pub fn resolve(self, bdp: Bytes, packet: Bytes) -> QueueLimit {
+        match self {
+            Self::Unlimited => QueueLimit::Unlimited,
+            Self::Packets(packets) => QueueLimit::Packets(packets),
+            Self::Bytes(bytes) => QueueLimit::Bytes(bytes),
+            Self::Bdp { millionths } => {
+                let scaled = u128::from(bdp.get()) * u128::from(millionths);
+                let packet = u128::from(packet.get().max(1)) * 1_000_000;
+                let packets = u64::try_from((scaled + packet / 2) / packet).unwrap_or(u64::MAX);
+                QueueLimit::Packets(packets.max(1))
+            }
+        }
+    }
+}
+
+/// Reads a rate above zero: `"50 Mbit/s"`, `"6.25MB/s"`, `"50 Mbps"`.
+///
+/// # Errors
+/// One sentence, if the text is no rate, is zero, finer than a bit per second, or above 1 Tbit/s.
+pub fn parse_rate(text: &str) -> Result<Rate, Error> {
+    rate(text).map_err(|reason| about(text, &reason))
+}
+
+/// Reads a span of time: `"100 ms"`, `"1.5s"`, `"2 min"`.
+///
+/// # Errors
+/// One sentence, if the text is no time, finer than a nanosecond, or longer than a week.
+pub fn parse_duration(text: &str) -> Result<Duration, Error> {
+    duration(text).map_err(|reason| about(text, &reason))
+}
+
+/// Reads a number of bytes: `"20MB"`, `"64 KiB"`, `"0 bytes"`.
+///
+/// # Errors
+/// One sentence, if the text is no size, not a whole number of bytes, or above 1000 TB.
+pub fn parse_size(text: &str) -> Result<Bytes, Error> {
+    size(text).map_err(|reason| about(text, &reason))
+}
+
+/// Reads the size of a waiting room: `"413 packets"`, `"36 MB"`, `"1.5 bdp"`, `"unlimited"`.
+///
+/// # Errors
+/// One sentence, if the text is none of these, is zero, or beyond all reason.
+pub fn parse_buffer(text: &str) -> Result<Buffer, Error> {
+    buffer(text).map_err(|reason| about(text, &reason))
+}
+
+/// Reads a share between 0 and 1, written in percent: `"0.1 %"`.
+///
+/// # Errors
+/// One sentence, if the text is no percentage or above 100 %.
+pub fn parse_probability(text: &str) -> Result<f64, Error> {
+    share(text, 100).map_err(|reason| about(text, &reason))
+}
+
+fn about(text: &str, reason: &str) -> Error {
+    Error::new(format!("{}: {reason}", quoted(text)))
+}
+
+pub(crate) fn rate(text: &str) -> Result<Rate, String> {
+    let rate = rate_or_zero(text)?;
+    if rate == Rate::ZERO {
+        return Err("a rate is more than zero".to_owned());
+    }
+    Ok(rate)
+}
+
+pub(crate) fn rate_or_zero(text: &str) -> Result<Rate, String> {
+    let bits = scaled(text, RATE_UNITS, "a rate", "50 Mbit/s", "bit per second")?;
+    let rate = Rate::from_bits_per_sec(bits);
+    if rate > MAX_RATE {
+        return Err(format!("the limit is {}", format_rate(MAX_RATE)));
+    }
+    Ok(rate)
+}
+
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
+    let nanos = scaled(text, TIME_UNITS, "a time", "100 ms", "nanosecond")?;
+    let span = Duration::from_nanos(nanos);
+    if span > MAX_DURATION {
+        return Err(format!("the limit is {}", format_duration(MAX_DURATION)));
+    }
+    Ok(span)
+}
+
+pub(crate) fn size(text: &str) -> Result<Bytes, String> {
+    let bytes = Bytes::new(scaled(text, SIZE_UNITS, "a size", "20 MB", "byte")?);
+    if bytes > MAX_SIZE {
+        return Err(format!("the limit is {}", format_size(MAX_SIZE)));
+    }
+    Ok(bytes)
+}
+
+pub(crate) fn buffer(text: &str) -> Result<Buffer, String> {
+    if text.trim() == "unlimited" {
+        return Ok(Buffer::Unlimited);
+    }
+    let (number, unit) = decimal::split(text)?;
+    let buffer = match unit {
+        "packets" | "packet" | "pkts" | "pkt" => {
+            let packets = number
+                .times(1)
+                .map_err(|inexact| whole(inexact, "packet"))?;
+            if packets > MAX_PACKETS {
+                return Err(format!("the limit is {MAX_PACKETS} packets"));
+            }
+            Buffer::Packets(packets)
+        }
+        "bdp" | "BDP" => {
+            let millionths = number
+                .times(1_000_000)
+                .map_err(|inexact| whole(inexact, "millionth of a BDP"))?;
+            if millionths > MAX_BDP * 1_000_000 {
+                return Err(format!("the limit is {MAX_BDP} bdp"));
+            }
+            Buffer::Bdp { millionths }
+        }
+        _ if SIZE_UNITS.iter().any(|&(name, _)| name == unit) => Buffer::Bytes(size(text)?),
+        _ => {
+            let known: Vec<&str> = SIZE_UNITS
+                .iter()
+                .map(|&(name, _)| name)
+                .chain(BUFFER_UNITS.iter().copied())
+                .collect();
+            return Err(unknown_unit(unit, "a buffer", "413 packets", &known));
+        }
+    };
+    if matches!(
+        buffer,
+        Buffer::Packets(0) | Buffer::Bytes(Bytes::ZERO) | Buffer::Bdp { millionths: 0 }
+    ) {
+        return Err("a buffer holds at least one packet".to_owned());
+    }
+    Ok(buffer)
+}
+
+/// A share in percent, at most `max_percent`.
+pub(crate) fn share(text: &str, max_percent: u64) -> Result<f64, String> {
+    let (number, unit) = decimal::split(text)?;
+    if unit != "%" {
+        return Err(unknown_unit(unit, "a share", "0.1 %", &["%"]));
+    }
+    let share = number.to_f64(2);
+    if share > max_percent as f64 / 100.0 {
+        return Err(format!("the limit is {max_percent} %"));
+    }
+    Ok(share)
+}
+
+/// A number with a unit, as a whole number of the smallest one.
+fn scaled(
+    text: &str,
+    units: &[(&str, u64)],
+    what: &str,
+    example: &str,
+    smallest: &str,
+) -> Result<u64, String> {
+    let (number, unit): (Decimal, &str) = decimal::split(text)?;
+    match units.iter().find(|&&(name, _)| name == unit) {
+        Some(&(_, factor)) => number
+            .times(factor)
+            .map_err(|inexact| whole(inexact, smallest)),
+        None => {
+            let known: Vec<&str> = units.iter().map(|&(name, _)| name).collect();
+            Err(unknown_unit(unit, what, example, &known))
+        }
+    }
+}
+
+fn whole(inexact: Inexact, smallest: &str) -> String {
+    match inexact {
+        Inexact::Fraction => format!("it is finer than one {smallest}"),
+        Inexact::TooLarge => "the number is too large".to_owned(),
+    }
+}
+
+fn unknown_unit(unit: &str, what: &str, example: &str, known: &[&str]) -> String {
+    if unit.is_empty() {
+        return format!("{what} needs a unit, such as \"{example}\"");
+    }
+    // The one misspelling that a distance without case cannot decide.
+    let same = known.iter().find(|name| name.eq_ignore_ascii_case(unit));
+    let hint = match same {
+        Some(name) => format!("; did you mean \"{name}\"?"),
+        None => suggestion(unit, known.iter().copied()),
+    };
+    format!("unknown unit {}{hint}", quoted(unit))
+}
+
+/// Writes a rate in the largest unit that keeps its number above one, exactly.
+#[must_use]
+pub fn format_rate(rate: Rate) -> String {
+    with_unit(
+        rate.bits_per_sec(),
+        &[("Gbit/s", 9), ("Mbit/s", 6), ("kbit/s", 3), ("bit/s", 0)],
+    )
+}
+
+/// Writes a span of time in the largest of s, ms, us and ns that keeps its number above one.
+#[must_use]
+pub fn format_duration(span: Duration) -> String {
+    with_unit(
+        span.as_nanos(),
+        &[("s", 9), ("ms", 6), ("us", 3), ("ns", 0)],
+    )
+}
+
+/// Writes a number of bytes in the largest decimal unit that keeps its number above one, exactly.
+#[must_use]
+pub fn format_size(bytes: Bytes) -> String {
+    with_unit(bytes.get(), &[("GB", 9), ("MB", 6), ("kB", 3), ("B", 0)])
+}
+
+/// Writes the size of a waiting room as [`parse_buffer`] reads it.
+#[must_use]
+pub fn format_buffer(buffer: Buffer) -> String {
+    match buffer {
+        Buffer::Unlimited => "unlimited".to_owned(),
+        Buffer::Packets(1) => "1 packet".to_owned(),
+        Buffer::Packets(packets) => format!("{packets} packets"),
+        Buffer::Bytes(bytes) => format_size(bytes),
+        Buffer::Bdp { millionths } => format!("{} bdp", decimal::show(millionths, 6)),
+    }
+}
+
+fn with_unit(value: u64, units: &[(&str, u32)]) -> String {
+    let fits = units.iter().find(|&&(_, scale)| value >= 10_u64.pow(scale));
+    let &(unit, scale) = fits.or(units.last()).unwrap_or(&("", 0));
+    format!("{} {unit}", decimal::show(value, scale))
+}

@@ -1,0 +1,216 @@
+//! The resolved form of a scenario, as it stands in every result. A number's unit is in its name;
+//! `null` is "no limit" or "none".
+
+use network::{
+    Discipline, JitterConfig, JitterDistribution, LinkConfig, LossConfig, QueueLimit, Service,
+};
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use tcp::AckPolicy;
+use units::{Bytes, Duration};
+
+use crate::{Application, Flow, PathModel, Scenario};
+
+/// For output only.
+fn millis(span: Duration) -> f64 {
+    span.as_nanos() as f64 / 1e6
+}
+
+fn seconds(span: Option<Duration>) -> Option<f64> {
+    span.map(Duration::as_secs_f64)
+}
+
+/// Writes `key: value` pairs as a map.
+macro_rules! map {
+    ($serializer:expr, $( $key:literal: $value:expr ),* $(,)?) => {{
+        let mut map = $serializer.serialize_map(None)?;
+        $( map.serialize_entry($key, &$value)?; )*
+        map.end()
+    }};
+}
+
+impl Serialize for Scenario {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        map!(serializer,
+            "name": self.name,
+            "summary": self.summary,
+            "runs": self.runs,
+            "seed": self.seed,
+            "duration_s": seconds(self.duration),
+            "time_limit_s": self.time_limit.as_secs_f64(),
+            "path": self.path,
+            "flows": self.flows,
+        )
+    }
+}
+
+impl Serialize for PathModel {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        map!(serializer,
+            "name": self.name,
+            "summary": self.summary,
+            "rate_bps": self.rate.bits_per_sec(),
+            "base_rtt_ms": millis(self.base_rtt),
+            "bdp_bytes": self.bdp.get(),
+            "bdp_packets": self.bdp_packets(),
+            "buffer_bytes": self.buffer.map(Bytes::get),
+            "forward": Link(&self.forward),
+            "reverse": Link(&self.reverse),
+        )
+    }
+}
+
+impl Serialize for Flow {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let ack_policy = match self.ack_policy {
+            AckPolicy::Delayed => "delayed",
+            AckPolicy::EverySegment => "every-segment",
+        };
+        map!(serializer,
+            "name": self.name,
+            "algorithm": self.algorithm.to_string(),
+            "size_bytes": self.size.map(Bytes::get),
+            "duration_s": seconds(self.duration),
+            "start_s": self.start.as_secs_f64(),
+            "initial_window_segments": self.initial_window,
+            "pacing": self.pacing,
+            "receive_buffer_bytes": self.receive_buffer.get(),
+            "ack_policy": ack_policy,
+            "ecn": self.ecn,
+            "restart_after_idle": self.restart_after_idle,
+            "tso_segments": self.tso_segments,
+            "extra_delay_ms": millis(self.extra_delay),
+            "application": self.application,
+        )
+    }
+}
+
+impl Serialize for Application {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Bulk => map!(serializer, "kind": "bulk"),
+            Self::Periodic { write, every } => {
+                map!(serializer, "kind": "periodic", "write_bytes": write.get(), "every_s": every.as_secs_f64())
+            }
+        }
+    }
+}
+
+struct Link<'a>(&'a LinkConfig);
+
+impl Serialize for Link<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (packets, bytes) = match self.0.queue.limit {
+            QueueLimit::Unlimited => (None, None),
+            QueueLimit::Packets(packets) => (Some(packets), None),
+            QueueLimit::Bytes(bytes) => (None, Some(bytes.get())),
+        };
+        map!(serializer,
+            "name": self.0.name,
+            "service": Served(&self.0.service),
+            "overhead_bytes": self.0.overhead,
+            "queue_limit_packets": packets,
+            "queue_limit_bytes": bytes,
+            "aqm": Refusal(self.0.queue.discipline),
+            "loss": Loss(self.0.loss),
+            "delay_ms": millis(self.0.delay),
+            "jitter": self.0.jitter.map(Jitter),
+        )
+    }
+}
+
+struct Served<'a>(&'a Service);
+
+impl Serialize for Served<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Service::Unlimited => map!(serializer, "kind": "unlimited"),
+            Service::Fixed(rate) => {
+                map!(serializer, "kind": "fixed", "rate_bps": rate.bits_per_sec())
+            }
+            Service::Steps { steps } => {
+                let steps: Vec<(f64, u64)> = steps
+                    .iter()
+                    .map(|&(span, rate)| (span.as_secs_f64(), rate.bits_per_sec()))
+                    .collect();
+                map!(serializer, "kind": "steps", "steps_s_bps": steps)
+            }
+            Service::Varying {
+                mean,
+                variation,
+                correlation,
+                slot,
+                peak,
+            } => map!(serializer,
+                "kind": "varying",
+                "mean_bps": mean.bits_per_sec(),
+                "variation": variation,
+                "correlation_ms": millis(*correlation),
+                "slot_ms": millis(*slot),
+                "peak_bps": peak.bits_per_sec(),
+            ),
+            Service::Trace(trace) => map!(serializer,
+                "kind": "trace",
+                "opportunities": trace.opportunities_ms.len(),
+                "lap_ms": trace.lap_ms(),
+                "mean_bps": trace.mean_rate().bits_per_sec(),
+                "repeat": trace.repeat,
+            ),
+        }
+    }
+}
+
+struct Refusal(Discipline);
+
+impl Serialize for Refusal {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Discipline::DropTail => map!(serializer, "kind": "drop-tail"),
+            Discipline::RandomAbove { fill, probability } => {
+                map!(serializer, "kind": "random-above", "fill": fill, "probability": probability)
+            }
+        }
+    }
+}
+
+struct Loss(LossConfig);
+
+impl Serialize for Loss {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            LossConfig::None => serializer.serialize_none(),
+            LossConfig::Bernoulli(probability) => {
+                map!(serializer, "kind": "bernoulli", "probability": probability)
+            }
+            LossConfig::GilbertElliott {
+                p,
+                r,
+                bad_loss,
+                good_loss,
+            } => map!(serializer,
+                "kind": "gilbert-elliott",
+                "p": p,
+                "r": r,
+                "bad_loss": bad_loss,
+                "good_loss": good_loss,
+            ),
+        }
+    }
+}
+
+struct Jitter(JitterConfig);
+
+impl Serialize for Jitter {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (kind, period) = match self.0.distribution {
+            JitterDistribution::Uniform => ("uniform", None),
+            JitterDistribution::Exponential => ("exponential", None),
+            JitterDistribution::Sine { period } => ("sine", Some(millis(period))),
+        };
+        map!(serializer,
+            "distribution": kind,
+            "amount_ms": millis(self.0.amount),
+            "period_ms": period,
+            "slot_ms": millis(self.0.slot),
+        )
+    }
+}
