@@ -22,7 +22,7 @@ impl Busy {
     pub(crate) fn extend(&mut self, now: Instant, until: Instant) {
         if now > self.until || self.periods == 0 {
             self.previous = (self.since, self.until);
-            self.finished = self.finished + self.until.saturating_since(self.since);
+            self.finished += self.until.saturating_since(self.since);
             self.since = now;
             self.periods += 1;
         }

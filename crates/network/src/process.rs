@@ -6,6 +6,7 @@
 //! which is carried to the next packet as [`units::Transmission`] does for a constant rate.
 //! Work is counted in bits times 10^9: what one bit per second does in one nanosecond is one.
 
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 
 use rand_chacha::ChaCha8Rng;
@@ -26,7 +27,7 @@ pub(crate) struct Stretch {
 #[derive(Clone, Debug)]
 pub(crate) enum Process {
     Steps(Steps),
-    Varying(Varying),
+    Varying(Box<Varying>),
 }
 
 impl Process {

@@ -58,14 +58,14 @@ impl Server {
                 correlation,
                 slot,
                 peak,
-            } => Process::Varying(Varying::new(
+            } => Process::Varying(Box::new(Varying::new(
                 *mean,
                 *variation,
                 *correlation,
                 *slot,
                 *peak,
                 rng,
-            )),
+            ))),
         };
         Self::Process(Box::new(ProcessServer {
             origin: process.clone(),
