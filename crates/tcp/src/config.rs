@@ -33,7 +33,9 @@ pub struct ReceiverConfig {
     pub receive_buffer: Bytes,
     /// Window of the SYN-ACK.
     pub initial_window: Bytes,
-    /// Whether the window grows from the initial one (autotuning), or is `receive_buffer` at once.
+    /// Whether the buffer grows with what arrives (autotuning), or is `receive_buffer` from the
+    /// start (`SO_RCVBUF`). Either way the announced window opens from `initial_window` with each
+    /// segment that arrives, as long as the buffer has room for it.
     pub autotuning: bool,
     /// How segments are acknowledged.
     pub ack_policy: AckPolicy,

@@ -8,9 +8,11 @@ extern crate alloc;
 mod config;
 pub mod min_filter;
 pub mod range_set;
+mod receiver;
 pub mod rtt;
 pub mod segment;
 mod sender;
 
 pub use config::*;
+pub use receiver::{Receiver, ReceiverStats};
 pub use sender::{Sender, SenderStats};

@@ -1,0 +1,470 @@
+//! The receiving side of a connection: reassembly, and when and what to acknowledge.
+//!
+//! Behaves as Linux 6.12 does (`tcp_input.c`: `tcp_event_data_recv`, `tcp_data_queue`,
+//! `__tcp_ack_snd_check`; `tcp.c`: `tcp_cleanup_rbuf`), RFC 2018, 2883, 3168 and 7323 where those
+//! leave no choice. It assumes an application that reads everything at once and sends nothing, and
+//! a network device that hands over single packets (no GRO).
+//!
+//! **How often it acknowledges.** A segment is acknowledged at once while quick ACKs are left: 16
+//! at the start, after a pause longer than the RTO and after a duplicate, 2 after a congestion
+//! mark. Every segment that raises `rcv_ssthresh` also sets the lowest bit of that count
+//! (`tcp_grow_window`), so that a receiver whose window still grows acknowledges *every* segment;
+//! with a large buffer that is all of slow start, and it is what real receivers are seen to do.
+//! Afterwards more than one full segment, a hole that is filled, out-of-order data, a small or
+//! pushed segment are acknowledged at once, and anything else when the delayed-ACK timer fires.
+//!
+//! ## Deviations
+//!
+//! - Timers are exact, where Linux rounds the delayed ACK up to its tick and lets the SACK
+//!   compression timer slip by up to 100 us.
+//! - The SYN-ACK is not repeated by a timer of its own; the sender's SYN is, and is answered.
+//! - The FIN is acknowledged at once: the application closes its side, and Linux's FIN carries the
+//!   acknowledgment.
+//! - The receiver's smoothed RTT is the time from its only SYN-ACK to the first data, where Linux
+//!   takes it to the third segment of the handshake.
+
+mod policy;
+mod sack_list;
+#[cfg(test)]
+mod tests;
+mod window;
+
+use units::{Bytes, Duration, Instant};
+
+use crate::range_set::RangeSet;
+use crate::rtt::{RTO_MIN, RttEstimator};
+use crate::segment::{AckSegment, DataSegment};
+use crate::{AckPolicy, ReceiverConfig};
+use policy::{ATO_MIN, QUICK_ACKS, QUICK_ACKS_AFTER_MARK};
+use sack_list::SackList;
+use window::ReceiveWindow;
+
+/// `TCP_MSS_DEFAULT`: the segment size assumed before a segment arrived (RFC 9293 section 3.7.1).
+const MSS_DEFAULT: u32 = 536;
+/// Segments smaller than this do not grow the window (`tcp_event_data_recv`).
+const SMALLEST_TO_GROW: u32 = 128;
+/// Blocks in the SACK list beyond which compression stops (`TCP_SACK_BLOCKS_EXPECTED`).
+const COMPRESSION_BLOCKS: usize = 2;
+
+/// Counters of a connection's receiving side.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReceiverStats {
+    /// Data segments that arrived.
+    pub segments_received: u64,
+    /// Of these, the ones that brought nothing new.
+    pub duplicates: u64,
+    /// Of these, the ones with new data beyond a hole.
+    pub out_of_order: u64,
+    /// Data segments beyond the announced window, dropped.
+    pub out_of_window: u64,
+    /// Data segments with a congestion mark.
+    pub marked: u64,
+    /// ACKs sent, SYN-ACKs not.
+    pub acks_sent: u64,
+    /// ACKs that SACK compression saved.
+    pub acks_compressed: u64,
+}
+
+/// What waits to be acknowledged (Linux `icsk_ack.pending`).
+#[derive(Clone, Copy, Debug, Default)]
+struct Pending {
+    /// Something does.
+    scheduled: bool,
+    /// A small or pushed segment is among it; two small ones.
+    pushed: bool,
+    pushed_twice: bool,
+    /// At once, whatever else (`ICSK_ACK_NOW`).
+    immediate: bool,
+    /// Decided: [`Receiver::poll_ack`] returns an ACK.
+    now: bool,
+    /// A SYN waits for its SYN-ACK.
+    syn_ack: bool,
+}
+
+/// The receiving side of a connection.
+///
+/// After each [`Self::handle_data`] and [`Self::handle_timeout`], take all ACKs with
+/// [`Self::poll_ack`], then ask [`Self::poll_timeout`] when to come back.
+#[derive(Clone, Debug)]
+pub struct Receiver {
+    policy: AckPolicy,
+    compression: bool,
+    rcv_nxt: u64,
+    window: ReceiveWindow,
+    pending: Pending,
+    /// Quick ACKs left (`icsk_ack.quick`).
+    quick: u32,
+    /// Largest segment seen (`icsk_ack.rcv_mss`).
+    rcv_mss: u32,
+    /// Delayed-ACK time-out (`icsk_ack.ato`); zero before the first data.
+    ato: Duration,
+    last_data: Instant,
+    /// When the delayed ACK is due, and the compressed one; [`Instant::MAX`] for never.
+    delayed_ack_at: Instant,
+    compressed_ack_at: Instant,
+    compressed: u32,
+    /// Duplicate ACKs counted for `duplicates_of`.
+    duplicate_acks: u32,
+    duplicates_of: u64,
+    /// An ACK that had to be made before the data after it was taken in.
+    early_ack: Option<AckSegment>,
+    ts_recent: u32,
+    /// RFC 3168: echo marks until the sender says that it has reduced (`TCP_ECN_DEMAND_CWR`).
+    echo_marks: bool,
+    beyond: RangeSet,
+    sacks: SackList,
+    /// From the handshake; the delayed ACK is bounded by it.
+    rtt: RttEstimator,
+    syn_ack_sent: Option<Instant>,
+    syn_acks: u32,
+    end: Option<u64>,
+    finished_at: Option<Instant>,
+    stats: ReceiverStats,
+}
+
+impl Receiver {
+    /// A receiver that waits for a SYN (or for data, where a test leaves the handshake out).
+    #[must_use]
+    pub fn new(config: ReceiverConfig) -> Self {
+        let window = ReceiveWindow::new(
+            config.receive_buffer.get(),
+            config.initial_window.get(),
+            config.autotuning,
+        );
+        Self {
+            policy: config.ack_policy,
+            compression: true,
+            rcv_nxt: 0,
+            window,
+            pending: Pending::default(),
+            quick: 0,
+            rcv_mss: MSS_DEFAULT,
+            ato: Duration::ZERO,
+            last_data: Instant::ZERO,
+            delayed_ack_at: Instant::MAX,
+            compressed_ack_at: Instant::MAX,
+            compressed: 0,
+            duplicate_acks: 0,
+            duplicates_of: 0,
+            early_ack: None,
+            ts_recent: 0,
+            echo_marks: false,
+            beyond: RangeSet::new(),
+            sacks: SackList::default(),
+            rtt: RttEstimator::new(RTO_MIN),
+            syn_ack_sent: None,
+            syn_acks: 0,
+            end: None,
+            finished_at: None,
+            stats: ReceiverStats::default(),
+        }
+    }
+
+    /// Turns SACK compression off (`tcp_comp_sack_nr = 0`); it is on by default.
+    #[must_use]
+    pub const fn without_sack_compression(mut self) -> Self {
+        self.compression = false;
+        self
+    }
+
+    /// Bytes in order, all handed to the application.
+    #[must_use]
+    pub const fn delivered(&self) -> Bytes {
+        Bytes::new(self.rcv_nxt)
+    }
+
+    /// When the application had the last byte of a stream that ended.
+    #[must_use]
+    pub const fn finished_at(&self) -> Option<Instant> {
+        self.finished_at
+    }
+
+    /// The counters.
+    #[must_use]
+    pub const fn stats(&self) -> &ReceiverStats {
+        &self.stats
+    }
+
+    /// Bytes that the buffer may hold now.
+    #[must_use]
+    pub const fn buffer_space(&self) -> Bytes {
+        Bytes::new(self.window.space())
+    }
+
+    /// A data segment or SYN arrived; `ecn_ce`: with a congestion mark.
+    pub fn handle_data(&mut self, now: Instant, segment: &DataSegment, ecn_ce: bool) {
+        if segment.syn {
+            self.ts_recent = segment.ts_val;
+            self.pending.syn_ack = true;
+            return;
+        }
+        self.stats.segments_received += 1;
+        let start = segment.seq;
+        let end = start + u64::from(segment.len);
+        // RFC 7323 section 4.3: the segment that the last ACK expected sets the echo. Linux looks
+        // at a segment wholly below that ACK no further, so an old duplicate sets nothing.
+        let last_ack = self.window.announced_at();
+        let is_newer = segment.ts_val.wrapping_sub(self.ts_recent) as i32 >= 0;
+        if start <= last_ack && end >= last_ack && is_newer {
+            self.ts_recent = segment.ts_val;
+        }
+        if segment.cwr {
+            self.echo_marks = false;
+            self.pending.immediate |= segment.len > 0;
+        }
+        self.stats.marked += u64::from(ecn_ce);
+        if segment.fin && end >= self.rcv_nxt {
+            self.end = Some(end);
+        }
+        if start <= self.rcv_nxt && end > self.rcv_nxt {
+            self.take_in_order(now, segment, ecn_ce);
+        } else if end <= self.rcv_nxt {
+            self.refuse_duplicate(segment);
+        } else if start > self.rcv_nxt + self.window.remaining(self.rcv_nxt) {
+            self.stats.out_of_window += 1;
+            self.enter_quick_acks(QUICK_ACKS);
+            self.pending.now = true;
+        } else {
+            self.take_out_of_order(now, segment, ecn_ce);
+        }
+        if self.end.is_some_and(|end| end <= self.rcv_nxt) && self.finished_at.is_none() {
+            self.finished_at = Some(now);
+            self.pending.now = true;
+        }
+        if self.policy == AckPolicy::EverySegment {
+            self.pending.now = true;
+        }
+    }
+
+    /// `tcp_data_queue`, in order.
+    fn take_in_order(&mut self, now: Instant, segment: &DataSegment, ecn_ce: bool) {
+        if segment.seq < self.rcv_nxt {
+            self.sacks.set_duplicate(segment.seq, self.rcv_nxt);
+        }
+        self.rcv_nxt = segment.seq + u64::from(segment.len);
+        self.on_data_received(now, segment, ecn_ce);
+        if !self.beyond.is_empty() {
+            self.take_what_follows();
+        }
+        if self.sacks.remembered() > 0 {
+            self.sacks.acknowledge(self.rcv_nxt);
+        }
+        self.decide(now);
+        // The application reads (`tcp_recvmsg`), which may find that an ACK is due.
+        self.window
+            .on_read(now, self.rcv_nxt, u64::from(self.rcv_mss));
+        self.decide_after_read();
+    }
+
+    /// `tcp_ofo_queue`: what was held and is now in order.
+    fn take_what_follows(&mut self) {
+        while let Some((from, to)) = self.beyond.first() {
+            if from > self.rcv_nxt {
+                break;
+            }
+            if from < self.rcv_nxt {
+                self.sacks.add_duplicate(from, to.min(self.rcv_nxt));
+            }
+            self.rcv_nxt = self.rcv_nxt.max(to);
+            self.beyond.remove_below(to);
+        }
+        // RFC 5681 section 4.2: at once when the gap is filled.
+        self.pending.immediate |= self.beyond.is_empty();
+    }
+
+    /// Nothing new: report it at once, and stay quick (`tcp_send_dupack`, `tcp_data_queue`).
+    fn refuse_duplicate(&mut self, segment: &DataSegment) {
+        let end = segment.seq + u64::from(segment.len);
+        if segment.len > 0 {
+            self.stats.duplicates += 1;
+            self.enter_quick_acks(QUICK_ACKS);
+            self.sacks.set_duplicate(segment.seq, end);
+            self.pending.scheduled |= end >= self.window.announced_at();
+        }
+        self.pending.now = true;
+    }
+
+    /// `tcp_data_queue_ofo`.
+    fn take_out_of_order(&mut self, now: Instant, segment: &DataSegment, ecn_ce: bool) {
+        let start = segment.seq;
+        let end = start + u64::from(segment.len);
+        if ecn_ce {
+            self.on_mark();
+        }
+        self.pending.scheduled = true;
+        // Parts that were there already, below, within and above what is new.
+        let mut covered = start;
+        let mut duplicate = None;
+        let new = self.beyond.insert(start, end, |from, to| {
+            if from > covered {
+                duplicate.get_or_insert((covered, from));
+            }
+            covered = to;
+        });
+        if new == 0 {
+            self.stats.duplicates += 1;
+            self.sacks.set_duplicate(start, end);
+        } else {
+            self.stats.out_of_order += 1;
+            if covered < end {
+                duplicate.get_or_insert((covered, end));
+            }
+            if let Some((from, to)) = duplicate {
+                self.sacks.set_duplicate(from, to);
+            }
+        }
+        if self.sacks.place_of(start, end) >= COMPRESSION_BLOCKS && self.compressed > 0 {
+            // The list is about to lose what was not yet reported (`tcp_sack_compress_send_ack`).
+            self.early_ack = Some(self.make_ack(now));
+            self.pending.scheduled = true;
+        }
+        self.sacks.add(start, end);
+        self.grow_window(segment.len);
+        self.decide(now);
+    }
+
+    /// `tcp_event_data_recv`.
+    fn on_data_received(&mut self, now: Instant, segment: &DataSegment, ecn_ce: bool) {
+        self.pending.scheduled = true;
+        let is_full = segment.len >= self.rcv_mss;
+        if is_full {
+            self.rcv_mss = segment.len;
+            self.pending.pushed |= segment.psh;
+        } else {
+            self.pending.pushed_twice |= self.pending.pushed;
+            self.pending.pushed = true;
+        }
+        self.window.measure_by_window(now, self.rcv_nxt);
+        if self.ato.is_zero() {
+            self.on_first_data(now);
+        } else {
+            self.adapt_ato(now.saturating_since(self.last_data));
+        }
+        self.window
+            .measure_by_timestamp(timestamp(now), segment.ts_ecr, is_full);
+        self.last_data = now;
+        if ecn_ce {
+            self.on_mark();
+        }
+        self.grow_window(segment.len);
+    }
+
+    fn on_first_data(&mut self, now: Instant) {
+        if let (Some(sent), 1) = (self.syn_ack_sent, self.syn_acks) {
+            self.rtt.on_sample(now.saturating_since(sent), 0, 0);
+        }
+        self.raise_quick_acks(QUICK_ACKS);
+        self.ato = ATO_MIN;
+    }
+
+    fn grow_window(&mut self, len: u32) {
+        if len >= SMALLEST_TO_GROW
+            && self
+                .window
+                .grow(u64::from(len), u64::from(self.rcv_mss), self.beyond.total())
+        {
+            self.quick |= 1;
+        }
+    }
+
+    /// RFC 3168 section 6.1.3: echo until CWR. The first mark is acknowledged without delay.
+    fn on_mark(&mut self) {
+        if !self.echo_marks {
+            self.echo_marks = true;
+            self.enter_quick_acks(QUICK_ACKS_AFTER_MARK);
+        }
+    }
+
+    /// The next ACK to send, until there is none.
+    pub fn poll_ack(&mut self, now: Instant) -> Option<AckSegment> {
+        if let Some(early) = self.early_ack.take() {
+            return Some(early);
+        }
+        if self.pending.syn_ack {
+            self.pending.syn_ack = false;
+            return Some(self.make_syn_ack(now));
+        }
+        self.pending.now.then(|| self.make_ack(now))
+    }
+
+    fn make_syn_ack(&mut self, now: Instant) -> AckSegment {
+        self.syn_acks += 1;
+        self.syn_ack_sent = Some(now);
+        AckSegment {
+            ack: self.rcv_nxt,
+            window: u32::try_from(self.window.remaining(self.rcv_nxt)).unwrap_or(u32::MAX),
+            ts_val: timestamp(now),
+            ts_ecr: self.ts_recent,
+            syn: true,
+            ..AckSegment::default()
+        }
+    }
+
+    /// `tcp_send_ack` and `tcp_event_ack_sent`.
+    fn make_ack(&mut self, now: Instant) -> AckSegment {
+        let held = self.beyond.total();
+        if self.window.is_crowded(held) {
+            self.quick = 0;
+        }
+        let window = self
+            .window
+            .announce(self.rcv_nxt, u64::from(self.rcv_mss), held);
+        if self.quick > 0 && self.pending.scheduled {
+            self.quick -= 1;
+            if self.quick == 0 {
+                // Leaving quick-ACK mode deflates the time-out.
+                self.ato = ATO_MIN;
+            }
+        }
+        self.pending = Pending {
+            syn_ack: self.pending.syn_ack,
+            ..Pending::default()
+        };
+        self.delayed_ack_at = Instant::MAX;
+        if self.compressed > 0 {
+            self.stats.acks_compressed += u64::from(self.compressed);
+            self.compressed = 0;
+            self.compressed_ack_at = Instant::MAX;
+        }
+        self.stats.acks_sent += 1;
+        let mut ack = AckSegment {
+            ack: self.rcv_nxt,
+            window,
+            ts_val: timestamp(now),
+            ts_ecr: self.ts_recent,
+            ece: self.echo_marks,
+            ..AckSegment::default()
+        };
+        if !self.sacks.is_empty() {
+            ack.sack = self.sacks.take(self.rcv_nxt);
+        }
+        ack
+    }
+
+    /// When [`Self::handle_timeout`] is due.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        let due = self.delayed_ack_at.min(self.compressed_ack_at);
+        (due != Instant::MAX).then_some(due)
+    }
+
+    /// Fires what is due.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        if self.delayed_ack_at <= now {
+            self.delayed_ack_at = Instant::MAX;
+            // A delayed ACK that was not overtaken: expect longer gaps (`tcp_delack_timer_handler`).
+            self.ato = (self.ato * 2).min(self.rtt.rto());
+            self.pending.now = true;
+        }
+        if self.compressed_ack_at <= now {
+            self.compressed_ack_at = Instant::MAX;
+            self.pending.now = true;
+        }
+    }
+}
+
+/// The timestamp clock in milliseconds; never zero within the first 49 days, because zero means
+/// that there is no timestamp.
+const fn timestamp(now: Instant) -> u32 {
+    (now.as_millis() as u32).wrapping_add(1)
+}

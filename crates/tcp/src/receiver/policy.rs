@@ -1,0 +1,143 @@
+//! When the receiver acknowledges: at once, with the next segment, by a timer, or compressed.
+//!
+//! Linux 6.12 `tcp_event_data_recv`, `__tcp_ack_snd_check`, `tcp_send_delayed_ack` and
+//! `tcp_cleanup_rbuf`; RFC 5681 section 4.2.
+
+use units::{Duration, Instant};
+
+use super::Receiver;
+
+/// `TCP_MAX_QUICKACKS`.
+pub(super) const QUICK_ACKS: u32 = 16;
+/// Quick ACKs after a congestion mark (`__tcp_ecn_check_ce`).
+pub(super) const QUICK_ACKS_AFTER_MARK: u32 = 2;
+/// `TCP_ATO_MIN` and `TCP_DELACK_MIN`: HZ / 25.
+pub(super) const ATO_MIN: Duration = Duration::from_millis(40);
+/// Bound of the delayed ACK: `TCP_DELACK_MAX` (HZ / 5), less a tick because of `rto_min`.
+pub(super) const DELAYED_ACK_MAX: Duration = Duration::from_millis(199);
+/// Duplicate ACKs before SACK compression begins (`TCP_FASTRETRANS_THRESH`).
+const UNCOMPRESSED_DUPLICATES: u32 = 3;
+/// Largest delay of a compressed ACK (`tcp_comp_sack_delay_ns`).
+const COMPRESSION_DELAY: Duration = Duration::from_millis(1);
+/// Most ACKs that are compressed into one (`tcp_comp_sack_nr`).
+const COMPRESSION_LIMIT: u32 = 44;
+
+impl Receiver {
+    /// The delayed-ACK time-out follows the time between segments.
+    pub(super) fn adapt_ato(&mut self, gap: Duration) {
+        if gap <= ATO_MIN / 2 {
+            self.ato = self.ato / 2 + ATO_MIN / 2;
+        } else if gap < self.ato {
+            self.ato = (self.ato / 2 + gap).min(self.rtt.rto());
+        } else if gap > self.rtt.rto() {
+            // The sender may have restarted with a small window.
+            self.raise_quick_acks(QUICK_ACKS);
+        }
+    }
+
+    /// `tcp_incr_quickack`.
+    pub(super) fn raise_quick_acks(&mut self, most: u32) {
+        let half_window =
+            self.window.remaining(self.window.announced_at()) / (2 * u64::from(self.rcv_mss));
+        let quick = if half_window == 0 {
+            2
+        } else {
+            u32::try_from(half_window).unwrap_or(most)
+        };
+        self.quick = self.quick.max(quick.min(most));
+    }
+
+    /// `tcp_enter_quickack_mode`.
+    pub(super) fn enter_quick_acks(&mut self, most: u32) {
+        self.raise_quick_acks(most);
+        self.ato = ATO_MIN;
+    }
+
+    /// Bytes received and not acknowledged.
+    pub(super) const fn unacknowledged(&self) -> u64 {
+        self.rcv_nxt - self.window.announced_at()
+    }
+
+    /// `__tcp_ack_snd_check`: now, later, or compressed. (That the right edge must be able to
+    /// advance holds for an application that reads at once; [`Self::decide_after_read`] is the
+    /// place where Linux acknowledges otherwise.)
+    pub(super) fn decide(&mut self, now: Instant) {
+        if self.unacknowledged() > u64::from(self.rcv_mss)
+            || self.quick > 0
+            || self.pending.immediate
+        {
+            self.pending.now = true;
+        } else if self.beyond.is_empty() {
+            self.delay_ack(now);
+        } else {
+            self.compress_ack(now);
+        }
+    }
+
+    /// `tcp_cleanup_rbuf`: a pushed segment, or a window that could at least double.
+    pub(super) fn decide_after_read(&mut self) {
+        if self.pending.now {
+            return;
+        }
+        let drained = self.beyond.is_empty();
+        if drained && (self.pending.pushed || self.pending.pushed_twice) {
+            self.pending.now = true;
+            return;
+        }
+        let left = self.window.remaining(self.rcv_nxt);
+        if 2 * left <= self.window.space() {
+            let candidate = self
+                .window
+                .candidate(u64::from(self.rcv_mss), self.beyond.total());
+            self.pending.now = candidate > 0 && candidate >= 2 * left;
+        }
+    }
+
+    /// `tcp_send_delayed_ack`.
+    pub(super) fn delay_ack(&mut self, now: Instant) {
+        let mut ato = self.ato;
+        if ato > ATO_MIN {
+            let most = if self.pending.pushed {
+                DELAYED_ACK_MAX
+            } else {
+                Duration::from_millis(500)
+            };
+            ato = ato.min(
+                self.rtt
+                    .srtt()
+                    .map_or(most, |srtt| srtt.max(ATO_MIN).min(most)),
+            );
+        }
+        ato = ato.min(DELAYED_ACK_MAX);
+        if self.delayed_ack_at == Instant::MAX {
+            self.delayed_ack_at = now + ato;
+        } else if self.delayed_ack_at <= now + ato / 4 {
+            self.pending.now = true;
+        } else {
+            self.delayed_ack_at = self.delayed_ack_at.min(now + ato);
+        }
+    }
+
+    /// The end of `__tcp_ack_snd_check`: data lies beyond a hole.
+    pub(super) fn compress_ack(&mut self, now: Instant) {
+        if !self.compression || self.compressed >= COMPRESSION_LIMIT {
+            self.pending.now = true;
+            return;
+        }
+        if self.duplicates_of != self.rcv_nxt {
+            self.duplicates_of = self.rcv_nxt;
+            self.duplicate_acks = 0;
+        }
+        if self.duplicate_acks < UNCOMPRESSED_DUPLICATES {
+            self.duplicate_acks += 1;
+            self.pending.now = true;
+            return;
+        }
+        self.compressed += 1;
+        if self.compressed_ack_at == Instant::MAX {
+            let srtt = self.rtt.srtt().map_or(u64::MAX, |srtt| srtt.as_micros());
+            let rtt = (self.window.rtt_x8() >> 3).min(srtt);
+            self.compressed_ack_at = now + (Duration::from_micros(rtt) / 20).min(COMPRESSION_DELAY);
+        }
+    }
+}

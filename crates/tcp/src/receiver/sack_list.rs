@@ -1,0 +1,166 @@
+//! The SACK blocks that a receiver reports, most recent first, and the duplicate it reports once.
+//!
+//! RFC 2018 section 4, RFC 2883; the bookkeeping of Linux 6.12: four blocks are remembered although
+//! fewer fit into a segment, a block that fell off the list is not remembered elsewhere, and a
+//! duplicate takes the first place in exactly one ACK.
+
+use crate::segment::SackBlocks;
+
+/// Blocks remembered (`TCP_NUM_SACKS`).
+const REMEMBERED: usize = 4;
+
+/// See the module.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct SackList {
+    blocks: [(u64, u64); REMEMBERED],
+    count: usize,
+    /// Reported first in the next ACK.
+    duplicate: Option<(u64, u64)>,
+}
+
+/// Whether two ranges overlap or touch.
+fn touches(a: (u64, u64), b: (u64, u64)) -> bool {
+    a.0 <= b.1 && b.0 <= a.1
+}
+
+fn union(a: (u64, u64), b: (u64, u64)) -> (u64, u64) {
+    (a.0.min(b.0), a.1.max(b.1))
+}
+
+impl SackList {
+    /// Out-of-order data `start..end` arrived: its block comes first, joined with every remembered
+    /// block that it touches; without room the oldest is dropped.
+    pub fn add(&mut self, start: u64, end: u64) {
+        let mut block = (start, end);
+        let mut kept = 0;
+        // A block that grows may reach one that was looked at before, so look until it does not.
+        loop {
+            let before = block;
+            block = self.blocks[..self.count]
+                .iter()
+                .filter(|other| touches(**other, block))
+                .fold(block, |sum, other| union(sum, *other));
+            if block == before {
+                break;
+            }
+        }
+        for index in 0..self.count {
+            if !touches(self.blocks[index], block) {
+                self.blocks[kept] = self.blocks[index];
+                kept += 1;
+            }
+        }
+        kept = kept.min(REMEMBERED - 1);
+        self.blocks.copy_within(..kept, 1);
+        self.blocks[0] = block;
+        self.count = kept + 1;
+    }
+
+    /// Where `start..end` would stand: the place of the first remembered block that it touches, or
+    /// the number of blocks when it touches none.
+    pub fn place_of(&self, start: u64, end: u64) -> usize {
+        let block = (start, end);
+        self.blocks[..self.count]
+            .iter()
+            .position(|other| touches(*other, block))
+            .unwrap_or(self.count)
+    }
+
+    /// Drops the blocks that the cumulative ACK has passed.
+    pub fn acknowledge(&mut self, rcv_nxt: u64) {
+        let mut kept = 0;
+        for index in 0..self.count {
+            if self.blocks[index].0 > rcv_nxt {
+                self.blocks[kept] = self.blocks[index];
+                kept += 1;
+            }
+        }
+        self.count = kept;
+    }
+
+    /// `start..end` arrived twice; extends a duplicate that waits to be reported, if it touches it.
+    pub fn add_duplicate(&mut self, start: u64, end: u64) {
+        let block = (start, end);
+        self.duplicate = Some(match self.duplicate {
+            Some(other) if touches(other, block) => union(other, block),
+            Some(other) => other,
+            None => block,
+        });
+    }
+
+    /// As [`Self::add_duplicate`], but forgets a duplicate that waits (`tcp_dsack_set`).
+    pub fn set_duplicate(&mut self, start: u64, end: u64) {
+        self.duplicate = Some((start, end));
+    }
+
+    /// Whether there is nothing to report.
+    pub const fn is_empty(&self) -> bool {
+        self.count == 0 && self.duplicate.is_none()
+    }
+
+    /// How many blocks are remembered.
+    pub const fn remembered(&self) -> usize {
+        self.count
+    }
+
+    /// The blocks for an ACK of `ack`; the duplicate is then reported.
+    pub fn take(&mut self, ack: u64) -> SackBlocks {
+        let mut out = SackBlocks::default();
+        if let Some((start, end)) = self.duplicate.take() {
+            out.push(ack, start, end);
+        }
+        for &(start, end) in &self.blocks[..self.count] {
+            out.push(ack, start, end);
+        }
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec::Vec;
+
+    fn blocks(list: &mut SackList) -> Vec<(u64, u64)> {
+        list.take(0).iter(0).collect()
+    }
+
+    #[test]
+    fn most_recent_first_and_joined() {
+        let mut list = SackList::default();
+        for (start, end) in [(10, 20), (30, 40), (50, 60)] {
+            list.add(start, end);
+        }
+        assert_eq!(blocks(&mut list), [(50, 60), (30, 40), (10, 20)]);
+        list.add(40, 45);
+        assert_eq!(blocks(&mut list), [(30, 45), (50, 60), (10, 20)]);
+        list.add(20, 30);
+        assert_eq!(blocks(&mut list), [(10, 45), (50, 60)]);
+        assert_eq!((list.place_of(60, 61), list.place_of(70, 71)), (1, 2));
+        list.acknowledge(45);
+        assert_eq!(blocks(&mut list), [(50, 60)]);
+        list.acknowledge(60);
+        assert!(list.is_empty());
+    }
+
+    #[test]
+    fn four_are_remembered_and_three_reported() {
+        let mut list = SackList::default();
+        for start in [10, 30, 50, 70, 90] {
+            list.add(start, start + 5);
+        }
+        assert_eq!(list.remembered(), 4);
+        assert_eq!(blocks(&mut list), [(90, 95), (70, 75), (50, 55)]);
+    }
+
+    #[test]
+    fn a_duplicate_is_reported_once_and_first() {
+        let mut list = SackList::default();
+        list.add(30, 40);
+        list.set_duplicate(5, 10);
+        list.add_duplicate(10, 12);
+        list.add_duplicate(100, 101);
+        assert_eq!(blocks(&mut list), [(5, 12), (30, 40)]);
+        assert_eq!(blocks(&mut list), [(30, 40)]);
+    }
+}

@@ -1,0 +1,528 @@
+//! What the receiver acknowledges, when, and with which window.
+
+use alloc::vec::Vec;
+
+use super::policy::*;
+use super::*;
+
+const MSS: u32 = 1448;
+
+fn config(receive_buffer: u64) -> ReceiverConfig {
+    ReceiverConfig {
+        receive_buffer: Bytes::new(receive_buffer),
+        initial_window: Bytes::new(65_535),
+        autotuning: true,
+        ack_policy: AckPolicy::Delayed,
+    }
+}
+
+fn segment(seq: u64, len: u32) -> DataSegment {
+    DataSegment {
+        seq,
+        len,
+        ts_val: 1,
+        ts_ecr: 0,
+        syn: false,
+        fin: false,
+        psh: false,
+        cwr: false,
+        retransmission: false,
+    }
+}
+
+/// A receiver and its clock.
+struct Bench {
+    receiver: Receiver,
+    now: Instant,
+}
+
+impl Bench {
+    fn new(config: ReceiverConfig) -> Self {
+        Self {
+            receiver: Receiver::new(config),
+            now: Instant::from_millis(100),
+        }
+    }
+
+    /// A receiver whose window is as large as it can be, so that quick ACKs run out.
+    fn full_window() -> Self {
+        let size = Bytes::new(1 << 20);
+        Self::new(ReceiverConfig {
+            receive_buffer: size,
+            initial_window: size,
+            ..config(0)
+        })
+    }
+
+    fn wait(&mut self, span: Duration) {
+        self.now += span;
+    }
+
+    /// The ACKs that a segment causes at once.
+    fn arrive(&mut self, segment: DataSegment) -> Vec<AckSegment> {
+        self.receiver.handle_data(self.now, &segment, false);
+        self.acks()
+    }
+
+    fn acks(&mut self) -> Vec<AckSegment> {
+        core::iter::from_fn(|| self.receiver.poll_ack(self.now)).collect()
+    }
+
+    /// Full segment number `index` (from zero).
+    fn full(&mut self, index: u64) -> Vec<AckSegment> {
+        self.arrive(segment(index * u64::from(MSS), MSS))
+    }
+
+    /// `count` full segments from `first` on, `gap` apart; how many ACKs they cause.
+    fn stream(&mut self, first: u64, count: u64, gap: Duration) -> usize {
+        let mut acks = 0;
+        for index in first..first + count {
+            self.wait(gap);
+            acks += self.full(index).len();
+        }
+        acks
+    }
+
+    /// Waits for the timer; how long that took, and the ACKs.
+    fn timer(&mut self) -> (Duration, Vec<AckSegment>) {
+        let due = self.receiver.poll_timeout().expect("a timer runs");
+        let waited = due - self.now;
+        self.now = due;
+        self.receiver.handle_timeout(due);
+        (waited, self.acks())
+    }
+}
+
+fn sack_blocks(ack: &AckSegment) -> Vec<(u64, u64)> {
+    let mss = u64::from(MSS);
+    ack.sack
+        .iter(ack.ack)
+        .map(|(from, to)| (from / mss, to / mss))
+        .collect()
+}
+
+const MS: Duration = Duration::from_millis(1);
+
+#[test]
+fn a_syn_is_answered_with_the_initial_window() {
+    let mut bench = Bench::new(config(6 << 20));
+    let acks = bench.arrive(DataSegment {
+        syn: true,
+        len: 0,
+        ts_val: 77,
+        ..segment(0, 0)
+    });
+    assert_eq!(acks.len(), 1);
+    assert!(acks[0].syn);
+    assert_eq!(
+        (acks[0].ack, acks[0].window, acks[0].ts_ecr),
+        (0, 65_535, 77)
+    );
+    assert_eq!(bench.receiver.stats().acks_sent, 0);
+}
+
+#[test]
+fn sixteen_quick_acks_and_then_every_second_segment() {
+    let mut bench = Bench::full_window();
+    for index in 0..16 {
+        assert_eq!(bench.full(index).len(), 1, "segment {index}");
+    }
+    for index in 16..40 {
+        assert_eq!(
+            bench.full(index).len(),
+            usize::from(index % 2 == 1),
+            "segment {index}"
+        );
+    }
+}
+
+/// ACKs and segments of a slow start over 100 ms: rounds that double and fill the round trip.
+fn slow_start(config: ReceiverConfig, rounds: u32) -> (u64, u64) {
+    let mut bench = Bench::new(config);
+    bench.arrive(DataSegment {
+        syn: true,
+        ..segment(0, 0)
+    });
+    bench.wait(Duration::from_millis(100));
+    let (mut acks, mut sent, mut window) = (0, 0, 65_535);
+    for round in (0..rounds).map(|round| 10_u64 << round) {
+        let began = bench.now;
+        assert!(
+            round * 1448 <= window,
+            "{round} segments do not fit into {window}"
+        );
+        for index in sent..sent + round {
+            let echo = (began.as_millis() as u32 + 1).saturating_sub(100);
+            let data = DataSegment {
+                ts_ecr: echo,
+                ..segment(index * 1448, MSS)
+            };
+            for ack in bench.arrive(data) {
+                acks += 1;
+                window = u64::from(ack.window);
+            }
+            bench.wait(Duration::from_nanos(90_000_000 / round));
+        }
+        bench.now = began + Duration::from_millis(100);
+        sent += round;
+    }
+    (acks, sent)
+}
+
+#[test]
+fn a_large_buffer_acknowledges_every_segment_of_slow_start() {
+    // The window grows from 65,535 by 2896 with each segment: 64 MiB are reached after 23,150.
+    let (acks, segments) = slow_start(
+        ReceiverConfig {
+            autotuning: false,
+            ..config(64 << 20)
+        },
+        10,
+    );
+    assert_eq!((acks, segments), (10_230, 10_230));
+}
+
+#[test]
+fn an_autotuned_buffer_acknowledges_nearly_every_segment_of_slow_start() {
+    // Observed of real receivers: 80 to 90 % (and never throttled: see the assertion above).
+    let (acks, segments) = slow_start(config(64 << 20), 10);
+    let percent = acks * 100 / segments;
+    assert!(
+        (80..=99).contains(&percent),
+        "{acks} ACKs for {segments} segments"
+    );
+}
+
+#[test]
+fn the_delayed_ack_waits_forty_milliseconds_and_longer_when_missed() {
+    let mut bench = Bench::full_window();
+    bench.stream(0, 16, MS);
+    assert_eq!(bench.full(16).len(), 0);
+    let (waited, acks) = bench.timer();
+    assert_eq!(
+        (waited, acks.len(), acks[0].ack),
+        (Duration::from_millis(40), 1, 17 * 1448)
+    );
+    assert_eq!(bench.receiver.poll_timeout(), None);
+    // A missed timer doubles the time-out: 80 ms, and then half of that plus the gap of 60 ms.
+    bench.wait(Duration::from_millis(20));
+    assert_eq!(bench.full(17).len(), 0);
+    assert_eq!(bench.timer().0, Duration::from_millis(40 + 60));
+}
+
+#[test]
+fn the_delayed_ack_never_takes_two_hundred_milliseconds() {
+    let mut bench = Bench::full_window();
+    bench.stream(0, 16, MS);
+    for index in 16..24 {
+        assert_eq!(bench.full(index).len(), 0);
+        let (waited, _) = bench.timer();
+        assert!(waited <= DELAYED_ACK_MAX, "{waited:?}");
+        bench.wait(Duration::from_millis(150));
+    }
+}
+
+#[test]
+fn a_pause_longer_than_the_timeout_brings_quick_acks_back() {
+    let mut bench = Bench::full_window();
+    assert_eq!(bench.stream(0, 32, MS), 16 + 8);
+    bench.wait(Duration::from_secs(2));
+    assert_eq!(bench.stream(32, 16, MS), 16);
+}
+
+#[test]
+fn a_small_or_pushed_segment_is_acknowledged_when_it_was_read() {
+    let mut bench = Bench::full_window();
+    bench.stream(0, 16, MS);
+    let pushed = DataSegment {
+        psh: true,
+        ..segment(16 * 1448, MSS)
+    };
+    assert_eq!(bench.arrive(pushed).len(), 1);
+    assert_eq!(bench.arrive(segment(17 * 1448, 100)).len(), 1);
+}
+
+#[test]
+fn out_of_order_data_is_reported_at_once_most_recent_first() {
+    let mut bench = Bench::full_window();
+    bench.full(0);
+    for (index, expected) in [
+        (2, [(2, 3)].as_slice()),
+        (4, &[(4, 5), (2, 3)]),
+        (3, &[(2, 5)]),
+        (8, &[(8, 9), (2, 5)]),
+        (10, &[(10, 11), (8, 9), (2, 5)]),
+        (12, &[(12, 13), (10, 11), (8, 9)]),
+    ] {
+        let acks = bench.full(index);
+        assert_eq!(acks.len(), 1);
+        assert_eq!(acks[0].ack, 1448);
+        assert_eq!(sack_blocks(&acks[0]), expected, "segment {index}");
+    }
+    // Filling the first hole advances the ACK over what was held.
+    let acks = bench.full(1);
+    assert_eq!((acks.len(), acks[0].ack), (1, 5 * 1448));
+    assert_eq!(sack_blocks(&acks[0]), [(12, 13), (10, 11), (8, 9)]);
+    assert_eq!(bench.receiver.delivered(), Bytes::new(5 * 1448));
+}
+
+#[test]
+fn filling_the_last_hole_is_acknowledged_at_once() {
+    let mut bench = Bench::full_window();
+    bench.stream(0, 16, MS);
+    bench.receiver.quick = 0;
+    bench.full(17);
+    let acks = bench.full(16);
+    assert_eq!((acks.len(), acks[0].ack), (1, 18 * 1448));
+    assert!(acks[0].sack.is_empty());
+}
+
+#[test]
+fn duplicates_are_reported_once_rfc_2883() {
+    let mut bench = Bench::full_window();
+    bench.stream(0, 16, MS);
+    bench.full(20);
+    // Below the cumulative ACK.
+    let acks = bench.full(3);
+    assert_eq!(sack_blocks(&acks[0]), [(3, 4), (20, 21)]);
+    // Above it.
+    let acks = bench.full(20);
+    assert_eq!(sack_blocks(&acks[0]), [(20, 21), (20, 21)]);
+    // Partly: the first half of what arrives was there.
+    let acks = bench.arrive(segment(20 * 1448, 2 * 1448));
+    assert_eq!(sack_blocks(&acks[0]), [(20, 21), (20, 22)]);
+    let acks = bench.full(16);
+    assert_eq!(sack_blocks(&acks[0]), [(20, 22)]);
+    assert_eq!(bench.receiver.stats().duplicates, 2);
+}
+
+#[test]
+fn a_retransmission_that_reaches_beyond_the_ack_is_taken_in_part() {
+    let mut bench = Bench::full_window();
+    bench.stream(0, 4, MS);
+    let acks = bench.arrive(segment(3 * 1448, 2 * 1448));
+    assert_eq!(
+        (acks[0].ack, sack_blocks(&acks[0])),
+        (5 * 1448, [(3, 4)].to_vec())
+    );
+    assert_eq!(bench.receiver.delivered(), Bytes::new(5 * 1448));
+}
+
+#[test]
+fn sack_compression_after_three_duplicate_acks() {
+    let mut bench = Bench::full_window();
+    let syn_ack = bench.arrive(DataSegment {
+        syn: true,
+        ..segment(0, 0)
+    })[0];
+    bench.wait(Duration::from_millis(11));
+    bench.arrive(DataSegment {
+        ts_ecr: syn_ack.ts_val,
+        ..segment(0, MSS)
+    });
+    bench.stream(1, 15, MS);
+    bench.receiver.quick = 0;
+    let caused: Vec<_> = (20..30).map(|index| bench.full(index).len()).collect();
+    assert_eq!(caused, [1, 1, 1, 0, 0, 0, 0, 0, 0, 0]);
+    // 5 % of 11 ms: the first data came that long after the SYN-ACK.
+    let (waited, acks) = bench.timer();
+    assert_eq!((waited, acks.len()), (Duration::from_micros(550), 1));
+    assert_eq!(sack_blocks(&acks[0]), [(20, 30)]);
+    // No more than 44 in one.
+    let caused: usize = (30..30 + 45).map(|index| bench.full(index).len()).sum();
+    assert_eq!(caused, 1);
+    // Progress begins a new count.
+    assert_eq!(bench.full(16).len(), 1);
+    assert_eq!(
+        (80..83).map(|index| bench.full(index).len()).sum::<usize>(),
+        2
+    );
+}
+
+#[test]
+fn compression_sends_what_the_list_would_forget() {
+    let mut bench = Bench::full_window();
+    bench.stream(0, 16, MS);
+    bench.receiver.quick = 0;
+    let caused: Vec<_> = [20, 22, 24, 25, 30]
+        .map(|index| bench.full(index).len())
+        .to_vec();
+    assert_eq!(
+        caused,
+        [1, 1, 1, 0, 1],
+        "a new block while an ACK is held back"
+    );
+}
+
+#[test]
+fn without_compression_every_duplicate_ack_is_sent() {
+    let mut bench = Bench::full_window();
+    bench.receiver = bench.receiver.without_sack_compression();
+    bench.stream(0, 16, MS);
+    bench.receiver.quick = 0;
+    assert_eq!(
+        (20..60).map(|index| bench.full(index).len()).sum::<usize>(),
+        40
+    );
+}
+
+#[test]
+fn marks_are_echoed_until_the_sender_has_reduced() {
+    let mut bench = Bench::full_window();
+    bench.stream(0, 17, MS);
+    bench
+        .receiver
+        .handle_data(bench.now, &segment(17 * 1448, MSS), true);
+    let acks = bench.acks();
+    assert!(acks[0].ece);
+    assert!(
+        bench.full(18)[0].ece,
+        "two quick ACKs after a mark, one is left"
+    );
+    bench.full(19);
+    assert!(bench.full(20)[0].ece);
+    let acks = bench.arrive(DataSegment {
+        cwr: true,
+        ..segment(21 * 1448, MSS)
+    });
+    assert_eq!(acks.len(), 1, "CWR is acknowledged at once");
+    assert!(!acks[0].ece);
+    assert_eq!(bench.receiver.stats().marked, 1);
+}
+
+#[test]
+fn the_echo_is_that_of_the_first_segment_since_the_last_ack() {
+    let mut bench = Bench::full_window();
+    bench.stream(0, 16, MS);
+    let stamped = |index: u64, ts_val| DataSegment {
+        ts_val,
+        ..segment(index * 1448, MSS)
+    };
+    assert!(bench.arrive(stamped(16, 500)).is_empty());
+    assert_eq!(bench.arrive(stamped(17, 600))[0].ts_ecr, 500);
+    // Beyond a hole the echo stays that of the last segment that advanced the window.
+    assert_eq!(bench.arrive(stamped(19, 700))[0].ts_ecr, 500);
+    assert_eq!(bench.arrive(stamped(18, 800))[0].ts_ecr, 800);
+    // An old duplicate changes nothing.
+    assert_eq!(bench.arrive(stamped(3, 900))[0].ts_ecr, 800);
+}
+
+#[test]
+fn the_end_of_the_stream() {
+    let mut bench = Bench::full_window();
+    bench.stream(0, 16, MS);
+    let fin = DataSegment {
+        fin: true,
+        ..segment(17 * 1448, 10)
+    };
+    bench.arrive(fin);
+    assert_eq!(bench.receiver.finished_at(), None);
+    bench.wait(MS);
+    let acks = bench.full(16);
+    assert_eq!((acks.len(), acks[0].ack), (1, 17 * 1448 + 10));
+    assert_eq!(bench.receiver.finished_at(), Some(bench.now));
+    bench.wait(MS);
+    bench.arrive(fin);
+    assert_eq!(
+        bench.receiver.finished_at(),
+        Some(bench.now - MS),
+        "the first time counts"
+    );
+}
+
+#[test]
+fn the_window_grows_with_what_arrives_and_its_edge_never_moves_back() {
+    let mut bench = Bench::new(config(4 << 20));
+    let mut edge = 65_535;
+    for index in 0..5_000 {
+        bench.wait(Duration::from_micros(50));
+        // Every seventh pair is swapped.
+        let number = match index % 14 {
+            0 => index + 1,
+            1 => index - 1,
+            _ => index,
+        };
+        let echo = (bench.now.as_millis() as u32).saturating_sub(20);
+        let data = DataSegment {
+            ts_ecr: echo,
+            ..segment(number * 1448, MSS)
+        };
+        for ack in bench.arrive(data) {
+            let right = ack.ack + u64::from(ack.window);
+            assert!(right >= edge, "segment {index}");
+            edge = right;
+        }
+    }
+    let last = edge - 5_000 * 1448;
+    assert!(last > 512 << 10, "the window reached {last}");
+    assert!(last <= (4 << 20) + 256, "the window reached {last}");
+}
+
+#[test]
+fn data_beyond_the_window_is_dropped() {
+    let mut bench = Bench::new(config(6 << 20));
+    bench.full(0);
+    let acks = bench.arrive(segment(10 << 20, MSS));
+    assert_eq!((acks.len(), acks[0].ack), (1, 1448));
+    assert!(acks[0].sack.is_empty());
+    assert_eq!(bench.receiver.stats().out_of_window, 1);
+}
+
+#[test]
+fn every_segment_when_asked() {
+    let mut bench = Bench::new(ReceiverConfig {
+        ack_policy: AckPolicy::EverySegment,
+        ..config(1 << 20)
+    });
+    assert_eq!(bench.stream(0, 500, MS), 500);
+    assert_eq!(
+        (510..560)
+            .map(|index| bench.full(index).len())
+            .sum::<usize>(),
+        50
+    );
+}
+
+/// Any order and any repetition delivers each byte once, and never more than arrived.
+#[test]
+fn random_arrivals_deliver_the_stream() {
+    let mut state = 42_u64;
+    let mut next = move |bound: u64| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % bound
+    };
+    let mut bench = Bench::new(config(1 << 20));
+    let length = 200_000;
+    let mut arrived = RangeSet::new();
+    while bench.receiver.finished_at().is_none() {
+        let base = bench.receiver.delivered().get();
+        let start = (base.saturating_sub(3_000) + next(20_000)).min(length - 1);
+        let len = (1 + next(1_448)).min(length - start);
+        let fin = start + len == length;
+        bench.wait(Duration::from_micros(next(3_000)));
+        if bench
+            .receiver
+            .poll_timeout()
+            .is_some_and(|due| due <= bench.now)
+        {
+            bench.receiver.handle_timeout(bench.now);
+            bench.acks();
+        }
+        arrived.insert(start, start + len, |_, _| {});
+        let data = DataSegment {
+            fin,
+            psh: next(5) == 0,
+            ..segment(start, len as u32)
+        };
+        for ack in bench.arrive(data) {
+            let expected = arrived.range_of(0).map_or(0, |(_, to)| to);
+            assert_eq!(ack.ack, expected);
+            for (from, to) in ack.sack.iter(ack.ack) {
+                assert!(arrived.covers(from, to), "reports only what arrived");
+            }
+        }
+    }
+    assert_eq!(bench.receiver.delivered(), Bytes::new(length));
+}

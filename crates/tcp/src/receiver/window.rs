@@ -1,0 +1,214 @@
+//! The receive window and its autotuning.
+//!
+//! Linux 6.12: `tcp_grow_window`, `tcp_rcv_space_adjust` (dynamic right-sizing), `tcp_select_window`
+//! and the receiver's own RTT estimate. Linux counts buffer memory and converts it into window by
+//! the ratio of payload to memory that it observes; here everything is window.
+//!
+//! - `space` is what the buffer holds (Linux `window_clamp`). It begins at
+//!   5/4 of the initial window: `tcp_rmem[1]` is 128 KiB, of which 65,535 bytes are announced
+//!   before a segment has shown that 5/8 of the memory is payload (1448 bytes in 2304).
+//! - `rcv_ssthresh` is what may be announced. Each segment that arrives raises it by two of its
+//!   kind, up to `space`.
+//! - Once per round trip `space` is raised to what a sender that goes on growing as it did could
+//!   deliver in the round trip after the next, up to `receive_buffer`. Without autotuning
+//!   (`SO_RCVBUF`) it is `receive_buffer` from the start.
+
+use units::Instant;
+
+/// `TCP_INIT_CWND`: the first measure of what arrives in a round trip is compared with this.
+const INITIAL_SEGMENTS: u64 = 10;
+/// Segments of cushion in the target of right-sizing.
+const CUSHION_SEGMENTS: u64 = 16;
+/// Largest shift of the window scale option (RFC 7323 section 2.3).
+const LARGEST_SHIFT: u32 = 14;
+
+/// See the module.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ReceiveWindow {
+    autotuning: bool,
+    /// `receive_buffer`.
+    limit: u64,
+    /// The announced window is a multiple of this (window scale).
+    unit: u64,
+    space: u64,
+    rcv_ssthresh: u64,
+    /// Last announced window, and the `rcv_nxt` it counts from.
+    announced: u64,
+    announced_at: u64,
+    /// Round-trip time in microseconds times eight, zero before the first measure.
+    rtt_x8: u64,
+    /// By window: a round trip has passed when this offset arrives, and when it began.
+    round_end: u64,
+    round_start: Option<Instant>,
+    last_ts_ecr: u32,
+    /// What the application read in the last round trip, and where and when the present one began.
+    read_per_round: u64,
+    read_at: u64,
+    read_since: Option<Instant>,
+}
+
+impl ReceiveWindow {
+    pub fn new(receive_buffer: u64, initial_window: u64, autotuning: bool) -> Self {
+        let shift = (receive_buffer.max(1).ilog2())
+            .saturating_sub(15)
+            .min(LARGEST_SHIFT);
+        // The largest window that the scale option can announce.
+        let limit = receive_buffer.clamp(1, 0xffff << LARGEST_SHIFT);
+        let initial = initial_window.clamp(1, limit);
+        let space = if autotuning {
+            (initial + initial / 4).min(limit)
+        } else {
+            limit
+        };
+        Self {
+            autotuning,
+            limit,
+            unit: 1 << shift,
+            space,
+            rcv_ssthresh: initial,
+            announced: initial,
+            announced_at: 0,
+            rtt_x8: 0,
+            round_end: 0,
+            round_start: None,
+            last_ts_ecr: 0,
+            read_per_round: 0,
+            read_at: 0,
+            read_since: None,
+        }
+    }
+
+    /// What is left of the announced window (`tcp_receive_window`).
+    pub const fn remaining(&self, rcv_nxt: u64) -> u64 {
+        (self.announced_at + self.announced).saturating_sub(rcv_nxt)
+    }
+
+    /// `rcv_nxt` of the last ACK (`rcv_wup`).
+    pub const fn announced_at(&self) -> u64 {
+        self.announced_at
+    }
+
+    /// What the buffer may hold in all.
+    pub const fn space(&self) -> u64 {
+        self.space
+    }
+
+    /// The round-trip time times eight in microseconds, as this side knows it; zero if it does not.
+    pub const fn rtt_x8(&self) -> u64 {
+        self.rtt_x8
+    }
+
+    /// A segment of `len` bytes arrived while `held` bytes lie out of order: raises what may be
+    /// announced. Returns whether it rose.
+    pub fn grow(&mut self, len: u64, rcv_mss: u64, held: u64) -> bool {
+        let room = self
+            .space
+            .saturating_sub(held)
+            .saturating_sub(self.rcv_ssthresh);
+        if room == 0 {
+            return false;
+        }
+        self.rcv_ssthresh += room.min(2 * rcv_mss.max(len));
+        true
+    }
+
+    /// What would be announced now with `held` bytes out of order (`__tcp_select_window`).
+    pub fn candidate(&self, rcv_mss: u64, held: u64) -> u64 {
+        let free = self.space.saturating_sub(held);
+        if free < self.space / 2 && (free < self.space / 16 || free < rcv_mss) {
+            return 0;
+        }
+        free.min(self.rcv_ssthresh).next_multiple_of(self.unit)
+    }
+
+    /// Whether so much is held that the receiver leaves quick-ACK mode.
+    pub const fn is_crowded(&self, held: u64) -> bool {
+        self.space.saturating_sub(held) < self.space / 2
+    }
+
+    /// Announces the window for an ACK of `rcv_nxt`. Its right edge never moves back.
+    pub fn announce(&mut self, rcv_nxt: u64, rcv_mss: u64, held: u64) -> u32 {
+        let left = self.remaining(rcv_nxt);
+        let mut window = self.candidate(rcv_mss, held);
+        if window < left {
+            window = left.next_multiple_of(self.unit);
+        }
+        self.announced = window;
+        self.announced_at = rcv_nxt;
+        u32::try_from(window).unwrap_or(u32::MAX)
+    }
+
+    /// Measures the round trip by the time that one window takes to arrive (`tcp_rcv_rtt_measure`);
+    /// only ever lowers the estimate.
+    pub fn measure_by_window(&mut self, now: Instant, rcv_nxt: u64) {
+        match self.round_start {
+            Some(_) if rcv_nxt < self.round_end => return,
+            Some(start) => {
+                let sample = now.saturating_since(start).as_micros().max(1) * 8;
+                if self.rtt_x8 == 0 || sample < self.rtt_x8 {
+                    self.rtt_x8 = sample;
+                }
+            }
+            None => {}
+        }
+        self.round_end = rcv_nxt + self.announced;
+        self.round_start = Some(now);
+    }
+
+    /// Measures the round trip by the echo of this side's timestamp (`tcp_rcv_rtt_measure_ts`):
+    /// full segments only, once per timestamp.
+    pub fn measure_by_timestamp(&mut self, now_ms: u32, ts_ecr: u32, is_full: bool) {
+        if ts_ecr == self.last_ts_ecr || ts_ecr == 0 {
+            return;
+        }
+        self.last_ts_ecr = ts_ecr;
+        let elapsed = now_ms.wrapping_sub(ts_ecr);
+        if !is_full || elapsed == 0 || elapsed > i32::MAX as u32 {
+            return;
+        }
+        let sample = u64::from(elapsed) * 1_000;
+        self.rtt_x8 = match self.rtt_x8 {
+            0 => sample * 8,
+            rtt_x8 => rtt_x8 - (rtt_x8 >> 3) + sample,
+        };
+    }
+
+    /// The application has read everything up to `copied`: raises the space once per round trip
+    /// (`tcp_rcv_space_adjust`).
+    #[inline]
+    pub fn on_read(&mut self, now: Instant, copied: u64, rcv_mss: u64) {
+        let Some(since) = self.read_since else {
+            self.read_since = Some(now);
+            self.read_per_round = self
+                .rcv_ssthresh
+                .min(self.announced)
+                .min(INITIAL_SEGMENTS * rcv_mss);
+            return;
+        };
+        let elapsed = now.saturating_since(since).as_micros();
+        if self.rtt_x8 == 0 || elapsed < self.rtt_x8 >> 3 {
+            return;
+        }
+        let read = copied - self.read_at;
+        if read > self.read_per_round {
+            self.right_size(read, rcv_mss);
+            self.read_per_round = read;
+        }
+        self.read_at = copied;
+        self.read_since = Some(now);
+    }
+
+    /// Twice what was read, to cope with losses, and twice again by as much as it grew since the
+    /// round trip before.
+    fn right_size(&mut self, read: u64, rcv_mss: u64) {
+        if !self.autotuning || self.space >= self.limit {
+            return;
+        }
+        let steady = 2 * read + CUSHION_SEGMENTS * rcv_mss;
+        let before = self.read_per_round.max(1);
+        let growth = u128::from(steady) * u128::from(read - before.min(read)) / u128::from(before);
+        let target = u128::from(steady) + 2 * growth;
+        let target = u64::try_from(target).unwrap_or(u64::MAX).min(self.limit);
+        self.space = self.space.max(target);
+    }
+}
