@@ -5,7 +5,7 @@ use crate::options::{self, OptionError, OptionInfo, Options};
 /// Largest number of bins in a window.
 pub const MAX_BINS: u32 = 48;
 /// Largest number of bins beyond the window.
-pub const MAX_EXTRA_BINS: u32 = 80;
+pub const MAX_EXTRA_BINS: u32 = 64;
 
 /// Which SEARCH.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -333,7 +333,7 @@ impl Options for SearchConfig {
             }
             "extra_bins" => {
                 self.extra_bins = version_or(value, |value| {
-                    let expected = "a whole number from 1 to 80, or version";
+                    let expected = "a whole number from 1 to 64, or version";
                     Ok(options::integer(value, 1, u64::from(MAX_EXTRA_BINS), expected)? as u32)
                 })?;
             }

@@ -1,27 +1,117 @@
 //! SEARCH: Slow start Exit At Right CHokepoint.
+//!
+//! In slow start a window of time delivers twice what the window one RTT before it delivered, and
+//! as much as was sent then. When it delivers clearly less, the path is full:
+//!
+//! ```text
+//! norm = (expected - delivered(window ending now)) / expected        exit when norm >= THRESH
+//! expected = 2 * delivered(window ending one RTT ago)    (2.0, 3.1)
+//!          = sent(window ending one RTT ago)             (4.0)
+//! ```
+//!
+//! A window is 3.5 initial RTTs in 10 bins; the test runs when a bin ends. One RTT ago lies between
+//! two bins, so the two windows that end there are weighted.
+//!
+//! Sources: Ataei Kachooei, MS thesis (WPI, December 2024), Algorithm 1, for 2.0; the netdev patch of
+//! January 2025 for 3.1; draft-chung-ccwg-search-09 and its ports for 4.0.
+//!
+//! Assumes that `ack.snd_una` counts the cumulatively acknowledged bytes (as Linux does: SACKed bytes
+//! do not count) and `ack.bytes_sent` what was sent before this ACK released anything. ACKs without
+//! RTT sample are passed over; the next one has their bytes.
+//!
+//! Counts are kept whole since the connection began: only differences matter, and no difference
+//! reaches behind the last reset. So a reset needs no base, and re-entering slow start loses no
+//! precision.
+//!
+//! # Deviations
+//!
+//! The versions are the published ones with their errata repaired; `tests/search_streams.rs` shows
+//! where the results differ.
+//!
+//! - 2.0 clears the bins after the last one (Algorithm 1 erases that too), looks back 14 bins at most
+//!   (not 15, which reaches the slot being written), blends the two windows (the Linux module picks
+//!   one) and has no sticky stop: a restart makes it anew.
+//! - 3.1 and 4.0 test only with a whole bin before the oldest window (`p > W`). The Linux modules let
+//!   bin 0 stand for it, which after a reset holds the connection's total and exits falsely.
+//! - 3.1's rollback counts bytes; the Linux module forgets the shift.
+//! - 4.0 has the threshold of the draft (26 %; the Linux module has 35 %), and looks at the
+//!   connection where an ACK has no rate sample that says whether it was application-limited.
+//! - `missed=reset` is off by default, as in the Linux repository, though its text says `alpha` is 2.
+//! - `arithmetic=shifted` keeps 16-bit counts as Linux 3.1 and 4.0 do. What it stores is the count
+//!   shifted right by the smallest shift that makes all fit, which is computed when it is read.
 
 mod config;
+mod exit;
+mod norm;
+mod ring;
 
 pub use config::{
     AppLimited, Arithmetic, Boundary, Comparison, Exit, LookBack, MAX_BINS, MAX_EXTRA_BINS, Missed,
     SearchConfig, Version,
 };
+pub use norm::Measurement;
 
-use units::Instant;
+use units::{Bytes, Duration, Instant};
 
-use crate::{Ack, Startup, Step, Window};
+use self::exit::Drain;
+use self::norm::Norm;
+use self::ring::{Ring, SLOTS};
+use crate::{Ack, ExitReason, SlowStartExit, Startup, Step, Window};
+
+/// The longest RTT that is told from longer ones; with it no product overflows.
+const LONGEST_RTT: Duration = Duration::from_secs(3_600);
+/// The shortest bin (Linux 4.0).
+const SHORTEST_BIN: Duration = Duration::from_micros(1);
+
+/// The bins while they are open.
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    /// End of the bin being filled.
+    end: Instant,
+    /// Index of the last bin that ended; 0 when the bins were opened.
+    index: u64,
+    /// Right shift of the counts where they are kept in 16 bits, else 0.
+    shift: u32,
+}
+
+/// What the first sample fixed: the bin's duration and the sample.
+#[derive(Clone, Copy, Debug)]
+struct Scale {
+    bin: Duration,
+    initial_rtt: Duration,
+}
 
 /// SEARCH.
 #[derive(Clone, Debug)]
 pub struct Search {
     config: SearchConfig,
+    /// The first opening of the connection: 2.0 counts what its first ACK acknowledged.
+    first: bool,
+    scale: Option<Scale>,
+    open: Option<Open>,
+    acked: Ring,
+    /// Used by 4.0 alone.
+    sent: Ring,
+    measurement: Option<Measurement>,
+    decision: Option<SlowStartExit>,
+    drain: Option<Drain>,
 }
 
 impl Search {
     /// A start-up for a new connection.
     #[must_use]
     pub fn new(config: SearchConfig, _now: Instant, _snd_nxt: u64) -> Self {
-        Self { config }
+        Self {
+            config,
+            first: true,
+            scale: None,
+            open: None,
+            acked: Ring::new(),
+            sent: Ring::new(),
+            measurement: None,
+            decision: None,
+            drain: None,
+        }
     }
 
     /// How it was made.
@@ -29,10 +119,283 @@ impl Search {
     pub const fn config(&self) -> &SearchConfig {
         &self.config
     }
+
+    /// The last test, for traces.
+    #[must_use]
+    pub const fn measurement(&self) -> Option<Measurement> {
+        self.measurement
+    }
+
+    /// The first decision to leave slow start, acted on or not. With `exit=drain` slow start ends
+    /// only later, when the window has drained.
+    #[must_use]
+    pub const fn decision(&self) -> Option<SlowStartExit> {
+        self.decision
+    }
+
+    /// Whether the window is being drained.
+    #[must_use]
+    pub const fn is_draining(&self) -> bool {
+        self.drain.is_some()
+    }
+
+    /// The bin's duration, once the first sample fixed it.
+    #[must_use]
+    pub fn bin_duration(&self) -> Option<Duration> {
+        self.scale.map(|scale| scale.bin)
+    }
+
+    /// Index of the last bin that ended, while bins are open; bin 0 is their opening.
+    #[must_use]
+    pub fn index(&self) -> Option<u64> {
+        self.open.map(|open| open.index)
+    }
+
+    /// End of the bin that is being filled, while bins are open.
+    #[must_use]
+    pub fn bin_end(&self) -> Option<Instant> {
+        self.open.map(|open| open.end)
+    }
+
+    /// Right shift of the stored counts (`arithmetic=shifted`), while bins are open.
+    #[must_use]
+    pub fn shift(&self) -> Option<u32> {
+        self.open.map(|open| open.shift)
+    }
+
+    fn bins(&self) -> u64 {
+        u64::from(self.config.bins.clamp(1, MAX_BINS))
+    }
+
+    /// `count` initial RTTs in bins, rounded down and up. It does not depend on the RTT.
+    fn rtts_in_bins(&self, count: u64) -> (u64, u64) {
+        let bins = count * self.bins() * 1_000;
+        let window = u64::from(self.config.window_permille.max(1));
+        (bins / window, bins.div_ceil(window))
+    }
+
+    /// A clock reading or a sample as the arithmetic sees it, in nanoseconds.
+    fn quantized(&self, nanos: u64) -> u64 {
+        match self.config.arithmetic {
+            Arithmetic::Exact | Arithmetic::Percent => nanos,
+            Arithmetic::Shifted => nanos / 1_000 * 1_000,
+        }
+    }
+
+    /// Whether the application limits the sender.
+    fn is_app_limited(&self, ack: &Ack) -> bool {
+        match (self.config.version, &ack.rate) {
+            (Version::V4_0, Some(rate)) => rate.app_limited,
+            _ => ack.app_limited,
+        }
+    }
+
+    /// Forgets the bins; `full`: their duration, too.
+    fn reset(&mut self, full: bool) {
+        self.open = None;
+        self.measurement = None;
+        if full {
+            self.scale = None;
+        }
+    }
+
+    fn open_bins(&mut self, now: Instant, rtt: Duration, ack: &Ack) {
+        let scale = *self.scale.get_or_insert_with(|| {
+            let parts = 1_000 * u64::from(self.config.bins.max(1));
+            let bin = rtt.mul_div(u64::from(self.config.window_permille), parts);
+            let bin = match self.config.arithmetic {
+                Arithmetic::Exact | Arithmetic::Percent => bin,
+                Arithmetic::Shifted => Duration::from_micros(bin.as_micros()),
+            };
+            Scale {
+                bin: bin.max(SHORTEST_BIN),
+                initial_rtt: rtt,
+            }
+        });
+        let from_start = self.first && self.config.version == Version::V2_0;
+        self.first = false;
+        self.open = Some(Open {
+            end: now + scale.bin,
+            index: 0,
+            shift: 0,
+        });
+        self.store(0, if from_start { 0 } else { ack.snd_una }, ack.bytes_sent);
+    }
+
+    /// Bin `index` ended with these counts.
+    fn store(&mut self, index: u64, acked: u64, sent: u64) {
+        self.acked.set(index, acked);
+        let mut largest = acked;
+        if self.config.version == Version::V4_0 {
+            self.sent.set(index, sent);
+            largest = largest.max(sent);
+        }
+        if let Some(open) = &mut self.open {
+            open.index = index;
+            if self.config.arithmetic == Arithmetic::Shifted {
+                open.shift = open
+                    .shift
+                    .max((u64::BITS - largest.leading_zeros()).saturating_sub(16));
+            }
+        }
+    }
+
+    /// The count between the ends of bins `from` and `to`, as stored.
+    fn between(&self, ring: &Ring, open: Open, from: u64, to: u64) -> u64 {
+        (ring.get(to) >> open.shift).saturating_sub(ring.get(from) >> open.shift)
+    }
+
+    /// Acknowledged in the last `count` bins; `None` if there are not that many.
+    fn acked_in_last(&self, count: u64) -> Option<Bytes> {
+        let open = self.open?;
+        let from = open.index.checked_sub(count.min(SLOTS as u64 - 1))?;
+        Some(Bytes::new(
+            self.between(&self.acked, open, from, open.index) << open.shift,
+        ))
+    }
+
+    /// The test at the end of a bin, if there are bins enough for it.
+    fn test(&self, at: Instant, rtt: Duration) -> Option<Measurement> {
+        let (open, scale) = (self.open?, self.scale?);
+        let back = match self.config.lookback {
+            LookBack::Current => rtt,
+            LookBack::Initial => scale.initial_rtt,
+        };
+        let bin = scale.bin.as_nanos();
+        let (look_back, rest) = (back.as_nanos() / bin, back.as_nanos() % bin);
+        let last = open.index.checked_sub(look_back)?;
+        let width = self.bins();
+        if last <= width || look_back > self.config.longest_lookback() {
+            return None;
+        }
+        let (ring, factor) = match self.config.version {
+            Version::V2_0 | Version::V3_1 => (&self.acked, 2),
+            Version::V4_0 => (&self.sent, 1),
+        };
+        let current = self.between(&self.acked, open, open.index - width, open.index);
+        let newer = u128::from(self.between(ring, open, last - width, last));
+        let older = u128::from(self.between(ring, open, last - 1 - width, last - 1));
+        let percent = u128::from(rest) * 100 / u128::from(bin);
+        let (previous, denominator) = match self.config.arithmetic {
+            Arithmetic::Exact => (
+                newer * u128::from(bin - rest) + older * u128::from(rest),
+                bin,
+            ),
+            Arithmetic::Percent => ((older * percent + newer * (100 - percent)) / 100, 1),
+            Arithmetic::Shifted => {
+                let part = |from, to, weight| {
+                    u128::from(self.between(ring, open, from, to)) * weight / 100
+                };
+                let whole = u128::from(self.between(ring, open, last - width, last - 1));
+                let first = part(last - 1 - width, last - width, percent);
+                (whole + first + part(last - 1, last, 100 - percent), 1)
+            }
+        };
+        let norm = Norm::new(current, previous * factor, denominator)?;
+        let threshold = self.config.threshold();
+        let bytes =
+            |count: u128| Bytes::new(u64::try_from(count << open.shift).unwrap_or(u64::MAX));
+        Some(Measurement {
+            at,
+            index: open.index,
+            look_back,
+            current: bytes(u128::from(current)),
+            previous: bytes(previous / u128::from(denominator)),
+            norm_permille: norm.permille(),
+            hit: match self.config.comparison {
+                Comparison::AtLeast => norm.is_at_least(threshold),
+                Comparison::Above => norm.is_above(threshold),
+            },
+        })
+    }
+
+    /// Books the ACK to the bins; the test, if a bin ended and there are bins enough.
+    fn measure(&mut self, ack: &Ack) -> Option<Measurement> {
+        let rtt = ack
+            .latest_rtt?
+            .max(Duration::from_micros(1))
+            .min(LONGEST_RTT);
+        let rtt = Duration::from_nanos(self.quantized(rtt.as_nanos()));
+        let now = Instant::from_nanos(self.quantized(ack.now.as_nanos()));
+        let app_limited = self.is_app_limited(ack);
+        if app_limited && self.config.app_limited() == AppLimited::Skip {
+            return None;
+        }
+        let (Some(open), Some(scale)) = (self.open, self.scale) else {
+            self.open_bins(now, rtt, ack);
+            return None;
+        };
+        let ended = match self.config.boundary() {
+            Boundary::At => now >= open.end,
+            Boundary::After => now > open.end,
+        };
+        if !ended {
+            return None;
+        }
+        let passed = now.saturating_since(open.end).as_nanos() / scale.bin.as_nanos() + 1;
+        let limited = app_limited && self.config.app_limited() == AppLimited::Reset;
+        let tolerated = u64::from(self.config.alpha) * self.rtts_in_bins(1).0;
+        let silent = self.config.missed == Missed::Reset && passed > tolerated;
+        if limited || silent {
+            self.reset(!limited && passed > self.bins());
+            self.open_bins(now, rtt, ack);
+            return None;
+        }
+        self.acked.extend(open.index, passed - 1);
+        if self.config.version == Version::V4_0 {
+            self.sent.extend(open.index, passed - 1);
+        }
+        self.open = Some(Open {
+            end: open.end + scale.bin * passed,
+            ..open
+        });
+        self.store(
+            open.index.saturating_add(passed),
+            ack.snd_una,
+            ack.bytes_sent,
+        );
+        self.measurement = self.test(now, rtt);
+        self.measurement
+    }
 }
 
 impl Startup for Search {
-    fn on_ack(&mut self, ack: &Ack, _window: &Window) -> Step {
-        Step::Grow(ack.delivered)
+    fn on_delivery(&mut self, ack: &Ack, window: &Window) -> Option<Step> {
+        if let Some(drain) = &mut self.drain {
+            drain.on_delivered(ack.delivered);
+            return None;
+        }
+        let measurement = self.measure(ack).filter(|measurement| measurement.hit)?;
+        let reason = ExitReason::Search {
+            norm_permille: measurement.norm_permille,
+            current: measurement.current,
+            previous: measurement.previous,
+        };
+        self.act(ack.now, window, reason)
+    }
+
+    fn on_ack(&mut self, ack: &Ack, window: &Window) -> Step {
+        let Some(drain) = &mut self.drain else {
+            return Step::Grow(ack.delivered);
+        };
+        let step = drain.step(ack, window);
+        if matches!(step, Step::Exit { .. }) {
+            self.drain = None;
+            self.reset(true);
+        }
+        step
+    }
+
+    fn restart(&mut self, _now: Instant, _snd_nxt: u64) {
+        self.reset(true);
+        self.drain = None;
+    }
+
+    fn passive_decision(&self) -> Option<SlowStartExit> {
+        if self.config.passive {
+            self.decision
+        } else {
+            None
+        }
     }
 }

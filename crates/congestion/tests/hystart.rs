@@ -1,0 +1,362 @@
+//! HyStart as in Linux: thresholds, rounds, and the kernel's two forms.
+
+mod startup_support;
+
+use congestion::options::{OptionError, Options};
+use congestion::startup::hystart::HyStartForm;
+use congestion::startup::{HyStart, HyStartConfig};
+use congestion::{Ack, Congestion, CongestionKind, ExitReason, Phase, Startup, Step};
+use proptest::prelude::*;
+use startup_support::{ack, segments, window};
+use units::{Bytes, Duration, Instant, Rate};
+
+fn at(micros: u64) -> Instant {
+    Instant::from_micros(micros)
+}
+
+/// An ACK of one segment with `rtt` microseconds.
+fn sample(now: u64, una: u64, nxt: u64, rtt: u64) -> Ack {
+    Ack {
+        snd_nxt: nxt,
+        ..ack(at(now), segments(1), una, Some(Duration::from_micros(rtt)))
+    }
+}
+
+fn exit_reason(step: Option<Step>) -> Option<ExitReason> {
+    match step {
+        None => None,
+        Some(Step::Exit {
+            cwnd,
+            ssthresh,
+            reason,
+        }) => {
+            assert_eq!(cwnd, ssthresh, "the threshold is the window");
+            Some(reason)
+        }
+        Some(other) => panic!("{other:?}"),
+    }
+}
+
+/// On which ACK of a round with RTT `rtt` the delay detector fires, the connection's minimum being `min`.
+fn delay_exit(config: HyStartConfig, min: u64, rtt: u64) -> Option<(u64, ExitReason)> {
+    let mut hystart = HyStart::new(config, Instant::ZERO, 0);
+    // One ACK at the smallest RTT, in a round that ends with it.
+    assert_eq!(
+        hystart.on_delivery(&sample(1_000_000, 1000, 1000, min), &window(20)),
+        None
+    );
+    (1..=20).find_map(|count| {
+        // 5 ms apart, so that there is no train.
+        let ack = sample(2_000_000 + 5_000 * count, 1001, 50_000, rtt);
+        exit_reason(hystart.on_delivery(&ack, &window(20))).map(|reason| (count, reason))
+    })
+}
+
+#[test]
+fn delay_thresholds_of_linux() {
+    for (min, threshold) in [
+        (10_000, 14_000),
+        (32_000, 36_000),
+        (40_000, 45_000),
+        (100_000, 112_500),
+        (128_000, 144_000),
+        (200_000, 216_000),
+        (600_000, 616_000),
+    ] {
+        assert_eq!(
+            delay_exit(HyStartConfig::default(), min, threshold),
+            None,
+            "{min}: strictly more"
+        );
+        let (count, reason) =
+            delay_exit(HyStartConfig::default(), min, threshold + 1).expect("fires");
+        assert_eq!(
+            count, 9,
+            "the ninth sample of a round is the first that can"
+        );
+        let (rtt, threshold) = (
+            Duration::from_micros(threshold + 1),
+            Duration::from_micros(threshold),
+        );
+        assert_eq!(reason, ExitReason::Delay { rtt, threshold });
+    }
+    let deaf = HyStartConfig {
+        delay: false,
+        ..HyStartConfig::default()
+    };
+    assert_eq!(delay_exit(deaf, 100_000, 900_000), None);
+}
+
+/// The length of the train at which its detector fires, ACKs coming every `spacing` microseconds.
+fn train_exit(
+    config: HyStartConfig,
+    rtt: u64,
+    paced: bool,
+    pacing_rate: Rate,
+    spacing: u64,
+) -> Option<u64> {
+    let mut hystart = HyStart::new(config, Instant::ZERO, 0);
+    let start = 1_000_000;
+    (0..400_000 / spacing)
+        .map(|count| count * spacing)
+        .find(|&time| {
+            let ack = Ack {
+                paced,
+                pacing_rate,
+                ..sample(start + time, 1, 100_000_000, rtt)
+            };
+            matches!(
+                exit_reason(hystart.on_delivery(&ack, &window(20))),
+                Some(ExitReason::AckTrain { .. })
+            )
+        })
+}
+
+#[test]
+fn train_thresholds_of_linux() {
+    let config = HyStartConfig {
+        delay: false,
+        ..HyStartConfig::default()
+    };
+    // Any rate below 262 MB/s allows a whole millisecond for aggregation.
+    let rate = Rate::from_bits_per_sec(50_000_000);
+    for (rtt, unpaced, paced) in [
+        (10_000, 5_500, 11_000),
+        (40_000, 20_500, 41_000),
+        (100_000, 50_500, 101_000),
+        (200_000, 100_500, 201_000),
+    ] {
+        // ACKs every 100 us: the first one beyond the threshold.
+        assert_eq!(
+            train_exit(config, rtt, false, rate, 100),
+            Some(unpaced + 100)
+        );
+        assert_eq!(train_exit(config, rtt, true, rate, 100), Some(paced + 100));
+    }
+    // 4 * 65536 B at 1 GB/s take 262 us; an unknown or a zero rate allows nothing.
+    assert_eq!(
+        train_exit(
+            config,
+            10_000,
+            true,
+            Rate::from_bytes_per_sec(1_000_000_000),
+            1
+        ),
+        Some(10_263)
+    );
+    assert_eq!(train_exit(config, 10_000, true, Rate::MAX, 1), Some(10_001));
+    assert_eq!(
+        train_exit(config, 10_000, true, Rate::ZERO, 1),
+        Some(10_001)
+    );
+}
+
+#[test]
+fn a_train_is_over_at_the_first_gap() {
+    let config = HyStartConfig {
+        delay: false,
+        ..HyStartConfig::default()
+    };
+    assert_eq!(
+        train_exit(config, 10_000, false, Rate::MAX, 2_000),
+        Some(6_000)
+    );
+    assert_eq!(train_exit(config, 10_000, false, Rate::MAX, 2_001), None);
+    let wide = HyStartConfig {
+        ack_delta: Duration::from_millis(4),
+        ..config
+    };
+    assert_eq!(
+        train_exit(wide, 10_000, false, Rate::MAX, 3_000),
+        Some(6_000)
+    );
+    let deaf = HyStartConfig {
+        train: false,
+        ..config
+    };
+    assert_eq!(train_exit(deaf, 10_000, false, Rate::MAX, 100), None);
+}
+
+#[test]
+fn nothing_is_detected_below_low_window() {
+    for linux in [HyStartForm::V6_14, HyStartForm::V5_16] {
+        let mut hystart = HyStart::new(
+            HyStartConfig {
+                linux,
+                ..HyStartConfig::default()
+            },
+            Instant::ZERO,
+            0,
+        );
+        for time in 0..1_000 {
+            let ack = sample(time * 1_000, 1 + time, 2_000, 10_000 + 100 * time);
+            assert_eq!(hystart.on_delivery(&ack, &window(15)), None);
+        }
+    }
+}
+
+/// Initial window 10, base RTT 100 ms, a bottleneck of two segments of 1000 B per 100 ms, one ACK
+/// for two segments: on which ACK slow start ends, and at which window.
+fn slow_bottleneck(linux: HyStartForm) -> (u64, u64, u64) {
+    let mut hystart = HyStart::new(
+        HyStartConfig {
+            linux,
+            ..HyStartConfig::default()
+        },
+        Instant::ZERO,
+        0,
+    );
+    let mut cwnd = 10;
+    let mut sent_at = vec![0; 10];
+    for count in 1..100 {
+        let (now, una) = (100_000 * count, 2 * count);
+        let rtt = now - sent_at[una as usize - 1];
+        let nxt = sent_at.len() as u64;
+        let ack = sample(now, 1000 * una, 1000 * nxt, rtt);
+        if let Some(reason) = exit_reason(hystart.on_delivery(&ack, &window(cwnd))) {
+            assert!(matches!(reason, ExitReason::Delay { .. }));
+            return (count, 1000 * una + 1, cwnd);
+        }
+        cwnd += 2;
+        sent_at.resize((una + cwnd) as usize, now);
+    }
+    panic!("no exit");
+}
+
+#[test]
+fn the_two_forms_leave_at_different_windows() {
+    assert_eq!(slow_bottleneck(HyStartForm::V5_16), (20, 40_001, 48));
+    assert_eq!(slow_bottleneck(HyStartForm::V6_14), (14, 28_001, 36));
+}
+
+#[test]
+fn only_a_timeout_arms_it_again() {
+    let mut hystart = HyStart::new(HyStartConfig::default(), Instant::ZERO, 0);
+    assert_eq!(
+        hystart.on_delivery(&sample(0, 10, 20, 10_000), &window(20)),
+        None
+    );
+    let late = |count: u64| sample(1_000_000 + 5_000 * count, 30, 40, 50_000);
+    assert_eq!(
+        (1..20).find(|&count| hystart.on_delivery(&late(count), &window(20)).is_some()),
+        Some(9)
+    );
+    assert_eq!(
+        (1..20).find(|&count| hystart
+            .on_delivery(&late(20 + count), &window(20))
+            .is_some()),
+        None
+    );
+    // Idling does not.
+    hystart.restart(at(2_000_000), 50);
+    assert_eq!(
+        (1..20).find(|&count| hystart
+            .on_delivery(&late(400 + count), &window(20))
+            .is_some()),
+        None
+    );
+    let timeout = |kind| Congestion {
+        now: at(4_000_000),
+        kind,
+        phase: Phase::Open,
+        in_flight: Bytes::ZERO,
+        snd_nxt: 60,
+        first_of_window: true,
+    };
+    hystart.on_congestion(&timeout(CongestionKind::Loss));
+    assert_eq!(
+        hystart.on_delivery(&sample(4_500_000, 61, 100, 10_000), &window(20)),
+        None
+    );
+    hystart.on_congestion(&timeout(CongestionKind::Timeout));
+    assert_eq!(
+        hystart.on_delivery(&sample(5_000_000, 61, 100, 10_000), &window(20)),
+        None
+    );
+    let late = |count: u64| sample(5_000_000 + 5_000 * count, 101, 200, 50_000);
+    assert_eq!(
+        (1..20).find(|&count| hystart.on_delivery(&late(count), &window(20)).is_some()),
+        Some(9)
+    );
+}
+
+#[test]
+fn acks_without_sample_are_not_seen() {
+    let mut hystart = HyStart::new(HyStartConfig::default(), Instant::ZERO, 0);
+    for time in 0..1_000u64 {
+        let ack = Ack {
+            latest_rtt: None,
+            ..sample(time * 1_000, 1 + time, 2_000, 1)
+        };
+        assert_eq!(hystart.on_delivery(&ack, &window(100)), None);
+    }
+}
+
+#[test]
+fn options_set_what_they_say() {
+    let mut config = HyStartConfig::default();
+    for (name, value) in [
+        ("linux", "5.16"),
+        ("train", "false"),
+        ("delay", "false"),
+        ("low_window", "0"),
+        ("ack_delta", "4ms"),
+        ("min_samples", "3"),
+        ("delay_min", "2 ms"),
+        ("delay_max", "8ms"),
+    ] {
+        assert_eq!(config.set(name, value), Ok(()), "{name}");
+    }
+    let expected = HyStartConfig {
+        linux: HyStartForm::V5_16,
+        train: false,
+        delay: false,
+        low_window: 0,
+        ack_delta: Duration::from_millis(4),
+        min_samples: 3,
+        delay_min: Duration::from_millis(2),
+        delay_max: Duration::from_millis(8),
+    };
+    assert_eq!(config, expected);
+    for (name, value) in [
+        ("linux", "6.1"),
+        ("train", "1"),
+        ("ack_delta", "2"),
+        ("low_window", "-1"),
+    ] {
+        assert!(
+            matches!(config.set(name, value), Err(OptionError::Invalid { .. })),
+            "{name}"
+        );
+    }
+    assert_eq!(config.set("hystart", "true"), Err(OptionError::Unknown));
+    for option in HyStartConfig::OPTIONS {
+        let mut config = HyStartConfig::default();
+        assert_eq!(config.set(option.name, option.default), Ok(()));
+        assert_eq!(config, HyStartConfig::default(), "{}", option.name);
+    }
+}
+
+proptest! {
+    /// It leaves at most once, with the window as threshold, and otherwise grows as slow start does.
+    #[test]
+    fn any_acks(acks in prop::collection::vec((0u64..20_000_000, 0u64..100_000, 0u64..3_000_000_000u64, any::<bool>()), 1..200),
+                low in 0u32..40, old in any::<bool>()) {
+        let linux = if old { HyStartForm::V5_16 } else { HyStartForm::V6_14 };
+        let mut hystart = HyStart::new(HyStartConfig { linux, low_window: low, ..HyStartConfig::default() }, Instant::ZERO, 0);
+        let (mut now, mut una, mut window, mut exits) = (0, 0, window(10), 0);
+        for (gap, advance, rtt, paced) in acks {
+            now += gap;
+            una += advance;
+            let ack = Ack { paced, snd_nxt: una + window.cwnd.get(),
+                ..ack(Instant::from_nanos(now), segments(1), una, Some(Duration::from_nanos(rtt))) };
+            if exit_reason(hystart.on_delivery(&ack, &window)).is_some() {
+                exits += 1;
+                prop_assert!(window.cwnd_segments() >= u64::from(low));
+            }
+            prop_assert_eq!(hystart.on_ack(&ack, &window), Step::Grow(segments(1)));
+            window.cwnd += segments(1);
+        }
+        prop_assert!(exits <= 1);
+    }
+}

@@ -1,0 +1,70 @@
+//! What the start-up tests share: signals with usual values, and the files of test vectors.
+#![allow(dead_code, reason = "every test program uses a part of it")]
+
+use congestion::{Ack, Phase, Window};
+use units::{Bytes, Duration, Instant, Rate};
+
+/// Segment size of the streams.
+pub const SMSS: Bytes = Bytes::new(1448);
+
+/// `count` segments.
+pub fn segments(count: u64) -> Bytes {
+    SMSS * count
+}
+
+/// A window of `cwnd` segments whose threshold is not known.
+pub fn window(cwnd: u64) -> Window {
+    Window {
+        cwnd: segments(cwnd),
+        ssthresh: Bytes::MAX,
+        smss: SMSS,
+    }
+}
+
+/// An ACK that delivers `delivered` and advances to `snd_una`; the window limits the sender.
+pub fn ack(now: Instant, delivered: Bytes, snd_una: u64, rtt: Option<Duration>) -> Ack {
+    Ack {
+        now,
+        delivered,
+        newly_lost: Bytes::ZERO,
+        prior_in_flight: delivered,
+        in_flight: Bytes::ZERO,
+        snd_una,
+        snd_nxt: snd_una,
+        advanced: true,
+        bytes_sent: snd_una,
+        latest_rtt: rtt,
+        srtt: rtt.unwrap_or_default(),
+        min_rtt: rtt.unwrap_or_default(),
+        rate: None,
+        cwnd_limited: true,
+        app_limited: false,
+        phase: Phase::Open,
+        paced: false,
+        pacing_rate: Rate::MAX,
+    }
+}
+
+/// The lines of a file of test vectors without its heading, split at commas; `None`, with a
+/// message, where the folder is absent.
+pub fn vectors(name: &str) -> Option<Vec<Vec<String>>> {
+    let path = format!(
+        concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../../shared/spec/vectors/search/{}"
+        ),
+        name
+    );
+    match std::fs::read_to_string(&path) {
+        Ok(text) => Some(
+            text.lines()
+                .skip(1)
+                .map(|line| line.split(',').map(|cell| cell.trim().to_owned()).collect())
+                .collect(),
+        ),
+        Err(error) => {
+            println!("skipped: no test vectors {name} ({error})");
+            None
+        }
+    }
+}
