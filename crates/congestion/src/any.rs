@@ -16,7 +16,7 @@ use units::{Bytes, Duration, Instant, Rate};
 use crate::options::{OptionError, OptionInfo, Options};
 use crate::{
     Ack, Avoidance, Classic, Congestion, CongestionControl, Recovery, Sent, SlowStartExit, Startup,
-    Step, Window, avoidance, recovery, startup,
+    Step, Window, avoidance, recovery, startup, whole,
 };
 
 impl Default for AvoidanceConfig {
@@ -104,18 +104,12 @@ const STANDARD: &str = "from the standard";
 /// Follows the arithmetic of published code.
 const LINUX: &str = "from published code (Linux)";
 
-/// The enum of one kind of part, the enum of its configurations, and the table for `PARTS`.
+/// The configurations of one kind of part, and its table for `PARTS`.
 macro_rules! kind {
     (
-        $(#[$doc:meta])* $any:ident, $config:ident, $table:ident, $kind:ident,
-        $( $variant:ident($part:ty, $settings:ty) = $name:literal, $truth:expr, $source:literal, $summary:literal; )*
+        $config:ident, $table:ident, $kind:ident,
+        $( $variant:ident($settings:ty) = $name:literal, $truth:expr, $source:literal, $summary:literal; )*
     ) => {
-        $(#[$doc])*
-        #[derive(Clone, Debug)]
-        #[allow(missing_docs, reason = "the names of the parts")]
-        #[allow(clippy::large_enum_variant, reason = "one per connection, and nothing may be allocated")]
-        pub enum $any { $( $variant($part), )* }
-
         #[derive(Clone, Copy, Debug, PartialEq)]
         enum $config { $( $variant($settings), )* }
 
@@ -129,10 +123,6 @@ macro_rules! kind {
 
             fn set(&mut self, name: &str, value: &str) -> Result<(), OptionError> {
                 match self { $( Self::$variant(config) => config.set(name, value), )* }
-            }
-
-            const fn name(&self) -> &'static str {
-                match self { $( Self::$variant(_) => $name, )* }
             }
         }
 
@@ -150,12 +140,21 @@ macro_rules! kind {
 macro_rules! startups {
     ( $( $variant:ident($part:ty, $settings:ty) = $name:literal, $truth:expr, $source:literal, $summary:literal; )* ) => {
         kind! {
-            /// Any start-up.
-            AnyStartup, StartupConfig, STARTUPS, Startup,
-            $( $variant($part, $settings) = $name, $truth, $source, $summary; )*
+            StartupConfig, STARTUPS, Startup,
+            $( $variant($settings) = $name, $truth, $source, $summary; )*
         }
 
+        /// Any start-up.
+        #[derive(Clone, Debug)]
+        #[allow(missing_docs, reason = "the names of the parts")]
+        #[allow(clippy::large_enum_variant, reason = "one per connection, and nothing may be allocated")]
+        pub enum AnyStartup { $( $variant($part), )* }
+
         impl StartupConfig {
+            const fn name(&self) -> &'static str {
+                match self { $( Self::$variant(_) => $name, )* }
+            }
+
             fn build(self, context: &BuildContext) -> AnyStartup {
                 match self { $( Self::$variant(config) => AnyStartup::$variant(<$part>::new(config, context.now, 0)), )* }
             }
@@ -200,10 +199,15 @@ macro_rules! startups {
 macro_rules! avoidances {
     ( $( $variant:ident($part:ty, $settings:ty) = $name:literal, $truth:expr, $source:literal, $summary:literal; )* ) => {
         kind! {
-            /// Any congestion avoidance.
-            AnyAvoidance, AvoidanceConfig, AVOIDANCES, Avoidance,
-            $( $variant($part, $settings) = $name, $truth, $source, $summary; )*
+            AvoidanceConfig, AVOIDANCES, Avoidance,
+            $( $variant($settings) = $name, $truth, $source, $summary; )*
         }
+
+        /// Any congestion avoidance.
+        #[derive(Clone, Debug)]
+        #[allow(missing_docs, reason = "the names of the parts")]
+        #[allow(clippy::large_enum_variant, reason = "one per connection, and nothing may be allocated")]
+        pub enum AnyAvoidance { $( $variant($part), )* }
 
         impl AvoidanceConfig {
             fn build(self) -> AnyAvoidance {
@@ -245,10 +249,15 @@ macro_rules! avoidances {
 macro_rules! recoveries {
     ( $( $variant:ident($part:ty, $settings:ty) = $name:literal, $truth:expr, $source:literal, $summary:literal; )* ) => {
         kind! {
-            /// Any recovery.
-            AnyRecovery, RecoveryConfig, RECOVERIES, Recovery,
-            $( $variant($part, $settings) = $name, $truth, $source, $summary; )*
+            RecoveryConfig, RECOVERIES, Recovery,
+            $( $variant($settings) = $name, $truth, $source, $summary; )*
         }
+
+        /// Any recovery.
+        #[derive(Clone, Debug)]
+        #[allow(missing_docs, reason = "the names of the parts")]
+        #[allow(clippy::large_enum_variant, reason = "one per connection, and nothing may be allocated")]
+        pub enum AnyRecovery { $( $variant($part), )* }
 
         impl RecoveryConfig {
             fn build(self) -> AnyRecovery {
@@ -269,6 +278,90 @@ macro_rules! recoveries {
             #[inline]
             fn on_sent(&mut self, size: Bytes) {
                 match self { $( Self::$variant(part) => part.on_sent(size), )* }
+            }
+        }
+    };
+}
+
+macro_rules! wholes {
+    ( $( $variant:ident($part:ty, $settings:ty) = $name:literal, $truth:expr, $source:literal, $summary:literal; )* ) => {
+        kind! {
+            WholeConfig, WHOLES, Whole,
+            $( $variant($settings) = $name, $truth, $source, $summary; )*
+        }
+
+        impl WholeConfig {
+            fn build(self, context: &BuildContext) -> AnyCongestionControl {
+                match self { $( Self::$variant(config) => AnyCongestionControl::$variant(<$part>::new(config, context)), )* }
+            }
+        }
+
+        /// Any congestion control.
+        #[derive(Clone, Debug)]
+        #[allow(missing_docs, reason = "the names of the congestion controls")]
+        #[allow(clippy::large_enum_variant, reason = "one per connection, and nothing may be allocated")]
+        pub enum AnyCongestionControl {
+            Classic(Classic<AnyStartup, AnyAvoidance, AnyRecovery>),
+            $( $variant($part), )*
+        }
+
+        impl CongestionControl for AnyCongestionControl {
+            #[inline]
+            fn window(&self) -> Window {
+                match self { Self::Classic(control) => control.window(), $( Self::$variant(control) => control.window(), )* }
+            }
+
+            #[inline]
+            fn pacing_rate(&self) -> Option<Rate> {
+                match self { Self::Classic(control) => control.pacing_rate(), $( Self::$variant(control) => control.pacing_rate(), )* }
+            }
+
+            #[inline]
+            fn requires_pacing(&self) -> bool {
+                match self { Self::Classic(control) => control.requires_pacing(), $( Self::$variant(control) => control.requires_pacing(), )* }
+            }
+
+            #[inline]
+            fn on_sent(&mut self, sent: &Sent) {
+                match self { Self::Classic(control) => control.on_sent(sent), $( Self::$variant(control) => control.on_sent(sent), )* }
+            }
+
+            #[inline]
+            fn on_delivery(&mut self, ack: &Ack) {
+                match self { Self::Classic(control) => control.on_delivery(ack), $( Self::$variant(control) => control.on_delivery(ack), )* }
+            }
+
+            #[inline]
+            fn on_ack(&mut self, ack: &Ack) {
+                match self { Self::Classic(control) => control.on_ack(ack), $( Self::$variant(control) => control.on_ack(ack), )* }
+            }
+
+            fn on_congestion(&mut self, congestion: &Congestion) {
+                match self { Self::Classic(control) => control.on_congestion(congestion), $( Self::$variant(control) => control.on_congestion(congestion), )* }
+            }
+
+            fn on_recovery_exit(&mut self, now: Instant) {
+                match self { Self::Classic(control) => control.on_recovery_exit(now), $( Self::$variant(control) => control.on_recovery_exit(now), )* }
+            }
+
+            fn undo(&mut self, now: Instant) {
+                match self { Self::Classic(control) => control.undo(now), $( Self::$variant(control) => control.undo(now), )* }
+            }
+
+            fn on_idle_restart(&mut self, now: Instant, idle: Duration, rto: Duration, initial_window: Bytes, snd_nxt: u64) {
+                match self { Self::Classic(control) => control.on_idle_restart(now, idle, rto, initial_window, snd_nxt), $( Self::$variant(control) => control.on_idle_restart(now, idle, rto, initial_window, snd_nxt), )* }
+            }
+
+            fn on_window_unused(&mut self, now: Instant, used: Bytes, initial_window: Bytes) {
+                match self { Self::Classic(control) => control.on_window_unused(now, used, initial_window), $( Self::$variant(control) => control.on_window_unused(now, used, initial_window), )* }
+            }
+
+            fn slow_start_exit(&self) -> Option<SlowStartExit> {
+                match self { Self::Classic(control) => control.slow_start_exit(), $( Self::$variant(control) => control.slow_start_exit(), )* }
+            }
+
+            fn passive_decision(&self) -> Option<SlowStartExit> {
+                match self { Self::Classic(control) => control.passive_decision(), $( Self::$variant(control) => control.passive_decision(), )* }
             }
         }
     };
@@ -301,10 +394,15 @@ recoveries! {
         "the window is the threshold at once, limited by the pipe";
 }
 
-const PARTS_COUNT: usize = STARTUPS.len() + AVOIDANCES.len() + RECOVERIES.len();
+wholes! {
+    Bbr(whole::Bbr, whole::BbrConfig) = "bbr", LINUX, "Cardwell et al. 2016; Linux tcp_bbr.c",
+        "version 1: paces at the measured bandwidth, with a window of two bandwidth-delay products";
+}
+
+const PARTS_COUNT: usize = STARTUPS.len() + AVOIDANCES.len() + RECOVERIES.len() + WHOLES.len();
 
 /// Every part that can be named, by kind.
-pub const PARTS: &[PartInfo] = &joined([AVOIDANCES, STARTUPS, RECOVERIES]);
+pub const PARTS: &[PartInfo] = &joined([AVOIDANCES, STARTUPS, RECOVERIES, WHOLES]);
 
 const fn joined<const N: usize>(tables: [&[PartInfo]; N]) -> [PartInfo; PARTS_COUNT] {
     let mut all = [RECOVERIES[0]; PARTS_COUNT];
@@ -319,87 +417,4 @@ const fn joined<const N: usize>(tables: [&[PartInfo]; N]) -> [PartInfo; PARTS_CO
         table += 1;
     }
     all
-}
-
-/// Any congestion control.
-#[derive(Clone, Debug)]
-pub enum AnyCongestionControl {
-    /// Made of parts.
-    Classic(Classic<AnyStartup, AnyAvoidance, AnyRecovery>),
-}
-
-/// The same expression for every kind of congestion control.
-macro_rules! dispatch {
-    ($self:expr, $control:ident => $call:expr) => {
-        match $self {
-            AnyCongestionControl::Classic($control) => $call,
-        }
-    };
-}
-
-impl CongestionControl for AnyCongestionControl {
-    #[inline]
-    fn window(&self) -> Window {
-        dispatch!(self, control => control.window())
-    }
-
-    #[inline]
-    fn pacing_rate(&self) -> Option<Rate> {
-        dispatch!(self, control => control.pacing_rate())
-    }
-
-    #[inline]
-    fn requires_pacing(&self) -> bool {
-        dispatch!(self, control => control.requires_pacing())
-    }
-
-    #[inline]
-    fn on_sent(&mut self, sent: &Sent) {
-        dispatch!(self, control => control.on_sent(sent));
-    }
-
-    #[inline]
-    fn on_delivery(&mut self, ack: &Ack) {
-        dispatch!(self, control => control.on_delivery(ack));
-    }
-
-    #[inline]
-    fn on_ack(&mut self, ack: &Ack) {
-        dispatch!(self, control => control.on_ack(ack));
-    }
-
-    fn on_congestion(&mut self, congestion: &Congestion) {
-        dispatch!(self, control => control.on_congestion(congestion));
-    }
-
-    fn on_recovery_exit(&mut self, now: Instant) {
-        dispatch!(self, control => control.on_recovery_exit(now));
-    }
-
-    fn undo(&mut self, now: Instant) {
-        dispatch!(self, control => control.undo(now));
-    }
-
-    fn on_idle_restart(
-        &mut self,
-        now: Instant,
-        idle: Duration,
-        rto: Duration,
-        initial_window: Bytes,
-        snd_nxt: u64,
-    ) {
-        dispatch!(self, control => control.on_idle_restart(now, idle, rto, initial_window, snd_nxt));
-    }
-
-    fn on_window_unused(&mut self, now: Instant, used: Bytes, initial_window: Bytes) {
-        dispatch!(self, control => control.on_window_unused(now, used, initial_window));
-    }
-
-    fn slow_start_exit(&self) -> Option<SlowStartExit> {
-        dispatch!(self, control => control.slow_start_exit())
-    }
-
-    fn passive_decision(&self) -> Option<SlowStartExit> {
-        dispatch!(self, control => control.passive_decision())
-    }
 }

@@ -11,7 +11,7 @@ use super::error::{AlgorithmError, Problem, nearest};
 use super::name::Name;
 use super::{
     AnyCongestionControl, AvoidanceConfig, BuildContext, PARTS, PartInfo, PartKind, RecoveryConfig,
-    StartupConfig,
+    StartupConfig, WholeConfig,
 };
 use crate::Classic;
 use crate::options::OptionError;
@@ -38,6 +38,7 @@ enum Parts {
         startup: StartupConfig,
         recovery: RecoveryConfig,
     },
+    Whole(WholeConfig),
 }
 
 /// The configuration of any part.
@@ -46,6 +47,7 @@ enum AnyConfig {
     Startup(StartupConfig),
     Avoidance(AvoidanceConfig),
     Recovery(RecoveryConfig),
+    Whole(WholeConfig),
 }
 
 impl AnyConfig {
@@ -53,6 +55,7 @@ impl AnyConfig {
         None.or_else(|| AvoidanceConfig::named(name).map(Self::Avoidance))
             .or_else(|| StartupConfig::named(name).map(Self::Startup))
             .or_else(|| RecoveryConfig::named(name).map(Self::Recovery))
+            .or_else(|| WholeConfig::named(name).map(Self::Whole))
     }
 
     fn set(&mut self, name: &str, value: &str) -> Result<(), OptionError> {
@@ -60,6 +63,7 @@ impl AnyConfig {
             Self::Startup(config) => config.set(name, value),
             Self::Avoidance(config) => config.set(name, value),
             Self::Recovery(config) => config.set(name, value),
+            Self::Whole(config) => config.set(name, value),
         }
     }
 }
@@ -86,8 +90,10 @@ impl Algorithm {
             return Err(AlgorithmError::new(input, 0..input.len(), problem));
         }
         let (first, mut next) = Described::read(input, 0, PartKind::Avoidance)?;
-        let AnyConfig::Avoidance(avoidance) = first.config else {
-            return Err(first.misplaced(input));
+        let avoidance = match first.config {
+            AnyConfig::Avoidance(config) => config,
+            AnyConfig::Whole(config) => return first.alone(input, next, config),
+            _ => return Err(first.misplaced(input)),
         };
         let (mut startup, mut recovery) = (None, None);
         while let Some(start) = next {
@@ -143,6 +149,7 @@ impl Algorithm {
     #[must_use]
     pub fn build(&self, context: BuildContext) -> AnyCongestionControl {
         match self.parts {
+            Parts::Whole(config) => config.build(&context),
             Parts::Classic {
                 avoidance,
                 startup,
@@ -170,8 +177,7 @@ impl Default for Algorithm {
         let avoidance = AvoidanceConfig::default();
         let startup = avoidance.default_startup();
         let mut name = Name::new();
-        name.push(avoidance.name());
-        name.push("+");
+        name.push("cubic+");
         name.push(startup.name());
         let recovery = RecoveryConfig::default();
         Self {
@@ -286,6 +292,25 @@ impl<'a> Described<'a> {
             }
         }
         Ok(())
+    }
+
+    /// A whole congestion control, if nothing follows.
+    fn alone(
+        &self,
+        input: &str,
+        next: Option<usize>,
+        config: WholeConfig,
+    ) -> Result<Algorithm, AlgorithmError> {
+        if let Some(start) = next {
+            let problem = Problem::NotAlone {
+                whole: self.info.name,
+            };
+            return Err(AlgorithmError::new(input, start..input.len(), problem));
+        }
+        let mut name = Name::new();
+        self.write(&mut name);
+        let parts = Parts::Whole(config);
+        Ok(Algorithm { parts, name })
     }
 
     fn misplaced(&self, input: &str) -> AlgorithmError {

@@ -3,7 +3,7 @@
 mod cubic;
 mod reno;
 
-pub use cubic::{Cubic, CubicConfig, CubicLinux};
+pub use cubic::{Cubic, CubicConfig, CubicLinux, CubicRfc9438};
 pub use reno::{Reno, RenoConfig};
 
 use units::Bytes;

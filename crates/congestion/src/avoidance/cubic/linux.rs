@@ -16,7 +16,7 @@
 
 use units::{Bytes, Duration, Instant};
 
-use super::CubicConfig;
+use super::{CubicConfig, cube_root};
 use crate::avoidance::AdditiveIncrease;
 use crate::{Ack, Avoidance, Congestion, Window};
 
@@ -128,7 +128,10 @@ impl CubicLinux {
         self.ack_count = acked;
         let (k, origin) = match self.last_max.checked_sub(cwnd) {
             None | Some(0) => (0, cwnd),
-            Some(gap) => (cube_root(CUBE_FACTOR.saturating_mul(gap)), self.last_max),
+            Some(gap) => (
+                cube_root(u128::from(CUBE_FACTOR) * u128::from(gap)),
+                self.last_max,
+            ),
         };
         let epoch = Epoch {
             start: now,
@@ -179,10 +182,13 @@ impl Avoidance for CubicLinux {
         };
         if self.delay_min.is_zero() || rtt < self.delay_min {
             // Samples right after a reduction still carry the queue that it drains.
-            if let Some(epoch) = self.epoch() {
-                if ack.now.saturating_since(epoch) < Duration::from_secs(1) {
-                    return;
-                }
+            let since = |epoch| ack.now.saturating_since(epoch);
+            if self
+                .epoch()
+                .map(since)
+                .is_some_and(|age| age < Duration::from_secs(1))
+            {
+                return;
             }
             self.delay_min = Duration::from_micros((rtt.as_nanos() / 1_000).max(1));
         }
@@ -226,32 +232,18 @@ impl Avoidance for CubicLinux {
     }
 }
 
-/// The largest integer whose cube is at most `value`.
-fn cube_root(value: u64) -> u64 {
-    let mut root: u64 = 0;
-    for bit in (0..22).rev() {
-        let candidate = root | (1 << bit);
-        if u128::from(candidate).pow(3) <= u128::from(value) {
-            root = candidate;
-        }
-    }
-    root
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn k_is_the_exact_cube_root() {
-        let k = |gap| cube_root(CUBE_FACTOR * gap);
+        let k = |gap| cube_root(u128::from(CUBE_FACTOR * gap));
         let gaps = [1, 5, 10, 30, 100, 300, 1_000, 10_000];
         assert_eq!(
             gaps.map(k),
             [1389, 2375, 2993, 4316, 6448, 9300, 13893, 29932]
         );
         assert_eq!(CUBE_FACTOR, 2_681_735_677);
-        assert_eq!(cube_root(0), 0);
-        assert_eq!(cube_root(u64::MAX), 2_642_245);
     }
 }

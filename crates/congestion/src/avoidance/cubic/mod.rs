@@ -1,10 +1,15 @@
 //! CUBIC, as Linux computes it (the default) and as RFC 9438 states it.
 
 mod linux;
+mod rfc9438;
 
 pub use linux::CubicLinux;
+pub use rfc9438::CubicRfc9438;
+
+use units::{Bytes, Instant};
 
 use crate::options::{self, OptionError, OptionInfo, Options};
+use crate::{Ack, Avoidance, Congestion, Window};
 
 /// Settings of [`Cubic`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,4 +75,98 @@ impl Options for CubicConfig {
 }
 
 /// CUBIC in one of its two forms.
-pub type Cubic = CubicLinux;
+#[derive(Clone, Debug)]
+pub enum Cubic {
+    /// As Linux computes it.
+    Linux(CubicLinux),
+    /// As the RFC states it.
+    Rfc9438(CubicRfc9438),
+}
+
+impl Cubic {
+    /// A new connection.
+    #[must_use]
+    pub fn new(config: CubicConfig) -> Self {
+        if config.rfc9438 {
+            Self::Rfc9438(CubicRfc9438::new(config))
+        } else {
+            Self::Linux(CubicLinux::new(config))
+        }
+    }
+}
+
+impl Avoidance for Cubic {
+    #[inline]
+    fn on_delivery(&mut self, ack: &Ack, window: &Window) {
+        match self {
+            Self::Linux(cubic) => cubic.on_delivery(ack, window),
+            Self::Rfc9438(cubic) => cubic.on_delivery(ack, window),
+        }
+    }
+
+    #[inline]
+    fn on_ack(&mut self, acked: Bytes, ack: &Ack, window: &Window) -> Bytes {
+        match self {
+            Self::Linux(cubic) => cubic.on_ack(acked, ack, window),
+            Self::Rfc9438(cubic) => cubic.on_ack(acked, ack, window),
+        }
+    }
+
+    fn on_congestion(&mut self, congestion: &Congestion, window: &Window) -> Bytes {
+        match self {
+            Self::Linux(cubic) => cubic.on_congestion(congestion, window),
+            Self::Rfc9438(cubic) => cubic.on_congestion(congestion, window),
+        }
+    }
+
+    fn on_timeout(&mut self) {
+        match self {
+            Self::Linux(cubic) => cubic.on_timeout(),
+            Self::Rfc9438(cubic) => cubic.on_timeout(),
+        }
+    }
+
+    fn on_idle(&mut self, now: Instant, idle_since: Instant) {
+        match self {
+            Self::Linux(cubic) => cubic.on_idle(now, idle_since),
+            Self::Rfc9438(cubic) => cubic.on_idle(now, idle_since),
+        }
+    }
+
+    #[inline]
+    fn epoch(&self) -> Option<Instant> {
+        match self {
+            Self::Linux(cubic) => cubic.epoch(),
+            Self::Rfc9438(cubic) => cubic.epoch(),
+        }
+    }
+}
+
+/// The largest integer whose cube is at most `value`, for values below 2^126.
+fn cube_root(value: u128) -> u64 {
+    let mut root: u64 = 0;
+    for bit in (0..42).rev() {
+        let candidate = root | (1 << bit);
+        if u128::from(candidate).pow(3) <= value {
+            root = candidate;
+        }
+    }
+    root
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cube_root_is_exact() {
+        for root in [0_u64, 1, 2, 3, 1_000, 2_642_245, 4_000_000_000_000] {
+            let cube = u128::from(root).pow(3);
+            assert_eq!(cube_root(cube), root);
+            if root > 0 {
+                assert_eq!(cube_root(cube + 1), root);
+                assert_eq!(cube_root(cube - 1), root - 1);
+            }
+        }
+    }
+}

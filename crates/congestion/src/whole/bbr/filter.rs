@@ -1,0 +1,66 @@
+//! Kathleen Nichols' windowed maximum with three samples (Linux `win_minmax`), over round trips.
+
+/// A value and the round in which it was measured.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sample {
+    round: u64,
+    value: u64,
+}
+
+/// The largest value of the last `window` rounds; needs three samples, not all of them.
+#[derive(Clone, Debug)]
+pub struct WindowedMax {
+    window: u64,
+    /// The best, the best since then, and the best since that.
+    best: [Sample; 3],
+}
+
+impl WindowedMax {
+    /// A maximum of zero over `window` rounds.
+    pub fn new(window: u64) -> Self {
+        Self {
+            window,
+            best: [Sample::default(); 3],
+        }
+    }
+
+    /// The maximum.
+    #[inline]
+    pub fn get(&self) -> u64 {
+        self.best[0].value
+    }
+
+    /// `value` was measured in `round`; rounds never go back.
+    pub fn update(&mut self, round: u64, value: u64) {
+        let new = Sample { round, value };
+        let best = &mut self.best;
+        if value >= best[0].value || round - best[2].round > self.window {
+            *best = [new; 3];
+            return;
+        }
+        if value >= best[1].value {
+            best[1] = new;
+            best[2] = new;
+        } else if value >= best[2].value {
+            best[2] = new;
+        }
+        self.age(new);
+    }
+
+    /// Lets samples grow old, so that the second and third best come from later quarters.
+    fn age(&mut self, new: Sample) {
+        let best = &mut self.best;
+        let age = new.round - best[0].round;
+        if age > self.window {
+            *best = [best[1], best[2], new];
+            if new.round - best[0].round > self.window {
+                *best = [best[1], best[2], new];
+            }
+        } else if best[1].round == best[0].round && age > self.window / 4 {
+            best[1] = new;
+            best[2] = new;
+        } else if best[2].round == best[1].round && age > self.window / 2 {
+            best[2] = new;
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! BBR's arithmetic: bandwidth in segments per microsecond, scaled; gains in 1/256.
+
+use units::{Bytes, Duration, Rate};
+
+/// `BW_SCALE`: bandwidth is counted in segments per microsecond times 2^24.
+const BW_SCALE: u32 = 24;
+/// `BBR_UNIT`: a gain of one.
+pub const UNIT: u64 = 256;
+/// `bbr_pacing_margin_percent`: how much slower than the estimate BBR sends, so that no queue grows.
+const PACING_MARGIN_PERCENT: u64 = 1;
+/// `TCP_INIT_CWND`, the window before a round-trip time is known, in segments.
+const UNKNOWN_BDP: u64 = 10;
+/// `bbr_min_tso_rate`: below 1.2 Mbit/s single segments are paced.
+const MIN_TSO_RATE: Rate = Rate::from_bits_per_sec(1_200_000);
+/// The most bytes of a burst (`GSO_LEGACY_MAX_SIZE`).
+const MAX_BURST: u64 = 65_536;
+
+/// `segments` in `interval`, as a bandwidth.
+pub fn bandwidth(segments: u64, interval: Duration) -> u64 {
+    // Up to 2^40 segments fit: more than an hour at 100 Gbit/s.
+    (segments << BW_SCALE) / micros(interval).max(1)
+}
+
+/// The segments that pass in `span` at `bandwidth`, rounded down.
+pub fn segments_in(bandwidth: u64, span: Duration) -> u64 {
+    ((u128::from(bandwidth) * u128::from(micros(span))) >> BW_SCALE) as u64
+}
+
+/// `bbr_bdp`: what is in flight when the pipe is full, times `gain`, in segments rounded up.
+pub fn bdp(bandwidth: u64, min_rtt: Option<Duration>, gain: u64) -> u64 {
+    let Some(min_rtt) = min_rtt else {
+        return UNKNOWN_BDP;
+    };
+    let product = u128::from(bandwidth) * u128::from(micros(min_rtt));
+    let scaled = (product * u128::from(gain)) >> 8;
+    ((scaled + (1 << BW_SCALE) - 1) >> BW_SCALE) as u64
+}
+
+/// `bbr_bw_to_pacing_rate`: `bandwidth` times `gain`, less the margin.
+pub fn pacing_rate(bandwidth: u64, gain: u64, smss: Bytes) -> Rate {
+    let bytes = (u128::from(bandwidth) * u128::from(smss.get()) * u128::from(gain)) >> 8;
+    let micros = 1_000_000 / 100 * (100 - PACING_MARGIN_PERCENT);
+    let rate = (bytes * u128::from(micros)) >> BW_SCALE;
+    Rate::from_bytes_per_sec(u64::try_from(rate).unwrap_or(u64::MAX))
+}
+
+/// `bbr_tso_segs_goal`: the segments of one paced burst, about a millisecond of them.
+pub fn burst(rate: Rate, smss: Bytes) -> u64 {
+    let least = if rate < MIN_TSO_RATE { 1 } else { 2 };
+    let bytes = (rate.bytes_per_sec() >> 10).min(MAX_BURST);
+    (bytes / smss.get().max(1)).clamp(least, 127)
+}
+
+fn micros(span: Duration) -> u64 {
+    span.as_nanos() / 1_000
+}
