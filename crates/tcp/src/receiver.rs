@@ -29,6 +29,8 @@ mod sack_list;
 mod tests;
 mod window;
 
+use alloc::boxed::Box;
+
 use units::{Bytes, Duration, Instant};
 
 use crate::range_set::RangeSet;
@@ -107,7 +109,7 @@ pub struct Receiver {
     duplicate_acks: u32,
     duplicates_of: u64,
     /// An ACK that had to be made before the data after it was taken in.
-    early_ack: Option<AckSegment>,
+    early_ack: Option<Box<AckSegment>>,
     ts_recent: u32,
     /// RFC 3168: echo marks until the sender says that it has reduced (`TCP_ECN_DEMAND_CWR`).
     echo_marks: bool,
@@ -315,7 +317,7 @@ impl Receiver {
         }
         if self.sacks.place_of(start, end) >= COMPRESSION_BLOCKS && self.compressed > 0 {
             // The list is about to lose what was not yet reported (`tcp_sack_compress_send_ack`).
-            self.early_ack = Some(self.make_ack(now));
+            self.early_ack = Some(Box::new(self.make_ack(now)));
             self.pending.scheduled = true;
         }
         self.sacks.add(start, end);
@@ -376,15 +378,21 @@ impl Receiver {
     }
 
     /// The next ACK to send, until there is none.
+    #[inline]
     pub fn poll_ack(&mut self, now: Instant) -> Option<AckSegment> {
-        if let Some(early) = self.early_ack.take() {
-            return Some(early);
-        }
-        if self.pending.syn_ack {
-            self.pending.syn_ack = false;
-            return Some(self.make_syn_ack(now));
+        // The rare ones are looked at first, and cost one comparison.
+        if self.pending.syn_ack || self.early_ack.is_some() {
+            return self.poll_rare_ack(now);
         }
         self.pending.now.then(|| self.make_ack(now))
+    }
+
+    #[cold]
+    fn poll_rare_ack(&mut self, now: Instant) -> Option<AckSegment> {
+        self.early_ack.take().map(|ack| *ack).or_else(|| {
+            self.pending.syn_ack = false;
+            Some(self.make_syn_ack(now))
+        })
     }
 
     fn make_syn_ack(&mut self, now: Instant) -> AckSegment {
