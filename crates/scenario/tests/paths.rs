@@ -256,7 +256,7 @@ fn refusals_of_paths() {
         ),
         (
             "rate = '1 Mbit/s",
-            "test.toml:2:8: this is no TOML: invalid literal string, expected `'`",
+            "test.toml:2:17: this is no TOML: invalid literal string, expected `'`",
         ),
         (
             "loss = '0.1 %'\nloss = '0.2 %'",
