@@ -5,13 +5,20 @@
 #![no_std]
 extern crate alloc;
 
+mod burst;
 mod config;
+mod frto;
 pub mod min_filter;
+mod pacing;
+mod rack;
 pub mod range_set;
 mod receiver;
 pub mod rtt;
+mod scoreboard;
 pub mod segment;
 mod sender;
+mod tlp;
+mod undo;
 
 pub use config::*;
 pub use receiver::{Receiver, ReceiverStats};

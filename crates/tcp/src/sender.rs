@@ -1,10 +1,51 @@
-//! The sending side of a connection.
+//! The sending side of a connection: what Linux 6.12 does on a bulk transfer (`tcp_input.c`,
+//! `tcp_output.c`, `tcp_timer.c`).
+//!
+//! An ACK is processed in Linux's order: scoreboard and RTT samples, the congestion control's
+//! `on_delivery`, loss detection and the state machine, timers, the rate sample, `on_ack`, and then
+//! [`Sender::poll_transmit`] sends what the window allows.
+//!
+//! Assumes that both ends use SACK and ECN where configured, and that one application writes the
+//! stream. An ACK without timestamps (`ts_ecr` zero) is taken as from a peer without them.
+//!
+//! ## Deviations
+//!
+//! - Timers are exact; Linux rounds them to its tick. Round-trip times are in nanoseconds until the
+//!   estimator takes them in microseconds.
+//! - There is no local queue: a segment handed out has left (no TSQ), and the send buffer never
+//!   limits.
+//! - The FIN takes no sequence number and is never sent alone: the stream ends with its last byte.
+//! - A connection never gives up: retransmissions go on with backed-off timers.
+//! - Linux lets the window grow on SACKs too, not only on cumulative ACKs, once it has measured
+//!   reordering above 3 segments. The congestion control is then told `advanced` for those.
+//! - After a timeout, Linux's F-RTO (RFC 5682, SACK form) holds back retransmissions for new data;
+//!   see `frto.rs`.
 
-use congestion::{Phase, SlowStartExit, Window};
+mod ack;
+mod recovery;
+mod timer;
+mod transmit;
+
+use congestion::rate_sample::RateEstimator;
+use congestion::{
+    AnyCongestionControl, BuildContext, CongestionControl, Phase, SlowStartExit, Window,
+};
 use units::{Bytes, Duration, Instant, Rate};
 
 use crate::SenderConfig;
-use crate::segment::{AckSegment, DataSegment};
+use crate::min_filter::{MIN_RTT_WINDOW, MinFilter};
+use crate::pacing::{Pacer, window_rate};
+use crate::rack::Rack;
+use crate::rtt::{RTO_FALLBACK, RTO_INITIAL, RttEstimator};
+use crate::scoreboard::Scoreboard;
+use crate::segment::AckSegment;
+use crate::tlp::Tlp;
+use crate::undo::Undo;
+
+pub(crate) use ack::AckFacts;
+
+/// Reordering that is expected before any is seen, in segments (`tcp_reordering`).
+const REORDERING: u32 = 3;
 
 /// Counters of a connection's sending side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,13 +62,15 @@ pub struct SenderStats {
     pub timeouts: u64,
     /// Tail loss probes.
     pub tlp_probes: u64,
+    /// Probes of a closed receive window.
+    pub window_probes: u64,
     /// Recovery episodes begun.
     pub recoveries: u64,
     /// Reductions that were undone.
     pub undone: u64,
     /// Timeouts that F-RTO found spurious.
     pub spurious_timeouts: u64,
-    /// Duplicates that the receiver reported.
+    /// Duplicates that the receiver reported, in segments.
     pub dsacks: u64,
     /// Payload bytes sent, retransmissions included.
     pub bytes_sent: u64,
@@ -37,97 +80,457 @@ pub struct SenderStats {
     pub first_loss: Option<Instant>,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Closed,
+    SynSent,
+    Established,
+}
+
+/// What the one timer of a connection (`icsk_retransmit_timer`) is armed for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Timer {
+    Retransmission,
+    Reordering,
+    LossProbe,
+    WindowProbe,
+}
+
+/// What the last event allows to be sent again (`rexmit` of `tcp_ack`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Resend {
+    /// Nothing.
+    Nothing,
+    /// What is marked lost.
+    Lost,
+    /// F-RTO: new data first, and if there is none, what is marked lost.
+    AfterNew,
+}
+
+/// A segment that must leave whatever the window says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Forced {
+    /// The head, after a timeout.
+    Head,
+    /// A tail loss probe.
+    LossProbe,
+    /// A probe of the receive window.
+    WindowProbe,
+}
+
+/// Congestion window validation (RFC 2861 in Linux's form, `tcp_cwnd_validate`).
+#[derive(Clone, Copy, Debug, Default)]
+struct Validation {
+    is_cwnd_limited: bool,
+    max_packets_out: u32,
+    /// The two above hold until this is acknowledged (`cwnd_usage_seq`).
+    usage_end: u64,
+    /// Most in flight while not limited (`snd_cwnd_used`), since `stamp`.
+    used: u32,
+    stamp: Instant,
+}
+
 /// The sending side of a connection.
+///
+/// After each call that changes something, call [`Self::poll_transmit`] until it returns `None`,
+/// then ask [`Self::poll_timeout`] when to call [`Self::handle_timeout`].
 #[derive(Clone, Debug)]
 pub struct Sender {
+    cc: AnyCongestionControl,
+    /// The congestion control's, read after each change.
+    window: Window,
+    board: Scoreboard,
+    rack: Rack,
+    tlp: Tlp,
+    undo: Undo,
+    rate: RateEstimator,
+    rtt: RttEstimator,
+    min_rtt_filter: MinFilter,
+    min_rtt: Option<Duration>,
+    latest_rtt: Option<Duration>,
+    rto: Duration,
+    /// Timeouts since the last RTT sample (`icsk_backoff`), and since `snd_una` advanced.
+    backoff: u32,
+    retransmits: u32,
+    state: State,
+    pub(crate) phase: Phase,
+    pub(crate) snd_una: u64,
+    pub(crate) snd_nxt: u64,
+    /// First offset that the receive window does not hold.
+    window_end: u64,
+    receive_window: u64,
+    /// End of what the application wrote.
+    stream_end: u64,
+    is_closed: bool,
+    /// Recovery point.
+    pub(crate) high_seq: u64,
+    /// Whether the timeout may yet turn out to be spurious.
+    pub(crate) frto: bool,
+    pub(crate) resend: Resend,
+    forced: Option<Forced>,
+    syn_due: bool,
+    syn_sent: Instant,
+    timer: Option<(Instant, Timer)>,
+    pacer: Pacer,
+    pacing_rate: Rate,
+    is_paced: bool,
+    /// Segments that the burst under way may still send.
+    burst_left: u32,
+    /// New segments sent since the last pass ended.
+    pass_sent: u32,
+    /// A partial burst was held back because of the window.
+    is_deferred: bool,
+    validation: Validation,
+    /// When a data segment was last sent (`lsndtime`).
+    last_sent: Instant,
+    /// The `last_sent` of the last pause that shrank the window.
+    restarted_after: Option<Instant>,
+    /// End of the last segment that was not full (`snd_sml`).
+    small_end: u64,
+    cwr_due: bool,
+    reordering: u32,
+    reordering_seen: u32,
+    ts_recent: u32,
     config: SenderConfig,
     stats: SenderStats,
 }
 
-#[expect(unused_variables, missing_docs, reason = "the signatures come first")]
 impl Sender {
+    /// A connection that is not open. A segment size outside 1 to 65,535 bytes becomes the nearest
+    /// that fits, as do an initial window or a burst of zero segments.
+    #[must_use]
     pub fn new(config: SenderConfig) -> Self {
-        Self { config, stats: SenderStats::default() }
+        let mut config = config;
+        config.smss = config.smss.clamp(1, u32::from(u16::MAX));
+        config.initial_window = config.initial_window.max(1);
+        config.tso_segments = config.tso_segments.max(1);
+        let cc = build(&config, Instant::ZERO, config.initial_window);
+        Self {
+            window: cc.window(),
+            is_paced: config.pacing || cc.requires_pacing(),
+            cc,
+            board: Scoreboard::new(u64::from(config.smss)),
+            rack: Rack::new(),
+            tlp: Tlp::default(),
+            undo: Undo::default(),
+            rate: RateEstimator::default(),
+            rtt: RttEstimator::new(config.rto_min),
+            min_rtt_filter: MinFilter::new(MIN_RTT_WINDOW),
+            min_rtt: None,
+            latest_rtt: None,
+            rto: RTO_INITIAL,
+            backoff: 0,
+            retransmits: 0,
+            state: State::Closed,
+            phase: Phase::Open,
+            snd_una: 0,
+            snd_nxt: 0,
+            window_end: 0,
+            receive_window: 0,
+            stream_end: 0,
+            is_closed: false,
+            high_seq: 0,
+            frto: false,
+            resend: Resend::Nothing,
+            forced: None,
+            syn_due: false,
+            syn_sent: Instant::ZERO,
+            timer: None,
+            pacer: Pacer::default(),
+            pacing_rate: Rate::MAX,
+            burst_left: 0,
+            pass_sent: 0,
+            is_deferred: false,
+            validation: Validation::default(),
+            last_sent: Instant::ZERO,
+            restarted_after: None,
+            small_end: 0,
+            cwr_due: false,
+            reordering: REORDERING,
+            reordering_seen: 0,
+            ts_recent: 0,
+            config,
+            stats: SenderStats::default(),
+        }
     }
-    pub fn write(&mut self, now: Instant, bytes: u64) {}
-    pub fn close(&mut self) {}
-    pub fn open(&mut self, now: Instant) {}
-    pub fn handle_ack(&mut self, now: Instant, ack: &AckSegment) {}
-    pub fn handle_timeout(&mut self, now: Instant) {}
-    pub fn poll_transmit(&mut self, now: Instant) -> Option<DataSegment> {
-        None
+
+    /// The application writes `bytes` more; `u64::MAX` never ends.
+    pub fn write(&mut self, now: Instant, bytes: u64) {
+        if self.is_closed || bytes == 0 {
+            return;
+        }
+        if self.state == State::Established {
+            self.check_app_limited();
+            self.restart_after_idle(now);
+        }
+        self.stream_end = self.stream_end.saturating_add(bytes);
     }
-    pub fn poll_timeout(&self) -> Option<Instant> {
-        None
+
+    /// No more will be written: the last byte carries the FIN, if it has not left yet.
+    pub fn close(&mut self) {
+        self.is_closed = true;
     }
-    pub fn stats(&self) -> &SenderStats {
+
+    /// Opens the connection: a SYN is due.
+    pub fn open(&mut self, now: Instant) {
+        if self.state == State::Closed {
+            self.state = State::SynSent;
+            self.syn_due = true;
+            self.syn_sent = now;
+            self.rto = RTO_INITIAL;
+            self.arm(now + self.rto, Timer::Retransmission);
+        }
+    }
+
+    /// An ACK, or the SYN-ACK, has arrived.
+    pub fn handle_ack(&mut self, now: Instant, ack: &AckSegment) {
+        match self.state {
+            State::Established if !ack.syn && ack.ack <= self.snd_nxt => self.process_ack(now, ack),
+            State::SynSent if ack.syn => self.establish(now, ack),
+            _ => {}
+        }
+    }
+
+    fn establish(&mut self, now: Instant, ack: &AckSegment) {
+        self.state = State::Established;
+        self.syn_due = false;
+        self.timer = None;
+        self.retransmits = 0;
+        self.backoff = 0;
+        self.ts_recent = ack.ts_val;
+        self.receive_window = u64::from(ack.window);
+        self.window_end = self.receive_window;
+        // Karn's rule; the timestamp tells even then which SYN was answered, to a millisecond.
+        let rtt = if self.stats.syn_retransmitted == 0 {
+            Some(now.saturating_since(self.syn_sent))
+        } else {
+            echoed_rtt(now, ack.ts_ecr)
+        };
+        self.rto = RTO_FALLBACK;
+        if let Some(rtt) = rtt {
+            self.take_rtt_sample(now, rtt, rtt, false);
+        }
+        // Linux `tcp_init_transfer`: one segment when more than one SYN was lost.
+        let lost_syns = self.stats.syn_retransmitted > 1;
+        let initial_window = if lost_syns { 1 } else { self.config.initial_window };
+        self.cc = build(&self.config, now, initial_window);
+        self.is_paced = self.config.pacing || self.cc.requires_pacing();
+        self.window = self.cc.window();
+        self.validation.stamp = now;
+        self.last_sent = now;
+        self.update_pacing_rate();
+    }
+
+    /// Counters so far.
+    #[must_use]
+    pub const fn stats(&self) -> &SenderStats {
         &self.stats
     }
-    pub fn config(&self) -> &SenderConfig {
+
+    /// The settings, as they were understood.
+    #[must_use]
+    pub const fn config(&self) -> &SenderConfig {
         &self.config
     }
-    pub fn window(&self) -> Window {
-        Window { cwnd: Bytes::ZERO, ssthresh: Bytes::MAX, smss: Bytes::new(1) }
+
+    /// `cwnd` and `ssthresh`.
+    #[must_use]
+    pub const fn window(&self) -> Window {
+        self.window
     }
-    pub fn ssthresh(&self) -> Bytes {
-        self.window().ssthresh
+
+    /// Slow-start threshold.
+    #[must_use]
+    pub const fn ssthresh(&self) -> Bytes {
+        self.window.ssthresh
     }
+
+    /// In flight, a short segment counted as a full one.
+    #[must_use]
     pub fn bytes_in_flight(&self) -> Bytes {
-        Bytes::ZERO
+        self.size(self.board.in_flight())
     }
-    pub fn srtt(&self) -> Option<Duration> {
-        None
+
+    /// Smoothed round-trip time, once there was a sample.
+    #[must_use]
+    pub const fn srtt(&self) -> Option<Duration> {
+        self.rtt.srtt()
     }
-    pub fn min_rtt(&self) -> Option<Duration> {
-        None
+
+    /// Smallest round-trip time of the last 300 s, once there was a sample.
+    #[must_use]
+    pub const fn min_rtt(&self) -> Option<Duration> {
+        self.min_rtt
     }
-    pub fn latest_rtt(&self) -> Option<Duration> {
-        None
+
+    /// Last round-trip time measured: that of the newest segment of an ACK.
+    #[must_use]
+    pub const fn latest_rtt(&self) -> Option<Duration> {
+        self.latest_rtt
     }
-    pub fn pacing_rate(&self) -> Rate {
-        Rate::MAX
+
+    /// The pacing rate, which is computed whether the sender paces or not; [`Rate::MAX`] before
+    /// there is one.
+    #[must_use]
+    pub const fn pacing_rate(&self) -> Rate {
+        self.pacing_rate
     }
-    pub fn phase(&self) -> Phase {
-        Phase::Open
+
+    /// Whether bursts are paced.
+    #[must_use]
+    pub const fn is_paced(&self) -> bool {
+        self.is_paced
     }
-    pub fn rto(&self) -> Duration {
-        Duration::from_secs(1)
+
+    /// State of the sender.
+    #[must_use]
+    pub const fn phase(&self) -> Phase {
+        self.phase
     }
-    pub fn snd_una(&self) -> u64 {
-        0
+
+    /// Retransmission timeout, with its back-off.
+    #[must_use]
+    pub const fn rto(&self) -> Duration {
+        self.rto
     }
-    pub fn snd_nxt(&self) -> u64 {
-        0
+
+    /// First unacknowledged offset.
+    #[must_use]
+    pub const fn snd_una(&self) -> u64 {
+        self.snd_una
     }
+
+    /// Next new offset to be sent.
+    #[must_use]
+    pub const fn snd_nxt(&self) -> u64 {
+        self.snd_nxt
+    }
+
+    /// The end of the first slow start, once it has happened.
+    #[must_use]
     pub fn slow_start_exit(&self) -> Option<SlowStartExit> {
-        None
+        self.cc.slow_start_exit()
     }
+
+    /// What a passive start-up decided and did not do.
+    #[must_use]
     pub fn passive_decision(&self) -> Option<SlowStartExit> {
-        None
+        self.cc.passive_decision()
     }
-    pub fn is_complete(&self) -> bool {
-        false
+
+    /// The congestion control.
+    #[must_use]
+    pub const fn congestion_control(&self) -> &AnyCongestionControl {
+        &self.cc
     }
+
+    /// Whether the handshake is over.
+    #[must_use]
     pub fn is_established(&self) -> bool {
-        false
+        self.state == State::Established
     }
-    pub fn delivered(&self) -> Bytes {
-        Bytes::ZERO
+
+    /// Whether the stream is closed and all of it acknowledged.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.is_closed && self.is_established() && self.snd_una == self.stream_end
     }
-    /// Segments marked lost and not yet delivered (Linux `lost_out`).
-    pub fn segments_lost_out(&self) -> u32 {
-        0
+
+    /// Delivered so far: acknowledged or SACKed, a short segment counted as a full one.
+    #[must_use]
+    pub const fn delivered(&self) -> Bytes {
+        self.rate.delivered()
     }
+
+    /// Segments sent and not acknowledged cumulatively (`packets_out`).
+    #[must_use]
+    pub const fn segments_out(&self) -> u32 {
+        self.board.packets_out()
+    }
+
+    /// Segments marked lost and not yet delivered (`lost_out`).
+    #[must_use]
+    pub const fn segments_lost_out(&self) -> u32 {
+        self.board.lost_out
+    }
+
     /// Segments SACKed (`sacked_out`).
-    pub fn segments_sacked_out(&self) -> u32 {
-        0
+    #[must_use]
+    pub const fn segments_sacked_out(&self) -> u32 {
+        self.board.sacked_out
     }
+
     /// Retransmissions in flight (`retrans_out`).
-    pub fn segments_retrans_out(&self) -> u32 {
-        0
+    #[must_use]
+    pub const fn segments_retrans_out(&self) -> u32 {
+        self.board.retrans_out
     }
+
     /// Reordering metric in segments (`reordering`).
-    pub fn reordering(&self) -> u32 {
-        3
+    #[must_use]
+    pub const fn reordering(&self) -> u32 {
+        self.reordering
     }
+
+    /// How often reordering was seen (`reord_seen`).
+    #[must_use]
+    pub const fn reordering_seen(&self) -> u32 {
+        self.reordering_seen
+    }
+
+    /// Recomputes what is in flight from the segments themselves and compares: for tests. Takes
+    /// time in proportion to the window.
+    #[must_use]
+    pub fn is_consistent(&self) -> bool {
+        let head = self.board.head().map_or(self.snd_nxt, |head| head.seq);
+        self.board.is_consistent()
+            && head <= self.snd_una
+            && self.snd_una <= self.snd_nxt
+            && self.snd_nxt <= self.stream_end
+            && self.window.cwnd >= self.window.smss
+    }
+
+    fn smss(&self) -> u64 {
+        u64::from(self.config.smss)
+    }
+
+    /// `segments` as the window counts them.
+    #[inline]
+    fn size(&self, segments: u32) -> Bytes {
+        Bytes::new(self.smss() * u64::from(segments))
+    }
+
+    /// Whether one more segment fits into the congestion window.
+    #[inline]
+    fn has_cwnd_room(&self) -> bool {
+        let after = self.smss() * (u64::from(self.board.in_flight()) + 1);
+        after <= self.window.cwnd.get().max(self.smss())
+    }
+
+    #[inline]
+    fn update_pacing_rate(&mut self) {
+        self.pacing_rate = match self.cc.pacing_rate() {
+            Some(rate) => rate,
+            None => window_rate(&self.window, self.board.packets_out(), self.rtt.srtt()),
+        };
+    }
+}
+
+fn build(config: &SenderConfig, now: Instant, initial_window: u32) -> AnyCongestionControl {
+    let smss = Bytes::new(u64::from(config.smss));
+    config.algorithm.build(BuildContext {
+        now,
+        smss,
+        initial_window: smss * u64::from(initial_window),
+        seed: config.seed,
+    })
+}
+
+/// The round-trip time that a timestamp echo tells, to a millisecond; none without an echo.
+fn echoed_rtt(now: Instant, ts_ecr: u32) -> Option<Duration> {
+    if ts_ecr == 0 {
+        return None;
+    }
+    let elapsed = crate::rack::timestamp(now).wrapping_sub(ts_ecr) as i32;
+    u64::try_from(elapsed).ok().map(|ms| Duration::from_millis(ms.max(1)))
 }

@@ -1,0 +1,93 @@
+//! Sender and receiver over an ideal pipe, for measuring the time per packet.
+//!
+//! `cargo run --release --example loop -- [PACKETS] [ALGORITHM] [RATE Mbit/s] [RTT ms] [BUFFER packets]`
+//!
+//! The pipe is a link of fixed rate with a drop-tail queue and a delay line each way, in two FIFO
+//! queues: nearly all of the time goes into sender and receiver.
+
+use std::collections::VecDeque;
+
+use congestion::Algorithm;
+use tcp::segment::{AckSegment, DataSegment};
+use tcp::{AckPolicy, Receiver, ReceiverConfig, Sender, SenderConfig};
+use units::{Bytes, Duration, Instant, Rate, Transmission};
+
+fn main() {
+    let mut arguments = std::env::args().skip(1);
+    let mut number = |default: u64| {
+        arguments.next().and_then(|argument| argument.parse().ok()).unwrap_or(default)
+    };
+    let packets = number(5_000_000);
+    let rate = Rate::from_bits_per_sec(number(1_000) * 1_000_000);
+    let rtt = Duration::from_millis(number(30));
+    let buffer = number(2_500);
+    let algorithm = arguments.next().unwrap_or_else(|| "cubic".into());
+    let Ok(algorithm) = Algorithm::parse(&algorithm) else {
+        println!("no such algorithm: {algorithm}");
+        return;
+    };
+    let mut sender = Sender::new(SenderConfig {
+        algorithm,
+        smss: 1448,
+        initial_window: 10,
+        pacing: false,
+        tso_segments: 45,
+        restart_after_idle: true,
+        rto_min: Duration::from_millis(200),
+        ecn: false,
+        seed: 1,
+    });
+    let mut receiver = Receiver::new(ReceiverConfig {
+        receive_buffer: Bytes::new(1 << 30),
+        initial_window: Bytes::new(1 << 30),
+        autotuning: false,
+        ack_policy: AckPolicy::Delayed,
+    });
+    let mut now = Instant::ZERO;
+    let mut data: VecDeque<(Instant, DataSegment)> = VecDeque::new();
+    let mut acks: VecDeque<(Instant, AckSegment)> = VecDeque::new();
+    let mut departures: VecDeque<Instant> = VecDeque::new();
+    let mut link = Transmission::default();
+    let mut free_at = Instant::ZERO;
+    let mut drops = 0_u64;
+    sender.open(now);
+    sender.write(now, packets * 1448);
+    sender.close();
+    while !sender.is_complete() {
+        while let Some(segment) = sender.poll_transmit(now) {
+            while departures.front().is_some_and(|&at| at <= now) {
+                departures.pop_front();
+            }
+            if departures.len() as u64 > buffer {
+                drops += 1;
+                continue;
+            }
+            let begin = free_at.max(now);
+            free_at = begin + link.time_for(Bytes::new(u64::from(segment.len) + 66), rate);
+            departures.push_back(free_at);
+            data.push_back((free_at + rtt / 2, segment));
+        }
+        while let Some(ack) = receiver.poll_ack(now) {
+            acks.push_back((now + rtt / 2, ack));
+        }
+        let timer = |at: Option<Instant>| at.unwrap_or(Instant::MAX);
+        let next_data = data.front().map_or(Instant::MAX, |&(at, _)| at);
+        let next_ack = acks.front().map_or(Instant::MAX, |&(at, _)| at);
+        let timers = timer(sender.poll_timeout()).min(timer(receiver.poll_timeout()));
+        now = next_data.min(next_ack).min(timers);
+        if next_ack == now {
+            if let Some((_, ack)) = acks.pop_front() {
+                sender.handle_ack(now, &ack);
+            }
+        } else if next_data == now {
+            if let Some((_, segment)) = data.pop_front() {
+                receiver.handle_data(now, &segment, false);
+            }
+        } else {
+            sender.handle_timeout(now);
+            receiver.handle_timeout(now);
+        }
+    }
+    println!("{drops} dropped, {now:?}, {:?}", sender.window());
+    println!("{:#?}", sender.stats());
+}

@@ -1,0 +1,75 @@
+//! How many segments leave as one burst, and when a small one waits (Linux 6.12
+//! `tcp_tso_autosize`, `tcp_cwnd_test`, `tcp_tso_should_defer`).
+//!
+//! Segments of a burst share a send time, as the segments of one TSO packet do.
+
+use units::{Bytes, Duration, Instant, Rate};
+
+/// Most that one TSO packet holds (`gso_max_size`).
+const LARGEST: u64 = 65_536;
+/// Least number of segments (`tcp_min_tso_segs`).
+const LEAST_SEGMENTS: u64 = 2;
+/// A burst is what the rate sends in this part of a second: 2^10 (`sk_pacing_shift`).
+const PACING_SHIFT: u32 = 10;
+/// The bonus for short paths halves with each 2^9 us of `min_rtt` (`tcp_tso_rtt_log`).
+const RTT_LOG: u32 = 9;
+/// A third of the window is worth sending (`tcp_tso_win_divisor`).
+const WINDOW_DIVISOR: u64 = 3;
+/// Nothing waits longer than this for the next ACK.
+const PATIENCE: Duration = Duration::from_millis(1);
+
+/// Bytes of a burst by the rate: about a millisecond of it, more where the path is short.
+pub(crate) fn autosize(rate: Rate, min_rtt: Option<Duration>) -> u64 {
+    let by_rate = rate.bytes_per_sec() >> PACING_SHIFT;
+    let halvings = min_rtt.map_or(u64::MAX, Duration::as_micros) >> RTT_LOG;
+    let bonus = if halvings < 32 { LARGEST >> halvings } else { 0 };
+    (by_rate + bonus).min(LARGEST)
+}
+
+/// [`autosize`] in segments, at least two and at most what the device takes.
+pub(crate) fn segments(bytes: u64, smss: u64, most: u32) -> u32 {
+    let count = (bytes / smss).max(LEAST_SEGMENTS);
+    u32::try_from(count).unwrap_or(u32::MAX).min(most)
+}
+
+/// What the decision to defer depends on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Deferral {
+    pub(crate) now: Instant,
+    /// When something was last sent, by the pacing clock.
+    pub(crate) last_sent: Instant,
+    /// Room in the congestion window, and in the receive window, in bytes.
+    pub(crate) cwnd_room: u64,
+    pub(crate) receive_room: u64,
+    /// Both windows.
+    pub(crate) cwnd: Bytes,
+    pub(crate) receive_window: u64,
+    /// A full burst in bytes.
+    pub(crate) full: u64,
+    /// What waits to be sent.
+    pub(crate) unsent: u64,
+    /// When the lowest segment in flight was sent, if there is one.
+    pub(crate) head_sent: Option<Instant>,
+    pub(crate) srtt: Duration,
+}
+
+impl Deferral {
+    /// Whether a partial burst waits for the next ACK (in no recovery).
+    pub(crate) fn should_wait(&self) -> bool {
+        if self.now.saturating_since(self.last_sent) > PATIENCE {
+            return false;
+        }
+        let limit = self.cwnd_room.min(self.receive_room);
+        // What the application has is all sendable, or a full burst is.
+        if limit >= self.full || limit >= self.unsent {
+            return false;
+        }
+        let window = self.cwnd.get().min(self.receive_window);
+        if limit >= window / WINDOW_DIVISOR {
+            return false;
+        }
+        let Some(head_sent) = self.head_sent else { return false };
+        let expected_in = (head_sent + self.srtt).saturating_since(self.now);
+        expected_in <= PATIENCE.min(self.srtt / 2)
+    }
+}

@@ -1,0 +1,46 @@
+//! F-RTO: was the timeout spurious? (RFC 5682 section 3.1 as in Linux 6.12 `tcp_process_loss`.)
+//!
+//! After a timeout only the head is sent again. When an ACK then delivers data that was sent before
+//! the timeout and never again, the timeout was spurious and is undone. When the first ACK
+//! advances, new data is sent instead of retransmissions, so that the second ACK can tell.
+
+use congestion::Phase;
+use units::Instant;
+
+use crate::sender::{AckFacts, Resend, Sender};
+
+impl Sender {
+    /// An ACK in the state Loss.
+    pub(crate) fn process_loss(&mut self, now: Instant, facts: &AckFacts) {
+        debug_assert_eq!(self.phase, Phase::Loss);
+        let recovered = self.snd_una >= self.high_seq;
+        if facts.advanced && self.try_undo_loss(now, facts, false) {
+            return;
+        }
+        if self.frto {
+            // Step 3.b: data that was not sent again has arrived.
+            if facts.original_before_high && self.try_undo_loss(now, facts, true) {
+                return;
+            }
+            if self.snd_nxt > self.high_seq {
+                // Step 3.a: new data was sent, and duplicates came of it: the loss is real.
+                if facts.sacked > 0 || facts.is_duplicate {
+                    self.frto = false;
+                }
+            } else if facts.advanced && !recovered {
+                // Step 2.b.
+                self.high_seq = self.snd_nxt;
+                if self.can_send_new() {
+                    self.resend = Resend::AfterNew;
+                    return;
+                }
+                self.frto = false;
+            }
+        }
+        if recovered {
+            self.try_undo_recovery(now, facts);
+            return;
+        }
+        self.resend = Resend::Lost;
+    }
+}

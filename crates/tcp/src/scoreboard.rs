@@ -1,0 +1,542 @@
+//! The segments in flight, in a ring, and what is known of each.
+//!
+//! Linux's retransmission queue (`tcp_rtx_queue`, `tcp_sacktag_write_queue`, `tcp_clean_rtx_queue`
+//! of `tcp_input.c`) with other data structures, so that no ACK costs more on a larger window:
+//!
+//! - segments are numbered in the order of their first transmission and live in a power-of-two
+//!   ring; a byte offset finds its segment by division, because nearly all are full;
+//! - a SACKed segment knows how far the run of SACKed segments reaches from it, and the reach is
+//!   shortened by halving as it is followed (a disjoint-set forest), so that a SACK block touches
+//!   only what is new in it;
+//! - lost segments that wait for retransmission are bits, searched from the lowest upward;
+//! - the order of sending, which RACK needs, is the ring itself for originals and a queue for
+//!   retransmissions (`rack.rs`).
+//!
+//! Linux counts segments, and so do the counters here; `in_flight = packets_out - sacked_out -
+//! lost_out + retrans_out`.
+//!
+//! ## Deviations
+//!
+//! A segment is delivered when all of it is covered. Linux splits one that a SACK block or an ACK
+//! covers in part; no receiver of whole segments sends such a block.
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+
+use congestion::rate_sample::SendStamp;
+use units::{Bytes, Instant};
+
+use crate::rack::{Rack, RackContext};
+
+/// The receiver has it.
+pub(crate) const SACKED: u8 = 1;
+/// Declared lost, and not delivered since.
+pub(crate) const LOST: u8 = 2;
+/// Its retransmission is in flight.
+pub(crate) const RETRANS: u8 = 4;
+/// Sent more than once, be it as a probe.
+pub(crate) const EVER_RETRANS: u8 = 8;
+/// RACK marked it and looks at it no more until it is sent again.
+pub(crate) const DETACHED: u8 = 16;
+/// Sent while the application limited the sender.
+const APP_LIMITED: u8 = 32;
+
+/// One segment in flight: 48 bytes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Segment {
+    pub(crate) seq: u64,
+    /// When it was last sent.
+    pub(crate) sent: Instant,
+    delivered: Bytes,
+    delivered_time: Instant,
+    first_sent: Instant,
+    /// Where a SACKed segment's run goes on: at least this many segments from here are SACKed.
+    reach: u32,
+    pub(crate) len: u16,
+    pub(crate) flags: u8,
+}
+
+const _: () = assert!(size_of::<Segment>() == 48);
+
+impl Segment {
+    pub(crate) const fn end(&self) -> u64 {
+        self.seq + self.len as u64
+    }
+
+    pub(crate) const fn has(&self, flags: u8) -> bool {
+        self.flags & flags != 0
+    }
+
+    const fn stamp(&self) -> SendStamp {
+        SendStamp {
+            delivered: self.delivered,
+            delivered_time: self.delivered_time,
+            first_sent: self.first_sent,
+            app_limited: self.has(APP_LIMITED),
+        }
+    }
+
+    fn set_sent(&mut self, now: Instant, stamp: SendStamp) {
+        self.sent = now;
+        self.delivered = stamp.delivered;
+        self.delivered_time = stamp.delivered_time;
+        self.first_sent = stamp.first_sent;
+        self.flags &= !APP_LIMITED;
+        if stamp.app_limited {
+            self.flags |= APP_LIMITED;
+        }
+    }
+}
+
+/// What one ACK delivered.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Delivery {
+    /// Segments delivered, each counted once in its life.
+    pub(crate) delivered: u32,
+    /// Of these, by SACK.
+    pub(crate) sacked: u32,
+    /// Segments that left the ring.
+    pub(crate) acked: u32,
+    /// The most recently sent delivered segment: its number, send time and end.
+    newest: Option<(u64, Instant, u64)>,
+    /// Send times of the first and last never-retransmitted segment acknowledged cumulatively.
+    pub(crate) acked_sent: Option<(Instant, Instant)>,
+    /// The same of those SACKed.
+    pub(crate) sacked_sent: Option<(Instant, Instant)>,
+    /// A retransmitted segment was acknowledged cumulatively.
+    pub(crate) retransmission_acked: bool,
+    /// Lowest never-retransmitted segment delivered below something SACKed earlier.
+    pub(crate) reordered_sack: Option<u64>,
+    /// The same, for cumulative acknowledgment: lowest offset, whatever lies above it.
+    pub(crate) lowest_acked: Option<u64>,
+    /// A never-retransmitted segment that ends at or below `high_seq` was delivered.
+    pub(crate) original_before_high: bool,
+}
+
+impl Delivery {
+    pub(crate) const NONE: Self = Self {
+        delivered: 0,
+        sacked: 0,
+        acked: 0,
+        newest: None,
+        acked_sent: None,
+        sacked_sent: None,
+        retransmission_acked: false,
+        reordered_sack: None,
+        lowest_acked: None,
+        original_before_high: false,
+    };
+
+    #[inline]
+    fn count(&mut self, index: u64, segment: &Segment) {
+        self.delivered += 1;
+        let newer = match self.newest {
+            None => true,
+            Some((_, sent, end)) => (segment.sent, segment.end()) > (sent, end),
+        };
+        if newer {
+            self.newest = Some((index, segment.sent, segment.end()));
+        }
+    }
+}
+
+fn widen(span: &mut Option<(Instant, Instant)>, sent: Instant) {
+    *span = Some(span.map_or((sent, sent), |(first, _)| (first, sent)));
+}
+
+/// The segments in flight.
+#[derive(Clone, Debug)]
+pub(crate) struct Scoreboard {
+    slots: Vec<Segment>,
+    /// One bit for each slot: lost, and its retransmission not in flight.
+    pending: Vec<u64>,
+    mask: u64,
+    /// Number of the lowest segment in flight, and of the next to be sent.
+    pub(crate) base: u64,
+    pub(crate) next: u64,
+    /// `2^64 / smss`.
+    reciprocal: u64,
+    pub(crate) sacked_out: u32,
+    pub(crate) lost_out: u32,
+    pub(crate) retrans_out: u32,
+    pending_count: u32,
+    /// No pending bit is set below this number.
+    pending_hint: u64,
+    /// End of the highest segment SACKed since the ring held no SACKed one.
+    highest_sacked: u64,
+    /// RACK looked at every original below this number.
+    pub(crate) rack_next: u64,
+    /// RACK's reordering timer looked at every original below this number.
+    pub(crate) rack_seen: u64,
+    /// The last of those that it waits for.
+    pub(crate) rack_waiting: Option<u64>,
+    /// Retransmissions in the order of sending: number and time.
+    pub(crate) resent: VecDeque<(u64, Instant)>,
+}
+
+impl Scoreboard {
+    pub(crate) fn new(smss: u64) -> Self {
+        Self {
+            slots: Vec::new(),
+            pending: Vec::new(),
+            mask: 0,
+            base: 0,
+            next: 0,
+            reciprocal: u64::MAX / smss,
+            sacked_out: 0,
+            lost_out: 0,
+            retrans_out: 0,
+            pending_count: 0,
+            pending_hint: 0,
+            highest_sacked: 0,
+            rack_next: 0,
+            rack_seen: 0,
+            rack_waiting: None,
+            resent: VecDeque::new(),
+        }
+    }
+
+    /// Segments sent and not acknowledged cumulatively.
+    #[inline]
+    pub(crate) const fn packets_out(&self) -> u32 {
+        (self.next - self.base) as u32
+    }
+
+    #[inline]
+    pub(crate) const fn in_flight(&self) -> u32 {
+        self.packets_out() + self.retrans_out - self.sacked_out - self.lost_out
+    }
+
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.base == self.next
+    }
+
+    #[inline]
+    pub(crate) fn slot(&self, index: u64) -> &Segment {
+        &self.slots[(index & self.mask) as usize]
+    }
+
+    #[inline]
+    pub(crate) fn slot_mut(&mut self, index: u64) -> &mut Segment {
+        &mut self.slots[(index & self.mask) as usize]
+    }
+
+    /// The lowest segment in flight.
+    #[inline]
+    pub(crate) fn head(&self) -> Option<&Segment> {
+        (!self.is_empty()).then(|| self.slot(self.base))
+    }
+
+    /// End of the highest SACKed segment; `snd_una` when none is.
+    #[inline]
+    pub(crate) const fn fack(&self, snd_una: u64) -> u64 {
+        if self.sacked_out == 0 { snd_una } else { self.highest_sacked }
+    }
+
+    /// A new segment was sent.
+    #[inline]
+    pub(crate) fn push(&mut self, seq: u64, len: u16, now: Instant, stamp: SendStamp) {
+        if self.next - self.base == self.slots.len() as u64 {
+            self.grow();
+        }
+        let mut segment = Segment { seq, len, ..Segment::default() };
+        segment.set_sent(now, stamp);
+        let next = self.next;
+        *self.slot_mut(next) = segment;
+        self.next = next + 1;
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let capacity = (self.slots.len() * 2).max(16);
+        let mask = capacity as u64 - 1;
+        let mut slots = Vec::new();
+        slots.resize(capacity, Segment::default());
+        let mut pending = Vec::new();
+        pending.resize(capacity.div_ceil(64), 0_u64);
+        for index in self.base..self.next {
+            let segment = *self.slot(index);
+            slots[(index & mask) as usize] = segment;
+            if is_pending(segment.flags) {
+                let bit = index & mask;
+                pending[(bit >> 6) as usize] |= 1 << (bit & 63);
+            }
+        }
+        self.slots = slots;
+        self.pending = pending;
+        self.mask = mask;
+    }
+
+    /// The segment `index` was sent again; a probe is not counted as a retransmission in flight.
+    pub(crate) fn resend(&mut self, index: u64, now: Instant, stamp: SendStamp, probe: bool) {
+        self.clear_pending(index);
+        let segment = self.slot_mut(index);
+        segment.set_sent(now, stamp);
+        segment.flags = (segment.flags | EVER_RETRANS) & !DETACHED;
+        if !probe && !segment.has(RETRANS) {
+            segment.flags |= RETRANS;
+            self.retrans_out += 1;
+        }
+        self.resent.push_back((index, now));
+    }
+
+    /// Number of the first segment that begins at or after `seq`.
+    fn index_at(&self, seq: u64) -> u64 {
+        let Some(head) = self.head() else { return self.next };
+        if seq <= head.seq {
+            return self.base;
+        }
+        let ahead = seq - head.seq;
+        let guess = self.base + ((u128::from(ahead) * u128::from(self.reciprocal)) >> 64) as u64;
+        // The reciprocal rounds down, and one short segment on the way shifts the rest by one.
+        for index in [guess + 1, guess, guess + 2] {
+            if index < self.next && self.slot(index).seq == seq {
+                return index;
+            }
+        }
+        let (mut low, mut high) = (self.base, self.next);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.slot(middle).seq < seq {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low
+    }
+
+    /// Number of the first segment from `index` on that is not SACKed.
+    fn unsacked_from(&mut self, mut index: u64) -> u64 {
+        loop {
+            if index >= self.next || !self.slot(index).has(SACKED) {
+                return index;
+            }
+            let after = index + u64::from(self.slot(index).reach);
+            if after >= self.next || !self.slot(after).has(SACKED) {
+                return after;
+            }
+            let beyond = after + u64::from(self.slot(after).reach);
+            self.slot_mut(index).reach = (beyond - index) as u32;
+            index = beyond;
+        }
+    }
+
+    /// The receiver reports that it has `start..end`.
+    pub(crate) fn sack(
+        &mut self,
+        start: u64,
+        end: u64,
+        context: &RackContext,
+        rack: &mut Rack,
+        delivery: &mut Delivery,
+    ) {
+        let first = self.index_at(start);
+        let mut index = self.unsacked_from(first);
+        while index < self.next {
+            let segment = *self.slot(index);
+            if segment.end() > end {
+                break;
+            }
+            self.sack_one(index, &segment, context, rack, delivery);
+            index = self.unsacked_from(index + 1);
+        }
+    }
+
+    fn sack_one(
+        &mut self,
+        index: u64,
+        segment: &Segment,
+        context: &RackContext,
+        rack: &mut Rack,
+        delivery: &mut Delivery,
+    ) {
+        rack.on_delivered(segment, context);
+        let mut flags = segment.flags;
+        if flags & EVER_RETRANS == 0 {
+            if segment.seq < self.fack(0) && delivery.reordered_sack.is_none_or(|low| segment.seq < low) {
+                delivery.reordered_sack = Some(segment.seq);
+            }
+            delivery.original_before_high |= segment.end() <= context.high_seq;
+            widen(&mut delivery.sacked_sent, segment.sent);
+        }
+        if flags & LOST != 0 {
+            self.lost_out -= 1;
+            if flags & RETRANS != 0 {
+                // Without the mark (after an undo) the retransmission is believed to be in flight.
+                self.retrans_out -= 1;
+            }
+            self.clear_pending(index);
+            flags &= !(LOST | RETRANS);
+        }
+        delivery.count(index, segment);
+        delivery.sacked += 1;
+        if self.sacked_out == 0 || segment.end() > self.highest_sacked {
+            self.highest_sacked = segment.end();
+        }
+        self.sacked_out += 1;
+        let slot = self.slot_mut(index);
+        slot.flags = flags | SACKED;
+        slot.reach = 1;
+    }
+
+    /// Everything below `ack` has arrived.
+    #[inline]
+    pub(crate) fn acknowledge(
+        &mut self,
+        ack: u64,
+        context: &RackContext,
+        rack: &mut Rack,
+        delivery: &mut Delivery,
+    ) {
+        while self.base < self.next {
+            let index = self.base;
+            let segment = *self.slot(index);
+            if segment.end() > ack {
+                break;
+            }
+            let flags = segment.flags;
+            if flags & EVER_RETRANS != 0 {
+                if flags & RETRANS != 0 {
+                    self.retrans_out -= 1;
+                }
+                delivery.retransmission_acked = true;
+            } else if flags & SACKED == 0 {
+                widen(&mut delivery.acked_sent, segment.sent);
+                if delivery.lowest_acked.is_none() {
+                    delivery.lowest_acked = Some(segment.seq);
+                }
+                delivery.original_before_high |= segment.end() <= context.high_seq;
+            }
+            if flags & SACKED == 0 {
+                delivery.count(index, &segment);
+                rack.on_delivered(&segment, context);
+            } else {
+                self.sacked_out -= 1;
+            }
+            if flags & LOST != 0 {
+                self.lost_out -= 1;
+                self.clear_pending(index);
+            }
+            self.base = index + 1;
+            delivery.acked += 1;
+        }
+    }
+
+    /// What the most recently sent segment of a delivery remembers, and when it was sent. Valid
+    /// until the next segment is sent.
+    pub(crate) fn newest(&self, delivery: &Delivery) -> Option<congestion::rate_sample::Newest> {
+        delivery.newest.map(|(index, sent, _)| congestion::rate_sample::Newest {
+            stamp: self.slot(index).stamp(),
+            sent,
+        })
+    }
+
+    /// Declares `index` lost; returns whether that is news (Linux counts it in `lost`).
+    pub(crate) fn mark_lost(&mut self, index: u64) -> bool {
+        let segment = self.slot_mut(index);
+        if segment.has(SACKED) || is_pending(segment.flags) {
+            return false;
+        }
+        let was_resent = segment.has(RETRANS);
+        let was_lost = segment.has(LOST);
+        segment.flags = (segment.flags | LOST) & !RETRANS;
+        if was_resent {
+            self.retrans_out -= 1;
+        }
+        if !was_lost {
+            self.lost_out += 1;
+        }
+        let bit = index & self.mask;
+        self.pending[(bit >> 6) as usize] |= 1 << (bit & 63);
+        if self.pending_count == 0 || index < self.pending_hint {
+            self.pending_hint = index;
+        }
+        self.pending_count += 1;
+        true
+    }
+
+    fn clear_pending(&mut self, index: u64) {
+        let bit = index & self.mask;
+        let word = &mut self.pending[(bit >> 6) as usize];
+        if *word & (1 << (bit & 63)) != 0 {
+            *word &= !(1 << (bit & 63));
+            self.pending_count -= 1;
+        }
+    }
+
+    /// The lowest lost segment whose retransmission is not in flight.
+    pub(crate) fn next_pending(&mut self) -> Option<u64> {
+        if self.pending_count == 0 {
+            return None;
+        }
+        let span = (self.slots.len() as u64).min(64);
+        let mut index = self.pending_hint.max(self.base);
+        while index < self.next {
+            let bit = index & self.mask;
+            let word = self.pending[(bit >> 6) as usize] >> (bit & 63);
+            if word != 0 {
+                self.pending_hint = index + u64::from(word.trailing_zeros());
+                return Some(self.pending_hint);
+            }
+            index += span - (bit & (span - 1));
+        }
+        debug_assert!(false, "a pending segment outside the ring");
+        None
+    }
+
+    pub(crate) const fn has_pending(&self) -> bool {
+        self.pending_count > 0
+    }
+
+    /// Takes back every declaration of loss.
+    pub(crate) fn unmark_lost(&mut self) {
+        for index in self.base..self.next {
+            self.slot_mut(index).flags &= !LOST;
+        }
+        self.pending.fill(0);
+        self.pending_count = 0;
+        self.lost_out = 0;
+        self.rack_next = self.base;
+        self.rack_seen = self.base;
+    }
+
+    /// The receiver dropped what it had SACKed.
+    pub(crate) fn forget_sacks(&mut self) {
+        for index in self.base..self.next {
+            self.slot_mut(index).flags &= !SACKED;
+        }
+        self.sacked_out = 0;
+    }
+
+    /// Recomputes every counter from the segments; for tests.
+    pub(crate) fn is_consistent(&self) -> bool {
+        let (mut sacked, mut lost, mut resent, mut pending) = (0, 0, 0, 0);
+        let mut end = None;
+        for index in self.base..self.next {
+            let segment = self.slot(index);
+            sacked += u32::from(segment.has(SACKED));
+            lost += u32::from(segment.has(LOST));
+            resent += u32::from(segment.has(RETRANS));
+            pending += u32::from(is_pending(segment.flags));
+            let bit = index & self.mask;
+            let is_set = self.pending[(bit >> 6) as usize] & (1 << (bit & 63)) != 0;
+            if is_set != is_pending(segment.flags)
+                || is_set && index < self.pending_hint
+                || segment.has(SACKED) && segment.has(LOST)
+                || end.is_some_and(|end| end != segment.seq)
+            {
+                return false;
+            }
+            end = Some(segment.end());
+        }
+        let bits: u32 = self.pending.iter().map(|word| word.count_ones()).sum();
+        (sacked, lost, resent) == (self.sacked_out, self.lost_out, self.retrans_out)
+            && pending == self.pending_count
+            && bits == pending
+    }
+}
+
+const fn is_pending(flags: u8) -> bool {
+    flags & (LOST | RETRANS) == LOST
+}

@@ -1,0 +1,366 @@
+//! One ACK, from the scoreboard to the congestion control (Linux `tcp_ack`).
+
+use congestion::rate_sample::RateSample;
+use congestion::{Ack, CongestionControl, Phase};
+use units::{Bytes, Duration, Instant};
+
+use super::{Sender, echoed_rtt};
+use crate::rack::RackContext;
+use crate::scoreboard::Delivery;
+use crate::segment::{AckSegment, MAX_SACK_BLOCKS};
+
+/// What an ACK told (Linux's `flag`).
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct AckFacts {
+    pub(super) ack: u64,
+    pub(super) prior_una: u64,
+    pub(super) ts_ecr: u32,
+    /// `FLAG_SND_UNA_ADVANCED`.
+    pub(crate) advanced: bool,
+    /// `FLAG_WIN_UPDATE`.
+    window_updated: bool,
+    /// Segments acknowledged cumulatively (`FLAG_ACKED`), and newly SACKed (`FLAG_DATA_SACKED`).
+    acked: u32,
+    pub(crate) sacked: u32,
+    /// `FLAG_DSACKING_ACK`, `FLAG_DSACK_TLP`.
+    dsack: bool,
+    pub(super) dsack_of_probe: bool,
+    /// `FLAG_ECE`.
+    pub(super) ece: bool,
+    /// `FLAG_ORIG_SACK_ACKED`.
+    pub(crate) original_before_high: bool,
+    /// A duplicate ACK (`num_dupack`).
+    pub(crate) is_duplicate: bool,
+    /// `FLAG_LOST_RETRANS`.
+    pub(super) retransmission_lost: bool,
+    pub(super) newly_lost: u32,
+    /// `FLAG_SET_XMIT_TIMER`.
+    pub(super) sets_timer: bool,
+}
+
+impl AckFacts {
+    /// `FLAG_NOT_DUP`.
+    pub(super) const fn is_not_duplicate(&self) -> bool {
+        self.window_updated || self.acked > 0
+    }
+
+    /// Linux `tcp_ack_is_dubious`, outside its check of the state.
+    const fn is_alarming(&self) -> bool {
+        !self.is_not_duplicate() || self.sacked > 0 || self.ece || self.dsack
+    }
+}
+
+impl Sender {
+    pub(super) fn process_ack(&mut self, now: Instant, ack: &AckSegment) {
+        if ack.ts_val != 0 {
+            self.ts_recent = ack.ts_val;
+        }
+        let mut facts = AckFacts {
+            ack: ack.ack,
+            prior_una: self.snd_una,
+            ts_ecr: ack.ts_ecr,
+            advanced: ack.ack > self.snd_una,
+            ece: ack.ece && self.config.ecn,
+            ..AckFacts::default()
+        };
+        let context = RackContext {
+            now,
+            min_rtt: self.min_rtt.unwrap_or(Duration::MAX),
+            ts_ecr: ack.ts_ecr,
+            high_seq: self.high_seq,
+        };
+        let prior_packets = self.board.packets_out();
+        let prior_in_flight = self.board.in_flight();
+        let prior_fack = self.board.fack(self.snd_una);
+        let prior_sacked = self.board.sacked_out > 0;
+        let mut delivery = Delivery::NONE;
+        if ack.ack < self.snd_una {
+            self.process_old_ack(now, ack, &context, &mut facts);
+            return;
+        }
+        self.update_receive_window(ack, &mut facts);
+        self.snd_una = ack.ack;
+        if facts.advanced {
+            self.retransmits = 0;
+            self.stats.bytes_acked += ack.ack - facts.prior_una;
+        }
+        if !ack.sack.is_empty() {
+            self.read_sacks(ack, &context, &mut facts, &mut delivery);
+        }
+        if prior_packets == 0 {
+            self.process_ack_of_nothing(now, &mut facts);
+            return;
+        }
+        if facts.advanced {
+            self.board.acknowledge(ack.ack, &context, &mut self.rack, &mut delivery);
+            facts.acked = delivery.acked;
+        }
+        facts.original_before_high = delivery.original_before_high;
+        if delivery.delivered > 0 {
+            self.rate.on_delivered(now, self.size(delivery.delivered));
+        }
+        let newest = self.board.newest(&delivery);
+        let maybe_delayed = delivery.acked == 1
+            && !prior_sacked
+            && !facts.is_alarming()
+            && ack.ack - facts.prior_una < self.smss()
+            && newest.is_some_and(|newest| {
+                newest.stamp.delivered + self.size(1) == self.rate.delivered()
+            });
+        let (latest_rtt, took_sample) = self.measure_rtt(now, &delivery, &facts, maybe_delayed);
+        if delivery.acked > 0 {
+            facts.sets_timer = true;
+            if let Some(low) = delivery.lowest_acked.filter(|&low| low < prior_fack) {
+                self.check_reordering(low);
+            }
+        } else if took_sample
+            && let Some((first, _)) = delivery.sacked_sent
+            && self.board.head().is_some_and(|head| first > head.sent)
+        {
+            // The SACKed segment left after the head: the path is alive, the timer starts anew.
+            facts.sets_timer = true;
+        }
+
+        let mut signal = Ack {
+            delivered: self.size(delivery.delivered),
+            prior_in_flight: self.size(prior_in_flight),
+            advanced: facts.advanced,
+            latest_rtt,
+            ..self.signal(now)
+        };
+        if delivery.delivered > 0 {
+            self.cc.on_delivery(&signal);
+            self.window = self.cc.window();
+        }
+        self.rack.adapt(newest.map(|newest| newest.stamp.delivered), self.rate.delivered());
+        if self.tlp.end.is_some() {
+            self.settle_probe(now, &facts);
+        }
+        if self.phase != Phase::Open || facts.is_alarming() {
+            facts.is_duplicate = !(facts.advanced || facts.is_not_duplicate() || facts.dsack);
+            self.react(now, &mut facts);
+        }
+        if facts.sets_timer {
+            self.set_timer(now);
+        }
+        signal.newly_lost = self.size(facts.newly_lost);
+        signal.in_flight = self.bytes_in_flight();
+        signal.phase = self.phase;
+        signal.rate = self.sample_rate(now, newest, maybe_delayed);
+        signal.cwnd_limited = self.is_cwnd_limited();
+        if !self.phase.is_reducing() && self.reordering > super::REORDERING {
+            signal.advanced = facts.advanced || delivery.delivered > 0;
+        }
+        self.cc.on_ack(&signal);
+        self.window = self.cc.window();
+        self.update_pacing_rate();
+    }
+
+    /// What can be told of the connection at any time.
+    #[inline]
+    fn signal(&self, now: Instant) -> Ack {
+        Ack {
+            now,
+            delivered: Bytes::ZERO,
+            newly_lost: Bytes::ZERO,
+            prior_in_flight: self.bytes_in_flight(),
+            in_flight: self.bytes_in_flight(),
+            snd_una: self.snd_una,
+            snd_nxt: self.snd_nxt,
+            advanced: false,
+            bytes_sent: self.stats.bytes_sent,
+            latest_rtt: None,
+            srtt: self.rtt.srtt().unwrap_or(Duration::ZERO),
+            min_rtt: self.min_rtt.unwrap_or(Duration::ZERO),
+            rate: None,
+            cwnd_limited: self.is_cwnd_limited(),
+            app_limited: self.is_app_limited(),
+            phase: self.phase,
+            paced: self.is_paced,
+            pacing_rate: self.pacing_rate,
+        }
+    }
+
+    /// A timer began a recovery; a reduction is clocked by deliveries, and Linux grants it one.
+    pub(super) fn grant_one(&mut self, now: Instant, lost: u32) {
+        let signal = Ack {
+            delivered: self.size(1),
+            newly_lost: self.size(lost),
+            ..self.signal(now)
+        };
+        self.cc.on_ack(&signal);
+        self.window = self.cc.window();
+    }
+
+    fn sample_rate(
+        &mut self,
+        now: Instant,
+        newest: Option<congestion::rate_sample::Newest>,
+        maybe_delayed: bool,
+    ) -> Option<RateSample> {
+        let min_rtt = self.min_rtt.unwrap_or(Duration::ZERO);
+        let lost = Bytes::new(self.stats.segments_lost * self.smss());
+        self.rate.sample(now, newest, min_rtt, lost, maybe_delayed)
+    }
+
+    /// An ACK below `snd_una`: its SACK blocks may still be news.
+    fn process_old_ack(
+        &mut self,
+        now: Instant,
+        ack: &AckSegment,
+        context: &RackContext,
+        facts: &mut AckFacts,
+    ) {
+        if ack.sack.is_empty() {
+            return;
+        }
+        let mut delivery = Delivery::NONE;
+        self.read_sacks(ack, context, facts, &mut delivery);
+        if delivery.delivered > 0 {
+            self.rate.on_delivered(now, self.size(delivery.delivered));
+        }
+        facts.original_before_high = delivery.original_before_high;
+        facts.is_duplicate = !facts.dsack;
+        self.react(now, facts);
+    }
+
+    /// An ACK with nothing in flight.
+    fn process_ack_of_nothing(&mut self, now: Instant, facts: &mut AckFacts) {
+        if facts.dsack {
+            self.react(now, facts);
+        }
+        // Linux `tcp_ack_probe`.
+        if self.unsent() > 0 {
+            if self.next_end() <= self.window_end {
+                self.backoff = 0;
+                self.disarm_window_probe();
+            } else {
+                self.arm_window_probe(now);
+            }
+        }
+        if self.tlp.end.is_some() {
+            self.settle_probe(now, facts);
+        }
+    }
+
+    /// Linux `tcp_ack_update_window`: pure ACKs update it when they are new or open it.
+    fn update_receive_window(&mut self, ack: &AckSegment, facts: &mut AckFacts) {
+        let window = u64::from(ack.window);
+        if facts.advanced || window > self.receive_window || window == 0 {
+            self.receive_window = window;
+            self.window_end = ack.ack + window;
+            facts.window_updated = true;
+        }
+    }
+
+    /// Linux `tcp_sacktag_write_queue`.
+    fn read_sacks(
+        &mut self,
+        ack: &AckSegment,
+        context: &RackContext,
+        facts: &mut AckFacts,
+        delivery: &mut Delivery,
+    ) {
+        let mut blocks = [(0, 0); MAX_SACK_BLOCKS];
+        let mut count = 0;
+        for (place, (start, end)) in ack.sack.iter(ack.ack).enumerate() {
+            if place == 0 && is_dsack(ack, start, end) {
+                self.take_dsack(start, end, facts);
+            } else if end > self.snd_una && end <= self.snd_nxt && start < end {
+                blocks[count] = (start, end);
+                count += 1;
+            }
+        }
+        blocks[..count].sort_unstable();
+        for &(start, end) in &blocks[..count] {
+            self.board.sack(start, end, context, &mut self.rack, delivery);
+        }
+        facts.sacked = delivery.sacked;
+        if let Some(low) = delivery.reordered_sack
+            && (self.phase != Phase::Loss || self.undo.marker.is_some())
+        {
+            self.check_reordering(low);
+        }
+    }
+
+    /// Linux `tcp_dsack_seen` and `tcp_check_dsack`.
+    fn take_dsack(&mut self, start: u64, end: u64, facts: &mut AckFacts) {
+        if start >= end || end > self.snd_nxt {
+            return;
+        }
+        let duplicates = u32::try_from((end - start).div_ceil(self.smss())).unwrap_or(u32::MAX);
+        if duplicates == 1 && self.tlp.is_resent() && self.tlp.end == Some(end) {
+            facts.dsack_of_probe = true;
+        }
+        facts.dsack = true;
+        self.stats.dsacks += u64::from(duplicates);
+        // More duplicates than retransmissions: the network copies packets, and says nothing.
+        if self.stats.dsacks > self.stats.segments_retransmitted {
+            return;
+        }
+        if self.reordering_seen > 0 && !facts.dsack_of_probe {
+            self.rack.dsack_seen = true;
+        }
+        self.undo.on_dsack(end, duplicates, facts.prior_una.max(self.snd_una));
+    }
+
+    /// The RTT samples of an ACK (Linux `tcp_ack_update_rtt`): the estimator's is that of the
+    /// oldest segment, the congestion control's that of the newest. Returns the latter, and whether
+    /// there was one at all.
+    fn measure_rtt(
+        &mut self,
+        now: Instant,
+        delivery: &Delivery,
+        facts: &AckFacts,
+        maybe_delayed: bool,
+    ) -> (Option<Duration>, bool) {
+        let mut oldest = None;
+        let mut newest = None;
+        if let Some((first, last)) = delivery.acked_sent
+            && !delivery.retransmission_acked
+        {
+            oldest = Some(now.saturating_since(first));
+            newest = Some(now.saturating_since(last));
+        }
+        if let Some((first, last)) = delivery.sacked_sent {
+            oldest = oldest.or(Some(now.saturating_since(first)));
+            newest = Some(now.saturating_since(last));
+        }
+        if oldest.is_none() && facts.acked > 0 {
+            oldest = echoed_rtt(now, facts.ts_ecr);
+            newest = oldest;
+        }
+        let (Some(oldest), Some(newest)) = (oldest, newest) else { return (None, false) };
+        self.take_rtt_sample(now, oldest, newest, maybe_delayed);
+        (Some(newest), true)
+    }
+
+    pub(super) fn take_rtt_sample(
+        &mut self,
+        now: Instant,
+        oldest: Duration,
+        newest: Duration,
+        maybe_delayed: bool,
+    ) {
+        if !(maybe_delayed && self.min_rtt.is_some_and(|min_rtt| newest > min_rtt)) {
+            self.min_rtt = Some(self.min_rtt_filter.update(now, newest));
+        }
+        self.latest_rtt = Some(newest);
+        self.rtt.on_sample(oldest, self.snd_una, self.snd_nxt);
+        self.rto = self.rtt.rto();
+        self.backoff = 0;
+    }
+
+    /// Linux `tcp_is_cwnd_limited`.
+    pub(super) fn is_cwnd_limited(&self) -> bool {
+        self.validation.is_cwnd_limited
+            || self.window.in_slow_start()
+                && self.window.cwnd < self.size(self.validation.max_packets_out) * 2
+    }
+}
+
+/// RFC 2883: the first block, `start..end`, lies below the ACK, or inside the second.
+fn is_dsack(ack: &AckSegment, start: u64, end: u64) -> bool {
+    start < ack.ack
+        || ack.sack.iter(ack.ack).nth(1).is_some_and(|(from, to)| from <= start && end <= to)
+}

@@ -1,0 +1,312 @@
+//! The state machine: entering and leaving recovery, undo (Linux `tcp_fastretrans_alert`,
+//! `tcp_process_loss` in `frto.rs`).
+
+use congestion::{Congestion, CongestionControl, CongestionKind, Phase};
+use units::{Duration, Instant};
+
+use super::ack::AckFacts;
+use super::{Resend, Sender, Timer};
+use crate::rack::TIMER_SLACK;
+use crate::scoreboard::EVER_RETRANS;
+use crate::tlp::{ProbeAck, Verdict};
+
+/// Largest reordering metric (`tcp_max_reordering`).
+const MOST_REORDERING: u64 = 300;
+
+impl Sender {
+    /// Linux `tcp_fastretrans_alert`.
+    pub(super) fn react(&mut self, now: Instant, facts: &mut AckFacts) {
+        if facts.ece {
+            self.refuse_undo(now);
+        }
+        if self.phase == Phase::Open {
+            self.undo.stamp = None;
+        } else if self.snd_una >= self.high_seq {
+            match self.phase {
+                // Held until something above is acknowledged, for the CWR mark to arrive.
+                Phase::Cwr if self.snd_una != self.high_seq => {
+                    self.end_reduction(now);
+                    self.phase = Phase::Open;
+                }
+                Phase::Recovery => {
+                    let undone = self.try_undo_recovery(now, facts);
+                    if !undone && self.undo.marker.is_some() {
+                        self.end_reduction(now);
+                    }
+                }
+                _ => {}
+            }
+        }
+        match self.phase {
+            Phase::Recovery => {
+                if facts.advanced && self.try_undo_partial(now, facts) {
+                    return;
+                }
+                if self.try_undo_dsack(now) {
+                    self.try_to_open(now, facts);
+                }
+                self.find_losses(now, facts);
+                if self.phase != Phase::Recovery {
+                    if self.board.lost_out == 0 {
+                        return;
+                    }
+                    self.enter_recovery(now, facts.ece);
+                }
+                self.resend = Resend::Lost;
+                return;
+            }
+            Phase::Loss => {
+                self.process_loss(now, facts);
+                self.find_losses(now, facts);
+                if self.phase != Phase::Open && !facts.retransmission_lost {
+                    return;
+                }
+            }
+            Phase::Open | Phase::Disorder => {
+                self.try_undo_dsack(now);
+            }
+            Phase::Cwr => {}
+        }
+        self.find_losses(now, facts);
+        if self.board.lost_out == 0 {
+            self.try_to_open(now, facts);
+            return;
+        }
+        self.enter_recovery(now, facts.ece);
+        self.resend = Resend::Lost;
+    }
+
+    /// An ECN echo: what was reduced stays so.
+    fn refuse_undo(&mut self, now: Instant) {
+        if !self.undo.refused && self.phase == Phase::Recovery {
+            self.congest(now, CongestionKind::Ecn);
+        }
+        self.undo.refused = true;
+    }
+
+    fn congest(&mut self, now: Instant, kind: CongestionKind) {
+        self.cc.on_congestion(&Congestion {
+            now,
+            kind,
+            phase: self.phase,
+            in_flight: self.bytes_in_flight(),
+            snd_nxt: self.snd_nxt,
+            first_of_window: true,
+        });
+        self.window = self.cc.window();
+        self.validation.stamp = now;
+    }
+
+    /// Linux `tcp_init_cwnd_reduction`.
+    fn begin_reduction(&mut self, now: Instant, kind: CongestionKind) {
+        self.congest(now, kind);
+        self.high_seq = self.snd_nxt;
+        self.tlp.end = None;
+        self.cwr_due = self.config.ecn;
+    }
+
+    /// Linux `tcp_end_cwnd_reduction`.
+    fn end_reduction(&mut self, now: Instant) {
+        self.cc.on_recovery_exit(now);
+        self.window = self.cc.window();
+        self.validation.stamp = now;
+    }
+
+    /// Linux `tcp_enter_recovery`.
+    pub(super) fn enter_recovery(&mut self, now: Instant, ece: bool) {
+        if !self.any_retransmission() {
+            self.undo.stamp = None;
+        }
+        self.begin_undo();
+        self.undo.refused = ece;
+        self.stats.recoveries += 1;
+        if self.phase.is_reducing() {
+            // One reduction is enough, and by now it cannot be undone.
+            self.undo.refused = true;
+            self.congest(now, CongestionKind::Loss);
+        } else {
+            self.begin_reduction(now, CongestionKind::Loss);
+        }
+        self.phase = Phase::Recovery;
+    }
+
+    /// Linux `tcp_init_undo`.
+    pub(super) fn begin_undo(&mut self) {
+        let probe = u32::from(self.tlp.is_resent());
+        self.undo.begin(self.snd_una, self.board.retrans_out + probe);
+    }
+
+    /// Linux `tcp_enter_cwr`.
+    fn enter_cwr(&mut self, now: Instant) {
+        if matches!(self.phase, Phase::Open | Phase::Disorder) {
+            self.undo.marker = None;
+            self.begin_reduction(now, CongestionKind::Ecn);
+            self.phase = Phase::Cwr;
+        }
+    }
+
+    /// Linux `tcp_any_retrans_done`.
+    fn any_retransmission(&self) -> bool {
+        self.board.retrans_out > 0 || self.board.head().is_some_and(|head| head.has(EVER_RETRANS))
+    }
+
+    /// Linux `tcp_try_to_open`.
+    fn try_to_open(&mut self, now: Instant, facts: &AckFacts) {
+        if !self.any_retransmission() {
+            self.undo.stamp = None;
+        }
+        if facts.ece {
+            self.enter_cwr(now);
+        }
+        if self.phase != Phase::Cwr {
+            self.keep_open();
+        }
+    }
+
+    /// Linux `tcp_try_keep_open`.
+    fn keep_open(&mut self) {
+        let left_out = self.board.sacked_out + self.board.lost_out > 0;
+        let phase = if left_out || self.any_retransmission() { Phase::Disorder } else { Phase::Open };
+        if self.phase != phase {
+            self.phase = phase;
+            self.high_seq = self.snd_nxt;
+        }
+    }
+
+    /// Linux `tcp_undo_cwnd_reduction`.
+    fn undo_reduction(&mut self, now: Instant, unmark: bool) {
+        if unmark {
+            self.board.unmark_lost();
+        }
+        self.stats.undone += 1;
+        if !self.undo.refused {
+            self.cc.undo(now);
+            self.window = self.cc.window();
+            self.cwr_due = false;
+        }
+        self.validation.stamp = now;
+        self.undo.marker = None;
+        self.rack.advanced = true;
+    }
+
+    /// Linux `tcp_try_undo_recovery`: everything of the episode is acknowledged.
+    pub(crate) fn try_undo_recovery(&mut self, now: Instant, facts: &AckFacts) -> bool {
+        let undo = self.undo.is_possible(facts.ts_ecr);
+        if undo {
+            self.undo_reduction(now, false);
+        } else {
+            self.rack.on_recovery_end();
+        }
+        self.phase = Phase::Open;
+        undo
+    }
+
+    /// Linux `tcp_try_undo_partial`. True when nothing more may be marked or sent again for now.
+    fn try_undo_partial(&mut self, now: Instant, facts: &AckFacts) -> bool {
+        if self.undo.marker.is_none() || !self.undo.packet_was_delayed(facts.ts_ecr) {
+            return false;
+        }
+        self.check_reordering(facts.prior_una);
+        if self.board.retrans_out > 0 {
+            self.resend = Resend::Nothing;
+            return true;
+        }
+        if !self.any_retransmission() {
+            self.undo.stamp = None;
+        }
+        self.undo_reduction(now, true);
+        self.keep_open();
+        false
+    }
+
+    /// Linux `tcp_try_undo_dsack`.
+    fn try_undo_dsack(&mut self, now: Instant) -> bool {
+        if !self.undo.all_were_duplicates() {
+            return false;
+        }
+        self.rack.on_dsack_undo();
+        self.undo_reduction(now, false);
+        true
+    }
+
+    /// Linux `tcp_try_undo_loss`.
+    pub(crate) fn try_undo_loss(&mut self, now: Instant, facts: &AckFacts, spurious: bool) -> bool {
+        if !spurious && !self.undo.is_possible(facts.ts_ecr) {
+            return false;
+        }
+        self.undo_reduction(now, true);
+        if spurious {
+            self.stats.spurious_timeouts += 1;
+        }
+        self.retransmits = 0;
+        self.phase = Phase::Open;
+        true
+    }
+
+    /// Linux `tcp_identify_packet_loss` with RACK.
+    pub(super) fn find_losses(&mut self, now: Instant, facts: &mut AckFacts) {
+        if !self.rack.advanced || self.board.is_empty() {
+            return;
+        }
+        self.rack.advanced = false;
+        let found = self.board.detect_losses(&self.rack, self.reordering_window(), now);
+        self.count_losses(now, found.lost);
+        facts.newly_lost += found.lost;
+        facts.retransmission_lost |= found.retransmission;
+        if let Some(wait) = found.wait {
+            self.arm(now + wait + TIMER_SLACK, Timer::Reordering);
+            facts.sets_timer = false;
+        }
+    }
+
+    pub(super) fn count_losses(&mut self, now: Instant, lost: u32) {
+        if lost > 0 {
+            self.stats.segments_lost += u64::from(lost);
+            self.stats.first_loss.get_or_insert(now);
+        }
+    }
+
+    /// Linux `tcp_rack_reo_wnd`.
+    pub(super) fn reordering_window(&self) -> Duration {
+        if self.reordering_seen == 0
+            && (matches!(self.phase, Phase::Recovery | Phase::Loss)
+                || self.board.sacked_out >= self.reordering)
+        {
+            return Duration::ZERO;
+        }
+        let min_rtt = self.min_rtt.unwrap_or(Duration::ZERO);
+        self.rack.window(min_rtt, self.rtt.srtt().unwrap_or(Duration::ZERO))
+    }
+
+    /// Linux `tcp_check_sack_reordering`: `low` was delivered after what lies above it.
+    pub(super) fn check_reordering(&mut self, low: u64) {
+        let fack = self.board.fack(self.snd_una);
+        if low >= fack {
+            return;
+        }
+        let distance = fack - low;
+        let smss = self.smss();
+        if distance > u64::from(self.reordering) * smss {
+            self.reordering = distance.div_ceil(smss).min(MOST_REORDERING) as u32;
+        }
+        self.reordering_seen = self.reordering_seen.saturating_add(1);
+    }
+
+    /// Linux `tcp_process_tlp_ack`.
+    pub(super) fn settle_probe(&mut self, now: Instant, facts: &AckFacts) {
+        let ack = ProbeAck {
+            ack: facts.ack,
+            dsack_of_probe: facts.dsack_of_probe,
+            pure_duplicate: !facts.advanced && !facts.is_not_duplicate() && facts.sacked == 0,
+        };
+        if self.tlp.on_ack(&ack) == Verdict::Repaired {
+            if self.phase.is_reducing() {
+                return;
+            }
+            self.begin_reduction(now, CongestionKind::Loss);
+            self.end_reduction(now);
+            self.phase = Phase::Cwr;
+            self.keep_open();
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! The timers: retransmission, reordering, tail loss probe, window probe (Linux `tcp_timer.c`).
+
+use congestion::{AnyCongestionControl, Congestion, CongestionControl, CongestionKind, Phase};
+use units::{Duration, Instant};
+
+use super::{Forced, REORDERING, Resend, Sender, State, Timer};
+use crate::rtt::{RTO_MAX, RTO_MIN, back_off};
+use crate::tlp::{probe_timeout, rto_left};
+
+/// SYN timeouts before they double (`tcp_syn_linear_timeouts`).
+const LINEAR_SYN_TIMEOUTS: u64 = 4;
+/// Least time that a timer is armed for.
+const SOONEST: Duration = Duration::from_micros(1);
+
+impl Sender {
+    /// When to call [`Self::handle_timeout`], if nothing happens before.
+    #[inline]
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        let timer = self.timer.map(|(at, _)| at);
+        if !self.pacer.blocked {
+            return timer;
+        }
+        Some(timer.map_or(self.pacer.next, |at| at.min(self.pacer.next)))
+    }
+
+    /// Time has passed; call it when [`Self::poll_timeout`] is not later than `now`.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        if self.pacer.next <= now {
+            self.pacer.blocked = false;
+        }
+        let Some((_, timer)) = self.timer.filter(|&(at, _)| at <= now) else { return };
+        self.timer = None;
+        match timer {
+            Timer::Retransmission if self.state == State::SynSent => self.on_syn_timeout(now),
+            Timer::Retransmission => self.on_retransmission_timeout(now),
+            Timer::Reordering => self.on_reordering_timeout(now),
+            Timer::LossProbe => self.on_probe_timeout(now),
+            Timer::WindowProbe => self.on_window_probe_timeout(now),
+        }
+    }
+
+    pub(super) fn arm(&mut self, at: Instant, timer: Timer) {
+        self.timer = Some((at, timer));
+    }
+
+    fn is_armed_for(&self, wanted: Timer) -> bool {
+        self.timer.is_some_and(|(_, timer)| timer == wanted)
+    }
+
+    /// Linux `tcp_rearm_rto`: from now, less what passed under another timer.
+    pub(super) fn rearm_rto(&mut self, now: Instant) {
+        let Some(head) = self.board.head() else {
+            self.timer = None;
+            return;
+        };
+        let delay = if self.is_armed_for(Timer::Reordering) || self.is_armed_for(Timer::LossProbe) {
+            rto_left(head.sent, self.rto, now).unwrap_or(SOONEST)
+        } else {
+            self.rto
+        };
+        self.arm(now + delay, Timer::Retransmission);
+    }
+
+    /// Linux `tcp_set_xmit_timer`.
+    #[inline]
+    pub(super) fn set_timer(&mut self, now: Instant) {
+        if !self.schedule_probe(now, true) {
+            self.rearm_rto(now);
+        }
+    }
+
+    /// Linux `tcp_schedule_loss_probe`; `restarts` when the RTO would start anew.
+    pub(super) fn schedule_probe(&mut self, now: Instant, restarts: bool) -> bool {
+        if !matches!(self.phase, Phase::Open | Phase::Cwr) {
+            return false;
+        }
+        let Some(head) = self.board.head() else { return false };
+        let rto_in = if restarts { Some(self.rto) } else { rto_left(head.sent, self.rto, now) };
+        let delay =
+            probe_timeout(self.rtt.srtt(), self.board.packets_out(), self.config.rto_min, rto_in);
+        self.arm(now + delay, Timer::LossProbe);
+        true
+    }
+
+    fn on_syn_timeout(&mut self, now: Instant) {
+        self.stats.syn_retransmitted += 1;
+        if self.stats.syn_retransmitted > LINEAR_SYN_TIMEOUTS {
+            self.rto = back_off(self.rto, 1);
+        }
+        self.syn_due = true;
+        self.arm(now + self.rto, Timer::Retransmission);
+    }
+
+    /// Linux `tcp_retransmit_timer`.
+    fn on_retransmission_timeout(&mut self, now: Instant) {
+        if self.board.is_empty() {
+            return;
+        }
+        self.enter_loss(now);
+        self.retransmits = self.retransmits.saturating_add(1);
+        self.backoff = self.backoff.saturating_add(1);
+        self.rto = back_off(self.rto, 1).min(RTO_MAX);
+        self.forced = Some(Forced::Head);
+        self.arm(now + self.rto, Timer::Retransmission);
+    }
+
+    /// Linux `tcp_enter_loss`.
+    fn enter_loss(&mut self, now: Instant) {
+        let before = self.phase;
+        let is_open = matches!(before, Phase::Open | Phase::Disorder);
+        let new_recovery = !matches!(before, Phase::Recovery | Phase::Loss);
+        if self.board.head().is_some_and(|head| head.has(crate::scoreboard::SACKED)) {
+            self.board.forget_sacks();
+        }
+        let lost = self.board.mark_timed_out(&self.rack, now);
+        self.count_losses(now, lost);
+        let first_of_window = is_open
+            || self.high_seq <= self.snd_una
+            || before == Phase::Loss && self.retransmits == 0;
+        if first_of_window {
+            self.begin_undo();
+        }
+        self.stats.timeouts += 1;
+        self.cc.on_congestion(&Congestion {
+            now,
+            kind: CongestionKind::Timeout,
+            phase: before,
+            in_flight: self.bytes_in_flight(),
+            snd_nxt: self.snd_nxt,
+            first_of_window,
+        });
+        self.window = self.cc.window();
+        self.validation.stamp = now;
+        if is_open && self.board.sacked_out >= REORDERING {
+            self.reordering = self.reordering.min(REORDERING);
+        }
+        self.phase = Phase::Loss;
+        self.high_seq = self.snd_nxt;
+        self.tlp.end = None;
+        self.cwr_due = self.config.ecn;
+        self.frto = new_recovery || self.retransmits > 0;
+        // Only the head leaves now; what else is lost waits for ACKs to open the window.
+        self.resend = Resend::Lost;
+    }
+
+    /// Linux `tcp_rack_reo_timeout`.
+    fn on_reordering_timeout(&mut self, now: Instant) {
+        let before = self.board.in_flight();
+        let found = self.board.detect_losses(&self.rack, self.reordering_window(), now);
+        self.count_losses(now, found.lost);
+        if self.board.in_flight() != before {
+            if self.phase != Phase::Recovery {
+                self.enter_recovery(now, false);
+                // A reduction is clocked by deliveries, and there is none: Linux grants one.
+                if matches!(self.cc, AnyCongestionControl::Classic(_)) {
+                    self.grant_one(now, found.lost);
+                }
+            }
+            self.resend = Resend::Lost;
+        }
+        // What is still waited for is looked at with the next ACK; the RTO goes on where it was.
+        self.timer = Some((now, Timer::Reordering));
+        self.rearm_rto(now);
+    }
+
+    /// Linux `tcp_send_loss_probe`.
+    fn on_probe_timeout(&mut self, now: Instant) {
+        if self.tlp.end.is_some() || self.board.is_empty() {
+            self.timer = Some((now, Timer::LossProbe));
+            self.rearm_rto(now);
+            return;
+        }
+        self.forced = Some(Forced::LossProbe);
+        // The RTO starts anew with the probe.
+        self.rearm_rto(now);
+    }
+
+    /// Linux `tcp_probe_timer`, `tcp_send_probe0`.
+    fn on_window_probe_timeout(&mut self, now: Instant) {
+        if !self.board.is_empty() || self.unsent() == 0 {
+            return;
+        }
+        self.stats.window_probes += 1;
+        self.forced = Some(Forced::WindowProbe);
+        self.backoff = self.backoff.saturating_add(1);
+        self.arm_window_probe(now);
+    }
+
+    /// Linux `tcp_probe0_when`.
+    pub(super) fn arm_window_probe(&mut self, now: Instant) {
+        let delay = back_off(self.rto.max(RTO_MIN), self.backoff);
+        self.arm(now + delay, Timer::WindowProbe);
+    }
+
+    pub(super) fn disarm_window_probe(&mut self) {
+        if self.is_armed_for(Timer::WindowProbe) {
+            self.timer = None;
+        }
+    }
+
+    pub(super) fn is_probe_armed(&self) -> bool {
+        self.is_armed_for(Timer::LossProbe)
+    }
+
+    pub(super) fn is_reordering_armed(&self) -> bool {
+        self.is_armed_for(Timer::Reordering)
+    }
+}

@@ -1,0 +1,385 @@
+//! What leaves, and when (Linux `tcp_write_xmit`, `tcp_xmit_retransmit_queue`).
+
+use congestion::{CongestionControl, Phase, Sent};
+use units::Instant;
+
+use super::{Forced, Resend, Sender, State, Timer};
+use crate::burst::{Deferral, autosize, segments};
+use crate::rack::timestamp;
+use crate::segment::DataSegment;
+
+impl Sender {
+    /// The next segment that leaves at `now`; `None` when nothing more may.
+    #[inline]
+    pub fn poll_transmit(&mut self, now: Instant) -> Option<DataSegment> {
+        if self.state != State::Established {
+            return self.transmit_syn(now);
+        }
+        if let Some(forced) = self.forced.take()
+            && let Some(segment) = self.transmit_forced(now, forced)
+        {
+            return Some(segment);
+        }
+        let segment = match self.resend {
+            Resend::Lost if self.board.has_pending() => {
+                self.transmit_lost(now).or_else(|| self.transmit_new(now))
+            }
+            Resend::AfterNew => self.transmit_after_new(now),
+            _ => self.transmit_new(now),
+        };
+        if segment.is_none() {
+            self.end_pass(now);
+        }
+        segment
+    }
+
+    fn transmit_syn(&mut self, now: Instant) -> Option<DataSegment> {
+        if !core::mem::take(&mut self.syn_due) {
+            return None;
+        }
+        Some(DataSegment {
+            seq: 0,
+            len: 0,
+            ts_val: timestamp(now),
+            ts_ecr: 0,
+            syn: true,
+            fin: false,
+            psh: false,
+            cwr: false,
+            retransmission: self.stats.syn_retransmitted > 0,
+        })
+    }
+
+    /// Bytes that the application wrote and that were never sent.
+    pub(super) const fn unsent(&self) -> u64 {
+        self.stream_end - self.snd_nxt
+    }
+
+    /// Where the next new segment would end.
+    pub(super) fn next_end(&self) -> u64 {
+        self.snd_nxt + self.unsent().min(self.smss())
+    }
+
+    /// Whether there is new data that the receive window holds.
+    pub(crate) fn can_send_new(&self) -> bool {
+        self.unsent() > 0 && self.next_end() <= self.window_end
+    }
+
+    pub(super) fn is_app_limited(&self) -> bool {
+        self.unsent() < self.smss() && self.has_cwnd_room()
+    }
+
+    /// Linux `tcp_rate_check_app_limited`, which runs when the application writes again.
+    pub(super) fn check_app_limited(&mut self) {
+        if self.is_app_limited() && !self.board.has_pending() {
+            self.rate.on_app_limited(self.bytes_in_flight());
+        }
+    }
+
+    /// Linux `tcp_slow_start_after_idle_check`.
+    pub(super) fn restart_after_idle(&mut self, now: Instant) {
+        let idle = now.saturating_since(self.last_sent);
+        if !self.config.restart_after_idle
+            || !self.board.is_empty()
+            || idle <= self.rto
+            || self.restarted_after == Some(self.last_sent)
+        {
+            return;
+        }
+        // A pause counts once, however many writes end it.
+        self.restarted_after = Some(self.last_sent);
+        let initial_window = self.size(self.config.initial_window);
+        self.cc.on_idle_restart(now, idle, self.rto, initial_window, self.snd_nxt);
+        self.window = self.cc.window();
+        self.validation.stamp = now;
+        self.validation.used = 0;
+    }
+
+    fn transmit_forced(&mut self, now: Instant, forced: Forced) -> Option<DataSegment> {
+        match forced {
+            Forced::Head if !self.board.is_empty() => {
+                Some(self.retransmit(now, self.board.base, false))
+            }
+            Forced::LossProbe if !self.board.is_empty() => {
+                self.tlp.is_retransmission = !self.can_send_new();
+                let segment = if self.tlp.is_retransmission {
+                    self.retransmit(now, self.board.next - 1, true)
+                } else {
+                    let segment = self.send_new(now);
+                    self.pass_sent = 0;
+                    segment
+                };
+                self.stats.tlp_probes += 1;
+                self.tlp.end = Some(self.snd_nxt);
+                Some(segment)
+            }
+            Forced::WindowProbe if self.unsent() > 0 => self.transmit_window_probe(now),
+            _ => None,
+        }
+    }
+
+    /// Linux `tcp_write_wakeup`: what the window holds, or else a segment without data that the
+    /// receiver answers.
+    fn transmit_window_probe(&mut self, now: Instant) -> Option<DataSegment> {
+        let room = self.window_end.saturating_sub(self.snd_nxt);
+        if room > 0 {
+            let len = room.min(self.unsent()).min(self.smss()) as u16;
+            return Some(self.send_new_of(now, len));
+        }
+        Some(DataSegment {
+            seq: self.snd_una,
+            len: 0,
+            ts_val: timestamp(now),
+            ts_ecr: self.ts_recent,
+            syn: false,
+            fin: false,
+            psh: false,
+            cwr: false,
+            retransmission: false,
+        })
+    }
+
+    /// A lost segment, lowest first.
+    fn transmit_lost(&mut self, now: Instant) -> Option<DataSegment> {
+        if !self.has_cwnd_room() || !self.may_begin_burst(now) {
+            return None;
+        }
+        let index = self.board.next_pending()?;
+        if self.burst_left == 0 {
+            self.burst_left = self.full_burst();
+            self.pacer.begin(now);
+        }
+        self.burst_left -= 1;
+        let segment = self.retransmit(now, index, false);
+        let is_head = index == self.board.base;
+        if is_head && !self.is_reordering_armed() {
+            self.arm(now + self.rto, Timer::Retransmission);
+        }
+        Some(segment)
+    }
+
+    /// F-RTO step 2.b: new data, and if none can be sent, what is lost.
+    fn transmit_after_new(&mut self, now: Instant) -> Option<DataSegment> {
+        if let Some(segment) = self.transmit_new(now) {
+            return Some(segment);
+        }
+        if self.snd_nxt > self.high_seq || self.pacer.blocked {
+            return None;
+        }
+        self.frto = false;
+        self.resend = Resend::Lost;
+        self.transmit_lost(now)
+    }
+
+    fn transmit_new(&mut self, now: Instant) -> Option<DataSegment> {
+        if self.unsent() == 0 || !self.has_cwnd_room() {
+            return None;
+        }
+        if self.next_end() > self.window_end || self.nagle_holds() {
+            return None;
+        }
+        if self.board.is_empty() {
+            self.restart_after_idle(now);
+        }
+        if self.burst_left == 0 {
+            if !self.may_begin_burst(now) || self.defers(now) {
+                return None;
+            }
+            self.burst_left = self.burst_quota();
+            self.pacer.begin(now);
+        }
+        self.burst_left -= 1;
+        Some(self.send_new(now))
+    }
+
+    fn may_begin_burst(&mut self, now: Instant) -> bool {
+        self.burst_left > 0 || !self.is_paced || self.pacer.may_begin(now)
+    }
+
+    /// A segment that is not full waits while another such is in flight (Minshall's form of
+    /// Nagle's rule, `tcp_nagle_check`), unless it is the last.
+    fn nagle_holds(&self) -> bool {
+        self.unsent() < self.smss()
+            && !self.is_closed
+            && !self.board.is_empty()
+            && self.small_end > self.snd_una
+    }
+
+    /// Segments of a full burst.
+    fn full_burst(&self) -> u32 {
+        if self.config.tso_segments == 1 {
+            return 1;
+        }
+        segments(autosize(self.pacing_rate, self.min_rtt), self.smss(), self.config.tso_segments)
+    }
+
+    /// Segments of a burst that begins now: at most half the window, and what is left of it.
+    fn burst_quota(&self) -> u32 {
+        if self.config.tso_segments == 1 {
+            return 1;
+        }
+        if !self.is_paced {
+            // Unpaced bursts follow each other without a gap; the window ends them.
+            return self.full_burst();
+        }
+        let half = (self.window.cwnd_segments() / 2).max(1);
+        self.full_burst().min(u32::try_from(half).unwrap_or(u32::MAX))
+    }
+
+    /// Linux `tcp_tso_should_defer`.
+    fn defers(&mut self, now: Instant) -> bool {
+        if self.config.tso_segments == 1 || matches!(self.phase, Phase::Recovery | Phase::Loss) {
+            return false;
+        }
+        let cwnd_room = self.window.cwnd.saturating_sub(self.bytes_in_flight()).get();
+        let receive_room = self.window_end - self.snd_nxt;
+        let deferral = Deferral {
+            now,
+            last_sent: if self.is_paced { self.pacer.next } else { self.last_sent },
+            cwnd_room,
+            receive_room,
+            cwnd: self.window.cwnd,
+            receive_window: self.receive_window,
+            full: u64::from(self.full_burst()) * self.smss(),
+            unsent: self.unsent(),
+            head_sent: self.board.head().map(|head| head.sent),
+            srtt: self.rtt.srtt().unwrap_or_default(),
+        };
+        let waits = deferral.should_wait();
+        self.is_deferred |= waits && cwnd_room < receive_room;
+        waits
+    }
+
+    fn send_new(&mut self, now: Instant) -> DataSegment {
+        let len = self.unsent().min(self.smss()) as u16;
+        self.send_new_of(now, len)
+    }
+
+    /// Linux `tcp_event_new_data_sent`.
+    fn send_new_of(&mut self, now: Instant, len: u16) -> DataSegment {
+        let nothing_out = self.board.is_empty();
+        let in_flight = self.bytes_in_flight();
+        let stamp = self.rate.on_sent(now, nothing_out);
+        let seq = self.snd_nxt;
+        self.board.push(seq, len, now, stamp);
+        self.snd_nxt += u64::from(len);
+        if u64::from(len) < self.smss() {
+            self.small_end = self.snd_nxt;
+        }
+        self.pass_sent += 1;
+        if nothing_out || self.is_probe_armed() {
+            self.rearm_rto(now);
+        }
+        let cwr = core::mem::take(&mut self.cwr_due);
+        self.after_sending(now, len, in_flight, stamp.app_limited, false);
+        DataSegment {
+            seq,
+            len: u32::from(len),
+            ts_val: timestamp(now),
+            ts_ecr: self.ts_recent,
+            syn: false,
+            fin: self.is_closed && self.snd_nxt == self.stream_end,
+            psh: self.snd_nxt == self.stream_end,
+            cwr,
+            retransmission: false,
+        }
+    }
+
+    /// Linux `tcp_retransmit_skb`.
+    fn retransmit(&mut self, now: Instant, index: u64, probe: bool) -> DataSegment {
+        let in_flight = self.bytes_in_flight();
+        let stamp = self.rate.on_sent(now, self.board.is_empty());
+        self.board.resend(index, now, stamp, probe);
+        if !probe {
+            self.undo.on_retransmit(timestamp(now));
+        }
+        self.stats.segments_retransmitted += 1;
+        let segment = *self.board.slot(index);
+        self.after_sending(now, segment.len, in_flight, stamp.app_limited, true);
+        DataSegment {
+            seq: segment.seq,
+            len: u32::from(segment.len),
+            ts_val: timestamp(now),
+            ts_ecr: self.ts_recent,
+            syn: false,
+            fin: self.is_closed && segment.end() == self.stream_end,
+            psh: segment.end() == self.stream_end,
+            cwr: false,
+            retransmission: true,
+        }
+    }
+
+    fn after_sending(
+        &mut self,
+        now: Instant,
+        len: u16,
+        in_flight: units::Bytes,
+        app_limited: bool,
+        retransmission: bool,
+    ) {
+        let sent = Sent {
+            now,
+            size: self.size(1),
+            in_flight,
+            snd_nxt: self.snd_nxt,
+            retransmission,
+            idle_since: in_flight.is_zero().then_some(self.last_sent),
+            app_limited,
+        };
+        self.cc.on_sent(&sent);
+        if self.is_paced {
+            self.pacer.on_sent(u64::from(len), self.stats.segments_sent, self.pacing_rate);
+        }
+        self.stats.segments_sent += 1;
+        self.stats.bytes_sent += u64::from(len);
+        self.last_sent = now;
+    }
+
+    /// Nothing more leaves now (the end of `tcp_write_xmit`).
+    fn end_pass(&mut self, now: Instant) {
+        self.burst_left = 0;
+        let sent = core::mem::take(&mut self.pass_sent);
+        let is_limited = core::mem::take(&mut self.is_deferred) || !self.has_cwnd_room();
+        if sent > 0 || is_limited {
+            self.validate_window(now, is_limited);
+        }
+        if sent > 0 {
+            self.schedule_probe(now, false);
+        } else if self.board.is_empty() && self.timer.is_none() && self.unsent() > 0 && !self.can_send_new()
+        {
+            self.arm_window_probe(now);
+        }
+    }
+
+    /// Linux `tcp_cwnd_validate`.
+    fn validate_window(&mut self, now: Instant, is_limited: bool) {
+        let packets_out = self.board.packets_out();
+        let validation = &mut self.validation;
+        if self.snd_una >= validation.usage_end
+            || is_limited
+            || !validation.is_cwnd_limited && packets_out > validation.max_packets_out
+        {
+            validation.is_cwnd_limited = is_limited;
+            validation.max_packets_out = packets_out;
+            validation.usage_end = self.snd_nxt;
+        }
+        if self.is_cwnd_limited() {
+            self.validation.used = 0;
+            self.validation.stamp = now;
+            return;
+        }
+        let validation = &mut self.validation;
+        validation.used = validation.used.max(packets_out);
+        if self.config.restart_after_idle && now.saturating_since(validation.stamp) >= self.rto {
+            let used = validation.used;
+            validation.used = 0;
+            validation.stamp = now;
+            // With data left unsent it is the receiver that limits, not the application.
+            if self.phase == Phase::Open && self.unsent() == 0 {
+                let initial_window = self.size(self.config.initial_window);
+                self.cc.on_window_unused(now, self.size(used), initial_window);
+                self.window = self.cc.window();
+            }
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! Undoing a reduction that was a mistake: Eifel and DSACK (Linux 6.12 `tcp_may_undo` and the
+//! functions around it; RFC 3522, 4015, 3708).
+//!
+//! A reduction was a mistake when the ACK that ends it echoes a timestamp older than the first
+//! retransmission (so the original arrived), when nothing was retransmitted at all, or when the
+//! receiver has reported every retransmission as a duplicate.
+
+use crate::rack::timestamp_before;
+
+/// What must be remembered to tell that a reduction was a mistake.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Undo {
+    /// `snd_una` when the reduction began (`undo_marker`).
+    pub(crate) marker: Option<u64>,
+    /// Retransmissions not reported as duplicates (`undo_retrans`); `None` while there was none, so
+    /// that zero means that all were reported.
+    retransmissions: Option<u32>,
+    /// Timestamp of the first retransmission (`retrans_stamp`).
+    pub(crate) stamp: Option<u32>,
+    /// An ECN echo came since: nothing may be restored (`prior_ssthresh` is zero).
+    pub(crate) refused: bool,
+}
+
+impl Undo {
+    /// Linux `tcp_init_undo`, with `in_flight` retransmissions, a tail loss probe among them, under way.
+    pub(crate) fn begin(&mut self, snd_una: u64, in_flight: u32) {
+        self.marker = Some(snd_una);
+        self.retransmissions = (in_flight > 0).then_some(in_flight);
+        self.refused = false;
+    }
+
+    /// A segment is sent again with this timestamp.
+    pub(crate) fn on_retransmit(&mut self, stamp: u32) {
+        self.stamp.get_or_insert(stamp);
+        self.retransmissions = Some(self.retransmissions.unwrap_or(0) + 1);
+    }
+
+    /// The receiver reports `duplicates` that end at `end`.
+    pub(crate) fn on_dsack(&mut self, end: u64, duplicates: u32, prior_una: u64) {
+        let counts = self.marker.is_some_and(|marker| end > marker) && end <= prior_una;
+        if let (true, Some(left)) = (counts, &mut self.retransmissions) {
+            *left = left.saturating_sub(duplicates);
+        }
+    }
+
+    /// Linux `tcp_packet_delayed`; `ts_ecr` is zero without timestamps.
+    pub(crate) fn packet_was_delayed(&self, ts_ecr: u32) -> bool {
+        self.stamp.is_none_or(|stamp| ts_ecr != 0 && timestamp_before(ts_ecr, stamp))
+    }
+
+    /// Every retransmission was reported as a duplicate.
+    pub(crate) fn all_were_duplicates(&self) -> bool {
+        self.marker.is_some() && self.retransmissions == Some(0)
+    }
+
+    /// Linux `tcp_may_undo`.
+    pub(crate) fn is_possible(&self, ts_ecr: u32) -> bool {
+        self.marker.is_some()
+            && (self.retransmissions == Some(0) || self.packet_was_delayed(ts_ecr))
+    }
+}
