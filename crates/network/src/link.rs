@@ -92,7 +92,7 @@ impl<T> Link<T> {
     }
 
     /// The number of packets that waited, averaged over the time from the beginning of the run to
-    /// `now`. Exact.
+    /// `now`. Exact; takes time in proportion to the packets that wait.
     #[must_use]
     pub fn queue_mean_packets(&mut self, now: Instant) -> f64 {
         self.room.mean_packets(now)

@@ -23,9 +23,8 @@ pub(crate) struct Room {
     limit_bytes: u64,
     early: Option<Box<Early>>,
     max_packets: u64,
-    /// Integral of the number of waiting packets over time up to `changed`, packet nanoseconds.
-    area: u128,
-    changed: Instant,
+    /// Nanoseconds that everybody who ever came in waits, those who wait now to their end.
+    waits: u128,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -71,23 +70,23 @@ impl Room {
             limit_bytes,
             early,
             max_packets: 0,
-            area: 0,
-            changed: Instant::ZERO,
+            waits: 0,
         }
     }
 
     /// Lets go whoever is in service by `now`.
+    #[inline]
     pub(crate) fn advance(&mut self, now: Instant) {
-        while let Some(front) = self.waiting.front().copied()
+        while let Some(front) = self.waiting.front()
             && front.start <= now
         {
-            self.settle(front.start);
-            self.waiting.pop_front();
             self.bytes -= front.bytes;
+            self.waiting.pop_front();
         }
     }
 
     /// Whether a packet that has to wait may come in. The room has advanced to now.
+    #[inline]
     pub(crate) fn admit(&mut self, bytes: u64) -> Result<(), DropReason> {
         let packets = self.waiting.len() as u64;
         if packets >= self.limit_packets || self.bytes.saturating_add(bytes) > self.limit_bytes {
@@ -104,17 +103,12 @@ impl Room {
 
     /// A packet comes in at `now`, to which the room has advanced, and waits until `start`, which
     /// is no earlier than the start of anybody before it.
+    #[inline]
     pub(crate) fn enter(&mut self, now: Instant, start: Instant, bytes: u64) {
-        self.settle(now);
+        self.waits += u128::from(start.saturating_since(now).as_nanos());
         self.waiting.push_back(Waiting { start, bytes });
         self.bytes += bytes;
         self.max_packets = self.max_packets.max(self.waiting.len() as u64);
-    }
-
-    fn settle(&mut self, at: Instant) {
-        let span = at.saturating_since(self.changed).as_nanos();
-        self.area += u128::from(span) * self.waiting.len() as u128;
-        self.changed = at;
     }
 
     /// Packets and bytes that wait; the room has advanced to now.
@@ -126,13 +120,18 @@ impl Room {
         self.max_packets
     }
 
-    /// Mean number of waiting packets from the beginning of the run to `now`.
+    /// Mean number of waiting packets from the beginning of the run to `now`: by Little's law the
+    /// sum of their waits over the time. Takes time in proportion to those who wait.
     pub(crate) fn mean_packets(&mut self, now: Instant) -> f64 {
         self.advance(now);
-        self.settle(now.max(self.changed));
-        match self.changed.as_nanos() {
+        let to_come: u128 = self
+            .waiting
+            .iter()
+            .map(|waiting| u128::from((waiting.start - now).as_nanos()))
+            .sum();
+        match now.as_nanos() {
             0 => 0.0,
-            nanos => self.area as f64 / nanos as f64,
+            nanos => (self.waits - to_come) as f64 / nanos as f64,
         }
     }
 }
