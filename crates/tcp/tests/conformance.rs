@@ -1,0 +1,36 @@
+//! The sender against a peer that follows a script.
+//!
+//! The rows are those of google/packetdrill's scripts for Linux (commit 2c4001c4) under
+//! `slow_start`, `cubic`, `fast_recovery`, `fast_retransmit`, `limited_transmit` and `sack`: the
+//! same ACK streams and the same assertions, told in our own notation. Each test bears the name of
+//! its script.
+//!
+//! # Rows that cannot be expressed
+//!
+//! - `fast_retransmit/fr-4pkt`, `limited_transmit/limited-transmit-no-sack`: the peer refuses SACK,
+//!   which this sender assumes. Their statements (the third duplicate ACK repeats the head; the
+//!   first two send one new segment each) hold with SACK in `fr_4pkt_sack` and
+//!   `limited_transmit_sack`.
+//! - `sack/sack-route-refresh-ip-tos`: there are no routes that could be refreshed. What it
+//!   protects, that SACKed data is never repeated, is asserted by every SACK test here, and by
+//!   `sacked_data_is_never_repeated`.
+//! - `cubic/cubic-rack-reo-timeout-retrans-failed-incoming-data`, second half: the local queue
+//!   refuses the repeated segment, and a data segment arrives; this sender has no local queue, and
+//!   its peer sends no data. The first half is `cubic_rack_reo_timeout`.
+//! - `slow_start/slow-start-fq-ack-per-2pkt`, exact departures: they depend on the quantum and the
+//!   credit of the queue discipline. The windows and the spacing by the pacing rate are asserted.
+
+#[path = "conformance/cubic.rs"]
+mod cubic;
+#[path = "conformance/fast_recovery.rs"]
+mod fast_recovery;
+#[path = "conformance/fast_retransmit.rs"]
+mod fast_retransmit;
+#[path = "conformance/numbers.rs"]
+mod numbers;
+#[path = "conformance/sack.rs"]
+mod sack;
+#[path = "conformance/script.rs"]
+mod script;
+#[path = "conformance/slow_start.rs"]
+mod slow_start;

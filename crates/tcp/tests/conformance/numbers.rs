@@ -1,0 +1,169 @@
+//! Numbers that follow from the formulas of PRR, RACK and the tail loss probe, through the sender.
+
+use congestion::Phase;
+
+use crate::script::{Script, Setup};
+
+/// Ten in flight and more to send: the window after each ACK of a recovery from one loss. (ACKs
+/// within a millisecond of the last send would let TSO deferral hold back the second segment of
+/// the limited transmit.)
+#[test]
+fn prr_with_unlimited_data() {
+    let mut script = Script::new(Setup::default());
+    script.write(100).expect_new(10).at(100);
+    for (end, window) in (2..).zip([10, 10, 9, 9, 9, 8, 7, 7, 7]) {
+        script.after(2).sack(0, &[(1, end)]).expect_cwnd(window);
+    }
+    script
+        .expect_phase(Phase::Recovery)
+        .expect_ssthresh(Some(7));
+}
+
+/// Twenty in flight, CUBIC's threshold of 14, the first lost, one ACK for each of the others and
+/// for what leaves meanwhile.
+#[test]
+fn prr_of_linux_from_twenty() {
+    let mut script = Script::new(Setup::default());
+    script
+        .write(10)
+        .expect_new(10)
+        .at(100)
+        .ack(10)
+        .expect_cwnd(20);
+    script.write(100).expect_new(20).at(200);
+    let windows = [
+        20, 20, 19, 19, 19, 18, 18, 18, 17, 17, 17, 16, 16, 16, 16, 15, 14, 14, 14, 14, 14,
+    ];
+    for (end, window) in (12..).zip(windows) {
+        script.after(2).sack(10, &[(11, end)]).expect_cwnd(window);
+    }
+    script.expect_ssthresh(Some(14));
+}
+
+/// RACK: with one SACK of the last segment it waits a quarter of the smallest round trip and 2 ms;
+/// with three it does not wait.
+#[test]
+fn rack_waits_for_reordering_or_does_not() {
+    let mut script = Script::new(Setup::default());
+    script.write(4).expect_new(4);
+    script.at(100).sack(0, &[(3, 4)]);
+    script.at(500);
+    assert_eq!(script.take_departures()[0], 127_000);
+    let mut script = Script::new(Setup::default());
+    script.write(4).expect_new(4);
+    script.at(100).sack(0, &[(1, 4)]).expect_again(&[0]);
+}
+
+/// RACK: where reordering was seen, a quarter of the smallest round trip is waited even with many
+/// SACKs, in Open and Disorder; a segment only as late as that is not repeated.
+#[test]
+fn rack_tolerates_reordering_that_it_has_seen() {
+    let mut script = Script::new(Setup::default());
+    script.write(10).expect_new(10);
+    script
+        .at(100)
+        .sack(0, &[(1, 2)])
+        .ack(2)
+        .ack(10)
+        .expect_nothing();
+    script.at(200).write(10).expect_new(10);
+    script
+        .at(300)
+        .sack(10, &[(11, 20)])
+        .expect_nothing()
+        .expect_phase(Phase::Disorder);
+    script
+        .at(320)
+        .ack(20)
+        .expect_nothing()
+        .expect_phase(Phase::Open);
+    assert_eq!(script.sender.stats().segments_lost, 0);
+}
+
+/// Tail loss probe: twice the smoothed round trip and 2 ms with several segments out; with one
+/// 200 ms more for a delayed ACK, but never later than the retransmission timeout.
+#[test]
+fn tail_loss_probe_timing() {
+    let mut script = Script::new(Setup::default());
+    script.write(4).expect_new(4).at(201).expect_nothing();
+    script.at(202).expect_again(&[3]);
+    assert_eq!(script.sender.stats().tlp_probes, 1);
+    let mut script = Script::new(Setup::default());
+    script.write(1).expect_new(1).at(299).expect_nothing();
+    script.at(300).expect_again(&[0]);
+    assert_eq!(
+        (
+            script.sender.stats().tlp_probes,
+            script.sender.stats().timeouts
+        ),
+        (1, 0)
+    );
+}
+
+/// A probe that carries new data and is acknowledged with everything before it: no loss.
+#[test]
+fn a_probe_of_new_data_costs_nothing() {
+    let mut script = Script::new(Setup::default());
+    script.write(12).expect_new(10);
+    script.at(202).expect_new(1);
+    script
+        .at(302)
+        .ack(11)
+        .expect_phase(Phase::Open)
+        .expect_ssthresh(None);
+}
+
+/// The timeout: the smoothed round trip and at least 200 ms, doubled each time.
+#[test]
+fn timeouts_double() {
+    let mut script = Script::new(Setup::default());
+    script.write(1).expect_new(1);
+    // The probe comes where the first timeout would be, and the timer starts anew after it.
+    let mut due = 300;
+    for span in [0, 300, 600, 1_200, 2_400] {
+        due += span;
+        script.at(due - 1).expect_nothing();
+        script.at(due).expect_again(&[0]);
+    }
+    assert_eq!(script.sender.stats().timeouts, 4);
+}
+
+/// A timeout lets the window begin at one segment, and the threshold at CUBIC's share of the
+/// window before it; a second timeout for the same data leaves the threshold.
+#[test]
+fn a_timeout_begins_anew() {
+    let mut script = Script::new(Setup::default());
+    script.write(10).expect_new(10);
+    script
+        .at(600)
+        .ignore_sent()
+        .expect_phase(Phase::Loss)
+        .expect_cwnd(1)
+        .expect_ssthresh(Some(7));
+    script
+        .at(2_000)
+        .ignore_sent()
+        .expect_cwnd(1)
+        .expect_ssthresh(Some(7));
+    assert!(script.sender.stats().timeouts >= 2);
+}
+
+/// Undo: a DSACK for everything that was repeated restores the window.
+#[test]
+fn a_reported_duplicate_undoes_the_reduction() {
+    let mut script = Script::new(Setup::default());
+    script.write(10).expect_new(10);
+    script
+        .at(100)
+        .sack(0, &[(1, 4)])
+        .expect_again(&[0])
+        .expect_ssthresh(Some(7));
+    // The first arrives after all, and then its repetition.
+    script.at(110).ack(4).at(112).ack(10);
+    script.at(200).sack(10, &[(0, 1)]);
+    script
+        .expect_phase(Phase::Open)
+        .expect_cwnd(10)
+        .expect_ssthresh(None);
+    assert_eq!(script.sender.stats().undone, 1);
+}

@@ -1,0 +1,72 @@
+//! Random paths: whatever they do, the books balance and every transfer completes.
+
+use proptest::prelude::*;
+use tcp::AckPolicy;
+use units::{Duration, Instant};
+
+use super::support::{Faults, Path, config};
+
+fn faults() -> impl Strategy<Value = Faults> {
+    let down = prop_oneof![3 => Just((0, 0)), 1 => (50_u64..400, 0_u64..900).prop_map(|(from, len)| (from, from + len))];
+    (any::<u64>(), 0_u64..80, 0_u64..50, 0_u64..100, 0_u64..60_000, down).prop_map(
+        |(seed, loss, duplicate, reorder, extra, down)| Faults { seed, loss, duplicate, reorder, extra, down },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_transfer_completes_and_the_books_balance(
+        forward in faults(),
+        backward in faults(),
+        algorithm in prop_oneof![Just("cubic"), Just("reno+standard"), Just("cubic+standard"), Just("reno+hystart++"), Just("bbr")],
+        bytes in prop_oneof![1_u64..3_000, 1_u64..1_000_000],
+        writes in 1_u64..4,
+        pacing in any::<bool>(),
+        tso in prop_oneof![Just(1_u32), Just(45)],
+        every in any::<bool>(),
+        buffer in prop_oneof![Just(1_u64), Just(50), Just(5_000)],
+        receive_buffer in prop_oneof![Just(20_000_u64), Just(6_000_000)],
+        packet_time in prop_oneof![Just(20_u64), Just(1_000)],
+    ) {
+        let mut config = config(algorithm);
+        config.pacing = pacing;
+        config.tso_segments = tso;
+        let policy = if every { AckPolicy::EverySegment } else { AckPolicy::Delayed };
+        let mut path = Path::new(config, policy, receive_buffer, forward, backward);
+        path.buffer = buffer;
+        path.packet_time = Duration::from_micros(packet_time);
+        path.sender.open(Instant::ZERO);
+        let mut left = bytes;
+        for write in 0..writes {
+            let part = if write + 1 == writes { left } else { left / 2 };
+            left -= part;
+            path.sender.write(path.now, part);
+            for _ in 0..200 {
+                if !path.step() { break; }
+                check(&path)?;
+            }
+        }
+        path.sender.close();
+        while !path.sender.is_complete() {
+            prop_assert!(path.step(), "nothing will ever happen again: {:?}", path.sender.stats());
+            prop_assert!(path.now < Instant::from_secs(3_600), "an hour: {:?}", path.sender.stats());
+            prop_assert!(path.events < 2_000_000, "livelock");
+            check(&path)?;
+        }
+        prop_assert_eq!(path.sender.snd_una(), bytes);
+        prop_assert_eq!(path.sender.segments_out(), 0);
+        prop_assert!(path.sender.bytes_in_flight().is_zero());
+    }
+}
+
+fn check(path: &Path) -> Result<(), TestCaseError> {
+    let sender = &path.sender;
+    prop_assert!(sender.is_consistent(), "{:?}", sender.stats());
+    let stats = sender.stats();
+    prop_assert!(stats.bytes_acked <= stats.bytes_sent);
+    prop_assert!(stats.segments_retransmitted <= stats.segments_sent);
+    prop_assert!(sender.window().cwnd >= sender.window().smss);
+    Ok(())
+}

@@ -1,0 +1,276 @@
+//! A sender under a scripted peer, and a small path that loses, delays, reorders and duplicates.
+
+use std::collections::BTreeMap;
+
+use congestion::Algorithm;
+use tcp::segment::{AckSegment, DataSegment, SackBlocks};
+use tcp::{AckPolicy, Receiver, ReceiverConfig, Sender, SenderConfig};
+use units::{Bytes, Duration, Instant};
+
+/// Segment size of the scripted tests: easy to read.
+pub const MSS: u64 = 1000;
+
+pub fn config(algorithm: &str) -> SenderConfig {
+    SenderConfig {
+        algorithm: Algorithm::parse(algorithm).unwrap(),
+        smss: MSS as u32,
+        initial_window: 10,
+        pacing: false,
+        tso_segments: 1,
+        restart_after_idle: true,
+        rto_min: Duration::from_millis(200),
+        ecn: false,
+        seed: 1,
+    }
+}
+
+pub const fn ms(millis: u64) -> Instant {
+    Instant::from_millis(millis)
+}
+
+/// A sender and the clock that a script moves. Sequence numbers are segment numbers.
+pub struct Script {
+    pub sender: Sender,
+    pub now: Instant,
+    pub sent: Vec<(Instant, DataSegment)>,
+    /// Receive window of the ACKs, in bytes.
+    pub rwnd: u32,
+    /// Whether ACKs echo the timestamp of what they answer.
+    pub echo: Option<u32>,
+}
+
+impl Script {
+    /// A connection whose SYN-ACK came after `rtt` ms, with endless data if `endless`.
+    pub fn established(config: SenderConfig, rtt: u64) -> Self {
+        let mut script = Self {
+            sender: Sender::new(config),
+            now: Instant::ZERO,
+            sent: Vec::new(),
+            rwnd: 1 << 30,
+            echo: None,
+        };
+        script.sender.open(script.now);
+        let syn = script.sender.poll_transmit(script.now).unwrap();
+        assert!(syn.syn && syn.len == 0 && !syn.retransmission);
+        script.now = ms(rtt);
+        let syn_ack = AckSegment {
+            window: script.rwnd,
+            syn: true,
+            ..AckSegment::default()
+        };
+        script.sender.handle_ack(script.now, &syn_ack);
+        assert!(script.sender.is_established());
+        script
+    }
+
+    pub fn bulk(algorithm: &str, rtt: u64) -> Self {
+        let mut script = Self::established(config(algorithm), rtt);
+        script.write(u64::MAX);
+        script
+    }
+
+    /// Exactly `segments` full segments written.
+    pub fn with_segments(algorithm: &str, rtt: u64, segments: u64) -> Self {
+        let mut script = Self::established(config(algorithm), rtt);
+        script.write(segments * MSS);
+        script
+    }
+
+    pub fn write(&mut self, bytes: u64) {
+        self.sender.write(self.now, bytes);
+        self.transmit();
+    }
+
+    /// Takes what may leave; returns the segment numbers, and checks the books.
+    pub fn transmit(&mut self) -> Vec<u64> {
+        let mut numbers = Vec::new();
+        while let Some(segment) = self.sender.poll_transmit(self.now) {
+            numbers.push(segment.seq / MSS);
+            self.sent.push((self.now, segment));
+            assert!(numbers.len() < 100_000, "it never stops sending");
+        }
+        assert!(self.sender.is_consistent());
+        numbers
+    }
+
+    /// Lets time pass to `at`, firing timers on the way; returns what they sent, with the times.
+    pub fn run_to(&mut self, at: Instant) -> Vec<(u64, u64)> {
+        let mut sent = Vec::new();
+        while let Some(due) = self.sender.poll_timeout().filter(|&due| due <= at) {
+            self.now = self.now.max(due);
+            self.sender.handle_timeout(self.now);
+            let now = self.now.as_millis();
+            sent.extend(self.transmit().into_iter().map(|number| (now, number)));
+        }
+        self.now = at;
+        sent
+    }
+
+    /// An ACK of everything below segment `ack`, with SACK blocks of segments `from..to`.
+    pub fn ack(&mut self, ack: u64, blocks: &[(u64, u64)]) -> Vec<u64> {
+        let mut sack = SackBlocks::default();
+        for &(from, to) in blocks {
+            sack.push(ack * MSS, from * MSS, to * MSS);
+        }
+        let segment = AckSegment {
+            ack: ack * MSS,
+            window: self.rwnd,
+            ts_ecr: self.echo.unwrap_or(0),
+            sack,
+            ..AckSegment::default()
+        };
+        self.handle(&segment)
+    }
+
+    pub fn handle(&mut self, segment: &AckSegment) -> Vec<u64> {
+        self.sender.handle_ack(self.now, segment);
+        self.transmit()
+    }
+
+    /// Congestion window in segments.
+    pub fn cwnd(&self) -> u64 {
+        self.sender.window().cwnd_segments()
+    }
+
+    pub fn ssthresh(&self) -> u64 {
+        self.sender.ssthresh().segments(Bytes::new(MSS))
+    }
+
+    pub fn in_flight(&self) -> u64 {
+        self.sender.bytes_in_flight().segments(Bytes::new(MSS))
+    }
+}
+
+/// What happens to the packets of one direction, by a small generator of its own.
+#[derive(Clone, Debug)]
+pub struct Faults {
+    pub seed: u64,
+    /// In thousandths.
+    pub loss: u64,
+    pub duplicate: u64,
+    pub reorder: u64,
+    /// A reordered packet is this much later, in microseconds.
+    pub extra: u64,
+    /// Nothing passes in `down.0..down.1` ms.
+    pub down: (u64, u64),
+}
+
+impl Faults {
+    fn next(&mut self) -> u64 {
+        self.seed = self.seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.seed >> 33
+    }
+
+    fn happens(&mut self, per_mille: u64) -> bool {
+        self.next() % 1000 < per_mille
+    }
+}
+
+/// A drop-tail link with a delay line each way; both directions have faults.
+pub struct Path {
+    pub sender: Sender,
+    pub receiver: Receiver,
+    pub now: Instant,
+    pub forward: Faults,
+    pub backward: Faults,
+    /// One-way delay, and the time that a packet takes on the link.
+    pub delay: Duration,
+    pub packet_time: Duration,
+    pub buffer: u64,
+    free_at: Instant,
+    data: BTreeMap<(Instant, u64), DataSegment>,
+    acks: BTreeMap<(Instant, u64), AckSegment>,
+    order: u64,
+    pub events: u64,
+}
+
+impl Path {
+    pub fn new(config: SenderConfig, policy: AckPolicy, receive_buffer: u64, forward: Faults, backward: Faults) -> Self {
+        Self {
+            sender: Sender::new(config),
+            receiver: Receiver::new(ReceiverConfig {
+                receive_buffer: Bytes::new(receive_buffer),
+                initial_window: Bytes::new(65_535.min(receive_buffer)),
+                autotuning: true,
+                ack_policy: policy,
+            }),
+            now: Instant::ZERO,
+            forward,
+            backward,
+            delay: Duration::from_millis(10),
+            packet_time: Duration::from_micros(200),
+            buffer: 50,
+            free_at: Instant::ZERO,
+            data: BTreeMap::new(),
+            acks: BTreeMap::new(),
+            order: 0,
+            events: 0,
+        }
+    }
+
+    fn is_down(faults: &Faults, now: Instant) -> bool {
+        (faults.down.0..faults.down.1).contains(&now.as_millis())
+    }
+
+    fn send(&mut self, segment: DataSegment) {
+        let queued = self.free_at.saturating_since(self.now).as_nanos() / self.packet_time.as_nanos();
+        let lost = self.forward.happens(self.forward.loss) || Self::is_down(&self.forward, self.now);
+        if lost || queued > self.buffer {
+            return;
+        }
+        self.free_at = self.free_at.max(self.now) + self.packet_time;
+        let mut at = self.free_at + self.delay;
+        if self.forward.happens(self.forward.reorder) {
+            at += Duration::from_micros(self.forward.extra);
+        }
+        self.order += 1;
+        self.data.insert((at, self.order), segment);
+        if self.forward.happens(self.forward.duplicate) {
+            self.order += 1;
+            self.data.insert((at, self.order), segment);
+        }
+    }
+
+    fn reply(&mut self, ack: AckSegment) {
+        if self.backward.happens(self.backward.loss) || Self::is_down(&self.backward, self.now) {
+            return;
+        }
+        let mut at = self.now + self.delay;
+        if self.backward.happens(self.backward.reorder) {
+            at += Duration::from_micros(self.backward.extra);
+        }
+        self.order += 1;
+        self.acks.insert((at, self.order), ack);
+        if self.backward.happens(self.backward.duplicate) {
+            self.order += 1;
+            self.acks.insert((at, self.order), ack);
+        }
+    }
+
+    /// One event; false when nothing can happen any more.
+    pub fn step(&mut self) -> bool {
+        while let Some(segment) = self.sender.poll_transmit(self.now) {
+            self.send(segment);
+        }
+        while let Some(ack) = self.receiver.poll_ack(self.now) {
+            self.reply(ack);
+        }
+        let data = self.data.keys().next().map(|key| key.0);
+        let ack = self.acks.keys().next().map(|key| key.0);
+        let timers = [self.sender.poll_timeout(), self.receiver.poll_timeout(), data, ack];
+        let Some(next) = timers.into_iter().flatten().min() else { return false };
+        self.now = self.now.max(next);
+        self.events += 1;
+        if ack == Some(next) {
+            let (_, ack) = self.acks.pop_first().unwrap();
+            self.sender.handle_ack(self.now, &ack);
+        } else if data == Some(next) {
+            let (_, segment) = self.data.pop_first().unwrap();
+            self.receiver.handle_data(self.now, &segment, false);
+        } else {
+            self.sender.handle_timeout(self.now);
+            self.receiver.handle_timeout(self.now);
+        }
+        true
+    }
+}
