@@ -1,0 +1,126 @@
+//! The scenarios that the peers were measured on: bulk TCP over one drop-tail bottleneck, CUBIC
+//! with HyStart, SACK, RACK-TLP and PRR as in Linux, no tracing, one thread.
+
+use congestion::Algorithm;
+use engine::Streams;
+use network::{Discipline, LinkConfig, LossConfig, QueueConfig, QueueLimit, Service};
+use rand_core::RngCore;
+use scenario::{Flow, PathModel, Scenario};
+use units::{Bytes, Duration, Instant, Rate};
+
+/// One of them.
+pub struct Bench {
+    pub name: &'static str,
+    pub summary: &'static str,
+    pub build: fn() -> Scenario,
+}
+
+/// All of them.
+pub fn all() -> [Bench; 5] {
+    [
+        Bench {
+            name: "S1",
+            summary: "1 flow, 50 Mbit/s, 100 ms, 413 packets, 60 s",
+            build: || bulk(50, 100, 413, 1, 60),
+        },
+        Bench {
+            name: "S2",
+            summary: "1 flow, GEO: 144 Mbit/s, 600 ms, 25000 packets, 60 s",
+            build: || {
+                let mut scenario = bulk(144, 600, 25_000, 1, 60);
+                scenario.flows[0].algorithm = algorithm("cubic+standard");
+                scenario
+            },
+        },
+        Bench {
+            name: "S3",
+            summary: "1 flow, 1 Gbit/s, 30 ms, 1 BDP, 20 s",
+            build: || bulk(1000, 30, 2477, 1, 20),
+        },
+        Bench {
+            name: "S4",
+            summary: "100 flows, 1 Gbit/s, nine RTTs 10..200 ms, 20 s",
+            build: many,
+        },
+        Bench {
+            name: "S5",
+            summary: "450+450 hosts, 10 Mbit/s, 50 packets, 35 % load, 300 s",
+            build: web,
+        },
+    ]
+}
+
+fn algorithm(name: &str) -> Algorithm {
+    Algorithm::parse(name).unwrap_or_else(|error| unreachable!("{error}"))
+}
+
+fn path(mbit: u64, rtt_ms: u64, packets: u64) -> PathModel {
+    let half = Duration::from_micros(rtt_ms * 500);
+    let link = |name: &str, service, limit| LinkConfig {
+        name: name.to_owned(),
+        service,
+        overhead: 14,
+        queue: QueueConfig {
+            limit,
+            discipline: Discipline::DropTail,
+        },
+        loss: LossConfig::None,
+        delay: half,
+        jitter: None,
+    };
+    let rate = Service::Fixed(Rate::from_bits_per_sec(mbit * 1_000_000));
+    PathModel::from_links(
+        "bench",
+        "",
+        link("forward", rate, QueueLimit::Packets(packets)),
+        link("reverse", Service::Unlimited, QueueLimit::Unlimited),
+    )
+}
+
+fn bulk(mbit: u64, rtt_ms: u64, packets: u64, flows: usize, seconds: u64) -> Scenario {
+    let flow = Flow::new(algorithm("cubic"));
+    let mut scenario = Scenario::new(path(mbit, rtt_ms, packets), vec![flow; flows]);
+    scenario.duration = Some(Duration::from_secs(seconds));
+    scenario
+}
+
+/// S4: the flows' base RTTs are nine values from 10 to 200 ms, in turn; the buffer is one BDP of 100 ms.
+fn many() -> Scenario {
+    let rtts_ms = [10, 34, 58, 81, 105, 129, 153, 176, 200];
+    let mut scenario = bulk(1000, 10, 8256, 100, 20);
+    for (index, flow) in scenario.flows.iter_mut().enumerate() {
+        flow.extra_delay = Duration::from_micros((rtts_ms[index % 9] - 10) * 500);
+        // Starts are spread over a second, so that the flows do not move in step.
+        flow.start = Instant::from_millis(10 * index as u64);
+    }
+    scenario
+}
+
+/// S5: Poisson arrivals of transfers whose size is Pareto with shape 1.1, cut at 10 MB, mean 14 KB
+/// (scale 2238.6 bytes), at 35 % of 10 Mbit/s: 31.25 transfers a second.
+fn web() -> Scenario {
+    let rtts_ms = [4, 28, 54, 74, 98, 124, 150, 174, 200];
+    let mut random = Streams::new(1).stream("arrivals");
+    let mut uniform = move || (random.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
+    let mut at = 0.0;
+    let mut flows = Vec::new();
+    let base = Flow::new(algorithm("cubic"));
+    loop {
+        at -= libm::log(1.0 - uniform()) / 31.25;
+        if at >= 300.0 {
+            break;
+        }
+        let (shape, scale, cut) = (1.1, 2238.6, 1e7);
+        // Inverse of the truncated distribution function.
+        let mass = 1.0 - libm::pow(scale / cut, shape);
+        let size = scale / libm::pow(1.0 - uniform() * mass, 1.0 / shape);
+        let mut flow = base.clone();
+        flow.size = Some(Bytes::new(size as u64));
+        flow.start = Instant::from_nanos((at * 1e9) as u64);
+        flow.extra_delay = Duration::from_micros((rtts_ms[flows.len() % 9] - 4) * 500);
+        flows.push(flow);
+    }
+    let mut scenario = Scenario::new(path(10, 4, 50), flows);
+    scenario.duration = Some(Duration::from_secs(300));
+    scenario
+}

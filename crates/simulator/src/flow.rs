@@ -1,0 +1,285 @@
+//! A flow in the simulation: its two endpoints while it runs, its result afterwards.
+
+use congestion::SlowStartExit;
+use engine::Component;
+use measure::{
+    CapacityPoint, FlowProbe, FlowResult, FlowSample, FlowTrace, SlowStartExitResult, classify,
+};
+use scenario::{Application, Flow, Scenario};
+use tcp::segment::AckSegment;
+use tcp::{Receiver, ReceiverConfig, Sender, SenderConfig};
+use units::{Bytes, Duration, Instant, Rate};
+
+/// Largest window that a receiver announces at first: 64 KB, as Linux with its default buffers.
+const SYN_WINDOW: Bytes = Bytes::new(65_535);
+/// Payload of a full packet: 1500 bytes of IP less 52 of headers with timestamps.
+const SMSS: u32 = 1448;
+/// Linux's `TCP_RTO_MIN`.
+const RTO_MIN: Duration = Duration::from_millis(200);
+
+/// A timer that is only moved when its deadline comes earlier; one that fires early looks again.
+#[derive(Debug)]
+pub struct LazyTimer {
+    pub component: Component,
+    pub scheduled: Option<Instant>,
+}
+
+/// What exists while a flow runs.
+#[derive(Debug)]
+pub struct Endpoints {
+    pub sender: Sender,
+    pub receiver: Receiver,
+    pub probe: FlowProbe,
+    pub trace: Option<FlowTrace>,
+    /// First moment from which the bottleneck stayed busy for one base RTT.
+    pub capacity: Option<Instant>,
+    pub past_slow_start: bool,
+    /// Bytes that the application still has to write, for one that writes now and then.
+    unwritten: u64,
+}
+
+/// A flow, before, during and after.
+#[derive(Debug)]
+pub struct FlowState<'a> {
+    pub config: &'a Flow,
+    index: u32,
+    pub forward: [u32; 1],
+    pub reverse: Vec<u32>,
+    pub application: Component,
+    pub sender_timer: LazyTimer,
+    pub receiver_timer: LazyTimer,
+    /// Base RTT of the path and of the flow's own access.
+    pub base_rtt: Duration,
+    pub endpoints: Option<Box<Endpoints>>,
+    pub result: Option<FlowResult>,
+    pub trace: Option<FlowTrace>,
+}
+
+/// Where a flow's packets pass and where it stands in the calendar.
+pub struct Placement {
+    pub index: u32,
+    pub forward: u32,
+    pub reverse: Vec<u32>,
+    pub application: Component,
+    pub sender_timer: Component,
+    pub receiver_timer: Component,
+}
+
+impl<'a> FlowState<'a> {
+    pub fn new(scenario: &'a Scenario, config: &'a Flow, place: Placement) -> Self {
+        let timer = |component| LazyTimer {
+            component,
+            scheduled: None,
+        };
+        Self {
+            config,
+            index: place.index,
+            forward: [place.forward],
+            reverse: place.reverse,
+            application: place.application,
+            sender_timer: timer(place.sender_timer),
+            receiver_timer: timer(place.receiver_timer),
+            base_rtt: scenario.path.base_rtt + config.extra_delay * 2,
+            endpoints: None,
+            result: None,
+            trace: None,
+        }
+    }
+
+    /// Opens the connection. Returns when the application acts again.
+    pub fn start(&mut self, now: Instant, seed: u64, traced: bool) -> Option<Instant> {
+        let config = self.config;
+        let mut sender = Sender::new(SenderConfig {
+            algorithm: config.algorithm.clone(),
+            smss: SMSS,
+            initial_window: config.initial_window,
+            pacing: config.pacing,
+            tso_segments: config.tso_segments,
+            restart_after_idle: config.restart_after_idle,
+            rto_min: RTO_MIN,
+            ecn: config.ecn,
+            seed,
+        });
+        let receiver = Receiver::new(ReceiverConfig {
+            receive_buffer: config.receive_buffer,
+            initial_window: SYN_WINDOW.min(config.receive_buffer),
+            autotuning: true,
+            ack_policy: config.ack_policy,
+        });
+        sender.open(now);
+        self.endpoints = Some(Box::new(Endpoints {
+            sender,
+            receiver,
+            probe: FlowProbe::default(),
+            trace: traced.then(|| FlowTrace {
+                flow: self.index,
+                algorithm: config.algorithm.to_string(),
+                ..FlowTrace::default()
+            }),
+            capacity: None,
+            past_slow_start: false,
+            unwritten: config.size.map_or(u64::MAX, Bytes::get),
+        }));
+        self.application_acts(now)
+    }
+
+    /// The application writes what is due. Returns when it acts again.
+    pub fn application_acts(&mut self, now: Instant) -> Option<Instant> {
+        let stop = self.stop_time();
+        let endpoints = self.endpoints.as_deref_mut()?;
+        let (write, next) = match self.config.application {
+            Application::Bulk => (endpoints.unwritten, None),
+            Application::Periodic { write, every } => {
+                (write.get().min(endpoints.unwritten), Some(now + every))
+            }
+        };
+        endpoints.sender.write(now, write);
+        if self.config.size.is_some() {
+            endpoints.unwritten -= write;
+            if endpoints.unwritten == 0 {
+                endpoints.sender.close();
+            }
+        }
+        let next = next.filter(|_| endpoints.unwritten > 0);
+        match (next, stop) {
+            (Some(next), Some(stop)) => Some(next.min(stop)),
+            (next, stop) => next.or(stop),
+        }
+    }
+
+    /// When the application stops, whatever is unsent.
+    pub fn stop_time(&self) -> Option<Instant> {
+        self.config
+            .duration
+            .map(|duration| self.config.start + duration)
+    }
+
+    /// The flow is over: what remains of it.
+    pub fn finish(&mut self, now: Instant) {
+        let Some(mut endpoints) = self.endpoints.take() else {
+            return;
+        };
+        self.trace = endpoints.trace.take();
+        self.result = Some(self.result_of(&endpoints, now));
+    }
+
+    /// The result of a flow that never started before the run ended.
+    pub fn finish_unstarted(&mut self) {
+        if self.result.is_none() {
+            self.result = Some(FlowResult {
+                flow: self.index,
+                name: self.config.name.clone(),
+                algorithm: self.config.algorithm.to_string(),
+                start_s: self.config.start.as_secs_f64(),
+                bytes_acked: 0,
+                completed: false,
+                fct_s: None,
+                goodput_bps: 0.0,
+                segments_sent: 0,
+                segments_retransmitted: 0,
+                segments_lost: 0,
+                segments_dropped: Some(0),
+                loss_ratio: 0.0,
+                timeouts: 0,
+                rtt_min_ms: None,
+                rtt_mean_ms: None,
+                rtt_p95_ms: None,
+                slow_start_exit: None,
+                passive_exit: None,
+                capacity: CapacityPoint::default(),
+                first_drop_s: None,
+                first_loss_s: None,
+                exit_class: None,
+            });
+        }
+    }
+
+    fn result_of(&self, endpoints: &Endpoints, now: Instant) -> FlowResult {
+        let start = self.config.start;
+        let since = |at: Instant| at.saturating_since(start).as_secs_f64();
+        let millis = |span: Duration| span.as_nanos() as f64 / 1e6;
+        let Endpoints {
+            sender,
+            receiver,
+            probe,
+            ..
+        } = endpoints;
+        let stats = sender.stats();
+        let finished = receiver.finished_at();
+        let end = finished.unwrap_or(now);
+        let seconds = end.saturating_since(start).as_secs_f64();
+        let exit_result = |exit: SlowStartExit| SlowStartExitResult {
+            time_s: since(exit.at),
+            cwnd_bytes: exit.cwnd.get(),
+            reason: exit.reason.name().to_owned(),
+        };
+        let exit = sender.slow_start_exit();
+        let passive = sender.passive_decision();
+        FlowResult {
+            flow: self.index,
+            name: self.config.name.clone(),
+            algorithm: self.config.algorithm.to_string(),
+            start_s: start.as_secs_f64(),
+            bytes_acked: stats.bytes_acked,
+            completed: finished.is_some(),
+            fct_s: finished.map(since),
+            goodput_bps: if seconds > 0.0 {
+                receiver.delivered().get() as f64 * 8.0 / seconds
+            } else {
+                0.0
+            },
+            segments_sent: stats.segments_sent,
+            segments_retransmitted: stats.segments_retransmitted,
+            segments_lost: stats.segments_lost,
+            segments_dropped: Some(probe.drops),
+            loss_ratio: if stats.segments_sent > 0 {
+                stats.segments_lost as f64 / stats.segments_sent as f64
+            } else {
+                0.0
+            },
+            timeouts: stats.timeouts,
+            rtt_min_ms: probe.rtt.min().map(millis),
+            rtt_mean_ms: probe.rtt.mean().map(millis),
+            rtt_p95_ms: probe.rtt.quantile(950).map(millis),
+            slow_start_exit: exit.map(exit_result),
+            passive_exit: passive.map(exit_result),
+            capacity: CapacityPoint {
+                true_s: endpoints.capacity.map(since),
+                latency_offset_s: probe.latency.at_capacity().map(since),
+                median_throughput_bps: probe.throughput.bits_per_second(),
+            },
+            first_drop_s: probe.first_drop.map(since),
+            first_loss_s: stats.first_loss.map(since),
+            exit_class: passive
+                .or(exit)
+                .map(|exit| classify(exit.at, exit.reason.is_congestion(), endpoints.capacity)),
+        }
+    }
+}
+
+impl Endpoints {
+    /// The sender takes an ACK, and what it tells is noted.
+    #[inline]
+    pub fn handle_ack(&mut self, now: Instant, ack: &AckSegment) {
+        self.sender.handle_ack(now, ack);
+        let rtt = self.sender.latest_rtt();
+        if !self.past_slow_start {
+            self.past_slow_start = self.sender.slow_start_exit().is_some();
+        }
+        let acked = self.sender.snd_una();
+        self.probe.on_ack(now, acked, rtt, self.past_slow_start);
+        if let Some(trace) = &mut self.trace {
+            let window = self.sender.window();
+            trace.push(&FlowSample {
+                now,
+                cwnd: window.cwnd,
+                ssthresh: window.ssthresh,
+                in_flight: self.sender.bytes_in_flight(),
+                rtt,
+                acked,
+                delivered: self.receiver.delivered().get(),
+                pacing_rate: Rate::min(self.sender.pacing_rate(), Rate::MAX),
+            });
+        }
+    }
+}

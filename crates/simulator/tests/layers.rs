@@ -1,0 +1,120 @@
+//! Who may import whom: the arrows of the design, read from `cargo metadata`.
+
+use std::collections::BTreeMap;
+use std::process::Command;
+
+use serde_json::Value;
+
+/// Crate -> the crates of this workspace that it may use.
+const ALLOWED: &[(&str, &[&str])] = &[
+    ("units", &[]),
+    ("engine", &["units"]),
+    ("congestion", &["units"]),
+    ("tcp", &["units", "congestion"]),
+    ("network", &["units"]),
+    ("scenario", &["units", "congestion", "tcp", "network"]),
+    ("measure", &["units"]),
+    (
+        "simulator",
+        &[
+            "units",
+            "congestion",
+            "tcp",
+            "network",
+            "engine",
+            "scenario",
+            "measure",
+        ],
+    ),
+    (
+        "python",
+        &["units", "congestion", "scenario", "simulator", "measure"],
+    ),
+    (
+        "benches",
+        &[
+            "units",
+            "congestion",
+            "network",
+            "engine",
+            "scenario",
+            "simulator",
+            "measure",
+        ],
+    ),
+];
+
+/// Crates that must not bring a standard library into a kernel or a small device.
+const NO_STD: &[&str] = &["units", "congestion", "tcp", "network"];
+
+fn metadata() -> Value {
+    let output = Command::new(env!("CARGO"))
+        .args([
+            "metadata",
+            "--format-version",
+            "1",
+            "--no-deps",
+            "--offline",
+        ])
+        .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+        .output()
+        .expect("cargo runs");
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    serde_json::from_slice(&output.stdout).expect("cargo prints JSON")
+}
+
+#[test]
+fn imports_run_one_way() {
+    let allowed: BTreeMap<&str, &[&str]> = ALLOWED.iter().copied().collect();
+    let metadata = metadata();
+    let packages = metadata["packages"].as_array().expect("packages");
+    let mut seen = Vec::new();
+    for package in packages {
+        let name = package["name"]
+            .as_str()
+            .expect("a name")
+            .trim_start_matches("slowstart-");
+        seen.push(name.to_owned());
+        let may = allowed
+            .get(name)
+            .unwrap_or_else(|| panic!("crate `{name}` is not in the table of imports"));
+        for dependency in package["dependencies"].as_array().expect("dependencies") {
+            let target = dependency["name"].as_str().expect("a name");
+            let Some(target) = target.strip_prefix("slowstart-") else {
+                continue;
+            };
+            // A test may look further than the code it tests.
+            if dependency["kind"].as_str() == Some("dev") {
+                continue;
+            }
+            assert!(
+                may.contains(&target),
+                "`{name}` imports `{target}`, which the design does not allow"
+            );
+        }
+    }
+    for (name, _) in ALLOWED {
+        assert!(
+            seen.iter().any(|other| other == name),
+            "the table names `{name}`, which does not exist"
+        );
+    }
+}
+
+#[test]
+fn the_lower_rooms_are_no_std() {
+    for name in NO_STD {
+        let path = format!("{}/../{name}/src/lib.rs", env!("CARGO_MANIFEST_DIR"));
+        let text = std::fs::read_to_string(&path).expect("lib.rs");
+        assert!(text.contains("#![no_std]"), "`{name}` is not no_std");
+        let allocates = text.contains("extern crate alloc");
+        assert!(
+            !(allocates && ["units", "congestion"].contains(name)),
+            "`{name}` allocates"
+        );
+    }
+}

@@ -1,0 +1,166 @@
+//! What a simulation of slow start over a drop-tail bottleneck must give, whoever wrote it.
+//!
+//! Network-models 0.4: classic slow start (one ACK for each packet, the window doubles each round
+//! trip) fills a pipe of `BDP` packets and a queue of `B`. It then overloads the link twofold, so
+//! the queue grows at the link's rate, the loss is seen one RTT with a full buffer later, and as
+//! many packets are dropped meanwhile as fit into pipe and buffer.
+
+mod common;
+
+use common::{run_traced, wired};
+use scenario::{AckPolicy, Flow};
+use units::{Bytes, Duration};
+
+struct Identity {
+    mbit: u64,
+    rtt_ms: u64,
+    buffer: u64,
+    first_drop_s: f64,
+    detected_s: f64,
+    drops: u64,
+}
+
+/// The table of the notes, from an independent simulation.
+const IDENTITIES: [Identity; 4] = [
+    Identity {
+        mbit: 50,
+        rtt_ms: 100,
+        buffer: 413,
+        first_drop_s: 0.8468,
+        detected_s: 1.0476,
+        drops: 829,
+    },
+    Identity {
+        mbit: 10,
+        rtt_ms: 100,
+        buffer: 50,
+        first_drop_s: 0.5654,
+        detected_s: 0.7308,
+        drops: 130,
+    },
+    Identity {
+        mbit: 100,
+        rtt_ms: 30,
+        buffer: 250,
+        first_drop_s: 0.2323,
+        detected_s: 0.2930,
+        drops: 501,
+    },
+    Identity {
+        mbit: 20,
+        rtt_ms: 60,
+        buffer: 100,
+        first_drop_s: 0.3873,
+        detected_s: 0.5102,
+        drops: 203,
+    },
+];
+
+fn near(what: &str, found: f64, expected: f64) {
+    assert!(
+        (found - expected).abs() <= 0.03 * expected,
+        "{what}: found {found}, the identity says {expected} within 3 %"
+    );
+}
+
+#[test]
+fn slow_start_overshoots_as_the_identities_say() {
+    for identity in IDENTITIES {
+        let mut flow = Flow::new(common::algorithm("reno"));
+        flow.ack_policy = AckPolicy::EverySegment;
+        flow.size = Some(Bytes::new(20_000_000));
+        let output = run_traced(
+            &wired(identity.mbit, identity.rtt_ms, identity.buffer),
+            flow,
+        );
+        let result = &output.result.flows[0];
+        let link = &output.traces.as_ref().expect("traced").links[0];
+        let detected = result.first_loss_s.expect("it overshoots");
+        let drops_before = link
+            .time_s
+            .iter()
+            .zip(&link.drops)
+            .filter(|(at, _)| **at < detected)
+            .map(|(_, drops)| *drops)
+            .max();
+        println!(
+            "{} Mbit/s, {} ms, {} packets: first drop {:?}, detected {detected}, drops {drops_before:?}",
+            identity.mbit, identity.rtt_ms, identity.buffer, result.first_drop_s
+        );
+        near(
+            "first drop",
+            result.first_drop_s.expect("it overshoots"),
+            identity.first_drop_s,
+        );
+        near("detection", detected, identity.detected_s);
+        near(
+            "drops",
+            drops_before.expect("drops") as f64,
+            identity.drops as f64,
+        );
+        // Identity 1: the queue fills at the link's rate, from the moment it begins to stand.
+        let full = link.time_s[link
+            .queue_packets
+            .iter()
+            .position(|&q| q == identity.buffer)
+            .expect("it fills")];
+        let packet_s = 1514.0 * 8.0 / (identity.mbit as f64 * 1e6);
+        let begins = result.capacity.true_s.expect("it is busy");
+        let standing = full - begins;
+        assert!(
+            standing >= identity.buffer as f64 * packet_s * 0.97,
+            "the queue cannot fill faster than the link's rate: {standing}"
+        );
+        assert!(result.completed);
+    }
+}
+
+#[test]
+fn goodput_is_what_the_headers_leave() {
+    // 50 Mbit/s with 1448 of 1514 bytes payload: 47.82 Mbit/s.
+    let mut flow = Flow::new(common::algorithm("cubic"));
+    flow.duration = Some(Duration::from_secs(30));
+    let output = run_traced(&wired(50, 20, 400), flow);
+    let link = &output.result.links[0];
+    let delivered = &output.traces.as_ref().expect("traced").flows[0];
+    let at = |seconds: f64| {
+        let index = delivered.time_s.partition_point(|&time| time < seconds);
+        delivered.delivered_bytes[index.min(delivered.delivered_bytes.len() - 1)] as f64
+    };
+    let steady = (at(29.0) - at(10.0)) * 8.0 / 19.0;
+    near("steady goodput", steady, 50e6 * 1448.0 / 1514.0);
+    assert!(link.utilization.expect("a rate") > 0.97, "{link:?}");
+}
+
+#[test]
+fn the_kernels_published_hystart_pair() {
+    // 50 Mbit/s, 150 ms, one BDP of buffer. The commit that mended HyStart's rounds reports that
+    // slow start ended near 516 segments by delay before, and near 632 by the ACK train after.
+    let exit = |name: &str| {
+        let mut flow = Flow::new(common::algorithm(name));
+        flow.size = Some(Bytes::new(20_000_000));
+        let output = run_traced(&wired(50, 150, 619), flow);
+        let exit = output.result.flows[0]
+            .slow_start_exit
+            .clone()
+            .expect("HyStart fires");
+        println!(
+            "{name}: {} segments by {}",
+            exit.cwnd_bytes / 1448,
+            exit.reason
+        );
+        (exit.cwnd_bytes / 1448, exit.reason)
+    };
+    let (before, reason) = exit("cubic+hystart:linux=5.16");
+    assert_eq!(reason, "delay");
+    assert!(
+        (501..=531).contains(&before),
+        "{before} segments, reported near 516"
+    );
+    let (after, reason) = exit("cubic+hystart");
+    assert_eq!(reason, "ack-train");
+    assert!(
+        (613..=651).contains(&after),
+        "{after} segments, reported near 632"
+    );
+}

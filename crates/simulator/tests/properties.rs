@@ -1,0 +1,138 @@
+//! Laws that hold over any path, loss, jitter and set of flows.
+
+mod common;
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use common::{algorithm, link, run};
+use network::{JitterConfig, JitterDistribution, LossConfig, QueueLimit, Service};
+use proptest::prelude::*;
+use scenario::{Application, Flow, PathModel, Scenario};
+use simulator::{Job, RunOptions, run_all};
+use units::{Bytes, Duration, Instant, Rate};
+
+const ALGORITHMS: [&str; 10] = [
+    "reno",
+    "cubic",
+    "cubic+standard",
+    "cubic+hystart++",
+    "cubic+search",
+    "cubic+search:version=4.0,exit=drain",
+    "reno+search:version=3.1,exit=rollback",
+    "cubic+limited",
+    "cubic+hystart+plain",
+    "bbr",
+];
+
+fn service() -> impl Strategy<Value = Service> {
+    let rate = (100_000u64..500_000_000).prop_map(Rate::from_bits_per_sec);
+    prop_oneof![
+        4 => rate.clone().prop_map(Service::Fixed),
+        1 => (rate, 1u64..200).prop_map(|(mean, slot)| Service::Varying {
+            mean,
+            variation: 0.4,
+            correlation: Duration::from_millis(500),
+            slot: Duration::from_millis(slot),
+            peak: mean.mul_div(3, 1),
+        }),
+    ]
+}
+
+fn loss() -> impl Strategy<Value = LossConfig> {
+    prop_oneof![
+        3 => Just(LossConfig::None),
+        2 => (0.0..0.05f64).prop_map(LossConfig::Bernoulli),
+        1 => (0.0..0.01f64, 0.1..0.9f64).prop_map(|(p, r)| LossConfig::GilbertElliott { p, r, bad_loss: 0.5, good_loss: 0.0 }),
+    ]
+}
+
+fn jitter() -> impl Strategy<Value = Option<JitterConfig>> {
+    prop::option::of(
+        (1u64..30, 1u64..50).prop_map(|(amount, slot)| JitterConfig {
+            amount: Duration::from_millis(amount),
+            distribution: JitterDistribution::Uniform,
+            slot: Duration::from_millis(slot),
+        }),
+    )
+}
+
+prop_compose! {
+    fn path()(service in service(), loss in loss(), ack_loss in loss(), jitter in jitter(),
+              delay_us in 0u64..300_000, buffer in 1u64..2_000) -> PathModel {
+        let half = Duration::from_micros(delay_us);
+        let mut forward = link("forward", service, QueueLimit::Packets(buffer), half);
+        forward.loss = loss;
+        forward.jitter = jitter;
+        let mut reverse = link("reverse", Service::Fixed(Rate::from_bits_per_sec(10_000_000)), QueueLimit::Packets(1000), half);
+        reverse.loss = ack_loss;
+        PathModel::from_links("random", "", forward, reverse)
+    }
+}
+
+prop_compose! {
+    fn flow()(name in 0..ALGORITHMS.len(), size in 1u64..400_000, start_ms in 0u64..500, initial_window in 1u32..40,
+              pacing: bool, extra_ms in 0u64..40, periodic in prop::option::of((1u64..30_000, 1u64..300)), ecn: bool) -> Flow {
+        let mut flow = Flow::new(algorithm(ALGORITHMS[name]));
+        flow.size = Some(Bytes::new(size));
+        flow.start = Instant::from_millis(start_ms);
+        flow.initial_window = initial_window;
+        flow.pacing = pacing;
+        flow.ecn = ecn;
+        flow.extra_delay = Duration::from_millis(extra_ms);
+        if let Some((write, every)) = periodic {
+            // At most a hundred writes.
+            flow.application = Application::Periodic { write: Bytes::new(write.max(size / 100)), every: Duration::from_millis(every) };
+        }
+        flow
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_transfer_completes_and_nothing_is_lost_count_of(path in path(), flows in prop::collection::vec(flow(), 1..5), seed: u64) {
+        let mut scenario = Scenario::new(path, flows);
+        scenario.seed = seed;
+        // Slow links with many losses take their time, and back off.
+        scenario.time_limit = Duration::from_secs(40_000);
+        let output = run(&scenario, true);
+        for (flow, config) in output.result.flows.iter().zip(&scenario.flows) {
+            let size = config.size.expect("sized").get();
+            prop_assert!(flow.completed, "{} did not complete: {flow:?}", flow.algorithm);
+            // No byte twice, none missing.
+            prop_assert_eq!(flow.bytes_acked, size);
+            prop_assert!(flow.segments_sent >= size.div_ceil(1448));
+            prop_assert!(flow.segments_retransmitted < flow.segments_sent);
+            let fct = flow.fct_s.expect("completed");
+            // A handshake and one way, at least.
+            prop_assert!(fct >= scenario.path.base_rtt.as_secs_f64() * 1.5 - 1e-9, "{fct} s is faster than the path");
+        }
+        for link in &output.result.links {
+            prop_assert!(link.utilization.is_none_or(|share| (0.0..=1.0).contains(&share)), "{link:?}");
+        }
+        let traces = output.traces.expect("traced");
+        for trace in &traces.flows {
+            prop_assert!(trace.cwnd_bytes.iter().all(|&cwnd| cwnd >= 1448), "a window below one segment");
+            prop_assert!(trace.acked_bytes.is_sorted() && trace.delivered_bytes.is_sorted());
+            prop_assert!(trace.acked_bytes.iter().zip(&trace.delivered_bytes).all(|(acked, delivered)| acked <= delivered));
+            prop_assert!(trace.time_s.is_sorted());
+        }
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_bytes_on_any_number_of_threads(path in path(), flows in prop::collection::vec(flow(), 1..3), seed: u64) {
+        let mut scenario = Scenario::new(path, flows);
+        scenario.seed = seed;
+        scenario.time_limit = Duration::from_secs(2_000);
+        let scenario = Arc::new(scenario);
+        let jobs: Vec<Job> = (0..3).map(|run| Job { scenario: scenario.clone(), run }).collect();
+        let bytes = |threads| {
+            let outputs = run_all(&jobs, &RunOptions { traces: false }, threads, &AtomicBool::new(false), &|_| {}).expect("nobody cancels");
+            let results: Vec<_> = outputs.into_iter().map(|output| output.result).collect();
+            serde_json::to_string(&measure::document("test", serde_json::Value::Null, &results)).expect("serialises")
+        };
+        prop_assert_eq!(bytes(1), bytes(3));
+    }
+}
