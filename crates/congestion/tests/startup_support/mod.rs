@@ -1,5 +1,8 @@
 //! What the start-up tests share: signals with usual values, and the files of test vectors.
 #![allow(dead_code, reason = "every test program uses a part of it")]
+#![allow(clippy::print_stdout, reason = "a skipped test says so")]
+
+pub mod streams;
 
 use congestion::{Ack, Phase, Window};
 use units::{Bytes, Duration, Instant, Rate};

@@ -5,7 +5,8 @@
 //!   was acknowledged then (draft-00; optional in 2.0 and 3.x).
 //! - *Drain* (Linux 4.0): the target is what was acknowledged in the last initial RTT, rounded up to
 //!   bins. Until the window is there, one segment leaves for every three delivered, and neither
-//!   growth nor tests happen.
+//!   growth nor tests happen. The decision is answered as an exit that keeps window and threshold,
+//!   so that it counts as the end of slow start; the last ACK of the drain sets both.
 
 use units::{Bytes, Instant};
 
@@ -85,7 +86,11 @@ impl Search {
                     carry: Bytes::ZERO,
                     reason,
                 });
-                None
+                Some(Step::Exit {
+                    cwnd: window.cwnd,
+                    ssthresh: window.ssthresh,
+                    reason,
+                })
             }
             (Exit::Rollback, _) => {
                 let cwnd = self.rolled_back(window);

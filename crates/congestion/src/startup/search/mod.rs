@@ -126,7 +126,7 @@ impl Search {
         self.measurement
     }
 
-    /// The first decision to leave slow start, acted on or not. With `exit=drain` slow start ends
+    /// The first decision to leave slow start, acted on or not. With `exit=drain` the threshold is set
     /// only later, when the window has drained.
     #[must_use]
     pub const fn decision(&self) -> Option<SlowStartExit> {

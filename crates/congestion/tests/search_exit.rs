@@ -1,0 +1,399 @@
+//! What SEARCH does once it decides: plain, rollback, drain, passive. Its options.
+
+mod startup_support;
+
+use congestion::options::{OptionError, Options};
+use congestion::startup::Search;
+use congestion::startup::search::{
+    AppLimited, Arithmetic, Boundary, Comparison, Exit, LookBack, Missed, SearchConfig, Version,
+};
+use congestion::{Ack, ExitReason, Startup, Step, Window};
+use startup_support::{SMSS, ack, segments, window};
+use units::{Bytes, Duration, Instant};
+
+/// An ACK every 5 ms at an RTT of 100 ms: the initial window of ten segments at 100 ms, doubling for
+/// seven rounds, then at the rate reached.
+fn line(count: u64) -> Ack {
+    let (first, full) = (14_480.0, 128.0 * 14_480.0);
+    let round = count as f64 / 20.0;
+    let acked = if round <= 7.0 {
+        first * round.exp2()
+    } else {
+        full + (round - 7.0) * full * std::f64::consts::LN_2
+    } as u64;
+    Ack {
+        bytes_sent: 2 * acked + 14_480,
+        ..ack(
+            Instant::from_millis(100 + 5 * count),
+            SMSS,
+            acked,
+            Some(Duration::from_millis(100)),
+        )
+    }
+}
+
+/// Runs until `on_delivery` or `on_ack` does something else than to grow: the time in milliseconds, the
+/// window before, the step.
+fn run(search: &mut Search) -> Option<(u64, Window, Step)> {
+    (0..=240).find_map(|count| {
+        let ack = line(count);
+        let window = window(10 + ack.snd_una / SMSS.get());
+        if let Some(step) = search.on_delivery(&ack, &window) {
+            return Some((ack.now.as_millis(), window, step));
+        }
+        match search.on_ack(&ack, &window) {
+            Step::Grow(growth) => {
+                assert!(growth == ack.delivered || search.is_draining());
+                None
+            }
+            step => Some((ack.now.as_millis(), window, step)),
+        }
+    })
+}
+
+fn search(version: Version, exit: Option<Exit>) -> Search {
+    Search::new(
+        SearchConfig {
+            exit,
+            ..SearchConfig::of(version)
+        },
+        Instant::ZERO,
+        0,
+    )
+}
+
+#[test]
+fn plain_takes_the_window_as_threshold() {
+    let mut plain = search(Version::V2_0, None);
+    let (at, window, step) = run(&mut plain).expect("a decision");
+    assert_eq!((at, window.cwnd), (1_050, segments(3_508)));
+    let Step::Exit {
+        cwnd,
+        ssthresh,
+        reason,
+    } = step
+    else {
+        panic!("{step:?}")
+    };
+    assert_eq!((cwnd, ssthresh), (window.cwnd, window.cwnd));
+    // The two windows of the specification's table, 0.375863.
+    let (current, previous) = (Bytes::new(4_138_486), Bytes::new(3_315_368));
+    assert_eq!(
+        reason,
+        ExitReason::Search {
+            norm_permille: 375,
+            current,
+            previous
+        }
+    );
+    assert_eq!(plain.decision().map(|exit| exit.reason), Some(reason));
+    assert_eq!(plain.passive_decision(), None);
+}
+
+#[test]
+fn rollback_gives_back_two_initial_rtts() {
+    // Five bins (1.75 RTTs): from 2,816,970 B at 875 ms to 5,065,206 B, that is 1552 segments.
+    let (at, _, step) = run(&mut search(Version::V2_0, Some(Exit::Rollback))).expect("a decision");
+    let Step::Exit { cwnd, ssthresh, .. } = step else {
+        panic!("{step:?}")
+    };
+    assert_eq!(
+        (at, cwnd, ssthresh),
+        (1_050, segments(3_508 - 1_552), segments(3_508 - 1_552))
+    );
+    // 3.1 counts bytes here, too: 2,752,733 B at 870 ms (bin 22) to 5,000,969 B at 1045 ms.
+    let config = SearchConfig {
+        exit: Some(Exit::Rollback),
+        arithmetic: Arithmetic::Shifted,
+        ..SearchConfig::of(Version::V3_1)
+    };
+    let (at, window, step) = run(&mut Search::new(config, Instant::ZERO, 0)).expect("a decision");
+    let Step::Exit { cwnd, .. } = step else {
+        panic!("{step:?}")
+    };
+    assert_eq!(at, 1_045);
+    let lost = window.cwnd_segments() - cwnd.segments(SMSS);
+    assert!((1_550..=1_553).contains(&lost), "{lost}");
+}
+
+#[test]
+fn rollback_has_a_floor() {
+    // 1552 segments are to be given back; a window that has not as many stays in 2.0.
+    for (version, cwnd, left) in [
+        (Version::V2_0, 1_555, 10),
+        (Version::V2_0, 1_400, 1_400),
+        (Version::V3_1, 1_555, 10),
+        (Version::V3_1, 1_400, 10),
+    ] {
+        let mut search = search(version, Some(Exit::Rollback));
+        let step = (0..=240).find_map(|count| search.on_delivery(&line(count), &window(cwnd)));
+        let Some(Step::Exit { cwnd: after, .. }) = step else {
+            panic!("{step:?}")
+        };
+        assert_eq!(after, segments(left), "{version:?} from {cwnd}");
+    }
+}
+
+#[test]
+fn drain_falls_to_what_one_rtt_delivers() {
+    let mut search = search(Version::V4_0, None);
+    let mut decided = None;
+    let mut cwnd = 0;
+    for count in 0..=240 {
+        let ack = line(count);
+        cwnd = 10 + ack.snd_una / SMSS.get();
+        if let Some(step) = search.on_delivery(&ack, &window(cwnd)) {
+            // An exit in the records, which leaves the window as it is and slow start on.
+            let Step::Exit {
+                cwnd: same,
+                ssthresh,
+                ..
+            } = step
+            else {
+                panic!("{step:?}")
+            };
+            assert_eq!((same, ssthresh), (segments(cwnd), Bytes::MAX));
+            assert!(search.is_draining());
+            // The ACK that decides adds nothing.
+            assert_eq!(search.on_ack(&ack, &window(cwnd)), Step::Grow(Bytes::ZERO));
+            decided = Some(ack);
+            break;
+        }
+    }
+    let decided = decided.expect("a decision");
+    let decision = search.decision().expect("a decision");
+    assert_eq!((decided.now.as_millis(), cwnd), (975, 2_842));
+    assert_eq!((decision.at, decision.cwnd), (decided.now, segments(2_842)));
+    // Three bins: from 2,752,733 + 2 * 449,647 B to 4,101,675 B is 1,348,942 B, 931 segments.
+    assert_eq!(search.drain_target(&window(cwnd)), Some(segments(931)));
+    // Every ACK delivers three segments and lets one leave, until 931 are in flight.
+    let mut flight = 1_000;
+    let mut steps = 0;
+    loop {
+        flight -= 3;
+        steps += 1;
+        let now = decided.now + Duration::from_millis(steps);
+        let ack = Ack {
+            in_flight: segments(flight),
+            ..ack(
+                now,
+                segments(3),
+                decided.snd_una,
+                Some(Duration::from_millis(100)),
+            )
+        };
+        assert_eq!(search.on_delivery(&ack, &window(cwnd)), None);
+        match search.on_ack(&ack, &window(cwnd)) {
+            Step::Set(size) => {
+                assert_eq!(size, segments(flight + 1));
+                flight += 1;
+            }
+            Step::Exit {
+                cwnd,
+                ssthresh,
+                reason,
+            } => {
+                assert_eq!((cwnd, ssthresh), (segments(931), segments(931)));
+                assert_eq!(reason, decision.reason);
+                break;
+            }
+            Step::Grow(growth) => panic!("grows by {growth:?}"),
+        }
+    }
+    assert_eq!(steps, 35, "1000 - 2 n reaches 931 with the 35th ACK");
+    assert!(!search.is_draining());
+    assert_eq!(search.index(), None, "all is forgotten");
+}
+
+#[test]
+fn drain_carries_what_is_left_of_three() {
+    let mut search = search(Version::V4_0, None);
+    let count = (0..=240).find(|&count| {
+        search.on_delivery(&line(count), &window(2_842));
+        search.is_draining()
+    });
+    let from = line(count.expect("a decision"));
+    let released: Vec<u64> = (1..=6)
+        .map(|step| {
+            let now = from.now + Duration::from_millis(step);
+            let ack = Ack {
+                in_flight: segments(2_000),
+                ..ack(now, segments(1), from.snd_una, None)
+            };
+            search.on_delivery(&ack, &window(2_842));
+            match search.on_ack(&ack, &window(2_842)) {
+                Step::Set(size) => size.segments(SMSS) - 2_000,
+                other => panic!("{other:?}"),
+            }
+        })
+        .collect();
+    assert_eq!(released, [0, 0, 1, 0, 0, 1]);
+    // A restart ends it.
+    search.restart(from.now, 0);
+    assert!(!search.is_draining());
+}
+
+#[test]
+fn without_target_there_is_no_drain() {
+    // Three RTTs of bins need more than a window of half an RTT has.
+    let config = SearchConfig {
+        window_permille: 500,
+        exit: Some(Exit::Drain),
+        ..SearchConfig::of(Version::V2_0)
+    };
+    let mut search = Search::new(config, Instant::ZERO, 0);
+    assert_eq!(run(&mut search), None);
+    assert_eq!(search.decision(), None);
+}
+
+#[test]
+fn passive_logs_and_does_nothing() {
+    for (version, at) in [
+        (Version::V2_0, 1_050),
+        (Version::V3_1, 1_045),
+        (Version::V4_0, 975),
+    ] {
+        for exit in [Exit::Plain, Exit::Rollback, Exit::Drain] {
+            let config = SearchConfig {
+                passive: true,
+                exit: Some(exit),
+                ..SearchConfig::of(version)
+            };
+            let mut search = Search::new(config, Instant::ZERO, 0);
+            assert_eq!(run(&mut search), None, "{version:?}");
+            assert!(!search.is_draining());
+            let decision = search.passive_decision().expect("logged");
+            assert_eq!(decision.at.as_millis(), at, "the first decision");
+            assert!(matches!(decision.reason, ExitReason::Search { .. }));
+            search.restart(Instant::from_secs(9), 0);
+            assert_eq!(search.passive_decision(), Some(decision));
+        }
+    }
+}
+
+#[test]
+fn acks_without_sample_lose_no_bytes() {
+    let mut all = search(Version::V2_0, None);
+    let mut some = search(Version::V2_0, None);
+    for count in 0..=240 {
+        let full = line(count);
+        // The ACKs that end no bin need no sample: with bins of seven ACKs, the eighth ends one.
+        let silent = count % 7 != 1 && count > 0;
+        all.on_delivery(&full, &window(3_508));
+        some.on_delivery(
+            &Ack {
+                latest_rtt: full.latest_rtt.filter(|_| !silent),
+                ..full
+            },
+            &window(3_508),
+        );
+    }
+    assert!(all.decision().is_some());
+    assert_eq!(all.decision(), some.decision());
+}
+
+#[test]
+fn options_set_what_they_say() {
+    let mut config = SearchConfig::default();
+    for (name, value) in [
+        ("version", "4.0"),
+        ("exit", "rollback"),
+        ("passive", "true"),
+        ("threshold", "35.5"),
+        ("window", "2.5"),
+        ("bins", "20"),
+        ("extra_bins", "30"),
+        ("lookback", "initial"),
+        ("comparison", "above"),
+        ("boundary", "after"),
+        ("missed", "reset"),
+        ("alpha", "3"),
+        ("app_limited", "skip"),
+        ("arithmetic", "shifted"),
+    ] {
+        assert_eq!(config.set(name, value), Ok(()), "{name}");
+    }
+    let expected = SearchConfig {
+        version: Version::V4_0,
+        exit: Some(Exit::Rollback),
+        passive: true,
+        threshold_permille: Some(355),
+        window_permille: 2_500,
+        bins: 20,
+        extra_bins: Some(30),
+        lookback: LookBack::Initial,
+        comparison: Comparison::Above,
+        boundary: Some(Boundary::After),
+        missed: Missed::Reset,
+        alpha: 3,
+        app_limited: Some(AppLimited::Skip),
+        arithmetic: Arithmetic::Shifted,
+    };
+    assert_eq!(config, expected);
+    for (name, value) in [
+        ("version", "3.2"),
+        ("exit", "fast"),
+        ("threshold", "101"),
+        ("threshold", "35.55"),
+        ("threshold", "-1"),
+        ("window", "0"),
+        ("window", "3,5"),
+        ("bins", "1"),
+        ("bins", "49"),
+        ("extra_bins", "65"),
+        ("alpha", "0"),
+        ("passive", "yes"),
+        ("arithmetic", "float"),
+    ] {
+        assert!(
+            matches!(config.set(name, value), Err(OptionError::Invalid { .. })),
+            "{name}={value}"
+        );
+    }
+    assert_eq!(config.set("bin", "10"), Err(OptionError::Unknown));
+    assert_eq!(config, expected, "a refused option changes nothing");
+    for option in SearchConfig::OPTIONS {
+        let mut config = SearchConfig::default();
+        assert_eq!(
+            config.set(option.name, option.default),
+            Ok(()),
+            "{}",
+            option.name
+        );
+        assert_eq!(config, SearchConfig::default(), "{}", option.name);
+    }
+}
+
+#[test]
+fn versions_have_their_own_defaults() {
+    let of = |version| {
+        let config = SearchConfig::of(version);
+        (
+            config.threshold(),
+            config.exit(),
+            config.extra_bins(),
+            config.longest_lookback(),
+            config.boundary(),
+            config.app_limited(),
+        )
+    };
+    assert_eq!(
+        of(Version::V2_0),
+        (
+            350,
+            Exit::Plain,
+            15,
+            14,
+            Boundary::After,
+            AppLimited::Ignore
+        )
+    );
+    assert_eq!(
+        of(Version::V3_1),
+        (350, Exit::Plain, 15, 13, Boundary::At, AppLimited::Reset)
+    );
+    assert_eq!(
+        of(Version::V4_0),
+        (260, Exit::Drain, 40, 38, Boundary::At, AppLimited::Reset)
+    );
+}
