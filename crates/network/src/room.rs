@@ -127,11 +127,11 @@ impl Room {
         let to_come: u128 = self
             .waiting
             .iter()
-            .map(|waiting| u128::from((waiting.start - now).as_nanos()))
+            .map(|waiting| u128::from(waiting.start.saturating_since(now).as_nanos()))
             .sum();
         match now.as_nanos() {
             0 => 0.0,
-            nanos => (self.waits - to_come) as f64 / nanos as f64,
+            nanos => self.waits.saturating_sub(to_come) as f64 / nanos as f64,
         }
     }
 }

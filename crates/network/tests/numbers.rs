@@ -97,6 +97,23 @@ fn gemodel_means() {
     assert!((loss - 0.013_17).abs() < 0.000_7, "{loss}");
 }
 
+/// A.2: the loss is drawn with the state before the transition, and the first state is the good one.
+#[test]
+fn gemodel_takes_the_state_before_the_transition() {
+    let mut config = bare(Service::Unlimited);
+    config.loss = LossConfig::GilbertElliott {
+        p: 1.0,
+        r: 1.0,
+        bad_loss: 1.0,
+        good_loss: 0.0,
+    };
+    let mut link = build(&config);
+    for number in 0..10 {
+        let lost = link.push(Instant::ZERO, packet(1500, number)) != Admission::Accepted;
+        assert_eq!(lost, number % 2 == 1);
+    }
+}
+
 #[test]
 fn bernoulli_mean() {
     let mut config = bare(Service::Unlimited);
@@ -247,4 +264,51 @@ fn busy_periods_are_told_apart_by_idle_time() {
     assert_eq!(link.previous_busy_period(), (at(500), at(2500)));
     assert_eq!(link.busy_time(at(3500)), Duration::from_micros(2500));
     assert_eq!(link.busy_time(at(9000)), Duration::from_micros(3000));
+}
+
+/// Busy time counts for a constant rate, bytes over capacity for one that changes; and the mean
+/// rates are what a bandwidth-delay product is worked from.
+#[test]
+fn utilization_and_mean_rates() {
+    let step = |ms, mbit| {
+        (
+            Duration::from_millis(ms),
+            Rate::from_bits_per_sec(mbit * MBIT),
+        )
+    };
+    let steps = Service::Steps {
+        steps: [step(100, 8), step(300, 0)].into(),
+    };
+    assert_eq!(steps.mean_rate(), Some(Rate::from_bits_per_sec(2 * MBIT)));
+    assert_eq!(fixed(7).mean_rate(), Some(Rate::from_bits_per_sec(7)));
+    assert_eq!(Service::Unlimited.mean_rate(), None);
+
+    let mut link = build(&bare(steps));
+    for number in 0..50 {
+        let _ = link.push(Instant::ZERO, packet(1000, number));
+    }
+    // A hundred packets fit in each 100 ms: fifty of the two hundred that 500 ms could carry.
+    let end = Instant::from_millis(500);
+    assert_eq!(link.capacity(end), Some(Bytes::new(200_000)));
+    assert!((link.utilization(end) - 0.25).abs() < 1e-12);
+    assert_eq!(link.busy_time(end), Duration::from_millis(50));
+
+    let mut link = build(&bare(Service::Unlimited));
+    let _ = link.push(Instant::ZERO, packet(1000, 0));
+    assert_eq!(
+        (
+            link.utilization(end),
+            link.busy_periods(),
+            link.queue_max_packets()
+        ),
+        (0.0, 0, 0)
+    );
+    assert_eq!(link.next_event(), Some(Instant::ZERO));
+}
+
+/// What an idle host pays for its link.
+#[test]
+fn an_idle_link_is_small() {
+    let bytes = size_of_val(&build(&bare(fixed(MBIT))));
+    assert!(bytes <= 512, "{bytes}");
 }
