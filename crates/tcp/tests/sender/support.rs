@@ -274,3 +274,18 @@ impl Path {
         true
     }
 }
+
+impl Script {
+    /// [`Self::ack`] without the checks that take time in proportion to the window.
+    pub fn sender_ack(&mut self, ack: u64, blocks: &[(u64, u64)]) {
+        let mut sack = SackBlocks::default();
+        for &(from, to) in blocks {
+            sack.push(ack * MSS, from * MSS, to * MSS);
+        }
+        let segment = AckSegment { ack: ack * MSS, window: self.rwnd, sack, ..AckSegment::default() };
+        self.sender.handle_ack(self.now, &segment);
+        while let Some(segment) = self.sender.poll_transmit(self.now) {
+            self.sent.push((self.now, segment));
+        }
+    }
+}

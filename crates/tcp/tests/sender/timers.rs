@@ -1,0 +1,300 @@
+//! Handshake, retransmission timeouts, tail loss probes, idle and zero windows.
+
+use tcp::segment::AckSegment;
+use tcp::Sender;
+use units::{Duration, Instant};
+
+use super::support::{MSS, Script, config, ms};
+use congestion::Phase;
+
+#[test]
+fn a_syn_is_repeated_four_times_a_second_apart_and_then_backs_off() {
+    let mut sender = Sender::new(config("cubic"));
+    sender.open(Instant::ZERO);
+    let mut sent = vec![];
+    while sent.len() < 9 {
+        if let Some(syn) = sender.poll_transmit(sent.last().map_or(Instant::ZERO, |at| ms(*at))) {
+            assert!(syn.syn);
+            assert_eq!(syn.retransmission, !sent.is_empty());
+        }
+        let due = sender.poll_timeout().unwrap();
+        sent.push(due.as_millis());
+        sender.handle_timeout(due);
+    }
+    // Linux: 0, then 1 2 3 4 5 7 11 19 35 s (`tcp_syn_retries` documents 67 s for the next).
+    assert_eq!(sent, [1_000, 2_000, 3_000, 4_000, 5_000, 7_000, 11_000, 19_000, 35_000]);
+    assert_eq!(sender.stats().segments_sent, 0, "a SYN is no data segment");
+}
+
+#[test]
+fn the_handshake_gives_the_first_rtt_sample_and_the_timeout() {
+    for (rtt, rto) in [(10, 210), (50, 250), (100, 300), (150, 450), (300, 900)] {
+        let script = Script::established(config("cubic"), rtt);
+        assert_eq!(script.sender.srtt(), Some(Duration::from_millis(rtt)));
+        assert_eq!(script.sender.rto(), Duration::from_millis(rto), "RTT {rtt}");
+        assert_eq!(script.sender.min_rtt(), Some(Duration::from_millis(rtt)));
+    }
+}
+
+/// A handshake in which `lost` SYNs were lost, without timestamps unless `echo`.
+fn after_lost_syns(lost: u64, echo: bool) -> Sender {
+    let mut sender = Sender::new(config("cubic"));
+    sender.open(Instant::ZERO);
+    let mut ts_ecr = sender.poll_transmit(Instant::ZERO).unwrap().ts_val;
+    let mut now = Instant::ZERO;
+    for _ in 0..lost {
+        now = sender.poll_timeout().unwrap();
+        sender.handle_timeout(now);
+        ts_ecr = sender.poll_transmit(now).unwrap().ts_val;
+    }
+    let ack = AckSegment {
+        window: 1 << 20,
+        syn: true,
+        ts_ecr: if echo { ts_ecr } else { 0 },
+        ..AckSegment::default()
+    };
+    sender.handle_ack(now + Duration::from_millis(100), &ack);
+    sender
+}
+
+#[test]
+fn a_lost_syn_costs_the_sample_and_two_the_initial_window() {
+    let cwnd = |sender: &Sender| sender.window().cwnd_segments();
+    let sender = after_lost_syns(1, false);
+    assert_eq!((sender.srtt(), sender.rto()), (None, Duration::from_secs(3)));
+    assert_eq!(cwnd(&sender), 10);
+    assert_eq!(cwnd(&after_lost_syns(2, false)), 1);
+    let sender = after_lost_syns(1, true);
+    assert_eq!(sender.srtt(), Some(Duration::from_millis(100)), "the echo tells which SYN it was");
+}
+
+#[test]
+fn a_transfer_of_nothing_completes_with_the_handshake() {
+    let mut script = Script::established(config("cubic"), 100);
+    assert!(!script.sender.is_complete());
+    script.sender.close();
+    assert!(script.sender.is_complete());
+    assert_eq!(script.transmit(), []);
+    assert_eq!(script.sender.poll_timeout(), None);
+}
+
+#[test]
+fn the_last_segment_carries_fin_and_push() {
+    let mut script = Script::established(config("cubic"), 100);
+    script.sender.write(script.now, 2 * MSS + 1);
+    script.sender.close();
+    script.transmit();
+    let flags: Vec<_> = script.sent.iter().map(|(_, s)| (s.len, s.psh, s.fin)).collect();
+    assert_eq!(flags, [(1000, false, false), (1000, false, false), (1, true, true)]);
+    let ack = AckSegment { ack: 2 * MSS + 1, window: 1 << 20, ..AckSegment::default() };
+    script.now = ms(200);
+    script.handle(&ack);
+    assert!(script.sender.is_complete());
+    assert_eq!(script.sender.poll_timeout(), None);
+}
+
+#[test]
+fn a_tail_loss_probe_after_two_round_trips_then_timeouts_that_double() {
+    // RTT 100 ms: RTO 300 ms; ten segments out: PTO 202 ms; then the RTO anew from the probe.
+    let mut script = Script::with_segments("cubic", 100, 10);
+    assert_eq!(script.sent.len(), 10);
+    let sent = script.run_to(ms(5_000));
+    // Probe at 100 + 202 repeats the last segment; RTO 300 ms later, then doubling.
+    assert_eq!(sent, [(302, 9), (602, 0), (1_202, 0), (2_402, 0), (4_802, 0)]);
+    assert_eq!(script.sender.stats().tlp_probes, 1);
+    assert_eq!(script.sender.stats().timeouts, 4);
+    assert_eq!(script.sender.rto(), Duration::from_millis(4_800));
+    assert_eq!((script.cwnd(), script.ssthresh()), (1, 7));
+    assert_eq!(script.sender.phase(), Phase::Loss);
+}
+
+#[test]
+fn the_probe_of_a_single_segment_waits_for_the_delayed_ack() {
+    // 2 * 100 + 200 = 400 ms, capped by the RTO of 300 ms.
+    let mut script = Script::with_segments("cubic", 100, 1);
+    assert_eq!(script.run_to(ms(450)), [(400, 0)]);
+}
+
+#[test]
+fn a_probe_sends_new_data_if_there_is_any() {
+    let mut script = Script::bulk("cubic", 100);
+    assert_eq!(script.run_to(ms(302)), [(302, 10)]);
+    assert_eq!(script.in_flight(), 11, "one above the window");
+    assert_eq!(script.sender.stats().segments_retransmitted, 0);
+    // Its fate is known with the ACK of it: nothing was lost.
+    script.now = ms(402);
+    script.ack(11, &[]);
+    assert_eq!(script.sender.ssthresh(), units::Bytes::MAX);
+}
+
+#[test]
+fn a_probe_that_repaired_a_loss_costs_one_reduction() {
+    let mut script = Script::with_segments("cubic", 100, 10);
+    script.now = ms(200);
+    script.ack(9, &[]);
+    assert_eq!(script.cwnd(), 19);
+    // One segment out: 2 * srtt + 200 ms, but not later than the RTO of about 300 ms.
+    let sent = script.run_to(ms(550));
+    assert_eq!(sent.len(), 1);
+    assert_eq!(sent[0].1, 9);
+    script.write(MSS);
+    script.now = ms(700);
+    script.ack(11, &[]);
+    assert_eq!((script.cwnd(), script.ssthresh()), (13, 13), "19 * 717 / 1024");
+    assert_eq!(script.sender.phase(), Phase::Open);
+}
+
+#[test]
+fn a_probe_of_a_segment_that_had_arrived_costs_nothing() {
+    for dsack in [true, false] {
+        let mut script = Script::with_segments("cubic", 100, 10);
+        assert_eq!(script.run_to(ms(302)), [(302, 9)]);
+        script.now = ms(310);
+        script.ack(10, &[]);
+        assert_eq!(script.sender.segments_out(), 0);
+        script.now = ms(402);
+        // The duplicate is answered, with or without a DSACK.
+        if dsack {
+            script.ack(10, &[(9, 10)]);
+        } else {
+            script.ack(10, &[]);
+        }
+        script.write(2 * MSS);
+        script.now = ms(500);
+        script.ack(12, &[]);
+        assert_eq!(script.sender.ssthresh(), units::Bytes::MAX, "dsack {dsack}");
+    }
+}
+
+#[test]
+fn slow_start_after_a_timeout_and_backoff_that_only_a_sample_clears() {
+    let mut script = Script::with_segments("cubic", 100, 4);
+    script.write(20 * MSS);
+    let sent = script.run_to(ms(1_300));
+    assert_eq!(sent, [(302, 10), (602, 0), (1_202, 0)]);
+    // The head sent again is acknowledged, without a timestamp: no sample, the back-off stays.
+    script.now = ms(1_302);
+    let sent = script.ack(1, &[]);
+    assert_eq!(script.sender.rto(), Duration::from_millis(1_200));
+    // F-RTO: new data first, within a window of 2 segments.
+    assert_eq!(script.cwnd(), 2);
+    assert_eq!(sent, [11, 12]);
+    script.now = ms(1_402);
+    // New data SACKed: the loss is real, and the rest is sent again.
+    let sent = script.ack(1, &[(11, 12)]);
+    assert_eq!(sent, [1]);
+    assert!(script.sender.rto() < Duration::from_millis(400));
+}
+
+#[test]
+fn idle_restart_halves_the_window_for_each_rto_but_not_below_the_initial_one() {
+    // A2: cwnd 80, RTO 1 s (srtt 500 ms): idle 1.0 -> 80, 1.1 -> 40, 2.1 -> 20, 3.5 or 10 -> 10.
+    for (idle, cwnd) in [(1_000, 80), (1_100, 40), (2_100, 20), (3_500, 10), (10_000, 10)] {
+        let mut script = Script::established(config("reno+standard"), 500);
+        let mut acked = 0;
+        for round in [10, 20, 40] {
+            script.write(round * MSS);
+            acked += round;
+            script.now += Duration::from_millis(500);
+            script.ack(acked, &[]);
+        }
+        assert_eq!(script.cwnd(), 80);
+        let rto = script.sender.rto();
+        let last_sent = script.sent.last().unwrap().0;
+        script.now = last_sent + rto.mul_div(idle, 1_000);
+        script.write(200 * MSS);
+        assert_eq!(script.cwnd(), cwnd, "idle {idle}");
+        assert_eq!(script.in_flight(), cwnd);
+    }
+}
+
+#[test]
+fn an_application_that_uses_little_loses_the_window_slowly() {
+    // A2: cwnd 40, used 12, one RTO unlimited: 26, ssthresh at least 30.
+    let mut script = Script::established(config("reno+standard"), 100);
+    let mut acked = 0;
+    for round in [10, 20] {
+        script.write(round * MSS);
+        acked += round;
+        script.now += Duration::from_millis(100);
+        script.ack(acked, &[]);
+    }
+    assert_eq!(script.cwnd(), 40);
+    for _ in 0..4 {
+        script.write(12 * MSS);
+        acked += 12;
+        script.now += Duration::from_millis(100);
+        script.ack(acked, &[]);
+    }
+    assert_eq!(script.cwnd(), 26);
+    assert!(script.ssthresh() >= 30);
+}
+
+#[test]
+fn the_window_grows_to_twice_what_is_used() {
+    for (segments, cwnd) in [(5, 10), (6, 12), (9, 18), (10, 20)] {
+        let mut script = Script::with_segments("cubic", 100, segments);
+        script.now = ms(200);
+        for acked in 1..=segments {
+            script.ack(acked, &[]);
+        }
+        assert_eq!(script.cwnd(), cwnd, "{segments} segments of 10");
+    }
+}
+
+#[test]
+fn a_closed_window_is_probed_with_growing_pauses() {
+    let mut script = Script::bulk("cubic", 100);
+    script.rwnd = 0;
+    script.now = ms(200);
+    assert_eq!(script.ack(10, &[]), []);
+    assert_eq!(script.in_flight(), 0);
+    let sent: Vec<_> = script.run_to(ms(2_500)).into_iter().map(|(at, _)| at).collect();
+    assert_eq!(sent, [500, 1_100, 2_300], "after 300, 600, 1200 ms");
+    assert!(script.sent.iter().rev().take(3).all(|(_, probe)| probe.len == 0 && !probe.syn));
+    assert_eq!(script.sender.stats().window_probes, 3);
+    assert_eq!(script.sender.stats().bytes_sent, 10 * MSS);
+    // An answer that opens nothing keeps the timer going; one that opens the window ends it.
+    script.now = ms(2_600);
+    assert_eq!(script.ack(10, &[]), []);
+    script.rwnd = 3 * MSS as u32;
+    assert_eq!(script.ack(10, &[]), [10, 11, 12]);
+}
+
+#[test]
+fn a_silly_window_is_filled_only_by_the_probe() {
+    let mut script = Script::bulk("cubic", 100);
+    script.rwnd = 400;
+    script.now = ms(200);
+    assert_eq!(script.ack(10, &[]), []);
+    assert_eq!(script.run_to(ms(500)), [(500, 10)]);
+    assert_eq!(script.sent.last().unwrap().1.len, 400);
+}
+
+#[test]
+fn the_receive_window_limits_what_is_sent() {
+    let mut script = Script::established(config("cubic"), 100);
+    script.rwnd = 4_500;
+    script.now = ms(101);
+    // The window of the SYN-ACK was large; an ACK that brings nothing new may not shrink it.
+    script.ack(0, &[]);
+    script.write(u64::MAX);
+    assert_eq!(script.in_flight(), 10);
+    script.now = ms(200);
+    assert_eq!(script.ack(10, &[]), [10, 11, 12, 13]);
+    assert!(script.cwnd() > 10);
+}
+
+#[test]
+fn a_short_segment_waits_for_the_one_before_it() {
+    let mut script = Script::established(config("cubic"), 100);
+    script.write(100);
+    script.write(100);
+    assert_eq!(script.sent.len(), 1, "the second small segment waits");
+    script.write(1_000);
+    assert_eq!(script.sent.len(), 2, "a full one goes");
+    assert_eq!(script.sent[1].1.len, 1_000);
+    script.sender.close();
+    script.transmit();
+    assert_eq!(script.sent.last().unwrap().1.len, 100, "and so does the last one");
+}
