@@ -7,9 +7,15 @@
 //! before its millisecond began, so a packet waits for one strictly later than itself.
 //! After the last entry the trace starts again, shifted by the last entry.
 //!
-//! Sizes are bytes of IP. Mahimahi calls 1504 bytes a full packet of 1500 and 4 of the TUN
-//! device; by the checks of section A.9 a packet counts without those 4, so a trace "1" carries
-//! 12.032 Mbit/s of IP. A link's `overhead` does not apply: the bytes of the trace are what it says.
+//! A link's `overhead` does not apply: the bytes of the trace are what it says.
+//!
+//! ## Deviations
+//!
+//! Sizes are bytes of IP, as the checks of section A.9 have it: a trace "1" carries 12.032 Mbit/s,
+//! 37.6 ACKs of 40 bytes for each opportunity, and a full packet leaves 4 bytes to the next.
+//! Mahimahi itself reads its packets with the 4 bytes that a TUN device puts before them (its
+//! device is opened without `IFF_NO_PI`), so that a full packet takes exactly one opportunity: 12.000
+//! Mbit/s, 34.2 such ACKs. `one_opportunity_each_millisecond` shows what holds here.
 
 use alloc::borrow::ToOwned;
 use alloc::string::String;
