@@ -13,6 +13,8 @@
 //! - Linux's CUBIC hides round-trip times from HyStart in the first second of a growth epoch,
 //!   because both live in one module. Here that is a rule between the parts: a start-up sees
 //!   `latest_rtt: None` during the first second after [`Avoidance::epoch`].
+//! - A start-up that leaves at a window of one segment gets a threshold of two, the least that a
+//!   reduction may give (RFC 5681, equation 4).
 //! - After an idle restart the start-up is not told to begin again: Linux's HyStart is not re-armed
 //!   either. Start-ups that care see `idle_since` in [`Startup::on_sent`].
 
@@ -114,7 +116,7 @@ impl<S: Startup, A: Avoidance, R: Recovery> Classic<S, A, R> {
                 self.record_exit(now, reason);
                 let window = &mut self.window;
                 window.cwnd = whole(cwnd, window.smss);
-                window.ssthresh = whole(ssthresh, window.smss);
+                window.ssthresh = whole(ssthresh, window.smss).max(window.smss * 2);
                 Bytes::ZERO
             }
         }

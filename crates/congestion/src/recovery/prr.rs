@@ -9,8 +9,8 @@
 //!
 //! `prr` is Linux 6.12: it counts segments, scales by the window at entry (not by the data in
 //! flight, `RecoverFS`), and sends at least one segment until the first was sent. `prr:rfc=9937`
-//! is the RFC's form in bytes, with its window rounded down to whole segments as everywhere. The
-//! contract does not report `RecoverFS`; it is what was in flight before the first ACK of the
+//! is the RFC's form, whose proportional share is rounded up to whole segments instead of bytes.
+//! The contract does not report `RecoverFS`; it is what was in flight before the first ACK of the
 //! episode, or the window at entry when a timer began the episode. RFC 9937 draws one segment
 //! more than its formula sends at the 19th ACK of its figure 1; this is the formula.
 
@@ -40,7 +40,7 @@ impl Options for PrrConfig {
     const OPTIONS: &'static [OptionInfo] = &[OptionInfo {
         name: "rfc",
         default: "linux",
-        help: "whose arithmetic: `linux` (segments, window at entry) or `9937` (bytes, flight at entry)",
+        help: "whose arithmetic: `linux` (scaled by the window at entry) or `9937` (by the flight)",
     }];
 
     fn set(&mut self, name: &str, value: &str) -> Result<(), OptionError> {
@@ -100,10 +100,10 @@ impl Prr {
     fn rfc9937(&self, ack: &Ack, window: &Window) -> Bytes {
         let smss = window.smss;
         let count = if ack.in_flight > window.ssthresh {
-            let base = u128::from(self.base.get().max(1));
+            let base = u128::from(self.base.get().max(1)) * u128::from(smss.get());
             let scaled = u128::from(self.delivered.get()) * u128::from(window.ssthresh.get());
-            let target = u64::try_from(scaled.div_ceil(base)).unwrap_or(u64::MAX);
-            Bytes::new(target).saturating_sub(self.out)
+            let segments = u64::try_from(scaled.div_ceil(base)).unwrap_or(u64::MAX);
+            (smss * segments).saturating_sub(self.out)
         } else {
             let conserved = self.delivered.saturating_sub(self.out).max(ack.delivered);
             let safe = ack.advanced && ack.newly_lost.is_zero();

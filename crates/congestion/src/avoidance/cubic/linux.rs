@@ -246,4 +246,81 @@ mod tests {
         );
         assert_eq!(CUBE_FACTOR, 2_681_735_677);
     }
+
+    /// HZ 1000, a smallest delay of 100 ms, 70 segments after a loss at 100.
+    #[test]
+    fn target_and_count_by_time() {
+        let config = CubicConfig {
+            hz: 1_000,
+            ..CubicConfig::default()
+        };
+        let mut cubic = CubicLinux::new(config);
+        cubic.last_max = 100;
+        cubic.delay_min = Duration::from_millis(100);
+        let at = |millis: u64| {
+            let mut cubic = cubic.clone();
+            let start = Instant::from_secs(1_000);
+            let epoch = cubic.begin(70, 1, start.as_millis());
+            cubic.update(70, 1, start + Duration::from_millis(millis));
+            let now = start.as_millis() + millis;
+            (cubic.target(&epoch, now, 1_000), cubic.count)
+        };
+        let rows = [0, 500, 1_000, 2_000].map(at);
+        assert_eq!(rows, [(73, 23), (82, 5), (88, 3), (97, 2)]);
+        assert_eq!(
+            [3_000, 4_000, 5_000, 6_000, 8_000].map(|t| at(t).0),
+            [100, 100, 100, 102, 123]
+        );
+        let mut cubic = cubic.clone();
+        cubic.delay_min = Duration::ZERO;
+        cubic.update(70, 1, Instant::ZERO);
+        assert_eq!(cubic.count, 70);
+    }
+
+    /// Fast convergence: a window of 90 below a last maximum of 100 aims at 76.
+    #[test]
+    fn fast_convergence() {
+        let mut cubic = CubicLinux::new(CubicConfig::default());
+        cubic.last_max = 100;
+        let window = Window {
+            cwnd: Bytes::new(90),
+            ssthresh: Bytes::MAX,
+            smss: Bytes::new(1),
+        };
+        let congestion = Congestion {
+            now: Instant::ZERO,
+            kind: crate::CongestionKind::Loss,
+            phase: crate::Phase::Open,
+            in_flight: Bytes::ZERO,
+            snd_nxt: 0,
+            first_of_window: true,
+        };
+        assert_eq!(cubic.on_congestion(&congestion, &window), Bytes::new(63));
+        assert_eq!(cubic.last_max, 76);
+    }
+
+    /// Segments acknowledged for one of Reno's growth: `(15 * cwnd) / 8`.
+    #[test]
+    fn friendliness_quantum() {
+        for (cwnd, quantum) in [(10, 18), (20, 37), (70, 131), (100, 187), (1_000, 1_875)] {
+            let mut cubic = CubicLinux::new(CubicConfig::default());
+            cubic.begin(cwnd, quantum, 0);
+            cubic.be_friendly(cwnd);
+            assert_eq!(cubic.epoch.map(|epoch| epoch.reno_cwnd), Some(cwnd));
+            cubic.ack_count += 1;
+            cubic.be_friendly(cwnd);
+            assert_eq!(cubic.epoch.map(|epoch| epoch.reno_cwnd), Some(cwnd + 1));
+            assert_eq!(cubic.ack_count, 1);
+        }
+    }
+
+    /// An epoch of ten hours at a huge window stays in range.
+    #[test]
+    fn nothing_wraps() {
+        let mut cubic = CubicLinux::new(CubicConfig::default());
+        cubic.last_max = 4_000_000_000;
+        cubic.update(10, 1, Instant::ZERO);
+        cubic.update(11, 1, Instant::from_secs(36_000));
+        assert_eq!(cubic.count, 2);
+    }
 }

@@ -64,3 +64,28 @@ impl WindowedMax {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_maximum_lasts_its_window() {
+        let mut filter = WindowedMax::new(10);
+        let mut best = [0; 13];
+        for (round, value) in [100, 50, 40, 60, 30, 30, 30, 30, 30, 30, 30, 30, 30]
+            .into_iter()
+            .enumerate()
+        {
+            filter.update(round as u64, value);
+            best[round] = filter.get();
+        }
+        // 100 of round 0 is forgotten in round 11; the 60 of round 3 follows.
+        assert_eq!(best[..11], [100; 11]);
+        assert_eq!(best[11..], [60, 60]);
+        filter.update(13, 200);
+        assert_eq!(filter.get(), 200);
+        filter.update(40, 1);
+        assert_eq!(filter.get(), 1);
+    }
+}

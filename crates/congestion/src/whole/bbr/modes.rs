@@ -269,3 +269,31 @@ impl Bbr {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rounds of 100, 200, 400, 450, 470, 480: the baseline stays 400, full at the sixth.
+    #[test]
+    fn three_rounds_without_growth() {
+        let mut full = FullPipe::default();
+        let found = [100, 200, 400, 450, 470, 480].map(|bandwidth| full.on_round(bandwidth));
+        assert_eq!(found, [false, false, false, false, false, true]);
+        assert_eq!((full.bandwidth, full.rounds), (400, 3));
+    }
+
+    /// The cycle never begins in the phase that drains a queue that nobody made.
+    #[test]
+    fn the_first_phase_is_random() {
+        let mut seen = [0; 8];
+        let mut cycle = Cycle::new(7);
+        for _ in 0..700 {
+            cycle.begin(Instant::ZERO);
+            seen[cycle.index] += 1;
+        }
+        assert_eq!(seen[1], 0);
+        let mut others = seen[..1].iter().chain(&seen[2..]);
+        assert!(others.all(|count| (60..=140).contains(count)), "{seen:?}");
+    }
+}

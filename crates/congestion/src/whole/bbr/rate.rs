@@ -54,3 +54,46 @@ pub fn burst(rate: Rate, smss: Bytes) -> u64 {
 fn micros(span: Duration) -> u64 {
     span.as_nanos() / 1_000
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SMSS: Bytes = Bytes::new(1_448);
+
+    fn bytes_per_sec(bandwidth: u64, gain: u64) -> u64 {
+        pacing_rate(bandwidth, gain, SMSS).bytes_per_sec()
+    }
+
+    #[test]
+    fn linux_units() {
+        let ten_in_100_ms = bandwidth(10, Duration::from_millis(100));
+        assert_eq!(ten_in_100_ms, 1_677);
+        assert_eq!(bytes_per_sec(ten_in_100_ms, 739), 413_638);
+        let one_a_millisecond = bandwidth(1, Duration::from_millis(1));
+        assert_eq!(one_a_millisecond, 16_777);
+        assert_eq!(bytes_per_sec(one_a_millisecond, UNIT), 1_433_501);
+        let rtt = Some(Duration::from_millis(100));
+        let bdps = [256, 512, 739].map(|gain| bdp(one_a_millisecond, rtt, gain));
+        assert_eq!(bdps, [100, 200, 289]);
+        assert_eq!(bdp(one_a_millisecond, None, 739), 10);
+        assert_eq!(
+            segments_in(one_a_millisecond, Duration::from_millis(100)),
+            99
+        );
+    }
+
+    #[test]
+    fn bursts_last_a_millisecond() {
+        let bursts = [100_000, 1_200_000, 100_000_000, 10_000_000_000]
+            .map(|bits| burst(Rate::from_bits_per_sec(bits), SMSS));
+        assert_eq!(bursts, [1, 2, 8, 45]);
+    }
+
+    #[test]
+    fn nothing_wraps_at_100_gbit_and_10_s() {
+        let fast = bandwidth(8_600_000, Duration::from_secs(1));
+        assert!(bytes_per_sec(fast, 739) > 30_000_000_000);
+        assert!(bdp(fast, Some(Duration::from_secs(10)), 739) > 200_000_000);
+    }
+}
