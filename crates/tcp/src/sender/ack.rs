@@ -151,6 +151,10 @@ impl Sender {
         if !self.phase.is_reducing() && self.reordering > super::REORDERING {
             signal.advanced = facts.advanced || delivery.delivered > 0;
         }
+        if signal.advanced && !self.phase.is_reducing() {
+            // Linux `tcp_cong_avoid`: the window was asked to grow, so it counts as in use.
+            self.validation.stamp = now;
+        }
         self.cc.on_ack(&signal);
         self.window = self.cc.window();
         self.update_pacing_rate();

@@ -167,3 +167,197 @@ fn a_reported_duplicate_undoes_the_reduction() {
         .expect_ssthresh(None);
     assert_eq!(script.sender.stats().undone, 1);
 }
+
+/// The RFC's own arithmetic, with Reno's threshold: its figure 1 (twenty in flight, the first
+/// lost), with the windows that follow from its formula.
+#[test]
+fn prr_of_rfc_9937_figure_1() {
+    let mut script = twenty("reno+standard+prr:rfc=9937");
+    let windows = [
+        20, 20, 19, 18, 18, 17, 17, 16, 16, 15, 15, 14, 14, 13, 13, 12, 12, 11, 10, 10, 10,
+    ];
+    for (end, window) in (12..).zip(windows) {
+        script.after(2).sack(10, &[(11, end)]).expect_cwnd(window);
+    }
+    script
+        .expect_ssthresh(Some(10))
+        .expect_phase(Phase::Recovery);
+}
+
+/// Figure 2: the first fifteen of twenty are lost; the last three SACKs repeat one segment each.
+#[test]
+fn prr_of_rfc_9937_figure_2() {
+    let mut script = twenty("reno+standard+prr:rfc=9937");
+    script
+        .after(2)
+        .sack(10, &[(25, 26)])
+        .after(2)
+        .sack(10, &[(25, 27)])
+        .ignore_sent();
+    for (lost, end) in (10..13).zip(28..31) {
+        script
+            .after(2)
+            .sack(10, &[(25, end)])
+            .expect_again(&[lost])
+            .expect_cwnd(5);
+    }
+}
+
+/// Twenty in flight after ten were acknowledged, and more to send.
+fn twenty(algorithm: &'static str) -> Script {
+    let mut script = Script::new(Setup {
+        algorithm,
+        ..Setup::default()
+    });
+    script
+        .write(10)
+        .expect_new(10)
+        .at(100)
+        .ack(10)
+        .expect_cwnd(20);
+    script.write(100).expect_new(20).at(200);
+    script
+}
+
+/// ECN: a mark with three of four left in flight: the threshold is CUBIC's share of the window,
+/// and the window is what is in flight, one for what was delivered, and one because the ACK
+/// advanced without news of losses. (Before Linux 5.14 the last was not granted: 4.)
+#[test]
+fn a_mark_reduces_the_window_once() {
+    let mut script = Script::new(Setup {
+        ecn: true,
+        ..Setup::default()
+    });
+    script.write(4).expect_new(4);
+    script.at(100).marked(true).ack(1);
+    script
+        .expect_phase(Phase::Cwr)
+        .expect_cwnd(5)
+        .expect_ssthresh(Some(7));
+    script
+        .at(101)
+        .ack(2)
+        .expect_phase(Phase::Cwr)
+        .expect_ssthresh(Some(7));
+    script
+        .marked(false)
+        .at(102)
+        .ack(4)
+        .at(103)
+        .write(1)
+        .at(203)
+        .ack(5);
+    script
+        .expect_phase(Phase::Open)
+        .expect_cwnd(7)
+        .expect_ssthresh(Some(7));
+}
+
+/// Eifel: the ACK that ends the recovery echoes the timestamp of the original, or of what was sent
+/// again. It delivers one segment, by which slow start then grows if it is back.
+#[test]
+fn an_older_echo_undoes_the_reduction() {
+    let recovery = || {
+        let mut script = Script::new(Setup::default());
+        script.write(10).expect_new(10).echo(0);
+        script
+            .at(100)
+            .sack(0, &[(1, 4)])
+            .expect_again(&[0])
+            .expect_ssthresh(Some(7));
+        script
+            .at(110)
+            .sack(0, &[(1, 10)])
+            .expect_nothing()
+            .expect_phase(Phase::Recovery);
+        script
+    };
+    let mut script = recovery();
+    script
+        .at(120)
+        .ack(10)
+        .expect_phase(Phase::Open)
+        .expect_cwnd(11)
+        .expect_ssthresh(None);
+    assert_eq!(script.sender.stats().undone, 1);
+
+    let mut script = recovery();
+    script.at(200).echo(100).ack(10);
+    script
+        .expect_phase(Phase::Open)
+        .expect_cwnd(7)
+        .expect_ssthresh(Some(7));
+    assert_eq!(script.sender.stats().undone, 0);
+}
+
+/// F-RTO: after a timeout the first ACK lets new data out, and the second delivers an original:
+/// the timeout was spurious. (No timestamps, which would tell at once.)
+#[test]
+fn f_rto_recognises_a_spurious_timeout() {
+    let mut script = Script::new(Setup::default());
+    script.write(20).expect_new(10);
+    script.at(202).expect_new(1);
+    script
+        .at(602)
+        .expect_again(&[0])
+        .expect_phase(Phase::Loss)
+        .expect_cwnd(1);
+    assert_eq!(script.sender.stats().timeouts, 1);
+    // The delay is over: the originals are acknowledged one after the other.
+    script.at(610).ack(1);
+    assert!(script.take_repeated().is_empty(), "new data, no repetition");
+    script
+        .at(611)
+        .ack(2)
+        .expect_phase(Phase::Open)
+        .expect_ssthresh(None);
+    assert_eq!(script.sender.stats().spurious_timeouts, 1);
+    script.expect_lost(0);
+    let cwnd = script.sender.window().cwnd_segments();
+    assert!(cwnd >= 10, "the window is restored, not {cwnd}");
+}
+
+/// F-RTO: a SACK after the new data tells that the loss is real, and slow start repeats the rest.
+#[test]
+fn f_rto_recognises_a_real_loss() {
+    let mut script = Script::new(Setup::default());
+    script.write(20).expect_new(10);
+    script.at(202).expect_new(1);
+    script.at(602).expect_again(&[0]).expect_phase(Phase::Loss);
+    script.at(702).ack(1).ignore_sent().expect_ssthresh(Some(7));
+    script.at(802).sack(1, &[(11, 12)]);
+    script.expect_phase(Phase::Loss);
+    let repeated = script.take_repeated();
+    assert_eq!(repeated.first(), Some(&1), "{repeated:?}");
+    assert_eq!(script.sender.stats().spurious_timeouts, 0);
+}
+
+/// Idle: each whole timeout of silence halves the window, down to the initial one.
+#[test]
+fn idle_periods_halve_the_window() {
+    // The timeout is 300 ms: the round trips all took 100 ms.
+    for (idle, window) in [
+        (300, 80),
+        (301, 40),
+        (599, 40),
+        (601, 20),
+        (901, 10),
+        (5_000, 10),
+    ] {
+        let setup = Setup {
+            algorithm: "reno+standard",
+            restart_after_idle: true,
+            ..Setup::default()
+        };
+        let mut script = Script::new(setup);
+        // 10, 20 and 40 segments in a flight: the window is 80 when all are acknowledged.
+        script.write(70);
+        for (ms, next) in [(100, 10), (200, 30)] {
+            script.at(ms).ack(next);
+        }
+        script.at(300).ack(70).expect_cwnd(80);
+        assert_eq!(script.sender.rto().as_millis(), 300);
+        // Silence counts from the last segment that was sent, 100 ms before the last ACK.
+        script.at(200 + idle).write(1).expect_cwnd(window);
+    }
+}

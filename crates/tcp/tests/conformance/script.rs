@@ -17,6 +17,7 @@ pub struct Setup {
     pub rtt_ms: u64,
     pub pacing: bool,
     pub restart_after_idle: bool,
+    pub ecn: bool,
 }
 
 impl Default for Setup {
@@ -27,6 +28,7 @@ impl Default for Setup {
             rtt_ms: 100,
             pacing: false,
             restart_after_idle: false,
+            ecn: false,
         }
     }
 }
@@ -50,6 +52,11 @@ pub struct Script {
     /// Highest byte sent so far.
     highest: u64,
     window: u32,
+    /// Timestamps of what was sent, and the echo of the next ACKs (zero: none).
+    stamps: Vec<(Instant, u32)>,
+    echo: u32,
+    /// Whether the next ACKs report congestion marks.
+    marked: bool,
 }
 
 impl Script {
@@ -66,7 +73,7 @@ impl Script {
             tso_segments: (65_536 / setup.mss).min(45),
             restart_after_idle: setup.restart_after_idle,
             rto_min: Duration::from_millis(200),
-            ecn: false,
+            ecn: setup.ecn,
             seed: 1,
         };
         let mut sender = Sender::new(config);
@@ -93,6 +100,9 @@ impl Script {
             unseen: Vec::new(),
             highest: 0,
             window: 1 << 20,
+            stamps: Vec::new(),
+            echo: 0,
+            marked: false,
         };
         script.send();
         script
@@ -109,6 +119,7 @@ impl Script {
                 "{}",
                 self.place()
             );
+            self.stamps.push((self.now, segment.ts_val));
             self.highest = self.highest.max(end);
             self.unseen.push(Sent {
                 at: self.now,
@@ -173,6 +184,20 @@ impl Script {
         self
     }
 
+    /// The ACKs from here on echo the timestamp of what was sent at `ms`.
+    pub fn echo(&mut self, ms: u64) -> &mut Self {
+        let at = self.epoch + Duration::from_millis(ms);
+        let sent = self.stamps.iter().rfind(|(sent, _)| *sent <= at);
+        self.echo = sent.expect("something was sent by then").1;
+        self
+    }
+
+    /// Whether the ACKs from here on report congestion marks.
+    pub fn marked(&mut self, marked: bool) -> &mut Self {
+        self.marked = marked;
+        self
+    }
+
     /// All segments below `next` are acknowledged.
     pub fn ack(&mut self, next: u64) -> &mut Self {
         self.sack(next, &[])
@@ -198,6 +223,8 @@ impl Script {
             ack,
             window: self.window,
             sack,
+            ts_ecr: self.echo,
+            ece: self.marked,
             ..AckSegment::default()
         };
         self.sender.handle_ack(self.now, &segment);
