@@ -270,7 +270,7 @@ pub trait Startup {
     /// A congestion episode begins; the initial slow start is over.
     fn on_congestion(&mut self, _congestion: &Congestion) {}
 
-    /// Slow start begins again (after a timeout, or after idling).
+    /// Slow start begins again after a timeout. (A pause shows as `idle_since` in [`Self::on_sent`].)
     fn restart(&mut self, _now: Instant, _snd_nxt: u64) {}
 
     /// A pacing rate of its own, overriding the transport's.

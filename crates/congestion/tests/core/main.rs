@@ -6,4 +6,5 @@ mod cubic;
 mod flow;
 mod names;
 mod operations;
+mod rate;
 mod recovery;

@@ -131,7 +131,7 @@ impl Transport {
     fn ack(&mut self, segments: u64, newly_lost: Bytes, advanced: bool) {
         let prior_in_flight = self.in_flight();
         let segments = (segments as usize).min(self.flight.len());
-        let newest = self.flight.drain(..segments).last();
+        let newest = self.flight.drain(..segments).next_back();
         let delivered = SMSS * segments as u64;
         self.rate.on_delivered(self.now, delivered);
         self.snd_una += if advanced { delivered.get() } else { 0 };
@@ -152,7 +152,7 @@ impl Transport {
             srtt: latest_rtt.unwrap_or(min_rtt),
             min_rtt,
             rate: None,
-            cwnd_limited: segments % 3 != 0,
+            cwnd_limited: !segments.is_multiple_of(3),
             app_limited: false,
             phase: self.phase,
             paced: false,
@@ -203,7 +203,7 @@ impl Transport {
             "a window of {:?}",
             window.cwnd
         );
-        assert!(window.ssthresh == Bytes::MAX || window.ssthresh.get() % SMSS.get() == 0);
+        assert!(window.ssthresh == Bytes::MAX || window.ssthresh.get().is_multiple_of(SMSS.get()));
         if self.control.requires_pacing() {
             assert!(
                 self.control

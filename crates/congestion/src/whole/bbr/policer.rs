@@ -129,3 +129,75 @@ impl Policer {
         self.begin(seen);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A round of 100 ms in which 80 of 100 segments pass, for `policer`.
+    fn round(policer: &mut Policer, seen: &mut Seen, lost: u64) -> bool {
+        seen.now += Duration::from_millis(100);
+        seen.delivered += 80;
+        seen.lost += lost;
+        seen.losses = lost > 0;
+        policer.on_ack(seen)
+    }
+
+    fn start() -> (Policer, Seen) {
+        let seen = Seen {
+            now: Instant::from_secs(1),
+            round_start: true,
+            app_limited: false,
+            losses: false,
+            delivered: 0,
+            lost: 0,
+            probing: true,
+            smss: Bytes::new(1_448),
+        };
+        (Policer::default(), seen)
+    }
+
+    #[test]
+    fn two_lossy_intervals_of_one_rate_are_a_policer() {
+        let (mut policer, mut seen) = start();
+        let mut rounds = 0;
+        while policer.bandwidth().is_none() {
+            assert!(!round(&mut policer, &mut seen, 20));
+            rounds += 1;
+        }
+        // The interval that the first loss begins counts that round; each takes four.
+        assert_eq!(rounds, 8);
+        let expected = rate::bandwidth(80, Duration::from_millis(100));
+        assert!(
+            policer
+                .bandwidth()
+                .is_some_and(|used| used.abs_diff(expected) <= 1)
+        );
+        // 48 rounds at that rate, and probing begins again.
+        for _ in 1..48 {
+            assert!(!round(&mut policer, &mut seen, 0));
+        }
+        assert!(round(&mut policer, &mut seen, 0));
+        assert_eq!(policer.bandwidth(), None);
+    }
+
+    #[test]
+    fn less_than_a_fifth_lost_is_no_policer() {
+        let (mut policer, mut seen) = start();
+        for _ in 0..100 {
+            // 15 of 80 delivered is 18.75 %, the threshold 19.5 %.
+            round(&mut policer, &mut seen, 15);
+        }
+        assert_eq!(policer.bandwidth(), None);
+    }
+
+    #[test]
+    fn an_application_pause_begins_anew() {
+        let (mut policer, mut seen) = start();
+        for step in 0..100 {
+            seen.app_limited = step % 5 == 4;
+            round(&mut policer, &mut seen, 20);
+        }
+        assert_eq!(policer.bandwidth(), None);
+    }
+}
