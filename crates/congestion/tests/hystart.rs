@@ -281,6 +281,24 @@ fn only_a_timeout_arms_it_again() {
 }
 
 #[test]
+fn a_timeout_forgets_the_smallest_rtt() {
+    let mut hystart = HyStart::new(HyStartConfig::default(), Instant::ZERO, 0);
+    hystart.on_delivery(&sample(0, 10, 20, 10_000), &window(20));
+    hystart.on_congestion(&Congestion {
+        now: at(500_000),
+        kind: CongestionKind::Timeout,
+        phase: Phase::Open,
+        in_flight: Bytes::ZERO,
+        snd_nxt: 60,
+        first_of_window: true,
+    });
+    for count in 1..20 {
+        let ack = sample(1_000_000 + 5_000 * count, 61, 100, 50_000);
+        assert_eq!(hystart.on_delivery(&ack, &window(20)), None);
+    }
+}
+
+#[test]
 fn acks_without_sample_are_not_seen() {
     let mut hystart = HyStart::new(HyStartConfig::default(), Instant::ZERO, 0);
     for time in 0..1_000u64 {

@@ -213,6 +213,11 @@ fn only_the_initial_slow_start_has_it() {
     });
     rounds.round(150_000);
     assert!(!rounds.startup.is_conservative());
+    rounds.startup.restart(Instant::ZERO, rounds.nxt);
+    for rtt in [100_000, 150_000, 200_000] {
+        rounds.round(rtt);
+        assert!(!rounds.startup.is_conservative());
+    }
 }
 
 #[test]

@@ -3,6 +3,7 @@
 mod startup_support;
 
 use congestion::options::{OptionError, Options};
+use congestion::rate_sample::RateSample;
 use congestion::startup::Search;
 use congestion::startup::search::{
     AppLimited, Arithmetic, Boundary, Comparison, Exit, LookBack, Missed, SearchConfig, Version,
@@ -396,4 +397,137 @@ fn versions_have_their_own_defaults() {
         of(Version::V4_0),
         (260, Exit::Drain, 40, 38, Boundary::At, AppLimited::Reset)
     );
+}
+
+/// A constant rate: 10 segments every 10 ms at an RTT of 100 ms, from 1 s on; the ACK of step `count`.
+fn steady(count: u64) -> Ack {
+    let acked = 14_480 * (count + 1);
+    Ack {
+        bytes_sent: acked + 144_800,
+        ..ack(
+            Instant::from_millis(1_000 + 10 * count),
+            segments(10),
+            acked,
+            Some(Duration::from_millis(100)),
+        )
+    }
+}
+
+#[test]
+fn half_is_reached_and_not_passed() {
+    // Bins of 100 ms: at a constant rate the norm of 2.0 is a half exactly.
+    let config = |comparison| SearchConfig {
+        window_permille: 10_000,
+        threshold_permille: Some(500),
+        boundary: Some(Boundary::At),
+        comparison,
+        passive: true,
+        ..SearchConfig::of(Version::V2_0)
+    };
+    for (comparison, decides) in [(Comparison::AtLeast, true), (Comparison::Above, false)] {
+        let mut search = Search::new(config(comparison), Instant::ZERO, 0);
+        for count in 0..400 {
+            search.on_delivery(&steady(count), &window(100));
+        }
+        assert_eq!(
+            search.measurement().map(|test| test.norm_permille),
+            Some(500)
+        );
+        assert_eq!(search.decision().is_some(), decides, "{comparison:?}");
+    }
+}
+
+#[test]
+fn version_4_0_asks_the_rate_sample() {
+    let sample = |app_limited| RateSample {
+        delivered: segments(10),
+        interval: Duration::from_millis(10),
+        prior_delivered: Bytes::ZERO,
+        total_delivered: segments(10),
+        total_lost: Bytes::ZERO,
+        app_limited,
+        ack_delayed: false,
+    };
+    for (version, connection, sampled, resets) in [
+        (Version::V4_0, true, Some(false), false),
+        (Version::V4_0, false, Some(true), true),
+        (Version::V4_0, true, None, true),
+        (Version::V3_1, true, Some(false), true),
+        (Version::V3_1, false, Some(true), false),
+        (Version::V2_0, true, Some(true), false),
+    ] {
+        let mut search = search(version, None);
+        for count in 0..20 {
+            let ack = Ack {
+                app_limited: connection,
+                rate: sampled.map(sample),
+                ..steady(count)
+            };
+            search.on_delivery(&ack, &window(100));
+        }
+        assert_eq!(
+            search.index() == Some(0),
+            resets,
+            "{version:?} {connection} {sampled:?}"
+        );
+    }
+}
+
+#[test]
+fn missed_bins_reset_by_their_number() {
+    // Bins of 35 ms, of which alpha = 2 tolerates 4 without ACK; more than 10 forget their duration.
+    for (bins, index, bin) in [(4, 4, 35), (5, 0, 35), (10, 0, 35), (11, 0, 70)] {
+        let config = SearchConfig {
+            missed: Missed::Reset,
+            ..SearchConfig::of(Version::V3_1)
+        };
+        let mut search = Search::new(config, Instant::ZERO, 0);
+        search.on_delivery(&steady(0), &window(100));
+        let late = Ack {
+            now: Instant::from_millis(1_000 + 35 * bins),
+            latest_rtt: Some(Duration::from_millis(200)),
+            ..steady(1)
+        };
+        search.on_delivery(&late, &window(100));
+        assert_eq!(search.index(), Some(index), "{bins} bins");
+        assert_eq!(
+            search.bin_duration(),
+            Some(Duration::from_millis(bin)),
+            "{bins} bins"
+        );
+    }
+}
+
+#[test]
+fn the_ends_of_the_range_overflow_nothing() {
+    for version in [Version::V2_0, Version::V3_1, Version::V4_0] {
+        for arithmetic in [Arithmetic::Exact, Arithmetic::Percent, Arithmetic::Shifted] {
+            let config = SearchConfig {
+                window_permille: 20_000,
+                bins: 2,
+                threshold_permille: Some(1_000),
+                arithmetic,
+                lookback: LookBack::Initial,
+                ..SearchConfig::of(version)
+            };
+            let mut search = Search::new(config, Instant::ZERO, 0);
+            let rtt = Some(Duration::MAX);
+            for step in 0..8u64 {
+                // Bins of ten times the longest RTT that is told from longer ones: ten hours.
+                let now = Instant::from_secs(36_000 * step);
+                let count = if step < 3 { 0 } else { u64::MAX };
+                let ack = Ack {
+                    bytes_sent: count,
+                    ..ack(now, Bytes::new(count), count, rtt)
+                };
+                search.on_delivery(&ack, &window(100));
+            }
+            let last = Ack {
+                bytes_sent: u64::MAX,
+                ..ack(Instant::MAX, Bytes::MAX, u64::MAX, rtt)
+            };
+            search.on_delivery(&last, &window(100));
+            assert!(search.index().is_some());
+        }
+    }
 }
