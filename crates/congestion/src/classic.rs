@@ -209,9 +209,10 @@ impl<S: Startup, A: Avoidance, R: Recovery> CongestionControl for Classic<S, A, 
             CongestionKind::Timeout => (ExitReason::Timeout, true),
         };
         let timeout = congestion.kind == CongestionKind::Timeout;
-        // A loss during CWR, or a mark during recovery, reduces nothing more: but what was
-        // reduced can no longer be undone.
-        if !timeout && congestion.phase.is_reducing() {
+        // A loss during CWR, or a mark during recovery or after a timeout, reduces nothing more: but
+        // what was reduced can no longer be undone.
+        let marked = congestion.kind == CongestionKind::Ecn && congestion.phase == Phase::Loss;
+        if !timeout && congestion.phase.is_reducing() || marked {
             self.prior_ssthresh = Bytes::ZERO;
             return;
         }

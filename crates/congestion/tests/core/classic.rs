@@ -229,14 +229,19 @@ fn a_mark_is_not_undone() {
     flow.phase = Phase::Cwr;
     flow.control.undo(flow.now);
     assert_eq!(flow.ssthresh(), 14);
-    // Nor is a loss that a mark follows.
-    let mut flow = Flow::new("cubic+standard", 20);
-    flow.send();
-    flow.congestion(CongestionKind::Loss);
-    flow.phase = Phase::Recovery;
-    flow.congestion(CongestionKind::Ecn);
-    flow.control.undo(flow.now);
-    assert_eq!(flow.ssthresh(), 14);
+    // Nor is a loss that a mark follows; the mark itself reduces nothing more.
+    for (kind, phase) in [
+        (CongestionKind::Loss, Phase::Recovery),
+        (CongestionKind::Timeout, Phase::Loss),
+    ] {
+        let mut flow = Flow::new("cubic+standard", 20);
+        flow.send();
+        flow.congestion(kind);
+        flow.phase = phase;
+        flow.congestion(CongestionKind::Ecn);
+        flow.control.undo(flow.now);
+        assert_eq!(flow.ssthresh(), 14, "{kind:?}");
+    }
 }
 
 /// The threshold is kept when the timer expires again for the same window.
