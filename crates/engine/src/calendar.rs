@@ -1,4 +1,4 @@
-//! An indexed heap with one entry for each component.
+//! A tournament over components: who acts next.
 
 use units::Instant;
 
@@ -14,113 +14,87 @@ impl Component {
     }
 }
 
-const ABSENT: u32 = u32::MAX;
-/// Children of a node. Four keep the tree shallow and a node's children in one or two cache lines.
-const ARITY: usize = 4;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Entry {
-    at: Instant,
-    component: Component,
+/// The times at which components want to act.
+///
+/// A complete binary tree whose leaves are the components, in order, and whose inner nodes hold
+/// the earlier time of their two children. A change walks up only as far as it matters; the next
+/// to act is found by walking down, and of equals the left one, the component with the lower
+/// number, wins. Every step is one comparison of two integers beside each other.
+#[derive(Clone, Debug)]
+pub struct Calendar {
+    /// Node 1 is the root, the children of `n` are `2n` and `2n + 1`; [`Instant::MAX`] is never.
+    tree: Vec<Instant>,
+    /// Number of leaves, a power of two; leaf `c` is node `leaves + c`.
+    leaves: usize,
+    components: usize,
 }
 
-/// The times at which components want to act.
-#[derive(Clone, Debug, Default)]
-pub struct Calendar {
-    heap: Vec<Entry>,
-    /// Where each component stands in the heap.
-    position: Vec<u32>,
+impl Default for Calendar {
+    fn default() -> Self {
+        Self {
+            tree: vec![Instant::MAX; 2],
+            leaves: 1,
+            components: 0,
+        }
+    }
 }
 
 impl Calendar {
     /// A component that is not scheduled yet.
     pub fn add(&mut self) -> Component {
-        let component = Component(self.position.len() as u32);
-        self.position.push(ABSENT);
-        component
+        if self.components == self.leaves {
+            self.grow();
+        }
+        self.components += 1;
+        Component(self.components as u32 - 1)
+    }
+
+    fn grow(&mut self) {
+        let mut tree = vec![Instant::MAX; 4 * self.leaves];
+        tree[2 * self.leaves..3 * self.leaves].copy_from_slice(&self.tree[self.leaves..]);
+        self.leaves *= 2;
+        for node in (1..self.leaves).rev() {
+            tree[node] = tree[2 * node].min(tree[2 * node + 1]);
+        }
+        self.tree = tree;
     }
 
     /// The next to act. Equal times go by the component's number.
     #[must_use]
+    #[inline]
     pub fn next(&self) -> Option<(Instant, Component)> {
-        self.heap.first().map(|entry| (entry.at, entry.component))
+        let at = self.tree[1];
+        if at == Instant::MAX {
+            return None;
+        }
+        let mut node = 1;
+        while node < self.leaves {
+            node *= 2;
+            node += usize::from(self.tree[node] != at);
+        }
+        Some((at, Component((node - self.leaves) as u32)))
     }
 
     /// When `component` acts, if it is scheduled.
     #[must_use]
     pub fn scheduled(&self, component: Component) -> Option<Instant> {
-        self.heap
-            .get(self.position[component.index()] as usize)
-            .map(|entry| entry.at)
+        Some(self.tree[self.leaves + component.index()]).filter(|&at| at < Instant::MAX)
     }
 
-    /// `component` acts at `at`, in place of any earlier wish of its own; `None` cancels.
+    /// `component` acts at `at`, in place of any earlier wish of its own; `None` (or
+    /// [`Instant::MAX`]) cancels.
+    #[inline]
     pub fn schedule(&mut self, component: Component, at: Option<Instant>) {
-        let position = self.position[component.index()];
-        match at {
-            Some(at) if position == ABSENT => {
-                self.heap.push(Entry { at, component });
-                self.position[component.index()] = (self.heap.len() - 1) as u32;
-                self.sift_up(self.heap.len() - 1);
-            }
-            Some(at) => {
-                let position = position as usize;
-                let before = self.heap[position].at;
-                self.heap[position].at = at;
-                if at < before {
-                    self.sift_up(position);
-                } else if at > before {
-                    self.sift_down(position);
-                }
-            }
-            None if position == ABSENT => {}
-            None => self.remove(position as usize),
-        }
-    }
-
-    fn remove(&mut self, position: usize) {
-        let removed = self.heap.swap_remove(position);
-        self.position[removed.component.index()] = ABSENT;
-        if position < self.heap.len() {
-            self.position[self.heap[position].component.index()] = position as u32;
-            self.sift_down(position);
-            self.sift_up(position);
-        }
-    }
-
-    fn sift_up(&mut self, mut position: usize) {
-        let entry = self.heap[position];
-        while position > 0 {
-            let parent = (position - 1) / ARITY;
-            if self.heap[parent] <= entry {
+        let mut node = self.leaves + component.index();
+        self.tree[node] = at.unwrap_or(Instant::MAX);
+        while node > 1 {
+            let winner = self.tree[node].min(self.tree[node ^ 1]);
+            node /= 2;
+            if self.tree[node] == winner {
                 break;
             }
-            self.place(position, self.heap[parent]);
-            position = parent;
+            self.tree[node] = winner;
         }
-        self.place(position, entry);
-    }
-
-    fn sift_down(&mut self, mut position: usize) {
-        let entry = self.heap[position];
-        loop {
-            let first = position * ARITY + 1;
-            let last = (first + ARITY).min(self.heap.len());
-            let Some(least) = (first..last).min_by_key(|&child| self.heap[child]) else {
-                break;
-            };
-            if entry <= self.heap[least] {
-                break;
-            }
-            self.place(position, self.heap[least]);
-            position = least;
-        }
-        self.place(position, entry);
-    }
-
-    fn place(&mut self, position: usize, entry: Entry) {
-        self.heap[position] = entry;
-        self.position[entry.component.index()] = position as u32;
     }
 }
 
@@ -144,6 +118,19 @@ mod tests {
             calendar.schedule(component, None);
         }
         assert_eq!(calendar.next(), None);
+    }
+
+    #[test]
+    fn components_may_be_added_while_others_are_scheduled() {
+        let mut calendar = Calendar::default();
+        for number in 0..100u64 {
+            let component = calendar.add();
+            calendar.schedule(component, Some(Instant::from_nanos(1000 - number)));
+            assert_eq!(
+                calendar.next(),
+                Some((Instant::from_nanos(1000 - number), component))
+            );
+        }
     }
 
     proptest! {

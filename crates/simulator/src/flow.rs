@@ -17,13 +17,6 @@ const SMSS: u32 = 1448;
 /// Linux's `TCP_RTO_MIN`.
 const RTO_MIN: Duration = Duration::from_millis(200);
 
-/// A timer that is only moved when its deadline comes earlier; one that fires early looks again.
-#[derive(Debug)]
-pub struct LazyTimer {
-    pub component: Component,
-    pub scheduled: Option<Instant>,
-}
-
 /// What exists while a flow runs.
 #[derive(Debug)]
 pub struct Endpoints {
@@ -43,11 +36,15 @@ pub struct Endpoints {
 pub struct FlowState<'a> {
     pub config: &'a Flow,
     index: u32,
-    pub forward: [u32; 1],
-    pub reverse: Vec<u32>,
-    pub application: Component,
-    pub sender_timer: LazyTimer,
-    pub receiver_timer: LazyTimer,
+    /// The link of its data.
+    pub forward: u32,
+    /// The first and the last link of its ACKs.
+    pub reverse: [u32; 2],
+    pub component: Component,
+    /// When the calendar holds an entry for the flow: no later than the first of its deadlines.
+    pub scheduled: Instant,
+    /// When the application acts next.
+    pub application: Instant,
     /// Base RTT of the path and of the flow's own access.
     pub base_rtt: Duration,
     pub endpoints: Option<Box<Endpoints>>,
@@ -59,26 +56,20 @@ pub struct FlowState<'a> {
 pub struct Placement {
     pub index: u32,
     pub forward: u32,
-    pub reverse: Vec<u32>,
-    pub application: Component,
-    pub sender_timer: Component,
-    pub receiver_timer: Component,
+    pub reverse: [u32; 2],
+    pub component: Component,
 }
 
 impl<'a> FlowState<'a> {
     pub fn new(scenario: &'a Scenario, config: &'a Flow, place: Placement) -> Self {
-        let timer = |component| LazyTimer {
-            component,
-            scheduled: None,
-        };
         Self {
             config,
             index: place.index,
-            forward: [place.forward],
+            forward: place.forward,
             reverse: place.reverse,
-            application: place.application,
-            sender_timer: timer(place.sender_timer),
-            receiver_timer: timer(place.receiver_timer),
+            component: place.component,
+            scheduled: config.start,
+            application: config.start,
             base_rtt: scenario.path.base_rtt + config.extra_delay * 2,
             endpoints: None,
             result: None,
@@ -86,11 +77,11 @@ impl<'a> FlowState<'a> {
         }
     }
 
-    /// Opens the connection. Returns when the application acts again.
-    pub fn start(&mut self, now: Instant, seed: u64, traced: bool) -> Option<Instant> {
+    /// Opens the connection.
+    pub fn start(&mut self, now: Instant, seed: u64, traced: bool) {
         let config = self.config;
         let mut sender = Sender::new(SenderConfig {
-            algorithm: config.algorithm.clone(),
+            algorithm: config.algorithm,
             smss: SMSS,
             initial_window: config.initial_window,
             pacing: config.pacing,
@@ -120,38 +111,48 @@ impl<'a> FlowState<'a> {
             past_slow_start: false,
             unwritten: config.size.map_or(u64::MAX, Bytes::get),
         }));
-        self.application_acts(now)
+        self.application_acts(now);
     }
 
-    /// The application writes what is due. Returns when it acts again.
-    pub fn application_acts(&mut self, now: Instant) -> Option<Instant> {
+    /// The application writes what is due.
+    pub fn application_acts(&mut self, now: Instant) {
         let stop = self.stop_time();
-        let endpoints = self.endpoints.as_deref_mut()?;
+        let Some(endpoints) = self.endpoints.as_deref_mut() else {
+            return;
+        };
         let (write, next) = match self.config.application {
-            Application::Bulk => (endpoints.unwritten, None),
+            Application::Bulk => (endpoints.unwritten, Instant::MAX),
             Application::Periodic { write, every } => {
-                (write.get().min(endpoints.unwritten), Some(now + every))
+                (write.get().min(endpoints.unwritten), now + every)
             }
         };
         endpoints.sender.write(now, write);
         if self.config.size.is_some() {
             endpoints.unwritten -= write;
-            if endpoints.unwritten == 0 {
-                endpoints.sender.close();
-            }
         }
-        let next = next.filter(|_| endpoints.unwritten > 0);
-        match (next, stop) {
-            (Some(next), Some(stop)) => Some(next.min(stop)),
-            (next, stop) => next.or(stop),
-        }
+        self.application = if endpoints.unwritten == 0 {
+            endpoints.sender.close();
+            stop
+        } else {
+            next.min(stop)
+        };
     }
 
     /// When the application stops, whatever is unsent.
-    pub fn stop_time(&self) -> Option<Instant> {
+    pub fn stop_time(&self) -> Instant {
         self.config
             .duration
-            .map(|duration| self.config.start + duration)
+            .map_or(Instant::MAX, |duration| self.config.start + duration)
+    }
+
+    /// The first of the flow's deadlines.
+    #[inline]
+    pub fn deadline(&self) -> Instant {
+        let timers = self.endpoints.as_deref().map_or(Instant::MAX, |endpoints| {
+            let sender = endpoints.sender.poll_timeout().unwrap_or(Instant::MAX);
+            sender.min(endpoints.receiver.poll_timeout().unwrap_or(Instant::MAX))
+        });
+        timers.min(self.application)
     }
 
     /// The flow is over: what remains of it.

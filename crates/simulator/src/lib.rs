@@ -12,6 +12,7 @@
 //! - A flow's own access delay (`extra_delay`, both directions) is spent on its ACK path, so the
 //!   receiver sees data earlier by it than it would; the sender sees no difference.
 
+mod carried;
 mod flow;
 mod links;
 mod world;

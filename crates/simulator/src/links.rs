@@ -4,19 +4,9 @@ use engine::{Calendar, Component};
 use measure::{LinkResult, LinkTrace};
 use network::{Admission, Element, Link, LinkConfig, Packet, Service};
 use rand_chacha::ChaCha8Rng;
-use tcp::segment::Segment;
 use units::{Duration, Instant};
 
-/// What a packet carries through the network.
-#[derive(Clone, Copy, Debug)]
-pub struct Carried {
-    /// The segment.
-    pub segment: Segment,
-    /// When it left its host.
-    pub sent: Instant,
-    /// How many links of its route are behind it.
-    pub hop: u8,
-}
+use crate::carried::Carried;
 
 /// One direction of a link.
 #[derive(Debug)]
@@ -94,6 +84,11 @@ impl LinkState {
     /// What remains of it at the end of a run.
     pub fn finish(mut self, now: Instant) -> (LinkResult, Option<LinkTrace>) {
         let counters = self.link.counters();
+        assert_eq!(
+            counters.packets_in,
+            counters.packets_out + counters.dropped() + self.link.held(),
+            "a link lost count of its packets"
+        );
         let active = now.saturating_since(self.first_packet.unwrap_or(Instant::ZERO));
         // The mean is over the time since the first packet, in which the link was in use.
         let share = |value: f64| {

@@ -2,18 +2,16 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use engine::{Calendar, Component, Streams};
-use measure::{RunResult, Stack, Traces};
-use network::{
-    Discipline, Ecn, Element, LinkConfig, LossConfig, Packet, QueueConfig, QueueLimit, Service,
-};
+use engine::{Calendar, Streams};
+use measure::{LinkResult, RunResult, Stack, Traces};
+use network::{Ecn, Element, LinkConfig, LossConfig, Packet, Service};
 use rand_core::RngCore;
 use scenario::Scenario;
-use tcp::segment::{DataSegment, Segment};
 use units::{Duration, Instant};
 
-use crate::flow::{FlowState, LazyTimer, Placement};
-use crate::links::{Carried, LinkState};
+use crate::carried::{Carried, SackStore, ack_size, data_size};
+use crate::flow::{FlowState, Placement};
+use crate::links::LinkState;
 use crate::{RunError, RunOptions, RunOutput};
 
 /// How many events pass between two looks at the cancel flag.
@@ -27,9 +25,7 @@ const REVERSE: u32 = 1;
 #[derive(Clone, Copy)]
 enum Owner {
     Link(u32),
-    Application(u32),
-    SenderTimer(u32),
-    ReceiverTimer(u32),
+    Flow(u32),
 }
 
 /// One run.
@@ -43,6 +39,7 @@ pub struct World<'a> {
     owners: Vec<Owner>,
     links: Vec<LinkState>,
     flows: Vec<FlowState<'a>>,
+    sacks: SackStore,
     /// Flows that run and whose capacity point is not known yet.
     unresolved: Vec<u32>,
     unfinished: usize,
@@ -61,46 +58,66 @@ impl<'a> World<'a> {
             calendar: Calendar::default(),
             owners: Vec::new(),
             links: Vec::new(),
-            flows: Vec::new(),
+            flows: Vec::with_capacity(scenario.flows.len()),
+            sacks: SackStore::default(),
             unresolved: Vec::new(),
             unfinished: scenario.flows.len(),
             now: Instant::ZERO,
         };
-        world.add_link(&scenario.path.forward, "path.forward");
-        world.add_link(&scenario.path.reverse, "path.reverse");
+        let path = &scenario.path;
+        world.add_link(&path.forward, "path.forward", true);
+        world.add_link(&path.reverse, "path.reverse", true);
         for (index, config) in scenario.flows.iter().enumerate() {
             let index = index as u32;
-            let mut reverse = vec![REVERSE];
-            if config.extra_delay > Duration::ZERO {
-                reverse.push(world.links.len() as u32);
-                world.add_link(&access(index, config.extra_delay * 2), "");
-            }
+            let reverse = if config.extra_delay > Duration::ZERO {
+                world.own_way_back(&path.reverse, config.extra_delay * 2)
+            } else {
+                [REVERSE, REVERSE]
+            };
+            world.owners.push(Owner::Flow(index));
             let place = Placement {
                 index,
                 forward: FORWARD,
                 reverse,
-                application: world.component(Owner::Application(index)),
-                sender_timer: world.component(Owner::SenderTimer(index)),
-                receiver_timer: world.component(Owner::ReceiverTimer(index)),
+                component: world.calendar.add(),
             };
-            world
-                .calendar
-                .schedule(place.application, Some(config.start));
+            world.calendar.schedule(place.component, Some(config.start));
             world.flows.push(FlowState::new(scenario, config, place));
         }
         world
     }
 
-    fn component(&mut self, owner: Owner) -> Component {
-        self.owners.push(owner);
-        self.calendar.add()
+    fn add_link(&mut self, config: &LinkConfig, stream: &str, traced: bool) -> u32 {
+        let index = self.links.len() as u32;
+        self.owners.push(Owner::Link(index));
+        let rng = self.streams.stream(stream);
+        let traced = traced && self.traced;
+        self.links
+            .push(LinkState::new(config, rng, &mut self.calendar, traced));
+        index
     }
 
-    fn add_link(&mut self, config: &LinkConfig, stream: &str) {
-        self.owners.push(Owner::Link(self.links.len() as u32));
-        let rng = self.streams.stream(stream);
-        self.links
-            .push(LinkState::new(config, rng, &mut self.calendar, self.traced));
+    /// The first and last link of a way back that is `delay` longer than the path's. Where the
+    /// path's is nothing but a delay, one line does for both.
+    fn own_way_back(&mut self, shared: &LinkConfig, delay: Duration) -> [u32; 2] {
+        let mut own = LinkConfig {
+            service: Service::Unlimited,
+            loss: LossConfig::None,
+            jitter: None,
+            delay,
+            ..shared.clone()
+        };
+        let is_only_delay = LinkConfig {
+            delay: shared.delay,
+            ..own.clone()
+        } == *shared;
+        if is_only_delay {
+            own.delay = shared.delay + delay;
+            let link = self.add_link(&own, "", false);
+            [link, link]
+        } else {
+            [REVERSE, self.add_link(&own, "", false)]
+        }
     }
 
     /// Runs to the end.
@@ -114,15 +131,13 @@ impl<'a> World<'a> {
                 break;
             }
             events = events.wrapping_add(1);
-            if events % EVENTS_BETWEEN_LOOKS == 0 && cancel.load(Ordering::Relaxed) {
+            if events.is_multiple_of(EVENTS_BETWEEN_LOOKS) && cancel.load(Ordering::Relaxed) {
                 return Err(RunError::Cancelled);
             }
             self.now = at;
             match self.owners[component.index()] {
                 Owner::Link(link) => self.link_acts(link),
-                Owner::SenderTimer(flow) => self.sender_timer(flow),
-                Owner::ReceiverTimer(flow) => self.receiver_timer(flow),
-                Owner::Application(flow) => self.application(flow),
+                Owner::Flow(flow) => self.flow_acts(flow),
             }
             if self.unfinished == 0 {
                 break;
@@ -134,56 +149,62 @@ impl<'a> World<'a> {
     fn link_acts(&mut self, index: u32) {
         let now = self.now;
         while let Some((_, packet)) = self.links[index as usize].link.pop(now) {
-            self.arrive(packet);
+            self.arrive(index, packet);
         }
         self.links[index as usize].reschedule(&mut self.calendar);
     }
 
-    /// A packet leaves a link: on to the next of its route, or to its host.
+    /// A packet leaves a link: on to the last of its route, or to its host.
     #[inline]
-    fn arrive(&mut self, mut packet: Packet<Carried>) {
+    fn arrive(&mut self, link: u32, packet: Packet<Carried>) {
         let flow = packet.flow;
-        let state = &self.flows[flow as usize];
-        let route: &[u32] = match packet.payload.segment {
-            Segment::Data(_) => &state.forward,
-            Segment::Ack(_) => &state.reverse,
-        };
-        packet.payload.hop += 1;
-        if let Some(&link) = route.get(usize::from(packet.payload.hop)) {
-            self.offer(link, packet);
+        if !packet.payload.is_ack() {
+            self.data_arrives(flow, packet.payload, packet.ecn);
             return;
         }
-        match packet.payload.segment {
-            Segment::Data(data) => self.data_arrives(flow, &data, packet.payload.sent, packet.ecn),
-            Segment::Ack(ack) => {
-                let now = self.now;
-                let Some(endpoints) = self.flows[flow as usize].endpoints.as_deref_mut() else {
-                    return;
-                };
-                endpoints.handle_ack(now, &ack);
-                if endpoints.sender.is_complete() {
-                    self.finish(flow);
-                } else {
-                    self.transmit(flow);
-                }
-            }
+        let last = self.flows[flow as usize].reverse[1];
+        if link == last {
+            self.ack_arrives(flow, packet.payload);
+        } else {
+            self.offer(last, packet);
         }
     }
 
     #[inline]
-    fn data_arrives(&mut self, flow: u32, data: &DataSegment, sent: Instant, ecn: Ecn) {
+    fn data_arrives(&mut self, flow: u32, carried: Carried, ecn: Ecn) {
         let now = self.now;
         let Some(endpoints) = self.flows[flow as usize].endpoints.as_deref_mut() else {
             return;
         };
-        if !data.syn {
-            endpoints.probe.on_arrival(now, now.saturating_since(sent));
+        if carried.has_payload() {
+            endpoints
+                .probe
+                .on_arrival(now, now.saturating_since(carried.sent));
         }
-        endpoints.receiver.handle_data(now, data, ecn == Ecn::Ce);
+        endpoints
+            .receiver
+            .handle_data(now, &carried.into_data(), ecn == Ecn::Ce);
         self.acknowledge(flow);
+        self.keep(flow);
     }
 
-    /// Sends the ACKs that a receiver wants sent, and keeps its timer.
+    #[inline]
+    fn ack_arrives(&mut self, flow: u32, carried: Carried) {
+        let ack = carried.into_ack(&mut self.sacks);
+        let now = self.now;
+        let Some(endpoints) = self.flows[flow as usize].endpoints.as_deref_mut() else {
+            return;
+        };
+        endpoints.handle_ack(now, &ack);
+        if endpoints.sender.is_complete() {
+            self.finish(flow);
+        } else {
+            self.transmit(flow);
+            self.keep(flow);
+        }
+    }
+
+    /// Sends the ACKs that a receiver wants sent.
     #[inline]
     fn acknowledge(&mut self, flow: u32) {
         let now = self.now;
@@ -193,16 +214,23 @@ impl<'a> World<'a> {
                 return;
             };
             let Some(ack) = endpoints.receiver.poll_ack(now) else {
-                let deadline = endpoints.receiver.poll_timeout();
-                keep(&mut state.receiver_timer, deadline, &mut self.calendar);
                 return;
             };
             let link = state.reverse[0];
-            self.offer(link, packet(flow, Segment::Ack(ack), now, Ecn::NotEct));
+            let payload = Carried::ack(&ack, now, &mut self.sacks);
+            self.offer(
+                link,
+                Packet {
+                    size: ack_size(&ack),
+                    flow,
+                    ecn: Ecn::NotEct,
+                    payload,
+                },
+            );
         }
     }
 
-    /// Sends what a sender may send, and keeps its timer.
+    /// Sends what a sender may send.
     #[inline]
     fn transmit(&mut self, flow: u32) {
         let now = self.now;
@@ -212,8 +240,6 @@ impl<'a> World<'a> {
                 return;
             };
             let Some(data) = endpoints.sender.poll_transmit(now) else {
-                let deadline = endpoints.sender.poll_timeout();
-                keep(&mut state.sender_timer, deadline, &mut self.calendar);
                 return;
             };
             let ecn = if state.config.ecn && !data.syn {
@@ -221,8 +247,29 @@ impl<'a> World<'a> {
             } else {
                 Ecn::NotEct
             };
-            let link = state.forward[0];
-            self.offer(link, packet(flow, Segment::Data(data), now, ecn));
+            let link = state.forward;
+            let payload = Carried::data(&data, now);
+            self.offer(
+                link,
+                Packet {
+                    size: data_size(&data),
+                    flow,
+                    ecn,
+                    payload,
+                },
+            );
+        }
+    }
+
+    /// Sees to it that the flow is called at the first of its deadlines. The entry only moves when
+    /// a deadline comes before it; one that comes too early looks again.
+    #[inline]
+    fn keep(&mut self, flow: u32) {
+        let state = &mut self.flows[flow as usize];
+        let deadline = state.deadline();
+        if deadline < state.scheduled {
+            state.scheduled = deadline;
+            self.calendar.schedule(state.component, Some(deadline));
         }
     }
 
@@ -237,12 +284,19 @@ impl<'a> World<'a> {
         {
             self.note_busy(period);
         }
-        if !accepted
-            && let Segment::Data(data) = packet.payload.segment
-            && !data.syn
+        if !accepted {
+            self.note_drop(packet);
+        }
+    }
+
+    #[cold]
+    fn note_drop(&mut self, packet: Packet<Carried>) {
+        if packet.payload.is_ack() {
+            let _ = packet.payload.into_ack(&mut self.sacks);
+        } else if packet.payload.has_payload()
             && let Some(endpoints) = self.flows[packet.flow as usize].endpoints.as_deref_mut()
         {
-            endpoints.probe.on_drop(now);
+            endpoints.probe.on_drop(self.now);
         }
     }
 
@@ -259,62 +313,45 @@ impl<'a> World<'a> {
         });
     }
 
-    fn sender_timer(&mut self, flow: u32) {
+    /// A flow's entry is due: its application, its sender's timers, its receiver's.
+    fn flow_acts(&mut self, flow: u32) {
         let now = self.now;
         let state = &mut self.flows[flow as usize];
-        state.sender_timer.scheduled = None;
-        self.calendar.schedule(state.sender_timer.component, None);
-        let Some(endpoints) = state.endpoints.as_deref_mut() else {
-            return;
-        };
-        if endpoints
-            .sender
-            .poll_timeout()
-            .is_some_and(|deadline| deadline <= now)
-        {
-            endpoints.sender.handle_timeout(now);
+        state.scheduled = Instant::MAX;
+        if state.application <= now {
+            if state.endpoints.is_none() {
+                self.unresolved.push(flow);
+                let seed = self.streams.stream(&format!("flow {flow}")).next_u64();
+                state.start(now, seed, self.traced);
+            } else if now >= state.stop_time() {
+                self.finish(flow);
+                return;
+            } else {
+                state.application_acts(now);
+            }
         }
-        self.transmit(flow);
-    }
-
-    fn receiver_timer(&mut self, flow: u32) {
-        let now = self.now;
+        if let Some(endpoints) = state.endpoints.as_deref_mut() {
+            if endpoints
+                .sender
+                .poll_timeout()
+                .is_some_and(|deadline| deadline <= now)
+            {
+                endpoints.sender.handle_timeout(now);
+            }
+            if endpoints
+                .receiver
+                .poll_timeout()
+                .is_some_and(|deadline| deadline <= now)
+            {
+                endpoints.receiver.handle_timeout(now);
+                self.acknowledge(flow);
+            }
+            self.transmit(flow);
+        }
         let state = &mut self.flows[flow as usize];
-        state.receiver_timer.scheduled = None;
-        self.calendar.schedule(state.receiver_timer.component, None);
-        let Some(endpoints) = state.endpoints.as_deref_mut() else {
-            return;
-        };
-        if endpoints
-            .receiver
-            .poll_timeout()
-            .is_some_and(|deadline| deadline <= now)
-        {
-            endpoints.receiver.handle_timeout(now);
-        }
-        self.acknowledge(flow);
-    }
-
-    fn application(&mut self, flow: u32) {
-        let now = self.now;
-        let state = &mut self.flows[flow as usize];
-        if state.result.is_some() {
-            self.calendar.schedule(state.application, None);
-            return;
-        }
-        let next = if state.endpoints.is_none() {
-            self.unresolved.push(flow);
-            let seed = self.streams.stream(&format!("flow {flow}")).next_u64();
-            state.start(now, seed, self.traced)
-        } else if state.stop_time().is_some_and(|stop| now >= stop) {
-            self.finish(flow);
-            return;
-        } else {
-            state.application_acts(now)
-        };
+        state.scheduled = state.deadline();
         self.calendar
-            .schedule(self.flows[flow as usize].application, next);
-        self.transmit(flow);
+            .schedule(state.component, Some(state.scheduled));
     }
 
     fn finish(&mut self, flow: u32) {
@@ -325,13 +362,7 @@ impl<'a> World<'a> {
             resolve(state, (since, now.min(link.busy_until())));
         }
         state.finish(now);
-        for component in [
-            state.application,
-            state.sender_timer.component,
-            state.receiver_timer.component,
-        ] {
-            self.calendar.schedule(component, None);
-        }
+        self.calendar.schedule(state.component, None);
         self.unresolved.retain(|&other| other != flow);
         self.unfinished -= 1;
     }
@@ -343,42 +374,44 @@ impl<'a> World<'a> {
             }
             self.flows[flow as usize].finish_unstarted();
         }
-        let now = self.now;
+        let path = &self.scenario.path.name;
         let mut traces = self.traced.then(|| Traces {
             run: self.run,
-            path: self.scenario.path.name.clone(),
+            path: path.clone(),
             ..Traces::default()
         });
         let mut result = RunResult {
             run: self.run,
             seed: self.seed,
             stack: Stack::Simulated,
-            path: self.scenario.path.name.clone(),
-            end_s: now.as_secs_f64(),
-            flows: Vec::with_capacity(self.flows.len()),
+            path: path.clone(),
+            end_s: self.now.as_secs_f64(),
+            flows: self
+                .flows
+                .iter_mut()
+                .filter_map(|flow| flow.result.take())
+                .collect(),
             links: Vec::with_capacity(2),
         };
+        let ways_back: Vec<_> = self.flows.iter().map(|flow| flow.reverse[0]).collect();
         for (index, link) in self.links.into_iter().enumerate() {
-            let counters = link.link.counters();
-            debug_assert_eq!(
-                counters.packets_in,
-                counters.packets_out + counters.dropped() + link.link.held(),
-                "a link lost count of its packets"
-            );
-            // A flow's own access is a delay, not a link of the path.
+            let (summary, trace) = link.finish(self.now);
             if index <= REVERSE as usize {
-                let (summary, trace) = link.finish(now);
                 result.links.push(summary);
-                if let (Some(traces), Some(trace)) = (&mut traces, trace) {
-                    traces.links.push(trace);
-                }
+            } else if ways_back.contains(&(index as u32)) {
+                // A way back of its own stands for the path's: its packets count there.
+                let LinkResult { packets, drops, .. } = summary;
+                result.links[REVERSE as usize].packets += packets;
+                result.links[REVERSE as usize].drops += drops;
+            }
+            if let (Some(traces), Some(trace)) = (&mut traces, trace) {
+                traces.links.push(trace);
             }
         }
-        for flow in self.flows {
-            result.flows.extend(flow.result);
-            if let (Some(traces), Some(trace)) = (&mut traces, flow.trace) {
-                traces.flows.push(trace);
-            }
+        if let Some(traces) = &mut traces {
+            traces
+                .flows
+                .extend(self.flows.iter_mut().filter_map(|flow| flow.trace.take()));
         }
         RunOutput { result, traces }
     }
@@ -393,45 +426,5 @@ fn resolve(state: &mut FlowState<'_>, (since, until): (Instant, Instant)) {
         && lasted
     {
         endpoints.capacity = Some(start);
-    }
-}
-
-/// Moves a timer if its deadline comes earlier than what the calendar holds.
-#[inline]
-fn keep(timer: &mut LazyTimer, deadline: Option<Instant>, calendar: &mut Calendar) {
-    if let Some(deadline) = deadline
-        && timer.scheduled.is_none_or(|scheduled| deadline < scheduled)
-    {
-        timer.scheduled = Some(deadline);
-        calendar.schedule(timer.component, Some(deadline));
-    }
-}
-
-fn packet(flow: u32, segment: Segment, sent: Instant, ecn: Ecn) -> Packet<Carried> {
-    Packet {
-        size: segment.wire_size(),
-        flow,
-        ecn,
-        payload: Carried {
-            segment,
-            sent,
-            hop: 0,
-        },
-    }
-}
-
-/// The delay of a flow's own access, both directions at once.
-fn access(flow: u32, delay: Duration) -> LinkConfig {
-    LinkConfig {
-        name: format!("access {flow}"),
-        service: Service::Unlimited,
-        overhead: 0,
-        queue: QueueConfig {
-            limit: QueueLimit::Unlimited,
-            discipline: Discipline::DropTail,
-        },
-        loss: LossConfig::None,
-        delay,
-        jitter: None,
     }
 }
