@@ -3,12 +3,12 @@
 //!
 //! Segments of a burst share a send time, as the segments of one TSO packet do.
 
-use units::{Bytes, Duration, Instant, Rate};
+use units::{Duration, Instant, Rate};
 
 /// Most that one TSO packet holds (`gso_max_size`).
 const LARGEST: u64 = 65_536;
 /// Least number of segments (`tcp_min_tso_segs`).
-const LEAST_SEGMENTS: u64 = 2;
+const LEAST_SEGMENTS: u32 = 2;
 /// A burst is what the rate sends in this part of a second: 2^10 (`sk_pacing_shift`).
 const PACING_SHIFT: u32 = 10;
 /// The bonus for short paths halves with each 2^9 us of `min_rtt` (`tcp_tso_rtt_log`).
@@ -28,8 +28,9 @@ pub(crate) fn autosize(rate: Rate, min_rtt: Option<Duration>) -> u64 {
 
 /// [`autosize`] in segments, at least two and at most what the device takes.
 pub(crate) fn segments(bytes: u64, smss: u64, most: u32) -> u32 {
-    let count = (bytes / smss).max(LEAST_SEGMENTS);
-    u32::try_from(count).unwrap_or(u32::MAX).min(most)
+    // At most 64 KB: a division of 32 bits, which is faster.
+    let count = bytes.min(LARGEST) as u32 / smss.max(1) as u32;
+    count.max(LEAST_SEGMENTS).min(most)
 }
 
 /// What the decision to defer depends on.
@@ -38,12 +39,9 @@ pub(crate) struct Deferral {
     pub(crate) now: Instant,
     /// When something was last sent, by the pacing clock.
     pub(crate) last_sent: Instant,
-    /// Room in the congestion window, and in the receive window, in bytes.
-    pub(crate) cwnd_room: u64,
-    pub(crate) receive_room: u64,
-    /// Both windows.
-    pub(crate) cwnd: Bytes,
-    pub(crate) receive_window: u64,
+    /// What both windows hold, and the smaller of them whole.
+    pub(crate) limit: u64,
+    pub(crate) window: u64,
     /// A full burst in bytes.
     pub(crate) full: u64,
     /// What waits to be sent.
@@ -59,13 +57,11 @@ impl Deferral {
         if self.now.saturating_since(self.last_sent) > PATIENCE {
             return false;
         }
-        let limit = self.cwnd_room.min(self.receive_room);
         // What the application has is all sendable, or a full burst is.
-        if limit >= self.full || limit >= self.unsent {
+        if self.limit >= self.full || self.limit >= self.unsent {
             return false;
         }
-        let window = self.cwnd.get().min(self.receive_window);
-        if limit >= window / WINDOW_DIVISOR {
+        if self.limit >= self.window / WINDOW_DIVISOR {
             return false;
         }
         let Some(head_sent) = self.head_sent else { return false };

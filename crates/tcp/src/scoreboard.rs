@@ -23,7 +23,7 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use congestion::rate_sample::SendStamp;
+use congestion::rate_sample::{Newest, SendStamp};
 use units::{Bytes, Instant};
 
 use crate::rack::{Rack, RackContext};
@@ -97,8 +97,10 @@ pub(crate) struct Delivery {
     pub(crate) sacked: u32,
     /// Segments that left the ring.
     pub(crate) acked: u32,
-    /// The most recently sent delivered segment: its number, send time and end.
-    newest: Option<(u64, Instant, u64)>,
+    /// The most recently sent delivered segment, where there is one: its number, send time and end.
+    newest: u64,
+    newest_sent: Instant,
+    newest_end: u64,
     /// Send times of the first and last never-retransmitted segment acknowledged cumulatively.
     pub(crate) acked_sent: Option<(Instant, Instant)>,
     /// The same of those SACKed.
@@ -118,7 +120,9 @@ impl Delivery {
         delivered: 0,
         sacked: 0,
         acked: 0,
-        newest: None,
+        newest: 0,
+        newest_sent: Instant::ZERO,
+        newest_end: 0,
         acked_sent: None,
         sacked_sent: None,
         retransmission_acked: false,
@@ -129,14 +133,16 @@ impl Delivery {
 
     #[inline]
     fn count(&mut self, index: u64, segment: &Segment) {
-        self.delivered += 1;
-        let newer = match self.newest {
-            None => true,
-            Some((_, sent, end)) => (segment.sent, segment.end()) > (sent, end),
-        };
-        if newer {
-            self.newest = Some((index, segment.sent, segment.end()));
+        let end = segment.end();
+        if self.delivered == 0
+            || segment.sent > self.newest_sent
+            || segment.sent == self.newest_sent && end > self.newest_end
+        {
+            self.newest = index;
+            self.newest_sent = segment.sent;
+            self.newest_end = end;
         }
+        self.delivered += 1;
     }
 }
 
@@ -389,6 +395,42 @@ impl Scoreboard {
         rack: &mut Rack,
         delivery: &mut Delivery,
     ) {
+        // Nearly always: originals in the order of sending, of which first and last tell all.
+        let first = self.base;
+        let mut index = first;
+        while index < self.next {
+            let segment = self.slot(index);
+            if segment.has(!APP_LIMITED) || segment.end() > ack {
+                break;
+            }
+            index += 1;
+        }
+        if index > first {
+            let oldest = *self.slot(first);
+            let newest = *self.slot(index - 1);
+            delivery.count(index - 1, &newest);
+            let more = (index - 1 - first) as u32;
+            delivery.delivered += more;
+            delivery.acked += more + 1;
+            delivery.acked_sent = Some((oldest.sent, newest.sent));
+            delivery.lowest_acked = Some(oldest.seq);
+            delivery.original_before_high |= oldest.end() <= context.high_seq;
+            rack.on_delivered(&newest, context);
+            self.base = index;
+        }
+        if index < self.next && self.slot(index).end() <= ack {
+            self.acknowledge_rest(ack, context, rack, delivery);
+        }
+    }
+
+    /// The same for segments that were SACKed, lost or sent again.
+    fn acknowledge_rest(
+        &mut self,
+        ack: u64,
+        context: &RackContext,
+        rack: &mut Rack,
+        delivery: &mut Delivery,
+    ) {
         while self.base < self.next {
             let index = self.base;
             let segment = *self.slot(index);
@@ -425,10 +467,11 @@ impl Scoreboard {
 
     /// What the most recently sent segment of a delivery remembers, and when it was sent. Valid
     /// until the next segment is sent.
-    pub(crate) fn newest(&self, delivery: &Delivery) -> Option<congestion::rate_sample::Newest> {
-        delivery.newest.map(|(index, sent, _)| congestion::rate_sample::Newest {
-            stamp: self.slot(index).stamp(),
-            sent,
+    #[inline]
+    pub(crate) fn newest(&self, delivery: &Delivery) -> Option<Newest> {
+        (delivery.delivered > 0).then(|| Newest {
+            stamp: self.slot(delivery.newest).stamp(),
+            sent: delivery.newest_sent,
         })
     }
 

@@ -137,8 +137,9 @@ struct Validation {
 #[derive(Clone, Debug)]
 pub struct Sender {
     cc: AnyCongestionControl,
-    /// The congestion control's, read after each change.
+    /// The congestion control's, read after each change, and its `cwnd` in whole segments.
     window: Window,
+    cwnd_segments: u32,
     board: Scoreboard,
     rack: Rack,
     tlp: Tlp,
@@ -174,10 +175,15 @@ pub struct Sender {
     pacer: Pacer,
     pacing_rate: Rate,
     is_paced: bool,
-    /// Segments that the burst under way may still send.
+    /// Segments that the burst under way may still send, and whether it is one of new data.
     burst_left: u32,
+    burst_is_new: bool,
     /// New segments sent since the last pass ended.
     pass_sent: u32,
+    /// Nothing may leave until something happens: an ACK, a timer, a write.
+    is_quiet: bool,
+    /// The pass under way ends with the timer set anew (`FLAG_SET_XMIT_TIMER`).
+    sets_timer: bool,
     /// A partial burst was held back because of the window.
     is_deferred: bool,
     validation: Validation,
@@ -207,6 +213,7 @@ impl Sender {
         let cc = build(&config, Instant::ZERO, config.initial_window);
         Self {
             window: cc.window(),
+            cwnd_segments: config.initial_window,
             is_paced: config.pacing || cc.requires_pacing(),
             cc,
             board: Scoreboard::new(u64::from(config.smss)),
@@ -239,7 +246,10 @@ impl Sender {
             pacer: Pacer::default(),
             pacing_rate: Rate::MAX,
             burst_left: 0,
+            burst_is_new: false,
             pass_sent: 0,
+            is_quiet: false,
+            sets_timer: false,
             is_deferred: false,
             validation: Validation::default(),
             last_sent: Instant::ZERO,
@@ -264,15 +274,18 @@ impl Sender {
             self.restart_after_idle(now);
         }
         self.stream_end = self.stream_end.saturating_add(bytes);
+        self.is_quiet = false;
     }
 
     /// No more will be written: the last byte carries the FIN, if it has not left yet.
     pub fn close(&mut self) {
         self.is_closed = true;
+        self.is_quiet = false;
     }
 
     /// Opens the connection: a SYN is due.
     pub fn open(&mut self, now: Instant) {
+        self.is_quiet = false;
         if self.state == State::Closed {
             self.state = State::SynSent;
             self.syn_due = true;
@@ -284,6 +297,8 @@ impl Sender {
 
     /// An ACK, or the SYN-ACK, has arrived.
     pub fn handle_ack(&mut self, now: Instant, ack: &AckSegment) {
+        self.is_quiet = false;
+        self.burst_left = 0;
         match self.state {
             State::Established if !ack.syn && ack.ack <= self.snd_nxt => self.process_ack(now, ack),
             State::SynSent if ack.syn => self.establish(now, ack),
@@ -315,7 +330,7 @@ impl Sender {
         let initial_window = if lost_syns { 1 } else { self.config.initial_window };
         self.cc = build(&self.config, now, initial_window);
         self.is_paced = self.config.pacing || self.cc.requires_pacing();
-        self.window = self.cc.window();
+        self.read_window();
         self.validation.stamp = now;
         self.last_sent = now;
         self.update_pacing_rate();
@@ -500,11 +515,25 @@ impl Sender {
         Bytes::new(self.smss() * u64::from(segments))
     }
 
-    /// Whether one more segment fits into the congestion window.
+    /// Reads the congestion control's window after it may have changed.
+    #[inline]
+    fn read_window(&mut self) {
+        let window = self.cc.window();
+        if window.cwnd != self.window.cwnd {
+            self.cwnd_segments = u32::try_from(window.cwnd_segments()).unwrap_or(u32::MAX);
+        }
+        self.window = window;
+    }
+
+    /// Segments that the congestion window has room for.
+    #[inline]
+    fn cwnd_room(&self) -> u32 {
+        self.cwnd_segments.max(1).saturating_sub(self.board.in_flight())
+    }
+
     #[inline]
     fn has_cwnd_room(&self) -> bool {
-        let after = self.smss() * (u64::from(self.board.in_flight()) + 1);
-        after <= self.window.cwnd.get().max(self.smss())
+        self.cwnd_room() > 0
     }
 
     #[inline]

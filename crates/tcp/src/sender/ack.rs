@@ -130,7 +130,7 @@ impl Sender {
         };
         if delivery.delivered > 0 {
             self.cc.on_delivery(&signal);
-            self.window = self.cc.window();
+            self.read_window();
         }
         self.rack.adapt(newest.map(|newest| newest.stamp.delivered), self.rate.delivered());
         if self.tlp.end.is_some() {
@@ -139,13 +139,18 @@ impl Sender {
         if self.phase != Phase::Open || facts.is_alarming() {
             facts.is_duplicate = !(facts.advanced || facts.is_not_duplicate() || facts.dsack);
             self.react(now, &mut facts);
+            signal.newly_lost = self.size(facts.newly_lost);
+            signal.in_flight = self.bytes_in_flight();
+            signal.phase = self.phase;
         }
         if facts.sets_timer {
-            self.set_timer(now);
+            if self.phase == Phase::Open {
+                // The end of the pass sets it, once, whatever is sent.
+                self.sets_timer = true;
+            } else {
+                self.set_timer(now);
+            }
         }
-        signal.newly_lost = self.size(facts.newly_lost);
-        signal.in_flight = self.bytes_in_flight();
-        signal.phase = self.phase;
         signal.rate = self.sample_rate(now, newest, maybe_delayed);
         signal.cwnd_limited = self.is_cwnd_limited();
         if !self.phase.is_reducing() && self.reordering > super::REORDERING {
@@ -156,7 +161,7 @@ impl Sender {
             self.validation.stamp = now;
         }
         self.cc.on_ack(&signal);
-        self.window = self.cc.window();
+        self.read_window();
         self.update_pacing_rate();
     }
 
@@ -193,7 +198,7 @@ impl Sender {
             ..self.signal(now)
         };
         self.cc.on_ack(&signal);
-        self.window = self.cc.window();
+        self.read_window();
     }
 
     fn sample_rate(
@@ -359,7 +364,7 @@ impl Sender {
     pub(super) fn is_cwnd_limited(&self) -> bool {
         self.validation.is_cwnd_limited
             || self.window.in_slow_start()
-                && self.window.cwnd < self.size(self.validation.max_packets_out) * 2
+                && self.cwnd_segments < self.validation.max_packets_out.saturating_mul(2)
     }
 }
 

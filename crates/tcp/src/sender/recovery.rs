@@ -93,7 +93,7 @@ impl Sender {
             snd_nxt: self.snd_nxt,
             first_of_window: true,
         });
-        self.window = self.cc.window();
+        self.read_window();
         self.validation.stamp = now;
     }
 
@@ -108,7 +108,7 @@ impl Sender {
     /// Linux `tcp_end_cwnd_reduction`.
     fn end_reduction(&mut self, now: Instant) {
         self.cc.on_recovery_exit(now);
-        self.window = self.cc.window();
+        self.read_window();
         self.validation.stamp = now;
     }
 
@@ -181,7 +181,7 @@ impl Sender {
         self.stats.undone += 1;
         if !self.undo.refused {
             self.cc.undo(now);
-            self.window = self.cc.window();
+            self.read_window();
             self.cwr_due = false;
         }
         self.validation.stamp = now;

@@ -26,6 +26,8 @@ impl Sender {
 
     /// Time has passed; call it when [`Self::poll_timeout`] is not later than `now`.
     pub fn handle_timeout(&mut self, now: Instant) {
+        self.is_quiet = false;
+        self.burst_left = 0;
         if self.pacer.next <= now {
             self.pacer.blocked = false;
         }
@@ -130,7 +132,7 @@ impl Sender {
             snd_nxt: self.snd_nxt,
             first_of_window,
         });
-        self.window = self.cc.window();
+        self.read_window();
         self.validation.stamp = now;
         if is_open && self.board.sacked_out >= REORDERING {
             self.reordering = self.reordering.min(REORDERING);

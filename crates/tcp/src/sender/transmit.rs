@@ -8,29 +8,59 @@ use crate::burst::{Deferral, autosize, segments};
 use crate::rack::timestamp;
 use crate::segment::DataSegment;
 
+/// What leaves next.
+enum Choice {
+    Nothing,
+    /// New data, of a burst.
+    New,
+    Segment(DataSegment),
+}
+
 impl Sender {
     /// The next segment that leaves at `now`; `None` when nothing more may.
     #[inline]
     pub fn poll_transmit(&mut self, now: Instant) -> Option<DataSegment> {
-        if self.state != State::Established {
-            return self.transmit_syn(now);
+        if self.is_quiet {
+            return None;
         }
+        if self.burst_left == 0 || !self.burst_is_new {
+            match self.choose(now) {
+                Choice::New => {}
+                Choice::Nothing => return None,
+                Choice::Segment(segment) => return Some(segment),
+            }
+        }
+        self.burst_left -= 1;
+        Some(self.send_new(now))
+    }
+
+    /// What leaves next. When it is new data, a burst of it has begun.
+    fn choose(&mut self, now: Instant) -> Choice {
+        if self.state != State::Established {
+            return self.transmit_syn(now).map_or(Choice::Nothing, Choice::Segment);
+        }
+        self.pacer.blocked = false;
         if let Some(forced) = self.forced.take()
             && let Some(segment) = self.transmit_forced(now, forced)
         {
-            return Some(segment);
+            return Choice::Segment(segment);
         }
-        let segment = match self.resend {
-            Resend::Lost if self.board.has_pending() => {
-                self.transmit_lost(now).or_else(|| self.transmit_new(now))
-            }
-            Resend::AfterNew => self.transmit_after_new(now),
-            _ => self.transmit_new(now),
-        };
-        if segment.is_none() {
-            self.end_pass(now);
+        if self.resend == Resend::Lost
+            && self.board.has_pending()
+            && let Some(segment) = self.transmit_lost(now)
+        {
+            return Choice::Segment(segment);
         }
-        segment
+        if self.begin_burst(now) {
+            return Choice::New;
+        }
+        if self.resend == Resend::AfterNew
+            && let Some(segment) = self.transmit_instead_of_new(now)
+        {
+            return Choice::Segment(segment);
+        }
+        self.end_pass(now);
+        Choice::Nothing
     }
 
     fn transmit_syn(&mut self, now: Instant) -> Option<DataSegment> {
@@ -90,7 +120,7 @@ impl Sender {
         self.restarted_after = Some(self.last_sent);
         let initial_window = self.size(self.config.initial_window);
         self.cc.on_idle_restart(now, idle, self.rto, initial_window, self.snd_nxt);
-        self.window = self.cc.window();
+        self.read_window();
         self.validation.stamp = now;
         self.validation.used = 0;
     }
@@ -147,6 +177,7 @@ impl Sender {
         let index = self.board.next_pending()?;
         if self.burst_left == 0 {
             self.burst_left = self.full_burst();
+            self.burst_is_new = false;
             self.pacer.begin(now);
         }
         self.burst_left -= 1;
@@ -158,11 +189,8 @@ impl Sender {
         Some(segment)
     }
 
-    /// F-RTO step 2.b: new data, and if none can be sent, what is lost.
-    fn transmit_after_new(&mut self, now: Instant) -> Option<DataSegment> {
-        if let Some(segment) = self.transmit_new(now) {
-            return Some(segment);
-        }
+    /// F-RTO step 2.b: when no new data could be sent, what is lost.
+    fn transmit_instead_of_new(&mut self, now: Instant) -> Option<DataSegment> {
         if self.snd_nxt > self.high_seq || self.pacer.blocked {
             return None;
         }
@@ -171,25 +199,54 @@ impl Sender {
         self.transmit_lost(now)
     }
 
-    fn transmit_new(&mut self, now: Instant) -> Option<DataSegment> {
-        if self.unsent() == 0 || !self.has_cwnd_room() {
-            return None;
-        }
-        if self.next_end() > self.window_end || self.nagle_holds() {
-            return None;
+    /// Begins a burst of new data, as large as windows and data allow; its segments follow without
+    /// further question. False when nothing may be sent.
+    fn begin_burst(&mut self, now: Instant) -> bool {
+        let unsent = self.unsent();
+        if unsent == 0 || self.cwnd_room() == 0 || self.next_end() > self.window_end {
+            return false;
         }
         if self.board.is_empty() {
             self.restart_after_idle(now);
         }
-        if self.burst_left == 0 {
-            if !self.may_begin_burst(now) || self.defers(now) {
-                return None;
+        if unsent < self.smss() && self.nagle_holds() {
+            return false;
+        }
+        if self.is_paced && !self.pacer.may_begin(now) {
+            return false;
+        }
+        let limit = self.sendable();
+        let mut burst = limit;
+        if self.config.tso_segments > 1 {
+            let full = self.full_burst();
+            if limit < full && self.defers(now, limit, full) {
+                return false;
             }
-            self.burst_left = self.burst_quota();
+            burst = limit.min(full);
+        } else if self.is_paced {
+            burst = 1;
+        }
+        if self.is_paced {
+            // At most half of the window in one burst.
+            burst = burst.min((self.cwnd_segments / 2).max(1));
             self.pacer.begin(now);
         }
-        self.burst_left -= 1;
-        Some(self.send_new(now))
+        self.burst_left = burst;
+        self.burst_is_new = true;
+        true
+    }
+
+    /// Segments that both windows hold and the application has written; at least one.
+    #[inline]
+    fn sendable(&self) -> u32 {
+        let smss = self.smss();
+        let room = self.cwnd_room();
+        let bytes = self.unsent().min(self.window_end - self.snd_nxt);
+        if bytes >= smss * u64::from(room) {
+            room
+        } else {
+            ((bytes / smss) as u32).max(1)
+        }
     }
 
     fn may_begin_burst(&mut self, now: Instant) -> bool {
@@ -199,10 +256,7 @@ impl Sender {
     /// A segment that is not full waits while another such is in flight (Minshall's form of
     /// Nagle's rule, `tcp_nagle_check`), unless it is the last.
     fn nagle_holds(&self) -> bool {
-        self.unsent() < self.smss()
-            && !self.is_closed
-            && !self.board.is_empty()
-            && self.small_end > self.snd_una
+        !self.is_closed && !self.board.is_empty() && self.small_end > self.snd_una
     }
 
     /// Segments of a full burst.
@@ -213,49 +267,39 @@ impl Sender {
         segments(autosize(self.pacing_rate, self.min_rtt), self.smss(), self.config.tso_segments)
     }
 
-    /// Segments of a burst that begins now: at most half the window, and what is left of it.
-    fn burst_quota(&self) -> u32 {
-        if self.config.tso_segments == 1 {
-            return 1;
-        }
-        if !self.is_paced {
-            // Unpaced bursts follow each other without a gap; the window ends them.
-            return self.full_burst();
-        }
-        let half = (self.window.cwnd_segments() / 2).max(1);
-        self.full_burst().min(u32::try_from(half).unwrap_or(u32::MAX))
-    }
-
-    /// Linux `tcp_tso_should_defer`.
-    fn defers(&mut self, now: Instant) -> bool {
-        if self.config.tso_segments == 1 || matches!(self.phase, Phase::Recovery | Phase::Loss) {
+    /// Linux `tcp_tso_should_defer`: whether `limit` segments wait for a full burst.
+    fn defers(&mut self, now: Instant, limit: u32, full: u32) -> bool {
+        if matches!(self.phase, Phase::Recovery | Phase::Loss) {
             return false;
         }
-        let cwnd_room = self.window.cwnd.saturating_sub(self.bytes_in_flight()).get();
-        let receive_room = self.window_end - self.snd_nxt;
+        let limit = u64::from(limit) * self.smss();
         let deferral = Deferral {
             now,
             last_sent: if self.is_paced { self.pacer.next } else { self.last_sent },
-            cwnd_room,
-            receive_room,
-            cwnd: self.window.cwnd,
-            receive_window: self.receive_window,
-            full: u64::from(self.full_burst()) * self.smss(),
+            limit,
+            window: self.window.cwnd.get().min(self.receive_window),
+            full: u64::from(full) * self.smss(),
             unsent: self.unsent(),
             head_sent: self.board.head().map(|head| head.sent),
             srtt: self.rtt.srtt().unwrap_or_default(),
         };
         let waits = deferral.should_wait();
-        self.is_deferred |= waits && cwnd_room < receive_room;
+        // The windows are compared as they are: what the receiver's leaves over of a segment does
+        // not make the congestion window the smaller one.
+        let is_by_cwnd =
+            u64::from(self.cwnd_room()) * self.smss() < self.window_end - self.snd_nxt;
+        self.is_deferred |= waits && is_by_cwnd;
         waits
     }
 
+    #[inline]
     fn send_new(&mut self, now: Instant) -> DataSegment {
         let len = self.unsent().min(self.smss()) as u16;
         self.send_new_of(now, len)
     }
 
     /// Linux `tcp_event_new_data_sent`.
+    #[inline]
     fn send_new_of(&mut self, now: Instant, len: u16) -> DataSegment {
         let nothing_out = self.board.is_empty();
         let in_flight = self.bytes_in_flight();
@@ -267,7 +311,9 @@ impl Sender {
             self.small_end = self.snd_nxt;
         }
         self.pass_sent += 1;
-        if nothing_out || self.is_probe_armed() {
+        // In the states that probe, the end of the pass schedules the probe anew.
+        let is_probing = matches!(self.phase, Phase::Open | Phase::Cwr);
+        if nothing_out || !is_probing && self.is_probe_armed() {
             self.rearm_rto(now);
         }
         let cwr = core::mem::take(&mut self.cwr_due);
@@ -286,6 +332,7 @@ impl Sender {
     }
 
     /// Linux `tcp_retransmit_skb`.
+    #[inline(never)]
     fn retransmit(&mut self, now: Instant, index: u64, probe: bool) -> DataSegment {
         let in_flight = self.bytes_in_flight();
         let stamp = self.rate.on_sent(now, self.board.is_empty());
@@ -309,6 +356,7 @@ impl Sender {
         }
     }
 
+    #[inline]
     fn after_sending(
         &mut self,
         now: Instant,
@@ -336,16 +384,26 @@ impl Sender {
     }
 
     /// Nothing more leaves now (the end of `tcp_write_xmit`).
+    #[inline]
     fn end_pass(&mut self, now: Instant) {
+        self.is_quiet = true;
         self.burst_left = 0;
         let sent = core::mem::take(&mut self.pass_sent);
         let is_limited = core::mem::take(&mut self.is_deferred) || !self.has_cwnd_room();
         if sent > 0 || is_limited {
             self.validate_window(now, is_limited);
         }
-        if sent > 0 {
-            self.schedule_probe(now, false);
-        } else if self.board.is_empty() && self.timer.is_none() && self.unsent() > 0 && !self.can_send_new()
+        let sets_timer = core::mem::take(&mut self.sets_timer);
+        if sent > 0 && self.schedule_probe(now, false) {
+            return;
+        }
+        if sets_timer {
+            self.set_timer(now);
+        }
+        if self.board.is_empty()
+            && self.timer.is_none()
+            && self.unsent() > 0
+            && !self.can_send_new()
         {
             self.arm_window_probe(now);
         }
@@ -378,7 +436,7 @@ impl Sender {
             if self.phase == Phase::Open && self.unsent() == 0 {
                 let initial_window = self.size(self.config.initial_window);
                 self.cc.on_window_unused(now, self.size(used), initial_window);
-                self.window = self.cc.window();
+                self.read_window();
             }
         }
     }
