@@ -8,7 +8,7 @@ use congestion::startup::Search;
 use congestion::startup::search::{
     AppLimited, Arithmetic, Boundary, Comparison, Exit, LookBack, Missed, SearchConfig, Version,
 };
-use congestion::{Ack, ExitReason, Startup, Step, Window};
+use congestion::{Ack, ExitReason, Sent, Startup, Step, Window};
 use startup_support::{SMSS, ack, segments, window};
 use units::{Bytes, Duration, Instant};
 
@@ -470,6 +470,29 @@ fn version_4_0_asks_the_rate_sample() {
             resets,
             "{version:?} {connection} {sampled:?}"
         );
+    }
+}
+
+#[test]
+fn idling_for_a_timeout_begins_anew() {
+    // SRTT is 100 ms, so the shortest timeout is 300 ms.
+    for (idle, kept) in [(Some(300), true), (Some(301), false), (None, true)] {
+        let mut search = search(Version::V3_1, None);
+        for count in 0..20 {
+            search.on_delivery(&steady(count), &window(100));
+        }
+        let last = steady(19).now;
+        search.on_sent(&Sent {
+            now: last + Duration::from_millis(idle.unwrap_or(9_000)),
+            size: SMSS,
+            in_flight: Bytes::ZERO,
+            snd_nxt: 0,
+            retransmission: false,
+            idle_since: idle.map(|_| last),
+            app_limited: false,
+        });
+        assert_eq!(search.index().is_some(), kept, "{idle:?}");
+        assert_eq!(search.bin_duration().is_some(), kept, "{idle:?}");
     }
 }
 

@@ -36,6 +36,8 @@
 //! - 3.1's rollback counts bytes; the Linux module forgets the shift.
 //! - 4.0 has the threshold of the draft (26 %; the Linux module has 35 %), and looks at the
 //!   connection where an ACK has no rate sample that says whether it was application-limited.
+//! - Linux resets when it restarts the window after idling for longer than the retransmission timeout.
+//!   A start-up does not know the timeout; here it is the shortest that Linux sets, SRTT + 200 ms.
 //! - `missed=reset` is off by default, as in the Linux repository, though its text says `alpha` is 2.
 //! - `arithmetic=shifted` keeps 16-bit counts as Linux 3.1 and 4.0 do. What it stores is the count
 //!   shifted right by the smallest shift that makes all fit, which is computed when it is read.
@@ -56,12 +58,15 @@ use units::{Bytes, Duration, Instant};
 use self::exit::Drain;
 use self::norm::Norm;
 use self::ring::{Ring, SLOTS};
-use crate::{Ack, ExitReason, SlowStartExit, Startup, Step, Window};
+use crate::{Ack, ExitReason, Sent, SlowStartExit, Startup, Step, Window};
 
 /// The longest RTT that is told from longer ones; with it no product overflows.
 const LONGEST_RTT: Duration = Duration::from_secs(3_600);
 /// The shortest bin (Linux 4.0).
 const SHORTEST_BIN: Duration = Duration::from_micros(1);
+
+/// `TCP_RTO_MIN`: Linux's retransmission timeout is at least this much longer than SRTT.
+const RTO_MIN: Duration = Duration::from_millis(200);
 
 /// The bins while they are open.
 #[derive(Clone, Copy, Debug)]
@@ -95,6 +100,8 @@ pub struct Search {
     measurement: Option<Measurement>,
     decision: Option<SlowStartExit>,
     drain: Option<Drain>,
+    /// Smoothed RTT at the last ACK.
+    srtt: Duration,
 }
 
 impl Search {
@@ -111,6 +118,7 @@ impl Search {
             measurement: None,
             decision: None,
             drain: None,
+            srtt: Duration::ZERO,
         }
     }
 
@@ -360,7 +368,16 @@ impl Search {
 }
 
 impl Startup for Search {
+    fn on_sent(&mut self, sent: &Sent) {
+        if let Some(since) = sent.idle_since
+            && sent.now.saturating_since(since) > self.srtt + RTO_MIN
+        {
+            self.restart(sent.now, sent.snd_nxt);
+        }
+    }
+
     fn on_delivery(&mut self, ack: &Ack, window: &Window) -> Option<Step> {
+        self.srtt = ack.srtt;
         if let Some(drain) = &mut self.drain {
             drain.on_delivered(ack.delivered);
             return None;
