@@ -28,6 +28,8 @@ mod fast_recovery;
 mod fast_retransmit;
 #[path = "conformance/numbers.rs"]
 mod numbers;
+#[path = "conformance/pair.rs"]
+mod pair;
 #[path = "conformance/sack.rs"]
 mod sack;
 #[path = "conformance/script.rs"]
