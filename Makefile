@@ -1,0 +1,80 @@
+# The commands that the README names. Everything that is built or fetched stays in this folder:
+# .venv (Python), target (Rust), report (what the demo draws).
+#
+#   make demo [TRACE=FILE] [RUNS=N]   compare start-ups over a satellite link and an LTE link
+#   make test                         everything that .ci/run checks
+#   make bench                        packets per CPU second, and peak memory
+#   make clean
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := demo
+
+PYTHON ?= python3
+RUNS ?= 20
+TRACE ?=
+VENV := .venv
+BIN := $(VENV)/bin
+# rustup puts cargo here, and a shell that was opened before it does not know.
+export PATH := $(PATH):$(HOME)/.cargo/bin
+
+ALGORITHMS := cubic+hystart cubic+hystart++ cubic+search cubic+standard
+SOURCES := $(shell find crates python/slowstart -type f \( -name '*.rs' -o -name '*.toml' \
+	-o -name '*.py' -o -name '*.pyi' -o -name '*.j2' \) 2>/dev/null) Cargo.toml Cargo.lock pyproject.toml
+# The extension module is found by the interpreter that loads it; the rest is plain Rust.
+RUST := --workspace --exclude slowstart-python
+
+.PHONY: demo test bench clean tools rust-components
+
+demo: $(VENV)/installed
+	@if [ -n "$(TRACE)" ] && [ ! -r "$(TRACE)" ]; then \
+	  echo "make demo: cannot read the trace $(TRACE)" >&2; exit 2; fi
+	$(BIN)/slowstart compare geo lte $(if $(TRACE),"trace:$(TRACE)") $(addprefix -a ,$(ALGORITHMS)) \
+	  -n $(RUNS) -o report
+	@echo "Open $(CURDIR)/report/report.html"
+
+test: $(VENV)/installed-dev rust-components
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+	$(BIN)/ruff check python
+	$(BIN)/ruff format --check python
+	$(BIN)/mypy
+	cargo test $(RUST) --locked
+	$(BIN)/pytest
+
+bench: tools
+	cargo run --release --locked -p slowstart-simulator --example bench
+
+clean:
+	rm -rf $(VENV) target report python/slowstart/*.so .pytest_cache .mypy_cache .ruff_cache
+
+tools:
+	@for tool in cargo cc $(PYTHON); do command -v $$tool >/dev/null || { \
+	  case $$tool in \
+	    cargo) hint="install Rust from https://rustup.rs" ;; \
+	    cc) hint="apt install gcc libc6-dev" ;; \
+	    *) hint="apt install python3 python3-venv" ;; \
+	  esac; \
+	  echo "make: $$tool is missing: $$hint" >&2; exit 2; }; done
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { \
+	  echo "make: $(PYTHON) is older than 3.10: name another one with make PYTHON=..." >&2; exit 2; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+	  echo "make: $(PYTHON) cannot make a virtual environment: apt install python3-venv" >&2; exit 2; }
+
+rust-components: tools
+	@cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1 || { \
+	  command -v rustup >/dev/null && rustup component add rustfmt clippy; } || { \
+	  echo "make test: rustfmt or clippy is missing: rustup component add rustfmt clippy," \
+	    "or apt install rustfmt rust-clippy" >&2; exit 2; }
+
+$(BIN)/python: | tools
+	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 2; }
+
+$(VENV)/installed: $(SOURCES) | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check .
+	@touch $@
+
+$(VENV)/installed-dev: $(SOURCES) | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check '.[dev]'
+	@touch $@ $(VENV)/installed

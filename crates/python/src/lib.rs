@@ -1,0 +1,100 @@
+//! The Python module `slowstart._native`: conversions and the error map, nothing else.
+//!
+//! Wrong input raises `slowstart.InputError`, a failed run `slowstart.RunError`; both are defined
+//! in `python/slowstart/errors.py`. Tables leave through the Arrow PyCapsule interface.
+
+mod batch;
+mod results;
+mod scenarios;
+
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+
+mod errors {
+    use pyo3::{PyErr, import_exception};
+
+    import_exception!(slowstart.errors, InputError);
+    import_exception!(slowstart.errors, RunError);
+
+    /// Bad input, in the words of whoever refused it.
+    pub fn input(error: impl std::fmt::Display) -> PyErr {
+        InputError::new_err(error.to_string())
+    }
+
+    /// A failure that is not the caller's.
+    pub fn run(error: impl std::fmt::Display) -> PyErr {
+        RunError::new_err(error.to_string())
+    }
+}
+
+/// The version of the compiled half, which is that of the whole.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+#[pymodule]
+mod _native {
+    #[pymodule_export]
+    use super::batch::run_batch;
+    #[pymodule_export]
+    use super::results::{Result, Table};
+    #[pymodule_export]
+    use super::scenarios::Scenario;
+    #[pymodule_export]
+    use super::{algorithms, median_interval, paths, version};
+}
+
+#[pyfunction]
+fn version() -> &'static str {
+    VERSION
+}
+
+/// The registry of algorithms, as a list of dictionaries.
+#[pyfunction]
+fn algorithms(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
+    let list = PyList::empty(py);
+    for part in congestion::PARTS {
+        let options = PyList::empty(py);
+        for option in part.options {
+            let entry = PyDict::new(py);
+            entry.set_item("name", option.name)?;
+            entry.set_item("default", option.default)?;
+            entry.set_item("help", option.help)?;
+            options.append(entry)?;
+        }
+        let entry = PyDict::new(py);
+        entry.set_item("name", part.name)?;
+        entry.set_item("kind", part.kind.word())?;
+        entry.set_item("summary", part.summary)?;
+        entry.set_item("source", part.source)?;
+        entry.set_item("truth", part.truth)?;
+        entry.set_item("options", options)?;
+        list.append(entry)?;
+    }
+    Ok(list)
+}
+
+/// The presets of paths, as a list of dictionaries.
+#[pyfunction]
+fn paths(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
+    let list = PyList::empty(py);
+    for preset in scenario::PRESETS {
+        let entry = PyDict::new(py);
+        entry.set_item("name", preset.name)?;
+        entry.set_item("summary", preset.summary)?;
+        entry.set_item("source", preset.source)?;
+        list.append(entry)?;
+    }
+    Ok(list)
+}
+
+/// The median and its distribution-free 95 % interval, as in every summary; the ends are `None`
+/// for fewer than six values, all three for none.
+#[pyfunction]
+fn median_interval(values: Vec<f64>) -> (Option<f64>, Option<f64>, Option<f64>) {
+    let interval = measure::median_with_interval(values.into_iter());
+    let ends = interval.as_ref().and_then(|interval| interval.ci95);
+    (
+        interval.map(|interval| interval.median),
+        ends.map(|ends| ends[0]),
+        ends.map(|ends| ends[1]),
+    )
+}

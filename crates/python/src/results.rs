@@ -1,0 +1,196 @@
+//! `Result` and `Table`: what runs leave, as JSON and as Arrow tables.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::{RecordBatch, RecordBatchIterator};
+use arrow_schema::ArrowError;
+use arrow_schema::ffi::FFI_ArrowSchema;
+use measure::{RunResult, Traces, tables};
+use pyo3::exceptions::PyIndexError;
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+use scenario::Scenario;
+use serde_json::{Value, json};
+use simulator::RunOutput;
+
+use crate::VERSION;
+use crate::errors;
+
+/// The results of a batch, scenario by scenario and run by run.
+#[pyclass(frozen, module = "slowstart")]
+pub struct Result {
+    scenarios: Vec<Arc<Scenario>>,
+    /// Runs of each scenario.
+    counts: Vec<usize>,
+    /// Which of `all` belong to this result.
+    range: Range<usize>,
+    all: Arc<Outputs>,
+}
+
+struct Outputs {
+    results: Vec<RunResult>,
+    /// Empty, or one for each result.
+    traces: Vec<Traces>,
+}
+
+impl Result {
+    pub fn new(scenarios: Vec<Arc<Scenario>>, counts: Vec<usize>, outputs: Vec<RunOutput>) -> Self {
+        let mut results = Vec::with_capacity(outputs.len());
+        let mut traces = Vec::new();
+        for output in outputs {
+            results.push(output.result);
+            traces.extend(output.traces);
+        }
+        Self {
+            scenarios,
+            counts,
+            range: 0..results.len(),
+            all: Arc::new(Outputs { results, traces }),
+        }
+    }
+
+    fn results(&self) -> &[RunResult] {
+        &self.all.results[self.range.clone()]
+    }
+
+    fn traces(&self) -> PyResult<&[Traces]> {
+        self.all
+            .traces
+            .get(self.range.clone())
+            .ok_or_else(|| errors::input("no time series were kept: run with traces=True"))
+    }
+
+    fn document(&self) -> PyResult<Value> {
+        let mut scenarios = self
+            .scenarios
+            .iter()
+            .map(|scenario| serde_json::to_value(&**scenario))
+            .collect::<std::result::Result<Vec<_>, _>>()
+            .map_err(errors::run)?;
+        // A comparison is a list of scenarios that differ by path and algorithm.
+        let scenario = match scenarios.len() {
+            1 => scenarios.remove(0),
+            _ => json!({ "scenarios": scenarios }),
+        };
+        Ok(measure::document(VERSION, scenario, self.results()))
+    }
+}
+
+#[pymethods]
+impl Result {
+    /// The result document, `"format": 1`, indented by two spaces.
+    fn to_json(&self, py: Python<'_>) -> PyResult<String> {
+        py.detach(|| serde_json::to_string_pretty(&self.document()?).map_err(errors::run))
+    }
+
+    /// How many scenarios there are.
+    fn __len__(&self) -> usize {
+        self.scenarios.len()
+    }
+
+    /// The results of one scenario, in the order in which they were given.
+    fn select(&self, index: usize) -> PyResult<Self> {
+        let Some(scenario) = self.scenarios.get(index) else {
+            return Err(PyIndexError::new_err(format!(
+                "there are {} scenarios",
+                self.scenarios.len()
+            )));
+        };
+        let begin = self.range.start + self.counts[..index].iter().sum::<usize>();
+        Ok(Self {
+            scenarios: vec![Arc::clone(scenario)],
+            counts: vec![self.counts[index]],
+            range: begin..begin + self.counts[index],
+            all: Arc::clone(&self.all),
+        })
+    }
+
+    fn flows(&self, py: Python<'_>) -> PyResult<Table> {
+        py.detach(|| Table::new(tables::flows(self.results())))
+    }
+
+    fn links(&self, py: Python<'_>) -> PyResult<Table> {
+        py.detach(|| Table::new(tables::links(self.results())))
+    }
+
+    fn summary(&self, py: Python<'_>) -> PyResult<Table> {
+        py.detach(|| Table::new(tables::summary(self.results())))
+    }
+
+    fn flow_traces(&self, py: Python<'_>) -> PyResult<Table> {
+        py.detach(|| Table::new(tables::flow_traces(self.traces()?)))
+    }
+
+    fn link_traces(&self, py: Python<'_>) -> PyResult<Table> {
+        py.detach(|| Table::new(tables::link_traces(self.traces()?)))
+    }
+
+    fn __repr__(&self) -> String {
+        format!(
+            "<slowstart.Result: {} scenarios, {} runs>",
+            self.scenarios.len(),
+            self.range.len()
+        )
+    }
+}
+
+/// An Arrow table. `polars.DataFrame(table)`, `pyarrow.table(table)` and
+/// `pandas.DataFrame.from_arrow(table)` take it without copying.
+#[pyclass(frozen, module = "slowstart")]
+pub struct Table {
+    batch: RecordBatch,
+}
+
+impl Table {
+    fn new(batch: std::result::Result<RecordBatch, ArrowError>) -> PyResult<Self> {
+        batch.map(|batch| Self { batch }).map_err(errors::run)
+    }
+}
+
+#[pymethods]
+impl Table {
+    /// The Arrow PyCapsule interface, <https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html>.
+    /// A requested schema may be ignored: the caller then casts.
+    #[pyo3(signature = (requested_schema = None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        drop(requested_schema);
+        let batches = [Ok(self.batch.clone())];
+        let reader = RecordBatchIterator::new(batches, self.batch.schema());
+        let stream = FFI_ArrowArrayStream::new(Box::new(reader));
+        PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
+    }
+
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        let schema = FFI_ArrowSchema::try_from(&*self.batch.schema()).map_err(errors::run)?;
+        PyCapsule::new_with_value(py, schema, c"arrow_schema")
+    }
+
+    #[getter]
+    fn column_names(&self) -> Vec<String> {
+        let schema = self.batch.schema();
+        schema
+            .fields()
+            .iter()
+            .map(|field| field.name().clone())
+            .collect()
+    }
+
+    /// How many rows there are.
+    fn __len__(&self) -> usize {
+        self.batch.num_rows()
+    }
+
+    fn __repr__(&self) -> String {
+        format!(
+            "<slowstart.Table: {} rows x {} columns>",
+            self.batch.num_rows(),
+            self.batch.num_columns()
+        )
+    }
+}

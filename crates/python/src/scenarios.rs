@@ -1,0 +1,177 @@
+//! `Scenario`: what is run, built from words or read from a file.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use congestion::Algorithm;
+use pyo3::prelude::*;
+use scenario::{CompareOptions, PathModel};
+use units::Duration;
+
+use crate::errors::input;
+
+/// A resolved scenario. It never changes.
+#[pyclass(frozen, module = "slowstart")]
+pub struct Scenario {
+    pub inner: Arc<scenario::Scenario>,
+}
+
+impl Scenario {
+    fn new(inner: scenario::Scenario) -> Self {
+        Self {
+            inner: Arc::new(inner),
+        }
+    }
+}
+
+fn options(
+    size: Option<&str>,
+    duration: Option<&str>,
+    stagger: Option<&str>,
+    others: CompareOptions,
+) -> PyResult<CompareOptions> {
+    Ok(CompareOptions {
+        size: size.map(scenario::parse_size).transpose().map_err(input)?,
+        duration: duration
+            .map(scenario::parse_duration)
+            .transpose()
+            .map_err(input)?,
+        stagger: stagger
+            .map(scenario::parse_duration)
+            .transpose()
+            .map_err(input)?
+            .unwrap_or(Duration::ZERO),
+        ..others
+    })
+}
+
+/// A number that may be out of any range, negative ones and thousand digits included.
+fn whole<T: TryFrom<u64>>(value: &Bound<'_, PyAny>, what: &str) -> PyResult<T> {
+    let number: Option<u64> = value.extract().ok();
+    number
+        .and_then(|number| T::try_from(number).ok())
+        .ok_or_else(|| input(format!("{what} is out of range")))
+}
+
+#[pymethods]
+impl Scenario {
+    #[staticmethod]
+    #[pyo3(signature = (file))]
+    fn from_file(file: PathBuf) -> PyResult<Self> {
+        scenario::Scenario::load(file).map(Self::new).map_err(input)
+    }
+
+    #[staticmethod]
+    #[pyo3(signature = (text, *, name = "<text>", folder = PathBuf::new()))]
+    fn from_toml(text: &str, name: &str, folder: PathBuf) -> PyResult<Self> {
+        scenario::Scenario::parse(text, name, Path::new(&folder))
+            .map(Self::new)
+            .map_err(input)
+    }
+
+    /// One scenario for each algorithm; with `together` one in which they share the path.
+    #[staticmethod]
+    #[pyo3(signature = (path, algorithms, *, size = None, duration = None, runs, seed,
+        initial_window, pacing = false, flows, stagger = None, together = false))]
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "they are keyword arguments in Python"
+    )]
+    fn compare(
+        path: &str,
+        algorithms: Vec<String>,
+        size: Option<&str>,
+        duration: Option<&str>,
+        runs: Bound<'_, PyAny>,
+        seed: Bound<'_, PyAny>,
+        initial_window: Bound<'_, PyAny>,
+        pacing: bool,
+        flows: Bound<'_, PyAny>,
+        stagger: Option<&str>,
+        together: bool,
+    ) -> PyResult<Vec<Self>> {
+        let others = CompareOptions {
+            runs: whole(&runs, "the number of runs")?,
+            seed: whole(&seed, "the seed")?,
+            initial_window: whole(&initial_window, "the initial window in segments")?,
+            pacing,
+            flows: whole(&flows, "the number of flows")?,
+            together,
+            ..CompareOptions::default()
+        };
+        let options = options(size, duration, stagger, others)?;
+        let algorithms = algorithms
+            .iter()
+            .map(|algorithm| Algorithm::parse(algorithm).map_err(input))
+            .collect::<PyResult<Vec<_>>>()?;
+        let path = PathModel::resolve(path).map_err(input)?;
+        scenario::Scenario::compare(&path, &algorithms, &options)
+            .map(|scenarios| scenarios.into_iter().map(Self::new).collect())
+            .map_err(input)
+    }
+
+    /// The same scenario with another number of runs or another seed.
+    #[pyo3(signature = (*, runs = None, seed = None))]
+    fn with_runs(
+        &self,
+        runs: Option<Bound<'_, PyAny>>,
+        seed: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let mut changed = (*self.inner).clone();
+        if let Some(runs) = runs {
+            changed.runs = whole(&runs, "the number of runs")?;
+        }
+        if let Some(seed) = seed {
+            changed.seed = whole(&seed, "the seed")?;
+        }
+        if changed.runs == 0 {
+            return Err(input("the number of runs is 0; it has to be at least 1"));
+        }
+        Ok(Self::new(changed))
+    }
+
+    #[getter]
+    fn name(&self) -> &str {
+        &self.inner.name
+    }
+
+    #[getter]
+    fn path(&self) -> &str {
+        &self.inner.path.name
+    }
+
+    #[getter]
+    fn runs(&self) -> u32 {
+        self.inner.runs
+    }
+
+    #[getter]
+    fn seed(&self) -> u64 {
+        self.inner.seed
+    }
+
+    /// The names of its flows, in order.
+    #[getter]
+    fn flows(&self) -> Vec<&str> {
+        self.inner
+            .flows
+            .iter()
+            .map(|flow| flow.name.as_str())
+            .collect()
+    }
+
+    fn to_json(&self) -> PyResult<String> {
+        serde_json::to_string(&*self.inner).map_err(crate::errors::run)
+    }
+
+    fn __repr__(&self) -> String {
+        format!(
+            "<slowstart.Scenario {:?}: path {:?}, {} flows, {} runs, seed {}>",
+            self.inner.name,
+            self.inner.path.name,
+            self.inner.flows.len(),
+            self.inner.runs,
+            self.inner.seed
+        )
+    }
+}

@@ -1,0 +1,131 @@
+"""A laboratory for the first seconds of a transport connection.
+
+>>> import polars, slowstart
+>>> scenarios = slowstart.compare("geo", ["cubic+search", "cubic+hystart"], size="20 MB", runs=20)
+>>> result = slowstart.run(scenarios)
+>>> polars.DataFrame(result.flows())
+
+Wrong input raises :class:`InputError`, a failed run :class:`RunError`; the message is one
+sentence.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slowstart._native import (
+    Result,
+    Scenario,
+    Table,
+    algorithms,
+    paths,
+    run_batch,
+    version,
+)
+from slowstart.errors import InputError, RunError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+__version__ = version()
+__all__ = [
+    "InputError",
+    "Result",
+    "RunError",
+    "Scenario",
+    "Table",
+    "__version__",
+    "algorithms",
+    "compare",
+    "paths",
+    "run",
+]
+
+
+def compare(
+    path: str | Iterable[str],
+    algorithm: str | Iterable[str],
+    *,
+    size: str | None = None,
+    duration: str | None = None,
+    runs: int = 1,
+    seed: int = 1,
+    initial_window: int = 10,
+    pacing: bool = False,
+    flows: int = 1,
+    stagger: str | None = None,
+) -> list[Scenario]:
+    """One scenario for each path and each algorithm, all else alike.
+
+    Args:
+        path: Names of presets (:func:`paths`), ``trace:FILE``, or path files; one or several.
+        algorithm: ``avoidance+startup[:option=value,...]`` or a whole congestion control; one or
+            several. See :func:`algorithms`.
+        size: How much each flow sends, with its unit (``"20 MB"``); either this or ``duration``.
+        duration: How long each flow sends, with its unit (``"10 s"``).
+        runs: Runs of each scenario. Run number n has the seed ``seed + n``, whatever the
+            algorithm, so that algorithms meet the same channel.
+        seed: Seed of the first run.
+        initial_window: Initial window, in segments.
+        pacing: Whether segments are paced as under Linux's ``fq``.
+        flows: Flows of the algorithm in each run.
+        stagger: Time from the start of one flow to the next, with its unit.
+
+    Raises:
+        InputError: Something above is unknown, out of range, or given twice.
+    """
+    paths_given = [path] if isinstance(path, str) else list(path)
+    algorithms_given = [algorithm] if isinstance(algorithm, str) else list(algorithm)
+    scenarios: list[Scenario] = []
+    seen: dict[tuple[str, str], tuple[str, str]] = {}
+    for each in paths_given:
+        made = Scenario.compare(
+            each,
+            algorithms_given,
+            size=size,
+            duration=duration,
+            runs=runs,
+            seed=seed,
+            initial_window=initial_window,
+            pacing=pacing,
+            flows=flows,
+            stagger=stagger,
+        )
+        for given, scenario in zip(algorithms_given, made, strict=True):
+            key = (scenario.path, scenario.flows[0])
+            if key in seen:
+                before = seen[key]
+                if before[0] == each:
+                    raise InputError(f"{before[1]} and {given} are the same algorithm, {key[1]}")
+                raise InputError(
+                    f"{before[0]} and {each} are both a path named {key[0]}: give one another name"
+                )
+            seen[key] = (each, given)
+        scenarios += made
+    return scenarios
+
+
+def run(
+    scenario: Scenario | Iterable[Scenario],
+    *,
+    threads: int | None = None,
+    traces: bool = False,
+    runs: int | None = None,
+    progress: Callable[[int, int], object] | None = None,
+) -> Result:
+    """Runs scenarios and returns what was measured, the same for any number of threads.
+
+    The interpreter lock is released meanwhile. Ctrl-C stops the runs at once.
+
+    Args:
+        scenario: One or several.
+        threads: Runs at a time; one for each core by default.
+        traces: Whether time series are kept, for ``flow_traces`` and ``link_traces``.
+        runs: Only so many first runs of each scenario.
+        progress: Called now and then with the runs that are over, and all runs.
+
+    Raises:
+        RunError: A run failed.
+    """
+    scenarios = [scenario] if isinstance(scenario, Scenario) else list(scenario)
+    return run_batch(scenarios, threads=threads, traces=traces, runs=runs, progress=progress)

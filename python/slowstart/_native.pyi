@@ -1,0 +1,148 @@
+"""The compiled half of slowstart."""
+
+from collections.abc import Callable, Sequence
+from os import PathLike
+from typing import TypedDict
+
+class OptionInfo(TypedDict):
+    name: str
+    default: str
+    help: str
+
+class AlgorithmInfo(TypedDict):
+    name: str
+    kind: str
+    """``start-up``, ``avoidance``, ``recovery`` or ``congestion control`` (all three)."""
+    summary: str
+    source: str
+    truth: str
+    """How sure this project is of it."""
+    options: list[OptionInfo]
+
+class PathInfo(TypedDict):
+    name: str
+    summary: str
+    source: str
+
+def version() -> str:
+    """The version of slowstart."""
+
+def algorithms() -> list[AlgorithmInfo]:
+    """Every part that can stand in the name of an algorithm."""
+
+def paths() -> list[PathInfo]:
+    """The presets of paths."""
+
+def median_interval(values: Sequence[float]) -> tuple[float | None, float | None, float | None]:
+    """The median and its 95 % interval by order statistics, as in every summary.
+
+    The ends are ``None`` for fewer than six values, all three for none.
+    """
+
+def run_batch(
+    scenarios: Sequence[Scenario],
+    *,
+    threads: int | None = None,
+    traces: bool = False,
+    runs: int | None = None,
+    progress: Callable[[int, int], object] | None = None,
+) -> Result:
+    """Runs every run of every scenario; see :func:`slowstart.run`."""
+
+class Scenario:
+    """A resolved scenario. It never changes."""
+
+    @staticmethod
+    def from_file(file: str | PathLike[str]) -> Scenario:
+        """Reads a scenario file (TOML).
+
+        Raises:
+            slowstart.InputError: With file, line, column, and the nearest known key.
+        """
+
+    @staticmethod
+    def from_toml(text: str, *, name: str = "<text>", folder: str | PathLike[str] = "") -> Scenario:
+        """Reads a scenario from ``text``; ``name`` stands for the file in messages.
+
+        Traces are looked up from ``folder``.
+        """
+
+    @staticmethod
+    def compare(
+        path: str,
+        algorithms: Sequence[str],
+        *,
+        size: str | None = None,
+        duration: str | None = None,
+        runs: int,
+        seed: int,
+        initial_window: int,
+        pacing: bool = False,
+        flows: int,
+        stagger: str | None = None,
+        together: bool = False,
+    ) -> list[Scenario]:
+        """One scenario for each algorithm; with ``together`` one in which they share the path."""
+
+    def with_runs(self, *, runs: int | None = None, seed: int | None = None) -> Scenario:
+        """The same scenario with another number of runs, or another seed of the first run."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+    @property
+    def path(self) -> str:
+        """The name of its path."""
+
+    @property
+    def runs(self) -> int:
+        """How often it is run."""
+
+    @property
+    def seed(self) -> int:
+        """Seed of the first run."""
+
+    @property
+    def flows(self) -> list[str]:
+        """The names of its flows, in order."""
+
+    def to_json(self) -> str:
+        """The scenario as resolved: what ``scenario`` is in a result document."""
+
+class Result:
+    """What was measured, scenario by scenario and run by run."""
+
+    def to_json(self) -> str:
+        """The result document (``"format": 1``), indented."""
+
+    def select(self, index: int) -> Result:
+        """The results of one scenario alone."""
+
+    def flows(self) -> Table:
+        """One row for each flow of each run."""
+
+    def links(self) -> Table:
+        """One row for each link of each run."""
+
+    def summary(self) -> Table:
+        """One row for each path and flow name: medians with 95 % intervals."""
+
+    def flow_traces(self) -> Table:
+        """One row for each ACK; only of runs with ``traces=True``."""
+
+    def link_traces(self) -> Table:
+        """One row for each packet offered to a link; only of runs with ``traces=True``."""
+
+    def __len__(self) -> int: ...
+
+class Table:
+    """An Arrow table, which polars, pyarrow and pandas take without copying."""
+
+    @property
+    def column_names(self) -> list[str]:
+        """Names of the columns; each carries its unit."""
+
+    def __len__(self) -> int: ...
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+    def __arrow_c_schema__(self) -> object: ...

@@ -1,0 +1,81 @@
+"""What there is: algorithms, paths, studies."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from slowstart import algorithms, paths
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from rich.console import Console
+
+_TRACE = {
+    "name": "trace:FILE",
+    "summary": "a recorded link in Mahimahi's format; trace:DOWN,UP for both directions",
+}
+
+
+def _algorithms() -> list[dict[str, Any]]:
+    return [dict(each) for each in algorithms()]
+
+
+def _paths() -> list[dict[str, Any]]:
+    return [*(dict(each) for each in paths()), _TRACE]
+
+
+def _studies() -> list[dict[str, Any]]:
+    return []
+
+
+CATALOGUE: Mapping[str, Callable[[], list[dict[str, Any]]]] = {
+    "algorithms": _algorithms,
+    "paths": _paths,
+    "studies": _studies,
+}
+
+
+def show(found: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
+    """Prints catalogues to standard output."""
+    from slowstart.tables import console
+
+    out = console()
+    for topic, entries in found.items():
+        if not entries:
+            out.print(f"There are no {topic} in this version.")
+        elif topic == "algorithms":
+            _show_algorithms(out, entries)
+        else:
+            _show_entries(out, topic, entries)
+
+
+def _show_entries(out: Console, title: str, entries: Sequence[Mapping[str, Any]]) -> None:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, show_header=False)
+    table.add_column(no_wrap=True, style="bold")
+    table.add_column()
+    for entry in entries:
+        table.add_row(entry["name"], entry["summary"])
+    out.print(table)
+
+
+def _show_algorithms(out: Console, entries: Sequence[Mapping[str, Any]]) -> None:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    for kind in dict.fromkeys(entry["kind"] for entry in entries):
+        table = Table(title=kind, title_justify="left", box=box.SIMPLE_HEAD, show_header=False)
+        table.add_column(no_wrap=True)
+        table.add_column()
+        for entry in (entry for entry in entries if entry["kind"] == kind):
+            about = Text.assemble(entry["summary"], ("  " + entry["source"], "dim"))
+            table.add_row(Text(entry["name"], "bold"), about)
+            for option in entry["options"]:
+                default = f"{option['name']}={option['default']}"
+                table.add_row(Text(f"  :{default}", "dim"), option["help"])
+        out.print(table)
+    out.print("Write avoidance+start-up[:option=value,...], for example cubic+search:exit=drain.")

@@ -1,0 +1,413 @@
+"""The figures: evolution of a run, completion time against size, distributions, exit shares.
+
+Every function takes tables and returns a :class:`matplotlib.figure.Figure`; nothing is shown and
+no global state of matplotlib is touched. Each figure states how many runs it rests on.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import matplotlib as mpl
+import numpy as np
+import polars as pl
+from matplotlib import patheffects
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, NullFormatter
+
+from slowstart import colors, stats
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+    Series = NDArray[np.float64]
+
+# Any: which keys there are differs between versions of matplotlib, and so do their types.
+_STYLE: Any = {
+    "axes.axisbelow": True,
+    "axes.grid": True,
+    "axes.labelsize": 9,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlesize": 10,
+    "font.family": "DejaVu Sans",
+    "font.size": 9,
+    "grid.color": "#dddddd",
+    "grid.linewidth": 0.6,
+    "legend.fontsize": 8.5,
+    "legend.frameon": False,
+    "lines.linewidth": 1.4,
+    "svg.hashsalt": "slowstart",
+    "xtick.labelsize": 8,
+    "ytick.labelsize": 8,
+}
+_GREY = "#777777"
+_MEGA = 1e6
+# Vertices that are kept of one line: more than a figure has pixels across.
+_VERTICES = 1200
+
+
+@dataclass(frozen=True)
+class PathFacts:
+    """What a figure needs to know about a path."""
+
+    name: str
+    base_rtt_ms: float
+    bdp_payload_bytes: float
+    """What a window of one BDP holds: the BDP without headers."""
+    buffer_payload_bytes: float | None
+    """The same of the bottleneck's waiting room; ``None`` where it has no end."""
+    bottleneck: str
+    """Name of the forward link."""
+
+
+class Evolution(NamedTuple):
+    """One run, as a column of the evolution figure."""
+
+    title: str
+    flows: list[dict[str, Any]]
+    """The run's flows, as in the result document."""
+    flow_traces: pl.DataFrame
+    link_traces: pl.DataFrame
+
+
+@contextmanager
+def _styled() -> Iterator[None]:
+    with mpl.rc_context(_STYLE):
+        yield
+
+
+def _figure(width: float, height: float) -> Figure:
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def _finish(figure: Figure, title: str) -> Figure:
+    """Adds a title that is not wider than the figure, and lays everything out once and for all."""
+    width = int(figure.get_figwidth() * 13)
+    figure.suptitle("\n".join(textwrap.wrap(title, width)), fontsize=10.5)
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+    return figure
+
+
+def save(figure: Figure, folder: Path, name: str) -> None:
+    """Writes ``name.svg`` and ``name.png``; the same figure gives the same bytes."""
+    with _styled():
+        # Not savefig, which lays the figure out again for each file.
+        vector: Any = FigureCanvasSVG(figure)
+        vector.print_svg(folder / f"{name}.svg", metadata={"Date": None})
+        figure.set_dpi(150)
+        pixels: Any = FigureCanvasAgg(figure)
+        pixels.print_png(folder / f"{name}.png", metadata={"Software": None})
+
+
+def plural(count: int, noun: str) -> str:
+    """``1 run``, ``20 runs``."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def _thin(time: Series, values: Series) -> tuple[Series, Series]:
+    """The least and the greatest of each stretch of a long series, so that no spike is lost."""
+    if len(time) <= _VERTICES:
+        return time, values
+    edges = np.linspace(0, len(time), _VERTICES // 2 + 1).astype(int)
+    keep = [0, len(time) - 1]
+    for low, high in pairwise(edges):
+        part = values[low:high]
+        if len(part) and not np.all(np.isnan(part)):
+            keep += [low + int(np.nanargmin(part)), low + int(np.nanargmax(part))]
+    chosen = np.unique(keep)
+    return time[chosen], values[chosen]
+
+
+def _column(frame: pl.DataFrame, name: str) -> Series:
+    return frame[name].cast(pl.Float64).fill_null(float("nan")).to_numpy()
+
+
+# --- evolution -----------------------------------------------------------------------------------
+
+_MARK = "#555555"
+_MARKS: tuple[tuple[str, Any, str], ...] = (
+    ("true capacity time", ":", "o"),
+    ("slow-start exit", "-", "v"),
+    ("first drop", "--", "X"),
+)
+
+
+def _marks(flow: dict[str, Any]) -> list[float | None]:
+    leave = flow["slow_start_exit"]
+    times = (flow["capacity"]["true_s"], leave and leave["time_s"], flow["first_drop_s"])
+    return [None if time is None else flow["start_s"] + time for time in times]
+
+
+def _draw_window(axes: Axes, trace: pl.DataFrame, style: colors.Style) -> float:
+    """Draws window and threshold; returns the largest window in MB."""
+    time = _column(trace, "time_s")
+    cwnd = _column(trace, "cwnd_bytes") / _MEGA
+    ssthresh = _column(trace, "ssthresh_bytes") / _MEGA
+    axes.plot(*_thin(time, cwnd), color=style.color, linestyle=style.dashes, zorder=3)
+    axes.plot(*_thin(time, ssthresh), color=style.color, linewidth=0.9, linestyle=(0, (4, 2)))
+    return float(np.nanmax(cwnd)) if len(cwnd) else 0.0
+
+
+def evolution(path: PathFacts, columns: Sequence[Evolution], names: Sequence[str]) -> Figure:
+    """One run of each algorithm: window, RTT, queue, and delivered bytes over time.
+
+    ``names`` are all names in the result, so that colours are those of the other figures.
+    """
+    styles = colors.styles(names)
+    with _styled():
+        figure = _figure(max(5.0, 0.9 + 3.0 * len(columns)), 8.2)
+        grid = figure.subplots(4, len(columns), squeeze=False, sharex=True, sharey="row")
+        top = 0.0
+        for axes, column in zip(grid.T, columns, strict=True):
+            top = max(top, _draw_evolution(axes, path, column, styles))
+        labels = ("window (MB)", "RTT (ms)", "queue (packets)", "delivered (MB)")
+        for row, label in zip(grid, labels, strict=True):
+            row[0].set_ylabel(label)
+            row[0].set_ylim(bottom=0)
+        for axes in grid[-1]:
+            axes.set_xlabel("time (s)")
+            axes.set_xlim(left=0)
+        levels = [path.bdp_payload_bytes, path.bdp_payload_bytes + (path.buffer_payload_bytes or 0)]
+        _draw_levels(grid[0], [level / _MEGA for level in levels], top, path)
+        handles = [Line2D([], [], color=_GREY, label="cwnd")]
+        handles.append(
+            Line2D([], [], color=_GREY, linewidth=0.9, linestyle=(0, (4, 2)), label="ssthresh")
+        )
+        handles += [
+            Line2D([], [], color=_MARK, linestyle=dashes, linewidth=1, marker=mark, label=label)
+            for label, dashes, mark in _MARKS
+        ]
+        figure.legend(
+            handles=handles, loc="outside lower center", ncols=5 if len(columns) > 1 else 2
+        )
+        return _finish(figure, f"{path.name}: one run of each algorithm (the first seed)")
+
+
+def _draw_evolution(
+    axes: Sequence[Axes], path: PathFacts, column: Evolution, styles: dict[str, colors.Style]
+) -> float:
+    window, rtt, queue, delivered = axes
+    window.set_title(column.title, fontweight="bold", pad=9)
+    top = 0.0
+    for flow in column.flows:
+        style = styles[flow["name"]]
+        trace = column.flow_traces.filter(pl.col("flow") == flow["flow"])
+        time = _column(trace, "time_s")
+        top = max(top, _draw_window(window, trace, style))
+        sampled = trace.filter(pl.col("rtt_ms").is_not_null())
+        series = _thin(_column(sampled, "time_s"), _column(sampled, "rtt_ms"))
+        rtt.plot(*series, color=style.color, linestyle=style.dashes)
+        series = _thin(time, _column(trace, "delivered_bytes") / _MEGA)
+        delivered.plot(*series, color=style.color, linestyle=style.dashes)
+    waiting = column.link_traces.filter(pl.col("link") == path.bottleneck)
+    series = _thin(_column(waiting, "time_s"), _column(waiting, "queue_packets"))
+    queue.plot(*series, color="#444444", linewidth=1.0)
+    rtt.axhline(path.base_rtt_ms, color=_GREY, linewidth=0.8, linestyle=":")
+    if len(column.flows) == 1:
+        for time_s, (_, dashes, mark) in zip(_marks(column.flows[0]), _MARKS, strict=True):
+            if time_s is not None:
+                for each in axes:
+                    each.axvline(time_s, color=_MARK, linestyle=dashes, linewidth=0.9, zorder=1)
+                window.plot(
+                    time_s, 1, mark, color=_MARK, markersize=5.5, clip_on=False,
+                    transform=window.get_xaxis_transform(), zorder=5,
+                )  # fmt: skip
+    return top
+
+
+def _draw_levels(row: Sequence[Axes], levels: list[float], top: float, path: PathFacts) -> None:
+    """Draws BDP and BDP + buffer where they are on the scale of what was reached."""
+    labels = ["BDP", "BDP + buffer"]
+    if path.buffer_payload_bytes is None:
+        labels = labels[:1]
+    # A buffer far beyond every window would flatten the curves: the label then says so.
+    pairs = zip(levels, labels, strict=False)
+    shown = [(level, label) for level, label in pairs if level < 2 * top]
+    for axes in row:
+        for level, label in shown:
+            axes.axhline(level, color=_GREY, linewidth=0.8, linestyle=":")
+            axes.annotate(
+                label, (0, level), xycoords=("axes fraction", "data"), ha="left", va="bottom",
+                fontsize=7, color=_GREY, xytext=(3, 1), textcoords="offset points",
+            )  # fmt: skip
+    if shown:
+        row[0].set_ylim(top=1.12 * max(top, *(level for level, _ in shown)))
+
+
+# --- completion time against size ----------------------------------------------------------------
+
+
+def completion_by_size(by_size: pl.DataFrame, names: Sequence[str], runs: int) -> Figure:
+    """Median completion time of transfers of several sizes, and relative to the first algorithm.
+
+    Args:
+        by_size: One row for each path, name and size, with the columns ``path``, ``name``,
+            ``size_bytes``, ``median_s``, ``low_s``, ``high_s`` (completion time and the 95 %
+            interval of its median) and ``ratio``, ``ratio_low``, ``ratio_high`` (the same of the
+            ratio to the first algorithm in the same run). Intervals are null for too few runs.
+        names: All names in the result; the first is what the others are compared with.
+        runs: Runs of each size.
+    """
+    styles = colors.styles(names)
+    paths = by_size["path"].unique(maintain_order=True).to_list()
+    with _styled():
+        figure = _figure(max(5.2, 0.8 + 3.1 * len(paths)), 5.8)
+        grid = figure.subplots(2, len(paths), squeeze=False, sharex="col", height_ratios=(3, 2))
+        for (top, bottom), path in zip(grid.T, paths, strict=True):
+            top.set_title(path, fontweight="bold")
+            for place, name in enumerate(names):
+                here = (pl.col("path") == path) & (pl.col("name") == name)
+                rows = by_size.filter(here).sort("size_bytes")
+                # Neighbours stand a little apart, so that no interval hides another.
+                apart = 1.025 ** (place - (len(names) - 1) / 2)
+                _draw_intervals(top, rows, ("median_s", "low_s", "high_s"), styles[name], name)
+                ratios = ("ratio", "ratio_low", "ratio_high")
+                _draw_intervals(bottom, rows, ratios, styles[name], name, apart)
+            _log_axes(top, bottom)
+        grid[0][0].set_ylabel("flow completion time (s)")
+        grid[1][0].set_ylabel(f"ratio to {names[0]}")
+        handles, labels = grid[0][0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=min(4, len(labels)))
+        title = f"Flow completion time against size: each size run by itself, {plural(runs, 'run')}"
+        return _finish(figure, title + (", medians with 95 % intervals" if runs >= 6 else ""))
+
+
+def _draw_intervals(
+    axes: Axes,
+    rows: pl.DataFrame,
+    columns: tuple[str, str, str],
+    style: colors.Style,
+    name: str,
+    apart: float = 1.0,
+) -> None:
+    size = apart * _column(rows, "size_bytes") / _MEGA
+    middle, low, high = (_column(rows, column) for column in columns)
+    axes.plot(
+        size, middle, color=style.color, linestyle=style.dashes, marker="o", markersize=3,
+        label=name,
+    )  # fmt: skip
+    axes.vlines(size, low, high, color=style.color, linewidth=1.1)
+
+
+def _log_axes(top: Axes, bottom: Axes) -> None:
+    plain = FuncFormatter(lambda value, _: f"{value:g}")
+    top.set_xscale("log")
+    top.set_yscale("log")
+    low, high = top.get_ylim()
+    top.yaxis.set_major_formatter(plain)
+    top.yaxis.set_minor_formatter(plain if high / low < 20 else NullFormatter())
+    top.tick_params(axis="y", which="minor", labelsize=6.5)
+    bottom.xaxis.set_major_formatter(plain)
+    bottom.xaxis.set_minor_formatter(NullFormatter())
+    bottom.axhline(1, color=_GREY, linewidth=0.8)
+    bottom.set_xlabel("size (MB)")
+
+
+# --- distributions -------------------------------------------------------------------------------
+
+
+def distributions(flows: pl.DataFrame, names: Sequence[str]) -> Figure:
+    """Empirical distributions of completion time (or goodput) and of retransmissions, by path.
+
+    ``flows`` is the table of flows of a result. Where no flow completes, goodput is drawn.
+    """
+    styles = colors.styles(names)
+    paths = flows["path"].unique(maintain_order=True).to_list()
+    sized = flows["fct_s"].null_count() < len(flows)
+    measure = (
+        (pl.col("fct_s"), "flow completion time (s)")
+        if sized
+        else (pl.col("goodput_bps") / _MEGA, "goodput (Mbit/s)")
+    )
+    retransmitted = 100 * pl.col("segments_retransmitted") / pl.col("segments_sent")
+    panels = (measure, (retransmitted, "retransmitted segments (%)"))
+    runs = flows["run"].n_unique()
+    with _styled():
+        figure = _figure(max(5.2, 0.8 + 3.1 * len(paths)), 5.6)
+        grid = figure.subplots(2, len(paths), squeeze=False, sharey=True)
+        for column, path in zip(grid.T, paths, strict=True):
+            column[0].set_title(path, fontweight="bold")
+            here = flows.filter(pl.col("path") == path)
+            for axes, (expression, label) in zip(column, panels, strict=True):
+                for name in names:
+                    rows = here.filter(pl.col("name") == name)
+                    values = rows.select(expression.alias("v"))["v"].drop_nulls().drop_nans()
+                    steps = stats.ecdf(values)
+                    style = styles[name]
+                    axes.plot(
+                        *steps, drawstyle="steps-post", color=style.color,
+                        linestyle=style.dashes, label=name,
+                    )  # fmt: skip
+                axes.set_xlabel(label)
+                axes.set_ylim(0, 1.02)
+                axes.margins(x=0.05)
+        for row in grid:
+            row[0].set_ylabel("share of flows")
+        handles, labels = grid[0][0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=min(4, len(labels)))
+        return _finish(figure, f"Distributions over {plural(runs, 'run')} of each algorithm")
+
+
+# --- exit shares ---------------------------------------------------------------------------------
+
+# Dark on every bar, black ones too.
+_OUTLINE = [patheffects.withStroke(linewidth=2.6, foreground="white")]
+EXIT_CLASSES = ("early", "chokepoint", "late")
+
+
+def exit_shares(summary: Sequence[dict[str, Any]], names: Sequence[str]) -> Figure:
+    """Where slow start ended: shares of early, chokepoint and late exits with Wilson intervals.
+
+    ``summary`` is that of the result document.
+    """
+    styles = colors.styles(names)
+    paths = list(dict.fromkeys(row["path"] for row in summary))
+    width = 0.8 / max(1, len(names))
+    with _styled():
+        figure = _figure(max(5.2, 0.8 + 3.1 * len(paths)), 3.6)
+        grid = figure.subplots(1, len(paths), squeeze=False, sharey=True)[0]
+        for axes, path in zip(grid, paths, strict=True):
+            axes.set_title(path, fontweight="bold")
+            for row in (row for row in summary if row["path"] == path):
+                name = row["name"]
+                place = names.index(name) - (len(names) - 1) / 2
+                _draw_shares(axes, row, place * width, width, styles[name])
+            axes.set_xticks(range(len(EXIT_CLASSES)), EXIT_CLASSES)
+            axes.grid(visible=False, axis="x")
+            axes.set_ylim(0, 103)
+        grid[0].set_ylabel("share of flows (%)")
+        handles = [Line2D([], [], color=styles[n].color, linewidth=6, label=n) for n in names]
+        figure.legend(handles=handles, loc="outside lower center", ncols=min(4, len(names)))
+        runs = sorted({row["flows"] for row in summary})
+        count = plural(runs[0], "flow") if len(runs) == 1 else f"{runs[0]} to {runs[-1]} flows"
+        title = f"Where slow start ended: {count} of each algorithm, 95 % Wilson intervals"
+        return _finish(figure, title)
+
+
+def _draw_shares(
+    axes: Axes, row: dict[str, Any], shift: float, width: float, style: colors.Style
+) -> None:
+    counts = row["exit_class"]
+    for place, kind in enumerate(EXIT_CLASSES):
+        share = 100 * counts[kind] / row["flows"]
+        low, high = stats.wilson(counts[kind], row["flows"]) or (0.0, 0.0)
+        axes.bar(
+            place + shift, share, width * 0.92, color=style.color,
+            yerr=[[max(0.0, share - 100 * low)], [max(0.0, 100 * high - share)]],
+            error_kw={"elinewidth": 1, "ecolor": "#333333", "path_effects": _OUTLINE},
+        )  # fmt: skip

@@ -1,0 +1,70 @@
+"""Progress with the time left, on standard error, for what takes longer than a second."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from rich.progress import Progress, TaskID
+
+# DESIGN.md section 4: every command that takes longer than this shows progress.
+_PATIENCE_S = 1.0
+
+
+class Meter:
+    """Shows ``done`` of ``total`` once a second has passed, and only where somebody looks."""
+
+    def __init__(self, what: str, *, quiet: bool) -> None:
+        self._what = what
+        self._silent = quiet or not sys.stderr.isatty()
+        self._began = time.monotonic()
+        self._shown: tuple[Progress, TaskID] | None = None
+
+    def __call__(self, done: int, total: int) -> None:
+        """``done`` of ``total`` runs are over."""
+        if self._silent:
+            return
+        if self._shown is None:
+            if time.monotonic() - self._began < _PATIENCE_S:
+                return
+            self._shown = self._open(total)
+        progress, task = self._shown
+        progress.update(task, completed=done, total=total)
+
+    def _open(self, total: int) -> tuple[Progress, TaskID]:
+        from rich.console import Console
+        from rich.progress import (
+            BarColumn,
+            MofNCompleteColumn,
+            Progress,
+            TextColumn,
+            TimeRemainingColumn,
+        )
+
+        progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+            TextColumn("left"),
+            console=Console(stderr=True),
+            transient=True,
+        )
+        progress.start()
+        return progress, progress.add_task(self._what, total=total)
+
+    def __enter__(self) -> Meter:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._shown is not None:
+            self._shown[0].stop()

@@ -1,0 +1,101 @@
+"""One self-contained HTML page about a result: tables and figures, nothing from elsewhere."""
+
+from __future__ import annotations
+
+import base64
+from typing import TYPE_CHECKING, Any
+
+import jinja2
+
+from slowstart import __version__, colors, tables
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from slowstart.artifacts import Drawing
+
+
+def _inline(folder: Path, name: str) -> str:
+    svg = (folder / f"{name}.svg").read_bytes()
+    return "data:image/svg+xml;base64," + base64.b64encode(svg).decode("ascii")
+
+
+def write(
+    folder: Path,
+    document: Mapping[str, Any],
+    paths: Mapping[str, Mapping[str, Any]],
+    drawings: Sequence[Drawing],
+    notes: Sequence[str],
+) -> None:
+    """Writes ``report.html`` into ``folder``, with the figures that were saved there.
+
+    Args:
+        folder: Where the figures are, and the report goes.
+        document: The result document.
+        paths: The resolved paths by name.
+        drawings: The figures, in order.
+        notes: Sentences about what is missing.
+    """
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("slowstart"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    groups = tables.by_path(document["summary"])
+    names = list(dict.fromkeys(row["name"] for row in document["summary"]))
+    styles = colors.styles(names)
+    sections = [
+        {
+            "title": tables.short(path),
+            "summary": paths[path]["summary"],
+            "facts": tables.describe(dict(paths[path])),
+            "rows": [(styles[row["name"]].color, tables.row(row)) for row in rows],
+            "figures": [
+                (each.name, each.caption, _inline(folder, each.name))
+                for each in drawings
+                if each.path == path
+            ],
+        }
+        for path, rows in groups.items()
+    ]
+    seeds = [each["seed"] for each in document["runs"]]
+    page = environment.get_template("report.html.j2").render(
+        version=__version__,
+        columns=tables.COLUMNS,
+        sections=sections,
+        figures=[
+            (each.name, each.caption, _inline(folder, each.name))
+            for each in drawings
+            if each.path is None
+        ],
+        notes=notes,
+        names=names,
+        titles=[tables.short(path) for path in groups],
+        flows=_flows(document),
+        seeds=(min(seeds), max(seeds)),
+        runs=len(set(seeds)),
+    )
+    (folder / "report.html").write_text(page, encoding="utf-8")
+
+
+def _flows(document: Mapping[str, Any]) -> str:
+    """What each flow does, in words, where all do the same."""
+    scenario = document["scenario"]
+    flows = [flow for each in scenario.get("scenarios", [scenario]) for flow in each["flows"]]
+    amounts = {(flow["size_bytes"], flow["duration_s"]) for flow in flows}
+    windows = {flow["initial_window_segments"] for flow in flows}
+    paced = {flow["pacing"] for flow in flows}
+    if len(amounts) > 1 or len(windows) > 1 or len(paced) > 1:
+        return "flows as in the scenario"
+    size, duration = next(iter(amounts))
+    words = []
+    if size is not None:
+        words.append(f"transfers of {tables.size(size)}")
+    if duration is not None:
+        words.append(f"flows of {tables.seconds(duration)}")
+    words.append(f"initial window {next(iter(windows))} segments")
+    words.append("paced" if next(iter(paced)) else "not paced")
+    return ", ".join(words)
