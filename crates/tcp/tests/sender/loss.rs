@@ -157,7 +157,7 @@ fn lost_segments_leave_lowest_first_and_once() {
     let mut script = ten_out();
     // 0, 2, 4, 6 are lost.
     for blocks in [
-        &[(1, 2)] as &[_],
+        &[(1_u64, 2_u64)] as &[_],
         &[(3, 4), (1, 2)],
         &[(5, 6), (3, 4), (1, 2)],
         &[(7, 8), (5, 6), (3, 4)],
