@@ -33,6 +33,10 @@ impl Busy {
         (self.until > now).then_some(self.since)
     }
 
+    pub(crate) fn last(&self, now: Instant) -> Option<(Instant, Instant)> {
+        (self.periods > 0).then_some((self.since, self.until.min(now)))
+    }
+
     /// Busy time from the beginning of the run to `now`.
     pub(crate) fn time(&self, now: Instant) -> Duration {
         self.finished + self.until.min(now).saturating_since(self.since)

@@ -119,6 +119,12 @@ impl<T> Link<T> {
         self.busy.until
     }
 
+    /// Beginning and end of the last busy period that began, cut at `now`; `None` where none did.
+    #[must_use]
+    pub fn last_busy_period(&self, now: Instant) -> Option<(Instant, Instant)> {
+        self.busy.last(now)
+    }
+
     /// Beginning and end of the busy period before the last one that began; both
     /// [`Instant::ZERO`] where there is none.
     #[must_use]

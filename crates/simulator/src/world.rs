@@ -358,8 +358,8 @@ impl<'a> World<'a> {
         let now = self.now;
         let link = &self.links[FORWARD as usize].link;
         let state = &mut self.flows[flow as usize];
-        if let Some(since) = link.busy_since(now) {
-            resolve(state, (since, now.min(link.busy_until())));
+        if let Some(period) = link.last_busy_period(now) {
+            resolve(state, period);
         }
         state.finish(now);
         self.calendar.schedule(state.component, None);

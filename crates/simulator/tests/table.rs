@@ -1,0 +1,78 @@
+//! Every algorithm over every preset: one table of integers, reviewed when it changes.
+//!
+//! To take a new table after a change that is meant to change results, run with
+//! `SLOWSTART_SNAPSHOT=write` in the environment and read the difference before committing it.
+
+mod common;
+
+use std::fmt::Write;
+use std::path::Path;
+
+use common::{algorithm, run};
+use scenario::{Flow, PRESETS, PathModel, Scenario};
+use units::Bytes;
+
+const ALGORITHMS: [&str; 9] = [
+    "reno+standard",
+    "cubic+standard",
+    "cubic+limited",
+    "cubic+hystart:linux=5.16",
+    "cubic+hystart",
+    "cubic+hystart++",
+    "cubic+search",
+    "cubic+search:version=4.0,exit=drain",
+    "bbr",
+];
+
+/// One line for a run: completion, segments, losses, and where slow start ended.
+fn row(path: &str, name: &str) -> String {
+    let model = PathModel::resolve(path).unwrap_or_else(|error| panic!("{error}"));
+    let mut flow = Flow::new(algorithm(name));
+    flow.size = Some(Bytes::new(10_000_000));
+    let output = run(&Scenario::new(model, vec![flow]), false);
+    let flow = &output.result.flows[0];
+    let millis = |seconds: Option<f64>| seconds.map_or(-1, |s| (s * 1e3).round() as i64);
+    let exit = flow.slow_start_exit.as_ref();
+    format!(
+        "{path:<12} {name:<36} {:>6} {:>6} {:>5} {:>5} {:>3} {:>6} {:>6} {:>6} {:<10} {}\n",
+        millis(flow.fct_s),
+        flow.segments_sent,
+        flow.segments_retransmitted,
+        flow.segments_lost,
+        flow.timeouts,
+        millis(flow.capacity.true_s),
+        millis(exit.map(|exit| exit.time_s)),
+        exit.map_or(-1, |exit| (exit.cwnd_bytes / 1448) as i64),
+        exit.map_or("none", |exit| exit.reason.as_str()),
+        flow.exit_class.map_or("none", |class| class.name()),
+    )
+}
+
+#[test]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the environment says whether a new table is taken"
+)]
+fn algorithms_over_paths() {
+    let mut table = String::new();
+    let _ = writeln!(
+        table,
+        "10 MB. Completion, capacity and exit in ms; exit window in segments; -1 is none.\n\
+         {:<12} {:<36} {:>6} {:>6} {:>5} {:>5} {:>3} {:>6} {:>6} {:>6} reason     class",
+        "path", "algorithm", "done", "sent", "again", "lost", "rto", "capac.", "exit", "window"
+    );
+    for preset in PRESETS {
+        for name in ALGORITHMS {
+            table.push_str(&row(preset.name, name));
+        }
+    }
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/table.txt");
+    if std::env::var("SLOWSTART_SNAPSHOT").is_ok_and(|word| word == "write") {
+        std::fs::write(&file, &table).expect("the table can be written");
+    }
+    let expected = std::fs::read_to_string(&file).expect("the table is there");
+    for (found, expected) in table.lines().zip(expected.lines()) {
+        assert_eq!(found, expected, "a row of the table has changed");
+    }
+    assert_eq!(table.lines().count(), expected.lines().count());
+}
