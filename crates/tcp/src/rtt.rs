@@ -234,6 +234,20 @@ mod tests {
     }
 
     #[test]
+    fn a_round_trip_ends_when_its_mark_is_passed_not_reached() {
+        let mut estimator = RttEstimator::new(RTO_MIN);
+        let mut sample = |snd_una, snd_nxt| {
+            estimator.on_sample(Duration::from_millis(300), snd_una, snd_nxt);
+            estimator.rto().as_millis()
+        };
+        assert_eq!(
+            [sample(0, 1_000), sample(1_001, 2_000), sample(2_000, 3_000)],
+            [900; 3]
+        );
+        assert!(sample(2_001, 4_000) < 900);
+    }
+
+    #[test]
     fn falling_samples_raise_the_deviation_eight_times_more_slowly() {
         let deviation_after = |ms| {
             let mut estimator = RttEstimator::new(RTO_MIN);

@@ -211,6 +211,14 @@ fn the_delayed_ack_waits_forty_milliseconds_and_longer_when_missed() {
 }
 
 #[test]
+fn the_delayed_ack_follows_the_time_between_segments() {
+    let mut bench = Bench::full_window();
+    // The last quick ACK sets the time-out back to 40 ms; then half of it and the gap of 30 ms.
+    bench.stream(0, 17, Duration::from_millis(30));
+    assert_eq!(bench.timer().0, Duration::from_millis(50));
+}
+
+#[test]
 fn the_delayed_ack_never_takes_two_hundred_milliseconds() {
     let mut bench = Bench::full_window();
     bench.stream(0, 16, MS);
@@ -278,6 +286,18 @@ fn filling_the_last_hole_is_acknowledged_at_once() {
 }
 
 #[test]
+fn filling_the_last_hole_with_little_is_acknowledged_at_once_too() {
+    let mut bench = Bench::full_window();
+    bench.stream(0, 16, MS);
+    bench.arrive(segment(16 * 1448, 724));
+    bench.arrive(segment(17 * 1448, 100));
+    bench.receiver.quick = 0;
+    // A full segment, half of it known: less than one is new, and nothing is pushed.
+    let acks = bench.full(16);
+    assert_eq!((acks.len(), acks[0].ack), (1, 17 * 1448 + 100));
+}
+
+#[test]
 fn duplicates_are_reported_once_rfc_2883() {
     let mut bench = Bench::full_window();
     bench.stream(0, 16, MS);
@@ -291,8 +311,11 @@ fn duplicates_are_reported_once_rfc_2883() {
     // Partly: the first half of what arrives was there.
     let acks = bench.arrive(segment(20 * 1448, 2 * 1448));
     assert_eq!(sack_blocks(&acks[0]), [(20, 21), (20, 22)]);
+    // Partly: the second half.
+    let acks = bench.arrive(segment(19 * 1448, 2 * 1448));
+    assert_eq!(sack_blocks(&acks[0]), [(20, 21), (19, 22)]);
     let acks = bench.full(16);
-    assert_eq!(sack_blocks(&acks[0]), [(20, 22)]);
+    assert_eq!(sack_blocks(&acks[0]), [(19, 22)]);
     assert_eq!(bench.receiver.stats().duplicates, 2);
 }
 
@@ -456,6 +479,25 @@ fn the_window_grows_with_what_arrives_and_its_edge_never_moves_back() {
     let last = edge - 5_000 * 1448;
     assert!(last > 512 << 10, "the window reached {last}");
     assert!(last <= (4 << 20) + 256, "the window reached {last}");
+}
+
+#[test]
+fn each_segment_opens_the_window_by_two() {
+    // A buffer of 256 KiB is announced in units of eight bytes.
+    let mut bench = Bench::new(ReceiverConfig {
+        autotuning: false,
+        ..config(256 << 10)
+    });
+    for index in 0..10 {
+        let acks = bench.full(index);
+        assert_eq!(
+            acks[0].window,
+            (65_535_u32 + 2 * 1448 * (index as u32 + 1)).next_multiple_of(8)
+        );
+    }
+    bench.stream(10, 100, MS);
+    let acks = [bench.full(110), bench.full(111)].concat();
+    assert_eq!(acks[0].window, 256 << 10, "the buffer is the limit");
 }
 
 #[test]
