@@ -5,6 +5,8 @@
 //! The pipe is a link of fixed rate with a drop-tail queue and a delay line each way, in two FIFO
 //! queues: nearly all of the time goes into sender and receiver.
 
+#![expect(clippy::print_stdout, reason = "it prints what it measured")]
+
 use std::collections::VecDeque;
 
 use congestion::Algorithm;
@@ -15,7 +17,10 @@ use units::{Bytes, Duration, Instant, Rate, Transmission};
 fn main() {
     let mut arguments = std::env::args().skip(1);
     let mut number = |default: u64| {
-        arguments.next().and_then(|argument| argument.parse().ok()).unwrap_or(default)
+        arguments
+            .next()
+            .and_then(|argument| argument.parse().ok())
+            .unwrap_or(default)
     };
     let packets = number(5_000_000);
     let rate = Rate::from_bits_per_sec(number(1_000) * 1_000_000);

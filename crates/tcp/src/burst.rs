@@ -22,7 +22,11 @@ const PATIENCE: Duration = Duration::from_millis(1);
 pub(crate) fn autosize(rate: Rate, min_rtt: Option<Duration>) -> u64 {
     let by_rate = rate.bytes_per_sec() >> PACING_SHIFT;
     let halvings = min_rtt.map_or(u64::MAX, Duration::as_micros) >> RTT_LOG;
-    let bonus = if halvings < 32 { LARGEST >> halvings } else { 0 };
+    let bonus = if halvings < 32 {
+        LARGEST >> halvings
+    } else {
+        0
+    };
     (by_rate + bonus).min(LARGEST)
 }
 
@@ -64,7 +68,9 @@ impl Deferral {
         if self.limit >= self.window / WINDOW_DIVISOR {
             return false;
         }
-        let Some(head_sent) = self.head_sent else { return false };
+        let Some(head_sent) = self.head_sent else {
+            return false;
+        };
         let expected_in = (head_sent + self.srtt).saturating_since(self.now);
         expected_in <= PATIENCE.min(self.srtt / 2)
     }

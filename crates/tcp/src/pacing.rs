@@ -3,7 +3,8 @@
 use congestion::Window;
 use units::{Bytes, Duration, Instant, Rate};
 
-/// Segments that leave unpaced at the start (`TCP_INIT_CWND`).
+/// So many segments leave at once at the start; the last is the first that is charged
+/// (`TCP_INIT_CWND`).
 const UNPACED_SEGMENTS: u64 = 10;
 /// `tcp_pacing_ss_ratio` and `tcp_pacing_ca_ratio`, in per cent.
 const SLOW_START_PERCENT: u64 = 200;
@@ -12,8 +13,14 @@ const AVOIDANCE_PERCENT: u64 = 120;
 /// The rate at which the window would leave in one smoothed round trip, times 2 in the first half
 /// of slow start and 1.2 afterwards. Unlimited before the first RTT sample.
 pub(crate) fn window_rate(window: &Window, packets_out: u32, srtt: Option<Duration>) -> Rate {
-    let Some(srtt) = srtt.filter(|srtt| !srtt.is_zero()) else { return Rate::MAX };
-    let percent = if window.cwnd < window.ssthresh / 2 { SLOW_START_PERCENT } else { AVOIDANCE_PERCENT };
+    let Some(srtt) = srtt.filter(|srtt| !srtt.is_zero()) else {
+        return Rate::MAX;
+    };
+    let percent = if window.cwnd < window.ssthresh / 2 {
+        SLOW_START_PERCENT
+    } else {
+        AVOIDANCE_PERCENT
+    };
     let bytes = window.cwnd.max(window.smss * u64::from(packets_out)).get();
     let micros = srtt.as_micros().max(1);
     // bits per second = bytes * 8 * percent / 100 * 1e6 / microseconds

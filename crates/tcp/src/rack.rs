@@ -105,7 +105,9 @@ impl Rack {
     /// Linux `tcp_rack_update_reo_wnd`: `newest_delivered` is the total that the newest delivered
     /// segment remembers, `delivered` the total now.
     pub(crate) fn adapt(&mut self, newest_delivered: Option<Bytes>, delivered: Bytes) {
-        let Some(newest_delivered) = newest_delivered else { return };
+        let Some(newest_delivered) = newest_delivered else {
+            return;
+        };
         // Once in a round trip is enough.
         if newest_delivered < self.last_delivered {
             self.dsack_seen = false;
@@ -161,14 +163,25 @@ const PASSED: u8 = SACKED | EVER_RETRANS | DETACHED | LOST;
 
 impl Scoreboard {
     /// Linux `tcp_rack_detect_loss`.
-    pub(crate) fn detect_losses(&mut self, rack: &Rack, reo_wnd: Duration, now: Instant) -> Detection {
+    pub(crate) fn detect_losses(
+        &mut self,
+        rack: &Rack,
+        reo_wnd: Duration,
+        now: Instant,
+    ) -> Detection {
         let mut found = Detection::default();
         self.detect_originals(rack, reo_wnd, now, &mut found);
         self.detect_resent(rack, reo_wnd, now, &mut found);
         found
     }
 
-    fn detect_originals(&mut self, rack: &Rack, reo_wnd: Duration, now: Instant, found: &mut Detection) {
+    fn detect_originals(
+        &mut self,
+        rack: &Rack,
+        reo_wnd: Duration,
+        now: Instant,
+        found: &mut Detection,
+    ) {
         let mut index = self.rack_next.max(self.base);
         while index < self.next {
             let segment = *self.slot(index);
@@ -206,15 +219,27 @@ impl Scoreboard {
         self.rack_seen = index;
         let last = self.rack_waiting.map_or(first, |last| last.max(first));
         let lowest = first.max(last.saturating_sub(WAITING_TRIES));
-        let found = (lowest..=last).rev().find(|&index| !self.slot(index).has(PASSED));
+        let found = (lowest..=last)
+            .rev()
+            .find(|&index| !self.slot(index).has(PASSED));
         // A retransmitted segment's time is not that of its original.
-        let fallback = if self.slot(last).has(EVER_RETRANS) { first } else { last };
+        let fallback = if self.slot(last).has(EVER_RETRANS) {
+            first
+        } else {
+            last
+        };
         let last = found.unwrap_or(fallback);
         self.rack_waiting = Some(last);
         last
     }
 
-    fn detect_resent(&mut self, rack: &Rack, reo_wnd: Duration, now: Instant, found: &mut Detection) {
+    fn detect_resent(
+        &mut self,
+        rack: &Rack,
+        reo_wnd: Duration,
+        now: Instant,
+        found: &mut Detection,
+    ) {
         while let Some(&(index, sent)) = self.resent.front() {
             if self.is_resent_alive(index, sent) {
                 if !rack.is_after(sent, self.slot(index).end()) {
@@ -233,7 +258,12 @@ impl Scoreboard {
             return;
         }
         let candidates = self.resent.partition_point(|&(_, sent)| sent <= rack.sent);
-        for &(index, sent) in self.resent.range(..candidates).rev().take(WAITING_TRIES as usize) {
+        for &(index, sent) in self
+            .resent
+            .range(..candidates)
+            .rev()
+            .take(WAITING_TRIES as usize)
+        {
             if self.is_resent_alive(index, sent) && rack.is_after(sent, self.slot(index).end()) {
                 let wait = rack.remaining(sent, reo_wnd, now);
                 found.wait = Some(found.wait.map_or(wait, |other| other.max(wait)));
@@ -252,9 +282,7 @@ impl Scoreboard {
             return false;
         }
         let segment = self.slot(index);
-        segment.sent == sent
-            && !segment.has(SACKED)
-            && (segment.flags & (LOST | RETRANS)) != LOST
+        segment.sent == sent && !segment.has(SACKED) && (segment.flags & (LOST | RETRANS)) != LOST
     }
 
     /// Linux `tcp_timeout_mark_lost`: after a timeout the head is lost, and whatever is older than
@@ -262,7 +290,9 @@ impl Scoreboard {
     pub(crate) fn mark_timed_out(&mut self, rack: &Rack, now: Instant) -> u32 {
         let mut lost = 0;
         for index in self.base..self.next {
-            let recent = !rack.remaining(self.slot(index).sent, Duration::ZERO, now).is_zero();
+            let recent = !rack
+                .remaining(self.slot(index).sent, Duration::ZERO, now)
+                .is_zero();
             if index == self.base || !recent {
                 lost += u32::from(self.mark_lost(index));
             }

@@ -21,6 +21,7 @@
 //! covers in part; no receiver of whole segments sends such a block.
 
 use alloc::collections::VecDeque;
+use alloc::vec;
 use alloc::vec::Vec;
 
 use congestion::rate_sample::{Newest, SendStamp};
@@ -236,7 +237,11 @@ impl Scoreboard {
     /// End of the highest SACKed segment; `snd_una` when none is.
     #[inline]
     pub(crate) const fn fack(&self, snd_una: u64) -> u64 {
-        if self.sacked_out == 0 { snd_una } else { self.highest_sacked }
+        if self.sacked_out == 0 {
+            snd_una
+        } else {
+            self.highest_sacked
+        }
     }
 
     /// A new segment was sent.
@@ -245,7 +250,11 @@ impl Scoreboard {
         if self.next - self.base == self.slots.len() as u64 {
             self.grow();
         }
-        let mut segment = Segment { seq, len, ..Segment::default() };
+        let mut segment = Segment {
+            seq,
+            len,
+            ..Segment::default()
+        };
         segment.set_sent(now, stamp);
         let next = self.next;
         *self.slot_mut(next) = segment;
@@ -256,10 +265,8 @@ impl Scoreboard {
     fn grow(&mut self) {
         let capacity = (self.slots.len() * 2).max(16);
         let mask = capacity as u64 - 1;
-        let mut slots = Vec::new();
-        slots.resize(capacity, Segment::default());
-        let mut pending = Vec::new();
-        pending.resize(capacity.div_ceil(64), 0_u64);
+        let mut slots = vec![Segment::default(); capacity];
+        let mut pending = vec![0_u64; capacity.div_ceil(64)];
         for index in self.base..self.next {
             let segment = *self.slot(index);
             slots[(index & mask) as usize] = segment;
@@ -288,7 +295,9 @@ impl Scoreboard {
 
     /// Number of the first segment that begins at or after `seq`.
     fn index_at(&self, seq: u64) -> u64 {
-        let Some(head) = self.head() else { return self.next };
+        let Some(head) = self.head() else {
+            return self.next;
+        };
         if seq <= head.seq {
             return self.base;
         }
@@ -360,7 +369,9 @@ impl Scoreboard {
         rack.on_delivered(segment, context);
         let mut flags = segment.flags;
         if flags & EVER_RETRANS == 0 {
-            if segment.seq < self.fack(0) && delivery.reordered_sack.is_none_or(|low| segment.seq < low) {
+            if segment.seq < self.fack(0)
+                && delivery.reordered_sack.is_none_or(|low| segment.seq < low)
+            {
                 delivery.reordered_sack = Some(segment.seq);
             }
             delivery.original_before_high |= segment.end() <= context.high_seq;

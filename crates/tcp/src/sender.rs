@@ -327,7 +327,11 @@ impl Sender {
         }
         // Linux `tcp_init_transfer`: one segment when more than one SYN was lost.
         let lost_syns = self.stats.syn_retransmitted > 1;
-        let initial_window = if lost_syns { 1 } else { self.config.initial_window };
+        let initial_window = if lost_syns {
+            1
+        } else {
+            self.config.initial_window
+        };
         self.cc = build(&self.config, now, initial_window);
         self.is_paced = self.config.pacing || self.cc.requires_pacing();
         self.read_window();
@@ -528,7 +532,9 @@ impl Sender {
     /// Segments that the congestion window has room for.
     #[inline]
     fn cwnd_room(&self) -> u32 {
-        self.cwnd_segments.max(1).saturating_sub(self.board.in_flight())
+        self.cwnd_segments
+            .max(1)
+            .saturating_sub(self.board.in_flight())
     }
 
     #[inline]
@@ -561,5 +567,7 @@ fn echoed_rtt(now: Instant, ts_ecr: u32) -> Option<Duration> {
         return None;
     }
     let elapsed = crate::rack::timestamp(now).wrapping_sub(ts_ecr) as i32;
-    u64::try_from(elapsed).ok().map(|ms| Duration::from_millis(ms.max(1)))
+    u64::try_from(elapsed)
+        .ok()
+        .map(|ms| Duration::from_millis(ms.max(1)))
 }

@@ -42,7 +42,9 @@ pub(crate) struct ProbeAck {
 impl Tlp {
     /// Linux `tcp_process_tlp_ack`. Forgets the probe when its fate is known.
     pub(crate) fn on_ack(&mut self, ack: &ProbeAck) -> Verdict {
-        let Some(end) = self.end else { return Verdict::Open };
+        let Some(end) = self.end else {
+            return Verdict::Open;
+        };
         if ack.ack < end {
             return Verdict::Open;
         }

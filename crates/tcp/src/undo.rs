@@ -45,7 +45,8 @@ impl Undo {
 
     /// Linux `tcp_packet_delayed`; `ts_ecr` is zero without timestamps.
     pub(crate) fn packet_was_delayed(&self, ts_ecr: u32) -> bool {
-        self.stamp.is_none_or(|stamp| ts_ecr != 0 && timestamp_before(ts_ecr, stamp))
+        self.stamp
+            .is_none_or(|stamp| ts_ecr != 0 && timestamp_before(ts_ecr, stamp))
     }
 
     /// Every retransmission was reported as a duplicate.

@@ -2,6 +2,8 @@
 
 #[path = "sender/loss.rs"]
 mod loss;
+#[path = "sender/pacing.rs"]
+mod pacing;
 #[path = "sender/property.rs"]
 mod property;
 #[path = "sender/support.rs"]

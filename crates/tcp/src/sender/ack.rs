@@ -92,7 +92,8 @@ impl Sender {
             return;
         }
         if facts.advanced {
-            self.board.acknowledge(ack.ack, &context, &mut self.rack, &mut delivery);
+            self.board
+                .acknowledge(ack.ack, &context, &mut self.rack, &mut delivery);
             facts.acked = delivery.acked;
         }
         facts.original_before_high = delivery.original_before_high;
@@ -132,7 +133,10 @@ impl Sender {
             self.cc.on_delivery(&signal);
             self.read_window();
         }
-        self.rack.adapt(newest.map(|newest| newest.stamp.delivered), self.rate.delivered());
+        self.rack.adapt(
+            newest.map(|newest| newest.stamp.delivered),
+            self.rate.delivered(),
+        );
         if self.tlp.end.is_some() {
             self.settle_probe(now, &facts);
         }
@@ -282,7 +286,8 @@ impl Sender {
         }
         blocks[..count].sort_unstable();
         for &(start, end) in &blocks[..count] {
-            self.board.sack(start, end, context, &mut self.rack, delivery);
+            self.board
+                .sack(start, end, context, &mut self.rack, delivery);
         }
         facts.sacked = delivery.sacked;
         if let Some(low) = delivery.reordered_sack
@@ -310,7 +315,8 @@ impl Sender {
         if self.reordering_seen > 0 && !facts.dsack_of_probe {
             self.rack.dsack_seen = true;
         }
-        self.undo.on_dsack(end, duplicates, facts.prior_una.max(self.snd_una));
+        self.undo
+            .on_dsack(end, duplicates, facts.prior_una.max(self.snd_una));
     }
 
     /// The RTT samples of an ACK (Linux `tcp_ack_update_rtt`): the estimator's is that of the
@@ -339,7 +345,9 @@ impl Sender {
             oldest = echoed_rtt(now, facts.ts_ecr);
             newest = oldest;
         }
-        let (Some(oldest), Some(newest)) = (oldest, newest) else { return (None, false) };
+        let (Some(oldest), Some(newest)) = (oldest, newest) else {
+            return (None, false);
+        };
         self.take_rtt_sample(now, oldest, newest, maybe_delayed);
         (Some(newest), true)
     }
@@ -371,5 +379,9 @@ impl Sender {
 /// RFC 2883: the first block, `start..end`, lies below the ACK, or inside the second.
 fn is_dsack(ack: &AckSegment, start: u64, end: u64) -> bool {
     start < ack.ack
-        || ack.sack.iter(ack.ack).nth(1).is_some_and(|(from, to)| from <= start && end <= to)
+        || ack
+            .sack
+            .iter(ack.ack)
+            .nth(1)
+            .is_some_and(|(from, to)| from <= start && end <= to)
 }

@@ -133,7 +133,8 @@ impl Sender {
     /// Linux `tcp_init_undo`.
     pub(super) fn begin_undo(&mut self) {
         let probe = u32::from(self.tlp.is_resent());
-        self.undo.begin(self.snd_una, self.board.retrans_out + probe);
+        self.undo
+            .begin(self.snd_una, self.board.retrans_out + probe);
     }
 
     /// Linux `tcp_enter_cwr`.
@@ -166,7 +167,11 @@ impl Sender {
     /// Linux `tcp_try_keep_open`.
     fn keep_open(&mut self) {
         let left_out = self.board.sacked_out + self.board.lost_out > 0;
-        let phase = if left_out || self.any_retransmission() { Phase::Disorder } else { Phase::Open };
+        let phase = if left_out || self.any_retransmission() {
+            Phase::Disorder
+        } else {
+            Phase::Open
+        };
         if self.phase != phase {
             self.phase = phase;
             self.high_seq = self.snd_nxt;
@@ -249,7 +254,9 @@ impl Sender {
             return;
         }
         self.rack.advanced = false;
-        let found = self.board.detect_losses(&self.rack, self.reordering_window(), now);
+        let found = self
+            .board
+            .detect_losses(&self.rack, self.reordering_window(), now);
         self.count_losses(now, found.lost);
         facts.newly_lost += found.lost;
         facts.retransmission_lost |= found.retransmission;
@@ -275,7 +282,8 @@ impl Sender {
             return Duration::ZERO;
         }
         let min_rtt = self.min_rtt.unwrap_or(Duration::ZERO);
-        self.rack.window(min_rtt, self.rtt.srtt().unwrap_or(Duration::ZERO))
+        self.rack
+            .window(min_rtt, self.rtt.srtt().unwrap_or(Duration::ZERO))
     }
 
     /// Linux `tcp_check_sack_reordering`: `low` was delivered after what lies above it.

@@ -31,7 +31,9 @@ impl Sender {
         if self.pacer.next <= now {
             self.pacer.blocked = false;
         }
-        let Some((_, timer)) = self.timer.filter(|&(at, _)| at <= now) else { return };
+        let Some((_, timer)) = self.timer.filter(|&(at, _)| at <= now) else {
+            return;
+        };
         self.timer = None;
         match timer {
             Timer::Retransmission if self.state == State::SynSent => self.on_syn_timeout(now),
@@ -77,10 +79,20 @@ impl Sender {
         if !matches!(self.phase, Phase::Open | Phase::Cwr) {
             return false;
         }
-        let Some(head) = self.board.head() else { return false };
-        let rto_in = if restarts { Some(self.rto) } else { rto_left(head.sent, self.rto, now) };
-        let delay =
-            probe_timeout(self.rtt.srtt(), self.board.packets_out(), self.config.rto_min, rto_in);
+        let Some(head) = self.board.head() else {
+            return false;
+        };
+        let rto_in = if restarts {
+            Some(self.rto)
+        } else {
+            rto_left(head.sent, self.rto, now)
+        };
+        let delay = probe_timeout(
+            self.rtt.srtt(),
+            self.board.packets_out(),
+            self.config.rto_min,
+            rto_in,
+        );
         self.arm(now + delay, Timer::LossProbe);
         true
     }
@@ -112,7 +124,11 @@ impl Sender {
         let before = self.phase;
         let is_open = matches!(before, Phase::Open | Phase::Disorder);
         let new_recovery = !matches!(before, Phase::Recovery | Phase::Loss);
-        if self.board.head().is_some_and(|head| head.has(crate::scoreboard::SACKED)) {
+        if self
+            .board
+            .head()
+            .is_some_and(|head| head.has(crate::scoreboard::SACKED))
+        {
             self.board.forget_sacks();
         }
         let lost = self.board.mark_timed_out(&self.rack, now);
@@ -149,7 +165,9 @@ impl Sender {
     /// Linux `tcp_rack_reo_timeout`.
     fn on_reordering_timeout(&mut self, now: Instant) {
         let before = self.board.in_flight();
-        let found = self.board.detect_losses(&self.rack, self.reordering_window(), now);
+        let found = self
+            .board
+            .detect_losses(&self.rack, self.reordering_window(), now);
         self.count_losses(now, found.lost);
         if self.board.in_flight() != before {
             if self.phase != Phase::Recovery {

@@ -37,7 +37,9 @@ impl Sender {
     /// What leaves next. When it is new data, a burst of it has begun.
     fn choose(&mut self, now: Instant) -> Choice {
         if self.state != State::Established {
-            return self.transmit_syn(now).map_or(Choice::Nothing, Choice::Segment);
+            return self
+                .transmit_syn(now)
+                .map_or(Choice::Nothing, Choice::Segment);
         }
         self.pacer.blocked = false;
         if let Some(forced) = self.forced.take()
@@ -119,7 +121,8 @@ impl Sender {
         // A pause counts once, however many writes end it.
         self.restarted_after = Some(self.last_sent);
         let initial_window = self.size(self.config.initial_window);
-        self.cc.on_idle_restart(now, idle, self.rto, initial_window, self.snd_nxt);
+        self.cc
+            .on_idle_restart(now, idle, self.rto, initial_window, self.snd_nxt);
         self.read_window();
         self.validation.stamp = now;
         self.validation.used = 0;
@@ -264,7 +267,11 @@ impl Sender {
         if self.config.tso_segments == 1 {
             return 1;
         }
-        segments(autosize(self.pacing_rate, self.min_rtt), self.smss(), self.config.tso_segments)
+        segments(
+            autosize(self.pacing_rate, self.min_rtt),
+            self.smss(),
+            self.config.tso_segments,
+        )
     }
 
     /// Linux `tcp_tso_should_defer`: whether `limit` segments wait for a full burst.
@@ -275,7 +282,11 @@ impl Sender {
         let limit = u64::from(limit) * self.smss();
         let deferral = Deferral {
             now,
-            last_sent: if self.is_paced { self.pacer.next } else { self.last_sent },
+            last_sent: if self.is_paced {
+                self.pacer.next
+            } else {
+                self.last_sent
+            },
             limit,
             window: self.window.cwnd.get().min(self.receive_window),
             full: u64::from(full) * self.smss(),
@@ -286,8 +297,7 @@ impl Sender {
         let waits = deferral.should_wait();
         // The windows are compared as they are: what the receiver's leaves over of a segment does
         // not make the congestion window the smaller one.
-        let is_by_cwnd =
-            u64::from(self.cwnd_room()) * self.smss() < self.window_end - self.snd_nxt;
+        let is_by_cwnd = u64::from(self.cwnd_room()) * self.smss() < self.window_end - self.snd_nxt;
         self.is_deferred |= waits && is_by_cwnd;
         waits
     }
@@ -375,10 +385,11 @@ impl Sender {
             app_limited,
         };
         self.cc.on_sent(&sent);
-        if self.is_paced {
-            self.pacer.on_sent(u64::from(len), self.stats.segments_sent, self.pacing_rate);
-        }
         self.stats.segments_sent += 1;
+        if self.is_paced {
+            self.pacer
+                .on_sent(u64::from(len), self.stats.segments_sent, self.pacing_rate);
+        }
         self.stats.bytes_sent += u64::from(len);
         self.last_sent = now;
     }
@@ -435,7 +446,8 @@ impl Sender {
             // With data left unsent it is the receiver that limits, not the application.
             if self.phase == Phase::Open && self.unsent() == 0 {
                 let initial_window = self.size(self.config.initial_window);
-                self.cc.on_window_unused(now, self.size(used), initial_window);
+                self.cc
+                    .on_window_unused(now, self.size(used), initial_window);
                 self.read_window();
             }
         }

@@ -127,7 +127,9 @@ fn prr_of_twenty_with_cubic() {
     }
     assert_eq!(
         cwnd,
-        [20, 20, 19, 19, 19, 18, 18, 18, 17, 17, 17, 16, 16, 16, 16, 15, 14, 14, 14, 14, 14]
+        [
+            20, 20, 19, 19, 19, 18, 18, 18, 17, 17, 17, 16, 16, 16, 16, 15, 14, 14, 14, 14, 14
+        ]
     );
 }
 
@@ -169,8 +171,12 @@ fn lost_segments_leave_lowest_first_and_once() {
         script.now += Duration::from_millis(1);
         script.ack(0, blocks);
     }
-    let resent: Vec<_> =
-        script.sent.iter().filter(|(_, s)| s.retransmission).map(|(_, s)| s.seq / MSS).collect();
+    let resent: Vec<_> = script
+        .sent
+        .iter()
+        .filter(|(_, s)| s.retransmission)
+        .map(|(_, s)| s.seq / MSS)
+        .collect();
     assert_eq!(resent, [0, 2, 4, 6]);
     assert_eq!(script.sender.stats().segments_lost, 4);
 }
@@ -219,7 +225,11 @@ fn frto_finds_a_timeout_spurious_when_data_never_sent_again_is_acked() {
     assert!(script.cwnd() >= 10);
     assert_eq!(script.ssthresh(), Bytes::MAX.segments(Bytes::new(MSS)));
     assert_eq!(script.sender.segments_lost_out(), 0);
-    assert_eq!(script.sender.stats().segments_retransmitted, 2, "the probe and the head");
+    assert_eq!(
+        script.sender.stats().segments_retransmitted,
+        2,
+        "the probe and the head"
+    );
 }
 
 #[test]
@@ -245,7 +255,10 @@ fn without_new_data_frto_falls_back_to_retransmission() {
     assert_eq!(script.ack(3, &[]), [3, 4, 5, 6]);
     script.now = ms(902);
     script.ack(10, &[]);
-    assert_eq!((script.sender.phase(), script.sender.segments_out()), (Phase::Open, 0));
+    assert_eq!(
+        (script.sender.phase(), script.sender.segments_out()),
+        (Phase::Open, 0)
+    );
 }
 
 #[test]
@@ -294,7 +307,11 @@ fn a_retransmission_reported_as_a_duplicate_undoes_the_recovery() {
     assert_eq!(cut, 7);
     script.now = ms(210);
     script.ack(4, &[]);
-    assert_eq!(script.sender.phase(), Phase::Recovery, "the recovery point is not reached");
+    assert_eq!(
+        script.sender.phase(),
+        Phase::Recovery,
+        "the recovery point is not reached"
+    );
     // The retransmission arrives too, and is reported.
     script.now = ms(300);
     script.ack(4, &[(0, 1)]);
@@ -332,8 +349,15 @@ fn reordering_once_seen_buys_a_quarter_of_the_rtt() {
     assert!(script.sender.phase() == Phase::Open);
     script.ack(next, &[(next + 1, next + 6)]);
     assert_eq!(script.sender.phase(), Phase::Disorder);
-    let waits = script.sender.poll_timeout().unwrap().saturating_since(script.now);
-    assert!(waits >= Duration::from_millis(2) && waits <= Duration::from_millis(27), "{waits:?}");
+    let waits = script
+        .sender
+        .poll_timeout()
+        .unwrap()
+        .saturating_since(script.now);
+    assert!(
+        waits >= Duration::from_millis(2) && waits <= Duration::from_millis(27),
+        "{waits:?}"
+    );
 }
 
 #[test]
@@ -358,7 +382,10 @@ fn an_echo_of_congestion_reduces_once_and_is_answered() {
     script.write(10 * MSS);
     assert!(script.sent[0].1.cwr && script.sent.iter().skip(1).all(|(_, s)| !s.cwr));
     for ack in 2..=4 {
-        script.handle(&tcp::segment::AckSegment { ack: ack * MSS, ..marked });
+        script.handle(&tcp::segment::AckSegment {
+            ack: ack * MSS,
+            ..marked
+        });
     }
     assert_eq!(script.ssthresh(), 7, "once per window");
     script.now = ms(300);
@@ -401,7 +428,11 @@ fn ten_thousand_losses_cost_one_retransmission_each() {
         script.sender_ack(ack, &[]);
         assert!(ack <= 40_000);
     }
-    resent += script.sent.iter().filter(|(at, s)| s.retransmission && *at > ms(1_800)).count();
+    resent += script
+        .sent
+        .iter()
+        .filter(|(at, s)| s.retransmission && *at > ms(1_800))
+        .count();
     assert_eq!(resent, 20_000);
     assert_eq!(script.sender.stats().segments_lost, 20_000);
     assert_eq!(script.sender.stats().timeouts, 0);

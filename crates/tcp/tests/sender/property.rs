@@ -8,9 +8,22 @@ use super::support::{Faults, Path, config};
 
 fn faults() -> impl Strategy<Value = Faults> {
     let down = prop_oneof![3 => Just((0, 0)), 1 => (50_u64..400, 0_u64..900).prop_map(|(from, len)| (from, from + len))];
-    (any::<u64>(), 0_u64..80, 0_u64..50, 0_u64..100, 0_u64..60_000, down).prop_map(
-        |(seed, loss, duplicate, reorder, extra, down)| Faults { seed, loss, duplicate, reorder, extra, down },
+    (
+        any::<u64>(),
+        0_u64..80,
+        0_u64..50,
+        0_u64..100,
+        0_u64..60_000,
+        down,
     )
+        .prop_map(|(seed, loss, duplicate, reorder, extra, down)| Faults {
+            seed,
+            loss,
+            duplicate,
+            reorder,
+            extra,
+            down,
+        })
 }
 
 proptest! {

@@ -157,7 +157,10 @@ pub struct Faults {
 
 impl Faults {
     fn next(&mut self) -> u64 {
-        self.seed = self.seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.seed = self
+            .seed
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         self.seed >> 33
     }
 
@@ -185,7 +188,13 @@ pub struct Path {
 }
 
 impl Path {
-    pub fn new(config: SenderConfig, policy: AckPolicy, receive_buffer: u64, forward: Faults, backward: Faults) -> Self {
+    pub fn new(
+        config: SenderConfig,
+        policy: AckPolicy,
+        receive_buffer: u64,
+        forward: Faults,
+        backward: Faults,
+    ) -> Self {
         Self {
             sender: Sender::new(config),
             receiver: Receiver::new(ReceiverConfig {
@@ -213,8 +222,10 @@ impl Path {
     }
 
     fn send(&mut self, segment: DataSegment) {
-        let queued = self.free_at.saturating_since(self.now).as_nanos() / self.packet_time.as_nanos();
-        let lost = self.forward.happens(self.forward.loss) || Self::is_down(&self.forward, self.now);
+        let queued =
+            self.free_at.saturating_since(self.now).as_nanos() / self.packet_time.as_nanos();
+        let lost =
+            self.forward.happens(self.forward.loss) || Self::is_down(&self.forward, self.now);
         if lost || queued > self.buffer {
             return;
         }
@@ -257,8 +268,15 @@ impl Path {
         }
         let data = self.data.keys().next().map(|key| key.0);
         let ack = self.acks.keys().next().map(|key| key.0);
-        let timers = [self.sender.poll_timeout(), self.receiver.poll_timeout(), data, ack];
-        let Some(next) = timers.into_iter().flatten().min() else { return false };
+        let timers = [
+            self.sender.poll_timeout(),
+            self.receiver.poll_timeout(),
+            data,
+            ack,
+        ];
+        let Some(next) = timers.into_iter().flatten().min() else {
+            return false;
+        };
         self.now = self.now.max(next);
         self.events += 1;
         if ack == Some(next) {
@@ -282,7 +300,12 @@ impl Script {
         for &(from, to) in blocks {
             sack.push(ack * MSS, from * MSS, to * MSS);
         }
-        let segment = AckSegment { ack: ack * MSS, window: self.rwnd, sack, ..AckSegment::default() };
+        let segment = AckSegment {
+            ack: ack * MSS,
+            window: self.rwnd,
+            sack,
+            ..AckSegment::default()
+        };
         self.sender.handle_ack(self.now, &segment);
         while let Some(segment) = self.sender.poll_transmit(self.now) {
             self.sent.push((self.now, segment));

@@ -1,7 +1,7 @@
 //! Handshake, retransmission timeouts, tail loss probes, idle and zero windows.
 
-use tcp::segment::AckSegment;
 use tcp::Sender;
+use tcp::segment::AckSegment;
 use units::{Duration, Instant};
 
 use super::support::{MSS, Script, config, ms};
@@ -22,7 +22,12 @@ fn a_syn_is_repeated_four_times_a_second_apart_and_then_backs_off() {
         sender.handle_timeout(due);
     }
     // Linux: 0, then 1 2 3 4 5 7 11 19 35 s (`tcp_syn_retries` documents 67 s for the next).
-    assert_eq!(sent, [1_000, 2_000, 3_000, 4_000, 5_000, 7_000, 11_000, 19_000, 35_000]);
+    assert_eq!(
+        sent,
+        [
+            1_000, 2_000, 3_000, 4_000, 5_000, 7_000, 11_000, 19_000, 35_000
+        ]
+    );
     assert_eq!(sender.stats().segments_sent, 0, "a SYN is no data segment");
 }
 
@@ -61,11 +66,18 @@ fn after_lost_syns(lost: u64, echo: bool) -> Sender {
 fn a_lost_syn_costs_the_sample_and_two_the_initial_window() {
     let cwnd = |sender: &Sender| sender.window().cwnd_segments();
     let sender = after_lost_syns(1, false);
-    assert_eq!((sender.srtt(), sender.rto()), (None, Duration::from_secs(3)));
+    assert_eq!(
+        (sender.srtt(), sender.rto()),
+        (None, Duration::from_secs(3))
+    );
     assert_eq!(cwnd(&sender), 10);
     assert_eq!(cwnd(&after_lost_syns(2, false)), 1);
     let sender = after_lost_syns(1, true);
-    assert_eq!(sender.srtt(), Some(Duration::from_millis(100)), "the echo tells which SYN it was");
+    assert_eq!(
+        sender.srtt(),
+        Some(Duration::from_millis(100)),
+        "the echo tells which SYN it was"
+    );
 }
 
 #[test]
@@ -84,9 +96,20 @@ fn the_last_segment_carries_fin_and_push() {
     script.sender.write(script.now, 2 * MSS + 1);
     script.sender.close();
     script.transmit();
-    let flags: Vec<_> = script.sent.iter().map(|(_, s)| (s.len, s.psh, s.fin)).collect();
-    assert_eq!(flags, [(1000, false, false), (1000, false, false), (1, true, true)]);
-    let ack = AckSegment { ack: 2 * MSS + 1, window: 1 << 20, ..AckSegment::default() };
+    let flags: Vec<_> = script
+        .sent
+        .iter()
+        .map(|(_, s)| (s.len, s.psh, s.fin))
+        .collect();
+    assert_eq!(
+        flags,
+        [(1000, false, false), (1000, false, false), (1, true, true)]
+    );
+    let ack = AckSegment {
+        ack: 2 * MSS + 1,
+        window: 1 << 20,
+        ..AckSegment::default()
+    };
     script.now = ms(200);
     script.handle(&ack);
     assert!(script.sender.is_complete());
@@ -100,7 +123,10 @@ fn a_tail_loss_probe_after_two_round_trips_then_timeouts_that_double() {
     assert_eq!(script.sent.len(), 10);
     let sent = script.run_to(ms(5_000));
     // Probe at 100 + 202 repeats the last segment; RTO 300 ms later, then doubling.
-    assert_eq!(sent, [(302, 9), (602, 0), (1_202, 0), (2_402, 0), (4_802, 0)]);
+    assert_eq!(
+        sent,
+        [(302, 9), (602, 0), (1_202, 0), (2_402, 0), (4_802, 0)]
+    );
     assert_eq!(script.sender.stats().tlp_probes, 1);
     assert_eq!(script.sender.stats().timeouts, 4);
     assert_eq!(script.sender.rto(), Duration::from_millis(4_800));
@@ -140,7 +166,11 @@ fn a_probe_that_repaired_a_loss_costs_one_reduction() {
     script.write(MSS);
     script.now = ms(700);
     script.ack(11, &[]);
-    assert_eq!((script.cwnd(), script.ssthresh()), (13, 13), "19 * 717 / 1024");
+    assert_eq!(
+        (script.cwnd(), script.ssthresh()),
+        (13, 13),
+        "19 * 717 / 1024"
+    );
     assert_eq!(script.sender.phase(), Phase::Open);
 }
 
@@ -189,7 +219,13 @@ fn slow_start_after_a_timeout_and_backoff_that_only_a_sample_clears() {
 #[test]
 fn idle_restart_halves_the_window_for_each_rto_but_not_below_the_initial_one() {
     // A2: cwnd 80, RTO 1 s (srtt 500 ms): idle 1.0 -> 80, 1.1 -> 40, 2.1 -> 20, 3.5 or 10 -> 10.
-    for (idle, cwnd) in [(1_000, 80), (1_100, 40), (2_100, 20), (3_500, 10), (10_000, 10)] {
+    for (idle, cwnd) in [
+        (1_000, 80),
+        (1_100, 40),
+        (2_100, 20),
+        (3_500, 10),
+        (10_000, 10),
+    ] {
         let mut script = Script::established(config("reno+standard"), 500);
         let mut acked = 0;
         for round in [10, 20, 40] {
@@ -247,9 +283,20 @@ fn a_closed_window_is_probed_with_growing_pauses() {
     script.now = ms(200);
     assert_eq!(script.ack(10, &[]), []);
     assert_eq!(script.in_flight(), 0);
-    let sent: Vec<_> = script.run_to(ms(2_500)).into_iter().map(|(at, _)| at).collect();
+    let sent: Vec<_> = script
+        .run_to(ms(2_500))
+        .into_iter()
+        .map(|(at, _)| at)
+        .collect();
     assert_eq!(sent, [500, 1_100, 2_300], "after 300, 600, 1200 ms");
-    assert!(script.sent.iter().rev().take(3).all(|(_, probe)| probe.len == 0 && !probe.syn));
+    assert!(
+        script
+            .sent
+            .iter()
+            .rev()
+            .take(3)
+            .all(|(_, probe)| probe.len == 0 && !probe.syn)
+    );
     assert_eq!(script.sender.stats().window_probes, 3);
     assert_eq!(script.sender.stats().bytes_sent, 10 * MSS);
     // An answer that opens nothing keeps the timer going; one that opens the window ends it.
@@ -294,5 +341,9 @@ fn a_short_segment_waits_for_the_one_before_it() {
     assert_eq!(script.sent[1].1.len, 1_000);
     script.sender.close();
     script.transmit();
-    assert_eq!(script.sent.last().unwrap().1.len, 100, "and so does the last one");
+    assert_eq!(
+        script.sent.last().unwrap().1.len,
+        100,
+        "and so does the last one"
+    );
 }

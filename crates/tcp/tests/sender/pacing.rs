@@ -1,0 +1,157 @@
+//! Pacing, bursts and their deferral, and what an application-limited sender tells.
+
+use congestion::CongestionControl;
+use tcp::segment::AckSegment;
+use units::{Duration, Instant, Rate};
+
+use super::support::{MSS, Script, config, ms};
+
+/// Departure times in microseconds of a bulk sender after its tenth segment, with nothing but
+/// timers happening for `span` from `script.now` on.
+fn departures(script: &mut Script, span: Duration) -> Vec<u64> {
+    let end = script.now + span;
+    let before = script.sent.len();
+    while let Some(due) = script.sender.poll_timeout().filter(|&due| due <= end) {
+        script.now = due.max(script.now);
+        script.sender.handle_timeout(script.now);
+        script.transmit();
+    }
+    script.sent[before..]
+        .iter()
+        .map(|(at, _)| at.as_micros())
+        .collect()
+}
+
+#[test]
+fn the_rate_is_twice_the_window_per_rtt_and_later_1_2_times() {
+    // A9, MSS 1448: cwnd 10, srtt 100 ms: 289,600 B/s; 20 ms: 1,448,000 B/s.
+    for (rtt, rate) in [(100, 289_600), (20, 1_448_000)] {
+        let mut settings = config("cubic");
+        settings.smss = 1448;
+        let script = Script::established(settings, rtt);
+        assert_eq!(
+            script.sender.pacing_rate(),
+            Rate::from_bytes_per_sec(rate),
+            "RTT {rtt}"
+        );
+    }
+    // After a loss: 7 segments of 1000 bytes per 100 ms, times 1.2.
+    let mut script = Script::bulk("cubic", 100);
+    script.now = ms(200);
+    for sacked in 2..=4 {
+        script.ack(0, &[(1, sacked)]);
+    }
+    let cwnd = script.cwnd().max(u64::from(script.sender.segments_out()));
+    let expected = Rate::from_bytes_per_sec(cwnd * MSS * 12);
+    assert_eq!(script.sender.pacing_rate(), expected);
+}
+
+#[test]
+fn ten_segments_leave_unpaced_and_the_rest_at_the_rate() {
+    let mut settings = config("reno+standard");
+    settings.pacing = true;
+    settings.initial_window = 20;
+    let mut script = Script::established(settings, 100);
+    script.write(u64::MAX);
+    // 20 * 1000 B / 100 ms * 2 = 400 kB/s: 2.5 ms for each segment from the tenth on (A9).
+    assert_eq!(script.sent.len(), 10);
+    let at = departures(&mut script, Duration::from_millis(30));
+    let expected: Vec<_> = (1..=10).map(|k| 100_000 + 2_500 * k).collect();
+    assert_eq!(at, expected);
+    assert_eq!(script.in_flight(), 20);
+}
+
+#[test]
+fn paced_bursts_hold_what_the_rate_sends_in_a_millisecond() {
+    let mut settings = config("reno+standard");
+    settings.pacing = true;
+    settings.tso_segments = 45;
+    settings.initial_window = 100;
+    let mut script = Script::established(settings, 10);
+    script.write(u64::MAX);
+    departures(&mut script, Duration::from_millis(9));
+    // 100 * 1000 B / 10 ms * 2 = 20 MB/s: 19,531 B in 1/1024 s, and no bonus at 10 ms.
+    let mut bursts: Vec<(Instant, u32)> = vec![];
+    for (at, _) in &script.sent {
+        match bursts.last_mut() {
+            Some((last, count)) if last == at => *count += 1,
+            _ => bursts.push((*at, 1)),
+        }
+    }
+    assert_eq!(
+        bursts.iter().map(|burst| burst.1).collect::<Vec<_>>(),
+        [19, 19, 19, 19, 19, 5]
+    );
+    assert_eq!(bursts[2].0 - bursts[1].0, Duration::from_micros(950));
+}
+
+#[test]
+fn a_partial_burst_waits_for_the_next_ack_only_when_it_comes_soon() {
+    let mut settings = config("reno+standard");
+    settings.tso_segments = 45;
+    settings.initial_window = 100;
+    let mut script = Script::established(settings, 10);
+    script.write(u64::MAX);
+    assert_eq!(script.in_flight(), 100);
+    // The first ACK of a round frees four: the last send is a round trip ago, so they leave.
+    script.now = ms(20);
+    assert_eq!(script.ack(2, &[]).len(), 4);
+    // The next comes 0.1 ms later: less than a burst of 20 and a third of the window: it waits.
+    script.now += Duration::from_micros(100);
+    assert_eq!(script.ack(4, &[]), []);
+    let mut waited = 4;
+    let mut ack = 4;
+    while script.in_flight() < u64::from(script.sender.segments_out()) || waited < 100 {
+        script.now += Duration::from_micros(100);
+        ack += 2;
+        let sent = script.ack(ack, &[]).len();
+        waited += 4;
+        if sent > 0 {
+            assert!(sent >= 19, "a full burst: {sent}");
+            return;
+        }
+    }
+    panic!("it never sent");
+}
+
+#[test]
+fn without_tso_nothing_waits() {
+    let mut settings = config("reno+standard");
+    settings.initial_window = 100;
+    let mut script = Script::established(settings, 10);
+    script.write(u64::MAX);
+    for step in 1..=20 {
+        script.now = ms(20) + Duration::from_micros(100 * step);
+        assert_eq!(script.ack(2 * step, &[]).len(), 4);
+    }
+}
+
+#[test]
+fn bbr_is_paced_even_where_nobody_asked() {
+    let script = Script::established(config("bbr"), 100);
+    assert!(script.sender.is_paced());
+    assert!(script.sender.congestion_control().requires_pacing());
+    assert!(!Script::established(config("cubic"), 100).sender.is_paced());
+}
+
+#[test]
+fn a_burst_never_passes_the_window() {
+    for tso in [1, 2, 45] {
+        let mut settings = config("cubic+standard");
+        settings.tso_segments = tso;
+        let mut script = Script::established(settings, 50);
+        script.write(u64::MAX);
+        let mut ack = 0;
+        for _ in 0..200 {
+            script.now += Duration::from_micros(400);
+            ack += 1;
+            let segment = AckSegment {
+                ack: ack * MSS,
+                window: 1 << 20,
+                ..AckSegment::default()
+            };
+            script.handle(&segment);
+            assert!(script.in_flight() <= script.cwnd());
+        }
+    }
+}
