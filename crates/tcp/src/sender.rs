@@ -337,6 +337,8 @@ impl Sender {
         self.read_window();
         self.validation.stamp = now;
         self.last_sent = now;
+        // Linux: the first write finds nothing in flight, so the first flight is marked.
+        self.rate.on_app_limited(Bytes::ZERO);
         self.update_pacing_rate();
     }
 

@@ -1,9 +1,13 @@
 //! The sender under scripted peers and over random paths.
 
+#![expect(clippy::unwrap_used, reason = "a test may fail")]
+
 #[path = "sender/loss.rs"]
 mod loss;
 #[path = "sender/pacing.rs"]
 mod pacing;
+#[path = "sender/physics.rs"]
+mod physics;
 #[path = "sender/property.rs"]
 mod property;
 #[path = "sender/support.rs"]

@@ -185,6 +185,8 @@ pub struct Path {
     acks: BTreeMap<(Instant, u64), AckSegment>,
     order: u64,
     pub events: u64,
+    /// When the full buffer dropped something.
+    pub drops: Vec<Instant>,
 }
 
 impl Path {
@@ -214,6 +216,7 @@ impl Path {
             acks: BTreeMap::new(),
             order: 0,
             events: 0,
+            drops: Vec::new(),
         }
     }
 
@@ -226,7 +229,11 @@ impl Path {
             self.free_at.saturating_since(self.now).as_nanos() / self.packet_time.as_nanos();
         let lost =
             self.forward.happens(self.forward.loss) || Self::is_down(&self.forward, self.now);
-        if lost || queued > self.buffer {
+        if lost {
+            return;
+        }
+        if queued > self.buffer {
+            self.drops.push(self.now);
             return;
         }
         self.free_at = self.free_at.max(self.now) + self.packet_time;
