@@ -10,7 +10,9 @@ const SUB_BITS: u32 = 7;
 /// Counts of durations, from which quantiles and the exact mean and minimum are read.
 #[derive(Clone, Debug, Default)]
 pub struct Histogram {
+    /// Counts of the buckets from `first` on.
     counts: Vec<u32>,
+    first: usize,
     total: u64,
     sum_nanos: u128,
     min: Option<Duration>,
@@ -31,7 +33,15 @@ fn upper_edge(bucket: usize) -> u64 {
 impl Histogram {
     /// Counts one duration.
     pub fn record(&mut self, value: Duration) {
-        let index = bucket(value.as_micros());
+        let bucket = bucket(value.as_micros());
+        if self.counts.is_empty() {
+            self.first = bucket;
+        } else if bucket < self.first {
+            self.counts
+                .splice(..0, core::iter::repeat_n(0, self.first - bucket));
+            self.first = bucket;
+        }
+        let index = bucket - self.first;
         if index >= self.counts.len() {
             self.counts.resize(index + 1, 0);
         }
@@ -71,7 +81,7 @@ impl Histogram {
                 seen += u64::from(count);
                 seen >= rank
             })
-            .map(|index| Duration::from_micros(upper_edge(index)))
+            .map(|index| Duration::from_micros(upper_edge(self.first + index)))
     }
 }
 
@@ -105,5 +115,12 @@ mod tests {
         assert_eq!(histogram.mean(), Some(Duration::from_nanos(100_500)));
         assert_eq!(histogram.min(), Some(Duration::from_micros(1)));
         assert_eq!(Histogram::default().quantile(950), None);
+        // The order of arrival does not matter.
+        let mut backwards = Histogram::default();
+        for micros in (1..=200).rev() {
+            backwards.record(Duration::from_micros(micros));
+        }
+        assert_eq!(backwards.quantile(950), histogram.quantile(950));
+        assert_eq!(backwards.quantile(1), Some(Duration::from_micros(1)));
     }
 }

@@ -40,7 +40,8 @@ pub struct FlowState<'a> {
     pub forward: u32,
     /// The first and the last link of its ACKs.
     pub reverse: [u32; 2],
-    pub component: Component,
+    /// Its place in the calendar while it runs.
+    pub component: Option<Component>,
     /// When the calendar holds an entry for the flow: no later than the first of its deadlines.
     pub scheduled: Instant,
     /// When the application acts next.
@@ -57,7 +58,6 @@ pub struct Placement {
     pub index: u32,
     pub forward: u32,
     pub reverse: [u32; 2],
-    pub component: Component,
 }
 
 impl<'a> FlowState<'a> {
@@ -67,8 +67,8 @@ impl<'a> FlowState<'a> {
             index: place.index,
             forward: place.forward,
             reverse: place.reverse,
-            component: place.component,
-            scheduled: config.start,
+            component: None,
+            scheduled: Instant::MAX,
             application: config.start,
             base_rtt: scenario.path.base_rtt + config.extra_delay * 2,
             endpoints: None,

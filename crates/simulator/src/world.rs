@@ -1,8 +1,9 @@
 //! The loop: who acts next, and what that does to the others.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use engine::{Calendar, Streams};
+use engine::{Calendar, Component, Streams};
 use measure::{LinkResult, RunResult, Stack, Traces};
 use network::{Ecn, Element, LinkConfig, LossConfig, Packet, Service};
 use rand_core::RngCore;
@@ -25,6 +26,9 @@ const REVERSE: u32 = 1;
 #[derive(Clone, Copy)]
 enum Owner {
     Link(u32),
+    /// Opens connections when their time has come.
+    Arrivals,
+    /// A flow that runs; its place goes to another when it is over.
     Flow(u32),
 }
 
@@ -39,6 +43,11 @@ pub struct World<'a> {
     owners: Vec<Owner>,
     links: Vec<LinkState>,
     flows: Vec<FlowState<'a>>,
+    arrivals: Component,
+    /// Flows that have not started, the next one last.
+    waiting: Vec<u32>,
+    /// Places in the calendar that no flow has.
+    free: Vec<Component>,
     sacks: SackStore,
     /// Flows that run and whose capacity point is not known yet.
     unresolved: Vec<u32>,
@@ -49,16 +58,21 @@ pub struct World<'a> {
 impl<'a> World<'a> {
     pub fn new(scenario: &'a Scenario, run: u32, options: &RunOptions) -> Self {
         let seed = scenario.seed.wrapping_add(u64::from(run));
+        let mut calendar = Calendar::default();
+        let arrivals = calendar.add();
         let mut world = Self {
             scenario,
             run,
             seed,
             streams: Streams::new(seed),
             traced: options.traces,
-            calendar: Calendar::default(),
-            owners: Vec::new(),
+            calendar,
+            owners: vec![Owner::Arrivals],
             links: Vec::new(),
             flows: Vec::with_capacity(scenario.flows.len()),
+            arrivals,
+            waiting: (0..scenario.flows.len() as u32).collect(),
+            free: Vec::new(),
             sacks: SackStore::default(),
             unresolved: Vec::new(),
             unfinished: scenario.flows.len(),
@@ -67,23 +81,30 @@ impl<'a> World<'a> {
         let path = &scenario.path;
         world.add_link(&path.forward, "path.forward", true);
         world.add_link(&path.reverse, "path.reverse", true);
+        // Flows whose accesses are equally long share one delay line: nobody in it waits for another.
+        let mut ways_back: BTreeMap<Duration, [u32; 2]> =
+            BTreeMap::from([(Duration::ZERO, [REVERSE, REVERSE])]);
         for (index, config) in scenario.flows.iter().enumerate() {
-            let index = index as u32;
-            let reverse = if config.extra_delay > Duration::ZERO {
-                world.own_way_back(&path.reverse, config.extra_delay * 2)
-            } else {
-                [REVERSE, REVERSE]
+            let extra = config.extra_delay * 2;
+            let reverse = match ways_back.get(&extra) {
+                Some(&links) => links,
+                None => world.longer_way_back(&path.reverse, extra),
             };
-            world.owners.push(Owner::Flow(index));
+            ways_back.insert(extra, reverse);
             let place = Placement {
-                index,
+                index: index as u32,
                 forward: FORWARD,
                 reverse,
-                component: world.calendar.add(),
             };
-            world.calendar.schedule(place.component, Some(config.start));
             world.flows.push(FlowState::new(scenario, config, place));
         }
+        let start = |flow: &u32| scenario.flows[*flow as usize].start;
+        world
+            .waiting
+            .sort_by(|a, b| start(b).cmp(&start(a)).then(b.cmp(a)));
+        world
+            .calendar
+            .schedule(arrivals, world.waiting.last().map(start));
         world
     }
 
@@ -99,7 +120,7 @@ impl<'a> World<'a> {
 
     /// The first and last link of a way back that is `delay` longer than the path's. Where the
     /// path's is nothing but a delay, one line does for both.
-    fn own_way_back(&mut self, shared: &LinkConfig, delay: Duration) -> [u32; 2] {
+    fn longer_way_back(&mut self, shared: &LinkConfig, delay: Duration) -> [u32; 2] {
         let mut own = LinkConfig {
             service: Service::Unlimited,
             loss: LossConfig::None,
@@ -137,6 +158,7 @@ impl<'a> World<'a> {
             self.now = at;
             match self.owners[component.index()] {
                 Owner::Link(link) => self.link_acts(link),
+                Owner::Arrivals => self.arrivals(),
                 Owner::Flow(flow) => self.flow_acts(flow),
             }
             if self.unfinished == 0 {
@@ -267,9 +289,11 @@ impl<'a> World<'a> {
     fn keep(&mut self, flow: u32) {
         let state = &mut self.flows[flow as usize];
         let deadline = state.deadline();
-        if deadline < state.scheduled {
+        if deadline < state.scheduled
+            && let Some(component) = state.component
+        {
             state.scheduled = deadline;
-            self.calendar.schedule(state.component, Some(deadline));
+            self.calendar.schedule(component, Some(deadline));
         }
     }
 
@@ -313,22 +337,43 @@ impl<'a> World<'a> {
         });
     }
 
+    /// Opens the connections whose time has come.
+    fn arrivals(&mut self) {
+        let now = self.now;
+        while let Some(&flow) = self.waiting.last()
+            && self.flows[flow as usize].config.start <= now
+        {
+            self.waiting.pop();
+            let component = self.free.pop().unwrap_or_else(|| {
+                self.owners.push(Owner::Arrivals);
+                self.calendar.add()
+            });
+            self.owners[component.index()] = Owner::Flow(flow);
+            let seed = self.streams.stream(&format!("flow {flow}")).next_u64();
+            let state = &mut self.flows[flow as usize];
+            state.component = Some(component);
+            state.start(now, seed, self.traced);
+            self.unresolved.push(flow);
+            self.transmit(flow);
+            self.keep(flow);
+        }
+        let next = self
+            .waiting
+            .last()
+            .map(|&flow| self.flows[flow as usize].config.start);
+        self.calendar.schedule(self.arrivals, next);
+    }
+
     /// A flow's entry is due: its application, its sender's timers, its receiver's.
     fn flow_acts(&mut self, flow: u32) {
         let now = self.now;
         let state = &mut self.flows[flow as usize];
-        state.scheduled = Instant::MAX;
         if state.application <= now {
-            if state.endpoints.is_none() {
-                self.unresolved.push(flow);
-                let seed = self.streams.stream(&format!("flow {flow}")).next_u64();
-                state.start(now, seed, self.traced);
-            } else if now >= state.stop_time() {
+            if now >= state.stop_time() {
                 self.finish(flow);
                 return;
-            } else {
-                state.application_acts(now);
             }
+            state.application_acts(now);
         }
         if let Some(endpoints) = state.endpoints.as_deref_mut() {
             if endpoints
@@ -350,8 +395,9 @@ impl<'a> World<'a> {
         }
         let state = &mut self.flows[flow as usize];
         state.scheduled = state.deadline();
-        self.calendar
-            .schedule(state.component, Some(state.scheduled));
+        if let Some(component) = state.component {
+            self.calendar.schedule(component, Some(state.scheduled));
+        }
     }
 
     fn finish(&mut self, flow: u32) {
@@ -362,7 +408,10 @@ impl<'a> World<'a> {
             resolve(state, period);
         }
         state.finish(now);
-        self.calendar.schedule(state.component, None);
+        if let Some(component) = state.component.take() {
+            self.calendar.schedule(component, None);
+            self.free.push(component);
+        }
         self.unresolved.retain(|&other| other != flow);
         self.unfinished -= 1;
     }
