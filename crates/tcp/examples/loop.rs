@@ -1,6 +1,7 @@
 //! Sender and receiver over an ideal pipe, for measuring the time per packet.
 //!
-//! `cargo run --release --example loop -- [PACKETS] [ALGORITHM] [RATE Mbit/s] [RTT ms] [BUFFER packets]`
+//! `cargo run --release --example loop -- [PACKETS] [RATE Mbit/s] [RTT ms] [BUFFER packets] [ALGORITHM]
+//! [LOSS per 100,000] [REORDERING per 100,000, by 5 ms]`
 //!
 //! The pipe is a link of fixed rate with a drop-tail queue and a delay line each way, in two FIFO
 //! queues: nearly all of the time goes into sender and receiver.
@@ -31,6 +32,20 @@ fn main() {
         println!("no such algorithm: {algorithm}");
         return;
     };
+    let mut chance = |default: u64| {
+        arguments
+            .next()
+            .and_then(|argument| argument.parse().ok())
+            .unwrap_or(default)
+    };
+    let (loss, reordering) = (chance(0), chance(0));
+    let mut state = 1_u64;
+    let mut happens = move |per_100_000: u64| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (state >> 33) % 100_000 < per_100_000
+    };
     let mut sender = Sender::new(SenderConfig {
         algorithm,
         smss: 1448,
@@ -50,6 +65,7 @@ fn main() {
     });
     let mut now = Instant::ZERO;
     let mut data: VecDeque<(Instant, DataSegment)> = VecDeque::new();
+    let mut late: VecDeque<(Instant, DataSegment)> = VecDeque::new();
     let mut acks: VecDeque<(Instant, AckSegment)> = VecDeque::new();
     let mut departures: VecDeque<Instant> = VecDeque::new();
     let mut link = Transmission::default();
@@ -67,10 +83,19 @@ fn main() {
                 drops += 1;
                 continue;
             }
+            if loss > 0 && happens(loss) {
+                drops += 1;
+                continue;
+            }
             let begin = free_at.max(now);
             free_at = begin + link.time_for(Bytes::new(u64::from(segment.len) + 66), rate);
             departures.push_back(free_at);
-            data.push_back((free_at + rtt / 2, segment));
+            let at = free_at + rtt / 2;
+            if reordering > 0 && happens(reordering) {
+                late.push_back((at + Duration::from_millis(5), segment));
+            } else {
+                data.push_back((at, segment));
+            }
         }
         while let Some(ack) = receiver.poll_ack(now) {
             acks.push_back((now + rtt / 2, ack));
@@ -79,13 +104,19 @@ fn main() {
         let next_data = data.front().map_or(Instant::MAX, |&(at, _)| at);
         let next_ack = acks.front().map_or(Instant::MAX, |&(at, _)| at);
         let timers = timer(sender.poll_timeout()).min(timer(receiver.poll_timeout()));
-        now = next_data.min(next_ack).min(timers);
+        let next_late = late.front().map_or(Instant::MAX, |&(at, _)| at);
+        now = next_data.min(next_ack).min(timers).min(next_late);
         if next_ack == now {
             if let Some((_, ack)) = acks.pop_front() {
                 sender.handle_ack(now, &ack);
             }
-        } else if next_data == now {
-            if let Some((_, segment)) = data.pop_front() {
+        } else if next_data == now || next_late == now {
+            let queue = if next_data == now {
+                &mut data
+            } else {
+                &mut late
+            };
+            if let Some((_, segment)) = queue.pop_front() {
                 receiver.handle_data(now, &segment, false);
             }
         } else {

@@ -8,7 +8,7 @@
 pub struct DataSegment {
     /// First byte.
     pub seq: u64,
-    /// Payload bytes; zero for a SYN.
+    /// Payload bytes; zero for a SYN, and for a probe of a closed window, which is answered.
     pub len: u32,
     /// Timestamp value in milliseconds (RFC 7323), echoed by the receiver.
     pub ts_val: u32,
