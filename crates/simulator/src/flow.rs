@@ -263,7 +263,7 @@ impl Endpoints {
     #[inline]
     pub fn handle_ack(&mut self, now: Instant, ack: &AckSegment) {
         self.sender.handle_ack(now, ack);
-        let rtt = self.sender.latest_rtt();
+        let rtt = self.sender.rtt_sample();
         if !self.past_slow_start {
             self.past_slow_start = self.sender.slow_start_exit().is_some();
         }

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use engine::{Calendar, Component, Streams};
+use engine::{Calendar, Component};
 use measure::{LinkResult, RunResult, Stack, Traces};
-use network::{Ecn, Element, LinkConfig, LossConfig, Packet, Service};
+use network::{Ecn, Element, LinkConfig, LossConfig, Packet, Service, Streams};
 use rand_core::RngCore;
 use scenario::Scenario;
 use units::{Duration, Instant};

@@ -64,10 +64,12 @@ impl SackBlocks {
 
     /// The blocks as absolute offsets, `(start, end)`, of an ACK of `ack`.
     pub fn iter(&self, ack: u64) -> impl Iterator<Item = (u64, u64)> + '_ {
-        self.blocks[..usize::from(self.count)].iter().map(move |&(offset, len)| {
-            let start = ack.wrapping_add_signed(i64::from(offset));
-            (start, start + u64::from(len))
-        })
+        self.blocks[..usize::from(self.count)]
+            .iter()
+            .map(move |&(offset, len)| {
+                let start = ack.wrapping_add_signed(i64::from(offset));
+                (start, start + u64::from(len))
+            })
     }
 }
 

@@ -149,6 +149,8 @@ pub struct Sender {
     min_rtt_filter: MinFilter,
     min_rtt: Option<Duration>,
     latest_rtt: Option<Duration>,
+    /// The sample of the ACK handled last.
+    rtt_sample: Option<Duration>,
     rto: Duration,
     /// Timeouts since the last RTT sample (`icsk_backoff`), and since `snd_una` advanced.
     backoff: u32,
@@ -225,6 +227,7 @@ impl Sender {
             min_rtt_filter: MinFilter::new(MIN_RTT_WINDOW),
             min_rtt: None,
             latest_rtt: None,
+            rtt_sample: None,
             rto: RTO_INITIAL,
             backoff: 0,
             retransmits: 0,
@@ -299,6 +302,7 @@ impl Sender {
     pub fn handle_ack(&mut self, now: Instant, ack: &AckSegment) {
         self.is_quiet = false;
         self.burst_left = 0;
+        self.rtt_sample = None;
         match self.state {
             State::Established if !ack.syn && ack.ack <= self.snd_nxt => self.process_ack(now, ack),
             State::SynSent if ack.syn => self.establish(now, ack),
@@ -388,6 +392,13 @@ impl Sender {
     #[must_use]
     pub const fn latest_rtt(&self) -> Option<Duration> {
         self.latest_rtt
+    }
+
+    /// The round-trip time that the last ACK measured, of the newest segment that it delivered;
+    /// `None` where it measured none.
+    #[must_use]
+    pub const fn rtt_sample(&self) -> Option<Duration> {
+        self.rtt_sample
     }
 
     /// The pacing rate, which is computed whether the sender paces or not; [`Rate::MAX`] before

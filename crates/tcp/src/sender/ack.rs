@@ -363,6 +363,7 @@ impl Sender {
             self.min_rtt = Some(self.min_rtt_filter.update(now, newest));
         }
         self.latest_rtt = Some(newest);
+        self.rtt_sample = Some(newest);
         self.rtt.on_sample(oldest, self.snd_una, self.snd_nxt);
         self.rto = self.rtt.rto();
         self.backoff = 0;
