@@ -7,7 +7,6 @@
 //! `bench` runs all; `bench S2 S3` some; `bench --repeat 9 S1` more often.
 
 #![expect(
-    clippy::disallowed_methods,
     clippy::print_stdout,
     clippy::print_stderr,
     reason = "a benchmark measures the machine and prints"

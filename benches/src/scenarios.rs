@@ -2,8 +2,7 @@
 //! with HyStart, SACK, RACK-TLP and PRR as in Linux, no tracing, one thread.
 
 use congestion::Algorithm;
-use engine::Streams;
-use network::{Discipline, LinkConfig, LossConfig, QueueConfig, QueueLimit, Service};
+use network::{Discipline, LinkConfig, LossConfig, QueueConfig, QueueLimit, Service, Streams};
 use rand_core::RngCore;
 use scenario::{Flow, PathModel, Scenario};
 use units::{Bytes, Duration, Instant, Rate};

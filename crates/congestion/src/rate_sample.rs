@@ -90,7 +90,14 @@ impl RateEstimator {
 
     /// The sample of an ACK, after all its deliveries were counted. `None` when nothing was
     /// delivered or the interval is shorter than the path's smallest RTT.
-    pub fn sample(&mut self, now: Instant, newest: Option<Newest>, min_rtt: Duration, lost: Bytes, ack_delayed: bool) -> Option<RateSample> {
+    pub fn sample(
+        &mut self,
+        now: Instant,
+        newest: Option<Newest>,
+        min_rtt: Duration,
+        lost: Bytes,
+        ack_delayed: bool,
+    ) -> Option<RateSample> {
         if !self.app_limited_until.is_zero() && self.delivered > self.app_limited_until {
             self.app_limited_until = Bytes::ZERO;
         }

@@ -352,7 +352,14 @@ pub trait CongestionControl {
 
     /// The application paused longer than the retransmission timeout (`idle > rto`), and restart
     /// after idle is on: Linux `tcp_cwnd_restart`. `initial_window` is what it may restart from.
-    fn on_idle_restart(&mut self, now: Instant, idle: Duration, rto: Duration, initial_window: Bytes, snd_nxt: u64);
+    fn on_idle_restart(
+        &mut self,
+        now: Instant,
+        idle: Duration,
+        rto: Duration,
+        initial_window: Bytes,
+        snd_nxt: u64,
+    );
 
     /// The application used only `used` of the window for an RTO: Linux `tcp_cwnd_application_limited`.
     fn on_window_unused(&mut self, now: Instant, used: Bytes, initial_window: Bytes);
