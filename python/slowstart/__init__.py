@@ -77,8 +77,8 @@ def compare(
     paths_given = [path] if isinstance(path, str) else list(path)
     algorithms_given = [algorithm] if isinstance(algorithm, str) else list(algorithm)
     scenarios: list[Scenario] = []
-    seen: dict[tuple[str, str], tuple[str, str]] = {}
-    for each in paths_given:
+    seen: dict[tuple[str, str], tuple[int, str]] = {}
+    for place, each in enumerate(paths_given):
         made = Scenario.compare(
             each,
             algorithms_given,
@@ -94,13 +94,16 @@ def compare(
         for given, scenario in zip(algorithms_given, made, strict=True):
             key = (scenario.path, scenario.flows[0])
             if key in seen:
-                before = seen[key]
-                if before[0] == each:
-                    raise InputError(f"{before[1]} and {given} are the same algorithm, {key[1]}")
+                path_before, algorithm_before = seen[key]
+                if path_before == place:
+                    raise InputError(
+                        f"{algorithm_before} and {given} are the same algorithm: give it once"
+                    )
                 raise InputError(
-                    f"{before[0]} and {each} are both a path named {key[0]}: give one another name"
+                    f"{paths_given[path_before]} and {each} are both a path named {key[0]}: "
+                    "give it once, or another name"
                 )
-            seen[key] = (each, given)
+            seen[key] = (place, given)
         scenarios += made
     return scenarios
 

@@ -61,7 +61,7 @@ class Scenario:
         """
 
     @staticmethod
-    def from_toml(text: str, *, name: str = "<text>", folder: str | PathLike[str] = "") -> Scenario:
+    def from_toml(text: str, *, name: str = "text", folder: str | PathLike[str] = "") -> Scenario:
         """Reads a scenario from ``text``; ``name`` stands for the file in messages.
 
         Traces are looked up from ``folder``.

@@ -101,7 +101,8 @@ def write(
             "completion-by-size",
             None,
             "Flow completion time against the size of the transfer; each size is run by itself. "
-            "Below: the ratio to the first algorithm in the same run, over the same channel.",
+            "Below: the ratio to the first algorithm in the same run, over the same channel; less "
+            f"than {100 * plots.NEGLIGIBLE:.0f} % (grey) makes no difference in practice.",
             plots.completion_by_size(by_size, names, document["summary"][0]["runs"]),
         )
     short = flows.with_columns(pl.col("path").map_elements(tables.short, return_dtype=pl.String))
@@ -113,7 +114,7 @@ def write(
     painter.draw(
         "exit-shares", None,
         "Where slow start ended: early (before the bottleneck was busy for one base RTT), at the "
-        "chokepoint (after that, not because of a loss), or late (because of a loss). Bars are "
+        "chokepoint (after that, not because of a loss), or late (because of a loss). Lines are "
         "95 % Wilson intervals.",
         plots.exit_shares(
             [{**row, "path": tables.short(row["path"])} for row in document["summary"]], names

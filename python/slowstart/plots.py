@@ -20,7 +20,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, NullFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from slowstart import colors, stats
 
@@ -114,9 +114,28 @@ def save(figure: Figure, folder: Path, name: str) -> None:
         pixels.print_png(folder / f"{name}.png", metadata={"Software": None})
 
 
+def _widths(count: int) -> list[float]:
+    """Line widths for lines that may coincide: the last ones, on top, are thinner."""
+    return [1.2 + 1.5 * (count - 1 - place) / max(1, count - 1) for place in range(count)]
+
+
+def _widen(axes: Axes, *, least: float) -> None:
+    """Makes the x axis at least ``least`` of its values wide, so that noise looks like noise."""
+    low, high = axes.get_xlim()
+    middle = (low + high) / 2
+    half = max((high - low) / 2, least * abs(middle) / 2, 1e-9)
+    axes.set_xlim(middle - half, middle + half)
+
+
+def _from_zero(axes: Axes) -> None:
+    """Makes the x axis of a share in percent begin near zero."""
+    high = max(1.0, axes.get_xlim()[1])
+    axes.set_xlim(-0.03 * high, high)
+
+
 def plural(count: int, noun: str) -> str:
-    """``1 run``, ``20 runs``."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+    """``1 run``, ``20 runs``, never broken in two."""
+    return f"{count}\N{NO-BREAK SPACE}{noun}" + ("" if count == 1 else "s")
 
 
 def _thin(time: Series, values: Series) -> tuple[Series, Series]:
@@ -249,6 +268,9 @@ def _draw_levels(row: Sequence[Axes], levels: list[float], top: float, path: Pat
         row[0].set_ylim(top=1.12 * max(top, *(level for level, _ in shown)))
 
 
+# Completion times that differ by less are the same in practice (network-models D.3).
+NEGLIGIBLE = 0.03
+
 # --- completion time against size ----------------------------------------------------------------
 
 
@@ -265,6 +287,7 @@ def completion_by_size(by_size: pl.DataFrame, names: Sequence[str], runs: int) -
     """
     styles = colors.styles(names)
     paths = by_size["path"].unique(maintain_order=True).to_list()
+    widths = _widths(len(names))
     with _styled():
         figure = _figure(max(5.2, 0.8 + 3.1 * len(paths)), 5.8)
         grid = figure.subplots(2, len(paths), squeeze=False, sharex="col", height_ratios=(3, 2))
@@ -275,9 +298,10 @@ def completion_by_size(by_size: pl.DataFrame, names: Sequence[str], runs: int) -
                 rows = by_size.filter(here).sort("size_bytes")
                 # Neighbours stand a little apart, so that no interval hides another.
                 apart = 1.025 ** (place - (len(names) - 1) / 2)
-                _draw_intervals(top, rows, ("median_s", "low_s", "high_s"), styles[name], name)
+                times = ("median_s", "low_s", "high_s")
+                _draw_intervals(top, rows, times, styles[name], name, 1.0, widths[place])
                 ratios = ("ratio", "ratio_low", "ratio_high")
-                _draw_intervals(bottom, rows, ratios, styles[name], name, apart)
+                _draw_intervals(bottom, rows, ratios, styles[name], name, apart, widths[place])
             _log_axes(top, bottom)
         grid[0][0].set_ylabel("flow completion time (s)")
         grid[1][0].set_ylabel(f"ratio to {names[0]}")
@@ -293,13 +317,14 @@ def _draw_intervals(
     columns: tuple[str, str, str],
     style: colors.Style,
     name: str,
-    apart: float = 1.0,
+    apart: float,
+    width: float,
 ) -> None:
     size = apart * _column(rows, "size_bytes") / _MEGA
     middle, low, high = (_column(rows, column) for column in columns)
     axes.plot(
-        size, middle, color=style.color, linestyle=style.dashes, marker="o", markersize=3,
-        label=name,
+        size, middle, color=style.color, linestyle=style.dashes, marker="o",
+        markersize=2 + width, linewidth=width, label=name,
     )  # fmt: skip
     axes.vlines(size, low, high, color=style.color, linewidth=1.1)
 
@@ -308,13 +333,15 @@ def _log_axes(top: Axes, bottom: Axes) -> None:
     plain = FuncFormatter(lambda value, _: f"{value:g}")
     top.set_xscale("log")
     top.set_yscale("log")
-    low, high = top.get_ylim()
+    top.yaxis.set_minor_locator(LogLocator(subs=(2, 5)))
     top.yaxis.set_major_formatter(plain)
-    top.yaxis.set_minor_formatter(plain if high / low < 20 else NullFormatter())
-    top.tick_params(axis="y", which="minor", labelsize=6.5)
+    top.yaxis.set_minor_formatter(plain)
     bottom.xaxis.set_major_formatter(plain)
     bottom.xaxis.set_minor_formatter(NullFormatter())
-    bottom.axhline(1, color=_GREY, linewidth=0.8)
+    bottom.axhline(1, color=_GREY, linewidth=0.8, zorder=1)
+    bottom.axhspan(1 - NEGLIGIBLE, 1 + NEGLIGIBLE, color="#eeeeee", zorder=0)
+    low, high = bottom.get_ylim()
+    bottom.set_ylim(min(low, 1 - 1.5 * NEGLIGIBLE), max(high, 1 + 1.5 * NEGLIGIBLE))
     bottom.set_xlabel("size (MB)")
 
 
@@ -337,6 +364,7 @@ def distributions(flows: pl.DataFrame, names: Sequence[str]) -> Figure:
     retransmitted = 100 * pl.col("segments_retransmitted") / pl.col("segments_sent")
     panels = (measure, (retransmitted, "retransmitted segments (%)"))
     runs = flows["run"].n_unique()
+    widths = _widths(len(names))
     with _styled():
         figure = _figure(max(5.2, 0.8 + 3.1 * len(paths)), 5.6)
         grid = figure.subplots(2, len(paths), squeeze=False, sharey=True)
@@ -344,18 +372,20 @@ def distributions(flows: pl.DataFrame, names: Sequence[str]) -> Figure:
             column[0].set_title(path, fontweight="bold")
             here = flows.filter(pl.col("path") == path)
             for axes, (expression, label) in zip(column, panels, strict=True):
-                for name in names:
+                for name, width in zip(names, widths, strict=True):
                     rows = here.filter(pl.col("name") == name)
                     values = rows.select(expression.alias("v"))["v"].drop_nulls().drop_nans()
                     steps = stats.ecdf(values)
                     style = styles[name]
                     axes.plot(
                         *steps, drawstyle="steps-post", color=style.color,
-                        linestyle=style.dashes, label=name,
+                        linestyle=style.dashes, linewidth=width, label=name,
                     )  # fmt: skip
                 axes.set_xlabel(label)
                 axes.set_ylim(0, 1.02)
                 axes.margins(x=0.05)
+                _widen(axes, least=0.1)
+            _from_zero(column[1])
         for row in grid:
             row[0].set_ylabel("share of flows")
         handles, labels = grid[0][0].get_legend_handles_labels()
@@ -367,7 +397,7 @@ def distributions(flows: pl.DataFrame, names: Sequence[str]) -> Figure:
 
 # Dark on every bar, black ones too.
 _OUTLINE = [patheffects.withStroke(linewidth=2.6, foreground="white")]
-EXIT_CLASSES = ("early", "chokepoint", "late")
+EXIT_CLASSES = {"early": "early", "chokepoint": "chokepoint", "late": "late", "none": "not ended"}
 
 
 def exit_shares(summary: Sequence[dict[str, Any]], names: Sequence[str]) -> Figure:
@@ -378,6 +408,7 @@ def exit_shares(summary: Sequence[dict[str, Any]], names: Sequence[str]) -> Figu
     styles = colors.styles(names)
     paths = list(dict.fromkeys(row["path"] for row in summary))
     width = 0.8 / max(1, len(names))
+    classes = [kind for kind in EXIT_CLASSES if kind != "none" or _any_left(summary)]
     with _styled():
         figure = _figure(max(5.2, 0.8 + 3.1 * len(paths)), 3.6)
         grid = figure.subplots(1, len(paths), squeeze=False, sharey=True)[0]
@@ -386,8 +417,8 @@ def exit_shares(summary: Sequence[dict[str, Any]], names: Sequence[str]) -> Figu
             for row in (row for row in summary if row["path"] == path):
                 name = row["name"]
                 place = names.index(name) - (len(names) - 1) / 2
-                _draw_shares(axes, row, place * width, width, styles[name])
-            axes.set_xticks(range(len(EXIT_CLASSES)), EXIT_CLASSES)
+                _draw_shares(axes, row, classes, place * width, width, styles[name])
+            axes.set_xticks(range(len(classes)), [EXIT_CLASSES[kind] for kind in classes])
             axes.grid(visible=False, axis="x")
             axes.set_ylim(0, 103)
         grid[0].set_ylabel("share of flows (%)")
@@ -399,11 +430,20 @@ def exit_shares(summary: Sequence[dict[str, Any]], names: Sequence[str]) -> Figu
         return _finish(figure, title)
 
 
+def _any_left(summary: Sequence[dict[str, Any]]) -> bool:
+    return any(row["exit_class"]["none"] for row in summary)
+
+
 def _draw_shares(
-    axes: Axes, row: dict[str, Any], shift: float, width: float, style: colors.Style
+    axes: Axes,
+    row: dict[str, Any],
+    classes: Sequence[str],
+    shift: float,
+    width: float,
+    style: colors.Style,
 ) -> None:
     counts = row["exit_class"]
-    for place, kind in enumerate(EXIT_CLASSES):
+    for place, kind in enumerate(classes):
         share = 100 * counts[kind] / row["flows"]
         low, high = stats.wilson(counts[kind], row["flows"]) or (0.0, 0.0)
         axes.bar(

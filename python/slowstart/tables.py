@@ -39,7 +39,10 @@ COLUMNS = (
     Column("segments resent", "segments sent more than once, and share declared lost: medians"),
     Column("exit", "end of slow start: median time and window"),
     Column("capacity", "when the bottleneck first stayed busy for one base RTT: median"),
-    Column("early / choke / late", "flows that left slow start before capacity, at it, at loss"),
+    Column(
+        "early / choke / late",
+        "flows that left slow start before capacity, at it, at loss; the rest did not leave it",
+    ),
 )
 
 
@@ -151,7 +154,13 @@ def console() -> Console:
     """Standard output, wide where nobody looks."""
     from rich.console import Console
 
-    return Console(width=None if sys.stdout.isatty() else _WIDE, highlight=False)
+    class Plain(Console):
+        """A console that leaves it to the command what a closed pipe means."""
+
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError
+
+    return Plain(width=None if sys.stdout.isatty() else _WIDE, highlight=False)
 
 
 def show(summary: Sequence[dict[str, Any]], paths: dict[str, dict[str, Any]]) -> None:

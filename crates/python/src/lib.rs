@@ -16,9 +16,17 @@ mod errors {
     import_exception!(slowstart.errors, InputError);
     import_exception!(slowstart.errors, RunError);
 
-    /// Bad input, in the words of whoever refused it.
+    /// Bad input, in the words of whoever refused it, on one line whatever was quoted.
     pub fn input(error: impl std::fmt::Display) -> PyErr {
-        InputError::new_err(error.to_string())
+        let mut sentence = String::new();
+        for character in error.to_string().chars() {
+            if character.is_control() {
+                sentence.extend(character.escape_default());
+            } else {
+                sentence.push(character);
+            }
+        }
+        InputError::new_err(sentence)
     }
 
     /// A failure that is not the caller's.

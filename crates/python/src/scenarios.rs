@@ -62,7 +62,7 @@ impl Scenario {
     }
 
     #[staticmethod]
-    #[pyo3(signature = (text, *, name = "<text>", folder = PathBuf::new()))]
+    #[pyo3(signature = (text, *, name = "text", folder = PathBuf::new()))]
     fn from_toml(text: &str, name: &str, folder: PathBuf) -> PyResult<Self> {
         scenario::Scenario::parse(text, name, Path::new(&folder))
             .map(Self::new)

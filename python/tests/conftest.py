@@ -1,0 +1,55 @@
+"""What the tests share: the command in a process of its own, and one small result."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import slowstart
+
+Command = Callable[..., "subprocess.CompletedProcess[str]"]
+
+PATH = """
+[path]
+rate = "20 Mbit/s"
+rtt = "40 ms"
+buffer = "1 bdp"
+"""
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> Command:
+    """Runs ``slowstart`` in an empty folder."""
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-c", "from slowstart.cli import main; main()", *arguments],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+    return run
+
+
+@pytest.fixture
+def path_file(tmp_path: Path) -> Path:
+    """A small path: 20 Mbit/s, 40 ms, one BDP of buffer."""
+    file = tmp_path / "small.toml"
+    file.write_text(PATH)
+    return file
+
+
+@pytest.fixture(scope="session")
+def small() -> slowstart.Result:
+    """Two algorithms over a preset, two runs of each, with time series."""
+    scenarios = slowstart.compare(
+        "wired", ["cubic+search", "reno+standard"], size="2 MB", runs=2, seed=7
+    )
+    return slowstart.run(scenarios, traces=True)

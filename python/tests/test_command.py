@@ -1,0 +1,146 @@
+"""The command: what it prints, what it writes, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from conftest import Command
+from typer.testing import CliRunner
+
+from slowstart.cli import app
+
+HEAVY = ("matplotlib", "numpy", "pandas", "polars", "pyarrow", "jinja2", "rich.table", "scipy")
+
+
+@pytest.mark.parametrize("words", [[], ["compare"], ["run"], ["list"]])
+def test_help_teaches_with_examples(words: list[str]) -> None:
+    result = CliRunner().invoke(app, [*words, "--help"])
+    assert result.exit_code == 0
+    assert "Examples:" in result.output
+    assert f"slowstart {' '.join(words)}".strip() in result.output
+
+
+def test_help_imports_nothing_heavy() -> None:
+    code = (
+        "import sys; from slowstart import cli; cli.invoke(['compare', '--help']);"
+        f"sys.stderr.write(' '.join(m for m in {HEAVY!r} if m in sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+    assert "--size" in done.stdout
+
+
+def test_without_words_it_shows_help(command: Command) -> None:
+    done = command()
+    assert done.returncode == 0
+    assert done.stdout.startswith("Usage: slowstart")
+
+
+def test_version(command: Command) -> None:
+    assert re.fullmatch(r"slowstart \d+\.\d+\.\d+\n", command("--version").stdout)
+
+
+def test_a_comparison_is_a_table_for_each_path(command: Command, path_file: Path) -> None:
+    done = command("compare", "wired", path_file.name, "-a", "cubic+search", "--size", "1MB")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.count("cubic+search") == 2
+    assert "50.0 Mbit/s, base RTT 100 ms" in done.stdout
+    assert "20.0 Mbit/s, base RTT 40.0 ms" in done.stdout
+
+
+def test_json_is_one_document_with_the_right_numbers(command: Command) -> None:
+    done = command(
+        "compare", "wired", "-a", "reno", "-a", "cubic", "--size", "1 MB", "-n", "3", "--json"
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    document = json.loads(done.stdout)
+    assert document["format"] == 1
+    assert len(document["runs"]) == 6
+    assert [row["algorithm"] for row in document["summary"]] == ["reno+standard", "cubic+hystart"]
+    for run in document["runs"]:
+        (flow,) = run["flows"]
+        assert flow["completed"]
+        assert flow["bytes_acked"] == 1_000_000
+        # Nine round trips at most, and no less than the link needs for the bytes.
+        assert 0.1 + 8e6 / 50e6 < flow["fct_s"] < 1.0
+
+
+def test_the_same_seed_gives_the_same_bytes_for_any_number_of_threads(command: Command) -> None:
+    words = ("compare", "lte", "-a", "bbr", "-a", "cubic+search", "--size", "2MB", "-n", "4")
+    one, two, again = (
+        command(*words, "--json", "--threads", threads).stdout for threads in ("1", "2", "2")
+    )
+    assert one == two == again
+    other = command(*words, "--json", "--seed", "9").stdout
+    assert json.loads(other)["runs"][0]["flows"] != json.loads(one)["runs"][0]["flows"]
+
+
+def test_several_flows_start_one_after_the_other(command: Command) -> None:
+    done = command(
+        "compare", "wired", "-a", "reno", "--size", "1MB", "--flows", "3", "--stagger", "200ms",
+        "--json",
+    )  # fmt: skip
+    flows = json.loads(done.stdout)["runs"][0]["flows"]
+    assert [flow["start_s"] for flow in flows] == [0, 0.2, 0.4]
+
+
+def test_run_takes_a_scenario_file(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "two.toml").write_text(
+        '[path]\npreset = "wired"\n'
+        '[[flow]]\nname = "first"\nalgorithm = "cubic"\nsize = "1 MB"\n'
+        '[[flow]]\nname = "second"\nalgorithm = "reno"\nsize = "1 MB"\nstart = "100 ms"\n'
+    )
+    done = command("run", "two.toml", "-n", "2", "--seed", "5", "--json")
+    document = json.loads(done.stdout)
+    assert [run["seed"] for run in document["runs"]] == [5, 6]
+    assert [row["name"] for row in document["summary"]] == ["first", "second"]
+    table = command("run", "two.toml").stdout
+    assert "first" in table
+    assert "second" in table
+
+
+@pytest.mark.parametrize("topic", ["algorithms", "paths"])
+def test_list_names_what_there_is(command: Command, topic: str) -> None:
+    names = [entry["name"] for entry in json.loads(command("list", topic, "--json").stdout)[topic]]
+    shown = command("list", topic).stdout
+    assert {"algorithms": "hystart++", "paths": "geo"}[topic] in names
+    assert all(name in shown for name in names)
+
+
+def test_output_is_quiet_when_nobody_reads_on(tmp_path: Path) -> None:
+    run = f"{sys.executable} -c 'from slowstart.cli import main; main()'"
+    for words in ("list algorithms", "compare wired --size 2MB --json", "--help"):
+        done = subprocess.run(
+            ["bash", "-c", f"set -o pipefail; {run} {words} | head -c 1"],
+            cwd=tmp_path, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_long_run_stops_at_once_and_leaves_nothing(tmp_path: Path, number: int) -> None:
+    code = "from slowstart.cli import main; main()"
+    words = ["compare", "ethernet", "--duration", "3000s", "-o", "out", "--threads", "1"]
+    with subprocess.Popen(
+        [sys.executable, "-c", code, *words],
+        cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    ) as process:  # fmt: skip
+        deadline = time.monotonic() + 30
+        while not os.listdir(tmp_path):  # noqa: PTH208 (until the folder aside is there)
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        time.sleep(0.5)
+        process.send_signal(number)
+        out, err = process.communicate(timeout=10)
+    assert process.returncode == 128 + number
+    assert out == ""
+    assert "Traceback" not in err
+    assert list(tmp_path.iterdir()) == []

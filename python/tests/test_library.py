@@ -1,0 +1,146 @@
+"""From Python: scenarios, results, and tables that others take without copying."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import slowstart
+
+TABLES = ("flows", "links", "summary", "flow_traces", "link_traces")
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_tables_go_into_polars_pandas_and_pyarrow(small: slowstart.Result, name: str) -> None:
+    table = getattr(small, name)()
+    with_polars = pl.DataFrame(table)
+    with_pyarrow = pa.table(table)
+    with_pandas = with_pyarrow.to_pandas()
+    assert with_polars.columns == with_pyarrow.column_names == table.column_names
+    assert len(with_polars) == len(with_pyarrow) == len(with_pandas) == len(table) > 0
+    if hasattr(pd.DataFrame, "from_arrow"):
+        pd.testing.assert_frame_equal(pd.DataFrame.from_arrow(table), with_pandas)
+    first = with_polars.row(0)
+    assert list(with_pyarrow.slice(0, 1).to_pylist()[0].values()) == list(first)
+
+
+def test_polars_and_pyarrow_do_not_copy(small: slowstart.Result) -> None:
+    table = small.flow_traces()
+    column = table.column_names.index("time_s")
+    one, two = (pa.table(table).column(column).chunk(0).buffers()[1].address for _ in range(2))
+    assert one == two
+
+
+def test_results_of_one_scenario(small: slowstart.Result) -> None:
+    assert len(small) == 2
+    flows = pl.DataFrame(small.flows())
+    for index, algorithm in enumerate(("cubic+search", "reno+standard")):
+        part = pl.DataFrame(small.select(index).flows())
+        assert part.equals(flows.filter(pl.col("algorithm") == algorithm))
+        document = json.loads(small.select(index).to_json())
+        assert document["scenario"]["flows"][0]["algorithm"] == algorithm
+        assert len(document["runs"]) == 2
+    with pytest.raises(IndexError):
+        small.select(2)
+
+
+def test_the_document_says_what_the_tables_say(small: slowstart.Result) -> None:
+    document = json.loads(small.to_json())
+    flows = pl.DataFrame(small.flows())
+    for run, row in zip(document["runs"], flows.iter_rows(named=True), strict=True):
+        flow = run["flows"][0]
+        for key in ("fct_s", "goodput_bps", "segments_sent", "rtt_mean_ms", "exit_class"):
+            assert flow[key] == row[key]
+    summary = pl.DataFrame(small.summary())
+    medians = [row["fct_s"]["median"] for row in document["summary"]]
+    assert summary["fct_s_median"].to_list() == medians
+
+
+def test_traces_agree_with_the_result(small: slowstart.Result) -> None:
+    traces = pl.DataFrame(small.flow_traces())
+    last = traces.group_by("run", "algorithm").agg(pl.col("delivered_bytes").max())
+    assert last["delivered_bytes"].to_list() == [2_000_000] * 4
+    assert traces["cwnd_bytes"].min() >= 1448  # type: ignore[operator]
+
+
+def test_the_lock_is_released_while_it_runs() -> None:
+    ticks = 0
+    over = threading.Event()
+
+    def tick() -> None:
+        nonlocal ticks
+        while not over.is_set():
+            ticks += 1
+            time.sleep(0.002)
+
+    other = threading.Thread(target=tick)
+    other.start()
+    began = time.monotonic()
+    slowstart.run(slowstart.compare("ethernet", "cubic", size="300 MB"), threads=1)
+    elapsed = time.monotonic() - began
+    over.set()
+    other.join()
+    assert ticks > 10 * elapsed, f"{ticks} ticks in {elapsed:.2f} s"
+
+
+def test_an_exception_in_progress_stops_the_runs() -> None:
+    class Enough(Exception):
+        pass
+
+    def progress(done: int, total: int) -> None:
+        assert 0 <= done <= total == 50
+        raise Enough
+
+    scenario = slowstart.compare("ethernet", "cubic", duration="1000 s", runs=50)
+    began = time.monotonic()
+    with pytest.raises(Enough):
+        slowstart.run(scenario, progress=progress)
+    assert time.monotonic() - began < 20
+
+
+def test_scenarios_from_text_and_with_other_runs() -> None:
+    text = '[path]\npreset = "geo"\n[[flow]]\nalgorithm = "bbr"\nsize = "1 MB"\n'
+    scenario = slowstart.Scenario.from_toml(text)
+    assert (scenario.runs, scenario.seed, scenario.flows) == (1, 1, ["bbr"])
+    assert scenario.path == "text"
+    other = scenario.with_runs(runs=3, seed=11)
+    assert (other.runs, other.seed) == (3, 11)
+    assert (scenario.runs, scenario.seed) == (1, 1)
+    assert json.loads(other.to_json())["runs"] == 3
+    with pytest.raises(slowstart.InputError, match=r"mine\.toml:1"):
+        slowstart.Scenario.from_toml("paht = 1", name="mine.toml")
+
+
+def test_the_registry_is_whole() -> None:
+    for part in slowstart.algorithms():
+        assert part["summary"]
+        assert part["source"]
+        assert all(option["help"] for option in part["options"])
+    assert {"wired", "ethernet", "geo", "leo", "lte", "wifi-strong", "wifi-weak"} <= {
+        path["name"] for path in slowstart.paths()
+    }
+
+
+WORDS = st.text(
+    alphabet=st.sampled_from("cubireno+search:=.,0123456789 -mskMGbit/µ\n\0é"), max_size=24
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(path=WORDS, algorithm=WORDS, size=WORDS)
+def test_any_words_are_taken_or_refused(path: str, algorithm: str, size: str) -> None:
+    for words in ((path, "cubic", "1 MB"), ("wired", algorithm, "1 MB"), ("wired", "cubic", size)):
+        try:
+            slowstart.compare(words[0], words[1], size=words[2])
+        except slowstart.InputError as error:
+            sentence = str(error)
+            assert sentence
+            assert "\n" not in sentence

@@ -1,0 +1,109 @@
+"""A folder of results: what is in it, and that it is whole or absent."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import polars as pl
+import pytest
+from conftest import Command
+
+from slowstart import InputError
+from slowstart.output import output_folder
+
+WORDS = ("-a", "cubic+search", "-a", "bbr", "--size", "500 kB", "-n", "6", "-q")
+
+
+def test_everything_is_there_and_nothing_is_from_elsewhere(
+    command: Command, tmp_path: Path
+) -> None:
+    done = command("compare", "wired", "leo", *WORDS, "-o", "out")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    out = tmp_path / "out"
+    figures = ["completion-by-size", "distributions", "evolution-leo", "evolution-wired"]
+    figures += ["exit-shares"]
+    tables = ["flows.parquet", "links.parquet", "report.html", "result.json", "summary.csv"]
+    expected = [f"{name}.{kind}" for name in figures for kind in ("png", "svg")] + tables
+    assert sorted(each.name for each in out.iterdir()) == sorted(expected)
+    assert [each.name for each in tmp_path.iterdir()] == ["out"]
+
+    document = json.loads((out / "result.json").read_text())
+    flows = pl.read_parquet(out / "flows.parquet")
+    assert len(flows) == len(document["runs"]) == 24
+    assert flows["fct_s"].to_list() == [run["flows"][0]["fct_s"] for run in document["runs"]]
+    assert len(pl.read_csv(out / "summary.csv")) == 4
+
+    page = (out / "report.html").read_text()
+    assert page.count("data:image/svg+xml;base64,") == len(figures)
+    assert not re.search(r"https?:|<script|<link|@import|src=\"(?!data:)|url\(", page)
+    assert str(tmp_path) not in page
+    # Six runs are enough for an interval, and the figures say how many there were.
+    assert re.search(r"\[0\.\d+, 0\.\d+\]", page)
+
+
+def test_the_same_command_writes_the_same_bytes(command: Command, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        assert command("compare", "lte", *WORDS, "-o", name).returncode == 0
+    for file in (tmp_path / "one").iterdir():
+        assert file.read_bytes() == (tmp_path / "two" / file.name).read_bytes(), file.name
+
+
+def test_timed_flows_and_single_runs_are_drawn_too(command: Command, tmp_path: Path) -> None:
+    done = command("compare", "wired", "-a", "reno", "--duration", "1s", "-o", "out")
+    assert done.returncode == 0, done.stderr
+    assert "out/report.html" in done.stdout
+    assert (tmp_path / "out" / "distributions.png").exists()
+
+
+def test_a_scenario_is_written_with_its_traces(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "two.toml").write_text(
+        'runs = 2\n[path]\npreset = "wired"\n'
+        '[[flow]]\nname = "first"\nalgorithm = "cubic"\nsize = "1 MB"\n'
+        '[[flow]]\nname = "second"\nalgorithm = "reno"\nsize = "1 MB"\nstart = "100 ms"\n'
+    )
+    done = command("run", "two.toml", "--traces", "-o", "out", "-q")
+    assert (done.returncode, done.stderr) == (0, "")
+    traces = pl.read_parquet(tmp_path / "out" / "flow_traces.parquet")
+    assert traces.select("run", "flow").unique().height == 4
+    assert len(pl.read_parquet(tmp_path / "out" / "link_traces.parquet")) > 1000
+    assert len(list((tmp_path / "out").glob("evolution-*.svg"))) == 1
+
+
+def test_an_earlier_result_is_replaced_and_a_foreign_folder_is_not(tmp_path: Path) -> None:
+    target = tmp_path / "out"
+    for text in ("one", "two"):
+        with output_folder(str(target)) as folder:
+            assert folder is not None
+            (folder / "result.json").write_text('{"format": 1, "runs": []}')
+            (folder / text).touch()
+    assert sorted(each.name for each in target.iterdir()) == ["result.json", "two"]
+    (target / "result.json").write_text('{"format": "a letter"}')
+    with pytest.raises(InputError, match="something else"), output_folder(str(target)):
+        pass
+
+
+def test_a_failure_leaves_what_was_there(tmp_path: Path) -> None:
+    target = tmp_path / "out"
+    with output_folder(str(target)) as folder:
+        assert folder is not None
+        (folder / "result.json").write_text('{"format": 1, "runs": []}')
+
+    def fail() -> None:
+        with output_folder(str(target)) as folder:
+            assert folder is not None
+            (folder / "half").touch()
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fail()
+    assert [each.name for each in tmp_path.iterdir()] == ["out"]
+    assert [each.name for each in target.iterdir()] == ["result.json"]
+
+
+def test_a_new_folder_has_the_modes_of_any_folder(tmp_path: Path) -> None:
+    (tmp_path / "plain").mkdir()
+    with output_folder(str(tmp_path / "out")):
+        pass
+    assert (tmp_path / "out").stat().st_mode == (tmp_path / "plain").stat().st_mode
