@@ -146,8 +146,8 @@ pub enum LossConfig {
     },
 }
 
-/// Variation of the delay, on top of it, drawn once per `slot` of time; packets never overtake.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// Variation of the delay, on top of it, one value for each `slot` of time; packets never overtake.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JitterConfig {
     /// Size of the addition, as the distribution says.
     pub amount: Duration,
@@ -157,8 +157,27 @@ pub struct JitterConfig {
     pub slot: Duration,
 }
 
+impl JitterConfig {
+    /// The constant delay and the addition to it that together are `delays`, each for one `slot`
+    /// and from the first again after the last: a trace of delays.
+    #[must_use]
+    pub fn recorded(delays: &[Duration], slot: Duration) -> (Duration, Self) {
+        let least = delays.iter().min().copied().unwrap_or_default();
+        let most = delays.iter().max().copied().unwrap_or_default();
+        let additions = delays.iter().map(|delay| delay.saturating_sub(least));
+        let config = Self {
+            amount: most.saturating_sub(least),
+            distribution: JitterDistribution::Recorded {
+                additions: additions.collect(),
+            },
+            slot,
+        };
+        (least, config)
+    }
+}
+
 /// How jitter is distributed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum JitterDistribution {
     /// Uniform in `0..=amount`.
     Uniform,
@@ -169,5 +188,11 @@ pub enum JitterDistribution {
     Sine {
         /// Its period.
         period: Duration,
+    },
+    /// No draw: one value after the other, from the first again after the last; nothing where there
+    /// is none. `amount` is the largest of them.
+    Recorded {
+        /// What is added in each slot.
+        additions: Arc<[Duration]>,
     },
 }

@@ -33,16 +33,18 @@ pub(crate) struct Jitter {
     phase: f64,
 }
 
-pub(crate) fn new(config: Option<JitterConfig>, rng: &ChaCha8Rng) -> Option<Box<Jitter>> {
+pub(crate) fn new(config: Option<&JitterConfig>, rng: &ChaCha8Rng) -> Option<Box<Jitter>> {
     let config = config?;
     let mut rng = stream(rng, Purpose::Jitter);
     let mut jitter = Jitter {
         amount: config.amount,
-        distribution: config.distribution,
+        distribution: config.distribution.clone(),
         slot: config.slot.as_nanos().max(1),
         phase: match config.distribution {
             JitterDistribution::Sine { .. } => unit(&mut rng),
-            JitterDistribution::Uniform | JitterDistribution::Exponential => 0.0,
+            JitterDistribution::Uniform
+            | JitterDistribution::Exponential
+            | JitterDistribution::Recorded { .. } => 0.0,
         },
         rng,
         current: 0,
@@ -70,7 +72,7 @@ impl Jitter {
     /// The value of `slot`, to whose place in the stream `rng` has been moved.
     fn draw(&mut self, slot: u64) -> Duration {
         let amount = self.amount.as_nanos();
-        let nanos = match self.distribution {
+        let nanos = match &self.distribution {
             JitterDistribution::Uniform => {
                 let scaled = u128::from(self.rng.next_u64()) * (u128::from(amount) + 1);
                 (scaled >> 64) as u64
@@ -85,6 +87,12 @@ impl Jitter {
                 let turns = (begin % period) as f64 / period as f64 + self.phase;
                 let wave = (1.0 + libm::sin(core::f64::consts::TAU * turns)) / 2.0;
                 (amount as f64 * wave) as u64
+            }
+            JitterDistribution::Recorded { additions } => {
+                let lap = additions.len().max(1) as u64;
+                // Below the length, which is a `usize`.
+                let addition = additions.get((slot % lap) as usize);
+                addition.map_or(0, |addition| addition.as_nanos())
             }
         };
         Duration::from_nanos(nanos)
@@ -103,7 +111,7 @@ mod tests {
             distribution,
             slot: Duration::from_millis(1),
         };
-        new(Some(config), &ChaCha8Rng::seed_from_u64(3)).unwrap()
+        new(Some(&config), &ChaCha8Rng::seed_from_u64(3)).unwrap()
     }
 
     const SINE: JitterDistribution = JitterDistribution::Sine {
@@ -117,11 +125,11 @@ mod tests {
             JitterDistribution::Exponential,
             SINE,
         ] {
-            let mut steady = jitter(distribution);
+            let mut steady = jitter(distribution.clone());
             let all: Vec<_> = (0..5000)
                 .map(|ms| steady.at(Instant::from_millis(ms)))
                 .collect();
-            let mut seldom = jitter(distribution);
+            let mut seldom = jitter(distribution.clone());
             for ms in [0, 1, 7, 8, 9, 1234, 4999] {
                 let inside = Instant::from_micros(ms * 1000 + 999);
                 assert_eq!(

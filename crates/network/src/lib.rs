@@ -1,7 +1,7 @@
 //! Links, queues, delay, loss and traces, without a clock and without a protocol.
 //!
 //! A [`Link`] is built from a [`LinkConfig`] and carries packets under a simulated or a real clock
-//! alike: see the contract in [`Element`]. Mahimahi traces are read by [`trace::parse`].
+//! alike: see the contract in [`Element`]. Recorded traces are read by [`trace::read`].
 #![no_std]
 extern crate alloc;
 
@@ -15,8 +15,10 @@ mod process;
 mod random;
 mod room;
 mod server;
+mod streams;
 pub mod trace;
 
 pub use config::*;
 pub use element::*;
 pub use link::Link;
+pub use streams::Streams;

@@ -64,7 +64,7 @@ impl<T> Link<T> {
             },
             delay: config.delay,
             loss: loss::new(config.loss, &rng),
-            jitter: jitter::new(config.jitter, &rng),
+            jitter: jitter::new(config.jitter.as_ref(), &rng),
             room: Room::new(&config.queue, &rng),
             counters: Counters::default(),
             accepted: 0,

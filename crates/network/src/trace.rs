@@ -1,4 +1,5 @@
-//! Mahimahi traces: the file, its mean rate, and the link that follows it.
+//! Mahimahi traces: the file, its mean rate, and the link that follows it. Traces of other forms are
+//! in `columns`; [`read`] tells them apart.
 //!
 //! Source: network-models, section A.9. A trace is a list of milliseconds; each entry is an
 //! opportunity to deliver [`OPPORTUNITY_BYTES`]. At its instant an opportunity sends bytes from the head
@@ -26,6 +27,10 @@ use core::fmt;
 use units::{Bytes, Instant, Rate};
 
 use crate::TraceConfig;
+
+mod columns;
+
+pub use columns::{Recorded, parse_delays, parse_rates, read};
 
 /// The bytes that one opportunity delivers.
 pub const OPPORTUNITY_BYTES: u64 = 1504;
@@ -67,6 +72,36 @@ pub enum TraceProblem {
     },
     /// The last entry is zero: the trace lasts no time.
     NoDuration,
+    /// Something else than a line of the format; its beginning.
+    Expected {
+        /// What was expected.
+        what: &'static str,
+        /// What is there.
+        found: String,
+    },
+    /// A number below zero where none can be.
+    BelowZero {
+        /// What it stands for.
+        what: &'static str,
+    },
+    /// A number that is too large.
+    AboveLimit {
+        /// What it stands for.
+        what: &'static str,
+        /// The most it may be.
+        limit: &'static str,
+    },
+    /// In a trace of rates, a time that is not later than the one before.
+    NotLater {
+        /// The time before, in seconds as written.
+        previous: String,
+        /// The time, in seconds as written.
+        value: String,
+    },
+    /// A trace of rates without a rate above zero that lasts any time.
+    NoRate,
+    /// A trace of delays without a delay.
+    NoDelay,
 }
 
 impl fmt::Display for TraceError {
@@ -99,6 +134,20 @@ impl fmt::Display for TraceError {
             TraceProblem::NoDuration => f.write_str(
                 "the last time is 0 ms, so the trace lasts no time; it must be positive",
             ),
+            TraceProblem::Expected { what, found } => write!(f, "expected {what}, found {found:?}"),
+            TraceProblem::BelowZero { what } => write!(f, "{what} cannot be below zero"),
+            TraceProblem::AboveLimit { what, limit } => {
+                write!(f, "{what} can be at most {limit}")
+            }
+            TraceProblem::NotLater { previous, value } => {
+                write!(f, "{value} s comes after {previous} s; each line needs a later time")
+            }
+            TraceProblem::NoRate => {
+                f.write_str("the trace has no rate above zero that lasts any time, so nothing would ever pass")
+            }
+            TraceProblem::NoDelay => {
+                f.write_str("the trace is empty; it needs one line with a delay in milliseconds for each slot of time")
+            }
         }
     }
 }
@@ -121,16 +170,8 @@ pub fn parse(text: &str, file_name: &str) -> Result<TraceConfig, TraceError> {
     let mut opportunities_ms = Vec::new();
     let mut previous = 0;
     let mut last_line = 0;
-    let mut blank = None;
-    for (line, content) in (1..).zip(text.lines()) {
-        let content = content.trim_ascii();
-        if content.is_empty() {
-            blank = blank.or(Some(line));
-            continue;
-        }
-        if blank.is_some() {
-            return Err(error(blank, TraceProblem::Blank));
-        }
+    for line in lines(text) {
+        let (line, content) = line.map_err(|blank| error(Some(blank), TraceProblem::Blank))?;
         let value = entry(content).map_err(|problem| error(Some(line), problem))?;
         if value < previous {
             return Err(error(
@@ -151,6 +192,20 @@ pub fn parse(text: &str, file_name: &str) -> Result<TraceConfig, TraceError> {
     Ok(TraceConfig {
         opportunities_ms,
         repeat: true,
+    })
+}
+
+/// The lines of a text with their numbers, counted from one, without blanks around them. Blank lines
+/// at the end are passed over; where one is followed by another line, its number is the error.
+fn lines(text: &str) -> impl Iterator<Item = Result<(usize, &str), usize>> {
+    let mut blank = None;
+    (1..).zip(text.lines()).filter_map(move |(line, content)| {
+        let content = content.trim_ascii();
+        if content.is_empty() {
+            blank = blank.or(Some(line));
+            return None;
+        }
+        Some(blank.map_or(Ok((line, content)), Err))
     })
 }
 

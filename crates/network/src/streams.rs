@@ -1,4 +1,4 @@
-//! Named streams of random numbers.
+//! Named streams of random numbers, for whoever builds a path under either clock.
 //!
 //! A stream belongs to a name, not to an order of creation: adding a node to a scenario moves
 //! nobody else's draws, and two algorithms under the same seed meet the same channel. The
