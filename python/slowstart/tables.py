@@ -76,6 +76,8 @@ def size(count: float) -> str:
 
 def seconds(value: float) -> str:
     """A time with its unit."""
+    if value == 0:
+        return "0 s"
     return _scaled(value, ((1.0, "s"), (1e-3, "ms"), (1e-6, "us")))
 
 
