@@ -167,7 +167,7 @@ _MARKS: tuple[tuple[str, Any, str], ...] = (
 
 
 def _marks(flow: dict[str, Any]) -> list[float | None]:
-    leave = flow["slow_start_exit"]
+    leave = flow["passive_exit"] or flow["slow_start_exit"]
     times = (flow["capacity"]["true_s"], leave and leave["time_s"], flow["first_drop_s"])
     return [None if time is None else flow["start_s"] + time for time in times]
 
