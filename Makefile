@@ -44,7 +44,7 @@ test: $(VENV)/installed-dev rust-components
 	$(BIN)/pytest
 
 bench: tools
-	cargo run --release --locked -p slowstart-simulator --example bench
+	cargo run --release --locked -p slowstart-benches
 
 clean:
 	rm -rf $(VENV) target report python/slowstart/*.so .pytest_cache .mypy_cache .ruff_cache
@@ -72,9 +72,11 @@ $(BIN)/python: | tools
 	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 2; }
 
 $(VENV)/installed: $(SOURCES) | $(BIN)/python
+	@echo "Building slowstart into $(VENV): a few minutes the first time"
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check .
 	@touch $@
 
 $(VENV)/installed-dev: $(SOURCES) | $(BIN)/python
+	@echo "Building slowstart and the tools for its tests into $(VENV): a few minutes the first time"
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check '.[dev]'
 	@touch $@ $(VENV)/installed

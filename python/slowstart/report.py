@@ -89,13 +89,13 @@ def _flows(document: Mapping[str, Any]) -> str:
     windows = {flow["initial_window_segments"] for flow in flows}
     paced = {flow["pacing"] for flow in flows}
     if len(amounts) > 1 or len(windows) > 1 or len(paced) > 1:
-        return "flows as in the scenario"
+        return "Flows as in the scenario"
     size, duration = next(iter(amounts))
     words = []
     if size is not None:
-        words.append(f"transfers of {tables.size(size)}")
+        words.append(f"Transfers of {tables.size(size)}")
     if duration is not None:
-        words.append(f"flows of {tables.seconds(duration)}")
+        words.append(f"{tables.seconds(duration)} of sending")
     words.append(f"initial window {next(iter(windows))} segments")
     words.append("paced" if next(iter(paced)) else "not paced")
     return ", ".join(words)

@@ -13,6 +13,11 @@ if TYPE_CHECKING:
 
 # Where nobody looks (a pipe, a file) lines are as long as they need to be.
 _WIDE = 160
+# Columns of a terminal from which the details of a cell stand beside its value, not below it.
+_ROOMY = 132
+# Below this many there is no room for the columns that say least.
+_NARROW = 92
+_DISPENSABLE = ("capacity",)
 
 
 @dataclass(frozen=True)
@@ -36,11 +41,11 @@ COLUMNS = (
     Column("runs", "flows measured; completed of all where some did not complete"),
     Column("completion", "flow completion time: median and its 95 % interval"),
     Column("goodput", "median"),
-    Column("segments resent", "segments sent more than once, and share declared lost: medians"),
+    Column("resent", "segments sent more than once, and share declared lost: medians"),
     Column("exit", "end of slow start: median time and window"),
     Column("capacity", "when the bottleneck first stayed busy for one base RTT: median"),
     Column(
-        "early / choke / late",
+        "early/ choke/ late, %",
         "flows that left slow start before capacity, at it, at loss; the rest did not leave it",
     ),
 )
@@ -107,7 +112,7 @@ def row(summary: dict[str, Any]) -> list[Cell]:
     sized = summary["fct_s"] is not None or summary["completed"] > 0
     partly = sized and summary["completed"] < flows
     shares = summary["exit_class"]
-    percent = " / ".join(
+    percent = "/".join(
         f"{100 * shares[kind] / flows:.0f}" for kind in ("early", "chokepoint", "late")
     )
     resent = _median(summary["segments_retransmitted"])
@@ -123,7 +128,7 @@ def row(summary: dict[str, Any]) -> list[Cell]:
             "" if window is None else f"at {size(window)}",
         ),
         Cell(_optional(_median(summary["capacity_s"]), seconds)),
-        Cell(f"{percent} %"),
+        Cell(percent),
     ]
 
 
@@ -175,18 +180,31 @@ def show(summary: Sequence[dict[str, Any]], paths: dict[str, dict[str, Any]]) ->
     from rich.text import Text
 
     out = console()
+    between = " " if out.width >= _ROOMY else "\n"
     for name, rows in by_path(summary).items():
         title = Text.assemble((name, "bold"), "  ", (describe(paths[name]), "dim"))
         out.print(title)
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
-        for place, column in enumerate(COLUMNS):
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+        shown = [
+            place
+            for place, column in enumerate(COLUMNS)
+            if out.width >= _NARROW or column.head not in _DISPENSABLE
+        ]
+        for place in shown:
+            head = COLUMNS[place].head
+            # Goodput and the last head can be broken where the terminal is narrow; names cannot.
             table.add_column(
-                column.head, justify="left" if place == 0 else "right", no_wrap=place == 0
+                head,
+                justify="left" if place == 0 else "right",
+                no_wrap=head not in ("goodput", COLUMNS[-1].head),
+                min_width=7,
             )
         for each in rows:
-            cells = [
-                Text.assemble(cell.value, (f" {cell.detail}" if cell.detail else "", "dim"))
-                for cell in row(each)
-            ]
-            table.add_row(*cells)
+            cells = row(each)
+            table.add_row(
+                *(
+                    Text.assemble(cell.value, (between + cell.detail if cell.detail else "", "dim"))
+                    for cell in (cells[place] for place in shown)
+                )
+            )
         out.print(table)
