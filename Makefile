@@ -22,14 +22,17 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 ALGORITHMS := cubic+hystart cubic+hystart++ cubic+search cubic+standard
 SOURCES := $(shell find crates python/slowstart -type f \( -name '*.rs' -o -name '*.toml' \
 	-o -name '*.py' -o -name '*.pyi' -o -name '*.j2' \) 2>/dev/null) Cargo.toml Cargo.lock pyproject.toml
+ifneq ($(TRACE),)
+ifeq ($(wildcard $(TRACE)),)
+$(error there is no trace file $(TRACE))
+endif
+endif
 # The extension module is found by the interpreter that loads it; the rest is plain Rust.
 RUST := --workspace --exclude slowstart-python
 
 .PHONY: demo test bench clean tools rust-components
 
 demo: $(VENV)/installed
-	@if [ -n "$(TRACE)" ] && [ ! -r "$(TRACE)" ]; then \
-	  echo "make demo: cannot read the trace $(TRACE)" >&2; exit 2; fi
 	$(BIN)/slowstart compare geo lte $(if $(TRACE),"trace:$(TRACE)") $(addprefix -a ,$(ALGORITHMS)) \
 	  -n $(RUNS) -o report
 	@echo "Open $(CURDIR)/report/report.html"
@@ -71,12 +74,12 @@ rust-components: tools
 $(BIN)/python: | tools
 	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 2; }
 
-$(VENV)/installed: $(SOURCES) | $(BIN)/python
+$(VENV)/installed: $(SOURCES) | tools $(BIN)/python
 	@echo "Building slowstart into $(VENV): a few minutes the first time"
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check .
 	@touch $@
 
-$(VENV)/installed-dev: $(SOURCES) | $(BIN)/python
+$(VENV)/installed-dev: $(SOURCES) | tools $(BIN)/python
 	@echo "Building slowstart and the tools for its tests into $(VENV): a few minutes the first time"
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check '.[dev]'
 	@touch $@ $(VENV)/installed
