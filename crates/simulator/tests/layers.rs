@@ -14,6 +14,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("network", &["units"]),
     ("scenario", &["units", "congestion", "tcp", "network"]),
     ("measure", &["units"]),
+    ("conformance", &["units", "congestion"]),
     (
         "simulator",
         &[

@@ -1,0 +1,155 @@
+//! From the neutral names of algorithms and options to the names of this project.
+
+/// A word of a vector, and what it is called here.
+type Spelling = (&'static str, &'static str);
+
+/// An option of a vector, what it is called here, and its values where they are spelled differently.
+type Choice = (&'static str, &'static str, &'static [Spelling]);
+
+/// A part that a vector names, and what it is called here.
+struct Known {
+    neutral: &'static str,
+    ours: &'static str,
+    options: &'static [Choice],
+}
+
+const fn known(neutral: &'static str) -> Known {
+    Known {
+        neutral,
+        ours: neutral,
+        options: &[],
+    }
+}
+
+const SLOW_START: &[Known] = &[
+    known("standard"),
+    Known {
+        options: &[
+            (
+                "form",
+                "linux",
+                &[("linux-6.14", "6.14"), ("linux-5.16", "5.16")],
+            ),
+            ("low-window", "low_window", &[]),
+        ],
+        ..known("hystart")
+    },
+    Known {
+        options: &[("limit", "limit", &[]), ("css-rounds", "css_rounds", &[])],
+        ..known("hystart++")
+    },
+    Known {
+        options: &[
+            ("version", "version", &[]),
+            (
+                "exit",
+                "exit",
+                &[
+                    ("plain", "plain"),
+                    ("rollback", "rollback"),
+                    ("drain", "drain"),
+                ],
+            ),
+            ("threshold", "threshold", &[]),
+            (
+                "arithmetic",
+                "arithmetic",
+                &[
+                    ("exact", "exact"),
+                    ("percent", "percent"),
+                    ("shifted-16", "shifted"),
+                ],
+            ),
+            ("missed", "missed", &[("keep", "keep"), ("reset", "reset")]),
+            ("alpha", "alpha", &[]),
+        ],
+        ..known("search")
+    },
+    Known {
+        options: &[("max-ssthresh", "max_ssthresh", &[])],
+        ..known("limited")
+    },
+];
+
+const AVOIDANCE: &[Known] = &[
+    known("reno"),
+    Known {
+        options: &[
+            (
+                "arithmetic",
+                "rfc9438",
+                &[("linux", "false"), ("rfc9438", "true")],
+            ),
+            ("hz", "hz", &[]),
+        ],
+        ..known("cubic")
+    },
+];
+
+const RECOVERY: &[Known] = &[
+    Known {
+        options: &[("form", "rfc", &[("linux", "linux"), ("rfc9937", "9937")])],
+        ..known("prr")
+    },
+    Known {
+        ours: "plain",
+        ..known("halt")
+    },
+];
+
+/// The kinds of parts that a header names.
+pub const PARTS: [&str; 3] = ["slow-start", "avoidance", "recovery"];
+
+fn table(part: &str) -> &'static [Known] {
+    match part {
+        "slow-start" => SLOW_START,
+        "avoidance" => AVOIDANCE,
+        _ => RECOVERY,
+    }
+}
+
+/// The words that are known, for a message.
+fn list<'a>(words: impl Iterator<Item = &'a str>) -> String {
+    let words: Vec<&str> = words.collect();
+    match words.split_last() {
+        None => "nothing".to_owned(),
+        Some((last, [])) => (*last).to_owned(),
+        Some((last, others)) => format!("{} or {last}", others.join(", ")),
+    }
+}
+
+/// What we call the part `name` with `options` (`option=value`). An error names the word that is
+/// wrong: 0 is the name, the others are the options.
+pub fn describe(part: &str, name: &str, options: &[&str]) -> Result<String, (usize, String)> {
+    let table = table(part);
+    let Some(known) = table.iter().find(|known| known.neutral == name) else {
+        let all = list(table.iter().map(|known| known.neutral));
+        return Err((
+            0,
+            format!("unknown {part} `{name}`; this runner knows {all}"),
+        ));
+    };
+    let mut description = known.ours.to_owned();
+    for (index, option) in options.iter().enumerate() {
+        let fail = |message| Err((index + 1, message));
+        let Some((key, value)) = option.split_once('=') else {
+            return fail(format!("`{option}` is no option; write option=value"));
+        };
+        let Some((_, ours, values)) = known.options.iter().find(|(neutral, ..)| *neutral == key)
+        else {
+            let all = list(known.options.iter().map(|(neutral, ..)| *neutral));
+            return fail(format!("{part} {name} has no option `{key}`; it has {all}"));
+        };
+        let value = if values.is_empty() {
+            value
+        } else if let Some((_, ours)) = values.iter().find(|(neutral, _)| *neutral == value) {
+            ours
+        } else {
+            let all = list(values.iter().map(|(neutral, _)| *neutral));
+            return fail(format!("`{key}` cannot be `{value}`; it is {all}"));
+        };
+        description.push(if index == 0 { ':' } else { ',' });
+        description.push_str(&format!("{ours}={value}"));
+    }
+    Ok(description)
+}

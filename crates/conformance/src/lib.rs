@@ -1,0 +1,68 @@
+//! Portable conformance vectors: what any stack's slow start, congestion avoidance and recovery
+//! must answer to a timeline of sends, ACKs, losses, timeouts and pauses.
+//!
+//! A vector is a text file (`docs/reference/conformance.md` describes the format) that names no
+//! type of this project. This crate reads vectors and runs them against the algorithms of
+//! `congestion`, or against anything else that implements [`Subject`].
+//!
+//! ```no_run
+//! let report = conformance::run_file("conformance/standard-slow-start.vec".as_ref())?;
+//! assert!(report.passed(), "{report}");
+//! # Ok::<(), conformance::Error>(())
+//! ```
+//!
+//! Assumes that a vector describes one connection, established at time zero.
+
+mod algorithm;
+mod error;
+mod flight;
+mod parse;
+mod report;
+mod run;
+mod subject;
+mod vector;
+
+pub use error::Error;
+pub use flight::{Facts, Flight};
+pub use report::{Mismatch, Report};
+pub use run::{run, run_algorithm};
+pub use subject::{Mode, Subject};
+pub use vector::{Event, Expected, Header, Kind, Norm, Timed, Vector};
+
+use std::path::Path;
+
+/// Reads one vector from its text. `file` is what messages call it.
+///
+/// # Errors
+/// The first thing in it that is wrong, with line and column.
+pub fn parse(file: &str, text: &str) -> Result<Vector, Error> {
+    parse::parse(file, text)
+}
+
+/// Runs the vector in a file against the algorithm that it names.
+///
+/// # Errors
+/// The file cannot be read, it is not a vector, or it names an algorithm that is not known here.
+/// A vector that was run and not answered as it says is no error but a report that did not pass.
+pub fn run_file(path: &Path) -> Result<Report, Error> {
+    let file = path.display().to_string();
+    let text = std::fs::read_to_string(path).map_err(|error| Error::file(&file, &error))?;
+    run_algorithm(&parse(&file, &text)?)
+}
+
+/// The vectors (`*.vec`) in a folder, by name.
+///
+/// # Errors
+/// The folder cannot be read.
+pub fn files_in(folder: &Path) -> Result<Vec<std::path::PathBuf>, Error> {
+    let read = |error: &std::io::Error| Error::file(&folder.display().to_string(), error);
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(|error| read(&error))? {
+        let path = entry.map_err(|error| read(&error))?.path();
+        if path.extension().is_some_and(|extension| extension == "vec") {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
+}
