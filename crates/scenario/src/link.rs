@@ -1,6 +1,6 @@
 //! The keys that both directions of a path share: rate, trace, buffer, loss, jitter, aqm.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use network::{Discipline, JitterConfig, JitterDistribution, LossConfig, Service};
@@ -10,7 +10,7 @@ use crate::document::{Item, Table};
 use crate::error::Error;
 use crate::path::{MAX_RTT, SaidJitter};
 use crate::quantity::{self, Buffer, MAX_DURATION, MAX_RATE};
-use crate::schema::{AQM, JITTER, LOSS, STEP, TRACE, VARYING};
+use crate::schema::{AQM, DELAY, JITTER, LOSS, STEP, TRACE, VARYING};
 use crate::trace_file;
 
 /// Most steps of a rate.
@@ -21,6 +21,8 @@ const MAX_OVERHEAD: u64 = 1500;
 const MIN_SLOT: Duration = Duration::from_micros(10);
 /// The slot of a varying rate (network-models B.3.4: a grid of 10 to 20 ms) and of random jitter.
 const DEFAULT_SLOT: Duration = Duration::from_millis(10);
+/// A line of a trace of delays (LeoReplayer's format, network-models A.9).
+pub(crate) const DELAY_SLOT: Duration = Duration::from_millis(10);
 /// A sine is smooth, so it is sampled more finely.
 const DEFAULT_SINE_SLOT: Duration = Duration::from_millis(1);
 /// The gateway of a GEO operator: a quarter of what arrives above half (network-models B.1.1).
@@ -29,11 +31,35 @@ const GATEWAY: Discipline = Discipline::RandomAbove {
     probability: 0.25,
 };
 
+/// Propagation in one direction.
+#[derive(Clone, Debug)]
+pub(crate) enum Delay {
+    /// Always the same.
+    Constant(Duration),
+    /// A trace: its smallest value, and what is added to it.
+    Recorded(Duration, JitterConfig),
+}
+
+impl Delay {
+    /// Delays of which each lasts a slot.
+    pub(crate) fn recorded(delays: &[Duration], slot: Duration) -> Self {
+        let (least, additions) = JitterConfig::recorded(delays, slot);
+        Self::Recorded(least, additions)
+    }
+
+    /// The smallest delay.
+    pub(crate) const fn least(&self) -> Duration {
+        match self {
+            Self::Constant(delay) | Self::Recorded(delay, _) => *delay,
+        }
+    }
+}
+
 /// What was said about one direction.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LinkSpec {
     pub(crate) service: Option<Service>,
-    pub(crate) delay: Option<Duration>,
+    pub(crate) delay: Option<Delay>,
     pub(crate) buffer: Option<Buffer>,
     pub(crate) loss: Option<LossConfig>,
     pub(crate) jitter: SaidJitter,
@@ -50,12 +76,9 @@ impl LinkSpec {
             spec.service = Some(service(&item)?);
         }
         if let Some(item) = table.get("trace") {
-            if let Some(overhead) = table.get("overhead") {
-                return Err(overhead.refuse(
-                    "a trace counts bytes of IP alone, so nothing is added: leave overhead out",
-                ));
-            }
-            spec.service = Some(Service::Trace(Arc::new(trace(&item, folder)?)));
+            refuse_overhead(table)?;
+            spec.service = Some(trace(&item, folder)?);
+            spec.overhead = Some(0);
         }
         spec.buffer = table
             .get("buffer")
@@ -70,10 +93,10 @@ impl LinkSpec {
     /// Replaces what `over` says too.
     pub(crate) fn lay(&mut self, over: Self) {
         self.service = over.service.or(self.service.take());
-        self.delay = over.delay.or(self.delay);
+        self.delay = over.delay.or(self.delay.take());
         self.buffer = over.buffer.or(self.buffer);
         self.loss = over.loss.or(self.loss);
-        self.jitter = over.jitter.or(self.jitter);
+        self.jitter = over.jitter.or(self.jitter.take());
         self.aqm = over.aqm.or(self.aqm);
         self.overhead = over.overhead.or(self.overhead);
     }
@@ -88,12 +111,42 @@ pub(crate) fn time_up_to(text: &str, max: Duration) -> Result<Duration, String> 
     Ok(span)
 }
 
-/// `delay` of a direction.
-pub(crate) fn delay(table: &Table<'_>) -> Result<Option<Duration>, Error> {
-    table
-        .get("delay")
-        .map(|item| item.read("\"50 ms\"", |text| time_up_to(text, MAX_RTT)))
-        .transpose()
+/// `delay`, one way: a time, or a trace and how long each of its lines lasts.
+pub(crate) fn delay(table: &Table<'_>, folder: &Path) -> Result<Option<Delay>, Error> {
+    let Some(item) = table.get("delay") else {
+        return Ok(None);
+    };
+    let Some(table) = item.as_table(&DELAY) else {
+        let delay = item.read("\"50 ms\"", |text| time_up_to(text, MAX_RTT))?;
+        return Ok(Some(Delay::Constant(delay)));
+    };
+    let table = table?;
+    let (file, path) = file(&table.need("trace", "\"starlink-leocc.delay\"")?, folder)?;
+    let delays = trace_file::read_delays(&path).map_err(|problem| wrong_file(&file, problem))?;
+    Ok(Some(Delay::recorded(&delays, slot(&table, DELAY_SLOT)?)))
+}
+
+/// A trace counts bytes of IP alone (network-models A.9).
+pub(crate) fn refuse_overhead(table: &Table<'_>) -> Result<(), Error> {
+    table.get("overhead").map_or(Ok(()), |overhead| {
+        Err(overhead
+            .refuse("a trace counts bytes of IP alone, so nothing is added: leave overhead out"))
+    })
+}
+
+/// The name of a file, looked up from `folder`.
+fn file<'a>(item: &Item<'a>, folder: &Path) -> Result<(Item<'a>, PathBuf), Error> {
+    let name = item
+        .as_text()
+        .ok_or_else(|| item.refuse("the name of a file in quotes is expected"))?;
+    Ok((*item, folder.join(name)))
+}
+
+fn wrong_file(item: &Item<'_>, problem: trace_file::Problem) -> Error {
+    match problem {
+        trace_file::Problem::File(reason) => item.refuse(reason),
+        trace_file::Problem::Content(error) => error,
+    }
 }
 
 /// `overhead` of a path or a direction.
@@ -176,27 +229,26 @@ fn steps(item: &Item<'_>, tables: &[Table<'_>]) -> Result<Service, Error> {
 }
 
 /// `trace`: a file, or a table that also says whether it repeats.
-fn trace(item: &Item<'_>, folder: &Path) -> Result<network::TraceConfig, Error> {
+fn trace(item: &Item<'_>, folder: &Path) -> Result<Service, Error> {
     let (item, repeat) = match item.as_table(&TRACE) {
-        None => (*item, true),
+        None => (*item, None),
         Some(table) => {
             let table = table?;
-            let repeat = table.get("repeat").map(|item| item.boolean()).transpose()?;
-            (
-                table.need("file", "\"Verizon-LTE-short.down\"")?,
-                repeat.unwrap_or(true),
-            )
+            let item = table.need("file", "\"Verizon-LTE-short.down\"")?;
+            (item, table.get("repeat"))
         }
     };
-    let name = item
-        .as_text()
-        .ok_or_else(|| item.refuse("the name of a file in quotes is expected"))?;
-    let mut trace = trace_file::read(&folder.join(name)).map_err(|problem| match problem {
-        trace_file::Problem::File(reason) => item.refuse(reason),
-        trace_file::Problem::Content(error) => error,
-    })?;
-    trace.repeat = repeat;
-    Ok(trace)
+    let (item, path) = file(&item, folder)?;
+    let mut service = trace_file::read(&path).map_err(|problem| wrong_file(&item, problem))?;
+    if let Some(item) = repeat
+        && !item.boolean()?
+    {
+        match &mut service {
+            Service::Trace(trace) => Arc::make_mut(trace).repeat = false,
+            _ => return Err(item.refuse("a trace of rates always repeats: leave it out")),
+        }
+    }
+    Ok(service)
 }
 
 /// `loss`: a percentage, or the two states of Gilbert and Elliott with netem's defaults.

@@ -12,7 +12,7 @@ use units::{Bytes, Duration, Rate};
 
 use crate::document::Table;
 use crate::error::Error;
-use crate::link::{self, LinkSpec};
+use crate::link::{self, Delay, LinkSpec};
 use crate::presets;
 use crate::quantity::Buffer;
 use crate::schema::{DIRECTION, KnownTable};
@@ -53,7 +53,7 @@ impl PathSpec {
         own.directions(table, folder)?;
         own.read_overhead(table)?;
         refuse_marking(table)?;
-        own.read_delays(table)?;
+        own.read_delays(table, folder)?;
         let Some(preset) = table.get("preset") else {
             return Ok(own);
         };
@@ -86,16 +86,14 @@ impl PathSpec {
             {
                 return Err(forward.refuse("[path] says rate or trace, not both"));
             }
-            let mut spec = LinkSpec::read(&forward, folder)?;
-            spec.delay = link::delay(&forward)?;
-            spec.overhead = link::overhead(&forward)?;
-            self.forward.lay(spec);
+            if table.has("trace") {
+                link::refuse_overhead(&forward)?;
+            }
+            self.forward.lay(direction(&forward, folder)?);
         }
         if let Some(item) = table.get("reverse") {
             let reverse = item.table(KNOWN)?;
-            self.reverse = LinkSpec::read(&reverse, folder)?;
-            self.reverse.delay = link::delay(&reverse)?;
-            self.reverse.overhead = link::overhead(&reverse)?;
+            self.reverse = direction(&reverse, folder)?;
         }
         Ok(())
     }
@@ -110,20 +108,28 @@ impl PathSpec {
         Ok(())
     }
 
-    /// `rtt`, half in each direction, or the delays of the directions.
-    fn read_delays(&mut self, table: &Table<'_>) -> Result<(), Error> {
-        let Some(item) = table.get("rtt") else {
+    /// `rtt`, half in each direction; or `delay`, the whole of it in each; or the delays of the directions.
+    fn read_delays(&mut self, table: &Table<'_>, folder: &Path) -> Result<(), Error> {
+        table.either("rtt", "delay")?;
+        let delay = link::delay(table, folder)?;
+        let Some(item) = table.get("rtt").or(table.get("delay")) else {
             return Ok(());
         };
         if self.forward.delay.is_some() || self.reverse.delay.is_some() {
-            return Err(
-                item.refuse("[path] says rtt, or forward.delay and reverse.delay, not both")
-            );
+            let key = if delay.is_some() { "delay" } else { "rtt" };
+            return Err(item.refuse(format!(
+                "[path] says {key}, or forward.delay and reverse.delay, not both"
+            )));
+        }
+        if delay.is_some() {
+            self.forward.delay.clone_from(&delay);
+            self.reverse.delay = delay;
+            return Ok(());
         }
         let rtt = item.read("\"100 ms\"", |text| link::time_up_to(text, MAX_RTT))?;
         let forward = rtt / 2;
-        self.forward.delay = Some(forward);
-        self.reverse.delay = Some(rtt - forward);
+        self.forward.delay = Some(Delay::Constant(forward));
+        self.reverse.delay = Some(Delay::Constant(rtt - forward));
         Ok(())
     }
 
@@ -131,8 +137,16 @@ impl PathSpec {
     pub(crate) fn lay(&mut self, over: Self) {
         self.name = over.name.or(self.name.take());
         self.summary = over.summary.or(self.summary.take());
-        self.forward.lay(over.forward);
-        self.reverse.lay(over.reverse);
+        for (link, over) in [
+            (&mut self.forward, over.forward),
+            (&mut self.reverse, over.reverse),
+        ] {
+            if let Some(Delay::Recorded(..)) = over.delay {
+                // A trace holds all variation of its delay.
+                link.jitter = None;
+            }
+            link.lay(over);
+        }
     }
 
     /// Fills in what nobody said. The error is the end of a sentence about `[path]`.
@@ -147,8 +161,10 @@ impl PathSpec {
         let rate = service
             .mean_rate()
             .ok_or("needs a rate with an end in the forward direction")?;
-        let (Some(forward_delay), Some(reverse_delay)) = (self.forward.delay, self.reverse.delay)
-        else {
+        let (Some(forward_delay), Some(reverse_delay)) = (
+            self.forward.delay.as_ref().map(Delay::least),
+            self.reverse.delay.as_ref().map(Delay::least),
+        ) else {
             return Err(
                 "needs rtt, such as rtt = \"100 ms\", or both forward.delay and reverse.delay"
                     .to_owned(),
@@ -173,6 +189,14 @@ impl PathSpec {
         debug_assert_eq!(forward.service.mean_rate(), Some(rate));
         Ok(PathModel::from_links(name, summary, forward, reverse))
     }
+}
+
+/// `[path.forward]` or `[path.reverse]`.
+fn direction(table: &Table<'_>, folder: &Path) -> Result<LinkSpec, Error> {
+    let mut spec = LinkSpec::read(table, folder)?;
+    spec.delay = link::delay(table, folder)?;
+    spec.overhead = link::overhead(table)?.or(spec.overhead);
+    Ok(spec)
 }
 
 /// `name` and `summary` of a table.
@@ -205,13 +229,7 @@ fn finish(
     default: Buffer,
     base_rtt: Duration,
 ) -> Result<LinkConfig, String> {
-    let is_trace = matches!(service, Service::Trace(_));
-    // A trace counts bytes of IP (network-models A.9).
-    let overhead = if is_trace {
-        0
-    } else {
-        spec.overhead.unwrap_or(DEFAULT_OVERHEAD)
-    };
+    let overhead = spec.overhead.unwrap_or(DEFAULT_OVERHEAD);
     let packet = Bytes::new(u64::from(FULL_PACKET) + u64::from(overhead));
     let rate = service.mean_rate();
     let buffer = match (spec.buffer, rate) {
@@ -239,14 +257,24 @@ fn finish(
             "has {name} packets dropped above a share of a buffer that has no end: give it a buffer"
         ));
     }
+    let (delay, jitter) = match (spec.delay, spec.jitter) {
+        (Some(Delay::Recorded(..)), Some(Some(_))) => {
+            return Err(format!(
+                "has a trace of {name} delays and {name} jitter; the trace holds all variation: keep one"
+            ));
+        }
+        (Some(Delay::Recorded(least, additions)), _) => (least, Some(additions)),
+        (Some(Delay::Constant(delay)), jitter) => (delay, jitter.flatten()),
+        (None, jitter) => (Duration::ZERO, jitter.flatten()),
+    };
     Ok(LinkConfig {
         name: name.to_owned(),
         service,
         overhead,
         queue: QueueConfig { limit, discipline },
         loss: spec.loss.unwrap_or(LossConfig::None),
-        delay: spec.delay.unwrap_or(Duration::ZERO),
-        jitter: spec.jitter.flatten(),
+        delay,
+        jitter,
     })
 }
 

@@ -10,6 +10,7 @@ use std::path::Path;
 
 use crate::document::{Document, Table};
 use crate::error::{Error, suggestion};
+use crate::link::{DELAY_SLOT, Delay};
 use crate::path::PathSpec;
 use crate::schema::PATH;
 use crate::trace_file;
@@ -134,7 +135,7 @@ reverse.jitter = { amount = "3 ms", slot = "3 ms" }
     },
 ];
 
-/// What `trace:FILE` adds to a trace: 30 ms each way and 4 MB in front of the radio, and an uplink
+/// What `trace:FILE` adds to a trace: 30 ms each way (unless a trace of delays is given) and 4 MB in front of the radio, and an uplink
 /// of 20 Mbit/s (network-models E, LTE-trace). Mahimahi's own queue has no end, in which slow
 /// start never loses; write `buffer = "unlimited"` in a path file for that.
 const TRACE: Preset = Preset {
@@ -185,16 +186,32 @@ pub(crate) fn path(preset: &Preset) -> Result<PathModel, Error> {
         .map_err(|reason| Error::in_file(preset.name, format!("the preset {reason}")))
 }
 
-/// The path of `trace:DOWN` or `trace:DOWN,UP`.
+/// Stands before the name of a trace of delays.
+const DELAY: &str = ",delay=";
+
+/// The path of `trace:DOWN` or `trace:DOWN,UP`, and of both with `,delay=FILE` after it. The name of
+/// a file that exists is not taken apart.
 pub(crate) fn trace(files: &str) -> Result<PathModel, Error> {
-    let (down, up) = match files.rsplit_once(',') {
-        Some((down, up)) if !Path::new(files).exists() => (down, Some(up)),
+    let (rates, delays) = match files.rsplit_once(DELAY) {
+        Some((rates, delays)) if !Path::new(files).exists() => (rates, Some(delays)),
         _ => (files, None),
     };
+    let (down, up) = match rates.rsplit_once(',') {
+        Some((down, up)) if !Path::new(rates).exists() => (down, Some(up)),
+        _ => (rates, None),
+    };
     let mut spec = spec(&TRACE)?;
-    spec.forward.service = Some(read(down)?);
-    if let Some(up) = up {
-        spec.reverse.service = Some(read(up)?);
+    for (link, file) in [(&mut spec.forward, Some(down)), (&mut spec.reverse, up)] {
+        if let Some(file) = file {
+            let service = trace_file::read(Path::new(file));
+            link.service = Some(service.map_err(|problem| wrong_file(file, problem))?);
+            link.overhead = Some(0);
+        }
+        if let Some(file) = delays {
+            let delays = trace_file::read_delays(Path::new(file));
+            let delays = delays.map_err(|problem| wrong_file(file, problem))?;
+            link.delay = Some(Delay::recorded(&delays, DELAY_SLOT));
+        }
     }
     let stem = |file: &str| {
         Path::new(file).file_name().map_or_else(
@@ -204,21 +221,24 @@ pub(crate) fn trace(files: &str) -> Result<PathModel, Error> {
     };
     let up_text = up.map_or_else(|| "20 Mbit/s".to_owned(), &stem);
     spec.name = Some(format!("trace:{files}"));
+    let delay_text = delays.map_or_else(
+        || "60 ms".to_owned(),
+        |delays| format!("{} each way", stem(delays)),
+    );
     spec.summary = Some(format!(
-        "{} repeated, 60 ms, 4 MB; return {up_text}",
+        "{} repeated, {delay_text}, 4 MB; return {up_text}",
         stem(down)
     ));
     spec.resolve("trace")
         .map_err(|reason| Error::new(format!("trace:{files} {reason}")))
 }
 
-fn read(file: &str) -> Result<network::Service, Error> {
-    let trace = trace_file::read(Path::new(file)).map_err(|problem| match problem {
+fn wrong_file(file: &str, problem: Problem) -> Error {
+    match problem {
         Problem::File(reason) if file.is_empty() => Error::new(format!(
-            "trace: needs the name of a file, as in trace:FILE; {reason}"
+            "trace: needs the name of a file, as in trace:FILE or trace:FILE,delay=FILE; {reason}"
         )),
         Problem::File(reason) => Error::in_file(file, reason),
         Problem::Content(error) => error,
-    })?;
-    Ok(network::Service::Trace(std::sync::Arc::new(trace)))
+    }
 }

@@ -6,9 +6,12 @@ use network::{
 };
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use tcp::AckPolicy;
-use units::{Bytes, Duration};
+use units::{Bytes, Duration, Rate};
 
 use crate::{Application, Flow, PathModel, Scenario};
+
+/// So many steps of a rate are listed; of more there are their number, length and mean alone.
+const MAX_LISTED: usize = 1000;
 
 /// For output only.
 fn millis(span: Duration) -> f64 {
@@ -113,7 +116,7 @@ impl Serialize for Link<'_> {
             "aqm": Refusal(self.0.queue.discipline),
             "loss": Loss(self.0.loss),
             "delay_ms": millis(self.0.delay),
-            "jitter": self.0.jitter.map(Jitter),
+            "jitter": self.0.jitter.as_ref().map(Jitter),
         )
     }
 }
@@ -128,11 +131,20 @@ impl Serialize for Served<'_> {
                 map!(serializer, "kind": "fixed", "rate_bps": rate.bits_per_sec())
             }
             Service::Steps { steps } => {
-                let steps: Vec<(f64, u64)> = steps
-                    .iter()
-                    .map(|&(span, rate)| (span.as_secs_f64(), rate.bits_per_sec()))
-                    .collect();
-                map!(serializer, "kind": "steps", "steps_s_bps": steps)
+                let listed = (steps.len() <= MAX_LISTED).then(|| {
+                    let step = |&(span, rate): &(Duration, Rate)| {
+                        (span.as_secs_f64(), rate.bits_per_sec())
+                    };
+                    steps.iter().map(step).collect::<Vec<_>>()
+                });
+                let lap = steps.iter().fold(Duration::ZERO, |lap, step| lap + step.0);
+                map!(serializer,
+                    "kind": "steps",
+                    "steps": steps.len(),
+                    "lap_s": lap.as_secs_f64(),
+                    "mean_bps": self.0.mean_rate().map(Rate::bits_per_sec),
+                    "steps_s_bps": listed,
+                )
             }
             Service::Varying {
                 mean,
@@ -197,20 +209,22 @@ impl Serialize for Loss {
     }
 }
 
-struct Jitter(JitterConfig);
+struct Jitter<'a>(&'a JitterConfig);
 
-impl Serialize for Jitter {
+impl Serialize for Jitter<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let (kind, period) = match self.0.distribution {
-            JitterDistribution::Uniform => ("uniform", None),
-            JitterDistribution::Exponential => ("exponential", None),
-            JitterDistribution::Sine { period } => ("sine", Some(millis(period))),
+        let (kind, period, slots) = match &self.0.distribution {
+            JitterDistribution::Uniform => ("uniform", None, None),
+            JitterDistribution::Exponential => ("exponential", None, None),
+            JitterDistribution::Sine { period } => ("sine", Some(millis(*period)), None),
+            JitterDistribution::Recorded { additions } => ("recorded", None, Some(additions.len())),
         };
         map!(serializer,
             "distribution": kind,
             "amount_ms": millis(self.0.amount),
             "period_ms": period,
             "slot_ms": millis(self.0.slot),
+            "slots": slots,
         )
     }
 }

@@ -31,8 +31,8 @@ pub(crate) const PATH: KnownTable = KnownTable {
     name: "path",
     title: "[path]",
     keys: &[
-        "name", "summary", "preset", "rate", "trace", "rtt", "buffer", "loss", "jitter", "aqm",
-        "ecn", "overhead", "forward", "reverse",
+        "name", "summary", "preset", "rate", "trace", "rtt", "delay", "buffer", "loss", "jitter",
+        "aqm", "ecn", "overhead", "forward", "reverse",
     ],
 };
 
@@ -60,6 +60,12 @@ pub(crate) const TRACE: KnownTable = KnownTable {
     name: "trace",
     title: "a trace",
     keys: &["file", "repeat"],
+};
+
+pub(crate) const DELAY: KnownTable = KnownTable {
+    name: "delay-trace",
+    title: "a trace of delays",
+    keys: &["trace", "slot"],
 };
 
 pub(crate) const LOSS: KnownTable = KnownTable {
@@ -111,7 +117,7 @@ pub(crate) const APPLICATION: KnownTable = KnownTable {
 
 /// Every kind of table, the file as a whole first.
 #[must_use]
-pub const fn known_tables() -> [&'static KnownTable; 11] {
+pub const fn known_tables() -> [&'static KnownTable; 12] {
     [
         &SCENARIO,
         &PATH,
@@ -119,6 +125,7 @@ pub const fn known_tables() -> [&'static KnownTable; 11] {
         &VARYING,
         &STEP,
         &TRACE,
+        &DELAY,
         &LOSS,
         &JITTER,
         &AQM,

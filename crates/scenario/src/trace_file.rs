@@ -3,12 +3,15 @@
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
+use std::sync::Arc;
 
-use network::{TraceConfig, trace};
+use network::Service;
+use network::trace::{self, Recorded, TraceError, TraceProblem};
+use units::Duration;
 
 use crate::error::Error;
 
-/// Longest trace: 64 MB hold about ten million opportunities.
+/// Longest trace: 64 MB hold about ten million opportunities, or three million rates.
 const MAX_TRACE: u64 = 64_000_000;
 
 /// What is wrong with a trace: its file, for whoever named it to say, or what it contains.
@@ -19,11 +22,42 @@ pub(crate) enum Problem {
     Content(Error),
 }
 
-/// Reads a trace.
-pub(crate) fn read(path: &Path) -> Result<TraceConfig, Problem> {
+/// A list of milliseconds that goes down and stays below this is rather one of delays: a trace of
+/// opportunities is soon beyond it.
+const LIKELY_DELAY: Duration = Duration::from_secs(5);
+
+impl From<TraceError> for Problem {
+    fn from(error: TraceError) -> Self {
+        Self::Content(Error::new(error.to_string()))
+    }
+}
+
+/// Reads a trace of opportunities or of rates, which repeats.
+pub(crate) fn read(path: &Path) -> Result<Service, Problem> {
     let text = read_text(path, MAX_TRACE).map_err(Problem::File)?;
-    trace::parse(&text, &path.to_string_lossy())
-        .map_err(|error| Problem::Content(Error::new(error.to_string())))
+    let name = path.to_string_lossy();
+    match trace::read(&text, &name) {
+        Ok(Recorded::Opportunities(trace)) => Ok(Service::Trace(Arc::new(trace))),
+        Ok(Recorded::Rates(steps)) => Ok(Service::Steps { steps }),
+        Err(error) => {
+            let hint = if matches!(error.problem, TraceProblem::Decreasing { .. })
+                && trace::parse_delays(&text, &name)
+                    .is_ok_and(|delays| delays.iter().all(|delay| *delay < LIKELY_DELAY))
+            {
+                "; if these are delays, name the file after a trace of the rate: trace:RATE,delay=FILE, \
+                 or delay = { trace = \"FILE\" } in a path file"
+            } else {
+                ""
+            };
+            Err(Problem::Content(Error::new(format!("{error}{hint}"))))
+        }
+    }
+}
+
+/// Reads a trace of delays.
+pub(crate) fn read_delays(path: &Path) -> Result<Arc<[Duration]>, Problem> {
+    let text = read_text(path, MAX_TRACE).map_err(Problem::File)?;
+    Ok(trace::parse_delays(&text, &path.to_string_lossy())?)
 }
 
 /// The text of a regular file of at most `limit` bytes. The error is the end of a sentence.
