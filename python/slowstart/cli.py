@@ -35,7 +35,8 @@ and "cubic" alone is Linux's default, cubic+hystart.  See: slowstart list algori
 
 \b
 Paths are presets (geo, lte, wired, ...; see: slowstart list paths), recorded
-traces in Mahimahi's format (trace:FILE, or trace:DOWN,UP), or path files:
+traces in Mahimahi's format (trace:FILE, trace:DOWN,UP, and with recorded delays
+trace:FILE,delay=FILE), or path files:
   [path]
   rate = "50 Mbit/s"
   rtt = "100 ms"

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 _TRACE = {
     "name": "trace:FILE",
-    "summary": "a recorded link in Mahimahi's format; trace:DOWN,UP for both directions",
+    "summary": "a recorded link in Mahimahi's format; trace:DOWN,UP for both directions, "
+    "trace:FILE,delay=FILE with recorded delays",
 }
 
 

@@ -182,7 +182,7 @@ def show(summary: Sequence[dict[str, Any]], paths: dict[str, dict[str, Any]]) ->
     out = console()
     between = " " if out.width >= _ROOMY else "\n"
     for name, rows in by_path(summary).items():
-        title = Text.assemble((name, "bold"), "  ", (describe(paths[name]), "dim"))
+        title = Text.assemble((short(name), "bold"), "  ", (describe(paths[name]), "dim"))
         out.print(title)
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
         shown = [
