@@ -12,7 +12,7 @@ use crate::vector::{Event, Header, Kind};
 /// What a congestion control is told of an event.
 #[derive(Clone, Copy, Debug)]
 #[allow(clippy::large_enum_variant, reason = "one at a time, on the stack")]
-pub enum Facts {
+pub(crate) enum Facts {
     /// Data left, in segments.
     Sent {
         /// How much.
@@ -115,6 +115,24 @@ impl Flight {
         self.phase
     }
 
+    /// First unacknowledged offset.
+    #[must_use]
+    pub const fn snd_una(&self) -> u64 {
+        self.snd_una
+    }
+
+    /// Selectively acknowledged above that.
+    #[must_use]
+    pub const fn sacked(&self) -> Bytes {
+        self.sacked
+    }
+
+    /// Declared lost, not resent and not delivered since.
+    #[must_use]
+    pub const fn waiting(&self) -> Bytes {
+        self.lost.saturating_sub(self.resent)
+    }
+
     /// Next new offset.
     #[must_use]
     pub const fn snd_nxt(&self) -> u64 {
@@ -133,7 +151,7 @@ impl Flight {
     ///
     /// # Errors
     /// What makes it impossible.
-    pub fn apply(&mut self, event: &Event) -> Result<Facts, Impossible> {
+    pub(crate) fn apply(&mut self, event: &Event) -> Result<Facts, Impossible> {
         if event.now < self.now {
             return Err("time runs backward".to_owned());
         }

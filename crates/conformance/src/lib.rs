@@ -23,9 +23,9 @@ mod subject;
 mod vector;
 
 pub use error::Error;
-pub use flight::{Facts, Flight};
+pub use flight::Flight;
 pub use report::{Mismatch, Report};
-pub use run::{run, run_algorithm};
+pub use run::{Answer, Driver, run, run_algorithm};
 pub use subject::{Mode, Subject};
 pub use vector::{Event, Expected, Header, Kind, Norm, Timed, Vector};
 

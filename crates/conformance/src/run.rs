@@ -4,10 +4,10 @@ use congestion::{Algorithm, BuildContext, Congestion, CongestionKind, Phase, Sen
 use units::{Bytes, Instant};
 
 use crate::error::Error;
-use crate::flight::{Facts, Flight};
+use crate::flight::{Facts, Flight, Impossible};
 use crate::report::{Mismatch, Report};
 use crate::subject::{Mode, Subject};
-use crate::vector::{Event, Norm, Timed, Vector};
+use crate::vector::{Event, Header, Norm, Timed, Vector};
 
 /// Runs a vector against the algorithm that it names.
 ///
@@ -37,15 +37,14 @@ pub fn run(vector: &Vector, subject: &mut impl Subject) -> Report {
         checks: 0,
         mismatches: Vec::new(),
     };
-    let mut flight = Flight::new(&vector.header);
+    let mut driver = Driver::new(&vector.header);
     for timed in &vector.timeline {
         // The parser has booked every event once.
-        let Ok(facts) = flight.apply(&timed.event) else {
+        let Ok(answer) = driver.apply(&timed.event, subject) else {
             break;
         };
-        tell(&timed.event, facts, &flight, vector, subject);
         report.events += 1;
-        compare(timed, vector, flight.phase(), subject, &mut report);
+        compare(timed, vector.header.smss, &answer, &mut report);
         if !report.passed() {
             break;
         }
@@ -53,7 +52,69 @@ pub fn run(vector: &Vector, subject: &mut impl Subject) -> Report {
     report
 }
 
-fn tell(event: &Event, facts: Facts, flight: &Flight, vector: &Vector, subject: &mut impl Subject) {
+/// What a congestion control answers to an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// The window.
+    pub cwnd: Bytes,
+    /// The threshold; [`Bytes::MAX`] while it was never set.
+    pub ssthresh: Bytes,
+    /// What the window does: `slow-start`, `css`, `drain`, `avoidance`, `recovery` or `cwr`.
+    pub state: &'static str,
+    /// Why the first slow start ended, or `none`.
+    pub exit: &'static str,
+    /// SEARCH's last test, in thousandths.
+    pub norm_permille: Option<i64>,
+}
+
+/// A sender that does what a timeline says, event by event.
+#[derive(Clone, Debug)]
+pub struct Driver {
+    header: Header,
+    flight: Flight,
+}
+
+impl Driver {
+    /// A connection that begins now.
+    #[must_use]
+    pub fn new(header: &Header) -> Self {
+        Self {
+            header: header.clone(),
+            flight: Flight::new(header),
+        }
+    }
+
+    /// The sender's books.
+    #[must_use]
+    pub const fn flight(&self) -> &Flight {
+        &self.flight
+    }
+
+    /// Tells `subject` of an event, and asks what it makes of it.
+    ///
+    /// # Errors
+    /// What makes the event impossible; nothing has then happened.
+    pub fn apply(
+        &mut self,
+        event: &Event,
+        subject: &mut impl Subject,
+    ) -> Result<Answer, Impossible> {
+        let mut flight = self.flight.clone();
+        let facts = flight.apply(event)?;
+        self.flight = flight;
+        tell(event, facts, &self.flight, &self.header, subject);
+        let window = subject.window();
+        Ok(Answer {
+            cwnd: window.cwnd,
+            ssthresh: window.ssthresh,
+            state: state(subject, self.flight.phase()),
+            exit: exit(subject.slow_start_exit()),
+            norm_permille: subject.norm_permille(),
+        })
+    }
+}
+
+fn tell(event: &Event, facts: Facts, flight: &Flight, header: &Header, subject: &mut impl Subject) {
     let now = event.now;
     let congestion = |kind, phase, in_flight, first_of_window| Congestion {
         now,
@@ -73,7 +134,7 @@ fn tell(event: &Event, facts: Facts, flight: &Flight, vector: &Vector, subject: 
         } => {
             let mut left = size;
             while !left.is_zero() {
-                let segment = left.min(vector.header.smss);
+                let segment = left.min(header.smss);
                 left -= segment;
                 if !retransmission {
                     snd_nxt += segment.get();
@@ -125,7 +186,7 @@ fn tell(event: &Event, facts: Facts, flight: &Flight, vector: &Vector, subject: 
             ));
         }
         Facts::Restarted { idle, rto } => {
-            let initial = vector.header.initial_window;
+            let initial = header.initial_window;
             subject.on_idle_restart(now, idle, rto, initial, flight.snd_nxt());
         }
     }
@@ -146,15 +207,7 @@ fn exit(exit: Option<SlowStartExit>) -> &'static str {
     exit.map_or("none", |exit| exit.reason.name())
 }
 
-fn compare(
-    timed: &Timed,
-    vector: &Vector,
-    phase: Phase,
-    subject: &impl Subject,
-    report: &mut Report,
-) {
-    let window = subject.window();
-    let smss = vector.header.smss;
+fn compare(timed: &Timed, smss: Bytes, answer: &Answer, report: &mut Report) {
     let size = |size: Bytes| match size {
         Bytes::MAX => "infinite".to_owned(),
         size if size.get().is_multiple_of(smss.get()) => {
@@ -176,19 +229,11 @@ fn compare(
         }
     };
     let expected = &timed.expected;
-    check("cwnd", size(expected.cwnd), size(window.cwnd));
-    check("ssthresh", size(expected.ssthresh), size(window.ssthresh));
-    check(
-        "state",
-        expected.state.to_owned(),
-        state(subject, phase).to_owned(),
-    );
-    check(
-        "exit",
-        expected.exit.to_owned(),
-        exit(subject.slow_start_exit()).to_owned(),
-    );
-    let actual = subject.norm_permille();
+    check("cwnd", size(expected.cwnd), size(answer.cwnd));
+    check("ssthresh", size(expected.ssthresh), size(answer.ssthresh));
+    check("state", expected.state.to_owned(), answer.state.to_owned());
+    check("exit", expected.exit.to_owned(), answer.exit.to_owned());
+    let actual = answer.norm_permille;
     match expected.norm {
         None => {}
         Some(Norm::None) => check("norm", "none".to_owned(), permille(actual)),

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * HyStart++ (RFC 9406) in integers. It answers as the simulator's `hystart++` does, bit for bit.
+ *
+ * It runs in the initial slow start alone: as long as no threshold was ever set. The detectors run
+ * before the window grows, so the final threshold is the window before the last ACK's growth.
+ *
+ * Assumes that the state begins as zeros and that the hooks are called in slow start alone.
+ */
+#ifndef SLOWSTART_HYSTART_PP_H
+#define SLOWSTART_HYSTART_PP_H
+
+#include "types.h"
+
+struct ss_hspp_config {
+	__u64 min_rtt_thresh; /* MIN_RTT_THRESH */
+	__u64 max_rtt_thresh; /* MAX_RTT_THRESH */
+	__u32 min_rtt_divisor;
+	__u32 n_rtt_sample;
+	__u32 css_growth_divisor;
+	__u32 css_rounds;
+	__u32 limit; /* L, where the sender does not pace */
+	__u32 reserved;
+};
+
+/* RFC 9406 section 4.3. */
+#define SS_HSPP_DEFAULTS { 4000000ull, 16000000ull, 8, 8, 4, 5, 8, 0 }
+
+struct ss_hspp {
+	__u64 last_min;    /* lastRoundMinRTT, where `last_known` */
+	__u64 current_min; /* currentRoundMinRTT, where `samples` is not 0 */
+	__u64 window_end;
+	__u64 baseline;    /* cssBaselineMinRtt */
+	__u32 last_known;
+	__u32 samples;     /* rttSampleCount */
+	__u32 begun;       /* the first round's end is known */
+	__u32 css;
+	__u32 rounds;      /* rounds of CSS that ended */
+	__u32 carry;       /* credited in CSS and not yet grown */
+	__u32 over;        /* the initial slow start is over */
+	__u32 exits;
+};
+
+static __always_inline __u32 ss_hspp_active(const struct ss_hspp *s, const struct ss_window *w)
+{
+	return !s->over && w->ssthresh == SS_INFINITE;
+}
+
+/* A congestion episode begins. */
+static __always_inline void ss_hspp_on_congestion(struct ss_hspp *s)
+{
+	s->over = 1;
+}
+
+/* Slow start begins again after a timeout. */
+static __always_inline void ss_hspp_restart(struct ss_hspp *s)
+{
+	s->last_known = 0;
+	s->samples = 0;
+	s->begun = 0;
+	s->css = 0;
+	s->carry = 0;
+}
+
+/* Enters or leaves CSS after a sample (section 4.2). */
+static __always_inline void ss_hspp_judge(struct ss_hspp *s, const struct ss_hspp_config *c)
+{
+	__u64 threshold;
+
+	if (s->samples < c->n_rtt_sample)
+		return;
+	if (s->css) {
+		if (s->current_min < s->baseline)
+			s->css = 0;
+	} else if (s->last_known) {
+		threshold = s->last_min / (c->min_rtt_divisor ? c->min_rtt_divisor : 1);
+		if (threshold > c->max_rtt_thresh)
+			threshold = c->max_rtt_thresh;
+		if (threshold < c->min_rtt_thresh)
+			threshold = c->min_rtt_thresh;
+		if (s->current_min >= s->last_min + threshold) {
+			s->css = 1;
+			s->baseline = s->current_min;
+			s->rounds = 0;
+		}
+	}
+}
+
+/* An ACK delivered data, before the window grows. SS_EXIT: `w` has the new threshold. */
+static __always_inline enum ss_step ss_hspp_on_delivery(struct ss_hspp *s,
+							const struct ss_hspp_config *c,
+							const struct ss_ack *a, struct ss_window *w)
+{
+	if (!ss_hspp_active(s, w))
+		return SS_NOTHING;
+	if (!s->begun) {
+		s->begun = 1;
+		s->window_end = a->snd_nxt;
+	}
+	if (a->has_rtt) {
+		if (s->samples == 0 || a->rtt < s->current_min)
+			s->current_min = a->rtt;
+		if (s->samples != ~0u)
+			s->samples++;
+		ss_hspp_judge(s, c);
+	}
+	if (a->acked < s->window_end)
+		return SS_NOTHING;
+	s->window_end = a->snd_nxt;
+	s->last_min = s->current_min;
+	s->last_known = s->samples != 0;
+	s->samples = 0;
+	if (!s->css)
+		return SS_NOTHING;
+	s->rounds++;
+	if (s->rounds < c->css_rounds)
+		return SS_NOTHING;
+	s->over = 1;
+	s->exits++;
+	w->ssthresh = w->cwnd;
+	return SS_EXIT;
+}
+
+/* What the ACK does to the window, where growth is allowed. SS_GROW: `w->cwnd` is the growth. */
+static __always_inline enum ss_step ss_hspp_on_ack(struct ss_hspp *s,
+						   const struct ss_hspp_config *c,
+						   const struct ss_ack *a, struct ss_window *w)
+{
+	__u32 divisor = c->css_growth_divisor ? c->css_growth_divisor : 1;
+	__u32 credited = a->delivered;
+
+	if (!ss_hspp_active(s, w))
+		return SS_NOTHING;
+	if (!a->paced && credited > c->limit)
+		credited = c->limit;
+	if (s->css) {
+		s->carry += credited;
+		credited = s->carry / divisor;
+		s->carry -= credited * divisor;
+	}
+	w->cwnd = credited;
+	return SS_GROW;
+}
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * What the parts of the core share. It compiles for BPF (after vmlinux.h) and for the host.
+ *
+ * Windows, deliveries and what is in flight are counted in segments, sequence offsets and totals
+ * in bytes, times in nanoseconds. No floating point, no signed division, no unbounded loop.
+ */
+#ifndef SLOWSTART_TYPES_H
+#define SLOWSTART_TYPES_H
+
+#ifndef __VMLINUX_H__
+#include <linux/types.h>
+#endif
+
+#ifndef __always_inline
+#define __always_inline inline __attribute__((always_inline))
+#endif
+
+/* A threshold that was never set. */
+#define SS_INFINITE 0x7fffffffu
+
+/* What a hook wants done with the window. */
+enum ss_step {
+	SS_NOTHING, /* leave it to the caller's ordinary slow start */
+	SS_GROW,    /* add `cwnd` segments */
+	SS_SET,     /* the window is `cwnd`, slow start goes on */
+	SS_EXIT,    /* the window is `cwnd`, the threshold `ssthresh` */
+	SS_DRAIN,   /* slow start is over; window and threshold follow when the queue has drained */
+};
+
+struct ss_window {
+	__u32 cwnd;
+	__u32 ssthresh;
+};
+
+/* An ACK that delivered data. */
+struct ss_ack {
+	__u64 now;
+	__u64 rtt;         /* the sample, where `has_rtt` */
+	__u64 srtt;
+	__u64 acked;       /* cumulatively acknowledged since the connection began */
+	__u64 sent;        /* sent since then, retransmissions included, before this ACK's answer */
+	__u64 snd_nxt;     /* next new offset */
+	__u32 delivered;   /* by this ACK */
+	__u32 in_flight;
+	__u32 smss;
+	__u32 has_rtt;
+	__u32 app_limited;
+	__u32 paced;
+};
+
+#endif

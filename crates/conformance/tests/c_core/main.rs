@@ -1,0 +1,103 @@
+//! The C core of the kernel programs (`bpf/core`), compiled for this machine: it answers the
+//! conformance vectors as they say, and random events as the simulator's code does.
+//!
+//! The core runs in a process of its own that reads an event and answers it (`bpf/host/answer.c`).
+//! Its arithmetic is the simulator's `arithmetic=percent`. Without a C compiler the tests are
+//! skipped, and say so; they fail instead where `CI` or `SLOWSTART_REQUIRE_ROOT_TESTS` is set.
+
+mod core;
+mod random;
+
+use std::path::Path;
+
+use conformance::{Answer, Driver, Vector, files_in, parse, run};
+use congestion::{Algorithm, BuildContext};
+use units::Instant;
+
+use crate::core::{Compiled, CoreSubject};
+
+fn vectors() -> Vec<Vector> {
+    let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../conformance"));
+    let files = files_in(folder).expect("the folder");
+    let vectors = files.iter().map(|file| {
+        let text = std::fs::read_to_string(file).expect("a vector");
+        parse(&file.display().to_string(), &text).expect("a vector")
+    });
+    vectors
+        .filter(|vector| {
+            let algorithm = &vector.header.algorithm;
+            algorithm.contains("+search") || algorithm.contains("+hystart++")
+        })
+        .collect()
+}
+
+/// Answers to the whole timeline.
+fn answers(vector: &Vector, subject: &mut impl conformance::Subject) -> Vec<Answer> {
+    let mut driver = Driver::new(&vector.header);
+    let events = vector.timeline.iter();
+    events
+        .map(|timed| driver.apply(&timed.event, subject).expect("possible"))
+        .collect()
+}
+
+#[test]
+fn the_core_answers_the_vectors() {
+    let Some(core) = Compiled::new() else { return };
+    let vectors = vectors();
+    assert!(vectors.len() >= 18, "{} vectors", vectors.len());
+    for mut vector in vectors {
+        let header = vector.header.clone();
+        let percent = header.algorithm.contains("arithmetic=percent");
+        if !percent {
+            // The fraction of the look-back in percent moves the norm's last digits.
+            for timed in &mut vector.timeline {
+                timed.expected.norm = None;
+            }
+        }
+        let report = run(&vector, &mut CoreSubject::new(&core, &header));
+        assert!(report.passed(), "the C core: {report}");
+    }
+}
+
+#[test]
+fn the_core_answers_the_vectors_as_the_simulator_does() {
+    let Some(core) = Compiled::new() else { return };
+    for vector in vectors() {
+        let header = &vector.header;
+        let description = core::in_percent(&header.algorithm);
+        let mut ours = Algorithm::parse(&description)
+            .expect("known")
+            .build(BuildContext {
+                now: Instant::ZERO,
+                smss: header.smss,
+                initial_window: header.initial_window,
+                seed: 1,
+            });
+        let expected = answers(&vector, &mut ours);
+        let actual = answers(&vector, &mut CoreSubject::new(&core, header));
+        for (timed, (expected, actual)) in vector.timeline.iter().zip(expected.iter().zip(&actual))
+        {
+            assert_eq!(
+                expected, actual,
+                "{}:{}: {}",
+                vector.file, timed.line, timed.text
+            );
+        }
+    }
+}
+
+/// A core that is wrong is found out: other thresholds give other answers.
+#[test]
+fn a_wrong_core_fails() {
+    let Some(core) = Compiled::new() else { return };
+    let vectors = vectors();
+    let exit = |name: &str| vectors.iter().find(|vector| vector.file.ends_with(name));
+    let vector = exit("search-2.0-exit.vec").expect("the vector");
+    let mut header = vector.header.clone();
+    header.algorithm = "reno+search:version=2.0,threshold=36+prr".to_owned();
+    assert!(!run(vector, &mut CoreSubject::new(&core, &header)).passed());
+    let vector = exit("hystart++-exit.vec").expect("the vector");
+    let mut header = vector.header.clone();
+    header.algorithm = "reno+hystart++:css_rounds=4+prr".to_owned();
+    assert!(!run(vector, &mut CoreSubject::new(&core, &header)).passed());
+}
