@@ -157,6 +157,11 @@ fn jitters() -> impl Strategy<Value = Option<JitterConfig>> {
         Just(JitterDistribution::Sine {
             period: Duration::from_millis(200)
         }),
+        prop::collection::vec(0_u64..50_000, 0..20).prop_map(|micros| {
+            JitterDistribution::Recorded {
+                additions: micros.into_iter().map(Duration::from_micros).collect(),
+            }
+        }),
     ];
     let jitter =
         (0_u64..50_000, distribution, 0_u64..5_000).prop_map(|(amount, distribution, slot)| {
