@@ -14,6 +14,11 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("network", &["units"]),
     ("scenario", &["units", "congestion", "tcp", "network"]),
     ("measure", &["units"]),
+    ("capture", &["units", "measure"]),
+    (
+        "emulator",
+        &["units", "network", "scenario", "measure", "capture"],
+    ),
     ("conformance", &["units", "congestion"]),
     (
         "simulator",

@@ -1,0 +1,267 @@
+//! Whether a run can be believed: the emulator's measurements of itself, against bounds.
+
+use serde::Serialize;
+use units::{Duration, Instant};
+
+use crate::Scheduling;
+
+/// What a run may not exceed to be valid.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bounds {
+    /// 99th percentile of the lateness.
+    pub lateness_p99: Duration,
+    /// The most that a packet may be late, or a tenth of the base RTT where that is more.
+    pub lateness_max: Duration,
+    /// Deviation of the achieved rate from the configured one, as a share; judged after a second
+    /// of busy time.
+    pub rate: f64,
+    /// What a probe's round trip may take beyond the base RTT, or one percent of it where that is
+    /// more: the latency of the hosts.
+    pub rtt_excess: Duration,
+}
+
+impl Default for Bounds {
+    /// Half a millisecond, a rate within 0.1 %, a stall of 5 ms, a probe within 1 ms.
+    fn default() -> Self {
+        Self {
+            lateness_p99: Duration::from_micros(500),
+            lateness_max: Duration::from_millis(5),
+            rate: 0.001,
+            rtt_excess: Duration::from_millis(1),
+        }
+    }
+}
+
+/// What the emulator measured of itself. Latenesses are from the instant that a packet was due to
+/// the instant that it was written to the device.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SelfCheck {
+    /// Whether the run is within its bounds.
+    pub valid: bool,
+    /// If not, why: one sentence each.
+    pub reasons: Vec<String>,
+    /// How the emulator's thread was scheduled.
+    pub scheduling: Scheduling,
+    /// Packets delivered, both directions.
+    pub deliveries: u64,
+    /// Median lateness; null without deliveries, as are the next two.
+    pub lateness_p50_us: Option<u64>,
+    /// 99th percentile of the lateness.
+    pub lateness_p99_us: Option<u64>,
+    /// The most that a packet was late.
+    pub lateness_max_us: Option<u64>,
+    /// 99th percentile of the time from the end of a sleep as asked for to being awake: the
+    /// kernel's share of the lateness.
+    pub wake_up_p99_us: Option<u64>,
+    /// Rate that the forward link achieved while busy, relative to the one configured: the time
+    /// that its deliveries should have taken by the time that they took. Null while it was busy
+    /// for less than a second.
+    pub rate_ratio: Option<f64>,
+    /// Median round trip of the probes over the path's delays alone, before the run; null without.
+    pub probe_rtt_ms: Option<f64>,
+    /// What it should have been.
+    pub base_rtt_ms: f64,
+    /// Most packets of the forward link, due at different instants, that were delivered in one go.
+    pub longest_burst_packets: u64,
+    /// How often it was more than one.
+    pub bursts: u64,
+    /// Share of one processor that the emulator's thread took.
+    pub cpu_share: f64,
+    /// Share of all processors that was idle during the run; null where the kernel does not say.
+    pub cpu_idle_share: Option<f64>,
+    /// Share of all processors that the hypervisor took away.
+    pub cpu_stolen_share: Option<f64>,
+    /// Packets that were dropped in a host's own device, outside of the path.
+    pub local_drops: u64,
+    /// Packets that are missing from captures and logs, because the disk was too slow.
+    pub unrecorded: u64,
+}
+
+/// What is judged, as measured.
+pub(crate) struct Measured {
+    pub(crate) lateness: [Option<Duration>; 3],
+    pub(crate) busy: Duration,
+    pub(crate) rate_ratio: Option<f64>,
+    pub(crate) probe: Option<Duration>,
+    pub(crate) base_rtt: Duration,
+    pub(crate) local_drops: u64,
+    pub(crate) unrecorded: u64,
+    pub(crate) conserved: bool,
+}
+
+fn ms(span: Duration) -> f64 {
+    span.as_nanos() as f64 / 1e6
+}
+
+/// The reasons why a run is not valid.
+pub(crate) fn judge(bounds: &Bounds, measured: &Measured) -> Vec<String> {
+    let mut reasons = Vec::new();
+    let [_, p99, max] = measured.lateness;
+    if let Some(p99) = p99.filter(|p99| *p99 > bounds.lateness_p99) {
+        reasons.push(format!(
+            "one packet in a hundred was delivered more than {} ms late; the bound is {} ms",
+            ms(p99),
+            ms(bounds.lateness_p99)
+        ));
+    }
+    let longest = bounds.lateness_max.max(measured.base_rtt / 10);
+    if let Some(max) = max.filter(|max| *max > longest) {
+        reasons.push(format!(
+            "a packet was delivered {:.1} ms late; the bound is {} ms",
+            ms(max),
+            ms(longest)
+        ));
+    }
+    if let Some(ratio) = measured
+        .rate_ratio
+        .filter(|ratio| (ratio - 1.0).abs() > bounds.rate)
+    {
+        reasons.push(format!(
+            "the link achieved {:.2} % of its rate in {:.1} s of busy time",
+            100.0 * ratio,
+            measured.busy.as_secs_f64()
+        ));
+    }
+    let excess = bounds.rtt_excess.max(measured.base_rtt / 100);
+    if let Some(probe) = measured
+        .probe
+        .filter(|probe| *probe > measured.base_rtt + excess)
+    {
+        reasons.push(format!(
+            "a probe's round trip took {:.2} ms where the path has {} ms",
+            ms(probe),
+            ms(measured.base_rtt)
+        ));
+    }
+    if measured.local_drops > 0 {
+        reasons.push(format!(
+            "{} packets were dropped in a host's own device, outside of the path",
+            measured.local_drops
+        ));
+    }
+    if measured.unrecorded > 0 {
+        reasons.push(format!(
+            "{} packets are missing from the capture or log, because the disk was too slow",
+            measured.unrecorded
+        ));
+    }
+    if !measured.conserved {
+        reasons.push("a link lost count of its packets".to_owned());
+    }
+    reasons
+}
+
+/// How the deliveries of a link keep pace with their due instants, over its busy periods.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Pace {
+    period: u64,
+    first: (Instant, Instant),
+    last: (Instant, Instant),
+    due: Duration,
+    actual: Duration,
+}
+
+impl Pace {
+    /// A packet that was served in busy period number `period` (from one) was delivered.
+    pub(crate) fn delivered(&mut self, period: u64, due: Instant, actual: Instant) {
+        if period != self.period {
+            self.end();
+            self.period = period;
+            self.first = (due, actual);
+        }
+        self.last = (due, actual);
+    }
+
+    /// The period is over.
+    pub(crate) fn end(&mut self) {
+        if self.period > 0 {
+            self.due += self.last.0.saturating_since(self.first.0);
+            self.actual += self.last.1.saturating_since(self.first.1);
+        }
+        self.period = 0;
+    }
+
+    /// Busy time that was judged.
+    pub(crate) const fn busy(&self) -> Duration {
+        self.due
+    }
+
+    /// Time that it should have taken by the time that it took.
+    pub(crate) fn ratio(&self) -> Option<f64> {
+        (self.due >= Duration::from_secs(1) && !self.actual.is_zero())
+            .then(|| self.due.as_nanos() as f64 / self.actual.as_nanos() as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn good() -> Measured {
+        Measured {
+            lateness: [20, 400, 4_000].map(|us| Some(Duration::from_micros(us))),
+            busy: Duration::from_secs(2),
+            rate_ratio: Some(1.0005),
+            probe: Some(Duration::from_micros(10_900)),
+            base_rtt: Duration::from_millis(10),
+            local_drops: 0,
+            unrecorded: 0,
+            conserved: true,
+        }
+    }
+
+    #[test]
+    fn each_bound_gives_its_own_reason() {
+        let bounds = Bounds::default();
+        assert_eq!(judge(&bounds, &good()), [""; 0]);
+        type Spoil = (fn(&mut Measured), &'static str);
+        let spoil: [Spoil; 7] = [
+            (
+                |m| m.lateness[1] = Some(Duration::from_micros(501)),
+                "one packet in a hundred",
+            ),
+            (
+                |m| m.lateness[2] = Some(Duration::from_micros(5_001)),
+                "5.0 ms late",
+            ),
+            (|m| m.rate_ratio = Some(0.998), "99.80 % of its rate"),
+            (
+                |m| m.probe = Some(Duration::from_micros(11_001)),
+                "took 11.00 ms",
+            ),
+            (|m| m.local_drops = 3, "3 packets were dropped"),
+            (|m| m.unrecorded = 4, "4 packets are missing"),
+            (|m| m.conserved = false, "lost count"),
+        ];
+        for (spoil, expected) in spoil {
+            let mut measured = good();
+            spoil(&mut measured);
+            let reasons = judge(&bounds, &measured);
+            assert_eq!(reasons.len(), 1, "{reasons:?}");
+            assert!(reasons[0].contains(expected), "{reasons:?}");
+        }
+        // A tenth of a long RTT may be lost at once.
+        let mut long = good();
+        long.base_rtt = Duration::from_millis(600);
+        long.lateness[2] = Some(Duration::from_millis(59));
+        long.probe = Some(Duration::from_millis(606));
+        assert_eq!(judge(&bounds, &long), [""; 0]);
+    }
+
+    #[test]
+    fn pace_counts_busy_periods_alone() {
+        let at = Instant::from_millis;
+        let mut pace = Pace::default();
+        for (period, due, actual) in [
+            (1, 0, 1),
+            (1, 600, 600),
+            (2, 9_000, 9_000),
+            (2, 9_900, 9_902),
+        ] {
+            pace.delivered(period, at(due), at(actual));
+        }
+        pace.end();
+        assert_eq!(pace.busy(), Duration::from_millis(1_500));
+        assert_eq!(pace.ratio(), Some(1_500.0 / 1_501.0));
+    }
+}

@@ -1,0 +1,69 @@
+//! The real clock: the one place where time is read.
+//!
+//! Everything is measured on CLOCK_MONOTONIC, which `clock_gettime` reads without entering the
+//! kernel, and which a sender in the same machine reads too.
+
+use nix::time::{ClockId, clock_gettime};
+use units::{Duration, Instant};
+
+fn nanos(clock: ClockId) -> u64 {
+    // These clocks exist in every kernel that has namespaces.
+    clock_gettime(clock).map_or(0, |time| {
+        (time.tv_sec() as u64).saturating_mul(1_000_000_000) + time.tv_nsec() as u64
+    })
+}
+
+/// Nanoseconds of CLOCK_MONOTONIC.
+pub(crate) fn monotonic_nanos() -> u64 {
+    nanos(ClockId::CLOCK_MONOTONIC)
+}
+
+/// Nanoseconds since the Unix epoch.
+pub(crate) fn unix_nanos() -> u64 {
+    nanos(ClockId::CLOCK_REALTIME)
+}
+
+/// Processor time of this thread.
+pub(crate) fn thread_time() -> Duration {
+    Duration::from_nanos(nanos(ClockId::CLOCK_THREAD_CPUTIME_ID))
+}
+
+/// A clock whose zero is the beginning of a run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Clock {
+    zero: u64,
+    unix_zero: u64,
+}
+
+impl Clock {
+    /// A run begins now.
+    pub(crate) fn begin() -> Self {
+        Self {
+            zero: monotonic_nanos(),
+            unix_zero: unix_nanos(),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn now(self) -> Instant {
+        Instant::from_nanos(monotonic_nanos().saturating_sub(self.zero))
+    }
+
+    /// CLOCK_MONOTONIC when the run began, in nanoseconds.
+    pub(crate) const fn zero(self) -> u64 {
+        self.zero
+    }
+
+    /// The Unix time of `at`, in nanoseconds.
+    pub(crate) const fn unix(self, at: Instant) -> u64 {
+        self.unix_zero.saturating_add(at.as_nanos())
+    }
+}
+
+/// Waits at least `span`.
+pub(crate) fn pause(span: Duration) {
+    let timeout =
+        nix::sys::time::TimeSpec::from_duration(std::time::Duration::from_nanos(span.as_nanos()));
+    // A signal may end it early; whoever pauses looks again.
+    let _ = nix::poll::ppoll(&mut [], Some(timeout), None);
+}

@@ -1,0 +1,149 @@
+//! The TUN device of a namespace: made, addressed, brought up.
+//!
+//! No `IFF_VNET_HDR`: the kernel then cuts its bursts into packets of the MTU before it hands them
+//! over, and no checksum is left open (notes on Linux, section 2). The device is not persistent:
+//! it goes with its file descriptor.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::net::{Ipv4Addr, UdpSocket};
+use std::os::fd::{AsRawFd, RawFd};
+use std::os::unix::fs::OpenOptionsExt;
+
+use crate::error::EmulatorError;
+
+/// Its name, in each of the namespaces.
+pub(crate) const NAME: &str = "slowstart0";
+
+/// The MTU, which is a full packet of the scenario.
+pub(crate) const MTU: u32 = scenario::FULL_PACKET;
+
+/// Packets that the device holds until the emulator has read them. Less than a burst would look
+/// like a drop of the path (notes on Linux, section 2).
+const TRANSMIT_QUEUE: i32 = 100_000;
+
+/// The addresses of a link: `10.77.0.0/30` has two hosts.
+const NETMASK: Ipv4Addr = Ipv4Addr::new(255, 255, 255, 252);
+
+/// Opens the device file, which needs no namespace.
+pub(crate) fn open() -> Result<File, EmulatorError> {
+    OpenOptions::new()
+        .read(true)
+        .write(true)
+        .custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC)
+        .open("/dev/net/tun")
+        .map_err(EmulatorError::NoTun)
+}
+
+/// Makes the device in the namespace of the calling thread, with `address`, and brings it and the
+/// loopback up. Reads and writes of the file are whole packets and never wait.
+pub(crate) fn make(address: Ipv4Addr) -> Result<File, EmulatorError> {
+    let tun = open()?;
+    let flags = (libc::IFF_TUN | libc::IFF_NO_PI) as i16;
+    request(tun.as_raw_fd(), libc::TUNSETIFF, NAME, &flags.to_ne_bytes())
+        .map_err(EmulatorError::system("making a TUN device"))?;
+    // Interfaces are configured through any socket of the namespace; this one sends nothing.
+    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))
+        .map_err(EmulatorError::system("opening a socket in a namespace"))?;
+    let configure = |code: libc::c_ulong, name: &str, data: &[u8]| {
+        request(socket.as_raw_fd(), code as libc::Ioctl, name, data)
+            .map_err(EmulatorError::system(format!("configuring {name}")))
+    };
+    let up = (libc::IFF_UP as i16).to_ne_bytes();
+    quieten()?;
+    configure(libc::SIOCSIFFLAGS, "lo", &up)?;
+    configure(libc::SIOCSIFMTU, NAME, &(MTU as i32).to_ne_bytes())?;
+    configure(libc::SIOCSIFTXQLEN, NAME, &TRANSMIT_QUEUE.to_ne_bytes())?;
+    configure(libc::SIOCSIFADDR, NAME, &socket_address(address))?;
+    configure(libc::SIOCSIFNETMASK, NAME, &socket_address(NETMASK))?;
+    configure(libc::SIOCSIFFLAGS, NAME, &up)?;
+    Ok(tun)
+}
+
+/// Settings of the namespace of the calling thread; those that a kernel lacks or refuses to a user
+/// namespace do not matter.
+fn quieten() -> Result<(), EmulatorError> {
+    // Nobody speaks unasked: no IPv6, so no router solicitation takes a place in a queue.
+    set("net/ipv6/conf/all/disable_ipv6", "1");
+    set("net/ipv6/conf/default/disable_ipv6", "1");
+    // A connection learns nothing from the last one.
+    set("net/ipv4/tcp_no_metrics_save", "1");
+    set("net/ipv4/tcp_rmem", "4096 131072 268435456");
+    set("net/ipv4/tcp_wmem", "4096 16384 268435456");
+    // `ping` without privileges.
+    set("net/ipv4/ping_group_range", "0 0");
+    if fs::metadata("/proc/sys/net/ipv4").is_err() {
+        let error = io::Error::from(io::ErrorKind::NotFound);
+        return Err(EmulatorError::System("/proc/sys/net/ipv4".into(), error));
+    }
+    Ok(())
+}
+
+fn set(key: &str, value: &str) {
+    let _ = fs::write(format!("/proc/sys/{key}"), value);
+}
+
+/// Packets that the device of the calling thread's namespace dropped on their way to the emulator,
+/// or that its host refused.
+pub(crate) fn local_drops() -> u64 {
+    let Ok(table) = fs::read_to_string("/proc/thread-self/net/dev") else {
+        return 0;
+    };
+    table
+        .lines()
+        .filter_map(|line| line.trim_start().strip_prefix(NAME)?.strip_prefix(':'))
+        .map(|columns| {
+            let columns: Vec<u64> = columns
+                .split_ascii_whitespace()
+                .map(|column| column.parse().unwrap_or(0))
+                .collect();
+            // Receive: bytes packets errs drop ...; transmit follows from the ninth column on.
+            [3, 11]
+                .iter()
+                .filter_map(|&at| columns.get(at))
+                .sum::<u64>()
+        })
+        .sum()
+}
+
+/// A `sockaddr_in` without a port.
+fn socket_address(address: Ipv4Addr) -> [u8; 8] {
+    let mut bytes = [0; 8];
+    bytes[..2].copy_from_slice(&(libc::AF_INET as u16).to_ne_bytes());
+    bytes[4..].copy_from_slice(&address.octets());
+    bytes
+}
+
+/// `struct ifreq` of netdevice(7), as bytes.
+#[repr(C, align(8))]
+struct Request {
+    name: [u8; libc::IFNAMSIZ],
+    data: [u8; 24],
+}
+
+#[expect(
+    unsafe_code,
+    reason = "interfaces are configured by ioctl(2) with a structure of bytes"
+)]
+fn request(descriptor: RawFd, code: libc::Ioctl, name: &str, data: &[u8]) -> io::Result<()> {
+    let mut request = Request {
+        name: [0; libc::IFNAMSIZ],
+        data: [0; 24],
+    };
+    // The last byte of the name stays zero.
+    for (to, from) in request.name[..libc::IFNAMSIZ - 1]
+        .iter_mut()
+        .zip(name.bytes())
+    {
+        *to = from;
+    }
+    request.data[..data.len()].copy_from_slice(data);
+    // SAFETY: each of the codes used here reads and writes one `struct ifreq`, which `Request` has
+    // the size and alignment of, and which lives until the call returns.
+    let status = unsafe { libc::ioctl(descriptor, code, &raw mut request) };
+    if status < 0 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(())
+    }
+}

@@ -1,0 +1,418 @@
+//! An emulation from its start to its report.
+
+use std::io::PipeWriter;
+use std::net::Ipv4Addr;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+
+use measure::Histogram;
+use network::{Discipline, LinkConfig, LossConfig, QueueConfig, QueueLimit, Service};
+use scenario::PathModel;
+use units::{Duration, Instant};
+
+use crate::check::{self, Bounds, Measured, SelfCheck};
+use crate::clock::Clock;
+use crate::error::EmulatorError;
+use crate::flows::FlowLog;
+use crate::link::LinkState;
+use crate::live::{Live, Snapshot};
+use crate::mover::{Mover, Noted};
+use crate::namespace::Namespace;
+use crate::process::{self, Running};
+use crate::record::{CaptureTo, Files, LogTo, Writing};
+use crate::report::{LinkReport, Report};
+use crate::schedule::Scheduling;
+use crate::{Direction, Side, device, probe};
+
+/// How an emulation is made.
+#[derive(Clone, Debug)]
+pub struct EmulationOptions {
+    /// IPv4 addresses of sender and receiver, the two hosts of a /30 network.
+    pub addresses: [Ipv4Addr; 2],
+    /// Whether to ask for deadline scheduling.
+    pub deadline: bool,
+    /// How long before a due instant the emulator's thread stays awake; more is more exact and
+    /// takes more processor time.
+    pub spin: Duration,
+    /// How many probes measure the round trip before the run; zero for none.
+    pub probes: u32,
+    /// Whether the queues are traced.
+    pub trace: bool,
+    /// Whether deliveries are kept, for the one-way latency of each packet.
+    pub deliveries: bool,
+    /// Captures to write.
+    pub captures: Vec<CaptureTo>,
+    /// Logs to write.
+    pub logs: Vec<LogTo>,
+    /// What is said of the run in captures and logs.
+    pub title: String,
+    /// What a valid run may not exceed.
+    pub bounds: Bounds,
+}
+
+impl Default for EmulationOptions {
+    /// Sender 10.77.0.1, receiver 10.77.0.2, deadline scheduling, no spinning, five probes, and
+    /// nothing written.
+    fn default() -> Self {
+        Self {
+            addresses: [Ipv4Addr::new(10, 77, 0, 1), Ipv4Addr::new(10, 77, 0, 2)],
+            deadline: true,
+            spin: Duration::ZERO,
+            probes: 5,
+            trace: false,
+            deliveries: false,
+            captures: Vec::new(),
+            logs: Vec::new(),
+            title: String::new(),
+            bounds: Bounds::default(),
+        }
+    }
+}
+
+/// The emulator's thread, and how it is told to stop.
+struct Moving {
+    thread: JoinHandle<Mover>,
+    stop: Arc<AtomicBool>,
+    /// Its end wakes the thread.
+    wake: PipeWriter,
+}
+
+impl Moving {
+    fn start(
+        make: impl FnOnce(Arc<AtomicBool>, std::io::PipeReader) -> Mover,
+    ) -> Result<Self, EmulatorError> {
+        let (reader, wake) = std::io::pipe().map_err(EmulatorError::system("making a pipe"))?;
+        let stop = Arc::new(AtomicBool::new(false));
+        let mover = make(stop.clone(), reader);
+        let thread = thread::Builder::new()
+            .name("slowstart-emu".to_owned())
+            .spawn(move || mover.run())
+            .map_err(EmulatorError::system("starting a thread"))?;
+        Ok(Self { thread, stop, wake })
+    }
+
+    fn stop(self) -> Mover {
+        self.stop.store(true, Ordering::Relaxed);
+        drop(self.wake);
+        match self.thread.join() {
+            Ok(mover) => mover,
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    }
+}
+
+/// Two hosts with a path between them, under the real clock.
+///
+/// The run begins when [`Emulation::start`] returns. Dropping it ends everything, as does
+/// [`Emulation::finish`], which returns the report.
+pub struct Emulation {
+    namespaces: [Namespace; 2],
+    options: EmulationOptions,
+    base_rtt: Duration,
+    clock: Clock,
+    moving: Option<Moving>,
+    writing: Option<Writing>,
+    live: Arc<Live>,
+    probe_rtt: Option<Duration>,
+    processors: Option<Processors>,
+}
+
+impl Emulation {
+    /// Makes the hosts, probes the path's delays, and lets packets through. The links draw the
+    /// same random numbers as those of a simulation with `seed`.
+    ///
+    /// # Errors
+    /// What is missing, in one sentence; then nothing is left behind.
+    pub fn start(
+        path: &PathModel,
+        seed: u64,
+        options: EmulationOptions,
+    ) -> Result<Self, EmulatorError> {
+        check_addresses(options.addresses)?;
+        // First what most often fails, so that the sentence is about that.
+        drop(device::open()?);
+        let files = Files::open(&options.captures, &options.logs)?;
+        let make = |address| Namespace::make(move || device::make(address));
+        let (sender, sender_device) = make(options.addresses[0])?;
+        let (receiver, receiver_device) = make(options.addresses[1])?;
+        let namespaces = [sender, receiver];
+        let mut devices = [sender_device, receiver_device];
+        let live = Arc::new(Live::default());
+        let mut probe_rtt = None;
+        if options.probes > 0 {
+            // Over the delays alone, and over links of their own: the run's draw no number for it.
+            let links = [
+                (Direction::Forward, &path.forward),
+                (Direction::Reverse, &path.reverse),
+            ]
+            .map(|(direction, config)| {
+                LinkState::new(&only_delay(config), direction, 0, path.base_rtt, false)
+            });
+            let moving = Moving::start(|stop, wake| {
+                Mover::new(
+                    Clock::begin(),
+                    devices,
+                    links,
+                    FlowLog::new(false),
+                    None,
+                    Arc::new(Live::default()),
+                    (stop, wake),
+                    (options.deadline, options.spin),
+                )
+            })?;
+            let measured = probe::median_rtt(
+                &namespaces,
+                options.addresses,
+                path.base_rtt,
+                options.probes,
+            );
+            devices = moving.stop().devices;
+            probe_rtt = measured?;
+        }
+        let clock = Clock::begin();
+        let (recorder, writing) = match files.start(path, seed, &options.title, clock)? {
+            Some((recorder, writing)) => (Some(recorder), Some(writing)),
+            None => (None, None),
+        };
+        let links = [
+            (Direction::Forward, &path.forward),
+            (Direction::Reverse, &path.reverse),
+        ]
+        .map(|(direction, config)| {
+            LinkState::new(config, direction, seed, path.base_rtt, options.trace)
+        });
+        let processors = Processors::now();
+        let moving = Moving::start(|stop, wake| {
+            Mover::new(
+                clock,
+                devices,
+                links,
+                FlowLog::new(options.deliveries),
+                recorder,
+                live.clone(),
+                (stop, wake),
+                (options.deadline, options.spin),
+            )
+        })?;
+        Ok(Self {
+            namespaces,
+            options,
+            base_rtt: path.base_rtt,
+            clock,
+            moving: Some(moving),
+            writing,
+            live,
+            probe_rtt,
+            processors,
+        })
+    }
+
+    /// The address of a side.
+    #[must_use]
+    pub const fn address(&self, side: Side) -> Ipv4Addr {
+        self.options.addresses[side as usize]
+    }
+
+    /// Time since the run began.
+    #[must_use]
+    pub fn now(&self) -> Instant {
+        self.clock.now()
+    }
+
+    /// CLOCK_MONOTONIC when the run began, in nanoseconds: what a sender that reads that clock has
+    /// in common with the instants of the report.
+    #[must_use]
+    pub const fn zero_monotonic_nanos(&self) -> u64 {
+        self.clock.zero()
+    }
+
+    /// What is going on right now.
+    #[must_use]
+    pub fn snapshot(&self) -> Snapshot {
+        self.live.snapshot(self.clock.now())
+    }
+
+    /// The network namespace of a side, for `nsenter --net=` and the like, while this lives.
+    #[must_use]
+    pub fn namespace_path(&self, side: Side) -> PathBuf {
+        self.namespaces[side.index()].path()
+    }
+
+    /// Runs `work` on a new thread on one side and waits for it. Sockets that are made there stay
+    /// there, whichever thread uses them later.
+    ///
+    /// # Errors
+    /// Where the thread cannot be started or moved.
+    pub fn within<T: Send>(
+        &self,
+        side: Side,
+        work: impl FnOnce() -> T + Send,
+    ) -> Result<T, EmulatorError> {
+        self.namespaces[side.index()].within(work)
+    }
+
+    /// Starts a program on one side. It gets the environment variables `SLOWSTART_ADDRESS` and
+    /// `SLOWSTART_PEER`, and does not outlive this process, nor do programs that it starts.
+    ///
+    /// # Errors
+    /// Where it cannot be started.
+    pub fn spawn(&self, side: Side, mut command: Command) -> Result<Running, EmulatorError> {
+        command
+            .env("SLOWSTART_ADDRESS", self.address(side).to_string())
+            .env("SLOWSTART_PEER", self.address(side.peer()).to_string());
+        process::spawn(self.namespaces[side.index()].try_clone()?, command)
+    }
+
+    /// Ends the run. Programs that still run lose their network.
+    ///
+    /// # Errors
+    /// Where a capture or log could not be written.
+    pub fn finish(mut self) -> Result<Report, EmulatorError> {
+        let Some(moving) = self.moving.take() else {
+            return Err(EmulatorError::Invalid(
+                "the emulation is over already".into(),
+            ));
+        };
+        let mover = moving.stop();
+        let idle = Processors::shares(self.processors, Processors::now());
+        let mut local_drops = mover.noted.refused;
+        for namespace in &self.namespaces {
+            local_drops += namespace.within(device::local_drops)?;
+        }
+        let unrecorded = mover.recorder.as_ref().map_or(0, |recorder| recorder.lost);
+        // The channel ends with the recorder, and the writing with the channel.
+        drop(mover.recorder);
+        if let Some(writing) = self.writing.take() {
+            writing.finish()?;
+        }
+        let Noted { end, .. } = mover.noted;
+        let [forward, reverse] = mover.links.map(|state| LinkReport::new(state, end));
+        let conserved = forward.conserved() && reverse.conserved();
+        let check = self.check(&mover.noted, idle, local_drops, unrecorded, conserved);
+        Ok(Report {
+            zero_monotonic_nanos: self.clock.zero(),
+            end,
+            forward,
+            reverse,
+            flows: mover.flows.flows,
+            drops: mover.flows.drops,
+            drops_not_kept: mover.flows.drops_not_kept,
+            deliveries: mover.flows.deliveries.unwrap_or_default(),
+            check,
+        })
+    }
+
+    fn check(
+        &self,
+        noted: &Noted,
+        (cpu_idle_share, cpu_stolen_share): (Option<f64>, Option<f64>),
+        local_drops: u64,
+        unrecorded: u64,
+        conserved: bool,
+    ) -> SelfCheck {
+        let some = noted.lateness.count() > 0;
+        let lateness = [
+            noted.lateness.quantile(500),
+            noted.lateness.quantile(990),
+            some.then_some(noted.worst_lateness),
+        ];
+        let measured = Measured {
+            lateness,
+            busy: noted.pace.busy(),
+            rate_ratio: noted.pace.ratio(),
+            probe: self.probe_rtt,
+            base_rtt: self.base_rtt,
+            local_drops,
+            unrecorded,
+            conserved,
+        };
+        let reasons = check::judge(&self.options.bounds, &measured);
+        let micros = |at: usize| lateness[at].map(Duration::as_micros);
+        let p99 = |histogram: &Histogram| histogram.quantile(990).map(Duration::as_micros);
+        SelfCheck {
+            valid: reasons.is_empty(),
+            reasons,
+            scheduling: noted.scheduling.unwrap_or(Scheduling::Normal),
+            deliveries: noted.lateness.count(),
+            lateness_p50_us: micros(0),
+            lateness_p99_us: micros(1),
+            lateness_max_us: micros(2),
+            wake_up_p99_us: p99(&noted.wake_ups),
+            rate_ratio: measured.rate_ratio,
+            probe_rtt_ms: self.probe_rtt.map(|rtt| rtt.as_nanos() as f64 / 1e6),
+            base_rtt_ms: self.base_rtt.as_nanos() as f64 / 1e6,
+            longest_burst_packets: noted.longest_burst,
+            bursts: noted.bursts,
+            cpu_share: noted.processor_time.as_secs_f64() / noted.end.as_secs_f64().max(1e-9),
+            cpu_idle_share,
+            cpu_stolen_share,
+            local_drops,
+            unrecorded,
+        }
+    }
+}
+
+impl Drop for Emulation {
+    fn drop(&mut self) {
+        if let Some(moving) = self.moving.take() {
+            drop(moving.stop());
+        }
+    }
+}
+
+/// The link of `config` without everything but its delay.
+fn only_delay(config: &LinkConfig) -> LinkConfig {
+    LinkConfig {
+        service: Service::Unlimited,
+        queue: QueueConfig {
+            limit: QueueLimit::Unlimited,
+            discipline: Discipline::DropTail,
+        },
+        loss: LossConfig::None,
+        jitter: None,
+        ..config.clone()
+    }
+}
+
+fn check_addresses([sender, receiver]: [Ipv4Addr; 2]) -> Result<(), EmulatorError> {
+    let (a, b) = (u32::from(sender), u32::from(receiver));
+    let host = |address: u32| matches!(address & 3, 1 | 2);
+    if a >> 2 == b >> 2 && a != b && host(a) && host(b) && sender.is_private() {
+        Ok(())
+    } else {
+        Err(EmulatorError::Invalid(format!(
+            "{sender} and {receiver} are not the two hosts of a private /30 network, as 10.77.0.1 \
+             and 10.77.0.2 are"
+        )))
+    }
+}
+
+/// Time of all processors, in ticks, as /proc/stat has it: all, idle, stolen by a hypervisor.
+#[derive(Clone, Copy, Debug)]
+struct Processors([u64; 3]);
+
+impl Processors {
+    fn now() -> Option<Self> {
+        let text = std::fs::read_to_string("/proc/stat").ok()?;
+        let line = text.lines().next()?.strip_prefix("cpu ")?;
+        let ticks: Vec<u64> = line
+            .split_ascii_whitespace()
+            .filter_map(|column| column.parse().ok())
+            .collect();
+        // user nice system idle iowait irq softirq steal; guest time is in user already.
+        let all = ticks.iter().take(8).sum();
+        Some(Self([all, ticks.get(3)? + ticks.get(4)?, *ticks.get(7)?]))
+    }
+
+    fn shares(before: Option<Self>, after: Option<Self>) -> (Option<f64>, Option<f64>) {
+        let (Some(Self(before)), Some(Self(after))) = (before, after) else {
+            return (None, None);
+        };
+        let [all, idle, stolen] = [0, 1, 2].map(|at| after[at].saturating_sub(before[at]));
+        let share = |part: u64| (all > 0).then(|| part as f64 / all as f64);
+        (share(idle), share(stolen))
+    }
+}

@@ -1,0 +1,231 @@
+//! Facts about each connection that only the network knows: when its packets came, which of them
+//! were dropped, how long the others took.
+//!
+//! Memory is bounded: there is a most number of flows, drops and deliveries that are kept; what
+//! comes after is counted.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddrV4;
+
+use network::{Admission, DropReason};
+use units::{Duration, Instant};
+
+use crate::Direction;
+use crate::packet::Headers;
+
+/// A connection in one direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FlowKey {
+    /// Who sends.
+    pub source: SocketAddrV4,
+    /// Who receives.
+    pub destination: SocketAddrV4,
+    /// TCP; UDP otherwise.
+    pub tcp: bool,
+}
+
+/// What the network saw of one connection in one direction. Times are since the run began.
+#[derive(Clone, Copy, Debug)]
+pub struct FlowFacts {
+    /// Whose packets.
+    pub key: FlowKey,
+    /// The link that they were offered to.
+    pub direction: Direction,
+    /// When the first packet was offered: for TCP, when the SYN (or SYN-ACK) left.
+    pub first_packet: Instant,
+    /// Packets offered, of any kind.
+    pub packets: u64,
+    /// Of these, with payload.
+    pub data_packets: u64,
+    /// Bytes of payload offered, retransmissions included.
+    pub data_bytes: u64,
+    /// TCP segments with payload that began below the highest sequence number seen: sent again.
+    pub retransmitted: u64,
+    /// Packets with payload that were dropped.
+    pub data_drops: u64,
+    /// When the first of these was.
+    pub first_data_drop: Option<Instant>,
+    /// The end of the highest TCP segment.
+    highest: Option<u32>,
+}
+
+/// A packet that the network dropped.
+#[derive(Clone, Copy, Debug)]
+pub struct Drop {
+    /// When.
+    pub at: Instant,
+    /// Where.
+    pub direction: Direction,
+    /// Why.
+    pub reason: DropReason,
+    /// Whose it was; `None` for what is neither TCP nor UDP over IPv4.
+    pub key: Option<FlowKey>,
+    /// TCP sequence number; zero for others.
+    pub seq: u32,
+    /// Bytes of payload.
+    pub payload: u32,
+}
+
+/// A packet with payload that the network delivered.
+#[derive(Clone, Copy, Debug)]
+pub struct Delivery {
+    /// When it was due.
+    pub due: Instant,
+    /// From being offered to being due: the one-way latency.
+    pub latency: Duration,
+    /// Index of its flow in [`crate::Report::flows`].
+    pub flow: u32,
+    /// Bytes of payload.
+    pub payload: u32,
+}
+
+/// No flow: neither TCP nor UDP, or one too many.
+pub(crate) const NO_FLOW: u32 = u32::MAX;
+
+const MOST_FLOWS: usize = 65_536;
+const MOST_DROPS: usize = 4_000_000;
+const MOST_DELIVERIES: usize = 40_000_000;
+
+/// All of it.
+#[derive(Debug, Default)]
+pub(crate) struct FlowLog {
+    index: BTreeMap<FlowKey, u32>,
+    /// The flow of the last packet: most packets have the same as the one before.
+    last: Option<(FlowKey, u32)>,
+    pub(crate) flows: Vec<FlowFacts>,
+    pub(crate) drops: Vec<Drop>,
+    pub(crate) drops_not_kept: u64,
+    /// Where asked for.
+    pub(crate) deliveries: Option<Vec<Delivery>>,
+}
+
+impl FlowLog {
+    pub(crate) fn new(deliveries: bool) -> Self {
+        Self {
+            deliveries: deliveries.then(Vec::new),
+            ..Self::default()
+        }
+    }
+
+    /// The flow of a packet, new if need be; [`NO_FLOW`] where it has none.
+    pub(crate) fn find_flow(
+        &mut self,
+        now: Instant,
+        direction: Direction,
+        headers: Option<&Headers>,
+    ) -> u32 {
+        headers.map_or(NO_FLOW, |headers| self.find(now, direction, headers.key))
+    }
+
+    /// A packet of `flow` was offered to a link.
+    pub(crate) fn offered(
+        &mut self,
+        now: Instant,
+        direction: Direction,
+        flow: u32,
+        headers: Option<&Headers>,
+        admission: Admission,
+    ) {
+        if let Admission::Dropped(reason) = admission {
+            self.note_drop(now, direction, headers, reason);
+        }
+        let (Some(headers), Some(facts)) = (headers, self.flows.get_mut(flow as usize)) else {
+            return;
+        };
+        facts.packets += 1;
+        if headers.payload > 0 {
+            facts.data_packets += 1;
+            facts.data_bytes += u64::from(headers.payload);
+            if let Some(tcp) = headers.tcp {
+                let end = tcp.seq.wrapping_add(headers.payload);
+                match facts.highest {
+                    // Sequence numbers are compared modulo 2^32 (RFC 9293, section 3.4).
+                    Some(highest) if tcp.seq.wrapping_sub(highest) as i32 >= 0 => {
+                        facts.highest = Some(end);
+                    }
+                    Some(highest) => {
+                        facts.retransmitted += 1;
+                        if end.wrapping_sub(highest) as i32 > 0 {
+                            facts.highest = Some(end);
+                        }
+                    }
+                    None => facts.highest = Some(end),
+                }
+            }
+            if admission != Admission::Accepted {
+                facts.data_drops += 1;
+                facts.first_data_drop.get_or_insert(now);
+            }
+        }
+    }
+
+    fn find(&mut self, now: Instant, direction: Direction, key: FlowKey) -> u32 {
+        if let Some((last, flow)) = self.last
+            && last == key
+        {
+            return flow;
+        }
+        let flow = match self.index.get(&key) {
+            Some(&flow) => flow,
+            None if self.flows.len() < MOST_FLOWS => {
+                let flow = self.flows.len() as u32;
+                self.index.insert(key, flow);
+                self.flows.push(FlowFacts {
+                    key,
+                    direction,
+                    first_packet: now,
+                    packets: 0,
+                    data_packets: 0,
+                    data_bytes: 0,
+                    retransmitted: 0,
+                    data_drops: 0,
+                    first_data_drop: None,
+                    highest: None,
+                });
+                flow
+            }
+            None => return NO_FLOW,
+        };
+        self.last = Some((key, flow));
+        flow
+    }
+
+    #[cold]
+    fn note_drop(
+        &mut self,
+        at: Instant,
+        direction: Direction,
+        headers: Option<&Headers>,
+        reason: DropReason,
+    ) {
+        if self.drops.len() >= MOST_DROPS {
+            self.drops_not_kept += 1;
+            return;
+        }
+        self.drops.push(Drop {
+            at,
+            direction,
+            reason,
+            key: headers.map(|headers| headers.key),
+            seq: headers
+                .and_then(|headers| headers.tcp)
+                .map_or(0, |tcp| tcp.seq),
+            payload: headers.map_or(0, |headers| headers.payload),
+        });
+    }
+
+    pub(crate) fn delivered(&mut self, due: Instant, latency: Duration, flow: u32, payload: u32) {
+        if let Some(deliveries) = &mut self.deliveries
+            && flow != NO_FLOW
+            && payload > 0
+            && deliveries.len() < MOST_DELIVERIES
+        {
+            deliveries.push(Delivery {
+                due,
+                latency,
+                flow,
+                payload,
+            });
+        }
+    }
+}

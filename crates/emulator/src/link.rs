@@ -1,0 +1,155 @@
+//! A link under the real clock: the element, and what is noted about it.
+
+use std::collections::VecDeque;
+
+use measure::LinkTrace;
+use network::{Admission, Element, Link, LinkConfig, Packet, Streams};
+use units::{Duration, Instant};
+
+use crate::Direction;
+
+/// A packet inside a link.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Carried {
+    /// Room for any packet; the packet is the beginning.
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) arrived: Instant,
+    /// Its number among those offered to its link.
+    pub(crate) number: u64,
+    pub(crate) flow: u32,
+    pub(crate) payload: u32,
+}
+
+/// What became known of a packet when it was accepted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Service {
+    number: u64,
+    /// When it leaves the server: what remains is propagation.
+    pub(crate) leaves: Instant,
+    /// The busy period that it is served in.
+    pub(crate) period: u64,
+}
+
+/// Busy periods that are kept; a longer run keeps the first.
+const MOST_PERIODS: usize = 1_000_000;
+
+/// One direction of the path.
+pub(crate) struct LinkState {
+    pub(crate) link: Link<Carried>,
+    /// Whether it has a queue to speak of.
+    pub(crate) queued: bool,
+    offered: u64,
+    /// Of the packets inside, in the order of their numbers.
+    services: VecDeque<Service>,
+    pub(crate) first_packet: Option<Instant>,
+    pub(crate) trace: Option<LinkTrace>,
+    /// Ended busy periods of at least `shortest`, in order.
+    pub(crate) periods: Vec<(Instant, Instant)>,
+    shortest: Duration,
+    periods_seen: u64,
+}
+
+impl LinkState {
+    /// The link of `config` as the simulator makes it for the same seed.
+    pub(crate) fn new(
+        config: &LinkConfig,
+        direction: Direction,
+        seed: u64,
+        base_rtt: Duration,
+        traced: bool,
+    ) -> Self {
+        let stream = match direction {
+            Direction::Forward => "path.forward",
+            Direction::Reverse => "path.reverse",
+        };
+        let queued = config.service != network::Service::Unlimited;
+        Self {
+            link: Link::new(config, Streams::new(seed).stream(stream)),
+            queued,
+            offered: 0,
+            services: VecDeque::new(),
+            first_packet: None,
+            trace: (traced && queued).then(|| LinkTrace {
+                link: config.name.clone(),
+                ..LinkTrace::default()
+            }),
+            periods: Vec::new(),
+            shortest: base_rtt,
+            periods_seen: 0,
+        }
+    }
+
+    /// Offers a packet.
+    pub(crate) fn push(&mut self, now: Instant, mut packet: Packet<Carried>) -> Admission {
+        self.first_packet.get_or_insert(now);
+        packet.payload.arrived = now;
+        let number = self.offered;
+        packet.payload.number = number;
+        self.offered += 1;
+        let admission = self.link.push(now, packet);
+        if admission == Admission::Accepted {
+            self.services.push_back(Service {
+                number,
+                leaves: if self.queued {
+                    self.link.busy_until()
+                } else {
+                    now
+                },
+                period: self.link.busy_periods(),
+            });
+        }
+        self.note_periods();
+        if let Some(trace) = &mut self.trace {
+            let (packets, bytes) = self.link.queue_len(now);
+            trace.time_s.push(now.as_secs_f64());
+            trace.queue_packets.push(packets);
+            trace.queue_bytes.push(bytes.get());
+            trace.drops.push(self.link.counters().dropped());
+        }
+        admission
+    }
+
+    /// The next packet that is due at `now`.
+    pub(crate) fn pop(&mut self, now: Instant) -> Option<(Instant, Packet<Carried>, Service)> {
+        let (due, packet) = self.link.pop(now)?;
+        let number = packet.payload.number;
+        // A discipline may have dropped packets that it had accepted.
+        while self
+            .services
+            .front()
+            .is_some_and(|service| service.number < number)
+        {
+            self.services.pop_front();
+        }
+        let service = self.services.pop_front().unwrap_or(Service {
+            number,
+            leaves: due,
+            period: 0,
+        });
+        Some((due, packet, service))
+    }
+
+    fn note_periods(&mut self) {
+        let periods = self.link.busy_periods();
+        if periods != self.periods_seen {
+            self.periods_seen = periods;
+            if periods > 1 {
+                self.keep(self.link.previous_busy_period());
+            }
+        }
+    }
+
+    fn keep(&mut self, (since, until): (Instant, Instant)) {
+        if until.saturating_since(since) >= self.shortest && self.periods.len() < MOST_PERIODS {
+            self.periods.push((since, until));
+        }
+    }
+
+    /// The run is over: the last busy period ends, if only for want of time.
+    pub(crate) fn end(&mut self, now: Instant) {
+        self.note_periods();
+        if let Some(last) = self.link.last_busy_period(now) {
+            self.keep(last);
+        }
+    }
+}

@@ -1,0 +1,322 @@
+//! The log of Mahimahi's `mm-link`, which `mm-throughput-graph`, `mm-delay-graph` and their kin read.
+//!
+//! Lines are `ms # bytes` (an opportunity to deliver), `ms + bytes` (an arrival),
+//! `ms - bytes delay` (a departure, without propagation; the delay in ms), `ms d packets bytes` (a
+//! drop), after header lines that begin with `#`. A packet counts four bytes more than its IP, for
+//! the TUN header that Mahimahi's packets carry: a full one has 1504, as an opportunity does.
+//!
+//! A link of constant or stepwise rate has an opportunity at the end of each time that it would
+//! need for a full packet; one whose rate wanders, or which has none, has one for each departure,
+//! so that its capacity in a plot is what was used of it.
+
+use std::io::{self, Write};
+
+use network::{DropReason, LinkConfig, Service};
+use units::{Duration, Instant};
+
+/// Bytes of one opportunity, and what Mahimahi's packets have before their IP header.
+const OPPORTUNITY: u32 = 1504;
+const TUN_HEADER: u32 = 4;
+
+/// The opportunities of a link, in order.
+#[derive(Debug)]
+enum Opportunities {
+    /// One with each departure.
+    AsUsed,
+    /// Each after the time of a full packet at the rate of its step, round and round.
+    Steps {
+        steps: Vec<(Duration, units::Rate)>,
+        at: usize,
+        /// When the step ends.
+        until: Instant,
+        /// Of a full packet, in bits times nanoseconds per second.
+        packet: u128,
+        /// Served of the packet after `next`, likewise.
+        ahead: u128,
+        next: Instant,
+    },
+    /// Those of a trace.
+    Trace {
+        trace: std::sync::Arc<network::TraceConfig>,
+        at: usize,
+        lap: u64,
+    },
+}
+
+impl Opportunities {
+    fn of(config: &LinkConfig) -> Self {
+        let steps = match &config.service {
+            Service::Fixed(rate) => vec![(Duration::MAX, *rate)],
+            Service::Steps { steps } => steps.to_vec(),
+            Service::Trace(trace) => {
+                return Self::Trace {
+                    trace: trace.clone(),
+                    at: 0,
+                    lap: 0,
+                };
+            }
+            Service::Varying { .. } | Service::Unlimited => return Self::AsUsed,
+        };
+        let moves =
+            |step: &(Duration, units::Rate)| step.1 > units::Rate::ZERO && !step.0.is_zero();
+        if !steps.iter().any(moves) {
+            return Self::AsUsed;
+        }
+        let mut own = Self::Steps {
+            at: 0,
+            until: Instant::ZERO + steps[0].0,
+            steps,
+            packet: u128::from(scenario::FULL_PACKET + config.overhead) * 8 * 1_000_000_000,
+            ahead: 0,
+            next: Instant::ZERO,
+        };
+        own.advance();
+        own
+    }
+
+    /// The next one, if it is known in advance.
+    fn next(&self) -> Option<Instant> {
+        match self {
+            Self::AsUsed => None,
+            Self::Steps { next, .. } => Some(*next),
+            Self::Trace { trace, at, lap } => {
+                let offset = trace.opportunities_ms.get(*at)?;
+                let length = u64::from(*trace.opportunities_ms.last()?);
+                Some(Instant::from_millis(lap * length + u64::from(*offset)))
+            }
+        }
+    }
+
+    fn advance(&mut self) {
+        match self {
+            Self::AsUsed => {}
+            Self::Steps {
+                steps,
+                at,
+                until,
+                packet,
+                ahead,
+                next,
+            } => loop {
+                let rate = u128::from(steps[*at].1.bits_per_sec());
+                let span = u128::from(until.saturating_since(*next).as_nanos());
+                let missing = *packet - *ahead;
+                if rate > 0 && rate.saturating_mul(span) >= missing {
+                    let nanos = missing.div_ceil(rate);
+                    *next += Duration::from_nanos(nanos as u64);
+                    *ahead = rate * nanos - missing;
+                    return;
+                }
+                *ahead += rate * span;
+                *next = *until;
+                *at = (*at + 1) % steps.len();
+                *until += steps[*at].0;
+                if *until == Instant::MAX {
+                    // The end of time: nothing more happens.
+                    *next = Instant::MAX;
+                    return;
+                }
+            },
+            Self::Trace { trace, at, lap } => {
+                *at += 1;
+                if *at == trace.opportunities_ms.len() && trace.repeat {
+                    *at = 0;
+                    *lap += 1;
+                }
+            }
+        }
+    }
+}
+
+/// Writes the log of one link.
+#[derive(Debug)]
+pub(crate) struct Log<W> {
+    writer: W,
+    opportunities: Opportunities,
+}
+
+impl<W: Write> Log<W> {
+    /// Begins a log. `command` is what is run, `unix_ms` when the run began.
+    pub(crate) fn new(
+        mut writer: W,
+        config: &LinkConfig,
+        direction: &str,
+        command: &str,
+        unix_ms: u64,
+    ) -> io::Result<Self> {
+        let one_line = |text: &str| text.replace(char::is_control, " ");
+        writeln!(
+            writer,
+            "# mahimahi mm-link ({direction}) [{}]",
+            one_line(&config.name)
+        )?;
+        writeln!(writer, "# command line: {}", one_line(command))?;
+        writeln!(writer, "# queue: {}", queue_name(config))?;
+        writeln!(writer, "# init timestamp: {unix_ms}")?;
+        writeln!(writer, "# base timestamp: 0")?;
+        Ok(Self {
+            writer,
+            opportunities: Opportunities::of(config),
+        })
+    }
+
+    /// Writes the opportunities up to `now`.
+    pub(crate) fn advance(&mut self, now: Instant) -> io::Result<()> {
+        while let Some(at) = self.opportunities.next().filter(|at| *at <= now) {
+            writeln!(self.writer, "{} # {OPPORTUNITY}", at.as_millis())?;
+            self.opportunities.advance();
+        }
+        Ok(())
+    }
+
+    pub(crate) fn arrival(
+        &mut self,
+        now: Instant,
+        size: u32,
+        drop: Option<DropReason>,
+    ) -> io::Result<()> {
+        self.advance(now)?;
+        let (ms, bytes) = (now.as_millis(), size + TUN_HEADER);
+        // Mahimahi logs the arrival of what it drops, except what the medium loses.
+        if drop != Some(DropReason::Loss) {
+            writeln!(self.writer, "{ms} + {bytes}")?;
+        }
+        if drop.is_some() {
+            writeln!(self.writer, "{ms} d 1 {bytes}")?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn departure(
+        &mut self,
+        arrived: Instant,
+        leaves: Instant,
+        size: u32,
+    ) -> io::Result<()> {
+        let bytes = size + TUN_HEADER;
+        let ms = leaves.as_millis();
+        if let Opportunities::AsUsed = self.opportunities {
+            writeln!(self.writer, "{ms} # {bytes}")?;
+        }
+        let delay = ms.saturating_sub(arrived.as_millis());
+        writeln!(self.writer, "{ms} - {bytes} {delay}")
+    }
+
+    pub(crate) fn into_inner(self) -> W {
+        self.writer
+    }
+}
+
+fn queue_name(config: &LinkConfig) -> String {
+    match config.queue.limit {
+        network::QueueLimit::Unlimited => "infinite".to_owned(),
+        network::QueueLimit::Packets(packets) => format!("droptail [packets={packets}]"),
+        network::QueueLimit::Bytes(bytes) => format!("droptail [bytes={}]", bytes.get()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use network::{Discipline, LossConfig, QueueConfig, QueueLimit, TraceConfig};
+    use units::Rate;
+
+    use super::*;
+
+    fn lines(service: Service, until: Instant) -> Vec<String> {
+        let config = LinkConfig {
+            name: "link".to_owned(),
+            service,
+            overhead: 0,
+            queue: QueueConfig {
+                limit: QueueLimit::Packets(10),
+                discipline: Discipline::DropTail,
+            },
+            loss: LossConfig::None,
+            delay: Duration::ZERO,
+            jitter: None,
+        };
+        let mut log = Log::new(Vec::new(), &config, "downlink", "x\ny", 5).unwrap();
+        log.arrival(Instant::from_millis(1), 1500, None).unwrap();
+        log.departure(Instant::from_millis(1), Instant::from_millis(3), 1500)
+            .unwrap();
+        log.arrival(Instant::from_millis(3), 40, Some(DropReason::Overflow))
+            .unwrap();
+        log.arrival(Instant::from_millis(3), 40, Some(DropReason::Loss))
+            .unwrap();
+        log.advance(until).unwrap();
+        let text = String::from_utf8(log.into_inner()).unwrap();
+        text.lines().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn a_trace_has_its_own_opportunities_and_repeats() {
+        let trace = TraceConfig {
+            opportunities_ms: vec![0, 2, 2, 5],
+            repeat: true,
+        };
+        let lines = lines(Service::Trace(Arc::new(trace)), Instant::from_millis(7));
+        assert_eq!(
+            lines,
+            [
+                "# mahimahi mm-link (downlink) [link]",
+                "# command line: x y",
+                "# queue: droptail [packets=10]",
+                "# init timestamp: 5",
+                "# base timestamp: 0",
+                "0 # 1504",
+                "1 + 1504",
+                "3 - 1504 2",
+                "2 # 1504",
+                "2 # 1504",
+                "3 + 44",
+                "3 d 1 44",
+                "3 d 1 44",
+                "5 # 1504",
+                "5 # 1504",
+                "7 # 1504",
+                "7 # 1504",
+            ]
+        );
+    }
+
+    #[test]
+    fn rates_make_opportunities() {
+        let count = |service, ms| {
+            let lines = lines(service, Instant::from_millis(ms));
+            lines
+                .iter()
+                .filter(|line| line.ends_with(" # 1504"))
+                .count()
+        };
+        // 12 Mbit/s: one full packet each ms.
+        let rate = Rate::from_bits_per_sec(12_000_000);
+        assert_eq!(count(Service::Fixed(rate), 1000), 1000);
+        let steps = [
+            (Duration::from_millis(10), rate),
+            (Duration::from_millis(10), Rate::ZERO),
+        ];
+        assert_eq!(
+            count(
+                Service::Steps {
+                    steps: Arc::new(steps)
+                },
+                1000
+            ),
+            500
+        );
+        // Without a rate, one for each departure.
+        assert_eq!(count(Service::Unlimited, 1000), 1);
+        let never = [(Duration::from_millis(10), Rate::ZERO)];
+        assert_eq!(
+            count(
+                Service::Steps {
+                    steps: Arc::new(never)
+                },
+                1000
+            ),
+            1
+        );
+    }
+}

@@ -1,0 +1,324 @@
+//! The thread that moves packets between the two devices.
+//!
+//! It sleeps in `ppoll` until a packet arrives or the next one is due, and takes no processor time
+//! while nothing happens. A packet's departure is the instant at which it is due, whatever the
+//! clock says when the thread looks: a late delivery does not delay the ones after it.
+
+use std::fs::File;
+use std::io::{ErrorKind, PipeReader, Read, Write};
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use measure::Histogram;
+use network::{Admission, Ecn, Element, Packet};
+use nix::poll::{PollFd, PollFlags, ppoll};
+use nix::sys::time::TimeSpec;
+use units::{Duration, Instant};
+
+use crate::check::Pace;
+use crate::clock::{self, Clock};
+use crate::device::MTU;
+use crate::flows::FlowLog;
+use crate::link::{Carried, LinkState};
+use crate::live::Live;
+use crate::packet;
+use crate::record::{Record, Recorder, What};
+use crate::schedule::{self, Scheduling};
+use crate::{Direction, Side};
+
+/// Room for a packet.
+const ROOM: usize = 2048;
+const _: () = assert!(ROOM > MTU as usize);
+
+/// Packets that are read from a device before it is looked whether some are due, and that are
+/// delivered before it is looked whether some have arrived.
+const READS: usize = 16;
+const DELIVERIES: usize = 8;
+
+/// The longest sleep, so that records are handed over and the watcher sees a quiet link.
+const LONGEST_SLEEP: Duration = Duration::from_millis(50);
+
+/// Free buffers that are kept.
+const POOL: usize = 4096;
+
+/// What the thread works on, and gives back at the end.
+pub(crate) struct Mover {
+    pub(crate) clock: Clock,
+    /// By side.
+    pub(crate) devices: [File; 2],
+    /// By direction.
+    pub(crate) links: [LinkState; 2],
+    pub(crate) flows: FlowLog,
+    pub(crate) recorder: Option<Recorder>,
+    pub(crate) live: Arc<Live>,
+    pub(crate) stop: Arc<AtomicBool>,
+    /// Readable when `stop` was set.
+    pub(crate) wake: PipeReader,
+    pub(crate) deadline: bool,
+    pub(crate) spin: Duration,
+    pub(crate) noted: Noted,
+    pool: Vec<Vec<u8>>,
+}
+
+/// What the thread notes about itself.
+#[derive(Debug, Default)]
+pub(crate) struct Noted {
+    pub(crate) scheduling: Option<Scheduling>,
+    /// From being due to being written.
+    pub(crate) lateness: Histogram,
+    pub(crate) worst_lateness: Duration,
+    /// From the end of a sleep as asked for to being awake.
+    pub(crate) wake_ups: Histogram,
+    /// Packets delivered in one go that were due at different times.
+    pub(crate) longest_burst: u64,
+    pub(crate) bursts: u64,
+    /// Of the forward link.
+    pub(crate) pace: Pace,
+    /// Packets that a device did not take.
+    pub(crate) refused: u64,
+    pub(crate) processor_time: Duration,
+    pub(crate) end: Instant,
+}
+
+impl Mover {
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "each is one of the parts that it is made of"
+    )]
+    pub(crate) fn new(
+        clock: Clock,
+        devices: [File; 2],
+        links: [LinkState; 2],
+        flows: FlowLog,
+        recorder: Option<Recorder>,
+        live: Arc<Live>,
+        (stop, wake): (Arc<AtomicBool>, PipeReader),
+        (deadline, spin): (bool, Duration),
+    ) -> Self {
+        Self {
+            clock,
+            devices,
+            links,
+            flows,
+            recorder,
+            live,
+            stop,
+            wake,
+            deadline,
+            spin,
+            noted: Noted::default(),
+            pool: Vec::new(),
+        }
+    }
+
+    /// Moves packets until it is told to stop.
+    pub(crate) fn run(mut self) -> Self {
+        self.noted.scheduling = Some(schedule::prepare_thread(self.deadline));
+        let before = clock::thread_time();
+        let mut burst = Burst::default();
+        while !self.stop.load(Ordering::Relaxed) {
+            let mut idle = true;
+            for side in [Side::Sender, Side::Receiver] {
+                idle &= self.read(side);
+            }
+            for direction in Direction::BOTH {
+                idle &= self.deliver(direction, &mut burst);
+            }
+            let now = self.clock.now();
+            for direction in Direction::BOTH {
+                let index = direction.index();
+                self.live.links[index].store(now, &mut self.links[index]);
+            }
+            if idle {
+                burst.end(&mut self.noted);
+                self.sleep(now);
+            }
+        }
+        burst.end(&mut self.noted);
+        let end = self.clock.now();
+        for link in &mut self.links {
+            link.end(end);
+        }
+        self.noted.pace.end();
+        self.noted.end = end;
+        self.noted.processor_time = clock::thread_time().saturating_sub(before);
+        if let Some(recorder) = &mut self.recorder {
+            recorder.flush();
+        }
+        self
+    }
+
+    /// Takes what a side has sent. True when that was all.
+    fn read(&mut self, side: Side) -> bool {
+        for _ in 0..READS {
+            let mut bytes = self.pool.pop().unwrap_or_else(|| vec![0; ROOM]);
+            match (&self.devices[side.index()]).read(&mut bytes) {
+                Ok(0) => return true,
+                Ok(length) => self.arrive(side, bytes, length),
+                Err(error) => {
+                    self.pool.push(bytes);
+                    return error.kind() != ErrorKind::Interrupted;
+                }
+            }
+        }
+        false
+    }
+
+    fn arrive(&mut self, side: Side, bytes: Vec<u8>, length: usize) {
+        let now = self.clock.now();
+        let direction = side.sends_on();
+        let size = length as u32;
+        let headers = packet::parse(&bytes[..length]);
+        let ecn = packet::ecn(&bytes[..length]);
+        let kept = self.recorder.as_ref().map(|recorder| {
+            let keep = (recorder.keeps(side) as usize).min(length);
+            bytes[..keep].to_vec()
+        });
+        let flow = self.flows.find_flow(now, direction, headers.as_ref());
+        let packet = Packet {
+            size,
+            flow: 0,
+            ecn,
+            payload: Carried {
+                bytes,
+                payload: headers.map_or(0, |headers| headers.payload),
+                flow,
+                ..Carried::default()
+            },
+        };
+        let admission = self.links[direction.index()].push(now, packet);
+        self.flows
+            .offered(now, direction, flow, headers.as_ref(), admission);
+        if let (Some(recorder), Some(bytes)) = (&mut self.recorder, kept) {
+            recorder.record(Record {
+                at: now,
+                direction,
+                size,
+                what: What::Arrival(match admission {
+                    Admission::Accepted => None,
+                    Admission::Dropped(reason) => Some(reason),
+                }),
+                bytes,
+            });
+        }
+    }
+
+    /// Delivers what is due on a link. True when that was all.
+    fn deliver(&mut self, direction: Direction, burst: &mut Burst) -> bool {
+        for _ in 0..DELIVERIES {
+            let now = self.clock.now();
+            let Some((due, packet, service)) = self.links[direction.index()].pop(now) else {
+                return true;
+            };
+            let Packet {
+                size,
+                ecn,
+                payload: mut carried,
+                ..
+            } = packet;
+            let to = match direction {
+                Direction::Forward => Side::Receiver,
+                Direction::Reverse => Side::Sender,
+            };
+            let bytes = &mut carried.bytes[..size as usize];
+            if ecn == Ecn::Ce {
+                packet::mark(bytes);
+            }
+            if (&self.devices[to.index()]).write(bytes).is_err() {
+                self.noted.refused += 1;
+            }
+            let late = now.saturating_since(due);
+            self.noted.lateness.record(late);
+            if late > self.noted.worst_lateness {
+                self.noted.worst_lateness = late;
+                self.live
+                    .worst_lateness
+                    .store(late.as_nanos(), Ordering::Relaxed);
+            }
+            if direction == Direction::Forward {
+                self.noted.pace.delivered(service.period, due, now);
+                burst.delivered(due);
+            }
+            self.flows.delivered(
+                due,
+                due.saturating_since(carried.arrived),
+                carried.flow,
+                carried.payload,
+            );
+            if let Some(recorder) = &mut self.recorder {
+                let keep = (recorder.keeps(to) as usize).min(size as usize);
+                recorder.record(Record {
+                    at: now,
+                    direction,
+                    size,
+                    what: What::Delivery {
+                        arrived: carried.arrived,
+                        leaves: service.leaves,
+                    },
+                    bytes: carried.bytes[..keep].to_vec(),
+                });
+            }
+            if self.pool.len() < POOL {
+                self.pool.push(carried.bytes);
+            }
+        }
+        false
+    }
+
+    /// Waits for a packet, the next due instant, or the end.
+    fn sleep(&mut self, now: Instant) {
+        let next = self
+            .links
+            .iter()
+            .filter_map(|state| state.link.next_event())
+            .min()
+            .unwrap_or(Instant::MAX);
+        let wait = next.saturating_since(now);
+        if wait <= self.spin {
+            // Awake until it is due, still reading.
+            std::hint::spin_loop();
+            return;
+        }
+        if let Some(recorder) = &mut self.recorder {
+            recorder.flush();
+        }
+        let wait = wait.saturating_sub(self.spin).min(LONGEST_SLEEP);
+        let [sender, receiver] = &self.devices;
+        let mut watched = [
+            PollFd::new(sender.as_fd(), PollFlags::POLLIN),
+            PollFd::new(receiver.as_fd(), PollFlags::POLLIN),
+            PollFd::new(self.wake.as_fd(), PollFlags::POLLIN),
+        ];
+        let timeout = TimeSpec::from_duration(std::time::Duration::from_nanos(wait.as_nanos()));
+        if ppoll(&mut watched, Some(timeout), None) == Ok(0) {
+            let lag = self.clock.now().saturating_since(now + wait);
+            self.noted.wake_ups.record(lag);
+        }
+    }
+}
+
+/// Packets of the forward link that are delivered without a sleep between them.
+#[derive(Debug, Default)]
+struct Burst {
+    packets: u64,
+    last_due: Option<Instant>,
+}
+
+impl Burst {
+    fn delivered(&mut self, due: Instant) {
+        // What is due at the same time belongs together (a trace's opportunity, a slot).
+        if self.last_due != Some(due) {
+            self.packets += 1;
+            self.last_due = Some(due);
+        }
+    }
+
+    fn end(&mut self, noted: &mut Noted) {
+        if self.packets > 1 {
+            noted.bursts += 1;
+        }
+        noted.longest_burst = noted.longest_burst.max(self.packets);
+        self.packets = 0;
+    }
+}

@@ -1,0 +1,82 @@
+//! A network namespace that is held by a file descriptor, and threads inside of it.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::path::PathBuf;
+use std::thread;
+
+use nix::sched::{CloneFlags, setns, unshare};
+
+use crate::error::{EmulatorError, io_error};
+
+/// The namespace of the calling thread.
+const OF_THREAD: &str = "/proc/thread-self/ns/net";
+
+/// A network namespace. It ends when this and every process in it have ended.
+#[derive(Debug)]
+pub(crate) struct Namespace {
+    file: File,
+}
+
+impl Namespace {
+    /// Makes one and runs `prepare` in it.
+    pub(crate) fn make<T: Send>(
+        prepare: impl FnOnce() -> Result<T, EmulatorError> + Send,
+    ) -> Result<(Self, T), EmulatorError> {
+        on_thread(|| {
+            unshare(CloneFlags::CLONE_NEWNET)
+                .map_err(|errno| EmulatorError::NoNamespaces(io_error(errno)))?;
+            let file = File::open(OF_THREAD).map_err(EmulatorError::system(OF_THREAD))?;
+            Ok((Self { file }, prepare()?))
+        })
+    }
+
+    /// Moves the calling thread into it, for the rest of the thread's life.
+    pub(crate) fn enter(&self) -> io::Result<()> {
+        setns(&self.file, CloneFlags::CLONE_NEWNET).map_err(io_error)
+    }
+
+    /// Runs `work` on a thread in it and waits for the end.
+    pub(crate) fn within<T: Send>(
+        &self,
+        work: impl FnOnce() -> T + Send,
+    ) -> Result<T, EmulatorError> {
+        on_thread(|| {
+            self.enter()
+                .map_err(EmulatorError::system("entering a network namespace"))?;
+            Ok(work())
+        })
+    }
+
+    /// Another handle of the same namespace.
+    pub(crate) fn try_clone(&self) -> Result<Self, EmulatorError> {
+        let file = self
+            .file
+            .try_clone()
+            .map_err(EmulatorError::system("duplicating a file descriptor"))?;
+        Ok(Self { file })
+    }
+
+    /// Where another process of the same user finds it, for `nsenter --net=`.
+    pub(crate) fn path(&self) -> PathBuf {
+        let descriptor = self.file.as_raw_fd();
+        PathBuf::from(format!("/proc/{}/fd/{descriptor}", std::process::id()))
+    }
+}
+
+/// Runs `work` on a thread of its own, because what it does to the thread is for the thread's life.
+fn on_thread<T: Send>(
+    work: impl FnOnce() -> Result<T, EmulatorError> + Send,
+) -> Result<T, EmulatorError> {
+    thread::scope(|scope| {
+        let handle = thread::Builder::new()
+            .name("slowstart-ns".to_owned())
+            .spawn_scoped(scope, work)
+            .map_err(EmulatorError::system("starting a thread"))?;
+        match handle.join() {
+            Ok(result) => result,
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    })
+}

@@ -1,0 +1,150 @@
+//! What the emulator reads of a packet's headers, and the one thing that it may write there.
+
+use std::net::SocketAddrV4;
+
+use etherparse::{NetSlice, SlicedPacket, TransportSlice};
+use network::Ecn;
+
+use crate::flows::FlowKey;
+
+/// The headers of a packet, as far as somebody wants to know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Headers {
+    pub(crate) key: FlowKey,
+    pub(crate) tcp: Option<TcpHeader>,
+    /// Bytes after the transport's header.
+    pub(crate) payload: u32,
+}
+
+/// What is read of a TCP header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TcpHeader {
+    pub(crate) seq: u32,
+    pub(crate) syn: bool,
+}
+
+/// Reads the headers of an IPv4 packet of TCP or UDP; `None` for any other.
+pub(crate) fn parse(bytes: &[u8]) -> Option<Headers> {
+    let packet = SlicedPacket::from_ip(bytes).ok()?;
+    let Some(NetSlice::Ipv4(ip)) = packet.net else {
+        return None;
+    };
+    let (source_port, destination_port, payload, tcp) = match packet.transport? {
+        TransportSlice::Tcp(tcp) => (
+            tcp.source_port(),
+            tcp.destination_port(),
+            tcp.payload().len(),
+            Some(TcpHeader {
+                seq: tcp.sequence_number(),
+                syn: tcp.syn(),
+            }),
+        ),
+        TransportSlice::Udp(udp) => (
+            udp.source_port(),
+            udp.destination_port(),
+            udp.payload().len(),
+            None,
+        ),
+        _ => return None,
+    };
+    Some(Headers {
+        key: FlowKey {
+            source: SocketAddrV4::new(ip.header().source_addr(), source_port),
+            destination: SocketAddrV4::new(ip.header().destination_addr(), destination_port),
+            tcp: tcp.is_some(),
+        },
+        tcp,
+        payload: payload as u32,
+    })
+}
+
+/// Where the type of service is in an IPv4 header; its last two bits are the ECN field.
+const TOS: usize = 1;
+const CHECKSUM: usize = 10;
+const ECN_MASK: u8 = 0b11;
+
+/// The ECN field of an IPv4 packet (RFC 3168, section 5).
+pub(crate) fn ecn(bytes: &[u8]) -> Ecn {
+    match bytes {
+        [version, tos, ..] if version >> 4 == 4 => match tos & ECN_MASK {
+            0 => Ecn::NotEct,
+            3 => Ecn::Ce,
+            _ => Ecn::Ect,
+        },
+        _ => Ecn::NotEct,
+    }
+}
+
+/// Marks an ECN-capable IPv4 packet as having met congestion, and mends the header's checksum
+/// (RFC 1624, equation 3).
+pub(crate) fn mark(bytes: &mut [u8]) {
+    if bytes.len() <= CHECKSUM + 1 || ecn(bytes) != Ecn::Ect {
+        return;
+    }
+    let word = |bytes: &[u8], at: usize| u32::from(u16::from_be_bytes([bytes[at], bytes[at + 1]]));
+    let old = word(bytes, 0);
+    bytes[TOS] |= ECN_MASK;
+    let new = word(bytes, 0);
+    let mut sum = (!word(bytes, CHECKSUM) & 0xffff) + (!old & 0xffff) + new;
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    bytes[CHECKSUM..CHECKSUM + 2].copy_from_slice(&(!(sum as u16)).to_be_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use etherparse::{IpFragOffset, IpNumber, Ipv4Header, PacketBuilder};
+
+    use super::*;
+
+    fn segment(payload: usize) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        PacketBuilder::ipv4([10, 77, 0, 1], [10, 77, 0, 2], 64)
+            .tcp(1234, 80, 99, 1000)
+            .syn()
+            .write(&mut bytes, &vec![7; payload])
+            .unwrap();
+        bytes
+    }
+
+    #[test]
+    fn headers_are_read() {
+        let headers = parse(&segment(33)).unwrap();
+        assert_eq!(headers.key.source.to_string(), "10.77.0.1:1234");
+        assert_eq!(headers.key.destination.to_string(), "10.77.0.2:80");
+        assert_eq!(headers.payload, 33);
+        assert_eq!(headers.tcp, Some(TcpHeader { seq: 99, syn: true }));
+        for cut in 0..40 {
+            assert_eq!(parse(&segment(33)[..cut]), None, "cut after {cut}");
+        }
+    }
+
+    #[test]
+    fn marking_keeps_the_checksum_right() {
+        for identification in [0, 1, 0x1234, 0xfffe, 0xffff] {
+            for tos in 0..=255_u8 {
+                let mut header =
+                    Ipv4Header::new(100, 64, IpNumber::TCP, [10, 77, 0, 1], [10, 77, 0, 2])
+                        .unwrap();
+                header.identification = identification;
+                header.fragment_offset = IpFragOffset::ZERO;
+                let mut bytes = Vec::new();
+                header.write(&mut bytes).unwrap();
+                // The crate writes no ECN field that it was not told, so it is set by hand.
+                bytes[TOS] = tos;
+                let (mut ip, _) = Ipv4Header::from_slice(&bytes).unwrap();
+                ip.header_checksum = ip.calc_header_checksum();
+                let mut bytes = Vec::new();
+                ip.write_raw(&mut bytes).unwrap();
+                let before = ecn(&bytes);
+                mark(&mut bytes);
+                let expected = if before == Ecn::Ect { Ecn::Ce } else { before };
+                assert_eq!(ecn(&bytes), expected);
+                let (marked, _) = Ipv4Header::from_slice(&bytes).unwrap();
+                assert_eq!(marked.calc_header_checksum(), marked.header_checksum);
+            }
+        }
+        mark(&mut [0x45, 1, 0]);
+    }
+}

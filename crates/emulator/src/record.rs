@@ -1,0 +1,268 @@
+//! Captures and logs: the emulator's thread hands over what happened, another thread writes it.
+//!
+//! The emulator never waits for a disk: where the writer falls too far behind, records are lost,
+//! counted, and the run says so.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::thread::{self, JoinHandle};
+
+use network::DropReason;
+use scenario::PathModel;
+use units::Instant;
+
+use crate::clock::Clock;
+use crate::error::EmulatorError;
+use crate::mahimahi::Log;
+use crate::output::Output;
+use crate::{Direction, Side, device};
+
+/// A capture that is asked for: what passes the device of one side, in both directions.
+#[derive(Clone, Debug)]
+pub struct CaptureTo {
+    /// Whose device.
+    pub side: Side,
+    /// The pcapng file.
+    pub file: PathBuf,
+    /// Bytes that are kept of each packet.
+    pub snap_length: u32,
+}
+
+/// A log in Mahimahi's format that is asked for.
+#[derive(Clone, Debug)]
+pub struct LogTo {
+    /// Of which link.
+    pub direction: Direction,
+    /// The text file.
+    pub file: PathBuf,
+}
+
+/// Something that happened to a packet.
+#[derive(Debug)]
+pub(crate) struct Record {
+    pub(crate) at: Instant,
+    pub(crate) direction: Direction,
+    pub(crate) size: u32,
+    pub(crate) what: What,
+    /// The packet, where somebody captures.
+    pub(crate) bytes: Vec<u8>,
+}
+
+#[derive(Debug)]
+pub(crate) enum What {
+    /// It was offered to the link.
+    Arrival(Option<DropReason>),
+    /// The link delivered it.
+    Delivery { arrived: Instant, leaves: Instant },
+}
+
+/// Records of one hand-over, and hand-overs that may wait: some hundred MB at the very most.
+const CHUNK: usize = 512;
+const WAITING: usize = 512;
+
+/// The emulator's end of the channel.
+#[derive(Debug)]
+pub(crate) struct Recorder {
+    sender: SyncSender<Vec<Record>>,
+    chunk: Vec<Record>,
+    /// Bytes to keep of a packet that passes the device of a side: its snap length, or nothing.
+    keeps: [u32; 2],
+    pub(crate) lost: u64,
+}
+
+/// The writing thread.
+#[derive(Debug)]
+pub(crate) struct Writing {
+    thread: JoinHandle<io::Result<()>>,
+}
+
+impl Writing {
+    /// Waits until everything is written and the files have their names.
+    pub(crate) fn finish(self) -> Result<(), EmulatorError> {
+        match self.thread.join() {
+            Ok(result) => {
+                result.map_err(|error| EmulatorError::File("a capture or log".into(), error))
+            }
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    }
+}
+
+impl Recorder {
+    /// Whether a packet on its way into a link (from its sending side) or out of it is captured.
+    pub(crate) fn keeps(&self, side: Side) -> u32 {
+        self.keeps[side.index()]
+    }
+
+    pub(crate) fn record(&mut self, record: Record) {
+        self.chunk.push(record);
+        if self.chunk.len() >= CHUNK {
+            self.flush();
+        }
+    }
+
+    /// Hands over what there is.
+    pub(crate) fn flush(&mut self) {
+        if self.chunk.is_empty() {
+            return;
+        }
+        let chunk = std::mem::replace(&mut self.chunk, Vec::with_capacity(CHUNK));
+        if let Err(TrySendError::Full(chunk) | TrySendError::Disconnected(chunk)) =
+            self.sender.try_send(chunk)
+        {
+            self.lost += chunk.len() as u64;
+        }
+    }
+}
+
+struct Sinks {
+    clock: Clock,
+    captures: Vec<(Side, capture::Writer<Output>)>,
+    logs: Vec<(Direction, Log<Output>)>,
+}
+
+/// Files that are opened before the run begins, so that a wrong name is known at once.
+#[derive(Debug, Default)]
+pub(crate) struct Files {
+    captures: Vec<(CaptureTo, Output)>,
+    logs: Vec<(LogTo, Output)>,
+}
+
+impl Files {
+    pub(crate) fn open(captures: &[CaptureTo], logs: &[LogTo]) -> Result<Self, EmulatorError> {
+        let captures = captures
+            .iter()
+            .map(|to| Ok((to.clone(), Output::create(&to.file)?)));
+        let logs = logs
+            .iter()
+            .map(|to| Ok((to.clone(), Output::create(&to.file)?)));
+        Ok(Self {
+            captures: captures.collect::<Result<_, EmulatorError>>()?,
+            logs: logs.collect::<Result<_, EmulatorError>>()?,
+        })
+    }
+
+    /// Starts the writing thread; `None` where nothing is asked for.
+    pub(crate) fn start(
+        self,
+        path: &PathModel,
+        seed: u64,
+        command: &str,
+        clock: Clock,
+    ) -> Result<Option<(Recorder, Writing)>, EmulatorError> {
+        if self.captures.is_empty() && self.logs.is_empty() {
+            return Ok(None);
+        }
+        let mut keeps = [0; 2];
+        let mut sinks = Sinks {
+            clock,
+            captures: Vec::new(),
+            logs: Vec::new(),
+        };
+        for (to, output) in self.captures {
+            let fail = |error| EmulatorError::File(to.file.display().to_string(), error);
+            let comment = format!("path {}, seed {seed}: {command}", path.name);
+            let mut writer = capture::Writer::new(output, &comment).map_err(fail)?;
+            let side = match to.side {
+                Side::Sender => "sender",
+                Side::Receiver => "receiver",
+            };
+            writer
+                .add_interface(device::NAME, side, to.snap_length)
+                .map_err(fail)?;
+            let keep = &mut keeps[to.side.index()];
+            *keep = to.snap_length.max(*keep);
+            sinks.captures.push((to.side, writer));
+        }
+        for (to, output) in self.logs {
+            let (config, name) = match to.direction {
+                Direction::Forward => (&path.forward, "downlink"),
+                Direction::Reverse => (&path.reverse, "uplink"),
+            };
+            let log = Log::new(
+                output,
+                config,
+                name,
+                command,
+                clock.unix(Instant::ZERO) / 1_000_000,
+            )
+            .map_err(|error| EmulatorError::File(to.file.display().to_string(), error))?;
+            sinks.logs.push((to.direction, log));
+        }
+        let (sender, receiver) = sync_channel(WAITING);
+        let thread = thread::Builder::new()
+            .name("slowstart-files".to_owned())
+            .spawn(move || sinks.run(&receiver))
+            .map_err(EmulatorError::system("starting a thread"))?;
+        let recorder = Recorder {
+            sender,
+            chunk: Vec::with_capacity(CHUNK),
+            keeps,
+            lost: 0,
+        };
+        Ok(Some((recorder, Writing { thread })))
+    }
+}
+
+impl Sinks {
+    fn run(mut self, receiver: &Receiver<Vec<Record>>) -> io::Result<()> {
+        for chunk in receiver {
+            for record in &chunk {
+                self.write(record)?;
+            }
+        }
+        for (_, writer) in self.captures {
+            writer.finish()?.finish()?;
+        }
+        for (_, log) in self.logs {
+            log.into_inner().finish()?;
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, record: &Record) -> io::Result<()> {
+        let (passes, comment) = match record.what {
+            What::Arrival(drop) => (record.direction, drop.map(comment_of)),
+            What::Delivery { .. } => (record.direction, None),
+        };
+        let side = device_passed(passes, &record.what);
+        for (of, writer) in &mut self.captures {
+            if *of == side {
+                let at = self.clock.unix(record.at);
+                writer.packet(0, at, record.size, &record.bytes, comment)?;
+            }
+        }
+        for (of, log) in &mut self.logs {
+            if *of == record.direction {
+                match record.what {
+                    What::Arrival(drop) => log.arrival(record.at, record.size, drop)?,
+                    What::Delivery { arrived, leaves } => {
+                        log.departure(arrived, leaves, record.size)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whose device a packet passed: the sending side's on arrival at the link, else the other.
+fn device_passed(direction: Direction, what: &What) -> Side {
+    let sending = match direction {
+        Direction::Forward => Side::Sender,
+        Direction::Reverse => Side::Receiver,
+    };
+    match what {
+        What::Arrival(_) => sending,
+        What::Delivery { .. } => sending.peer(),
+    }
+}
+
+const fn comment_of(reason: DropReason) -> &'static str {
+    match reason {
+        DropReason::Overflow => "dropped: the queue is full",
+        DropReason::Early => "dropped: early, by the queue discipline",
+        DropReason::Loss => "dropped: lost by the medium",
+    }
+}

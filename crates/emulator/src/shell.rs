@@ -1,0 +1,182 @@
+//! A command behind a path, like Mahimahi's shells.
+//!
+//! The command is the client: it runs at the receiving end of the forward link, so that what it
+//! downloads takes the forward link, as a path's `rate` and `buffer` mean it. With `upload` it runs
+//! at the sending end. Its own address is always [`NEAR_ADDRESS`], that of the server at the other
+//! end always [`FAR_ADDRESS`]; both are in its environment, as `SLOWSTART_ADDRESS` and
+//! `SLOWSTART_PEER`.
+
+use std::ffi::OsString;
+use std::fs;
+use std::net::Ipv4Addr;
+use std::os::fd::AsFd;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use scenario::PathModel;
+use units::Duration;
+
+use crate::Side;
+use crate::clock;
+use crate::emulation::{Emulation, EmulationOptions};
+use crate::error::EmulatorError;
+use crate::live::Snapshot;
+use crate::process::Running;
+use crate::report::Report;
+
+/// Where the command is.
+pub const NEAR_ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
+
+/// Where the server command is.
+pub const FAR_ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
+
+/// What is run, and how.
+#[derive(Clone, Debug, Default)]
+pub struct EmulateOptions {
+    /// The command and its arguments. It has this process's standard streams.
+    pub command: Vec<OsString>,
+    /// Run by `sh -c` at the other end, before the command, which waits until it listens on a port.
+    pub server_command: Option<OsString>,
+    /// Whether the command sends on the forward link, instead of receiving from it.
+    pub upload: bool,
+    /// Everything else. The addresses are set here.
+    pub emulation: EmulationOptions,
+}
+
+/// How it went.
+#[derive(Clone, Debug)]
+pub struct EmulateOutcome {
+    /// The command's exit status; 128 more than the signal's number where a signal ended it.
+    pub status: i32,
+    /// What was measured.
+    pub report: Report,
+}
+
+/// Between two looks at whether the command has ended.
+const TICK: std::time::Duration = std::time::Duration::from_millis(100);
+
+/// How long a server may take until it listens; then the command starts anyhow.
+const SERVER_PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long a command that was asked to end may take.
+const END_PATIENCE: std::time::Duration = std::time::Duration::from_secs(2);
+
+/// Runs a command behind `path`, and calls `watch` ten times a second. When `cancel` becomes true
+/// the command is asked to end (SIGTERM), and killed two seconds later.
+///
+/// # Errors
+/// What is missing for an emulation, or which command cannot be run.
+pub fn emulate(
+    path: &PathModel,
+    seed: u64,
+    options: EmulateOptions,
+    cancel: &AtomicBool,
+    watch: &mut dyn FnMut(&Snapshot),
+) -> Result<EmulateOutcome, EmulatorError> {
+    let Some((program, arguments)) = options.command.split_first() else {
+        return Err(EmulatorError::Invalid("there is no command to run".into()));
+    };
+    let (near, addresses) = if options.upload {
+        (Side::Sender, [NEAR_ADDRESS, FAR_ADDRESS])
+    } else {
+        (Side::Receiver, [FAR_ADDRESS, NEAR_ADDRESS])
+    };
+    let title: Vec<_> = options
+        .command
+        .iter()
+        .map(|word| word.to_string_lossy())
+        .collect();
+    let emulation = Emulation::start(
+        path,
+        seed,
+        EmulationOptions {
+            addresses,
+            title: title.join(" "),
+            ..options.emulation
+        },
+    )?;
+    let mut server = match &options.server_command {
+        Some(line) => Some(start_server(&emulation, near.peer(), line)?),
+        None => None,
+    };
+    let mut command = Command::new(program);
+    command.args(arguments);
+    let mut running = emulation.spawn(near, command)?;
+    let mut asked = false;
+    let status = loop {
+        if let Some(status) = running.wait_for(Some(TICK)) {
+            break status;
+        }
+        watch(&emulation.snapshot());
+        if cancel.load(Ordering::Relaxed) && !asked {
+            asked = true;
+            ask_to_end(&running);
+            if running.wait_for(Some(END_PATIENCE)).is_none() {
+                running.kill();
+            }
+        }
+    };
+    watch(&emulation.snapshot());
+    if let Some(server) = &mut server {
+        server.kill();
+    }
+    let report = emulation.finish()?;
+    Ok(EmulateOutcome { status, report })
+}
+
+/// Sends SIGTERM to the command itself: the child of the first process of its namespace, which
+/// heeds no signals.
+fn ask_to_end(running: &Running) {
+    let id = running.id();
+    let children = fs::read_to_string(format!("/proc/{id}/task/{id}/children"));
+    for child in children.unwrap_or_default().split_ascii_whitespace() {
+        if let Ok(pid) = child.parse() {
+            let _ = kill(Pid::from_raw(pid), Signal::SIGTERM);
+        }
+    }
+}
+
+/// Starts the server and waits until a port of its side is listened on.
+fn start_server(
+    emulation: &Emulation,
+    side: Side,
+    line: &OsString,
+) -> Result<Running, EmulatorError> {
+    let mut command = Command::new("/bin/sh");
+    command.arg("-c").arg(line).stdin(Stdio::null());
+    // What it says is no output of the command's.
+    let errors = std::io::stderr().as_fd().try_clone_to_owned();
+    command.stdout(errors.map_or_else(|_| Stdio::null(), Stdio::from));
+    let mut server = emulation.spawn(side, command)?;
+    let began = emulation.now();
+    while emulation.now().saturating_since(began) < SERVER_PATIENCE {
+        if emulation.within(side, listens)? {
+            break;
+        }
+        if let Some(status) = server.try_wait() {
+            return Err(EmulatorError::ServerEnded(status));
+        }
+        clock::pause(Duration::from_millis(10));
+    }
+    Ok(server)
+}
+
+/// Whether anybody listens on a TCP port of the calling thread's namespace, or has bound a UDP one.
+fn listens() -> bool {
+    // The fourth column is the state: 0A is LISTEN; a UDP socket is listed once it is bound, and
+    // those of clients do not come before the command.
+    const LISTEN: &str = "0A";
+    let rows = |table: &str| {
+        fs::read_to_string(format!("/proc/thread-self/net/{table}")).unwrap_or_default()
+    };
+    let tcp = ["tcp", "tcp6"].iter().any(|table| {
+        rows(table)
+            .lines()
+            .any(|row| row.split_ascii_whitespace().nth(3) == Some(LISTEN))
+    });
+    tcp || ["udp", "udp6"]
+        .iter()
+        .any(|table| rows(table).lines().count() > 1)
+}

@@ -1,0 +1,129 @@
+//! The switch for HyStart of the kernel's CUBIC, which is one for the whole machine.
+//!
+//! `/sys/module/tcp_cubic/parameters/hystart` acts at once on every connection of every namespace
+//! (notes on Linux, section 1), so runs that need it on and runs that need it off must not
+//! overlap. A lock file sees to that among the processes of this project: those that need it on
+//! share the lock, one that needs it off has it alone. The value to be restored stands in the
+//! file before the switch is touched; if that run is killed, the next one, of either kind, finds
+//! the value, and restores it first.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Seek, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use units::Duration;
+
+use super::plan::HyStart;
+use super::{StackError, sys};
+use crate::clock::pause;
+
+const SWITCH: &str = "/sys/module/tcp_cubic/parameters/hystart";
+const LOCK: &str = "/run/slowstart-hystart.lock";
+/// How long to wait before looking again whether the lock is free.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+
+/// HyStart stays as it was asked for until this is dropped.
+#[derive(Debug)]
+pub(super) struct Held {
+    /// The lock, and what to restore.
+    locked: Option<(File, Option<String>)>,
+}
+
+impl Held {
+    /// Waits until HyStart can be as `wanted`, and sees to it.
+    pub(super) fn new(wanted: HyStart, cancel: &AtomicBool) -> Result<Self, StackError> {
+        match wanted {
+            HyStart::Unused => Ok(Self { locked: None }),
+            HyStart::On => hold_on(cancel),
+            HyStart::Off => hold_off(cancel),
+        }
+    }
+}
+
+fn system(what: &str) -> impl FnOnce(io::Error) -> StackError {
+    let what = what.to_owned();
+    move |error| StackError::System(what, error)
+}
+
+fn hold_on(cancel: &AtomicBool) -> Result<Held, StackError> {
+    let file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(LOCK);
+    let mut locked = None;
+    // Who may not write there cannot switch either, and need not wait for those who can be seen.
+    if let Ok(mut file) = file {
+        lock(&file, true, cancel)?;
+        recover(&mut file).map_err(system(SWITCH))?;
+        lock(&file, false, cancel)?;
+        locked = Some((file, None));
+    }
+    match read_switch() {
+        Some(true) | None => Ok(Held { locked }),
+        Some(false) => Err(StackError::Unsupported(format!(
+            "`cubic+hystart` needs HyStart, which this kernel has switched off: write 1 to {SWITCH}"
+        ))),
+    }
+}
+
+fn hold_off(cancel: &AtomicBool) -> Result<Held, StackError> {
+    let mut file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(LOCK)
+        .map_err(system(LOCK))?;
+    lock(&file, true, cancel)?;
+    recover(&mut file).map_err(system(SWITCH))?;
+    let before = fs::read_to_string(SWITCH).map_err(system(SWITCH))?;
+    let before = before.trim().to_owned();
+    file.write_all(before.as_bytes())
+        .and_then(|()| file.sync_all())
+        .map_err(system(LOCK))?;
+    let held = Held {
+        locked: Some((file, Some(before))),
+    };
+    // From here on dropping `held` restores.
+    fs::write(SWITCH, "0").map_err(system(SWITCH))?;
+    Ok(held)
+}
+
+fn read_switch() -> Option<bool> {
+    Some(fs::read_to_string(SWITCH).ok()?.trim() != "0")
+}
+
+fn lock(file: &File, alone: bool, cancel: &AtomicBool) -> Result<(), StackError> {
+    while !sys::try_lock(file, alone).map_err(system(LOCK))? {
+        if cancel.load(Ordering::Relaxed) {
+            return Err(StackError::Cancelled);
+        }
+        pause(LOOK_AGAIN);
+    }
+    Ok(())
+}
+
+/// Restores what a run that was killed left.
+fn recover(file: &mut File) -> io::Result<()> {
+    let mut left = String::new();
+    file.rewind()?;
+    file.read_to_string(&mut left)?;
+    if !left.is_empty() {
+        fs::write(SWITCH, left.trim())?;
+        file.set_len(0)?;
+    }
+    file.rewind()
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        if let Some((file, Some(before))) = &self.locked
+            && fs::write(SWITCH, before).is_ok()
+        {
+            // The next run need not restore; closing the file unlocks it.
+            let _ = file.set_len(0);
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! The TCP of the running kernel as a stack: a scenario goes in, the same measurements come out
+//! as of a simulation.
+//!
+//! The path is an [`Emulation`](crate::Emulation); a sender and a receiver of our own use real
+//! sockets on its two sides. The sender's kernel is asked once a millisecond (TCP_INFO), the
+//! network's side (drops, queue, true capacity) is known because the network is ours. Design,
+//! sections 1 and 4; notes on Linux, sections 1 to 4.
+//!
+//! | setting | how the kernel is told |
+//! | --- | --- |
+//! | `algorithm` | TCP_CONGESTION, by the table in `names`; extended by [`StackOptions::names`] |
+//! | `initial_window`, `ecn` | metrics of a route of the flow's own (`initcwnd`, `features ecn`) |
+//! | `ack_policy = "every-segment"` | a metric of the route back (`quickack`) |
+//! | `pacing` | SO_MAX_PACING_RATE without a limit to speak of: TCP's own timer paces, no `fq` needed |
+//! | `receive_buffer`, `restart_after_idle` | sysctls of the namespace: one value for all flows |
+//! | `tso_segments` | the device's `gso_max_segs`: one value for all flows |
+//! | `cubic+standard` | `ss_cubic_std` where it is loaded; otherwise, where allowed, HyStart is switched off for the whole machine while the run lasts (`hystart`) |
+//! | `extra_delay`, other algorithms | refused |
+//!
+//! ## Deviations
+//!
+//! - The run begins when the emulation does; the scenario's times count from some milliseconds
+//!   later, when the sockets are ready. `start_s` is when connect() was called.
+//! - Looks come once a millisecond: times of the exit and of the first loss are up to one look
+//!   late. What else is approximate stands in `observe`.
+//! - A full receive buffer is `2 * receive_buffer` bytes of memory, which the kernel first takes
+//!   for `receive_buffer` bytes of window; the window can become a quarter larger when it has seen
+//!   how much memory packets really take.
+//! - `passive_exit` is always null: nothing in the kernel decides without acting.
+
+mod hosts;
+mod hystart;
+mod info;
+mod names;
+mod observe;
+mod outcome;
+mod plan;
+mod routes;
+mod sampler;
+mod shared;
+mod sys;
+
+use std::fmt;
+use std::fs::File;
+use std::io;
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc;
+use std::thread;
+
+use measure::{RunResult, Traces};
+use scenario::Scenario;
+use units::Duration;
+
+use crate::{Emulation, EmulationOptions, EmulatorError, Report, SelfCheck, Side};
+use hystart::Held;
+use plan::Plan;
+use sampler::Looking;
+use shared::Shared;
+
+pub use names::{KernelName, Kind};
+
+/// How a run is made.
+#[derive(Clone, Debug)]
+pub struct StackOptions {
+    /// Whether time series are kept.
+    pub traces: bool,
+    /// Time from one look at the kernel to the next.
+    pub period: Duration,
+    /// Leave to switch HyStart off for the whole machine while a run of `cubic+standard` lasts,
+    /// where `ss_cubic_std` is not loaded. Needs root.
+    pub hystart_switch: bool,
+    /// Congestion controls of the kernel beside those that are known.
+    pub names: Vec<KernelName>,
+    /// How the path is made. Whether queues are traced and deliveries kept is decided here.
+    pub emulation: EmulationOptions,
+}
+
+impl Default for StackOptions {
+    /// No time series, a look each millisecond, nothing switched for the whole machine.
+    fn default() -> Self {
+        Self {
+            traces: false,
+            period: Duration::from_millis(1),
+            hystart_switch: false,
+            names: Vec::new(),
+            emulation: EmulationOptions::default(),
+        }
+    }
+}
+
+/// What a run leaves.
+#[derive(Clone, Debug)]
+pub struct StackOutput {
+    /// Its measurements.
+    pub result: RunResult,
+    /// Its time series, where asked for.
+    pub traces: Option<Traces>,
+    /// Whether to believe it.
+    pub check: SelfCheck,
+    /// The longest time from one look at the kernel to the next.
+    pub longest_gap: Duration,
+    /// TCP_CONGESTION of each flow.
+    pub congestion: Vec<String>,
+    /// What the network saw, without its deliveries.
+    pub report: Report,
+}
+
+/// Why a run did not finish.
+#[derive(Debug)]
+pub enum StackError {
+    /// The kernel cannot do what the scenario says: one sentence.
+    Unsupported(String),
+    /// The path could not be made.
+    Emulator(EmulatorError),
+    /// A system call failed: what was being done, and what it said.
+    System(String, io::Error),
+    /// Somebody asked it to stop.
+    Cancelled,
+}
+
+impl fmt::Display for StackError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unsupported(sentence) => f.write_str(sentence),
+            Self::Emulator(error) => error.fmt(f),
+            Self::System(what, error) => write!(f, "the kernel's TCP failed: {what}: {error}"),
+            Self::Cancelled => f.write_str("the run was cancelled"),
+        }
+    }
+}
+
+impl std::error::Error for StackError {}
+
+impl From<EmulatorError> for StackError {
+    fn from(error: EmulatorError) -> Self {
+        Self::Emulator(error)
+    }
+}
+
+/// Whether the running kernel can do what `scenario` says. Creates nothing.
+///
+/// # Errors
+/// [`StackError::Unsupported`] with the reason.
+pub fn supports(scenario: &Scenario, options: &StackOptions) -> Result<(), StackError> {
+    Plan::new(scenario, options).map(drop)
+}
+
+/// Runs `scenario` once on the running kernel, as run number `run`: in real time.
+///
+/// # Errors
+/// [`StackError::Unsupported`] before anything is created; others when something fails on the way,
+/// or `cancel` became true. Nothing is left behind.
+pub fn run(
+    scenario: &Scenario,
+    run: u32,
+    options: &StackOptions,
+    cancel: &AtomicBool,
+) -> Result<StackOutput, StackError> {
+    let plan = Plan::new(scenario, options)?;
+    let seed = scenario.seed.wrapping_add(u64::from(run));
+    let _hystart = Held::new(plan.hystart, cancel)?;
+    let emulation = Emulation::start(
+        &scenario.path,
+        seed,
+        EmulationOptions {
+            trace: options.traces,
+            deliveries: true,
+            ..options.emulation.clone()
+        },
+    )?;
+    let listener = emulation.within(Side::Receiver, || hosts::prepare_receivers(&plan))??;
+    let (sockets, counters) = emulation.within(Side::Sender, || {
+        let sockets = hosts::prepare_senders(&plan)?;
+        let netstat = "/proc/thread-self/net/netstat";
+        let counters =
+            File::open(netstat).map_err(|error| StackError::System(netstat.to_owned(), error))?;
+        Ok::<_, StackError>((sockets, counters))
+    })??;
+    let shared = Shared::new(emulation.zero_monotonic_nanos(), plan.flows.len());
+    let origin = shared.now();
+    let (news_to, news) = mpsc::channel();
+    let seen = thread::scope(|scope| {
+        scope.spawn(|| hosts::receive(&shared, &plan, &listener));
+        scope.spawn(|| hosts::send(&shared, &plan, origin, sockets, &news_to));
+        let looking = Looking {
+            plan: &plan,
+            origin,
+            period: options.period.max(Duration::from_micros(50)),
+            traces: options.traces,
+            counters,
+        };
+        let watcher = scope.spawn(|| sampler::watch(&shared, looking, &news, cancel));
+        match watcher.join() {
+            Ok(seen) => seen,
+            Err(panic) => {
+                shared.end();
+                std::panic::resume_unwind(panic)
+            }
+        }
+    });
+    if seen.cancelled {
+        return Err(StackError::Cancelled);
+    }
+    let mut report = emulation.finish()?;
+    let longest_gap = seen.longest_gap;
+    let (result, traces) =
+        outcome::result_of(scenario, (run, seed), &plan, &shared, seen, &report);
+    if let Some((what, error)) = shared.failure() {
+        return Err(StackError::System(what, error));
+    }
+    report.deliveries = Vec::new();
+    Ok(StackOutput {
+        result,
+        traces: options.traces.then_some(traces),
+        check: report.check.clone(),
+        longest_gap,
+        congestion: plan.flows.iter().map(|flow| flow.kernel.clone()).collect(),
+        report,
+    })
+}

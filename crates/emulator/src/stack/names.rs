@@ -1,0 +1,94 @@
+//! Which congestion control of the kernel does what an algorithm of ours says.
+//!
+//! The table holds what the kernel brings (`reno`, `cubic`, `bbr`) and what this project loads
+//! into it through eBPF. Whether the kernel has one is asked of
+//! `/proc/sys/net/ipv4/tcp_available_congestion_control`, which counts loaded ones of both kinds.
+
+use std::fs;
+
+/// A congestion control of the kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KernelName {
+    /// Our algorithm, in canonical form: `cubic+hystart`.
+    pub algorithm: String,
+    /// What TCP_CONGESTION calls it.
+    pub kernel: String,
+    /// What it is in terms of this module.
+    pub kind: Kind,
+}
+
+/// What is known about how a congestion control leaves slow start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kind {
+    /// The word for an exit that no loss, mark or timeout caused.
+    pub exit: &'static str,
+    /// On a loss the threshold becomes `cwnd * numerator / denominator`, rounded down: what the
+    /// window was follows from it. `None` where it does not.
+    pub decrease: Option<(u64, u64)>,
+    /// HyStart of the kernel's own CUBIC runs, whose counters tell the reason of its exit.
+    pub hystart: bool,
+}
+
+/// `beta` of tcp_cubic.c, of 1024.
+const CUBIC: Option<(u64, u64)> = Some((717, 1024));
+/// `tcp_reno_ssthresh`.
+const RENO: Option<(u64, u64)> = Some((1, 2));
+
+/// The exit word, the decrease and whether the kernel's HyStart runs.
+const fn kind(exit: &'static str, decrease: Option<(u64, u64)>, hystart: bool) -> Kind {
+    Kind {
+        exit,
+        decrease,
+        hystart,
+    }
+}
+
+/// The table: our algorithm, the kernel's name, and how it leaves slow start.
+const NAMES: &[(&str, &str, Kind)] = &[
+    ("reno+standard", "reno", kind("ssthresh", RENO, false)),
+    ("cubic+hystart", "cubic", kind("delay", CUBIC, true)),
+    ("bbr", "bbr", kind("full-pipe", None, false)),
+    ("cubic+standard", PLAIN_CUBIC, kind("ssthresh", CUBIC, false)),
+    ("cubic+search", "ss_search", kind("search", CUBIC, false)),
+    ("cubic+hystart++", "ss_hspp", kind("css-rounds", CUBIC, false)),
+];
+
+/// The kernel's CUBIC with HyStart off, for one socket at a time: an eBPF program of this project.
+pub(crate) const PLAIN_CUBIC: &str = "ss_cubic_std";
+
+/// The kernel's own CUBIC.
+pub(crate) const CUBIC_MODULE: &str = "cubic";
+
+/// Finds the congestion control for `algorithm`, first in `more`, then in the table.
+pub(crate) fn find(algorithm: &str, more: &[KernelName]) -> Option<KernelName> {
+    more.iter()
+        .find(|name| name.algorithm == algorithm)
+        .cloned()
+        .or_else(|| {
+            NAMES
+                .iter()
+                .find(|(ours, _, _)| *ours == algorithm)
+                .map(|&(algorithm, kernel, kind)| KernelName {
+                    algorithm: algorithm.to_owned(),
+                    kernel: kernel.to_owned(),
+                    kind,
+                })
+        })
+}
+
+/// Our names of everything that is known, for a message.
+pub(crate) fn known(more: &[KernelName]) -> String {
+    let mut names: Vec<&str> = NAMES.iter().map(|(ours, _, _)| *ours).collect();
+    names.extend(more.iter().map(|name| name.algorithm.as_str()));
+    names.dedup();
+    names.join(", ")
+}
+
+/// The congestion controls that the running kernel offers.
+pub(crate) fn available() -> Vec<String> {
+    fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control")
+        .unwrap_or_default()
+        .split_ascii_whitespace()
+        .map(str::to_owned)
+        .collect()
+}

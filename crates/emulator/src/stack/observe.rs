@@ -1,0 +1,365 @@
+//! What is concluded about a flow from looking at it again and again.
+//!
+//! The looks come from a source: today TCP_INFO each millisecond ([`super::sampler`]). A source
+//! that sees every ACK (`tp_btf/tcp_probe`) gives a [`Look`] for each, with the RTT sample of that
+//! ACK, and the conclusions become exact; nothing else changes.
+//!
+//! ## What the kernel does not tell
+//!
+//! - RTT samples: TCP_INFO has the smoothed RTT alone. RFC 6298's filter is inverted:
+//!   after `k` samples of `m`, `srtt' = m + (7/8)^k (srtt - m)`; `k` is the number of segments
+//!   that came in. With one look each millisecond the mean of the samples in between comes out
+//!   within some microseconds. The smallest RTT is the kernel's own, and exact.
+//! - The window before a loss: the threshold tells it to one segment (`kind.decrease`), the last
+//!   look before chooses among those.
+//! - Segments that were declared lost: what was retransmitted, plus what is marked and not yet
+//!   retransmitted. A probe for a lost tail (TLP) that was a retransmission counts too.
+
+use measure::{FlowProbe, FlowSample, FlowTrace};
+use units::{Bytes, Duration, Instant, Rate};
+
+use super::info::{CA_CWR, CA_LOSS, CA_RECOVERY, HyStartCounters, Info};
+use super::names::Kind;
+
+/// A connection at one moment.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Look {
+    /// When.
+    pub(super) now: Instant,
+    /// What the kernel said.
+    pub(super) info: Info,
+    /// The RTT samples since the last look: their mean, and how many.
+    pub(super) rtt: Option<(Duration, u32)>,
+    /// Bytes in order at the receiving application.
+    pub(super) delivered: u64,
+}
+
+/// The end of the first slow start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Exit {
+    pub(super) at: Instant,
+    pub(super) cwnd_segments: u64,
+    pub(super) reason: &'static str,
+    /// A loss, mark or timeout ended it.
+    pub(super) by_congestion: bool,
+}
+
+/// What is known of a flow.
+#[derive(Debug)]
+pub(super) struct Observer {
+    kind: Kind,
+    size: Option<u64>,
+    /// When the SYN left.
+    pub(super) start: Instant,
+    /// When the connection was open: what came before is not the flow's.
+    base: Info,
+    last: Info,
+    pub(super) probe: FlowProbe,
+    pub(super) trace: Option<FlowTrace>,
+    pub(super) exit: Option<Exit>,
+    pub(super) first_loss: Option<Instant>,
+    /// How the smallest RTT fell.
+    pub(super) min_rtts: Vec<(Instant, Duration)>,
+    /// Entries into the state after a timeout, for kernels that do not count timeouts.
+    losses_entered: u64,
+}
+
+impl Observer {
+    /// The connection is open: `first` was asked before any data was sent.
+    pub(super) fn new(
+        kind: Kind,
+        size: Option<u64>,
+        (start, now): (Instant, Instant),
+        first: Info,
+        trace: Option<FlowTrace>,
+    ) -> Self {
+        let mut observer = Self {
+            kind,
+            size,
+            start,
+            base: first,
+            last: first,
+            probe: FlowProbe::default(),
+            trace,
+            exit: None,
+            first_loss: None,
+            min_rtts: Vec::new(),
+            losses_entered: 0,
+        };
+        if first.srtt_us > 0 {
+            // The handshake gives the first sample.
+            observer.record_rtt(now, Duration::from_micros(u64::from(first.srtt_us)), 1);
+        }
+        observer
+    }
+
+    /// Payload bytes acknowledged cumulatively.
+    pub(super) fn acked(&self) -> u64 {
+        let acked = self.last.bytes_acked.saturating_sub(self.base.bytes_acked);
+        // The FIN counts as one more.
+        acked.min(self.size.unwrap_or(u64::MAX))
+    }
+
+    /// Whether everything is acknowledged.
+    pub(super) fn is_complete(&self) -> bool {
+        self.size.is_some_and(|size| self.acked() >= size)
+    }
+
+    /// Segments with payload that were sent, retransmissions included.
+    pub(super) fn segments_sent(&self) -> u64 {
+        u64::from(self.last.data_segs_out.wrapping_sub(self.base.data_segs_out))
+    }
+
+    /// Of these, sent before.
+    pub(super) fn segments_retransmitted(&self) -> u64 {
+        u64::from(self.last.total_retrans.wrapping_sub(self.base.total_retrans))
+    }
+
+    /// Segments that the sender declared lost, as far as can be told.
+    pub(super) fn segments_lost(&self) -> u64 {
+        let waiting = self.last.lost.saturating_sub(self.last.retrans);
+        self.segments_retransmitted() + u64::from(waiting)
+    }
+
+    /// Timeouts.
+    pub(super) fn timeouts(&self) -> u64 {
+        match (self.last.total_rto, self.base.total_rto) {
+            (Some(last), Some(base)) => u64::from(last.wrapping_sub(base)),
+            _ => self.losses_entered,
+        }
+    }
+
+    /// The smallest RTT, which the kernel keeps.
+    pub(super) fn min_rtt(&self) -> Option<Duration> {
+        let micros = self.last.min_rtt_us;
+        // Before the first sample it is the largest number there is.
+        (micros != u32::MAX && self.last.srtt_us > 0)
+            .then(|| Duration::from_micros(u64::from(micros)))
+    }
+
+    /// Sender maximum segment size.
+    pub(super) fn smss(&self) -> u64 {
+        u64::from(self.last.snd_mss)
+    }
+
+    /// The mean of the RTT samples since the last look, for a source that has only the smoothed
+    /// RTT.
+    pub(super) fn invert_smoothed(&self, info: &Info) -> Option<(Duration, u32)> {
+        let count = info.segs_in.wrapping_sub(self.last.segs_in);
+        if count == 0 || info.srtt_us == 0 {
+            return None;
+        }
+        // After some hundred samples nothing is left of what was before.
+        let mut kept = 1.0;
+        for _ in 0..count.min(256) {
+            kept *= 7.0 / 8.0;
+        }
+        let (before, after) = (f64::from(self.last.srtt_us), f64::from(info.srtt_us));
+        let mean = (after - kept * before) / (1.0 - kept);
+        let mean = mean.max(f64::from(info.min_rtt_us.min(info.srtt_us)));
+        Some((Duration::from_nanos((mean * 1000.0) as u64), count))
+    }
+
+    /// Takes a look. `counters` tells what HyStart counted in this namespace since it was last
+    /// asked; it is asked when this flow left slow start.
+    pub(super) fn take(&mut self, look: &Look, counters: &mut dyn FnMut() -> HyStartCounters) {
+        let Look { now, info, .. } = *look;
+        if self.exit.is_none() {
+            self.exit = self.exit_in(now, &info, counters);
+        }
+        if self.first_loss.is_none()
+            && (info.lost > 0 || matches!(info.ca_state, CA_RECOVERY | CA_LOSS))
+        {
+            self.first_loss = Some(now);
+        }
+        if info.ca_state == CA_LOSS && self.last.ca_state != CA_LOSS {
+            self.losses_entered += 1;
+        }
+        let news = info.segs_in != self.last.segs_in;
+        self.last = info;
+        if !news {
+            return;
+        }
+        if let Some((rtt, count)) = look.rtt {
+            self.record_rtt(now, rtt, count);
+        }
+        let acked = self.acked();
+        self.probe.on_ack(now, acked, None, self.exit.is_some());
+        let smss = Bytes::new(self.smss());
+        if let Some(trace) = &mut self.trace {
+            trace.push(&FlowSample {
+                now,
+                cwnd: smss * u64::from(info.cwnd),
+                ssthresh: info
+                    .ssthresh
+                    .map_or(Bytes::MAX, |segments| smss * u64::from(segments)),
+                in_flight: smss * info.in_flight(),
+                rtt: look.rtt.map(|(rtt, _)| rtt),
+                acked,
+                delivered: look.delivered,
+                pacing_rate: info
+                    .pacing_rate
+                    .map_or(Rate::MAX, Rate::from_bytes_per_sec),
+            });
+        }
+    }
+
+    fn record_rtt(&mut self, now: Instant, rtt: Duration, count: u32) {
+        if self.probe.rtt.min().is_none_or(|min| rtt < min) {
+            self.min_rtts.push((now, rtt));
+        }
+        for _ in 0..count {
+            self.probe.rtt.record(rtt);
+        }
+    }
+
+    fn exit_in(
+        &self,
+        now: Instant,
+        info: &Info,
+        counters: &mut dyn FnMut() -> HyStartCounters,
+    ) -> Option<Exit> {
+        let ssthresh = u64::from(info.ssthresh?);
+        let exit = |cwnd_segments, reason, by_congestion| {
+            Some(Exit {
+                at: now,
+                cwnd_segments,
+                reason,
+                by_congestion,
+            })
+        };
+        if self.kind.hystart {
+            // The counters tell also when a loss came right after.
+            let HyStartCounters { train, delay } = counters();
+            let by_hystart = match (train.0, delay.0) {
+                (0, 0) => None,
+                (1, 0) => Some((train.1, "ack-train")),
+                (0, 1) => Some((delay.1, "delay")),
+                // Several flows in one millisecond; HyStart's threshold is its window.
+                (trains, delays) if trains >= delays => Some((ssthresh, "ack-train")),
+                _ => Some((ssthresh, "delay")),
+            };
+            if let Some((cwnd, reason)) = by_hystart {
+                return exit(cwnd, reason, false);
+            }
+        }
+        let before = u64::from(self.last.cwnd);
+        match info.ca_state {
+            CA_RECOVERY => exit(self.before_loss(ssthresh, before), "loss", true),
+            CA_LOSS => exit(self.before_loss(ssthresh, before), "timeout", true),
+            CA_CWR => exit(self.before_loss(ssthresh, before), "ecn", true),
+            _ => exit(before.max(u64::from(info.cwnd)), self.kind.exit, false),
+        }
+    }
+
+    /// The window that was reduced to `ssthresh`, given one from at most a look before.
+    fn before_loss(&self, ssthresh: u64, seen: u64) -> u64 {
+        let Some((numerator, denominator)) = self.kind.decrease else {
+            return seen;
+        };
+        let least = (ssthresh * denominator).div_ceil(numerator);
+        let most = ((ssthresh + 1) * denominator).div_ceil(numerator) - 1;
+        seen.clamp(least.min(most), most)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CUBIC: Kind = Kind {
+        exit: "delay",
+        decrease: Some((717, 1024)),
+        hystart: true,
+    };
+
+    fn open(srtt_us: u32) -> Info {
+        Info {
+            snd_mss: 1448,
+            cwnd: 10,
+            srtt_us,
+            min_rtt_us: 1,
+            bytes_acked: 1,
+            segs_in: 1,
+            ..Info::default()
+        }
+    }
+
+    fn observer(kind: Kind, size: Option<u64>) -> Observer {
+        let times = (Instant::from_millis(5), Instant::from_millis(105));
+        Observer::new(kind, size, times, open(100_000), None)
+    }
+
+    fn look(millis: u64, info: Info) -> Look {
+        Look {
+            now: Instant::from_millis(millis),
+            info,
+            rtt: None,
+            delivered: 0,
+        }
+    }
+
+    #[test]
+    fn the_smoothed_rtt_is_inverted() {
+        // Four samples of 140 ms after 100 ms, as the kernel smooths them: in eighths, rounded down.
+        let mut eighths: i64 = 800_000;
+        for _ in 0..4 {
+            eighths += 140_000 - (eighths >> 3);
+        }
+        let mut info = open((eighths >> 3) as u32);
+        info.segs_in = 5;
+        let (mean, count) = observer(CUBIC, None).invert_smoothed(&info).expect("a sample");
+        assert_eq!(count, 4);
+        let error = mean.as_nanos().abs_diff(140_000_000);
+        assert!(error < 10_000, "{error} ns");
+        assert_eq!(observer(CUBIC, None).invert_smoothed(&open(100_000)), None);
+    }
+
+    #[test]
+    fn an_exit_by_hystart_is_told_by_its_counters() {
+        let mut observer = observer(CUBIC, None);
+        let mut info = open(100_000);
+        info.ssthresh = Some(400);
+        info.cwnd = 401;
+        let mut counters = || HyStartCounters {
+            train: (1, 400),
+            delay: (0, 0),
+        };
+        observer.take(&look(700, info), &mut counters);
+        let exit = observer.exit.expect("an exit");
+        assert_eq!((exit.cwnd_segments, exit.reason), (400, "ack-train"));
+        assert!(!exit.by_congestion);
+        assert_eq!(exit.at, Instant::from_millis(700));
+    }
+
+    #[test]
+    fn the_window_before_a_loss_follows_from_the_threshold() {
+        // CUBIC: 1000 * 717 / 1024 = 700; windows of 1000 and 1001 have this threshold.
+        for (seen, expected) in [(990, 1000), (1001, 1001), (1010, 1001)] {
+            let mut observer = observer(CUBIC, None);
+            observer.last.cwnd = seen;
+            let mut info = open(100_000);
+            info.ssthresh = Some(700);
+            info.ca_state = CA_RECOVERY;
+            info.lost = 3;
+            observer.take(&look(900, info), &mut HyStartCounters::default);
+            let exit = observer.exit.expect("an exit");
+            assert_eq!((exit.cwnd_segments, exit.reason), (expected, "loss"));
+            assert_eq!(observer.first_loss, Some(Instant::from_millis(900)));
+            assert_eq!(observer.segments_lost(), 3);
+        }
+    }
+
+    #[test]
+    fn the_syn_and_the_fin_are_no_payload() {
+        let mut observer = observer(CUBIC, Some(1000));
+        let mut info = open(100_000);
+        info.segs_in = 2;
+        info.bytes_acked = 1000;
+        observer.take(&look(200, info), &mut HyStartCounters::default);
+        assert_eq!((observer.acked(), observer.is_complete()), (999, false));
+        info.bytes_acked = 1002;
+        observer.take(&look(201, info), &mut HyStartCounters::default);
+        assert_eq!((observer.acked(), observer.is_complete()), (1000, true));
+    }
+}

@@ -1,0 +1,212 @@
+//! From what was seen of a run to its result, by the same definitions as a simulation's.
+
+use std::collections::BTreeMap;
+
+use measure::{
+    CapacityPoint, FlowResult, RunResult, SlowStartExitResult, Stack, Traces, classify,
+};
+use scenario::Scenario;
+use units::{Duration, Instant};
+
+use super::plan::{FlowPlan, Plan};
+use super::sampler::{Seen, Watched};
+use super::shared::{self, Shared};
+use crate::{Direction, FlowFacts, Report};
+
+fn millis(span: Duration) -> f64 {
+    span.as_nanos() as f64 / 1e6
+}
+
+/// Puts together what the sender's kernel, the receiving application and the network know.
+pub(super) fn result_of(
+    scenario: &Scenario,
+    (run, seed): (u32, u64),
+    plan: &Plan,
+    shared: &Shared,
+    mut seen: Seen,
+    report: &Report,
+) -> (RunResult, Traces) {
+    // What the network knows of each flow's data: index in the report by index in the scenario.
+    let network: BTreeMap<u32, usize> = report
+        .flows
+        .iter()
+        .enumerate()
+        .filter(|(_, facts)| facts.direction == Direction::Forward && facts.key.tcp)
+        .filter_map(|(at, facts)| Some((shared::flow_of(*facts.key.source.ip())?, at)))
+        .collect();
+    let mut opened: BTreeMap<u32, &mut Watched> =
+        seen.flows.iter_mut().map(|flow| (flow.flow, flow)).collect();
+    replay_latencies(&network, &mut opened, report);
+    let flows = plan
+        .flows
+        .iter()
+        .map(|flow| {
+            let facts = network.get(&flow.index).map(|&at| &report.flows[at]);
+            match opened.get(&flow.index) {
+                Some(watched) => flow_result(scenario, flow, shared, watched, facts, report),
+                None => unopened(flow, facts),
+            }
+        })
+        .collect();
+    let result = RunResult {
+        run,
+        seed,
+        stack: Stack::Linux,
+        path: scenario.path.name.clone(),
+        end_s: seen.end.as_secs_f64(),
+        flows,
+        links: vec![report.forward.result.clone(), report.reverse.result.clone()],
+    };
+    let traces = Traces {
+        run,
+        path: scenario.path.name.clone(),
+        flows: seen
+            .flows
+            .iter_mut()
+            .filter_map(|flow| flow.observer.trace.take())
+            .collect(),
+        links: [&report.forward, &report.reverse]
+            .into_iter()
+            .filter_map(|link| link.trace.clone())
+            .collect(),
+    };
+    (result, traces)
+}
+
+/// The latency heuristic, with the smallest RTT that the sender knew when a packet arrived.
+fn replay_latencies(
+    network: &BTreeMap<u32, usize>,
+    opened: &mut BTreeMap<u32, &mut Watched>,
+    report: &Report,
+) {
+    let mut flows: BTreeMap<u32, (usize, &mut Watched)> = network
+        .iter()
+        .filter_map(|(flow, &at)| Some((at as u32, flow)).zip(opened.remove(flow)))
+        .map(|((at, _), watched)| (at, (0, watched)))
+        .collect();
+    for delivery in &report.deliveries {
+        let Some((known, watched)) = flows.get_mut(&delivery.flow) else {
+            continue;
+        };
+        let observer = &mut watched.observer;
+        while observer
+            .min_rtts
+            .get(*known)
+            .is_some_and(|(at, _)| *at <= delivery.due)
+        {
+            *known += 1;
+        }
+        let min_rtt = known.checked_sub(1).map(|at| observer.min_rtts[at].1);
+        observer
+            .probe
+            .latency
+            .on_arrival(delivery.due, delivery.latency, min_rtt);
+    }
+    for (_, (_, watched)) in flows {
+        opened.insert(watched.flow, watched);
+    }
+}
+
+fn flow_result(
+    scenario: &Scenario,
+    plan: &FlowPlan,
+    shared: &Shared,
+    watched: &Watched,
+    facts: Option<&FlowFacts>,
+    report: &Report,
+) -> FlowResult {
+    let observer = &watched.observer;
+    let start = observer.start;
+    let since = |at: Instant| at.saturating_since(start).as_secs_f64();
+    let progress = &shared.flows[plan.index as usize];
+    let finished = progress.finished();
+    let seconds = since(finished.unwrap_or(watched.end));
+    let capacity = capacity(report, start, watched.end, scenario.path.base_rtt);
+    let sent = observer.segments_sent();
+    let lost = observer.segments_lost();
+    FlowResult {
+        flow: plan.index,
+        name: plan.name.clone(),
+        algorithm: plan.algorithm.clone(),
+        start_s: start.as_secs_f64(),
+        bytes_acked: observer.acked(),
+        completed: finished.is_some(),
+        fct_s: finished.map(since),
+        goodput_bps: if seconds > 0.0 {
+            progress.delivered() as f64 * 8.0 / seconds
+        } else {
+            0.0
+        },
+        segments_sent: sent,
+        segments_retransmitted: observer.segments_retransmitted(),
+        segments_lost: lost,
+        segments_dropped: facts.map(|facts| facts.data_drops),
+        loss_ratio: if sent > 0 {
+            lost as f64 / sent as f64
+        } else {
+            0.0
+        },
+        timeouts: observer.timeouts(),
+        rtt_min_ms: observer.min_rtt().map(millis),
+        rtt_mean_ms: observer.probe.rtt.mean().map(millis),
+        rtt_p95_ms: observer.probe.rtt.quantile(950).map(millis),
+        slow_start_exit: observer.exit.map(|exit| SlowStartExitResult {
+            time_s: since(exit.at),
+            cwnd_bytes: exit.cwnd_segments * observer.smss(),
+            reason: exit.reason.to_owned(),
+        }),
+        passive_exit: None,
+        capacity: CapacityPoint {
+            true_s: capacity.map(since),
+            latency_offset_s: observer.probe.latency.at_capacity().map(since),
+            median_throughput_bps: observer.probe.throughput.bits_per_second(),
+        },
+        first_drop_s: facts.and_then(|facts| facts.first_data_drop).map(since),
+        first_loss_s: observer.first_loss.map(since),
+        exit_class: observer
+            .exit
+            .map(|exit| classify(exit.at, exit.by_congestion, capacity)),
+    }
+}
+
+/// The first moment from which the bottleneck stays busy for one base RTT while the flow runs.
+fn capacity(report: &Report, start: Instant, end: Instant, base_rtt: Duration) -> Option<Instant> {
+    report
+        .forward
+        .busy_periods
+        .iter()
+        .map(|&(since, until)| (since.max(start), until.min(end)))
+        .find(|&(since, until)| until > since && until.saturating_since(since) >= base_rtt)
+        .map(|(since, _)| since)
+}
+
+/// A flow whose connection did not open before the run, or its time, was over.
+fn unopened(plan: &FlowPlan, facts: Option<&FlowFacts>) -> FlowResult {
+    FlowResult {
+        flow: plan.index,
+        name: plan.name.clone(),
+        algorithm: plan.algorithm.clone(),
+        start_s: facts
+            .map_or(plan.start, |facts| facts.first_packet)
+            .as_secs_f64(),
+        bytes_acked: 0,
+        completed: false,
+        fct_s: None,
+        goodput_bps: 0.0,
+        segments_sent: 0,
+        segments_retransmitted: 0,
+        segments_lost: 0,
+        segments_dropped: Some(0),
+        loss_ratio: 0.0,
+        timeouts: 0,
+        rtt_min_ms: None,
+        rtt_mean_ms: None,
+        rtt_p95_ms: None,
+        slow_start_exit: None,
+        passive_exit: None,
+        capacity: CapacityPoint::default(),
+        first_drop_s: None,
+        first_loss_s: None,
+        exit_class: None,
+    }
+}

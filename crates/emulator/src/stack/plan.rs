@@ -1,0 +1,212 @@
+//! What the kernel is asked to do for a scenario, or one sentence on why it cannot; decided
+//! before anything is created.
+
+use scenario::{AckPolicy, Application, Flow, Scenario};
+use units::{Bytes, Duration, Instant};
+
+use super::names::{self, Kind};
+use super::routes::Metrics;
+use super::{StackError, StackOptions};
+
+/// The initial window of the kernel (`TCP_INIT_CWND`), which needs no saying.
+const INITIAL_WINDOW: u32 = 10;
+/// A TSO packet holds at most 64 KiB: 45 segments of 1448 bytes.
+const TSO_SEGMENTS: u32 = 45;
+/// Each flow has an address of its own on both sides, from networks of 2^16.
+const MOST_FLOWS: usize = 65_534;
+
+/// Whether HyStart of the kernel's CUBIC must be on or off for a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum HyStart {
+    /// No flow uses the kernel's CUBIC.
+    Unused,
+    /// As the kernel has it by default.
+    On,
+    /// Off, for the whole machine.
+    Off,
+}
+
+/// One flow, as the kernel is asked to run it.
+#[derive(Clone, Debug)]
+pub(super) struct FlowPlan {
+    /// Its place in the scenario.
+    pub(super) index: u32,
+    /// Its name in results.
+    pub(super) name: String,
+    /// Its algorithm, in canonical form.
+    pub(super) algorithm: String,
+    /// What TCP_CONGESTION is set to.
+    pub(super) kernel: String,
+    /// How it leaves slow start.
+    pub(super) kind: Kind,
+    /// When its SYN leaves, since the run began.
+    pub(super) start: Instant,
+    /// When it stops, whatever is unsent.
+    pub(super) stop: Instant,
+    /// How much it sends.
+    pub(super) size: Option<u64>,
+    /// When it has something to send.
+    pub(super) application: Application,
+    /// Whether TCP paces.
+    pub(super) pacing: bool,
+    /// Of the route to the receiver.
+    pub(super) route: Metrics,
+    /// Of the route back.
+    pub(super) route_back: Metrics,
+}
+
+/// The whole run.
+#[derive(Clone, Debug)]
+pub(super) struct Plan {
+    pub(super) flows: Vec<FlowPlan>,
+    pub(super) hystart: HyStart,
+    /// Whether every pause longer than the RTO shrinks the window.
+    pub(super) restart_after_idle: bool,
+    /// Largest receive window.
+    pub(super) receive_buffer: Bytes,
+    /// Largest TSO packet in segments, where it is not the kernel's own.
+    pub(super) tso_segments: Option<u32>,
+    /// When the run is over at the latest.
+    pub(super) end: Instant,
+}
+
+impl Plan {
+    pub(super) fn new(scenario: &Scenario, options: &StackOptions) -> Result<Self, StackError> {
+        if scenario.flows.is_empty() || scenario.flows.len() > MOST_FLOWS {
+            let count = scenario.flows.len();
+            return refuse(format!(
+                "the kernel runs 1 to {MOST_FLOWS} flows in one scenario, not {count}"
+            ));
+        }
+        let available = names::available();
+        let mut hystart = HyStart::Unused;
+        let mut flows = Vec::with_capacity(scenario.flows.len());
+        for (index, flow) in scenario.flows.iter().enumerate() {
+            let planned = plan_flow(index, flow, options, &available, &mut hystart)?;
+            flows.push(planned);
+        }
+        let first = &scenario.flows[0];
+        // What the kernel sets for a whole namespace must be the same for all flows.
+        if !all_same(scenario, |flow| u64::from(flow.restart_after_idle)) {
+            return refuse("`restart_after_idle` is one setting for all flows of a kernel".into());
+        }
+        if !all_same(scenario, |flow| flow.receive_buffer.get()) {
+            return refuse(
+                "`receive_buffer` is one setting for all flows of a kernel, whose autotuning has \
+                 one limit"
+                    .into(),
+            );
+        }
+        if !all_same(scenario, |flow| u64::from(flow.tso_segments)) {
+            return refuse("`tso_segments` is one setting for all flows of a kernel".into());
+        }
+        let limit = scenario.duration.unwrap_or(scenario.time_limit);
+        Ok(Self {
+            flows,
+            hystart,
+            restart_after_idle: first.restart_after_idle,
+            receive_buffer: first.receive_buffer,
+            tso_segments: (first.tso_segments < TSO_SEGMENTS).then_some(first.tso_segments),
+            end: Instant::ZERO + limit.min(scenario.time_limit),
+        })
+    }
+}
+
+fn refuse<T>(sentence: String) -> Result<T, StackError> {
+    Err(StackError::Unsupported(sentence))
+}
+
+fn all_same(scenario: &Scenario, setting: impl Fn(&Flow) -> u64) -> bool {
+    let mut settings = scenario.flows.iter().map(setting);
+    let first = settings.next();
+    settings.all(|other| Some(other) == first)
+}
+
+fn plan_flow(
+    index: usize,
+    flow: &Flow,
+    options: &StackOptions,
+    available: &[String],
+    hystart: &mut HyStart,
+) -> Result<FlowPlan, StackError> {
+    let name = &flow.name;
+    if flow.extra_delay != Duration::ZERO {
+        return refuse(format!(
+            "flow `{name}`: the kernel's flows share one path, so `extra_delay` cannot be had"
+        ));
+    }
+    if flow.tso_segments == 0 || flow.tso_segments > TSO_SEGMENTS {
+        return refuse(format!(
+            "flow `{name}`: the kernel's TSO packets hold 1 to {TSO_SEGMENTS} segments, so \
+             `tso_segments = {}` cannot be had",
+            flow.tso_segments
+        ));
+    }
+    let algorithm = flow.algorithm.to_string();
+    let Some(mut found) = names::find(&algorithm, &options.names) else {
+        return refuse(format!(
+            "flow `{name}`: no congestion control of the kernel is `{algorithm}`; known are {}",
+            names::known(&options.names)
+        ));
+    };
+    let has = |kernel: &str| available.iter().any(|name| name == kernel);
+    let mut needs = None;
+    if found.kernel == names::PLAIN_CUBIC && !has(names::PLAIN_CUBIC) {
+        if !options.hystart_switch {
+            return refuse(format!(
+                "flow `{name}`: `{algorithm}` needs the kernel's `{}`, which is not loaded \
+                 (`slowstart kernel load` loads it), or leave to switch HyStart off for the whole \
+                 machine while it runs",
+                names::PLAIN_CUBIC
+            ));
+        }
+        names::CUBIC_MODULE.clone_into(&mut found.kernel);
+        needs = Some(HyStart::Off);
+    } else if found.kind.hystart {
+        needs = Some(HyStart::On);
+    }
+    if !has(&found.kernel) {
+        let advice = if found.kernel.starts_with("ss_") {
+            "`slowstart kernel load` loads it".to_owned()
+        } else {
+            format!("`modprobe tcp_{}` may load it", found.kernel)
+        };
+        return refuse(format!(
+            "flow `{name}`: `{algorithm}` needs the kernel's `{}`, which is not loaded ({advice})",
+            found.kernel
+        ));
+    }
+    if let Some(needs) = needs {
+        if *hystart != HyStart::Unused && *hystart != needs {
+            return refuse(format!(
+                "flow `{name}`: `cubic+hystart` and `cubic+standard` in one run need the kernel's \
+                 `{}`, which is not loaded (`slowstart kernel load` loads it)",
+                names::PLAIN_CUBIC
+            ));
+        }
+        *hystart = needs;
+    }
+    Ok(FlowPlan {
+        index: index as u32,
+        name: name.clone(),
+        algorithm,
+        kernel: found.kernel,
+        kind: found.kind,
+        start: flow.start,
+        stop: flow
+            .duration
+            .map_or(Instant::MAX, |duration| flow.start + duration),
+        size: flow.size.map(Bytes::get),
+        application: flow.application,
+        pacing: flow.pacing,
+        route: Metrics {
+            initial_window: (flow.initial_window != INITIAL_WINDOW).then_some(flow.initial_window),
+            ecn: flow.ecn,
+            quick_ack: false,
+        },
+        route_back: Metrics {
+            quick_ack: flow.ack_policy == AckPolicy::EverySegment,
+            ..Metrics::default()
+        },
+    })
+}

@@ -1,0 +1,131 @@
+//! What the threads of a run have in common, and the addresses of the flows.
+
+use std::io;
+use std::net::Ipv4Addr;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use units::{Duration, Instant};
+
+use crate::clock::monotonic_nanos;
+
+/// Networks of the flows' addresses: flow `i` has host number `i + 1` in both.
+pub(super) const SENDERS: (Ipv4Addr, u8) = (Ipv4Addr::new(10, 78, 0, 0), 16);
+pub(super) const RECEIVERS: (Ipv4Addr, u8) = (Ipv4Addr::new(10, 79, 0, 0), 16);
+/// Where the receivers listen.
+pub(super) const PORT: u16 = 5077;
+
+/// Nobody waits longer than this before looking whether the run is over.
+pub(super) const LONGEST_WAIT: Duration = Duration::from_millis(20);
+
+/// The address of a flow in one of the networks.
+pub(super) fn address(network: (Ipv4Addr, u8), flow: u32) -> Ipv4Addr {
+    Ipv4Addr::from(u32::from(network.0) + flow + 1)
+}
+
+/// The flow of an address of the senders.
+pub(super) fn flow_of(address: Ipv4Addr) -> Option<u32> {
+    u32::from(address).checked_sub(u32::from(SENDERS.0) + 1)
+}
+
+/// No time yet.
+const NEVER: u64 = u64::MAX;
+
+/// What is known of a flow while it runs.
+#[derive(Debug)]
+pub(super) struct Progress {
+    delivered: AtomicU64,
+    finished: AtomicU64,
+    over: AtomicBool,
+}
+
+impl Progress {
+    /// The receiving application has `bytes` now, which is all where `all` is true.
+    pub(super) fn deliver(&self, bytes: u64, all: bool, now: Instant) {
+        self.delivered.store(bytes, Ordering::Relaxed);
+        if all {
+            self.finished.store(now.as_nanos(), Ordering::Release);
+        }
+    }
+
+    /// Bytes in order at the receiving application.
+    pub(super) fn delivered(&self) -> u64 {
+        self.delivered.load(Ordering::Relaxed)
+    }
+
+    /// When it had all of them.
+    pub(super) fn finished(&self) -> Option<Instant> {
+        match self.finished.load(Ordering::Acquire) {
+            NEVER => None,
+            nanos => Some(Instant::from_nanos(nanos)),
+        }
+    }
+
+    /// Nothing more is sent.
+    pub(super) fn end(&self) {
+        self.over.store(true, Ordering::Release);
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.over.load(Ordering::Acquire)
+    }
+}
+
+/// What the threads of a run have in common.
+#[derive(Debug)]
+pub(super) struct Shared {
+    /// CLOCK_MONOTONIC when the run began, in nanoseconds.
+    zero: u64,
+    pub(super) flows: Vec<Progress>,
+    over: AtomicBool,
+    failure: Mutex<Option<(String, io::Error)>>,
+}
+
+impl Shared {
+    pub(super) fn new(zero: u64, flows: usize) -> Self {
+        let progress = || Progress {
+            delivered: AtomicU64::new(0),
+            finished: AtomicU64::new(NEVER),
+            over: AtomicBool::new(false),
+        };
+        Self {
+            zero,
+            flows: std::iter::repeat_with(progress).take(flows).collect(),
+            over: AtomicBool::new(false),
+            failure: Mutex::new(None),
+        }
+    }
+
+    /// Time since the run began.
+    pub(super) fn now(&self) -> Instant {
+        Instant::from_nanos(monotonic_nanos().saturating_sub(self.zero))
+    }
+
+    /// CLOCK_MONOTONIC at `instant`, in nanoseconds.
+    pub(super) const fn monotonic(&self, instant: Instant) -> u64 {
+        self.zero.saturating_add(instant.as_nanos())
+    }
+
+    /// The run is over for all threads.
+    pub(super) fn end(&self) {
+        self.over.store(true, Ordering::Release);
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.over.load(Ordering::Acquire)
+    }
+
+    /// Something that a run needs failed: it is over. The first failure is told.
+    pub(super) fn fail(&self, what: &str, error: io::Error) {
+        let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        failure.get_or_insert_with(|| (what.to_owned(), error));
+        drop(failure);
+        self.end();
+    }
+
+    pub(super) fn failure(self) -> Option<(String, io::Error)> {
+        self.failure
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,155 @@
+//! The system calls that the standard library does not have: socket options, and a connection
+//! that is prepared before it is opened.
+
+#![expect(
+    unsafe_code,
+    reason = "socket options before connect(2), and TCP_INFO, have no safe wrapper here"
+)]
+
+use std::fs::File;
+use std::io;
+use std::mem;
+use std::net::{Ipv4Addr, SocketAddrV4, TcpStream};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+/// Not in the C library's headers of every target: `linux/socket.h`.
+const SO_MAX_PACING_RATE: libc::c_int = 47;
+
+fn check(status: libc::c_int) -> io::Result<libc::c_int> {
+    if status < 0 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(status)
+    }
+}
+
+fn socket(family: libc::c_int, kind: libc::c_int, protocol: libc::c_int) -> io::Result<OwnedFd> {
+    // SAFETY: socket(2) takes three integers; the descriptor that it returns is nobody else's.
+    unsafe {
+        let descriptor = check(libc::socket(family, kind | libc::SOCK_CLOEXEC, protocol))?;
+        Ok(OwnedFd::from_raw_fd(descriptor))
+    }
+}
+
+/// A socket to the routing tables of the calling thread's namespace.
+pub(super) fn routing_socket() -> io::Result<OwnedFd> {
+    socket(libc::AF_NETLINK, libc::SOCK_RAW, libc::NETLINK_ROUTE)
+}
+
+/// A TCP socket that never waits, in the calling thread's namespace, not yet connected.
+pub(super) fn tcp_socket() -> io::Result<TcpStream> {
+    let kind = libc::SOCK_STREAM | libc::SOCK_NONBLOCK;
+    Ok(TcpStream::from(socket(libc::AF_INET, kind, libc::IPPROTO_TCP)?))
+}
+
+fn set_option(
+    stream: &TcpStream,
+    level: libc::c_int,
+    name: libc::c_int,
+    value: &[u8],
+) -> io::Result<()> {
+    // SAFETY: the kernel reads `value.len()` bytes of `value`, which outlives the call.
+    check(unsafe {
+        libc::setsockopt(
+            stream.as_raw_fd(),
+            level,
+            name,
+            value.as_ptr().cast(),
+            value.len() as libc::socklen_t,
+        )
+    })?;
+    Ok(())
+}
+
+/// Chooses the congestion control.
+pub(super) fn set_congestion(stream: &TcpStream, name: &str) -> io::Result<()> {
+    set_option(stream, libc::IPPROTO_TCP, libc::TCP_CONGESTION, name.as_bytes())
+}
+
+/// Switches pacing by TCP's own timer on. Any limit but "none" does; the largest one limits nothing.
+pub(super) fn set_pacing(stream: &TcpStream) -> io::Result<()> {
+    let limit = libc::c_ulong::MAX - 1;
+    set_option(stream, libc::SOL_SOCKET, SO_MAX_PACING_RATE, &limit.to_ne_bytes())
+}
+
+fn address(family: libc::c_int, address: SocketAddrV4) -> libc::sockaddr_in {
+    libc::sockaddr_in {
+        sin_family: family as libc::sa_family_t,
+        sin_port: address.port().to_be(),
+        sin_addr: libc::in_addr {
+            s_addr: u32::from(*address.ip()).to_be(),
+        },
+        sin_zero: [0; 8],
+    }
+}
+
+const ADDRESS_SIZE: libc::socklen_t = mem::size_of::<libc::sockaddr_in>() as libc::socklen_t;
+
+/// Gives a socket its own address, any port.
+pub(super) fn bind(stream: &TcpStream, own: Ipv4Addr) -> io::Result<()> {
+    let own = address(libc::AF_INET, SocketAddrV4::new(own, 0));
+    // SAFETY: the kernel reads ADDRESS_SIZE bytes of `own`, which outlives the call.
+    check(unsafe { libc::bind(stream.as_raw_fd(), (&raw const own).cast(), ADDRESS_SIZE) })?;
+    Ok(())
+}
+
+/// The SYN leaves; the socket becomes writable when the connection is open.
+pub(super) fn connect(stream: &TcpStream, to: SocketAddrV4) -> io::Result<()> {
+    match connect_any(stream, address(libc::AF_INET, to)) {
+        Err(error) if error.raw_os_error() == Some(libc::EINPROGRESS) => Ok(()),
+        other => other,
+    }
+}
+
+/// Ends the connection at once with a reset, whatever is unsent.
+pub(super) fn abort(stream: &TcpStream) -> io::Result<()> {
+    let nobody = SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0);
+    connect_any(stream, address(libc::AF_UNSPEC, nobody))
+}
+
+fn connect_any(stream: &TcpStream, to: libc::sockaddr_in) -> io::Result<()> {
+    // SAFETY: the kernel reads ADDRESS_SIZE bytes of `to`, which outlives the call.
+    check(unsafe { libc::connect(stream.as_raw_fd(), (&raw const to).cast(), ADDRESS_SIZE) })?;
+    Ok(())
+}
+
+/// Room for `struct tcp_info` of kernels up to 6.18, and some more.
+pub(super) const INFO_SIZE: usize = 320;
+
+/// Reads TCP_INFO as bytes; returns how many the kernel has.
+pub(super) fn tcp_info(stream: &TcpStream, info: &mut [u8; INFO_SIZE]) -> io::Result<usize> {
+    let mut size = INFO_SIZE as libc::socklen_t;
+    // SAFETY: the kernel writes at most `size` bytes to `info`, and to `size` how many.
+    check(unsafe {
+        libc::getsockopt(
+            stream.as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_INFO,
+            info.as_mut_ptr().cast(),
+            &raw mut size,
+        )
+    })?;
+    Ok(size as usize)
+}
+
+/// The index of an interface of the calling thread's namespace.
+pub(super) fn interface_index(name: &str) -> io::Result<u32> {
+    let name = std::ffi::CString::new(name)?;
+    // SAFETY: `name` ends with a zero and outlives the call.
+    match unsafe { libc::if_nametoindex(name.as_ptr()) } {
+        0 => Err(io::Error::last_os_error()),
+        index => Ok(index),
+    }
+}
+
+/// Tries to lock a file, alone or with others, in place of the lock that is held on it; false
+/// where somebody else has it. It ends with the file.
+pub(super) fn try_lock(file: &File, alone: bool) -> io::Result<bool> {
+    let kind = if alone { libc::LOCK_EX } else { libc::LOCK_SH };
+    // SAFETY: flock(2) takes two integers.
+    match check(unsafe { libc::flock(file.as_raw_fd(), kind | libc::LOCK_NB) }) {
+        Ok(_) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(false),
+        Err(error) => Err(error),
+    }
+}
