@@ -368,9 +368,9 @@ struct Traces(std::path::PathBuf);
 impl Traces {
     fn new(name: &str, files: &[(&str, &str)]) -> Self {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::create_dir_all(&folder).expect("the folder can be made");
         for (name, text) in files {
-            std::fs::write(folder.join(name), text).unwrap();
+            std::fs::write(folder.join(name), text).expect("the file can be written");
         }
         Self(folder)
     }

@@ -7,7 +7,7 @@ const SCHEMA: &str = include_str!("../../../docs/reference/scenario.schema.json"
 const REFERENCE: &str = include_str!("../../../docs/reference/scenario.md");
 
 fn schema() -> Value {
-    serde_json::from_str(SCHEMA).unwrap()
+    serde_json::from_str(SCHEMA).expect("the schema is JSON")
 }
 
 #[test]

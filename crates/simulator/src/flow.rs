@@ -24,6 +24,8 @@ pub struct Endpoints {
     pub receiver: Receiver,
     pub probe: FlowProbe,
     pub trace: Option<FlowTrace>,
+    /// When the first ACK came, that of the SYN: no data left before.
+    pub began: Option<Instant>,
     /// First moment from which the bottleneck stayed busy for one base RTT.
     pub capacity: Option<Instant>,
     pub past_slow_start: bool,
@@ -107,6 +109,7 @@ impl<'a> FlowState<'a> {
                 algorithm: config.algorithm.to_string(),
                 ..FlowTrace::default()
             }),
+            began: None,
             capacity: None,
             past_slow_start: false,
             unwritten: config.size.map_or(u64::MAX, Bytes::get),
@@ -263,6 +266,7 @@ impl Endpoints {
     #[inline]
     pub fn handle_ack(&mut self, now: Instant, ack: &AckSegment) {
         self.sender.handle_ack(now, ack);
+        self.began.get_or_insert(now);
         let rtt = self.sender.rtt_sample();
         if !self.past_slow_start {
             self.past_slow_start = self.sender.slow_start_exit().is_some();

@@ -466,14 +466,16 @@ impl<'a> World<'a> {
     }
 }
 
-/// A busy period resolves a flow's capacity if it lasts one base RTT while the flow runs.
+/// A busy period resolves a flow's capacity if it lasts one base RTT while the flow sends data. (A
+/// SYN that waits for its turn on a slow trace is no sign of capacity.)
 fn resolve(state: &mut FlowState<'_>, (since, until): (Instant, Instant)) {
-    let start = since.max(state.config.start);
-    let lasted = until.saturating_since(start) >= state.base_rtt;
     if let Some(endpoints) = state.endpoints.as_deref_mut()
         && endpoints.capacity.is_none()
-        && lasted
+        && let Some(began) = endpoints.began
     {
-        endpoints.capacity = Some(start);
+        let start = since.max(began);
+        if until.saturating_since(start) >= state.base_rtt {
+            endpoints.capacity = Some(start);
+        }
     }
 }
