@@ -452,6 +452,7 @@ fn rates_and_delays_from_files() {
     ] {
         let path = traces.resolve(words).unwrap();
         assert_eq!(path.base_rtt, Duration::from_millis(rtt), "{words}");
+        assert_eq!(path.forward.overhead, 0, "{words}");
         let up = up.map(Rate::from_bits_per_sec);
         assert_eq!(path.reverse.service.mean_rate(), up, "{words}");
     }
