@@ -1,7 +1,7 @@
 //! The two applications: one opens connections and writes, the other reads what comes.
 //!
-//! Neither ever lets the kernel wait: the writer fills the socket's buffer whenever there is room
-//! (autotuning keeps it at twice the window), the reader empties it at once.
+//! Neither ever lets the kernel wait: the writer has a large buffer from the start (`tcp_wmem` of
+//! the namespace) and fills it whenever there is room, the reader empties its own at once.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddrV4, TcpListener, TcpStream};
@@ -28,6 +28,10 @@ const CHUNK: usize = 1 << 18;
 const MEMORY_PER_WINDOW: u64 = 2;
 /// The largest `tcp_rmem` that is asked for: it is read as a 32-bit signed number.
 const MOST_MEMORY: u64 = 1 << 30;
+
+/// What waits to be sent takes this much memory at most, in one connection and in all at first.
+const LARGEST_SEND_BUFFER: u64 = 1 << 26;
+const ALL_SEND_BUFFERS: u64 = 1 << 29;
 
 /// What happened to a connection.
 pub(super) enum News {
@@ -59,6 +63,8 @@ pub(super) fn prepare_senders(plan: &Plan) -> Result<Vec<TcpStream>, StackError>
         "tcp_slow_start_after_idle",
         if plan.restart_after_idle { "1" } else { "0" },
     )?;
+    let buffer = (ALL_SEND_BUFFERS / plan.flows.len() as u64).clamp(16_384, LARGEST_SEND_BUFFER);
+    sysctl("tcp_wmem", &format!("4096 {buffer} {LARGEST_SEND_BUFFER}"))?;
     // ECN is asked for by route alone.
     sysctl("tcp_ecn", "2")?;
     let mut routes = Routes::open().map_err(system("opening the routing table"))?;
@@ -100,8 +106,8 @@ pub(super) fn prepare_senders(plan: &Plan) -> Result<Vec<TcpStream>, StackError>
 
 /// Prepares the namespace of the receivers, which the calling thread is in.
 pub(super) fn prepare_receivers(plan: &Plan) -> Result<TcpListener, StackError> {
-    let most = (plan.receive_buffer.get().saturating_mul(MEMORY_PER_WINDOW))
-        .clamp(8192, MOST_MEMORY);
+    let most =
+        (plan.receive_buffer.get().saturating_mul(MEMORY_PER_WINDOW)).clamp(8192, MOST_MEMORY);
     let first = most.min(131_072);
     sysctl("tcp_rmem", &format!("4096 {first} {most}"))?;
     sysctl("tcp_moderate_rcvbuf", "1")?;
@@ -120,8 +126,7 @@ pub(super) fn prepare_receivers(plan: &Plan) -> Result<TcpListener, StackError> 
                 .map_err(&routing)?;
         }
     }
-    let listener =
-        TcpListener::bind((Ipv4Addr::UNSPECIFIED, PORT)).map_err(system("listening"))?;
+    let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, PORT)).map_err(system("listening"))?;
     listener
         .set_nonblocking(true)
         .map_err(system("listening"))?;
@@ -273,6 +278,7 @@ pub(super) fn send(
     sockets: Vec<TcpStream>,
     news: &mpsc::Sender<News>,
 ) {
+    sys::prefer_thread();
     let since_origin = |at: Instant| origin + at.saturating_since(Instant::ZERO);
     let mut flows: Vec<Outgoing<'_>> = plan
         .flows
@@ -339,6 +345,7 @@ fn poll(descriptors: &mut [PollFd<'_>], wait: Duration) {
 
 /// The side of the receivers, until the run is over.
 pub(super) fn receive(shared: &Shared, plan: &Plan, listener: &TcpListener) {
+    sys::prefer_thread();
     let mut buffer = vec![0; CHUNK];
     let mut flows: Vec<(u32, u64, TcpStream)> = Vec::new();
     while !shared.is_over() {
@@ -376,7 +383,9 @@ fn accept(
     loop {
         match listener.accept() {
             Ok((stream, peer)) => {
-                let IpAddr::V4(peer) = peer.ip() else { continue };
+                let IpAddr::V4(peer) = peer.ip() else {
+                    continue;
+                };
                 if let Some(flow) = shared::flow_of(peer).filter(|&flow| (flow as usize) < count) {
                     stream.set_nonblocking(true)?;
                     flows.push((flow, 0, stream));

@@ -180,16 +180,17 @@ pub fn run(
     let origin = shared.now();
     let (news_to, news) = mpsc::channel();
     let seen = thread::scope(|scope| {
-        scope.spawn(|| hosts::receive(&shared, &plan, &listener));
-        scope.spawn(|| hosts::send(&shared, &plan, origin, sockets, &news_to));
+        let (shared, plan, listener) = (&shared, &plan, &listener);
+        scope.spawn(move || hosts::receive(shared, plan, listener));
+        scope.spawn(move || hosts::send(shared, plan, origin, sockets, &news_to));
         let looking = Looking {
-            plan: &plan,
+            plan,
             origin,
             period: options.period.max(Duration::from_micros(50)),
             traces: options.traces,
             counters,
         };
-        let watcher = scope.spawn(|| sampler::watch(&shared, looking, &news, cancel));
+        let watcher = scope.spawn(move || sampler::watch(shared, looking, news, cancel));
         match watcher.join() {
             Ok(seen) => seen,
             Err(panic) => {
@@ -203,8 +204,7 @@ pub fn run(
     }
     let mut report = emulation.finish()?;
     let longest_gap = seen.longest_gap;
-    let (result, traces) =
-        outcome::result_of(scenario, (run, seed), &plan, &shared, seen, &report);
+    let (result, traces) = outcome::result_of(scenario, (run, seed), &plan, &shared, seen, &report);
     if let Some((what, error)) = shared.failure() {
         return Err(StackError::System(what, error));
     }

@@ -23,7 +23,7 @@ pub struct Kind {
     /// The word for an exit that no loss, mark or timeout caused.
     pub exit: &'static str,
     /// On a loss the threshold becomes `cwnd * numerator / denominator`, rounded down: what the
-    /// window was follows from it. `None` where it does not.
+    /// window was follows from it. `None` for what sets no threshold on a loss.
     pub decrease: Option<(u64, u64)>,
     /// HyStart of the kernel's own CUBIC runs, whose counters tell the reason of its exit.
     pub hystart: bool,
@@ -48,9 +48,17 @@ const NAMES: &[(&str, &str, Kind)] = &[
     ("reno+standard", "reno", kind("ssthresh", RENO, false)),
     ("cubic+hystart", "cubic", kind("delay", CUBIC, true)),
     ("bbr", "bbr", kind("full-pipe", None, false)),
-    ("cubic+standard", PLAIN_CUBIC, kind("ssthresh", CUBIC, false)),
+    (
+        "cubic+standard",
+        PLAIN_CUBIC,
+        kind("ssthresh", CUBIC, false),
+    ),
     ("cubic+search", "ss_search", kind("search", CUBIC, false)),
-    ("cubic+hystart++", "ss_hspp", kind("css-rounds", CUBIC, false)),
+    (
+        "cubic+hystart++",
+        "ss_hspp",
+        kind("css-rounds", CUBIC, false),
+    ),
 ];
 
 /// The kernel's CUBIC with HyStart off, for one socket at a time: an eBPF program of this project.
@@ -65,14 +73,13 @@ pub(crate) fn find(algorithm: &str, more: &[KernelName]) -> Option<KernelName> {
         .find(|name| name.algorithm == algorithm)
         .cloned()
         .or_else(|| {
-            NAMES
-                .iter()
-                .find(|(ours, _, _)| *ours == algorithm)
-                .map(|&(algorithm, kernel, kind)| KernelName {
+            NAMES.iter().find(|(ours, _, _)| *ours == algorithm).map(
+                |&(algorithm, kernel, kind)| KernelName {
                     algorithm: algorithm.to_owned(),
                     kernel: kernel.to_owned(),
                     kind,
-                })
+                },
+            )
         })
 }
 

@@ -107,12 +107,20 @@ impl Observer {
 
     /// Segments with payload that were sent, retransmissions included.
     pub(super) fn segments_sent(&self) -> u64 {
-        u64::from(self.last.data_segs_out.wrapping_sub(self.base.data_segs_out))
+        u64::from(
+            self.last
+                .data_segs_out
+                .wrapping_sub(self.base.data_segs_out),
+        )
     }
 
     /// Of these, sent before.
     pub(super) fn segments_retransmitted(&self) -> u64 {
-        u64::from(self.last.total_retrans.wrapping_sub(self.base.total_retrans))
+        u64::from(
+            self.last
+                .total_retrans
+                .wrapping_sub(self.base.total_retrans),
+        )
     }
 
     /// Segments that the sender declared lost, as far as can be told.
@@ -197,9 +205,7 @@ impl Observer {
                 rtt: look.rtt.map(|(rtt, _)| rtt),
                 acked,
                 delivered: look.delivered,
-                pacing_rate: info
-                    .pacing_rate
-                    .map_or(Rate::MAX, Rate::from_bytes_per_sec),
+                pacing_rate: info.pacing_rate.map_or(Rate::MAX, Rate::from_bytes_per_sec),
             });
         }
     }
@@ -244,6 +250,10 @@ impl Observer {
             }
         }
         let before = u64::from(self.last.cwnd);
+        if self.kind.decrease.is_none() {
+            // BBR sets a threshold when it leaves start-up, and at no loss.
+            return exit(before.max(u64::from(info.cwnd)), self.kind.exit, false);
+        }
         match info.ca_state {
             CA_RECOVERY => exit(self.before_loss(ssthresh, before), "loss", true),
             CA_LOSS => exit(self.before_loss(ssthresh, before), "timeout", true),
@@ -308,7 +318,9 @@ mod tests {
         }
         let mut info = open((eighths >> 3) as u32);
         info.segs_in = 5;
-        let (mean, count) = observer(CUBIC, None).invert_smoothed(&info).expect("a sample");
+        let (mean, count) = observer(CUBIC, None)
+            .invert_smoothed(&info)
+            .expect("a sample");
         assert_eq!(count, 4);
         let error = mean.as_nanos().abs_diff(140_000_000);
         assert!(error < 10_000, "{error} ns");

@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use measure::{
-    CapacityPoint, FlowResult, RunResult, SlowStartExitResult, Stack, Traces, classify,
-};
+use measure::{CapacityPoint, FlowResult, RunResult, SlowStartExitResult, Stack, Traces, classify};
 use scenario::Scenario;
 use units::{Duration, Instant};
 
@@ -34,8 +32,11 @@ pub(super) fn result_of(
         .filter(|(_, facts)| facts.direction == Direction::Forward && facts.key.tcp)
         .filter_map(|(at, facts)| Some((shared::flow_of(*facts.key.source.ip())?, at)))
         .collect();
-    let mut opened: BTreeMap<u32, &mut Watched> =
-        seen.flows.iter_mut().map(|flow| (flow.flow, flow)).collect();
+    let mut opened: BTreeMap<u32, &mut Watched> = seen
+        .flows
+        .iter_mut()
+        .map(|flow| (flow.flow, flow))
+        .collect();
     replay_latencies(&network, &mut opened, report);
     let flows = plan
         .flows

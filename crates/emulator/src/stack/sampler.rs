@@ -59,10 +59,11 @@ pub(super) struct Looking<'a> {
 pub(super) fn watch(
     shared: &Shared,
     mut looking: Looking<'_>,
-    news: &mpsc::Receiver<News>,
+    news: mpsc::Receiver<News>,
     cancel: &AtomicBool,
 ) -> Seen {
     let _ = prctl::set_timerslack(1);
+    sys::prefer_thread();
     let plan = looking.plan;
     let since_origin = |at: Instant| looking.origin + at.saturating_since(Instant::ZERO);
     let end = since_origin(plan.end);
@@ -122,7 +123,13 @@ pub(super) fn watch(
         }
         for watched in &mut seen.flows {
             let stopped = now >= watched.stop.min(end);
-            if look_at(shared, watched, stopped, &mut looking.counters, &mut counted) {
+            if look_at(
+                shared,
+                watched,
+                stopped,
+                &mut looking.counters,
+                &mut counted,
+            ) {
                 unfinished -= 1;
             }
         }
@@ -169,7 +176,10 @@ fn look_at(
         let now = info::hystart_counters(netstat).unwrap_or(*counted);
         let before = std::mem::replace(counted, now);
         let rise = |now: (u64, u64), before: (u64, u64)| {
-            (now.0.saturating_sub(before.0), now.1.saturating_sub(before.1))
+            (
+                now.0.saturating_sub(before.0),
+                now.1.saturating_sub(before.1),
+            )
         };
         HyStartCounters {
             train: rise(now.train, before.train),

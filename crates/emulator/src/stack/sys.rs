@@ -8,7 +8,6 @@
 
 use std::fs::File;
 use std::io;
-use std::mem;
 use std::net::{Ipv4Addr, SocketAddrV4, TcpStream};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
@@ -39,7 +38,11 @@ pub(super) fn routing_socket() -> io::Result<OwnedFd> {
 /// A TCP socket that never waits, in the calling thread's namespace, not yet connected.
 pub(super) fn tcp_socket() -> io::Result<TcpStream> {
     let kind = libc::SOCK_STREAM | libc::SOCK_NONBLOCK;
-    Ok(TcpStream::from(socket(libc::AF_INET, kind, libc::IPPROTO_TCP)?))
+    Ok(TcpStream::from(socket(
+        libc::AF_INET,
+        kind,
+        libc::IPPROTO_TCP,
+    )?))
 }
 
 fn set_option(
@@ -63,13 +66,23 @@ fn set_option(
 
 /// Chooses the congestion control.
 pub(super) fn set_congestion(stream: &TcpStream, name: &str) -> io::Result<()> {
-    set_option(stream, libc::IPPROTO_TCP, libc::TCP_CONGESTION, name.as_bytes())
+    set_option(
+        stream,
+        libc::IPPROTO_TCP,
+        libc::TCP_CONGESTION,
+        name.as_bytes(),
+    )
 }
 
 /// Switches pacing by TCP's own timer on. Any limit but "none" does; the largest one limits nothing.
 pub(super) fn set_pacing(stream: &TcpStream) -> io::Result<()> {
     let limit = libc::c_ulong::MAX - 1;
-    set_option(stream, libc::SOL_SOCKET, SO_MAX_PACING_RATE, &limit.to_ne_bytes())
+    set_option(
+        stream,
+        libc::SOL_SOCKET,
+        SO_MAX_PACING_RATE,
+        &limit.to_ne_bytes(),
+    )
 }
 
 fn address(family: libc::c_int, address: SocketAddrV4) -> libc::sockaddr_in {
@@ -83,7 +96,7 @@ fn address(family: libc::c_int, address: SocketAddrV4) -> libc::sockaddr_in {
     }
 }
 
-const ADDRESS_SIZE: libc::socklen_t = mem::size_of::<libc::sockaddr_in>() as libc::socklen_t;
+const ADDRESS_SIZE: libc::socklen_t = size_of::<libc::sockaddr_in>() as libc::socklen_t;
 
 /// Gives a socket its own address, any port.
 pub(super) fn bind(stream: &TcpStream, own: Ipv4Addr) -> io::Result<()> {
@@ -151,5 +164,16 @@ pub(super) fn try_lock(file: &File, alone: bool) -> io::Result<bool> {
         Ok(_) => Ok(true),
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(false),
         Err(error) => Err(error),
+    }
+}
+
+/// The calling thread goes before ordinary ones, where that is allowed, so that a busy machine does
+/// not make the applications late. The emulator's own thread, with its deadlines, goes first.
+pub(super) fn prefer_thread() {
+    let priority = libc::sched_param { sched_priority: 1 };
+    // SAFETY: the kernel reads the structure, which outlives the call; thread 0 is the caller. What
+    // is not allowed changes nothing.
+    unsafe {
+        libc::sched_setscheduler(0, libc::SCHED_RR, &raw const priority);
     }
 }
