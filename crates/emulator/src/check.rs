@@ -151,6 +151,10 @@ pub(crate) fn judge(bounds: &Bounds, measured: &Measured) -> Vec<String> {
     reasons
 }
 
+/// The shortest busy period whose pace says something about the rate, rather than about the
+/// lateness of its first and last packet, which is judged by itself.
+const SHORTEST: Duration = Duration::from_millis(200);
+
 /// How the deliveries of a link keep pace with their due instants, over its busy periods.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Pace {
@@ -174,8 +178,9 @@ impl Pace {
 
     /// The period is over.
     pub(crate) fn end(&mut self) {
-        if self.period > 0 {
-            self.due += self.last.0.saturating_since(self.first.0);
+        let due = self.last.0.saturating_since(self.first.0);
+        if self.period > 0 && due >= SHORTEST {
+            self.due += due;
             self.actual += self.last.1.saturating_since(self.first.1);
         }
         self.period = 0;
@@ -255,8 +260,10 @@ mod tests {
         for (period, due, actual) in [
             (1, 0, 1),
             (1, 600, 600),
-            (2, 9_000, 9_000),
-            (2, 9_900, 9_902),
+            (2, 700, 700),
+            (2, 750, 790),
+            (3, 9_000, 9_000),
+            (3, 9_900, 9_902),
         ] {
             pace.delivered(period, at(due), at(actual));
         }

@@ -10,7 +10,11 @@ use std::net::{Ipv4Addr, UdpSocket};
 use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::fs::OpenOptionsExt;
 
-use crate::error::EmulatorError;
+use nix::sys::socket::{
+    AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, recv, send, socket,
+};
+
+use crate::error::{EmulatorError, io_error};
 
 /// Its name, in each of the namespaces.
 pub(crate) const NAME: &str = "slowstart0";
@@ -20,7 +24,7 @@ pub(crate) const MTU: u32 = scenario::FULL_PACKET;
 
 /// Packets that the device holds until the emulator has read them. Less than a burst would look
 /// like a drop of the path (notes on Linux, section 2).
-const TRANSMIT_QUEUE: i32 = 100_000;
+const TRANSMIT_QUEUE: u32 = 100_000;
 
 /// The addresses of a link: `10.77.0.0/30` has two hosts.
 const NETMASK: Ipv4Addr = Ipv4Addr::new(255, 255, 255, 252);
@@ -53,7 +57,8 @@ pub(crate) fn make(address: Ipv4Addr) -> Result<File, EmulatorError> {
     quieten()?;
     configure(libc::SIOCSIFFLAGS, "lo", &up)?;
     configure(libc::SIOCSIFMTU, NAME, &(MTU as i32).to_ne_bytes())?;
-    configure(libc::SIOCSIFTXQLEN, NAME, &TRANSMIT_QUEUE.to_ne_bytes())?;
+    set_transmit_queue(TRANSMIT_QUEUE)
+        .map_err(EmulatorError::system(format!("configuring {NAME}")))?;
     configure(libc::SIOCSIFADDR, NAME, &socket_address(address))?;
     configure(libc::SIOCSIFNETMASK, NAME, &socket_address(NETMASK))?;
     configure(libc::SIOCSIFFLAGS, NAME, &up)?;
@@ -104,6 +109,52 @@ pub(crate) fn local_drops() -> u64 {
                 .sum::<u64>()
         })
         .sum()
+}
+
+/// Sets the length of the device's transmit queue, by rtnetlink(7): the ioctl is refused to a user
+/// namespace.
+fn set_transmit_queue(packets: u32) -> io::Result<()> {
+    const ATTRIBUTE: usize = size_of::<libc::nlattr>();
+    let mut attributes = Vec::new();
+    for (kind, value) in [
+        (libc::IFLA_IFNAME, [NAME.as_bytes(), &[0; 2]].concat()),
+        (libc::IFLA_TXQLEN, packets.to_ne_bytes().to_vec()),
+    ] {
+        // Attributes begin at multiples of four bytes; a name is filled up with zeros.
+        attributes.extend(((ATTRIBUTE + value.len()) as u16).to_ne_bytes());
+        attributes.extend(kind.to_ne_bytes());
+        attributes.extend(&value);
+        debug_assert!(attributes.len().is_multiple_of(4), "attributes are aligned");
+    }
+    let length = size_of::<libc::nlmsghdr>() + size_of::<libc::ifinfomsg>() + attributes.len();
+    let flags = (libc::NLM_F_REQUEST | libc::NLM_F_ACK) as u16;
+    let mut message = Vec::with_capacity(length);
+    // `struct nlmsghdr`: length, type, flags, sequence, port.
+    message.extend((length as u32).to_ne_bytes());
+    message.extend(libc::RTM_SETLINK.to_ne_bytes());
+    message.extend(flags.to_ne_bytes());
+    message.extend([0; 8]);
+    // `struct ifinfomsg`: the device is found by its name, nothing else changes.
+    message.extend([0; size_of::<libc::ifinfomsg>()]);
+    message.extend(attributes);
+    let socket = socket(
+        AddressFamily::Netlink,
+        SockType::Raw,
+        SockFlag::SOCK_CLOEXEC,
+        SockProtocol::NetlinkRoute,
+    )
+    .map_err(io_error)?;
+    send(socket.as_raw_fd(), &message, MsgFlags::empty()).map_err(io_error)?;
+    let mut answer = [0; 256];
+    let length = recv(socket.as_raw_fd(), &mut answer, MsgFlags::empty()).map_err(io_error)?;
+    // `struct nlmsgerr` begins with the error number, negative, zero for none.
+    match answer[..length].get(16..20) {
+        Some(&[a, b, c, d]) => match i32::from_ne_bytes([a, b, c, d]) {
+            0 => Ok(()),
+            error => Err(io::Error::from_raw_os_error(-error)),
+        },
+        _ => Err(io::Error::from(io::ErrorKind::UnexpectedEof)),
+    }
 }
 
 /// A `sockaddr_in` without a port.

@@ -90,8 +90,8 @@ const MOST_DELIVERIES: usize = 40_000_000;
 #[derive(Debug, Default)]
 pub(crate) struct FlowLog {
     index: BTreeMap<FlowKey, u32>,
-    /// The flow of the last packet: most packets have the same as the one before.
-    last: Option<(FlowKey, u32)>,
+    /// The flow of the last packet in each direction: most have the same as the one before.
+    last: [Option<(FlowKey, u32)>; 2],
     pub(crate) flows: Vec<FlowFacts>,
     pub(crate) drops: Vec<Drop>,
     pub(crate) drops_not_kept: u64,
@@ -160,7 +160,7 @@ impl FlowLog {
     }
 
     fn find(&mut self, now: Instant, direction: Direction, key: FlowKey) -> u32 {
-        if let Some((last, flow)) = self.last
+        if let Some((last, flow)) = self.last[direction.index()]
             && last == key
         {
             return flow;
@@ -186,7 +186,7 @@ impl FlowLog {
             }
             None => return NO_FLOW,
         };
-        self.last = Some((key, flow));
+        self.last[direction.index()] = Some((key, flow));
         flow
     }
 

@@ -6,8 +6,9 @@
 //! the TUN header that Mahimahi's packets carry: a full one has 1504, as an opportunity does.
 //!
 //! A link of constant or stepwise rate has an opportunity at the end of each time that it would
-//! need for a full packet; one whose rate wanders, or which has none, has one for each departure,
-//! so that its capacity in a plot is what was used of it.
+//! need for a full packet. One whose rate wanders, which has none, or which is faster than
+//! 10 Gbit/s (more lines than anybody wants) has one for each departure, so that its capacity in a
+//! plot is what was used of it.
 
 use std::io::{self, Write};
 
@@ -17,6 +18,9 @@ use units::{Duration, Instant};
 /// Bytes of one opportunity, and what Mahimahi's packets have before their IP header.
 const OPPORTUNITY: u32 = 1504;
 const TUN_HEADER: u32 = 4;
+
+/// In bits per second.
+const MOST_RATE: u64 = 10_000_000_000;
 
 /// The opportunities of a link, in order.
 #[derive(Debug)]
@@ -59,7 +63,8 @@ impl Opportunities {
         };
         let moves =
             |step: &(Duration, units::Rate)| step.1 > units::Rate::ZERO && !step.0.is_zero();
-        if !steps.iter().any(moves) {
+        let too_fast = |step: &(Duration, units::Rate)| step.1.bits_per_sec() > MOST_RATE;
+        if !steps.iter().any(moves) || steps.iter().any(too_fast) {
             return Self::AsUsed;
         }
         let mut own = Self::Steps {
@@ -193,6 +198,7 @@ impl<W: Write> Log<W> {
         leaves: Instant,
         size: u32,
     ) -> io::Result<()> {
+        self.advance(leaves)?;
         let bytes = size + TUN_HEADER;
         let ms = leaves.as_millis();
         if let Opportunities::AsUsed = self.opportunities {
@@ -267,9 +273,9 @@ mod tests {
                 "# base timestamp: 0",
                 "0 # 1504",
                 "1 + 1504",
+                "2 # 1504",
+                "2 # 1504",
                 "3 - 1504 2",
-                "2 # 1504",
-                "2 # 1504",
                 "3 + 44",
                 "3 d 1 44",
                 "3 d 1 44",

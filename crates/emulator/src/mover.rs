@@ -58,6 +58,8 @@ pub(crate) struct Mover {
     pub(crate) deadline: bool,
     pub(crate) spin: Duration,
     pub(crate) noted: Noted,
+    /// Devices that may have a packet, by side: an empty one is not asked again for nothing.
+    ready: [bool; 2],
     pool: Vec<Vec<u8>>,
 }
 
@@ -108,6 +110,7 @@ impl Mover {
             deadline,
             spin,
             noted: Noted::default(),
+            ready: [true; 2],
             pool: Vec::new(),
         }
     }
@@ -125,6 +128,8 @@ impl Mover {
             for direction in Direction::BOTH {
                 idle &= self.deliver(direction, &mut burst);
             }
+            // What was answered to a delivery is read before anybody sleeps.
+            idle &= self.ready == [false; 2];
             let now = self.clock.now();
             for direction in Direction::BOTH {
                 let index = direction.index();
@@ -151,6 +156,9 @@ impl Mover {
 
     /// Takes what a side has sent. True when that was all.
     fn read(&mut self, side: Side) -> bool {
+        if !self.ready[side.index()] {
+            return true;
+        }
         for _ in 0..READS {
             let mut bytes = self.pool.pop().unwrap_or_else(|| vec![0; ROOM]);
             match (&self.devices[side.index()]).read(&mut bytes) {
@@ -158,7 +166,8 @@ impl Mover {
                 Ok(length) => self.arrive(side, bytes, length),
                 Err(error) => {
                     self.pool.push(bytes);
-                    return error.kind() != ErrorKind::Interrupted;
+                    self.ready[side.index()] = error.kind() == ErrorKind::Interrupted;
+                    return true;
                 }
             }
         }
@@ -228,6 +237,8 @@ impl Mover {
             if (&self.devices[to.index()]).write(bytes).is_err() {
                 self.noted.refused += 1;
             }
+            // Its host may have answered at once.
+            self.ready[to.index()] = true;
             let late = now.saturating_since(due);
             self.noted.lateness.record(late);
             if late > self.noted.worst_lateness {
@@ -277,6 +288,7 @@ impl Mover {
         let wait = next.saturating_since(now);
         if wait <= self.spin {
             // Awake until it is due, still reading.
+            self.ready = [true; 2];
             std::hint::spin_loop();
             return;
         }
@@ -291,7 +303,9 @@ impl Mover {
             PollFd::new(self.wake.as_fd(), PollFlags::POLLIN),
         ];
         let timeout = TimeSpec::from_duration(std::time::Duration::from_nanos(wait.as_nanos()));
-        if ppoll(&mut watched, Some(timeout), None) == Ok(0) {
+        let events = ppoll(&mut watched, Some(timeout), None);
+        self.ready = [0, 1].map(|side| watched[side].any() != Some(false));
+        if events == Ok(0) {
             let lag = self.clock.now().saturating_since(now + wait);
             self.noted.wake_ups.record(lag);
         }

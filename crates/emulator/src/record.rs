@@ -215,7 +215,9 @@ impl Sinks {
         for (_, writer) in self.captures {
             writer.finish()?.finish()?;
         }
-        for (_, log) in self.logs {
+        for (_, mut log) in self.logs {
+            // The link could have served until the end.
+            log.advance(self.clock.now())?;
             log.into_inner().finish()?;
         }
         Ok(())

@@ -1,0 +1,315 @@
+//! Every packet is accounted for, in the report, in captures, and in logs; and the channel is the
+//! simulator's.
+
+mod common;
+
+use std::fs;
+use std::net::UdpSocket;
+use std::process::Command;
+
+use common::{Folder, connect, link, may_emulate, path, receive, send};
+use emulator::{CaptureTo, Direction, Emulation, EmulationOptions, LogTo, Report, Side};
+use network::{Admission, DropReason, Element, Link, LossConfig, Packet, Service, Streams};
+use nix::sys::socket::{setsockopt, sockopt};
+use pcap_file::pcapng::{Block, PcapNgReader};
+use scenario::PathModel;
+use units::{Duration, Instant, Rate};
+
+fn sockets(emulation: &Emulation) -> [UdpSocket; 2] {
+    let sockets = [Side::Sender, Side::Receiver].map(|side| {
+        let address = emulation.address(side);
+        emulation
+            .within(side, move || UdpSocket::bind((address, 7000)).unwrap())
+            .unwrap()
+    });
+    sockets[0]
+        .connect(sockets[1].local_addr().unwrap())
+        .unwrap();
+    let longest = std::time::Duration::from_millis(300);
+    sockets[1].set_read_timeout(Some(longest)).unwrap();
+    // What the host cannot hold is no loss of the path.
+    setsockopt(&sockets[1], sockopt::RcvBufForce, &(4 << 20)).unwrap();
+    sockets
+}
+
+/// Numbers of the datagrams that arrive until none does.
+fn arrivals(socket: &UdpSocket) -> Vec<u32> {
+    let mut bytes = [0; 2048];
+    let mut numbers = Vec::new();
+    while let Ok(length) = socket.recv(&mut bytes) {
+        assert!(length >= 4);
+        numbers.push(u32::from_le_bytes(bytes[..4].try_into().unwrap()));
+    }
+    numbers
+}
+
+#[test]
+fn an_overflow_is_counted_packet_by_packet() {
+    let Some(_guard) = may_emulate() else { return };
+    let folder = Folder::new("overflow");
+    let (sender, receiver, log) = (
+        folder.0.join("sender.pcapng"),
+        folder.0.join("receiver.pcapng"),
+        folder.0.join("link.log"),
+    );
+    let capture = |side, file: &std::path::Path| CaptureTo {
+        side,
+        file: file.to_owned(),
+        snap_length: 64,
+    };
+    let emulation = Emulation::start(
+        &path(2, Duration::from_millis(10), 20),
+        1,
+        EmulationOptions {
+            trace: true,
+            deliveries: true,
+            captures: vec![
+                capture(Side::Sender, &sender),
+                capture(Side::Receiver, &receiver),
+            ],
+            logs: vec![LogTo {
+                direction: Direction::Forward,
+                file: log.clone(),
+            }],
+            ..EmulationOptions::default()
+        },
+    )
+    .unwrap();
+    let [near, far] = sockets(&emulation);
+    // 100 datagrams of 1000 bytes of IP at once: 4 ms each to serve, 20 wait, one is served.
+    let mut datagram = [0; 972];
+    for number in 0..100_u32 {
+        datagram[..4].copy_from_slice(&number.to_le_bytes());
+        near.send(&datagram).unwrap();
+    }
+    let arrived = arrivals(&far);
+    let snapshot = emulation.snapshot();
+    let report = emulation.finish().unwrap();
+    let counters = report.forward.counters;
+    assert!(counters.packets_out >= 21, "{counters:?}");
+    assert_eq!(counters.packets_in, 100);
+    assert_eq!(arrived.len() as u64, counters.packets_out);
+    assert!(arrived.is_sorted(), "nothing is reordered");
+    assert_eq!(report.forward.held, 0);
+    assert_eq!(counters.drops_overflow, 100 - counters.packets_out);
+    assert_eq!(report.drops.len() as u64, counters.dropped());
+    assert!(
+        report
+            .drops
+            .iter()
+            .all(|drop| drop.reason == DropReason::Overflow && drop.payload == 972)
+    );
+    assert_eq!(report.forward.result.queue_max_packets, 20);
+    assert_eq!(snapshot.forward.drops, counters.dropped());
+    assert_eq!(report.flows.len(), 1);
+    let facts = report.flows[0];
+    assert_eq!(
+        (facts.data_packets, facts.data_drops),
+        (100, counters.dropped())
+    );
+    assert_eq!(facts.first_data_drop, Some(report.drops[0].at));
+    assert_eq!(report.deliveries.len(), arrived.len());
+    // Due 4 ms apart, to the nanosecond, whatever the clock did.
+    let dues: Vec<_> = report
+        .deliveries
+        .iter()
+        .map(|delivery| delivery.due)
+        .collect();
+    assert!(
+        dues[..21]
+            .windows(2)
+            .all(|pair| pair[1] - pair[0] == Duration::from_millis(4))
+    );
+    assert_eq!(report.forward.trace.as_ref().unwrap().time_s.len(), 100);
+    let [(since, until)] = report.forward.busy_periods[..] else {
+        panic!("{:?}", report.forward.busy_periods)
+    };
+    assert_eq!(
+        until - since,
+        Duration::from_millis(4) * counters.packets_out
+    );
+    assert_eq!(
+        report
+            .forward
+            .capacity_reached(since + Duration::from_millis(5), Duration::from_millis(10)),
+        Some(since + Duration::from_millis(5))
+    );
+
+    // The captures: all that was sent, all that arrived; what was dropped is said in a comment.
+    let (sent, comments) = packets_of(&sender);
+    assert_eq!((sent, comments), (100, counters.dropped()));
+    assert_eq!(packets_of(&receiver), (counters.packets_out, 0));
+
+    // The log.
+    let log = fs::read_to_string(&log).unwrap();
+    let count = |kind: &str| {
+        let kinds = log.lines().filter(|line| !line.starts_with('#'));
+        kinds
+            .filter(|line| line.split(' ').nth(1) == Some(kind))
+            .count() as u64
+    };
+    assert_eq!(count("+"), 100);
+    assert_eq!(count("-"), counters.packets_out);
+    assert_eq!(count("d"), counters.dropped());
+    // 2 Mbit/s: a full packet each 6 ms, until the end of the run.
+    let possible = report.end.as_millis() / 6;
+    assert!((possible..possible + 3).contains(&count("#")), "{possible}");
+    assert!(log.contains(" - 1004 "), "{log}");
+}
+
+/// Packets in a capture, and how many of them have a comment.
+fn packets_of(file: &std::path::Path) -> (u64, u64) {
+    let mut reader = PcapNgReader::new(fs::File::open(file).unwrap()).unwrap();
+    let (mut packets, mut comments, mut last) = (0, 0, std::time::Duration::ZERO);
+    while let Some(block) = reader.next_block() {
+        if let Block::EnhancedPacket(packet) = block.unwrap() {
+            packets += 1;
+            comments += u64::from(!packet.options.is_empty());
+            assert_eq!((packet.original_len, packet.data.len()), (1000, 64));
+            assert!(packet.timestamp >= last, "times of a capture go on");
+            last = packet.timestamp;
+        }
+    }
+    (packets, comments)
+}
+
+#[test]
+fn the_channel_is_that_of_a_simulation_with_the_same_seed() {
+    let Some(_guard) = may_emulate() else { return };
+    let mut path = path(100, Duration::from_millis(4), 1000);
+    path.forward.loss = LossConfig::GilbertElliott {
+        p: 0.05,
+        r: 0.3,
+        bad_loss: 0.8,
+        good_loss: 0.01,
+    };
+    // What the link loses, by the simulator's streams.
+    let mut simulated = Link::new(&path.forward, Streams::new(7).stream("path.forward"));
+    let expected: Vec<u32> = (0..400)
+        .filter(|number| {
+            let packet = Packet {
+                size: 100,
+                flow: 0,
+                ecn: network::Ecn::NotEct,
+                payload: (),
+            };
+            let now = Instant::from_millis(u64::from(*number));
+            simulated.push(now, packet) == Admission::Accepted
+        })
+        .collect();
+    assert!((200..390).contains(&expected.len()));
+    // The probes before the run take nothing of it.
+    let emulation = Emulation::start(&path, 7, EmulationOptions::default()).unwrap();
+    let [near, far] = sockets(&emulation);
+    for number in 0..400_u32 {
+        near.send(&number.to_le_bytes()).unwrap();
+    }
+    assert_eq!(arrivals(&far), expected);
+    let report = emulation.finish().unwrap();
+    assert_eq!(
+        report.forward.counters.drops_loss,
+        400 - expected.len() as u64
+    );
+}
+
+/// The kernel's count of segments that the sender's namespace sent again.
+fn kernel_retransmissions(emulation: &Emulation) -> u64 {
+    let table = emulation
+        .within(Side::Sender, || {
+            fs::read_to_string("/proc/thread-self/net/snmp").unwrap()
+        })
+        .unwrap();
+    let mut rows = table.lines().filter_map(|row| row.strip_prefix("Tcp: "));
+    let (names, values) = (rows.next().unwrap(), rows.next().unwrap());
+    let at = names
+        .split(' ')
+        .position(|name| name == "RetransSegs")
+        .unwrap();
+    values.split(' ').nth(at).unwrap().parse().unwrap()
+}
+
+fn lossy_transfer(capture: &std::path::Path) -> (u64, Report) {
+    let rate = Service::Fixed(Rate::from_bits_per_sec(40_000_000));
+    let delay = Duration::from_millis(10);
+    let mut forward = link("forward", rate, 60, delay);
+    forward.loss = LossConfig::Bernoulli(0.01);
+    let back = link("reverse", Service::Unlimited, 1, delay);
+    let path = PathModel::from_links("lossy", "", forward, back);
+    let emulation = Emulation::start(
+        &path,
+        3,
+        EmulationOptions {
+            captures: vec![CaptureTo {
+                side: Side::Sender,
+                file: capture.to_owned(),
+                snap_length: 65_535,
+            }],
+            ..EmulationOptions::default()
+        },
+    )
+    .unwrap();
+    let (sender, receiver) = connect(&emulation, 4 << 20);
+    let sending = send(sender, 3_000_000);
+    assert_eq!(receive(receiver, |_| true), 3_000_000);
+    sending.join().unwrap();
+    let again = kernel_retransmissions(&emulation);
+    (again, emulation.finish().unwrap())
+}
+
+#[test]
+fn retransmissions_are_counted_as_the_kernel_and_tshark_count_them() {
+    let Some(_guard) = may_emulate() else { return };
+    let folder = Folder::new("retransmissions");
+    let file = folder.0.join("sender.pcapng");
+    let (kernel, report) = lossy_transfer(&file);
+    let data = report
+        .flows
+        .iter()
+        .find(|flow| flow.data_packets > 0)
+        .unwrap();
+    assert_eq!(data.direction, Direction::Forward);
+    assert!(data.data_drops > 10);
+    assert_eq!(data.retransmitted, kernel);
+    assert_eq!(data.data_drops, report.forward.counters.dropped());
+    let Ok(output) = Command::new("tshark")
+        .args([
+            "-r",
+            &file.to_string_lossy(),
+            "-T",
+            "fields",
+            "-e",
+            "frame.number",
+            "-Y",
+        ])
+        .arg("tcp.analysis.retransmission || tcp.analysis.out_of_order")
+        .output()
+    else {
+        eprintln!("skipped: tshark is not installed");
+        return;
+    };
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let tshark = String::from_utf8_lossy(&output.stdout).lines().count() as u64;
+    assert_eq!(tshark, kernel, "tshark sees what the kernel sent again");
+}
+
+#[test]
+fn a_packet_that_is_no_transport_is_carried_too() {
+    let Some(_guard) = may_emulate() else { return };
+    let emulation = Emulation::start(
+        &path(100, Duration::from_millis(2), 10),
+        1,
+        EmulationOptions::default(),
+    )
+    .unwrap();
+    // A fragmented datagram: its second part has no transport header.
+    let [near, far] = sockets(&emulation);
+    near.send(&[9; 2000]).unwrap();
+    let mut bytes = [0; 3000];
+    assert_eq!(far.recv(&mut bytes).unwrap(), 2000);
+    let report = emulation.finish().unwrap();
+    assert_eq!(report.forward.counters.packets_out, 2);
+}

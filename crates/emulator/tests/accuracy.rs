@@ -1,0 +1,125 @@
+//! How exactly the emulator does what it was told: rate, delay, and its own lateness.
+
+mod common;
+
+use common::{connect, may_emulate, path, receive, send};
+use emulator::{Emulation, EmulationOptions, Scheduling, Side};
+use std::net::UdpSocket;
+use units::{Duration, Instant};
+
+/// Slope of a straight line through the points (time in s, bytes), in bits per second: a reader
+/// that is late now and then moves it little, where it would move the two ends of an interval.
+fn slope(points: &[(Instant, u64)]) -> f64 {
+    let count = points.len() as f64;
+    let xy: Vec<(f64, f64)> = points
+        .iter()
+        .map(|&(at, bytes)| (at.as_secs_f64(), bytes as f64))
+        .collect();
+    let mean_x = xy.iter().map(|p| p.0).sum::<f64>() / count;
+    let mean_y = xy.iter().map(|p| p.1).sum::<f64>() / count;
+    let covariance: f64 = xy.iter().map(|p| (p.0 - mean_x) * (p.1 - mean_y)).sum();
+    let variance: f64 = xy.iter().map(|p| (p.0 - mean_x).powi(2)).sum();
+    8.0 * covariance / variance
+}
+
+/// Steady goodput of the kernel's TCP over a link that it keeps full without overflowing it, and
+/// what the emulator says of itself.
+fn goodput(mbits: u64, rtt: Duration, seconds: u64) -> (f64, emulator::Report) {
+    let bdp = mbits * 1_000_000 / 8 * rtt.as_millis() / 1000;
+    // The kernel takes the buffer for 1 to 1.5 times the window: between one BDP and the queue.
+    let window = (bdp * 3 / 2) as usize;
+    let path = path(mbits, rtt, 3 * bdp / 1500 + 100);
+    let emulation = Emulation::start(&path, 1, EmulationOptions::default()).unwrap();
+    let (sender, receiver) = connect(&emulation, window);
+    let sending = send(sender, u64::MAX);
+    let (from, until) = (
+        emulation.now() + Duration::from_secs(1),
+        emulation.now() + Duration::from_secs(1 + seconds),
+    );
+    let mut points = Vec::new();
+    receive(receiver, |bytes| {
+        let now = emulation.now();
+        if now >= from {
+            points.push((now, bytes));
+        }
+        now < until
+    });
+    sending.join().unwrap();
+    let report = emulation.finish().unwrap();
+    (slope(&points), report)
+}
+
+#[test]
+fn goodput_is_within_a_thousandth_of_the_ideal_up_to_144_mbits() {
+    let Some(_guard) = may_emulate() else { return };
+    for (mbits, rtt, seconds) in [(10, 60, 3), (50, 100, 3), (144, 100, 3)] {
+        let (measured, report) = goodput(mbits, Duration::from_millis(rtt), seconds);
+        // 1448 bytes of payload in each packet of 1500.
+        let ideal = mbits as f64 * 1e6 * 1448.0 / 1500.0;
+        let check = &report.check;
+        println!(
+            "{mbits} Mbit/s: goodput {:.4} of ideal, lateness p50/p99/max {:?}/{:?}/{:?} us, \
+             {:.0} % of a processor, idle {:?}, {:?}, {:?}",
+            measured / ideal,
+            check.lateness_p50_us,
+            check.lateness_p99_us,
+            check.lateness_max_us,
+            100.0 * check.cpu_share,
+            check.cpu_idle_share,
+            check.scheduling,
+            check.reasons
+        );
+        assert_eq!(
+            report.forward.counters.dropped(),
+            0,
+            "the window was too large"
+        );
+        assert!(
+            (measured / ideal - 1.0).abs() <= 0.001,
+            "{mbits} Mbit/s: {measured} bit/s of {ideal}"
+        );
+        // Without a reservation the lateness is the machine's; the run then says so by itself.
+        if check.scheduling == Scheduling::Deadline {
+            assert!(check.lateness_p99_us < Some(500), "{check:?}");
+        }
+        assert_eq!(check.local_drops, 0);
+    }
+}
+
+#[test]
+fn a_round_trip_takes_the_base_rtt() {
+    let Some(_guard) = may_emulate() else { return };
+    let rtt = Duration::from_millis(40);
+    let emulation = Emulation::start(&path(100, rtt, 100), 1, EmulationOptions::default()).unwrap();
+    let [near, far] = [Side::Sender, Side::Receiver].map(|side| {
+        let address = emulation.address(side);
+        emulation
+            .within(side, move || UdpSocket::bind((address, 7000)).unwrap())
+            .unwrap()
+    });
+    near.connect(far.local_addr().unwrap()).unwrap();
+    let mut times = Vec::new();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut byte = [0];
+            for _ in 0..20 {
+                let (_, from) = far.recv_from(&mut byte).unwrap();
+                far.send_to(&byte, from).unwrap();
+            }
+        });
+        for _ in 0..20 {
+            let sent = emulation.now();
+            near.send(&[1]).unwrap();
+            near.recv(&mut [0]).unwrap();
+            times.push(emulation.now() - sent);
+        }
+    });
+    times.sort();
+    assert!(times[0] >= rtt, "{times:?}");
+    let median = times[10];
+    println!("median round trip {median:?} over {rtt:?}");
+    assert!(median < rtt + Duration::from_millis(1), "{times:?}");
+    let report = emulation.finish().unwrap();
+    let probe = report.check.probe_rtt_ms.unwrap();
+    assert!((40.0..41.5).contains(&probe), "{probe}");
+}

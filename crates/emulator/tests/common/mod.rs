@@ -1,0 +1,133 @@
+//! What the tests of real emulations share.
+#![allow(dead_code, reason = "each test file uses some of it")]
+
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard};
+use std::thread::{self, JoinHandle};
+
+use emulator::{Emulation, Side};
+use network::{Discipline, LinkConfig, LossConfig, QueueConfig, QueueLimit, Service};
+use nix::sys::socket::{setsockopt, sockopt};
+use scenario::PathModel;
+use units::{Duration, Rate};
+
+/// Emulations of one test binary run one after the other: two would be measured against each other.
+static ONE: Mutex<()> = Mutex::new(());
+
+/// The right to run an emulation; `None`, with the reason printed, where this machine gives none.
+/// Where skipping is not acceptable (`CI` or `SLOWSTART_REQUIRE_ROOT_TESTS` is set), it panics.
+pub fn may_emulate() -> Option<MutexGuard<'static, ()>> {
+    let guard = ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let Some(sentence) = emulator::missing() else {
+        return Some(guard);
+    };
+    skip(&sentence);
+    None
+}
+
+/// Says why something is not tested, or fails where that is not acceptable.
+pub fn skip(sentence: &str) {
+    let required = ["CI", "SLOWSTART_REQUIRE_ROOT_TESTS"]
+        .iter()
+        .any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()));
+    assert!(!required, "{sentence}");
+    eprintln!("skipped: {sentence}");
+}
+
+/// A link without loss and jitter that counts IP alone.
+pub fn link(name: &str, service: Service, packets: u64, one_way: Duration) -> LinkConfig {
+    LinkConfig {
+        name: name.to_owned(),
+        service,
+        overhead: 0,
+        queue: QueueConfig {
+            limit: QueueLimit::Packets(packets),
+            discipline: Discipline::DropTail,
+        },
+        loss: LossConfig::None,
+        delay: one_way,
+        jitter: None,
+    }
+}
+
+/// A path with a bottleneck forward and nothing but delay back.
+pub fn path(mbits: u64, rtt: Duration, packets: u64) -> PathModel {
+    let rate = Rate::from_bits_per_sec(mbits * 1_000_000);
+    PathModel::from_links(
+        format!("{mbits} Mbit/s"),
+        "",
+        link("forward", Service::Fixed(rate), packets, rtt / 2),
+        link("reverse", Service::Unlimited, 1, rtt / 2),
+    )
+}
+
+/// A new folder for a test's files, removed at its end.
+pub struct Folder(pub PathBuf);
+
+impl Folder {
+    pub fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("slowstart-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A connection from sender to receiver whose receive window stays near `window` bytes.
+pub fn connect(emulation: &Emulation, window: usize) -> (TcpStream, TcpStream) {
+    let address = emulation.address(Side::Receiver);
+    let listener = emulation
+        .within(Side::Receiver, move || {
+            let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, 5000)).unwrap();
+            setsockopt(&listener, sockopt::RcvBufForce, &window).unwrap();
+            listener
+        })
+        .unwrap();
+    let sender = emulation
+        .within(Side::Sender, move || {
+            TcpStream::connect((address, 5000)).unwrap()
+        })
+        .unwrap();
+    // Standard slow start: the window grows to the receiver's, whatever the machine's default does.
+    setsockopt(&sender, sockopt::TcpCongestion, &"reno".into()).unwrap();
+    let (receiver, _) = listener.accept().unwrap();
+    (sender, receiver)
+}
+
+/// Sends `total` bytes on a thread of its own, then closes.
+pub fn send(mut stream: TcpStream, total: u64) -> JoinHandle<()> {
+    thread::spawn(move || {
+        let block = vec![7; 256 << 10];
+        let mut left = total;
+        while left > 0 {
+            let size = left.min(block.len() as u64);
+            // The receiver may have had enough.
+            if stream.write_all(&block[..size as usize]).is_err() {
+                return;
+            }
+            left -= size;
+        }
+    })
+}
+
+/// Reads to the end; calls `each` with the bytes so far.
+pub fn receive(mut stream: TcpStream, mut each: impl FnMut(u64) -> bool) -> u64 {
+    let mut block = vec![0; 256 << 10];
+    let mut total = 0;
+    loop {
+        match stream.read(&mut block) {
+            Ok(0) | Err(_) => return total,
+            Ok(length) => total += length as u64,
+        }
+        if !each(total) {
+            return total;
+        }
+    }
+}

@@ -1,0 +1,386 @@
+//! Commands behind a path, and what is left of them: nothing.
+
+mod common;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use common::{Folder, may_emulate, path, skip};
+use emulator::{
+    CaptureTo, EmulateOptions, Emulation, EmulationOptions, EmulatorError, Side, emulate,
+};
+use units::Duration;
+
+/// This test binary, running one of its ignored tests: a program to put behind a path.
+fn this(role: &str) -> Vec<std::ffi::OsString> {
+    let program = std::env::current_exe().unwrap().into_os_string();
+    let mut words = vec![program];
+    words.extend(["--exact", role, "--ignored", "--nocapture"].map(Into::into));
+    words
+}
+
+fn short() -> scenario::PathModel {
+    path(20, Duration::from_millis(20), 100)
+}
+
+fn run(options: EmulateOptions) -> Result<emulator::EmulateOutcome, EmulatorError> {
+    let never = AtomicBool::new(false);
+    emulate(&short(), 1, options, &never, &mut |_| {})
+}
+
+fn shell(line: &str) -> EmulateOptions {
+    EmulateOptions {
+        command: ["sh", "-c", line].map(Into::into).to_vec(),
+        ..EmulateOptions::default()
+    }
+}
+
+#[test]
+fn the_exit_status_is_the_commands() {
+    let Some(_guard) = may_emulate() else { return };
+    assert_eq!(run(shell("exit 7")).unwrap().status, 7);
+    assert_eq!(run(shell("kill -15 $$")).unwrap().status, 128 + 15);
+    let environment = "test $SLOWSTART_ADDRESS = 10.77.0.1 && test $SLOWSTART_PEER = 10.77.0.2";
+    assert_eq!(run(shell(environment)).unwrap().status, 0);
+    let missing = EmulateOptions {
+        command: vec!["no-such-program".into()],
+        ..EmulateOptions::default()
+    };
+    let error = run(missing).unwrap_err().to_string();
+    assert!(
+        error.starts_with("`no-such-program` cannot be run: "),
+        "{error}"
+    );
+    let error = run(EmulateOptions::default()).unwrap_err().to_string();
+    assert_eq!(error, "there is no command to run");
+}
+
+#[test]
+fn a_download_takes_the_forward_link_and_an_upload_with_upload() {
+    let Some(_guard) = may_emulate() else { return };
+    // The server sends 300 kB to whoever connects.
+    let server: Vec<_> = this("role_server")
+        .iter()
+        .map(|word| format!("'{}'", word.display()))
+        .collect();
+    for upload in [false, true] {
+        let outcome = run(EmulateOptions {
+            command: this("role_client"),
+            server_command: Some(server.join(" ").into()),
+            upload,
+            ..EmulateOptions::default()
+        })
+        .unwrap();
+        assert_eq!(outcome.status, 0);
+        let report = outcome.report;
+        let (data, acks) = if upload {
+            (report.reverse, report.forward)
+        } else {
+            (report.forward, report.reverse)
+        };
+        assert!(
+            data.counters.bytes_out.get() > 300_000,
+            "{:?}",
+            data.counters
+        );
+        assert!(
+            acks.counters.bytes_out.get() < 60_000,
+            "{:?}",
+            acks.counters
+        );
+    }
+}
+
+#[test]
+#[ignore = "a program that another test runs"]
+fn role_server() {
+    let listener = TcpListener::bind("0.0.0.0:8080").unwrap();
+    for stream in listener.incoming() {
+        stream.unwrap().write_all(&vec![1; 300_000]).unwrap();
+    }
+}
+
+#[test]
+#[ignore = "a program that another test runs"]
+fn role_client() {
+    let mut received = Vec::new();
+    let mut stream = TcpStream::connect("10.77.0.2:8080").unwrap();
+    stream.read_to_end(&mut received).unwrap();
+    assert_eq!(received.len(), 300_000);
+}
+
+#[test]
+fn a_server_that_ends_is_said() {
+    let Some(_guard) = may_emulate() else { return };
+    let error = run(EmulateOptions {
+        server_command: Some("exit 3".into()),
+        ..shell("true")
+    });
+    assert!(
+        matches!(error, Err(EmulatorError::ServerEnded(3))),
+        "{error:?}"
+    );
+}
+
+#[test]
+fn a_cancelled_command_is_asked_to_end() {
+    let Some(_guard) = may_emulate() else { return };
+    let cancel = AtomicBool::new(false);
+    // The shell heeds SIGTERM only after its `sleep`, unless it waits for a background job.
+    let options = shell("trap 'exit 5' TERM; sleep 60 & wait");
+    let outcome = emulate(&short(), 1, options, &cancel, &mut |snapshot| {
+        if snapshot.at > units::Instant::from_millis(500) {
+            cancel.store(true, Ordering::Relaxed);
+        }
+    });
+    assert_eq!(outcome.unwrap().status, 5);
+}
+
+#[test]
+fn an_emulation_runs_within_an_emulation() {
+    let Some(_guard) = may_emulate() else { return };
+    let outcome = run(EmulateOptions {
+        command: this("the_exit_status_is_the_commands")
+            .into_iter()
+            .filter(|word| word != "--ignored")
+            .collect(),
+        ..EmulateOptions::default()
+    });
+    assert_eq!(outcome.unwrap().status, 0);
+}
+
+#[test]
+fn wrong_input_is_said_before_anything_is_made() {
+    let Some(_guard) = may_emulate() else { return };
+    let start = |options| {
+        Emulation::start(&short(), 1, options)
+            .err()
+            .unwrap()
+            .to_string()
+    };
+    let error = start(EmulationOptions {
+        addresses: ["10.77.0.1", "10.77.0.5"].map(|address| address.parse().unwrap()),
+        ..EmulationOptions::default()
+    });
+    assert!(
+        error.contains("are not the two hosts of a private /30 network"),
+        "{error}"
+    );
+    let file = PathBuf::from("/nowhere/at/all.pcapng");
+    let error = start(EmulationOptions {
+        captures: vec![CaptureTo {
+            side: Side::Sender,
+            file,
+            snap_length: 100,
+        }],
+        ..EmulationOptions::default()
+    });
+    assert!(
+        error.starts_with("/nowhere/at/all.pcapng: cannot be written"),
+        "{error}"
+    );
+}
+
+/// Network namespaces that some process of this machine is in, by inode.
+fn namespaces() -> BTreeSet<u64> {
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    processes
+        .filter_map(|process| fs::metadata(process.path().join("ns/net")).ok())
+        .map(|metadata| metadata.ino())
+        .collect()
+}
+
+/// Processes whose command line holds `word`.
+fn processes_with(word: &str) -> Vec<String> {
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    processes
+        .filter_map(|process| fs::read(process.path().join("cmdline")).ok())
+        .map(|line| String::from_utf8_lossy(&line).replace('\0', " "))
+        .filter(|line| line.contains(word))
+        .collect()
+}
+
+/// Names of this namespace's devices, named network namespaces, and mounts.
+fn visible() -> (String, Vec<String>, String) {
+    let devices = fs::read_to_string("/proc/thread-self/net/dev").unwrap();
+    let names = devices
+        .lines()
+        .map(|line| line.split(':').next().unwrap_or("").to_owned());
+    let named = fs::read_dir("/run/netns").map(|folder| {
+        folder
+            .flatten()
+            .map(|entry| entry.file_name().to_string_lossy().into_owned())
+            .collect()
+    });
+    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
+    (
+        names.collect::<Vec<_>>().join(" "),
+        named.unwrap_or_default(),
+        mounts,
+    )
+}
+
+#[test]
+fn ten_runs_killed_leave_nothing_behind() {
+    let Some(_guard) = may_emulate() else { return };
+    // A number that no other process of this machine sleeps for.
+    let seconds = format!("86{:07}", std::process::id());
+    let folder = Folder::new("killed");
+    let before = visible();
+    for _ in 0..10 {
+        let words = this("role_victim");
+        let mut victim = Command::new(&words[0])
+            .args(&words[1..])
+            .env("VICTIM_SLEEP", &seconds)
+            .env("VICTIM_FOLDER", &folder.0)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut made = Vec::new();
+        for line in BufReader::new(victim.stdout.take().unwrap()).lines() {
+            let line = line.unwrap();
+            if let Some(inodes) = line.strip_prefix("made ") {
+                made.extend(inodes.split(' ').map(|inode| inode.parse::<u64>().unwrap()));
+                break;
+            }
+        }
+        assert_eq!(made.len(), 2, "the victim did not start");
+        assert!(processes_with(&seconds).len() >= 3, "its programs run");
+        victim.kill().unwrap();
+        victim.wait().unwrap();
+        // The kernel takes a moment to end a process namespace.
+        let mut looks = 0;
+        loop {
+            let alive = namespaces();
+            let rest = processes_with(&seconds);
+            if made.iter().all(|inode| !alive.contains(inode)) && rest.is_empty() {
+                break;
+            }
+            looks += 1;
+            assert!(looks < 100, "left behind: {rest:?}");
+            let _ = nix::poll::poll(&mut [], 20_u16);
+        }
+    }
+    assert_eq!(visible(), before);
+    assert_eq!(
+        fs::read_dir(&folder.0).unwrap().count(),
+        0,
+        "half-written files"
+    );
+}
+
+#[test]
+#[ignore = "a program that another test kills"]
+fn role_victim() {
+    let (Some(seconds), Some(folder)) = (
+        std::env::var_os("VICTIM_SLEEP"),
+        std::env::var_os("VICTIM_FOLDER"),
+    ) else {
+        return;
+    };
+    let emulation = Emulation::start(
+        &short(),
+        1,
+        EmulationOptions {
+            probes: 0,
+            captures: vec![CaptureTo {
+                side: Side::Sender,
+                file: PathBuf::from(folder).join("sender.pcapng"),
+                snap_length: 100,
+            }],
+            ..EmulationOptions::default()
+        },
+    )
+    .unwrap();
+    // One in the foreground, one that became a daemon with a session of its own.
+    let line = format!(
+        "setsid sleep {0} & sleep {0} & echo up; sleep {0}",
+        seconds.display()
+    );
+    let mut command = Command::new("sh");
+    command.args(["-c", &line]).stdout(Stdio::piped());
+    let mut running = emulation.spawn(Side::Sender, command).unwrap();
+    let mut up = [0; 3];
+    running
+        .stdout
+        .as_mut()
+        .unwrap()
+        .read_exact(&mut up)
+        .unwrap();
+    let inodes = [Side::Sender, Side::Receiver].map(|side| {
+        fs::metadata(emulation.namespace_path(side))
+            .unwrap()
+            .ino()
+            .to_string()
+    });
+    println!("\nmade {}", inodes.join(" "));
+    running.wait();
+}
+
+/// As a user without privileges, in a user namespace, where the device may be opened.
+#[test]
+fn a_user_namespace_suffices() {
+    let Some(_guard) = may_emulate() else { return };
+    let folder = Folder::new("rootless");
+    // Another user may not see this binary where it is.
+    let program = folder.0.join("test");
+    fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+    let lines = "set -e; chmod 755 .; mknod tun c 10 200; chmod 666 tun; \
+         mount --bind tun /dev/net/tun; \
+         exec setpriv --reuid=65534 --regid=65534 --clear-groups unshare --user --map-root-user \
+         ./test --exact role_rootless --ignored --nocapture";
+    let output = Command::new("unshare")
+        .args(["--mount", "sh", "-c", lines])
+        .current_dir(&folder.0)
+        .output()
+        .unwrap();
+    let text = [output.stdout, output.stderr].concat();
+    let text = String::from_utf8_lossy(&text);
+    if !output.status.success() && text.contains("unshare:") {
+        return skip(&format!("user namespaces are not allowed here: {text}"));
+    }
+    assert!(output.status.success(), "{text}");
+    assert!(text.contains("carried as nobody"), "{text}");
+}
+
+#[test]
+#[ignore = "run by another test, as another user"]
+fn role_rootless() {
+    let outcome = run(shell("exit 9")).unwrap();
+    assert_eq!(outcome.status, 9);
+    println!("carried as nobody");
+}
+
+/// Where something is missing, it is said in one sentence, and by `missing` too.
+#[test]
+fn what_is_missing_is_said() {
+    let Some(_guard) = may_emulate() else { return };
+    let mut command = Command::new("setpriv");
+    command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
+    let folder = Folder::new("missing");
+    let program = folder.0.join("test");
+    fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+    command
+        .arg(&program)
+        .args(["--exact", "role_without", "--ignored", "--nocapture"]);
+    command.process_group(0);
+    let output = command.output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{text}");
+    assert!(text.contains("emulation needs"), "{text}");
+}
+
+#[test]
+#[ignore = "run by another test, as another user"]
+fn role_without() {
+    let sentence = emulator::missing().unwrap();
+    assert_eq!(run(shell("true")).unwrap_err().to_string(), sentence);
+    println!("{sentence}");
+}
