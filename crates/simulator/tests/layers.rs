@@ -20,6 +20,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         &["units", "network", "scenario", "measure", "capture"],
     ),
     ("conformance", &["units", "congestion"]),
+    ("kernel", &["units"]),
     (
         "simulator",
         &[

@@ -1,0 +1,177 @@
+//! The congestion controls that can be loaded, and what can be chosen about them.
+
+use crate::Error;
+
+/// A congestion control that can be loaded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Control {
+    /// What the kernel calls it (TCP_CONGESTION): at most 15 characters.
+    pub name: &'static str,
+    /// The same algorithm in the simulator.
+    pub algorithm: &'static str,
+    /// One line about it.
+    pub summary: &'static str,
+    /// Whether it is loaded when none is named.
+    pub default: bool,
+}
+
+/// The congestion controls that can be loaded.
+pub const CONTROLS: &[Control] = &[
+    Control {
+        name: "ss_search",
+        algorithm: "cubic+search:version=2.0,arithmetic=percent",
+        summary: "CUBIC whose slow start is ended by SEARCH 2.0",
+        default: true,
+    },
+    Control {
+        name: "ss_search31",
+        algorithm: "cubic+search:version=3.1,arithmetic=percent",
+        summary: "CUBIC whose slow start is ended by SEARCH 3.1",
+        default: false,
+    },
+    Control {
+        name: "ss_search40",
+        algorithm: "cubic+search:version=4.0,arithmetic=percent",
+        summary: "CUBIC whose slow start is ended by SEARCH 4.0, which drains the queue",
+        default: false,
+    },
+    Control {
+        name: "ss_hspp",
+        algorithm: "cubic+hystart++",
+        summary: "CUBIC whose slow start is ended by HyStart++",
+        default: true,
+    },
+    Control {
+        name: "ss_cubic_std",
+        algorithm: "cubic+standard",
+        summary: "CUBIC with standard slow start",
+        default: true,
+    },
+];
+
+impl Control {
+    /// The one that the kernel calls so.
+    ///
+    /// # Errors
+    /// There is none; the sentence names those there are.
+    pub fn named(name: &str) -> Result<&'static Self, Error> {
+        let known = CONTROLS.iter().find(|control| control.name == name);
+        known.ok_or_else(|| {
+            let names: Vec<&str> = CONTROLS.iter().map(|control| control.name).collect();
+            Error::Invalid(format!(
+                "there is no congestion control `{name}`; there are {}",
+                names.join(", ")
+            ))
+        })
+    }
+
+    /// Whether it is one of SEARCH's.
+    #[must_use]
+    pub fn is_search(&self) -> bool {
+        self.name.starts_with("ss_search")
+    }
+}
+
+/// What SEARCH does to the window when slow start ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExitAction {
+    /// The threshold becomes the window.
+    Plain,
+    /// The window also gives back what it grew in the last two initial round trips.
+    Rollback,
+    /// The window first falls as the queue drains.
+    Drain,
+}
+
+/// What can be chosen about the congestion controls of SEARCH before they are loaded. `None` is
+/// the version's own choice.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// What happens to the window at the exit.
+    pub exit: Option<ExitAction>,
+    /// `THRESH` in thousandths of the expectation, at most 1000.
+    pub threshold_permille: Option<u32>,
+    /// Initial round trips without an ACK after which the bins are worthless, at most 65535; zero
+    /// is never.
+    pub alpha: Option<u32>,
+}
+
+impl Options {
+    /// Whether everything is in range, and something else than SEARCH is not meant.
+    pub(crate) fn check(&self, controls: &[&Control]) -> Result<(), Error> {
+        let invalid = |sentence: &str| Err(Error::Invalid(sentence.to_owned()));
+        if self.threshold_permille.is_some_and(|value| value > 1_000) {
+            return invalid("a threshold has at most 1000 thousandths");
+        }
+        if self.alpha.is_some_and(|value| value > 65_535) {
+            return invalid("alpha is at most 65535 round trips");
+        }
+        let other = controls.iter().find(|control| !control.is_search());
+        match other {
+            Some(control) if *self != Self::default() => Err(Error::Invalid(format!(
+                "{} has no options; load it by itself",
+                control.name
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    /// `struct ss_search_config` of `bpf/core/search.h`, as `bytes` hold it, with what was chosen.
+    #[cfg_attr(
+        not(feature = "bpf"),
+        allow(dead_code, reason = "used where objects are loaded")
+    )]
+    pub(crate) fn apply(&self, bytes: &mut [u8]) -> bool {
+        let exit = self.exit.map(|exit| match exit {
+            ExitAction::Plain => 0,
+            ExitAction::Rollback => 1,
+            ExitAction::Drain => 2,
+        });
+        let fields = [(1, exit), (2, self.threshold_permille), (3, self.alpha)];
+        for (index, value) in fields {
+            let Some(value) = value else { continue };
+            let Some(field) = bytes.get_mut(index * 4..index * 4 + 4) else {
+                return false;
+            };
+            field.copy_from_slice(&value.to_ne_bytes());
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_fit_the_kernel() {
+        for control in CONTROLS {
+            assert!(control.name.len() <= 15, "{}", control.name);
+            assert_eq!(Control::named(control.name), Ok(control));
+        }
+        let error = Control::named("cubic").expect_err("no such").to_string();
+        assert!(error.starts_with("there is no congestion control `cubic`"));
+    }
+
+    #[test]
+    fn options_are_checked_and_written() {
+        let [search, hspp] = [&CONTROLS[0], &CONTROLS[3]];
+        let options = Options {
+            exit: Some(ExitAction::Drain),
+            threshold_permille: Some(260),
+            alpha: None,
+        };
+        assert!(options.check(&[search]).is_ok());
+        assert!(options.check(&[search, hspp]).is_err());
+        assert!(Options::default().check(&[search, hspp]).is_ok());
+        let wrong = Options {
+            threshold_permille: Some(1_001),
+            ..options
+        };
+        assert!(wrong.check(&[search]).is_err());
+        let mut bytes = [20_u32, 0, 350, 7].map(u32::to_ne_bytes).concat();
+        assert!(options.apply(&mut bytes));
+        assert_eq!(bytes, [20_u32, 2, 260, 7].map(u32::to_ne_bytes).concat());
+        assert!(!options.apply(&mut bytes[..8]));
+    }
+}

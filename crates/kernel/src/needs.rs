@@ -1,0 +1,291 @@
+//! What loading needs, and whether it is there: told before anything is tried.
+
+use std::fs;
+use std::path::Path;
+
+/// The oldest kernel: CUBIC's functions can be called from BPF since.
+const OLDEST: (u64, u64) = (5, 13);
+/// The kernel that takes `cubictcp_cwnd_event` away.
+const TOO_NEW: (u64, u64) = (7, 1);
+/// What of the kernel the programs call.
+const FUNCTIONS: [&str; 7] = [
+    "cubictcp_init",
+    "cubictcp_recalc_ssthresh",
+    "cubictcp_cong_avoid",
+    "cubictcp_state",
+    "cubictcp_cwnd_event",
+    "cubictcp_acked",
+    "tcp_reno_undo_cwnd",
+];
+/// Bits of `CapEff`.
+const CAP_SYS_ADMIN: u64 = 1 << 21;
+const CAP_PERFMON: u64 = 1 << 38;
+const CAP_BPF: u64 = 1 << 39;
+
+/// One thing that loading needs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Need {
+    /// What: `kernel`, `types`, `functions`, `compiler`, `capabilities`, `lockdown`, `libbpf` or
+    /// `objects`.
+    pub what: &'static str,
+    /// What was found.
+    pub found: String,
+    /// One sentence: what is missing and how to get it. `None` when it is there.
+    pub missing: Option<String>,
+}
+
+/// What loading needs, in the order in which it is wanted.
+#[must_use]
+pub fn needs() -> Vec<Need> {
+    let mut needs = needs_of(Path::new("/"));
+    needs.push(libbpf());
+    needs.push(objects());
+    needs
+}
+
+/// The same of the kernel alone, whose `/proc` and `/sys` are below `root`.
+fn needs_of(root: &Path) -> Vec<Need> {
+    let read = |path: &str| fs::read_to_string(root.join(path)).ok();
+    vec![
+        kernel(read("proc/sys/kernel/osrelease")),
+        types(root),
+        functions(root),
+        compiler(read("proc/sys/net/core/bpf_jit_enable")),
+        capabilities(read("proc/self/status"), read("proc/self/uid_map")),
+        lockdown(read("sys/kernel/security/lockdown")),
+    ]
+}
+
+fn need(what: &'static str, found: impl Into<String>, missing: Option<String>) -> Need {
+    Need {
+        what,
+        found: found.into(),
+        missing,
+    }
+}
+
+fn kernel(release: Option<String>) -> Need {
+    let what = "kernel";
+    let Some(release) = release else {
+        let sentence = "/proc/sys/kernel/osrelease cannot be read: this needs Linux with /proc";
+        return need(what, "unknown", Some(sentence.to_owned()));
+    };
+    let release = release.trim();
+    let mut numbers = release
+        .split(|letter: char| !letter.is_ascii_digit())
+        .map(|number| number.parse().unwrap_or(0));
+    let version: (u64, u64) = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+    let missing = if version < OLDEST {
+        Some(format!(
+            "the kernel is {release}; BPF can call its CUBIC since Linux {}.{}",
+            OLDEST.0, OLDEST.1
+        ))
+    } else if version >= TOO_NEW {
+        Some(format!(
+            "the kernel is {release}; since {}.{} its CUBIC has other functions, which these programs do not know",
+            TOO_NEW.0, TOO_NEW.1
+        ))
+    } else {
+        None
+    };
+    need(what, release, missing)
+}
+
+fn types(root: &Path) -> Need {
+    let there = root.join("sys/kernel/btf/vmlinux").exists();
+    let sentence = "/sys/kernel/btf/vmlinux is missing: the kernel must be built with CONFIG_DEBUG_INFO_BTF=y (those of distributions are)";
+    let found = if there {
+        "/sys/kernel/btf/vmlinux"
+    } else {
+        "none"
+    };
+    need("types", found, (!there).then(|| sentence.to_owned()))
+}
+
+fn functions(root: &Path) -> Need {
+    let folder = root.join("sys/kernel/btf");
+    let mut names = Vec::new();
+    for file in ["vmlinux", "tcp_cubic"] {
+        names.extend(fs::read(folder.join(file)).unwrap_or_default());
+        names.push(0);
+    }
+    let missing: Vec<&str> = FUNCTIONS
+        .into_iter()
+        .filter(|name| !holds(&names, name))
+        .collect();
+    let found = format!("{} of {}", FUNCTIONS.len() - missing.len(), FUNCTIONS.len());
+    let sentence = (!missing.is_empty()).then(|| {
+        format!(
+            "the kernel does not offer {}: it needs its own CUBIC (CONFIG_TCP_CONG_CUBIC; `modprobe tcp_cubic` where it is a module)",
+            missing.join(", ")
+        )
+    });
+    need("functions", found, sentence)
+}
+
+/// Whether `name` is one of the strings of `table`, which ends each with a zero.
+fn holds(table: &[u8], name: &str) -> bool {
+    let mut wanted = vec![0];
+    wanted.extend(name.as_bytes());
+    wanted.push(0);
+    let (first, rest) = (wanted[1], &wanted[1..]);
+    table
+        .windows(wanted.len())
+        .any(|window| window[0] == 0 && window[1] == first && &window[1..] == rest)
+}
+
+fn compiler(setting: Option<String>) -> Need {
+    let off = setting.as_deref().map(str::trim) == Some("0");
+    let sentence = "the kernel's BPF compiler is off: sysctl net.core.bpf_jit_enable=1";
+    let found = if off { "off" } else { "on" };
+    need("compiler", found, off.then(|| sentence.to_owned()))
+}
+
+fn capabilities(status: Option<String>, uid_map: Option<String>) -> Need {
+    let what = "capabilities";
+    let status = status.unwrap_or_default();
+    let effective = status
+        .lines()
+        .find_map(|line| line.strip_prefix("CapEff:"))
+        .and_then(|set| u64::from_str_radix(set.trim(), 16).ok())
+        .unwrap_or(0);
+    let has = |capability| effective & capability != 0;
+    let names = [
+        ("CAP_SYS_ADMIN", CAP_SYS_ADMIN),
+        ("CAP_BPF", CAP_BPF),
+        ("CAP_PERFMON", CAP_PERFMON),
+    ];
+    let held: Vec<&str> = names
+        .into_iter()
+        .filter_map(|(name, capability)| has(capability).then_some(name))
+        .collect();
+    let found = if held.is_empty() {
+        "none of use".to_owned()
+    } else {
+        held.join(", ")
+    };
+    let words = uid_map.unwrap_or_default();
+    let outermost = words.split_whitespace().eq(["0", "0", "4294967295"]) || words.is_empty();
+    let enough = has(CAP_SYS_ADMIN) || has(CAP_BPF) && has(CAP_PERFMON);
+    let missing = if !enough {
+        Some(
+            "the capabilities CAP_BPF and CAP_PERFMON are missing: run it as root, once; using what is loaded needs no rights",
+        )
+    } else if !outermost {
+        Some(
+            "this is a user namespace, whose root has no rights over the kernel: run it outside, as root",
+        )
+    } else {
+        None
+    };
+    need(what, found, missing.map(str::to_owned))
+}
+
+fn lockdown(state: Option<String>) -> Need {
+    let state = state.unwrap_or_else(|| "none".to_owned());
+    let strict = state.contains("[confidentiality]");
+    let sentence = "the kernel is locked down for confidentiality, which forbids BPF programs to read it: boot with lockdown=integrity or none";
+    need(
+        "lockdown",
+        state.trim(),
+        strict.then(|| sentence.to_owned()),
+    )
+}
+
+fn libbpf() -> Need {
+    if cfg!(feature = "bpf") {
+        return need("libbpf", "built in", None);
+    }
+    let sentence = "this program was built without libbpf: build slowstart-kernel with --features bpf (needs gcc, pkg-config, libelf-dev, zlib1g-dev)";
+    need("libbpf", "none", Some(sentence.to_owned()))
+}
+
+fn objects() -> Need {
+    let built = crate::loader::OBJECTS.len();
+    let all = crate::CONTROLS.len();
+    let sentence = "the BPF programs were not built: run make -C bpf (needs clang, llvm, libbpf-dev, bpftool), then build slowstart-kernel again";
+    need(
+        "objects",
+        format!("{built} of {all}"),
+        (built < all).then(|| sentence.to_owned()),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> Option<String> {
+        Some(text.to_owned())
+    }
+
+    #[test]
+    fn versions() {
+        let missing = |release| kernel(words(release)).missing;
+        assert_eq!(missing("6.18.44-fc\n"), None);
+        assert_eq!(missing("5.13.0"), None);
+        assert_eq!(missing("7.0-rc1"), None);
+        let old = missing("5.4.0-42-generic").expect("too old");
+        assert_eq!(
+            old,
+            "the kernel is 5.4.0-42-generic; BPF can call its CUBIC since Linux 5.13"
+        );
+        assert!(missing("7.1.2").is_some());
+        assert!(missing("strange").is_some());
+        assert!(kernel(None).missing.is_some());
+    }
+
+    #[test]
+    fn rights() {
+        let check = |set: &str, map| {
+            capabilities(words(&format!("Name:\tx\nCapEff:\t{set}\n")), words(map))
+        };
+        let all = "         0          0 4294967295\n";
+        assert_eq!(check("000001ffffffffff", all).missing, None);
+        assert_eq!(check("000000c000000000", all).missing, None);
+        assert_eq!(check("0000000000200000", all).found, "CAP_SYS_ADMIN");
+        assert!(
+            check("0000008000000000", all)
+                .missing
+                .expect("half")
+                .contains("CAP_PERFMON")
+        );
+        assert!(check("0000000000000000", all).missing.is_some());
+        let inside = check("000001ffffffffff", "0 1000 1\n")
+            .missing
+            .expect("inside");
+        assert!(inside.contains("user namespace"));
+        assert!(capabilities(None, None).missing.is_some());
+    }
+
+    #[test]
+    fn strings_are_found_whole() {
+        let table = b"\0cubictcp_init\0my_cubictcp_state\0cubictcp_acked2\0";
+        assert!(holds(table, "cubictcp_init"));
+        assert!(!holds(table, "cubictcp_state"));
+        assert!(!holds(table, "cubictcp_acked"));
+    }
+
+    #[test]
+    fn other_settings() {
+        assert!(compiler(words("0\n")).missing.is_some());
+        assert_eq!(compiler(words("1\n")).missing, None);
+        assert_eq!(compiler(None).missing, None);
+        assert!(
+            lockdown(words("none integrity [confidentiality]"))
+                .missing
+                .is_some()
+        );
+        assert_eq!(
+            lockdown(words("none [integrity] confidentiality")).missing,
+            None
+        );
+        let nothing = needs_of(Path::new("/nonexistent"));
+        let missing: Vec<&str> = nothing
+            .iter()
+            .filter(|need| need.missing.is_some())
+            .map(|need| need.what)
+            .collect();
+        assert_eq!(missing, ["kernel", "types", "functions", "capabilities"]);
+    }
+}
