@@ -73,8 +73,8 @@ fn quieten() -> Result<(), EmulatorError> {
     set("net/ipv6/conf/default/disable_ipv6", "1");
     // A connection learns nothing from the last one.
     set("net/ipv4/tcp_no_metrics_save", "1");
-    set("net/ipv4/tcp_rmem", "4096 131072 268435456");
-    set("net/ipv4/tcp_wmem", "4096 16384 268435456");
+    set("net/ipv4/tcp_rmem", "4096 131072 67108864");
+    set("net/ipv4/tcp_wmem", "4096 16384 67108864");
     // `ping` without privileges.
     set("net/ipv4/ping_group_range", "0 0");
     if fs::metadata("/proc/sys/net/ipv4").is_err() {

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use measure::LinkTrace;
 use network::{Admission, Element, Link, LinkConfig, Packet, Streams};
-use units::{Duration, Instant};
+use units::{Duration, Instant, Rate};
 
 use crate::Direction;
 
@@ -38,6 +38,8 @@ pub(crate) struct LinkState {
     pub(crate) link: Link<Carried>,
     /// Whether it has a queue to speak of.
     pub(crate) queued: bool,
+    /// Its mean rate, where it has one.
+    pub(crate) rate: Option<Rate>,
     offered: u64,
     /// Of the packets inside, in the order of their numbers.
     services: VecDeque<Service>,
@@ -66,6 +68,7 @@ impl LinkState {
         Self {
             link: Link::new(config, Streams::new(seed).stream(stream)),
             queued,
+            rate: config.service.mean_rate(),
             offered: 0,
             services: VecDeque::new(),
             first_packet: None,

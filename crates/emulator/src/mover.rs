@@ -14,7 +14,7 @@ use measure::Histogram;
 use network::{Admission, Ecn, Element, Packet};
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
-use units::{Duration, Instant};
+use units::{Duration, Instant, Rate};
 
 use crate::check::Pace;
 use crate::clock::{self, Clock};
@@ -57,6 +57,8 @@ pub(crate) struct Mover {
     pub(crate) wake: PipeReader,
     pub(crate) deadline: bool,
     pub(crate) spin: Duration,
+    /// The shortest sleep, see [`grain`].
+    grain: Duration,
     pub(crate) noted: Noted,
     /// Devices that may have a packet, by side: an empty one is not asked again for nothing.
     ready: [bool; 2],
@@ -101,7 +103,6 @@ impl Mover {
         Self {
             clock,
             devices,
-            links,
             flows,
             recorder,
             live,
@@ -109,6 +110,8 @@ impl Mover {
             wake,
             deadline,
             spin,
+            grain: grain(&links),
+            links,
             noted: Noted::default(),
             ready: [true; 2],
             pool: Vec::new(),
@@ -295,7 +298,8 @@ impl Mover {
         if let Some(recorder) = &mut self.recorder {
             recorder.flush();
         }
-        let wait = wait.saturating_sub(self.spin).min(LONGEST_SLEEP);
+        let wait = wait.saturating_sub(self.spin);
+        let wait = wait.max(self.grain).min(LONGEST_SLEEP);
         let [sender, receiver] = &self.devices;
         let mut watched = [
             PollFd::new(sender.as_fd(), PollFlags::POLLIN),
@@ -309,6 +313,18 @@ impl Mover {
             let lag = self.clock.now().saturating_since(now + wait);
             self.noted.wake_ups.record(lag);
         }
+    }
+}
+
+/// Where full packets follow each other in less than 30 us, sleeping for each costs more time than
+/// there is, and the reservation is used up: 40 us late at the most beats throttled for 200 us.
+fn grain(links: &[LinkState; 2]) -> Duration {
+    const FAST: Rate = Rate::from_bits_per_sec(400_000_000);
+    let fast = |state: &LinkState| state.rate.is_some_and(|rate| rate > FAST);
+    if links.iter().any(fast) {
+        Duration::from_micros(40)
+    } else {
+        Duration::ZERO
     }
 }
 
