@@ -1,6 +1,8 @@
 //! Every packet is accounted for, in the report, in captures, and in logs; and the channel is the
 //! simulator's.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on ends")]
+
 mod common;
 
 use std::fs;

@@ -1,5 +1,7 @@
 //! How exactly the emulator does what it was told: rate, delay, and its own lateness.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on ends")]
+
 mod common;
 
 use common::{connect, may_emulate, path, receive, send};

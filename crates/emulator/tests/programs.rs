@@ -1,5 +1,7 @@
 //! Commands behind a path, and what is left of them: nothing.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on ends")]
+
 mod common;
 
 use std::collections::BTreeSet;

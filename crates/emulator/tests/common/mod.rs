@@ -1,5 +1,6 @@
 //! What the tests of real emulations share.
 #![allow(dead_code, reason = "each test file uses some of it")]
+#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "as in a test")]
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
