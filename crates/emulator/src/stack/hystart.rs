@@ -9,6 +9,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, Write};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use units::Duration;
@@ -56,7 +57,7 @@ fn hold_on(cancel: &AtomicBool) -> Result<Held, StackError> {
     // Who may not write there cannot switch either, and need not wait for those who can be seen.
     if let Ok(mut file) = file {
         lock(&file, true, cancel)?;
-        recover(&mut file).map_err(system(SWITCH))?;
+        recover(&mut file, SWITCH).map_err(system(SWITCH))?;
         lock(&file, false, cancel)?;
         locked = Some((file, None));
     }
@@ -77,7 +78,7 @@ fn hold_off(cancel: &AtomicBool) -> Result<Held, StackError> {
         .open(LOCK)
         .map_err(system(LOCK))?;
     lock(&file, true, cancel)?;
-    recover(&mut file).map_err(system(SWITCH))?;
+    recover(&mut file, SWITCH).map_err(system(SWITCH))?;
     let before = fs::read_to_string(SWITCH).map_err(system(SWITCH))?;
     let before = before.trim().to_owned();
     file.write_all(before.as_bytes())
@@ -106,12 +107,12 @@ fn lock(file: &File, alone: bool, cancel: &AtomicBool) -> Result<(), StackError>
 }
 
 /// Restores what a run that was killed left.
-fn recover(file: &mut File) -> io::Result<()> {
+fn recover(file: &mut File, switch: impl AsRef<Path>) -> io::Result<()> {
     let mut left = String::new();
     file.rewind()?;
     file.read_to_string(&mut left)?;
     if !left.is_empty() {
-        fs::write(SWITCH, left.trim())?;
+        fs::write(switch, left.trim())?;
         file.set_len(0)?;
     }
     file.rewind()
@@ -125,5 +126,32 @@ impl Drop for Held {
             // The next run need not restore; closing the file unlocks it.
             let _ = file.set_len(0);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_killed_run_left_is_restored_once() {
+        let folder = std::env::temp_dir().join(format!("slowstart-switch-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let (switch, lock) = (folder.join("switch"), folder.join("lock"));
+        fs::write(&switch, "0").unwrap();
+        fs::write(&lock, "1\n").unwrap();
+        let mut file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .open(&lock)
+            .unwrap();
+        recover(&mut file, &switch).unwrap();
+        assert_eq!(fs::read_to_string(&switch).unwrap(), "1");
+        assert_eq!(fs::read_to_string(&lock).unwrap(), "");
+        // What somebody else sets afterwards stays.
+        fs::write(&switch, "0").unwrap();
+        recover(&mut file, &switch).unwrap();
+        assert_eq!(fs::read_to_string(&switch).unwrap(), "0");
+        fs::remove_dir_all(&folder).unwrap();
     }
 }

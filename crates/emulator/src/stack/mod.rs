@@ -23,9 +23,10 @@
 //!   later, when the sockets are ready. `start_s` is when connect() was called.
 //! - Looks come once a millisecond: times of the exit and of the first loss are up to one look
 //!   late. What else is approximate stands in `observe`.
-//! - A full receive buffer is `2 * receive_buffer` bytes of memory, which the kernel first takes
-//!   for `receive_buffer` bytes of window; the window can become a quarter larger when it has seen
-//!   how much memory packets really take.
+//! - The kernel's limit is on memory, not on the receive window; it is chosen so that full segments
+//!   make the window `receive_buffer`, within one percent (`hosts`).
+//! - Sender and receiver have large socket buffers and go before ordinary threads where that is
+//!   allowed, so that no application makes the kernel wait: what is measured is its TCP.
 //! - `passive_exit` is always null: nothing in the kernel decides without acting.
 
 mod hosts;

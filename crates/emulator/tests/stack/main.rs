@@ -1,0 +1,181 @@
+//! The TCP of this kernel over emulated paths: it runs, its fields are filled and plausible, what
+//! it cannot do is refused before anything is made, each setting shows on the wire, and a clean
+//! path gives the same slow-start exit again.
+//!
+//! Needs root (or namespaces, /dev/net/tun and the right to choose a congestion control). Where it
+//! is missing the tests say so and pass, except where CI or SLOWSTART_REQUIRE_ROOT_TESTS is set.
+#![cfg(target_os = "linux")]
+#![allow(
+    clippy::print_stderr,
+    clippy::unwrap_used,
+    reason = "what was measured is shown, and what is missing fails the test"
+)]
+
+#[path = "../common/mod.rs"]
+mod common;
+mod helpers;
+mod refusals;
+mod settings;
+
+use std::sync::atomic::AtomicBool;
+
+use measure::{ExitClass, FlowResult, FlowTrace};
+use scenario::Scenario;
+
+use helpers::{SMSS, check_complete, flow, run, traces, wired};
+
+#[test]
+fn the_kernels_own_algorithms_finish_and_tell_all() {
+    let Some(_turn) = common::may_emulate() else {
+        return;
+    };
+    let bytes = 6_000_000;
+    for (name, reason) in [
+        ("cubic", "ack-train"),
+        ("reno", "loss"),
+        ("bbr", "full-pipe"),
+    ] {
+        let output = run(&Scenario::new(wired(50, 40, 165), vec![flow(name, bytes)]));
+        let result = &output.result.flows[0];
+        check_complete(result, bytes, 40.0);
+        assert_eq!(output.congestion, [name]);
+        let exit = result.slow_start_exit.as_ref().expect("an exit");
+        // HyStart may find the delay before the train; both are its own.
+        assert!(
+            exit.reason == reason || (name == "cubic" && exit.reason == "delay"),
+            "{name}: {exit:?}"
+        );
+        assert_eq!(exit.cwnd_bytes % SMSS, 0);
+        // The BDP is 165 packets, and the buffer as much again.
+        let segments = exit.cwnd_bytes / SMSS;
+        assert!((80..=700).contains(&segments), "{name}: {exit:?}");
+        let capacity = result.capacity.true_s.expect("a point of capacity");
+        assert!(capacity > 0.08 && capacity < 1.0, "{result:?}");
+        let class = result.exit_class.expect("a class");
+        assert_eq!(
+            class == ExitClass::Late,
+            name == "reno" && exit.time_s >= capacity
+        );
+        let [forward, reverse] = &output.result.links[..] else {
+            panic!("{:?}", output.result.links)
+        };
+        assert!(forward.queue_max_packets <= 165);
+        assert!(
+            forward
+                .utilization
+                .is_some_and(|share| share > 0.5 && share <= 1.0)
+        );
+        assert_eq!(forward.drops, result.segments_dropped.unwrap_or(0));
+        assert!(reverse.utilization.is_none() && reverse.packets > 1000);
+        let trace = &traces(&output)[0];
+        assert!(trace.time_s.len() > 300, "{} rows", trace.time_s.len());
+        assert!(trace.time_s.is_sorted() && trace.acked_bytes.is_sorted());
+        assert_eq!(trace.acked_bytes.last(), Some(&bytes));
+        // The first row comes after the first ACKs, which add what they acknowledge.
+        assert!((10..=20).contains(&(trace.cwnd_bytes[0] / SMSS)), "{name}");
+        assert!(
+            trace
+                .rtt_ms
+                .iter()
+                .flatten()
+                .all(|rtt| *rtt > 39.9 && *rtt < 120.0)
+        );
+    }
+}
+
+#[test]
+fn a_clean_path_gives_the_same_exit_again() {
+    let Some(_turn) = common::may_emulate() else {
+        return;
+    };
+    let scenario = Scenario::new(wired(50, 100, 413), vec![flow("cubic", 4_000_000)]);
+    let mut exits = Vec::new();
+    // A run that the emulator does not vouch for says nothing about the kernel.
+    for _ in 0..8 {
+        let output = run(&scenario);
+        let exit = output.result.flows[0]
+            .slow_start_exit
+            .clone()
+            .expect("an exit");
+        eprintln!(
+            "exit at {} segments, {:.4} s, {}; longest gap {} us; valid: {}",
+            exit.cwnd_bytes / SMSS,
+            exit.time_s,
+            exit.reason,
+            output.longest_gap.as_micros(),
+            output.check.valid
+        );
+        if output.check.valid {
+            exits.push(exit);
+        }
+        if exits.len() == 3 {
+            break;
+        }
+    }
+    if exits.len() < 3 {
+        common::skip("too few valid runs: the machine is too busy to tell");
+        return;
+    }
+    let segments = exits.iter().map(|exit| exit.cwnd_bytes / SMSS);
+    let (least, most) = (segments.clone().min().unwrap(), segments.max().unwrap());
+    assert!((most - least) * 100 <= most, "{exits:?}");
+    let times = exits.iter().map(|exit| exit.time_s);
+    let spread = times.clone().fold(0.0, f64::max) - times.fold(f64::MAX, f64::min);
+    assert!(spread < 0.02, "{exits:?}");
+}
+
+#[test]
+fn the_same_scenario_simulated_and_on_the_kernel_side_by_side() {
+    let Some(_turn) = common::may_emulate() else {
+        return;
+    };
+    let row = |who: &str, flow: &FlowResult, trace: &FlowTrace| {
+        let time_to = |bytes| {
+            let at = trace.acked_bytes.iter().position(|&acked| acked >= bytes)?;
+            Some(trace.time_s[at] - flow.start_s)
+        };
+        let exit = flow.slow_start_exit.as_ref().expect("an exit");
+        eprintln!(
+            "{:15} {who:9} exit {:5} segments {:6.3} s {:9} first drop {:?} first loss {:?} \
+             retransmitted {} time to 1 MB {:?} 5 MB {:?} RTT {:?} {:?} {:?}",
+            flow.algorithm,
+            exit.cwnd_bytes / SMSS,
+            exit.time_s,
+            exit.reason,
+            flow.first_drop_s,
+            flow.first_loss_s,
+            flow.segments_retransmitted,
+            time_to(1_000_000),
+            time_to(5_000_000),
+            flow.rtt_min_ms,
+            flow.rtt_mean_ms,
+            flow.rtt_p95_ms,
+        );
+        time_to(5_000_000).expect("five megabytes")
+    };
+    for name in ["cubic", "cubic+standard", "reno", "bbr"] {
+        let scenario = Scenario::new(wired(50, 100, 413), vec![flow(name, 6_000_000)]);
+        let options = simulator::RunOptions { traces: true };
+        let simulated = simulator::run(&scenario, 0, &options, &AtomicBool::new(false)).unwrap();
+        let simulated_traces = simulated.traces.expect("traces");
+        let Some(kernel) = (0..4).map(|_| run(&scenario)).find(|run| run.check.valid) else {
+            common::skip("no valid run: the machine is too busy to tell");
+            return;
+        };
+        let (a, b) = (&simulated.result.flows[0], &kernel.result.flows[0]);
+        let times = [
+            row("simulated", a, &simulated_traces.flows[0]),
+            row("kernel", b, &traces(&kernel)[0]),
+        ];
+        // Sanity alone; how far they are apart is the subject of the fidelity study.
+        assert!(
+            (times[1] / times[0] - 1.0).abs() < 0.25,
+            "{name}: {times:?}"
+        );
+        let exits = [a, b].map(|flow| flow.slow_start_exit.as_ref().expect("an exit").cwnd_bytes);
+        assert!(
+            exits[0] < exits[1] * 3 / 2 && exits[1] < exits[0] * 3 / 2,
+            "{name}: {exits:?}"
+        );
+    }
+}

@@ -1,0 +1,148 @@
+//! What the kernel cannot do is refused; what is one for the whole machine is put back.
+
+use std::fs;
+use std::sync::atomic::AtomicBool;
+
+use emulator::stack::{self, StackError, StackOptions};
+use scenario::{Flow, Scenario};
+use units::{Bytes, Duration};
+
+use crate::common;
+use crate::helpers::{flow, run, traced, wired};
+
+#[test]
+fn what_the_kernel_cannot_do_is_refused_with_a_sentence() {
+    let path = wired(10, 20, 50);
+    let refused = |flows: Vec<Flow>, options: &StackOptions| {
+        let scenario = Scenario::new(path.clone(), flows);
+        match stack::run(&scenario, 0, options, &AtomicBool::new(false)) {
+            Err(StackError::Unsupported(sentence)) => sentence,
+            other => panic!("{other:?}"),
+        }
+    };
+    let plain = StackOptions::default();
+    let reno = || flow("reno", 1000);
+    let cases = [
+        (vec![flow("reno+limited", 1000)], "`reno+limited`"),
+        (vec![flow("reno+hystart", 1000)], "`reno+hystart`"),
+        (
+            vec![flow("cubic+search:version=4.0", 1000)],
+            "no congestion control of the kernel",
+        ),
+        (
+            vec![Flow {
+                extra_delay: Duration::from_millis(1),
+                ..reno()
+            }],
+            "`extra_delay` cannot be had",
+        ),
+        (
+            vec![Flow {
+                tso_segments: 64,
+                ..reno()
+            }],
+            "hold 1 to 45 segments",
+        ),
+        (
+            vec![
+                reno(),
+                Flow {
+                    receive_buffer: Bytes::new(1 << 20),
+                    ..reno()
+                },
+            ],
+            "`receive_buffer` is one setting for all flows",
+        ),
+        (
+            vec![
+                reno(),
+                Flow {
+                    restart_after_idle: false,
+                    ..reno()
+                },
+            ],
+            "`restart_after_idle` is one setting",
+        ),
+        (
+            vec![
+                reno(),
+                Flow {
+                    tso_segments: 1,
+                    ..reno()
+                },
+            ],
+            "`tso_segments` is one setting",
+        ),
+        (vec![], "1 to 65534 flows"),
+    ];
+    for (flows, expected) in cases {
+        let sentence = refused(flows, &plain);
+        assert!(sentence.contains(expected), "{sentence}");
+        assert!(
+            !sentence.contains('\n') && !sentence.ends_with('.'),
+            "{sentence}"
+        );
+    }
+    // Algorithms that this project loads into the kernel are there or not; nothing else changes.
+    let available =
+        fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap();
+    let loaded = |name: &str| {
+        available
+            .split_ascii_whitespace()
+            .any(|other| other == name)
+    };
+    for (name, kernel) in [
+        ("cubic+search", "ss_search"),
+        ("cubic+hystart++", "ss_hspp"),
+    ] {
+        let scenario = Scenario::new(path.clone(), vec![flow(name, 1000)]);
+        match stack::supports(&scenario, &plain) {
+            Ok(()) => assert!(loaded(kernel)),
+            Err(error) => {
+                assert!(!loaded(kernel));
+                assert!(
+                    error.to_string().contains("`slowstart kernel load`"),
+                    "{error}"
+                );
+            }
+        }
+    }
+    // A switch for the whole machine is not touched without leave, nor for half of the flows.
+    if !loaded("ss_cubic_std") && loaded("cubic") {
+        let sentence = refused(vec![flow("cubic+standard", 1000)], &plain);
+        assert!(sentence.contains("`ss_cubic_std`"), "{sentence}");
+        let both = vec![flow("cubic+standard", 1000), flow("cubic", 1000)];
+        let sentence = refused(both, &traced());
+        assert!(sentence.contains("in one run"), "{sentence}");
+    }
+}
+
+#[test]
+fn hystart_is_on_again_after_a_run_without() {
+    let Some(_turn) = common::may_emulate() else {
+        return;
+    };
+    const SWITCH: &str = "/sys/module/tcp_cubic/parameters/hystart";
+    let output = run(&Scenario::new(
+        wired(50, 40, 165),
+        vec![flow("cubic+standard", 3_000_000)],
+    ));
+    let exit = output.result.flows[0]
+        .slow_start_exit
+        .clone()
+        .expect("an exit");
+    assert_eq!(exit.reason, "loss", "{exit:?}");
+    if output.congestion == ["cubic"] {
+        // Another process may have taken its turn, but a run with HyStart waits for that.
+        let output = run(&Scenario::new(
+            wired(50, 40, 165),
+            vec![flow("cubic", 3_000_000)],
+        ));
+        let exit = output.result.flows[0]
+            .slow_start_exit
+            .clone()
+            .expect("an exit");
+        assert_ne!(exit.reason, "loss", "{exit:?}");
+        assert_eq!(fs::read_to_string(SWITCH).unwrap().trim(), "1");
+    }
+}
