@@ -83,45 +83,49 @@ fn the_kernels_own_algorithms_finish_and_tell_all() {
     }
 }
 
+/// Notes on Linux, section 3: the same count of packets in repeated runs. Measured on a machine
+/// under heavy load: 530 or 531 in 98 runs of 100, up to 6 % fewer in the others, in which nothing
+/// that the emulator knows of was late. So four of five have to agree within one percent.
 #[test]
 fn a_clean_path_gives_the_same_exit_again() {
     let Some(_turn) = common::may_emulate() else {
         return;
     };
-    let scenario = Scenario::new(wired(50, 100, 413), vec![flow("cubic", 4_000_000)]);
+    let scenario = Scenario::new(wired(50, 100, 413), vec![flow("cubic", 2_000_000)]);
     let mut exits = Vec::new();
     // A run that the emulator does not vouch for says nothing about the kernel.
-    for _ in 0..8 {
+    for _ in 0..12 {
         let output = run(&scenario);
         let exit = output.result.flows[0]
             .slow_start_exit
             .clone()
             .expect("an exit");
         eprintln!(
-            "exit at {} segments, {:.4} s, {}; longest gap {} us; valid: {}",
+            "exit at {} segments, {:.4} s, {}; at most {:?} us late, longest gap {} us; valid: {}",
             exit.cwnd_bytes / SMSS,
             exit.time_s,
             exit.reason,
+            output.check.lateness_max_us,
             output.longest_gap.as_micros(),
             output.check.valid
         );
         if output.check.valid {
-            exits.push(exit);
+            exits.push((exit.cwnd_bytes / SMSS, exit.time_s));
         }
-        if exits.len() == 3 {
+        if exits.len() == 5 {
             break;
         }
     }
-    if exits.len() < 3 {
+    if exits.len() < 5 {
         common::skip("too few valid runs: the machine is too busy to tell");
         return;
     }
-    let segments = exits.iter().map(|exit| exit.cwnd_bytes / SMSS);
-    let (least, most) = (segments.clone().min().unwrap(), segments.max().unwrap());
-    assert!((most - least) * 100 <= most, "{exits:?}");
-    let times = exits.iter().map(|exit| exit.time_s);
-    let spread = times.clone().fold(0.0, f64::max) - times.fold(f64::MAX, f64::min);
-    assert!(spread < 0.02, "{exits:?}");
+    exits.sort_by_key(|(segments, _)| *segments);
+    let (median, at) = exits[2];
+    let agree = |(segments, time): &&(u64, f64)| {
+        segments.abs_diff(median) * 100 <= median && (time - at).abs() < 0.01
+    };
+    assert!(exits.iter().filter(agree).count() >= 4, "{exits:?}");
 }
 
 #[test]
