@@ -3,6 +3,7 @@
 #
 #   make demo [TRACE=FILE] [RUNS=N]   compare start-ups over a satellite link and an LTE link
 #   make test                         everything that .ci/run checks
+#   make test-kernel                  the programs in bpf/, in this kernel: needs root
 #   make bench                        packets per CPU second, and peak memory
 #   make clean
 
@@ -30,7 +31,7 @@ endif
 # The extension module is found by the interpreter that loads it; the rest is plain Rust.
 RUST := --workspace --exclude slowstart-python
 
-.PHONY: demo test bench clean tools rust-components
+.PHONY: demo test test-kernel kernel-tools bench clean tools rust-components
 
 demo: $(VENV)/installed
 	$(BIN)/slowstart compare geo lte $(if $(TRACE),"trace:$(TRACE)") $(addprefix -a ,$(ALGORITHMS)) \
@@ -45,6 +46,11 @@ test: $(VENV)/installed-dev rust-components
 	$(BIN)/mypy
 	cargo test $(RUST) --locked
 	$(BIN)/pytest
+
+test-kernel: kernel-tools
+	$(MAKE) -C bpf
+	cargo clippy -p slowstart-kernel --all-targets --features bpf --locked -- -D warnings
+	SLOWSTART_REQUIRE_ROOT_TESTS=1 cargo test -p slowstart-kernel --features bpf --locked
 
 bench: tools
 	cargo run --release --locked -p slowstart-benches
@@ -64,6 +70,14 @@ tools:
 	  echo "make: $(PYTHON) is older than 3.10: name another one with make PYTHON=..." >&2; exit 2; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
 	  echo "make: $(PYTHON) cannot make a virtual environment: apt install python3-venv" >&2; exit 2; }
+
+KERNEL_PACKAGES := clang llvm libbpf-dev bpftool libelf-dev zlib1g-dev pkg-config
+kernel-tools: rust-components
+	@[ "$$(id -u)" = 0 ] || { echo "make test-kernel: loading programs into the kernel needs root" >&2; exit 2; }
+	@dpkg-query -W -f '$${Status}\n' $(KERNEL_PACKAGES) 2>/dev/null | grep -c '^install ok installed' \
+	  | grep -qx $(words $(KERNEL_PACKAGES)) || { apt-get -qq update \
+	  && apt-get -qq install -y --no-install-recommends $(KERNEL_PACKAGES) >/dev/null; } || { \
+	  echo "make test-kernel: one of these packages is missing: apt install $(KERNEL_PACKAGES)" >&2; exit 2; }
 
 rust-components: tools
 	@cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1 || { \
