@@ -55,7 +55,12 @@ fn goodput(mbits: u64, rtt: Duration, seconds: u64) -> (f64, emulator::Report) {
 fn goodput_is_within_a_thousandth_of_the_ideal_up_to_144_mbits() {
     let Some(_guard) = may_emulate() else { return };
     for (mbits, rtt, seconds) in [(10, 60, 3), (50, 100, 3), (144, 100, 3)] {
-        let (measured, report) = goodput(mbits, Duration::from_millis(rtt), seconds);
+        // What is claimed holds for runs that the emulator vouches for: on a machine that others
+        // use too it sometimes does not, and says so.
+        let (measured, report) = (0..8)
+            .map(|_| goodput(mbits, Duration::from_millis(rtt), seconds))
+            .find(|(_, report)| report.check.valid)
+            .expect("one run of eight is valid");
         // 1448 bytes of payload in each packet of 1500.
         let ideal = mbits as f64 * 1e6 * 1448.0 / 1500.0;
         let check = &report.check;
