@@ -105,8 +105,8 @@ def write(
         left_out = sum(not each["counts"] for each in document["runs"])
         if left_out:
             painter.notes.append(
-                f"Of {len(document['runs'])} runs {left_out} are left out, because the emulator "
-                "did not keep its bounds; result.json says why."
+                f"Left out: {left_out} of {len(document['runs'])} runs, in which the emulator did "
+                "not keep its bounds; result.json says why."
             )
     for path, indices in _by_path(scenarios).items():
         facts = _facts(resolved[indices[0]]["path"])

@@ -482,7 +482,8 @@ def _say_untrusted(scenarios: Sequence[Scenario], result: Result, force: bool) -
     """Says which runs the emulator does not trust, and refuses a result without any other."""
     untrusted = result.untrusted()
     for place, number, reasons in untrusted:
-        which = f"{scenarios[place].name} over {scenarios[place].path}, run {number}"
+        names = " and ".join(dict.fromkeys(scenarios[place].flows))
+        which = f"{names} over {scenarios[place].path}, run {number}"
         fate = "counts, as forced" if force else "is left out"
         _complain(f"{which}, {fate}: {'; '.join(reasons)}", 0)
     if untrusted and not force and len(result.flows()) == 0:

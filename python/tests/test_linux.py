@@ -96,13 +96,35 @@ def test_from_python_runs_that_are_not_trusted_are_in_the_document_alone() -> No
 
 
 @pytest.mark.usefixtures("right")
+def test_runs_that_are_not_trusted_are_told_and_left_out(command: Command, tmp_path: Path) -> None:
+    # No machine of these days carries this in one thread.
+    (tmp_path / "fast.toml").write_text(
+        '[path]\nrate = "40 Gbit/s"\nrtt = "1 ms"\nbuffer = "1000 packets"\n'
+    )
+    words = ("compare", "fast.toml", "-a", "reno", "--duration", "500 ms", "--stack", "linux")
+    done = command(*words, "-o", "out")
+    assert (done.returncode, done.stdout) == (1, "")
+    told, refused = done.stderr.splitlines()
+    assert told.startswith("slowstart: reno+standard over fast, run 0, is left out: ")
+    assert "--force" in refused
+    assert not (tmp_path / "out").exists()
+    done = command(*words, "--force", "--json")
+    assert done.returncode == 0
+    assert "counts, as forced" in done.stderr
+    document = json.loads(done.stdout)
+    assert not document["runs"][0]["check"]["valid"]
+    assert document["runs"][0]["counts"]
+    assert document["summary"][0]["runs"] == 1
+
+
+@pytest.mark.usefixtures("right")
 def test_ctrl_c_stops_the_kernel_at_once(tmp_path: Path) -> None:
     words = ("compare", "geo", "-a", "reno", "--size", "50 MB", "--stack", "linux", "-o", "out")
     process = subprocess.Popen(
         [sys.executable, "-c", MAIN, *words],
         cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
-    time.sleep(3)
+    time.sleep(2)
     process.send_signal(signal.SIGINT)
     began = time.monotonic()
     _, errors = process.communicate(timeout=20)
