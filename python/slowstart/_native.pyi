@@ -39,6 +39,9 @@ def median_interval(values: Sequence[float]) -> tuple[float | None, float | None
     The ends are ``None`` for fewer than six values, all three for none.
     """
 
+def run_vector(file: str | PathLike[str]) -> str:
+    """Runs a conformance vector, or those of a folder; a JSON list with a report for each."""
+
 def run_batch(
     scenarios: Sequence[Scenario],
     *,
@@ -48,6 +51,54 @@ def run_batch(
     progress: Callable[[int, int], object] | None = None,
 ) -> Result:
     """Runs every run of every scenario; see :func:`slowstart.run`."""
+
+def enter_user_namespace() -> None:
+    """Where this process may not make network namespaces: moves it into a user namespace.
+
+    To be called before any thread is started.
+
+    Raises:
+        slowstart.InputError: That is not allowed.
+    """
+
+def check_linux(scenarios: Sequence[Scenario], *, switch_hystart: bool = False) -> None:
+    """Refuses what this machine, this user or this kernel cannot run.
+
+    Raises:
+        slowstart.InputError: What is missing, in one sentence.
+    """
+
+def run_linux(
+    scenarios: Sequence[Scenario],
+    *,
+    traces: str = "none",
+    runs: int | None = None,
+    force: bool = False,
+    switch_hystart: bool = False,
+    progress: Callable[[int, int], object] | None = None,
+) -> Result:
+    """Runs every run of every scenario on the running kernel; see :func:`slowstart.run`.
+
+    ``traces`` is ``none``, ``first`` (of each scenario's first run that counts) or ``all``.
+    """
+
+def emulate(
+    path: str,
+    command: Sequence[str],
+    *,
+    seed: int,
+    upload: bool = False,
+    capture: str | PathLike[str] | None = None,
+    capture_side: str = "sender",
+    log: str | PathLike[str] | None = None,
+    server_command: str | None = None,
+    watch: Callable[[float, int, int, int], object] | None = None,
+) -> tuple[int, list[str]]:
+    """Runs a command behind a path: its exit status, and why not to believe the emulation.
+
+    ``watch`` is called with the seconds so far, and of the forward link the IP bytes delivered, the
+    packets that wait, and the packets dropped.
+    """
 
 class Scenario:
     """A resolved scenario. It never changes."""
@@ -127,6 +178,9 @@ class Result:
 
     def summary(self) -> Table:
         """One row for each path and flow name: medians with 95 % intervals."""
+
+    def untrusted(self) -> list[tuple[int, int, list[str]]]:
+        """Runs on a kernel that are not to be believed: scenario, run, and why."""
 
     def flow_traces(self) -> Table:
         """One row for each ACK; only of runs with ``traces=True``."""

@@ -62,6 +62,7 @@ def write(
     threads: int | None = None,
     quiet: bool = False,
     traces: bool = False,
+    linux: bool = False,
     at_size: Callable[[str], list[Scenario]] | None = None,
 ) -> None:
     """Writes everything about ``result`` into ``folder``, which is there and empty.
@@ -74,6 +75,8 @@ def write(
         threads: Runs at a time, for the runs behind some figures.
         quiet: Whether no progress is shown.
         traces: Whether the time series of every run are written too.
+        linux: Whether ``result`` is of the running kernel. It then has the time series of each
+            scenario's first run that counts, or of all; nothing is run for the figures.
         at_size: The same scenarios with transfers of another size, for the figure of completion
             time against size.
     """
@@ -84,18 +87,35 @@ def write(
     pl.DataFrame(result.links()).write_parquet(folder / "links.parquet")
     pl.DataFrame(result.summary()).write_csv(folder / "summary.csv")
     if traces:
-        with Meter("tracing", quiet=quiet) as meter:
-            traced = run(scenarios, threads=threads, traces=True, progress=meter)
+        traced = result
+        if not linux:
+            with Meter("tracing", quiet=quiet) as meter:
+                traced = run(scenarios, threads=threads, traces=True, progress=meter)
         pl.DataFrame(traced.flow_traces()).write_parquet(folder / "flow_traces.parquet")
         pl.DataFrame(traced.link_traces()).write_parquet(folder / "link_traces.parquet")
 
     names = list(dict.fromkeys(row["name"] for row in document["summary"]))
     resolved = [json.loads(each.to_json()) for each in scenarios]
     painter = _Painter(folder, quiet)
+    if linux:
+        painter.notes.append(
+            "Runs of other sizes are not made on the kernel, so there is no figure of completion "
+            "time against size."
+        )
+        left_out = sum(not each["counts"] for each in document["runs"])
+        if left_out:
+            painter.notes.append(
+                f"Left out: {left_out} of {len(document['runs'])} runs, in which the emulator did "
+                "not keep its bounds; result.json says why."
+            )
     for path, indices in _by_path(scenarios).items():
         facts = _facts(resolved[indices[0]]["path"])
+        if linux:
+            measured = [(scenarios[i], result.select(i)) for i in indices]
+            painter.measured_evolutions(path, facts, measured, names)
+            continue
         painter.evolutions(path, facts, [scenarios[i] for i in indices], names, flows, threads)
-    by_size = _by_size(document, result, at_size, threads, quiet)
+    by_size = _by_size(document, result, None if linux else at_size, threads, quiet)
     if by_size is not None:
         painter.draw(
             "completion-by-size",
@@ -171,15 +191,29 @@ class _Painter:
             return
         with Meter(f"drawing {facts.name}", quiet=self._quiet) as meter:
             traced = run(scenarios, threads=threads, traces=True, runs=1, progress=meter)
+        parts = [(scenario, traced.select(index)) for index, scenario in enumerate(scenarios)]
+        self.measured_evolutions(path, facts, parts, names)
+
+    def measured_evolutions(
+        self,
+        path: str,
+        facts: plots.PathFacts,
+        parts: Sequence[tuple[Scenario, Result]],
+        names: Sequence[str],
+    ) -> None:
+        """The first run that counts of each of ``parts``, which have its time series."""
         columns = []
-        for index, scenario in enumerate(scenarios):
-            one = traced.select(index)
+        for scenario, one in parts:
+            counted = pl.DataFrame(one.flows())["run"]
+            if counted.is_empty():
+                continue
+            first = counted[0]
             columns.append(
                 plots.Evolution(
                     title=scenario.flows[0] if len(set(scenario.flows)) == 1 else scenario.name,
-                    flows=json.loads(one.to_json())["runs"][0]["flows"],
-                    flow_traces=pl.DataFrame(one.flow_traces()),
-                    link_traces=pl.DataFrame(one.link_traces()),
+                    flows=json.loads(one.to_json())["runs"][first]["flows"],
+                    flow_traces=pl.DataFrame(one.flow_traces()).filter(pl.col("run") == first),
+                    link_traces=pl.DataFrame(one.link_traces()).filter(pl.col("run") == first),
                 )
             )
         for begin in range(0, len(columns), _COLUMNS_OF_EVOLUTION):

@@ -1,22 +1,26 @@
 """The command ``slowstart``.
 
-Exit status: 0 done, 2 the input was wrong, 1 a run failed, 130 interrupted. Errors are one
+Exit status: 0 done, 2 the input was wrong, 1 a run failed or a vector does not hold, 130
+interrupted. Errors are one
 sentence on standard error. Only what every command needs is imported here, so that help is there
 at once; tables, figures and their libraries are imported where they are used.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
 import sys
+from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from slowstart import InputError, RunError, Scenario, __version__, compare, run
+from slowstart._native import check_linux, enter_user_namespace, run_linux
 from slowstart.progress import Meter
 
 if TYPE_CHECKING:
@@ -51,6 +55,8 @@ Examples:
   slowstart compare geo lte -a cubic+search -a cubic+hystart --size 20MB -n 20
   slowstart compare trace:FILE my-path.toml -o report
   slowstart run scenario.toml --json
+  slowstart emulate geo --server-command "iperf3 -s" -- iperf3 -c 10.77.0.2 -R
+  slowstart conformance conformance
   slowstart list algorithms
 
 {_SYNTAX}""",
@@ -86,6 +92,38 @@ Threads = Annotated[
 ]
 
 
+class Stack(str, Enum):
+    """What runs a scenario."""
+
+    SIMULATED = "simulated"
+    LINUX = "linux"
+
+
+StackChoice = Annotated[
+    Stack,
+    typer.Option(
+        "--stack",
+        help="What runs: our TCP in virtual time, or the running kernel's over an emulated path,"
+        " in real time and one run after the other (needs root).",
+    ),
+]
+Force = Annotated[
+    bool,
+    typer.Option(
+        "--force",
+        help="With --stack linux, count runs that the emulator's check of itself does not trust.",
+    ),
+]
+SwitchHyStart = Annotated[
+    bool,
+    typer.Option(
+        "--switch-hystart",
+        help="With --stack linux, switch HyStart off for the whole machine while a run of "
+        "cubic+standard lasts, if the kernel has no other way.",
+    ),
+]
+
+
 def _version(wanted: bool) -> None:
     if wanted:
         print(f"slowstart {__version__}")  # noqa: T201
@@ -111,6 +149,7 @@ Examples:
   slowstart compare lte wifi-strong my-path.toml -a bbr -a cubic --json
   slowstart compare trace:FILE -a cubic+search --duration 10s -o report
   slowstart compare wired -a reno --flows 4 --stagger "500 ms" --size 5MB
+  sudo slowstart compare wired -a cubic -a bbr --size 5MB --stack linux
 
 {_SYNTAX}""",
 )
@@ -153,6 +192,9 @@ def _compare(
         typer.Option(metavar="TIME", help="Time from one flow's start to the next.",
                      show_default=False),
     ] = None,
+    stack: StackChoice = Stack.SIMULATED,
+    force: Force = False,
+    switch_hystart: SwitchHyStart = False,
     threads: Threads = None,
     as_json: Json = False,
     output: Output = None,
@@ -174,7 +216,8 @@ def _compare(
     def at_size(smaller: str) -> list[Scenario]:
         return compare(paths, algorithms, size=smaller, **settings)
 
-    _execute(scenarios, threads, as_json, output, quiet, at_size=at_size)
+    how = _How(stack is Stack.LINUX, force, switch_hystart, threads)
+    _execute(scenarios, how, as_json, output, quiet, at_size=at_size)
 
 
 @app.command(
@@ -213,6 +256,9 @@ def _run(
         bool,
         typer.Option("--traces", help="With -o, write the time series of every run as Parquet."),
     ] = False,
+    stack: StackChoice = Stack.SIMULATED,
+    force: Force = False,
+    switch_hystart: SwitchHyStart = False,
     threads: Threads = None,
     as_json: Json = False,
     output: Output = None,
@@ -222,7 +268,8 @@ def _run(
     if traces and output is None:
         raise InputError("--traces writes files, so it needs -o DIR")
     scenario = Scenario.from_file(file).with_runs(runs=runs, seed=seed)
-    _execute([scenario], threads, as_json, output, quiet, traces=traces)
+    how = _How(stack is Stack.LINUX, force, switch_hystart, threads)
+    _execute([scenario], how, as_json, output, quiet, traces=traces)
 
 
 class Topic(str, Enum):
@@ -259,9 +306,144 @@ def _list(
         listing.show(found)
 
 
+@app.command(
+    "conformance",
+    epilog="""\b
+Examples:
+  slowstart conformance conformance/hystart++-exit.vec
+  slowstart conformance conformance
+  slowstart conformance my.vec other.vec --json
+
+\b
+A vector is a text file with a timeline of sends, ACKs and losses, and what window,
+threshold and state must be after each; see docs/reference/conformance.md.
+Exit status: 0 all hold, 1 an answer differs, 2 a file is no vector.
+""",
+)
+def _conformance(
+    files: Annotated[
+        list[str],
+        typer.Argument(metavar="FILE...", help="Vectors, or folders with vectors (*.vec).",
+                       show_default=False),
+    ],
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> int:  # fmt: skip
+    """Run conformance vectors against the algorithms they name."""
+    from slowstart import vectors
+
+    found = vectors.reports(files)
+    if as_json:
+        for report in found:
+            del report["text"]
+        document = {"format": 1, "version": __version__, "vectors": found}
+        _print_json(json.dumps(document, indent=2, ensure_ascii=False))
+    else:
+        vectors.show(found)
+    return 0 if all(report["passed"] for report in found) else 1
+
+
+@app.command(
+    "emulate",
+    epilog="""\b
+Examples:
+  slowstart emulate lte --server-command "python3 -m http.server" -- \\
+    curl -o /dev/null http://10.77.0.2:8000/file
+  slowstart emulate geo --server-command "iperf3 -s" -- iperf3 -c 10.77.0.2 -R
+  slowstart emulate my-path.toml --capture run.pcapng --log run.log -- ./client
+
+\b
+The command is the client, at 10.77.0.1, and downloads over the path's forward link;
+with --upload it sends on it. The server command runs at the other end, at 10.77.0.2.
+Both addresses are in the environment: SLOWSTART_ADDRESS, SLOWSTART_PEER. Nothing
+leaves the machine. The exit status is the command's.
+""",
+)
+def _emulate(
+    path: Annotated[
+        str,
+        typer.Argument(metavar="PATH", help="A preset, trace:FILE, or a path file.",
+                       show_default=False),
+    ],
+    command: Annotated[
+        list[str],
+        typer.Argument(metavar="-- COMMAND...", help="The command and its arguments.",
+                       show_default=False),
+    ],
+    seed: Annotated[int, typer.Option(metavar="N", help="Seed of the channel.")] = 1,
+    upload: Annotated[
+        bool, typer.Option("--upload", help="The command sends on the forward link.")
+    ] = False,
+    capture: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Write the packets of the data's sender, as pcapng.",
+                     show_default=False),
+    ] = None,
+    log: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Write the forward link's log, in Mahimahi's format.",
+                     show_default=False),
+    ] = None,
+    server_command: Annotated[
+        str | None,
+        typer.Option(metavar="CMD", help="Run this (by sh -c) at the other end, and wait until it "
+                     "listens.", show_default=False),
+    ] = None,
+    live: Annotated[
+        bool, typer.Option("--live", help="Show rate, queue and drops on standard error.")
+    ] = False,
+) -> int:  # fmt: skip
+    """Run a program behind a path, in real time (Linux; needs root or /dev/net/tun)."""
+    from slowstart import behind
+
+    return behind.run(
+        path,
+        command,
+        seed=seed,
+        upload=upload,
+        capture=capture,
+        log=log,
+        server_command=server_command,
+        live=live,
+    )
+
+
+@dataclass(frozen=True)
+class _How:
+    """How scenarios are run."""
+
+    linux: bool
+    force: bool
+    switch_hystart: bool
+    threads: int | None
+
+    def check(self, scenarios: Sequence[Scenario]) -> None:
+        """Refuses what cannot be, before anything is made."""
+        if not self.linux:
+            if self.force or self.switch_hystart:
+                raise InputError("--force and --switch-hystart need --stack linux")
+            return
+        if self.threads not in (None, 1):
+            raise InputError("runs on the kernel are made one at a time: leave out --threads")
+        with contextlib.suppress(InputError):  # the check says it better
+            enter_user_namespace()
+        check_linux(scenarios, switch_hystart=self.switch_hystart)
+
+    def run(self, scenarios: Sequence[Scenario], traces: str, meter: Meter) -> Result:
+        """Runs them. ``traces`` are those that are kept of runs on the kernel."""
+        if not self.linux:
+            return run(scenarios, threads=self.threads, progress=meter)
+        return run_linux(
+            scenarios,
+            traces=traces,
+            force=self.force,
+            switch_hystart=self.switch_hystart,
+            progress=meter,
+        )
+
+
 def _execute(
     scenarios: Sequence[Scenario],
-    threads: int | None,
+    how: _How,
     as_json: bool,
     output: str | None,
     quiet: bool,
@@ -270,18 +452,42 @@ def _execute(
     """Runs scenarios, prints what is wanted, and writes ``output``."""
     from slowstart.output import output_folder
 
+    how.check(scenarios)
+    kept = "none" if output is None else "all" if extras.get("traces") else "first"
     with output_folder(output) as folder:
         with Meter("running", quiet=quiet) as meter:
-            result = run(scenarios, threads=threads, progress=meter)
+            result = how.run(scenarios, kept, meter)
         text = result.to_json()
+        _say_untrusted(scenarios, result, how.force)
         if folder is not None:
             from slowstart import artifacts
 
-            artifacts.write(folder, scenarios, result, text, threads=threads, quiet=quiet, **extras)
+            artifacts.write(
+                folder,
+                scenarios,
+                result,
+                text,
+                threads=how.threads,
+                quiet=quiet,
+                linux=how.linux,
+                **extras,
+            )
     if as_json:
         _print_json(text)
     elif not quiet:
         _print_tables(scenarios, result, output)
+
+
+def _say_untrusted(scenarios: Sequence[Scenario], result: Result, force: bool) -> None:
+    """Says which runs the emulator does not trust, and refuses a result without any other."""
+    untrusted = result.untrusted()
+    for place, number, reasons in untrusted:
+        names = " and ".join(dict.fromkeys(scenarios[place].flows))
+        which = f"{names} over {scenarios[place].path}, run {number}"
+        fate = "counts, as forced" if force else "is left out"
+        _complain(f"{which}, {fate}: {'; '.join(reasons)}", 0)
+    if untrusted and not force and len(result.flows()) == 0:
+        raise RunError("no run can be trusted on this machine as it is now; --force counts them")
 
 
 def _print_json(text: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import platform
 from typing import TYPE_CHECKING, Any
 
 import jinja2
@@ -75,6 +76,8 @@ def write(
         names=names,
         titles=[tables.short(path) for path in groups],
         flows=_flows(document),
+        linux=any(each["stack"] == "linux" for each in document["runs"]),
+        kernel=platform.release(),
         seeds=(min(seeds), max(seeds)),
         runs=len(set(seeds)),
     )

@@ -20,7 +20,9 @@ from slowstart.cli import app
 HEAVY = ("matplotlib", "numpy", "pandas", "polars", "pyarrow", "jinja2", "rich.table", "scipy")
 
 
-@pytest.mark.parametrize("words", [[], ["compare"], ["run"], ["list"]])
+@pytest.mark.parametrize(
+    "words", [[], ["compare"], ["run"], ["emulate"], ["conformance"], ["list"]]
+)
 def test_help_teaches_with_examples(words: list[str]) -> None:
     result = CliRunner().invoke(app, [*words, "--help"])
     assert result.exit_code == 0

@@ -3,7 +3,14 @@
 //! Wrong input raises `slowstart.InputError`, a failed run `slowstart.RunError`; both are defined
 //! in `python/slowstart/errors.py`. Tables leave through the Arrow PyCapsule interface.
 
+mod attend;
 mod batch;
+mod conformance;
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(not(target_os = "linux"))]
+#[path = "elsewhere.rs"]
+mod linux;
 mod results;
 mod scenarios;
 
@@ -42,6 +49,10 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 mod _native {
     #[pymodule_export]
     use super::batch::run_batch;
+    #[pymodule_export]
+    use super::conformance::run_vector;
+    #[pymodule_export]
+    use super::linux::{check_linux, emulate, enter_user_namespace, run_linux};
     #[pymodule_export]
     use super::results::{Result, Table};
     #[pymodule_export]

@@ -1,5 +1,6 @@
 //! `Result` and `Table`: what runs leave, as JSON and as Arrow tables.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -33,6 +34,18 @@ struct Outputs {
     results: Vec<RunResult>,
     /// Empty, or one for each result.
     traces: Vec<Traces>,
+    /// Empty for simulations, else one for each result.
+    kernels: Vec<Kernel>,
+}
+
+/// What is known of a run on a kernel beside its measurements.
+pub struct Kernel {
+    /// Whether it enters tables and statistics.
+    pub counts: bool,
+    /// Why not to believe it.
+    pub reasons: Vec<String>,
+    /// What its entry in the document has beside the measurements: an object.
+    pub facts: Value,
 }
 
 impl Result {
@@ -47,12 +60,52 @@ impl Result {
             scenarios,
             counts,
             range: 0..results.len(),
-            all: Arc::new(Outputs { results, traces }),
+            all: Arc::new(Outputs {
+                results,
+                traces,
+                kernels: Vec::new(),
+            }),
+        }
+    }
+
+    /// The results of runs on a kernel, with a [`Kernel`] for each.
+    pub fn of_kernel(
+        scenarios: Vec<Arc<Scenario>>,
+        counts: Vec<usize>,
+        results: Vec<RunResult>,
+        traces: Vec<Traces>,
+        kernels: Vec<Kernel>,
+    ) -> Self {
+        Self {
+            scenarios,
+            counts,
+            range: 0..results.len(),
+            all: Arc::new(Outputs {
+                results,
+                traces,
+                kernels,
+            }),
         }
     }
 
     fn results(&self) -> &[RunResult] {
         &self.all.results[self.range.clone()]
+    }
+
+    fn kernels(&self) -> &[Kernel] {
+        self.all.kernels.get(self.range.clone()).unwrap_or_default()
+    }
+
+    /// The results that enter tables and statistics.
+    fn counted(&self) -> Cow<'_, [RunResult]> {
+        if self.kernels().iter().all(|kernel| kernel.counts) {
+            return Cow::Borrowed(self.results());
+        }
+        let pairs = self.results().iter().zip(self.kernels());
+        pairs
+            .filter(|(_, kernel)| kernel.counts)
+            .map(|(result, _)| result.clone())
+            .collect()
     }
 
     fn traces(&self) -> PyResult<&[Traces]> {
@@ -74,7 +127,26 @@ impl Result {
             1 => scenarios.remove(0),
             _ => json!({ "scenarios": scenarios }),
         };
-        Ok(measure::document(VERSION, scenario, self.results()))
+        let mut document = measure::document(VERSION, scenario, &self.counted());
+        if !self.kernels().is_empty() {
+            document["runs"] = self
+                .results()
+                .iter()
+                .zip(self.kernels())
+                .map(|(result, kernel)| {
+                    let mut run = serde_json::to_value(result).map_err(errors::run)?;
+                    if let (Some(run), Some(facts)) =
+                        (run.as_object_mut(), kernel.facts.as_object())
+                    {
+                        run.extend(facts.clone());
+                        run.insert("counts".to_owned(), kernel.counts.into());
+                    }
+                    Ok(run)
+                })
+                .collect::<PyResult<Vec<Value>>>()?
+                .into();
+        }
+        Ok(document)
     }
 }
 
@@ -108,15 +180,26 @@ impl Result {
     }
 
     fn flows(&self, py: Python<'_>) -> PyResult<Table> {
-        py.detach(|| Table::new(tables::flows(self.results())))
+        py.detach(|| Table::new(tables::flows(&self.counted())))
     }
 
     fn links(&self, py: Python<'_>) -> PyResult<Table> {
-        py.detach(|| Table::new(tables::links(self.results())))
+        py.detach(|| Table::new(tables::links(&self.counted())))
     }
 
     fn summary(&self, py: Python<'_>) -> PyResult<Table> {
-        py.detach(|| Table::new(tables::summary(self.results())))
+        py.detach(|| Table::new(tables::summary(&self.counted())))
+    }
+
+    /// The runs that are not to be believed: scenario, run, and why, one sentence each.
+    fn untrusted(&self) -> Vec<(usize, u32, Vec<String>)> {
+        let scenarios = self.counts.iter().enumerate();
+        scenarios
+            .flat_map(|(scenario, &count)| std::iter::repeat_n(scenario, count))
+            .zip(self.results().iter().zip(self.kernels()))
+            .filter(|(_, (_, kernel))| !kernel.reasons.is_empty())
+            .map(|(scenario, (result, kernel))| (scenario, result.run, kernel.reasons.clone()))
+            .collect()
     }
 
     fn flow_traces(&self, py: Python<'_>) -> PyResult<Table> {

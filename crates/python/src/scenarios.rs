@@ -46,7 +46,7 @@ fn options(
 }
 
 /// A number that may be out of any range, negative ones and thousand digits included.
-fn whole<T: TryFrom<u64>>(value: &Bound<'_, PyAny>, what: &str) -> PyResult<T> {
+pub fn whole<T: TryFrom<u64>>(value: &Bound<'_, PyAny>, what: &str) -> PyResult<T> {
     let number: Option<u64> = value.extract().ok();
     number
         .and_then(|number| T::try_from(number).ok())

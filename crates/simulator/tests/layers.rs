@@ -35,7 +35,15 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ),
     (
         "python",
-        &["units", "congestion", "scenario", "simulator", "measure"],
+        &[
+            "units",
+            "congestion",
+            "scenario",
+            "simulator",
+            "measure",
+            "emulator",
+            "conformance",
+        ],
     ),
     (
         "benches",

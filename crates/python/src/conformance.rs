@@ -1,0 +1,59 @@
+//! `run_vector`: one conformance vector against the algorithm that it names.
+
+use std::path::PathBuf;
+
+use ::conformance::{Report, files_in, run_file};
+use pyo3::prelude::*;
+use serde_json::{Value, json};
+
+use crate::errors;
+
+fn value(report: &Report) -> Value {
+    let mismatches: Vec<Value> = report
+        .mismatches
+        .iter()
+        .map(|mismatch| {
+            json!({
+                "line": mismatch.line,
+                "time_s": mismatch.now.as_secs_f64(),
+                "event": mismatch.event,
+                "quantity": mismatch.quantity,
+                "expected": mismatch.expected,
+                "actual": mismatch.actual,
+            })
+        })
+        .collect();
+    json!({
+        "file": report.file,
+        "title": report.title,
+        "form": report.form,
+        "algorithm": report.algorithm,
+        "passed": report.passed(),
+        "events": report.events,
+        "checks": report.checks,
+        "mismatches": mismatches,
+        "text": report.to_string(),
+    })
+}
+
+/// Runs the vector in a file, or each `*.vec` in a folder; a JSON list with a report for each.
+#[pyfunction]
+pub fn run_vector(py: Python<'_>, file: PathBuf) -> PyResult<String> {
+    py.detach(|| {
+        let files = if file.is_dir() {
+            files_in(&file).map_err(errors::input)?
+        } else {
+            vec![file.clone()]
+        };
+        if files.is_empty() {
+            let folder = file.display();
+            return Err(errors::input(format!("{folder}: holds no *.vec file")));
+        }
+        let reports = files
+            .iter()
+            .map(|file| run_file(file).map(|report| value(&report)))
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(errors::input)?;
+        serde_json::to_string(&reports).map_err(errors::run)
+    })
+}

@@ -1,0 +1,252 @@
+//! The running kernel's TCP over emulated paths, and commands behind them.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use emulator::stack::{StackError, StackOptions};
+use emulator::{
+    CaptureTo, Direction, EmulateOptions, EmulatorError, LogTo, SelfCheck, Side, Snapshot,
+};
+use measure::Traces;
+use pyo3::prelude::*;
+use scenario::PathModel;
+use serde_json::json;
+
+use crate::attend::attend;
+use crate::errors;
+use crate::results::{Kernel, Result as Results};
+use crate::scenarios::Scenario;
+
+/// All of each packet is captured: a TUN device never hands over more.
+const WHOLE_PACKETS: u32 = 65_535;
+
+fn emulator_error(error: &EmulatorError) -> PyErr {
+    match error {
+        EmulatorError::System(..) | EmulatorError::ServerEnded(_) => errors::run(error),
+        _ => errors::input(error),
+    }
+}
+
+fn stack_error(error: &StackError) -> PyErr {
+    match error {
+        StackError::Unsupported(_) => errors::input(error),
+        StackError::Emulator(error) => emulator_error(error),
+        StackError::System(..) | StackError::Cancelled => errors::run(error),
+    }
+}
+
+fn options(switch_hystart: bool) -> StackOptions {
+    StackOptions {
+        hystart_switch: switch_hystart,
+        ..StackOptions::default()
+    }
+}
+
+/// Where this process may not make network namespaces: moves it into a user namespace of its own.
+#[pyfunction]
+pub fn enter_user_namespace() -> PyResult<()> {
+    emulator::enter_user_namespace().map_err(|error| emulator_error(&error))
+}
+
+/// Refuses what this machine, this user or this kernel cannot do. Creates nothing that stays.
+#[pyfunction]
+#[pyo3(signature = (scenarios, *, switch_hystart = false))]
+pub fn check_linux(scenarios: Vec<PyRef<'_, Scenario>>, switch_hystart: bool) -> PyResult<()> {
+    if let Some(sentence) = emulator::missing() {
+        return Err(errors::input(sentence));
+    }
+    let options = options(switch_hystart);
+    for scenario in &scenarios {
+        emulator::stack::supports(&scenario.inner, &options)
+            .map_err(|error| stack_error(&error))?;
+    }
+    Ok(())
+}
+
+/// Which time series are kept.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Keep {
+    None,
+    /// Of each scenario's first run that counts.
+    First,
+    All,
+}
+
+/// Runs every run of every scenario on the running kernel, one at a time, in real time. A run that
+/// its self-check does not trust stays in the document, and counts nowhere else unless `force`.
+#[pyfunction]
+#[pyo3(signature = (scenarios, *, traces = "none", runs = None, force = false,
+    switch_hystart = false, progress = None))]
+pub fn run_linux(
+    py: Python<'_>,
+    scenarios: Vec<PyRef<'_, Scenario>>,
+    traces: &str,
+    runs: Option<u32>,
+    force: bool,
+    switch_hystart: bool,
+    progress: Option<Bound<'_, PyAny>>,
+) -> PyResult<Results> {
+    let keep = match traces {
+        "none" => Keep::None,
+        "first" => Keep::First,
+        "all" => Keep::All,
+        other => {
+            return Err(errors::input(format!(
+                "traces are none, first or all, not {other}"
+            )));
+        }
+    };
+    let scenarios: Vec<Arc<scenario::Scenario>> = scenarios
+        .iter()
+        .map(|scenario| Arc::clone(&scenario.inner))
+        .collect();
+    let counts: Vec<usize> = scenarios
+        .iter()
+        .map(|scenario| runs.unwrap_or(scenario.runs) as usize)
+        .collect();
+    let total: usize = counts.iter().sum();
+    let cancel = AtomicBool::new(false);
+    let done = AtomicUsize::new(0);
+    let tell = || match &progress {
+        Some(progress) => progress
+            .call1((done.load(Ordering::Relaxed), total))
+            .map(drop),
+        None => Ok(()),
+    };
+    let batch = attend(py, &cancel, tell, || {
+        let mut batch = Batch::default();
+        for (scenario, &count) in scenarios.iter().zip(&counts) {
+            let mut traced = false;
+            for run in 0..count as u32 {
+                let options = StackOptions {
+                    traces: keep == Keep::All || keep == Keep::First && !traced,
+                    ..options(switch_hystart)
+                };
+                let output = emulator::stack::run(scenario, run, &options, &cancel)?;
+                let counts = force || output.check.valid;
+                traced |= counts;
+                batch.results.push(output.result);
+                batch
+                    .traces
+                    .push(output.traces.filter(|_| counts).unwrap_or_default());
+                batch.kernels.push(Kernel {
+                    counts,
+                    reasons: output.check.reasons.clone(),
+                    facts: json!({
+                        "congestion": output.congestion,
+                        "longest_gap_ms": output.longest_gap.as_nanos() as f64 / 1e6,
+                        "check": output.check,
+                    }),
+                });
+                done.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+        Ok(batch)
+    })?
+    .map_err(|error: StackError| stack_error(&error))?;
+    let traces = if keep == Keep::None {
+        Vec::new()
+    } else {
+        batch.traces
+    };
+    Ok(Results::of_kernel(
+        scenarios,
+        counts,
+        batch.results,
+        traces,
+        batch.kernels,
+    ))
+}
+
+#[derive(Default)]
+struct Batch {
+    results: Vec<measure::RunResult>,
+    traces: Vec<Traces>,
+    kernels: Vec<Kernel>,
+}
+
+/// Runs a command behind a path: its exit status, and the sentences on why not to believe it.
+/// `watch` is called with seconds so far, and of the forward link the IP bytes and drops so far and
+/// the packets that wait, in the order seconds, bytes, waiting, drops; an exception of its asks the command to end.
+#[pyfunction]
+#[pyo3(signature = (path, command, *, seed, upload = false, capture = None,
+    capture_side = "sender", log = None, server_command = None, watch = None))]
+#[allow(
+    clippy::too_many_arguments,
+    reason = "they are keyword arguments in Python"
+)]
+pub fn emulate(
+    py: Python<'_>,
+    path: &str,
+    command: Vec<OsString>,
+    seed: Bound<'_, PyAny>,
+    upload: bool,
+    capture: Option<PathBuf>,
+    capture_side: &str,
+    log: Option<PathBuf>,
+    server_command: Option<OsString>,
+    watch: Option<Bound<'_, PyAny>>,
+) -> PyResult<(i32, Vec<String>)> {
+    let seed: u64 = crate::scenarios::whole(&seed, "the seed")?;
+    let path = PathModel::resolve(path).map_err(errors::input)?;
+    let side = match capture_side {
+        "sender" => Side::Sender,
+        "receiver" => Side::Receiver,
+        other => {
+            return Err(errors::input(format!(
+                "a capture's side is sender or receiver, not {other}"
+            )));
+        }
+    };
+    if let Some(sentence) = emulator::missing() {
+        return Err(errors::input(sentence));
+    }
+    let mut options = EmulateOptions {
+        command,
+        server_command,
+        upload,
+        ..EmulateOptions::default()
+    };
+    options.emulation.captures = capture
+        .map(|file| CaptureTo {
+            side,
+            file,
+            snap_length: WHOLE_PACKETS,
+        })
+        .into_iter()
+        .collect();
+    options.emulation.logs = log
+        .map(|file| LogTo {
+            direction: Direction::Forward,
+            file,
+        })
+        .into_iter()
+        .collect();
+
+    let cancel = AtomicBool::new(false);
+    let latest: Mutex<Snapshot> = Mutex::default();
+    let tell = || match &watch {
+        Some(watch) => {
+            let now = *latest.lock().unwrap_or_else(PoisonError::into_inner);
+            let forward = now.forward;
+            let figures = (
+                now.at.as_secs_f64(),
+                forward.bytes.get(),
+                forward.queue_packets,
+                forward.drops,
+            );
+            watch.call1(figures).map(drop)
+        }
+        None => Ok(()),
+    };
+    let outcome = attend(py, &cancel, tell, || {
+        emulator::emulate(&path, seed, options, &cancel, &mut |now| {
+            *latest.lock().unwrap_or_else(PoisonError::into_inner) = *now;
+        })
+    })?
+    .map_err(|error| emulator_error(&error))?;
+    let SelfCheck { reasons, .. } = outcome.report.check;
+    Ok((outcome.status, reasons))
+}

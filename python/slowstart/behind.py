@@ -1,0 +1,91 @@
+"""A command behind an emulated path."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import signal
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from slowstart._native import emulate, enter_user_namespace
+from slowstart.errors import InputError
+from slowstart.tables import number, rate
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+# Seconds between two looks of the live line, long enough for a rate.
+_PERIOD_S = 0.5
+
+
+class _Live:
+    """A line on standard error with rate, queue and drops of the forward link."""
+
+    def __init__(self) -> None:
+        self._shown = time.monotonic()
+        self._before = (0.0, 0)
+
+    def __call__(self, seconds: float, count: int, waiting: int, drops: int) -> None:
+        now = time.monotonic()
+        if now - self._shown < _PERIOD_S:
+            return
+        since, before = self._before
+        if seconds <= since:
+            return
+        speed = rate(8 * (count - before) / (seconds - since)) if count > before else "0 bit/s"
+        sys.stderr.write(
+            f"\r\x1b[K{number(seconds)} s  {speed}  queue {waiting} packets  {drops} drops"
+        )
+        sys.stderr.flush()
+        self._shown, self._before = now, (seconds, count)
+
+    def end(self) -> None:
+        """Removes the line."""
+        sys.stderr.write("\r\x1b[K")
+
+
+def run(
+    path: str,
+    command: Sequence[str],
+    *,
+    seed: int,
+    upload: bool,
+    capture: str | None,
+    log: str | None,
+    server_command: str | None,
+    live: bool,
+) -> int:
+    """Runs ``command`` behind ``path`` and returns its exit status.
+
+    Raises:
+        InputError: What is wrong, or missing on this machine.
+    """
+    if shutil.which(command[0]) is None:
+        raise InputError(f"`{command[0]}` cannot be run: there is no such program")
+    with contextlib.suppress(InputError):  # what is missing is said below
+        enter_user_namespace()
+    if sys.stdin.isatty():
+        # The terminal sends Ctrl-C to the command too, whose matter it is, as in a shell.
+        signal.signal(signal.SIGINT, lambda *_: None)
+    line = _Live() if live else None
+    try:
+        status, reasons = emulate(
+            path,
+            command,
+            seed=seed,
+            upload=upload,
+            capture=capture,
+            # The side that sends the data.
+            capture_side="sender",
+            log=log,
+            server_command=server_command,
+            watch=line,
+        )
+    finally:
+        if line is not None:
+            line.end()
+    if reasons:
+        sys.stderr.write(f"slowstart: the emulation is not to be trusted: {'; '.join(reasons)}\n")
+    return status
