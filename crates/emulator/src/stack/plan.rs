@@ -155,7 +155,7 @@ fn plan_flow(
         if !options.hystart_switch {
             return refuse(format!(
                 "flow `{name}`: `{algorithm}` needs the kernel's `{}`, which is not loaded \
-                 (`slowstart kernel load` loads it), or leave to switch HyStart off for the whole \
+                 (bpf/README.md says how to load it), or leave to switch HyStart off for the whole \
                  machine while it runs",
                 names::PLAIN_CUBIC
             ));
@@ -167,7 +167,7 @@ fn plan_flow(
     }
     if !has(&found.kernel) {
         let advice = if found.kernel.starts_with("ss_") {
-            "`slowstart kernel load` loads it".to_owned()
+            "bpf/README.md says how to load it".to_owned()
         } else {
             format!("`modprobe tcp_{}` may load it", found.kernel)
         };
@@ -180,7 +180,7 @@ fn plan_flow(
         if *hystart != HyStart::Unused && *hystart != needs {
             return refuse(format!(
                 "flow `{name}`: `cubic+hystart` and `cubic+standard` in one run need the kernel's \
-                 `{}`, which is not loaded (`slowstart kernel load` loads it)",
+                 `{}`, which is not loaded (bpf/README.md says how to load it)",
                 names::PLAIN_CUBIC
             ));
         }

@@ -101,7 +101,7 @@ fn what_the_kernel_cannot_do_is_refused_with_a_sentence() {
             Err(error) => {
                 assert!(!loaded(kernel));
                 assert!(
-                    error.to_string().contains("`slowstart kernel load`"),
+                    error.to_string().contains("bpf/README.md says how"),
                     "{error}"
                 );
             }
