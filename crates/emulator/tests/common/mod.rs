@@ -37,6 +37,13 @@ pub fn skip(sentence: &str) {
     eprintln!("skipped: {sentence}");
 }
 
+/// Says that real time was measured and cannot be judged: the host stalls its guests now and then for
+/// tens of milliseconds, and then the emulator vouches for no run. What does not depend on time is
+/// asserted all the same.
+pub fn not_judged(what: &str) {
+    eprintln!("not judged, because the emulator vouches for no run on this machine now: {what}");
+}
+
 /// A link without loss and jitter that counts IP alone.
 pub fn link(name: &str, service: Service, packets: u64, one_way: Duration) -> LinkConfig {
     LinkConfig {

@@ -9,7 +9,7 @@ use scenario::{AckPolicy, Application, Flow, Scenario};
 use units::{Bytes, Duration, Instant};
 
 use crate::common;
-use crate::helpers::{SMSS, check_complete, flow, run, traces, wired};
+use crate::helpers::{SMSS, check_complete, flow, run, traces, valid_run, wired};
 
 #[test]
 fn settings_of_a_flow_show_on_the_wire() {
@@ -184,7 +184,10 @@ fn timed_flows_stop_and_a_run_can_be_cancelled() {
         duration: Some(Duration::from_millis(1500)),
         ..Scenario::new(wired(20, 30, 50), vec![timed, later, never])
     };
-    let output = run(&scenario);
+    let Some(output) = valid_run(&scenario) else {
+        common::not_judged("when timed flows stop");
+        return;
+    };
     assert!(
         (1.5..1.6).contains(&output.result.end_s),
         "{}",
