@@ -79,6 +79,39 @@ pub struct FlowResult {
     pub exit_class: Option<ExitClass>,
 }
 
+impl FlowResult {
+    /// A flow that sent nothing: its time did not come before the run ended, or its connection did
+    /// not open. `start_s` is in seconds since the run began.
+    #[must_use]
+    pub fn unopened(flow: u32, name: &str, algorithm: &str, start_s: f64) -> Self {
+        Self {
+            flow,
+            name: name.to_owned(),
+            algorithm: algorithm.to_owned(),
+            start_s,
+            bytes_acked: 0,
+            completed: false,
+            fct_s: None,
+            goodput_bps: 0.0,
+            segments_sent: 0,
+            segments_retransmitted: 0,
+            segments_lost: 0,
+            segments_dropped: Some(0),
+            loss_ratio: 0.0,
+            timeouts: 0,
+            rtt_min_ms: None,
+            rtt_mean_ms: None,
+            rtt_p95_ms: None,
+            slow_start_exit: None,
+            passive_exit: None,
+            capacity: CapacityPoint::default(),
+            first_drop_s: None,
+            first_loss_s: None,
+            exit_class: None,
+        }
+    }
+}
+
 /// One link of one run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LinkResult {

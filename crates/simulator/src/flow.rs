@@ -170,31 +170,12 @@ impl<'a> FlowState<'a> {
     /// The result of a flow that never started before the run ended.
     pub fn finish_unstarted(&mut self) {
         if self.result.is_none() {
-            self.result = Some(FlowResult {
-                flow: self.index,
-                name: self.config.name.clone(),
-                algorithm: self.config.algorithm.to_string(),
-                start_s: self.config.start.as_secs_f64(),
-                bytes_acked: 0,
-                completed: false,
-                fct_s: None,
-                goodput_bps: 0.0,
-                segments_sent: 0,
-                segments_retransmitted: 0,
-                segments_lost: 0,
-                segments_dropped: Some(0),
-                loss_ratio: 0.0,
-                timeouts: 0,
-                rtt_min_ms: None,
-                rtt_mean_ms: None,
-                rtt_p95_ms: None,
-                slow_start_exit: None,
-                passive_exit: None,
-                capacity: CapacityPoint::default(),
-                first_drop_s: None,
-                first_loss_s: None,
-                exit_class: None,
-            });
+            self.result = Some(FlowResult::unopened(
+                self.index,
+                &self.config.name,
+                &self.config.algorithm.to_string(),
+                self.config.start.as_secs_f64(),
+            ));
         }
     }
 

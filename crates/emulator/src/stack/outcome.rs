@@ -183,31 +183,6 @@ fn capacity(report: &Report, start: Instant, end: Instant, base_rtt: Duration) -
 
 /// A flow whose connection did not open before the run, or its time, was over.
 fn unopened(plan: &FlowPlan, facts: Option<&FlowFacts>) -> FlowResult {
-    FlowResult {
-        flow: plan.index,
-        name: plan.name.clone(),
-        algorithm: plan.algorithm.clone(),
-        start_s: facts
-            .map_or(plan.start, |facts| facts.first_packet)
-            .as_secs_f64(),
-        bytes_acked: 0,
-        completed: false,
-        fct_s: None,
-        goodput_bps: 0.0,
-        segments_sent: 0,
-        segments_retransmitted: 0,
-        segments_lost: 0,
-        segments_dropped: Some(0),
-        loss_ratio: 0.0,
-        timeouts: 0,
-        rtt_min_ms: None,
-        rtt_mean_ms: None,
-        rtt_p95_ms: None,
-        slow_start_exit: None,
-        passive_exit: None,
-        capacity: CapacityPoint::default(),
-        first_drop_s: None,
-        first_loss_s: None,
-        exit_class: None,
-    }
+    let start = facts.map_or(plan.start, |facts| facts.first_packet);
+    FlowResult::unopened(plan.index, &plan.name, &plan.algorithm, start.as_secs_f64())
 }
