@@ -37,6 +37,18 @@ pub fn skip(sentence: &str) {
     eprintln!("skipped: {sentence}");
 }
 
+/// Runs a test of real time, and where it fails gives it another turn, four in all: a host that was
+/// stalled for a moment passes the next one, and a fault of ours fails in each.
+pub fn with_turns(test: impl Fn()) {
+    for _ in 0..3 {
+        if std::panic::catch_unwind(std::panic::AssertUnwindSafe(&test)).is_ok() {
+            return;
+        }
+        eprintln!("another turn");
+    }
+    test();
+}
+
 /// Says that real time was measured and cannot be judged: the host stalls its guests now and then for
 /// tens of milliseconds, and then the emulator vouches for no run. What does not depend on time is
 /// asserted all the same.

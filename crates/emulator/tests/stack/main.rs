@@ -29,62 +29,64 @@ fn the_kernels_own_algorithms_finish_and_tell_all() {
     let Some(_turn) = common::may_emulate() else {
         return;
     };
-    let bytes = 6_000_000;
-    for (name, reason) in [
-        ("cubic", "ack-train"),
-        ("reno", "loss"),
-        ("bbr", "full-pipe"),
-    ] {
-        let scenario = Scenario::new(wired(50, 40, 165), vec![flow(name, bytes)]);
-        let Some(output) = valid_run(&scenario) else {
-            common::not_judged("what a run on the kernel tells");
-            return;
-        };
-        let result = &output.result.flows[0];
-        check_complete(result, bytes, 40.0);
-        assert_eq!(output.congestion, [name]);
-        let exit = result.slow_start_exit.as_ref().expect("an exit");
-        // HyStart may find the delay before the train; both are its own.
-        assert!(
-            exit.reason == reason || (name == "cubic" && exit.reason == "delay"),
-            "{name}: {exit:?}"
-        );
-        assert_eq!(exit.cwnd_bytes % SMSS, 0);
-        // The BDP is 165 packets, and the buffer as much again.
-        let segments = exit.cwnd_bytes / SMSS;
-        assert!((80..=700).contains(&segments), "{name}: {exit:?}");
-        let capacity = result.capacity.true_s.expect("a point of capacity");
-        assert!(capacity > 0.08 && capacity < 1.0, "{result:?}");
-        let class = result.exit_class.expect("a class");
-        assert_eq!(
-            class == ExitClass::Late,
-            name == "reno" && exit.time_s >= capacity
-        );
-        let [forward, reverse] = &output.result.links[..] else {
-            panic!("{:?}", output.result.links)
-        };
-        assert!(forward.queue_max_packets <= 165);
-        assert!(
-            forward
-                .utilization
-                .is_some_and(|share| share > 0.5 && share <= 1.0)
-        );
-        assert_eq!(forward.drops, result.segments_dropped.unwrap_or(0));
-        assert!(reverse.utilization.is_none() && reverse.packets > 1000);
-        let trace = &traces(&output)[0];
-        assert!(trace.time_s.len() > 300, "{} rows", trace.time_s.len());
-        assert!(trace.time_s.is_sorted() && trace.acked_bytes.is_sorted());
-        assert_eq!(trace.acked_bytes.last(), Some(&bytes));
-        // The first row comes after the first ACKs, which add what they acknowledge.
-        assert!((10..=20).contains(&(trace.cwnd_bytes[0] / SMSS)), "{name}");
-        assert!(
-            trace
-                .rtt_ms
-                .iter()
-                .flatten()
-                .all(|rtt| *rtt > 39.9 && *rtt < 120.0)
-        );
-    }
+    common::with_turns(|| {
+        let bytes = 6_000_000;
+        for (name, reason) in [
+            ("cubic", "ack-train"),
+            ("reno", "loss"),
+            ("bbr", "full-pipe"),
+        ] {
+            let scenario = Scenario::new(wired(50, 40, 165), vec![flow(name, bytes)]);
+            let Some(output) = valid_run(&scenario) else {
+                common::not_judged("what a run on the kernel tells");
+                return;
+            };
+            let result = &output.result.flows[0];
+            check_complete(result, bytes, 40.0);
+            assert_eq!(output.congestion, [name]);
+            let exit = result.slow_start_exit.as_ref().expect("an exit");
+            // HyStart may find the delay before the train; both are its own.
+            assert!(
+                exit.reason == reason || (name == "cubic" && exit.reason == "delay"),
+                "{name}: {exit:?}"
+            );
+            assert_eq!(exit.cwnd_bytes % SMSS, 0);
+            // The BDP is 165 packets, and the buffer as much again.
+            let segments = exit.cwnd_bytes / SMSS;
+            assert!((80..=700).contains(&segments), "{name}: {exit:?}");
+            let capacity = result.capacity.true_s.expect("a point of capacity");
+            assert!(capacity > 0.08 && capacity < 1.0, "{result:?}");
+            let class = result.exit_class.expect("a class");
+            assert_eq!(
+                class == ExitClass::Late,
+                name == "reno" && exit.time_s >= capacity
+            );
+            let [forward, reverse] = &output.result.links[..] else {
+                panic!("{:?}", output.result.links)
+            };
+            assert!(forward.queue_max_packets <= 165);
+            assert!(
+                forward
+                    .utilization
+                    .is_some_and(|share| share > 0.5 && share <= 1.0)
+            );
+            assert_eq!(forward.drops, result.segments_dropped.unwrap_or(0));
+            assert!(reverse.utilization.is_none() && reverse.packets > 1000);
+            let trace = &traces(&output)[0];
+            assert!(trace.time_s.len() > 300, "{} rows", trace.time_s.len());
+            assert!(trace.time_s.is_sorted() && trace.acked_bytes.is_sorted());
+            assert_eq!(trace.acked_bytes.last(), Some(&bytes));
+            // The first row comes after the first ACKs, which add what they acknowledge.
+            assert!((10..=20).contains(&(trace.cwnd_bytes[0] / SMSS)), "{name}");
+            assert!(
+                trace
+                    .rtt_ms
+                    .iter()
+                    .flatten()
+                    .all(|rtt| *rtt > 39.9 && *rtt < 120.0)
+            );
+        }
+    });
 }
 
 /// Notes on Linux, section 3: the same count of packets in repeated runs. Measured in about 125 runs
