@@ -83,18 +83,20 @@ class Evolution(NamedTuple):
 
 
 @contextmanager
-def _styled() -> Iterator[None]:
+def styled() -> Iterator[None]:
+    """The look of every figure, while the block lasts."""
     with mpl.rc_context(_STYLE):
         yield
 
 
-def _figure(width: float, height: float) -> Figure:
+def new_figure(width: float, height: float) -> Figure:
+    """An empty figure, in inches."""
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     return figure
 
 
-def _finish(figure: Figure, title: str) -> Figure:
+def finish(figure: Figure, title: str) -> Figure:
     """Adds a title that is not wider than the figure, and lays everything out once and for all."""
     width = int(figure.get_figwidth() * 13)
     figure.suptitle("\n".join(textwrap.wrap(title, width)), fontsize=10.5)
@@ -105,7 +107,7 @@ def _finish(figure: Figure, title: str) -> Figure:
 
 def save(figure: Figure, folder: Path, name: str) -> None:
     """Writes ``name.svg`` and ``name.png``; the same figure gives the same bytes."""
-    with _styled():
+    with styled():
         # Not savefig, which lays the figure out again for each file.
         vector: Any = FigureCanvasSVG(figure)
         vector.print_svg(folder / f"{name}.svg", metadata={"Date": None})
@@ -188,8 +190,8 @@ def evolution(path: PathFacts, columns: Sequence[Evolution], names: Sequence[str
     ``names`` are all names in the result, so that colours are those of the other figures.
     """
     styles = colors.styles(names)
-    with _styled():
-        figure = _figure(max(5.0, 0.9 + 3.0 * len(columns)), 8.2)
+    with styled():
+        figure = new_figure(max(5.0, 0.9 + 3.0 * len(columns)), 8.2)
         grid = figure.subplots(4, len(columns), squeeze=False, sharex=True, sharey="row")
         top = 0.0
         for axes, column in zip(grid.T, columns, strict=True):
@@ -214,7 +216,7 @@ def evolution(path: PathFacts, columns: Sequence[Evolution], names: Sequence[str
         figure.legend(
             handles=handles, loc="outside lower center", ncols=5 if len(columns) > 1 else 2
         )
-        return _finish(figure, f"{path.name}: one run of each algorithm (the first seed)")
+        return finish(figure, f"{path.name}: one run of each algorithm (the first seed)")
 
 
 def _draw_evolution(
@@ -288,8 +290,8 @@ def completion_by_size(by_size: pl.DataFrame, names: Sequence[str], runs: int) -
     styles = colors.styles(names)
     paths = by_size["path"].unique(maintain_order=True).to_list()
     widths = _widths(len(names))
-    with _styled():
-        figure = _figure(max(5.2, 0.8 + 3.1 * len(paths)), 5.8)
+    with styled():
+        figure = new_figure(max(5.2, 0.8 + 3.1 * len(paths)), 5.8)
         grid = figure.subplots(2, len(paths), squeeze=False, sharex="col", height_ratios=(3, 2))
         for (top, bottom), path in zip(grid.T, paths, strict=True):
             top.set_title(path, fontweight="bold")
@@ -308,7 +310,7 @@ def completion_by_size(by_size: pl.DataFrame, names: Sequence[str], runs: int) -
         handles, labels = grid[0][0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=min(4, len(labels)))
         title = f"Flow completion time against size: each size run by itself, {plural(runs, 'run')}"
-        return _finish(figure, title + (", medians with 95 % intervals" if runs >= 6 else ""))
+        return finish(figure, title + (", medians with 95 % intervals" if runs >= 6 else ""))
 
 
 def _draw_intervals(
@@ -329,14 +331,16 @@ def _draw_intervals(
     axes.vlines(size, low, high, color=style.color, linewidth=1.1)
 
 
+PLAIN = FuncFormatter(lambda value, _: f"{value:g}")
+
+
 def _log_axes(top: Axes, bottom: Axes) -> None:
-    plain = FuncFormatter(lambda value, _: f"{value:g}")
     top.set_xscale("log")
     top.set_yscale("log")
     top.yaxis.set_minor_locator(LogLocator(subs=(2, 5)))
-    top.yaxis.set_major_formatter(plain)
-    top.yaxis.set_minor_formatter(plain)
-    bottom.xaxis.set_major_formatter(plain)
+    top.yaxis.set_major_formatter(PLAIN)
+    top.yaxis.set_minor_formatter(PLAIN)
+    bottom.xaxis.set_major_formatter(PLAIN)
     bottom.xaxis.set_minor_formatter(NullFormatter())
     bottom.axhline(1, color=_GREY, linewidth=0.8, zorder=1)
     bottom.axhspan(1 - NEGLIGIBLE, 1 + NEGLIGIBLE, color="#eeeeee", zorder=0)
@@ -365,8 +369,8 @@ def distributions(flows: pl.DataFrame, names: Sequence[str]) -> Figure:
     panels = (measure, (retransmitted, "retransmitted segments (%)"))
     runs = flows["run"].n_unique()
     widths = _widths(len(names))
-    with _styled():
-        figure = _figure(max(5.2, 0.8 + 3.1 * len(paths)), 5.6)
+    with styled():
+        figure = new_figure(max(5.2, 0.8 + 3.1 * len(paths)), 5.6)
         grid = figure.subplots(2, len(paths), squeeze=False, sharey=True)
         for column, path in zip(grid.T, paths, strict=True):
             column[0].set_title(path, fontweight="bold")
@@ -390,7 +394,7 @@ def distributions(flows: pl.DataFrame, names: Sequence[str]) -> Figure:
             row[0].set_ylabel("share of flows")
         handles, labels = grid[0][0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=min(4, len(labels)))
-        return _finish(figure, f"Distributions over {plural(runs, 'run')} of each algorithm")
+        return finish(figure, f"Distributions over {plural(runs, 'run')} of each algorithm")
 
 
 # --- exit shares ---------------------------------------------------------------------------------
@@ -409,8 +413,8 @@ def exit_shares(summary: Sequence[dict[str, Any]], names: Sequence[str]) -> Figu
     paths = list(dict.fromkeys(row["path"] for row in summary))
     width = 0.8 / max(1, len(names))
     classes = [kind for kind in EXIT_CLASSES if kind != "none" or _any_left(summary)]
-    with _styled():
-        figure = _figure(max(5.2, 0.8 + 3.1 * len(paths)), 3.6)
+    with styled():
+        figure = new_figure(max(5.2, 0.8 + 3.1 * len(paths)), 3.6)
         grid = figure.subplots(1, len(paths), squeeze=False, sharey=True)[0]
         for axes, path in zip(grid, paths, strict=True):
             axes.set_title(path, fontweight="bold")
@@ -427,7 +431,7 @@ def exit_shares(summary: Sequence[dict[str, Any]], names: Sequence[str]) -> Figu
         runs = sorted({row["flows"] for row in summary})
         count = plural(runs[0], "flow") if len(runs) == 1 else f"{runs[0]} to {runs[-1]} flows"
         title = f"Where slow start ended: {count} of each algorithm, 95 % Wilson intervals"
-        return _finish(figure, title)
+        return finish(figure, title)
 
 
 def _any_left(summary: Sequence[dict[str, Any]]) -> bool:

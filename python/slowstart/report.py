@@ -17,9 +17,22 @@ if TYPE_CHECKING:
     from slowstart.artifacts import Drawing
 
 
-def _inline(folder: Path, name: str) -> str:
+def inline(folder: Path, name: str) -> str:
+    """The figure that was saved as ``name.svg``, as the address of an image."""
     svg = (folder / f"{name}.svg").read_bytes()
     return "data:image/svg+xml;base64," + base64.b64encode(svg).decode("ascii")
+
+
+def render(template: str, **values: object) -> str:
+    """A page from one of this package's templates; a name that it does not find is an error."""
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("slowstart"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    return environment.get_template(template).render(**values)
 
 
 def write(
@@ -38,13 +51,6 @@ def write(
         drawings: The figures, in order.
         notes: Sentences about what is missing.
     """
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("slowstart"),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-    )
     groups = tables.by_path(document["summary"])
     names = list(dict.fromkeys(row["name"] for row in document["summary"]))
     styles = colors.styles(names)
@@ -55,7 +61,7 @@ def write(
             "facts": tables.describe(dict(paths[path])),
             "rows": [(styles[row["name"]].color, tables.row(row)) for row in rows],
             "figures": [
-                (each.name, each.caption, _inline(folder, each.name))
+                (each.name, each.caption, inline(folder, each.name))
                 for each in drawings
                 if each.path == path
             ],
@@ -63,12 +69,13 @@ def write(
         for path, rows in groups.items()
     ]
     seeds = [each["seed"] for each in document["runs"]]
-    page = environment.get_template("report.html.j2").render(
+    page = render(
+        "report.html.j2",
         version=__version__,
         columns=tables.COLUMNS,
         sections=sections,
         figures=[
-            (each.name, each.caption, _inline(folder, each.name))
+            (each.name, each.caption, inline(folder, each.name))
             for each in drawings
             if each.path is None
         ],
