@@ -22,6 +22,7 @@ pub fn run_algorithm(vector: &Vector) -> Result<Report, Error> {
         smss: header.smss,
         initial_window: header.initial_window,
         seed: 1,
+        handshake_rtt: None,
     });
     Ok(run(vector, &mut subject))
 }

@@ -15,8 +15,8 @@ use units::{Bytes, Duration, Instant, Rate};
 
 use crate::options::{OptionError, OptionInfo, Options};
 use crate::{
-    Ack, Avoidance, Classic, Congestion, CongestionControl, Recovery, Sent, SlowStartExit, Startup,
-    Step, Window, avoidance, recovery, startup, whole,
+    Ack, Avoidance, Classic, Congestion, CongestionControl, Decision, Recovery, Sent,
+    SlowStartExit, Startup, Step, Window, avoidance, recovery, startup, whole,
 };
 
 impl Default for AvoidanceConfig {
@@ -54,6 +54,8 @@ pub struct BuildContext {
     pub initial_window: Bytes,
     /// Seed of what the algorithm draws.
     pub seed: u64,
+    /// Round-trip time of the handshake, where it gave a sample.
+    pub handshake_rtt: Option<Duration>,
 }
 
 /// What a part does.
@@ -241,6 +243,24 @@ macro_rules! avoidances {
             #[inline]
             fn epoch(&self) -> Option<Instant> {
                 match self { $( Self::$variant(part) => part.epoch(), )* }
+            }
+
+            fn begin(&mut self, context: &BuildContext) -> Option<Bytes> {
+                match self { $( Self::$variant(part) => part.begin(context), )* }
+            }
+
+            #[inline]
+            fn on_slow_start(&mut self, growth: Bytes, ack: &Ack, window: &Window) -> Bytes {
+                match self { $( Self::$variant(part) => part.on_slow_start(growth, ack, window), )* }
+            }
+
+            #[inline]
+            fn decide(&mut self, ack: &Ack, window: &Window) -> Option<Decision> {
+                match self { $( Self::$variant(part) => part.decide(ack, window), )* }
+            }
+
+            fn on_recovery_exit(&mut self, window: &Window) -> Option<Bytes> {
+                match self { $( Self::$variant(part) => part.on_recovery_exit(window), )* }
             }
         }
     };

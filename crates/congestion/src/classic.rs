@@ -21,8 +21,8 @@
 use units::{Bytes, Duration, Instant, Rate};
 
 use crate::{
-    Ack, Avoidance, Congestion, CongestionControl, CongestionKind, ExitReason, Phase, Recovery,
-    Sent, SlowStartExit, Startup, Step, Window,
+    Ack, Avoidance, Congestion, CongestionControl, CongestionKind, Decision, ExitReason, Phase,
+    Recovery, Sent, SlowStartExit, Startup, Step, Window,
 };
 
 /// How long after the beginning of an epoch Linux's `cubictcp_acked` ignores round-trip times (HZ jiffies).
@@ -87,6 +87,18 @@ impl<S: Startup, A: Avoidance, R: Recovery> Classic<S, A, R> {
                 reason,
             });
         }
+    }
+
+    /// Applies what the avoidance decided, in slow start or above it.
+    fn accept(&mut self, decision: Decision, now: Instant) {
+        let smss = self.window.smss;
+        let ssthresh = whole(decision.ssthresh, smss).max(smss * 2);
+        let cwnd = whole(decision.cwnd, smss);
+        if self.window.in_slow_start() && cwnd >= ssthresh {
+            self.record_exit(now, decision.reason);
+        }
+        self.window.cwnd = cwnd;
+        self.window.ssthresh = ssthresh;
     }
 
     /// Applies what the start-up wants; returns what of `delivered` is left for avoidance.
@@ -188,12 +200,22 @@ impl<S: Startup, A: Avoidance, R: Recovery> CongestionControl for Classic<S, A, 
             self.window.cwnd = cwnd.max(self.window.smss);
             return;
         }
-        if !ack.advanced || !ack.cwnd_limited {
+        if !ack.advanced {
+            return;
+        }
+        if let Some(decision) = self.avoidance.decide(ack, &self.window) {
+            self.accept(decision, ack.now);
+            return;
+        }
+        if !ack.cwnd_limited {
             return;
         }
         let mut acked = ack.delivered;
         if self.window.in_slow_start() {
-            let step = self.startup.on_ack(ack, &self.window);
+            let mut step = self.startup.on_ack(ack, &self.window);
+            if let Step::Grow(growth) = &mut step {
+                *growth = self.avoidance.on_slow_start(*growth, ack, &self.window);
+            }
             acked = self.apply(step, ack.now, acked);
             if acked.is_zero() {
                 return;
@@ -244,6 +266,9 @@ impl<S: Startup, A: Avoidance, R: Recovery> CongestionControl for Classic<S, A, 
 
     fn on_recovery_exit(&mut self, _now: Instant) {
         self.reducing = false;
+        if let Some(cwnd) = self.avoidance.on_recovery_exit(&self.window) {
+            self.window.ssthresh = whole(cwnd, self.window.smss).max(self.window.smss * 2);
+        }
         if self.window.ssthresh != Bytes::MAX {
             self.window.cwnd = self.window.ssthresh;
         }

@@ -2,6 +2,7 @@
 
 use units::{Bytes, Duration, Instant, Rate};
 
+use crate::BuildContext;
 use crate::rate_sample::RateSample;
 
 /// State of the sender, with the names and meaning of Linux (`tcp_ca_state`).
@@ -305,6 +306,41 @@ pub trait Avoidance {
     fn epoch(&self) -> Option<Instant> {
         None
     }
+
+    /// The connection begins. The window that it begins with, where the avoidance chooses that
+    /// (Hybla); `None` leaves the initial window.
+    fn begin(&mut self, _context: &BuildContext) -> Option<Bytes> {
+        None
+    }
+
+    /// By how much slow start grows where start-up would grow it by `growth` (Hybla).
+    fn on_slow_start(&mut self, growth: Bytes, _ack: &Ack, _window: &Window) -> Bytes {
+        growth
+    }
+
+    /// `snd_una` advanced and no reduction is in progress. Asked before anything grows, in slow
+    /// start and above it, whether or not the window is what limits the sender: `Some` is the
+    /// window from now on, and nothing else changes it on this ACK (Vegas, FAST).
+    fn decide(&mut self, _ack: &Ack, _window: &Window) -> Option<Decision> {
+        None
+    }
+
+    /// A reduction ends. Where the window and the threshold then become something else than the
+    /// threshold of [`Self::on_congestion`]: that (Westwood+).
+    fn on_recovery_exit(&mut self, _window: &Window) -> Option<Bytes> {
+        None
+    }
+}
+
+/// The window that an avoidance decides on for itself; see [`Avoidance::decide`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Decision {
+    /// The window from now on.
+    pub cwnd: Bytes,
+    /// The threshold from now on.
+    pub ssthresh: Bytes,
+    /// Why slow start ended, if this ends it.
+    pub reason: ExitReason,
 }
 
 /// Sets the window while a reduction is in progress.

@@ -212,10 +212,10 @@ impl Sender {
         config.smss = config.smss.clamp(1, u32::from(u16::MAX));
         config.initial_window = config.initial_window.max(1);
         config.tso_segments = config.tso_segments.max(1);
-        let cc = build(&config, Instant::ZERO, config.initial_window);
+        let cc = build(&config, Instant::ZERO, config.initial_window, None);
         Self {
             window: cc.window(),
-            cwnd_segments: config.initial_window,
+            cwnd_segments: u32::try_from(cc.window().cwnd_segments()).unwrap_or(u32::MAX),
             is_paced: config.pacing || cc.requires_pacing(),
             cc,
             board: Scoreboard::new(u64::from(config.smss)),
@@ -336,7 +336,7 @@ impl Sender {
         } else {
             self.config.initial_window
         };
-        self.cc = build(&self.config, now, initial_window);
+        self.cc = build(&self.config, now, initial_window, rtt);
         self.is_paced = self.config.pacing || self.cc.requires_pacing();
         self.read_window();
         self.validation.stamp = now;
@@ -564,13 +564,19 @@ impl Sender {
     }
 }
 
-fn build(config: &SenderConfig, now: Instant, initial_window: u32) -> AnyCongestionControl {
+fn build(
+    config: &SenderConfig,
+    now: Instant,
+    initial_window: u32,
+    handshake_rtt: Option<Duration>,
+) -> AnyCongestionControl {
     let smss = Bytes::new(u64::from(config.smss));
     config.algorithm.build(BuildContext {
         now,
         smss,
         initial_window: smss * u64::from(initial_window),
         seed: config.seed,
+        handshake_rtt,
     })
 }
 

@@ -72,6 +72,7 @@ fn the_core_answers_the_vectors_as_the_simulator_does() {
                 smss: header.smss,
                 initial_window: header.initial_window,
                 seed: 1,
+                handshake_rtt: None,
             });
         let expected = answers(&vector, &mut ours);
         let actual = answers(&vector, &mut CoreSubject::new(&core, header));

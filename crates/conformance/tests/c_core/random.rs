@@ -178,6 +178,7 @@ proptest! {
                 smss: SMSS,
                 initial_window: header.initial_window,
                 seed: 1,
+                handshake_rtt: None,
             });
             let mut theirs = CoreSubject::new(&core, &header);
             let (mut our_driver, mut their_driver) = (Driver::new(&header), Driver::new(&header));

@@ -13,8 +13,8 @@ use super::{
     AnyCongestionControl, AvoidanceConfig, BuildContext, PARTS, PartInfo, PartKind, RecoveryConfig,
     StartupConfig, WholeConfig,
 };
-use crate::Classic;
 use crate::options::OptionError;
+use crate::{Avoidance, Classic};
 
 /// The longest description, in bytes.
 const LONGEST: usize = 384;
@@ -154,13 +154,17 @@ impl Algorithm {
                 avoidance,
                 startup,
                 recovery,
-            } => AnyCongestionControl::Classic(Classic::new(
-                startup.build(&context),
-                avoidance.build(),
-                recovery.build(),
-                context.smss,
-                context.initial_window,
-            )),
+            } => {
+                let mut avoidance = avoidance.build();
+                let initial_window = avoidance.begin(&context);
+                AnyCongestionControl::Classic(Classic::new(
+                    startup.build(&context),
+                    avoidance,
+                    recovery.build(),
+                    context.smss,
+                    initial_window.unwrap_or(context.initial_window),
+                ))
+            }
         }
     }
 

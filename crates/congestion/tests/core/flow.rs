@@ -22,6 +22,7 @@ pub fn build(name: &str, initial_window: u64) -> AnyCongestionControl {
         smss: SMSS,
         initial_window: SMSS * initial_window,
         seed: 1,
+        handshake_rtt: None,
     })
 }
 
