@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from os import PathLike
-from typing import TypedDict
+from typing import Any, TypedDict
 
 class OptionInfo(TypedDict):
     name: str
@@ -41,6 +41,13 @@ def median_interval(values: Sequence[float]) -> tuple[float | None, float | None
 
 def run_vector(file: str | PathLike[str]) -> str:
     """Runs a conformance vector, or those of a folder; a JSON list with a report for each."""
+
+def parse_toml(text: str, name: str) -> tuple[dict[str, Any], dict[tuple[str | int, ...], int]]:
+    """A TOML document, and the line of each of its values by the keys that lead to it.
+
+    Raises:
+        slowstart.InputError: It is no TOML; with ``name`` and the line.
+    """
 
 def run_batch(
     scenarios: Sequence[Scenario],
@@ -160,6 +167,12 @@ class Scenario:
 
     def to_json(self) -> str:
         """The scenario as resolved: what ``scenario`` is in a result document."""
+
+    def definition(self) -> str:
+        """All that decides a run of a given seed, recorded traces included.
+
+        Equal for two scenarios that are the same up to the seed and the number of runs.
+        """
 
 class Result:
     """What was measured, scenario by scenario and run by run."""

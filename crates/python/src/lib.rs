@@ -6,6 +6,7 @@
 mod attend;
 mod batch;
 mod conformance;
+mod documents;
 #[cfg(target_os = "linux")]
 mod linux;
 #[cfg(not(target_os = "linux"))]
@@ -51,6 +52,8 @@ mod _native {
     use super::batch::run_batch;
     #[pymodule_export]
     use super::conformance::run_vector;
+    #[pymodule_export]
+    use super::documents::parse_toml;
     #[pymodule_export]
     use super::linux::{check_linux, emulate, enter_user_namespace, run_linux};
     #[pymodule_export]

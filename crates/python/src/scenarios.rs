@@ -164,6 +164,17 @@ impl Scenario {
         serde_json::to_string(&*self.inner).map_err(crate::errors::run)
     }
 
+    /// Everything that decides what a run of a given seed measures, recorded traces included; two
+    /// scenarios with the same definition are the same up to the seed and the number of runs.
+    fn definition(&self) -> String {
+        let mut plain = (*self.inner).clone();
+        plain.summary.clear();
+        plain.path.summary.clear();
+        plain.runs = 1;
+        plain.seed = 0;
+        format!("{plain:?}")
+    }
+
     fn __repr__(&self) -> String {
         format!(
             "<slowstart.Scenario {:?}: path {:?}, {} flows, {} runs, seed {}>",

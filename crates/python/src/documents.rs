@@ -1,0 +1,106 @@
+//! TOML documents with the place of every value, for whoever checks them in Python.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyTuple};
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use crate::errors::input;
+
+/// A document that is being turned into Python objects.
+struct Reader<'py, 'a> {
+    py: Python<'py>,
+    name: &'a str,
+    text: &'a str,
+    /// From the keys that lead to a value to its line.
+    lines: Bound<'py, PyDict>,
+}
+
+impl<'py> Reader<'py, '_> {
+    fn line(&self, at: usize) -> usize {
+        let before = self.text.get(..at).unwrap_or(self.text);
+        before.matches('\n').count() + 1
+    }
+
+    fn refuse(&self, at: usize, message: impl std::fmt::Display) -> PyErr {
+        input(format!("{}:{}: {message}", self.name, self.line(at)))
+    }
+
+    fn table(
+        &self,
+        table: &DeTable<'_>,
+        steps: &Bound<'py, PyTuple>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let result = PyDict::new(self.py);
+        for (key, value) in table {
+            let below = self.below(steps, key.get_ref().as_ref())?;
+            self.lines.set_item(&below, self.line(key.span().start))?;
+            result.set_item(key.get_ref().as_ref(), self.value(value, &below)?)?;
+        }
+        Ok(result)
+    }
+
+    fn below(
+        &self,
+        steps: &Bound<'py, PyTuple>,
+        step: impl IntoPyObject<'py>,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        let step = PyTuple::new(self.py, [step])?;
+        steps.as_sequence().concat(step.as_sequence())?.to_tuple()
+    }
+
+    fn value(
+        &self,
+        value: &Spanned<DeValue<'_>>,
+        steps: &Bound<'py, PyTuple>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let at = value.span().start;
+        Ok(match value.get_ref() {
+            DeValue::String(text) => text.as_ref().into_pyobject(self.py)?.into_any(),
+            DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix())
+                .map_err(|_| self.refuse(at, "this number is out of range"))?
+                .into_pyobject(self.py)?
+                .into_any(),
+            DeValue::Float(number) => number
+                .as_str()
+                .parse::<f64>()
+                .map_err(|_| self.refuse(at, "this is no number"))?
+                .into_pyobject(self.py)?
+                .into_any(),
+            DeValue::Boolean(value) => value.into_pyobject(self.py)?.to_owned().into_any(),
+            DeValue::Datetime(value) => value.to_string().into_pyobject(self.py)?.into_any(),
+            DeValue::Array(values) => {
+                let list = PyList::empty(self.py);
+                for (place, value) in values.iter().enumerate() {
+                    let below = self.below(steps, place)?;
+                    self.lines.set_item(&below, self.line(value.span().start))?;
+                    list.append(self.value(value, &below)?)?;
+                }
+                list.into_any()
+            }
+            DeValue::Table(table) => self.table(table, steps)?.into_any(),
+        })
+    }
+}
+
+/// Reads `text`: its tables as dictionaries, and the line of each value under the tuple of keys and
+/// places that leads to it. `name` stands for the file in messages.
+#[pyfunction]
+pub fn parse_toml<'py>(
+    py: Python<'py>,
+    text: &str,
+    name: &str,
+) -> PyResult<(Bound<'py, PyDict>, Bound<'py, PyDict>)> {
+    let reader = Reader {
+        py,
+        name,
+        text,
+        lines: PyDict::new(py),
+    };
+    let tree = DeTable::parse(text).map_err(|error| {
+        let at = error.span().map_or(text.len(), |span| span.start);
+        reader.refuse(at, format!("this is no TOML: {}", error.message()))
+    })?;
+    let root = reader.table(tree.get_ref(), &PyTuple::empty(py))?;
+    Ok((root, reader.lines))
+}

@@ -1,0 +1,1 @@
+"""Studies: published documents repeated, with a verdict on each of their claims."""

@@ -1,0 +1,451 @@
+"""A folder of finished runs: killed at any moment it resumes, and nothing is run twice.
+
+A run is known by what decides it: the scenario's definition, its seed, the stack that runs it, and
+the build of slowstart (of the kernel, for ``linux``). Runs are made in batches of a few seconds;
+each batch is a folder of Parquet tables that is written aside and renamed, so that it is whole or
+absent. What is kept of a run are its rows of the tables of flows and links; time series only of
+those runs of which they are asked for.
+
+>>> jobs = [Job(scenario, runs=20, labels={"network": "geo"}) for scenario in scenarios]
+>>> with Store(folder) as store:
+...     store.complete(jobs)
+...     flows = store.flows(jobs)
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import platform
+import shutil
+import tempfile
+import time
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import polars as pl
+
+from slowstart import InputError, Scenario, __version__, _native, run
+from slowstart._native import check_linux, run_linux
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from types import TracebackType
+
+    from slowstart import Result
+
+    Progress = Callable[[int, int], object]
+
+Stack = Literal["simulated", "linux"]
+STACKS: tuple[Stack, ...] = ("simulated", "linux")
+
+# A batch takes about so long: what a kill can cost at most.
+_BATCH_S = 2.0
+_MOST_IN_BATCH = 2000
+# Time series of so many runs are held at a time.
+_MOST_TRACED = 64
+_TABLES = ("runs", "flows", "links", "flow_traces", "link_traces")
+_MARK = "store.json"
+
+
+@dataclass(frozen=True)
+class Extract:
+    """A number that is taken from a flow's time series, so that these need not be kept.
+
+    It becomes the column ``name`` of the table of flows.
+    """
+
+    name: str
+    function: Callable[[Mapping[str, Any], pl.DataFrame, pl.DataFrame], float | None]
+    """From the flow's row and the time series of the flow and of the run's links."""
+    version: str = "1"
+    """Stands for ``function`` and its parameters: when it changes, finished runs are made again."""
+
+
+def time_to(name: str, count: int) -> Extract:
+    """The time since a flow's SYN at which the receiving application has ``count`` bytes.
+
+    Null for a flow that does not get so far. The resolution is that of the time series: an ACK.
+    """
+
+    def find(flow: Mapping[str, Any], series: pl.DataFrame, _: pl.DataFrame) -> float | None:
+        reached = series.filter(pl.col("delivered_bytes") >= count)["time_s"]
+        return None if reached.is_empty() else float(reached[0]) - float(flow["start_s"])
+
+    return Extract(name, find, f"time to {count}")
+
+
+@dataclass(frozen=True)
+class Job:
+    """Runs of one scenario: number n has the seed ``scenario.seed + n``."""
+
+    scenario: Scenario
+    runs: int
+    stack: Stack = "simulated"
+    labels: Mapping[str, Any] = field(default_factory=dict)
+    """Columns that its rows get; they do not decide anything."""
+    traces: int = 0
+    """So many first runs keep their time series."""
+    extracts: tuple[Extract, ...] = ()
+
+    @cached_property
+    def key(self) -> str:
+        """What its runs have in common, hashed."""
+        parts = [self.scenario.definition(), self.stack, *_build(self.stack)]
+        parts += [f"{each.name}:{each.version}" for each in self.extracts]
+        return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
+
+
+@lru_cache
+def _build(stack: Stack) -> tuple[str, ...]:
+    """What else decides a run: the very code that simulates it, or the version and the kernel."""
+    if stack == "linux":
+        return (__version__, platform.release())
+    return (__version__, hashlib.sha256(Path(_native.__file__).read_bytes()).hexdigest())
+
+
+@dataclass(frozen=True)
+class _Unit:
+    """One run that is to be made."""
+
+    job: Job
+    number: int
+    traced: bool
+
+    @property
+    def seed(self) -> int:
+        return self.job.scenario.seed + self.number
+
+    @property
+    def needs_series(self) -> bool:
+        return self.traced or bool(self.job.extracts)
+
+
+class Store:
+    """The folder. One process at a time may hold it."""
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self.folder = Path(folder)
+        self._batches = self.folder / "batches"
+        self._lock: Any = None
+        self._runs = pl.DataFrame()
+
+    def __enter__(self) -> Store:
+        if not (self.folder / _MARK).exists() and self.folder.exists():
+            if not self.folder.is_dir():
+                raise InputError(f"{self.folder} is not a folder")
+            if any(each.name != "lock" for each in self.folder.iterdir()):
+                raise InputError(f"the folder {self.folder} holds something else than runs")
+        try:
+            self._batches.mkdir(parents=True, exist_ok=True)
+            self._lock = (self.folder / "lock").open("w")
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            (self.folder / _MARK).write_text('{"format": 1}\n')
+        except BlockingIOError as error:
+            self._lock.close()
+            raise InputError(f"another process is making runs in {self.folder}") from error
+        except OSError as error:
+            reason = (error.strerror or str(error)).lower()
+            raise InputError(f"cannot write the folder {self.folder}: {reason}") from error
+        for leftover in self._batches.glob(".*"):
+            shutil.rmtree(leftover, ignore_errors=True)
+        self._read_runs()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._lock.close()
+
+    # --- what is there -------------------------------------------------------------------------
+
+    def _read(self, table: str) -> pl.DataFrame:
+        frames = []
+        for batch in sorted(self._batches.iterdir()):
+            file = batch / f"{table}.parquet"
+            if file.exists():
+                frame = pl.read_parquet(file)
+                frames.append(frame.with_columns(batch=pl.lit(batch.name)))
+        return pl.concat(frames, how="diagonal_relaxed") if frames else pl.DataFrame()
+
+    def _read_runs(self) -> None:
+        """Of a run that is there twice, the one that kept its time series counts."""
+        runs = self._read("runs")
+        if not runs.is_empty():
+            runs = runs.sort("traced", "batch", descending=[True, False])
+            runs = runs.unique(["key", "seed"], keep="first", maintain_order=True)
+        self._runs = runs
+
+    def missing(self, jobs: Sequence[Job]) -> int:
+        """How many runs of ``jobs`` are still to be made."""
+        return len(self._pending(jobs))
+
+    def _pending(self, jobs: Sequence[Job]) -> list[_Unit]:
+        """Run by run, not job by job: what is finished first says something about all jobs."""
+        there: dict[tuple[str, int], bool] = {}
+        if not self._runs.is_empty():
+            columns = self._runs.select("key", "seed", "traced").iter_rows()
+            there = {(key, seed): traced for key, seed, traced in columns}
+        wanted: dict[tuple[str, int], _Unit] = {}
+        for number in range(max((job.runs for job in jobs), default=0)):
+            for job in jobs:
+                if number >= job.runs:
+                    continue
+                unit = _Unit(job, number, number < job.traces)
+                place = (job.key, unit.seed)
+                if place in there and there[place] >= unit.traced:
+                    continue
+                if place not in wanted or unit.traced:
+                    wanted[place] = unit
+        return list(wanted.values())
+
+    # --- making runs ---------------------------------------------------------------------------
+
+    def complete(
+        self,
+        jobs: Sequence[Job],
+        *,
+        threads: int | None = None,
+        progress: Progress | None = None,
+        attempts: int = 3,
+        force: bool = False,
+        switch_hystart: bool = False,
+    ) -> None:
+        """Makes those runs of ``jobs`` that are not there yet.
+
+        Args:
+            jobs: What is wanted.
+            threads: Simulations at a time; one for each core by default.
+            progress: Called with the runs made, and those that were to be made at the beginning.
+            attempts: How often a run on the kernel is tried that the emulator's check of itself
+                does not trust. After that it stays as one that does not count.
+            force: Whether such runs count.
+            switch_hystart: As in :func:`slowstart.run`.
+
+        Raises:
+            InputError: The kernel, or the user's rights, do not suffice for ``linux``.
+            RunError: A run failed. All finished batches are kept.
+        """
+        pending = self._pending(jobs)
+        total = len(pending)
+        simulated = [unit for unit in pending if unit.job.stack == "simulated"]
+        real = [unit for unit in pending if unit.job.stack == "linux"]
+        if real:
+            check_linux([unit.job.scenario for unit in real], switch_hystart=switch_hystart)
+        done = 0
+
+        def tell(so_far: int) -> None:
+            if progress is not None:
+                progress(done + so_far, total)
+
+        for series in (True, False):
+            units = [unit for unit in simulated if unit.needs_series == series]
+            cores = threads or os.cpu_count() or 1
+            most = _MOST_TRACED if series else _MOST_IN_BATCH
+            size = cores
+            while units:
+                batch, units = units[:size], units[size:]
+                took = self._simulate(batch, series, threads, tell)
+                done += len(batch)
+                size = max(cores, min(most, int(size * min(4.0, _BATCH_S / max(took, 1e-3)))))
+        for unit in real:
+            self._measure(unit, attempts, force, switch_hystart)
+            done += 1
+            tell(0)
+        self._read_runs()
+
+    def _simulate(
+        self,
+        units: Sequence[_Unit],
+        series: bool,
+        threads: int | None,
+        tell: Callable[[int], None],
+    ) -> float:
+        scenarios = [_alone(unit) for unit in units]
+        began = time.monotonic()
+        result = run(scenarios, threads=threads, traces=series, progress=lambda done, _: tell(done))
+        took = time.monotonic() - began
+        outcomes = [
+            _Outcome(unit, result.select(place), took / len(units))
+            for place, unit in enumerate(units)
+        ]
+        self._write(outcomes)
+        return took
+
+    def _measure(self, unit: _Unit, attempts: int, force: bool, switch_hystart: bool) -> None:
+        began = time.monotonic()
+        for attempt in range(max(1, attempts)):
+            result = run_linux(
+                [_alone(unit)],
+                traces="all" if unit.needs_series else "none",
+                force=force,
+                switch_hystart=switch_hystart,
+            )
+            if force or not result.untrusted() or attempt + 1 >= attempts:
+                break
+        self._write([_Outcome(unit, result, time.monotonic() - began)])
+
+    def _write(self, outcomes: Sequence[_Outcome]) -> None:
+        words = [f"{each.unit.job.key} {each.unit.seed} {each.unit.traced}" for each in outcomes]
+        name = hashlib.sha256("\n".join(words).encode()).hexdigest()[:24]
+        aside = Path(tempfile.mkdtemp(prefix=".", dir=self._batches))
+        try:
+            for table in _TABLES:
+                frames = [frame for each in outcomes for frame in each.table(table)]
+                if frames:
+                    _write_whole(pl.concat(frames, how="diagonal_relaxed"), aside / table)
+            with contextlib.suppress(FileNotFoundError):
+                shutil.rmtree(self._batches / name)
+            aside.rename(self._batches / name)
+        finally:
+            shutil.rmtree(aside, ignore_errors=True)
+
+    # --- reading -------------------------------------------------------------------------------
+
+    def runs(self, jobs: Sequence[Job]) -> pl.DataFrame:
+        """One row for each finished run of ``jobs``.
+
+        ``counts`` says whether it enters statistics, ``reasons`` why not, ``facts`` what else is
+        known of a run on the kernel (JSON), ``wall_s`` how long it took.
+        """
+        return self._rows("runs", jobs)
+
+    def flows(self, jobs: Sequence[Job]) -> pl.DataFrame:
+        """The table of flows, with ``job`` (a place in ``jobs``), labels and extracts."""
+        return self._rows("flows", jobs, "flow")
+
+    def links(self, jobs: Sequence[Job]) -> pl.DataFrame:
+        """The table of links, with ``job`` and labels."""
+        return self._rows("links", jobs, "link")
+
+    def flow_traces(self, jobs: Sequence[Job]) -> pl.DataFrame:
+        """The time series of flows of those runs that keep them, with ``job`` and labels."""
+        return self._rows("flow_traces", jobs, "flow", "time_s")
+
+    def link_traces(self, jobs: Sequence[Job]) -> pl.DataFrame:
+        """The time series of links of those runs that keep them, with ``job`` and labels."""
+        return self._rows("link_traces", jobs, "link", "time_s")
+
+    def _rows(self, table: str, jobs: Sequence[Job], *order: str) -> pl.DataFrame:
+        rows = self._runs if table == "runs" else self._read(table)
+        if rows.is_empty() or not jobs:
+            return pl.DataFrame()
+        if table != "runs":
+            chosen = self._runs.select("key", "seed", "batch")
+            rows = rows.join(chosen, on=["key", "seed", "batch"], how="semi")
+        wanted = pl.concat(
+            [_wanted(place, job) for place, job in enumerate(jobs)], how="diagonal_relaxed"
+        )
+        # The number of a run is that in its job, a run may belong to several jobs, and a label
+        # stands before a column of its name.
+        shadowed = set(wanted.columns) - {"key", "seed"}
+        rows = rows.drop(shadowed, strict=False).with_row_index("_place")
+        joined = wanted.join(rows, on=["key", "seed"], how="inner")
+        return joined.sort("job", "run", *order[:1], "_place").drop("_place", "batch", "key")
+
+
+def _wanted(place: int, job: Job) -> pl.DataFrame:
+    numbers = range(job.runs)
+    return pl.DataFrame(
+        {
+            "job": [place] * job.runs,
+            "key": [job.key] * job.runs,
+            "run": list(numbers),
+            "seed": [job.scenario.seed + number for number in numbers],
+            **{name: [value] * job.runs for name, value in job.labels.items()},
+        },
+        schema_overrides={"run": pl.UInt32, "seed": pl.UInt64},
+    )
+
+
+def _alone(unit: _Unit) -> Scenario:
+    return unit.job.scenario.with_runs(runs=1, seed=unit.seed)
+
+
+def _write_whole(frame: pl.DataFrame, stem: Path) -> None:
+    with stem.with_suffix(".parquet").open("wb") as file:
+        frame.write_parquet(file, compression="zstd")
+        file.flush()
+        os.fsync(file.fileno())
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    """A finished run, as rows."""
+
+    unit: _Unit
+    result: Result
+    wall_s: float
+
+    def table(self, name: str) -> Iterator[pl.DataFrame]:
+        if name == "runs":
+            yield self._run()
+            return
+        if name == "flows":
+            frame = self._flows()
+        elif name == "links":
+            frame = pl.DataFrame(self.result.links())
+        elif not self.unit.traced:
+            return
+        else:
+            series = self.result.flow_traces if name == "flow_traces" else self.result.link_traces
+            frame = pl.DataFrame(series())
+        yield frame.drop("seed", "stack", strict=False).with_columns(*self._place())
+
+    def _place(self) -> tuple[pl.Expr, ...]:
+        return (
+            pl.lit(self.unit.job.key).alias("key"),
+            pl.lit(self.unit.seed, dtype=pl.UInt64).alias("seed"),
+            pl.lit(self.unit.job.stack).alias("stack"),
+        )
+
+    def _run(self) -> pl.DataFrame:
+        (entry,) = json.loads(self.result.to_json())["runs"]
+        known = {"run", "seed", "stack", "path", "end_s", "flows", "links", "counts"}
+        facts = {name: value for name, value in entry.items() if name not in known}
+        reasons = [reason for _, _, each in self.result.untrusted() for reason in each]
+        return pl.DataFrame(
+            {
+                "end_s": [entry["end_s"]],
+                "counts": [entry.get("counts", True)],
+                "reasons": ["; ".join(reasons) or None],
+                "facts": [json.dumps(facts, sort_keys=True) if facts else None],
+                "traced": [self.unit.traced],
+                "wall_s": [self.wall_s],
+            },
+            schema={
+                "end_s": pl.Float64,
+                "counts": pl.Boolean,
+                "reasons": pl.String,
+                "facts": pl.String,
+                "traced": pl.Boolean,
+                "wall_s": pl.Float64,
+            },
+        ).with_columns(*self._place())
+
+    def _flows(self) -> pl.DataFrame:
+        flows = pl.DataFrame(self.result.flows())
+        extracts = self.unit.job.extracts
+        if not extracts:
+            return flows
+        if flows.is_empty():
+            return flows.with_columns(
+                pl.lit(None, dtype=pl.Float64).alias(each.name) for each in extracts
+            )
+        flow_series = pl.DataFrame(self.result.flow_traces())
+        link_series = pl.DataFrame(self.result.link_traces())
+        columns: dict[str, list[float | None]] = {each.name: [] for each in extracts}
+        for row in flows.iter_rows(named=True):
+            mine = flow_series.filter(pl.col("flow") == row["flow"])
+            for each in extracts:
+                columns[each.name].append(each.function(row, mine, link_series))
+        made = [pl.Series(name, values, dtype=pl.Float64) for name, values in columns.items()]
+        return flows.with_columns(made)

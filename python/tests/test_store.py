@@ -1,0 +1,159 @@
+"""The store of finished runs: nothing is lost by a kill, nothing is run twice."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import slowstart
+from slowstart import InputError
+from slowstart.studies import store as module
+from slowstart.studies.store import Job, Store, time_to
+
+
+def jobs(runs: int = 3, size: str = "300 kB", traces: int = 0) -> list[Job]:
+    scenarios = slowstart.compare("lte", ["cubic+search", "reno+standard"], size=size, seed=7)
+    return [
+        Job(each, runs, labels={"detector": each.flows[0]}, traces=traces) for each in scenarios
+    ]
+
+
+def test_runs_are_those_of_a_plain_run(tmp_path: Path) -> None:
+    wanted = jobs()
+    with Store(tmp_path / "store") as store:
+        store.complete(wanted)
+        flows, links, runs = store.flows(wanted), store.links(wanted), store.runs(wanted)
+    plain = slowstart.run([each.scenario.with_runs(runs=3) for each in wanted])
+    expected = pl.DataFrame(plain.flows())
+    shared = [name for name in expected.columns if name in flows.columns]
+    assert set(expected.columns) == set(shared)
+    assert flows.select(shared).equals(expected.select(shared))
+    assert flows["detector"].to_list() == ["cubic+search"] * 3 + ["reno+standard"] * 3
+    assert flows["job"].to_list() == [0, 0, 0, 1, 1, 1]
+    columns = ["path", "run", "link", "utilization", "packets", "drops", "queue_max_packets"]
+    assert links.select(columns).equals(pl.DataFrame(plain.links()).select(columns))
+    assert runs["counts"].all()
+    assert runs["end_s"].min() > 0  # type: ignore[operator]
+
+
+def test_more_of_the_same_makes_only_what_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[tuple[str, int]] = []
+    honest = slowstart.run
+
+    def counted(scenarios: list[slowstart.Scenario], **rest: object) -> slowstart.Result:
+        made.extend((each.flows[0], each.seed) for each in scenarios)
+        return honest(scenarios, **rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(module, "run", counted)
+    with Store(tmp_path / "store") as store:
+        store.complete(jobs(runs=2))
+    with Store(tmp_path / "store") as store:
+        assert store.missing(jobs(runs=5)) == 6
+        told: list[tuple[int, int]] = []
+        store.complete(jobs(runs=5), progress=lambda done, total: told.append((done, total)))
+        assert store.missing(jobs(runs=5)) == 0
+        assert store.missing(jobs(runs=5, size="400 kB")) == 10
+        assert len(store.flows(jobs(runs=5))) == 10
+        assert len(store.flows(jobs(runs=2))) == 4
+    assert len(made) == len(set(made)) == 10
+    assert all(total == 6 for _, total in told)
+
+
+def test_time_series_are_kept_of_the_runs_asked_for(tmp_path: Path) -> None:
+    with Store(tmp_path / "store") as store:
+        store.complete(jobs())
+        assert store.flow_traces(jobs(traces=1)).is_empty()
+        store.complete(jobs(traces=1))
+        series = store.flow_traces(jobs(traces=1))
+        assert series["run"].unique().to_list() == [0]
+        assert series["detector"].n_unique() == 2
+        assert not store.link_traces(jobs(traces=1)).is_empty()
+        # A run that is there twice counts once.
+        assert len(store.flows(jobs(traces=1))) == 6
+
+
+def test_an_extract_is_a_column(tmp_path: Path) -> None:
+    plain = jobs(runs=1)[0]
+    reach = (time_to("time_to_100kB_s", 100_000), time_to("time_to_1MB_s", 1_000_000))
+    wanted = [Job(plain.scenario, 2, extracts=reach)]
+    with Store(tmp_path / "store") as store:
+        store.complete(wanted)
+        flows = store.flows(wanted)
+        assert store.flow_traces(wanted).is_empty()
+    assert flows["time_to_1MB_s"].null_count() == 2
+    early = flows["time_to_100kB_s"].to_list()
+    assert all(0 < time < done for time, done in zip(early, flows["fct_s"], strict=True))
+    assert wanted[0].key != plain.key
+
+
+def test_the_key_sees_what_decides_a_run(tmp_path: Path) -> None:
+    trace = tmp_path / "a.trace"
+    keys = set()
+    for text in ("1\n2\n3\n4\n", "1\n2\n2\n4\n"):  # as many opportunities in as much time
+        trace.write_text(text)
+        (scenario,) = slowstart.compare(f"trace:{trace}", "cubic", size="100 kB")
+        keys.add(Job(scenario, 1).key)
+        keys.add(Job(scenario.with_runs(runs=9, seed=9), 1).key)
+        keys.add(Job(scenario, 1, stack="linux").key)
+    assert len(keys) == 4
+
+
+BATCH_BY_BATCH = """
+import sys
+sys.path.insert(0, sys.argv[2])
+from slowstart.studies import store as module
+from test_store import jobs
+module._MOST_IN_BATCH = 1
+with module.Store(sys.argv[1]) as store:
+    store.complete(jobs(runs=200, size="5 MB"), threads=1)
+"""
+
+
+def test_a_killed_process_loses_no_finished_run(tmp_path: Path) -> None:
+    folder = tmp_path / "store"
+    tests = str(Path(__file__).parent)
+    child = subprocess.Popen([sys.executable, "-c", BATCH_BY_BATCH, str(folder), tests])
+    try:
+        while len(list((folder / "batches").glob("[!.]*"))) < 5:
+            assert child.poll() is None
+            time.sleep(0.01)
+    finally:
+        os.kill(child.pid, signal.SIGKILL)
+        child.wait()
+    finished = len(list((folder / "batches").glob("[!.]*")))
+    (folder / "batches" / ".half").mkdir()
+    wanted = jobs(runs=200, size="5 MB")
+    with Store(folder) as store:
+        assert store.missing(wanted) == 400 - finished
+        few = jobs(runs=4, size="5 MB")
+        store.complete(few)
+        resumed = store.flows(few)
+        assert not (folder / "batches" / ".half").exists()
+    with Store(tmp_path / "whole") as store:
+        store.complete(few)
+        assert store.flows(few).equals(resumed)
+
+
+def test_one_process_at_a_time(tmp_path: Path) -> None:
+    with (
+        Store(tmp_path / "store"),
+        pytest.raises(InputError, match="another process"),
+        Store(tmp_path / "store"),
+    ):
+        pass
+
+
+def test_a_foreign_folder_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("years of work")
+    with pytest.raises(InputError, match="something else"), Store(tmp_path):
+        pass
+    assert [each.name for each in tmp_path.iterdir()] == ["thesis.tex"]
