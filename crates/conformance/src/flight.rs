@@ -4,7 +4,7 @@
 //! states only facts of the wire. Data that an ACK newly delivers is taken to be what was resent,
 //! before what was sent once.
 
-use congestion::{Ack, Phase};
+use congestion::{Ack, Established, PathMemory, Phase};
 use units::{Bytes, Duration, Instant, Rate};
 
 use crate::vector::{Event, Header, Kind};
@@ -13,6 +13,8 @@ use crate::vector::{Event, Header, Kind};
 #[derive(Clone, Copy, Debug)]
 #[allow(clippy::large_enum_variant, reason = "one at a time, on the stack")]
 pub(crate) enum Facts {
+    /// The connection is established.
+    Established(Established),
     /// Data left, in segments.
     Sent {
         /// How much.
@@ -157,6 +159,22 @@ impl Flight {
         }
         self.now = event.now;
         match event.kind {
+            Kind::Established {
+                rtt,
+                queued,
+                receive_window,
+            } => {
+                if self.bytes_sent > 0 {
+                    return Err("data left before the connection was established".to_owned());
+                }
+                Ok(Facts::Established(Established {
+                    now: self.now,
+                    rtt,
+                    queued,
+                    receive_window,
+                    memory: PathMemory::default(),
+                }))
+            }
             Kind::Send { size } => Ok(self.send(size, false)),
             Kind::Resend { size } => {
                 if self.resent + size > self.lost {

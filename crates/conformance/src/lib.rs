@@ -27,7 +27,7 @@ pub use flight::Flight;
 pub use report::{Mismatch, Report};
 pub use run::{Answer, Driver, run, run_algorithm};
 pub use subject::{Mode, Subject};
-pub use vector::{Event, Expected, Header, Kind, Norm, Timed, Vector};
+pub use vector::{Event, Expected, Header, Kind, Norm, Pace, Timed, Vector};
 
 use std::path::Path;
 

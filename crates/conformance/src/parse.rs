@@ -5,7 +5,7 @@ use units::{Bytes, Duration, Instant, Rate};
 use crate::algorithm;
 use crate::error::Error;
 use crate::flight::Flight;
-use crate::vector::{Event, Expected, Header, Kind, Norm, Timed, Vector};
+use crate::vector::{Event, Expected, Header, Kind, Norm, Pace, Timed, Vector};
 
 /// The format that this reads.
 const FORMAT: &str = "1";
@@ -19,6 +19,7 @@ const EXITS: &[&str] = &[
     "none",
     "ack-train",
     "delay",
+    "bandwidth",
     "css-rounds",
     "search",
     "full-pipe",
@@ -199,6 +200,7 @@ pub fn parse(file: &str, text: &str) -> Parsed<Vector> {
         state: STATES[0],
         exit: EXITS[0],
         norm: None,
+        pace: None,
     };
     let mut timeline = Vec::new();
     for (line, text, words) in lines {
@@ -210,6 +212,7 @@ pub fn parse(file: &str, text: &str) -> Parsed<Vector> {
             return reader.fail(word, format!("this cannot happen: {impossible}"));
         }
         expected.norm = None;
+        expected.pace = None;
         if let Some((arrow, wanted)) = wanted.split_first() {
             if wanted.is_empty() {
                 return reader.fail(*arrow, "nothing follows `=>`");
@@ -389,14 +392,37 @@ fn event(reader: &Reader<'_>, words: &[Word<'_>]) -> Parsed<Event> {
             }
         }
         "ack" => ack(reader, words)?,
+        "established" => established(reader, words)?,
         other => {
             return reader.fail(
                 verb,
-                format!("unknown event `{other}`; known are send, resend, ack, mark, timeout and restart"),
+                format!("unknown event `{other}`; known are established, send, resend, ack, mark, timeout and restart"),
             );
         }
     };
     Ok(Event { now, kind })
+}
+
+fn established(reader: &Reader<'_>, words: &[Word<'_>]) -> Parsed<Kind> {
+    let (mut rtt, mut queued, mut receive_window) = (None, Bytes::MAX, Bytes::MAX);
+    for word in &words[2..] {
+        match word.text.split_once('=') {
+            Some(("rtt", text)) => rtt = Some(Duration::from_nanos(reader.nanos(*word, text)?)),
+            Some(("queued", text)) => queued = Bytes::new(reader.bytes(*word, text)?),
+            Some(("window", text)) => receive_window = Bytes::new(reader.bytes(*word, text)?),
+            _ => {
+                return reader.fail(
+                    *word,
+                    format!("the beginning cannot say `{}`; it may say rtt=TIME, queued=BYTES and window=BYTES", word.text),
+                );
+            }
+        }
+    }
+    Ok(Kind::Established {
+        rtt,
+        queued,
+        receive_window,
+    })
 }
 
 fn ack(reader: &Reader<'_>, words: &[Word<'_>]) -> Parsed<Kind> {
@@ -451,11 +477,15 @@ fn expect(reader: &Reader<'_>, words: &[Word<'_>], expected: &mut Expected) -> P
             Some(("state", text)) => expected.state = one_of(word, text, STATES)?,
             Some(("exit", text)) => expected.exit = one_of(word, text, EXITS)?,
             Some(("norm", text)) => expected.norm = Some(norm(reader, word, text)?),
+            Some(("pace", "none")) => expected.pace = Some(Pace::None),
+            Some(("pace", text)) => {
+                expected.pace = Some(Pace::BytesPerSecond(reader.number(word, text)?));
+            }
             _ => {
                 return reader.fail(
                     word,
                     format!(
-                        "`{}` cannot be expected; cwnd, ssthresh, state, exit and norm can",
+                        "`{}` cannot be expected; cwnd, ssthresh, state, exit, norm and pace can",
                         word.text
                     ),
                 );

@@ -1,13 +1,13 @@
 //! Runs a vector: tells a congestion control what happened, and compares what it answers.
 
 use congestion::{Algorithm, BuildContext, Congestion, CongestionKind, Phase, Sent, SlowStartExit};
-use units::{Bytes, Instant};
+use units::{Bytes, Instant, Rate};
 
 use crate::error::Error;
 use crate::flight::{Facts, Flight, Impossible};
 use crate::report::{Mismatch, Report};
 use crate::subject::{Mode, Subject};
-use crate::vector::{Event, Header, Norm, Timed, Vector};
+use crate::vector::{Event, Header, Norm, Pace, Timed, Vector};
 
 /// Runs a vector against the algorithm that it names.
 ///
@@ -66,6 +66,8 @@ pub struct Answer {
     pub exit: &'static str,
     /// SEARCH's last test, in thousandths.
     pub norm_permille: Option<i64>,
+    /// The pacing rate that the algorithm chooses itself.
+    pub pacing_rate: Option<Rate>,
 }
 
 /// A sender that does what a timeline says, event by event.
@@ -111,6 +113,7 @@ impl Driver {
             state: state(subject, self.flight.phase()),
             exit: exit(subject.slow_start_exit()),
             norm_permille: subject.norm_permille(),
+            pacing_rate: subject.pacing_rate(),
         })
     }
 }
@@ -126,6 +129,7 @@ fn tell(event: &Event, facts: Facts, flight: &Flight, header: &Header, subject: 
         first_of_window,
     };
     match facts {
+        Facts::Established(start) => subject.on_established(&start),
         Facts::Sent {
             size,
             mut in_flight,
@@ -234,6 +238,15 @@ fn compare(timed: &Timed, smss: Bytes, answer: &Answer, report: &mut Report) {
     check("ssthresh", size(expected.ssthresh), size(answer.ssthresh));
     check("state", expected.state.to_owned(), answer.state.to_owned());
     check("exit", expected.exit.to_owned(), answer.exit.to_owned());
+    if let Some(pace) = expected.pace {
+        let rate = |bytes: Option<u64>| bytes.map_or("none".to_owned(), |rate| rate.to_string());
+        let expected = match pace {
+            Pace::None => None,
+            Pace::BytesPerSecond(bytes) => Some(bytes),
+        };
+        let actual = answer.pacing_rate.map(Rate::bytes_per_sec);
+        check("pace", rate(expected), rate(actual));
+    }
     let actual = answer.norm_permille;
     match expected.norm {
         None => {}

@@ -59,6 +59,15 @@ pub struct Event {
 /// What happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
+    /// The connection is established; nothing was sent yet.
+    Established {
+        /// Round-trip time of the handshake, where it gave one.
+        rtt: Option<Duration>,
+        /// What the application has written; [`Bytes::MAX`] never ends.
+        queued: Bytes,
+        /// What the receiver has room for; [`Bytes::MAX`] has no end.
+        receive_window: Bytes,
+    },
     /// New data left.
     Send {
         /// How much.
@@ -108,6 +117,17 @@ pub struct Expected {
     pub exit: &'static str,
     /// SEARCH's last test, where it is stated.
     pub norm: Option<Norm>,
+    /// The pacing rate of its own that the algorithm has, where it is stated.
+    pub pace: Option<Pace>,
+}
+
+/// A pacing rate that an algorithm chooses itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pace {
+    /// It leaves the rate to the transport.
+    None,
+    /// In bytes per second, rounded down.
+    BytesPerSecond(u64),
 }
 
 /// SEARCH's norm, as precisely as a vector states it; both are rounded down.

@@ -136,7 +136,7 @@ fn mistakes_are_named_with_their_place() {
         (timeline("0"), "v.vec:11:2: the event is missing"),
         (
             timeline("0 sent 1s"),
-            "v.vec:11:3: unknown event `sent`; known are send, resend, ack, mark, timeout and restart",
+            "v.vec:11:3: unknown event `sent`; known are established, send, resend, ack, mark, timeout and restart",
         ),
         (
             timeline("0 send -1"),
@@ -208,7 +208,7 @@ fn mistakes_are_named_with_their_place() {
         ),
         (
             timeline("0 send 1s => speed=1"),
-            "v.vec:11:14: `speed=1` cannot be expected; cwnd, ssthresh, state, exit and norm can",
+            "v.vec:11:14: `speed=1` cannot be expected; cwnd, ssthresh, state, exit, norm and pace can",
         ),
     ];
     for (text, expected) in cases {

@@ -15,8 +15,9 @@ use units::{Bytes, Duration, Instant, Rate};
 
 use crate::options::{OptionError, OptionInfo, Options};
 use crate::{
-    Ack, Avoidance, Classic, Congestion, CongestionControl, Decision, Recovery, Sent,
-    SlowStartExit, Startup, Step, Window, avoidance, recovery, startup, whole,
+    Ack, Avoidance, Classic, Congestion, CongestionControl, Decision, Established, PathMemory,
+    Recovery, Reduction, Sent, SlowStartExit, Startup, Step, Window, avoidance, recovery, startup,
+    whole,
 };
 
 impl Default for AvoidanceConfig {
@@ -178,8 +179,38 @@ macro_rules! startups {
                 match self { $( Self::$variant(part) => part.on_ack(ack, window), )* }
             }
 
+            fn on_established(&mut self, start: &Established, window: &Window) -> Option<Step> {
+                match self { $( Self::$variant(part) => part.on_established(start, window), )* }
+            }
+
+            #[inline]
+            fn observe(&mut self, ack: &Ack, window: &Window) {
+                match self { $( Self::$variant(part) => part.observe(ack, window), )* }
+            }
+
             fn on_congestion(&mut self, congestion: &Congestion) {
                 match self { $( Self::$variant(part) => part.on_congestion(congestion), )* }
+            }
+
+            fn take_over(&mut self, congestion: &Congestion, window: &Window) -> Option<Reduction> {
+                match self { $( Self::$variant(part) => part.take_over(congestion, window), )* }
+            }
+
+            fn on_recovery_ack(&mut self, ack: &Ack, window: &Window) -> Bytes {
+                match self { $( Self::$variant(part) => part.on_recovery_ack(ack, window), )* }
+            }
+
+            fn on_recovery_exit(&mut self, now: Instant, window: &Window) -> Reduction {
+                match self { $( Self::$variant(part) => part.on_recovery_exit(now, window), )* }
+            }
+
+            #[inline]
+            fn requires_pacing(&self) -> bool {
+                match self { $( Self::$variant(part) => part.requires_pacing(), )* }
+            }
+
+            fn on_close(&self, now: Instant, memory: &mut PathMemory) {
+                match self { $( Self::$variant(part) => part.on_close(now, memory), )* }
             }
 
             fn restart(&mut self, now: Instant, snd_nxt: u64) {
@@ -339,6 +370,14 @@ macro_rules! wholes {
             #[inline]
             fn requires_pacing(&self) -> bool {
                 match self { Self::Classic(control) => control.requires_pacing(), $( Self::$variant(control) => control.requires_pacing(), )* }
+            }
+
+            fn on_established(&mut self, start: &Established) {
+                match self { Self::Classic(control) => control.on_established(start), $( Self::$variant(control) => control.on_established(start), )* }
+            }
+
+            fn on_close(&self, now: Instant, memory: &mut PathMemory) {
+                match self { Self::Classic(control) => control.on_close(now, memory), $( Self::$variant(control) => control.on_close(now, memory), )* }
             }
 
             #[inline]

@@ -21,8 +21,8 @@
 use units::{Bytes, Duration, Instant, Rate};
 
 use crate::{
-    Ack, Avoidance, Congestion, CongestionControl, CongestionKind, Decision, ExitReason, Phase,
-    Recovery, Sent, SlowStartExit, Startup, Step, Window,
+    Ack, Avoidance, Congestion, CongestionControl, CongestionKind, Decision, Established,
+    ExitReason, PathMemory, Phase, Recovery, Reduction, Sent, SlowStartExit, Startup, Step, Window,
 };
 
 /// How long after the beginning of an epoch Linux's `cubictcp_acked` ignores round-trip times (HZ jiffies).
@@ -41,6 +41,8 @@ pub struct Classic<S, A, R> {
     prior_ssthresh: Bytes,
     /// Whether a Cwr or Recovery episode is in progress.
     reducing: bool,
+    /// Whether the start-up, not the recovery, sets the window in it.
+    taken_over: bool,
     exit: Option<SlowStartExit>,
 }
 
@@ -60,6 +62,7 @@ impl<S: Startup, A: Avoidance, R: Recovery> Classic<S, A, R> {
             prior_cwnd: Bytes::ZERO,
             prior_ssthresh: Bytes::ZERO,
             reducing: false,
+            taken_over: false,
             exit: None,
         }
     }
@@ -89,16 +92,25 @@ impl<S: Startup, A: Avoidance, R: Recovery> Classic<S, A, R> {
         }
     }
 
+    /// Sets a window and a threshold that a part chose.
+    fn set(&mut self, Reduction { cwnd, ssthresh }: Reduction) {
+        let window = &mut self.window;
+        window.cwnd = whole(cwnd, window.smss);
+        window.ssthresh = whole(ssthresh, window.smss).max(window.smss * 2);
+    }
+
     /// Applies what the avoidance decided, in slow start or above it.
     fn accept(&mut self, decision: Decision, now: Instant) {
-        let smss = self.window.smss;
-        let ssthresh = whole(decision.ssthresh, smss).max(smss * 2);
-        let cwnd = whole(decision.cwnd, smss);
-        if self.window.in_slow_start() && cwnd >= ssthresh {
-            self.record_exit(now, decision.reason);
+        let before = self.window;
+        let Decision { cwnd, ssthresh, .. } = decision;
+        self.set(Reduction { cwnd, ssthresh });
+        if before.in_slow_start() && !self.window.in_slow_start() && self.exit.is_none() {
+            self.exit = Some(SlowStartExit {
+                at: now,
+                cwnd: before.cwnd,
+                reason: decision.reason,
+            });
         }
-        self.window.cwnd = cwnd;
-        self.window.ssthresh = ssthresh;
     }
 
     /// Applies what the start-up wants; returns what of `delivered` is left for avoidance.
@@ -126,9 +138,7 @@ impl<S: Startup, A: Avoidance, R: Recovery> Classic<S, A, R> {
                 reason,
             } => {
                 self.record_exit(now, reason);
-                let window = &mut self.window;
-                window.cwnd = whole(cwnd, window.smss);
-                window.ssthresh = whole(ssthresh, window.smss).max(window.smss * 2);
+                self.set(Reduction { cwnd, ssthresh });
                 Bytes::ZERO
             }
         }
@@ -159,12 +169,23 @@ impl<S: Startup, A: Avoidance, R: Recovery> CongestionControl for Classic<S, A, 
     }
 
     #[inline]
+    fn requires_pacing(&self) -> bool {
+        self.startup.requires_pacing() && self.pacing_rate().is_some()
+    }
+
+    fn on_established(&mut self, start: &Established) {
+        if let Some(step) = self.startup.on_established(start, &self.window) {
+            self.apply(step, start.now, Bytes::ZERO);
+        }
+    }
+
+    #[inline]
     fn on_sent(&mut self, sent: &Sent) {
         self.startup.on_sent(sent);
         if let Some(idle_since) = sent.idle_since {
             self.avoidance.on_idle(sent.now, idle_since);
         }
-        if self.reducing {
+        if self.reducing && !self.taken_over {
             self.recovery.on_sent(sent.size);
         }
     }
@@ -172,6 +193,7 @@ impl<S: Startup, A: Avoidance, R: Recovery> CongestionControl for Classic<S, A, 
     #[inline]
     fn on_delivery(&mut self, ack: &Ack) {
         self.avoidance.on_delivery(ack, &self.window);
+        self.startup.observe(ack, &self.window);
         if !self.window.in_slow_start() {
             return;
         }
@@ -196,7 +218,12 @@ impl<S: Startup, A: Avoidance, R: Recovery> CongestionControl for Classic<S, A, 
     #[inline]
     fn on_ack(&mut self, ack: &Ack) {
         if ack.phase.is_reducing() {
-            let cwnd = self.recovery.on_ack(ack, &self.window);
+            let cwnd = if self.taken_over {
+                let cwnd = self.startup.on_recovery_ack(ack, &self.window);
+                whole(cwnd, self.window.smss)
+            } else {
+                self.recovery.on_ack(ack, &self.window)
+            };
             self.window.cwnd = cwnd.max(self.window.smss);
             return;
         }
@@ -239,6 +266,7 @@ impl<S: Startup, A: Avoidance, R: Recovery> CongestionControl for Classic<S, A, 
             return;
         }
         self.record_exit(congestion.now, reason);
+        let before = self.window;
         if !timeout || congestion.first_of_window {
             self.prior_cwnd = self.window.cwnd;
             self.prior_ssthresh = if undoable {
@@ -250,11 +278,20 @@ impl<S: Startup, A: Avoidance, R: Recovery> CongestionControl for Classic<S, A, 
             self.window.ssthresh = whole(threshold, self.window.smss);
         }
         self.startup.on_congestion(congestion);
+        let taken_over = if timeout {
+            None
+        } else {
+            self.startup.take_over(congestion, &before)
+        };
+        self.taken_over = taken_over.is_some();
         if timeout {
             self.reducing = false;
             self.window.cwnd = congestion.in_flight + self.window.smss;
             self.avoidance.on_timeout();
             self.startup.restart(congestion.now, congestion.snd_nxt);
+        } else if let Some(reduction) = taken_over {
+            self.reducing = true;
+            self.set(reduction);
         } else {
             self.reducing = true;
             let cwnd =
@@ -264,8 +301,13 @@ impl<S: Startup, A: Avoidance, R: Recovery> CongestionControl for Classic<S, A, 
         }
     }
 
-    fn on_recovery_exit(&mut self, _now: Instant) {
+    fn on_recovery_exit(&mut self, now: Instant) {
         self.reducing = false;
+        if core::mem::take(&mut self.taken_over) {
+            let reduction = self.startup.on_recovery_exit(now, &self.window);
+            self.set(reduction);
+            return;
+        }
         if let Some(cwnd) = self.avoidance.on_recovery_exit(&self.window) {
             self.window.ssthresh = whole(cwnd, self.window.smss).max(self.window.smss * 2);
         }
@@ -276,6 +318,7 @@ impl<S: Startup, A: Avoidance, R: Recovery> CongestionControl for Classic<S, A, 
 
     fn undo(&mut self, _now: Instant) {
         self.reducing = false;
+        self.taken_over = false;
         if self.prior_ssthresh.is_zero() {
             return;
         }
@@ -325,5 +368,9 @@ impl<S: Startup, A: Avoidance, R: Recovery> CongestionControl for Classic<S, A, 
 
     fn passive_decision(&self) -> Option<SlowStartExit> {
         self.startup.passive_decision()
+    }
+
+    fn on_close(&self, now: Instant, memory: &mut PathMemory) {
+        self.startup.on_close(now, memory);
     }
 }

@@ -14,6 +14,7 @@
 
 mod any;
 mod classic;
+mod memory;
 mod signal;
 
 pub mod avoidance;
@@ -25,4 +26,5 @@ pub mod whole;
 
 pub use any::*;
 pub use classic::Classic;
+pub use memory::PathMemory;
 pub use signal::*;

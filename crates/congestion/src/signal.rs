@@ -3,6 +3,7 @@
 use units::{Bytes, Duration, Instant, Rate};
 
 use crate::BuildContext;
+use crate::memory::PathMemory;
 use crate::rate_sample::RateSample;
 
 /// State of the sender, with the names and meaning of Linux (`tcp_ca_state`).
@@ -62,6 +63,21 @@ impl Window {
         let cwnd = self.cwnd_segments();
         self.ssthresh.max(self.smss * (cwnd / 2 + cwnd / 4))
     }
+}
+
+/// The connection is established; nothing was sent yet.
+#[derive(Clone, Copy, Debug)]
+pub struct Established {
+    /// When.
+    pub now: Instant,
+    /// Round-trip time of the handshake, where it gave one.
+    pub rtt: Option<Duration>,
+    /// What the application has written; [`Bytes::MAX`] never ends.
+    pub queued: Bytes,
+    /// What the receiver has room for.
+    pub receive_window: Bytes,
+    /// What earlier connections over the path left.
+    pub memory: PathMemory,
 }
 
 /// One segment left the sender.
@@ -170,6 +186,15 @@ pub enum Step {
     },
 }
 
+/// A window and a threshold that a start-up sets itself, around an episode that it takes over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reduction {
+    /// The window.
+    pub cwnd: Bytes,
+    /// The threshold.
+    pub ssthresh: Bytes,
+}
+
 /// Why slow start ended, with the evidence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExitReason {
@@ -203,6 +228,13 @@ pub enum ExitReason {
         /// Delivered (2.0, 3.x) or sent (4.0) in the window that ended one RTT before.
         previous: Bytes,
     },
+    /// The window reached the product of an estimated bandwidth and the smallest RTT.
+    Bandwidth {
+        /// The estimate.
+        estimate: Rate,
+        /// The smallest RTT.
+        min_rtt: Duration,
+    },
     /// BBR: bandwidth stopped growing.
     FullPipe,
     /// The window reached a threshold set before.
@@ -224,6 +256,7 @@ impl ExitReason {
             Self::Delay { .. } => "delay",
             Self::ConservativeRounds { .. } => "css-rounds",
             Self::Search { .. } => "search",
+            Self::Bandwidth { .. } => "bandwidth",
             Self::FullPipe => "full-pipe",
             Self::Threshold => "ssthresh",
             Self::Loss => "loss",
@@ -252,6 +285,11 @@ pub struct SlowStartExit {
 
 /// Finds the capacity of an unknown path.
 pub trait Startup {
+    /// The connection is established. `Some` changes the window before anything is sent.
+    fn on_established(&mut self, _start: &Established, _window: &Window) -> Option<Step> {
+        None
+    }
+
     /// A segment left.
     fn on_sent(&mut self, _sent: &Sent) {}
 
@@ -263,6 +301,9 @@ pub trait Startup {
         None
     }
 
+    /// An ACK delivered data, in any phase and also after slow start; before [`Self::on_delivery`].
+    fn observe(&mut self, _ack: &Ack, _window: &Window) {}
+
     /// What this ACK does to the window. Called only in slow start, when growth is allowed
     /// (`snd_una` advanced, limited by the window, no reduction in progress); `ack.delivered` is
     /// what may be credited.
@@ -270,6 +311,28 @@ pub trait Startup {
 
     /// A congestion episode begins; the initial slow start is over.
     fn on_congestion(&mut self, _congestion: &Congestion) {}
+
+    /// Asked after [`Self::on_congestion`], unless it is a timeout, with the window before the
+    /// episode. `Some` takes the episode over: window and threshold are these (the avoidance is
+    /// told of the congestion all the same), [`Self::on_recovery_ack`] sets the window until the
+    /// episode ends, and [`Self::on_recovery_exit`] what it leaves.
+    fn take_over(&mut self, _congestion: &Congestion, _window: &Window) -> Option<Reduction> {
+        None
+    }
+
+    /// The window after an ACK of an episode that was taken over.
+    fn on_recovery_ack(&mut self, _ack: &Ack, window: &Window) -> Bytes {
+        window.cwnd
+    }
+
+    /// An episode that was taken over ends: what remains. A window below the threshold means slow
+    /// start.
+    fn on_recovery_exit(&mut self, _now: Instant, window: &Window) -> Reduction {
+        Reduction {
+            cwnd: window.cwnd,
+            ssthresh: window.cwnd,
+        }
+    }
 
     /// Slow start begins again after a timeout. (A pause shows as `idle_since` in [`Self::on_sent`].)
     fn restart(&mut self, _now: Instant, _snd_nxt: u64) {}
@@ -279,10 +342,18 @@ pub trait Startup {
         None
     }
 
+    /// Whether [`Self::pacing_rate`] holds even where the transport is otherwise unpaced.
+    fn requires_pacing(&self) -> bool {
+        false
+    }
+
     /// In passive mode: the decision that was logged and not acted on.
     fn passive_decision(&self) -> Option<SlowStartExit> {
         None
     }
+
+    /// The connection is over: what later ones over the same path should know.
+    fn on_close(&self, _now: Instant, _memory: &mut PathMemory) {}
 }
 
 /// Uses the capacity that start-up found.
@@ -363,10 +434,14 @@ pub trait CongestionControl {
     /// A pacing rate, where the algorithm sets one itself; `None` leaves it to the transport.
     fn pacing_rate(&self) -> Option<Rate>;
 
-    /// Whether the algorithm needs pacing even where the transport is otherwise unpaced (BBR).
+    /// Whether the algorithm needs pacing, at this time, even where the transport is otherwise
+    /// unpaced (BBR; start-ups that spread a jump).
     fn requires_pacing(&self) -> bool {
         false
     }
+
+    /// The connection is established; nothing was sent yet.
+    fn on_established(&mut self, _start: &Established) {}
 
     /// A segment left.
     fn on_sent(&mut self, sent: &Sent);
@@ -407,4 +482,7 @@ pub trait CongestionControl {
     fn passive_decision(&self) -> Option<SlowStartExit> {
         None
     }
+
+    /// The connection is over: what later ones over the same path should know.
+    fn on_close(&self, _now: Instant, _memory: &mut PathMemory) {}
 }

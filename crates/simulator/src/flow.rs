@@ -1,6 +1,6 @@
 //! A flow in the simulation: its two endpoints while it runs, its result afterwards.
 
-use congestion::SlowStartExit;
+use congestion::{PathMemory, SlowStartExit};
 use engine::Component;
 use measure::{
     CapacityPoint, FlowProbe, FlowResult, FlowSample, FlowTrace, SlowStartExitResult, classify,
@@ -80,7 +80,7 @@ impl<'a> FlowState<'a> {
     }
 
     /// Opens the connection.
-    pub fn start(&mut self, now: Instant, seed: u64, traced: bool) {
+    pub fn start(&mut self, now: Instant, seed: u64, memory: &mut PathMemory, traced: bool) {
         let config = self.config;
         let mut sender = Sender::new(SenderConfig {
             algorithm: config.algorithm,
@@ -99,6 +99,7 @@ impl<'a> FlowState<'a> {
             autotuning: true,
             ack_policy: config.ack_policy,
         });
+        sender.remember(memory.lend());
         sender.open(now);
         self.endpoints = Some(Box::new(Endpoints {
             sender,
@@ -158,11 +159,12 @@ impl<'a> FlowState<'a> {
         timers.min(self.application)
     }
 
-    /// The flow is over: what remains of it.
-    pub fn finish(&mut self, now: Instant) {
+    /// The flow is over: what remains of it, and what it leaves for others over its path.
+    pub fn finish(&mut self, now: Instant, memory: &mut PathMemory) {
         let Some(mut endpoints) = self.endpoints.take() else {
             return;
         };
+        endpoints.sender.leave_memory(now, memory);
         self.trace = endpoints.trace.take();
         self.result = Some(self.result_of(&endpoints, now));
     }

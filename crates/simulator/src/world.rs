@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use congestion::PathMemory;
 use engine::{Calendar, Component};
 use measure::{LinkResult, RunResult, Stack, Traces};
 use network::{Ecn, Element, LinkConfig, LossConfig, Packet, Service, Streams};
@@ -51,6 +52,9 @@ pub struct World<'a> {
     sacks: SackStore,
     /// Flows that run and whose capacity point is not known yet.
     unresolved: Vec<u32>,
+    /// What finished flows left for later ones, by the length of their access: equal ones are the
+    /// same path.
+    memories: BTreeMap<Duration, PathMemory>,
     unfinished: usize,
     now: Instant,
 }
@@ -75,6 +79,7 @@ impl<'a> World<'a> {
             free: Vec::new(),
             sacks: SackStore::default(),
             unresolved: Vec::new(),
+            memories: BTreeMap::new(),
             unfinished: scenario.flows.len(),
             now: Instant::ZERO,
         };
@@ -352,7 +357,8 @@ impl<'a> World<'a> {
             let seed = self.streams.stream(&format!("flow {flow}")).next_u64();
             let state = &mut self.flows[flow as usize];
             state.component = Some(component);
-            state.start(now, seed, self.traced);
+            let memory = self.memories.entry(state.config.extra_delay).or_default();
+            state.start(now, seed, memory, self.traced);
             self.unresolved.push(flow);
             self.transmit(flow);
             self.keep(flow);
@@ -407,7 +413,8 @@ impl<'a> World<'a> {
         if let Some(period) = link.last_busy_period(now) {
             resolve(state, period);
         }
-        state.finish(now);
+        let memory = self.memories.entry(state.config.extra_delay).or_default();
+        state.finish(now, memory);
         if let Some(component) = state.component.take() {
             self.calendar.schedule(component, None);
             self.free.push(component);

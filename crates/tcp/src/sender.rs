@@ -18,6 +18,8 @@
 //! - A connection never gives up: retransmissions go on with backed-off timers.
 //! - Linux lets the window grow on SACKs too, not only on cumulative ACKs, once it has measured
 //!   reordering above 3 segments. The congestion control is then told `advanced` for those.
+//! - A start-up that requires pacing is paced from its first segment on; Linux charges nothing for
+//!   the first ten.
 //! - After a timeout, Linux's F-RTO (RFC 5682, SACK form) holds back retransmissions for new data;
 //!   see `frto.rs`.
 
@@ -28,7 +30,8 @@ mod transmit;
 
 use congestion::rate_sample::RateEstimator;
 use congestion::{
-    AnyCongestionControl, BuildContext, CongestionControl, Phase, SlowStartExit, Window,
+    AnyCongestionControl, BuildContext, CongestionControl, Established, PathMemory, Phase,
+    SlowStartExit, Window,
 };
 use units::{Bytes, Duration, Instant, Rate};
 
@@ -177,6 +180,10 @@ pub struct Sender {
     pacer: Pacer,
     pacing_rate: Rate,
     is_paced: bool,
+    /// Paced because a start-up says so: from the first segment on.
+    is_spread: bool,
+    /// What earlier connections over the path left.
+    memory: PathMemory,
     /// Segments that the burst under way may still send, and whether it is one of new data.
     burst_left: u32,
     burst_is_new: bool,
@@ -248,6 +255,8 @@ impl Sender {
             timer: None,
             pacer: Pacer::default(),
             pacing_rate: Rate::MAX,
+            is_spread: false,
+            memory: PathMemory::default(),
             burst_left: 0,
             burst_is_new: false,
             pass_sent: 0,
@@ -278,6 +287,18 @@ impl Sender {
         }
         self.stream_end = self.stream_end.saturating_add(bytes);
         self.is_quiet = false;
+    }
+
+    /// What earlier connections over the path left, for algorithms that remember. Call it before
+    /// [`Self::open`].
+    pub const fn remember(&mut self, memory: PathMemory) {
+        self.memory = memory;
+    }
+
+    /// The connection is over: writes what later ones over the path should know.
+    pub fn leave_memory(&self, now: Instant, memory: &mut PathMemory) {
+        self.cc.on_close(now, memory);
+        memory.give_back(&self.memory);
     }
 
     /// No more will be written: the last byte carries the FIN, if it has not left yet.
@@ -337,7 +358,13 @@ impl Sender {
             self.config.initial_window
         };
         self.cc = build(&self.config, now, initial_window, rtt);
-        self.is_paced = self.config.pacing || self.cc.requires_pacing();
+        self.cc.on_established(&Established {
+            now,
+            rtt,
+            queued: Bytes::new(self.unsent()),
+            receive_window: Bytes::new(self.receive_window),
+            memory: self.memory,
+        });
         self.read_window();
         self.validation.stamp = now;
         self.last_sent = now;
@@ -561,6 +588,9 @@ impl Sender {
             Some(rate) => rate,
             None => window_rate(&self.window, self.board.packets_out(), self.rtt.srtt()),
         };
+        let requires_pacing = self.cc.requires_pacing();
+        self.is_paced = self.config.pacing || requires_pacing;
+        self.is_spread = requires_pacing && matches!(self.cc, AnyCongestionControl::Classic(_));
     }
 }
 

@@ -387,8 +387,12 @@ impl Sender {
         self.cc.on_sent(&sent);
         self.stats.segments_sent += 1;
         if self.is_paced {
-            self.pacer
-                .on_sent(u64::from(len), self.stats.segments_sent, self.pacing_rate);
+            let count = if self.is_spread {
+                u64::MAX
+            } else {
+                self.stats.segments_sent
+            };
+            self.pacer.on_sent(u64::from(len), count, self.pacing_rate);
         }
         self.stats.bytes_sent += u64::from(len);
         self.last_sent = now;
