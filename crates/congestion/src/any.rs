@@ -449,6 +449,8 @@ avoidances! {
 recoveries! {
     Prr(recovery::Prr, recovery::PrrConfig) = "prr", LINUX, "RFC 9937; Linux tcp_input.c",
         "proportional rate reduction: sends are spread over one round trip";
+    NewReno(recovery::NewReno, recovery::NewRenoConfig) = "newreno", STANDARD, "RFC 6582",
+        "the window is the threshold at once, and what is found lost is repeated at once";
     Plain(recovery::Plain, recovery::PlainConfig) = "plain", STANDARD, "RFC 5681, RFC 6675",
         "the window is the threshold at once, limited by the pipe";
 }

@@ -65,12 +65,20 @@ fn read_sender(table: &Table<'_>, flow: &mut Flow) -> Result<(), Error> {
     let switches = [
         ("pacing", &mut flow.pacing),
         ("ecn", &mut flow.ecn),
+        ("sack", &mut flow.sack),
+        ("impatient", &mut flow.impatient),
         ("restart_after_idle", &mut flow.restart_after_idle),
     ];
     for (key, switch) in switches {
         if let Some(item) = table.get(key) {
             *switch = item.boolean()?;
         }
+    }
+    if flow.sack && flow.impatient {
+        return Err(table.refuse_at(
+            "impatient",
+            "impatient speaks of NewReno: say sack = false beside it",
+        ));
     }
     Ok(())
 }

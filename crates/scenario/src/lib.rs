@@ -112,6 +112,10 @@ pub struct Flow {
     pub ack_policy: AckPolicy,
     /// Whether its data segments are ECN-capable.
     pub ecn: bool,
+    /// Whether both ends use SACK; without, losses are repaired as NewReno does (RFC 6582).
+    pub sack: bool,
+    /// Without SACK: whether the retransmission timer starts anew at the first partial ACK alone.
+    pub impatient: bool,
     /// Whether a pause longer than the RTO shrinks the window.
     pub restart_after_idle: bool,
     /// Largest unpaced burst of one TSO packet in segments; 1 turns TSO off.
@@ -162,6 +166,8 @@ impl Flow {
             receive_buffer: DEFAULT_RECEIVE_BUFFER,
             ack_policy: AckPolicy::Delayed,
             ecn: false,
+            sack: true,
+            impatient: false,
             restart_after_idle: true,
             tso_segments: DEFAULT_TSO_SEGMENTS,
             extra_delay: Duration::ZERO,

@@ -79,6 +79,8 @@ impl Serialize for Flow {
             "receive_buffer_bytes": self.receive_buffer.get(),
             "ack_policy": ack_policy,
             "ecn": self.ecn,
+            "sack": self.sack,
+            "impatient": self.impatient,
             "restart_after_idle": self.restart_after_idle,
             "tso_segments": self.tso_segments,
             "extra_delay_ms": millis(self.extra_delay),

@@ -102,6 +102,8 @@ pub(crate) const FLOW: KnownTable = KnownTable {
         "receive_buffer",
         "ack_policy",
         "ecn",
+        "sack",
+        "impatient",
         "restart_after_idle",
         "tso_segments",
         "extra_delay",

@@ -44,6 +44,8 @@ pacing = true
 receive_buffer = "6 MiB"
 ack_policy = "every-segment"
 ecn = true
+sack = false
+impatient = true
 restart_after_idle = false
 tso_segments = 1
 extra_delay = "5 ms"
@@ -102,6 +104,7 @@ fn every_key_of_a_flow() {
         (chatty.receive_buffer, chatty.ack_policy),
         (Bytes::new(6 << 20), AckPolicy::EverySegment)
     );
+    assert_eq!((chatty.sack, chatty.impatient), (false, true));
     assert_eq!(chatty.extra_delay, Duration::from_millis(5));
     assert_eq!(
         chatty.application,
@@ -126,6 +129,7 @@ fn defaults_are_those_of_linux() {
         (Duration::from_secs(600), None)
     );
     let flow = &scenario.flows[0];
+    assert_eq!((flow.sack, flow.impatient), (true, false));
     assert_eq!(
         (
             flow.initial_window,

@@ -91,6 +91,8 @@ impl<'a> FlowState<'a> {
             restart_after_idle: config.restart_after_idle,
             rto_min: RTO_MIN,
             ecn: config.ecn,
+            sack: config.sack,
+            impatient: config.impatient,
             seed,
         });
         let receiver = Receiver::new(ReceiverConfig {
@@ -98,6 +100,7 @@ impl<'a> FlowState<'a> {
             initial_window: SYN_WINDOW.min(config.receive_buffer),
             autotuning: true,
             ack_policy: config.ack_policy,
+            sack: config.sack,
         });
         sender.remember(memory.lend());
         sender.open(now);

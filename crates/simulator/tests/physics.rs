@@ -133,6 +133,33 @@ fn goodput_is_what_the_headers_leave() {
 }
 
 #[test]
+fn newreno_repairs_one_segment_each_round_trip() {
+    // A first flight that loses L segments: with SACK a round trip or two, without SACK L of them.
+    let rounds = |sack| {
+        let mut flow = Flow::new(common::algorithm("reno"));
+        flow.sack = sack;
+        flow.initial_window = 40;
+        // What follows the flight brings the duplicate ACKs.
+        flow.size = Some(Bytes::new(60 * 1448));
+        let output = run_traced(&wired(10, 100, 24), flow);
+        let result = output.result.flows.into_iter().next().expect("a flow");
+        assert_eq!(
+            result.timeouts, 0,
+            "each partial ACK starts the timer anew: {result:?}"
+        );
+        let lost = result.segments_dropped.expect("known");
+        // Less the handshake, the flight with what follows it, and the way of the last repair.
+        (lost, result.fct_s.expect("completed") / 0.1 - 3.5)
+    };
+    let (lost, with_sack) = rounds(true);
+    assert_eq!(lost, 15, "one in service, 24 wait");
+    assert!(with_sack < 2.0, "{with_sack}");
+    let (lost, without) = rounds(false);
+    assert_eq!(lost, 15);
+    assert!((14.0..16.0).contains(&without), "{without}");
+}
+
+#[test]
 fn the_kernels_published_hystart_pair() {
     // 50 Mbit/s, 150 ms, one BDP of buffer. The commit that mended HyStart's rounds reports that
     // slow start ended near 516 segments by delay before, and near 632 by the ACK train after.

@@ -72,13 +72,14 @@ prop_compose! {
 
 prop_compose! {
     fn flow()(name in 0..ALGORITHMS.len(), size in 1u64..400_000, start_ms in 0u64..500, initial_window in 1u32..40,
-              pacing: bool, extra_ms in 0u64..40, periodic in prop::option::of((1u64..30_000, 1u64..300)), ecn: bool) -> Flow {
+              pacing: bool, extra_ms in 0u64..40, periodic in prop::option::of((1u64..30_000, 1u64..300)), ecn: bool, sack: bool) -> Flow {
         let mut flow = Flow::new(algorithm(ALGORITHMS[name]));
         flow.size = Some(Bytes::new(size));
         flow.start = Instant::from_millis(start_ms);
         flow.initial_window = initial_window;
         flow.pacing = pacing;
         flow.ecn = ecn;
+        flow.sack = sack;
         flow.extra_delay = Duration::from_millis(extra_ms);
         if let Some((write, every)) = periodic {
             // At most a hundred writes.

@@ -55,6 +55,8 @@ fn main() {
         restart_after_idle: true,
         rto_min: Duration::from_millis(200),
         ecn: false,
+        sack: true,
+        impatient: false,
         seed: 1,
     });
     let mut receiver = Receiver::new(ReceiverConfig {
@@ -62,6 +64,7 @@ fn main() {
         initial_window: Bytes::new(1 << 30),
         autotuning: false,
         ack_policy: AckPolicy::Delayed,
+        sack: true,
     });
     let mut now = Instant::ZERO;
     let mut data: VecDeque<(Instant, DataSegment)> = VecDeque::new();

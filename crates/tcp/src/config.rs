@@ -22,6 +22,11 @@ pub struct SenderConfig {
     pub rto_min: Duration,
     /// Whether data segments are ECN-capable.
     pub ecn: bool,
+    /// Whether the peer permitted SACK; without, losses are repaired as NewReno does.
+    pub sack: bool,
+    /// Without SACK: the retransmission timer starts anew at the first partial ACK of a recovery
+    /// alone (RFC 6582, section 4, "Impatient"). Linux starts it anew at each.
+    pub impatient: bool,
     /// Seed of what the congestion control draws (the phase of BBR's PROBE_BW).
     pub seed: u64,
 }
@@ -39,6 +44,8 @@ pub struct ReceiverConfig {
     pub autotuning: bool,
     /// How segments are acknowledged.
     pub ack_policy: AckPolicy,
+    /// Whether the peer permitted SACK.
+    pub sack: bool,
 }
 
 /// How segments are acknowledged.

@@ -11,7 +11,7 @@ use crate::sender::{AckFacts, Resend, Sender};
 
 impl Sender {
     /// An ACK in the state Loss.
-    pub(crate) fn process_loss(&mut self, now: Instant, facts: &AckFacts) {
+    pub(crate) fn process_loss(&mut self, now: Instant, facts: &mut AckFacts) {
         debug_assert_eq!(self.phase, Phase::Loss);
         let recovered = self.snd_una >= self.high_seq;
         if facts.advanced && self.try_undo_loss(now, facts, false) {
@@ -40,6 +40,12 @@ impl Sender {
         if recovered {
             self.try_undo_recovery(now, facts);
             return;
+        }
+        // A duplicate ACK says that the new data of step 2.b has arrived.
+        if self.snd_nxt > self.high_seq && facts.is_duplicate {
+            self.count_duplicate(now, facts);
+        } else if facts.advanced {
+            self.forget_duplicates();
         }
         self.resend = Resend::Lost;
     }

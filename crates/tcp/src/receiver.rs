@@ -90,6 +90,7 @@ struct Pending {
 #[derive(Clone, Debug)]
 pub struct Receiver {
     policy: AckPolicy,
+    sack: bool,
     compression: bool,
     rcv_nxt: u64,
     window: ReceiveWindow,
@@ -135,7 +136,8 @@ impl Receiver {
         );
         Self {
             policy: config.ack_policy,
-            compression: true,
+            sack: config.sack,
+            compression: config.sack,
             rcv_nxt: 0,
             window,
             pending: Pending::default(),
@@ -321,7 +323,10 @@ impl Receiver {
             self.pending.scheduled = true;
         }
         self.sacks.add(start, end);
-        self.grow_window(segment.len);
+        if self.sack {
+            // Without SACK the window must not grow: an ACK that opens it is no duplicate.
+            self.grow_window(segment.len);
+        }
         self.decide(now);
     }
 
@@ -444,7 +449,10 @@ impl Receiver {
             ..AckSegment::default()
         };
         if !self.sacks.is_empty() {
-            ack.sack = self.sacks.take(self.rcv_nxt);
+            let blocks = self.sacks.take(self.rcv_nxt);
+            if self.sack {
+                ack.sack = blocks;
+            }
         }
         ack
     }

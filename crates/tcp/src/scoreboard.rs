@@ -563,8 +563,9 @@ impl Scoreboard {
         self.sacked_out = 0;
     }
 
-    /// Recomputes every counter from the segments; for tests.
-    pub(crate) fn is_consistent(&self) -> bool {
+    /// Recomputes every counter from the segments; for tests. Without SACK nobody knows which
+    /// segments `sacked_out` are.
+    pub(crate) fn is_consistent(&self, sack: bool) -> bool {
         let (mut sacked, mut lost, mut resent, mut pending) = (0, 0, 0, 0);
         let mut end = None;
         for index in self.base..self.next {
@@ -585,7 +586,9 @@ impl Scoreboard {
             end = Some(segment.end());
         }
         let bits: u32 = self.pending.iter().map(|word| word.count_ones()).sum();
-        (sacked, lost, resent) == (self.sacked_out, self.lost_out, self.retrans_out)
+        let known = if sack { self.sacked_out } else { 0 };
+        (sacked, lost, resent) == (known, self.lost_out, self.retrans_out)
+            && self.sacked_out + self.lost_out <= self.packets_out()
             && pending == self.pending_count
             && bits == pending
     }

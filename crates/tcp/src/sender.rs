@@ -5,8 +5,8 @@
 //! `on_delivery`, loss detection and the state machine, timers, the rate sample, `on_ack`, and then
 //! [`Sender::poll_transmit`] sends what the window allows.
 //!
-//! Assumes that both ends use SACK and ECN where configured, and that one application writes the
-//! stream. An ACK without timestamps (`ts_ecr` zero) is taken as from a peer without them.
+//! Assumes that both ends use SACK and ECN where configured (without SACK, see `newreno`), and that
+//! one application writes the stream. An ACK without timestamps (`ts_ecr` zero) is taken as from a peer without them.
 //!
 //! ## Deviations
 //!
@@ -24,6 +24,7 @@
 //!   see `frto.rs`.
 
 mod ack;
+mod newreno;
 mod recovery;
 mod timer;
 mod transmit;
@@ -205,6 +206,8 @@ pub struct Sender {
     cwr_due: bool,
     reordering: u32,
     reordering_seen: u32,
+    /// ACKs of the recovery under way that advanced and did not end it; without SACK.
+    partial_acks: u32,
     ts_recent: u32,
     config: SenderConfig,
     stats: SenderStats,
@@ -270,6 +273,7 @@ impl Sender {
             cwr_due: false,
             reordering: REORDERING,
             reordering_seen: 0,
+            partial_acks: 0,
             ts_recent: 0,
             config,
             stats: SenderStats::default(),
@@ -542,7 +546,7 @@ impl Sender {
     #[must_use]
     pub fn is_consistent(&self) -> bool {
         let head = self.board.head().map_or(self.snd_nxt, |head| head.seq);
-        self.board.is_consistent()
+        self.board.is_consistent(self.config.sack)
             && head <= self.snd_una
             && self.snd_una <= self.snd_nxt
             && self.snd_nxt <= self.stream_end

@@ -7,10 +7,6 @@
 //!
 //! # Rows that cannot be expressed
 //!
-//! - `fast_retransmit/fr-4pkt`, `limited_transmit/limited-transmit-no-sack`: the peer refuses SACK,
-//!   which this sender assumes. Their statements (the third duplicate ACK repeats the head; the
-//!   first two send one new segment each) hold with SACK in `fr_4pkt_sack` and
-//!   `limited_transmit_sack`.
 //! - `sack/sack-route-refresh-ip-tos`: there are no routes that could be refreshed. What it
 //!   protects, that SACKed data is never repeated, is asserted by every SACK test here, and by
 //!   `sacked_data_is_never_repeated`.
@@ -26,6 +22,8 @@ mod cubic;
 mod fast_recovery;
 #[path = "conformance/fast_retransmit.rs"]
 mod fast_retransmit;
+#[path = "conformance/newreno.rs"]
+mod newreno;
 #[path = "conformance/numbers.rs"]
 mod numbers;
 #[path = "conformance/pair.rs"]

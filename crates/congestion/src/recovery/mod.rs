@@ -1,7 +1,9 @@
 //! Recovery: the window while a reduction is in progress.
 
+mod newreno;
 mod plain;
 mod prr;
 
+pub use newreno::{NewReno, NewRenoConfig};
 pub use plain::{Plain, PlainConfig};
 pub use prr::{Prr, PrrConfig, PrrForm};

@@ -126,7 +126,7 @@ fn slips_are_recognised() {
         ),
         (
             "cubic+hystart+prrr",
-            "unknown recovery `prrr`: did you mean `prr`? (known: prr, plain)",
+            "unknown recovery `prrr`: did you mean `prr`? (known: prr, newreno, plain)",
         ),
         (
             "cubic:zh=250",

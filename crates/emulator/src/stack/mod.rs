@@ -15,7 +15,7 @@
 //! | `receive_buffer`, `restart_after_idle` | sysctls of the namespace: one value for all flows |
 //! | `tso_segments` | the device's `gso_max_segs`: one value for all flows |
 //! | `cubic+standard` | `ss_cubic_std` where it is loaded; otherwise, where allowed, HyStart is switched off for the whole machine while the run lasts (`hystart`) |
-//! | `extra_delay`, other algorithms | refused |
+//! | `extra_delay`, `sack = false`, other algorithms | refused |
 //!
 //! ## Deviations
 //!

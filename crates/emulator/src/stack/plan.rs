@@ -135,6 +135,11 @@ fn plan_flow(
             "flow `{name}`: the kernel's flows share one path, so `extra_delay` cannot be had"
         ));
     }
+    if !flow.sack {
+        return refuse(format!(
+            "flow `{name}`: the kernel's flows use SACK, so `sack = false` cannot be had"
+        ));
+    }
     if flow.tso_segments == 0 || flow.tso_segments > TSO_SEGMENTS {
         return refuse(format!(
             "flow `{name}`: the kernel's TSO packets hold 1 to {TSO_SEGMENTS} segments, so \

@@ -38,6 +38,13 @@ fn what_the_kernel_cannot_do_is_refused_with_a_sentence() {
         ),
         (
             vec![Flow {
+                sack: false,
+                ..reno()
+            }],
+            "`sack = false` cannot be had",
+        ),
+        (
+            vec![Flow {
                 tso_segments: 64,
                 ..reno()
             }],

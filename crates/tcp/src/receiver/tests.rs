@@ -13,6 +13,7 @@ fn config(receive_buffer: u64) -> ReceiverConfig {
         initial_window: Bytes::new(65_535),
         autotuning: true,
         ack_policy: AckPolicy::Delayed,
+        sack: true,
     }
 }
 
@@ -514,6 +515,7 @@ fn data_beyond_the_window_is_dropped() {
 fn every_segment_when_asked() {
     let mut bench = Bench::new(ReceiverConfig {
         ack_policy: AckPolicy::EverySegment,
+        sack: true,
         ..config(1 << 20)
     });
     assert_eq!(bench.stream(0, 500, MS), 500);

@@ -34,6 +34,8 @@ pub(crate) struct AckFacts {
     /// `FLAG_LOST_RETRANS`.
     pub(super) retransmission_lost: bool,
     pub(super) newly_lost: u32,
+    /// Segments that a duplicate ACK delivered, where there is no SACK to tell which.
+    pub(super) delivered_unseen: u32,
     /// `FLAG_SET_XMIT_TIMER`.
     pub(super) sets_timer: bool,
 }
@@ -95,6 +97,9 @@ impl Sender {
             self.board
                 .acknowledge(ack.ack, &context, &mut self.rack, &mut delivery);
             facts.acked = delivery.acked;
+            if !self.config.sack {
+                self.settle_duplicates(&mut delivery);
+            }
         }
         facts.original_before_high = delivery.original_before_high;
         if delivery.delivered > 0 {
@@ -143,6 +148,7 @@ impl Sender {
         if self.phase != Phase::Open || facts.is_alarming() {
             facts.is_duplicate = !(facts.advanced || facts.is_not_duplicate() || facts.dsack);
             self.react(now, &mut facts);
+            signal.delivered += self.size(facts.delivered_unseen);
             signal.newly_lost = self.size(facts.newly_lost);
             signal.in_flight = self.bytes_in_flight();
             signal.phase = self.phase;
@@ -151,7 +157,7 @@ impl Sender {
             if self.phase == Phase::Open {
                 // The end of the pass sets it, once, whatever is sent.
                 self.sets_timer = true;
-            } else {
+            } else if !self.keeps_timer(&facts) {
                 self.set_timer(now);
             }
         }

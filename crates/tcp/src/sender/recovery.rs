@@ -11,7 +11,7 @@ use crate::scoreboard::EVER_RETRANS;
 use crate::tlp::{ProbeAck, Verdict};
 
 /// Largest reordering metric (`tcp_max_reordering`).
-const MOST_REORDERING: u64 = 300;
+pub(super) const MOST_REORDERING: u64 = 300;
 
 impl Sender {
     /// Linux `tcp_fastretrans_alert`.
@@ -29,7 +29,11 @@ impl Sender {
                     self.phase = Phase::Open;
                 }
                 Phase::Recovery => {
+                    self.forget_duplicates();
                     let undone = self.try_undo_recovery(now, facts);
+                    if self.phase == Phase::Recovery {
+                        return;
+                    }
                     if !undone && self.undo.marker.is_some() {
                         self.end_reduction(now);
                     }
@@ -41,6 +45,9 @@ impl Sender {
             Phase::Recovery => {
                 if facts.advanced && self.try_undo_partial(now, facts) {
                     return;
+                }
+                if !facts.advanced {
+                    self.count_duplicate(now, facts);
                 }
                 if self.try_undo_dsack(now) {
                     self.try_to_open(now, facts);
@@ -67,6 +74,10 @@ impl Sender {
             }
             Phase::Cwr => {}
         }
+        if facts.advanced {
+            self.forget_duplicates();
+        }
+        self.count_duplicate(now, facts);
         self.find_losses(now, facts);
         if self.board.lost_out == 0 {
             self.try_to_open(now, facts);
@@ -119,6 +130,7 @@ impl Sender {
         }
         self.begin_undo();
         self.undo.refused = ece;
+        self.partial_acks = 0;
         self.stats.recoveries += 1;
         if self.phase.is_reducing() {
             // One reduction is enough, and by now it cannot be undone.
@@ -202,7 +214,9 @@ impl Sender {
         } else {
             self.rack.on_recovery_end();
         }
-        self.phase = Phase::Open;
+        if !self.holds_state() {
+            self.phase = Phase::Open;
+        }
         undo
     }
 
@@ -244,12 +258,18 @@ impl Sender {
             self.stats.spurious_timeouts += 1;
         }
         self.retransmits = 0;
-        self.phase = Phase::Open;
+        if !self.holds_state() && (spurious || self.config.sack) {
+            self.phase = Phase::Open;
+        }
         true
     }
 
-    /// Linux `tcp_identify_packet_loss` with RACK.
+    /// Linux `tcp_identify_packet_loss`, with RACK where there is SACK.
     pub(super) fn find_losses(&mut self, now: Instant, facts: &mut AckFacts) {
+        if !self.config.sack {
+            self.mark_head(now, facts);
+            return;
+        }
         if !self.rack.advanced || self.board.is_empty() {
             return;
         }
@@ -288,7 +308,11 @@ impl Sender {
 
     /// Linux `tcp_check_sack_reordering`: `low` was delivered after what lies above it.
     pub(super) fn check_reordering(&mut self, low: u64) {
-        let fack = self.board.fack(self.snd_una);
+        let fack = if self.config.sack || self.board.sacked_out == 0 {
+            self.board.fack(self.snd_una)
+        } else {
+            self.snd_nxt
+        };
         if low >= fack {
             return;
         }

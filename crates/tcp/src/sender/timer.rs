@@ -76,7 +76,7 @@ impl Sender {
 
     /// Linux `tcp_schedule_loss_probe`; `restarts` when the RTO would start anew.
     pub(super) fn schedule_probe(&mut self, now: Instant, restarts: bool) -> bool {
-        if !matches!(self.phase, Phase::Open | Phase::Cwr) {
+        if !self.config.sack || !matches!(self.phase, Phase::Open | Phase::Cwr) {
             return false;
         }
         let Some(head) = self.board.head() else {
@@ -131,6 +131,7 @@ impl Sender {
         {
             self.board.forget_sacks();
         }
+        self.forget_duplicates();
         let lost = self.board.mark_timed_out(&self.rack, now);
         self.count_losses(now, lost);
         let first_of_window = is_open

@@ -186,7 +186,7 @@ impl Sender {
         self.burst_left -= 1;
         let segment = self.retransmit(now, index, false);
         let is_head = index == self.board.base;
-        if is_head && !self.is_reordering_armed() {
+        if is_head && !self.is_reordering_armed() && !self.is_impatient() {
             self.arm(now + self.rto, Timer::Retransmission);
         }
         Some(segment)

@@ -2,6 +2,7 @@
 
 use congestion::Phase;
 
+use crate::newreno::begun;
 use crate::script::{Script, Setup};
 
 #[test]
@@ -22,6 +23,28 @@ fn fr_4pkt_sack() {
         .ack(4)
         .expect_nothing()
         .expect_phase(Phase::Open);
+}
+
+#[test]
+fn fr_4pkt() {
+    let mut script = begun(Setup {
+        mss: 1460,
+        sack: false,
+        ..Setup::default()
+    });
+    script.write(4).expect_new(4);
+    script.at(100).ack(0).ack(0).expect_nothing();
+    script.ack(0).expect_again(&[0]);
+    script.expect_phase(Phase::Recovery).expect_lost(1);
+    // The recovery point alone does not end it: something above has to be acknowledged.
+    script
+        .at(200)
+        .ack(4)
+        .expect_nothing()
+        .expect_phase(Phase::Recovery);
+    assert_eq!(script.sender.stats().timeouts, 0);
+    script.write(1).expect_new(1);
+    script.at(300).ack(5).expect_phase(Phase::Open);
 }
 
 #[test]
@@ -69,6 +92,38 @@ fn fr_4pkt_fack_last_byte() {
         .ack(4)
         .expect_nothing()
         .expect_phase(Phase::Open);
+}
+
+#[test]
+fn limited_transmit_no_sack() {
+    let mut script = begun(Setup {
+        sack: false,
+        ..Setup::default()
+    });
+    script.write(15).expect_new(10);
+    script
+        .at(110)
+        .ack(0)
+        .expect_new(1)
+        .expect_phase(Phase::Disorder);
+    script
+        .at(120)
+        .ack(0)
+        .expect_new(1)
+        .expect_phase(Phase::Disorder);
+    // It was reordering, not loss: one of the three segments is news, two were those of the duplicates.
+    script
+        .at(130)
+        .ack(3)
+        .expect_new(2)
+        .expect_phase(Phase::Open)
+        .expect_sacked(0)
+        .expect_cwnd(11);
+    script.at(150).ack(5).expect_new(1);
+    for next in [7, 9, 11, 13, 15] {
+        script.after(20).ack(next).expect_nothing();
+    }
+    assert_eq!(script.sender.stats().segments_retransmitted, 0);
 }
 
 #[test]

@@ -45,6 +45,8 @@ fn sender(algorithm: &str) -> SenderConfig {
         restart_after_idle: true,
         rto_min: Duration::from_millis(200),
         ecn: true,
+        sack: true,
+        impatient: false,
         seed: 1,
     }
 }
@@ -56,6 +58,7 @@ fn receiver(buffer: u64) -> ReceiverConfig {
         initial_window: Bytes::new(65_535),
         autotuning: false,
         ack_policy: AckPolicy::Delayed,
+        sack: true,
     }
 }
 
@@ -374,6 +377,7 @@ fn heavy_loss_and_reordering_still_deliver() {
         for policy in [AckPolicy::Delayed, AckPolicy::EverySegment] {
             let config = ReceiverConfig {
                 ack_policy: policy,
+                sack: true,
                 ..receiver(MIB)
             };
             let mut pair = Pair::new(sender("cubic"), config, 20, 30);

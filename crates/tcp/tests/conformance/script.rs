@@ -18,6 +18,8 @@ pub struct Setup {
     pub pacing: bool,
     pub restart_after_idle: bool,
     pub ecn: bool,
+    pub sack: bool,
+    pub impatient: bool,
 }
 
 impl Default for Setup {
@@ -29,6 +31,8 @@ impl Default for Setup {
             pacing: false,
             restart_after_idle: false,
             ecn: false,
+            sack: true,
+            impatient: false,
         }
     }
 }
@@ -74,6 +78,8 @@ impl Script {
             restart_after_idle: setup.restart_after_idle,
             rto_min: Duration::from_millis(200),
             ecn: setup.ecn,
+            sack: setup.sack,
+            impatient: setup.impatient,
             seed: 1,
         };
         let mut sender = Sender::new(config);

@@ -46,6 +46,7 @@ fn first_drop_detection_and_number_of_drops() {
             initial_window: Bytes::new(1 << 30),
             autotuning: false,
             ack_policy: AckPolicy::EverySegment,
+            sack: true,
         });
         path.buffer = buffer;
         path.packet_time = Duration::from_nanos(1514 * 8_000 / rate);

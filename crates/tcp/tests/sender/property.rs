@@ -39,6 +39,8 @@ proptest! {
         pacing in any::<bool>(),
         tso in prop_oneof![Just(1_u32), Just(45)],
         every in any::<bool>(),
+        sack in any::<bool>(),
+        impatient in any::<bool>(),
         buffer in prop_oneof![Just(1_u64), Just(50), Just(5_000)],
         receive_buffer in prop_oneof![Just(20_000_u64), Just(6_000_000)],
         packet_time in prop_oneof![Just(20_u64), Just(1_000)],
@@ -46,6 +48,8 @@ proptest! {
         let mut config = config(algorithm);
         config.pacing = pacing;
         config.tso_segments = tso;
+        config.sack = sack;
+        config.impatient = impatient;
         let policy = if every { AckPolicy::EverySegment } else { AckPolicy::Delayed };
         let mut path = Path::new(config, policy, receive_buffer, forward, backward);
         path.buffer = buffer;

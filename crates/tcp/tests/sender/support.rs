@@ -20,6 +20,8 @@ pub fn config(algorithm: &str) -> SenderConfig {
         restart_after_idle: true,
         rto_min: Duration::from_millis(200),
         ecn: false,
+        sack: true,
+        impatient: false,
         seed: 1,
     }
 }
@@ -198,13 +200,14 @@ impl Path {
         backward: Faults,
     ) -> Self {
         Self {
-            sender: Sender::new(config),
             receiver: Receiver::new(ReceiverConfig {
                 receive_buffer: Bytes::new(receive_buffer),
                 initial_window: Bytes::new(65_535.min(receive_buffer)),
                 autotuning: true,
                 ack_policy: policy,
+                sack: config.sack,
             }),
+            sender: Sender::new(config),
             now: Instant::ZERO,
             forward,
             backward,

@@ -1,0 +1,124 @@
+//! Without SACK: NewReno as Linux 6.12 does it (RFC 6582 and 3042; `tcp_add_reno_sack`,
+//! `tcp_remove_reno_sacks`, `tcp_newreno_mark_lost`; congestion-control, section A4).
+//!
+//! A duplicate ACK says that *something* arrived: it counts as a SACK of nobody knows which segment
+//! (`sacked_out`), so that what is in flight, and with it limited transmit and the recovery part, are
+//! those of a connection with SACK. Three of them (`reordering`) mark the head lost; during recovery
+//! each ACK that advances and does not end it (a partial ACK) marks the new head. Recovery, and the
+//! state after a timeout, is held until something *above* the recovery point is acknowledged. There
+//! is no RACK and no tail loss probe.
+//!
+//! Every function here does nothing where there is SACK.
+//!
+//! ## Deviations
+//!
+//! - RFC 6582 inflates the window by what Linux takes off what is in flight. With the recovery part
+//!   `newreno` both send the same segments at the same ACKs; with `prr`, the default, sends are spread
+//!   as in Linux. Test: `newreno::the_example_of_the_notes`.
+//! - RFC 6582 starts the retransmission timer anew at the first partial ACK alone ("Impatient"); Linux
+//!   does at each. `impatient` has the RFC's.
+//! - The RFC's check that guards against a second reduction (`recover`) is Linux's: the state is
+//!   held, so that duplicates of the old flight are those of the old episode.
+
+use congestion::Phase;
+use units::Instant;
+
+use super::Sender;
+use super::ack::AckFacts;
+use super::recovery::MOST_REORDERING;
+use crate::rack::Rack;
+use crate::scoreboard::{Delivery, LOST};
+
+impl Sender {
+    /// `tcp_remove_reno_sacks`: of the segments that left the ring, one filled the hole, and the rest
+    /// are those of the duplicate ACKs before.
+    #[cold]
+    pub(super) fn settle_duplicates(&mut self, delivery: &mut Delivery) {
+        // RACK must not learn from ACKs that may be of either transmission.
+        self.rack = Rack::new();
+        if delivery.acked == 0 {
+            return;
+        }
+        let duplicates = self.board.sacked_out;
+        delivery.delivered = delivery.acked.saturating_sub(duplicates).max(1);
+        self.board.sacked_out = duplicates.saturating_sub(delivery.acked - 1);
+        self.limit_duplicates(delivery.acked);
+        // Which transmission arrived is not known (`FLAG_RETRANS_DATA_ACKED`).
+        delivery.original_before_high &= !delivery.retransmission_acked;
+    }
+
+    /// `tcp_add_reno_sack`: a duplicate ACK delivers one segment.
+    pub(crate) fn count_duplicate(&mut self, now: Instant, facts: &mut AckFacts) {
+        if self.config.sack || !facts.is_duplicate {
+            return;
+        }
+        let before = self.board.sacked_out;
+        self.board.sacked_out += 1;
+        self.limit_duplicates(0);
+        if self.board.sacked_out > before {
+            facts.delivered_unseen += 1;
+            self.rate.on_delivered(now, self.size(1));
+        }
+    }
+
+    /// `tcp_reset_reno_sack`.
+    pub(crate) fn forget_duplicates(&mut self) {
+        if !self.config.sack {
+            self.board.sacked_out = 0;
+        }
+    }
+
+    /// `tcp_check_reno_reordering`: no more can have arrived than is out and not lost, and the head is
+    /// missing. More duplicates than that are reordering; `gone` segments left the ring just now.
+    fn limit_duplicates(&mut self, gone: u32) {
+        let out = self.board.packets_out();
+        let holes = self.board.lost_out.max(1).min(out);
+        if self.board.sacked_out > out - holes {
+            self.board.sacked_out = out - holes;
+            self.reordering = u64::from(out + gone).min(MOST_REORDERING) as u32;
+            self.reordering_seen = self.reordering_seen.saturating_add(1);
+        }
+    }
+
+    /// `tcp_newreno_mark_lost`.
+    pub(super) fn mark_head(&mut self, now: Instant, facts: &mut AckFacts) {
+        let is_lost = match self.phase {
+            Phase::Recovery => facts.advanced,
+            Phase::Loss => false,
+            Phase::Open | Phase::Disorder | Phase::Cwr => self.board.sacked_out >= self.reordering,
+        };
+        let is_news = self.board.head().is_some_and(|head| !head.has(LOST));
+        if is_lost && is_news {
+            self.board.mark_lost(self.board.base);
+            self.count_losses(now, 1);
+            facts.newly_lost += 1;
+            // The head was not among those that arrived.
+            let most = self.board.packets_out() - self.board.lost_out;
+            self.board.sacked_out = self.board.sacked_out.min(most);
+        }
+    }
+
+    /// `tcp_is_non_sack_preventing_reopen`: an ACK of the recovery point alone leaves the state, so
+    /// that duplicates of the old flight begin no new episode. (Linux forgets here when the first
+    /// retransmission left, and must then take care that this does not look like none at all.)
+    pub(crate) fn holds_state(&self) -> bool {
+        !self.config.sack && self.snd_una == self.high_seq
+    }
+
+    /// Whether this ACK leaves the retransmission timer as it is: impatient, and not the first
+    /// partial ACK.
+    pub(super) fn keeps_timer(&mut self, facts: &AckFacts) -> bool {
+        if self.phase == Phase::Recovery && facts.advanced && self.snd_una < self.high_seq {
+            self.partial_acks = self.partial_acks.saturating_add(1);
+        }
+        self.is_impatient()
+    }
+
+    /// The timer runs on through the recovery.
+    pub(super) fn is_impatient(&self) -> bool {
+        self.config.impatient
+            && !self.config.sack
+            && self.phase == Phase::Recovery
+            && self.partial_acks > 1
+    }
+}
