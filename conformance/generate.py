@@ -9,6 +9,7 @@ Where a standard or its reference tests state numbers, the vector is checked aga
 
 from __future__ import annotations
 
+import avoidance
 from models import (
     INF,
     CubicLinux,
@@ -23,12 +24,7 @@ from models import (
     Search31,
     Standard,
 )
-from sender import File, Link, Sender
-
-
-def header(title: str, source: str, form: str, slow_start: str, avoidance: str, **more: str) -> dict:
-    return {"title": title, "source": source, "form": form, "slow-start": slow_start,
-            "avoidance": avoidance} | more
+from sender import File, Link, Sender, header
 
 
 def standard() -> None:
@@ -419,5 +415,5 @@ def constant(s: Sender, span: int) -> None:
 
 
 if __name__ == "__main__":
-    for write in (standard, reno, cubic, hystart, hystart_plus_plus, search):
+    for write in (standard, reno, cubic, hystart, hystart_plus_plus, search, *avoidance.ALL):
         write()

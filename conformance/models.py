@@ -53,6 +53,23 @@ class Reno:
     def forget(self) -> None:
         self.count = 0
 
+    def timed_out(self, cwnd: int) -> int:
+        return self.reduce(cwnd)
+
+    def delivered(self, ack: dict, cc: Sender) -> None:
+        """An ACK delivered data, before anything else happens."""
+
+    def decide(self, ack: dict, cc: Sender) -> tuple[int, int, str] | None:
+        """Window, threshold, and the reason if that ends slow start; instead of growth."""
+        return None
+
+    def slow_start(self, growth: int, ack: dict, cc: Sender) -> int:
+        return growth
+
+    def recovered(self) -> int | None:
+        """The window when a reduction ends, if it is not the threshold."""
+        return None
+
 
 class CubicLinux(Reno):
     """tcp_cubic.c: integers, segments, jiffies, 2^-10 s."""

@@ -11,6 +11,11 @@ from pathlib import Path
 from models import INF, HyStartPlusPlus
 
 
+def header(title: str, source: str, form: str, slow_start: str, avoidance: str, **more: str) -> dict:
+    return {"title": title, "source": source, "form": form, "slow-start": slow_start,
+            "avoidance": avoidance} | more
+
+
 class File:
     """A vector that is being written."""
 
@@ -119,6 +124,8 @@ class Sender:
             "una_bytes": una * smss, "sent_bytes": self.sent_total * smss,
             "app_limited": app_limited, "drain_began": False,
         }
+        if delivered:
+            self.avoidance.delivered(facts, self)
         if rtt is not None:
             # Growth epochs of CUBIC hide their first second from the detectors (Linux).
             self.avoidance.sample(now, rtt)
@@ -142,11 +149,19 @@ class Sender:
         if ends:
             self.phase = "open"
             if before != "loss":
+                self.ssthresh = self.avoidance.recovered() or self.ssthresh
                 self.cwnd = self.ssthresh
         if self.phase in ("recovery", "cwr"):
             self.prr(delivered, advanced and not lost)
-        elif advanced and window_limited:
-            self.grow(facts)
+        elif advanced:
+            decision = self.avoidance.decide(facts, self)
+            if decision:
+                slow_start = self.cwnd < self.ssthresh
+                self.cwnd, self.ssthresh, why = decision
+                if slow_start and self.cwnd >= self.ssthresh:
+                    self.leave(why)
+            elif window_limited:
+                self.grow(facts)
         self.write(words)
 
     def leave(self, reason: str) -> None:
@@ -157,6 +172,7 @@ class Sender:
         acked = facts["delivered"]
         if self.cwnd < self.ssthresh:
             room, growth = self.ssthresh - self.cwnd, self.startup.grow(facts, self)
+            growth = self.avoidance.slow_start(growth, facts, self)
             if growth < room:
                 self.cwnd += growth
                 return
@@ -169,7 +185,8 @@ class Sender:
     def reduce(self, reason: str) -> None:
         self.leave(reason)
         self.prior = self.cwnd
-        self.ssthresh = self.avoidance.reduce(self.cwnd)
+        hook = self.avoidance.timed_out if reason == "timeout" else self.avoidance.reduce
+        self.ssthresh = hook(self.cwnd)
         self.prr_delivered = self.prr_out = 0
         if isinstance(self.startup, HyStartPlusPlus):
             self.startup.over, self.startup.baseline = True, None

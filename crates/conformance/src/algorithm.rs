@@ -72,7 +72,10 @@ const SLOW_START: &[Known] = &[
 ];
 
 const AVOIDANCE: &[Known] = &[
-    known("reno"),
+    Known {
+        options: &[("hz", "hz", &[])],
+        ..known("bic")
+    },
     Known {
         options: &[
             (
@@ -83,6 +86,21 @@ const AVOIDANCE: &[Known] = &[
             ("hz", "hz", &[]),
         ],
         ..known("cubic")
+    },
+    Known {
+        options: &[
+            ("alpha", "alpha", &[]),
+            ("gamma", "gamma", &[]),
+            ("period", "period", &[]),
+        ],
+        ..known("fast")
+    },
+    known("hybla"),
+    known("reno"),
+    known("vegas"),
+    Known {
+        options: &[("hz", "hz", &[])],
+        ..known("westwood")
     },
 ];
 

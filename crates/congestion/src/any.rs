@@ -37,6 +37,25 @@ impl AvoidanceConfig {
     }
 }
 
+impl StartupConfig {
+    /// Whether it only watches slow start and ends it, so that an avoidance may grow it otherwise.
+    /// Any other sets or limits the growth itself.
+    const fn only_watches(&self) -> bool {
+        matches!(self, Self::HyStart(_) | Self::Search(_) | Self::Standard(_))
+    }
+}
+
+/// Why a start-up and an avoidance that exist have no meaning together, as a clause after "because".
+fn contradiction(avoidance: &AvoidanceConfig, startup: &StartupConfig) -> Option<&'static str> {
+    match avoidance {
+        AvoidanceConfig::Hybla(_) if !startup.only_watches() => Some(
+            "it grows slow start by itself: only a start-up that does no more than to watch and end it \
+             has a meaning there, such as `standard`, `hystart` and `search`",
+        ),
+        _ => None,
+    }
+}
+
 impl Default for RecoveryConfig {
     /// The default of Linux.
     fn default() -> Self {
@@ -106,6 +125,9 @@ pub struct PartInfo {
 const STANDARD: &str = "from the standard";
 /// Follows the arithmetic of published code.
 const LINUX: &str = "from published code (Linux)";
+
+/// Follows the equations of a paper.
+const PAPER: &str = "from the paper";
 
 /// The configurations of one kind of part, and its table for `PARTS`.
 macro_rules! kind {
@@ -440,10 +462,20 @@ startups! {
 }
 
 avoidances! {
-    Reno(avoidance::Reno, avoidance::RenoConfig) = "reno", LINUX, "RFC 5681; Linux tcp_cong.c",
-        "one segment more each round trip, half on congestion";
+    Bic(avoidance::Bic, avoidance::BicConfig) = "bic", LINUX, "Xu, Harfoush and Rhee 2004; Linux tcp_bic.c",
+        "a binary search for the window of the last loss";
     Cubic(avoidance::Cubic, avoidance::CubicConfig) = "cubic", LINUX, "RFC 9438; Linux tcp_cubic.c",
         "a cubic curve of time around the window of the last loss; the default of Linux";
+    Fast(avoidance::Fast, avoidance::FastConfig) = "fast", PAPER, "Wei, Jin, Low and Hegde 2006",
+        "keeps a constant number of segments in queues, by the delay that they cause";
+    Hybla(avoidance::Hybla, avoidance::HyblaConfig) = "hybla", LINUX, "Caini and Firrincieli 2004; Linux tcp_hybla.c",
+        "grows on long paths as Reno does on one of 25 ms, in slow start too";
+    Reno(avoidance::Reno, avoidance::RenoConfig) = "reno", LINUX, "RFC 5681; Linux tcp_cong.c",
+        "one segment more each round trip, half on congestion";
+    Vegas(avoidance::Vegas, avoidance::VegasConfig) = "vegas", LINUX, "Brakmo and Peterson 1995; Linux tcp_vegas.c",
+        "one segment more or less each round trip, by how many wait in queues";
+    Westwood(avoidance::Westwood, avoidance::WestwoodConfig) = "westwood", LINUX, "Dell'Aera, Grieco and Mascolo 2004; Linux tcp_westwood.c",
+        "Reno that falls to the measured bandwidth after a loss (Westwood+)";
 }
 
 recoveries! {

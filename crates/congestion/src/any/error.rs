@@ -41,6 +41,13 @@ pub enum Problem {
         /// The whole congestion control.
         whole: &'static str,
     },
+    /// Two parts that exist and have no meaning together.
+    Contradiction {
+        /// The avoidance.
+        avoidance: &'static str,
+        /// Why, as a clause after "because".
+        why: &'static str,
+    },
     /// The part has no such option.
     UnknownOption {
         /// The part.
@@ -113,6 +120,9 @@ impl fmt::Display for AlgorithmError {
                 f,
                 "`{whole}` is a whole congestion control and stands alone: remove `+{word}`"
             ),
+            Problem::Contradiction { avoidance, why } => {
+                write!(f, "`{word}` does not go with `{avoidance}`, because {why}")
+            }
             Problem::UnknownOption { part, nearest } => {
                 write!(f, "unknown option `{word}` of `{}`", part.name)?;
                 suggest(f, nearest)?;

@@ -11,7 +11,7 @@ use super::error::{AlgorithmError, Problem, nearest};
 use super::name::Name;
 use super::{
     AnyCongestionControl, AvoidanceConfig, BuildContext, PARTS, PartInfo, PartKind, RecoveryConfig,
-    StartupConfig, WholeConfig,
+    StartupConfig, WholeConfig, contradiction,
 };
 use crate::options::OptionError;
 use crate::{Avoidance, Classic};
@@ -119,6 +119,11 @@ impl Algorithm {
         name.push("+");
         let startup = match startup {
             Some((config, part)) => {
+                if let Some(why) = contradiction(&avoidance, &config) {
+                    let avoidance = first.info.name;
+                    let problem = Problem::Contradiction { avoidance, why };
+                    return Err(AlgorithmError::new(input, part.at, problem));
+                }
                 part.write(&mut name);
                 config
             }

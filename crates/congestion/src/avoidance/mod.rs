@@ -1,12 +1,24 @@
 //! Congestion avoidance: how the window grows above the threshold, and where the threshold goes.
 
+mod bic;
 mod cubic;
+mod fast;
+mod hybla;
 mod reno;
+mod vegas;
+mod westwood;
 
+pub use bic::{Bic, BicConfig};
 pub use cubic::{Cubic, CubicConfig, CubicLinux, CubicRfc9438};
+pub use fast::{Fast, FastConfig};
+pub use hybla::{Hybla, HyblaConfig};
 pub use reno::{Reno, RenoConfig};
+pub use vegas::{Vegas, VegasConfig};
+pub use westwood::{Westwood, WestwoodConfig};
 
-use units::Bytes;
+use units::{Bytes, Duration, Instant};
+
+use crate::options::{self, OptionError, OptionInfo};
 
 /// Linux's `tcp_cong_avoid_ai`: one segment for every so many bytes acknowledged, with what is left
 /// over carried to the next ACK (`snd_cwnd_cnt`, here in bytes).
@@ -38,5 +50,50 @@ impl AdditiveIncrease {
     /// Forgets what was earned: a reduction begins.
     pub fn reset(&mut self) {
         self.credit = Bytes::ZERO;
+    }
+}
+
+/// Ticks per second of Linux's timer where nothing else is said: Debian's `HZ`.
+const DEFAULT_HZ: u32 = 250;
+
+/// The option `hz`, which every algorithm has that Linux counts in ticks.
+const HZ: OptionInfo = OptionInfo {
+    name: "hz",
+    default: "250",
+    help: "ticks per second of the kernel: 100, 250 (Debian), 300 or 1000",
+};
+
+/// Reads the option `hz`.
+fn read_hz(value: &str) -> Result<u32, OptionError> {
+    let known = [("100", 100), ("250", 250), ("300", 300), ("1000", 1000)];
+    options::choice(value, &known, "100, 250, 300 or 1000")
+}
+
+/// A clock of so many ticks per second, as Linux's jiffies.
+#[derive(Clone, Copy, Debug)]
+struct Jiffies {
+    tick: Duration,
+}
+
+impl Jiffies {
+    fn new(hz: u32) -> Self {
+        let hz = u64::from(hz.clamp(1, 1_000_000));
+        let tick = Duration::from_nanos(1_000_000_000 / hz);
+        Self { tick }
+    }
+
+    /// Ticks per second.
+    fn hz(self) -> u64 {
+        1_000_000_000 / self.tick.as_nanos()
+    }
+
+    /// The tick that `now` falls into.
+    fn at(self, now: Instant) -> u64 {
+        now.as_nanos() / self.tick.as_nanos()
+    }
+
+    /// A span in ticks, rounded up.
+    fn up(self, span: Duration) -> u64 {
+        span.as_nanos().div_ceil(self.tick.as_nanos())
     }
 }

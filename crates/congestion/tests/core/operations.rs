@@ -9,6 +9,7 @@ use proptest::prelude::*;
 use units::{Bytes, Duration, Instant, Rate};
 
 use crate::flow::{SMSS, build};
+use crate::names::is_refused;
 
 #[derive(Clone, Copy, Debug)]
 enum Operation {
@@ -226,8 +227,13 @@ fn all() -> Vec<String> {
             .map(|part| part.name)
     };
     let mut all: Vec<String> = named(PartKind::Whole).map(str::to_owned).collect();
-    for avoidance in named(PartKind::Avoidance).chain(["cubic:rfc9438=true"]) {
+    for avoidance in
+        named(PartKind::Avoidance).chain(["cubic:rfc9438=true", "fast:personalised=true"])
+    {
         for startup in named(PartKind::Startup) {
+            if is_refused(&format!("{avoidance}+{startup}")) {
+                continue;
+            }
             for recovery in named(PartKind::Recovery).chain(["prr:rfc=9937"]) {
                 all.push(format!("{avoidance}+{startup}+{recovery}"));
             }

@@ -17,7 +17,7 @@
 use units::{Bytes, Duration, Instant};
 
 use super::{CubicConfig, cube_root};
-use crate::avoidance::AdditiveIncrease;
+use crate::avoidance::{AdditiveIncrease, Jiffies};
 use crate::{Ack, Avoidance, Congestion, Window};
 
 /// `beta` in 1/1024: what a reduction leaves of the window.
@@ -53,7 +53,7 @@ struct Epoch {
 #[derive(Clone, Debug)]
 pub struct CubicLinux {
     config: CubicConfig,
-    jiffy: Duration,
+    jiffies: Jiffies,
     increase: AdditiveIncrease,
     epoch: Option<Epoch>,
     /// Segments to be acknowledged for one of growth (`cnt`).
@@ -73,10 +73,9 @@ impl CubicLinux {
     /// A new connection.
     #[must_use]
     pub fn new(config: CubicConfig) -> Self {
-        let hz = u64::from(config.hz.clamp(1, 1_000_000));
         Self {
             config,
-            jiffy: Duration::from_nanos(1_000_000_000 / hz),
+            jiffies: Jiffies::new(config.hz),
             increase: AdditiveIncrease::default(),
             epoch: None,
             count: 0,
@@ -88,14 +87,10 @@ impl CubicLinux {
         }
     }
 
-    fn jiffies(&self, now: Instant) -> u64 {
-        now.as_nanos() / self.jiffy.as_nanos()
-    }
-
     /// `bictcp_update`: renews `count` for a window of `cwnd` segments.
     fn update(&mut self, cwnd: u64, acked: u64, now: Instant) {
-        let hz = 1_000_000_000 / self.jiffy.as_nanos();
-        let now = self.jiffies(now);
+        let hz = self.jiffies.hz();
+        let now = self.jiffies.at(now);
         self.ack_count += acked;
         if self.last_cwnd == cwnd && now - self.last_time <= hz / 32 {
             return;
@@ -145,7 +140,7 @@ impl CubicLinux {
 
     /// The curve one smallest delay from now, in segments.
     fn target(&self, epoch: &Epoch, now: u64, hz: u64) -> u64 {
-        let ahead = self.delay_min.as_nanos().div_ceil(self.jiffy.as_nanos());
+        let ahead = self.jiffies.up(self.delay_min);
         let elapsed = ((now - epoch.start + ahead) << BICTCP_HZ) / hz;
         let distance = u128::from(elapsed.abs_diff(epoch.k));
         let delta =
@@ -218,8 +213,8 @@ impl Avoidance for CubicLinux {
     }
 
     fn on_idle(&mut self, now: Instant, idle_since: Instant) {
-        let now = self.jiffies(now);
-        let idle = now.saturating_sub(self.jiffies(idle_since));
+        let now = self.jiffies.at(now);
+        let idle = now.saturating_sub(self.jiffies.at(idle_since));
         if let Some(epoch) = &mut self.epoch {
             epoch.start = (epoch.start + idle).min(now);
         }
@@ -228,7 +223,7 @@ impl Avoidance for CubicLinux {
     #[inline]
     fn epoch(&self) -> Option<Instant> {
         let start = self.epoch.as_ref()?.start;
-        Some(Instant::ZERO + self.jiffy * start)
+        Some(Instant::ZERO + self.jiffies.tick * start)
     }
 }
 

@@ -8,6 +8,7 @@ pub use rfc9438::CubicRfc9438;
 
 use units::{Bytes, Instant};
 
+use super::{DEFAULT_HZ, HZ, read_hz};
 use crate::options::{self, OptionError, OptionInfo, Options};
 use crate::{Ack, Avoidance, Congestion, Window};
 
@@ -27,7 +28,7 @@ pub struct CubicConfig {
 impl Default for CubicConfig {
     fn default() -> Self {
         Self {
-            hz: 250,
+            hz: DEFAULT_HZ,
             fast_convergence: true,
             tcp_friendliness: true,
             rfc9438: false,
@@ -37,11 +38,7 @@ impl Default for CubicConfig {
 
 impl Options for CubicConfig {
     const OPTIONS: &'static [OptionInfo] = &[
-        OptionInfo {
-            name: "hz",
-            default: "250",
-            help: "ticks per second of the kernel: 100, 250 (Debian), 300 or 1000",
-        },
+        HZ,
         OptionInfo {
             name: "fast_convergence",
             default: "true",
@@ -61,10 +58,7 @@ impl Options for CubicConfig {
 
     fn set(&mut self, name: &str, value: &str) -> Result<(), OptionError> {
         match name {
-            "hz" => {
-                let known = [("100", 100), ("250", 250), ("300", 300), ("1000", 1000)];
-                self.hz = options::choice(value, &known, "100, 250, 300 or 1000")?;
-            }
+            "hz" => self.hz = read_hz(value)?,
             "fast_convergence" => self.fast_convergence = options::boolean(value)?,
             "tcp_friendliness" => self.tcp_friendliness = options::boolean(value)?,
             "rfc9438" => self.rfc9438 = options::boolean(value)?,
