@@ -12,7 +12,7 @@ use common::{algorithm, run};
 use scenario::{Flow, PRESETS, PathModel, Scenario};
 use units::Bytes;
 
-const ALGORITHMS: [&str; 9] = [
+const ALGORITHMS: &[&str] = &[
     "reno+standard",
     "cubic+standard",
     "cubic+limited",
@@ -21,6 +21,12 @@ const ALGORITHMS: [&str; 9] = [
     "cubic+hystart++",
     "cubic+search",
     "cubic+search:version=4.0,exit=drain",
+    "bic+standard",
+    "fast+standard",
+    "fast:personalised=true+standard",
+    "hybla+standard",
+    "vegas+standard",
+    "westwood+standard",
     "bbr",
 ];
 
