@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -151,10 +150,6 @@ def _by_path(scenarios: Sequence[Scenario]) -> dict[str, list[int]]:
     return groups
 
 
-def _slug(name: str) -> str:
-    return re.sub(r"[^A-Za-z0-9]+", "-", tables.short(name)).strip("-") or "path"
-
-
 class _Painter:
     """Draws and saves figures, and keeps what the report says about them."""
 
@@ -219,7 +214,7 @@ class _Painter:
         for begin in range(0, len(columns), _COLUMNS_OF_EVOLUTION):
             part = columns[begin : begin + _COLUMNS_OF_EVOLUTION]
             number = begin // _COLUMNS_OF_EVOLUTION + 1
-            name = f"evolution-{_slug(path)}" + (f"-{number}" if number > 1 else "")
+            name = f"evolution-{report.slug(path)}" + (f"-{number}" if number > 1 else "")
             caption = (
                 "The first run of each algorithm. Window: cwnd (solid), ssthresh (dashed), BDP and "
                 "BDP + buffer in payload bytes (dotted); RTT: each sample, base RTT (dotted); "

@@ -21,6 +21,7 @@ import typer
 
 from slowstart import InputError, RunError, Scenario, __version__, compare, run
 from slowstart._native import check_linux, enter_user_namespace, run_linux
+from slowstart.fidelity import command as fidelity
 from slowstart.progress import Meter
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ Examples:
   slowstart run scenario.toml --json
   slowstart emulate geo --server-command "iperf3 -s" -- iperf3 -c 10.77.0.2 -R
   slowstart conformance conformance
+  slowstart validate --quick
   slowstart list algorithms
 
 {_SYNTAX}""",
@@ -405,6 +407,9 @@ def _emulate(
         server_command=server_command,
         live=live,
     )
+
+
+app.command("validate", epilog=fidelity.EPILOG)(fidelity.validate)
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import platform
+import re
 from typing import TYPE_CHECKING, Any
 
 import jinja2
@@ -15,6 +16,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from slowstart.artifacts import Drawing
+
+
+def slug(name: str) -> str:
+    """A file's name for what ``name`` calls: letters, digits and dashes."""
+    return re.sub(r"[^A-Za-z0-9]+", "-", tables.short(name)).strip("-") or "path"
 
 
 def inline(folder: Path, name: str) -> str:

@@ -1,0 +1,174 @@
+"""The command ``slowstart validate``."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from slowstart.errors import InputError, RunError
+from slowstart.progress import Meter
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from slowstart.fidelity.grid import Case
+    from slowstart.fidelity.runner import Store
+
+EPILOG = """\b
+Examples:
+  sudo slowstart validate --quick
+  sudo slowstart validate -o fidelity
+  sudo slowstart validate -o fidelity -a cubic -a reno -n 3
+  sudo slowstart validate my-path.toml -a cubic+search --size 20MB
+
+\b
+The same scenarios run on the simulated TCP and on the kernel's, in real time over
+emulated paths, and every quantity is compared: window and time at slow-start exit,
+first drop and loss, retransmissions, times to 0.1, 1, 5 and 20 MB, RTT, goodput.
+The whole grid takes hours; each finished run is kept in DIR/runs, so a command that
+was killed goes on where it was. --quick takes some minutes.
+Exit status: 0 done (also where a claim fails), 1 no run could be made, 2 wrong input.
+"""
+_QUICK_RUNS, _RUNS = 3, 5
+
+
+def validate(
+    paths: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[PATH...]", help="Presets, trace:FILE, or path files, instead of "
+                       "the grid.", show_default=False),
+    ] = None,
+    algorithm: Annotated[
+        list[str] | None,
+        typer.Option("-a", "--algorithm", metavar="ALG", show_default=False,
+                     help="An algorithm; repeat it [default: those of the grid that this kernel "
+                     "has]."),
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="A few paths, three runs.")] = False,
+    clean: Annotated[
+        bool, typer.Option("--clean", help="Only the paths of fixed rate without loss.")
+    ] = False,
+    runs: Annotated[
+        int | None,
+        typer.Option("-n", "--runs", metavar="N", min=1, show_default=False,
+                     help="Runs of each case on each stack [default: 5, with --quick 3]."),
+    ] = None,
+    size: Annotated[
+        str, typer.Option(metavar="SIZE", help="With PATH, what each flow sends, in whole MB.")
+    ] = "20 MB",
+    stack: Annotated[
+        str, typer.Option(metavar="STACK", help="The kernel to compare with: linux or linux-vm.")
+    ] = "linux",
+    output: Annotated[
+        str,
+        typer.Option("-o", "--output", metavar="DIR", help="Where runs are kept, and the report "
+                     "goes."),
+    ] = "fidelity",
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress, no table.")] = False,
+) -> None:  # fmt: skip
+    """Hold the simulated TCP against the kernel's, over a grid of paths."""
+    from slowstart.fidelity import compare, grid, page, runner
+
+    if stack not in runner.KERNELS:
+        raise InputError(f"--stack {stack}: the kernel is one of {', '.join(runner.KERNELS)}")
+    if paths:
+        chosen = [grid.given(each, size) for each in paths]
+    else:
+        chosen = grid.quick() if quick else grid.clean() + ([] if clean else grid.disturbed())
+    named = algorithm or [*grid.ALGORITHMS, *([] if quick else grid.STARTUPS)]
+    usable = _usable(chosen[0], named, stack, asked=algorithm is not None)
+    cases = [grid.Case(path, each) for path in chosen for each in usable]
+    count = runs or (_QUICK_RUNS if quick else _RUNS)
+    folder = _folder(output)
+    store = runner.Store(folder)
+    jobs = [
+        runner.Job(case, each, number)
+        for each in ("simulated", stack)
+        for number in range(count)
+        for case in cases
+    ]
+    with Meter("running", quiet=quiet) as meter:
+        runner.run_all(jobs, store, meter, _complain)
+
+    def load(case: Case, which: str) -> list[dict[str, Any]]:
+        return _finished(store, case, which, count)
+
+    differences = compare.compare(cases, load, stack)
+    if not differences:
+        raise RunError("no run on the kernel can be trusted on this machine as it is now")
+    left_out = sum(not run["valid"] for case in cases for run in load(case, stack))
+    facts = {
+        "stack": stack,
+        "kernel": runner.kernel_name(stack),
+        "machine": platform.machine(),
+        "paths": len(chosen),
+        "algorithms": usable,
+        "cases": len(cases),
+        "runs": count,
+        "quick": quick,
+        "left_out": left_out,
+    }
+    written = page.write(folder, differences, load, facts)
+    if as_json:
+        document = json.dumps(page.document(differences, facts), indent=2, allow_nan=False)
+        sys.stdout.write(document + "\n")
+    elif not quiet:
+        page.show(differences, left_out, os.path.relpath(written))
+
+
+def _usable(path: Any, named: Sequence[str], stack: str, *, asked: bool) -> list[str]:
+    """The algorithms that the kernel can run; the others are told, or refused where asked for."""
+    from slowstart.fidelity import grid, runner
+
+    usable = []
+    for each in named:
+        try:
+            runner.check(grid.Case(path, each), stack)
+        except InputError as error:
+            if asked:
+                raise
+            if not _about_algorithm(error):
+                raise
+            _complain(f"{each} is left out: {error}")
+            continue
+        usable.append(each)
+    return usable
+
+
+def _about_algorithm(error: InputError) -> bool:
+    """Whether the kernel lacks an algorithm, not the machine something."""
+    return str(error).startswith("flow ")
+
+
+def _finished(store: Store, case: Case, stack: str, count: int) -> list[dict[str, Any]]:
+    from slowstart.fidelity.runner import Job
+
+    runs = (store.load(Job(case, stack, number)) for number in range(count))
+    return [run for run in runs if run is not None]
+
+
+def _folder(name: str) -> Path:
+    folder = Path(name)
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"-o {name} is not a folder: name one that is new or holds such a result")
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / "runs").is_dir():
+        raise InputError(
+            f"the folder -o {name} holds something else than such a result: name a new folder"
+        )
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise InputError(f"cannot write the folder -o {name}: {reason}") from error
+    return folder
+
+
+def _complain(sentence: str) -> None:
+    sys.stderr.write(f"slowstart: {sentence}\n")

@@ -1,0 +1,146 @@
+"""The paths and algorithms on which the simulator is held against the kernel.
+
+Rate from 1 to 200 Mbit/s, round trip from 5 to 600 ms, buffer from 0.25 to 8 BDP: each pair of rate
+and round trip that holds at least ten packets, with one buffer, which goes round so that each meets
+each rate and each round trip. Some of them again with a loss of 0.1 % or with jitter, and the
+presets with a rate that varies.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from slowstart import Scenario, compare
+from slowstart.errors import InputError
+
+RATES_MBIT = (1, 5, 20, 50, 100, 200)
+RTTS_MS = (5, 20, 50, 100, 300, 600)
+BUFFERS_BDP = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
+# What a link counts for a full packet (DESIGN.md section 4).
+_PACKET_BYTES = 1514
+# A smaller pipe has no slow start to speak of: the initial window fills it.
+_LEAST_BDP_PACKETS = 10
+_LEAST_BUFFER_PACKETS = 10
+# About eight seconds of the rate, so that the transfer goes well beyond slow start.
+_SIZES_MB = {1: 1, 5: 5, 20: 20, 50: 20, 100: 20, 200: 40}
+_PRESETS = ("lte", "wifi-strong", "wifi-weak", "leo", "geo")
+
+ALGORITHMS = ("cubic", "cubic+standard", "reno", "bbr")
+STARTUPS = ("cubic+search", "cubic+hystart++")
+
+
+@dataclass(frozen=True)
+class Path:
+    """A path of the grid."""
+
+    name: str
+    kind: str
+    """``clean``, ``loss``, ``jitter`` or ``varying``."""
+    size_mb: int
+    toml: str | None = None
+    """The ``[path]`` table; or else ``source``."""
+    source: str | None = None
+    """What the user named: a preset, ``trace:FILE``, a path file."""
+    rate_mbit: float | None = None
+    rtt_ms: float | None = None
+    buffer_bdp: float | None = None
+
+
+@dataclass(frozen=True)
+class Case:
+    """One algorithm over one path: what both stacks run."""
+
+    path: Path
+    algorithm: str
+
+    @property
+    def name(self) -> str:
+        """Path and algorithm."""
+        return f"{self.path.name}, {self.algorithm}"
+
+    def scenario(self, seed: int = 1) -> Scenario:
+        """One run of it."""
+        size = f"{self.path.size_mb} MB"
+        if self.path.source is not None:
+            return compare(self.path.source, self.algorithm, size=size, seed=seed)[0]
+        flow = f'[[flow]]\nalgorithm = "{self.algorithm}"\nsize = "{size}"\n'
+        text = f"{self.path.toml}\n{flow}"
+        return Scenario.from_toml(text, name=self.path.name).with_runs(runs=1, seed=seed)
+
+
+def _drawn(rate: int, rtt: int, buffer_bdp: float, kind: str = "clean", extra: str = "") -> Path:
+    bdp = rate * 1e6 * rtt * 1e-3 / 8 / _PACKET_BYTES
+    packets = max(_LEAST_BUFFER_PACKETS, round(buffer_bdp * bdp))
+    name = f"{rate} Mbit/s {rtt} ms {buffer_bdp:g} BDP" + ("" if kind == "clean" else f" {kind}")
+    return Path(
+        name=name,
+        kind=kind,
+        toml=(
+            f'[path]\nname = "{name}"\nrate = "{rate} Mbit/s"\nrtt = "{rtt} ms"\n'
+            f'buffer = "{packets} packets"\n{extra}'
+        ),
+        size_mb=_SIZES_MB[rate],
+        rate_mbit=rate,
+        rtt_ms=rtt,
+        buffer_bdp=buffer_bdp,
+    )
+
+
+def clean() -> list[Path]:
+    """Fixed rate, no loss but by the buffer."""
+    paths = []
+    for row, rate in enumerate(RATES_MBIT):
+        for column, rtt in enumerate(RTTS_MS):
+            if rate * 1e3 * rtt / 8 / _PACKET_BYTES >= _LEAST_BDP_PACKETS:
+                # 5 and 6 share no divisor, so every buffer meets every rate and every round trip.
+                paths.append(_drawn(rate, rtt, BUFFERS_BDP[(row + 5 * column) % 6]))
+    return paths
+
+
+def disturbed() -> list[Path]:
+    """A loss of one packet in a thousand, jitter, and rates that vary."""
+    jitter = 'jitter = { amount = "5 ms", distribution = "uniform" }\n'
+    paths = [
+        _drawn(rate, rtt, 1.0, "loss", 'loss = "0.1 %"\n')
+        for rate, rtt in ((5, 100), (20, 50), (50, 100), (100, 20), (20, 300))
+    ]
+    paths += [
+        _drawn(rate, rtt, 2.0, "jitter", jitter) for rate, rtt in ((5, 50), (20, 50), (50, 100))
+    ]
+    paths += [
+        Path(name=preset, kind="varying", toml=f'[path]\npreset = "{preset}"\n', size_mb=20)
+        for preset in _PRESETS
+    ]
+    return paths
+
+
+def given(path: str, size: str) -> Path:
+    """A path that the user named: a preset, ``trace:FILE``, or a path file.
+
+    Raises:
+        InputError: It does not resolve, or ``size`` is no whole number of MB.
+    """
+    number, _, unit = size.replace("MB", " MB").partition(" ")
+    if unit.strip() != "MB" or not number.isdecimal() or int(number) == 0:
+        raise InputError(f"--size {size}: give a whole number of MB, as 20MB")
+    resolved = compare(path, "cubic", size=f"{number} MB")[0]
+    facts = json.loads(resolved.to_json())["path"]
+    return Path(
+        name=resolved.path,
+        kind="given",
+        source=path,
+        size_mb=int(number),
+        rtt_ms=facts["base_rtt_ms"],
+    )
+
+
+def quick() -> list[Path]:
+    """A handful that takes about two minutes on the kernel."""
+    return [
+        _drawn(5, 50, 1.0),
+        _drawn(20, 20, 2.0),
+        _drawn(50, 100, 1.0),
+        _drawn(100, 50, 0.5),
+        _drawn(20, 50, 1.0, "loss", 'loss = "0.1 %"\n'),
+    ]

@@ -1,0 +1,174 @@
+"""The tables, the document and the report of a comparison of stacks."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from typing import TYPE_CHECKING, Any
+
+from slowstart import __version__, plots, report
+from slowstart.fidelity import figures
+from slowstart.fidelity.compare import Difference, Row, rows
+from slowstart.fidelity.judge import Verdict, percent, verdicts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from slowstart.fidelity.grid import Case
+
+# Cases whose trajectories are drawn.
+_DRAWN = 12
+_ERRORS = (
+    "The share of cases whose error is not above each value. Thin: what the kernel's own runs of a "
+    "case vary by (half their range), which no simulation can go below."
+)
+_WORST = (
+    "The cases with the largest error of any quantity: congestion window over time, every run of "
+    "both stacks."
+)
+_CASES = (
+    "error in percent of each quantity on each path; positive where the simulation has more. Empty "
+    "where neither stack has the quantity."
+)
+_HEADS = ("quantity", "cases", "median", "95th percentile", "kernel itself", "largest error")
+
+
+def cells(row: Row) -> tuple[str, ...]:
+    """What stands in the table of a row."""
+    worst = row.worst
+    return (
+        row.quantity.label,
+        str(row.cases),
+        percent(row.median),
+        percent(row.p95),
+        f"{percent(row.spread_median)}, {percent(row.spread_p95)}",
+        (
+            f"{percent(abs(worst.error))}: {worst.case.name} "
+            f"({_number(worst.simulated)} for {_number(worst.kernel)} {worst.quantity.unit})"
+        ),
+    )
+
+
+def _number(value: float | None) -> str:
+    return "none" if value is None else f"{value:.4g}"
+
+
+def show(differences: Sequence[Difference], lost: int, where: str) -> None:
+    """Prints the tables."""
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(width=None if os.isatty(1) else 200, highlight=False)
+    table = Table(*_HEADS, title="Absolute error of the simulation against the kernel")
+    for row in rows(differences):
+        table.add_row(*cells(row))
+    console.print(table)
+    for verdict in verdicts(differences):
+        console.print(f"{'holds ' if verdict.holds else 'FAILS '} {_sentence(verdict)}")
+    if lost:
+        console.print(
+            f"{lost} runs on the kernel are left out: the emulator did not keep its bounds"
+        )
+    console.print(f"The report is {where}")
+
+
+def _sentence(verdict: Verdict) -> str:
+    return f"{verdict.claim}: {verdict.measured}"
+
+
+def document(differences: Sequence[Difference], facts: dict[str, Any]) -> dict[str, Any]:
+    """What ``--json`` prints and ``fidelity.json`` holds."""
+    return {
+        "format": 1,
+        "version": __version__,
+        **facts,
+        "verdicts": [
+            {"claim": v.claim, "cases": v.cases, "holds": v.holds, "measured": v.measured}
+            for v in verdicts(differences)
+        ],
+        "quantities": [
+            {
+                "quantity": row.quantity.key,
+                "cases": row.cases,
+                "median": _finite(row.median),
+                "p95": _finite(row.p95),
+                "kernel_spread_median": row.spread_median,
+                "kernel_spread_p95": row.spread_p95,
+                "worst": row.worst.case.name,
+            }
+            for row in rows(differences)
+        ],
+        "cases": [
+            {
+                "path": each.case.path.name,
+                "kind": each.case.path.kind,
+                "algorithm": each.case.algorithm,
+                "quantity": each.quantity.key,
+                "unit": each.quantity.unit,
+                "simulated": each.simulated,
+                "kernel": each.kernel,
+                "error": _finite(each.error),
+                "kernel_spread": each.spread,
+                "runs": {"simulated": each.runs[0], "kernel": each.runs[1]},
+            }
+            for each in differences
+        ],
+    }
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def worst_cases(differences: Sequence[Difference]) -> list[tuple[Case, str]]:
+    """The cases with the largest errors, each with what is wrong there, largest first."""
+    ordered = sorted(differences, key=lambda each: -abs(each.error))
+    found: dict[Case, str] = {}
+    for each in ordered:
+        if len(found) == _DRAWN:
+            break
+        words = percent(each.error) if math.isinf(each.error) else f"{100 * each.error:+.1f} %"
+        found.setdefault(each.case, f"{each.quantity.label}: {words}")
+    return list(found.items())
+
+
+def write(
+    folder: Path,
+    differences: Sequence[Difference],
+    load: Callable[[Case, str], list[dict[str, Any]]],
+    facts: dict[str, Any],
+) -> Path:
+    """Draws the figures and writes ``fidelity.json`` and ``report.html`` into ``folder``.
+
+    Returns:
+        The report.
+    """
+    kernel = facts["stack"]
+    drawings = [
+        ("errors", _ERRORS, figures.distributions(differences, facts["kernel"])),
+        ("worst", _WORST, figures.trajectories(worst_cases(differences), load, kernel)),
+    ]
+    algorithms = dict.fromkeys(each.case.algorithm for each in differences)
+    drawings += [
+        (f"cases-{report.slug(name)}", f"{name}: {_CASES}", figures.by_case(differences, name))
+        for name in algorithms
+    ]
+    for name, _, figure in drawings:
+        plots.save(figure, folder, name)
+    text = json.dumps(document(differences, facts), indent=2, allow_nan=False)
+    page = report.render(
+        "fidelity.html.j2",
+        version=__version__,
+        facts=facts,
+        heads=_HEADS,
+        rows=[cells(row) for row in rows(differences)],
+        verdicts=verdicts(differences),
+        figures=[(name, caption, report.inline(folder, name)) for name, caption, _ in drawings],
+    )
+    for name, content in (("fidelity.json", text + "\n"), ("report.html", page)):
+        aside = folder / f".{name}.part"
+        aside.write_text(content, encoding="utf-8")
+        aside.replace(folder / name)
+    return folder / "report.html"
