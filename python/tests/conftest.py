@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import slowstart
+from slowstart._native import check_linux
 
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -53,3 +55,14 @@ def small() -> slowstart.Result:
         "wired", ["cubic+search", "reno+standard"], size="2 MB", runs=2, seed=7
     )
     return slowstart.run(scenarios, traces=True)
+
+
+@pytest.fixture(scope="session")
+def right() -> None:
+    """The right to emulate paths."""
+    try:
+        check_linux([])
+    except slowstart.InputError as error:
+        if any(os.environ.get(name) for name in ("CI", "SLOWSTART_REQUIRE_ROOT_TESTS")):
+            pytest.fail(str(error))
+        pytest.skip(str(error))

@@ -7,7 +7,6 @@ or ``SLOWSTART_REQUIRE_ROOT_TESTS`` is set.
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -19,21 +18,9 @@ import pytest
 from conftest import Command
 
 import slowstart
-from slowstart._native import check_linux
 
 BEHIND = "import os, sys; sys.exit(7 if os.environ['SLOWSTART_PEER'] == '10.77.0.2' else 1)"
 MAIN = "from slowstart.cli import main; main()"
-
-
-@pytest.fixture(scope="session")
-def right() -> None:
-    """The right to emulate paths."""
-    try:
-        check_linux([])
-    except slowstart.InputError as error:
-        if any(os.environ.get(name) for name in ("CI", "SLOWSTART_REQUIRE_ROOT_TESTS")):
-            pytest.fail(str(error))
-        pytest.skip(str(error))
 
 
 @pytest.mark.usefixtures("right")

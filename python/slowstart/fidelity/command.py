@@ -76,6 +76,8 @@ def validate(
     """Hold the simulated TCP against the kernel's, over a grid of paths."""
     from slowstart.fidelity import compare, grid, page, runner
 
+    folder = Path(output)
+    _check_folder(folder)
     if stack not in runner.KERNELS:
         raise InputError(f"--stack {stack}: the kernel is one of {', '.join(runner.KERNELS)}")
     if paths:
@@ -86,7 +88,6 @@ def validate(
     usable = _usable(chosen[0], named, stack, asked=algorithm is not None)
     cases = [grid.Case(path, each) for path in chosen for each in usable]
     count = runs or (_QUICK_RUNS if quick else _RUNS)
-    folder = _folder(output)
     store = runner.Store(folder)
     jobs = [
         runner.Job(case, each, number)
@@ -154,20 +155,13 @@ def _finished(store: Store, case: Case, stack: str, count: int) -> list[dict[str
     return [run for run in runs if run is not None]
 
 
-def _folder(name: str) -> Path:
-    folder = Path(name)
+def _check_folder(folder: Path) -> None:
     if folder.exists() and not folder.is_dir():
-        raise InputError(f"-o {name} is not a folder: name one that is new or holds such a result")
+        raise InputError(f"-o {folder} is not a folder: name a new one")
     if folder.is_dir() and any(folder.iterdir()) and not (folder / "runs").is_dir():
         raise InputError(
-            f"the folder -o {name} holds something else than such a result: name a new folder"
+            f"the folder -o {folder} holds something else than such a result: name a new folder"
         )
-    try:
-        folder.mkdir(exist_ok=True)
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise InputError(f"cannot write the folder -o {name}: {reason}") from error
-    return folder
 
 
 def _complain(sentence: str) -> None:

@@ -10,10 +10,11 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from slowstart import __version__, run
+from slowstart import run
 from slowstart._native import check_linux, enter_user_namespace
 from slowstart.errors import InputError, RunError
 from slowstart.fidelity.quantities import measure
+from slowstart.studies.store import build
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -48,13 +49,15 @@ class Store:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder / "runs"
-        self._folder.mkdir(parents=True, exist_ok=True)
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            reason = (error.strerror or str(error)).lower()
+            raise InputError(f"cannot write the folder {folder}: {reason}") from error
 
     def _file(self, job: Job) -> Path:
-        scenario = job.case.scenario(job.seed).to_json()
-        # A run on the kernel does not depend on our version; a simulation does.
-        ours = __version__ if job.stack == "simulated" else os.uname().release
-        key = json.dumps([scenario, job.stack, ours])
+        what = job.case.scenario(job.seed).definition()
+        key = "\0".join([what, str(job.seed), job.stack, *build(job.stack)])
         return self._folder / f"{hashlib.sha256(key.encode()).hexdigest()[:20]}.json"
 
     def load(self, job: Job) -> dict[str, Any] | None:

@@ -96,13 +96,13 @@ class Job:
     @cached_property
     def key(self) -> str:
         """What its runs have in common, hashed."""
-        parts = [self.scenario.definition(), self.stack, *_build(self.stack)]
+        parts = [self.scenario.definition(), self.stack, *build(self.stack)]
         parts += [f"{each.name}:{each.version}" for each in self.extracts]
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
 
 
 @lru_cache
-def _build(stack: Stack) -> tuple[str, ...]:
+def build(stack: Stack) -> tuple[str, ...]:
     """What else decides a run: the very code that simulates it, or the version and the kernel."""
     if stack == "linux":
         return (__version__, platform.release())
