@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -171,17 +172,25 @@ def test_a_path_is_validated_against_this_kernel(
     command: Command, tmp_path: Path, path_file: Path
 ) -> None:
     arguments = ("validate", path_file.name, "-a", "reno", "--size", "1MB", "-n", "1", "--json")
-    done = command(*arguments, "-o", "out")
-    if "can be trusted" in done.stderr:
-        pytest.skip("not judged: the emulator vouches for no run on this machine now")
-    assert done.returncode == 0, done.stderr
+    for turn in range(3):
+        done = command(*arguments, "-o", f"turn{turn}")
+        if done.returncode == 0:
+            break
+        # The emulator vouches for no run: that is said, and nothing is claimed.
+        assert done.returncode == 1, done.stderr
+        assert "can be trusted" in done.stderr
+        assert not (tmp_path / f"turn{turn}" / "report.html").exists()
+    else:
+        warnings.warn("not judged: the emulator vouched for no run", stacklevel=1)
+        return
+    out = tmp_path / f"turn{turn}"
     document = json.loads(done.stdout)
     quantities = {each["quantity"] for each in document["quantities"]}
     assert {"exit_cwnd", "mb1_s", "retransmitted", "rtt_p95_ms"} <= quantities
-    assert (tmp_path / "out" / "report.html").exists()
-    runs = sorted((tmp_path / "out" / "runs").iterdir())
+    assert (out / "report.html").exists()
+    runs = sorted((out / "runs").iterdir())
     assert len(runs) == 2
     before = [each.stat().st_mtime_ns for each in runs]
-    again = command(*arguments, "-o", "out")
+    again = command(*arguments, "-o", out.name)
     assert again.stdout == done.stdout
     assert [each.stat().st_mtime_ns for each in runs] == before
