@@ -73,10 +73,13 @@ def _show_algorithms(out: Console, entries: Sequence[Mapping[str, Any]]) -> None
         table.add_column(no_wrap=True)
         table.add_column()
         for entry in (entry for entry in entries if entry["kind"] == kind):
-            about = Text.assemble(entry["summary"], ("  " + entry["source"], "dim"))
-            table.add_row(Text(entry["name"], "bold"), about)
+            origin = f"\n{entry['truth']}: {entry['source']}"
+            table.add_row(Text(entry["name"], "bold"), Text.assemble(entry["summary"], (origin, "dim")))
             for option in entry["options"]:
                 default = f"{option['name']}={option['default']}"
                 table.add_row(Text(f"  :{default}", "dim"), option["help"])
         out.print(table)
-    out.print("Write avoidance+start-up[:option=value,...], for example cubic+search:exit=drain.")
+    out.print(
+        "Write avoidance+start-up[:option=value,...], for example cubic+search:exit=drain. "
+        "docs/reference/algorithms has a page for each."
+    )

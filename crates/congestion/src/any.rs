@@ -121,6 +121,18 @@ pub struct PartInfo {
     pub truth: &'static str,
 }
 
+impl PartInfo {
+    /// The type that implements it, with its modules: `congestion::startup::hystart::HyStart`.
+    #[must_use]
+    pub fn type_name(&self) -> &'static str {
+        None.or_else(|| AvoidanceConfig::type_name(self.name))
+            .or_else(|| StartupConfig::type_name(self.name))
+            .or_else(|| RecoveryConfig::type_name(self.name))
+            .or_else(|| WholeConfig::type_name(self.name))
+            .unwrap_or(self.name)
+    }
+}
+
 /// Follows a standard, with what Linux does differently as the default.
 const STANDARD: &str = "from the standard";
 /// Follows the arithmetic of published code.
@@ -133,7 +145,7 @@ const PAPER: &str = "from the paper";
 macro_rules! kind {
     (
         $config:ident, $table:ident, $kind:ident,
-        $( $variant:ident($settings:ty) = $name:literal, $truth:expr, $source:literal, $summary:literal; )*
+        $( $variant:ident($part:ty, $settings:ty) = $name:literal, $truth:expr, $source:literal, $summary:literal; )*
     ) => {
         #[derive(Clone, Copy, Debug, PartialEq)]
         enum $config { $( $variant($settings), )* }
@@ -148,6 +160,13 @@ macro_rules! kind {
 
             fn set(&mut self, name: &str, value: &str) -> Result<(), OptionError> {
                 match self { $( Self::$variant(config) => config.set(name, value), )* }
+            }
+
+            fn type_name(name: &str) -> Option<&'static str> {
+                match name {
+                    $( $name => Some(core::any::type_name::<$part>()), )*
+                    _ => None,
+                }
             }
         }
 
@@ -166,7 +185,7 @@ macro_rules! startups {
     ( $( $variant:ident($part:ty, $settings:ty) = $name:literal, $truth:expr, $source:literal, $summary:literal; )* ) => {
         kind! {
             StartupConfig, STARTUPS, Startup,
-            $( $variant($settings) = $name, $truth, $source, $summary; )*
+            $( $variant($part, $settings) = $name, $truth, $source, $summary; )*
         }
 
         /// Any start-up.
@@ -255,7 +274,7 @@ macro_rules! avoidances {
     ( $( $variant:ident($part:ty, $settings:ty) = $name:literal, $truth:expr, $source:literal, $summary:literal; )* ) => {
         kind! {
             AvoidanceConfig, AVOIDANCES, Avoidance,
-            $( $variant($settings) = $name, $truth, $source, $summary; )*
+            $( $variant($part, $settings) = $name, $truth, $source, $summary; )*
         }
 
         /// Any congestion avoidance.
@@ -323,7 +342,7 @@ macro_rules! recoveries {
     ( $( $variant:ident($part:ty, $settings:ty) = $name:literal, $truth:expr, $source:literal, $summary:literal; )* ) => {
         kind! {
             RecoveryConfig, RECOVERIES, Recovery,
-            $( $variant($settings) = $name, $truth, $source, $summary; )*
+            $( $variant($part, $settings) = $name, $truth, $source, $summary; )*
         }
 
         /// Any recovery.
@@ -360,7 +379,7 @@ macro_rules! wholes {
     ( $( $variant:ident($part:ty, $settings:ty) = $name:literal, $truth:expr, $source:literal, $summary:literal; )* ) => {
         kind! {
             WholeConfig, WHOLES, Whole,
-            $( $variant($settings) = $name, $truth, $source, $summary; )*
+            $( $variant($part, $settings) = $name, $truth, $source, $summary; )*
         }
 
         impl WholeConfig {

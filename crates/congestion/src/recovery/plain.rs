@@ -3,6 +3,11 @@
 //!
 //! The transport sends when `in_flight < cwnd`, so that after a loss nothing leaves until half of
 //! the window has been acknowledged, and then one segment for each.
+//!
+//! ## Deviations
+//!
+//! - Duplicate ACKs do not inflate the window (RFC 5681, section 3.2, step 3): the pipe of RFC 6675
+//!   takes delivered segments out of flight instead.
 
 use units::Bytes;
 

@@ -1,4 +1,8 @@
-//! CUBIC, as Linux computes it (the default) and as RFC 9438 states it.
+//! CUBIC, as Linux computes it (the default) and as RFC 9438 states it (`rfc9438=true`).
+//!
+//! After a loss the window follows a cubic curve of time: fast toward the window of that loss, flat
+//! around it, and faster beyond. Ha, Rhee and Xu, "CUBIC: a new TCP-friendly high-speed TCP
+//! variant", ACM SIGOPS 42(5), 2008; RFC 9438.
 
 mod linux;
 mod rfc9438;

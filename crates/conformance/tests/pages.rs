@@ -1,0 +1,259 @@
+//! The pages of `docs/reference/algorithms`, made from what the code says of each algorithm: its row
+//! in the registry, the head of its module, and the vectors that bear its name.
+//!
+//! `SLOWSTART_SNAPSHOT=write cargo test -p slowstart-conformance --test pages` writes them.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use conformance::{files_in, parse};
+use congestion::{PARTS, PartInfo, PartKind};
+
+const KINDS: [(PartKind, &str); 4] = [
+    (PartKind::Startup, "Start-up"),
+    (PartKind::Avoidance, "Avoidance"),
+    (PartKind::Recovery, "Recovery"),
+    (PartKind::Whole, "Whole congestion controls"),
+];
+
+const NOTE: &str = "<!-- Written from the code by `SLOWSTART_SNAPSHOT=write cargo test -p slowstart-conformance \
+                    --test pages`; change the code. -->\n\n";
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// The file of a part's module, from the root of the project, and those of the forms it has besides.
+fn modules(part: &PartInfo) -> Vec<String> {
+    let mut words: Vec<&str> = part.type_name().split("::").collect();
+    words.pop();
+    let base = format!("crates/congestion/src/{}", words[1..].join("/"));
+    let file = format!("{base}.rs");
+    if root().join(&file).exists() {
+        return vec![file];
+    }
+    let mut files = vec![format!("{base}/mod.rs")];
+    let folder = std::fs::read_dir(root().join(&base)).expect("the folder of a module");
+    let mut others: Vec<String> = folder
+        .filter_map(|entry| Some(format!("{base}/{}", entry.ok()?.file_name().to_str()?)))
+        .filter(|file| file != &files[0] && head(file).contains("\n## Deviations"))
+        .collect();
+    others.sort();
+    files.extend(others);
+    files
+}
+
+/// The head of a module as Markdown: one level of headings, names without links.
+fn head(file: &str) -> String {
+    let text = std::fs::read_to_string(root().join(file)).expect(file);
+    let mut head = String::new();
+    for line in text.lines().map_while(|line| line.strip_prefix("//!")) {
+        let line = line.strip_prefix(' ').unwrap_or(line);
+        if line.starts_with('#') {
+            let _ = writeln!(head, "## {}", line.trim_start_matches('#').trim());
+        } else {
+            let _ = writeln!(head, "{}", without_links(line));
+        }
+    }
+    head
+}
+
+/// Names in the code that rustdoc links, without the link.
+fn without_links(line: &str) -> String {
+    let mut plain = String::new();
+    let mut rest = line;
+    while let Some((before, after)) = rest.split_once("[`") {
+        plain.push_str(before);
+        let Some((name, after)) = after.split_once("`]") else {
+            plain.push_str("[`");
+            rest = after;
+            continue;
+        };
+        let _ = write!(plain, "`{name}`");
+        rest = match after.strip_prefix('(') {
+            Some(target) => target.split_once(')').map_or("", |(_, after)| after),
+            None => after,
+        };
+    }
+    plain + rest
+}
+
+/// Files of vectors and what each shows, by the algorithm whose name they begin with.
+fn vectors() -> BTreeMap<&'static str, Vec<(String, String)>> {
+    let mut found = BTreeMap::new();
+    for file in files_in(&root().join("conformance")).expect("the folder of vectors") {
+        let name = file
+            .file_name()
+            .and_then(|name| name.to_str())
+            .expect("a name")
+            .to_owned();
+        let part = PARTS
+            .iter()
+            .filter(|part| {
+                name.strip_prefix(part.name)
+                    .is_some_and(|rest| rest.starts_with('-'))
+            })
+            .max_by_key(|part| part.name.len());
+        if let Some(part) = part {
+            let text = std::fs::read_to_string(&file).expect("a vector");
+            let title = parse(&name, &text).expect("a vector").header.title;
+            found
+                .entry(part.name)
+                .or_insert_with(Vec::new)
+                .push((name, title));
+        }
+    }
+    found
+}
+
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|")
+}
+
+fn page(part: &PartInfo, vectors: &[(String, String)]) -> String {
+    let mut page = NOTE.to_owned();
+    let files = modules(part);
+    let _ = write!(
+        page,
+        "# {}\n\n{}.\n\n| | |\n| --- | --- |\n| kind | {} |\n| what it is | {} |\n| described in | {} |\n",
+        part.name,
+        sentence(part.summary),
+        part.kind.word(),
+        cell(part.truth),
+        cell(part.source)
+    );
+    let links: Vec<String> = files
+        .iter()
+        .map(|file| format!("[{file}](../../../{file})"))
+        .collect();
+    let _ = write!(page, "| code | {} |\n\n## Options\n\n", links.join(", "));
+    if part.options.is_empty() {
+        page.push_str("It has none.\n");
+    } else {
+        page.push_str("| option | default | what it does, and takes |\n| --- | --- | --- |\n");
+        for option in part.options {
+            let (name, default, help) = (option.name, option.default, cell(option.help));
+            let _ = writeln!(page, "| `{name}` | `{default}` | {help} |");
+        }
+    }
+    page.push_str("\n## What it does\n\n");
+    for (index, file) in files.iter().enumerate() {
+        if index > 0 {
+            let _ = write!(
+                page,
+                "\n## In `{}`\n\n",
+                file.rsplit('/').next().unwrap_or(file)
+            );
+            page.push_str(&head(file).replace("\n## ", "\n### "));
+        } else {
+            page.push_str(&head(file));
+        }
+    }
+    page.push_str("\n## Conformance vectors\n\n");
+    if vectors.is_empty() {
+        page.push_str("None bears its name; its numbers are tests of its code.\n");
+    }
+    for (file, title) in vectors {
+        let _ = writeln!(page, "- [{file}](../../../conformance/{file}): {title}");
+    }
+    page
+}
+
+/// With a capital first letter, unless it begins with a name in the code.
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().into_iter().flat_map(char::to_uppercase);
+    first.chain(letters).collect()
+}
+
+fn index() -> String {
+    let mut index = NOTE.to_owned();
+    index.push_str(
+        "# Algorithms\n\nAn algorithm is written `avoidance+startup[:option=value,...]`, with a recovery after another `+`\n\
+         where it shall not be `prr`, or it is a whole congestion control. `slowstart list algorithms` says the\n\
+         same on the command line. *What it is* says what its name can be trusted for.\n",
+    );
+    for (kind, title) in KINDS {
+        let _ = write!(
+            index,
+            "\n## {title}\n\n| name | what it does | what it is | described in |\n| --- | --- | --- | --- |\n"
+        );
+        for part in PARTS.iter().filter(|part| part.kind == kind) {
+            let _ = writeln!(
+                index,
+                "| [{0}]({0}.md) | {1} | {2} | {3} |",
+                part.name,
+                cell(part.summary),
+                cell(part.truth),
+                cell(part.source)
+            );
+        }
+    }
+    index
+}
+
+#[test]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the environment says whether the pages are written"
+)]
+fn pages_say_what_the_code_says() {
+    let vectors = vectors();
+    let mut pages = BTreeMap::from([("README.md".to_owned(), index())]);
+    for part in PARTS {
+        let shown = vectors.get(part.name).map_or(&[][..], Vec::as_slice);
+        pages.insert(format!("{}.md", part.name), page(part, shown));
+    }
+    let folder = root().join("docs/reference/algorithms");
+    let there = std::fs::read_dir(&folder).map_or(Vec::new(), |files| {
+        files
+            .filter_map(|file| file.ok()?.file_name().into_string().ok())
+            .collect()
+    });
+    let writes = std::env::var("SLOWSTART_SNAPSHOT").is_ok_and(|word| word == "write");
+    if writes {
+        std::fs::create_dir_all(&folder).expect("the folder of the pages");
+        for file in there.iter().filter(|file| !pages.contains_key(*file)) {
+            std::fs::remove_file(folder.join(file)).expect("an old page can go");
+        }
+        for (file, text) in &pages {
+            std::fs::write(folder.join(file), text).expect("a page can be written");
+        }
+    } else {
+        for file in &there {
+            assert!(pages.contains_key(file), "{file} is the page of nothing");
+        }
+        for (file, text) in &pages {
+            let found = std::fs::read_to_string(folder.join(file)).unwrap_or_default();
+            assert_eq!(
+                &found, text,
+                "{file} is stale: its first line says how to write it anew"
+            );
+        }
+    }
+}
+
+/// Whoever reads a page learns what the name may be trusted for.
+#[test]
+fn every_algorithm_says_where_it_departs_from_its_source() {
+    let kinds = [
+        "from the standard",
+        "from published code",
+        "from the paper",
+        "from the thesis",
+        "our reconstruction",
+    ];
+    for part in PARTS {
+        assert!(
+            kinds.iter().any(|kind| part.truth.starts_with(kind)),
+            "{}: what kind of truth is `{}`?",
+            part.name,
+            part.truth
+        );
+        let says = modules(part)
+            .iter()
+            .any(|file| head(file).contains("## Deviations"));
+        assert!(says, "{} has no section `Deviations`", part.name);
+    }
+}
