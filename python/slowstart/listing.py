@@ -73,8 +73,8 @@ def _show_algorithms(out: Console, entries: Sequence[Mapping[str, Any]]) -> None
         table.add_column(no_wrap=True)
         table.add_column()
         for entry in (entry for entry in entries if entry["kind"] == kind):
-            origin = f"\n{entry['truth']}: {entry['source']}"
-            table.add_row(Text(entry["name"], "bold"), Text.assemble(entry["summary"], (origin, "dim")))
+            origin = (f"\n{entry['truth']}: {entry['source']}", "dim")
+            table.add_row(Text(entry["name"], "bold"), Text.assemble(entry["summary"], origin))
             for option in entry["options"]:
                 default = f"{option['name']}={option['default']}"
                 table.add_row(Text(f"  :{default}", "dim"), option["help"])
