@@ -140,6 +140,8 @@ const LINUX: &str = "from published code (Linux)";
 
 /// Follows the equations of a paper.
 const PAPER: &str = "from the paper";
+/// Made up by us where the source is not fully known: results say nothing about the original.
+const RECONSTRUCTION: &str = "our reconstruction";
 
 /// The configurations of one kind of part, and its table for `PARTS`.
 macro_rules! kind {
@@ -468,6 +470,12 @@ macro_rules! wholes {
 }
 
 startups! {
+    Best(startup::Best, startup::BestConfig) = "best", RECONSTRUCTION, "Kachooei et al. 2022 (announcement)",
+        "slow start that ends at bandwidth times RTT, by the dispersion of packet pairs";
+    CarefulResume(startup::CarefulResume, startup::CarefulResumeConfig) = "careful-resume", STANDARD, "RFC 9959",
+        "jumps to half of what an earlier connection over the path reached, and retreats if that was wrong";
+    Fbe(startup::Fbe, startup::FbeConfig) = "fbe", RECONSTRUCTION, "Li, Chen and Li 2023 (abstract)",
+        "slow start that ends at bandwidth times RTT, by refined ACK intervals";
     Standard(startup::Standard, startup::StandardConfig) = "standard", STANDARD, "RFC 5681",
         "slow start: the window doubles each round trip until something is lost";
     HyStart(startup::HyStart, startup::HyStartConfig) = "hystart", LINUX, "Ha and Rhee 2011; Linux tcp_cubic.c",
@@ -476,8 +484,14 @@ startups! {
         "slow start that slows down when delays grow, and ends when they stay";
     Limited(startup::Limited, startup::LimitedConfig) = "limited", STANDARD, "RFC 3742",
         "slow start that adds at most half of max_ssthresh each round trip";
+    PacketPair(startup::PacketPair, startup::PacketPairConfig) = "packet-pair", RECONSTRUCTION, "Abed and Jasim 2022 (abstract)",
+        "slow start with bandwidth times RTT as threshold, corrected each round by packet pairs";
+    RapidStart(startup::RapidStart, startup::RapidStartConfig) = "rapid-start", STANDARD, "draft-kazuho-ccwg-rapid-start",
+        "triples the window each round while no queue shows, and answers the first loss for it";
     Search(startup::Search, startup::SearchConfig) = "search", "from the thesis, its drafts and published code", "draft-chung-ccwg-search; thesis",
         "slow start that ends when delivery falls behind what was sent one round trip before";
+    Stateful(startup::Stateful, startup::StatefulConfig) = "stateful", "from published code (S-CUBIC 1.0)", "Guo and Lee 2020; draft-lee-tcpm-stateful-tcp",
+        "begins with the bandwidth and RTT that an earlier connection over the path left";
 }
 
 avoidances! {

@@ -4,14 +4,27 @@
 //! whose fields are options ([`Options`](crate::options::Options)). All are made in the same way,
 //! `X::new(config, now, snd_nxt)`, at the time the connection is established.
 
+pub mod best;
+pub mod careful_resume;
+mod dispersion;
+pub mod fbe;
 pub mod hystart;
 pub mod hystart_pp;
 pub mod limited;
+pub mod packet_pair;
+pub mod rapid_start;
 pub mod search;
 pub mod standard;
+pub mod stateful;
 
+pub use best::{Best, BestConfig};
+pub use careful_resume::{CarefulResume, CarefulResumeConfig};
+pub use fbe::{Fbe, FbeConfig};
 pub use hystart::{HyStart, HyStartConfig};
 pub use hystart_pp::{HyStartPlusPlus, HyStartPlusPlusConfig};
 pub use limited::{Limited, LimitedConfig};
+pub use packet_pair::{PacketPair, PacketPairConfig};
+pub use rapid_start::{RapidStart, RapidStartConfig};
 pub use search::{Search, SearchConfig};
 pub use standard::{Standard, StandardConfig};
+pub use stateful::{Stateful, StatefulConfig};

@@ -1,0 +1,162 @@
+//! BEST, a slow start that ends at an estimate of the path: Kachooei et al., netdev 0x16, 2022
+//! (`spec/fast-startup.md` C12).
+//!
+//! Bandwidth is the median of the last 16 pair dispersions, a pair being two segments that left
+//! within 50 us and were acknowledged apart. Once there are 16, and the window is at least 16
+//! segments, the threshold is bandwidth times smallest RTT; slow start ends when the window is there.
+//!
+//! `period=true` ends it by deliveries instead (US patent 11 082 883, a relative): what is delivered
+//! in each half of the smallest RTT is compared with the most that any such period delivered. When
+//! three periods in a row deliver less than 5/4 of the best before them, the path is full.
+//!
+//! # Deviations
+//! Our reconstruction: only the announcement of the talk is known. The filter, the rule, all
+//! constants, and whether the patent's rule is the same method are not; the socket tuning that
+//! belonged to it is left out. A median of 16 is the lower of the two in the middle.
+
+use units::{Bytes, Duration, Instant};
+
+use super::dispersion::{Pairs, Samples, Target, bytes_per_second};
+use crate::options::{self, OptionError, OptionInfo, Options};
+use crate::{Ack, Congestion, Startup, Step, Window};
+
+/// Pair dispersions that are kept, and that are needed.
+const PAIRS: usize = 16;
+/// Window in segments below which nothing ends.
+const LOW_WINDOW: u64 = 16;
+/// A period is one part in so many of the smallest RTT.
+const PERIODS_PER_RTT: u64 = 2;
+/// Periods in a row without enough growth.
+const PERIODS: u32 = 3;
+
+/// Configuration of [`Best`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BestConfig {
+    /// Whether deliveries per period end slow start, not pairs.
+    pub period: bool,
+}
+
+impl Options for BestConfig {
+    const OPTIONS: &'static [OptionInfo] = &[OptionInfo {
+        name: "period",
+        default: "false",
+        help: "true ends slow start by what each half RTT delivers (a patent's rule), not by pairs",
+    }];
+
+    fn set(&mut self, name: &str, value: &str) -> Result<(), OptionError> {
+        match name {
+            "period" => self.period = options::boolean(value)?,
+            _ => return Err(OptionError::Unknown),
+        }
+        Ok(())
+    }
+}
+
+/// Deliveries by periods.
+#[derive(Clone, Copy, Debug, Default)]
+struct Periods {
+    /// When the present one began; known from the first ACK on.
+    began: Option<Instant>,
+    delivered: Bytes,
+    /// The most that one delivered, in bytes per second.
+    best: u64,
+    /// How many in a row were not enough above it.
+    flat: u32,
+}
+
+impl Periods {
+    /// The best rate, once deliveries stopped growing.
+    fn on_ack(&mut self, ack: &Ack) -> Option<u64> {
+        let Some(began) = self.began else {
+            self.began = Some(ack.now);
+            return None;
+        };
+        self.delivered += ack.delivered;
+        let span = ack.now.saturating_since(began);
+        let period = ack.min_rtt / PERIODS_PER_RTT;
+        if span < period || period.is_zero() {
+            return None;
+        }
+        let rate = bytes_per_second(self.delivered, span)?;
+        let is_flat = u128::from(rate) * 4 < u128::from(self.best) * 5;
+        self.flat = if is_flat { self.flat + 1 } else { 0 };
+        self.best = self.best.max(rate);
+        self.began = Some(ack.now);
+        self.delivered = Bytes::ZERO;
+        (self.flat >= PERIODS).then_some(self.best)
+    }
+}
+
+/// BEST.
+#[derive(Clone, Debug)]
+pub struct Best {
+    config: BestConfig,
+    pairs: Pairs,
+    rates: Samples<PAIRS>,
+    periods: Periods,
+    target: Option<Target>,
+    /// The initial slow start is over.
+    over: bool,
+}
+
+impl Best {
+    /// A start-up for a new connection.
+    #[must_use]
+    pub fn new(config: BestConfig, _now: Instant, _snd_nxt: u64) -> Self {
+        Self {
+            config,
+            pairs: Pairs::default(),
+            rates: Samples::new(),
+            periods: Periods::default(),
+            target: None,
+            over: false,
+        }
+    }
+
+    /// The threshold at which slow start will end, once there is one.
+    #[must_use]
+    pub fn threshold(&self) -> Option<Bytes> {
+        self.target.map(|target| target.window)
+    }
+
+    /// The estimate at this ACK, in bytes per second.
+    fn estimate(&mut self, ack: &Ack) -> Option<u64> {
+        if self.config.period {
+            return self.periods.on_ack(ack);
+        }
+        self.rates.push(self.pairs.on_ack(ack)?);
+        if self.rates.len() < PAIRS {
+            return None;
+        }
+        self.rates.quantile(50)
+    }
+}
+
+impl Startup for Best {
+    fn on_delivery(&mut self, ack: &Ack, window: &Window) -> Option<Step> {
+        if self.over || window.ssthresh != Bytes::MAX {
+            return None;
+        }
+        let rate = self.estimate(ack)?;
+        if window.cwnd_segments() < LOW_WINDOW || ack.min_rtt == Duration::ZERO {
+            return None;
+        }
+        let target = Target::new(rate, ack.min_rtt, window.smss);
+        self.target = Some(target);
+        // Deliveries that stopped growing end it at once, pairs where the window is there.
+        (self.config.period || window.cwnd >= target.window).then(|| target.exit(window.cwnd))
+    }
+
+    fn on_ack(&mut self, ack: &Ack, window: &Window) -> Step {
+        match &self.target {
+            Some(target) if !self.over && window.ssthresh == Bytes::MAX => {
+                target.grow(ack.delivered, window)
+            }
+            _ => Step::Grow(ack.delivered),
+        }
+    }
+
+    fn on_congestion(&mut self, _congestion: &Congestion) {
+        self.over = true;
+    }
+}

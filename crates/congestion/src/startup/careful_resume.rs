@@ -1,0 +1,436 @@
+//! Careful Resume: "Convergence of Congestion Control from Retained State", RFC 9959, read as
+//! draft-ietf-tsvwg-careful-resume-24 (`spec/fast-startup.md` A10).
+//!
+//! A connection that closes leaves what it delivered in one round trip and its smallest RTT. The
+//! next one over the path looks first (*Reconnaissance*: the initial window must come back without
+//! congestion, and not in half the remembered RTT), then jumps to half of what is remembered, paced
+//! over one RTT (*Unvalidated*). What was sent beyond the flight of before is on probation until it is
+//! acknowledged (*Validating*). Congestion among it means *Safe Retreat*: the memory is deleted, the
+//! window is half of what the path is known to have carried (`PipeSize`) and stays so until the last
+//! unvalidated segment is dealt with; the threshold then is `beta` times `PipeSize`, and slow start
+//! goes on below it.
+//!
+//! `PipeSize` begins as the flight when the jump began, and is what was delivered since once that is
+//! more; what was delivered only because it was sent again does not count.
+//!
+//! A connection without a usable memory is a plain slow start. `saved_cwnd` with `saved_rtt` is a
+//! memory that is given.
+//!
+//! # Deviations
+//! - The retreat ends where the transport's recovery ends (all that was sent before the loss is
+//!   acknowledged), which is not before the last unvalidated segment.
+//! - What is saved is the most that one round trip delivered; the text leaves the choice open, as
+//!   long as it was delivered. It is saved at the end of a connection and not in between.
+//! - The draft's example of a loss starts `PipeSize` from nothing and floors the retreat at the initial
+//!   window; its rules do neither, and the rules are followed. Test: `fast_startup.rs`
+//!   (`safe_retreat_of_the_specification`).
+//! - A saved set is in use while any connection that was lent it is open.
+
+use units::{Bytes, Duration, Instant, Rate};
+
+use crate::memory::Saved;
+use crate::options::{self, OptionError, OptionInfo, Options};
+use crate::{
+    Ack, Congestion, CongestionKind, Established, PathMemory, Reduction, Sent, Startup, Step,
+    Window,
+};
+
+/// The jump takes one part in so many of what is saved.
+const JUMP_DIVISOR: u64 = 2;
+/// An RTT of at most one part in so many of the saved one is another path.
+const RTT_DIVISOR: u64 = 2;
+/// The retreat leaves one part in so many of `PipeSize`.
+const RETREAT_DIVISOR: u64 = 2;
+/// Initial windows below which nothing is worth saving.
+const WORTH_SAVING: u64 = 4;
+
+/// Configuration of [`CarefulResume`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CarefulResumeConfig {
+    /// Given `saved_cwnd` in segments; zero for none.
+    pub saved_cwnd: u32,
+    /// Given `saved_rtt`.
+    pub saved_rtt: Duration,
+    /// `max_jump` in segments; zero for none.
+    pub max_jump: u32,
+    /// Thousandths of `PipeSize` that the threshold is after a retreat.
+    pub beta: u32,
+    /// How long a saved set holds.
+    pub lifetime: Duration,
+}
+
+impl Default for CarefulResumeConfig {
+    fn default() -> Self {
+        Self {
+            saved_cwnd: 0,
+            saved_rtt: Duration::ZERO,
+            max_jump: 0,
+            beta: 500,
+            lifetime: Duration::from_secs(300),
+        }
+    }
+}
+
+const LONGEST_RTT: Duration = Duration::from_secs(60);
+const LONGEST_LIFE: Duration = Duration::from_secs(31_536_000);
+
+impl Options for CarefulResumeConfig {
+    const OPTIONS: &'static [OptionInfo] = &[
+        OptionInfo {
+            name: "saved_cwnd",
+            default: "0",
+            help: "segments in one RTT to remember from the beginning; 0: what connections left",
+        },
+        OptionInfo {
+            name: "saved_rtt",
+            default: "0s",
+            help: "the RTT that belongs to it",
+        },
+        OptionInfo {
+            name: "max_jump",
+            default: "0",
+            help: "largest jump in segments; 0 for half of what is remembered",
+        },
+        OptionInfo {
+            name: "beta",
+            default: "0.5",
+            help: "the part of what the path carried that the threshold is after a retreat",
+        },
+        OptionInfo {
+            name: "lifetime",
+            default: "300s",
+            help: "how long what a connection left holds",
+        },
+    ];
+
+    fn set(&mut self, name: &str, value: &str) -> Result<(), OptionError> {
+        const COUNT: &str = "a whole number of segments from 0 to 10000000";
+        let count = || options::integer(value, 0, 10_000_000, COUNT).map(|count| count as u32);
+        match name {
+            "saved_cwnd" => self.saved_cwnd = count()?,
+            "max_jump" => self.max_jump = count()?,
+            "saved_rtt" => {
+                let span = "a time from 0 to 60 s, such as 600ms";
+                self.saved_rtt = options::duration(value, LONGEST_RTT, span)?;
+            }
+            "beta" => {
+                let part = "a number from 0.5 to 1";
+                self.beta = options::thousandths(value, 500, 1_000, part)? as u32;
+            }
+            "lifetime" => {
+                let span = "a time up to a year, such as 300s";
+                self.lifetime = options::duration(value, LONGEST_LIFE, span)?;
+            }
+            _ => return Err(OptionError::Unknown),
+        }
+        Ok(())
+    }
+}
+
+/// A jump, from its beginning to the end of what it sent.
+#[derive(Clone, Copy, Debug)]
+struct Jump {
+    began: Instant,
+    rtt: Duration,
+    cwnd: Bytes,
+    rate: Rate,
+    /// The flight when it began, and what was delivered since.
+    flight: Bytes,
+    delivered: Bytes,
+    /// `snd_una` when it began.
+    base: u64,
+    /// The first unvalidated offset, and the end of the last once it is known.
+    first: u64,
+    end: Option<u64>,
+    /// Sent again since.
+    resent: Bytes,
+}
+
+impl Jump {
+    /// `PipeSize` while nothing was sent again.
+    fn pipe(&self) -> Bytes {
+        self.delivered.max(self.flight)
+    }
+
+    /// `PipeSize` when all up to `end` is acknowledged.
+    fn pipe_at_end(&self) -> Bytes {
+        let end = self.end.unwrap_or(self.first);
+        let sent = Bytes::new(end.saturating_sub(self.base));
+        sent.saturating_sub(self.resent).max(self.flight)
+    }
+}
+
+/// The phases of the RFC.
+#[derive(Clone, Copy, Debug, Default)]
+enum State {
+    /// Observing, or whatever congestion control does.
+    #[default]
+    Normal,
+    Reconnaissance {
+        saved: Saved,
+        /// End of the initial window.
+        end: u64,
+    },
+    Unvalidated(Jump),
+    Validating(Jump),
+    Retreat(Jump),
+}
+
+/// What one round trip delivers.
+#[derive(Clone, Copy, Debug, Default)]
+struct Rounds {
+    end: u64,
+    delivered: Bytes,
+    most: Bytes,
+    min_rtt: Duration,
+}
+
+/// Careful Resume.
+#[derive(Clone, Debug)]
+pub struct CarefulResume {
+    config: CarefulResumeConfig,
+    state: State,
+    rounds: Rounds,
+    initial_window: Bytes,
+    retreated: bool,
+}
+
+impl CarefulResume {
+    /// A start-up for a new connection.
+    #[must_use]
+    pub fn new(config: CarefulResumeConfig, _now: Instant, _snd_nxt: u64) -> Self {
+        Self {
+            config,
+            state: State::Normal,
+            rounds: Rounds::default(),
+            initial_window: Bytes::ZERO,
+            retreated: false,
+        }
+    }
+
+    /// The RFC's name of the present phase.
+    #[must_use]
+    pub const fn phase(&self) -> &'static str {
+        match self.state {
+            State::Normal => "normal",
+            State::Reconnaissance { .. } => "reconnaissance",
+            State::Unvalidated(_) => "unvalidated",
+            State::Validating(_) => "validating",
+            State::Retreat(_) => "safe retreat",
+        }
+    }
+
+    /// The saved set that this connection may use.
+    fn saved(&self, start: &Established, smss: Bytes) -> Option<Saved> {
+        if self.config.saved_cwnd > 0 {
+            return Some(Saved {
+                cwnd: smss * u64::from(self.config.saved_cwnd),
+                rtt: self.config.saved_rtt,
+                at: None,
+            });
+        }
+        let saved = start.memory.saved.filter(|saved| {
+            let age = saved.at.map(|at| start.now.saturating_since(at));
+            age.is_none_or(|age| age <= self.config.lifetime)
+        });
+        saved.filter(|_| !start.memory.is_in_use())
+    }
+
+    /// The initial window came back: the jump, unless the path is another or it would be none.
+    fn jump(&mut self, saved: Saved, ack: &Ack, window: &Window) -> Option<Step> {
+        self.state = State::Normal;
+        let smss = window.smss;
+        let mut cwnd = smss * (saved.cwnd / JUMP_DIVISOR).segments(smss);
+        if self.config.max_jump > 0 {
+            cwnd = cwnd.min(smss * u64::from(self.config.max_jump));
+        }
+        let rtt = ack.latest_rtt.unwrap_or(ack.srtt);
+        if ack.min_rtt <= saved.rtt / RTT_DIVISOR || cwnd <= window.cwnd || rtt.is_zero() {
+            return None;
+        }
+        self.state = State::Unvalidated(Jump {
+            began: ack.now,
+            rtt,
+            cwnd,
+            rate: spread(cwnd, rtt),
+            flight: ack.in_flight,
+            delivered: Bytes::ZERO,
+            base: ack.snd_una,
+            first: ack.snd_nxt,
+            end: None,
+            resent: Bytes::ZERO,
+        });
+        Some(Step::Set(cwnd))
+    }
+
+    /// An ACK in the Unvalidated phase; the jump may be over.
+    fn evaluate(&mut self, mut jump: Jump, ack: &Ack) -> Option<Step> {
+        jump.delivered += ack.delivered;
+        let is_filled = jump.end.is_some();
+        let is_covered = ack.snd_una > jump.first;
+        let is_late = ack.now.saturating_since(jump.began) > jump.rtt;
+        if !(is_filled || is_covered || is_late) {
+            self.state = State::Unvalidated(jump);
+            return None;
+        }
+        let flight = ack.in_flight;
+        if !is_filled && (flight < self.initial_window || flight <= jump.pipe()) {
+            // The application, not the path, limits the sender.
+            self.state = State::Normal;
+            return Some(Step::Set(jump.pipe().max(self.initial_window)));
+        }
+        jump.end.get_or_insert(ack.snd_nxt);
+        self.state = State::Validating(jump);
+        // A jump that was filled keeps its window: the flight then was the window.
+        (!is_filled).then_some(Step::Set(flight))
+    }
+}
+
+/// The rate that sends `cwnd` in one `rtt`.
+fn spread(cwnd: Bytes, rtt: Duration) -> Rate {
+    let bits = u128::from(cwnd.get()) * 8 * 1_000_000_000 / u128::from(rtt.as_nanos().max(1));
+    Rate::from_bits_per_sec(u64::try_from(bits).unwrap_or(u64::MAX))
+}
+
+impl Startup for CarefulResume {
+    fn on_established(&mut self, start: &Established, window: &Window) -> Option<Step> {
+        self.initial_window = window.cwnd;
+        if let Some(saved) = self.saved(start, window.smss) {
+            let end = window.cwnd.get();
+            self.state = State::Reconnaissance { saved, end };
+        }
+        None
+    }
+
+    fn on_sent(&mut self, sent: &Sent) {
+        match &mut self.state {
+            State::Unvalidated(jump) => {
+                let room = jump.cwnd.saturating_sub(sent.in_flight + sent.size);
+                if sent.retransmission {
+                    jump.resent += sent.size;
+                } else if room < sent.size {
+                    jump.end.get_or_insert(sent.snd_nxt);
+                }
+            }
+            State::Validating(jump) | State::Retreat(jump) if sent.retransmission => {
+                jump.resent += sent.size;
+            }
+            _ => {}
+        }
+    }
+
+    fn observe(&mut self, ack: &Ack, window: &Window) {
+        if self.initial_window.is_zero() {
+            self.initial_window = window.cwnd;
+        }
+        let rounds = &mut self.rounds;
+        rounds.min_rtt = ack.min_rtt;
+        rounds.delivered += ack.delivered;
+        if ack.snd_una >= rounds.end {
+            rounds.most = rounds.most.max(rounds.delivered);
+            rounds.delivered = Bytes::ZERO;
+            rounds.end = ack.snd_nxt;
+        }
+        if let State::Retreat(jump) = &mut self.state {
+            jump.delivered += ack.delivered;
+        }
+    }
+
+    fn on_delivery(&mut self, ack: &Ack, window: &Window) -> Option<Step> {
+        match self.state {
+            State::Reconnaissance { saved, end } => {
+                let may_jump = ack.snd_una >= end && ack.cwnd_limited;
+                may_jump.then(|| self.jump(saved, ack, window)).flatten()
+            }
+            State::Unvalidated(jump) => self.evaluate(jump, ack),
+            State::Validating(mut jump) => {
+                jump.delivered += ack.delivered;
+                let is_over = jump.end.is_none_or(|end| ack.snd_una >= end);
+                self.state = if is_over {
+                    State::Normal
+                } else {
+                    State::Validating(jump)
+                };
+                None
+            }
+            State::Normal | State::Retreat(_) => None,
+        }
+    }
+
+    fn on_ack(&mut self, ack: &Ack, _window: &Window) -> Step {
+        match self.state {
+            State::Unvalidated(_) => Step::Grow(Bytes::ZERO),
+            _ => Step::Grow(ack.delivered),
+        }
+    }
+
+    fn on_congestion(&mut self, congestion: &Congestion) {
+        let is_probing = matches!(self.state, State::Unvalidated(_) | State::Validating(_));
+        if congestion.kind == CongestionKind::Timeout || !is_probing {
+            self.state = State::Normal;
+        }
+        self.retreated |= is_probing;
+    }
+
+    fn take_over(&mut self, congestion: &Congestion, window: &Window) -> Option<Reduction> {
+        let (State::Unvalidated(mut jump) | State::Validating(mut jump)) = self.state else {
+            return None;
+        };
+        jump.end.get_or_insert(congestion.snd_nxt);
+        let cwnd = (jump.pipe() / RETREAT_DIVISOR).max(window.smss * 2);
+        self.state = State::Retreat(jump);
+        Some(Reduction {
+            cwnd,
+            ssthresh: cwnd,
+        })
+    }
+
+    /// The window stands still, but for one retransmission at once.
+    fn on_recovery_ack(&mut self, ack: &Ack, window: &Window) -> Bytes {
+        match self.state {
+            State::Retreat(jump) if jump.resent.is_zero() => {
+                window.ssthresh.max(ack.in_flight + window.smss)
+            }
+            _ => window.ssthresh,
+        }
+    }
+
+    fn on_recovery_exit(&mut self, _now: Instant, window: &Window) -> Reduction {
+        let State::Retreat(jump) = core::mem::take(&mut self.state) else {
+            return Reduction {
+                cwnd: window.cwnd,
+                ssthresh: window.ssthresh,
+            };
+        };
+        let ssthresh = jump
+            .pipe_at_end()
+            .mul_div(u64::from(self.config.beta), 1_000);
+        Reduction {
+            cwnd: window.ssthresh,
+            ssthresh,
+        }
+    }
+
+    fn pacing_rate(&self) -> Option<Rate> {
+        match self.state {
+            State::Unvalidated(jump) => Some(jump.rate),
+            _ => None,
+        }
+    }
+
+    fn requires_pacing(&self) -> bool {
+        matches!(self.state, State::Unvalidated(_))
+    }
+
+    fn on_close(&self, now: Instant, memory: &mut PathMemory) {
+        if self.retreated {
+            memory.saved = None;
+        } else if self.rounds.most >= self.initial_window * WORTH_SAVING {
+            memory.saved = Some(Saved {
+                cwnd: self.rounds.most,
+                rtt: self.rounds.min_rtt,
+                at: Some(now),
+            });
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! Rapid Start: draft-kazuho-ccwg-rapid-start (2026; `spec/fast-startup.md` A9.5).
+//!
+//! Nothing is known of the path: the first window is two initial ones, paced over one round trip.
+//! While the round trips show no queue, each delivered byte adds two (the window triples each round),
+//! otherwise one. The first loss answers for that: the window falls at once to
+//! `silence = beta + K (1 - beta)` of what it was, `K = 11/18`, and then by `K (1 - beta)` of each byte
+//! that the round trip delivers and by `silence` of each that it loses. If `l` of the flight is lost,
+//! `beta (1 - l)` remains, at least a third of `beta`.
+//!
+//! # Deviations
+//! - No queue is an RTT, in the last round, of at most `min(min_rtt + 4 ms, 1.1 min_rtt)`, as the text
+//!   says. The shipped code has `max(min_rtt + 4 ms, 35/32 min_rtt)`, which `threshold=code` is.
+//! - The code looks at the last RTT in slots of time and is off where there are fewer milliseconds
+//!   than slots; here rounds of sequence numbers are looked at, at any RTT.
+//! - `beta` is that of CUBIC unless set, whatever the avoidance.
+//! - After the first window pacing is the transport's.
+
+use units::{Bytes, Duration, Instant, Rate};
+
+use crate::options::{self, OptionError, OptionInfo, Options};
+use crate::{Ack, Congestion, Established, Reduction, Startup, Step, Window};
+
+/// `K` is 11/18; `beta` is in thousandths. So shares are counted in this.
+const SHARES: u64 = 18_000;
+/// Delay that is no queue yet.
+const MARGIN: Duration = Duration::from_millis(4);
+
+/// Which RTT shows no queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Threshold {
+    /// The text: the smaller of two margins.
+    #[default]
+    Draft,
+    /// The shipped code: the larger of two.
+    Code,
+}
+
+/// Configuration of [`RapidStart`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RapidStartConfig {
+    /// Which RTT shows no queue.
+    pub threshold: Threshold,
+    /// `beta` in thousandths.
+    pub beta: u32,
+    /// The first window in initial ones.
+    pub jump: u32,
+}
+
+impl Default for RapidStartConfig {
+    fn default() -> Self {
+        Self {
+            threshold: Threshold::Draft,
+            beta: 700,
+            jump: 2,
+        }
+    }
+}
+
+impl RapidStartConfig {
+    /// The largest RTT that shows no queue.
+    #[must_use]
+    pub fn largest_rtt(&self, min_rtt: Duration) -> Duration {
+        match self.threshold {
+            Threshold::Draft => (min_rtt + MARGIN).min(min_rtt + min_rtt / 10),
+            Threshold::Code => (min_rtt + MARGIN).max(min_rtt + min_rtt * 3 / 32),
+        }
+    }
+
+    /// `silence` (which is `loss` too) and `ack`, in shares of 18000.
+    #[must_use]
+    pub fn shares(&self) -> (u64, u64) {
+        let beta = u64::from(self.beta.min(1_000));
+        let ack = 11 * (1_000 - beta);
+        (18 * beta + ack, ack)
+    }
+
+    /// The window after a loss at `before`, when so much was delivered and lost since.
+    #[must_use]
+    pub fn reduced(&self, before: Bytes, acked: Bytes, lost: Bytes) -> Bytes {
+        let (silence, ack) = self.shares();
+        let share = |bytes: Bytes, parts: u64| bytes.mul_div(parts, SHARES);
+        let floor = before.mul_div(3 * silence - ack - 2 * silence, 3 * SHARES);
+        share(before, silence)
+            .saturating_sub(share(acked, ack))
+            .saturating_sub(share(lost, silence))
+            .max(floor)
+    }
+}
+
+impl Options for RapidStartConfig {
+    const OPTIONS: &'static [OptionInfo] = &[
+        OptionInfo {
+            name: "threshold",
+            default: "draft",
+            help: "the RTT that shows no queue: as the draft says, or as the shipped code has it (code)",
+        },
+        OptionInfo {
+            name: "beta",
+            default: "0.7",
+            help: "what a loss of nothing more than one segment leaves of the window",
+        },
+        OptionInfo {
+            name: "jump",
+            default: "2",
+            help: "the first window, in initial windows: 1 or 2",
+        },
+    ];
+
+    fn set(&mut self, name: &str, value: &str) -> Result<(), OptionError> {
+        match name {
+            "threshold" => {
+                let words = [("draft", Threshold::Draft), ("code", Threshold::Code)];
+                self.threshold = options::choice(value, &words, "draft or code")?;
+            }
+            "beta" => {
+                let part = "a number from 0.1 to 1";
+                self.beta = options::thousandths(value, 100, 1_000, part)? as u32;
+            }
+            "jump" => self.jump = options::integer(value, 1, 2, "1 or 2")? as u32,
+            _ => return Err(OptionError::Unknown),
+        }
+        Ok(())
+    }
+}
+
+/// The answer to the first loss.
+#[derive(Clone, Copy, Debug)]
+struct Answer {
+    before: Bytes,
+    acked: Bytes,
+    lost: Bytes,
+}
+
+/// Rapid Start.
+#[derive(Clone, Debug)]
+pub struct RapidStart {
+    config: RapidStartConfig,
+    /// The pacing rate of the first window, and its end.
+    first: Option<(Rate, u64)>,
+    round_end: u64,
+    /// Smallest RTT of the present round, and of the last.
+    current: Option<Duration>,
+    last: Option<Duration>,
+    answer: Option<Answer>,
+    /// The initial start is over.
+    over: bool,
+}
+
+impl RapidStart {
+    /// A start-up for a new connection.
+    #[must_use]
+    pub fn new(config: RapidStartConfig, _now: Instant, _snd_nxt: u64) -> Self {
+        Self {
+            config,
+            first: None,
+            round_end: 0,
+            current: None,
+            last: None,
+            answer: None,
+            over: false,
+        }
+    }
+
+    /// What is left of the window that was lost at, in whole segments.
+    fn remains(&self, answer: &Answer, smss: Bytes) -> Bytes {
+        let cwnd = self
+            .config
+            .reduced(answer.before, answer.acked, answer.lost);
+        (smss * cwnd.segments(smss)).max(smss * 2)
+    }
+}
+
+impl Startup for RapidStart {
+    fn on_established(&mut self, start: &Established, window: &Window) -> Option<Step> {
+        let rtt = start.rtt.filter(|rtt| !rtt.is_zero())?;
+        let cwnd = window.cwnd * u64::from(self.config.jump);
+        let bits = u128::from(cwnd.get()) * 8 * 1_000_000_000 / u128::from(rtt.as_nanos());
+        let rate = Rate::from_bits_per_sec(u64::try_from(bits).unwrap_or(u64::MAX));
+        self.first = Some((rate, cwnd.get()));
+        Some(Step::Set(cwnd))
+    }
+
+    fn on_delivery(&mut self, ack: &Ack, _window: &Window) -> Option<Step> {
+        if self.first.is_some_and(|(_, end)| ack.snd_nxt >= end) {
+            self.first = None;
+        }
+        if let Some(rtt) = ack.latest_rtt {
+            self.current = Some(self.current.map_or(rtt, |least| least.min(rtt)));
+        }
+        if ack.snd_una >= self.round_end {
+            self.round_end = ack.snd_nxt;
+            self.last = self.current.take().or(self.last);
+        }
+        None
+    }
+
+    fn on_ack(&mut self, ack: &Ack, _window: &Window) -> Step {
+        let rtt = self.last.or(self.current);
+        let is_empty = rtt.is_some_and(|rtt| rtt <= self.config.largest_rtt(ack.min_rtt));
+        let factor = if is_empty && !self.over { 2 } else { 1 };
+        Step::Grow(ack.delivered * factor)
+    }
+
+    fn on_congestion(&mut self, _congestion: &Congestion) {
+        self.first = None;
+    }
+
+    fn take_over(&mut self, _congestion: &Congestion, window: &Window) -> Option<Reduction> {
+        if core::mem::replace(&mut self.over, true) {
+            return None;
+        }
+        let answer = Answer {
+            before: window.cwnd,
+            acked: Bytes::ZERO,
+            lost: Bytes::ZERO,
+        };
+        let cwnd = self.remains(&answer, window.smss);
+        self.answer = Some(answer);
+        Some(Reduction {
+            cwnd,
+            ssthresh: cwnd,
+        })
+    }
+
+    fn on_recovery_ack(&mut self, ack: &Ack, window: &Window) -> Bytes {
+        let Some(mut answer) = self.answer else {
+            return window.cwnd;
+        };
+        // What was sent after the loss does not count.
+        let room = answer.before.saturating_sub(answer.acked + answer.lost);
+        let lost = ack.newly_lost.min(room);
+        answer.lost += lost;
+        answer.acked += ack.delivered.min(room.saturating_sub(lost));
+        self.answer = Some(answer);
+        self.remains(&answer, window.smss)
+    }
+
+    fn on_recovery_exit(&mut self, _now: Instant, window: &Window) -> Reduction {
+        self.answer = None;
+        Reduction {
+            cwnd: window.cwnd,
+            ssthresh: window.cwnd,
+        }
+    }
+
+    fn restart(&mut self, _now: Instant, _snd_nxt: u64) {
+        self.over = true;
+        self.answer = None;
+    }
+
+    fn pacing_rate(&self) -> Option<Rate> {
+        self.first.map(|(rate, _)| rate)
+    }
+
+    fn requires_pacing(&self) -> bool {
+        self.first.is_some()
+    }
+}

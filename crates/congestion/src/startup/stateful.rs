@@ -1,0 +1,303 @@
+//! S-CUBIC, a start that remembers the path: Guo and Lee 2020, in the arithmetic of the authors'
+//! kernel module 1.0 (`spec/fast-startup.md` C11; draft-lee-tcpm-stateful-tcp).
+//!
+//! A connection that closes leaves the path's bandwidth (the most of its last five samples) and its
+//! smallest RTT. The next one jumps: if bandwidth times RTT is more than ten segments, that is the
+//! first window, paced at the bandwidth. The jump ends with the first of the first eleven ACKs that
+//! leaves more than five segments in flight; the window is then what is in flight, at least ten, and
+//! slow start goes on with HyStart and without pacing. If none of the eleven does, the twelfth sets
+//! ten segments.
+//!
+//! Bandwidth is sampled by *gap-compensated bandwidth estimation* ([`GapCompensated`]): in one RTT of
+//! ACKs, the longest gap between two of them is cut out, which is the pause between two flights.
+//!
+//! The first connection over a path has nothing to remember and is a slow start with HyStart.
+//! `rate` with `min_rtt` is a memory that is given.
+//!
+//! # Deviations
+//! - The module has neither ageing nor an answer to a jump that was too high, and so has this;
+//!   `lifetime` and `part` are ours, and do nothing unless set.
+//! - The module enlarges a peer's smaller receive window to its own window; here the receive window
+//!   holds, as no receiver would keep what lies outside.
+//! - A sampling window ends with the first ACK one RTT after it began that satisfies the module's
+//!   other conditions (more than three ACKs, three segments).
+
+use units::{Bytes, Duration, Instant, Rate};
+
+use super::dispersion::{Samples, bytes_per_second};
+use super::{HyStart, HyStartConfig};
+use crate::memory::Measured;
+use crate::options::{self, OptionError, OptionInfo, Options};
+use crate::{Ack, Congestion, Established, PathMemory, Startup, Step, Window};
+
+/// A jump must be larger than so many segments; what else the window is.
+const LEAST_WINDOW: u64 = 10;
+/// ACKs among which the one that ends the jump is looked for.
+const ACKS: u32 = 11;
+/// So many segments in flight are too few to end it.
+const FEW_IN_FLIGHT: u64 = 5;
+/// Samples of which the largest is remembered.
+const SAMPLES: usize = 5;
+/// A sample has more ACKs than this, and at least as many segments.
+const FEW_ACKS: u32 = 3;
+
+/// Configuration of [`Stateful`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StatefulConfig {
+    /// Given bandwidth in bytes per second; zero for none.
+    pub rate: u64,
+    /// Given smallest RTT.
+    pub min_rtt: Duration,
+    /// How long a memory holds.
+    pub lifetime: Duration,
+    /// Thousandths of bandwidth times RTT that the jump takes.
+    pub part: u32,
+}
+
+impl Default for StatefulConfig {
+    fn default() -> Self {
+        Self {
+            rate: 0,
+            min_rtt: Duration::ZERO,
+            lifetime: Duration::MAX,
+            part: 1_000,
+        }
+    }
+}
+
+/// The longest RTT and the longest lifetime that options take.
+const LONGEST_RTT: Duration = Duration::from_secs(60);
+const LONGEST_LIFE: Duration = Duration::from_secs(31_536_000);
+/// 100 Gbit/s.
+const LARGEST_RATE: u64 = 12_500_000_000;
+
+impl Options for StatefulConfig {
+    const OPTIONS: &'static [OptionInfo] = &[
+        OptionInfo {
+            name: "rate",
+            default: "0",
+            help: "bandwidth to remember from the beginning, in bytes per second; 0: what connections left",
+        },
+        OptionInfo {
+            name: "min_rtt",
+            default: "0s",
+            help: "the RTT that belongs to it",
+        },
+        OptionInfo {
+            name: "lifetime",
+            default: "forever",
+            help: "how long what a connection left holds: a time, or forever",
+        },
+        OptionInfo {
+            name: "part",
+            default: "1",
+            help: "the part of bandwidth times RTT that the first window takes",
+        },
+    ];
+
+    fn set(&mut self, name: &str, value: &str) -> Result<(), OptionError> {
+        match name {
+            "rate" => {
+                let bytes = "bytes per second from 0 to 12500000000";
+                self.rate = options::integer(value, 0, LARGEST_RATE, bytes)?;
+            }
+            "min_rtt" => {
+                let span = "a time from 0 to 60 s, such as 100ms";
+                self.min_rtt = options::duration(value, LONGEST_RTT, span)?;
+            }
+            "lifetime" => {
+                self.lifetime = if value == "forever" {
+                    Duration::MAX
+                } else {
+                    let span = "forever, or a time up to a year, such as 300s";
+                    options::duration(value, LONGEST_LIFE, span)?
+                };
+            }
+            "part" => {
+                let part = "a number from 0.001 to 1";
+                self.part = options::thousandths(value, 1, 1_000, part)? as u32;
+            }
+            _ => return Err(OptionError::Unknown),
+        }
+        Ok(())
+    }
+}
+
+/// Gap-compensated bandwidth estimation over one window of ACKs.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct GapCompensated {
+    began: Instant,
+    last: Instant,
+    acks: u32,
+    bytes: Bytes,
+    first: Bytes,
+    gap: Duration,
+    /// What the ACK that ended the longest gap delivered.
+    after_gap: Bytes,
+}
+
+impl GapCompensated {
+    /// An ACK delivered this much.
+    pub fn on_ack(&mut self, now: Instant, delivered: Bytes) {
+        if self.acks == 0 {
+            *self = Self {
+                began: now,
+                last: now,
+                acks: 1,
+                bytes: delivered,
+                first: delivered,
+                ..Self::default()
+            };
+            return;
+        }
+        let gap = now.saturating_since(self.last);
+        if gap > self.gap {
+            self.gap = gap;
+            self.after_gap = delivered;
+        }
+        self.last = now;
+        self.acks = self.acks.saturating_add(1);
+        self.bytes += delivered;
+    }
+
+    /// How long ago the first ACK of the window came.
+    #[must_use]
+    pub fn elapsed(&self) -> Duration {
+        self.last.saturating_since(self.began)
+    }
+
+    /// The bandwidth in bytes per second: without what the first ACK delivered, and without the
+    /// longest gap and the ACK that ended it. None where too little came.
+    #[must_use]
+    pub fn estimate(&self, smss: Bytes) -> Option<u64> {
+        if self.acks <= FEW_ACKS || self.bytes < smss * u64::from(FEW_ACKS) {
+            return None;
+        }
+        let received = self
+            .bytes
+            .saturating_sub(self.first)
+            .saturating_sub(self.after_gap);
+        bytes_per_second(received, self.elapsed().saturating_sub(self.gap))
+    }
+}
+
+/// S-CUBIC's start-up.
+#[derive(Clone, Debug)]
+pub struct Stateful {
+    config: StatefulConfig,
+    /// What follows the jump.
+    rest: HyStart,
+    /// The jump in progress: its rate, and how many ACKs it has seen.
+    jump: Option<(Rate, u32)>,
+    window: GapCompensated,
+    rates: Samples<SAMPLES>,
+    min_rtt: Duration,
+}
+
+impl Stateful {
+    /// A start-up for a new connection.
+    #[must_use]
+    pub fn new(config: StatefulConfig, now: Instant, snd_nxt: u64) -> Self {
+        Self {
+            config,
+            rest: HyStart::new(HyStartConfig::default(), now, snd_nxt),
+            jump: None,
+            window: GapCompensated::default(),
+            rates: Samples::new(),
+            min_rtt: Duration::ZERO,
+        }
+    }
+
+    /// What is remembered, from the options or from earlier connections.
+    fn remembered(&self, start: &Established) -> Option<Measured> {
+        if self.config.rate > 0 {
+            return Some(Measured {
+                rate: Rate::from_bytes_per_sec(self.config.rate),
+                min_rtt: self.config.min_rtt,
+                at: None,
+            });
+        }
+        start.memory.measured.filter(|known| {
+            let age = known.at.map(|at| start.now.saturating_since(at));
+            age.is_none_or(|age| age <= self.config.lifetime)
+        })
+    }
+}
+
+impl Startup for Stateful {
+    fn on_established(&mut self, start: &Established, window: &Window) -> Option<Step> {
+        let known = self.remembered(start)?;
+        let product = known.rate.bytes_in(known.min_rtt);
+        let bdp = product.mul_div(u64::from(self.config.part), 1_000);
+        let segments = bdp.segments(window.smss);
+        if segments <= LEAST_WINDOW {
+            return None;
+        }
+        self.jump = Some((known.rate, 0));
+        Some(Step::Set(window.smss * segments))
+    }
+
+    fn on_delivery(&mut self, ack: &Ack, window: &Window) -> Option<Step> {
+        let Some((_, acks)) = &mut self.jump else {
+            return self.rest.on_delivery(ack, window);
+        };
+        *acks += 1;
+        let least = window.smss * LEAST_WINDOW;
+        let cwnd = if *acks > ACKS {
+            least
+        } else if ack.in_flight > window.smss * FEW_IN_FLIGHT {
+            ack.in_flight.max(least)
+        } else {
+            return None;
+        };
+        self.jump = None;
+        Some(Step::Set(cwnd))
+    }
+
+    fn observe(&mut self, ack: &Ack, window: &Window) {
+        self.min_rtt = ack.min_rtt;
+        self.window.on_ack(ack.now, ack.delivered);
+        let rtt = ack.latest_rtt.unwrap_or(ack.srtt);
+        if self.window.elapsed() < rtt {
+            return;
+        }
+        if let Some(rate) = self.window.estimate(window.smss) {
+            self.rates.push(rate);
+            self.window = GapCompensated::default();
+        }
+    }
+
+    fn on_ack(&mut self, ack: &Ack, window: &Window) -> Step {
+        if self.jump.is_some() {
+            return Step::Grow(Bytes::ZERO);
+        }
+        self.rest.on_ack(ack, window)
+    }
+
+    fn on_congestion(&mut self, congestion: &Congestion) {
+        self.jump = None;
+        self.rest.on_congestion(congestion);
+    }
+
+    fn restart(&mut self, now: Instant, snd_nxt: u64) {
+        self.rest.restart(now, snd_nxt);
+    }
+
+    fn pacing_rate(&self) -> Option<Rate> {
+        self.jump.map(|(rate, _)| rate)
+    }
+
+    fn requires_pacing(&self) -> bool {
+        self.jump.is_some()
+    }
+
+    fn on_close(&self, now: Instant, memory: &mut PathMemory) {
+        if let Some(rate) = self.rates.max() {
+            memory.measured = Some(Measured {
+                rate: Rate::from_bytes_per_sec(rate),
+                min_rtt: self.min_rtt,
+                at: Some(now),
+            });
+        }
+    }
+}

@@ -1,0 +1,630 @@
+//! Start-ups that estimate, remember or jump: the numbers of `spec/fast-startup.md` part D and of its
+//! blocks C5, C6, C11 and C12, restated here.
+
+mod startup_support;
+
+use congestion::startup::rapid_start::Threshold;
+use congestion::startup::stateful::GapCompensated;
+use congestion::startup::{
+    Best, BestConfig, CarefulResume, CarefulResumeConfig, Fbe, FbeConfig, PacketPair,
+    PacketPairConfig, RapidStart, RapidStartConfig, Stateful, StatefulConfig,
+};
+use congestion::{
+    Ack, Congestion, CongestionKind, Established, ExitReason, PathMemory, Phase, Sent, Startup,
+    Step, Window,
+};
+use startup_support::{SMSS, ack, segments, window};
+use units::{Bytes, Duration, Instant, Rate};
+
+const MS: u64 = 1_000;
+
+fn micros(micros: u64) -> Duration {
+    Duration::from_micros(micros)
+}
+
+fn at(micros: u64) -> Instant {
+    Instant::from_micros(micros)
+}
+
+fn established(memory: PathMemory, rtt_us: u64) -> Established {
+    Established {
+        now: Instant::ZERO,
+        rtt: Some(micros(rtt_us)),
+        queued: Bytes::MAX,
+        receive_window: Bytes::MAX,
+        memory,
+    }
+}
+
+fn congestion(kind: CongestionKind, snd_nxt: u64) -> Congestion {
+    Congestion {
+        now: Instant::ZERO,
+        kind,
+        phase: Phase::Open,
+        in_flight: Bytes::ZERO,
+        snd_nxt,
+        first_of_window: true,
+    }
+}
+
+/// ACKs of one flight of segments that left together at zero: the first after `rtt`, the others after
+/// these spacings, all in microseconds.
+fn flight(rtt: u64, spacings: &[u64], smss: Bytes) -> Vec<Ack> {
+    let mut now = rtt;
+    let mut una = 0;
+    let end = smss.get() * (spacings.len() as u64 + 1);
+    [0].iter()
+        .chain(spacings)
+        .map(|spacing| {
+            now += spacing;
+            una += smss.get();
+            Ack {
+                snd_nxt: end,
+                min_rtt: micros(rtt),
+                ..ack(at(now), smss, una, Some(micros(now)))
+            }
+        })
+        .collect()
+}
+
+/// C6: 1500-byte packets, spacing 1.2 ms, smallest RTT 600 ms: 10 Mbit/s, 500 packets; and the same
+/// for spacings of 1.0, 1.2 and 4.8 ms, of which 1.2 is the median.
+#[test]
+fn packet_pairs_of_the_specification() {
+    let smss = Bytes::new(1_500);
+    let path = Window {
+        smss,
+        cwnd: smss * 10,
+        ..window(10)
+    };
+    for spacings in [[1_200, 1_200, 1_200], [1_000, 1_200, 4_800]] {
+        let mut startup = PacketPair::new(PacketPairConfig::default(), Instant::ZERO, 0);
+        for ack in flight(600 * MS, &spacings, smss) {
+            assert_eq!(startup.on_delivery(&ack, &path), None);
+        }
+        assert_eq!(startup.threshold(), Some(smss * 500), "{spacings:?}");
+    }
+    // Two pairs are too few.
+    let mut startup = PacketPair::new(PacketPairConfig::default(), Instant::ZERO, 0);
+    for ack in flight(600 * MS, &[1_200, 1_200], smss) {
+        startup.on_delivery(&ack, &path);
+    }
+    assert_eq!(startup.threshold(), None);
+}
+
+#[test]
+fn packet_pairs_end_slow_start_at_their_threshold() {
+    let smss = Bytes::new(1_500);
+    let mut path = Window {
+        smss,
+        cwnd: smss * 10,
+        ..window(10)
+    };
+    let mut startup = PacketPair::new(PacketPairConfig::default(), Instant::ZERO, 0);
+    let acks = flight(600 * MS, &[1_200; 3], smss);
+    for ack in &acks {
+        startup.on_delivery(ack, &path);
+    }
+    path.cwnd = smss * 498;
+    let one = acks[0];
+    assert_eq!(startup.on_ack(&one, &path), Step::Grow(smss));
+    path.cwnd = smss * 499;
+    let reason = ExitReason::Bandwidth {
+        estimate: Rate::from_bits_per_sec(10_000_000),
+        min_rtt: micros(600 * MS),
+    };
+    let expected = Step::Exit {
+        cwnd: smss * 500,
+        ssthresh: smss * 500,
+        reason,
+    };
+    assert_eq!(startup.on_ack(&one, &path), expected);
+    // A loss ends the initial slow start, and with it the threshold.
+    startup.on_congestion(&congestion(CongestionKind::Loss, 0));
+    assert_eq!(startup.on_ack(&one, &path), Step::Grow(smss));
+}
+
+#[test]
+fn segments_that_left_apart_are_no_pair() {
+    let mut startup = PacketPair::new(PacketPairConfig::default(), Instant::ZERO, 0);
+    let path = window(10);
+    for index in 0..10 {
+        // Each left 51 us after the one before.
+        let now = 100 * MS + 1_200 * index;
+        let mut one = ack(
+            at(now),
+            SMSS,
+            SMSS.get() * (index + 1),
+            Some(micros(now - 51 * index)),
+        );
+        one.snd_nxt = SMSS.get() * 10;
+        startup.on_delivery(&one, &path);
+    }
+    assert_eq!(startup.threshold(), None);
+}
+
+/// C12: the median of sixteen dispersions, nothing below sixteen segments of window or samples, and
+/// the end where the window is there.
+#[test]
+fn best_needs_sixteen_of_both() {
+    let smss = Bytes::new(1_500);
+    let at_window = |segments: u64| Window {
+        smss,
+        cwnd: smss * segments,
+        ..window(1)
+    };
+    let acks = flight(120 * MS, &[1_200; 20], smss);
+    let mut startup = Best::new(BestConfig::default(), Instant::ZERO, 0);
+    for ack in &acks[..16] {
+        assert_eq!(startup.on_delivery(ack, &at_window(40)), None);
+    }
+    assert_eq!(startup.threshold(), None, "fifteen pairs");
+    assert_eq!(startup.on_delivery(&acks[16], &at_window(15)), None);
+    assert_eq!(startup.threshold(), None, "fifteen segments");
+    assert_eq!(startup.on_delivery(&acks[17], &at_window(16)), None);
+    // 10 Mbit/s in 120 ms: 100 packets.
+    assert_eq!(startup.threshold(), Some(smss * 100));
+    assert_eq!(startup.on_delivery(&acks[18], &at_window(99)), None);
+    let step = startup.on_delivery(&acks[19], &at_window(100));
+    assert!(
+        matches!(step, Some(Step::Exit { cwnd, ssthresh, .. }) if cwnd == smss * 100 && ssthresh == cwnd),
+        "{step:?}"
+    );
+}
+
+/// The patent's rule: half RTTs that deliver 10, 20, 40, 49, 50 ... segments. From 40 on none reaches
+/// 5/4 of the best before it, so the third ends it. (A period begins with the first ACK, a little
+/// after the ones counted here.)
+#[test]
+fn best_by_periods_ends_after_three_flat_ones() {
+    let mut startup = Best::new(BestConfig { period: true }, Instant::ZERO, 0);
+    let path = window(64);
+    let mut steps = Vec::new();
+    for (index, count) in [10, 20, 40, 49, 50, 50, 50].into_iter().enumerate() {
+        for part in 0..count {
+            let now = 50_000 * index as u64 + 50_000 * (part + 1) / count;
+            let mut one = ack(at(now), SMSS, 0, Some(micros(100_000)));
+            one.min_rtt = micros(100_000);
+            steps.push((index, startup.on_delivery(&one, &path)));
+        }
+    }
+    let ended = steps
+        .iter()
+        .position(|(_, step)| step.is_some())
+        .expect("the path is full");
+    assert_eq!(steps[ended].0, 6);
+}
+
+/// C5: chunks whose ACKs come 1.2 ms apart agree at once; an aggregate does not raise the rate.
+#[test]
+fn fbe_agrees_on_refined_intervals() {
+    let smss = Bytes::new(1_500);
+    let path = Window {
+        smss,
+        cwnd: smss * 10,
+        ..window(10)
+    };
+    let mut spacings = vec![1_200; 7];
+    spacings.extend([1_200; 8]);
+    let mut startup = Fbe::new(FbeConfig::default(), Instant::ZERO, 0);
+    for ack in flight(120 * MS, &spacings, smss) {
+        startup.on_delivery(&ack, &path);
+    }
+    assert_eq!(startup.threshold(), Some(smss * 100));
+    // The second chunk ends with two ACKs that waited for the one after: 2.4 ms, nothing, 1.2 ms.
+    let mut startup = Fbe::new(FbeConfig::default(), Instant::ZERO, 0);
+    spacings = vec![
+        1_200, 1_200, 1_200, 1_200, 1_200, 1_200, 1_200, 1_200, 1_200, 2_400, 0, 1_200, 1_200,
+        1_200, 1_200,
+    ];
+    for ack in flight(120 * MS, &spacings, smss) {
+        startup.on_delivery(&ack, &path);
+    }
+    assert_eq!(startup.threshold(), Some(smss * 100));
+}
+
+/// ACKs as far apart as the segments left show the sender, not the path.
+#[test]
+fn fbe_does_not_measure_its_own_pace() {
+    let mut startup = Fbe::new(FbeConfig::default(), Instant::ZERO, 0);
+    let path = window(10);
+    for index in 0..64 {
+        let now = 100 * MS + 1_200 * index;
+        startup.on_delivery(&ack(at(now), SMSS, 0, Some(micros(100 * MS))), &path);
+    }
+    assert_eq!(startup.threshold(), None);
+}
+
+/// D-S1: 8081 kbit/s, where bytes over time would say 4044.
+#[test]
+fn gap_compensation_of_the_specification() {
+    let mut estimator = GapCompensated::default();
+    for tenth_ms in [0, 12, 24, 136, 148, 160, 172, 401] {
+        estimator.on_ack(at(tenth_ms * 100), Bytes::new(2_896));
+    }
+    assert_eq!(estimator.elapsed(), micros(40_100));
+    let rate = estimator.estimate(SMSS).expect("enough came");
+    assert_eq!(rate * 8 / 1_000, 8_081);
+    let mut few = GapCompensated::default();
+    for now in [0, 1_200, 2_400] {
+        few.on_ack(at(now), Bytes::new(2_896));
+    }
+    assert_eq!(few.estimate(SMSS), None, "three ACKs are too few");
+}
+
+/// D-S2.
+#[test]
+fn stateful_jumps_of_the_specification() {
+    for (rate, rtt_us, jump) in [
+        (1_250_000, 100_000, Some(86)),
+        (1_250_000, 10_000, None),
+        (12_500_000, 50_000, Some(431)),
+        (200_000, 60_000, None),
+    ] {
+        let config = StatefulConfig {
+            rate,
+            min_rtt: micros(rtt_us),
+            ..StatefulConfig::default()
+        };
+        let mut startup = Stateful::new(config, Instant::ZERO, 0);
+        let step = startup.on_established(&established(PathMemory::default(), rtt_us), &window(10));
+        assert_eq!(step, jump.map(|count| Step::Set(segments(count))));
+        assert_eq!(startup.requires_pacing(), jump.is_some());
+        let pace = jump.map(|_| Rate::from_bytes_per_sec(rate));
+        assert_eq!(startup.pacing_rate(), pace);
+    }
+}
+
+/// C11: the first ACK among eleven with more than five segments in flight ends the jump; without one
+/// the twelfth does.
+#[test]
+fn a_stateful_jump_ends_with_what_is_in_flight() {
+    let config = StatefulConfig {
+        rate: 1_250_000,
+        min_rtt: micros(100_000),
+        ..StatefulConfig::default()
+    };
+    let jumping = || {
+        let mut startup = Stateful::new(config, Instant::ZERO, 0);
+        startup.on_established(&established(PathMemory::default(), 100_000), &window(10));
+        startup
+    };
+    let with = |in_flight: u64| Ack {
+        in_flight: segments(in_flight),
+        ..ack(at(100_000), SMSS, SMSS.get(), Some(micros(100_000)))
+    };
+    let mut startup = jumping();
+    assert_eq!(startup.on_delivery(&with(5), &window(86)), None);
+    assert_eq!(
+        startup.on_ack(&with(5), &window(86)),
+        Step::Grow(Bytes::ZERO)
+    );
+    let step = startup.on_delivery(&with(85), &window(86));
+    assert_eq!(step, Some(Step::Set(segments(85))));
+    assert!(!startup.requires_pacing());
+    assert_eq!(startup.on_ack(&with(85), &window(85)), Step::Grow(SMSS));
+
+    let mut startup = jumping();
+    assert_eq!(
+        startup.on_delivery(&with(6), &window(86)),
+        Some(Step::Set(segments(10)))
+    );
+    let mut startup = jumping();
+    for _ in 0..11 {
+        assert_eq!(startup.on_delivery(&with(5), &window(86)), None);
+    }
+    let step = startup.on_delivery(&with(5), &window(86));
+    assert_eq!(step, Some(Step::Set(segments(10))));
+}
+
+/// What a connection leaves is what the next one jumps to, unless it is too old.
+#[test]
+fn stateful_remembers_the_most_of_its_last_samples() {
+    let first = {
+        let mut startup = Stateful::new(StatefulConfig::default(), Instant::ZERO, 0);
+        // Nine ACKs of four segments each 4.6336 ms: 10 Mbit/s in an RTT of 40 ms.
+        for index in 0..40_u64 {
+            let now = Instant::from_nanos(100_000_000 + 4_633_600 * index);
+            let one = ack(now, segments(4), 0, Some(micros(40_000)));
+            startup.observe(&one, &window(40));
+        }
+        startup
+    };
+    let mut memory = PathMemory::default();
+    let mut kept = memory.lend();
+    assert_eq!(kept, memory, "nothing is known yet");
+    first.on_close(at(1_000_000), &mut kept);
+    memory = kept;
+    let jump = |config: StatefulConfig, now: u64| {
+        let start = Established {
+            now: at(now),
+            ..established(memory, 40_000)
+        };
+        Stateful::new(config, Instant::ZERO, 0).on_established(&start, &window(10))
+    };
+    // 1.25 MB/s in 40 ms: 34.5 segments.
+    let config = StatefulConfig::default();
+    assert_eq!(jump(config, 999_000_000), Some(Step::Set(segments(34))));
+    let ageing = StatefulConfig {
+        lifetime: Duration::from_secs(300),
+        ..config
+    };
+    assert_eq!(jump(ageing, 301_000_000), Some(Step::Set(segments(34))));
+    assert_eq!(jump(ageing, 301_000_001), None);
+    let half = StatefulConfig {
+        part: 500,
+        ..config
+    };
+    assert_eq!(jump(half, 1), Some(Step::Set(segments(17))));
+}
+
+fn resuming(config: CarefulResumeConfig) -> CarefulResume {
+    let mut startup = CarefulResume::new(config, Instant::ZERO, 0);
+    startup.on_established(&established(PathMemory::default(), 100_000), &window(10));
+    startup
+}
+
+/// The ACK of the whole initial window, with so much in flight.
+fn initial_window_came_back(rtt_us: u64, in_flight: u64) -> Ack {
+    Ack {
+        in_flight: segments(in_flight),
+        snd_nxt: segments(10 + in_flight).get(),
+        ..ack(at(rtt_us), SMSS, segments(10).get(), Some(micros(rtt_us)))
+    }
+}
+
+/// D-C1.
+#[test]
+fn careful_resume_spreads_its_jump_over_an_rtt() {
+    for (saved, max, rtt_us, jump, spacing_ns) in [
+        (300, 0, 100_000, 150, 666_666),
+        (300, 100, 100_000, 100, 1_000_000),
+        (400, 0, 600_000, 200, 3_000_000),
+        (60, 0, 40_000, 30, 1_333_333),
+    ] {
+        let mut startup = resuming(CarefulResumeConfig {
+            saved_cwnd: saved,
+            saved_rtt: micros(rtt_us),
+            max_jump: max,
+            ..CarefulResumeConfig::default()
+        });
+        let step = startup.on_delivery(&initial_window_came_back(rtt_us, 18), &window(19));
+        assert_eq!(step, Some(Step::Set(segments(jump))));
+        let rate = startup.pacing_rate().expect("the jump is paced");
+        let spacing = rate.time_for(SMSS).as_nanos();
+        assert!(spacing.abs_diff(spacing_ns) <= 1, "{spacing} {spacing_ns}");
+        assert!(startup.requires_pacing());
+    }
+}
+
+/// D-C2: an RTT of half of the remembered one, or less, is another path; a longer one is no danger.
+#[test]
+fn careful_resume_checks_the_rtt() {
+    for (saved_ms, rtt_us, jumps) in [
+        (100, 49_900, false),
+        (100, 50_000, false),
+        (100, 50_100, true),
+        (100, 100_000, true),
+        (100, 999_000, true),
+        (100, 1_000_000, true),
+        (100, 1_001_000, true),
+        (600, 300_000, false),
+        (600, 301_000, true),
+    ] {
+        let mut startup = resuming(CarefulResumeConfig {
+            saved_cwnd: 300,
+            saved_rtt: Duration::from_millis(saved_ms),
+            ..CarefulResumeConfig::default()
+        });
+        let step = startup.on_delivery(&initial_window_came_back(rtt_us, 18), &window(19));
+        assert_eq!(step.is_some(), jumps, "{saved_ms} ms, {rtt_us} us");
+        let phase = if jumps { "unvalidated" } else { "normal" };
+        assert_eq!(startup.phase(), phase);
+    }
+}
+
+/// D-C3, with the flight on entry, the saved window, the unvalidated segments, the first lost one, how
+/// many are lost, and what the retreat makes of it.
+#[test]
+fn safe_retreat_of_the_specification() {
+    for (flight, saved, sent, first_lost, lost, cwnd, beta, ssthresh) in [
+        (20, 400, 180, 50, 1, 24, 500, 99),
+        (20, 400, 180, 50, 1, 24, 700, 139),
+        (29, 300, 121, 64, 1, 31, 500, 74),
+        (40, 200, 60, 70, 20, 34, 500, 40),
+    ] {
+        let mut startup = resuming(CarefulResumeConfig {
+            saved_cwnd: saved,
+            saved_rtt: micros(100_000),
+            beta,
+            ..CarefulResumeConfig::default()
+        });
+        let offset = |segment: u64| segments(10 + segment).get();
+        let step = startup.on_delivery(&initial_window_came_back(100_000, flight), &window(25));
+        let jump = u64::from(saved) / 2;
+        assert_eq!(step, Some(Step::Set(segments(jump))));
+        // The jump leaves: packets `flight + 1` to `flight + sent`, while the flight comes back.
+        for packet in 0..sent {
+            startup.on_sent(&Sent {
+                now: at(100_000),
+                size: SMSS,
+                in_flight: segments((packet + 1).min(jump - 1)),
+                snd_nxt: offset(flight + packet + 1),
+                retransmission: false,
+                idle_since: None,
+                app_limited: false,
+            });
+        }
+        let end = flight + sent;
+        let deliver = |startup: &mut CarefulResume, packets: u64, una: u64| {
+            let one = Ack {
+                in_flight: segments(end - una),
+                snd_nxt: offset(end),
+                ..ack(at(150_000), segments(packets), offset(una), None)
+            };
+            startup.observe(&one, &window(jump));
+            startup.on_delivery(&one, &window(jump));
+        };
+        deliver(&mut startup, first_lost - 1, first_lost - 1);
+        startup.on_congestion(&congestion(CongestionKind::Loss, offset(end)));
+        let reduction = startup
+            .take_over(
+                &congestion(CongestionKind::Loss, offset(end)),
+                &window(jump),
+            )
+            .expect("the loss is of the jump");
+        assert_eq!(reduction.cwnd.segments(SMSS), cwnd);
+        assert_eq!(startup.phase(), "safe retreat");
+        let frozen = Window {
+            cwnd: segments(cwnd),
+            ssthresh: segments(cwnd),
+            smss: SMSS,
+        };
+        // One retransmission at once, and then nothing above the window.
+        let one = ack(at(160_000), Bytes::ZERO, offset(first_lost - 1), None);
+        let full = Ack {
+            in_flight: segments(100),
+            ..one
+        };
+        assert_eq!(startup.on_recovery_ack(&full, &frozen), segments(101));
+        for _ in 0..lost {
+            startup.on_sent(&Sent {
+                now: at(160_000),
+                size: SMSS,
+                in_flight: segments(50),
+                snd_nxt: offset(end),
+                retransmission: true,
+                idle_since: None,
+                app_limited: false,
+            });
+        }
+        assert_eq!(startup.on_recovery_ack(&full, &frozen), segments(cwnd));
+        deliver(&mut startup, end - first_lost + 1, end);
+        let after = startup.on_recovery_exit(at(300_000), &frozen);
+        assert_eq!(after.cwnd, segments(cwnd));
+        assert_eq!(after.ssthresh.segments(SMSS), ssthresh);
+        assert_eq!(startup.phase(), "normal");
+        // The set was wrong: it is forgotten.
+        let mut memory = PathMemory::default();
+        startup.on_close(at(400_000), &mut memory);
+        assert_eq!(memory, PathMemory::default());
+    }
+}
+
+/// Two connections at once: the second may not use the set that the first was lent.
+#[test]
+fn a_saved_set_is_used_by_one_connection_at_a_time() {
+    let observer = {
+        let mut startup = resuming(CarefulResumeConfig::default());
+        for round in 0..6 {
+            let mut one = ack(
+                at(100_000 * round),
+                segments(50),
+                segments(50 * round).get(),
+                Some(micros(100_000)),
+            );
+            one.snd_nxt = segments(50 * (round + 1)).get();
+            startup.observe(&one, &window(50));
+        }
+        startup
+    };
+    let mut memory = PathMemory::default();
+    let lent = memory.lend();
+    observer.on_close(at(1_000_000), &mut memory);
+    memory.give_back(&lent);
+    let phase = |memory: PathMemory| {
+        let mut startup = CarefulResume::new(CarefulResumeConfig::default(), Instant::ZERO, 0);
+        startup.on_established(&established(memory, 100_000), &window(10));
+        startup.phase()
+    };
+    let first = memory.lend();
+    assert_eq!(phase(first), "reconnaissance");
+    let second = memory.lend();
+    assert_eq!(phase(second), "normal");
+    memory.give_back(&first);
+    memory.give_back(&second);
+    assert_eq!(phase(memory.lend()), "reconnaissance");
+}
+
+/// D-RS: which RTT shows no queue; `us` are exact.
+#[test]
+fn rapid_start_thresholds_of_the_specification() {
+    for (rtt_us, draft, code) in [
+        (10_000, 11_000, 14_000),
+        (20_000, 22_000, 24_000),
+        (39_000, 42_900, 43_000),
+        (40_000, 44_000, 44_000),
+        (41_000, 45_000, 45_000),
+        (100_000, 104_000, 109_375),
+        (600_000, 604_000, 656_250),
+    ] {
+        let largest = |threshold| {
+            let config = RapidStartConfig {
+                threshold,
+                ..RapidStartConfig::default()
+            };
+            config.largest_rtt(micros(rtt_us)).as_micros()
+        };
+        assert_eq!(largest(Threshold::Draft), draft);
+        assert_eq!(largest(Threshold::Code), code);
+    }
+}
+
+/// D-RS: the shares, and what a loss of this part of 18 million bytes leaves, in millionths.
+#[test]
+fn rapid_start_losses_of_the_specification() {
+    let before = 18_000_000_u64;
+    for (beta, silence, ack, ends) in [
+        (500, 805_556, 305_556, [500_000, 375_000, 333_333, 166_667]),
+        (700, 883_333, 183_333, [700_000, 525_000, 466_667, 233_333]),
+    ] {
+        let config = RapidStartConfig {
+            beta,
+            ..RapidStartConfig::default()
+        };
+        let (of_silence, of_ack) = config.shares();
+        assert_eq!((of_silence * 1_000_000).div_ceil(18_000) / 10, silence / 10);
+        assert_eq!((of_ack * 1_000_000).div_ceil(18_000) / 10, ack / 10);
+        let lost_parts = [0, before / 4, before / 3, before / 3 * 2];
+        for (lost, end) in lost_parts.into_iter().zip(ends) {
+            let left = config.reduced(
+                Bytes::new(before),
+                Bytes::new(before - lost),
+                Bytes::new(lost),
+            );
+            let millionths = left.get() / 18;
+            assert!(millionths.abs_diff(end) <= 1, "{beta} {lost}: {millionths}");
+        }
+        // No more can be lost than leaves a third of beta.
+        let least = config.reduced(Bytes::new(before), Bytes::ZERO, Bytes::new(before));
+        assert_eq!(least.get() / 18, ends[3] - u64::from(beta == 500));
+    }
+}
+
+#[test]
+fn rapid_start_triples_until_a_queue_shows() {
+    let mut startup = RapidStart::new(RapidStartConfig::default(), Instant::ZERO, 0);
+    let step = startup.on_established(&established(PathMemory::default(), 100_000), &window(10));
+    assert_eq!(step, Some(Step::Set(segments(20))));
+    let pace = startup.pacing_rate().expect("the first window is paced");
+    assert_eq!(pace.bytes_per_sec(), SMSS.get() * 200);
+    let round = |startup: &mut RapidStart, number: u64, rtt_us: u64| {
+        let one = Ack {
+            min_rtt: micros(100_000),
+            snd_nxt: segments(20 * (number + 1)).get(),
+            ..ack(
+                at(100_000 * number),
+                SMSS,
+                segments(20 * number).get(),
+                Some(micros(rtt_us)),
+            )
+        };
+        startup.on_delivery(&one, &window(20));
+        startup.on_ack(&one, &window(20))
+    };
+    assert_eq!(round(&mut startup, 1, 100_000), Step::Grow(segments(2)));
+    assert_eq!(startup.pacing_rate(), None, "the first window has left");
+    assert_eq!(round(&mut startup, 2, 104_000), Step::Grow(segments(2)));
+    assert_eq!(round(&mut startup, 3, 104_001), Step::Grow(segments(1)));
+    assert_eq!(round(&mut startup, 4, 100_000), Step::Grow(segments(2)));
+}
