@@ -443,12 +443,12 @@ fn safe_retreat_of_the_specification() {
         let step = startup.on_delivery(&initial_window_came_back(100_000, flight), &window(25));
         let jump = u64::from(saved) / 2;
         assert_eq!(step, Some(Step::Set(segments(jump))));
-        // The jump leaves: packets `flight + 1` to `flight + sent`, while the flight comes back.
+        // The jump leaves: packets `flight + 1` to `flight + sent`, which fills the window.
         for packet in 0..sent {
             startup.on_sent(&Sent {
                 now: at(100_000),
                 size: SMSS,
-                in_flight: segments((packet + 1).min(jump - 1)),
+                in_flight: segments(flight + packet),
                 snd_nxt: offset(flight + packet + 1),
                 retransmission: false,
                 idle_since: None,

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use common::{algorithm, run};
 use scenario::{Flow, PRESETS, PathModel, Scenario};
-use units::Bytes;
+use units::{Bytes, Instant};
 
 const ALGORITHMS: &[&str] = &[
     "reno+standard",
@@ -27,16 +27,32 @@ const ALGORITHMS: &[&str] = &[
     "hybla+standard",
     "vegas+standard",
     "westwood+standard",
+    "cubic+best",
+    "cubic+best:period=true",
+    "cubic+careful-resume",
+    "cubic+fbe",
+    "cubic+packet-pair",
+    "cubic+rapid-start",
+    "cubic+stateful",
     "bbr",
 ];
+
+/// Start-ups that use what an earlier flow left: the second flow of two is shown.
+const REMEMBERS: [&str; 2] = ["careful-resume", "stateful"];
 
 /// One line for a run: completion, segments, losses, and where slow start ended.
 fn row(path: &str, name: &str) -> String {
     let model = PathModel::resolve(path).unwrap_or_else(|error| panic!("{error}"));
     let mut flow = Flow::new(algorithm(name));
     flow.size = Some(Bytes::new(10_000_000));
-    let output = run(&Scenario::new(model, vec![flow]), false);
-    let flow = &output.result.flows[0];
+    let mut flows = vec![flow];
+    if REMEMBERS.iter().any(|part| name.contains(part)) {
+        let mut second = flows[0].clone();
+        second.start = Instant::from_secs(200);
+        flows.push(second);
+    }
+    let output = run(&Scenario::new(model, flows), false);
+    let flow = output.result.flows.last().expect("a flow ran");
     let millis = |seconds: Option<f64>| seconds.map_or(-1, |s| (s * 1e3).round() as i64);
     let exit = flow.slow_start_exit.as_ref();
     format!(
