@@ -12,7 +12,7 @@ use scenario::{Application, Flow, PathModel, Scenario};
 use simulator::{Job, RunOptions, run_all};
 use units::{Bytes, Duration, Instant, Rate};
 
-const ALGORITHMS: [&str; 10] = [
+const ALGORITHMS: &[&str] = &[
     "reno",
     "cubic",
     "cubic+standard",
@@ -22,6 +22,12 @@ const ALGORITHMS: [&str; 10] = [
     "reno+search:version=3.1,exit=rollback",
     "cubic+limited",
     "cubic+hystart+plain",
+    "bic",
+    "fast",
+    "fast:personalised=true",
+    "hybla",
+    "vegas",
+    "westwood",
     "bbr",
 ];
 

@@ -6,9 +6,8 @@
 mod common;
 
 use std::fmt::Write;
-use std::path::Path;
 
-use common::{algorithm, run};
+use common::{algorithm, compare_with_snapshot, run};
 use scenario::{Flow, PRESETS, PathModel, Scenario};
 use units::{Bytes, Instant};
 
@@ -71,10 +70,6 @@ fn row(path: &str, name: &str) -> String {
 }
 
 #[test]
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the environment says whether a new table is taken"
-)]
 fn algorithms_over_paths() {
     let mut table = String::new();
     let _ = writeln!(
@@ -88,13 +83,5 @@ fn algorithms_over_paths() {
             table.push_str(&row(preset.name, name));
         }
     }
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/table.txt");
-    if std::env::var("SLOWSTART_SNAPSHOT").is_ok_and(|word| word == "write") {
-        std::fs::write(&file, &table).expect("the table can be written");
-    }
-    let expected = std::fs::read_to_string(&file).expect("the table is there");
-    for (found, expected) in table.lines().zip(expected.lines()) {
-        assert_eq!(found, expected, "a row of the table has changed");
-    }
-    assert_eq!(table.lines().count(), expected.lines().count());
+    compare_with_snapshot("table.txt", &table);
 }

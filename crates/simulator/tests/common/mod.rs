@@ -1,9 +1,10 @@
 //! Short ways to a run.
 #![allow(dead_code, reason = "each test file uses its part")]
 
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use congestion::Algorithm;
+use congestion::{Algorithm, PARTS, PartKind, Problem};
 use network::{Discipline, LinkConfig, LossConfig, QueueConfig, QueueLimit, Service};
 use scenario::{Flow, PathModel, Scenario};
 use simulator::{RunOptions, RunOutput};
@@ -11,6 +12,47 @@ use units::{Duration, Rate};
 
 pub fn algorithm(name: &str) -> Algorithm {
     Algorithm::parse(name).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Every avoidance with every start-up that has a meaning with it, and every whole congestion control.
+pub fn combinations() -> Vec<String> {
+    let named = |kind| {
+        let parts = PARTS.iter().filter(move |part| part.kind == kind);
+        parts.map(|part| part.name)
+    };
+    let pairs = named(PartKind::Avoidance).flat_map(|avoidance| {
+        named(PartKind::Startup).map(move |startup| format!("{avoidance}+{startup}"))
+    });
+    let has_meaning = |name: &String| {
+        let problem = Algorithm::parse(name).map_err(|error| error.problem);
+        !matches!(problem, Err(Problem::Contradiction { .. }))
+    };
+    let wholes = named(PartKind::Whole).map(str::to_owned);
+    pairs.filter(has_meaning).chain(wholes).collect()
+}
+
+/// Compares `text` with a file of `tests/`, line by line; with `SLOWSTART_SNAPSHOT=write` in the
+/// environment it becomes that file, and its difference is to be read before it is committed.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the environment says whether a new table is taken"
+)]
+pub fn compare_with_snapshot(file: &str, text: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests")
+        .join(file);
+    if std::env::var("SLOWSTART_SNAPSHOT").is_ok_and(|word| word == "write") {
+        std::fs::write(&path, text).expect("the table can be written");
+    }
+    let expected = std::fs::read_to_string(&path).unwrap_or_default();
+    for (found, expected) in text.lines().zip(expected.lines()) {
+        assert_eq!(found, expected, "a row of {file} has changed");
+    }
+    assert_eq!(
+        text.lines().count(),
+        expected.lines().count(),
+        "rows of {file}"
+    );
 }
 
 pub fn link(name: &str, service: Service, limit: QueueLimit, delay: Duration) -> LinkConfig {

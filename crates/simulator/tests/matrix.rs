@@ -1,0 +1,82 @@
+//! Every start-up with every avoidance, and every whole congestion control, over every preset: each
+//! transfer completes and conserves, and its course is one reviewed line of integers.
+//!
+//! `SLOWSTART_SNAPSHOT=write` in the environment takes a new table, as for `table.rs`.
+
+mod common;
+
+use std::fmt::Write;
+
+use common::{algorithm, combinations, compare_with_snapshot, run};
+use scenario::{Flow, PRESETS, PathModel, Scenario};
+use units::Bytes;
+
+const SIZE: u64 = 3_000_000;
+
+/// One line for a run: completion, segments, losses, and where slow start ended.
+fn row(path: &str, name: &str) -> String {
+    let model = PathModel::resolve(path).unwrap_or_else(|error| panic!("{error}"));
+    let base_rtt = model.base_rtt.as_secs_f64();
+    let mut flow = Flow::new(algorithm(name));
+    flow.size = Some(Bytes::new(SIZE));
+    let output = run(&Scenario::new(model, vec![flow]), false);
+    let flow = &output.result.flows[0];
+    let place = format!("{name} over {path}");
+
+    let fct = flow
+        .fct_s
+        .unwrap_or_else(|| panic!("{place} does not finish"));
+    assert!(
+        flow.completed && fct >= 1.5 * base_rtt - 1e-9,
+        "{place}: {fct} s"
+    );
+    assert_eq!(flow.bytes_acked, SIZE, "{place}");
+    let dropped = flow.segments_dropped.expect("the network is ours");
+    let needed = SIZE.div_ceil(1448);
+    assert!(
+        flow.segments_sent - dropped >= needed,
+        "{place}: more is lost than sent"
+    );
+    assert!(
+        flow.segments_sent - flow.segments_retransmitted <= needed + 1,
+        "{place}"
+    );
+    let link = &output.result.links[0];
+    // What the link delivered or dropped was sent: data, and the two packets of the handshake.
+    let offered = link.packets + link.drops;
+    assert!(
+        offered <= flow.segments_sent + 2 + flow.timeouts,
+        "{place}: {offered} packets"
+    );
+
+    let millis = |seconds: f64| (seconds * 1e3).round() as i64;
+    let exit = flow.slow_start_exit.as_ref();
+    format!(
+        "{path:<12} {name:<24} {:>6} {:>5} {:>5} {:>5} {:>3} {:>6} {:>6} {}\n",
+        millis(fct),
+        flow.segments_sent,
+        flow.segments_retransmitted,
+        flow.segments_lost,
+        flow.timeouts,
+        exit.map_or(-1, |exit| millis(exit.time_s)),
+        exit.map_or(-1, |exit| (exit.cwnd_bytes / 1448) as i64),
+        exit.map_or("none", |exit| exit.reason.as_str()),
+    )
+}
+
+#[test]
+fn every_combination_over_every_path() {
+    let mut table = String::new();
+    let _ = writeln!(
+        table,
+        "3 MB. Completion and exit in ms; exit window in segments; -1 is none.\n\
+         {:<12} {:<24} {:>6} {:>5} {:>5} {:>5} {:>3} {:>6} {:>6} reason",
+        "path", "algorithm", "done", "sent", "again", "lost", "rto", "exit", "window"
+    );
+    for preset in PRESETS {
+        for name in combinations() {
+            table.push_str(&row(preset.name, &name));
+        }
+    }
+    compare_with_snapshot("matrix.txt", &table);
+}
