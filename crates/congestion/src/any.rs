@@ -41,7 +41,15 @@ impl StartupConfig {
     /// Whether it only watches slow start and ends it, so that an avoidance may grow it otherwise.
     /// Any other sets or limits the growth itself.
     const fn only_watches(&self) -> bool {
-        matches!(self, Self::HyStart(_) | Self::Search(_) | Self::Standard(_))
+        matches!(
+            self,
+            Self::Best(_)
+                | Self::Fbe(_)
+                | Self::HyStart(_)
+                | Self::PacketPair(_)
+                | Self::Search(_)
+                | Self::Standard(_)
+        )
     }
 }
 
