@@ -38,9 +38,14 @@ pub(crate) struct Clock {
 impl Clock {
     /// A run begins now.
     pub(crate) fn begin() -> Self {
+        Self::begin_after(Duration::ZERO)
+    }
+
+    /// A run begins in `lead`; until then it is zero.
+    pub(crate) fn begin_after(lead: Duration) -> Self {
         Self {
-            zero: monotonic_nanos(),
-            unix_zero: unix_nanos(),
+            zero: monotonic_nanos().saturating_add(lead.as_nanos()),
+            unix_zero: unix_nanos().saturating_add(lead.as_nanos()),
         }
     }
 

@@ -1,5 +1,6 @@
 //! An emulation from its start to its report.
 
+use std::fs::File;
 use std::io::PipeWriter;
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
@@ -104,6 +105,18 @@ impl Moving {
     }
 }
 
+/// Two hosts whose path does not carry anything yet: what is made on them takes no time of the
+/// run's.
+pub struct Prepared<'a> {
+    path: &'a PathModel,
+    seed: u64,
+    options: EmulationOptions,
+    files: Files,
+    namespaces: [Namespace; 2],
+    devices: [File; 2],
+    probe_rtt: Option<Duration>,
+}
+
 /// Two hosts with a path between them, under the real clock.
 ///
 /// The run begins when [`Emulation::start`] returns. Dropping it ends everything, as does
@@ -120,6 +133,79 @@ pub struct Emulation {
     processors: Option<Processors>,
 }
 
+impl Prepared<'_> {
+    /// As [`Emulation::within`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn within<T: Send>(
+        &self,
+        side: Side,
+        work: impl FnOnce() -> T + Send,
+    ) -> Result<T, EmulatorError> {
+        self.namespaces[side.index()].within(work)
+    }
+
+    /// As [`Emulation::spawn`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn spawn(&self, side: Side, command: Command) -> Result<Running, EmulatorError> {
+        spawn(&self.namespaces, self.options.addresses, side, command)
+    }
+
+    /// Lets packets through. Time zero of the run, and of its channel, is in `lead`; a packet that
+    /// comes before has come at zero.
+    ///
+    /// # Errors
+    /// What fails, in one sentence; then nothing is left behind.
+    pub fn begin(self, lead: Duration) -> Result<Emulation, EmulatorError> {
+        let Self {
+            path,
+            seed,
+            options,
+            ..
+        } = self;
+        let links = [
+            (Direction::Forward, &path.forward),
+            (Direction::Reverse, &path.reverse),
+        ]
+        .map(|(direction, config)| {
+            LinkState::new(config, direction, seed, path.base_rtt, options.trace)
+        });
+        let live = Arc::new(Live::default());
+        let clock = Clock::begin_after(lead);
+        let (recorder, writing) = match self.files.start(path, seed, &options.title, clock)? {
+            Some((recorder, writing)) => (Some(recorder), Some(writing)),
+            None => (None, None),
+        };
+        let processors = Processors::now();
+        let moving = Moving::start(|stop, wake| {
+            Mover::new(
+                clock,
+                self.devices,
+                links,
+                FlowLog::new(options.deliveries),
+                recorder,
+                live.clone(),
+                (stop, wake),
+                (options.deadline, options.spin),
+            )
+        })?;
+        Ok(Emulation {
+            namespaces: self.namespaces,
+            options,
+            base_rtt: path.base_rtt,
+            clock,
+            moving: Some(moving),
+            writing,
+            live,
+            probe_rtt: self.probe_rtt,
+            processors,
+        })
+    }
+}
+
 impl Emulation {
     /// Makes the hosts, probes the path's delays, and lets packets through. The links draw the
     /// same random numbers as those of a simulation with `seed`.
@@ -131,6 +217,19 @@ impl Emulation {
         seed: u64,
         options: EmulationOptions,
     ) -> Result<Self, EmulatorError> {
+        Self::prepare(path, seed, options)?.begin(Duration::ZERO)
+    }
+
+    /// As [`Emulation::start`] without its last step, so that sockets can be made before the
+    /// channel's time begins.
+    ///
+    /// # Errors
+    /// As [`Emulation::start`].
+    pub fn prepare(
+        path: &PathModel,
+        seed: u64,
+        options: EmulationOptions,
+    ) -> Result<Prepared<'_>, EmulatorError> {
         check_addresses(options.addresses)?;
         // First what most often fails, so that the sentence is about that.
         drop(device::open()?);
@@ -140,7 +239,6 @@ impl Emulation {
         let (receiver, receiver_device) = make(options.addresses[1])?;
         let namespaces = [sender, receiver];
         let mut devices = [sender_device, receiver_device];
-        let live = Arc::new(Live::default());
         let mut probe_rtt = None;
         if options.probes > 0 {
             // Over the delays alone, and over links of their own: the run's draw no number for it.
@@ -172,41 +270,14 @@ impl Emulation {
             devices = moving.stop().devices;
             probe_rtt = measured?;
         }
-        let clock = Clock::begin();
-        let (recorder, writing) = match files.start(path, seed, &options.title, clock)? {
-            Some((recorder, writing)) => (Some(recorder), Some(writing)),
-            None => (None, None),
-        };
-        let links = [
-            (Direction::Forward, &path.forward),
-            (Direction::Reverse, &path.reverse),
-        ]
-        .map(|(direction, config)| {
-            LinkState::new(config, direction, seed, path.base_rtt, options.trace)
-        });
-        let processors = Processors::now();
-        let moving = Moving::start(|stop, wake| {
-            Mover::new(
-                clock,
-                devices,
-                links,
-                FlowLog::new(options.deliveries),
-                recorder,
-                live.clone(),
-                (stop, wake),
-                (options.deadline, options.spin),
-            )
-        })?;
-        Ok(Self {
-            namespaces,
+        Ok(Prepared {
+            path,
+            seed,
             options,
-            base_rtt: path.base_rtt,
-            clock,
-            moving: Some(moving),
-            writing,
-            live,
+            files,
+            namespaces,
+            devices,
             probe_rtt,
-            processors,
         })
     }
 
@@ -259,11 +330,8 @@ impl Emulation {
     ///
     /// # Errors
     /// Where it cannot be started.
-    pub fn spawn(&self, side: Side, mut command: Command) -> Result<Running, EmulatorError> {
-        command
-            .env("SLOWSTART_ADDRESS", self.address(side).to_string())
-            .env("SLOWSTART_PEER", self.address(side.peer()).to_string());
-        process::spawn(self.namespaces[side.index()].try_clone()?, command)
+    pub fn spawn(&self, side: Side, command: Command) -> Result<Running, EmulatorError> {
+        spawn(&self.namespaces, self.options.addresses, side, command)
     }
 
     /// Ends the run. Programs that still run lose their network.
@@ -361,6 +429,19 @@ impl Drop for Emulation {
             drop(moving.stop());
         }
     }
+}
+
+fn spawn(
+    namespaces: &[Namespace; 2],
+    addresses: [Ipv4Addr; 2],
+    side: Side,
+    mut command: Command,
+) -> Result<Running, EmulatorError> {
+    let (own, peer) = (addresses[side.index()], addresses[side.peer().index()]);
+    command
+        .env("SLOWSTART_ADDRESS", own.to_string())
+        .env("SLOWSTART_PEER", peer.to_string());
+    process::spawn(namespaces[side.index()].try_clone()?, command)
 }
 
 /// The link of `config` without everything but its delay.

@@ -45,7 +45,7 @@ pub mod stack;
 mod user;
 
 pub use check::{Bounds, SelfCheck};
-pub use emulation::{Emulation, EmulationOptions};
+pub use emulation::{Emulation, EmulationOptions, Prepared};
 pub use error::EmulatorError;
 pub use flows::{Delivery, Drop, FlowFacts, FlowKey};
 pub use live::{LinkSnapshot, Snapshot};

@@ -16,11 +16,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use scenario::PathModel;
-use units::Duration;
+use units::{Duration, Instant};
 
 use crate::Side;
-use crate::clock;
-use crate::emulation::{Emulation, EmulationOptions};
+use crate::clock::{self, Clock};
+use crate::emulation::{Emulation, EmulationOptions, Prepared};
 use crate::error::EmulatorError;
 use crate::live::Snapshot;
 use crate::process::Running;
@@ -88,7 +88,7 @@ pub fn emulate(
         .iter()
         .map(|word| word.to_string_lossy())
         .collect();
-    let emulation = Emulation::start(
+    let prepared = Emulation::prepare(
         path,
         seed,
         EmulationOptions {
@@ -98,11 +98,13 @@ pub fn emulate(
         },
     )?;
     let mut server = match &options.server_command {
-        Some(line) => Some(start_server(&emulation, near.peer(), line)?),
+        Some(line) => Some(start_server(&prepared, near.peer(), line)?),
         None => None,
     };
     let mut command = Command::new(program);
     command.args(arguments);
+    // The channel's time begins with the command.
+    let emulation = prepared.begin(Duration::ZERO)?;
     let mut running = emulation.spawn(near, command)?;
     let mut asked = false;
     let status = loop {
@@ -140,7 +142,7 @@ fn ask_to_end(running: &Running) {
 
 /// Starts the server and waits until a port of its side is listened on.
 fn start_server(
-    emulation: &Emulation,
+    prepared: &Prepared<'_>,
     side: Side,
     line: &OsString,
 ) -> Result<Running, EmulatorError> {
@@ -149,10 +151,10 @@ fn start_server(
     // What it says is no output of the command's.
     let errors = std::io::stderr().as_fd().try_clone_to_owned();
     command.stdout(errors.map_or_else(|_| Stdio::null(), Stdio::from));
-    let mut server = emulation.spawn(side, command)?;
-    let began = emulation.now();
-    while emulation.now().saturating_since(began) < SERVER_PATIENCE {
-        if emulation.within(side, listens)? {
+    let mut server = prepared.spawn(side, command)?;
+    let clock = Clock::begin();
+    while clock.now().saturating_since(Instant::ZERO) < SERVER_PATIENCE {
+        if prepared.within(side, listens)? {
             break;
         }
         if let Some(status) = server.try_wait() {

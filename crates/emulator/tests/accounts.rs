@@ -214,6 +214,71 @@ fn the_channel_is_that_of_a_simulation_with_the_same_seed() {
     );
 }
 
+/// Every decision of the channel, at the nanosecond, is what the simulator's link decides for packets
+/// that come at the same instants: loss, the rate of each slot, the delay of each slot.
+#[test]
+fn a_channel_that_changes_is_the_same_under_both_clocks() {
+    let Some(_guard) = may_emulate() else { return };
+    for name in ["leo", "lte", "wifi-weak"] {
+        let mut path = PathModel::resolve(name).unwrap();
+        path.forward.loss = LossConfig::Bernoulli(0.02);
+        let options = EmulationOptions {
+            deliveries: true,
+            ..EmulationOptions::default()
+        };
+        let emulation = Emulation::start(&path, 11, options).unwrap();
+        let [near, far] = sockets(&emulation);
+        far.connect(near.local_addr().unwrap()).unwrap();
+        // Bursts that queue, over some tens of slots.
+        for _ in 0..60 {
+            for _ in 0..20 {
+                near.send(&[1; 1400]).unwrap();
+                far.send(&[2; 900]).unwrap();
+            }
+            let _ = nix::poll::poll(&mut [], 4_u16);
+        }
+        arrivals(&far);
+        let report = emulation.finish().unwrap();
+        for direction in Direction::BOTH {
+            let (config, stream) = match direction {
+                Direction::Forward => (&path.forward, "path.forward"),
+                Direction::Reverse => (&path.reverse, "path.reverse"),
+            };
+            // In the order in which packets came, which is that of their departures.
+            let mut seen: Vec<(Instant, u32, Result<Instant, DropReason>)> = report
+                .deliveries
+                .iter()
+                .filter(|kept| report.flows[kept.flow as usize].direction == direction)
+                .map(|kept| (kept.due - kept.latency, kept.payload, Ok(kept.due)))
+                .collect();
+            let dropped = report
+                .drops
+                .iter()
+                .filter(|drop| drop.direction == direction);
+            seen.extend(dropped.map(|drop| (drop.at, drop.payload, Err(drop.reason))));
+            seen.sort_by_key(|(at, ..)| *at);
+            assert_eq!(seen.len(), 1200, "{name}");
+            let mut link = Link::new(config, Streams::new(11).stream(stream));
+            for (number, &(at, payload, outcome)) in seen.iter().enumerate() {
+                let packet = Packet {
+                    size: payload + 28,
+                    flow: 0,
+                    ecn: network::Ecn::NotEct,
+                    payload: outcome.ok(),
+                };
+                let simulated = match link.push(at, packet) {
+                    Admission::Accepted => Ok(()),
+                    Admission::Dropped(reason) => Err(reason),
+                };
+                assert_eq!(simulated, outcome.map(drop), "{name}: packet {number}");
+            }
+            while let Some((due, packet)) = link.pop(Instant::MAX) {
+                assert_eq!(Some(due), packet.payload, "{name}, {direction:?}");
+            }
+        }
+    }
+}
+
 /// The kernel's count of segments that the sender's namespace sent again.
 fn kernel_retransmissions(emulation: &Emulation) -> u64 {
     let table = emulation

@@ -272,16 +272,14 @@ impl Outgoing<'_> {
     }
 }
 
-/// The side of the senders, until the run is over. All times of the plan count from `origin`.
+/// The side of the senders, from the beginning of the run until it is over.
 pub(super) fn send(
     shared: &Shared,
     plan: &Plan,
-    origin: Instant,
     sockets: Vec<TcpStream>,
     news: &mpsc::Sender<News>,
 ) {
     sys::prefer_thread();
-    let since_origin = |at: Instant| origin + at.saturating_since(Instant::ZERO);
     let mut flows: Vec<Outgoing<'_>> = plan
         .flows
         .iter()
@@ -290,14 +288,15 @@ pub(super) fn send(
             plan,
             stream: Some(Arc::new(stream)),
             state: State::Waiting,
-            start: since_origin(plan.start),
-            stop: since_origin(plan.stop),
+            start: plan.start,
+            stop: plan.stop,
             unwritten: plan.size.unwrap_or(u64::MAX),
             due: 0,
             next: Instant::MAX,
         })
         .collect();
     let mut ready = vec![false; flows.len()];
+    shared.wait_until(Instant::ZERO);
     while !shared.is_over() {
         for (flow, ready) in flows.iter_mut().zip(&mut ready) {
             let writable = std::mem::take(ready);

@@ -19,8 +19,9 @@
 //!
 //! ## Deviations
 //!
-//! - The run begins when the emulation does; the scenario's times count from some milliseconds
-//!   later, when the sockets are ready. `start_s` is when connect() was called.
+//! - The run, and with it the channel, begins when namespaces, sockets and threads are ready; a
+//!   flow starts up to a fraction of a millisecond after its `start`. `start_s` is when connect() was
+//!   called.
 //! - Looks come once a millisecond: times of the exit and of the first loss are up to one look
 //!   late. What else is approximate stands in `observe`.
 //! - The kernel's limit is on memory, not on the receive window; it is chosen so that full segments
@@ -146,6 +147,9 @@ pub fn supports(scenario: &Scenario, options: &StackOptions) -> Result<(), Stack
     Plan::new(scenario, options).map(drop)
 }
 
+/// From the last preparation to the beginning of a run: the threads start in this time.
+const LEAD: Duration = Duration::from_millis(10);
+
 /// Runs `scenario` once on the running kernel, as run number `run`: in real time.
 ///
 /// # Errors
@@ -160,7 +164,7 @@ pub fn run(
     let plan = Plan::new(scenario, options)?;
     let seed = scenario.seed.wrapping_add(u64::from(run));
     let _hystart = Held::new(plan.hystart, cancel)?;
-    let emulation = Emulation::start(
+    let prepared = Emulation::prepare(
         &scenario.path,
         seed,
         EmulationOptions {
@@ -169,24 +173,23 @@ pub fn run(
             ..options.emulation.clone()
         },
     )?;
-    let listener = emulation.within(Side::Receiver, || hosts::prepare_receivers(&plan))??;
-    let (sockets, counters) = emulation.within(Side::Sender, || {
+    let listener = prepared.within(Side::Receiver, || hosts::prepare_receivers(&plan))??;
+    let (sockets, counters) = prepared.within(Side::Sender, || {
         let sockets = hosts::prepare_senders(&plan)?;
         let netstat = "/proc/thread-self/net/netstat";
         let counters =
             File::open(netstat).map_err(|error| StackError::System(netstat.to_owned(), error))?;
         Ok::<_, StackError>((sockets, counters))
     })??;
+    let emulation = prepared.begin(LEAD)?;
     let shared = Shared::new(emulation.zero_monotonic_nanos(), plan.flows.len());
-    let origin = shared.now();
     let (news_to, news) = mpsc::channel();
     let seen = thread::scope(|scope| {
         let (shared, plan, listener) = (&shared, &plan, &listener);
         scope.spawn(move || hosts::receive(shared, plan, listener));
-        scope.spawn(move || hosts::send(shared, plan, origin, sockets, &news_to));
+        scope.spawn(move || hosts::send(shared, plan, sockets, &news_to));
         let looking = Looking {
             plan,
-            origin,
             period: options.period.max(Duration::from_micros(50)),
             traces: options.traces,
             counters,

@@ -12,8 +12,6 @@ use std::sync::mpsc;
 
 use measure::FlowTrace;
 use nix::sys::prctl;
-use nix::sys::time::TimeSpec;
-use nix::time::{ClockId, ClockNanosleepFlags, clock_nanosleep};
 use units::{Duration, Instant};
 
 use super::hosts::News;
@@ -47,8 +45,6 @@ pub(super) struct Seen {
 /// How to look.
 pub(super) struct Looking<'a> {
     pub(super) plan: &'a Plan,
-    /// The plan's times count from here.
-    pub(super) origin: Instant,
     pub(super) period: Duration,
     pub(super) traces: bool,
     /// /proc/net/netstat of the senders' namespace.
@@ -65,8 +61,7 @@ pub(super) fn watch(
     let _ = prctl::set_timerslack(1);
     sys::prefer_thread();
     let plan = looking.plan;
-    let since_origin = |at: Instant| looking.origin + at.saturating_since(Instant::ZERO);
-    let end = since_origin(plan.end);
+    let end = plan.end;
     let mut counted = info::hystart_counters(&mut looking.counters).unwrap_or_default();
     let mut seen = Seen {
         flows: Vec::with_capacity(plan.flows.len()),
@@ -75,6 +70,7 @@ pub(super) fn watch(
         cancelled: false,
     };
     let mut unfinished = plan.flows.len();
+    shared.wait_until(Instant::ZERO);
     let mut next = shared.now();
     let mut last = next;
     while !shared.is_over() {
@@ -83,7 +79,7 @@ pub(super) fn watch(
         if next < now {
             next = now;
         }
-        sleep_until(shared.monotonic(next));
+        shared.wait_until(next);
         let now = shared.now();
         seen.longest_gap = seen.longest_gap.max(now.saturating_since(last));
         last = now;
@@ -116,7 +112,7 @@ pub(super) fn watch(
                         observer: Observer::new(plan.kind, plan.size, times, first, trace),
                         end: Instant::MAX,
                         stream: Some(stream),
-                        stop: since_origin(plan.stop),
+                        stop: plan.stop,
                     });
                 }
             }
@@ -200,14 +196,4 @@ fn look_at(
     }
     watched.stream = None;
     true
-}
-
-fn sleep_until(monotonic_nanos: u64) {
-    let until = TimeSpec::from_duration(std::time::Duration::from_nanos(monotonic_nanos));
-    // A signal may end it early, which costs nothing.
-    let _ = clock_nanosleep(
-        ClockId::CLOCK_MONOTONIC,
-        ClockNanosleepFlags::TIMER_ABSTIME,
-        &until,
-    );
 }

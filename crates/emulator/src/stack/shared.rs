@@ -5,6 +5,8 @@ use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use nix::sys::time::TimeSpec;
+use nix::time::{ClockId, ClockNanosleepFlags, clock_nanosleep};
 use units::{Duration, Instant};
 
 use crate::clock::monotonic_nanos;
@@ -96,14 +98,21 @@ impl Shared {
         }
     }
 
-    /// Time since the run began.
+    /// Time since the run began; zero before.
     pub(super) fn now(&self) -> Instant {
         Instant::from_nanos(monotonic_nanos().saturating_sub(self.zero))
     }
 
-    /// CLOCK_MONOTONIC at `instant`, in nanoseconds.
-    pub(super) const fn monotonic(&self, instant: Instant) -> u64 {
-        self.zero.saturating_add(instant.as_nanos())
+    /// Sleeps until `instant`.
+    pub(super) fn wait_until(&self, instant: Instant) {
+        let nanos = self.zero.saturating_add(instant.as_nanos());
+        let until = TimeSpec::from_duration(std::time::Duration::from_nanos(nanos));
+        // A signal may end it early, which costs nothing.
+        let _ = clock_nanosleep(
+            ClockId::CLOCK_MONOTONIC,
+            ClockNanosleepFlags::TIMER_ABSTIME,
+            &until,
+        );
     }
 
     /// The run is over for all threads.
