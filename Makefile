@@ -31,14 +31,14 @@ endif
 # The extension module is found by the interpreter that loads it; the rest is plain Rust.
 RUST := --workspace --exclude slowstart-python
 
-.PHONY: demo test test-kernel kernel-tools bench clean tools rust-components
+.PHONY: demo test test-kernel kernel-tools capture-tools bench clean tools rust-components
 
 demo: $(VENV)/installed
 	$(BIN)/slowstart compare geo lte $(if $(TRACE),"trace:$(TRACE)") $(addprefix -a ,$(ALGORITHMS)) \
 	  -n $(RUNS) -o report
 	@echo "Open $(CURDIR)/report/report.html"
 
-test: $(VENV)/installed-dev rust-components
+test: $(VENV)/installed-dev rust-components $(if $(SLOWSTART_REQUIRE_ROOT_TESTS),capture-tools)
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	$(BIN)/ruff check python
@@ -71,13 +71,22 @@ tools:
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
 	  echo "make: $(PYTHON) cannot make a virtual environment: apt install python3-venv" >&2; exit 2; }
 
+# Has the packages of a list, installs them where one is missing, or says so.
+define packages
+	@dpkg-query -W -f '$${Status}\n' $(1) 2>/dev/null | grep -c '^install ok installed' \
+	  | grep -qx $(words $(1)) || { apt-get -qq update \
+	  && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends $(1) >/dev/null; } || { \
+	  echo "make: one of these packages is missing: apt install $(1)" >&2; exit 2; }
+endef
+
 KERNEL_PACKAGES := clang llvm libbpf-dev bpftool libelf-dev zlib1g-dev pkg-config
 kernel-tools: rust-components
 	@[ "$$(id -u)" = 0 ] || { echo "make test-kernel: loading programs into the kernel needs root" >&2; exit 2; }
-	@dpkg-query -W -f '$${Status}\n' $(KERNEL_PACKAGES) 2>/dev/null | grep -c '^install ok installed' \
-	  | grep -qx $(words $(KERNEL_PACKAGES)) || { apt-get -qq update \
-	  && apt-get -qq install -y --no-install-recommends $(KERNEL_PACKAGES) >/dev/null; } || { \
-	  echo "make test-kernel: one of these packages is missing: apt install $(KERNEL_PACKAGES)" >&2; exit 2; }
+	$(call packages,$(KERNEL_PACKAGES))
+
+# What our captures are compared with.
+capture-tools:
+	$(call packages,tshark)
 
 rust-components: tools
 	@cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1 || { \

@@ -35,8 +35,9 @@ class _Live:
         if seconds <= since:
             return
         speed = rate(8 * (count - before) / (seconds - since)) if count > before else "0 bit/s"
+        # The cursor goes back, so that what the command says begins at the beginning of the line.
         sys.stderr.write(
-            f"\r\x1b[K{number(seconds)} s  {speed}  queue {waiting} packets  {drops} drops"
+            f"\r\x1b[K{number(seconds)} s  {speed}  queue {waiting} packets  {drops} drops\r"
         )
         sys.stderr.flush()
         self._shown, self._before = now, (seconds, count)
@@ -53,6 +54,7 @@ def run(
     seed: int,
     upload: bool,
     capture: str | None,
+    capture_side: str,
     log: str | None,
     server_command: str | None,
     live: bool,
@@ -77,8 +79,7 @@ def run(
             seed=seed,
             upload=upload,
             capture=capture,
-            # The side that sends the data.
-            capture_side="sender",
+            capture_side=capture_side,
             log=log,
             server_command=server_command,
             watch=line,

@@ -274,6 +274,13 @@ def _run(
     _execute([scenario], how, as_json, output, quiet, traces=traces)
 
 
+class Side(str, Enum):
+    """An end of a path, by who sends on its forward link."""
+
+    SENDER = "sender"
+    RECEIVER = "receiver"
+
+
 class Topic(str, Enum):
     """What ``list`` lists."""
 
@@ -352,12 +359,15 @@ Examples:
     curl -o /dev/null http://10.77.0.2:8000/file
   slowstart emulate geo --server-command "iperf3 -s" -- iperf3 -c 10.77.0.2 -R
   slowstart emulate my-path.toml --capture run.pcapng --log run.log -- ./client
+  slowstart emulate geo --server-command ./server -- slowstart emulate wifi-weak -- ./client
 
 \b
 The command is the client, at 10.77.0.1, and downloads over the path's forward link;
 with --upload it sends on it. The server command runs at the other end, at 10.77.0.2.
-Both addresses are in the environment: SLOWSTART_ADDRESS, SLOWSTART_PEER. Nothing
-leaves the machine. The exit status is the command's.
+Both addresses are in the environment: SLOWSTART_ADDRESS, SLOWSTART_PEER. Emulations
+nest: the client behind both paths reaches the outer server, and SLOWSTART_PEER is the
+nearest server command's address. Nothing leaves the machine, and names are not resolved.
+The exit status is the command's.
 """,
 )
 def _emulate(
@@ -377,8 +387,13 @@ def _emulate(
     ] = False,
     capture: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Write the packets of the data's sender, as pcapng.",
+        typer.Option(metavar="FILE", help="Write the packets that pass one end, as pcapng.",
                      show_default=False),
+    ] = None,
+    capture_side: Annotated[
+        Side | None,
+        typer.Option(help="Which end: that of the forward link's sender, where drops are said in "
+                     "comments, or of its receiver [default: sender].", show_default=False),
     ] = None,
     log: Annotated[
         str | None,
@@ -397,12 +412,15 @@ def _emulate(
     """Run a program behind a path, in real time (Linux; needs root or /dev/net/tun)."""
     from slowstart import behind
 
+    if capture_side is not None and capture is None:
+        raise InputError("--capture-side is about a capture, so it needs --capture FILE")
     return behind.run(
         path,
         command,
         seed=seed,
         upload=upload,
         capture=capture,
+        capture_side=(capture_side or Side.SENDER).value,
         log=log,
         server_command=server_command,
         live=live,

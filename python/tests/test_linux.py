@@ -146,6 +146,16 @@ def test_a_command_behind_a_path_keeps_its_status(command: Command, tmp_path: Pa
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "a.pcapng").stat().st_size > 100_000
     assert (tmp_path / "a.log").stat().st_size > 0
+    # What arrives is as much as what is sent; which side it was stands in the file.
+    done = command(
+        "emulate", "wired", "--capture", "b.pcapng", "--capture-side", "receiver",
+        "--server-command", f"exec {sys.executable} -m http.server",
+        "--", sys.executable, "-c", fetch,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    sides = [b"sender" in (tmp_path / name).read_bytes() for name in ("a.pcapng", "b.pcapng")]
+    assert sides == [True, False]
+    assert (tmp_path / "b.pcapng").stat().st_size > 100_000
 
 
 @pytest.mark.usefixtures("right")
@@ -162,6 +172,14 @@ REFUSED = {
     "unknown stack": (("compare", "wired", "--stack", "bsd"), "bsd"),
     "threads": (("compare", "wired", "--stack", "linux", "--threads", "2"), "--threads"),
     "no command": (("emulate", "wired"), "COMMAND"),
+    "a side of no capture": (
+        ("emulate", "wired", "--capture-side", "sender", "--", "true"),
+        "--capture FILE",
+    ),
+    "an unknown side": (
+        ("emulate", "wired", "--capture", "a", "--capture-side", "left", "--", "true"),
+        "left",
+    ),
     "unknown path": (("emulate", "wierd", "--", "true"), "wierd"),
     "negative seed": (("emulate", "wired", "--seed", "-1", "--", "true"), "seed"),
 }

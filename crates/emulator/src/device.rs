@@ -16,8 +16,11 @@ use nix::sys::socket::{
 
 use crate::error::{EmulatorError, io_error};
 
-/// Its name, in each of the namespaces.
+/// Its name, in each namespace that is made.
 pub(crate) const NAME: &str = "slowstart0";
+
+/// What the names of all devices begin with.
+pub(crate) const STEM: &str = "slowstart";
 
 /// The MTU, which is a full packet of the scenario.
 pub(crate) const MTU: u32 = scenario::FULL_PACKET;
@@ -39,30 +42,76 @@ pub(crate) fn open() -> Result<File, EmulatorError> {
         .map_err(EmulatorError::NoTun)
 }
 
-/// Makes the device in the namespace of the calling thread, with `address`, and brings it and the
-/// loopback up. Reads and writes of the file are whole packets and never wait.
-pub(crate) fn make(address: Ipv4Addr) -> Result<File, EmulatorError> {
-    let tun = open()?;
-    let flags = (libc::IFF_TUN | libc::IFF_NO_PI) as i16;
-    request(tun.as_raw_fd(), libc::TUNSETIFF, NAME, &flags.to_ne_bytes())
-        .map_err(EmulatorError::system("making a TUN device"))?;
-    // Interfaces are configured through any socket of the namespace; this one sends nothing.
-    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))
-        .map_err(EmulatorError::system("opening a socket in a namespace"))?;
-    let configure = |code: libc::c_ulong, name: &str, data: &[u8]| {
-        request(socket.as_raw_fd(), code as libc::Ioctl, name, data)
-            .map_err(EmulatorError::system(format!("configuring {name}")))
-    };
-    let up = (libc::IFF_UP as i16).to_ne_bytes();
-    quieten()?;
-    configure(libc::SIOCSIFFLAGS, "lo", &up)?;
-    configure(libc::SIOCSIFMTU, NAME, &(MTU as i32).to_ne_bytes())?;
-    set_transmit_queue(TRANSMIT_QUEUE)
-        .map_err(EmulatorError::system(format!("configuring {NAME}")))?;
-    configure(libc::SIOCSIFADDR, NAME, &socket_address(address))?;
-    configure(libc::SIOCSIFNETMASK, NAME, &socket_address(NETMASK))?;
-    configure(libc::SIOCSIFFLAGS, NAME, &up)?;
-    Ok(tun)
+/// A device that lives as long as its file. Reads and writes are whole packets and never wait.
+#[derive(Debug)]
+pub(crate) struct Device {
+    pub(crate) name: String,
+    pub(crate) file: File,
+}
+
+impl Device {
+    /// Makes the device of a new namespace, in which the calling thread is, and brings it and the
+    /// loopback up.
+    pub(crate) fn make(address: Ipv4Addr) -> Result<Self, EmulatorError> {
+        quieten()?;
+        configure(libc::SIOCSIFFLAGS, "lo", &UP.to_ne_bytes())?;
+        Self::make_if_free(NAME.to_owned(), address)?.ok_or_else(|| {
+            let error = io::Error::from(io::ErrorKind::AlreadyExists);
+            EmulatorError::System(format!("making {NAME}"), error)
+        })
+    }
+
+    /// Makes a device in the namespace of the calling thread; `None` where the name is taken.
+    pub(crate) fn make_if_free(
+        name: String,
+        address: Ipv4Addr,
+    ) -> Result<Option<Self>, EmulatorError> {
+        let file = open()?;
+        let flags = (libc::IFF_TUN | libc::IFF_NO_PI) as i16;
+        match request(
+            file.as_raw_fd(),
+            libc::TUNSETIFF,
+            &name,
+            &flags.to_ne_bytes(),
+        ) {
+            Ok(_) => {}
+            Err(error) if error.raw_os_error() == Some(libc::EBUSY) => return Ok(None),
+            Err(error) => {
+                return Err(EmulatorError::System("making a TUN device".into(), error));
+            }
+        }
+        configure(libc::SIOCSIFMTU, &name, &(MTU as i32).to_ne_bytes())?;
+        set_transmit_queue(&name, TRANSMIT_QUEUE)
+            .map_err(EmulatorError::system(format!("configuring {name}")))?;
+        configure(libc::SIOCSIFADDR, &name, &socket_address(address))?;
+        configure(libc::SIOCSIFNETMASK, &name, &socket_address(NETMASK))?;
+        configure(libc::SIOCSIFFLAGS, &name, &UP.to_ne_bytes())?;
+        Ok(Some(Self { name, file }))
+    }
+}
+
+const UP: i16 = libc::IFF_UP as i16;
+
+/// The address of a device of the calling thread's namespace.
+pub(crate) fn address(name: &str) -> Option<Ipv4Addr> {
+    let socket = any_socket().ok()?;
+    let code = libc::SIOCGIFADDR as libc::Ioctl;
+    let answer = request(socket.as_raw_fd(), code, name, &[]).ok()?;
+    // A `sockaddr_in`: family, port, address.
+    let octets = <[u8; 4]>::try_from(answer.get(4..8)?).ok()?;
+    Some(octets.into())
+}
+
+/// Interfaces are configured through any socket of their namespace; this one sends nothing.
+fn any_socket() -> Result<UdpSocket, EmulatorError> {
+    UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))
+        .map_err(EmulatorError::system("opening a socket in a namespace"))
+}
+
+fn configure(code: libc::c_ulong, name: &str, data: &[u8]) -> Result<(), EmulatorError> {
+    request(any_socket()?.as_raw_fd(), code as libc::Ioctl, name, data)
+        .map(drop)
+        .map_err(EmulatorError::system(format!("configuring {name}")))
 }
 
 /// Settings of the namespace of the calling thread; those that a kernel lacks or refuses to a user
@@ -88,15 +137,15 @@ fn set(key: &str, value: &str) {
     let _ = fs::write(format!("/proc/sys/{key}"), value);
 }
 
-/// Packets that the device of the calling thread's namespace dropped on their way to the emulator,
+/// Packets that a device of the calling thread's namespace dropped on their way to the emulator,
 /// or that its host refused.
-pub(crate) fn local_drops() -> u64 {
+pub(crate) fn local_drops(name: &str) -> u64 {
     let Ok(table) = fs::read_to_string("/proc/thread-self/net/dev") else {
         return 0;
     };
     table
         .lines()
-        .filter_map(|line| line.trim_start().strip_prefix(NAME)?.strip_prefix(':'))
+        .filter_map(|line| line.trim_start().strip_prefix(name)?.strip_prefix(':'))
         .map(|columns| {
             let columns: Vec<u64> = columns
                 .split_ascii_whitespace()
@@ -111,13 +160,13 @@ pub(crate) fn local_drops() -> u64 {
         .sum()
 }
 
-/// Sets the length of the device's transmit queue, by rtnetlink(7): the ioctl is refused to a user
+/// Sets the length of a device's transmit queue, by rtnetlink(7): the ioctl is refused to a user
 /// namespace.
-fn set_transmit_queue(packets: u32) -> io::Result<()> {
+fn set_transmit_queue(name: &str, packets: u32) -> io::Result<()> {
     const ATTRIBUTE: usize = size_of::<libc::nlattr>();
     let mut attributes = Vec::new();
     for (kind, value) in [
-        (libc::IFLA_IFNAME, [NAME.as_bytes(), &[0; 2]].concat()),
+        (libc::IFLA_IFNAME, padded(name)),
         (libc::IFLA_TXQLEN, packets.to_ne_bytes().to_vec()),
     ] {
         // Attributes begin at multiples of four bytes; a name is filled up with zeros.
@@ -157,6 +206,13 @@ fn set_transmit_queue(packets: u32) -> io::Result<()> {
     }
 }
 
+/// A name with zeros up to a multiple of four bytes, at least one.
+fn padded(name: &str) -> Vec<u8> {
+    let mut bytes = name.as_bytes().to_vec();
+    bytes.resize((bytes.len() + 1).next_multiple_of(4), 0);
+    bytes
+}
+
 /// A `sockaddr_in` without a port.
 fn socket_address(address: Ipv4Addr) -> [u8; 8] {
     let mut bytes = [0; 8];
@@ -176,7 +232,7 @@ struct Request {
     unsafe_code,
     reason = "interfaces are configured by ioctl(2) with a structure of bytes"
 )]
-fn request(descriptor: RawFd, code: libc::Ioctl, name: &str, data: &[u8]) -> io::Result<()> {
+fn request(descriptor: RawFd, code: libc::Ioctl, name: &str, data: &[u8]) -> io::Result<[u8; 24]> {
     let mut request = Request {
         name: [0; libc::IFNAMSIZ],
         data: [0; 24],
@@ -195,6 +251,6 @@ fn request(descriptor: RawFd, code: libc::Ioctl, name: &str, data: &[u8]) -> io:
     if status < 0 {
         Err(io::Error::last_os_error())
     } else {
-        Ok(())
+        Ok(request.data)
     }
 }

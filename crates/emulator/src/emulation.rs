@@ -16,6 +16,7 @@ use units::{Duration, Instant};
 
 use crate::check::{self, Bounds, Measured, SelfCheck};
 use crate::clock::Clock;
+use crate::device::Device;
 use crate::error::EmulatorError;
 use crate::flows::FlowLog;
 use crate::link::LinkState;
@@ -26,13 +27,17 @@ use crate::process::{self, Running};
 use crate::record::{CaptureTo, Files, LogTo, Writing};
 use crate::report::{LinkReport, Report};
 use crate::schedule::Scheduling;
-use crate::{Direction, Side, device, probe};
+use crate::{Direction, Side, device, nest, probe};
 
 /// How an emulation is made.
 #[derive(Clone, Debug)]
 pub struct EmulationOptions {
     /// IPv4 addresses of sender and receiver, the two hosts of a /30 network.
     pub addresses: [Ipv4Addr; 2],
+    /// The side that is the host that this is run on, where that is itself a host of an emulation:
+    /// it forwards the packets of the other side, and gives out the addresses. Elsewhere, both sides
+    /// are new.
+    pub nested: Option<Side>,
     /// Whether to ask for deadline scheduling.
     pub deadline: bool,
     /// How long before a due instant the emulator's thread stays awake; more is more exact and
@@ -60,6 +65,7 @@ impl Default for EmulationOptions {
     fn default() -> Self {
         Self {
             addresses: [Ipv4Addr::new(10, 77, 0, 1), Ipv4Addr::new(10, 77, 0, 2)],
+            nested: None,
             deadline: true,
             spin: Duration::ZERO,
             probes: 5,
@@ -72,6 +78,9 @@ impl Default for EmulationOptions {
         }
     }
 }
+
+/// The environment variable with the address of the other end.
+pub(crate) const PEER: &str = "SLOWSTART_PEER";
 
 /// The emulator's thread, and how it is told to stop.
 struct Moving {
@@ -113,6 +122,7 @@ pub struct Prepared<'a> {
     options: EmulationOptions,
     files: Files,
     namespaces: [Namespace; 2],
+    names: [String; 2],
     devices: [File; 2],
     probe_rtt: Option<Duration>,
 }
@@ -123,6 +133,8 @@ pub struct Prepared<'a> {
 /// [`Emulation::finish`], which returns the report.
 pub struct Emulation {
     namespaces: [Namespace; 2],
+    /// Of the devices.
+    names: [String; 2],
     options: EmulationOptions,
     base_rtt: Duration,
     clock: Clock,
@@ -134,6 +146,12 @@ pub struct Emulation {
 }
 
 impl Prepared<'_> {
+    /// As [`Emulation::address`].
+    #[must_use]
+    pub const fn address(&self, side: Side) -> Ipv4Addr {
+        self.options.addresses[side as usize]
+    }
+
     /// As [`Emulation::within`].
     ///
     /// # Errors
@@ -194,6 +212,7 @@ impl Prepared<'_> {
         })?;
         Ok(Emulation {
             namespaces: self.namespaces,
+            names: self.names,
             options,
             base_rtt: path.base_rtt,
             clock,
@@ -228,17 +247,15 @@ impl Emulation {
     pub fn prepare(
         path: &PathModel,
         seed: u64,
-        options: EmulationOptions,
+        mut options: EmulationOptions,
     ) -> Result<Prepared<'_>, EmulatorError> {
         check_addresses(options.addresses)?;
         // First what most often fails, so that the sentence is about that.
         drop(device::open()?);
         let files = Files::open(&options.captures, &options.logs)?;
-        let make = |address| Namespace::make(move || device::make(address));
-        let (sender, sender_device) = make(options.addresses[0])?;
-        let (receiver, receiver_device) = make(options.addresses[1])?;
-        let namespaces = [sender, receiver];
-        let mut devices = [sender_device, receiver_device];
+        let (namespaces, devices) = make_hosts(&mut options)?;
+        let names = devices.each_ref().map(|device| device.name.clone());
+        let mut devices = devices.map(|device| device.file);
         let mut probe_rtt = None;
         if options.probes > 0 {
             // Over the delays alone, and over links of their own: the run's draw no number for it.
@@ -276,6 +293,7 @@ impl Emulation {
             options,
             files,
             namespaces,
+            names,
             devices,
             probe_rtt,
         })
@@ -347,8 +365,8 @@ impl Emulation {
         let mover = moving.stop();
         let idle = Processors::shares(self.processors, Processors::now());
         let mut local_drops = mover.noted.refused;
-        for namespace in &self.namespaces {
-            local_drops += namespace.within(device::local_drops)?;
+        for (namespace, name) in self.namespaces.iter().zip(&self.names) {
+            local_drops += namespace.within(|| device::local_drops(name))?;
         }
         let unrecorded = mover.recorder.as_ref().map_or(0, |recorder| recorder.lost);
         // The channel ends with the recorder, and the writing with the channel.
@@ -431,6 +449,39 @@ impl Drop for Emulation {
     }
 }
 
+/// Two new hosts, or one and the one that this is run on.
+fn make_hosts(
+    options: &mut EmulationOptions,
+) -> Result<([Namespace; 2], [Device; 2]), EmulatorError> {
+    // Every host finds the hosts of emulations inside of this one, and around it.
+    let make = |address| {
+        Namespace::make(move || {
+            let device = Device::make(address)?;
+            nest::route(&device, nest::ALL)?;
+            Ok(device)
+        })
+    };
+    let far = match options.nested {
+        Some(side) => nest::far_end()?.map(|end| (side, end)),
+        None => None,
+    };
+    let Some((side, far)) = far else {
+        let [sender, receiver] = options.addresses;
+        let ((sender, device), (receiver, other)) = (make(sender)?, make(receiver)?);
+        return Ok(([sender, receiver], [device, other]));
+    };
+    let (near, device) = make(far.addresses[0])?;
+    let namespaces = [near, Namespace::current()?];
+    let devices = [device, far.device];
+    options.addresses = far.addresses;
+    if side == Side::Receiver {
+        return Ok((namespaces, devices));
+    }
+    options.addresses.reverse();
+    let ([near, own], [device, other]) = (namespaces, devices);
+    Ok(([own, near], [other, device]))
+}
+
 fn spawn(
     namespaces: &[Namespace; 2],
     addresses: [Ipv4Addr; 2],
@@ -438,9 +489,10 @@ fn spawn(
     mut command: Command,
 ) -> Result<Running, EmulatorError> {
     let (own, peer) = (addresses[side.index()], addresses[side.peer().index()]);
-    command
-        .env("SLOWSTART_ADDRESS", own.to_string())
-        .env("SLOWSTART_PEER", peer.to_string());
+    command.env("SLOWSTART_ADDRESS", own.to_string());
+    if !command.get_envs().any(|(name, _)| name == PEER) {
+        command.env(PEER, peer.to_string());
+    }
     process::spawn(namespaces[side.index()].try_clone()?, command)
 }
 

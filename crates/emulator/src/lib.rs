@@ -33,6 +33,7 @@ mod live;
 mod mahimahi;
 mod mover;
 mod namespace;
+mod nest;
 mod output;
 mod packet;
 mod probe;

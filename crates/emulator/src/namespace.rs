@@ -27,9 +27,14 @@ impl Namespace {
         on_thread(|| {
             unshare(CloneFlags::CLONE_NEWNET)
                 .map_err(|errno| EmulatorError::NoNamespaces(io_error(errno)))?;
-            let file = File::open(OF_THREAD).map_err(EmulatorError::system(OF_THREAD))?;
-            Ok((Self { file }, prepare()?))
+            Ok((Self::current()?, prepare()?))
         })
+    }
+
+    /// That of the calling thread.
+    pub(crate) fn current() -> Result<Self, EmulatorError> {
+        let file = File::open(OF_THREAD).map_err(EmulatorError::system(OF_THREAD))?;
+        Ok(Self { file })
     }
 
     /// Moves the calling thread into it, for the rest of the thread's life.

@@ -21,9 +21,9 @@ pub enum Scheduling {
 }
 
 /// The period of the reservation, in nanoseconds, and what is tried of it: the kernel admits 95 %
-/// of the processors in sum, so that a second emulation may find less free.
+/// of the processors in sum, so that a second emulation, or one in another, may find less free.
 const PERIOD: u64 = 1_000_000;
-const RUNTIMES: [u64; 2] = [800_000, 400_000];
+const RUNTIMES: [u64; 3] = [800_000, 400_000, 200_000];
 
 /// Prepares the calling thread: deadline scheduling if `deadline` and allowed, fine timers, no signals.
 pub(crate) fn prepare_thread(deadline: bool) -> Scheduling {

@@ -5,7 +5,12 @@
 //! at the sending end. Its own address is always [`NEAR_ADDRESS`], that of the server at the other
 //! end always [`FAR_ADDRESS`]; both are in its environment, as `SLOWSTART_ADDRESS` and
 //! `SLOWSTART_PEER`.
+//!
+//! A command that is itself an emulation is inside this one (`nest`): its own command has other
+//! addresses, and finds the servers of both. `SLOWSTART_PEER` is then the address of the nearest
+//! server command.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
 use std::net::Ipv4Addr;
@@ -20,16 +25,16 @@ use units::{Duration, Instant};
 
 use crate::Side;
 use crate::clock::{self, Clock};
-use crate::emulation::{Emulation, EmulationOptions, Prepared};
+use crate::emulation::{Emulation, EmulationOptions, PEER, Prepared};
 use crate::error::EmulatorError;
 use crate::live::Snapshot;
 use crate::process::Running;
 use crate::report::Report;
 
-/// Where the command is.
+/// Where the command is, unless the emulation is inside another one.
 pub const NEAR_ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
 
-/// Where the server command is.
+/// Where the server command is, likewise.
 pub const FAR_ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
 
 /// What is run, and how.
@@ -93,6 +98,7 @@ pub fn emulate(
         seed,
         EmulationOptions {
             addresses,
+            nested: Some(near.peer()),
             title: title.join(" "),
             ..options.emulation
         },
@@ -103,6 +109,10 @@ pub fn emulate(
     };
     let mut command = Command::new(program);
     command.args(arguments);
+    let nested = prepared.address(near) != NEAR_ADDRESS;
+    if let (true, None, Some(peer)) = (nested, &server, std::env::var_os(PEER)) {
+        command.env(PEER, peer);
+    }
     // The channel's time begins with the command.
     let emulation = prepared.begin(Duration::ZERO)?;
     let mut running = emulation.spawn(near, command)?;
@@ -151,10 +161,12 @@ fn start_server(
     // What it says is no output of the command's.
     let errors = std::io::stderr().as_fd().try_clone_to_owned();
     command.stdout(errors.map_or_else(|_| Stdio::null(), Stdio::from));
+    // The host of an inner emulation may have servers already.
+    let before = prepared.within(side, listeners)?;
     let mut server = prepared.spawn(side, command)?;
     let clock = Clock::begin();
     while clock.now().saturating_since(Instant::ZERO) < SERVER_PATIENCE {
-        if prepared.within(side, listens)? {
+        if !prepared.within(side, listeners)?.is_subset(&before) {
             break;
         }
         if let Some(status) = server.try_wait() {
@@ -165,20 +177,23 @@ fn start_server(
     Ok(server)
 }
 
-/// Whether anybody listens on a TCP port of the calling thread's namespace, or has bound a UDP one.
-fn listens() -> bool {
-    // The fourth column is the state: 0A is LISTEN; a UDP socket is listed once it is bound, and
-    // those of clients do not come before the command.
+/// Local addresses of the TCP sockets of the calling thread's namespace that listen, and of the UDP
+/// sockets that are bound, as the kernel writes them.
+fn listeners() -> BTreeSet<String> {
+    // The columns are number, local address, peer's address, state: 0A is LISTEN. A UDP socket is
+    // listed once it is bound, and those of clients do not come before the command.
     const LISTEN: &str = "0A";
-    let rows = |table: &str| {
-        fs::read_to_string(format!("/proc/thread-self/net/{table}")).unwrap_or_default()
-    };
-    let tcp = ["tcp", "tcp6"].iter().any(|table| {
-        rows(table)
-            .lines()
-            .any(|row| row.split_ascii_whitespace().nth(3) == Some(LISTEN))
-    });
-    tcp || ["udp", "udp6"]
-        .iter()
-        .any(|table| rows(table).lines().count() > 1)
+    let mut found = BTreeSet::new();
+    for table in ["tcp", "tcp6", "udp", "udp6"] {
+        let text = fs::read_to_string(format!("/proc/thread-self/net/{table}")).unwrap_or_default();
+        for row in text.lines().skip(1) {
+            let mut columns = row.split_ascii_whitespace().skip(1);
+            if let (Some(local), Some(state)) = (columns.next(), columns.nth(1))
+                && (state == LISTEN || table.starts_with("udp"))
+            {
+                found.insert(format!("{table} {local}"));
+            }
+        }
+    }
+    found
 }

@@ -351,8 +351,7 @@ fn retransmissions_are_counted_as_the_kernel_and_tshark_count_them() {
         .arg("tcp.analysis.retransmission || tcp.analysis.out_of_order")
         .output()
     else {
-        eprintln!("skipped: tshark is not installed");
-        return;
+        return common::skip("tshark is not installed");
     };
     assert!(
         output.status.success(),

@@ -7,7 +7,7 @@ mod common;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
@@ -18,6 +18,7 @@ use common::{Folder, may_emulate, path, skip};
 use emulator::{
     CaptureTo, EmulateOptions, Emulation, EmulationOptions, EmulatorError, Side, emulate,
 };
+use nix::time::{ClockId, clock_gettime};
 use units::Duration;
 
 /// This test binary, running one of its ignored tests: a program to put behind a path.
@@ -68,14 +69,10 @@ fn the_exit_status_is_the_commands() {
 fn a_download_takes_the_forward_link_and_an_upload_with_upload() {
     let Some(_guard) = may_emulate() else { return };
     // The server sends 300 kB to whoever connects.
-    let server: Vec<_> = this("role_server")
-        .iter()
-        .map(|word| format!("'{}'", word.display()))
-        .collect();
     for upload in [false, true] {
         let outcome = run(EmulateOptions {
             command: this("role_client"),
-            server_command: Some(server.join(" ").into()),
+            server_command: Some(quoted(&this("role_server"))),
             upload,
             ..EmulateOptions::default()
         })
@@ -145,17 +142,139 @@ fn a_cancelled_command_is_asked_to_end() {
     assert_eq!(outcome.unwrap().status, 5);
 }
 
+/// The innermost command meets the servers of all levels, over all the paths between.
 #[test]
-fn an_emulation_runs_within_an_emulation() {
+fn emulations_nest() {
     let Some(_guard) = may_emulate() else { return };
     let outcome = run(EmulateOptions {
-        command: this("the_exit_status_is_the_commands")
-            .into_iter()
-            .filter(|word| word != "--ignored")
-            .collect(),
+        command: this("role_inner"),
+        server_command: Some(quoted(&this("role_echo"))),
         ..EmulateOptions::default()
+    })
+    .unwrap();
+    assert_eq!(outcome.status, 0);
+    let report = outcome.report;
+    let outer = "10.77.0.2:7007".parse().unwrap();
+    let data = report.flows.iter().filter(|flow| flow.key.source == outer);
+    let from: Vec<String> = data.map(|flow| flow.key.destination.to_string()).collect();
+    // One inside of this one, and two at a time inside of that, came under their own names.
+    for address in ["10.77.32.1:", "10.77.36.1:", "10.77.40.1:"] {
+        let count = from.iter().filter(|name| name.starts_with(address)).count();
+        assert_eq!(count, 1, "{from:?}");
+    }
+    // What this path dropped, if anything, is all that is missing.
+    assert!(report.forward.conserved() && report.reverse.conserved());
+}
+
+fn quoted(words: &[std::ffi::OsString]) -> std::ffi::OsString {
+    let words: Vec<_> = words
+        .iter()
+        .map(|word| format!("'{}'", word.display()))
+        .collect();
+    words.join(" ").into()
+}
+
+fn inner(mbit: u64, rtt_ms: u64, options: EmulateOptions) -> i32 {
+    let path = path(mbit, Duration::from_millis(rtt_ms), 1000);
+    let never = AtomicBool::new(false);
+    let outcome = emulate(&path, 2, options, &never, &mut |_| {}).unwrap();
+    outcome.status
+}
+
+#[test]
+#[ignore = "a program that another test runs"]
+fn role_echo() {
+    let socket = UdpSocket::bind("0.0.0.0:7007").unwrap();
+    let mut bytes = [0; 2000];
+    loop {
+        let (length, from) = socket.recv_from(&mut bytes).unwrap();
+        socket.send_to(&bytes[..length], from).unwrap();
+    }
+}
+
+fn monotonic() -> std::time::Duration {
+    clock_gettime(ClockId::CLOCK_MONOTONIC).unwrap().into()
+}
+
+/// A socket that reaches the outermost server, over 20 Mbit/s and 20 ms and `rtt` in all.
+fn reach(rtt: std::time::Duration) -> UdpSocket {
+    let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
+    socket.connect("10.77.0.2:7007").unwrap();
+    let longest = std::time::Duration::from_secs(5);
+    socket.set_read_timeout(Some(longest)).unwrap();
+    let times = (0..20).map(|_| {
+        let began = monotonic();
+        socket.send(&[1]).unwrap();
+        socket.recv(&mut [0; 9]).unwrap();
+        monotonic() - began
     });
-    assert_eq!(outcome.unwrap().status, 0);
+    let shortest = times.min().unwrap();
+    assert!(shortest >= rtt, "{shortest:?} of {rtt:?}");
+    assert!(shortest < rtt.mul_f64(1.2), "{shortest:?} of {rtt:?}");
+    socket
+}
+
+#[test]
+#[ignore = "a program that another test runs"]
+fn role_inner() {
+    let status = inner(
+        10,
+        30,
+        EmulateOptions {
+            command: this("role_middle"),
+            ..EmulateOptions::default()
+        },
+    );
+    assert_eq!(status, 0);
+    // What a nested server command is told, and that its port is the enclosing host's.
+    let own = "test $SLOWSTART_ADDRESS = 10.77.32.1 && test $SLOWSTART_PEER = 10.77.32.2";
+    let status = inner(
+        10,
+        30,
+        EmulateOptions {
+            server_command: Some(quoted(&this("role_echo"))),
+            ..shell(own)
+        },
+    );
+    assert_eq!(status, 0);
+}
+
+#[test]
+#[ignore = "a program that another test runs"]
+fn role_middle() {
+    let variable = |name| std::env::var_os(name).unwrap();
+    assert_eq!(variable("SLOWSTART_ADDRESS"), "10.77.32.1");
+    assert_eq!(variable("SLOWSTART_PEER"), "10.77.0.2");
+    let socket = reach(std::time::Duration::from_millis(50));
+    // 100 packets come back at 20 and then at 10 Mbit/s: that is 99 intervals of 1.1424 ms.
+    for _ in 0..100 {
+        socket.send(&[2; 1400]).unwrap();
+    }
+    let arrivals: Vec<_> = (0..100)
+        .map(|_| {
+            socket.recv(&mut [0; 1500]).unwrap();
+            monotonic()
+        })
+        .collect();
+    let span = arrivals[99] - arrivals[0];
+    assert!(span.as_micros() > 99 * 1142 * 9 / 10, "{span:?}");
+    std::thread::scope(|scope| {
+        let innermost = || {
+            let options = EmulateOptions {
+                command: this("role_innermost"),
+                ..EmulateOptions::default()
+            };
+            assert_eq!(inner(100, 25, options), 0);
+        };
+        scope.spawn(innermost);
+        scope.spawn(innermost);
+    });
+}
+
+#[test]
+#[ignore = "a program that another test runs"]
+fn role_innermost() {
+    reach(std::time::Duration::from_millis(75));
 }
 
 #[test]

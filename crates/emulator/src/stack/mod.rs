@@ -37,7 +37,7 @@ mod names;
 mod observe;
 mod outcome;
 mod plan;
-mod routes;
+pub(crate) mod routes;
 mod sampler;
 mod shared;
 mod sys;

@@ -41,23 +41,23 @@ const TYPE_LOCAL: u8 = 2;
 
 /// Settings of a route; the default changes nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Metrics {
+pub(crate) struct Metrics {
     /// Initial window in segments.
-    pub(super) initial_window: Option<u32>,
+    pub(crate) initial_window: Option<u32>,
     /// ECN is asked for.
-    pub(super) ecn: bool,
+    pub(crate) ecn: bool,
     /// Every segment is acknowledged at once.
-    pub(super) quick_ack: bool,
+    pub(crate) quick_ack: bool,
 }
 
 /// The routing tables of the namespace of the thread that opened them.
-pub(super) struct Routes {
+pub(crate) struct Routes {
     socket: File,
     sequence: u32,
 }
 
 impl Routes {
-    pub(super) fn open() -> io::Result<Self> {
+    pub(crate) fn open() -> io::Result<Self> {
         Ok(Self {
             socket: File::from(sys::routing_socket()?),
             sequence: 0,
@@ -65,13 +65,13 @@ impl Routes {
     }
 
     /// The namespace answers for the addresses of `prefix`.
-    pub(super) fn answer_for(&mut self, prefix: (Ipv4Addr, u8)) -> io::Result<()> {
+    pub(crate) fn answer_for(&mut self, prefix: (Ipv4Addr, u8)) -> io::Result<()> {
         let device = sys::interface_index("lo")?;
         self.route(prefix, device, true, Metrics::default())
     }
 
     /// Packets to `prefix` leave by `device`.
-    pub(super) fn send_to(
+    pub(crate) fn send_to(
         &mut self,
         prefix: (Ipv4Addr, u8),
         device: &str,
@@ -115,7 +115,7 @@ impl Routes {
     }
 
     /// TCP hands packets of at most so many segments to `device`.
-    pub(super) fn limit_bursts(&mut self, device: &str, segments: u32) -> io::Result<()> {
+    pub(crate) fn limit_bursts(&mut self, device: &str, segments: u32) -> io::Result<()> {
         let device = sys::interface_index(device)?;
         // struct ifinfomsg: family, type, index, flags, mask of changed flags.
         let mut body = vec![0; 4];
