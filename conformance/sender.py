@@ -33,9 +33,9 @@ class File:
     def event(self, now: int, words: str, **now_holds: str) -> None:
         changes = []
         for key, value in now_holds.items():
-            if key == "norm" or self.said[key] != value:
+            if key in ("norm", "pace") or self.said[key] != value:
                 changes.append(f"{key}={value}")
-                if key != "norm":
+                if key not in ("norm", "pace"):
                     self.said[key] = value
         arrow = " => " + " ".join(changes) if changes else ""
         self.lines.append(f"{now} {words}{arrow}")
@@ -149,8 +149,7 @@ class Sender:
         if ends:
             self.phase = "open"
             if before != "loss":
-                self.ssthresh = self.avoidance.recovered() or self.ssthresh
-                self.cwnd = self.ssthresh
+                self.end_reduction()
         if self.phase in ("recovery", "cwr"):
             self.prr(delivered, advanced and not lost)
         elif advanced:
@@ -163,6 +162,10 @@ class Sender:
             elif window_limited:
                 self.grow(facts)
         self.write(words)
+
+    def end_reduction(self) -> None:
+        self.ssthresh = self.avoidance.recovered() or self.ssthresh
+        self.cwnd = self.ssthresh
 
     def leave(self, reason: str) -> None:
         if self.exit == "none":

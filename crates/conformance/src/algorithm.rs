@@ -24,6 +24,39 @@ const fn known(neutral: &'static str) -> Known {
 const SLOW_START: &[Known] = &[
     known("standard"),
     Known {
+        options: &[("period", "period", &[])],
+        ..known("best")
+    },
+    Known {
+        options: &[
+            ("saved-cwnd", "saved_cwnd", &[]),
+            ("saved-rtt", "saved_rtt", &[]),
+            ("max-jump", "max_jump", &[]),
+            ("beta", "beta", &[]),
+        ],
+        ..known("careful-resume")
+    },
+    Known {
+        options: &[("chunk", "chunk", &[])],
+        ..known("fbe")
+    },
+    Known {
+        options: &[("pairs", "pairs", &[])],
+        ..known("packet-pair")
+    },
+    Known {
+        options: &[
+            ("threshold", "threshold", &[]),
+            ("beta", "beta", &[]),
+            ("jump", "jump", &[]),
+        ],
+        ..known("rapid-start")
+    },
+    Known {
+        options: &[("rate", "rate", &[]), ("min-rtt", "min_rtt", &[])],
+        ..known("stateful")
+    },
+    Known {
         options: &[
             (
                 "form",

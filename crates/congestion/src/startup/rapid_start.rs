@@ -129,6 +129,19 @@ struct Answer {
     before: Bytes,
     acked: Bytes,
     lost: Bytes,
+    /// Delivered by the ACK at hand and not yet counted: the one that ends the episode.
+    uncounted: Bytes,
+}
+
+impl Answer {
+    /// What was sent after the loss does not count.
+    fn count(&mut self, delivered: Bytes, lost: Bytes) {
+        let room = self.before.saturating_sub(self.acked + self.lost);
+        let lost = lost.min(room);
+        self.lost += lost;
+        self.acked += delivered.min(room.saturating_sub(lost));
+        self.uncounted = Bytes::ZERO;
+    }
 }
 
 /// Rapid Start.
@@ -180,6 +193,12 @@ impl Startup for RapidStart {
         Some(Step::Set(cwnd))
     }
 
+    fn observe(&mut self, ack: &Ack, _window: &Window) {
+        if let Some(answer) = &mut self.answer {
+            answer.uncounted = ack.delivered;
+        }
+    }
+
     fn on_delivery(&mut self, ack: &Ack, _window: &Window) -> Option<Step> {
         if self.first.is_some_and(|(_, end)| ack.snd_nxt >= end) {
             self.first = None;
@@ -213,6 +232,7 @@ impl Startup for RapidStart {
             before: window.cwnd,
             acked: Bytes::ZERO,
             lost: Bytes::ZERO,
+            uncounted: Bytes::ZERO,
         };
         let cwnd = self.remains(&answer, window.smss);
         self.answer = Some(answer);
@@ -226,20 +246,19 @@ impl Startup for RapidStart {
         let Some(mut answer) = self.answer else {
             return window.cwnd;
         };
-        // What was sent after the loss does not count.
-        let room = answer.before.saturating_sub(answer.acked + answer.lost);
-        let lost = ack.newly_lost.min(room);
-        answer.lost += lost;
-        answer.acked += ack.delivered.min(room.saturating_sub(lost));
+        answer.count(ack.delivered, ack.newly_lost);
         self.answer = Some(answer);
         self.remains(&answer, window.smss)
     }
 
     fn on_recovery_exit(&mut self, _now: Instant, window: &Window) -> Reduction {
-        self.answer = None;
+        let cwnd = self.answer.take().map_or(window.cwnd, |mut answer| {
+            answer.count(answer.uncounted, Bytes::ZERO);
+            self.remains(&answer, window.smss)
+        });
         Reduction {
-            cwnd: window.cwnd,
-            ssthresh: window.cwnd,
+            cwnd,
+            ssthresh: cwnd,
         }
     }
 
