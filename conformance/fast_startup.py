@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from fast_startup_models import Best, CarefulResume, Fbe, PacketPair, RapidStart, Stateful
+from fast_startup_models import Best, CarefulResume, Fbe, Halfback, PacketPair, RapidStart, Stateful
 from models import CubicLinux, Reno, Standard
 from sender import File, Link, Sender
 
@@ -30,9 +30,9 @@ class Jumper(Sender):
 
     said_pace = "none"
 
-    def established(self, rtt: int) -> None:
-        self.startup.established(self, {"rtt": rtt})
-        self.write(f"established rtt={rtt}")
+    def established(self, rtt: int, queued: int | None = None) -> None:
+        self.startup.established(self, {"rtt": rtt, "queued": queued})
+        self.write(f"established rtt={rtt}" + (f" queued={queued}s" if queued else ""))
 
     def send(self, now: int, count: int) -> None:
         # A start-up looks at its window before the line is written.
@@ -269,6 +269,30 @@ def rapid_start() -> None:
         s.file.write()
 
 
+def halfback() -> None:
+    source = OURS + "Halfback, CoNEXT 2015"
+    s = begin("halfback-short", "A flow of 30 segments: all of it, paced over a round trip", source,
+              "reconstruction", "halfback", Halfback())
+    s.established(100_000, 30)
+    for i in range(15):
+        s.send(6_000 * i, 2)
+    for i in range(15):
+        s.ack(100_000 + 6_000 * i, 2 * i + 2, rtt=100_000)
+    s.file.write()
+
+    s = begin("halfback-long", "A flow longer than the threshold of 60: then the rate of its ACKs", source,
+              "reconstruction", "halfback threshold=60000", Halfback(60_000))
+    s.established(100_000, 500)
+    for i in range(30):
+        s.send(3_000 * i, 2)
+    for i in range(30):
+        s.ack(100_000 + 5_000 * i, 2 * i + 2, rtt=100_000)
+    assert s.cwnd == 42, s.cwnd
+    s.fill(s.now)
+    s.ack(345_000, s.una + 2, rtt=100_000)
+    s.file.write()
+
+
 def fast_startup() -> None:
-    for write in (estimating, stateful, careful_resume, rapid_start):
+    for write in (estimating, halfback, stateful, careful_resume, rapid_start):
         write()

@@ -318,3 +318,42 @@ class RapidStart(Standard):
     def recovered(self, cc: Jumper) -> None:
         # The ACK that ends recovery delivers too.
         cc.cwnd = cc.ssthresh = self.recover(cc, cc.newly_delivered, 0)
+
+
+class Halfback(Standard):
+    """Halfback as recalled: what fits the threshold is paced over the handshake's round trip; a longer
+    flow then has the rate of the ACKs as its window."""
+
+    def __init__(self, threshold: int = 141_000) -> None:
+        self.threshold, self.flight, self.left = threshold, None, False
+
+    def established(self, cc: Jumper, start: dict) -> None:
+        smss = cc.file.smss
+        most = self.threshold // smss
+        self.all = start["queued"] <= most
+        self.flight = min(start["queued"], most)
+        self.rate = self.flight * smss * 8 * MILLION // start["rtt"] // 8
+        self.began, self.delivered = None, 0
+        cc.cwnd = max(cc.cwnd, self.flight)
+
+    def pace(self, cc: Jumper) -> str:
+        return "none" if self.flight is None or self.left else str(self.rate)
+
+    def sent(self, cc: Jumper, count: int, again: bool) -> None:
+        self.left = self.left or self.flight is not None and cc.nxt >= self.flight
+
+    def detect(self, ack: dict, cc: Jumper) -> str | None:
+        if self.flight is None:
+            return None
+        if self.began is None:
+            self.began = ack["now"]
+        else:
+            self.delivered += ack["delivered"]
+        if ack["una"] >= self.flight and not self.all:
+            rate = self.delivered * cc.file.smss * MILLION // (ack["now"] - self.began)
+            cc.cwnd = max(2, rate * cc.srtt // 1_000_000_000 // cc.file.smss)
+            self.flight = None
+        return None
+
+    def grow(self, ack: dict, cc: Jumper) -> int:
+        return 0 if self.flight is not None and ack["una"] < self.flight else ack["delivered"]

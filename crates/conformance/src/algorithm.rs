@@ -41,6 +41,10 @@ const SLOW_START: &[Known] = &[
         ..known("fbe")
     },
     Known {
+        options: &[("threshold", "threshold", &[])],
+        ..known("halfback")
+    },
+    Known {
         options: &[("pairs", "pairs", &[])],
         ..known("packet-pair")
     },

@@ -110,7 +110,7 @@ fn mistakes_are_named_with_their_place() {
         ),
         (
             "vector 1\nslow-start quick".into(),
-            "v.vec:2:12: unknown slow-start `quick`; this runner knows standard, best, careful-resume, fbe, packet-pair, rapid-start, stateful, hystart, hystart++, search or limited",
+            "v.vec:2:12: unknown slow-start `quick`; this runner knows standard, best, careful-resume, fbe, halfback, packet-pair, rapid-start, stateful, hystart, hystart++, search or limited",
         ),
         (
             "vector 1\nslow-start  search version=2.0 mode=x".into(),

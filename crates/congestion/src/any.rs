@@ -260,6 +260,11 @@ macro_rules! startups {
                 match self { $( Self::$variant(part) => part.requires_pacing(), )* }
             }
 
+            #[inline]
+            fn sends_copies(&self) -> bool {
+                match self { $( Self::$variant(part) => part.sends_copies(), )* }
+            }
+
             fn on_close(&self, now: Instant, memory: &mut PathMemory) {
                 match self { $( Self::$variant(part) => part.on_close(now, memory), )* }
             }
@@ -427,6 +432,11 @@ macro_rules! wholes {
                 match self { Self::Classic(control) => control.on_established(start), $( Self::$variant(control) => control.on_established(start), )* }
             }
 
+            #[inline]
+            fn sends_copies(&self) -> bool {
+                match self { Self::Classic(control) => control.sends_copies(), $( Self::$variant(control) => control.sends_copies(), )* }
+            }
+
             fn on_close(&self, now: Instant, memory: &mut PathMemory) {
                 match self { Self::Classic(control) => control.on_close(now, memory), $( Self::$variant(control) => control.on_close(now, memory), )* }
             }
@@ -486,6 +496,8 @@ startups! {
         "slow start that ends at bandwidth times RTT, by refined ACK intervals";
     Standard(startup::Standard, startup::StandardConfig) = "standard", STANDARD, "RFC 5681",
         "slow start: the window doubles each round trip until something is lost";
+    Halfback(startup::Halfback, startup::HalfbackConfig) = "halfback", RECONSTRUCTION, "Li, Dong and Godfrey 2015",
+        "paces a short flow over one round trip, and sends its second half again as ACKs come";
     HyStart(startup::HyStart, startup::HyStartConfig) = "hystart", LINUX, "Ha and Rhee 2011; Linux tcp_cubic.c",
         "slow start that ends when ACK trains or delays grow; the default of Linux";
     HyStartPlusPlus(startup::HyStartPlusPlus, startup::HyStartPlusPlusConfig) = "hystart++", STANDARD, "RFC 9406",

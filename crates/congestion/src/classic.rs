@@ -173,6 +173,10 @@ impl<S: Startup, A: Avoidance, R: Recovery> CongestionControl for Classic<S, A, 
         self.startup.requires_pacing() && self.pacing_rate().is_some()
     }
 
+    fn sends_copies(&self) -> bool {
+        self.startup.sends_copies()
+    }
+
     fn on_established(&mut self, start: &Established) {
         if let Some(step) = self.startup.on_established(start, &self.window) {
             self.apply(step, start.now, Bytes::ZERO);

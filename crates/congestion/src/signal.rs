@@ -347,6 +347,12 @@ pub trait Startup {
         false
     }
 
+    /// Whether each ACK sends a copy of a segment in flight, the last one first, until that meets
+    /// what is acknowledged.
+    fn sends_copies(&self) -> bool {
+        false
+    }
+
     /// In passive mode: the decision that was logged and not acted on.
     fn passive_decision(&self) -> Option<SlowStartExit> {
         None
@@ -442,6 +448,11 @@ pub trait CongestionControl {
 
     /// The connection is established; nothing was sent yet.
     fn on_established(&mut self, _start: &Established) {}
+
+    /// Whether each ACK sends a copy of a segment in flight, whatever the window says.
+    fn sends_copies(&self) -> bool {
+        false
+    }
 
     /// A segment left.
     fn on_sent(&mut self, sent: &Sent);

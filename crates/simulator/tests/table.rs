@@ -30,6 +30,7 @@ const ALGORITHMS: &[&str] = &[
     "cubic+best:period=true",
     "cubic+careful-resume",
     "cubic+fbe",
+    "cubic+halfback",
     "cubic+packet-pair",
     "cubic+rapid-start",
     "cubic+stateful",

@@ -120,6 +120,8 @@ enum Forced {
     LossProbe,
     /// A probe of the receive window.
     WindowProbe,
+    /// A copy of a segment in flight.
+    Copy,
 }
 
 /// Congestion window validation (RFC 2861 in Linux's form, `tcp_cwnd_validate`).
@@ -183,6 +185,8 @@ pub struct Sender {
     is_paced: bool,
     /// Paced because a start-up says so: from the first segment on.
     is_spread: bool,
+    /// Every segment from this number on has its copy, or needs none.
+    copied_from: Option<u64>,
     /// What earlier connections over the path left.
     memory: PathMemory,
     /// Segments that the burst under way may still send, and whether it is one of new data.
@@ -259,6 +263,7 @@ impl Sender {
             pacer: Pacer::default(),
             pacing_rate: Rate::MAX,
             is_spread: false,
+            copied_from: None,
             memory: PathMemory::default(),
             burst_left: 0,
             burst_is_new: false,

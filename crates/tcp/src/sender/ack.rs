@@ -4,7 +4,7 @@ use congestion::rate_sample::RateSample;
 use congestion::{Ack, CongestionControl, Phase};
 use units::{Bytes, Duration, Instant};
 
-use super::{Sender, echoed_rtt};
+use super::{Forced, Sender, echoed_rtt};
 use crate::rack::RackContext;
 use crate::scoreboard::Delivery;
 use crate::segment::{AckSegment, MAX_SACK_BLOCKS};
@@ -173,6 +173,9 @@ impl Sender {
         self.cc.on_ack(&signal);
         self.read_window();
         self.update_pacing_rate();
+        if self.cc.sends_copies() && self.forced.is_none() {
+            self.forced = Some(Forced::Copy);
+        }
     }
 
     /// What can be told of the connection at any time.
@@ -320,6 +323,10 @@ impl Sender {
         }
         if self.reordering_seen > 0 && !facts.dsack_of_probe {
             self.rack.dsack_seen = true;
+        }
+        // What the receiver reports twice may be a copy, which undoes nothing.
+        if self.copied_from.is_some() {
+            return;
         }
         self.undo
             .on_dsack(end, duplicates, facts.prior_una.max(self.snd_una));

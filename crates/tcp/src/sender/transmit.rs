@@ -6,6 +6,7 @@ use units::Instant;
 use super::{Forced, Resend, Sender, State, Timer};
 use crate::burst::{Deferral, autosize, segments};
 use crate::rack::timestamp;
+use crate::scoreboard::{LOST, SACKED};
 use crate::segment::DataSegment;
 
 /// What leaves next.
@@ -147,8 +148,25 @@ impl Sender {
                 Some(segment)
             }
             Forced::WindowProbe if self.unsent() > 0 => self.transmit_window_probe(now),
+            Forced::Copy => self.transmit_copy(now),
             _ => None,
         }
+    }
+
+    /// A copy of the last segment that has none, was not delivered and is not lost. To the books it
+    /// is a probe: not in flight, no sign of loss.
+    fn transmit_copy(&mut self, now: Instant) -> Option<DataSegment> {
+        let mut index = self
+            .copied_from
+            .map_or(self.board.next, |from| from.min(self.board.next));
+        while index > self.board.base {
+            index -= 1;
+            self.copied_from = Some(index);
+            if !self.board.slot(index).has(SACKED | LOST) {
+                return Some(self.retransmit(now, index, true));
+            }
+        }
+        None
     }
 
     /// Linux `tcp_write_wakeup`: what the window holds, or else a segment without data that the

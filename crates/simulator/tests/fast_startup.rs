@@ -1,0 +1,106 @@
+//! Start-ups that jump, over a whole path: what the sender really does with their decisions.
+
+mod common;
+
+use common::{algorithm, run, wired};
+use scenario::{Flow, Scenario};
+use tcp::AckPolicy;
+use units::{Bytes, Instant};
+
+/// A flow of `size` bytes.
+fn flow(name: &str, size: u64) -> Flow {
+    let mut flow = Flow::new(algorithm(name));
+    flow.size = Some(Bytes::new(size));
+    flow
+}
+
+/// D-H1 of `spec/fast-startup.md`: without a loss and with an ACK for each of N segments, the half of
+/// N leaves twice.
+#[test]
+fn halfback_sends_half_of_the_flow_twice() {
+    let path = wired(1_000, 100, 10_000);
+    for (segments, copies) in [(1, 0), (2, 1), (3, 1), (10, 5), (11, 5), (44, 22)] {
+        let mut flow = flow("cubic+halfback", 1448 * segments);
+        flow.ack_policy = AckPolicy::EverySegment;
+        let output = run(&Scenario::new(path.clone(), vec![flow]), false);
+        let flow = &output.result.flows[0];
+        assert!(flow.completed, "{segments}");
+        assert_eq!(flow.segments_retransmitted, copies, "{segments}");
+        assert_eq!(flow.segments_sent, segments + copies);
+        assert_eq!((flow.segments_lost, flow.timeouts), (0, 0));
+    }
+}
+
+/// The flow leaves evenly within one round trip.
+#[test]
+fn halfback_spreads_the_flow_over_one_round_trip() {
+    let path = wired(1_000, 100, 10_000);
+    let time = |name: &str| {
+        let output = run(
+            &Scenario::new(path.clone(), vec![flow(name, 1448 * 40)]),
+            false,
+        );
+        output.result.flows[0].fct_s.expect("it finishes")
+    };
+    // SYN and SYN-ACK; 40 segments spread over a round trip, in bursts of two of which the first is
+    // credited half its time (Linux): 37/40 of it; and half a round trip for the last burst.
+    let halfback = time("cubic+halfback:copies=false");
+    assert!((halfback - 0.2425).abs() < 0.0001, "{halfback}");
+    assert!(time("cubic+standard") > halfback + 0.05);
+}
+
+/// The tail of a short flow is lost: its copies come before a timeout or a probe would.
+#[test]
+fn halfback_repairs_its_tail_without_a_timeout() {
+    // 30 packets of room: what is paced at four times the rate of the link loses its end.
+    let path = wired(2, 100, 12);
+    let finished = |name: &str| {
+        let output = run(
+            &Scenario::new(path.clone(), vec![flow(name, 1448 * 40)]),
+            false,
+        );
+        let flow = &output.result.flows[0];
+        (flow.fct_s.expect("it finishes"), flow.timeouts)
+    };
+    let (with, timeouts) = finished("cubic+halfback");
+    let (without, _) = finished("cubic+halfback:copies=false");
+    assert_eq!(timeouts, 0);
+    assert!(with < without, "{with} {without}");
+}
+
+/// The second of two flows begins with what the first left, and is done earlier.
+#[test]
+fn the_second_flow_remembers_the_path() {
+    let path = wired(50, 100, 413);
+    for name in ["cubic+stateful", "cubic+careful-resume"] {
+        let first = flow(name, 10_000_000);
+        let mut second = flow(name, 1_000_000);
+        second.start = Instant::from_secs(20);
+        let mut elsewhere = second.clone();
+        elsewhere.start = Instant::from_secs(40);
+        elsewhere.extra_delay = units::Duration::from_nanos(1);
+        let flows = vec![first, second, elsewhere];
+        let output = run(&Scenario::new(path.clone(), flows), false);
+        let times: Vec<f64> = output.result.flows[1..]
+            .iter()
+            .map(|flow| flow.fct_s.expect("it finishes"))
+            .collect();
+        assert!(times[0] < times[1] - 0.05, "{name}: {times:?}");
+    }
+}
+
+/// A flow that still runs uses the memory: a second one that begins then gets none of it.
+#[test]
+fn a_saved_set_serves_one_flow_at_a_time() {
+    let path = wired(50, 100, 413);
+    let name = "cubic+careful-resume";
+    let mut flows = vec![flow(name, 10_000_000)];
+    for start in [20_000, 20_001] {
+        let mut next = flow(name, 300_000);
+        next.start = Instant::from_millis(start);
+        flows.push(next);
+    }
+    let output = run(&Scenario::new(path, flows), false);
+    let time = |index: usize| output.result.flows[index].fct_s.expect("it finishes");
+    assert!(time(1) < time(2) - 0.05, "{} {}", time(1), time(2));
+}
