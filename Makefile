@@ -4,7 +4,7 @@
 #   make demo [TRACE=FILE] [RUNS=N]   compare start-ups over a satellite link and an LTE link
 #   make test                         everything that .ci/run checks
 #   make test-kernel                  the programs in bpf/, in this kernel: needs root
-#   make bench                        packets per CPU second, and peak memory
+#   make bench                        packets per CPU second, peak memory, and the cost of an ACK
 #   make clean
 
 SHELL := /bin/bash
@@ -54,6 +54,7 @@ test-kernel: kernel-tools
 
 bench: tools
 	cargo run --release --locked -p slowstart-benches
+	cargo run --release --locked -p slowstart-benches acks
 
 clean:
 	rm -rf $(VENV) target report python/slowstart/*.so .pytest_cache .mypy_cache .ruff_cache

@@ -4,7 +4,8 @@
 //! in turn; the median is printed. A result depends on the machine: a regression is judged by
 //! running before and after on the same machine, in turns.
 //!
-//! `bench` runs all; `bench S2 S3` some; `bench --repeat 9 S1` more often.
+//! `bench` runs all; `bench S2 S3` some; `bench --repeat 9 S1` more often. `bench acks` tells what
+//! each algorithm costs for an ACK.
 
 #![expect(
     clippy::print_stdout,
@@ -12,6 +13,7 @@
     reason = "a benchmark measures the machine and prints"
 )]
 
+mod acks;
 mod scenarios;
 
 use std::process::{Command, ExitCode};
@@ -33,6 +35,10 @@ fn main() -> ExitCode {
     {
         return one(name);
     }
+    if names == ["acks"] {
+        acks();
+        return ExitCode::SUCCESS;
+    }
     let mut repeat = 5;
     if let Some(at) = names.iter().position(|word| word == "--repeat") {
         match names.get(at + 1).and_then(|word| word.parse().ok()) {
@@ -49,7 +55,7 @@ fn main() -> ExitCode {
         .filter(|bench| names.is_empty() || names.iter().any(|name| name == bench.name))
         .collect();
     if benches.is_empty() {
-        eprintln!("bench: no such scenario; there are S1, S2, S3, S4, S5");
+        eprintln!("bench: no such scenario; there are S1, S2, S3, S4, S5, and acks");
         return ExitCode::from(2);
     }
     println!(
@@ -114,6 +120,31 @@ fn one(name: &str) -> ExitCode {
         peak_kilobytes()
     );
     ExitCode::SUCCESS
+}
+
+/// Prints what an ACK costs in each algorithm: the least of five measurements.
+fn acks() {
+    const COUNT: u64 = 200_000;
+    let cost = |run: fn(&congestion::Algorithm, u64), algorithm: &congestion::Algorithm| {
+        let times = (0..5).map(|_| {
+            let before = cpu_seconds();
+            run(algorithm, COUNT);
+            cpu_seconds() - before
+        });
+        times.fold(f64::INFINITY, f64::min) / COUNT as f64 * 1e9
+    };
+    println!(
+        "{:<24} {:>18} {:>18}",
+        "ns per ACK", "in slow start", "after a loss"
+    );
+    for algorithm in acks::algorithms() {
+        println!(
+            "{:<24} {:>18.0} {:>18.0}",
+            algorithm.name(),
+            cost(acks::slow_start, &algorithm),
+            cost(acks::after_a_loss, &algorithm),
+        );
+    }
 }
 
 /// Processor time of this process, from the scheduler's own account in nanoseconds.
