@@ -218,28 +218,28 @@ impl Transport {
     }
 }
 
-/// Every avoidance with every start-up and every recovery, and every whole congestion control.
+/// Every avoidance with every start-up, every recovery, and every whole congestion control.
 fn all() -> Vec<String> {
     let named = |kind| {
-        PARTS
-            .iter()
-            .filter(move |part| part.kind == kind)
-            .map(|part| part.name)
+        let parts = PARTS.iter().filter(move |part| part.kind == kind);
+        parts.map(|part| part.name)
     };
-    let mut all: Vec<String> = named(PartKind::Whole).map(str::to_owned).collect();
-    for avoidance in
-        named(PartKind::Avoidance).chain(["cubic:rfc9438=true", "fast:personalised=true"])
-    {
-        for startup in named(PartKind::Startup) {
-            if is_refused(&format!("{avoidance}+{startup}")) {
-                continue;
-            }
-            for recovery in named(PartKind::Recovery).chain(["prr:rfc=9937"]) {
-                all.push(format!("{avoidance}+{startup}+{recovery}"));
-            }
-        }
-    }
-    all
+    let avoidances = named(PartKind::Avoidance);
+    let pairs = avoidances
+        .chain(["cubic:rfc9438=true", "fast:personalised=true"])
+        .flat_map(|avoidance| {
+            named(PartKind::Startup).map(move |startup| format!("{avoidance}+{startup}"))
+        });
+    let recoveries = named(PartKind::Recovery)
+        .chain(["prr:rfc=9937"])
+        .flat_map(|recovery| {
+            ["cubic+hystart", "reno+standard"].map(|pair| format!("{pair}+{recovery}"))
+        });
+    pairs
+        .filter(|pair| !is_refused(pair))
+        .chain(recoveries)
+        .chain(named(PartKind::Whole).map(str::to_owned))
+        .collect()
 }
 
 proptest! {
