@@ -77,6 +77,15 @@ struct ss_flow {
 	__u32 delivered;    /* segments, at the last ACK */
 };
 
+/* What is told of the end of a slow start; crates/kernel reads it. */
+struct ss_exit {
+	__u64 now;    /* ns, CLOCK_MONOTONIC: when the ACK came */
+	__u64 bin;    /* SEARCH: bins since the first; HyStart++: rounds of CSS */
+	__u64 norm;   /* SEARCH: how far delivery missed the expectation, in thousandths */
+	__u32 source; /* own IPv4 address, as on the wire */
+	__u32 cwnd;   /* segments, before anything was done about it */
+};
+
 /* Notes when a growth epoch of CUBIC begins; call after each growth. */
 static __always_inline void ss_note_epoch(struct ss_flow *flow, struct sock *sk)
 {

@@ -5,12 +5,13 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-const NAMES: [&str; 5] = [
+const NAMES: [&str; 6] = [
     "ss_search",
     "ss_search31",
     "ss_search40",
     "ss_hspp",
     "ss_cubic_std",
+    "ss_probe",
 ];
 
 fn main() {

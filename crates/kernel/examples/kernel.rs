@@ -1,26 +1,25 @@
-//! Loads, unloads and shows the congestion controls: `kernel load [NAME...] [--exit
-//! plain|rollback|drain] [--threshold PERMILLE] [--alpha N]`, `kernel unload [NAME...]`, `kernel
-//! status`.
+//! Loads, unloads and shows the congestion controls: `kernel load|unload [ALGORITHM...]`, `kernel
+//! status`. An algorithm is written as `cubic+search:version=4.0,exit=plain` or as `ss_search40`.
 //!
 //! The command line of the project is Python's; this is for machines that have no Python, and for
 //! trying the programs.
 
 use std::process::ExitCode;
 
-use kernel::{Control, Error, ExitAction, Options, load, status, unload};
+use kernel::{Control, Error, Wanted, load, status, unload};
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let done = match words.split_first() {
-        Some((verb, rest)) if verb == "load" => options(rest).and_then(|(names, options)| {
-            let loaded = load(&names, &options)?;
-            list("loaded", &loaded);
-            Ok(())
-        }),
-        Some((verb, rest)) if verb == "unload" => {
-            let names: Vec<&str> = rest.iter().map(String::as_str).collect();
-            unload(&names).map(|unloaded| list("unloaded", &unloaded))
-        }
+        Some((verb, rest)) if verb == "load" => wanted(rest)
+            .and_then(|wanted| load(&wanted))
+            .map(|loaded| list("loaded", &loaded)),
+        Some((verb, rest)) if verb == "unload" => wanted(rest)
+            .and_then(|wanted| {
+                let controls: Vec<_> = wanted.iter().map(|wanted| wanted.control).collect();
+                unload(&controls)
+            })
+            .map(|unloaded| list("unloaded", &unloaded)),
         Some((verb, [])) if verb == "status" => {
             show();
             Ok(())
@@ -40,28 +39,8 @@ fn main() -> ExitCode {
     }
 }
 
-fn options(words: &[String]) -> Result<(Vec<&str>, Options), Error> {
-    let (mut names, mut options) = (Vec::new(), Options::default());
-    let mut words = words.iter().map(String::as_str);
-    while let Some(word) = words.next() {
-        let Some(option) = word.strip_prefix("--") else {
-            names.push(word);
-            continue;
-        };
-        let invalid = |sentence: String| Err(Error::Invalid(sentence));
-        let Some(value) = words.next() else {
-            return invalid(format!("--{option} lacks its value"));
-        };
-        match (option, value, value.parse().ok()) {
-            ("exit", "plain", _) => options.exit = Some(ExitAction::Plain),
-            ("exit", "rollback", _) => options.exit = Some(ExitAction::Rollback),
-            ("exit", "drain", _) => options.exit = Some(ExitAction::Drain),
-            ("threshold", _, Some(number)) => options.threshold_permille = Some(number),
-            ("alpha", _, Some(number)) => options.alpha = Some(number),
-            _ => return invalid(format!("--{option} cannot be {value}")),
-        }
-    }
-    Ok((names, options))
+fn wanted(words: &[String]) -> Result<Vec<Wanted>, Error> {
+    words.iter().map(|word| Wanted::named(word)).collect()
 }
 
 #[expect(clippy::print_stdout, reason = "a command speaks to its user")]

@@ -16,7 +16,7 @@ pub enum Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Missing(sentences) => f.write_str(&sentences.join("\n")),
+            Self::Missing(sentences) => f.write_str(&sentences.join("; ")),
             Self::Invalid(sentence) | Self::Refused(sentence) => f.write_str(sentence),
         }
     }

@@ -6,19 +6,35 @@
 //! (`net.ipv4.tcp_congestion_control`). They stay until [`unload`] or a reboot; sockets that use
 //! one when it is unloaded go on. [`status`] tells what there is and what is missing.
 //!
+//! A measurement of our own wants them for a moment: a [`Guest`] is registered as long as it lives,
+//! under a name that nothing else has, and tells of the end of each slow start. A [`Probe`] tells of
+//! every ACK in a network namespace, whatever the congestion control. Neither outlives the process.
+//!
 //! Sources: `Documentation/bpf` of Linux 6.18 and what was measured there; `bpf/core` says what the
 //! algorithms are.
 //!
-//! Assumes Linux on a little-endian or big-endian machine with `/proc` and `/sys` mounted.
+//! Assumes Linux on a little-endian or big-endian machine with `/proc` and `/sys` mounted. Without
+//! the feature `bpf`, or the objects of `make -C bpf`, only what is missing can be told.
 
 mod control;
 mod error;
+mod guest;
+#[cfg(all(feature = "bpf", target_os = "linux"))]
+mod libbpf;
+#[cfg(not(all(feature = "bpf", target_os = "linux")))]
+#[path = "without.rs"]
+mod libbpf;
 mod loader;
 mod needs;
+mod probe;
 mod status;
+mod wanted;
 
 pub use control::{CONTROLS, Control, ExitAction, Options};
 pub use error::Error;
+pub use guest::{Guest, GuestExit};
 pub use loader::{load, unload};
-pub use needs::{Need, needs};
+pub use needs::{Need, missing_for_guests, needs};
+pub use probe::{Probe, Row, RowKind};
 pub use status::{ControlStatus, Status, status};
+pub use wanted::Wanted;

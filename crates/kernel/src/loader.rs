@@ -3,10 +3,12 @@
 //! A struct_ops map without a link: the kernel keeps what was registered when this process ends,
 //! and the map, which bears the congestion control's name, is found again to unregister it.
 
-use crate::control::{CONTROLS, Control, Options};
+use crate::control::{CONTROLS, Control};
 use crate::error::Error;
+use crate::libbpf;
 use crate::needs::needs;
 use crate::status::loaded;
+use crate::wanted::Wanted;
 
 include!(concat!(env!("OUT_DIR"), "/objects.rs"));
 
@@ -14,10 +16,30 @@ include!(concat!(env!("OUT_DIR"), "/objects.rs"));
 /// be registered, none of them is.
 ///
 /// # Errors
-/// What is missing, what is wrong with `names` or `options`, or why the kernel refuses.
-pub fn load(names: &[&str], options: &Options) -> Result<Vec<&'static Control>, Error> {
-    let controls = chosen(names, |control| control.default)?;
-    options.check(&controls)?;
+/// What is missing, what is wrong with `wanted`, or why the kernel refuses.
+pub fn load(wanted: &[Wanted]) -> Result<Vec<&'static Control>, Error> {
+    let defaults = CONTROLS.iter().filter(|control| control.default);
+    let wanted: Vec<Wanted> = if wanted.is_empty() {
+        let plain = |control| Wanted {
+            control,
+            options: crate::Options::default(),
+        };
+        defaults.map(plain).collect()
+    } else {
+        wanted.to_vec()
+    };
+    for (at, one) in wanted.iter().enumerate() {
+        one.options.check()?;
+        if wanted[..at]
+            .iter()
+            .any(|other| other.control == one.control)
+        {
+            return Err(Error::Invalid(format!(
+                "{} is named twice; the kernel has one of it",
+                one.control.name
+            )));
+        }
+    }
     let missing: Vec<String> = needs()
         .into_iter()
         .filter_map(|need| need.missing)
@@ -26,24 +48,24 @@ pub fn load(names: &[&str], options: &Options) -> Result<Vec<&'static Control>, 
         return Err(Error::Missing(missing));
     }
     let there = loaded();
-    if let Some(control) = controls
+    if let Some(one) = wanted
         .iter()
-        .find(|control| there.iter().any(|name| name == control.name))
+        .find(|one| there.iter().any(|name| name == one.control.name))
     {
         return Err(Error::Invalid(format!(
             "{} is loaded already; unload it first",
-            control.name
+            one.control.name
         )));
     }
     let mut done: Vec<&'static Control> = Vec::new();
-    for control in &controls {
-        if let Err(error) = kernel::register(control, options) {
+    for one in &wanted {
+        if let Err(error) = libbpf::register(one) {
             for control in done {
-                let _ = kernel::unregister(control);
+                let _ = libbpf::unregister(control);
             }
             return Err(error);
         }
-        done.push(control);
+        done.push(one.control);
     }
     Ok(done)
 }
@@ -53,11 +75,14 @@ pub fn load(names: &[&str], options: &Options) -> Result<Vec<&'static Control>, 
 ///
 /// # Errors
 /// One that is named is not loaded, or the kernel refuses.
-pub fn unload(names: &[&str]) -> Result<Vec<&'static Control>, Error> {
+pub fn unload(controls: &[&'static Control]) -> Result<Vec<&'static Control>, Error> {
     let there = loaded();
     let is_loaded = |control: &Control| there.iter().any(|name| name == control.name);
-    let controls = chosen(names, is_loaded)?;
-    if let Some(control) = controls.iter().find(|control| !is_loaded(control)) {
+    let mut chosen: Vec<&'static Control> = controls.to_vec();
+    if controls.is_empty() {
+        chosen.extend(CONTROLS.iter().filter(|control| is_loaded(control)));
+    }
+    if let Some(control) = chosen.iter().find(|control| !is_loaded(control)) {
         return Err(Error::Invalid(format!("{} is not loaded", control.name)));
     }
     let needed = ["capabilities", "libbpf"];
@@ -66,153 +91,17 @@ pub fn unload(names: &[&str]) -> Result<Vec<&'static Control>, Error> {
         .filter(|need| needed.contains(&need.what))
         .filter_map(|need| need.missing)
         .collect();
-    if !controls.is_empty() && !missing.is_empty() {
+    if !chosen.is_empty() && !missing.is_empty() {
         return Err(Error::Missing(missing));
     }
-    for control in &controls {
-        kernel::unregister(control)?;
-    }
-    Ok(controls)
-}
-
-fn chosen(
-    names: &[&str],
-    otherwise: impl Fn(&Control) -> bool,
-) -> Result<Vec<&'static Control>, Error> {
-    if names.is_empty() {
-        return Ok(CONTROLS
-            .iter()
-            .filter(|control| otherwise(control))
-            .collect());
-    }
-    let mut controls: Vec<&'static Control> = Vec::new();
-    for name in names {
-        let control = Control::named(name)?;
-        if !controls.contains(&control) {
-            controls.push(control);
+    let mut done = Vec::new();
+    for control in chosen {
+        if !done.contains(&control) {
+            libbpf::unregister(control)?;
+            done.push(control);
         }
     }
-    Ok(controls)
-}
-
-#[cfg(all(feature = "bpf", target_os = "linux"))]
-mod kernel {
-    use std::sync::Mutex;
-
-    use libbpf_rs::query::MapInfoIter;
-    use libbpf_rs::{MapCore, MapHandle, MapType, ObjectBuilder, PrintLevel, set_print};
-
-    use super::{Control, Error, OBJECTS, Options};
-
-    /// The map that holds the options, by the section's name.
-    const CONFIG: &str = ".rodata.config";
-    /// The kernel cuts names of maps to so many bytes.
-    const MAP_NAME: usize = 15;
-
-    /// What libbpf said last: the reason when something fails.
-    static SAID: Mutex<String> = Mutex::new(String::new());
-
-    fn listen(_level: PrintLevel, message: String) {
-        if let Ok(mut said) = SAID.lock() {
-            *said = message.trim().to_owned();
-        }
-    }
-
-    fn refused(control: &Control, doing: &str, error: &libbpf_rs::Error) -> Error {
-        let said = SAID.lock().map(|said| said.clone()).unwrap_or_default();
-        let said = if said.is_empty() {
-            said
-        } else {
-            format!(" ({said})")
-        };
-        Error::Refused(format!(
-            "the kernel refuses {doing} {}: {error}{said}",
-            control.name
-        ))
-    }
-
-    pub fn register(control: &Control, options: &Options) -> Result<(), Error> {
-        set_print(Some((PrintLevel::Warn, listen)));
-        let fail = |doing, error| refused(control, doing, &error);
-        // libbpf wants the bytes aligned, which a vector is.
-        let object = OBJECTS.iter().find(|(name, _)| *name == control.name);
-        let bytes = object.map(|(_, bytes)| bytes.to_vec()).unwrap_or_default();
-        let mut open = ObjectBuilder::default()
-            .open_memory(&bytes)
-            .map_err(|error| fail("to open", error))?;
-        for mut map in open.maps_mut() {
-            let is_config = map
-                .name()
-                .to_str()
-                .is_some_and(|name| name.ends_with(CONFIG));
-            let written = match map.initial_value_mut() {
-                Some(value) if is_config => options.apply(value),
-                _ => true,
-            };
-            if !written {
-                return Err(Error::Invalid(format!(
-                    "the object of {} has no options like these; run make -C bpf again",
-                    control.name
-                )));
-            }
-        }
-        let mut object = open.load().map_err(|error| fail("to load", error))?;
-        let mut found = false;
-        for mut map in object.maps_mut() {
-            if map.map_type() == MapType::StructOps {
-                let mut link = map
-                    .attach_struct_ops()
-                    .map_err(|error| fail("to register", error))?;
-                // Otherwise it would be unregistered when the link is dropped.
-                link.disconnect();
-                found = true;
-            }
-        }
-        if !found {
-            return Err(Error::Refused(format!(
-                "the object of {} holds no congestion control; run make -C bpf again",
-                control.name
-            )));
-        }
-        Ok(())
-    }
-
-    pub fn unregister(control: &Control) -> Result<(), Error> {
-        set_print(Some((PrintLevel::Warn, listen)));
-        let name = &control.name[..control.name.len().min(MAP_NAME)];
-        let maps = MapInfoIter::default()
-            .filter(|map| map.ty == MapType::StructOps && map.name.to_str() == Some(name));
-        // A map that was unregistered before lingers while sockets use it, and refuses.
-        let mut last = None;
-        for map in maps {
-            let deleted =
-                MapHandle::from_map_id(map.id).and_then(|map| map.delete(&0_u32.to_ne_bytes()));
-            match deleted {
-                Ok(()) => return Ok(()),
-                Err(error) => last = Some(error),
-            }
-        }
-        Err(match last {
-            Some(error) => refused(control, "to unregister", &error),
-            None => Error::Refused(format!(
-                "{} is registered, but not by this program: unregister it with what registered it",
-                control.name
-            )),
-        })
-    }
-}
-
-#[cfg(not(all(feature = "bpf", target_os = "linux")))]
-mod kernel {
-    use super::{Control, Error, Options};
-
-    pub fn register(_control: &Control, _options: &Options) -> Result<(), Error> {
-        Err(Error::Refused("built without libbpf".to_owned()))
-    }
-
-    pub fn unregister(_control: &Control) -> Result<(), Error> {
-        Err(Error::Refused("built without libbpf".to_owned()))
-    }
+    Ok(done)
 }
 
 #[cfg(test)]
@@ -220,26 +109,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_chosen() {
-        let names = |controls: Vec<&'static Control>| -> Vec<&str> {
-            controls.iter().map(|control| control.name).collect()
-        };
-        let by_default = chosen(&[], |control| control.default).map(names);
-        assert_eq!(by_default, Ok(vec!["ss_search", "ss_hspp", "ss_cubic_std"]));
-        let named = chosen(&["ss_hspp", "ss_hspp"], |_| true).map(names);
-        assert_eq!(named, Ok(vec!["ss_hspp"]));
-        assert!(chosen(&["bbr"], |_| true).is_err());
-    }
-
-    #[test]
     fn wrong_wishes_are_refused_first() {
-        let options = Options {
-            threshold_permille: Some(2_000),
-            ..Options::default()
-        };
-        let error = load(&["ss_search"], &options).expect_err("out of range");
+        let mut wanted = Wanted::named("ss_search").expect("known");
+        let error = load(&[wanted, wanted]).expect_err("twice");
         assert!(matches!(error, Error::Invalid(_)), "{error}");
-        let error = load(&["cubic"], &Options::default()).expect_err("unknown");
+        wanted.options.threshold_permille = Some(2_000);
+        let error = load(&[wanted]).expect_err("out of range");
         assert!(matches!(error, Error::Invalid(_)), "{error}");
     }
 }

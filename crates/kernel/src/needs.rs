@@ -7,6 +7,8 @@ use std::path::Path;
 const OLDEST: (u64, u64) = (5, 13);
 /// The kernel that takes `cubictcp_cwnd_event` away.
 const TOO_NEW: (u64, u64) = (7, 1);
+/// The oldest kernel on which a congestion control goes with the process that registered it.
+const LINKS: (u64, u64) = (6, 4);
 /// What of the kernel the programs call.
 const FUNCTIONS: [&str; 7] = [
     "cubictcp_init",
@@ -43,6 +45,25 @@ pub fn needs() -> Vec<Need> {
     needs
 }
 
+/// The sentences about what a [`Guest`](crate::Guest) or a [`Probe`](crate::Probe) lacks.
+#[must_use]
+pub fn missing_for_guests() -> Vec<String> {
+    let mut missing: Vec<String> = needs()
+        .into_iter()
+        .filter_map(|need| need.missing)
+        .collect();
+    let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    if missing.is_empty() && version(&release) < LINKS {
+        missing.push(format!(
+            "the kernel is {}; congestion controls go with their process since Linux {}.{}",
+            release.trim(),
+            LINKS.0,
+            LINKS.1
+        ));
+    }
+    missing
+}
+
 /// The same of the kernel alone, whose `/proc` and `/sys` are below `root`.
 fn needs_of(root: &Path) -> Vec<Need> {
     let read = |path: &str| fs::read_to_string(root.join(path)).ok();
@@ -71,10 +92,7 @@ fn kernel(release: Option<String>) -> Need {
         return need(what, "unknown", Some(sentence.to_owned()));
     };
     let release = release.trim();
-    let mut numbers = release
-        .split(|letter: char| !letter.is_ascii_digit())
-        .map(|number| number.parse().unwrap_or(0));
-    let version: (u64, u64) = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+    let version = version(release);
     let missing = if version < OLDEST {
         Some(format!(
             "the kernel is {release}; BPF can call its CUBIC since Linux {}.{}",
@@ -91,6 +109,13 @@ fn kernel(release: Option<String>) -> Need {
     need(what, release, missing)
 }
 
+fn version(release: &str) -> (u64, u64) {
+    let mut numbers = release
+        .split(|letter: char| !letter.is_ascii_digit())
+        .map(|number| number.parse().unwrap_or(0));
+    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))
+}
+
 fn types(root: &Path) -> Need {
     let there = root.join("sys/kernel/btf/vmlinux").exists();
     let sentence = "/sys/kernel/btf/vmlinux is missing: the kernel must be built with CONFIG_DEBUG_INFO_BTF=y (those of distributions are)";
@@ -104,15 +129,11 @@ fn types(root: &Path) -> Need {
 
 fn functions(root: &Path) -> Need {
     let folder = root.join("sys/kernel/btf");
-    let mut names = Vec::new();
+    let mut missing = FUNCTIONS.to_vec();
     for file in ["vmlinux", "tcp_cubic"] {
-        names.extend(fs::read(folder.join(file)).unwrap_or_default());
-        names.push(0);
+        let types = fs::read(folder.join(file)).unwrap_or_default();
+        strike(&mut missing, &types);
     }
-    let missing: Vec<&str> = FUNCTIONS
-        .into_iter()
-        .filter(|name| !holds(&names, name))
-        .collect();
     let found = format!("{} of {}", FUNCTIONS.len() - missing.len(), FUNCTIONS.len());
     let sentence = (!missing.is_empty()).then(|| {
         format!(
@@ -123,15 +144,11 @@ fn functions(root: &Path) -> Need {
     need("functions", found, sentence)
 }
 
-/// Whether `name` is one of the strings of `table`, which ends each with a zero.
-fn holds(table: &[u8], name: &str) -> bool {
-    let mut wanted = vec![0];
-    wanted.extend(name.as_bytes());
-    wanted.push(0);
-    let (first, rest) = (wanted[1], &wanted[1..]);
-    table
-        .windows(wanted.len())
-        .any(|window| window[0] == 0 && window[1] == first && &window[1..] == rest)
+/// Strikes those of `names` that are strings of `table`, which ends each with a zero.
+fn strike(names: &mut Vec<&str>, table: &[u8]) {
+    for string in table.split(|byte| *byte == 0) {
+        names.retain(|name| name.as_bytes() != string);
+    }
 }
 
 fn compiler(setting: Option<String>) -> Need {
@@ -196,14 +213,15 @@ fn libbpf() -> Need {
     if cfg!(feature = "bpf") {
         return need("libbpf", "built in", None);
     }
-    let sentence = "this program was built without libbpf: build slowstart-kernel with --features bpf (needs gcc, pkg-config, libelf-dev, zlib1g-dev)";
+    let sentence = "this program was built without libbpf: apt install clang llvm libbpf-dev bpftool libelf-dev zlib1g-dev pkg-config, then build it again (make)";
     need("libbpf", "none", Some(sentence.to_owned()))
 }
 
 fn objects() -> Need {
     let built = crate::loader::OBJECTS.len();
-    let all = crate::CONTROLS.len();
-    let sentence = "the BPF programs were not built: run make -C bpf (needs clang, llvm, libbpf-dev, bpftool), then build slowstart-kernel again";
+    // The probe is one more.
+    let all = crate::CONTROLS.len() + 1;
+    let sentence = "the BPF programs were not built: run make -C bpf (needs clang, llvm, libbpf-dev, bpftool), then build this program again";
     need(
         "objects",
         format!("{built} of {all}"),
@@ -261,9 +279,9 @@ mod tests {
     #[test]
     fn strings_are_found_whole() {
         let table = b"\0cubictcp_init\0my_cubictcp_state\0cubictcp_acked2\0";
-        assert!(holds(table, "cubictcp_init"));
-        assert!(!holds(table, "cubictcp_state"));
-        assert!(!holds(table, "cubictcp_acked"));
+        let mut names = vec!["cubictcp_init", "cubictcp_state", "cubictcp_acked"];
+        strike(&mut names, table);
+        assert_eq!(names, ["cubictcp_state", "cubictcp_acked"]);
     }
 
     #[test]

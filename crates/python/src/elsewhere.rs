@@ -40,3 +40,30 @@ pub fn emulate(
 ) -> PyResult<()> {
     Err(refuse())
 }
+
+#[pyfunction]
+#[pyo3(signature = (*_arguments, **_options))]
+pub fn kernel_load(
+    _arguments: &Bound<'_, PyTuple>,
+    _options: Option<&Bound<'_, PyDict>>,
+) -> PyResult<()> {
+    Err(refuse())
+}
+
+#[pyfunction]
+#[pyo3(signature = (*_arguments, **_options))]
+pub fn kernel_unload(
+    _arguments: &Bound<'_, PyTuple>,
+    _options: Option<&Bound<'_, PyDict>>,
+) -> PyResult<()> {
+    Err(refuse())
+}
+
+#[pyfunction]
+#[pyo3(signature = (*_arguments, **_options))]
+pub fn kernel_status(
+    _arguments: &Bound<'_, PyTuple>,
+    _options: Option<&Bound<'_, PyDict>>,
+) -> PyResult<()> {
+    Err(refuse())
+}

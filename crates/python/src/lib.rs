@@ -8,6 +8,10 @@ mod batch;
 mod conformance;
 mod documents;
 #[cfg(target_os = "linux")]
+mod kernel_programs;
+#[cfg(not(target_os = "linux"))]
+use linux as kernel_programs;
+#[cfg(target_os = "linux")]
 mod linux;
 #[cfg(not(target_os = "linux"))]
 #[path = "elsewhere.rs"]
@@ -54,6 +58,8 @@ mod _native {
     use super::conformance::run_vector;
     #[pymodule_export]
     use super::documents::parse_toml;
+    #[pymodule_export]
+    use super::kernel_programs::{kernel_load, kernel_status, kernel_unload};
     #[pymodule_export]
     use super::linux::{check_linux, emulate, enter_user_namespace, run_linux};
     #[pymodule_export]

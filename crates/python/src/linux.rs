@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use emulator::stack::{StackError, StackOptions};
+use emulator::stack::{GuestExit, StackError, StackOptions};
 use emulator::{
     CaptureTo, Direction, EmulateOptions, EmulatorError, LogTo, SelfCheck, Side, Snapshot,
 };
@@ -136,6 +136,10 @@ pub fn run_linux(
                     reasons: output.check.reasons.clone(),
                     facts: json!({
                         "congestion": output.congestion,
+                        "decisions": output.decisions.iter().map(decision).collect::<Vec<_>>(),
+                        "sampler": output.sampler.name(),
+                        "samples": output.samples,
+                        "samples_lost": output.samples_lost,
                         "longest_gap_ms": output.longest_gap.as_nanos() as f64 / 1e6,
                         "check": output.check,
                     }),
@@ -158,6 +162,17 @@ pub fn run_linux(
         traces,
         batch.kernels,
     ))
+}
+
+/// What a congestion control of ours concluded the end of slow start from.
+fn decision(told: &Option<GuestExit>) -> Option<serde_json::Value> {
+    told.map(|told| {
+        json!({
+            "cwnd_segments": told.cwnd,
+            "bin": told.bin,
+            "norm_permille": told.norm_permille,
+        })
+    })
 }
 
 #[derive(Default)]

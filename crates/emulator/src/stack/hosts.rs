@@ -3,8 +3,8 @@
 //! Neither ever lets the kernel wait: the writer has a large buffer from the start (`tcp_wmem` of
 //! the namespace) and fills it whenever there is room, the reader empties its own at once.
 
-use std::io::{self, ErrorKind, Read, Write};
-use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddrV4, TcpListener, TcpStream};
+use std::io::{self, ErrorKind, Read};
+use std::net::{IpAddr, Ipv4Addr, SocketAddrV4, TcpListener, TcpStream};
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::mpsc;
@@ -90,7 +90,7 @@ pub(super) fn prepare_senders(plan: &Plan) -> Result<Vec<TcpStream>, StackError>
                     .map_err(&routing)?;
             }
             let stream = sys::tcp_socket().map_err(system("opening a socket"))?;
-            sys::set_congestion(&stream, &flow.kernel).map_err(|error| {
+            sys::set_congestion(&stream, &flow.selected).map_err(|error| {
                 StackError::System(
                     format!("choosing the congestion control `{}`", flow.kernel),
                     error,
@@ -248,11 +248,12 @@ impl Outgoing<'_> {
         }
     }
 
-    fn write(&mut self, mut stream: &TcpStream) -> io::Result<()> {
+    fn write(&mut self, stream: &TcpStream) -> io::Result<()> {
         const ZEROS: &[u8] = &[0; CHUNK];
         while self.due > 0 {
             let most = self.due.min(CHUNK as u64) as usize;
-            match stream.write(&ZEROS[..most]) {
+            let last = most as u64 == self.unwritten;
+            match sys::send(stream, &ZEROS[..most], last) {
                 Ok(written) => {
                     self.due -= written as u64;
                     if self.plan.size.is_some() {
@@ -265,7 +266,8 @@ impl Outgoing<'_> {
             }
         }
         if self.unwritten == 0 {
-            stream.shutdown(Shutdown::Write)?;
+            // The connection stays open until all is acknowledged: `tcp_probe` does not tell of one
+            // that is being closed.
             self.state = State::Done;
         }
         Ok(())

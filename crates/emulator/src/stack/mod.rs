@@ -2,7 +2,8 @@
 //! as of a simulation.
 //!
 //! The path is an [`Emulation`](crate::Emulation); a sender and a receiver of our own use real
-//! sockets on its two sides. The sender's kernel is asked once a millisecond (TCP_INFO), the
+//! sockets on its two sides. A probe in the sender's kernel tells of each ACK where that is allowed
+//! ([`Sampler::TcpProbe`]); otherwise the kernel is asked once a millisecond (TCP_INFO). The
 //! network's side (drops, queue, true capacity) is known because the network is ours. Design,
 //! sections 1 and 4; notes on Linux, sections 1 to 4.
 //!
@@ -14,7 +15,8 @@
 //! | `pacing` | SO_MAX_PACING_RATE without a limit to speak of: TCP's own timer paces, no `fq` needed |
 //! | `receive_buffer`, `restart_after_idle` | sysctls of the namespace: one value for all flows |
 //! | `tso_segments` | the device's `gso_max_segs`: one value for all flows |
-//! | `cubic+standard` | `ss_cubic_std` where it is loaded; otherwise, where allowed, HyStart is switched off for the whole machine while the run lasts (`hystart`) |
+//! | `cubic+search`, `cubic+hystart++`, `cubic+standard` | an eBPF program of this project, loaded for the time of the run (`kernel::Guest`) or before, by whoever may |
+//! | `cubic+standard` without it | where allowed, HyStart is switched off for the whole machine while the run lasts (`hystart`) |
 //! | `extra_delay`, `sack = false`, other algorithms | refused |
 //!
 //! ## Deviations
@@ -22,14 +24,16 @@
 //! - The run, and with it the channel, begins when namespaces, sockets and threads are ready; a
 //!   flow starts up to a fraction of a millisecond after its `start`. `start_s` is when connect() was
 //!   called.
-//! - Looks come once a millisecond: times of the exit and of the first loss are up to one look
-//!   late. What else is approximate stands in `observe`.
+//! - Without the probe, times of the exit and of the first loss are up to one look late. What else is
+//!   approximate stands in `observe`.
+//! - The connection is closed when all is acknowledged, not when all is written.
 //! - The kernel's limit is on memory, not on the receive window; it is chosen so that full segments
 //!   make the window `receive_buffer`, within one percent (`hosts`).
 //! - Sender and receiver have large socket buffers and go before ordinary threads where that is
 //!   allowed, so that no application makes the kernel wait: what is measured is its TCP.
 //! - `passive_exit` is always null: nothing in the kernel decides without acting.
 
+mod acks;
 mod hosts;
 mod hystart;
 mod info;
@@ -45,20 +49,23 @@ mod sys;
 use std::fmt;
 use std::fs::File;
 use std::io;
+use std::net::TcpStream;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc;
 use std::thread;
 
+use kernel::{Guest, Probe};
 use measure::{RunResult, Traces};
 use scenario::Scenario;
 use units::Duration;
 
 use crate::{Emulation, EmulationOptions, EmulatorError, Report, SelfCheck, Side};
 use hystart::Held;
-use plan::Plan;
+use plan::{FlowPlan, Plan};
 use sampler::Looking;
 use shared::Shared;
 
+pub use kernel::GuestExit;
 pub use names::{KernelName, Kind};
 
 /// How a run is made.
@@ -71,6 +78,10 @@ pub struct StackOptions {
     /// Leave to switch HyStart off for the whole machine while a run of `cubic+standard` lasts,
     /// where `ss_cubic_std` is not loaded. Needs root.
     pub hystart_switch: bool,
+    /// Leave to load what the kernel does not bring, for the time of the run.
+    pub guests: bool,
+    /// How each ACK becomes known; by the best way there is where it is `None`.
+    pub sampler: Option<Sampler>,
     /// Congestion controls of the kernel beside those that are known.
     pub names: Vec<KernelName>,
     /// How the path is made. Whether queues are traced and deliveries kept is decided here.
@@ -78,14 +89,37 @@ pub struct StackOptions {
 }
 
 impl Default for StackOptions {
-    /// No time series, a look each millisecond, nothing switched for the whole machine.
+    /// No time series, the best sampler or a look each millisecond, nothing switched for the whole
+    /// machine.
     fn default() -> Self {
         Self {
             traces: false,
             period: Duration::from_millis(1),
             hystart_switch: false,
+            guests: true,
+            sampler: None,
             names: Vec::new(),
             emulation: EmulationOptions::default(),
+        }
+    }
+}
+
+/// How the state of a sender becomes known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sampler {
+    /// The kernel is asked, once a period.
+    TcpInfo,
+    /// A probe in the kernel tells of each ACK. Needs root and the feature `bpf`.
+    TcpProbe,
+}
+
+impl Sampler {
+    /// Its name in results.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::TcpInfo => "tcp_info",
+            Self::TcpProbe => "tcp_probe",
         }
     }
 }
@@ -101,8 +135,17 @@ pub struct StackOutput {
     pub check: SelfCheck,
     /// The longest time from one look at the kernel to the next.
     pub longest_gap: Duration,
-    /// TCP_CONGESTION of each flow.
+    /// How the senders' state became known.
+    pub sampler: Sampler,
+    /// How often: one for each ACK by the probe, or one for each time a flow was looked at.
+    pub samples: u64,
+    /// ACKs of which the probe could not tell, because nobody listened in time.
+    pub samples_lost: u64,
+    /// The congestion control of each flow, as the kernel calls it.
     pub congestion: Vec<String>,
+    /// What the congestion control of each flow ended slow start for, where it tells; its times count
+    /// from the run's beginning.
+    pub decisions: Vec<Option<GuestExit>>,
     /// What the network saw, without its deliveries.
     pub report: Report,
 }
@@ -161,9 +204,10 @@ pub fn run(
     options: &StackOptions,
     cancel: &AtomicBool,
 ) -> Result<StackOutput, StackError> {
-    let plan = Plan::new(scenario, options)?;
+    let mut plan = Plan::new(scenario, options)?;
     let seed = scenario.seed.wrapping_add(u64::from(run));
     let _hystart = Held::new(plan.hystart, cancel)?;
+    let guests = register_guests(&mut plan)?;
     let prepared = Emulation::prepare(
         &scenario.path,
         seed,
@@ -181,6 +225,12 @@ pub fn run(
             File::open(netstat).map_err(|error| StackError::System(netstat.to_owned(), error))?;
         Ok::<_, StackError>((sockets, counters))
     })??;
+    let probe = attach_probe(options, &sockets)?;
+    let sampler = if probe.is_some() {
+        Sampler::TcpProbe
+    } else {
+        Sampler::TcpInfo
+    };
     let emulation = prepared.begin(LEAD)?;
     let shared = Shared::new(emulation.zero_monotonic_nanos(), plan.flows.len());
     let (news_to, news) = mpsc::channel();
@@ -193,6 +243,8 @@ pub fn run(
             period: options.period.max(Duration::from_micros(50)),
             traces: options.traces,
             counters,
+            probe,
+            guests,
         };
         let watcher = scope.spawn(move || sampler::watch(shared, looking, news, cancel));
         match watcher.join() {
@@ -207,7 +259,15 @@ pub fn run(
         return Err(StackError::Cancelled);
     }
     let mut report = emulation.finish()?;
-    let longest_gap = seen.longest_gap;
+    let (longest_gap, samples, samples_lost) = (seen.longest_gap, seen.looks, seen.lost);
+    let decision = |flow: &FlowPlan| {
+        let watched = seen
+            .flows
+            .iter()
+            .find(|watched| watched.flow == flow.index)?;
+        watched.decision
+    };
+    let decisions = plan.flows.iter().map(decision).collect();
     let (result, traces) = outcome::result_of(scenario, (run, seed), &plan, &shared, seen, &report);
     if let Some((what, error)) = shared.failure() {
         return Err(StackError::System(what, error));
@@ -218,7 +278,56 @@ pub fn run(
         traces: options.traces.then_some(traces),
         check: report.check.clone(),
         longest_gap,
+        sampler,
+        samples,
+        samples_lost,
+        decisions,
         congestion: plan.flows.iter().map(|flow| flow.kernel.clone()).collect(),
         report,
     })
+}
+
+/// Loads what the flows need that the kernel does not bring.
+fn register_guests(plan: &mut Plan) -> Result<Vec<Guest>, StackError> {
+    let mut guests: Vec<Guest> = Vec::new();
+    for flow in &mut plan.flows {
+        let Some(wanted) = flow.guest else { continue };
+        let there = guests.iter().find(|guest| *guest.wanted() == wanted);
+        if let Some(guest) = there {
+            guest.name().clone_into(&mut flow.selected);
+            continue;
+        }
+        let guest = Guest::register(&wanted).map_err(|error| {
+            StackError::System(
+                format!("loading `{}`", flow.kernel),
+                io::Error::other(error),
+            )
+        })?;
+        guest.name().clone_into(&mut flow.selected);
+        guests.push(guest);
+    }
+    Ok(guests)
+}
+
+/// Attaches the probe to the senders' namespace, where it is wanted and possible.
+fn attach_probe(
+    options: &StackOptions,
+    sockets: &[TcpStream],
+) -> Result<Option<Probe>, StackError> {
+    let Some(socket) = sockets.first() else {
+        return Ok(None);
+    };
+    if options.sampler == Some(Sampler::TcpInfo) {
+        return Ok(None);
+    }
+    let attached = sys::namespace_cookie(socket)
+        .map_err(io::Error::other)
+        .and_then(|cookie| Probe::attach(cookie).map_err(io::Error::other));
+    match attached {
+        Ok(probe) => Ok(Some(probe)),
+        Err(error) if options.sampler.is_some() => {
+            Err(StackError::System("telling of each ACK".to_owned(), error))
+        }
+        Err(_) => Ok(None),
+    }
 }

@@ -1,10 +1,12 @@
 //! Which congestion control of the kernel does what an algorithm of ours says.
 //!
-//! The table holds what the kernel brings (`reno`, `cubic`, `bbr`) and what this project loads
-//! into it through eBPF. Whether the kernel has one is asked of
+//! The kernel brings `reno`, `cubic` and `bbr`; what this project loads into it through eBPF is
+//! known to [`kernel::Wanted`]. Whether the kernel has one is asked of
 //! `/proc/sys/net/ipv4/tcp_available_congestion_control`, which counts loaded ones of both kinds.
 
 use std::fs;
+
+use kernel::Wanted;
 
 /// A congestion control of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,22 +45,11 @@ const fn kind(exit: &'static str, decrease: Option<(u64, u64)>, hystart: bool) -
     }
 }
 
-/// The table: our algorithm, the kernel's name, and how it leaves slow start.
+/// What the kernel brings: our algorithm, the kernel's name, and how it leaves slow start.
 const NAMES: &[(&str, &str, Kind)] = &[
     ("reno+standard", "reno", kind("ssthresh", RENO, false)),
     ("cubic+hystart", "cubic", kind("delay", CUBIC, true)),
     ("bbr", "bbr", kind("full-pipe", None, false)),
-    (
-        "cubic+standard",
-        PLAIN_CUBIC,
-        kind("ssthresh", CUBIC, false),
-    ),
-    ("cubic+search", "ss_search", kind("search", CUBIC, false)),
-    (
-        "cubic+hystart++",
-        "ss_hspp",
-        kind("css-rounds", CUBIC, false),
-    ),
 ];
 
 /// The kernel's CUBIC with HyStart off, for one socket at a time: an eBPF program of this project.
@@ -67,25 +58,41 @@ pub(crate) const PLAIN_CUBIC: &str = "ss_cubic_std";
 /// The kernel's own CUBIC.
 pub(crate) const CUBIC_MODULE: &str = "cubic";
 
-/// Finds the congestion control for `algorithm`, first in `more`, then in the table.
-pub(crate) fn find(algorithm: &str, more: &[KernelName]) -> Option<KernelName> {
-    more.iter()
-        .find(|name| name.algorithm == algorithm)
-        .cloned()
-        .or_else(|| {
-            NAMES.iter().find(|(ours, _, _)| *ours == algorithm).map(
-                |&(algorithm, kernel, kind)| KernelName {
-                    algorithm: algorithm.to_owned(),
-                    kernel: kernel.to_owned(),
-                    kind,
-                },
-            )
-        })
+/// How a congestion control of this project leaves slow start.
+fn kind_of(wanted: &Wanted) -> Kind {
+    let exit = match wanted.control.name {
+        "ss_hspp" => "css-rounds",
+        PLAIN_CUBIC => "ssthresh",
+        _ => "search",
+    };
+    kind(exit, CUBIC, false)
+}
+
+/// Finds the congestion control for `algorithm`, first in `more`, and what has to be loaded for it.
+pub(crate) fn find(algorithm: &str, more: &[KernelName]) -> Option<(KernelName, Option<Wanted>)> {
+    if let Some(name) = more.iter().find(|name| name.algorithm == algorithm) {
+        return Some((name.clone(), None));
+    }
+    let named = |kernel: &str, kind| KernelName {
+        algorithm: algorithm.to_owned(),
+        kernel: kernel.to_owned(),
+        kind,
+    };
+    if let Some(wanted) = Wanted::of_algorithm(algorithm) {
+        return Some((named(wanted.control.name, kind_of(&wanted)), Some(wanted)));
+    }
+    let (_, kernel, kind) = NAMES.iter().find(|(ours, _, _)| *ours == algorithm)?;
+    Some((named(kernel, *kind), None))
 }
 
 /// Our names of everything that is known, for a message.
 pub(crate) fn known(more: &[KernelName]) -> String {
     let mut names: Vec<&str> = NAMES.iter().map(|(ours, _, _)| *ours).collect();
+    names.extend([
+        "cubic+standard",
+        "cubic+hystart++",
+        "cubic+search (version, exit, threshold, missed, alpha)",
+    ]);
     names.extend(more.iter().map(|name| name.algorithm.as_str()));
     names.dedup();
     names.join(", ")

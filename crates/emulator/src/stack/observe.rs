@@ -1,16 +1,16 @@
 //! What is concluded about a flow from looking at it again and again.
 //!
-//! The looks come from a source: today TCP_INFO each millisecond ([`super::sampler`]). A source
-//! that sees every ACK (`tp_btf/tcp_probe`) gives a [`Look`] for each, with the RTT sample of that
-//! ACK, and the conclusions become exact; nothing else changes.
+//! The looks come from a source: TCP_INFO each millisecond ([`super::sampler`]), or, where the
+//! kernel may be probed, each ACK ([`super::acks`]). Then times, the RTT samples, and the window
+//! before a loss are exact; nothing else changes.
 //!
 //! ## What the kernel does not tell
 //!
-//! - RTT samples: TCP_INFO has the smoothed RTT alone. RFC 6298's filter is inverted:
+//! - RTT samples, without the probe: TCP_INFO has the smoothed RTT alone. RFC 6298's filter is inverted:
 //!   after `k` samples of `m`, `srtt' = m + (7/8)^k (srtt - m)`; `k` is the number of segments
 //!   that came in. With one look each millisecond the mean of the samples in between comes out
 //!   within some microseconds. The smallest RTT is the kernel's own, and exact.
-//! - The window before a loss: the threshold tells it to one segment (`kind.decrease`), the last
+//! - The window before a loss, without the probe: the threshold tells it to one segment (`kind.decrease`), the last
 //!   look before chooses among those.
 //! - Segments that were declared lost: what was retransmitted, plus what is marked and not yet
 //!   retransmitted. A probe for a lost tail (TLP) that was a retransmission counts too.
@@ -30,8 +30,12 @@ pub(super) struct Look {
     pub(super) info: Info,
     /// The RTT samples since the last look: their mean, and how many.
     pub(super) rtt: Option<(Duration, u32)>,
-    /// Bytes in order at the receiving application.
+    /// Bytes in order at the receiving application, which is asked a moment later.
     pub(super) delivered: u64,
+    /// Segments that came in since the last look.
+    pub(super) acks: u32,
+    /// The window before the reduction that this look shows, where that is known.
+    pub(super) before: Option<u32>,
 }
 
 /// The end of the first slow start.
@@ -100,9 +104,20 @@ impl Observer {
         acked.min(self.size.unwrap_or(u64::MAX))
     }
 
-    /// Whether everything is acknowledged.
-    pub(super) fn is_complete(&self) -> bool {
-        self.size.is_some_and(|size| self.acked() >= size)
+    /// Whether everything is acknowledged, as the kernel says.
+    pub(super) fn is_complete(&self, info: &Info) -> bool {
+        let acked = info.bytes_acked.saturating_sub(self.base.bytes_acked);
+        self.size.is_some_and(|size| acked >= size)
+    }
+
+    /// The congestion control says that it ended slow start.
+    pub(super) fn note_exit(&mut self, at: Instant, cwnd_segments: u32) {
+        self.exit.get_or_insert(Exit {
+            at,
+            cwnd_segments: u64::from(cwnd_segments),
+            reason: self.kind.exit,
+            by_congestion: false,
+        });
     }
 
     /// Segments with payload that were sent, retransmissions included.
@@ -150,9 +165,20 @@ impl Observer {
         u64::from(self.last.snd_mss)
     }
 
-    /// The mean of the RTT samples since the last look, for a source that has only the smoothed
-    /// RTT.
-    pub(super) fn invert_smoothed(&self, info: &Info) -> Option<(Duration, u32)> {
+    /// The look that TCP_INFO gives.
+    pub(super) fn look(&self, now: Instant, info: Info, delivered: u64) -> Look {
+        Look {
+            now,
+            info,
+            rtt: self.invert_smoothed(&info),
+            delivered,
+            acks: info.segs_in.wrapping_sub(self.last.segs_in),
+            before: None,
+        }
+    }
+
+    /// The mean of the RTT samples since the last look, from the smoothed RTT.
+    fn invert_smoothed(&self, info: &Info) -> Option<(Duration, u32)> {
         let count = info.segs_in.wrapping_sub(self.last.segs_in);
         if count == 0 || info.srtt_us == 0 {
             return None;
@@ -173,7 +199,7 @@ impl Observer {
     pub(super) fn take(&mut self, look: &Look, counters: &mut dyn FnMut() -> HyStartCounters) {
         let Look { now, info, .. } = *look;
         if self.exit.is_none() {
-            self.exit = self.exit_in(now, &info, counters);
+            self.exit = self.exit_in(look, counters);
         }
         if self.first_loss.is_none()
             && (info.lost > 0 || matches!(info.ca_state, CA_RECOVERY | CA_LOSS))
@@ -183,16 +209,16 @@ impl Observer {
         if info.ca_state == CA_LOSS && self.last.ca_state != CA_LOSS {
             self.losses_entered += 1;
         }
-        let news = info.segs_in != self.last.segs_in;
         self.last = info;
-        if !news {
+        if look.acks == 0 {
             return;
         }
         if let Some((rtt, count)) = look.rtt {
             self.record_rtt(now, rtt, count);
         }
         let acked = self.acked();
-        self.probe.on_ack(now, acked, None, self.exit.is_some());
+        let past_slow_start = self.exit.is_some_and(|exit| exit.at <= now);
+        self.probe.on_ack(now, acked, None, past_slow_start);
         let smss = Bytes::new(self.smss());
         if let Some(trace) = &mut self.trace {
             trace.push(&FlowSample {
@@ -219,12 +245,8 @@ impl Observer {
         }
     }
 
-    fn exit_in(
-        &self,
-        now: Instant,
-        info: &Info,
-        counters: &mut dyn FnMut() -> HyStartCounters,
-    ) -> Option<Exit> {
+    fn exit_in(&self, look: &Look, counters: &mut dyn FnMut() -> HyStartCounters) -> Option<Exit> {
+        let Look { now, info, .. } = *look;
         let ssthresh = u64::from(info.ssthresh?);
         let exit = |cwnd_segments, reason, by_congestion| {
             Some(Exit {
@@ -254,10 +276,14 @@ impl Observer {
             // BBR sets a threshold when it leaves start-up, and at no loss.
             return exit(before.max(u64::from(info.cwnd)), self.kind.exit, false);
         }
+        let reduced = || match look.before {
+            Some(before) => u64::from(before),
+            None => self.before_loss(ssthresh, before),
+        };
         match info.ca_state {
-            CA_RECOVERY => exit(self.before_loss(ssthresh, before), "loss", true),
-            CA_LOSS => exit(self.before_loss(ssthresh, before), "timeout", true),
-            CA_CWR => exit(self.before_loss(ssthresh, before), "ecn", true),
+            CA_RECOVERY => exit(reduced(), "loss", true),
+            CA_LOSS => exit(reduced(), "timeout", true),
+            CA_CWR => exit(reduced(), "ecn", true),
             _ => exit(before.max(u64::from(info.cwnd)), self.kind.exit, false),
         }
     }
@@ -306,6 +332,8 @@ mod tests {
             info,
             rtt: None,
             delivered: 0,
+            acks: 1,
+            before: None,
         }
     }
 
@@ -359,6 +387,17 @@ mod tests {
             assert_eq!((exit.cwnd_segments, exit.reason), (expected, "loss"));
             assert_eq!(observer.first_loss, Some(Instant::from_millis(900)));
             assert_eq!(observer.segments_lost(), 3);
+            // Who knows it need not conclude.
+            let mut observer = Observer {
+                exit: None,
+                ..observer
+            };
+            let look = Look {
+                before: Some(1003),
+                ..look(901, info)
+            };
+            observer.take(&look, &mut HyStartCounters::default);
+            assert_eq!(observer.exit.expect("an exit").cwnd_segments, 1003);
         }
     }
 
@@ -369,9 +408,15 @@ mod tests {
         info.segs_in = 2;
         info.bytes_acked = 1000;
         observer.take(&look(200, info), &mut HyStartCounters::default);
-        assert_eq!((observer.acked(), observer.is_complete()), (999, false));
+        assert_eq!(
+            (observer.acked(), observer.is_complete(&info)),
+            (999, false)
+        );
         info.bytes_acked = 1002;
         observer.take(&look(201, info), &mut HyStartCounters::default);
-        assert_eq!((observer.acked(), observer.is_complete()), (1000, true));
+        assert_eq!(
+            (observer.acked(), observer.is_complete(&info)),
+            (1000, true)
+        );
     }
 }

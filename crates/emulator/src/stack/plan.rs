@@ -1,6 +1,7 @@
 //! What the kernel is asked to do for a scenario, or one sentence on why it cannot; decided
 //! before anything is created.
 
+use kernel::Wanted;
 use scenario::{AckPolicy, Application, Flow, Scenario};
 use units::{Bytes, Duration, Instant};
 
@@ -35,8 +36,12 @@ pub(super) struct FlowPlan {
     pub(super) name: String,
     /// Its algorithm, in canonical form.
     pub(super) algorithm: String,
-    /// What TCP_CONGESTION is set to.
+    /// What the kernel calls the congestion control.
     pub(super) kernel: String,
+    /// What is loaded for it, for the time of the run.
+    pub(super) guest: Option<Wanted>,
+    /// What TCP_CONGESTION is set to: the same, but a guest has a name of its own.
+    pub(super) selected: String,
     /// How it leaves slow start.
     pub(super) kind: Kind,
     /// When its SYN leaves, since the run began.
@@ -78,11 +83,18 @@ impl Plan {
                 "the kernel runs 1 to {MOST_FLOWS} flows in one scenario, not {count}"
             ));
         }
-        let available = names::available();
+        let offer = Offer {
+            available: names::available(),
+            lacking: if options.guests {
+                kernel::missing_for_guests()
+            } else {
+                vec!["this run may load nothing".to_owned()]
+            },
+        };
         let mut hystart = HyStart::Unused;
         let mut flows = Vec::with_capacity(scenario.flows.len());
         for (index, flow) in scenario.flows.iter().enumerate() {
-            let planned = plan_flow(index, flow, options, &available, &mut hystart)?;
+            let planned = plan_flow(index, flow, options, &offer, &mut hystart)?;
             flows.push(planned);
         }
         let first = &scenario.flows[0];
@@ -112,6 +124,29 @@ impl Plan {
     }
 }
 
+/// What the kernel offers.
+struct Offer {
+    /// The congestion controls that it has.
+    available: Vec<String>,
+    /// Sentences on why nothing can be loaded for the time of a run; none where it can.
+    lacking: Vec<String>,
+}
+
+impl Offer {
+    fn has(&self, name: &str) -> bool {
+        self.available.iter().any(|other| other == name)
+    }
+
+    /// How to get what has to be loaded.
+    fn advice(&self, algorithm: &str) -> String {
+        format!(
+            "is not loaded, and cannot be for this run: {}; once it can, `slowstart kernel load \
+             {algorithm}` loads it for everybody",
+            self.lacking.join("; ")
+        )
+    }
+}
+
 fn refuse<T>(sentence: String) -> Result<T, StackError> {
     Err(StackError::Unsupported(sentence))
 }
@@ -126,7 +161,7 @@ fn plan_flow(
     index: usize,
     flow: &Flow,
     options: &StackOptions,
-    available: &[String],
+    offer: &Offer,
     hystart: &mut HyStart,
 ) -> Result<FlowPlan, StackError> {
     let name = &flow.name;
@@ -148,45 +183,49 @@ fn plan_flow(
         ));
     }
     let algorithm = flow.algorithm.to_string();
-    let Some(mut found) = names::find(&algorithm, &options.names) else {
+    let Some((mut found, wanted)) = names::find(&algorithm, &options.names) else {
         return refuse(format!(
             "flow `{name}`: no congestion control of the kernel is `{algorithm}`; known are {}",
             names::known(&options.names)
         ));
     };
-    let has = |kernel: &str| available.iter().any(|name| name == kernel);
+    let mut guest = wanted.filter(|_| offer.lacking.is_empty());
     let mut needs = None;
-    if found.kernel == names::PLAIN_CUBIC && !has(names::PLAIN_CUBIC) {
-        if !options.hystart_switch {
+    if let (Some(wanted), None) = (wanted, guest) {
+        // What others have loaded may have options, which nobody can tell; those who ask for none
+        // take it as it is.
+        let there = wanted.options == kernel::Options::default() && offer.has(&found.kernel);
+        if !there && found.kernel == names::PLAIN_CUBIC && options.hystart_switch {
+            names::CUBIC_MODULE.clone_into(&mut found.kernel);
+            needs = Some(HyStart::Off);
+        } else if !there {
+            let otherwise = if found.kernel == names::PLAIN_CUBIC {
+                ", or leave to switch HyStart off for the whole machine while it runs"
+            } else {
+                ""
+            };
             return refuse(format!(
-                "flow `{name}`: `{algorithm}` needs the kernel's `{}`, which is not loaded \
-                 (bpf/README.md says how to load it), or leave to switch HyStart off for the whole \
-                 machine while it runs",
-                names::PLAIN_CUBIC
+                "flow `{name}`: `{algorithm}` needs `{}`, which {}{otherwise}",
+                found.kernel,
+                offer.advice(&algorithm),
             ));
         }
-        names::CUBIC_MODULE.clone_into(&mut found.kernel);
-        needs = Some(HyStart::Off);
     } else if found.kind.hystart {
         needs = Some(HyStart::On);
     }
-    if !has(&found.kernel) {
-        let advice = if found.kernel.starts_with("ss_") {
-            "bpf/README.md says how to load it".to_owned()
-        } else {
-            format!("`modprobe tcp_{}` may load it", found.kernel)
-        };
+    if guest.is_none() && !offer.has(&found.kernel) {
         return refuse(format!(
-            "flow `{name}`: `{algorithm}` needs the kernel's `{}`, which is not loaded ({advice})",
+            "flow `{name}`: `{algorithm}` needs the kernel's `{0}`, which is not loaded (`modprobe \
+             tcp_{0}` may load it)",
             found.kernel
         ));
     }
     if let Some(needs) = needs {
         if *hystart != HyStart::Unused && *hystart != needs {
             return refuse(format!(
-                "flow `{name}`: `cubic+hystart` and `cubic+standard` in one run need the kernel's \
-                 `{}`, which is not loaded (bpf/README.md says how to load it)",
-                names::PLAIN_CUBIC
+                "flow `{name}`: `cubic+hystart` and `cubic+standard` in one run need `{}`, which {}",
+                names::PLAIN_CUBIC,
+                offer.advice("cubic+standard"),
             ));
         }
         *hystart = needs;
@@ -195,7 +234,9 @@ fn plan_flow(
         index: index as u32,
         name: name.clone(),
         algorithm,
+        selected: found.kernel.clone(),
         kernel: found.kernel,
+        guest: guest.take(),
         kind: found.kind,
         start: flow.start,
         stop: flow

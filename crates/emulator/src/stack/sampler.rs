@@ -1,5 +1,6 @@
-//! The one who looks on: asks the kernel about each open connection once per period, and ends a
-//! flow when all is acknowledged or its time is over.
+//! The one who looks on: once per period takes what the probe in the kernel has told, or else asks
+//! the kernel about each open connection, and ends a flow when all is acknowledged or its time is
+//! over.
 //!
 //! Deadlines are absolute, so that looks do not drift; a look that comes too late is not made up
 //! for.
@@ -10,15 +11,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 
+use kernel::{Guest, GuestExit, Probe, Row};
 use measure::FlowTrace;
 use nix::sys::prctl;
 use units::{Duration, Instant};
 
+use super::acks::Acks;
 use super::hosts::News;
 use super::info::{self, HyStartCounters, Info};
-use super::observe::{Look, Observer};
+use super::observe::Observer;
 use super::plan::Plan;
-use super::shared::Shared;
+use super::shared::{self, Shared};
 use super::sys;
 
 /// A flow that was opened.
@@ -27,6 +30,9 @@ pub(super) struct Watched {
     pub(super) observer: Observer,
     /// When it was over.
     pub(super) end: Instant,
+    /// What its congestion control concluded its exit from.
+    pub(super) decision: Option<GuestExit>,
+    acks: Acks,
     stream: Option<Arc<TcpStream>>,
     stop: Instant,
 }
@@ -39,6 +45,10 @@ pub(super) struct Seen {
     pub(super) end: Instant,
     /// The longest time from one look to the next.
     pub(super) longest_gap: Duration,
+    /// Looks at all flows: rows of the probe that were segments, or TCP_INFO.
+    pub(super) looks: u64,
+    /// Rows of the probe that were lost.
+    pub(super) lost: u64,
     pub(super) cancelled: bool,
 }
 
@@ -49,49 +59,98 @@ pub(super) struct Looking<'a> {
     pub(super) traces: bool,
     /// /proc/net/netstat of the senders' namespace.
     pub(super) counters: File,
+    /// Tells of each ACK; otherwise TCP_INFO is asked.
+    pub(super) probe: Option<Probe>,
+    /// Tell of their exits.
+    pub(super) guests: Vec<Guest>,
+}
+
+/// What was told between two looks, and of which flow.
+enum Told {
+    Row(Row),
+    Exit(GuestExit),
 }
 
 /// Looks until all flows are over.
 pub(super) fn watch(
     shared: &Shared,
-    mut looking: Looking<'_>,
+    looking: Looking<'_>,
     news: mpsc::Receiver<News>,
     cancel: &AtomicBool,
 ) -> Seen {
     let _ = prctl::set_timerslack(1);
     sys::prefer_thread();
-    let plan = looking.plan;
-    let end = plan.end;
-    let mut counted = info::hystart_counters(&mut looking.counters).unwrap_or_default();
-    let mut seen = Seen {
-        flows: Vec::with_capacity(plan.flows.len()),
-        end,
-        longest_gap: Duration::ZERO,
-        cancelled: false,
-    };
-    let mut unfinished = plan.flows.len();
+    let end = looking.plan.end;
+    let mut watcher = Watcher::new(shared, looking, end);
     shared.wait_until(Instant::ZERO);
     let mut next = shared.now();
     let mut last = next;
     while !shared.is_over() {
-        next += looking.period;
+        next += watcher.looking.period;
         let now = shared.now();
         if next < now {
             next = now;
         }
         shared.wait_until(next);
         let now = shared.now();
-        seen.longest_gap = seen.longest_gap.max(now.saturating_since(last));
+        let gap = now.saturating_since(last);
+        watcher.seen.longest_gap = watcher.seen.longest_gap.max(gap);
         last = now;
         if cancel.load(Ordering::Relaxed) {
-            seen.cancelled = true;
+            watcher.seen.cancelled = true;
             break;
         }
+        watcher.turn(now, &news);
+        if watcher.unfinished == 0 || now >= end {
+            watcher.seen.end = now.min(end);
+            break;
+        }
+    }
+    shared.end();
+    watcher.finish()
+}
+
+struct Watcher<'a> {
+    shared: &'a Shared,
+    looking: Looking<'a>,
+    seen: Seen,
+    unfinished: usize,
+    /// When the run is over at the latest.
+    end: Instant,
+    counted: HyStartCounters,
+    told: Vec<(Instant, u32, Told)>,
+}
+
+impl<'a> Watcher<'a> {
+    fn new(shared: &'a Shared, mut looking: Looking<'a>, end: Instant) -> Self {
+        let flows = looking.plan.flows.len();
+        Self {
+            shared,
+            unfinished: flows,
+            end,
+            counted: info::hystart_counters(&mut looking.counters).unwrap_or_default(),
+            told: Vec::new(),
+            seen: Seen {
+                flows: Vec::with_capacity(flows),
+                end,
+                longest_gap: Duration::ZERO,
+                looks: 0,
+                lost: 0,
+                cancelled: false,
+            },
+            looking,
+        }
+    }
+
+    /// One look at everything.
+    fn turn(&mut self, now: Instant, news: &mpsc::Receiver<News>) {
+        // Whoever is told of was opened before.
+        self.listen();
         for happened in news.try_iter() {
             match happened {
                 News::Failed { flow } => {
-                    shared.flows[flow as usize].end();
-                    unfinished -= 1;
+                    self.shared.flows[flow as usize].end();
+                    self.unfinished -= 1;
                 }
                 News::Open {
                     flow,
@@ -100,75 +159,151 @@ pub(super) fn watch(
                     now,
                     first,
                 } => {
-                    let plan = &plan.flows[flow as usize];
-                    let trace = looking.traces.then(|| FlowTrace {
+                    let plan = &self.looking.plan.flows[flow as usize];
+                    let trace = self.looking.traces.then(|| FlowTrace {
                         flow,
                         algorithm: plan.algorithm.clone(),
                         ..FlowTrace::default()
                     });
                     let times = (start, now);
-                    seen.flows.push(Watched {
+                    self.seen.flows.push(Watched {
                         flow,
                         observer: Observer::new(plan.kind, plan.size, times, first, trace),
                         end: Instant::MAX,
+                        decision: None,
+                        acks: Acks::new(first.srtt_us),
                         stream: Some(stream),
                         stop: plan.stop,
                     });
                 }
             }
         }
-        for watched in &mut seen.flows {
-            let stopped = now >= watched.stop.min(end);
-            if look_at(
-                shared,
-                watched,
-                stopped,
-                &mut looking.counters,
-                &mut counted,
-            ) {
-                unfinished -= 1;
+        self.conclude();
+        for at in 0..self.seen.flows.len() {
+            self.look_at(at, now);
+        }
+    }
+
+    /// Takes what was told. Rows come first: the exit that a row shows is told by then.
+    fn listen(&mut self) {
+        let (shared, told) = (self.shared, &mut self.told);
+        let mut note = |source, at, what| {
+            if let Some(flow) = shared::flow_of(source) {
+                told.push((shared.since_zero(at), flow, what));
+            }
+        };
+        if let Some(probe) = &mut self.looking.probe {
+            probe.take(&mut |row| note(row.source, row.at, Told::Row(row)));
+        }
+        for guest in &mut self.looking.guests {
+            guest.take_exits(&mut |exit| note(exit.source, exit.at, Told::Exit(exit)));
+        }
+    }
+
+    /// Gives each flow what was told of it, in the order in which it happened.
+    fn conclude(&mut self) {
+        self.told.sort_by_key(|(at, _, _)| *at);
+        for (at, flow, what) in std::mem::take(&mut self.told) {
+            let Some(watched) = self.seen.flows.iter_mut().find(|there| there.flow == flow) else {
+                continue;
+            };
+            match what {
+                Told::Exit(exit) => {
+                    watched.observer.note_exit(at, exit.cwnd);
+                    watched.decision.get_or_insert(exit);
+                }
+                Told::Row(row) => {
+                    let delivered = self.shared.flows[flow as usize].delivered();
+                    if let Some(look) = watched.acks.look(&row, at, delivered) {
+                        self.seen.looks += u64::from(look.acks);
+                        let mut counters =
+                            since_last(&mut self.looking.counters, &mut self.counted);
+                        watched.observer.take(&look, &mut counters);
+                    }
+                }
             }
         }
-        if unfinished == 0 || now >= end {
-            seen.end = now.min(end);
-            break;
+    }
+
+    /// Looks at one flow, and ends it if it is over.
+    fn look_at(&mut self, at: usize, now: Instant) {
+        let Some(stream) = self.seen.flows[at].stream.clone() else {
+            return;
+        };
+        let Some(info) = self.read(&stream) else {
+            return;
+        };
+        let watched = &mut self.seen.flows[at];
+        let progress = &self.shared.flows[watched.flow as usize];
+        let stopped = now >= watched.stop.min(self.end);
+        // The receiving application may be a moment behind its kernel.
+        let complete = watched.observer.is_complete(&info) && progress.finished().is_some();
+        let over = complete || stopped;
+        let look = if self.looking.probe.is_none() {
+            Some(
+                watched
+                    .observer
+                    .look(self.shared.now(), info, progress.delivered()),
+            )
+        } else if over {
+            watched.end = self.shared.now();
+            self.listen();
+            self.conclude();
+            let Some(info) = self.read(&stream) else {
+                return;
+            };
+            let watched = &mut self.seen.flows[at];
+            watched.acks.last(info, progress.delivered())
+        } else {
+            None
+        };
+        if self.looking.probe.is_none() && !self.looking.guests.is_empty() {
+            // An exit that this look shows was told before it.
+            self.listen();
+            self.conclude();
         }
-    }
-    shared.end();
-    for watched in &mut seen.flows {
-        watched.end = watched.end.min(seen.end);
+        let watched = &mut self.seen.flows[at];
+        if let Some(look) = look {
+            self.seen.looks += 1;
+            let mut counters = since_last(&mut self.looking.counters, &mut self.counted);
+            watched.observer.take(&look, &mut counters);
+        }
+        if !over {
+            return;
+        }
+        watched.end = watched.end.min(self.shared.now());
+        progress.end();
+        if !complete {
+            // What is unsent is not sent any more. If it does not work, the end of the socket does
+            // it.
+            let _ = sys::abort(&stream);
+        }
         watched.stream = None;
+        self.unfinished -= 1;
     }
-    seen
+
+    fn read(&self, stream: &TcpStream) -> Option<Info> {
+        let read = Info::read(stream);
+        read.map_err(|error| self.shared.fail("reading TCP_INFO", error))
+            .ok()
+    }
+
+    fn finish(mut self) -> Seen {
+        for watched in &mut self.seen.flows {
+            watched.end = watched.end.min(self.seen.end);
+            watched.stream = None;
+        }
+        self.seen.lost = self.looking.probe.as_ref().map_or(0, Probe::lost);
+        self.seen
+    }
 }
 
-/// Looks at one flow; true if it is over with this look.
-fn look_at(
-    shared: &Shared,
-    watched: &mut Watched,
-    stopped: bool,
-    netstat: &mut File,
-    counted: &mut HyStartCounters,
-) -> bool {
-    let Some(stream) = &watched.stream else {
-        return false;
-    };
-    let progress = &shared.flows[watched.flow as usize];
-    let info = match Info::read(stream) {
-        Ok(info) => info,
-        Err(error) => {
-            shared.fail("reading TCP_INFO", error);
-            return false;
-        }
-    };
-    let now = shared.now();
-    let look = Look {
-        now,
-        info,
-        rtt: watched.observer.invert_smoothed(&info),
-        delivered: progress.delivered(),
-    };
-    let mut since_last = || {
+/// Tells what HyStart has counted since it was last asked.
+fn since_last<'a>(
+    netstat: &'a mut File,
+    counted: &'a mut HyStartCounters,
+) -> impl FnMut() -> HyStartCounters + 'a {
+    move || {
         let now = info::hystart_counters(netstat).unwrap_or(*counted);
         let before = std::mem::replace(counted, now);
         let rise = |now: (u64, u64), before: (u64, u64)| {
@@ -181,19 +316,5 @@ fn look_at(
             train: rise(now.train, before.train),
             delay: rise(now.delay, before.delay),
         }
-    };
-    watched.observer.take(&look, &mut since_last);
-    // The receiving application may be a moment behind its kernel.
-    let complete = watched.observer.is_complete() && progress.finished().is_some();
-    if !complete && !stopped {
-        return false;
     }
-    watched.end = now;
-    progress.end();
-    if !complete {
-        // What is unsent is not sent any more. If it does not work, the end of the socket does it.
-        let _ = sys::abort(stream);
-    }
-    watched.stream = None;
-    true
 }

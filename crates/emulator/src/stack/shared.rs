@@ -103,6 +103,11 @@ impl Shared {
         Instant::from_nanos(monotonic_nanos().saturating_sub(self.zero))
     }
 
+    /// Time since the run began at an instant of CLOCK_MONOTONIC.
+    pub(super) const fn since_zero(&self, monotonic: Instant) -> Instant {
+        Instant::from_nanos(monotonic.as_nanos().saturating_sub(self.zero))
+    }
+
     /// Sleeps until `instant`.
     pub(super) fn wait_until(&self, instant: Instant) {
         let nanos = self.zero.saturating_add(instant.as_nanos());

@@ -11,8 +11,11 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4, TcpStream};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
+use nix::sys::socket::MsgFlags;
+
 /// Not in the C library's headers of every target: `linux/socket.h`.
 const SO_MAX_PACING_RATE: libc::c_int = 47;
+const SO_NETNS_COOKIE: libc::c_int = 71;
 
 fn check(status: libc::c_int) -> io::Result<libc::c_int> {
     if status < 0 {
@@ -129,20 +132,52 @@ fn connect_any(stream: &TcpStream, to: libc::sockaddr_in) -> io::Result<()> {
 /// Room for `struct tcp_info` of kernels up to 6.18, and some more.
 pub(super) const INFO_SIZE: usize = 320;
 
-/// Reads TCP_INFO as bytes; returns how many the kernel has.
-pub(super) fn tcp_info(stream: &TcpStream, info: &mut [u8; INFO_SIZE]) -> io::Result<usize> {
-    let mut size = INFO_SIZE as libc::socklen_t;
-    // SAFETY: the kernel writes at most `size` bytes to `info`, and to `size` how many.
+/// Reads an option as bytes; returns how many the kernel has.
+fn get_option(
+    stream: &TcpStream,
+    level: libc::c_int,
+    name: libc::c_int,
+    value: &mut [u8],
+) -> io::Result<usize> {
+    let mut size = value.len() as libc::socklen_t;
+    // SAFETY: the kernel writes at most `size` bytes to `value`, and to `size` how many.
     check(unsafe {
         libc::getsockopt(
             stream.as_raw_fd(),
-            libc::IPPROTO_TCP,
-            libc::TCP_INFO,
-            info.as_mut_ptr().cast(),
+            level,
+            name,
+            value.as_mut_ptr().cast(),
             &raw mut size,
         )
     })?;
     Ok(size as usize)
+}
+
+/// Reads TCP_INFO as bytes; returns how many the kernel has.
+pub(super) fn tcp_info(stream: &TcpStream, info: &mut [u8; INFO_SIZE]) -> io::Result<usize> {
+    get_option(stream, libc::IPPROTO_TCP, libc::TCP_INFO, info)
+}
+
+/// The number that no other network namespace has had since the machine started.
+pub(super) fn namespace_cookie(stream: &TcpStream) -> io::Result<u64> {
+    let mut cookie = [0; 8];
+    get_option(stream, libc::SOL_SOCKET, SO_NETNS_COOKIE, &mut cookie)?;
+    Ok(u64::from_ne_bytes(cookie))
+}
+
+/// Writes as `write` does; after the `last` bytes nothing more comes, so that the kernel need not
+/// wait for more to fill a TSO packet with.
+pub(super) fn send(stream: &TcpStream, bytes: &[u8], last: bool) -> io::Result<usize> {
+    let flags = if last {
+        MsgFlags::MSG_EOR
+    } else {
+        MsgFlags::empty()
+    };
+    Ok(nix::sys::socket::send(
+        stream.as_raw_fd(),
+        bytes,
+        flags | MsgFlags::MSG_NOSIGNAL,
+    )?)
 }
 
 /// The index of an interface of the calling thread's namespace.

@@ -1,0 +1,175 @@
+//! Congestion controls for the time of a measurement.
+//!
+//! They are registered through a link, which the kernel drops with the process, whatever ends it;
+//! and under a name of their own, so that neither what is loaded already nor another measurement is
+//! in the way.
+
+use std::fmt;
+use std::net::Ipv4Addr;
+
+use units::Instant;
+
+use crate::error::Error;
+use crate::libbpf::{self, Held};
+use crate::needs::missing_for_guests;
+use crate::status::loaded;
+use crate::wanted::Wanted;
+
+/// `struct ss_exit` of `bpf/common.bpf.h`.
+const RECORD: usize = 32;
+/// Digits of the names' ends.
+const DIGITS: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
+/// How often another name is tried when somebody else was faster.
+const TRIES: usize = 5;
+
+/// A congestion control that is registered as long as this lives. Sockets that use it go on with it
+/// afterwards.
+pub struct Guest {
+    wanted: Wanted,
+    name: String,
+    held: Held,
+}
+
+/// The end of a slow start, as the congestion control decided it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GuestExit {
+    /// When the ACK came (CLOCK_MONOTONIC).
+    pub at: Instant,
+    /// The sender's address.
+    pub source: Ipv4Addr,
+    /// The window in segments, before anything was done about it.
+    pub cwnd: u32,
+    /// SEARCH: bins since the first one; HyStart++: rounds of Conservative Slow Start.
+    pub bin: u64,
+    /// SEARCH: how far delivery missed the expectation, in thousandths.
+    pub norm_permille: u64,
+}
+
+impl Guest {
+    /// Registers a congestion control for as long as what is returned lives.
+    ///
+    /// # Errors
+    /// What is missing, or why the kernel refuses.
+    pub fn register(wanted: &Wanted) -> Result<Self, Error> {
+        wanted.options.check()?;
+        let missing = missing_for_guests();
+        if !missing.is_empty() {
+            return Err(Error::Missing(missing));
+        }
+        let mut failed = None;
+        for _ in 0..TRIES {
+            let there = loaded();
+            let Some(name) = free_name(wanted.control.name, &there) else {
+                break;
+            };
+            match libbpf::hold(wanted, &name, RECORD) {
+                Ok(held) => {
+                    return Ok(Self {
+                        wanted: *wanted,
+                        name,
+                        held,
+                    });
+                }
+                // Somebody else may have taken the name meanwhile.
+                Err(error) if loaded().contains(&name) => failed = Some(error),
+                Err(error) => return Err(error),
+            }
+        }
+        Err(failed.unwrap_or_else(|| {
+            Error::Refused(format!(
+                "too many of {} are registered",
+                wanted.control.name
+            ))
+        }))
+    }
+
+    /// What it is.
+    #[must_use]
+    pub const fn wanted(&self) -> &Wanted {
+        &self.wanted
+    }
+
+    /// What the kernel calls it.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Hands over the ends of slow starts that were not handed over before, in their order.
+    pub fn take_exits(&mut self, each: &mut dyn FnMut(GuestExit)) {
+        self.held.take(&mut |record| each(GuestExit::parse(record)));
+    }
+}
+
+impl fmt::Debug for Guest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Guest")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}
+
+impl GuestExit {
+    fn parse(record: &[u8]) -> Self {
+        let word = |at| u64::from_ne_bytes(array(record, at));
+        Self {
+            at: Instant::from_nanos(word(0)),
+            bin: word(8),
+            norm_permille: word(16),
+            source: Ipv4Addr::from(array::<4>(record, 24)),
+            cwnd: u32::from_ne_bytes(array(record, 28)),
+        }
+    }
+}
+
+/// The bytes from `at` on; zeros where there are none.
+pub(crate) fn array<const N: usize>(record: &[u8], at: usize) -> [u8; N] {
+    let bytes = record
+        .get(at..at + N)
+        .and_then(|bytes| bytes.try_into().ok());
+    bytes.unwrap_or([0; N])
+}
+
+/// The first of the names for a guest that is not in `there`.
+fn free_name(control: &str, there: &[String]) -> Option<String> {
+    let digits = || DIGITS.iter().map(|digit| char::from(*digit));
+    let names = digits().flat_map(|high| digits().map(move |low| format!("{control}.{high}{low}")));
+    names.into_iter().find(|name| !there.contains(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_guests_are_free_and_fit() {
+        let mut there = vec!["cubic".to_owned(), "ss_cubic_std.00".to_owned()];
+        let name = free_name("ss_cubic_std", &there).expect("a name");
+        assert_eq!(name, "ss_cubic_std.01");
+        assert_eq!(name.len(), 15);
+        for _ in 0..36 * 36 - 1 {
+            let name = free_name("ss_cubic_std", &there).expect("a name");
+            there.push(name);
+        }
+        assert_eq!(free_name("ss_cubic_std", &there), None);
+    }
+
+    #[test]
+    fn exits_are_read_as_they_are_written() {
+        let mut record = Vec::new();
+        for word in [5_u64, 31, 351] {
+            record.extend(word.to_ne_bytes());
+        }
+        record.extend([10, 78, 0, 2]);
+        record.extend(420_u32.to_ne_bytes());
+        assert_eq!(record.len(), RECORD);
+        let expected = GuestExit {
+            at: Instant::from_nanos(5),
+            source: Ipv4Addr::new(10, 78, 0, 2),
+            cwnd: 420,
+            bin: 31,
+            norm_permille: 351,
+        };
+        assert_eq!(GuestExit::parse(&record), expected);
+    }
+}

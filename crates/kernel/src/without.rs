@@ -1,0 +1,47 @@
+//! In place of `libbpf` where the feature `bpf`, or Linux, is missing: everything refuses.
+
+use crate::control::Control;
+use crate::error::Error;
+use crate::wanted::Wanted;
+
+fn refuse<T>() -> Result<T, Error> {
+    Err(Error::Refused("built without libbpf".to_owned()))
+}
+
+pub(crate) fn register(_wanted: &Wanted) -> Result<(), Error> {
+    refuse()
+}
+
+pub(crate) fn unregister(_control: &Control) -> Result<(), Error> {
+    refuse()
+}
+
+/// There is none.
+pub(crate) enum Held {}
+
+pub(crate) fn hold(_wanted: &Wanted, _name: &str, _record: usize) -> Result<Held, Error> {
+    refuse()
+}
+
+impl Held {
+    pub(crate) fn take(&mut self, _each: &mut dyn FnMut(&[u8])) {
+        match *self {}
+    }
+}
+
+/// There is none.
+pub(crate) enum Attached {}
+
+pub(crate) fn attach_probe(_cookie: u64, _record: usize) -> Result<Attached, Error> {
+    refuse()
+}
+
+impl Attached {
+    pub(crate) fn take(&mut self, _each: &mut dyn FnMut(&[u8])) {
+        match *self {}
+    }
+
+    pub(crate) fn lost(&self) -> u64 {
+        match *self {}
+    }
+}

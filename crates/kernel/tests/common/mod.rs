@@ -1,0 +1,72 @@
+//! What the tests in the running kernel share.
+#![allow(dead_code, reason = "each test file uses some of it")]
+
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use emulator::stack::{self, StackOptions, StackOutput};
+use measure::FlowResult;
+use scenario::Scenario;
+
+/// How often a run is repeated that the emulator declares invalid, because the machine is busy.
+pub const ATTEMPTS: u32 = 8;
+
+/// One test at a time: two would be measured against each other.
+static ONE: Mutex<()> = Mutex::new(());
+
+/// Whether a skipped test is a failure.
+pub fn required() -> bool {
+    let names = ["CI", "SLOWSTART_REQUIRE_ROOT_TESTS"];
+    names.iter().any(|name| std::env::var_os(name).is_some())
+}
+
+/// A turn, where the kernel can be changed; if not, why is printed.
+pub fn allowed() -> Option<MutexGuard<'static, ()>> {
+    let turn = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let reason = kernel::missing_for_guests().join("\n");
+    assert!(reason.is_empty() || !required(), "{reason}");
+    if !reason.is_empty() {
+        print(&format!("skipped: {reason}"));
+        return None;
+    }
+    Some(turn)
+}
+
+#[allow(clippy::print_stdout, reason = "a test says what it measured")]
+pub fn print(line: &str) {
+    println!("{line}");
+}
+
+/// A flow over a path of so many Mbit/s, milliseconds and multiples of the BDP.
+pub fn scenario(algorithm: &str, (rate, rtt, buffer): (u32, u32, &str), size: &str) -> Scenario {
+    let text = format!(
+        "[path]\nrate = \"{rate} Mbit/s\"\nrtt = \"{rtt} ms\"\nbuffer = \"{buffer}\"\noverhead = \"0 bytes\"\n\n[[flow]]\nalgorithm = \"{algorithm}\"\nsize = \"{size}\"\n"
+    );
+    Scenario::parse(&text, "test.toml", Path::new(".")).expect("a scenario")
+}
+
+pub fn simulated(scenario: &Scenario) -> FlowResult {
+    let options = simulator::RunOptions::default();
+    let cancel = AtomicBool::new(false);
+    let output = simulator::run(scenario, 0, &options, &cancel).expect("a run");
+    output.result.flows[0].clone()
+}
+
+/// A run on the kernel.
+pub fn run(scenario: &Scenario, attempt: u32, options: &StackOptions) -> StackOutput {
+    let cancel = AtomicBool::new(false);
+    let output = stack::run(scenario, attempt, options, &cancel).expect("a run");
+    assert!(output.result.flows[0].completed, "{:?}", output.result);
+    output
+}
+
+/// Time in seconds, window in segments, and the reason.
+pub fn exit(flow: &FlowResult) -> Option<(f64, f64, String)> {
+    let exit = flow.slow_start_exit.as_ref()?;
+    Some((
+        exit.time_s,
+        exit.cwnd_bytes as f64 / 1448.0,
+        exit.reason.clone(),
+    ))
+}
