@@ -21,8 +21,9 @@ BIN := $(VENV)/bin
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
 ALGORITHMS := cubic+hystart cubic+hystart++ cubic+search cubic+standard
-SOURCES := $(shell find crates python/slowstart -type f \( -name '*.rs' -o -name '*.toml' \
-	-o -name '*.py' -o -name '*.pyi' -o -name '*.j2' \) 2>/dev/null) Cargo.toml Cargo.lock pyproject.toml
+SOURCES := $(shell find crates python/slowstart bpf -type f \( -name '*.rs' -o -name '*.toml' \
+	-o -name '*.py' -o -name '*.pyi' -o -name '*.j2' -o -name '*.bpf.[ch]' -o -path 'bpf/core/*.h' \) \
+	2>/dev/null) Cargo.toml Cargo.lock pyproject.toml bpf/Makefile
 ifneq ($(TRACE),)
 ifeq ($(wildcard $(TRACE)),)
 $(error there is no trace file $(TRACE))
@@ -30,6 +31,12 @@ endif
 endif
 # The extension module is found by the interpreter that loads it; the rest is plain Rust.
 RUST := --workspace --exclude slowstart-python
+
+# The programs for the kernel are in the package where they can be built (bpf/README.md); without
+# them `slowstart kernel` says what is missing.
+PIP = if $(MAKE) -s -C bpf tools >/dev/null 2>&1 && pkg-config --exists libelf zlib 2>/dev/null; then \
+	  $(MAKE) -s -C bpf; export MATURIN_PEP517_ARGS="--features bpf"; fi; \
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .PHONY: demo test test-kernel kernel-tools capture-tools bench clean tools rust-components
 
@@ -49,7 +56,8 @@ test: $(VENV)/installed-dev rust-components $(if $(SLOWSTART_REQUIRE_ROOT_TESTS)
 
 test-kernel: kernel-tools
 	$(MAKE) -C bpf
-	cargo clippy -p slowstart-kernel --all-targets --features bpf --locked -- -D warnings
+	cargo clippy -p slowstart-kernel -p slowstart-python --all-targets \
+	  --features slowstart-kernel/bpf,slowstart-python/bpf --locked -- -D warnings
 	SLOWSTART_REQUIRE_ROOT_TESTS=1 cargo test -p slowstart-kernel --features bpf --locked
 
 bench: tools
@@ -100,10 +108,10 @@ $(BIN)/python: | tools
 
 $(VENV)/installed: $(SOURCES) | tools $(BIN)/python
 	@echo "Building slowstart into $(VENV): a few minutes the first time"
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check .
+	$(PIP) .
 	@touch $@
 
 $(VENV)/installed-dev: $(SOURCES) | tools $(BIN)/python
 	@echo "Building slowstart and the tools for its tests into $(VENV): a few minutes the first time"
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check '.[dev]'
+	$(PIP) '.[dev]'
 	@touch $@ $(VENV)/installed

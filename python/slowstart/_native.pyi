@@ -89,6 +89,23 @@ def run_linux(
     ``traces`` is ``none``, ``first`` (of each scenario's first run that counts) or ``all``.
     """
 
+def kernel_load(names: Sequence[str]) -> list[tuple[str, str, str]]:
+    """Loads congestion controls into the running kernel until they are unloaded.
+
+    ``names`` are algorithms, or what the kernel calls them; a small selection if empty. The kernel's
+    name, the algorithm, and a line about each that was loaded.
+
+    Raises:
+        slowstart.InputError: What is missing, or wrong.
+        slowstart.RunError: The kernel refuses.
+    """
+
+def kernel_unload(names: Sequence[str]) -> list[tuple[str, str, str]]:
+    """Unloads congestion controls, all of this project's if ``names`` is empty."""
+
+def kernel_status(names: Sequence[str]) -> str:
+    """What is loaded, what may be (of ``names``), and what that lacks: a JSON document."""
+
 def emulate(
     path: str,
     command: Sequence[str],

@@ -59,6 +59,7 @@ Examples:
   slowstart emulate geo --server-command "iperf3 -s" -- iperf3 -c 10.77.0.2 -R
   slowstart conformance conformance
   slowstart validate --quick
+  slowstart kernel status
   slowstart list algorithms
 
 {_SYNTAX}""",
@@ -349,6 +350,59 @@ def _conformance(
     else:
         vectors.show(found)
     return 0 if all(report["passed"] for report in found) else 1
+
+
+class Verb(str, Enum):
+    """What ``kernel`` does."""
+
+    LOAD = "load"
+    UNLOAD = "unload"
+    STATUS = "status"
+
+
+@app.command(
+    "kernel",
+    epilog="""\b
+Examples:
+  slowstart kernel status
+  sudo slowstart kernel load cubic+search
+  sudo slowstart kernel load cubic+search:version=4.0 cubic+hystart++
+  sudo sysctl net.ipv4.tcp_congestion_control=ss_search
+  sudo slowstart kernel unload
+
+\b
+For servers that want these start-ups without an experiment; runs with --stack linux load
+what they need by themselves. cubic+search (version, exit, threshold, missed and alpha may
+be said), cubic+hystart++ and cubic+standard can be loaded, or ss_search, ss_search31,
+ss_search40, ss_hspp, ss_cubic_std, as the kernel calls them. What is loaded stays until it
+is unloaded or the machine restarts; to use it needs no rights. Loading needs root, Linux
+5.13 to 7.0 with BTF, and a slowstart that was built with clang and libbpf; the status says
+what is missing. The programs are MIT or GPL-2.0, which the kernel asks for.
+""",
+)
+def _kernel(
+    verb: Annotated[Verb, typer.Argument(help="What to do.", show_default=False)],
+    algorithm: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="ALGORITHM...", show_default=False,
+                       help="Which; if left out, a small selection is loaded, all are unloaded."),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the status as one JSON document.")
+    ] = False,
+) -> None:  # fmt: skip
+    """Load SEARCH, HyStart++ or CUBIC without HyStart into the running kernel (Linux; root)."""
+    from slowstart import programs
+
+    algorithms = algorithm or []
+    if as_json and verb is not Verb.STATUS:
+        raise InputError("--json is for the status")
+    if verb is Verb.LOAD:
+        programs.load(algorithms)
+    elif verb is Verb.UNLOAD:
+        programs.unload(algorithms)
+    else:
+        programs.status(algorithms, as_json=as_json)
 
 
 @app.command(
