@@ -92,8 +92,8 @@ def run_linux(
 def kernel_load(names: Sequence[str]) -> list[tuple[str, str, str]]:
     """Loads congestion controls into the running kernel until they are unloaded.
 
-    ``names`` are algorithms, or what the kernel calls them; a small selection if empty. The kernel's
-    name, the algorithm, and a line about each that was loaded.
+    ``names`` are algorithms, or what the kernel calls them; a small selection if empty. Returns of
+    each that was loaded the kernel's name, the algorithm, and a line about it.
 
     Raises:
         slowstart.InputError: What is missing, or wrong.

@@ -98,12 +98,16 @@ def test_what_is_loaded_stays_until_it_is_unloaded(command: Command) -> None:
 
 @pytest.mark.usefixtures("loading")
 def test_a_comparison_loads_what_it_needs_and_leaves_nothing(
-    command: Command, path_file: Path
+    command: Command, tmp_path: Path
 ) -> None:
     before = available()
+    # So deep that nothing is dropped before SEARCH decides.
+    (tmp_path / "deep.toml").write_text(
+        '[path]\nrate = "20 Mbit/s"\nrtt = "40 ms"\nbuffer = "8 bdp"\n'
+    )
     done = command(
-        "compare", path_file.name, "-a", "cubic+search", "-a", "cubic+search:version=4.0",
-        "-a", "cubic+hystart++", "-a", "cubic+standard", "--size", "1 MB",
+        "compare", "deep.toml", "-a", "cubic+search", "-a", "cubic+search:version=4.0",
+        "-a", "cubic+hystart++", "-a", "cubic+standard", "--size", "2 MB",
         "--stack", "linux", "--force", "--json",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -113,7 +117,7 @@ def test_a_comparison_loads_what_it_needs_and_leaves_nothing(
     for run in runs:
         assert run["sampler"] == "tcp_probe"
         assert run["samples_lost"] == 0
-        # 691 segments, of which each ACK covers at most a few.
+        # 1382 segments, of which each ACK covers at most a few.
         assert run["samples"] > 100
         assert run["flows"][0]["completed"]
     search = runs[0]
