@@ -63,7 +63,7 @@ def test_status_says_what_there_is(command: Command) -> None:
         (("status", "nonsense"), "nonsense"),
         (("load", "--json"), "--json"),
         (("lend",), "lend"),
-        ((), "VERB"),
+        ((), "verb"),
     ],
 )
 def test_it_is_refused_in_one_sentence(
