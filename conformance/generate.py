@@ -10,6 +10,7 @@ Where a standard or its reference tests state numbers, the vector is checked aga
 from __future__ import annotations
 
 import avoidance
+import startups
 from fast_startup import fast_startup
 from models import (
     INF,
@@ -416,5 +417,6 @@ def constant(s: Sender, span: int) -> None:
 
 
 if __name__ == "__main__":
-    for write in (standard, reno, cubic, hystart, hystart_plus_plus, search, *avoidance.ALL, fast_startup):
+    for write in (standard, reno, cubic, hystart, hystart_plus_plus, search, *avoidance.ALL,
+                  fast_startup, *startups.ALL):
         write()

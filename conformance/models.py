@@ -189,6 +189,13 @@ class Standard:
     def grow(self, ack: dict, cc: Sender) -> int:
         return ack["delivered"]
 
+    def leaves(self, cc: Sender, flight: int) -> None:
+        """A segment leaves, with `flight` before it."""
+
+    def reduces_from(self, cc: Sender) -> int:
+        """The window that a reduction is taken from."""
+        return cc.cwnd
+
     def timeout(self, cc: Sender) -> None:
         pass
 

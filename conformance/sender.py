@@ -81,7 +81,9 @@ class Sender:
         self.now = now
         for segment in range(self.nxt, self.nxt + count):
             self.times[segment] = now
-        self.nxt += count
+            flight = self.flight()
+            self.nxt += 1
+            self.startup.leaves(self, flight)
         self.sent_total += count
         if self.phase in ("recovery", "cwr"):
             self.prr_out += count
@@ -189,7 +191,7 @@ class Sender:
         self.leave(reason)
         self.prior = self.cwnd
         hook = self.avoidance.timed_out if reason == "timeout" else self.avoidance.reduce
-        self.ssthresh = hook(self.cwnd)
+        self.ssthresh = hook(self.startup.reduces_from(self))
         self.prr_delivered = self.prr_out = 0
         if isinstance(self.startup, HyStartPlusPlus):
             self.startup.over, self.startup.baseline = True, None

@@ -68,6 +68,16 @@ const SLOW_START: &[Known] = &[
                 &[("linux-6.14", "6.14"), ("linux-5.16", "5.16")],
             ),
             ("low-window", "low_window", &[]),
+            (
+                "variant",
+                "variant",
+                &[
+                    ("paper", "paper"),
+                    ("ns2", "ns2"),
+                    ("ns2-excerpt", "ns2-excerpt"),
+                ],
+            ),
+            ("delay", "delay", &[("true", "true"), ("false", "false")]),
         ],
         ..known("hystart")
     },
@@ -105,6 +115,13 @@ const SLOW_START: &[Known] = &[
     Known {
         options: &[("max-ssthresh", "max_ssthresh", &[])],
         ..known("limited")
+    },
+    Known {
+        options: &[
+            ("form", "form", &[("code", "code"), ("talk", "talk")]),
+            ("max", "max", &[]),
+        ],
+        ..known("suss")
     },
 ];
 

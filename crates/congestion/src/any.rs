@@ -265,6 +265,28 @@ macro_rules! startups {
                 match self { $( Self::$variant(part) => part.sends_copies(), )* }
             }
 
+            #[inline]
+            fn pacing_start(&self) -> Option<Instant> {
+                match self { $( Self::$variant(part) => part.pacing_start(), )* }
+            }
+
+            #[inline]
+            fn steers_sending(&self) -> bool {
+                match self { $( Self::$variant(part) => part.steers_sending(), )* }
+            }
+
+            fn supposed_receive_window(&self) -> Option<Bytes> {
+                match self { $( Self::$variant(part) => part.supposed_receive_window(), )* }
+            }
+
+            fn after_sent(&mut self, sent: &Sent, window: &Window) -> Option<Step> {
+                match self { $( Self::$variant(part) => part.after_sent(sent, window), )* }
+            }
+
+            fn reduces_from(&mut self, congestion: &Congestion, window: &Window) -> Option<Bytes> {
+                match self { $( Self::$variant(part) => part.reduces_from(congestion, window), )* }
+            }
+
             fn on_close(&self, now: Instant, memory: &mut PathMemory) {
                 match self { $( Self::$variant(part) => part.on_close(now, memory), )* }
             }
@@ -428,6 +450,20 @@ macro_rules! wholes {
                 match self { Self::Classic(control) => control.requires_pacing(), $( Self::$variant(control) => control.requires_pacing(), )* }
             }
 
+            #[inline]
+            fn pacing_start(&self) -> Option<Instant> {
+                match self { Self::Classic(control) => control.pacing_start(), $( Self::$variant(control) => control.pacing_start(), )* }
+            }
+
+            #[inline]
+            fn steers_sending(&self) -> bool {
+                match self { Self::Classic(control) => control.steers_sending(), $( Self::$variant(control) => control.steers_sending(), )* }
+            }
+
+            fn supposed_receive_window(&self) -> Option<Bytes> {
+                match self { Self::Classic(control) => control.supposed_receive_window(), $( Self::$variant(control) => control.supposed_receive_window(), )* }
+            }
+
             fn on_established(&mut self, start: &Established) {
                 match self { Self::Classic(control) => control.on_established(start), $( Self::$variant(control) => control.on_established(start), )* }
             }
@@ -512,6 +548,8 @@ startups! {
         "slow start that ends when delivery falls behind what was sent one round trip before";
     Stateful(startup::Stateful, startup::StatefulConfig) = "stateful", "from published code (S-CUBIC 1.0)", "Guo and Lee 2020; draft-lee-tcpm-stateful-tcp",
         "begins with the bandwidth and RTT that an earlier connection over the path left";
+    Suss(startup::Suss, startup::SussConfig) = "suss", "from published code (the authors')", "Arghavani et al., SIGCOMM 2024; SUSSdeveloper/SUSS for Linux 6.8",
+        "slow start that paces additional segments while HyStart would not end it one round later";
 }
 
 avoidances! {

@@ -177,6 +177,20 @@ impl<S: Startup, A: Avoidance, R: Recovery> CongestionControl for Classic<S, A, 
         self.startup.sends_copies()
     }
 
+    #[inline]
+    fn pacing_start(&self) -> Option<Instant> {
+        self.startup.pacing_start()
+    }
+
+    #[inline]
+    fn steers_sending(&self) -> bool {
+        self.startup.steers_sending()
+    }
+
+    fn supposed_receive_window(&self) -> Option<Bytes> {
+        self.startup.supposed_receive_window()
+    }
+
     fn on_established(&mut self, start: &Established) {
         if let Some(step) = self.startup.on_established(start, &self.window) {
             self.apply(step, start.now, Bytes::ZERO);
@@ -191,6 +205,12 @@ impl<S: Startup, A: Avoidance, R: Recovery> CongestionControl for Classic<S, A, 
         }
         if self.reducing && !self.taken_over {
             self.recovery.on_sent(sent.size);
+        }
+        if self.startup.steers_sending()
+            && self.window.in_slow_start()
+            && let Some(step) = self.startup.after_sent(sent, &self.window)
+        {
+            self.apply(step, sent.now, Bytes::ZERO);
         }
     }
 
@@ -278,7 +298,12 @@ impl<S: Startup, A: Avoidance, R: Recovery> CongestionControl for Classic<S, A, 
             } else {
                 Bytes::ZERO
             };
-            let threshold = self.avoidance.on_congestion(congestion, &self.window);
+            let cwnd = self.startup.reduces_from(congestion, &self.window);
+            let reduced = Window {
+                cwnd: cwnd.unwrap_or(self.window.cwnd),
+                ..self.window
+            };
+            let threshold = self.avoidance.on_congestion(congestion, &reduced);
             self.window.ssthresh = whole(threshold, self.window.smss);
         }
         self.startup.on_congestion(congestion);

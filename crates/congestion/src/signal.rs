@@ -320,6 +320,12 @@ pub trait Startup {
         None
     }
 
+    /// A congestion episode begins: the window that the avoidance reduces, where it is not the one
+    /// at hand.
+    fn reduces_from(&mut self, _congestion: &Congestion, _window: &Window) -> Option<Bytes> {
+        None
+    }
+
     /// The window after an ACK of an episode that was taken over.
     fn on_recovery_ack(&mut self, _ack: &Ack, window: &Window) -> Bytes {
         window.cwnd
@@ -345,6 +351,30 @@ pub trait Startup {
     /// Whether [`Self::pacing_rate`] holds even where the transport is otherwise unpaced.
     fn requires_pacing(&self) -> bool {
         false
+    }
+
+    /// While pacing is required: nothing leaves before this time.
+    fn pacing_start(&self) -> Option<Instant> {
+        None
+    }
+
+    /// Whether sending changes the window or the pacing: [`Self::after_sent`] is asked of such a
+    /// start-up alone, and the transport looks at the three above after each segment. It never
+    /// changes.
+    fn steers_sending(&self) -> bool {
+        false
+    }
+
+    /// A receive window that the sender supposes, whatever smaller one is announced, as long as any
+    /// is. Against RFC 9293 section 3.8.6; asked of start-ups that steer sending.
+    fn supposed_receive_window(&self) -> Option<Bytes> {
+        None
+    }
+
+    /// A segment left in slow start: what that does to the window (growth that sending releases, not
+    /// ACKs).
+    fn after_sent(&mut self, _sent: &Sent, _window: &Window) -> Option<Step> {
+        None
     }
 
     /// Whether each ACK sends a copy of a segment in flight, the last one first, until that meets
@@ -444,6 +474,23 @@ pub trait CongestionControl {
     /// unpaced (BBR; start-ups that spread a jump).
     fn requires_pacing(&self) -> bool {
         false
+    }
+
+    /// While pacing is required: nothing leaves before this time.
+    fn pacing_start(&self) -> Option<Instant> {
+        None
+    }
+
+    /// Whether sending changes window or pacing, so that the transport must look at both after each
+    /// segment. It never changes.
+    fn steers_sending(&self) -> bool {
+        false
+    }
+
+    /// A receive window that the sender supposes, whatever smaller one is announced, as long as any
+    /// is; asked of those that steer sending.
+    fn supposed_receive_window(&self) -> Option<Bytes> {
+        None
     }
 
     /// The connection is established; nothing was sent yet.

@@ -326,6 +326,7 @@ fn options_set_what_they_say() {
         assert_eq!(config.set(name, value), Ok(()), "{name}");
     }
     let expected = HyStartConfig {
+        variant: congestion::startup::hystart::HyStartVariant::Linux,
         linux: HyStartForm::V5_16,
         train: false,
         delay: false,

@@ -17,6 +17,8 @@ const ALGORITHMS: &[&str] = &[
     "cubic+limited",
     "cubic+hystart:linux=5.16",
     "cubic+hystart",
+    "cubic+hystart:variant=paper",
+    "cubic+hystart:variant=ns2",
     "cubic+hystart++",
     "cubic+search",
     "cubic+search:version=4.0,exit=drain",
@@ -34,6 +36,7 @@ const ALGORITHMS: &[&str] = &[
     "cubic+packet-pair",
     "cubic+rapid-start",
     "cubic+stateful",
+    "cubic+suss",
     "bbr",
 ];
 

@@ -187,6 +187,8 @@ pub struct Sender {
     is_spread: bool,
     /// Every segment from this number on has its copy, or needs none.
     copied_from: Option<u64>,
+    /// The start-up changes window and pacing as segments leave.
+    is_steered: bool,
     /// What earlier connections over the path left.
     memory: PathMemory,
     /// Segments that the burst under way may still send, and whether it is one of new data.
@@ -264,6 +266,7 @@ impl Sender {
             pacing_rate: Rate::MAX,
             is_spread: false,
             copied_from: None,
+            is_steered: false,
             memory: PathMemory::default(),
             burst_left: 0,
             burst_is_new: false,
@@ -367,6 +370,7 @@ impl Sender {
             self.config.initial_window
         };
         self.cc = build(&self.config, now, initial_window, rtt);
+        self.is_steered = self.cc.steers_sending();
         self.cc.on_established(&Established {
             now,
             rtt,
@@ -600,6 +604,15 @@ impl Sender {
         let requires_pacing = self.cc.requires_pacing();
         self.is_paced = self.config.pacing || requires_pacing;
         self.is_spread = requires_pacing && matches!(self.cc, AnyCongestionControl::Classic(_));
+        if let Some(start) = self.cc.pacing_start() {
+            self.pacer.next = self.pacer.next.max(start);
+        }
+        if self.is_steered
+            && self.receive_window > 0
+            && let Some(window) = self.cc.supposed_receive_window()
+        {
+            self.window_end = self.window_end.max(self.snd_una + window.get());
+        }
     }
 }
 

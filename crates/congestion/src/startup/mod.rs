@@ -17,6 +17,7 @@ pub mod rapid_start;
 pub mod search;
 pub mod standard;
 pub mod stateful;
+pub mod suss;
 
 pub use best::{Best, BestConfig};
 pub use careful_resume::{CarefulResume, CarefulResumeConfig};
@@ -30,3 +31,4 @@ pub use rapid_start::{RapidStart, RapidStartConfig};
 pub use search::{Search, SearchConfig};
 pub use standard::{Standard, StandardConfig};
 pub use stateful::{Stateful, StatefulConfig};
+pub use suss::{Suss, SussConfig};

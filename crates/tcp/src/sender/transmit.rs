@@ -240,7 +240,8 @@ impl Sender {
         let mut burst = limit;
         if self.config.tso_segments > 1 {
             let full = self.full_burst();
-            if limit < full && self.defers(now, limit, full) {
+            let steered = self.is_spread && self.is_steered;
+            if limit < full && !steered && self.defers(now, limit, full) {
                 return false;
             }
             burst = limit.min(full);
@@ -414,6 +415,10 @@ impl Sender {
         }
         self.stats.bytes_sent += u64::from(len);
         self.last_sent = now;
+        if self.is_steered {
+            self.read_window();
+            self.update_pacing_rate();
+        }
     }
 
     /// Nothing more leaves now (the end of `tcp_write_xmit`).

@@ -1,0 +1,106 @@
+"""Writes the vectors of the start-ups of `startup_models.py`; `generate.py` calls it."""
+
+from __future__ import annotations
+
+from models import CubicLinux, Reno
+from sender import File, Link, Sender, header
+from startup_models import HyStartPaper, HyStartPort, Suss
+
+
+def run_paced(s: Sender, link: Link, until: int, events: int, later: int | None = None) -> None:
+    """A link, and a sender whose start-up paces while its `pace` (bytes per second, first time) is
+    set: bursts of two segments. `events` bounds the acknowledgments; from the second flight on the
+    link needs `later` us for each packet."""
+    due = None
+    link.carry(s.now, s.nxt, s.fill(s.now))
+    link.service = later or link.service
+    while events and (link.queue or due is not None):
+        pace = s.startup.pace
+        room = s.cwnd - s.flight()
+        if pace is None:
+            due = None
+        elif due is None:
+            due = pace[1]
+        if due is not None and room > 0 and (not link.queue or due <= link.queue[0][0]):
+            now = max(due, s.now)
+            first = s.nxt
+            s.send(now, min(room, 2))
+            link.carry(now, first, s.nxt - first)
+            due = now + 2 * s.file.smss * 1_000_000 // pace[0]
+            continue
+        now, segment = link.queue.pop(0)
+        if now > until:
+            return
+        s.ack(now, segment + 1, rtt=now - s.times[segment])
+        events -= 1
+        if s.startup.pace is None:
+            first = s.nxt
+            link.carry(now, first, s.fill(now))
+
+
+def suss() -> None:
+    source = "SUSSdeveloper/SUSS, tcp_cubic.c and tcp_output.c for Linux 6.8"
+    third = "A train of 10 ms, then one that counts as 26 ms: the code accelerates "
+    for name, talk, title, service, later, wanted, jumps in (
+        ("suss-train", False,
+         "Two rounds are accelerated; the train of blue segments then ends slow start", 240, 240,
+         "ack-train", 2),
+        ("suss-slow", False, "A train of more than a quarter of the round trip: HyStart alone", 2600,
+         2600, "delay", 0),
+        ("suss-code", False, third + "two rounds", 1000, 650, "ack-train", 2),
+        ("suss-talk", True, third + "two rounds, the talk one", 1000, 650, "ack-train", 1),
+    ):
+        form = "form=talk" if talk else "form=code"
+        file = File(name, header(title, source, "linux", f"suss {form}",
+                                 "cubic arithmetic=linux hz=1000", pacing="off rate=1000000"), 10)
+        s = Sender(file, Suss(file.smss, talk), CubicLinux(1000), 10)
+        run_paced(s, Link(service, 100_000, 1), 2_000_000, 700, later)
+        assert (s.exit, s.startup.jumps) == (wanted, jumps), (name, s.exit, s.startup.jumps)
+        file.write()
+
+    file = File("suss-loss", header(
+        "A loss among the red segments: the window is first what is in flight", source, "linux",
+        "suss form=code", "cubic arithmetic=linux hz=1000", pacing="off rate=1000000"), 10)
+    s = Sender(file, Suss(file.smss), CubicLinux(1000), 10)
+    run_paced(s, Link(240, 100_000, 1), 2_000_000, 32)
+    file.note("Of what is outstanding, the first is lost.")
+    una = s.una
+    for i in range(1, 20):
+        s.ack(s.now + 240, una, sacked=i, lost=1 if i == 3 else 0, rtt=100_000)
+        room = s.cwnd - s.flight()
+        if i >= 3 and room > 0:
+            if s.resent < s.lost:
+                s.resend(s.now, 1)
+                room -= 1
+            if room > 0:
+                s.send(s.now, room)
+    file.write()
+
+
+def hystart_variants() -> None:
+    paper = "Ha and Rhee, Computer Networks 55(9), 2011"
+    port = "document 004: hystart() in tcp_cubic.c of ns-2.35"
+    for name, model, words, source, title, iw, service, wanted in (
+        ("hystart-paper-delay", HyStartPaper(), "variant=paper", paper,
+         "The first eight samples of a round against the round before: a sixteenth, 2 to 8 ms",
+         10, 1300, "delay"),
+        ("hystart-paper-train", HyStartPaper(delay=False), "variant=paper delay=false", paper,
+         "ACKs within 2 ms for half of the smallest round trip, from 16 segments on", 10, 1300,
+         "ack-train"),
+        ("hystart-ns2-train", HyStartPort(False), "variant=ns2", port,
+         "ACKs 3 ms apart are a train, which Linux would not see", 20, 3000, "ack-train"),
+        ("hystart-ns2-delay", HyStartPort(False), "variant=ns2", port,
+         "The ACK that opens a round counts nowhere: the tenth is the first that decides", 20, 4500,
+         "delay"),
+        ("hystart-ns2-excerpt", HyStartPort(True), "variant=ns2-excerpt", port,
+         "Nothing lowers the round's smallest RTT: the tenth ACK ends slow start", 20, 4500, "delay"),
+    ):
+        file = File(name, header(title, source, "paper" if source == paper else "ns-2",
+                                 f"hystart {words}", "reno", pacing="off rate=1000000"), iw)
+        s = Sender(file, model, Reno(), iw)
+        Link(service, 100_000, 1).run(s, 3_000_000, then=8)
+        assert s.exit == wanted, (name, s.exit)
+        file.write()
+
+
+ALL = (suss, hystart_variants)

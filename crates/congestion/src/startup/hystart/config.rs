@@ -1,0 +1,175 @@
+//! What can be chosen about HyStart, and what each published form chose.
+
+use units::Duration;
+
+use crate::options::{self, OptionError, OptionInfo, Options};
+
+/// Whose HyStart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum HyStartVariant {
+    /// The kernel's.
+    #[default]
+    Linux,
+    /// That of Ha and Rhee's paper of 2011.
+    Paper,
+    /// The port to ns-2 of document 004, whose round minimum is measured where the excerpt does
+    /// not show it.
+    Ns2,
+    /// The same port, read as its excerpt stands: nothing lowers the round minimum.
+    Ns2Excerpt,
+}
+
+/// Which Linux to follow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum HyStartForm {
+    /// 6.14, and stable kernels since January 2025: rounds are followed at any window.
+    #[default]
+    V6_14,
+    /// 5.16 to 6.13: nothing happens below `low_window`.
+    V5_16,
+}
+
+/// Configuration of [`HyStart`](super::HyStart); the defaults are those of Linux's module parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HyStartConfig {
+    /// Whose HyStart. Setting it by name also sets what its source has for the fields below `delay`.
+    pub variant: HyStartVariant,
+    /// Which Linux to follow, for [`HyStartVariant::Linux`].
+    pub linux: HyStartForm,
+    /// Whether ACK trains are looked for (`hystart_detect` bit 0).
+    pub train: bool,
+    /// Whether delay increase is looked for (`hystart_detect` bit 1).
+    pub delay: bool,
+    /// Window in segments below which nothing is detected (`hystart_low_window`).
+    pub low_window: u32,
+    /// Largest spacing of ACKs in a train (`hystart_ack_delta_us`).
+    pub ack_delta: Duration,
+    /// Samples of a round before the delay is judged (`HYSTART_MIN_SAMPLES`).
+    pub min_samples: u32,
+    /// Smallest delay increase that counts (`HYSTART_DELAY_MIN`).
+    pub delay_min: Duration,
+    /// Delay increase that always counts (`HYSTART_DELAY_MAX`).
+    pub delay_max: Duration,
+}
+
+impl Default for HyStartConfig {
+    fn default() -> Self {
+        Self::of(HyStartVariant::default())
+    }
+}
+
+impl HyStartConfig {
+    /// A variant with the constants of its source.
+    #[must_use]
+    pub const fn of(variant: HyStartVariant) -> Self {
+        // Low window in segments; spacing in a train, least and largest delay increase in ms.
+        let (low_window, ack_delta, delay_min, delay_max) = match variant {
+            HyStartVariant::Linux => (16, 2, 4, 16),
+            HyStartVariant::Paper => (16, 2, 2, 8),
+            HyStartVariant::Ns2 | HyStartVariant::Ns2Excerpt => (0, 4, 4, 16),
+        };
+        Self {
+            variant,
+            linux: HyStartForm::V6_14,
+            train: true,
+            delay: true,
+            low_window,
+            ack_delta: Duration::from_millis(ack_delta),
+            min_samples: 8,
+            delay_min: Duration::from_millis(delay_min),
+            delay_max: Duration::from_millis(delay_max),
+        }
+    }
+}
+
+/// The longest span that an option takes.
+const LONGEST: Duration = Duration::from_secs(60);
+
+impl Options for HyStartConfig {
+    const OPTIONS: &'static [OptionInfo] = &[
+        OptionInfo {
+            name: "variant",
+            default: "linux",
+            help: "linux; paper: Ha and Rhee 2011 (2 to 8 ms, against the round before); ns2: the port of document 004 (4 ms trains, no low window), ns2-excerpt: the same as its excerpt stands. It also sets low_window, ack_delta, delay_min and delay_max",
+        },
+        OptionInfo {
+            name: "linux",
+            default: "6.14",
+            help: "6.14: rounds are followed at any window; 5.16: only from low_window on, as before January 2025",
+        },
+        OptionInfo {
+            name: "train",
+            default: "true",
+            help: "whether ACK trains are looked for",
+        },
+        OptionInfo {
+            name: "delay",
+            default: "true",
+            help: "whether delay increase is looked for",
+        },
+        OptionInfo {
+            name: "low_window",
+            default: "16",
+            help: "window in segments below which nothing is detected",
+        },
+        OptionInfo {
+            name: "ack_delta",
+            default: "2ms",
+            help: "largest spacing of ACKs in a train",
+        },
+        OptionInfo {
+            name: "min_samples",
+            default: "8",
+            help: "RTT samples of a round before the delay is judged",
+        },
+        OptionInfo {
+            name: "delay_min",
+            default: "4ms",
+            help: "smallest delay increase that ends slow start",
+        },
+        OptionInfo {
+            name: "delay_max",
+            default: "16ms",
+            help: "delay increase that is always enough",
+        },
+    ];
+
+    fn set(&mut self, name: &str, value: &str) -> Result<(), OptionError> {
+        const SPAN: &str = "a time from 0 to 60 s, such as 4ms";
+        const COUNT: &str = "a whole number from 0 to 1000000";
+        match name {
+            "variant" => {
+                let variants = [
+                    ("linux", HyStartVariant::Linux),
+                    ("paper", HyStartVariant::Paper),
+                    ("ns2", HyStartVariant::Ns2),
+                    ("ns2-excerpt", HyStartVariant::Ns2Excerpt),
+                ];
+                let expected = "linux, paper, ns2 or ns2-excerpt";
+                let variant = options::choice(value, &variants, expected)?;
+                *self = Self {
+                    linux: self.linux,
+                    train: self.train,
+                    delay: self.delay,
+                    min_samples: self.min_samples,
+                    ..Self::of(variant)
+                };
+            }
+            "linux" => {
+                let forms = [("6.14", HyStartForm::V6_14), ("5.16", HyStartForm::V5_16)];
+                self.linux = options::choice(value, &forms, "6.14 or 5.16")?;
+            }
+            "train" => self.train = options::boolean(value)?,
+            "delay" => self.delay = options::boolean(value)?,
+            "low_window" => self.low_window = options::integer(value, 0, 1_000_000, COUNT)? as u32,
+            "ack_delta" => self.ack_delta = options::duration(value, LONGEST, SPAN)?,
+            "min_samples" => {
+                self.min_samples = options::integer(value, 0, 1_000_000, COUNT)? as u32
+            }
+            "delay_min" => self.delay_min = options::duration(value, LONGEST, SPAN)?,
+            "delay_max" => self.delay_max = options::duration(value, LONGEST, SPAN)?,
+            _ => return Err(OptionError::Unknown),
+        }
+        Ok(())
+    }
+}

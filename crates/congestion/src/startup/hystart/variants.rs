@@ -1,0 +1,103 @@
+//! HyStart as its paper has it, and as document 004 ported it to ns-2.
+//!
+//! *The paper* (Ha and Rhee 2011). A round ends when what was outstanding at its start is
+//! acknowledged. A train as long as half the smallest RTT ends slow start (`>=`, no allowance,
+//! paced or not). So does the smallest of the first eight RTTs of a round that is a sixteenth
+//! (rounded up, 2 to 8 ms) above that of the *round before*. Below 16 segments neither counts.
+//!
+//! *The port* (seed document 004, ns-2.35's `tcp_cubic.c`). Trains allow 4 ms between ACKs and end
+//! slow start above half the smallest RTT; the delay is judged as in Linux. The ACK that opens a
+//! round is neither train member nor sample nor seen by the smallest RTT, so the tenth ACK of a
+//! round is the first that decides. There is no low window, and nothing arms the detectors again.
+//!
+//! # Deviations
+//! - The paper's clamps and its ratio of 1/16 are taken from two independent programs that quote
+//!   it; the paper itself speaks of milliseconds, here there are microseconds.
+//! - The excerpt of the port resets the round's smallest RTT to 2^32 - 1 and never shows it being
+//!   lowered. `variant=ns2` supposes that the function it calls to measure does so;
+//!   `variant=ns2-excerpt` takes the excerpt at its word, so that the first test of a round always
+//!   ends slow start. Test: `hystart_variants.rs` (`the_excerpt_leaves_at_the_tenth_ack`).
+//! - The port also runs where window and threshold are equal; here that is no slow start.
+
+use units::Duration;
+
+use super::HyStart;
+use crate::{Ack, ExitReason, Window};
+
+/// What the port's round minimum holds until something lowers it, in microseconds.
+const UNMEASURED: u64 = u32::MAX as u64;
+
+impl HyStart {
+    pub(super) fn detect_as_paper(
+        &mut self,
+        rtt: u64,
+        ack: &Ack,
+        window: &Window,
+    ) -> Option<ExitReason> {
+        self.observe(rtt);
+        if self.found {
+            return None;
+        }
+        let now = ack.now.as_micros();
+        if ack.snd_una >= self.end_seq {
+            self.last_rtt = self.curr_rtt;
+            self.begin_round(now, ack.snd_nxt);
+        }
+        let mut reason = None;
+        if self.config.train && self.extends_train(now) {
+            let (train, threshold) = (self.round_length(now), self.delay_min / 2);
+            reason = (train >= threshold && train > 0).then_some(ExitReason::AckTrain {
+                train: Duration::from_micros(train),
+                threshold: Duration::from_micros(threshold),
+            });
+        }
+        if self.config.delay && self.sample_cnt < self.config.min_samples {
+            self.curr_rtt = self.curr_rtt.min(rtt);
+            self.sample_cnt += 1;
+        }
+        let judged = self.config.delay && self.sample_cnt >= self.config.min_samples;
+        if reason.is_none() && judged && self.last_rtt != u64::MAX {
+            let threshold = self.last_rtt + self.increase(self.last_rtt.div_ceil(16));
+            reason = (self.curr_rtt >= threshold).then_some(ExitReason::Delay {
+                rtt: Duration::from_micros(self.curr_rtt),
+                threshold: Duration::from_micros(threshold),
+            });
+        }
+        reason.filter(|_| window.cwnd_segments() >= u64::from(self.config.low_window))
+    }
+
+    pub(super) fn detect_as_port(
+        &mut self,
+        rtt: u64,
+        measured: bool,
+        ack: &Ack,
+        window: &Window,
+    ) -> Option<ExitReason> {
+        if self.found || window.cwnd_segments() < u64::from(self.config.low_window) {
+            return None;
+        }
+        let now = ack.now.as_micros();
+        if ack.snd_una > self.end_seq {
+            self.begin_round(now, ack.snd_nxt);
+            self.curr_rtt = UNMEASURED;
+            return None;
+        }
+        self.observe(rtt);
+        if self.config.train && self.extends_train(now) {
+            let (train, threshold) = (self.round_length(now), self.delay_min / 2);
+            if train > threshold {
+                return Some(ExitReason::AckTrain {
+                    train: Duration::from_micros(train),
+                    threshold: Duration::from_micros(threshold),
+                });
+            }
+        }
+        if !self.config.delay {
+            return None;
+        }
+        if measured {
+            self.curr_rtt = self.curr_rtt.min(rtt);
+        }
+        self.judge_delay()
+    }
+}

@@ -1,0 +1,477 @@
+//! SUSS: Arghavani, Zhang, Eyers and Arghavani, "SUSS: Improving TCP Performance by Speeding Up
+//! Slow-Start", SIGCOMM 2024, as in the authors' patch for Linux 6.8.
+//!
+//! In a round of slow start the *blue* segments are those that plain slow start would send, two for
+//! each segment acknowledged. Once the ACKs of the blue segments of the last round are in, SUSS
+//! extrapolates HyStart's two tests by one round. If neither would end slow start then, the window
+//! may quadruple: the additional *red* segments leave paced in the rest of the round, after a guard
+//! interval, also where the sender is otherwise unpaced. ACKs of red segments release nothing of
+//! their own while red ones are being paced, so that the train of blue ACKs stays a measurement.
+//!
+//! HyStart ends slow start: its train test looks at blue ACKs alone and at the train that there
+//! would be with the accelerations so far; when it fires, growth goes on up to the window that
+//! belongs to the whole train. Its delay test is Linux's. After more than one acceleration the window
+//! falls to what is in flight, as it does when a loss ends slow start.
+//!
+//! Assumes Linux's ACK processing, and an unpaced sender: on a paced one SUSS is off, and what
+//! remains is HyStart.
+//!
+//! # Deviations
+//! - The talk (`form=talk`) and the code (`form=code`, the default) differ in the first test: the
+//!   talk accepts a train of up to a quarter of the smallest RTT in every round, the code does so in
+//!   round 2 and lets the predicted train of later rounds grow to the whole of it. Test: `suss.rs`
+//!   (`the_code_accepts_longer_trains_than_the_talk`). Our reading of the talk is from its slides.
+//! - The patch supposes a larger receive window than the peer announces, which RFC 9293 section 3.8.6
+//!   forbids; so does this (`override_window=true`), because a receiver that opens its window as
+//!   Linux does, from 64 KB, otherwise leaves SUSS next to nothing to gain. It goes well because the
+//!   window has moved on when the segments arrive. A closed window stays closed here; in the patch it
+//!   does not. Test: `suss.rs` of the simulator.
+//! - The patch counts on an initial window of ten segments and on TCP port 80; here it is the flow's
+//!   own initial window, and any port.
+//! - Where the patch divides by zero (one ACK for a whole blue train), the train has no length.
+
+use units::{Bytes, Duration, Instant, Rate};
+
+use super::hystart::{HyStart, HyStartConfig, ack_delay, leave};
+use crate::options::{self, OptionError, OptionInfo, Options};
+use crate::{Ack, Congestion, CongestionKind, ExitReason, Sent, Startup, Step, Window};
+
+/// Round-trip times below this are not worth it, in microseconds.
+const LEAST_RTT: u64 = 10_000;
+/// SUSS gives up for good when a timeout leaves less than this window, in segments.
+const LEAST_WINDOW_AFTER_TIMEOUT: u64 = 40;
+/// Binary digits of the fraction of a ratio (`SUSS_SCALE`).
+const SCALE: u32 = 10;
+/// What one sent burst adds while red segments are paced, in segments.
+const GROWTH: u64 = 2;
+
+/// Which description to follow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SussForm {
+    /// The authors' patch.
+    #[default]
+    Code,
+    /// The authors' talk.
+    Talk,
+}
+
+/// Configuration of [`Suss`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SussConfig {
+    /// Which description to follow.
+    pub form: SussForm,
+    /// How many rounds may be accelerated (`suss_max`); the first that can be is round 2.
+    pub max: u32,
+    /// Whether a larger receive window is supposed than the peer announces.
+    pub override_window: bool,
+}
+
+impl Default for SussConfig {
+    fn default() -> Self {
+        Self {
+            form: SussForm::default(),
+            max: 3,
+            override_window: true,
+        }
+    }
+}
+
+impl Options for SussConfig {
+    const OPTIONS: &'static [OptionInfo] = &[
+        OptionInfo {
+            name: "form",
+            default: "code",
+            help: "code: the authors' patch; talk: a round is accelerated only when its train is at most a quarter of the smallest RTT",
+        },
+        OptionInfo {
+            name: "max",
+            default: "3",
+            help: "rounds that may be accelerated, from the second on",
+        },
+        OptionInfo {
+            name: "override_window",
+            default: "true",
+            help: "whether a larger receive window is supposed than the peer announces, against the standard, as the authors' patch does",
+        },
+    ];
+
+    fn set(&mut self, name: &str, value: &str) -> Result<(), OptionError> {
+        match name {
+            "form" => {
+                let forms = [("code", SussForm::Code), ("talk", SussForm::Talk)];
+                self.form = options::choice(value, &forms, "code or talk")?;
+            }
+            "max" => {
+                self.max = options::integer(value, 0, 10, "a whole number from 0 to 10")? as u32;
+            }
+            "override_window" => self.override_window = options::boolean(value)?,
+            _ => return Err(OptionError::Unknown),
+        }
+        Ok(())
+    }
+}
+
+/// `suss_state`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// 1: everything is clocked by ACKs.
+    Clocked,
+    /// 2: red segments are being paced.
+    Pacing,
+    /// 3, 4 and 9: slow start has ended, by a detector or by a loss.
+    Ended,
+    /// 10: off for good; HyStart alone.
+    Off,
+}
+
+/// What the last ACK acknowledged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Colour {
+    Blue,
+    /// The last of the blue segments: the next ACK is red.
+    Tail,
+    Red,
+}
+
+/// The train test has fired: growth goes on up to a window.
+#[derive(Clone, Copy, Debug)]
+struct Cap {
+    segments: u64,
+    train: u64,
+    threshold: u64,
+}
+
+/// What the end of a blue train led to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Acceleration {
+    /// The round, the first being that of the initial window.
+    pub round: u32,
+    /// How long the blue train was, for all the segments that it stands for.
+    pub train: Duration,
+    /// Red segments that may be sent, and those of the round before that are still in flight.
+    pub red: u64,
+    /// See `red`.
+    pub red_in_flight: u64,
+    /// The window that they may fill, in segments.
+    pub limit: u64,
+    /// The rate at which they leave.
+    pub rate: Rate,
+    /// When the first leaves.
+    pub from: Instant,
+}
+
+/// SUSS. Times are microseconds, windows segments, as in the patch.
+#[derive(Clone, Debug)]
+pub struct Suss {
+    config: SussConfig,
+    hystart: HyStart,
+    state: State,
+    round: u32,
+    colour: Colour,
+    /// The round ends when this offset is passed (`suss_head_seq`).
+    head: u64,
+    /// The last blue offset (`suss_tail_seq`).
+    tail: u64,
+    /// Initial window, zero before the first ACK, and the size of a segment.
+    initial_window: u64,
+    smss: Bytes,
+    /// Blue segments acknowledged in this round.
+    blue_acked: u64,
+    round_start: u64,
+    /// Whether rounds may still be accelerated (`suss_gf`).
+    is_accelerating: bool,
+    /// Rounds that were (`suss_num_of_jump`).
+    jumps: u32,
+    /// The round in which the smallest RTT was last lowered.
+    lowered_in: u32,
+    /// The blue train of the last accelerated round.
+    last_train: u64,
+    cap: Option<Cap>,
+    acceleration: Option<Acceleration>,
+    /// Whether the red segments have begun to leave.
+    is_pacing: bool,
+}
+
+impl Suss {
+    /// A start-up for a connection that is established now, with `snd_nxt` as next offset.
+    #[must_use]
+    pub fn new(config: SussConfig, now: Instant, snd_nxt: u64) -> Self {
+        Self {
+            config,
+            hystart: HyStart::new(HyStartConfig::default(), now, snd_nxt),
+            state: State::Clocked,
+            round: 1,
+            colour: Colour::Red,
+            head: snd_nxt,
+            tail: snd_nxt,
+            initial_window: 0,
+            smss: Bytes::new(1),
+            blue_acked: 0,
+            round_start: now.as_micros(),
+            is_accelerating: true,
+            jumps: 0,
+            lowered_in: 0,
+            last_train: 0,
+            cap: None,
+            acceleration: None,
+            is_pacing: false,
+        }
+    }
+
+    /// The last round that was accelerated, for traces.
+    #[must_use]
+    pub const fn acceleration(&self) -> Option<Acceleration> {
+        self.acceleration
+    }
+
+    /// How many rounds were accelerated.
+    #[must_use]
+    pub const fn accelerations(&self) -> u32 {
+        self.jumps
+    }
+
+    const fn is_running(&self) -> bool {
+        matches!(self.state, State::Clocked | State::Pacing)
+    }
+
+    /// Leaves slow start: with what is in flight, after more than one acceleration.
+    fn leave(&mut self, ack: &Ack, window: &Window, reason: ExitReason) -> Step {
+        self.hystart.fire();
+        if self.state == State::Off {
+            return leave(window, reason);
+        }
+        self.state = State::Ended;
+        self.is_pacing = false;
+        let cwnd = if self.jumps > 1 {
+            ack.in_flight.max(window.smss)
+        } else {
+            window.cwnd
+        };
+        Step::Exit {
+            cwnd,
+            ssthresh: cwnd,
+            reason,
+        }
+    }
+
+    /// HyStart's train test on blue ACKs (`suss_cap`).
+    fn judge_train(&mut self, ack: &Ack, window: &Window) -> Option<ExitReason> {
+        if let Some(cap) = self.cap {
+            return (window.cwnd_segments() > cap.segments).then_some(ExitReason::AckTrain {
+                train: Duration::from_micros(cap.train),
+                threshold: Duration::from_micros(cap.threshold),
+            });
+        }
+        let now = ack.now.as_micros();
+        if !self.is_running() || self.colour == Colour::Red || !self.hystart.extends_train(now) {
+            return None;
+        }
+        let threshold = (self.hystart.smallest_rtts().0 + ack_delay(ack.pacing_rate)) / 2;
+        let train = self
+            .hystart
+            .round_length(now)
+            .saturating_mul(1 << self.jumps);
+        if train > threshold {
+            self.cap = Some(Cap {
+                segments: window.cwnd_segments() + self.blue_acked * ((1 << self.jumps) - 1),
+                train,
+                threshold,
+            });
+        }
+        None
+    }
+
+    /// Whether exponential growth would go on for one more round than this (`suss_speedup`), after
+    /// a blue train of this length.
+    fn may_accelerate(&mut self, train: u64) -> bool {
+        let (min_rtt, round_rtt) = self.hystart.smallest_rtts();
+        if self.round == 2 {
+            let accepted = self.config.max > 0 && min_rtt > LEAST_RTT && train < min_rtt / 4;
+            if !accepted {
+                self.state = State::Off;
+            }
+            return accepted;
+        }
+        if self.round >= self.config.max.saturating_add(2) {
+            return false;
+        }
+        // What the train would be if all segments of the round were blue; at most 2^9 rounds' worth.
+        let whole = u128::from(train) << (self.round - 2);
+        let fits = match self.config.form {
+            SussForm::Code => {
+                let before = u128::from(self.last_train.max(1)) << (self.round - 3);
+                let growth = (whole << SCALE) / (before << 1);
+                growth.saturating_mul(whole) >> (SCALE - 1) <= u128::from(min_rtt)
+            }
+            SussForm::Talk => whole <= u128::from(min_rtt / 4),
+        };
+        let age = u128::from(self.round - self.lowered_in.min(self.round));
+        let (min_rtt, round_rtt) = (u128::from(min_rtt), u128::from(round_rtt));
+        fits && (age + 1) * round_rtt <= min_rtt * (age + 1) + min_rtt * age / 8
+    }
+
+    /// `suss_measurements`.
+    fn measure(&mut self, ack: &Ack, window: &Window) {
+        let now = ack.now.as_micros();
+        if self.colour == Colour::Tail {
+            self.colour = Colour::Red;
+        }
+        if ack.snd_una > self.head {
+            self.colour = Colour::Blue;
+            self.blue_acked = 0;
+            self.round = self.round.saturating_add(1);
+            self.round_start = now;
+            self.head = ack.snd_nxt;
+            self.is_pacing = false;
+            self.state = State::Clocked;
+        }
+        if ack.snd_una > self.tail {
+            self.colour = Colour::Tail;
+            self.end_of_blue(ack, window);
+        }
+        if self.colour != Colour::Red {
+            self.blue_acked += ack.delivered.segments(window.smss);
+        }
+    }
+
+    /// All blue segments of the last round are acknowledged.
+    fn end_of_blue(&mut self, ack: &Ack, window: &Window) {
+        let now = ack.now.as_micros();
+        let blue = self.initial_window << (self.round - 1).min(24);
+        self.tail = self.head + blue * window.smss.get() - 1;
+        let elapsed = u128::from(now.saturating_sub(self.round_start));
+        let train = u128::from(blue) * elapsed / u128::from(2 * self.blue_acked.max(1));
+        let train = u64::try_from(train).unwrap_or(u64::MAX);
+        self.is_accelerating = self.is_accelerating && self.may_accelerate(train);
+        if !self.is_accelerating {
+            return;
+        }
+        self.last_train = train;
+        let (round, min_rtt) = (self.round, self.hystart.smallest_rtts().0);
+        let red = (blue << (round - 1)) - blue;
+        let red_in_flight = ((blue / 2) << (round - 2)) - blue / 2;
+        let duration = min_rtt - (min_rtt >> (round - 1));
+        let slot = min_rtt - duration;
+        if slot <= train {
+            self.state = State::Clocked;
+            return;
+        }
+        let acked = ack.delivered.segments(window.smss);
+        let bytes = u128::from(red * window.smss.get()) * 1_000_000;
+        let rate = bytes / u128::from(duration.max(1));
+        self.state = State::Pacing;
+        self.jumps += 1;
+        self.acceleration = Some(Acceleration {
+            round,
+            train: Duration::from_micros(train),
+            red,
+            red_in_flight,
+            limit: (window.cwnd_segments() + acked + red).saturating_sub(red_in_flight),
+            rate: Rate::from_bytes_per_sec(u64::try_from(rate).unwrap_or(u64::MAX)),
+            from: ack.now + Duration::from_micros((slot - train) / 2),
+        });
+    }
+}
+
+impl Startup for Suss {
+    fn on_delivery(&mut self, ack: &Ack, window: &Window) -> Option<Step> {
+        if self.initial_window == 0 {
+            self.initial_window = window.cwnd_segments().clamp(1, 1 << 20);
+            self.smss = window.smss;
+            self.tail = self.head + self.initial_window * window.smss.get() - 1;
+            if ack.paced {
+                self.state = State::Off;
+            }
+        }
+        if let Some(rtt) = ack.latest_rtt {
+            let rtt = rtt.as_micros().max(1);
+            if self.hystart.observe(rtt) {
+                self.lowered_in = self.round;
+            }
+            if !self.hystart.has_fired() && self.hystart.follow_round(ack, window) {
+                let train = if self.state == State::Off {
+                    self.hystart.train(ack)
+                } else {
+                    self.judge_train(ack, window)
+                };
+                if let Some(reason) = train.or_else(|| self.hystart.delay(rtt)) {
+                    return Some(self.leave(ack, window, reason));
+                }
+            }
+        }
+        if ack.advanced && !ack.phase.is_reducing() && self.is_running() && self.cap.is_none() {
+            self.measure(ack, window);
+        }
+        None
+    }
+
+    fn on_ack(&mut self, ack: &Ack, _window: &Window) -> Step {
+        if self.state == State::Pacing && self.colour == Colour::Red {
+            return Step::Grow(Bytes::ZERO);
+        }
+        Step::Grow(ack.delivered)
+    }
+
+    fn steers_sending(&self) -> bool {
+        true
+    }
+
+    fn after_sent(&mut self, sent: &Sent, window: &Window) -> Option<Step> {
+        let limit = self
+            .acceleration
+            .filter(|_| self.state == State::Pacing)?
+            .limit;
+        if window.cwnd_segments() >= limit || window.cwnd > sent.in_flight + sent.size {
+            return None;
+        }
+        self.is_pacing = true;
+        Some(Step::Grow(window.smss * GROWTH))
+    }
+
+    fn pacing_rate(&self) -> Option<Rate> {
+        self.acceleration
+            .filter(|_| self.is_pacing)
+            .map(|red| red.rate)
+    }
+
+    fn requires_pacing(&self) -> bool {
+        self.is_pacing
+    }
+
+    fn pacing_start(&self) -> Option<Instant> {
+        self.acceleration
+            .filter(|_| self.is_pacing)
+            .map(|red| red.from)
+    }
+
+    fn supposed_receive_window(&self) -> Option<Bytes> {
+        if !self.config.override_window || self.initial_window == 0 {
+            return None;
+        }
+        let is_early = self.is_running() && self.round < self.config.max + self.jumps;
+        let doublings = if is_early {
+            self.round + self.jumps - 1
+        } else {
+            0
+        };
+        Some(self.smss * (self.initial_window << doublings.min(24)))
+    }
+
+    fn reduces_from(&mut self, congestion: &Congestion, window: &Window) -> Option<Bytes> {
+        let is_loss = congestion.kind != CongestionKind::Timeout;
+        (is_loss && self.is_running()).then_some(congestion.in_flight.max(window.smss))
+    }
+
+    fn on_congestion(&mut self, congestion: &Congestion) {
+        self.is_pacing = false;
+        if congestion.kind == CongestionKind::Timeout {
+            // The window is then one segment more than what is in flight.
+            if congestion.in_flight.segments(self.smss) + 1 < LEAST_WINDOW_AFTER_TIMEOUT {
+                self.state = State::Off;
+            }
+        } else if self.state != State::Off {
+            self.state = State::Ended;
+        }
+        self.hystart.on_congestion(congestion);
+    }
+}

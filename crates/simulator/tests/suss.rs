@@ -1,0 +1,72 @@
+//! SUSS over whole paths: its rounds, its pacing, and the receive window that it supposes.
+
+mod common;
+
+use common::{algorithm, run_traced, wired};
+use measure::FlowTrace;
+use scenario::Flow;
+use units::Bytes;
+
+fn trace(name: &str, mbit: u64, buffer: u64, megabytes: u64) -> FlowTrace {
+    let mut flow = Flow::new(algorithm(name));
+    flow.size = Some(Bytes::new(megabytes * 1_000_000));
+    let mut output = run_traced(&wired(mbit, 100, buffer), flow);
+    output.traces.take().expect("traced").flows.swap_remove(0)
+}
+
+/// Seconds from the first ACK of data to that of `bytes`.
+fn acked_after(trace: &FlowTrace, bytes: u64) -> f64 {
+    let at = |bytes| {
+        let place = trace.acked_bytes.iter().position(|&acked| acked >= bytes);
+        trace.time_s[place.expect("acknowledged")]
+    };
+    at(bytes) - at(1)
+}
+
+/// The window that the first ACK of each round finds, from the third round trip of the connection on.
+fn windows(trace: &FlowTrace) -> Vec<u64> {
+    let first = |round: u64| {
+        let begins = round as f64 / 10.0;
+        let place = trace.time_s.iter().position(|&time| time >= begins);
+        // That ACK has added what it acknowledged, one segment or two.
+        trace.cwnd_bytes[place.expect("an ACK")] / 1448 / 4 * 4
+    };
+    (2..7).map(first).collect()
+}
+
+#[test]
+fn the_window_quadruples_while_the_path_is_empty() {
+    let suss = trace("cubic+suss", 2_000, 100_000, 20);
+    assert_eq!(windows(&suss), [8, 40, 160, 640, 1280]);
+    let plain = trace("cubic+standard", 2_000, 100_000, 20);
+    assert_eq!(windows(&plain), [8, 20, 40, 80, 160]);
+}
+
+/// Document 000: 1.11 s for 5 MB with SUSS and 1.29 s with HyStart, as its sender's log counts.
+#[test]
+fn the_wired_times_of_document_000() {
+    let seconds = |name| acked_after(&trace(name, 50, 413, 20), 5_000_000);
+    assert!((seconds("cubic+suss") - 1.11).abs() < 0.005);
+    assert!((seconds("cubic+hystart") - 1.29).abs() < 0.005);
+    // The window of a receiver that starts with 64 KB undoes it all.
+    let honest = seconds("cubic+suss:override_window=false");
+    assert!(
+        (honest - seconds("cubic+hystart")).abs() < 0.005,
+        "{honest}"
+    );
+}
+
+#[test]
+fn red_segments_leave_at_the_rate_of_the_rule() {
+    // Rounds 3 and 4 pace 120 segments over three quarters and 560 over seven eighths of it.
+    let suss = trace("cubic+suss", 2_000, 100_000, 20);
+    let rates: Vec<u64> = suss.pacing_rate_bps.iter().flatten().copied().collect();
+    for (segments, parts) in [(120, 4), (560, 8)] {
+        let rate = segments * 1448 * 8 * 10 * parts / (parts - 1);
+        let near = |found: &&u64| found.abs_diff(rate) < rate / 1000;
+        assert!(
+            rates.iter().filter(near).count() > 5,
+            "{segments}: {rates:?}"
+        );
+    }
+}
