@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from models import INF, HyStart, Standard
+from models import INF, HyStart, HyStartPlusPlus, Standard
 
 if TYPE_CHECKING:
     from sender import Sender
@@ -202,3 +202,41 @@ class Suss(HyStart):
     def timeout(self, cc: Sender) -> None:
         super().timeout(cc)
         self.off = True
+
+
+class HyStartPatch(HyStartPlusPlus):
+    """The SUSS authors' patch for Linux: strict ends of rounds, no limit, spurious from sample 9 on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.end = 0
+
+    def detect(self, ack: dict, cc: Sender) -> str | None:
+        if self.over or cc.ssthresh != INF:
+            return None
+        rtt = ack["rtt"] * 1000
+        if ack["una"] > self.end:
+            self.last, self.current = self.current, INF
+            self.samples, self.end = 0, ack["nxt"]
+            if self.baseline is not None:
+                self.rounds += 1
+                if self.rounds == 5:
+                    self.over, self.baseline = True, None
+                    return "css-rounds"
+        self.current = min(self.current, rtt)
+        if self.samples < 8:
+            self.samples += 1
+        elif self.baseline is not None and self.current < self.baseline:
+            self.baseline = None
+        if self.baseline is None and self.samples >= 8 and INF not in (self.last, self.current):
+            threshold = max(4_000_000, min(self.last // 8, 16_000_000))
+            if self.current >= self.last + threshold:
+                self.baseline, self.rounds = self.current, 0
+        return None
+
+    def grow(self, ack: dict, cc: Sender) -> int:
+        if self.baseline is None or self.over or cc.ssthresh != INF:
+            return ack["delivered"]
+        self.carry += ack["delivered"]
+        segments, self.carry = divmod(self.carry, 4)
+        return segments

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from models import CubicLinux, Reno
 from sender import File, Link, Sender, header
-from startup_models import HyStartPaper, HyStartPort, Suss
+from startup_models import HyStartPaper, HyStartPatch, HyStartPort, Suss
 
 
 def run_paced(s: Sender, link: Link, until: int, events: int, later: int | None = None) -> None:
@@ -103,4 +103,16 @@ def hystart_variants() -> None:
         file.write()
 
 
-ALL = (suss, hystart_variants)
+def hystart_patch() -> None:
+    for name, service, wanted in (("hystart++-patch", 4000, "css-rounds"),):
+        file = File(name, header(
+            "A queue without end: rounds begin with a flight, and five of CSS end slow start",
+            "SUSSdeveloper/HyStartPP, patch for tcp_cubic.c, 2025", "linux", "hystart++ form=patch",
+            "reno"), 10)
+        s = Sender(file, HyStartPatch(), Reno(), 10)
+        Link(service, 100_000, 2).run(s, 5_000_000, then=8)
+        assert s.exit == wanted, (name, s.exit)
+        file.write()
+
+
+ALL = (suss, hystart_variants, hystart_patch)

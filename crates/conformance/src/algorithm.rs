@@ -82,7 +82,11 @@ const SLOW_START: &[Known] = &[
         ..known("hystart")
     },
     Known {
-        options: &[("limit", "limit", &[]), ("css-rounds", "css_rounds", &[])],
+        options: &[
+            ("limit", "limit", &[]),
+            ("css-rounds", "css_rounds", &[]),
+            ("form", "form", &[("rfc", "rfc"), ("patch", "patch")]),
+        ],
         ..known("hystart++")
     },
     Known {

@@ -238,6 +238,7 @@ fn idling_begins_the_rounds_anew() {
 fn options_set_what_they_say() {
     let mut config = HyStartPlusPlusConfig::default();
     for (name, value) in [
+        ("form", "patch"),
         ("min_rtt_thresh", "2ms"),
         ("max_rtt_thresh", "32ms"),
         ("min_rtt_divisor", "16"),
@@ -249,6 +250,7 @@ fn options_set_what_they_say() {
         assert_eq!(config.set(name, value), Ok(()), "{name}");
     }
     let expected = HyStartPlusPlusConfig {
+        form: congestion::startup::hystart_pp::HyStartPlusPlusForm::Patch,
         min_rtt_thresh: Duration::from_millis(2),
         max_rtt_thresh: Duration::from_millis(32),
         min_rtt_divisor: 16,

@@ -56,6 +56,22 @@ fn the_wired_times_of_document_000() {
     );
 }
 
+/// Document 000: 1105, 40, 704 and 35 packets lost of 20 MB. Its HyStart++ is a patch whose rounds
+/// begin with a flight; the RFC's begin earlier, which slows the last doubling down.
+#[test]
+fn the_losses_of_document_000() {
+    let lost = |name| {
+        let mut flow = Flow::new(algorithm(name));
+        flow.size = Some(Bytes::new(20_000_000));
+        run_traced(&wired(50, 100, 413), flow).result.flows[0].segments_lost
+    };
+    assert_eq!(lost("cubic+standard"), 1177);
+    assert_eq!(lost("cubic+hystart"), 42);
+    assert_eq!(lost("cubic+hystart++:form=patch"), 695);
+    assert_eq!(lost("cubic+hystart++"), 398);
+    assert_eq!(lost("cubic+suss"), 42);
+}
+
 #[test]
 fn red_segments_leave_at_the_rate_of_the_rule() {
     // Rounds 3 and 4 pace 120 segments over three quarters and 560 over seven eighths of it.

@@ -20,6 +20,7 @@ const ALGORITHMS: &[&str] = &[
     "cubic+hystart:variant=paper",
     "cubic+hystart:variant=ns2",
     "cubic+hystart++",
+    "cubic+hystart++:form=patch",
     "cubic+search",
     "cubic+search:version=4.0,exit=drain",
     "bic+standard",

@@ -26,7 +26,9 @@ fn vectors() -> Vec<Vector> {
     vectors
         .filter(|vector| {
             let algorithm = &vector.header.algorithm;
-            algorithm.contains("+search") || algorithm.contains("+hystart++")
+            // The core has neither the patch's rounds nor the faults of published sources.
+            let known = algorithm.contains("+search") || algorithm.contains("+hystart++");
+            known && !algorithm.contains("form=") && !algorithm.contains("as_published")
         })
         .collect()
 }

@@ -11,7 +11,15 @@
 //! Assumes that `latest_rtt` is the RFC's `currRTT`. The first round is the initial window. An ACK
 //! that ends a round still belongs to it, with its RTT sample.
 //!
+//! `form=patch` is the patch for Linux's `tcp_cubic.c` of 2025 (SUSSdeveloper/HyStartPP), which
+//! document 000 evaluates: a round ends with the first ACK beyond `windowEnd`, whose sample belongs to
+//! the next; CSS may be found spurious from the ninth sample of a round on; `L` is without limit.
+//!
 //! # Deviations
+//! - Rounds that end as the RFC says begin with the last ACKs of a flight, and move forward through
+//!   it with each round. Eight late samples may then begin CSS until the next flight's first ACK shows
+//!   that it was spurious; rounds of the patch begin with a flight. Test: `suss.rs` of the simulator
+//!   (`the_losses_of_document_000`).
 //! - The detectors run before the window grows, so the final threshold is the window before the
 //!   last ACK's growth, as with Linux's HyStart; the RFC leaves the order open.
 //! - `L` limits by the bytes that the ACK delivered, SACKed ones included, where the RFC speaks of
@@ -24,9 +32,21 @@ use units::{Bytes, Duration, Instant};
 use crate::options::{self, OptionError, OptionInfo, Options};
 use crate::{Ack, Congestion, ExitReason, Startup, Step, Window};
 
+/// Which description to follow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum HyStartPlusPlusForm {
+    /// RFC 9406.
+    #[default]
+    Rfc,
+    /// The patch for Linux that document 000 evaluates.
+    Patch,
+}
+
 /// Configuration of [`HyStartPlusPlus`]; the defaults are the constants of RFC 9406 section 4.3.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HyStartPlusPlusConfig {
+    /// Which description to follow.
+    pub form: HyStartPlusPlusForm,
     /// `MIN_RTT_THRESH`: smallest delay increase that counts.
     pub min_rtt_thresh: Duration,
     /// `MAX_RTT_THRESH`: delay increase that always counts.
@@ -46,6 +66,7 @@ pub struct HyStartPlusPlusConfig {
 impl Default for HyStartPlusPlusConfig {
     fn default() -> Self {
         Self {
+            form: HyStartPlusPlusForm::default(),
             min_rtt_thresh: Duration::from_millis(4),
             max_rtt_thresh: Duration::from_millis(16),
             min_rtt_divisor: 8,
@@ -62,6 +83,11 @@ const LONGEST: Duration = Duration::from_secs(60);
 
 impl Options for HyStartPlusPlusConfig {
     const OPTIONS: &'static [OptionInfo] = &[
+        OptionInfo {
+            name: "form",
+            default: "rfc",
+            help: "rfc: RFC 9406; patch: the patch for Linux of 2025, whose rounds begin with a flight, without a limit for one ACK",
+        },
         OptionInfo {
             name: "min_rtt_thresh",
             default: "4ms",
@@ -105,6 +131,13 @@ impl Options for HyStartPlusPlusConfig {
         let count =
             |least| options::integer(value, least, 1_000_000, COUNT).map(|count| count as u32);
         match name {
+            "form" => {
+                let forms = [
+                    ("rfc", HyStartPlusPlusForm::Rfc),
+                    ("patch", HyStartPlusPlusForm::Patch),
+                ];
+                self.form = options::choice(value, &forms, "rfc or patch")?;
+            }
             "min_rtt_thresh" => self.min_rtt_thresh = options::duration(value, LONGEST, SPAN)?,
             "max_rtt_thresh" => self.max_rtt_thresh = options::duration(value, LONGEST, SPAN)?,
             "min_rtt_divisor" => self.min_rtt_divisor = count(1)?,
@@ -169,6 +202,24 @@ impl HyStartPlusPlus {
         !self.over && window.ssthresh == Bytes::MAX
     }
 
+    fn is_patch(&self) -> bool {
+        self.config.form == HyStartPlusPlusForm::Patch
+    }
+
+    /// Takes a sample of the round; CSS is entered or left after it.
+    fn sample(&mut self, rtt: Duration) {
+        let least = self
+            .current_round_min_rtt
+            .map_or(rtt, |least| least.min(rtt));
+        self.current_round_min_rtt = Some(least);
+        let counted = self.rtt_sample_count;
+        self.rtt_sample_count = counted.saturating_add(1);
+        // The patch asks whether CSS was spurious only of samples that it no longer counts.
+        if !(self.is_patch() && self.css.is_some() && counted < self.config.n_rtt_sample) {
+            self.judge();
+        }
+    }
+
     /// Enters or leaves CSS after a sample (RFC 9406 section 4.2).
     fn judge(&mut self) {
         let Some(current) = self.current_round_min_rtt else {
@@ -214,19 +265,25 @@ impl Startup for HyStartPlusPlus {
         if !self.active(window) {
             return None;
         }
-        let window_end = *self.window_end.get_or_insert(ack.snd_nxt);
-        if let Some(rtt) = ack.latest_rtt {
-            self.current_round_min_rtt = Some(
-                self.current_round_min_rtt
-                    .map_or(rtt, |least| least.min(rtt)),
-            );
-            self.rtt_sample_count = self.rtt_sample_count.saturating_add(1);
-            self.judge();
+        let mut reason = None;
+        if self.is_patch() {
+            // The connection begins at offset zero.
+            if ack.snd_una > self.window_end.unwrap_or(0) {
+                reason = self.end_round(ack.snd_nxt);
+            }
+            if let (None, Some(rtt)) = (reason, ack.latest_rtt) {
+                self.sample(rtt);
+            }
+        } else {
+            let window_end = *self.window_end.get_or_insert(ack.snd_nxt);
+            if let Some(rtt) = ack.latest_rtt {
+                self.sample(rtt);
+            }
+            if ack.snd_una >= window_end {
+                reason = self.end_round(ack.snd_nxt);
+            }
         }
-        if ack.snd_una < window_end {
-            return None;
-        }
-        let reason = self.end_round(ack.snd_nxt)?;
+        let reason = reason?;
         self.over = true;
         Some(Step::Exit {
             cwnd: window.cwnd,
@@ -239,7 +296,7 @@ impl Startup for HyStartPlusPlus {
         if !self.active(window) {
             return Step::Grow(ack.delivered);
         }
-        let credited = if ack.paced {
+        let credited = if ack.paced || self.is_patch() {
             ack.delivered
         } else {
             ack.delivered
