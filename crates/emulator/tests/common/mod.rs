@@ -8,11 +8,11 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard};
 use std::thread::{self, JoinHandle};
 
-use emulator::{Emulation, Side};
+use emulator::{Emulation, EmulationOptions, Side};
 use network::{Discipline, LinkConfig, LossConfig, QueueConfig, QueueLimit, Service};
 use nix::sys::socket::{setsockopt, sockopt};
 use scenario::PathModel;
-use units::{Duration, Rate};
+use units::{Duration, Instant, Rate};
 
 /// Emulations of one test binary run one after the other: two would be measured against each other.
 static ONE: Mutex<()> = Mutex::new(());
@@ -150,4 +150,46 @@ pub fn receive(mut stream: TcpStream, mut each: impl FnMut(u64) -> bool) -> u64 
             return total;
         }
     }
+}
+
+/// Slope of a straight line through the points (time in s, bytes), in bits per second: a reader
+/// that is late now and then moves it little, where it would move the two ends of an interval.
+fn slope(points: &[(Instant, u64)]) -> f64 {
+    let count = points.len() as f64;
+    let xy: Vec<(f64, f64)> = points
+        .iter()
+        .map(|&(at, bytes)| (at.as_secs_f64(), bytes as f64))
+        .collect();
+    let mean_x = xy.iter().map(|p| p.0).sum::<f64>() / count;
+    let mean_y = xy.iter().map(|p| p.1).sum::<f64>() / count;
+    let covariance: f64 = xy.iter().map(|p| (p.0 - mean_x) * (p.1 - mean_y)).sum();
+    let variance: f64 = xy.iter().map(|p| (p.0 - mean_x).powi(2)).sum();
+    8.0 * covariance / variance
+}
+
+/// Steady goodput of the kernel's TCP over a link that it keeps full without overflowing it, and
+/// what the emulator says of itself.
+pub fn goodput(mbits: u64, rtt: Duration, seconds: u64) -> (f64, emulator::Report) {
+    let bdp = mbits * 1_000_000 / 8 * rtt.as_millis() / 1000;
+    // The kernel takes the buffer for 1 to 1.5 times the window: between one BDP and the queue.
+    let window = (bdp * 3 / 2) as usize;
+    let path = path(mbits, rtt, 3 * bdp / 1500 + 100);
+    let emulation = Emulation::start(&path, 1, EmulationOptions::default()).unwrap();
+    let (sender, receiver) = connect(&emulation, window);
+    let sending = send(sender, u64::MAX);
+    let (from, until) = (
+        emulation.now() + Duration::from_secs(1),
+        emulation.now() + Duration::from_secs(1 + seconds),
+    );
+    let mut points = Vec::new();
+    receive(receiver, |bytes| {
+        let now = emulation.now();
+        if now >= from {
+            points.push((now, bytes));
+        }
+        now < until
+    });
+    sending.join().unwrap();
+    let report = emulation.finish().unwrap();
+    (slope(&points), report)
 }
