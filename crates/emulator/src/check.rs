@@ -10,7 +10,7 @@ use crate::Scheduling;
 pub struct Bounds {
     /// 99th percentile of the lateness.
     pub lateness_p99: Duration,
-    /// The most that a packet may be late, or a tenth of the base RTT where that is more.
+    /// The most that a packet may be late, and that the emulator may not run, or a tenth of the base RTT where that is more.
     pub lateness_max: Duration,
     /// Deviation of the achieved rate from the configured one, as a share; judged after a second
     /// of busy time.
@@ -53,6 +53,9 @@ pub struct SelfCheck {
     /// 99th percentile of the time from the end of a sleep as asked for to being awake: the
     /// kernel's share of the lateness.
     pub wake_up_p99_us: Option<u64>,
+    /// The longest time that the emulator's thread is known not to have run when it should have, with
+    /// packets to read at its end: these may have waited, which no lateness of deliveries shows.
+    pub stall_max_us: u64,
     /// Rate that the forward link achieved while busy, relative to the one configured: the time
     /// that its deliveries should have taken by the time that they took. Null while it was busy
     /// for less than a second.
@@ -79,6 +82,7 @@ pub struct SelfCheck {
 
 /// What is judged, as measured.
 pub(crate) struct Measured {
+    pub(crate) stall: Duration,
     pub(crate) lateness: [Option<Duration>; 3],
     pub(crate) busy: Duration,
     pub(crate) rate_ratio: Option<f64>,
@@ -109,6 +113,13 @@ pub(crate) fn judge(bounds: &Bounds, measured: &Measured) -> Vec<String> {
         reasons.push(format!(
             "a packet was delivered {:.1} ms late; the bound is {} ms",
             ms(max),
+            ms(longest)
+        ));
+    }
+    if measured.stall > longest {
+        reasons.push(format!(
+            "the emulator did not run for {:.1} ms, and packets waited for it; the bound is {} ms",
+            ms(measured.stall),
             ms(longest)
         ));
     }
@@ -204,6 +215,7 @@ mod tests {
 
     fn good() -> Measured {
         Measured {
+            stall: Duration::from_micros(5_000),
             lateness: [20, 400, 4_000].map(|us| Some(Duration::from_micros(us))),
             busy: Duration::from_secs(2),
             rate_ratio: Some(1.0005),
@@ -220,7 +232,7 @@ mod tests {
         let bounds = Bounds::default();
         assert_eq!(judge(&bounds, &good()), [""; 0]);
         type Spoil = (fn(&mut Measured), &'static str);
-        let spoil: [Spoil; 7] = [
+        let spoil: [Spoil; 8] = [
             (
                 |m| m.lateness[1] = Some(Duration::from_micros(501)),
                 "one packet in a hundred",
@@ -229,6 +241,7 @@ mod tests {
                 |m| m.lateness[2] = Some(Duration::from_micros(5_001)),
                 "5.0 ms late",
             ),
+            (|m| m.stall = Duration::from_millis(6), "run for 6.0 ms"),
             (|m| m.rate_ratio = Some(0.998), "99.80 % of its rate"),
             (
                 |m| m.probe = Some(Duration::from_micros(11_001)),
@@ -248,6 +261,7 @@ mod tests {
         // A tenth of a long RTT may be lost at once.
         let mut long = good();
         long.base_rtt = Duration::from_millis(600);
+        long.stall = Duration::from_millis(59);
         long.lateness[2] = Some(Duration::from_millis(59));
         long.probe = Some(Duration::from_millis(606));
         assert_eq!(judge(&bounds, &long), [""; 0]);

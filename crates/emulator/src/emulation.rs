@@ -406,6 +406,7 @@ impl Emulation {
             some.then_some(noted.worst_lateness),
         ];
         let measured = Measured {
+            stall: noted.worst_stall,
             lateness,
             busy: noted.pace.busy(),
             rate_ratio: noted.pace.ratio(),
@@ -427,6 +428,7 @@ impl Emulation {
             lateness_p99_us: micros(1),
             lateness_max_us: micros(2),
             wake_up_p99_us: p99(&noted.wake_ups),
+            stall_max_us: noted.worst_stall.as_micros(),
             rate_ratio: measured.rate_ratio,
             probe_rtt_ms: self.probe_rtt.map(|rtt| rtt.as_nanos() as f64 / 1e6),
             base_rtt_ms: self.base_rtt.as_nanos() as f64 / 1e6,

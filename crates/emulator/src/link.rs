@@ -82,6 +82,11 @@ impl LinkState {
         }
     }
 
+    /// Packets offered so far.
+    pub(crate) const fn offered(&self) -> u64 {
+        self.offered
+    }
+
     /// Offers a packet.
     pub(crate) fn push(&mut self, now: Instant, mut packet: Packet<Carried>) -> Admission {
         self.first_packet.get_or_insert(now);

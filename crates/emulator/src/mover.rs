@@ -36,8 +36,9 @@ const _: () = assert!(ROOM > MTU as usize);
 const READS: usize = 16;
 const DELIVERIES: usize = 8;
 
-/// The longest sleep, so that records are handed over and the watcher sees a quiet link.
-const LONGEST_SLEEP: Duration = Duration::from_millis(50);
+/// The longest sleep, so that records are handed over, the watcher sees a quiet link, and a thread that
+/// does not get a processor notices, even if nothing is due.
+const LONGEST_SLEEP: Duration = Duration::from_millis(5);
 
 /// Free buffers that are kept.
 const POOL: usize = 4096;
@@ -74,6 +75,9 @@ pub(crate) struct Noted {
     pub(crate) worst_lateness: Duration,
     /// From the end of a sleep as asked for to being awake.
     pub(crate) wake_ups: Histogram,
+    /// The longest time that the thread is known not to have run when it should have, and in which a
+    /// packet may have come.
+    pub(crate) worst_stall: Duration,
     /// Packets delivered in one go that were due at different times.
     pub(crate) longest_burst: u64,
     pub(crate) bursts: u64,
@@ -123,11 +127,20 @@ impl Mover {
         self.noted.scheduling = Some(schedule::prepare_thread(self.deadline));
         let before = clock::thread_time();
         let mut burst = Burst::default();
+        // The run has begun without it, if it has.
+        let mut stall = self.clock.now().saturating_since(Instant::ZERO);
+        let mut seen = 0;
         while !self.stop.load(Ordering::Relaxed) {
             let mut idle = true;
             for side in [Side::Sender, Side::Receiver] {
                 idle &= self.read(side);
             }
+            let offered = self.links.iter().map(LinkState::offered).sum();
+            if offered != seen {
+                self.noted.worst_stall = self.noted.worst_stall.max(stall);
+                seen = offered;
+            }
+            stall = Duration::ZERO;
             for direction in Direction::BOTH {
                 idle &= self.deliver(direction, &mut burst);
             }
@@ -140,7 +153,7 @@ impl Mover {
             }
             if idle {
                 burst.end(&mut self.noted);
-                self.sleep(now);
+                stall = self.sleep(now);
             }
         }
         burst.end(&mut self.noted);
@@ -280,8 +293,8 @@ impl Mover {
         false
     }
 
-    /// Waits for a packet, the next due instant, or the end.
-    fn sleep(&mut self, now: Instant) {
+    /// Waits for a packet, the next due instant, or the end. Returns by how much it was too long.
+    fn sleep(&mut self, now: Instant) -> Duration {
         let next = self
             .links
             .iter()
@@ -293,7 +306,7 @@ impl Mover {
             // Awake until it is due, still reading.
             self.ready = [true; 2];
             std::hint::spin_loop();
-            return;
+            return Duration::ZERO;
         }
         if let Some(recorder) = &mut self.recorder {
             recorder.flush();
@@ -309,10 +322,11 @@ impl Mover {
         let timeout = TimeSpec::from_duration(std::time::Duration::from_nanos(wait.as_nanos()));
         let events = ppoll(&mut watched, Some(timeout), None);
         self.ready = [0, 1].map(|side| watched[side].any() != Some(false));
+        let lag = self.clock.now().saturating_since(now + wait);
         if events == Ok(0) {
-            let lag = self.clock.now().saturating_since(now + wait);
             self.noted.wake_ups.record(lag);
         }
+        lag
     }
 }
 
