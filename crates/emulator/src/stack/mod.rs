@@ -143,8 +143,8 @@ pub struct StackOutput {
     pub samples_lost: u64,
     /// The congestion control of each flow, as the kernel calls it.
     pub congestion: Vec<String>,
-    /// What the congestion control of each flow ended slow start for, where it tells; its times count
-    /// from the run's beginning.
+    /// What the congestion control of each flow ended the first slow start for, where it did and
+    /// tells; its times are those of CLOCK_MONOTONIC.
     pub decisions: Vec<Option<GuestExit>>,
     /// What the network saw, without its deliveries.
     pub report: Report,

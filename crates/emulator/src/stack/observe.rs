@@ -110,14 +110,16 @@ impl Observer {
         self.size.is_some_and(|size| acked >= size)
     }
 
-    /// The congestion control says that it ended slow start.
-    pub(super) fn note_exit(&mut self, at: Instant, cwnd_segments: u32) {
+    /// The congestion control says that it ended slow start; false where that was over before.
+    pub(super) fn note_exit(&mut self, at: Instant, cwnd_segments: u32) -> bool {
+        let first = self.exit.is_none();
         self.exit.get_or_insert(Exit {
             at,
             cwnd_segments: u64::from(cwnd_segments),
             reason: self.kind.exit,
             by_congestion: false,
         });
+        first
     }
 
     /// Segments with payload that were sent, retransmissions included.

@@ -209,8 +209,9 @@ impl<'a> Watcher<'a> {
             };
             match what {
                 Told::Exit(exit) => {
-                    watched.observer.note_exit(at, exit.cwnd);
-                    watched.decision.get_or_insert(exit);
+                    if watched.observer.note_exit(at, exit.cwnd) {
+                        watched.decision = Some(exit);
+                    }
                 }
                 Told::Row(row) => {
                     let delivered = self.shared.flows[flow as usize].delivered();
