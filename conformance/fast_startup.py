@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from fast_startup_models import Best, CarefulResume, Fbe, Halfback, PacketPair, RapidStart, Stateful
+from fast_startup_models import (
+    Best,
+    CarefulResume,
+    Fbe,
+    Forecast,
+    Halfback,
+    PacketPair,
+    RapidStart,
+    Stateful,
+)
 from models import CubicLinux, Reno, Standard
 from sender import File, Link, Sender
 
@@ -293,6 +302,31 @@ def halfback() -> None:
     s.file.write()
 
 
+def forecast() -> None:
+    source = OURS + "Luebben 2022; the weights are those of python/training/forecast.py"
+    for name, service, base, per_ack in (
+        ("forecast-slow", 1_000, 100_000, 1),
+        ("forecast-fast", 30, 40_000, 1),
+        ("forecast-delayed", 3_000, 600_000, 2),
+    ):
+        s = begin(name, f"{8_000 // service} Mbit/s and {base // 1000} ms: the forecast after twenty ACKs",
+                  source, "reconstruction", "forecast", Forecast())
+        Link(service, base, per_ack).run(s, 3_000_000, then=10)
+        assert s.exit == "bandwidth", s.exit
+        s.file.write()
+
+    s = begin("forecast-loss", "A loss before the twentieth ACK: no forecast", source, "reconstruction",
+              "forecast", Forecast())
+    s.fill(0)
+    for i in range(10):
+        s.ack(100_000 + 100 * i, i + 1, rtt=100_000 + 100 * i)
+        s.fill(s.now)
+    s.ack(201_000, 10, sacked=4, lost=1, rtt=100_000)
+    s.resend(201_000, 1)
+    s.ack(301_000, s.nxt, rtt=100_000)
+    s.file.write()
+
+
 def fast_startup() -> None:
-    for write in (estimating, halfback, stateful, careful_resume, rapid_start):
+    for write in (estimating, forecast, halfback, stateful, careful_resume, rapid_start):
         write()

@@ -6,8 +6,11 @@ the sources leave open is said in the page of each algorithm.
 
 from __future__ import annotations
 
+import json
 import math
+import re
 from fractions import Fraction
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from models import INF, HyStart, Standard
@@ -357,3 +360,71 @@ class Halfback(Standard):
 
     def grow(self, ack: dict, cc: Jumper) -> int:
         return 0 if self.flight is not None and ack["una"] < self.flight else ack["delivered"]
+
+
+def logarithm(value: int) -> int:
+    """Of base 2, in 1/256, linear between powers of two."""
+    if value < 2:
+        return 0
+    power = value.bit_length() - 1
+    return math.floor((power + Fraction(value, 1 << power) - 1) * 256)
+
+
+def weights() -> dict[str, list]:
+    """The trained numbers, which are data and no code."""
+    path = Path(__file__).parents[1] / "crates/congestion/src/startup/forecast/weights.rs"
+    found = re.findall(r"const (\w+): \S[^=]*= (\[.*?\]|-?\d+);", path.read_text(), re.DOTALL)
+    return {name: json.loads(re.sub(r",\s*\]", "]", value)) for name, value in found}
+
+
+class Forecast(Standard):
+    """The network of `python/training/forecast.py` after twenty ACKs, in whole numbers."""
+
+    def __init__(self, part: Fraction = Fraction(8, 10)) -> None:
+        self.part, self.acks, self.rate, self.until = part, [], None, None
+
+    def pace(self, cc: Jumper) -> str:
+        return "none" if self.until is None else str(self.rate)
+
+    def detect(self, ack: dict, cc: Jumper) -> str | None:
+        if self.until is not None and ack["now"] * 1000 >= self.until:
+            self.until = None
+            return "bandwidth"
+        if self.rate is None:
+            self.acks.append((ack["rtt"], ack["now"]))
+            if len(self.acks) == 20:
+                self.rate = self.kbit(ack["una"], cc.flight()) * 125
+                self.until = ack["now"] * 1000 + cc.srtt
+                taken = math.floor(self.rate * self.part)
+                cc.cwnd = max(2, taken * cc.min_rtt // MILLION // cc.file.smss)
+        return None
+
+    def grow(self, ack: dict, cc: Jumper) -> int:
+        return ack["delivered"] if self.until is None else 0
+
+    def take_over(self, cc: Jumper, before: int) -> bool:
+        self.until, self.rate = None, self.rate or 0
+        return False
+
+    def kbit(self, acked: int, flight: int) -> int:
+        rtts = [rtt for rtt, _ in self.acks]
+        gaps = [b[1] - a[1] for a, b in zip(self.acks, self.acks[1:])]
+
+        def spread(values: list[int]) -> int:
+            mean = sum(values) // len(values)
+            return math.isqrt(sum(v * v for v in values) // len(values) - mean * mean)
+
+        rise = sum(rtts[15:]) // 5 - sum(rtts[:5]) // 5
+        told = [logarithm(value) for value in (
+            min(rtts), sum(rtts) // 20, spread(rtts) + 1, rtts[19], sum(gaps) // 19 + 1,
+            spread(gaps) + 1, min(gaps) + 1, sorted(gaps)[9] + 1, acked + 1, flight + 1, abs(rise) + 1)]
+        if rise < 0:
+            told[10] = -told[10]
+        w = weights()
+        x = [min(max((t - c) * f >> 10, -4096), 4096) for t, c, f in zip(told, w["CENTRE"], w["FACTOR"])]
+        for layer in ("FIRST", "SECOND"):
+            x = [max(sum(map(int.__mul__, row, x)) + bias >> 12, 0)
+                 for row, bias in zip(w[layer], w[layer + "_BIAS"])]
+        answer = sum(map(int.__mul__, w["LAST"], x)) + w["LAST_BIAS"] >> 12
+        size = w["MIDDLE"] + (answer * w["SPREAD"] >> 10)
+        return (256 + size % 256 << size // 256) >> 8

@@ -41,6 +41,10 @@ const SLOW_START: &[Known] = &[
         ..known("fbe")
     },
     Known {
+        options: &[("part", "part", &[])],
+        ..known("forecast")
+    },
+    Known {
         options: &[("threshold", "threshold", &[])],
         ..known("halfback")
     },

@@ -532,6 +532,8 @@ startups! {
         "slow start that ends at bandwidth times RTT, by refined ACK intervals";
     Standard(startup::Standard, startup::StandardConfig) = "standard", STANDARD, "RFC 5681",
         "slow start: the window doubles each round trip until something is lost";
+    Forecast(startup::Forecast, startup::ForecastConfig) = "forecast", RECONSTRUCTION, "Luebben 2022 (abstract)",
+        "after twenty ACKs the window is what a small neural network forecasts";
     Halfback(startup::Halfback, startup::HalfbackConfig) = "halfback", RECONSTRUCTION, "Li, Dong and Godfrey 2015",
         "paces a short flow over one round trip, and sends its second half again as ACKs come";
     HyStart(startup::HyStart, startup::HyStartConfig) = "hystart", LINUX, "Ha and Rhee 2011; Linux tcp_cubic.c",

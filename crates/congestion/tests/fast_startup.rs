@@ -628,3 +628,37 @@ fn rapid_start_triples_until_a_queue_shows() {
     assert_eq!(round(&mut startup, 3, 104_001), Step::Grow(segments(1)));
     assert_eq!(round(&mut startup, 4, 100_000), Step::Grow(segments(2)));
 }
+
+/// The logarithm of the forecast and its inverse agree on what they can say.
+#[test]
+fn the_forecasts_logarithm_is_inverted() {
+    use congestion::startup::forecast::{exp2, log2};
+    for (value, logarithm) in [(0, 0), (1, 0), (2, 256), (3, 384), (4, 512), (1_000, 2_548)] {
+        assert_eq!(log2(value), logarithm);
+    }
+    for power in 0..55_u32 {
+        for part in 0..256_u64 {
+            let value = (256 + part) << power >> 8;
+            assert!(exp2(log2(value)) <= value && exp2(log2(value) + 1) >= value);
+        }
+    }
+    assert_eq!(exp2(-1), 1);
+    assert!(exp2(i64::MAX) <= 1 << 63);
+}
+
+/// Whatever the ACKs told, the network answers.
+#[test]
+fn a_forecast_of_anything_is_a_number() {
+    use congestion::startup::forecast::Observed;
+    for extreme in [0, 1, u64::from(u32::MAX)] {
+        for times in [[0; 20], [u64::from(u32::MAX); 20]] {
+            let observed = Observed {
+                rtts: [extreme; 20],
+                times,
+                acked: u64::MAX,
+                in_flight: extreme,
+            };
+            assert!(observed.kbit_per_second() > 0);
+        }
+    }
+}

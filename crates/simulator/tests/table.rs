@@ -33,6 +33,7 @@ const ALGORITHMS: &[&str] = &[
     "cubic+best:period=true",
     "cubic+careful-resume",
     "cubic+fbe",
+    "cubic+forecast",
     "cubic+halfback",
     "cubic+packet-pair",
     "cubic+rapid-start",

@@ -1,0 +1,313 @@
+//! A start that asks a neural network for the path's rate: Lübben, "Neural network forecast of the
+//! sending rate", 2022 (`spec/fast-startup.md` C4).
+//!
+//! The first twenty ACKs that measure a round-trip time say how long it is and how it rises, how the
+//! ACKs are spaced, what was acknowledged and what is in flight. A network of two hidden layers makes
+//! of that the rate of the bottleneck. Once, the window becomes `part` of rate times smallest RTT,
+//! paced at the rate for one round trip, and that is the threshold too. Before the twentieth ACK it
+//! is slow start.
+//!
+//! The network was trained on our own simulated starts (`python/training/forecast.py`, which draws
+//! links of 0.3 to 500 Mbit/s with 4 to 800 ms and drop-tail buffers, some with jitter); its weights
+//! are `weights.rs`. Inference is whole numbers throughout, so that it is the same everywhere:
+//!
+//! 1. Inputs are logarithms in 1/256 ([`log2`]), the rise of the RTT with its sign.
+//! 2. `x = ((input - centre) * factor) >> 10`, in 2^-10, not beyond 4 either way.
+//! 3. Each layer: `(weights * x + bias) >> 12`; nothing below zero leaves a hidden one.
+//! 4. `middle + ((answer * spread) >> 10)` is the logarithm of the rate in kbit/s.
+//!
+//! # Deviations
+//! Our reconstruction: known is that a network forecasts the rate from what a TCP stack sees early.
+//! Inputs, shape, training data, and what is done with the forecast are ours; the author's code feeds a
+//! modified BBR. Nothing is claimed for paths unlike those that it was trained on: cellular links,
+//! Wi-Fi and cross traffic among them.
+
+mod weights;
+
+use units::{Bytes, Instant, Rate};
+
+use self::weights::{
+    CENTRE, FACTOR, FIRST, FIRST_BIAS, HIDDEN, INPUTS, LAST, LAST_BIAS, MIDDLE, SECOND,
+    SECOND_BIAS, SPREAD,
+};
+use super::dispersion::product;
+use crate::options::{self, OptionError, OptionInfo, Options};
+use crate::{Ack, Congestion, ExitReason, Startup, Step, Window};
+
+/// ACKs that the forecast is made of.
+const ACKS: usize = 20;
+/// At each end of them, so many make a mean, of which the difference is the rise.
+const ENDS: usize = 5;
+/// No input is further from its middle, in 2^-10.
+const FAR: i64 = 4_096;
+
+/// Configuration of [`Forecast`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ForecastConfig {
+    /// Thousandths of the forecast that the window takes.
+    pub part: u32,
+}
+
+impl Default for ForecastConfig {
+    fn default() -> Self {
+        Self { part: 800 }
+    }
+}
+
+impl Options for ForecastConfig {
+    const OPTIONS: &'static [OptionInfo] = &[OptionInfo {
+        name: "part",
+        default: "0.8",
+        help: "the part of forecast rate times smallest RTT that the window takes",
+    }];
+
+    fn set(&mut self, name: &str, value: &str) -> Result<(), OptionError> {
+        match name {
+            "part" => {
+                let part = "a number from 0.1 to 2";
+                self.part = options::thousandths(value, 100, 2_000, part)? as u32;
+                Ok(())
+            }
+            _ => Err(OptionError::Unknown),
+        }
+    }
+}
+
+/// The logarithm to base 2 in 1/256, linear between powers of two; zero of zero and one.
+#[must_use]
+pub fn log2(value: u64) -> i64 {
+    if value < 2 {
+        return 0;
+    }
+    let power = value.ilog2();
+    i64::from(power) * 256 + ((u128::from(value) << 8) >> power) as i64 - 256
+}
+
+/// What has this [`log2`], rounded down.
+#[must_use]
+pub fn exp2(log2: i64) -> u64 {
+    let log2 = log2.clamp(0, 62 * 256) as u64;
+    let power = log2 / 256;
+    (u128::from(256 + log2 % 256) << power >> 8) as u64
+}
+
+/// What the first ACKs told: round-trip times and times since the first of them in microseconds.
+#[derive(Clone, Copy, Debug)]
+pub struct Observed {
+    /// Round-trip times.
+    pub rtts: [u64; ACKS],
+    /// When they came.
+    pub times: [u64; ACKS],
+    /// Segments acknowledged.
+    pub acked: u64,
+    /// Segments in flight.
+    pub in_flight: u64,
+}
+
+impl Observed {
+    /// The inputs of the network.
+    #[must_use]
+    pub fn features(&self) -> [i64; INPUTS] {
+        let mean_of = |values: &[u64]| values.iter().sum::<u64>() / (values.len() as u64).max(1);
+        let squares = |values: &[u64]| {
+            let sum: u128 = values.iter().map(|&v| u128::from(v) * u128::from(v)).sum();
+            (sum / values.len().max(1) as u128) as u64
+        };
+        let deviation = |values: &[u64]| {
+            let mean = mean_of(values);
+            squares(values).saturating_sub(mean * mean).isqrt()
+        };
+        let mut gaps = [0; ACKS - 1];
+        for (gap, pair) in gaps.iter_mut().zip(self.times.windows(2)) {
+            *gap = pair[1].saturating_sub(pair[0]);
+        }
+        let gap_deviation = deviation(&gaps);
+        let gap = mean_of(&gaps);
+        gaps.sort_unstable();
+        let least = self.rtts.iter().copied().min().unwrap_or_default();
+        let begin = mean_of(&self.rtts[..ENDS]);
+        let end = mean_of(&self.rtts[ACKS - ENDS..]);
+        let rise = log2(begin.abs_diff(end) + 1);
+        [
+            log2(least),
+            log2(mean_of(&self.rtts)),
+            log2(deviation(&self.rtts) + 1),
+            log2(self.rtts[ACKS - 1]),
+            log2(gap + 1),
+            log2(gap_deviation + 1),
+            log2(gaps[0] + 1),
+            log2(gaps[gaps.len() / 2] + 1),
+            log2(self.acked.saturating_add(1)),
+            log2(self.in_flight.saturating_add(1)),
+            if end >= begin { rise } else { -rise },
+        ]
+    }
+
+    /// The forecast in kbit/s.
+    #[must_use]
+    pub fn kbit_per_second(&self) -> u64 {
+        let mut x = self.features();
+        for ((x, centre), factor) in x.iter_mut().zip(CENTRE).zip(FACTOR) {
+            *x = (((*x - centre) * factor) >> 10).clamp(-FAR, FAR);
+        }
+        let first = layer(&x, &FIRST, &FIRST_BIAS);
+        let second = layer(&first, &SECOND, &SECOND_BIAS);
+        let answer = neuron(&second, &LAST, LAST_BIAS);
+        exp2(MIDDLE + ((answer * SPREAD) >> 10))
+    }
+}
+
+/// One neuron; at 4 standard deviations of 11 inputs and weights of 16 bits, no sum leaves 64 bits.
+fn neuron<const N: usize>(x: &[i64; N], weights: &[i16; N], bias: i64) -> i64 {
+    let products = x.iter().zip(weights).map(|(x, &w)| x * i64::from(w));
+    (products.sum::<i64>() + bias) >> 12
+}
+
+/// One hidden layer.
+fn layer<const N: usize>(
+    x: &[i64; N],
+    weights: &[[i16; N]; HIDDEN],
+    biases: &[i64; HIDDEN],
+) -> [i64; HIDDEN] {
+    let mut y = [0; HIDDEN];
+    for ((y, weights), &bias) in y.iter_mut().zip(weights).zip(biases) {
+        *y = neuron(x, weights, bias).max(0);
+    }
+    y
+}
+
+/// Where the start is.
+#[derive(Clone, Copy, Debug)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "one per connection, and nothing may be allocated"
+)]
+enum State {
+    Watching {
+        count: usize,
+        first: Instant,
+        rtts: [u32; ACKS],
+        times: [u32; ACKS],
+    },
+    /// The forecast is in force until then.
+    Paced {
+        rate: Rate,
+        until: Instant,
+    },
+    Over,
+}
+
+/// The start with a forecast.
+#[derive(Clone, Debug)]
+pub struct Forecast {
+    config: ForecastConfig,
+    state: State,
+    /// The forecast, once it was made.
+    forecast: Option<Rate>,
+}
+
+impl Forecast {
+    /// A start-up for a new connection.
+    #[must_use]
+    pub fn new(config: ForecastConfig, now: Instant, _snd_nxt: u64) -> Self {
+        Self {
+            config,
+            state: State::Watching {
+                count: 0,
+                first: now,
+                rtts: [0; ACKS],
+                times: [0; ACKS],
+            },
+            forecast: None,
+        }
+    }
+
+    /// The forecast, once it was made.
+    #[must_use]
+    pub const fn forecast(&self) -> Option<Rate> {
+        self.forecast
+    }
+
+    /// Notes an ACK; what was observed, once it is enough.
+    fn watch(&mut self, ack: &Ack, smss: Bytes) -> Option<Observed> {
+        let State::Watching {
+            count,
+            first,
+            rtts,
+            times,
+        } = &mut self.state
+        else {
+            return None;
+        };
+        let rtt = ack.latest_rtt?;
+        if *count == 0 {
+            *first = ack.now;
+        }
+        let micros = |span: units::Duration| u32::try_from(span.as_micros()).unwrap_or(u32::MAX);
+        let (rtt_slot, time_slot) = (rtts.get_mut(*count)?, times.get_mut(*count)?);
+        *rtt_slot = micros(rtt).max(1);
+        *time_slot = micros(ack.now.saturating_since(*first));
+        *count += 1;
+        (*count == ACKS).then(|| Observed {
+            rtts: rtts.map(u64::from),
+            times: times.map(u64::from),
+            acked: Bytes::new(ack.snd_una).segments(smss),
+            in_flight: ack.in_flight.segments(smss),
+        })
+    }
+}
+
+impl Startup for Forecast {
+    fn on_delivery(&mut self, ack: &Ack, window: &Window) -> Option<Step> {
+        let smss = window.smss.max(Bytes::new(1));
+        match self.state {
+            State::Watching { .. } => {
+                let observed = self.watch(ack, smss)?;
+                let bytes = observed.kbit_per_second().saturating_mul(125);
+                let rate = Rate::from_bytes_per_sec(bytes);
+                let part = u64::from(self.config.part);
+                let taken = Bytes::new(bytes).mul_div(part, 1_000).get();
+                self.forecast = Some(rate);
+                self.state = State::Paced {
+                    rate,
+                    until: ack.now + ack.srtt,
+                };
+                Some(Step::Set(product(taken, ack.min_rtt, smss)))
+            }
+            State::Paced { rate, until } if ack.now >= until => {
+                self.state = State::Over;
+                Some(Step::Exit {
+                    cwnd: window.cwnd,
+                    ssthresh: window.cwnd,
+                    reason: ExitReason::Bandwidth {
+                        estimate: rate,
+                        min_rtt: ack.min_rtt,
+                    },
+                })
+            }
+            _ => None,
+        }
+    }
+
+    fn on_ack(&mut self, ack: &Ack, _window: &Window) -> Step {
+        match self.state {
+            State::Paced { .. } => Step::Grow(Bytes::ZERO),
+            _ => Step::Grow(ack.delivered),
+        }
+    }
+
+    fn on_congestion(&mut self, _congestion: &Congestion) {
+        self.state = State::Over;
+    }
+
+    fn pacing_rate(&self) -> Option<Rate> {
+        match self.state {
+            State::Paced { rate, .. } => Some(rate),
+            _ => None,
+        }
+    }
+
+    fn requires_pacing(&self) -> bool {
+        matches!(self.state, State::Paced { .. })
+    }
+}
