@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from slowstart import InputError, RunError, Scenario, __version__, compare, run
+from slowstart import InputError, RunError, Scenario, __version__, compare, run, study_command
 from slowstart._native import check_linux, enter_user_namespace, run_linux
 from slowstart.fidelity import command as fidelity
 from slowstart.progress import Meter
@@ -57,6 +57,7 @@ Examples:
   slowstart compare trace:FILE my-path.toml -o report
   slowstart run scenario.toml --json
   slowstart emulate geo --server-command "iperf3 -s" -- iperf3 -c 10.77.0.2 -R
+  slowstart study suss-testbed --quick
   slowstart conformance conformance
   slowstart validate --quick
   slowstart kernel status
@@ -481,6 +482,7 @@ def _emulate(
     )
 
 
+app.command("study", epilog=study_command.EPILOG)(study_command.study)
 app.command("validate", epilog=fidelity.EPILOG)(fidelity.validate)
 
 

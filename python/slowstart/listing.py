@@ -27,7 +27,9 @@ def _paths() -> list[dict[str, Any]]:
 
 
 def _studies() -> list[dict[str, Any]]:
-    return []
+    from slowstart import studies
+
+    return studies.catalogue()
 
 
 CATALOGUE: Mapping[str, Callable[[], list[dict[str, Any]]]] = {
@@ -47,6 +49,10 @@ def show(found: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
             out.print(f"There are no {topic} in this version.")
         elif topic == "algorithms":
             _show_algorithms(out, entries)
+        elif topic == "studies":
+            from slowstart.studies import terminal
+
+            terminal.show_list(entries)
         else:
             _show_entries(out, topic, entries)
 

@@ -140,7 +140,7 @@ def plural(count: int, noun: str) -> str:
     return f"{count}\N{NO-BREAK SPACE}{noun}" + ("" if count == 1 else "s")
 
 
-def _thin(time: Series, values: Series) -> tuple[Series, Series]:
+def thin(time: Series, values: Series) -> tuple[Series, Series]:
     """The least and the greatest of each stretch of a long series, so that no spike is lost."""
     if len(time) <= _VERTICES:
         return time, values
@@ -154,7 +154,8 @@ def _thin(time: Series, values: Series) -> tuple[Series, Series]:
     return time[chosen], values[chosen]
 
 
-def _column(frame: pl.DataFrame, name: str) -> Series:
+def numbers(frame: pl.DataFrame, name: str) -> Series:
+    """A column as numbers; what is null is no number."""
     return frame[name].cast(pl.Float64).fill_null(float("nan")).to_numpy()
 
 
@@ -176,11 +177,11 @@ def _marks(flow: dict[str, Any]) -> list[float | None]:
 
 def _draw_window(axes: Axes, trace: pl.DataFrame, style: colors.Style) -> float:
     """Draws window and threshold; returns the largest window in MB."""
-    time = _column(trace, "time_s")
-    cwnd = _column(trace, "cwnd_bytes") / _MEGA
-    ssthresh = _column(trace, "ssthresh_bytes") / _MEGA
-    axes.plot(*_thin(time, cwnd), color=style.color, linestyle=style.dashes, zorder=3)
-    axes.plot(*_thin(time, ssthresh), color=style.color, linewidth=0.9, linestyle=(0, (4, 2)))
+    time = numbers(trace, "time_s")
+    cwnd = numbers(trace, "cwnd_bytes") / _MEGA
+    ssthresh = numbers(trace, "ssthresh_bytes") / _MEGA
+    axes.plot(*thin(time, cwnd), color=style.color, linestyle=style.dashes, zorder=3)
+    axes.plot(*thin(time, ssthresh), color=style.color, linewidth=0.9, linestyle=(0, (4, 2)))
     return float(np.nanmax(cwnd)) if len(cwnd) else 0.0
 
 
@@ -228,15 +229,15 @@ def _draw_evolution(
     for flow in column.flows:
         style = styles[flow["name"]]
         trace = column.flow_traces.filter(pl.col("flow") == flow["flow"])
-        time = _column(trace, "time_s")
+        time = numbers(trace, "time_s")
         top = max(top, _draw_window(window, trace, style))
         sampled = trace.filter(pl.col("rtt_ms").is_not_null())
-        series = _thin(_column(sampled, "time_s"), _column(sampled, "rtt_ms"))
+        series = thin(numbers(sampled, "time_s"), numbers(sampled, "rtt_ms"))
         rtt.plot(*series, color=style.color, linestyle=style.dashes)
-        series = _thin(time, _column(trace, "delivered_bytes") / _MEGA)
+        series = thin(time, numbers(trace, "delivered_bytes") / _MEGA)
         delivered.plot(*series, color=style.color, linestyle=style.dashes)
     waiting = column.link_traces.filter(pl.col("link") == path.bottleneck)
-    series = _thin(_column(waiting, "time_s"), _column(waiting, "queue_packets"))
+    series = thin(numbers(waiting, "time_s"), numbers(waiting, "queue_packets"))
     queue.plot(*series, color="#444444", linewidth=1.0)
     rtt.axhline(path.base_rtt_ms, color=_GREY, linewidth=0.8, linestyle=":")
     if len(column.flows) == 1:
@@ -322,8 +323,8 @@ def _draw_intervals(
     apart: float,
     width: float,
 ) -> None:
-    size = apart * _column(rows, "size_bytes") / _MEGA
-    middle, low, high = (_column(rows, column) for column in columns)
+    size = apart * numbers(rows, "size_bytes") / _MEGA
+    middle, low, high = (numbers(rows, column) for column in columns)
     axes.plot(
         size, middle, color=style.color, linestyle=style.dashes, marker="o",
         markersize=2 + width, linewidth=width, label=name,

@@ -146,6 +146,6 @@ def test_no_spike_of_a_long_series_is_lost() -> None:
     values = np.ones(100_000)
     values[77_777] = 9.0
     values[12_345] = np.nan
-    time, thinned = plots._thin(np.arange(100_000.0), values)
+    time, thinned = plots.thin(np.arange(100_000.0), values)
     assert len(time) <= 2 * plots._VERTICES
     assert thinned[time == 77_777] == 9.0

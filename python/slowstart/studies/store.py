@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import polars as pl
 
 from slowstart import InputError, Scenario, __version__, _native, run
-from slowstart._native import check_linux, run_linux
+from slowstart._native import check_linux, run_batch, run_linux
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -255,6 +255,7 @@ class Store:
                 batch, units = units[:size], units[size:]
                 took = self._simulate(batch, series, threads, tell)
                 done += len(batch)
+                tell(0)
                 size = max(cores, min(most, int(size * min(4.0, _BATCH_S / max(took, 1e-3)))))
         for unit in real:
             self._measure(unit, attempts, force, switch_hystart)
@@ -349,7 +350,14 @@ class Store:
         shadowed = set(wanted.columns) - {"key", "seed"}
         rows = rows.drop(shadowed, strict=False).with_row_index("_place")
         joined = wanted.join(rows, on=["key", "seed"], how="inner")
-        return joined.sort("job", "run", *order[:1], "_place").drop("_place", "batch", "key")
+        joined = joined.sort("job", "run", *order[:1], "_place").drop("_place", "batch", "key")
+        if table != "flows":
+            return joined
+        # Other jobs in the store may have other extracts.
+        extracts = list(dict.fromkeys(each.name for job in jobs for each in job.extracts))
+        first = [*wanted.columns, *run_batch([]).flows().column_names]
+        columns = dict.fromkeys([*first, *extracts])
+        return joined.select(name for name in columns if name in joined.columns)
 
 
 def _wanted(place: int, job: Job) -> pl.DataFrame:
@@ -398,7 +406,7 @@ class _Outcome:
         else:
             series = self.result.flow_traces if name == "flow_traces" else self.result.link_traces
             frame = pl.DataFrame(series())
-        yield frame.drop("seed", "stack", strict=False).with_columns(*self._place())
+        yield frame.with_columns(*self._place())
 
     def _place(self) -> tuple[pl.Expr, ...]:
         return (

@@ -1,0 +1,161 @@
+"""The figures that ``study.toml`` declares: what each one draws.
+
+| kind | draws |
+| --- | --- |
+| `evolution` | time series of the runs that keep them, the values of `series` over each other |
+| `points` | a statistic with its interval over the axis `x`, side by side for each of `series` |
+| `lines` | the same over an axis of quantities, joined |
+| `ecdf` | empirical distributions over runs |
+| `table` | a statistic for each value of `x` and of `series` |
+| `function` | what a function of the study's module returns |
+
+Whatever a claim says was published of the same runs, metric and statistic is drawn in.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from slowstart.studies.claims import check_metric
+from slowstart.studies.estimates import STATISTICS
+from slowstart.studies.files import Node, nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from slowstart.studies.plan import Experiment
+
+KINDS = ("evolution", "points", "lines", "ecdf", "table", "function")
+PANELS = ("window", "rtt", "queue", "delivered", "losses")
+_KEYS = (
+    "name", "kind", "title", "where", "caption", "experiment", "select", "x", "series", "columns",
+    "metric", "metrics", "statistic", "label", "x_label", "log", "panels", "until", "published",
+    "function",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A published point in a panel of time series."""
+
+    panel: str
+    time_s: float
+    value: float
+    series: Any
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A figure or table of the report."""
+
+    name: str
+    kind: str
+    title: str
+    where: str
+    """What it stands beside in the document."""
+    caption: str
+    experiment: str
+    select: Mapping[str, Any]
+    x: str | None
+    series: str | None
+    columns: str | None
+    """The axis with a panel for each value."""
+    metrics: Mapping[str, str]
+    """Expressions by what they are called."""
+    statistic: str
+    label: str
+    x_label: str
+    log: str
+    panels: tuple[str, ...]
+    until_s: float | None
+    marks: tuple[Mark, ...]
+    function: Any
+
+
+def read_drawing(
+    node: Node,
+    experiments: Mapping[str, Experiment],
+    columns: Sequence[str],
+    hooks: Callable[[str], object | None],
+) -> Drawing:
+    """Reads ``[[figure]]``.
+
+    Raises:
+        InputError: With file and line.
+    """
+    node.only(*_KEYS)
+    kind = node.choice("kind", KINDS)
+    experiment = node.text("experiment")
+    if experiment not in experiments:
+        message = f"there is no experiment {experiment}{nearest(experiment, experiments)}"
+        raise node.refuse(message, "experiment")
+    plan = experiments[experiment]
+    select = node.table("select")
+    select.only(*plan.axes)
+    axes = {}
+    for key in ("x", "series", "columns"):
+        axes[key] = node.choice(key, list(plan.axes)) if node.has(key) else None
+    metrics: dict[str, str] = {}
+    label = node.text("label", "-").strip("-")
+    if kind in ("points", "lines", "ecdf", "table"):
+        if node.has("metrics"):
+            table = node.table("metrics")
+            metrics = {key: table.text(key) for key in table.value}
+        else:
+            metrics = {label: node.text("metric")}
+            node.need("label")
+        for expression in metrics.values():
+            key = "metrics" if node.has("metrics") else "metric"
+            check_metric(node, key, expression, plan, columns)
+    if kind in ("points", "lines", "table") and axes["x"] is None and len(metrics) < 2:
+        raise node.refuse("x is missing: the axis, or several metrics")
+    function = None
+    if kind == "function":
+        function = hooks(node.text("function"))
+        if not callable(function):
+            name = node.text("function")
+            raise node.refuse(f"the study's module has no function {name}", "function")
+    if kind == "evolution":
+        node.need("series")
+        if not plan.traces:
+            raise node.refuse(f"no run of {experiment} keeps its time series: traces = 1", "kind")
+    panels = node.texts("panels", ["window", "rtt", "delivered", "losses"])
+    for each in panels:
+        if each not in PANELS:
+            raise node.refuse(f"there is no panel {each}{nearest(each, PANELS)}", "panels")
+    return Drawing(
+        name=node.text("name"),
+        kind=kind,
+        title=node.text("title"),
+        where=node.text("where"),
+        caption=node.text("caption"),
+        experiment=experiment,
+        select=select.value,
+        metrics=metrics,
+        statistic=node.choice("statistic", STATISTICS, "median"),
+        label=label,
+        x_label=node.text("x_label", axes["x"] or "-").strip("-"),
+        log=node.choice("log", ("none", "x", "y", "both"), "none"),
+        panels=tuple(panels),
+        until_s=node.number("until") if node.has("until") else None,
+        marks=tuple(_read_marks(node, panels)),
+        function=function,
+        **axes,
+    )
+
+
+def _read_marks(node: Node, panels: Sequence[str]) -> list[Mark]:
+    marks = []
+    for each in node.tables("published"):
+        each.only("panel", "time", "value", "series")
+        each.need("series")
+        marks.append(
+            Mark(
+                each.choice("panel", panels),
+                each.number("time"),
+                each.number("value"),
+                each.value["series"],
+            )
+        )
+    return marks

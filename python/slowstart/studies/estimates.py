@@ -1,0 +1,259 @@
+"""Numbers from runs, each with an interval.
+
+- A median or another quantile: the order statistics that enclose it, as in every summary; of fewer
+  than six runs the range of the values, with the confidence that it has.
+- A mean: bootstrap over runs, bias-corrected and accelerated, 10,000 resamples.
+- A share: Wilson's interval.
+- Flows of one run depend on each other: where a run has several rows, whole runs are resampled.
+- Two groups of runs: of each run that both have (the same seed, so the same channel) the ratio or
+  the difference, and of these the median; Wilcoxon's signed-rank test. Not paired: ratio or
+  difference of the statistics, bootstrap of both; the test of Mann and Whitney.
+
+The bootstrap's seed is fixed, so that the same runs give the same interval. scipy is imported where
+it is used: it takes long.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from slowstart import stats
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    Values = NDArray[np.float64]
+
+CONFIDENCE = 0.95
+_RESAMPLES = 10_000
+_SEED = 20_241_121
+# A pair of runs, a flow of it.
+_PAIR = ("seed", "flow")
+# With fewer pairs, or fewer runs on each side, no p-value below 0.05 exists (network-models D.3).
+_FEWEST_PAIRS, _FEWEST_RUNS = 6, 4
+STATISTICS = ("median", "mean", "min", "max", "p05", "p10", "p25", "p75", "p90", "p95", "p99",
+              "share", "sum", "sd")  # fmt: skip
+RELATIONS = ("ratio", "difference")
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number that was measured."""
+
+    value: float
+    low: float | None
+    high: float | None
+    confidence: float | None
+    """Of the interval from ``low`` to ``high``; ``None`` without one."""
+    runs: int
+    rows: int
+    missing: int = 0
+    """Rows without a value."""
+    p: float | None = None
+    test: str | None = None
+
+
+def estimate(rows: pl.DataFrame, statistic: str) -> Estimate | None:
+    """A statistic of the column ``value``; ``None`` where no row has one.
+
+    Args:
+        rows: With the columns ``value``, and ``job`` and ``run``, which tell runs apart.
+        statistic: One of :data:`STATISTICS`. ``share`` is that of rows whose value is true.
+    """
+    there = rows.drop_nulls("value")
+    if there.is_empty():
+        return None
+    groups = [
+        group["value"].cast(pl.Float64).to_numpy()
+        for _, group in there.group_by("job", "run", maintain_order=True)
+    ]
+    values = np.concatenate(groups)
+    value = float(_function(statistic)(values))
+    low, high, confidence = _interval(groups, values, statistic, value)
+    missing = len(rows) - len(there)
+    return Estimate(value, low, high, confidence, len(groups), len(values), missing)
+
+
+_PLAIN: dict[str, Callable[[Values], Any]] = {
+    "median": np.median,
+    "mean": np.mean,
+    "share": np.mean,
+    "min": np.min,
+    "max": np.max,
+    "sum": np.sum,
+}
+
+
+def _function(statistic: str) -> Callable[[Values], Any]:
+    if statistic == "sd":
+        return lambda values: np.std(values, ddof=1 if len(values) > 1 else 0)
+    if statistic in _PLAIN:
+        return _PLAIN[statistic]
+    share = int(statistic.removeprefix("p")) / 100
+    return lambda values: np.quantile(values, share)
+
+
+def _quantile(statistic: str) -> float | None:
+    if statistic == "median":
+        return 0.5
+    return int(statistic[1:]) / 100 if statistic[1:].isdecimal() else None
+
+
+_Interval = tuple[float | None, float | None, float | None]
+
+
+def _interval(groups: list[Values], values: Values, statistic: str, value: float) -> _Interval:
+    if len(groups) < 2 or statistic in ("min", "max", "sum"):
+        return None, None, None
+    if len(groups) < len(values):
+        return _by_runs(groups, statistic)
+    quantile = _quantile(statistic)
+    if quantile is not None:
+        return _order_statistics(values, quantile)
+    if statistic == "share":
+        low, high = stats.wilson(round(value * len(values)), len(values)) or (0.0, 1.0)
+        return low, high, CONFIDENCE
+    if np.ptp(values) == 0:
+        return value, value, CONFIDENCE
+    from scipy import stats as tests
+
+    found = tests.bootstrap(
+        (values,),
+        _function(statistic),
+        vectorized=False,
+        n_resamples=_RESAMPLES,
+        confidence_level=CONFIDENCE,
+        method="BCa" if statistic == "mean" else "percentile",
+        rng=np.random.default_rng(_SEED),
+    ).confidence_interval
+    return float(found.low), float(found.high), CONFIDENCE
+
+
+def _order_statistics(values: Values, quantile: float) -> _Interval:
+    """The narrowest pair of order statistics that encloses a quantile with 95 %, else the range.
+
+    For the median the pair is symmetric.
+    """
+    from scipy.stats import binom
+
+    ordered = np.sort(values)
+    count = len(ordered)
+
+    def below(rank: int) -> float:
+        """How likely fewer than ``rank`` values are below the quantile."""
+        return float(binom.cdf(rank - 1, count, quantile))
+
+    tail = (1 - CONFIDENCE) / 2
+    low = max((rank for rank in range(1, count + 1) if below(rank) <= tail), default=1)
+    high = min((rank for rank in range(1, count + 1) if below(rank) >= 1 - tail), default=count)
+    confidence = below(high) - below(low)
+    if confidence < CONFIDENCE:
+        low, high = 1, count
+        confidence = below(high) - below(low)
+    return float(ordered[low - 1]), float(ordered[high - 1]), min(CONFIDENCE, confidence)
+
+
+def _by_runs(groups: list[Values], statistic: str) -> _Interval:
+    """Percentile bootstrap that draws whole runs."""
+    rng = np.random.default_rng(_SEED)
+    function = _function(statistic)
+    drawn = rng.integers(0, len(groups), size=(_RESAMPLES // 5, len(groups)))
+    found = [float(function(np.concatenate([groups[i] for i in row]))) for row in drawn]
+    low, high = np.quantile(found, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
+    return float(low), float(high), CONFIDENCE
+
+
+def relate(
+    rows: pl.DataFrame, others: pl.DataFrame, statistic: str, relation: str, *, paired: bool
+) -> Estimate | None:
+    """How ``rows`` stand to ``others``: the ratio, or the difference, of the column ``value``.
+
+    Paired, ``statistic`` is taken of the ratios (or differences) of runs with the same seed.
+    ``None`` where there is nothing to relate.
+    """
+    if not paired:
+        return _unpaired(rows, others, statistic, relation)
+    if max(_most_in_a_pair(rows), _most_in_a_pair(others)) > 1:
+        raise ValueError("a seed stands for several runs on one side")
+    both = rows.drop_nulls("value").join(
+        others.drop_nulls("value").select(*_PAIR, other="value"), on=_PAIR, how="inner"
+    )
+    if relation == "ratio":
+        both = both.filter(pl.col("other") != 0)
+        combined = pl.col("value") / pl.col("other")
+    else:
+        combined = pl.col("value").cast(pl.Float64) - pl.col("other").cast(pl.Float64)
+    found = estimate(both.with_columns(value=combined), statistic)
+    if found is None:
+        return None
+    differences = both["value"].cast(pl.Float64) - both["other"].cast(pl.Float64)
+    p = None
+    if len(differences) >= _FEWEST_PAIRS:
+        from scipy.stats import wilcoxon
+
+        p = 1.0 if (differences == 0).all() else float(wilcoxon(differences).pvalue)
+    missing = max(len(rows), len(others)) - len(both)
+    return Estimate(
+        found.value, found.low, found.high, found.confidence, found.runs, found.rows, missing,
+        p, None if p is None else "Wilcoxon",
+    )  # fmt: skip
+
+
+def _most_in_a_pair(rows: pl.DataFrame) -> int:
+    return 0 if rows.is_empty() else int(rows.group_by(*_PAIR).len()["len"].max())  # type: ignore[arg-type]
+
+
+def _unpaired(
+    rows: pl.DataFrame, others: pl.DataFrame, statistic: str, relation: str
+) -> Estimate | None:
+    one = rows["value"].drop_nulls().cast(pl.Float64).to_numpy()
+    other = others["value"].drop_nulls().cast(pl.Float64).to_numpy()
+    if not len(one) or not len(other):
+        return None
+    function = _function(statistic)
+
+    def combine(a: Values, b: Values) -> float:
+        if relation == "difference":
+            return float(function(a) - function(b))
+        below = float(function(b))
+        return float(function(a)) / below if below else float("nan")
+
+    value = combine(one, other)
+    if np.isnan(value):
+        return None
+    rng = np.random.default_rng(_SEED)
+    draws = [
+        combine(rng.choice(one, len(one)), rng.choice(other, len(other)))
+        for _ in range(_RESAMPLES // 5)
+    ]
+    few = min(len(one), len(other))
+    low = high = None
+    if few > 1:
+        low, high = map(float, np.nanquantile(draws, [0.025, 0.975]))
+    p = None
+    if few >= _FEWEST_RUNS:
+        from scipy.stats import mannwhitneyu
+
+        p = float(mannwhitneyu(one, other).pvalue)
+    missing = len(rows) + len(others) - len(one) - len(other)
+    return Estimate(
+        value, low, high, None if low is None else CONFIDENCE, few, len(one) + len(other), missing,
+        p, None if p is None else "Mann-Whitney",
+    )  # fmt: skip
+
+
+def holm(p_values: list[float]) -> list[float]:
+    """The p-values of several tests, adjusted by Holm's method."""
+    order = sorted(range(len(p_values)), key=p_values.__getitem__)
+    adjusted = [0.0] * len(p_values)
+    largest = 0.0
+    for rank, place in enumerate(order):
+        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[place]))
+        adjusted[place] = largest
+    return adjusted

@@ -1,0 +1,431 @@
+"""Draws the figures of a study beside what was published.
+
+A published value is an open diamond; what was measured is filled, with its interval. Every figure
+states how many runs it rests on.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+from matplotlib.lines import Line2D
+
+from slowstart import colors, plots, stats
+from slowstart.studies.claims import filtered, plain
+from slowstart.studies.estimates import Estimate, estimate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from slowstart.studies.drawings import Drawing
+    from slowstart.studies.files import Scalar
+    from slowstart.studies.plan import Experiment
+    from slowstart.studies.runner import Findings
+    from slowstart.studies.store import Stack
+
+_MEGA = 1e6
+_GREY = "#555555"
+_PUBLISHED: Any = {
+    "marker": "D",
+    "markersize": 7.5,
+    "markerfacecolor": "white",
+    "markeredgewidth": 1.5,
+    "linestyle": "none",
+    "zorder": 4,
+}
+_UNITS = {
+    "B": 1e-6, "bytes": 1e-6, "kB": 1e-3, "MB": 1.0, "GB": 1e3, "KiB": 1.024e-3, "MiB": 1.048576,
+    "us": 1e-3, "ms": 1.0, "s": 1e3, "min": 6e4,
+    "bit/s": 1e-6, "kbit/s": 1e-3, "Mbit/s": 1.0, "Gbit/s": 1e3,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Point:
+    """A statistic at a place of a figure or table."""
+
+    panel: Scalar | None
+    x: Scalar
+    series: Scalar | None
+    found: Estimate | None
+    published: float | None
+
+
+def draw(findings: Findings, drawing: Drawing, stack: Stack) -> Figure | None:
+    """The figure on a stack; ``None`` where nothing of it was run."""
+    rows = _rows(findings, drawing, stack)
+    if rows.is_empty():
+        return None
+    if drawing.kind == "function":
+        figure: Figure | None = drawing.function(findings, drawing, stack)
+        return figure
+    if drawing.kind == "evolution":
+        return _evolution(findings, drawing, stack)
+    if drawing.kind == "ecdf":
+        return _ecdf(findings, drawing, rows)
+    return _points(findings, drawing, stack)
+
+
+def _rows(findings: Findings, drawing: Drawing, stack: Stack, table: str = "flows") -> pl.DataFrame:
+    return filtered(findings.table(drawing.experiment, stack, table), drawing.select)
+
+
+def _plan(findings: Findings, drawing: Drawing) -> Experiment:
+    return findings.study.experiments[drawing.experiment]
+
+
+def _values(
+    findings: Findings, drawing: Drawing, axis: str | None, rows: pl.DataFrame
+) -> list[Any]:
+    """The values of an axis that were run, in the order of the grid; one ``None`` without axis."""
+    if axis is None:
+        return [None]
+    there = set(rows[axis].to_list())
+    return [value for value in _plan(findings, drawing).axes[axis] if value in there]
+
+
+def _styles(axis: str | None, values: Sequence[Any], rows: pl.DataFrame) -> dict[Any, colors.Style]:
+    """The style of each value: that of its algorithm, where it stands for one."""
+    names = {}
+    for value in values:
+        mine = rows if axis is None else rows.filter(pl.col(axis) == value)
+        algorithms = mine["name"].unique().to_list()
+        names[value] = algorithms[0] if len(algorithms) == 1 else str(value)
+    if len(set(names.values())) < len(names):
+        names = {value: str(value) for value in values}
+    styles = colors.styles(names.values())
+    return {value: styles[name] for value, name in names.items()}
+
+
+def count_of(rows: pl.DataFrame, axes: Iterable[str | None]) -> str:
+    """``4 runs each``, or ``2 to 4 runs each``."""
+    names = sorted({axis for axis in axes if axis is not None})
+    runs = rows.select("job", "run", *names).unique()
+    counts = runs.group_by(names).len()["len"].to_list() if names else [len(runs)]
+    each = " each" if names else ""
+    if min(counts) == max(counts):
+        return plots.plural(counts[0], "run") + each
+    return f"{min(counts)} to {plots.plural(max(counts), 'run')}{each}"
+
+
+def _fitting(figure: Figure, handles: Sequence[Artist]) -> int:
+    """How many entries of a legend fit beside each other."""
+    longest = max(len(str(each.get_label())) for each in handles)
+    return max(1, min(len(handles), int(figure.get_figwidth() * 12 / (longest + 7))))
+
+
+def _key(style: colors.Style, label: object, **more: Any) -> Line2D:
+    """An entry of a legend."""
+    look: Any = {"color": style.color, "linestyle": style.dashes, "label": str(label), **more}
+    return Line2D([], [], **look)
+
+
+# --- statistics over an axis ---------------------------------------------------------------------
+
+
+def points(findings: Findings, drawing: Drawing, stack: Stack) -> list[Point]:
+    """Every statistic of a figure or table, with what was published of it."""
+    rows = _rows(findings, drawing, stack)
+    made = []
+    for panel in _values(findings, drawing, drawing.columns, rows):
+        for series in _values(findings, drawing, drawing.series, rows):
+            for x in _values(findings, drawing, drawing.x, rows):
+                if drawing.x is not None and drawing.x == drawing.series and x != series:
+                    continue
+                places = {drawing.columns: panel, drawing.series: series, drawing.x: x}
+                labels = {axis: value for axis, value in places.items() if axis is not None}
+                here = filtered(rows, labels)
+                for name, metric in drawing.metrics.items():
+                    found = None
+                    if not here.is_empty():
+                        valued = here.with_columns(value=pl.sql_expr(metric))
+                        found = estimate(valued, drawing.statistic)
+                    value = _published(findings, drawing, metric, {**drawing.select, **labels})
+                    made.append(Point(panel, name if x is None else x, series, found, value))
+    return made
+
+
+def _published(
+    findings: Findings, drawing: Drawing, metric: str, labels: Mapping[str, Any]
+) -> float | None:
+    """What a claim says was published of the same runs."""
+    plan = _plan(findings, drawing)
+    mine = [id(cell) for cell in plan.select(labels)]
+    for claim in findings.study.claims:
+        if (
+            claim.published is not None
+            and claim.against is None
+            and claim.function is None
+            and (claim.experiment, claim.metric, claim.statistic)
+            == (drawing.experiment, metric, drawing.statistic)
+            and [id(cell) for cell in plan.select(claim.select)] == mine
+        ):
+            return claim.published
+    return None
+
+
+def _quantity(value: Scalar) -> float | None:
+    """The number in a quantity: sizes in MB, times in ms, rates in Mbit/s, others as they are."""
+    if isinstance(value, (int, float)):
+        return float(value)
+    match = re.fullmatch(r"([0-9.]+)\s*(\S*)", value)
+    if match is None:
+        return None
+    return float(match[1]) * _UNITS.get(match[2], 1.0)
+
+
+def _points(findings: Findings, drawing: Drawing, stack: Stack) -> Figure:
+    rows = _rows(findings, drawing, stack)
+    every = points(findings, drawing, stack)
+    panels = list(dict.fromkeys(each.panel for each in every))
+    series = list(dict.fromkeys(each.series for each in every))
+    xs = list(dict.fromkeys(each.x for each in every))
+    styles = _styles(drawing.series, series, rows)
+    numbers = {x: _quantity(x) for x in xs}
+    joined = drawing.kind == "lines" and all(each is not None for each in numbers.values())
+    together = joined or drawing.x == drawing.series
+    with plots.styled():
+        wide = max(5.2, 0.9 + max(3.1, 0.3 * len(xs) * len(series)) * len(panels))
+        figure = plots.new_figure(min(wide, 14), 3.9)
+        grid = figure.subplots(1, len(panels), squeeze=False, sharey=True)[0]
+        for axes, panel in zip(grid, panels, strict=True):
+            if panel is not None:
+                axes.set_title(str(panel), fontweight="bold")
+            for place, one in enumerate(series):
+                mine = [each for each in every if each.panel == panel and each.series == one]
+                shift = 0.0 if together else (place - (len(series) - 1) / 2) * 0.8 / len(series)
+                where = [
+                    (numbers[each.x] or 0.0) if joined else xs.index(each.x) + shift
+                    for each in mine
+                ]
+                _draw_points(axes, where, mine, styles[one], joined=joined)
+            if not joined:
+                axes.set_xticks(range(len(xs)), [str(x) for x in xs])
+                axes.set_xlim(-0.6, len(xs) - 0.4)
+                axes.grid(visible=False, axis="x")
+            _scale(axes, drawing, joined=joined)
+            axes.set_xlabel(drawing.x_label)
+        share = drawing.statistic == "share"
+        grid[0].set_ylabel(drawing.label or ("share of flows" if share else drawing.statistic))
+        named = [] if drawing.x == drawing.series else [each for each in series if each is not None]
+        handles = [_key(styles[one], one, marker="o") for one in named]
+        if not named:
+            handles = [_key(colors.Style(_GREY, "none"), "measured", marker="o")]
+        if any(each.published is not None for each in every):
+            handles.append(Line2D([], [], color=_GREY, label="published", **_PUBLISHED))
+        if handles:
+            figure.legend(
+                handles=handles, loc="outside lower center", ncols=_fitting(figure, handles)
+            )
+        return plots.finish(figure, _title(drawing, rows, stack, findings))
+
+
+def _draw_points(
+    axes: Axes, where: Sequence[float], mine: Sequence[Point], style: colors.Style, *, joined: bool
+) -> None:
+    there = [(x, each.found) for x, each in zip(where, mine, strict=True) if each.found]
+    axes.plot(
+        [x for x, _ in there], [found.value for _, found in there], color=style.color, marker="o",
+        markersize=5, linestyle=style.dashes if joined else "none", zorder=6,
+    )  # fmt: skip
+    for x, found in there:
+        if found.low is not None and found.high is not None:
+            axes.vlines(x, found.low, found.high, color=style.color, linewidth=1.3, zorder=6)
+    for x, each in zip(where, mine, strict=True):
+        if each.published is not None:
+            axes.plot(x, each.published, markeredgecolor=style.color, **_PUBLISHED)
+
+
+def _scale(axes: Axes, drawing: Drawing, *, joined: bool) -> None:
+    if drawing.log in ("y", "both"):
+        axes.set_yscale("log")
+        axes.yaxis.set_major_formatter(plots.PLAIN)
+    else:
+        low, high = axes.get_ylim()
+        axes.set_ylim(min(0.0, low), high if high > 0 else 1.0)
+    if joined and drawing.log in ("x", "both"):
+        axes.set_xscale("log")
+        axes.xaxis.set_major_formatter(plots.PLAIN)
+
+
+def _title(drawing: Drawing, rows: pl.DataFrame, stack: Stack, findings: Findings) -> str:
+    axes = (drawing.columns, drawing.series, drawing.x)
+    words = count_of(rows, axes) + (
+        f", {stack}" if len(findings.stacks) > 1 or stack != "simulated" else ""
+    )
+    return f"{drawing.title} ({words})"
+
+
+# --- distributions -------------------------------------------------------------------------------
+
+
+def _ecdf(findings: Findings, drawing: Drawing, rows: pl.DataFrame) -> Figure:
+    panels = _values(findings, drawing, drawing.columns, rows)
+    series = _values(findings, drawing, drawing.series, rows)
+    styles = _styles(drawing.series, series, rows)
+    with plots.styled():
+        figure = plots.new_figure(
+            max(5.2, 0.9 + 3.1 * len(panels)), 0.9 + 2.6 * len(drawing.metrics)
+        )
+        grid = figure.subplots(len(drawing.metrics), len(panels), squeeze=False, sharey=True)
+        for row, (name, metric) in zip(grid, drawing.metrics.items(), strict=True):
+            row[0].set_ylabel("share of flows")
+            for axes, panel in zip(row, panels, strict=True):
+                if panel is not None:
+                    axes.set_title(str(panel), fontweight="bold")
+                for one in series:
+                    labels = {drawing.columns: panel, drawing.series: one}
+                    kept = {axis: value for axis, value in labels.items() if axis is not None}
+                    here = filtered(rows, kept)
+                    values = here.select(value=pl.sql_expr(metric))["value"].drop_nulls()
+                    axes.plot(
+                        *stats.ecdf(values.to_list()), drawstyle="steps-post",
+                        color=styles[one].color, linestyle=styles[one].dashes, label=str(one),
+                    )  # fmt: skip
+                axes.set_xlabel(name)
+                axes.set_ylim(0, 1.02)
+                if drawing.log in ("x", "both"):
+                    axes.set_xscale("log")
+                    axes.xaxis.set_major_formatter(plots.PLAIN)
+        handles, words = grid[0][0].get_legend_handles_labels()
+        if series != [None]:
+            figure.legend(
+                handles, words, loc="outside lower center", ncols=_fitting(figure, handles)
+            )
+        stack: Stack = "linux" if "linux" in rows["stack"].unique() else "simulated"
+        return plots.finish(figure, _title(drawing, rows, stack, findings))
+
+
+# --- time series ---------------------------------------------------------------------------------
+
+_LABELS = {
+    "window": "cwnd (MB)",
+    "rtt": "RTT (ms)",
+    "queue": "queue (packets)",
+    "delivered": "delivered (MB)",
+    "losses": "dropped packets",
+}
+
+
+def _evolution(findings: Findings, drawing: Drawing, stack: Stack) -> Figure | None:
+    flows = _rows(findings, drawing, stack, "flow_traces")
+    links = _rows(findings, drawing, stack, "link_traces")
+    if flows.is_empty():
+        return None
+    rows = _rows(findings, drawing, stack)
+    panels = _values(findings, drawing, drawing.columns, flows)
+    series = _values(findings, drawing, drawing.series, flows)
+    styles = _styles(drawing.series, series, rows)
+    bottlenecks = _bottlenecks(findings, drawing)
+    with plots.styled():
+        figure = plots.new_figure(
+            max(6.4, 0.9 + 4.2 * len(panels)), 1.0 + 1.9 * len(drawing.panels)
+        )
+        grid = figure.subplots(
+            len(drawing.panels), len(panels), squeeze=False, sharex="col", sharey="row"
+        )
+        for column, panel in zip(grid.T, panels, strict=True):
+            if panel is not None:
+                column[0].set_title(str(panel), fontweight="bold")
+            for one in series:
+                labels = {drawing.columns: panel, drawing.series: one}
+                kept = {axis: value for axis, value in labels.items() if axis is not None}
+                link = filtered(links, kept)
+                link = link.filter(pl.col("link").is_in(bottlenecks))
+                _draw_series(column, drawing, filtered(flows, kept), link, styles[one])
+            marks = [mark for mark in drawing.marks if mark.series in styles]
+            for place, mark in enumerate(marks):
+                # Of several in one place the first are larger, so that all are seen.
+                hidden = [(each.panel, each.time_s, each.value) for each in marks[place + 1 :]]
+                size = 7.5 + 4 * hidden.count((mark.panel, mark.time_s, mark.value))
+                column[drawing.panels.index(mark.panel)].plot(
+                    mark.time_s, mark.value, markeredgecolor=styles[mark.series].color,
+                    **{**_PUBLISHED, "markersize": size},
+                )  # fmt: skip
+            column[-1].set_xlabel("time (s)")
+            column[-1].set_xlim(0, drawing.until_s)
+        for row, name in zip(grid, drawing.panels, strict=True):
+            row[0].set_ylabel(_LABELS[name])
+            row[0].set_ylim(bottom=0)
+        handles = [_key(styles[one], one) for one in series]
+        if drawing.marks:
+            handles.append(Line2D([], [], color=_GREY, label="published", **_PUBLISHED))
+        figure.legend(handles=handles, loc="outside lower center", ncols=_fitting(figure, handles))
+        return plots.finish(figure, _title(drawing, flows, stack, findings))
+
+
+def _bottlenecks(findings: Findings, drawing: Drawing) -> list[str]:
+    scenarios = [cell.scenario for cell in _plan(findings, drawing).cells if cell.scenario]
+    return sorted({json.loads(each.to_json())["path"]["forward"]["name"] for each in scenarios})
+
+
+def _draw_series(
+    column: Sequence[Axes],
+    drawing: Drawing,
+    flows: pl.DataFrame,
+    links: pl.DataFrame,
+    style: colors.Style,
+) -> None:
+    """One line for each flow of each run; the bottleneck's for each run."""
+    look: Any = {"color": style.color, "linestyle": style.dashes, "linewidth": 1.2, "alpha": 0.85}
+    for axes, name in zip(column, drawing.panels, strict=True):
+        if name in ("queue", "losses"):
+            quantity = "queue_packets" if name == "queue" else "drops"
+            for _, part in links.group_by("job", "run", maintain_order=True):
+                axes.plot(*_line(part, quantity), **look)
+            continue
+        quantity, scale = {
+            "window": ("cwnd_bytes", _MEGA),
+            "rtt": ("rtt_ms", 1.0),
+            "delivered": ("delivered_bytes", _MEGA),
+        }[name]
+        for _, part in flows.group_by("job", "run", "flow", maintain_order=True):
+            time, values = _line(part.drop_nulls(quantity), quantity)
+            axes.plot(time, values / scale, **look)
+
+
+def _line(part: pl.DataFrame, quantity: str) -> tuple[plots.Series, plots.Series]:
+    return plots.thin(plots.numbers(part, "time_s"), plots.numbers(part, quantity))
+
+
+# --- tables --------------------------------------------------------------------------------------
+
+
+def table(
+    findings: Findings, drawing: Drawing, stack: Stack
+) -> tuple[list[str], list[list[tuple[str, str]]]]:
+    """The heads of a table, and its rows of cells: what was found, and what was published."""
+    every = points(findings, drawing, stack)
+    xs = list(dict.fromkeys((each.panel, each.x) for each in every))
+    heads = list(dict.fromkeys(each.series for each in every))
+    rows = []
+    for panel, x in xs:
+        cells = [(str(x) if panel is None else f"{panel}, {x}", "")]
+        for one in heads:
+            (point,) = [
+                each for each in every if (each.panel, each.x, each.series) == (panel, x, one)
+            ]
+            cells.append((_shown(point.found), _beside(point)))
+        rows.append(cells)
+    return [drawing.x_label, *(drawing.label if one is None else str(one) for one in heads)], rows
+
+
+def _shown(found: Estimate | None) -> str:
+    return "-" if found is None else plain(found.value)
+
+
+def _beside(point: Point) -> str:
+    parts = []
+    if point.found is not None and point.found.low is not None and point.found.high is not None:
+        parts.append(f"[{plain(point.found.low)}, {plain(point.found.high)}]")
+    if point.published is not None:
+        parts.append(f"published {plain(point.published)}")
+    return " ".join(parts)

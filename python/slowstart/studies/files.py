@@ -1,0 +1,160 @@
+"""Checked reading of a study's files: every refusal names file and line."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from typing import TYPE_CHECKING, Any
+
+from slowstart._native import parse_toml
+from slowstart.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
+
+Scalar = str | int | float | bool
+
+
+def nearest(word: str, known: Iterable[object]) -> str:
+    """``; did you mean X?`` where one of ``known`` is close, else which there are."""
+    words = [str(each) for each in known]
+    close = difflib.get_close_matches(word, words, n=1)
+    if close:
+        return f"; did you mean {close[0]}?"
+    return f" (known: {', '.join(words)})" if words else ""
+
+
+class Node:
+    """A table of a TOML file, with its place."""
+
+    def __init__(
+        self,
+        file: str,
+        value: dict[str, Any],
+        lines: dict[tuple[str | int, ...], int],
+        steps: tuple[str | int, ...] = (),
+    ) -> None:
+        self.file = file
+        self.value = value
+        self._lines = lines
+        self.steps = steps
+
+    @classmethod
+    def read(cls, file: Path) -> Node:
+        """The root of a file.
+
+        Raises:
+            InputError: It cannot be read, or is no TOML.
+        """
+        try:
+            text = file.read_text(encoding="utf-8")
+        except OSError as error:
+            reason = (error.strerror or str(error)).lower()
+            raise InputError(f"{file}: {reason}") from error
+        except UnicodeDecodeError as error:
+            raise InputError(f"{file}: this is no UTF-8 text") from error
+        value, lines = parse_toml(text, str(file))
+        return cls(str(file), value, lines)
+
+    def line(self, *below: str | int) -> int:
+        """The line of what stands there, or of the nearest table around it."""
+        steps = self.steps + below
+        while steps:
+            if steps in self._lines:
+                return self._lines[steps]
+            steps = steps[:-1]
+        return 1
+
+    def refuse(self, message: str, *below: str | int) -> InputError:
+        """An error about what stands at ``below``."""
+        return InputError(f"{self.file}:{self.line(*below)}: {message}")
+
+    def only(self, *known: str) -> None:
+        """Refuses the first key that is not among ``known``."""
+        unknown = [key for key in self.value if key not in known]
+        if unknown:
+            key = min(unknown, key=self.line)
+            raise self.refuse(f"unknown key {key}{nearest(key, known)}", key)
+
+    def has(self, key: str) -> bool:
+        """Whether something stands at ``key``."""
+        return key in self.value
+
+    def _get(self, key: str, kinds: tuple[type, ...], what: str) -> Any:
+        value = self.value[key]
+        if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+            raise self.refuse(f"{key}: {what} is expected", key)
+        return value
+
+    def need(self, key: str) -> None:
+        """Refuses the table if ``key`` is missing."""
+        if key not in self.value:
+            raise self.refuse(f"{key} is missing")
+
+    def text(self, key: str, default: str | None = None) -> str:
+        """A text that is not empty; needed unless there is a default."""
+        if default is not None and key not in self.value:
+            return default
+        self.need(key)
+        value = str(self._get(key, (str,), "a text in quotes")).strip()
+        if not value:
+            raise self.refuse(f"{key} is empty", key)
+        return value
+
+    def choice(self, key: str, choices: Sequence[str], default: str | None = None) -> str:
+        """One of some words."""
+        value = self.text(key, default)
+        if value not in choices:
+            raise self.refuse(f'{key} = "{value}" is not known{nearest(value, choices)}', key)
+        return value
+
+    def number(self, key: str) -> float:
+        """A finite number."""
+        self.need(key)
+        value = float(self._get(key, (int, float), "a number"))
+        if not math.isfinite(value):
+            raise self.refuse(f"{key}: a finite number is expected", key)
+        return value
+
+    def whole(self, key: str, default: int, least: int = 1) -> int:
+        """A whole number from ``least`` on."""
+        if key not in self.value:
+            return default
+        value = int(self._get(key, (int,), "a whole number"))
+        if value < least:
+            raise self.refuse(f"{key} is {value}; it has to be at least {least}", key)
+        return value
+
+    def truth(self, key: str, *, default: bool) -> bool:
+        """``true`` or ``false``."""
+        return default if key not in self.value else bool(self._get(key, (bool,), "true or false"))
+
+    def texts(self, key: str, default: Sequence[str] = ()) -> list[str]:
+        """A list of texts."""
+        if key not in self.value:
+            return list(default)
+        values = self._get(key, (list,), "a list of texts")
+        if not all(isinstance(each, str) for each in values):
+            raise self.refuse(f"{key}: a list of texts is expected", key)
+        return list(values)
+
+    def scalars(self, key: str) -> list[Scalar]:
+        """A list of texts, numbers or truths, at least one."""
+        values: list[Scalar] = self._get(key, (list,), "a list of values")
+        if not values or any(isinstance(each, (dict, list)) for each in values):
+            raise self.refuse(f"{key}: a list of values is expected", key)
+        return values
+
+    def table(self, key: str) -> Node:
+        """The table at ``key``; empty if nothing stands there."""
+        value = self._get(key, (dict,), "a table") if key in self.value else {}
+        return Node(self.file, value, self._lines, (*self.steps, key))
+
+    def tables(self, key: str) -> Iterator[Node]:
+        """The tables of an array."""
+        values = self._get(key, (list,), f"tables [[{key}]]") if key in self.value else []
+        for place, value in enumerate(values):
+            if not isinstance(value, dict):
+                raise self.refuse(f"{key}: tables [[{key}]] are expected", key, place)
+            yield Node(self.file, value, self._lines, (*self.steps, key, place))

@@ -1,0 +1,140 @@
+"""The report of a study: one self-contained page."""
+
+from __future__ import annotations
+
+import platform
+from typing import TYPE_CHECKING, Any
+
+import markdown_it
+
+from slowstart import __version__, plots, report
+from slowstart.studies import figures
+from slowstart.studies.claims import Verdict, plain
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from slowstart.studies.drawings import Drawing
+    from slowstart.studies.estimates import Estimate
+    from slowstart.studies.runner import Findings
+    from slowstart.studies.store import Stack
+
+
+def write(findings: Findings, folder: Path) -> None:
+    """Writes ``report.html`` and the figures in it into ``folder``."""
+    sections = [
+        section
+        for drawing in findings.study.drawings
+        for stack in findings.stacks
+        for section in [_section(findings, drawing, stack, folder)]
+    ]
+    page = report.render(
+        "study.html.j2",
+        study=findings.study,
+        quick=findings.quick,
+        totals=findings.totals,
+        stacks=[_facts(findings, stack) for stack in findings.stacks],
+        claims=claims_table(findings.verdicts),
+        several=len(findings.stacks) > 1,
+        sections=sections,
+        experiments=[_experiment(findings, name) for name in findings.study.experiments],
+        readme=_html(findings.study.readme),
+        version=__version__,
+        kernel=platform.release() if "linux" in findings.stacks else None,
+    )
+    (folder / "report.html").write_text(page, encoding="utf-8")
+
+
+def _html(markdown: str) -> str:
+    return str(
+        markdown_it.MarkdownIt("commonmark", {"html": False}).enable("table").render(markdown)
+    )
+
+
+def _section(findings: Findings, drawing: Drawing, stack: Stack, folder: Path) -> dict[str, Any]:
+    section: dict[str, Any] = {"drawing": drawing, "stack": stack, "image": None, "table": None}
+    section["missing"] = _missing(findings, drawing, stack)
+    if drawing.kind == "table":
+        section["table"] = figures.table(findings, drawing, stack)
+        return section
+    figure = figures.draw(findings, drawing, stack)
+    if figure is not None:
+        name = drawing.name if stack == "simulated" else f"{drawing.name}-{stack}"
+        plots.save(figure, folder, name)
+        section["image"] = report.inline(folder, name)
+    return section
+
+
+def _missing(findings: Findings, drawing: Drawing, stack: Stack) -> list[str]:
+    """What is not in a figure, and why."""
+    plan = findings.study.experiments[drawing.experiment]
+    why = findings.why_empty(drawing.experiment, stack, {})
+    if not any(cell.scenario for cell in plan.select(drawing.select)) or (
+        (drawing.experiment, stack) not in findings.jobs or stack not in plan.stacks
+    ):
+        return [why] if why else []
+    reasons: dict[str, None] = {}
+    for cell in plan.select(drawing.select):
+        reason = findings.why_not(drawing.experiment, cell, stack)
+        if reason is not None:
+            reasons[reason] = None
+    return list(reasons)
+
+
+def measured(found: Estimate | None) -> tuple[str, str]:
+    """A value, and its interval with the number of runs."""
+    if found is None:
+        return "-", ""
+    runs = plots.plural(found.runs, "run")
+    if found.low is None or found.high is None or found.confidence is None:
+        return plain(found.value), runs
+    interval = f"[{plain(found.low)}, {plain(found.high)}]"
+    return plain(found.value), f"{interval} {100 * found.confidence:.0f} %, {runs}"
+
+
+def test_of(verdict: Verdict) -> str:
+    """The test behind a comparison, in a few words."""
+    found = verdict.estimate
+    if found is None or found.p is None or verdict.p_adjusted is None:
+        return ""
+    p = "< 0.001" if verdict.p_adjusted < 0.001 else f"= {plain(verdict.p_adjusted)}"
+    return f"{found.test}, p {p} (Holm)"
+
+
+def claims_table(verdicts: list[Verdict]) -> list[dict[str, Any]]:
+    """A row for each claim, with what came of it on each stack."""
+    rows: dict[str, dict[str, Any]] = {}
+    for verdict in verdicts:
+        claim = verdict.claim
+        row = rows.setdefault(claim.name, {"claim": claim, "verdicts": []})
+        row["expected"] = "-" if claim.expected is None else claim.expected.words(claim.unit)
+        row["published"] = "-" if claim.published is None else plain(claim.published)
+        value, detail = measured(verdict.estimate)
+        row["verdicts"].append(
+            {"verdict": verdict, "value": value, "detail": detail, "test": test_of(verdict)}
+        )
+    return list(rows.values())
+
+
+def _facts(findings: Findings, stack: Stack) -> dict[str, Any]:
+    runs = findings.runs_of(stack)
+    if runs.is_empty():
+        return {"stack": stack, "runs": 0}
+    return {
+        "stack": stack,
+        "runs": len(runs),
+        "counted": int(runs["counts"].sum()),
+        "hours": plain(float(runs["end_s"].sum()) / 3600),
+        "minutes": plain(float(runs["wall_s"].sum()) / 60),
+        "seeds": (runs["seed"].min(), runs["seed"].max()),
+    }
+
+
+def _experiment(findings: Findings, name: str) -> dict[str, Any]:
+    plan = findings.study.experiments[name]
+    counts = []
+    for stack in findings.stacks:
+        jobs = findings.jobs.get((name, stack), [])
+        runs = sum(job.runs for job in jobs)
+        counts.append(f"{plots.plural(len(jobs), 'scenario')}, {plots.plural(runs, 'run')}")
+    return {"name": name, "about": plan.about, "axes": plan.axes, "counts": counts}

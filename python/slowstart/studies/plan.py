@@ -1,0 +1,342 @@
+"""What a study runs: experiments, each a base scenario and the ranges that it is run over.
+
+An experiment's ``grid`` is a product of axes. An axis that is a list is the name of a scenario's
+key (``"path.buffer"``, ``"flow.algorithm"``: of every flow, ``"flow.0.start"``: of the first) with
+its values; an axis that is a table has named points, each a part of a scenario that is laid over
+the base. Either way the axis becomes a column of the tables of results, named after the last part
+of the key. Run number n of every cell has the same seed, so that all meet the same channel.
+"""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from slowstart import InputError, Scenario, paths
+from slowstart.studies.files import Node, Scalar, nearest
+from slowstart.studies.store import STACKS, Extract, Job, Stack, time_to
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+
+@dataclass(frozen=True)
+class Repetitions:
+    """How often every cell is run."""
+
+    full: int
+    quick: int
+    linux: int
+    linux_quick: int
+
+    @classmethod
+    def read(cls, node: Node, key: str) -> Repetitions:
+        """A number, or a table of numbers."""
+        if isinstance(node.value.get(key), dict):
+            table = node.table(key)
+            table.only("full", "quick", "linux", "linux_quick")
+            table.need("full")
+        else:
+            table = Node(node.file, {"full": node.value.get(key, 1)}, {}, ())
+            node.whole(key, 1)
+        full = table.whole("full", 1)
+        linux = table.whole("linux", min(full, 5))
+        quick = table.whole("quick", min(full, max(2, full // 10)))
+        return cls(full, quick, linux, table.whole("linux_quick", 1))
+
+    def of(self, stack: Stack, *, quick: bool) -> int:
+        """How often, on a stack."""
+        if stack == "linux":
+            return self.linux_quick if quick else self.linux
+        return self.quick if quick else self.full
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A point of the grid."""
+
+    labels: Mapping[str, Scalar]
+    runs: Repetitions
+    scenario: Scenario | None
+    unavailable: str | None
+    """Why there is no scenario: something that this version does not have."""
+    in_quick: bool
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A base scenario over a grid."""
+
+    name: str
+    about: str
+    stacks: tuple[Stack, ...]
+    traces: int
+    extracts: tuple[Extract, ...]
+    axes: Mapping[str, tuple[Scalar, ...]]
+    cells: tuple[Cell, ...]
+
+    def chosen(self, *, quick: bool) -> list[Cell]:
+        """The cells that are run."""
+        return [cell for cell in self.cells if cell.in_quick or not quick]
+
+    def jobs(self, stack: Stack, *, quick: bool, runs: int | None = None) -> list[Job]:
+        """What is run of it on a stack."""
+        return [
+            Job(
+                cell.scenario,
+                runs or cell.runs.of(stack, quick=quick),
+                stack,
+                labels=cell.labels,
+                traces=self.traces,
+                extracts=self.extracts,
+            )
+            for cell in self.chosen(quick=quick)
+            if cell.scenario is not None
+        ]
+
+    def select(self, labels: Mapping[str, Any]) -> list[Cell]:
+        """The cells with these labels; a list as label is any of its values."""
+
+        def fits(cell: Cell) -> bool:
+            return all(
+                cell.labels[axis] in (value if isinstance(value, list) else [value])
+                for axis, value in labels.items()
+            )
+
+        return [cell for cell in self.cells if fits(cell)]
+
+
+def read_experiment(node: Node, folder: Path, hooks: Callable[[str], object | None]) -> Experiment:
+    """Reads ``[[experiment]]``.
+
+    Args:
+        node: The table.
+        folder: Where traces are looked up from.
+        hooks: Finds a name in the study's Python module.
+
+    Raises:
+        InputError: With file and line.
+    """
+    node.only(
+        "name", "about", "stacks", "runs", "seed", "traces", "time_to", "extract", "scenario",
+        "grid", "quick",
+    )  # fmt: skip
+    name = node.text("name")
+    stacks = tuple(_stack(node, each) for each in node.texts("stacks", ["simulated"]))
+    base = node.table("scenario")
+    for key in ("runs", "seed"):
+        if base.has(key):
+            raise base.refuse(f"{key} stands in the experiment, not in its scenario", key)
+    node.need("scenario")
+    axes = [_Axis.read(node.table("grid"), key) for key in node.table("grid").value]
+    names = [axis.name for axis in axes]
+    for axis in axes:
+        if names.count(axis.name) > 1:
+            raise node.refuse(f"two axes are named {axis.name}", "grid")
+    kept = _read_quick(node, axes)
+    runs = Repetitions.read(node, "runs")
+    seed = node.whole("seed", 1, least=0)
+    cells = []
+    for points in itertools.product(*(axis.points for axis in axes)):
+        labels = {axis.name: point.label for axis, point in zip(axes, points, strict=True)}
+        tree = copy.deepcopy(base.value)
+        repeated = runs
+        for point in points:
+            point.apply(tree)
+            repeated = point.runs or repeated
+        shown = ", ".join(f"{axis} = {value}" for axis, value in labels.items())
+        where = _Where(node, name + (f" ({shown})" if shown else ""))
+        scenario, unavailable = _build(tree, folder, where, seed)
+        in_quick = all(labels[axis] in values for axis, values in kept.items())
+        cells.append(Cell(labels, repeated, scenario, unavailable, in_quick))
+    return Experiment(
+        name=name,
+        about=node.text("about"),
+        stacks=stacks,
+        traces=node.whole("traces", 0, least=0),
+        extracts=_read_extracts(node, hooks),
+        axes={axis.name: tuple(point.label for point in axis.points) for axis in axes},
+        cells=tuple(cells),
+    )
+
+
+def _stack(node: Node, word: str) -> Stack:
+    for stack in STACKS:
+        if stack == word:
+            return stack
+    raise node.refuse(f"there is no stack {word}{nearest(word, STACKS)}", "stacks")
+
+
+def _read_quick(node: Node, axes: list[_Axis]) -> dict[str, list[Scalar]]:
+    """Which values of which axes a quick run keeps."""
+    quick = node.table("quick")
+    by_name = {axis.name: axis for axis in axes}
+    quick.only(*by_name)
+    kept = {}
+    for axis in quick.value:
+        values = quick.scalars(axis)
+        labels = [point.label for point in by_name[axis].points]
+        for value in values:
+            if value not in labels:
+                message = f"{axis} has no value {value}{nearest(str(value), labels)}"
+                raise quick.refuse(message, axis)
+        kept[axis] = values
+    return kept
+
+
+def _read_extracts(node: Node, hooks: Callable[[str], object | None]) -> tuple[Extract, ...]:
+    extracts = []
+    for text in node.texts("time_to"):
+        try:
+            (probe,) = Scenario.compare(
+                "wired", ["cubic"], size=text, runs=1, seed=1, initial_window=10, flows=1
+            )
+        except InputError as error:
+            raise node.refuse(f'time_to: "{text}": {error}', "time_to") from error
+        count = json.loads(probe.to_json())["flows"][0]["size_bytes"]
+        extracts.append(time_to(f"time_to_{text.replace(' ', '')}_s", count))
+    for text in node.texts("extract"):
+        found = hooks(text)
+        if not isinstance(found, Extract):
+            raise node.refuse(f"extract: the study's module has no Extract {text}", "extract")
+        extracts.append(found)
+    return tuple(extracts)
+
+
+@dataclass(frozen=True)
+class _Point:
+    label: Scalar
+    key: str | None
+    """The scenario's key that gets the label as value; else a part of a scenario is laid over."""
+    patch: Mapping[str, Any]
+    runs: Repetitions | None = None
+
+    def apply(self, tree: dict[str, Any]) -> None:
+        if self.key is not None:
+            _set(tree, self.key.split("."), self.label)
+        _lay(tree, self.patch)
+
+
+@dataclass(frozen=True)
+class _Axis:
+    name: str
+    points: tuple[_Point, ...]
+
+    @classmethod
+    def read(cls, grid: Node, key: str) -> _Axis:
+        value = grid.value[key]
+        if isinstance(value, list):
+            labels = grid.scalars(key)
+            if len(set(labels)) < len(labels):
+                raise grid.refuse(f"{key} has the same value twice", key)
+            return cls(key.rpartition(".")[2], tuple(_Point(each, key, {}) for each in labels))
+        table = grid.table(key)
+        if not table.value:
+            raise grid.refuse(f"{key} has no points", key)
+        points = []
+        for label in table.value:
+            patch = table.table(label)
+            runs = Repetitions.read(patch, "runs") if patch.has("runs") else None
+            rest = {each: part for each, part in patch.value.items() if each != "runs"}
+            points.append(_Point(label, None, rest, runs))
+        return cls(key, tuple(points))
+
+
+def _set(tree: Any, steps: list[str], value: Scalar) -> None:
+    """Sets a dotted key; where the path comes to a list, in each of its tables."""
+    if isinstance(tree, list):
+        if steps[0].isdecimal() and int(steps[0]) < len(tree):
+            _set(tree[int(steps[0])], steps[1:], value)
+        else:
+            for each in tree:
+                _set(each, steps, value)
+    elif len(steps) == 1:
+        tree[steps[0]] = value
+    else:
+        _set(tree.setdefault(steps[0], {}), steps[1:], value)
+
+
+def _lay(tree: dict[str, Any], patch: Mapping[str, Any]) -> None:
+    """Lays a part of a scenario over ``tree``; a table over a list, over each of its tables."""
+    for key, value in patch.items():
+        there = tree.get(key)
+        if isinstance(value, dict) and isinstance(there, list):
+            for each in there:
+                _lay(each, value)
+        elif isinstance(value, dict) and isinstance(there, dict):
+            _lay(there, value)
+        else:
+            tree[key] = copy.deepcopy(value)
+
+
+@dataclass(frozen=True)
+class _Where:
+    node: Node
+    cell: str
+
+    def refuse(self, message: object) -> InputError:
+        return self.node.refuse(f"experiment {self.cell}: {message}")
+
+
+def _build(
+    tree: dict[str, Any], folder: Path, where: _Where, seed: int
+) -> tuple[Scenario | None, str | None]:
+    """The scenario, or why this version cannot run it."""
+    missing = _missing(tree, folder)
+    if missing is not None:
+        return None, missing
+    text = "".join(f"{json.dumps(key)} = {_toml(value)}\n" for key, value in tree.items())
+    try:
+        made = Scenario.from_toml(text, name="scenario", folder=folder)
+    except InputError as error:
+        # Its lines are those of a text that nobody sees.
+        raise where.refuse(str(error).removeprefix("scenario:").lstrip("0123456789: ")) from error
+    return made.with_runs(runs=1, seed=seed), None
+
+
+def _missing(tree: dict[str, Any], folder: Path) -> str | None:
+    """What a scenario names and this version, or this machine, does not have."""
+    path = tree.get("path")
+    if isinstance(path, dict):
+        preset = path.get("preset")
+        if isinstance(preset, str) and preset not in {each["name"] for each in paths()}:
+            return f"this version has no path {preset}"
+        for part in (path, path.get("forward"), path.get("reverse")):
+            if not isinstance(part, dict):
+                continue
+            for trace in (part.get("trace"), _below(part.get("delay"), "trace")):
+                file = trace if isinstance(trace, str) else _below(trace, "file")
+                if isinstance(file, str) and not (folder / file).exists():
+                    return f"the trace {Path(file).name} is not on this machine"
+    flows = tree.get("flow")
+    for flow in flows if isinstance(flows, list) else []:
+        algorithm = _below(flow, "algorithm")
+        if not isinstance(algorithm, str):
+            continue
+        try:
+            Scenario.compare(
+                "wired", [algorithm], size="1 kB", runs=1, seed=1, initial_window=10, flows=1
+            )
+        except InputError as error:
+            known = str(error).partition(" (known")[0]
+            return f"this version cannot run {algorithm}: {known}"
+    return None
+
+
+def _below(value: object, key: str) -> object | None:
+    return value.get(key) if isinstance(value, dict) else None
+
+
+def _toml(value: Any) -> str:
+    """A value as TOML in one line."""
+    if isinstance(value, dict):
+        inside = ", ".join(f"{json.dumps(key)} = {_toml(each)}" for key, each in value.items())
+        return f"{{ {inside} }}"
+    if isinstance(value, list):
+        return f"[{', '.join(_toml(each) for each in value)}]"
+    # The texts and numbers of JSON are TOML, too.
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,324 @@
+"""Runs a study, and everything that was found in it.
+
+The folder of a study holds ``store/`` (finished runs, see :mod:`slowstart.studies.store`) and, once
+all runs are there, ``report.html``, ``result.json``, ``claims.csv``, the tables as Parquet, and
+each figure as SVG and PNG. These are written aside and renamed. A killed study goes on where it
+was; a full run takes over what a quick one made.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from slowstart import InputError, RunError, __version__
+from slowstart._native import check_linux
+from slowstart.studies import claims as judging
+from slowstart.studies.files import nearest
+from slowstart.studies.store import Store
+from slowstart.studies.study import all_stacks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from slowstart.studies.claims import Verdict
+    from slowstart.studies.plan import Cell
+    from slowstart.studies.store import Job, Stack
+    from slowstart.studies.study import Study
+
+_MARK = "study.json"
+_Key = tuple[str, "Stack"]
+
+
+@dataclass
+class Findings:
+    """What came of a study. Tables are polars data frames."""
+
+    study: Study
+    stacks: Sequence[Stack]
+    quick: bool
+    jobs: Mapping[_Key, Sequence[Job]]
+    unsupported: Mapping[tuple[str, int], str]
+    """Cells (experiment, place) that the kernel cannot run, and why."""
+    tables: dict[tuple[str, Stack, str], pl.DataFrame] = field(default_factory=dict)
+    verdicts: list[Verdict] = field(default_factory=list)
+    _kept: Any = None
+    """Keeps a temporary folder alive."""
+
+    def table(self, experiment: str, stack: Stack, table: str = "flows") -> pl.DataFrame:
+        """Rows of an experiment: ``flows``, ``links``, ``runs``, ``flow_traces``, ``link_traces``.
+
+        With a column for each axis of the grid, ``job``, ``run`` and ``seed``.
+        """
+        return self.tables.get((experiment, stack, table), pl.DataFrame())
+
+    def why_empty(self, experiment: str, stack: Stack, labels: Mapping[str, Any]) -> str | None:
+        """Why cells with these labels were not run; ``None`` if they were."""
+        if (experiment, stack) not in self.jobs:
+            return f"the experiment {experiment} was left out"
+        plan = self.study.experiments[experiment]
+        if stack not in plan.stacks:
+            return f"the experiment {experiment} is not made on the stack {stack}"
+        cells = plan.select(labels)
+        for cell in cells:
+            reason = self.why_not(experiment, cell, stack)
+            if reason is not None:
+                return reason
+        if self.quick and not any(cell.in_quick for cell in cells):
+            return "a quick run leaves this out"
+        runs = judging.filtered(self.table(experiment, stack, "runs"), labels)
+        if not runs.is_empty() and not runs["counts"].any():
+            return f"no run can be trusted: {runs['reasons'].drop_nulls()[0]}"
+        return None
+
+    def why_not(self, experiment: str, cell: Cell, stack: Stack) -> str | None:
+        """Why this version, or the kernel, cannot run a cell; ``None`` if it can."""
+        if cell.unavailable is not None:
+            return cell.unavailable
+        if stack != "linux":
+            return None
+        place = self.study.experiments[experiment].cells.index(cell)
+        return self.unsupported.get((experiment, place))
+
+    @property
+    def totals(self) -> dict[str, int]:
+        """How many verdicts of each kind."""
+        words = [each.word for each in self.verdicts]
+        return {
+            word: words.count(word)
+            for word in (judging.AGREES, judging.DIFFERS, judging.CANNOT_TEST)
+        }
+
+    def runs_of(self, stack: Stack) -> pl.DataFrame:
+        """All runs on a stack."""
+        frames = [self.table(name, stack, "runs") for name in self.study.experiments]
+        return pl.concat([each for each in frames if not each.is_empty()] or [pl.DataFrame()],
+                         how="diagonal_relaxed")  # fmt: skip
+
+    def document(self) -> dict[str, Any]:
+        """The result as one JSON document. The same runs give the same bytes."""
+        return {
+            "format": 1,
+            "kind": "study",
+            "version": __version__,
+            "study": self.study.name,
+            "title": self.study.title,
+            "document": self.study.document,
+            "quick": self.quick,
+            "stacks": [self._stack(stack) for stack in self.stacks],
+            "totals": self.totals,
+            "claims": [_claim(each) for each in self.verdicts],
+        }
+
+    def _stack(self, stack: Stack) -> dict[str, Any]:
+        runs = self.runs_of(stack)
+        if runs.is_empty():
+            return {"stack": stack, "runs": 0, "counted": 0, "simulated_s": 0.0, "seeds": None}
+        return {
+            "stack": stack,
+            "runs": len(runs),
+            "counted": int(runs["counts"].sum()),
+            "simulated_s": round(float(runs["end_s"].sum()), 6),
+            "seeds": [runs["seed"].min(), runs["seed"].max()],
+        }
+
+
+def _claim(verdict: Verdict) -> dict[str, Any]:
+    claim, found = verdict.claim, verdict.estimate
+    expected = claim.expected
+    return {
+        "id": claim.name,
+        "where": claim.where,
+        "words": claim.words,
+        "stack": verdict.stack,
+        "experiment": claim.experiment,
+        "select": dict(claim.select),
+        "against": None if claim.against is None else dict(claim.against),
+        "metric": claim.metric,
+        "statistic": claim.statistic,
+        "unit": claim.unit,
+        "published": claim.published,
+        "expected": None if expected is None else {"low": expected.low, "high": expected.high},
+        "tolerance_reason": claim.reason,
+        "verdict": verdict.word,
+        "reason": verdict.reason,
+        "looked_into": claim.looked_into,
+        "measured": None
+        if found is None
+        else {
+            "value": found.value,
+            "low": found.low,
+            "high": found.high,
+            "confidence": found.confidence,
+            "runs": found.runs,
+            "rows": found.rows,
+            "missing": found.missing,
+            "test": found.test,
+            "p": found.p,
+            "p_holm": verdict.p_adjusted,
+        },
+    }
+
+
+def run(
+    study: Study,
+    output: str | Path | None = None,
+    *,
+    quick: bool = False,
+    stacks: Iterable[str] = ("simulated",),
+    runs: int | None = None,
+    only: Sequence[str] = (),
+    threads: int | None = None,
+    progress: Callable[[int, int], object] | None = None,
+    force: bool = False,
+    switch_hystart: bool = False,
+    report: bool = True,
+) -> Findings:
+    """Makes the runs that are missing, judges the claims, and writes the report.
+
+    Args:
+        study: From :func:`slowstart.studies.load`.
+        output: The folder of results; without one nothing stays.
+        quick: Fewer repetitions, and the part of each grid that the study names for this.
+        stacks: ``simulated``, ``linux``, or both.
+        runs: Repetitions of every cell, instead of the study's.
+        only: Experiments; the claims about others cannot be tested then.
+        threads: Simulations at a time; one for each core by default.
+        progress: Called with the runs made, and those that were to be made.
+        force: As in :func:`slowstart.run`.
+        switch_hystart: As in :func:`slowstart.run`.
+        report: Whether report, tables and figures are written into ``output``.
+
+    Raises:
+        InputError: Something above is wrong, or the kernel cannot be used.
+        RunError: A run failed.
+    """
+    chosen = all_stacks(list(stacks))
+    for name in only:
+        if name not in study.experiments:
+            raise InputError(
+                f"{study.name} has no experiment {name}{nearest(name, study.experiments)}"
+            )
+    plan = {
+        (name, stack): jobs
+        for stack in chosen
+        for name, jobs in study.jobs(stack, quick=quick, runs=runs, only=only).items()
+    }
+    unsupported = {}
+    if "linux" in chosen:
+        check_linux([], switch_hystart=switch_hystart)
+        unsupported = _unsupported(study, switch_hystart)
+        _leave_out(study, plan, unsupported)
+    kept = None if output is not None else tempfile.TemporaryDirectory(prefix="slowstart-study-")
+    folder = Path(output) if output is not None else Path(kept.name if kept else "")
+    _claim_folder(folder, study.name)
+    findings = Findings(study, chosen, quick, plan, unsupported, _kept=kept)
+    with Store(folder / "store") as store:
+        store.complete(
+            [job for jobs in plan.values() for job in jobs],
+            threads=threads,
+            progress=progress,
+            force=force,
+            switch_hystart=switch_hystart,
+        )
+        for (name, stack), jobs in plan.items():
+            for table in ("runs", "flows", "links", "flow_traces", "link_traces"):
+                findings.tables[name, stack, table] = getattr(store, table)(jobs)
+    for stack in chosen:
+        if plan and not any(plan[key] for key in plan if key[1] == stack) and len(chosen) == 1:
+            raise RunError(f"nothing of {study.name} can be run on the stack {stack}")
+        findings.verdicts += judging.judge(study.claims, findings, stack)
+    if report and output is not None:
+        write(findings, folder)
+    return findings
+
+
+def _unsupported(study: Study, switch_hystart: bool) -> dict[tuple[str, int], str]:
+    reasons = {}
+    for name, plan in study.experiments.items():
+        for place, cell in enumerate(plan.cells):
+            if cell.scenario is None or "linux" not in plan.stacks:
+                continue
+            try:
+                check_linux([cell.scenario], switch_hystart=switch_hystart)
+            except InputError as error:
+                reasons[name, place] = str(error)
+    return reasons
+
+
+def _leave_out(
+    study: Study, plan: dict[_Key, list[Job]], unsupported: Mapping[tuple[str, int], str]
+) -> None:
+    refused = {id(study.experiments[name].cells[place].scenario) for name, place in unsupported}
+    for key, jobs in plan.items():
+        if key[1] == "linux":
+            plan[key] = [job for job in jobs if id(job.scenario) not in refused]
+
+
+def _claim_folder(folder: Path, name: str) -> None:
+    """Makes the folder, or finds that it is this study's."""
+    mark = folder / _MARK
+    try:
+        if not folder.exists():
+            folder.mkdir()
+        elif mark.exists():
+            if _study_of(mark) != name:
+                raise InputError(f"the folder {folder} holds another study: name a new folder")
+            return
+        elif any(folder.iterdir()):
+            raise InputError(
+                f"the folder {folder} holds something else than a study: name a new folder"
+            )
+        mark.write_text(json.dumps({"format": 1, "study": name}) + "\n")
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise InputError(f"cannot write the folder {folder}: {reason}") from error
+
+
+def _study_of(mark: Path) -> object:
+    try:
+        there = json.loads(mark.read_bytes())
+    except ValueError:
+        return None
+    return there.get("study") if isinstance(there, dict) else None
+
+
+def write(findings: Findings, folder: Path) -> None:
+    """Writes report, tables and figures; each file is whole or as it was before."""
+    from slowstart.studies import page
+
+    aside = Path(tempfile.mkdtemp(prefix=".report.", dir=folder))
+    try:
+        page.write(findings, aside)
+        for table in ("flows", "links", "runs"):
+            for (name, stack, kind), frame in findings.tables.items():
+                if kind == table and not frame.is_empty():
+                    frame.write_parquet(aside / f"{table}-{name}-{stack}.parquet")
+        rows = [_row(each) for each in findings.verdicts]
+        pl.DataFrame(rows, infer_schema_length=None).write_csv(aside / "claims.csv")
+        document = json.dumps(findings.document(), indent=2, ensure_ascii=False)
+        (aside / "result.json").write_text(document + "\n", encoding="utf-8")
+        made = sorted(aside.iterdir(), key=lambda each: each.name == "report.html")
+        for file in made:
+            file.replace(folder / file.name)
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def _row(verdict: Verdict) -> dict[str, Any]:
+    """A verdict as a row of a table."""
+    entry = _claim(verdict)
+    expected = entry.pop("expected") or {"low": None, "high": None}
+    measured = entry.pop("measured") or {}
+    for key in ("select", "against"):
+        entry[key] = json.dumps(entry[key])
+    entry["expected_low"], entry["expected_high"] = expected["low"], expected["high"]
+    for key in ("value", "low", "high", "confidence", "runs", "rows", "p", "p_holm"):
+        entry[f"measured_{key}"] = measured.get(key)
+    return entry

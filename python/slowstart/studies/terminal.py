@@ -1,0 +1,84 @@
+"""Studies on the terminal: the table of claims, and the list."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from slowstart.studies.claims import AGREES, CANNOT_TEST, DIFFERS
+from slowstart.tables import console
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from slowstart.studies.runner import Findings
+
+_STYLES = {AGREES: "green", DIFFERS: "dark_orange3", CANNOT_TEST: "dim"}
+
+
+def show(findings: Findings, report: str | None) -> None:
+    """Prints the claims with their verdicts, and where the report is."""
+    from slowstart.studies.page import claims_table
+
+    out = console()
+    several = len(findings.stacks) > 1
+    out.print(Text(findings.study.title, "bold"))
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("claim", ratio=3)
+    table.add_column("agrees if", ratio=1)
+    if several:
+        table.add_column("stack")
+    table.add_column("measured", ratio=1)
+    table.add_column("verdict", no_wrap=True)
+    table.add_column("because", ratio=2)
+    for row in claims_table(findings.verdicts):
+        claim = row["claim"]
+        for place, each in enumerate(row["verdicts"]):
+            verdict = each["verdict"]
+            unit = f" {claim.unit}" if claim.unit and each["value"] != "-" else ""
+            cells = [
+                Text.assemble(claim.words, ("  " + claim.where, "dim")) if place == 0 else Text(),
+                Text(row["expected"] if place == 0 else ""),
+                Text.assemble(each["value"] + unit, ("  " + each["detail"], "dim")),
+                Text(verdict.word, _STYLES[verdict.word]),
+                Text(verdict.reason),
+            ]
+            if several:
+                cells.insert(2, Text(verdict.stack))
+            table.add_row(*cells)
+    out.print(table)
+    totals = findings.totals
+    out.print(
+        f"{totals[AGREES]} agree, {totals[DIFFERS]} differ, {totals[CANNOT_TEST]} cannot be tested"
+    )
+    if findings.quick:
+        out.print("This was a quick run: fewer repetitions, so the verdicts are provisional.")
+    if report is not None:
+        sys.stdout.write(f"The report is {report}\n")
+
+
+def show_list(entries: Sequence[Mapping[str, Any]]) -> None:
+    """Prints which studies there are and what they cost."""
+    out = console()
+    if not entries:
+        out.print("There are no studies in this version.")
+        return
+    table = Table(title="studies", title_justify="left", box=box.SIMPLE_HEAD)
+    for head in ("study", "document", "what it repeats", "claims", "runs", "minutes"):
+        right = head in ("claims", "runs", "minutes")
+        table.add_column(head, justify="right" if right else "left", no_wrap=head == "study")
+    for entry in entries:
+        table.add_row(
+            Text(entry["name"], "bold"),
+            entry["document"],
+            entry["summary"],
+            str(entry["claims"]),
+            str(entry["runs"]),
+            f"{entry['minutes']:g}, quick {entry['minutes_quick']:g}",
+        )
+    out.print(table)
+    out.print("Minutes are on two cores. Run one with: slowstart study NAME [--quick]")
