@@ -250,6 +250,13 @@ impl Emulation {
         mut options: EmulationOptions,
     ) -> Result<Prepared<'_>, EmulatorError> {
         check_addresses(options.addresses)?;
+        if path.has_routers() {
+            return Err(EmulatorError::Invalid(
+                "an emulated path is one link in each direction, whose routers help nobody: leave out \
+                 `helps` and `[[path.router]]`"
+                    .to_owned(),
+            ));
+        }
         // First what most often fails, so that the sentence is about that.
         drop(device::open()?);
         let files = Files::open(&options.captures, &options.logs)?;

@@ -1,7 +1,8 @@
 //! Links, queues, delay, loss and traces, without a clock and without a protocol.
 //!
 //! A [`Link`] is built from a [`LinkConfig`] and carries packets under a simulated or a real clock
-//! alike: see the contract in [`Element`]. Recorded traces are read by [`trace::read`].
+//! alike: see the contract in [`Element`]. Recorded traces are read by [`trace::read`]. A
+//! [`router::Router`] in front of a link reads and writes what packets carry for it.
 #![no_std]
 extern crate alloc;
 
@@ -14,6 +15,7 @@ mod loss;
 mod process;
 mod random;
 mod room;
+pub mod router;
 mod server;
 mod streams;
 pub mod trace;

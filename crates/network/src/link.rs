@@ -168,6 +168,12 @@ impl<T> Link<T> {
         }
     }
 
+    /// Bytes that the link counts on top of each packet.
+    #[must_use]
+    pub const fn overhead(&self) -> u32 {
+        self.overhead
+    }
+
     fn refuse(&mut self, reason: DropReason) -> Admission {
         let counter = match reason {
             DropReason::Overflow => &mut self.counters.drops_overflow,

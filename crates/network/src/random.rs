@@ -11,6 +11,7 @@ pub(crate) enum Purpose {
     Queue = 2,
     Jitter = 3,
     Rate = 4,
+    Router = 5,
 }
 
 /// The stream of `purpose`, from its beginning, beside the stream that `rng` stands on.

@@ -21,11 +21,13 @@ mod path;
 mod presets;
 mod quantity;
 mod resolved;
+mod router;
 mod schema;
 mod trace_file;
 
 use congestion::Algorithm;
 use network::LinkConfig;
+use network::router::Help;
 use units::{Bytes, Duration, Instant, Rate};
 
 pub use compare::CompareOptions;
@@ -66,7 +68,17 @@ pub struct Scenario {
     pub duration: Option<Duration>,
 }
 
-/// What the packets of a scenario pass through: one bottleneck in each direction.
+/// A router before the bottleneck, and the link behind it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RouterModel {
+    /// The link; its name is `router 1` for the one next to the senders.
+    pub link: LinkConfig,
+    /// How it helps.
+    pub help: Help,
+}
+
+/// What the packets of a scenario pass through: one bottleneck in each direction, and on the way
+/// to the receivers other routers before it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PathModel {
     /// Its name in results: a preset's, a file's, or the one that the file gives.
@@ -77,6 +89,10 @@ pub struct PathModel {
     pub forward: LinkConfig,
     /// From the receivers to the senders: the path of the ACKs.
     pub reverse: LinkConfig,
+    /// How the router in front of the forward link helps.
+    pub help: Help,
+    /// What data passes through before the forward link, from the senders on.
+    pub routers: Vec<RouterModel>,
     /// Propagation in both directions, without jitter, queues and serialisation.
     pub base_rtt: Duration,
     /// Rate of the forward link, with `overhead`; the mean where it varies.
@@ -214,7 +230,27 @@ impl PathModel {
             buffer,
             forward,
             reverse,
+            help: Help::None,
+            routers: Vec::new(),
         }
+    }
+
+    /// Puts routers before the forward link, and has the one in front of it help. The base round trip
+    /// and the BDP count what they add; the buffer stays.
+    pub fn set_routers(&mut self, routers: Vec<RouterModel>, help: Help) {
+        let before = routers
+            .iter()
+            .fold(Duration::ZERO, |sum, router| sum + router.link.delay);
+        self.base_rtt = self.forward.delay + self.reverse.delay + before;
+        self.bdp = self.rate.bytes_in(self.base_rtt);
+        self.routers = routers;
+        self.help = help;
+    }
+
+    /// Whether packets meet routers of which an emulated path has none.
+    #[must_use]
+    pub fn has_routers(&self) -> bool {
+        !self.routers.is_empty() || self.help != Help::None
     }
 
     /// Bytes that the forward link counts for a full packet.

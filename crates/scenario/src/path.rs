@@ -7,6 +7,7 @@
 
 use std::path::Path;
 
+use network::router::Help;
 use network::{Discipline, JitterConfig, LinkConfig, LossConfig, QueueConfig, QueueLimit, Service};
 use units::{Bytes, Duration, Rate};
 
@@ -15,8 +16,9 @@ use crate::error::Error;
 use crate::link::{self, Delay, LinkSpec};
 use crate::presets;
 use crate::quantity::Buffer;
-use crate::schema::{DIRECTION, KnownTable};
-use crate::{DEFAULT_OVERHEAD, FULL_PACKET, PathModel};
+use crate::router::{self, MAX_ROUTERS, RouterSpec};
+use crate::schema::{DIRECTION, KnownTable, ROUTER};
+use crate::{DEFAULT_OVERHEAD, FULL_PACKET, PathModel, RouterModel};
 
 /// Longest base round trip.
 pub(crate) const MAX_RTT: Duration = Duration::from_secs(60);
@@ -38,6 +40,8 @@ pub(crate) struct PathSpec {
     pub(crate) summary: Option<String>,
     pub(crate) forward: LinkSpec,
     pub(crate) reverse: LinkSpec,
+    pub(crate) help: Option<Help>,
+    pub(crate) routers: Vec<RouterSpec>,
 }
 
 impl PathSpec {
@@ -54,6 +58,7 @@ impl PathSpec {
         own.read_overhead(table)?;
         refuse_marking(table)?;
         own.read_delays(table, folder)?;
+        own.read_routers(table, folder)?;
         let Some(preset) = table.get("preset") else {
             return Ok(own);
         };
@@ -98,6 +103,23 @@ impl PathSpec {
         Ok(())
     }
 
+    /// `helps` of the bottleneck, and the routers before it.
+    fn read_routers(&mut self, table: &Table<'_>, folder: &Path) -> Result<(), Error> {
+        self.help = router::help(table)?;
+        let Some(item) = table.get("router") else {
+            return Ok(());
+        };
+        let expected = || item.refuse("routers are written as tables [[path.router]]");
+        let tables = item
+            .as_tables(&ROUTER, MAX_ROUTERS)
+            .ok_or_else(expected)??;
+        self.routers = tables
+            .iter()
+            .map(|table| RouterSpec::read(table, folder))
+            .collect::<Result<_, Error>>()?;
+        Ok(())
+    }
+
     /// `overhead` is for both directions, unless one has its own.
     fn read_overhead(&mut self, table: &Table<'_>) -> Result<(), Error> {
         if let Some(overhead) = link::overhead(table)? {
@@ -137,6 +159,10 @@ impl PathSpec {
     pub(crate) fn lay(&mut self, over: Self) {
         self.name = over.name.or(self.name.take());
         self.summary = over.summary.or(self.summary.take());
+        self.help = over.help.or(self.help);
+        if !over.routers.is_empty() {
+            self.routers = over.routers;
+        }
         for (link, over) in [
             (&mut self.forward, over.forward),
             (&mut self.reverse, over.reverse),
@@ -170,13 +196,18 @@ impl PathSpec {
                     .to_owned(),
             );
         };
-        if forward_delay + reverse_delay > MAX_RTT {
+        let delays = self
+            .routers
+            .iter()
+            .filter_map(|router| router.link.delay.as_ref());
+        let before = delays.fold(Duration::ZERO, |sum, delay| sum + delay.least());
+        let base_rtt = forward_delay + reverse_delay + before;
+        if base_rtt > MAX_RTT {
             return Err(format!(
                 "has a round trip of more than {}",
                 crate::format_duration(MAX_RTT)
             ));
         }
-        let base_rtt = forward_delay + reverse_delay;
         let forward = finish("forward", self.forward, service, DEFAULT_BUFFER, base_rtt)?;
         let service = self.reverse.service.clone().unwrap_or(Service::Unlimited);
         let reverse = finish(
@@ -187,12 +218,47 @@ impl PathSpec {
             base_rtt,
         )?;
         debug_assert_eq!(forward.service.mean_rate(), Some(rate));
-        Ok(PathModel::from_links(name, summary, forward, reverse))
+        let routers = (1..)
+            .zip(self.routers)
+            .map(|(number, spec)| resolve_router(number, spec, forward.overhead, rate, base_rtt))
+            .collect::<Result<_, _>>()?;
+        let mut path = PathModel::from_links(name, summary, forward, reverse);
+        path.set_routers(routers, self.help.unwrap_or_default());
+        Ok(path)
     }
 }
 
-/// `[path.forward]` or `[path.reverse]`.
-fn direction(table: &Table<'_>, folder: &Path) -> Result<LinkSpec, Error> {
+/// A router before the bottleneck of `rate`. The error is the end of a sentence about `[path]`.
+fn resolve_router(
+    number: usize,
+    spec: RouterSpec,
+    overhead: u32,
+    rate: Rate,
+    base_rtt: Duration,
+) -> Result<RouterModel, String> {
+    let name = format!("router {number}");
+    let RouterSpec { mut link, help } = spec;
+    link.overhead.get_or_insert(overhead);
+    let service = link.service.clone().unwrap_or(Service::Unlimited);
+    if let Some(own) = service.mean_rate()
+        && own < rate
+    {
+        return Err(format!(
+            "has a {name} of {}, which is slower than the path's rate, that of its bottleneck",
+            crate::format_rate(own)
+        ));
+    }
+    if help != Help::None && service == Service::Unlimited {
+        return Err(format!(
+            "has a {name} that helps, which needs a rate with an end"
+        ));
+    }
+    let link = finish(&name, link, service, DEFAULT_BUFFER, base_rtt)?;
+    Ok(RouterModel { link, help })
+}
+
+/// `[path.forward]`, `[path.reverse]`, or the link of a router.
+pub(crate) fn direction(table: &Table<'_>, folder: &Path) -> Result<LinkSpec, Error> {
     let mut spec = LinkSpec::read(table, folder)?;
     spec.delay = link::delay(table, folder)?;
     spec.overhead = link::overhead(table)?.or(spec.overhead);

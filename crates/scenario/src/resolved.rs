@@ -1,6 +1,7 @@
 //! The resolved form of a scenario, as it stands in every result. A number's unit is in its name;
 //! `null` is "no limit" or "none".
 
+use network::router::Help;
 use network::{
     Discipline, JitterConfig, JitterDistribution, LinkConfig, LossConfig, QueueLimit, Service,
 };
@@ -8,7 +9,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use tcp::AckPolicy;
 use units::{Bytes, Duration, Rate};
 
-use crate::{Application, Flow, PathModel, Scenario};
+use crate::{Application, Flow, PathModel, RouterModel, Scenario};
 
 /// So many steps of a rate are listed; of more there are their number, length and mean alone.
 const MAX_LISTED: usize = 1000;
@@ -58,6 +59,8 @@ impl Serialize for PathModel {
             "buffer_bytes": self.buffer.map(Bytes::get),
             "forward": Link(&self.forward),
             "reverse": Link(&self.reverse),
+            "helps": Helps(self.help),
+            "routers": self.routers.iter().map(Hop).collect::<Vec<_>>(),
         )
     }
 }
@@ -120,6 +123,31 @@ impl Serialize for Link<'_> {
             "delay_ms": millis(self.0.delay),
             "jitter": self.0.jitter.as_ref().map(Jitter),
         )
+    }
+}
+
+struct Hop<'a>(&'a RouterModel);
+
+impl Serialize for Hop<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        map!(serializer, "link": Link(&self.0.link), "helps": Helps(self.0.help))
+    }
+}
+
+struct Helps(Help);
+
+impl Serialize for Helps {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Help::None => map!(serializer, "kind": "none"),
+            Help::QuickStart(config) => {
+                map!(serializer, "kind": "quick-start", "threshold": config.threshold)
+            }
+            Help::Rcp(config) => {
+                map!(serializer, "kind": "rcp", "alpha": config.alpha, "beta": config.beta)
+            }
+            Help::Xcp(_) => map!(serializer, "kind": "xcp"),
+        }
     }
 }
 

@@ -32,7 +32,7 @@ pub(crate) const PATH: KnownTable = KnownTable {
     title: "[path]",
     keys: &[
         "name", "summary", "preset", "rate", "trace", "rtt", "delay", "buffer", "loss", "jitter",
-        "aqm", "ecn", "overhead", "forward", "reverse",
+        "aqm", "ecn", "overhead", "forward", "reverse", "helps", "router",
     ],
 };
 
@@ -42,6 +42,20 @@ pub(crate) const DIRECTION: KnownTable = KnownTable {
     keys: &[
         "rate", "trace", "delay", "buffer", "loss", "jitter", "aqm", "overhead",
     ],
+};
+
+pub(crate) const ROUTER: KnownTable = KnownTable {
+    name: "router",
+    title: "[[path.router]]",
+    keys: &[
+        "rate", "trace", "delay", "buffer", "loss", "jitter", "aqm", "overhead", "helps",
+    ],
+};
+
+pub(crate) const HELPS: KnownTable = KnownTable {
+    name: "helps",
+    title: "a router's help",
+    keys: &["kind", "threshold", "alpha", "beta"],
 };
 
 pub(crate) const VARYING: KnownTable = KnownTable {
@@ -119,11 +133,13 @@ pub(crate) const APPLICATION: KnownTable = KnownTable {
 
 /// Every kind of table, the file as a whole first.
 #[must_use]
-pub const fn known_tables() -> [&'static KnownTable; 12] {
+pub const fn known_tables() -> [&'static KnownTable; 14] {
     [
         &SCENARIO,
         &PATH,
         &DIRECTION,
+        &ROUTER,
+        &HELPS,
         &VARYING,
         &STEP,
         &TRACE,

@@ -5,8 +5,11 @@
 //! results are the same on every machine. Arithmetic that would pass the end of the range
 //! saturates; a subtraction that would go below zero is zero where the name says
 //! `saturating_`, and a bug (a panic in debug builds) elsewhere.
+//!
+//! [`feedback`] is what hosts and routers write into a packet for each other.
 #![no_std]
 
+pub mod feedback;
 mod quantity;
 mod time;
 

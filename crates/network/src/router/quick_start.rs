@@ -1,0 +1,141 @@
+//! A router that approves Quick-Start requests (RFC 4782, sections 3 and 5, and the algorithm of its
+//! appendix; fast-startup, section A3.5).
+//!
+//! The peak utilization of the last windows, and what was approved in this interval and the one
+//! before, must leave room below the threshold. It approves what fits, rounded down to a rate code;
+//! it raises nothing, keeps nothing for a flow, and gives the flow's data no priority.
+//!
+//! ## Deviations
+//!
+//! - A request that is refused keeps its place in the packet with rate, time to live and nonce zero
+//!   (the RFC's second choice), instead of being deleted.
+//! - Reports are passed on unread: the books are not corrected by them, which the RFC leaves free.
+//! - Five utilization windows are those of the ns-2 implementation; the RFC's appendix says 3 to 20.
+
+use rand_chacha::ChaCha8Rng;
+use rand_core::RngCore;
+use units::feedback::{Feedback, Nonce, RateCode};
+use units::{Duration, Instant, Rate};
+
+use super::View;
+use crate::random::{Purpose, stream};
+
+/// Windows whose utilization is remembered.
+const WINDOWS: usize = 5;
+/// Length of a utilization window and of an approval interval (the RFC's appendix).
+const INTERVAL: Duration = Duration::from_millis(150);
+
+/// Settings of a [`QuickStartRouter`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct QuickStartConfig {
+    /// Share of the rate that utilization and approvals may come to (`qs_thresh`).
+    pub threshold: f64,
+}
+
+impl Default for QuickStartConfig {
+    /// The threshold of the ns-2 implementation.
+    fn default() -> Self {
+        Self { threshold: 0.85 }
+    }
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct QuickStartRouter {
+    threshold: f64,
+    /// Bits per second.
+    bandwidth: f64,
+    /// Utilization of the last windows, and which is written next.
+    peaks: [f64; WINDOWS],
+    next: usize,
+    window_end: Instant,
+    /// Busy time of the link until the window under way began.
+    busy: Duration,
+    /// Approved in the interval before, and in this one, in bits per second.
+    previous: u64,
+    current: u64,
+    random: ChaCha8Rng,
+}
+
+impl QuickStartRouter {
+    /// The router in front of a link of `rate`.
+    #[must_use]
+    pub fn new(config: &QuickStartConfig, rate: Rate, rng: &ChaCha8Rng) -> Self {
+        Self {
+            threshold: config.threshold,
+            bandwidth: rate.bits_per_sec() as f64,
+            peaks: [0.0; WINDOWS],
+            next: 0,
+            window_end: Instant::ZERO + INTERVAL,
+            busy: Duration::ZERO,
+            previous: 0,
+            current: 0,
+            random: stream(rng, Purpose::Router),
+        }
+    }
+
+    pub(super) fn on_arrival(
+        &mut self,
+        now: Instant,
+        link: &mut impl View,
+        feedback: Option<&mut Feedback>,
+    ) {
+        self.advance(now, link);
+        if let Some(Feedback::RateRequest { rate, ttl, nonce }) = feedback {
+            let peak = self
+                .peaks
+                .iter()
+                .fold(0.0, |peak: f64, share| peak.max(*share));
+            let approved = self.approve(peak, *rate);
+            if approved == RateCode::DENIED {
+                *rate = RateCode::DENIED;
+                *ttl = 0;
+                *nonce = Nonce::default();
+                return;
+            }
+            *ttl = ttl.wrapping_sub(1);
+            if approved < *rate {
+                *nonce = nonce.lowered(*rate, approved, self.random.next_u32());
+                *rate = approved;
+            }
+        }
+    }
+
+    /// The windows that ended by `now`.
+    fn advance(&mut self, now: Instant, link: &impl View) {
+        while self.window_end <= now {
+            let busy = link.busy(self.window_end);
+            let share =
+                (busy.saturating_sub(self.busy)).as_nanos() as f64 / INTERVAL.as_nanos() as f64;
+            self.busy = busy;
+            self.peaks[self.next % WINDOWS] = share.min(1.0);
+            self.next = (self.next + 1) % WINDOWS;
+            self.roll_over();
+            self.window_end += INTERVAL;
+        }
+    }
+
+    /// An approval interval ends.
+    pub fn roll_over(&mut self) {
+        self.previous = self.current;
+        self.current = 0;
+    }
+
+    /// What is approved of `request` while the peak utilization is `peak`; it is remembered.
+    pub fn approve(&mut self, peak: f64, request: RateCode) -> RateCode {
+        let used = self.bandwidth * peak + (self.previous.saturating_add(self.current)) as f64;
+        let room = self.threshold * self.bandwidth - used;
+        if room <= 0.0 {
+            return RateCode::DENIED;
+        }
+        let granted = request.min(RateCode::at_most(Rate::from_bits_per_sec(room as u64)));
+        self.current = self.current.saturating_add(granted.rate().bits_per_sec());
+        granted
+    }
+
+    /// Approved in the interval before and in this one, in bits per second.
+    #[must_use]
+    pub const fn approved(&self) -> (u64, u64) {
+        (self.previous, self.current)
+    }
+}

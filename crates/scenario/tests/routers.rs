@@ -1,0 +1,125 @@
+//! `[[path.router]]` and `helps`: what they come to, and what is refused.
+
+use std::path::Path;
+
+use network::router::{Help, QuickStartConfig, RcpConfig, XcpConfig};
+use network::{QueueLimit, Service};
+use scenario::PathModel;
+use units::{Bytes, Duration, Rate};
+
+fn parse(text: &str) -> Result<PathModel, String> {
+    PathModel::parse(&format!("[path]\n{text}"), "test.toml", Path::new(""))
+        .map_err(|error| error.to_string())
+}
+
+#[test]
+fn routers_add_their_delay_and_inherit_what_is_not_said() {
+    let path = parse(
+        "rate = '10 Mbit/s'\nrtt = '90 ms'\nbuffer = '1 bdp'\noverhead = '20 bytes'\nhelps = 'quick-start'\n\
+         [[path.router]]\nrate = '100 Mbit/s'\ndelay = '4 ms'\nhelps = { kind = 'quick-start', threshold = '50 %' }\n\
+         [[path.router]]\nrate = '10 Mbit/s'\ndelay = '6 ms'\nbuffer = '50 packets'\noverhead = '0 bytes'",
+    )
+    .expect("a path");
+    assert_eq!(path.base_rtt, Duration::from_millis(100));
+    assert_eq!(path.bdp, Bytes::new(125_000));
+    assert_eq!(path.help, Help::QuickStart(QuickStartConfig::default()));
+    let [first, second] = path.routers.as_slice() else {
+        panic!("two routers: {:?}", path.routers);
+    };
+    assert_eq!(
+        (first.link.name.as_str(), first.link.overhead),
+        ("router 1", 20)
+    );
+    assert_eq!(
+        first.link.service,
+        Service::Fixed(Rate::from_bits_per_sec(100_000_000))
+    );
+    // One BDP of its own rate over the whole base round trip: 1.25 MB in packets of 1520.
+    assert_eq!(first.link.queue.limit, QueueLimit::Packets(822));
+    assert_eq!(
+        first.help,
+        Help::QuickStart(QuickStartConfig { threshold: 0.5 })
+    );
+    assert_eq!(
+        (second.link.queue.limit, second.link.overhead, second.help),
+        (QueueLimit::Packets(50), 0, Help::None)
+    );
+    // The bottleneck's own buffer counts the routers' delay too.
+    assert_eq!(path.forward.queue.limit, QueueLimit::Packets(82));
+    let shown = serde_json::to_value(&path).expect("it serialises");
+    assert_eq!(shown["routers"][0]["helps"]["threshold"], 0.5);
+    assert_eq!(shown["routers"][1]["link"]["queue_limit_packets"], 50);
+    assert_eq!(shown["helps"]["kind"], "quick-start");
+}
+
+#[test]
+fn every_kind_of_help() {
+    let help =
+        |text: &str| parse(&format!("preset = 'wired'\nhelps = {text}")).map(|path| path.help);
+    assert_eq!(help("'none'"), Ok(Help::None));
+    assert_eq!(help("'rcp'"), Ok(Help::Rcp(RcpConfig::default())));
+    assert_eq!(help("'xcp'"), Ok(Help::Xcp(XcpConfig::default())));
+    assert_eq!(
+        help("{ kind = 'rcp', alpha = '10 %', beta = '100 %' }"),
+        Ok(Help::Rcp(RcpConfig {
+            alpha: 0.1,
+            beta: 1.0
+        }))
+    );
+    assert_eq!(
+        parse("preset = 'wired'").map(|path| path.has_routers()),
+        Ok(false)
+    );
+}
+
+#[test]
+fn refusals() {
+    let base = "rate = '10 Mbit/s'\nrtt = '90 ms'\n";
+    for (text, sentence) in [
+        (
+            "helps = 'rcpp'",
+            "test.toml:4:1: helps = \"rcpp\": this is not known; did you mean \"rcp\"?",
+        ),
+        (
+            "helps = { kind = 'rcp', threshold = '50 %' }",
+            "only the kind \"quick-start\" has this",
+        ),
+        (
+            "helps = { kind = 'xcp', alpha = '50 %' }",
+            "only the kind \"rcp\" has this",
+        ),
+        ("helps = { kind = 'rcp', beta = '0 %' }", "it is zero"),
+        ("helps = { alpha = '50 %' }", "a router's help needs kind"),
+        (
+            "helps = 3",
+            "one of none, quick-start, rcp, xcp is expected",
+        ),
+        (
+            "[[path.router]]\ndelay = '1 ms'",
+            "test.toml:4:1: [[path.router]] needs rate, such as rate = \"100 Mbit/s\"",
+        ),
+        (
+            "[[path.router]]\nrate = '1 Mbit/s'",
+            "[path] has a router 1 of 1 Mbit/s, which is slower than the path's rate",
+        ),
+        (
+            "[[path.router]]\nrate = 'unlimited'\nhelps = 'rcp'",
+            "router 1 that helps, which needs a rate with an end",
+        ),
+        (
+            "[[path.router]]\nrate = '100 Mbit/s'\nrtt = '5 ms'",
+            "unknown key \"rtt\" in [[path.router]]",
+        ),
+        (
+            "[[path.router]]\nrate = '100 Mbit/s'\ndelay = '59.95 s'",
+            "round trip of more than 60 s",
+        ),
+        (
+            "router = 'one'",
+            "routers are written as tables [[path.router]]",
+        ),
+    ] {
+        let message = parse(&format!("{base}{text}")).expect_err(text);
+        assert!(message.contains(sentence), "{text}: {message}");
+    }
+}
