@@ -11,6 +11,7 @@ mod parse;
 pub use error::{AlgorithmError, Problem};
 pub use parse::Algorithm;
 
+use units::feedback::Feedback;
 use units::{Bytes, Duration, Instant, Rate};
 
 use crate::options::{OptionError, OptionInfo, Options};
@@ -295,6 +296,14 @@ macro_rules! startups {
                 match self { $( Self::$variant(part) => part.restart(now, snd_nxt), )* }
             }
 
+            fn requested_rate(&self, queued: Bytes) -> Option<Rate> {
+                match self { $( Self::$variant(part) => part.requested_rate(queued), )* }
+            }
+
+            fn on_approval(&mut self, rate: Rate, rtt: Duration, window: &Window) -> Option<Step> {
+                match self { $( Self::$variant(part) => part.on_approval(rate, rtt, window), )* }
+            }
+
             #[inline]
             fn pacing_rate(&self) -> Option<Rate> {
                 match self { $( Self::$variant(part) => part.pacing_rate(), )* }
@@ -464,6 +473,26 @@ macro_rules! wholes {
                 match self { Self::Classic(control) => control.supposed_receive_window(), $( Self::$variant(control) => control.supposed_receive_window(), )* }
             }
 
+            fn requested_rate(&self, queued: Bytes) -> Option<Rate> {
+                match self { Self::Classic(control) => control.requested_rate(queued), $( Self::$variant(control) => control.requested_rate(queued), )* }
+            }
+
+            fn on_approval(&mut self, now: Instant, rate: Rate, rtt: Duration) {
+                match self { Self::Classic(control) => control.on_approval(now, rate, rtt), $( Self::$variant(control) => control.on_approval(now, rate, rtt), )* }
+            }
+
+            fn header_bytes(&self) -> Option<u32> {
+                match self { Self::Classic(control) => control.header_bytes(), $( Self::$variant(control) => control.header_bytes(), )* }
+            }
+
+            fn feedback(&self) -> Option<Feedback> {
+                match self { Self::Classic(control) => control.feedback(), $( Self::$variant(control) => control.feedback(), )* }
+            }
+
+            fn on_feedback(&mut self, now: Instant, feedback: &Feedback) {
+                match self { Self::Classic(control) => control.on_feedback(now, feedback), $( Self::$variant(control) => control.on_feedback(now, feedback), )* }
+            }
+
             fn on_established(&mut self, start: &Established) {
                 match self { Self::Classic(control) => control.on_established(start), $( Self::$variant(control) => control.on_established(start), )* }
             }
@@ -544,6 +573,8 @@ startups! {
         "slow start that adds at most half of max_ssthresh each round trip";
     PacketPair(startup::PacketPair, startup::PacketPairConfig) = "packet-pair", RECONSTRUCTION, "Abed and Jasim 2022 (abstract)",
         "slow start with bandwidth times RTT as threshold, corrected each round by packet pairs";
+    QuickStart(startup::QuickStart, startup::QuickStartConfig) = "quick-start", STANDARD, "RFC 4782",
+        "begins with the rate that every router of the path approved, and with slow start where one did not";
     RapidStart(startup::RapidStart, startup::RapidStartConfig) = "rapid-start", STANDARD, "draft-kazuho-ccwg-rapid-start",
         "triples the window each round while no queue shows, and answers the first loss for it";
     Search(startup::Search, startup::SearchConfig) = "search", "from the thesis, its drafts and published code", "draft-chung-ccwg-search; thesis",
@@ -583,6 +614,10 @@ recoveries! {
 wholes! {
     Bbr(whole::Bbr, whole::BbrConfig) = "bbr", LINUX, "Cardwell et al. 2016; Linux tcp_bbr.c",
         "version 1: paces at the measured bandwidth, with a window of two bandwidth-delay products";
+    Rcp(whole::Rcp, whole::RcpConfig) = "rcp", "from published code (ns-2)", "Dukkipati and McKeown 2005",
+        "sends at the smallest rate that the routers of the path tell every flow, from the first data on";
+    Xcp(whole::Xcp, whole::XcpConfig) = "xcp", "from published code (ns-2)", "Katabi, Handley and Rohrs 2002",
+        "changes its window as the routers of the path tell each packet";
 }
 
 const PARTS_COUNT: usize = STARTUPS.len() + AVOIDANCES.len() + RECOVERIES.len() + WHOLES.len();

@@ -82,6 +82,11 @@ impl<S: Startup, A: Avoidance, R: Recovery> Classic<S, A, R> {
         &self.recovery
     }
 
+    /// A window that a congestion control around this one sets, in whole segments.
+    pub(crate) fn set_cwnd(&mut self, cwnd: Bytes) {
+        self.window.cwnd = whole(cwnd, self.window.smss);
+    }
+
     fn record_exit(&mut self, at: Instant, reason: ExitReason) {
         if self.exit.is_none() {
             self.exit = Some(SlowStartExit {
@@ -194,6 +199,16 @@ impl<S: Startup, A: Avoidance, R: Recovery> CongestionControl for Classic<S, A, 
     fn on_established(&mut self, start: &Established) {
         if let Some(step) = self.startup.on_established(start, &self.window) {
             self.apply(step, start.now, Bytes::ZERO);
+        }
+    }
+
+    fn requested_rate(&self, queued: Bytes) -> Option<Rate> {
+        self.startup.requested_rate(queued)
+    }
+
+    fn on_approval(&mut self, now: Instant, rate: Rate, rtt: Duration) {
+        if let Some(step) = self.startup.on_approval(rate, rtt, &self.window) {
+            self.apply(step, now, Bytes::ZERO);
         }
     }
 

@@ -1,5 +1,6 @@
 //! What the transport tells a congestion control, and what the parts answer.
 
+use units::feedback::Feedback;
 use units::{Bytes, Duration, Instant, Rate};
 
 use crate::BuildContext;
@@ -383,6 +384,18 @@ pub trait Startup {
         false
     }
 
+    /// The rate that the routers of the path are asked for in the handshake, for an application that
+    /// has written `queued` by then. `None` asks nothing.
+    fn requested_rate(&self, _queued: Bytes) -> Option<Rate> {
+        None
+    }
+
+    /// Every router of the path approved `rate`, headers included, in a handshake of `rtt`. Called
+    /// after [`Self::on_established`].
+    fn on_approval(&mut self, _rate: Rate, _rtt: Duration, _window: &Window) -> Option<Step> {
+        None
+    }
+
     /// In passive mode: the decision that was logged and not acted on.
     fn passive_decision(&self) -> Option<SlowStartExit> {
         None
@@ -500,6 +513,28 @@ pub trait CongestionControl {
     fn sends_copies(&self) -> bool {
         false
     }
+
+    /// As [`Startup::requested_rate`].
+    fn requested_rate(&self, _queued: Bytes) -> Option<Rate> {
+        None
+    }
+
+    /// As [`Startup::on_approval`].
+    fn on_approval(&mut self, _now: Instant, _rate: Rate, _rtt: Duration) {}
+
+    /// Bytes that every data packet carries for the routers of the path; `None` for the congestion
+    /// controls that talk to no router with data. It never changes.
+    fn header_bytes(&self) -> Option<u32> {
+        None
+    }
+
+    /// What the packet that leaves now carries for the routers; asked where there is a header.
+    fn feedback(&self) -> Option<Feedback> {
+        None
+    }
+
+    /// What the routers told a packet whose ACK is about to be handled.
+    fn on_feedback(&mut self, _now: Instant, _feedback: &Feedback) {}
 
     /// A segment left.
     fn on_sent(&mut self, sent: &Sent);

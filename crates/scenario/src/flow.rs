@@ -88,6 +88,9 @@ fn read_receiver(table: &Table<'_>, flow: &mut Flow) -> Result<(), Error> {
         flow.receive_buffer =
             item.read("\"6 MiB\"", |text| receive_buffer(quantity::size(text)?))?;
     }
+    if let Some(item) = table.get("syn_window") {
+        flow.syn_window = item.read("\"64 KiB\"", |text| receive_buffer(quantity::size(text)?))?;
+    }
     if let Some(item) = table.get("ack_policy") {
         let choices = [
             ("delayed", AckPolicy::Delayed),

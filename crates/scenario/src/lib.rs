@@ -124,6 +124,8 @@ pub struct Flow {
     pub pacing: bool,
     /// Largest receive window that autotuning may reach.
     pub receive_buffer: Bytes,
+    /// Receive window that the handshake announces.
+    pub syn_window: Bytes,
     /// How the receiver acknowledges.
     pub ack_policy: AckPolicy,
     /// Whether its data segments are ECN-capable.
@@ -164,6 +166,8 @@ pub(crate) const DEFAULT_TSO_SEGMENTS: u32 = 45;
 pub(crate) const DEFAULT_INITIAL_WINDOW: u32 = 10;
 /// More than the fullest preset holds in flight, so that a path is measured, not the receiver.
 pub(crate) const DEFAULT_RECEIVE_BUFFER: Bytes = Bytes::new(64 << 20);
+/// The window field of a SYN-ACK is not scaled (RFC 7323, section 2.2).
+pub(crate) const DEFAULT_SYN_WINDOW: Bytes = Bytes::new(65_535);
 /// Where a run that does not end by itself is stopped.
 pub(crate) const DEFAULT_TIME_LIMIT: Duration = Duration::from_secs(600);
 
@@ -180,6 +184,7 @@ impl Flow {
             initial_window: DEFAULT_INITIAL_WINDOW,
             pacing: false,
             receive_buffer: DEFAULT_RECEIVE_BUFFER,
+            syn_window: DEFAULT_SYN_WINDOW,
             ack_policy: AckPolicy::Delayed,
             ecn: false,
             sack: true,

@@ -80,6 +80,7 @@ impl Serialize for Flow {
             "initial_window_segments": self.initial_window,
             "pacing": self.pacing,
             "receive_buffer_bytes": self.receive_buffer.get(),
+            "syn_window_bytes": self.syn_window.get(),
             "ack_policy": ack_policy,
             "ecn": self.ecn,
             "sack": self.sack,

@@ -114,6 +114,7 @@ pub(crate) const FLOW: KnownTable = KnownTable {
         "initial_window",
         "pacing",
         "receive_buffer",
+        "syn_window",
         "ack_policy",
         "ecn",
         "sack",

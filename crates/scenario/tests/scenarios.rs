@@ -42,6 +42,7 @@ duration = "10 s"
 initial_window = 3
 pacing = true
 receive_buffer = "6 MiB"
+syn_window = "1 MiB"
 ack_policy = "every-segment"
 ecn = true
 sack = false
@@ -104,6 +105,7 @@ fn every_key_of_a_flow() {
         (chatty.receive_buffer, chatty.ack_policy),
         (Bytes::new(6 << 20), AckPolicy::EverySegment)
     );
+    assert_eq!(chatty.syn_window, Bytes::new(1 << 20));
     assert_eq!((chatty.sack, chatty.impatient), (false, true));
     assert_eq!(chatty.extra_delay, Duration::from_millis(5));
     assert_eq!(

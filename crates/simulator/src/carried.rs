@@ -1,10 +1,11 @@
 //! A segment as it travels: packed, because every packet in flight is written and read once.
 //!
-//! With its due time and the network's own fields a packet takes one cache line. SACK blocks are
-//! rare and large, so they lie aside in a [`SackStore`].
+//! With its due time and the network's own fields a packet takes one cache line. SACK blocks, and what
+//! routers read and write, are rare and large, so they lie aside in [`Aside`].
 
 use tcp::segment::{AckSegment, DataSegment, SackBlocks, Segment};
 use units::Instant;
+use units::feedback::Feedback;
 
 const ACK: u8 = 1;
 const SYN: u8 = 2;
@@ -14,8 +15,11 @@ const CWR: u8 = 16;
 const ECE: u8 = 32;
 const RETRANSMISSION: u8 = 64;
 
-/// No SACK blocks.
-const NO_SACK: u32 = u32::MAX;
+/// It carries something for routers, or from them.
+const FEEDBACK: u8 = 128;
+
+/// Nothing lies aside.
+const NOTHING: u32 = u32::MAX;
 
 /// What a packet carries through the network.
 #[derive(Clone, Copy, Debug)]
@@ -29,35 +33,62 @@ pub struct Carried {
     ts_val: u32,
     ts_ecr: u32,
     sack: u32,
+    feedback: u32,
     flags: u8,
 }
 
-/// The SACK blocks of ACKs in flight.
+/// What packets in flight carry that is too large for them.
 #[derive(Debug, Default)]
-pub struct SackStore {
-    blocks: Vec<SackBlocks>,
+pub struct Aside {
+    sacks: Store<SackBlocks>,
+    feedback: Store<Feedback>,
+}
+
+impl Aside {
+    fn put_sack(&mut self, sack: SackBlocks) -> u32 {
+        if sack.is_empty() {
+            return NOTHING;
+        }
+        self.sacks.put(sack)
+    }
+
+    fn take_sack(&mut self, place: u32) -> SackBlocks {
+        if place == NOTHING {
+            return SackBlocks::default();
+        }
+        self.sacks.take(place)
+    }
+}
+
+/// Things at places that are used again.
+#[derive(Debug)]
+struct Store<T> {
+    things: Vec<T>,
     free: Vec<u32>,
 }
 
-impl SackStore {
-    fn put(&mut self, sack: SackBlocks) -> u32 {
-        if sack.is_empty() {
-            return NO_SACK;
+impl<T> Default for Store<T> {
+    fn default() -> Self {
+        Self {
+            things: Vec::new(),
+            free: Vec::new(),
         }
+    }
+}
+
+impl<T: Copy> Store<T> {
+    fn put(&mut self, thing: T) -> u32 {
         if let Some(place) = self.free.pop() {
-            self.blocks[place as usize] = sack;
+            self.things[place as usize] = thing;
             return place;
         }
-        self.blocks.push(sack);
-        self.blocks.len() as u32 - 1
+        self.things.push(thing);
+        self.things.len() as u32 - 1
     }
 
-    fn take(&mut self, place: u32) -> SackBlocks {
-        if place == NO_SACK {
-            return SackBlocks::default();
-        }
+    fn take(&mut self, place: u32) -> T {
         self.free.push(place);
-        self.blocks[place as usize]
+        self.things[place as usize]
     }
 }
 
@@ -71,7 +102,8 @@ impl Carried {
             amount: data.len,
             ts_val: data.ts_val,
             ts_ecr: data.ts_ecr,
-            sack: NO_SACK,
+            sack: NOTHING,
+            feedback: NOTHING,
             flags: flag(data.syn, SYN)
                 | flag(data.fin, FIN)
                 | flag(data.psh, PSH)
@@ -81,7 +113,7 @@ impl Carried {
     }
 
     #[inline]
-    pub fn ack(ack: &AckSegment, sent: Instant, store: &mut SackStore) -> Self {
+    pub fn ack(ack: &AckSegment, sent: Instant, aside: &mut Aside) -> Self {
         let flag = |set: bool, flag: u8| if set { flag } else { 0 };
         Self {
             offset: ack.ack,
@@ -89,9 +121,34 @@ impl Carried {
             amount: ack.window,
             ts_val: ack.ts_val,
             ts_ecr: ack.ts_ecr,
-            sack: store.put(ack.sack),
+            sack: aside.put_sack(ack.sack),
+            feedback: NOTHING,
             flags: ACK | flag(ack.syn, SYN) | flag(ack.ece, ECE),
         }
+    }
+
+    /// Lets the packet carry `feedback`.
+    pub fn attach(&mut self, feedback: Feedback, aside: &mut Aside) {
+        self.feedback = aside.feedback.put(feedback);
+        self.flags |= FEEDBACK;
+    }
+
+    /// What it carries for routers, or from them.
+    pub fn feedback_mut<'a>(&self, aside: &'a mut Aside) -> Option<&'a mut Feedback> {
+        if self.flags & FEEDBACK == 0 {
+            return None;
+        }
+        aside.feedback.things.get_mut(self.feedback as usize)
+    }
+
+    /// Takes off what it carries for routers, or from them.
+    #[inline]
+    pub fn detach(&mut self, aside: &mut Aside) -> Option<Feedback> {
+        if self.flags & FEEDBACK == 0 {
+            return None;
+        }
+        self.flags &= !FEEDBACK;
+        Some(aside.feedback.take(self.feedback))
     }
 
     #[inline]
@@ -123,13 +180,13 @@ impl Carried {
 
     /// The ACK, once its packet has arrived or is gone.
     #[inline]
-    pub fn into_ack(self, store: &mut SackStore) -> AckSegment {
+    pub fn into_ack(self, aside: &mut Aside) -> AckSegment {
         AckSegment {
             ack: self.offset,
             window: self.amount,
             ts_val: self.ts_val,
             ts_ecr: self.ts_ecr,
-            sack: store.take(self.sack),
+            sack: aside.take_sack(self.sack),
             syn: self.flags & SYN != 0,
             ece: self.flags & ECE != 0,
         }
@@ -171,7 +228,7 @@ mod tests {
             retransmission: true,
         };
         assert_eq!(Carried::data(&data, Instant::ZERO).into_data(), data);
-        let mut store = SackStore::default();
+        let mut aside = Aside::default();
         let mut sack = SackBlocks::default();
         sack.push(100, 200, 300);
         let ack = AckSegment {
@@ -183,11 +240,32 @@ mod tests {
             syn: false,
             ece: true,
         };
-        let carried = Carried::ack(&ack, Instant::ZERO, &mut store);
+        let carried = Carried::ack(&ack, Instant::ZERO, &mut aside);
         assert!(carried.is_ack() && !carried.has_payload());
-        assert_eq!(carried.into_ack(&mut store), ack);
+        assert_eq!(carried.into_ack(&mut aside), ack);
         // The place is used again.
-        let again = Carried::ack(&ack, Instant::ZERO, &mut store);
-        assert_eq!((again.sack, store.blocks.len()), (0, 1));
+        let again = Carried::ack(&ack, Instant::ZERO, &mut aside);
+        assert_eq!((again.sack, aside.sacks.things.len()), (0, 1));
+    }
+
+    #[test]
+    fn feedback_travels_aside_and_its_place_is_used_again() {
+        let mut aside = Aside::default();
+        let mut plain = Carried::ack(&AckSegment::default(), Instant::ZERO, &mut aside);
+        assert_eq!(plain.detach(&mut aside), None);
+        let mut asking = plain;
+        asking.attach(Feedback::RcpEcho { rate: None }, &mut aside);
+        let told = Some(units::Rate::ZERO);
+        if let Some(feedback) = asking.feedback_mut(&mut aside) {
+            *feedback = Feedback::RcpEcho { rate: told };
+        }
+        assert_eq!(plain.feedback_mut(&mut aside), None);
+        assert_eq!(
+            asking.detach(&mut aside),
+            Some(Feedback::RcpEcho { rate: told })
+        );
+        assert_eq!(asking.detach(&mut aside), None);
+        plain.attach(Feedback::RcpEcho { rate: None }, &mut aside);
+        assert_eq!((plain.feedback, aside.feedback.things.len()), (0, 1));
     }
 }

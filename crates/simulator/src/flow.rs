@@ -10,8 +10,6 @@ use tcp::segment::AckSegment;
 use tcp::{Receiver, ReceiverConfig, Sender, SenderConfig};
 use units::{Bytes, Duration, Instant, Rate};
 
-/// Largest window that a receiver announces at first: 64 KB, as Linux with its default buffers.
-const SYN_WINDOW: Bytes = Bytes::new(65_535);
 /// Payload of a full packet: 1500 bytes of IP less 52 of headers with timestamps.
 const SMSS: u32 = 1448;
 /// Linux's `TCP_RTO_MIN`.
@@ -44,6 +42,8 @@ pub struct FlowState<'a> {
     pub reverse: [u32; 2],
     /// Its place in the calendar while it runs.
     pub component: Option<Component>,
+    /// Whether its packets carry something for routers.
+    pub asks_routers: bool,
     /// When the calendar holds an entry for the flow: no later than the first of its deadlines.
     pub scheduled: Instant,
     /// When the application acts next.
@@ -70,6 +70,7 @@ impl<'a> FlowState<'a> {
             forward: place.forward,
             reverse: place.reverse,
             component: None,
+            asks_routers: false,
             scheduled: Instant::MAX,
             application: config.start,
             base_rtt: scenario.path.base_rtt + config.extra_delay * 2,
@@ -97,13 +98,14 @@ impl<'a> FlowState<'a> {
         });
         let receiver = Receiver::new(ReceiverConfig {
             receive_buffer: config.receive_buffer,
-            initial_window: SYN_WINDOW.min(config.receive_buffer),
+            initial_window: config.syn_window.min(config.receive_buffer),
             autotuning: true,
             ack_policy: config.ack_policy,
             sack: config.sack,
         });
         sender.remember(memory.lend());
         sender.open(now);
+        self.asks_routers = sender.asks_routers();
         self.endpoints = Some(Box::new(Endpoints {
             sender,
             receiver,

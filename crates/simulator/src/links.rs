@@ -2,9 +2,10 @@
 
 use engine::{Calendar, Component};
 use measure::{LinkResult, LinkTrace};
+use network::router::{Help, Router};
 use network::{Admission, Element, Link, LinkConfig, Packet, Service};
 use rand_chacha::ChaCha8Rng;
-use units::{Duration, Instant};
+use units::{Duration, Instant, Rate};
 
 use crate::carried::Carried;
 
@@ -12,6 +13,8 @@ use crate::carried::Carried;
 #[derive(Debug)]
 pub struct LinkState {
     pub link: Link<Carried>,
+    /// The router in front of it, where it helps.
+    pub router: Option<Router>,
     component: Component,
     /// What the calendar holds for it.
     scheduled: Option<Instant>,
@@ -25,12 +28,15 @@ pub struct LinkState {
 impl LinkState {
     pub fn new(
         config: &LinkConfig,
+        help: &Help,
         rng: ChaCha8Rng,
         calendar: &mut Calendar,
         traced: bool,
     ) -> Self {
         let queued = config.service != Service::Unlimited;
+        let rate = config.service.mean_rate().unwrap_or(Rate::MAX);
         Self {
+            router: Router::new(help, rate, &rng),
             link: Link::new(config, rng),
             component: calendar.add(),
             scheduled: None,

@@ -6,12 +6,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use congestion::PathMemory;
 use engine::{Calendar, Component};
 use measure::{LinkResult, RunResult, Stack, Traces};
+use network::router::Help;
 use network::{Ecn, Element, LinkConfig, LossConfig, Packet, Service, Streams};
 use rand_core::RngCore;
 use scenario::Scenario;
+use units::feedback::HOST_TTL;
 use units::{Duration, Instant};
 
-use crate::carried::{Carried, SackStore, ack_size, data_size};
+use crate::carried::{Aside, Carried, ack_size, data_size};
 use crate::flow::{FlowState, Placement};
 use crate::links::LinkState;
 use crate::{RunError, RunOptions, RunOutput};
@@ -49,7 +51,12 @@ pub struct World<'a> {
     waiting: Vec<u32>,
     /// Places in the calendar that no flow has.
     free: Vec<Component>,
-    sacks: SackStore,
+    aside: Aside,
+    /// The last of the routers before the forward link; [`REVERSE`] where there is none. They are the
+    /// links between.
+    last_router: u32,
+    /// Time to live of what arrives at a receiver.
+    ttl: u8,
     /// Flows that run and whose capacity point is not known yet.
     unresolved: Vec<u32>,
     /// What finished flows left for later ones, by the length of their access: equal ones are the
@@ -77,15 +84,28 @@ impl<'a> World<'a> {
             arrivals,
             waiting: (0..scenario.flows.len() as u32).collect(),
             free: Vec::new(),
-            sacks: SackStore::default(),
+            aside: Aside::default(),
+            last_router: REVERSE,
+            ttl: HOST_TTL,
             unresolved: Vec::new(),
             memories: BTreeMap::new(),
             unfinished: scenario.flows.len(),
             now: Instant::ZERO,
         };
         let path = &scenario.path;
-        world.add_link(&path.forward, "path.forward", true);
-        world.add_link(&path.reverse, "path.reverse", true);
+        world.add_link(&path.forward, &path.help, "path.forward", true);
+        world.add_link(&path.reverse, &Help::None, "path.reverse", true);
+        world.ttl -= 1;
+        for router in &path.routers {
+            let stream = format!("path.{}", router.link.name);
+            world.last_router = world.add_link(&router.link, &router.help, &stream, true);
+            world.ttl = world.ttl.wrapping_sub(1);
+        }
+        let first = if path.routers.is_empty() {
+            FORWARD
+        } else {
+            REVERSE + 1
+        };
         // Flows whose accesses are equally long share one delay line: nobody in it waits for another.
         let mut ways_back: BTreeMap<Duration, [u32; 2]> =
             BTreeMap::from([(Duration::ZERO, [REVERSE, REVERSE])]);
@@ -98,7 +118,7 @@ impl<'a> World<'a> {
             ways_back.insert(extra, reverse);
             let place = Placement {
                 index: index as u32,
-                forward: FORWARD,
+                forward: first,
                 reverse,
             };
             world.flows.push(FlowState::new(scenario, config, place));
@@ -113,13 +133,18 @@ impl<'a> World<'a> {
         world
     }
 
-    fn add_link(&mut self, config: &LinkConfig, stream: &str, traced: bool) -> u32 {
+    fn add_link(&mut self, config: &LinkConfig, help: &Help, stream: &str, traced: bool) -> u32 {
         let index = self.links.len() as u32;
         self.owners.push(Owner::Link(index));
         let rng = self.streams.stream(stream);
         let traced = traced && self.traced;
-        self.links
-            .push(LinkState::new(config, rng, &mut self.calendar, traced));
+        self.links.push(LinkState::new(
+            config,
+            help,
+            rng,
+            &mut self.calendar,
+            traced,
+        ));
         index
     }
 
@@ -139,10 +164,10 @@ impl<'a> World<'a> {
         } == *shared;
         if is_only_delay {
             own.delay = shared.delay + delay;
-            let link = self.add_link(&own, "", false);
+            let link = self.add_link(&own, &Help::None, "", false);
             [link, link]
         } else {
-            [REVERSE, self.add_link(&own, "", false)]
+            [REVERSE, self.add_link(&own, &Help::None, "", false)]
         }
     }
 
@@ -186,7 +211,12 @@ impl<'a> World<'a> {
     fn arrive(&mut self, link: u32, packet: Packet<Carried>) {
         let flow = packet.flow;
         if !packet.payload.is_ack() {
-            self.data_arrives(flow, packet.payload, packet.ecn);
+            if link == FORWARD {
+                self.data_arrives(flow, packet.payload, packet.ecn);
+            } else {
+                let is_last = link == self.last_router;
+                self.offer(if is_last { FORWARD } else { link + 1 }, packet);
+            }
             return;
         }
         let last = self.flows[flow as usize].reverse[1];
@@ -198,8 +228,9 @@ impl<'a> World<'a> {
     }
 
     #[inline]
-    fn data_arrives(&mut self, flow: u32, carried: Carried, ecn: Ecn) {
+    fn data_arrives(&mut self, flow: u32, mut carried: Carried, ecn: Ecn) {
         let now = self.now;
+        let feedback = carried.detach(&mut self.aside);
         let Some(endpoints) = self.flows[flow as usize].endpoints.as_deref_mut() else {
             return;
         };
@@ -207,6 +238,9 @@ impl<'a> World<'a> {
             endpoints
                 .probe
                 .on_arrival(now, now.saturating_since(carried.sent));
+        }
+        if let Some(feedback) = feedback {
+            endpoints.receiver.handle_feedback(&feedback, self.ttl);
         }
         endpoints
             .receiver
@@ -216,12 +250,16 @@ impl<'a> World<'a> {
     }
 
     #[inline]
-    fn ack_arrives(&mut self, flow: u32, carried: Carried) {
-        let ack = carried.into_ack(&mut self.sacks);
+    fn ack_arrives(&mut self, flow: u32, mut carried: Carried) {
+        let feedback = carried.detach(&mut self.aside);
+        let ack = carried.into_ack(&mut self.aside);
         let now = self.now;
         let Some(endpoints) = self.flows[flow as usize].endpoints.as_deref_mut() else {
             return;
         };
+        if let Some(feedback) = feedback {
+            endpoints.sender.handle_feedback(now, feedback);
+        }
         endpoints.handle_ack(now, &ack);
         if endpoints.sender.is_complete() {
             self.finish(flow);
@@ -244,11 +282,18 @@ impl<'a> World<'a> {
                 return;
             };
             let link = state.reverse[0];
-            let payload = Carried::ack(&ack, now, &mut self.sacks);
+            let mut payload = Carried::ack(&ack, now, &mut self.aside);
+            let mut size = ack_size(&ack);
+            if state.asks_routers
+                && let Some(feedback) = endpoints.receiver.feedback(&ack)
+            {
+                size += feedback.wire_size();
+                payload.attach(feedback, &mut self.aside);
+            }
             self.offer(
                 link,
                 Packet {
-                    size: ack_size(&ack),
+                    size,
                     flow,
                     ecn: Ecn::NotEct,
                     payload,
@@ -275,11 +320,18 @@ impl<'a> World<'a> {
                 Ecn::NotEct
             };
             let link = state.forward;
-            let payload = Carried::data(&data, now);
+            let mut payload = Carried::data(&data, now);
+            let mut size = data_size(&data);
+            if state.asks_routers
+                && let Some(feedback) = endpoints.sender.feedback(now, &data)
+            {
+                size += feedback.wire_size();
+                payload.attach(feedback, &mut self.aside);
+            }
             self.offer(
                 link,
                 Packet {
-                    size: data_size(&data),
+                    size,
                     flow,
                     ecn,
                     payload,
@@ -307,6 +359,11 @@ impl<'a> World<'a> {
     fn offer(&mut self, link: u32, packet: Packet<Carried>) {
         let now = self.now;
         let state = &mut self.links[link as usize];
+        if let Some(router) = &mut state.router {
+            let size = u64::from(packet.size) + u64::from(state.link.overhead());
+            let feedback = packet.payload.feedback_mut(&mut self.aside);
+            router.on_arrival(now, size, &mut state.link, feedback);
+        }
         let accepted = state.push(now, packet, &mut self.calendar);
         if link == FORWARD
             && let Some(period) = state.ended_busy_period()
@@ -319,9 +376,10 @@ impl<'a> World<'a> {
     }
 
     #[cold]
-    fn note_drop(&mut self, packet: Packet<Carried>) {
+    fn note_drop(&mut self, mut packet: Packet<Carried>) {
+        let _ = packet.payload.detach(&mut self.aside);
         if packet.payload.is_ack() {
-            let _ = packet.payload.into_ack(&mut self.sacks);
+            let _ = packet.payload.into_ack(&mut self.aside);
         } else if packet.payload.has_payload()
             && let Some(endpoints) = self.flows[packet.flow as usize].endpoints.as_deref_mut()
         {
@@ -452,7 +510,7 @@ impl<'a> World<'a> {
         let ways_back: Vec<_> = self.flows.iter().map(|flow| flow.reverse[0]).collect();
         for (index, link) in self.links.into_iter().enumerate() {
             let (summary, trace) = link.finish(self.now);
-            if index <= REVERSE as usize {
+            if index <= self.last_router as usize {
                 result.links.push(summary);
             } else if ways_back.contains(&(index as u32)) {
                 // A way back of its own stands for the path's: its packets count there.

@@ -36,10 +36,13 @@ const ALGORITHMS: &[&str] = &[
     "cubic+forecast",
     "cubic+halfback",
     "cubic+packet-pair",
+    "cubic+quick-start",
     "cubic+rapid-start",
     "cubic+stateful",
     "cubic+suss",
     "bbr",
+    "rcp",
+    "xcp",
 ];
 
 /// Start-ups that use what an earlier flow left: the second flow of two is shown.

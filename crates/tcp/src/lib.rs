@@ -10,6 +10,7 @@ mod config;
 mod frto;
 pub mod min_filter;
 mod pacing;
+mod quick_start;
 mod rack;
 pub mod range_set;
 mod receiver;

@@ -23,6 +23,7 @@
 //! - The receiver's smoothed RTT is the time from its only SYN-ACK to the first data, where Linux
 //!   takes it to the third segment of the handshake.
 
+mod echo;
 mod policy;
 mod sack_list;
 #[cfg(test)]
@@ -31,12 +32,14 @@ mod window;
 
 use alloc::boxed::Box;
 
+use units::feedback::Feedback;
 use units::{Bytes, Duration, Instant};
 
 use crate::range_set::RangeSet;
 use crate::rtt::{RTO_MIN, RttEstimator};
 use crate::segment::{AckSegment, DataSegment};
 use crate::{AckPolicy, ReceiverConfig};
+use echo::Echo;
 use policy::{ATO_MIN, QUICK_ACKS, QUICK_ACKS_AFTER_MARK};
 use sack_list::SackList;
 use window::ReceiveWindow;
@@ -120,6 +123,8 @@ pub struct Receiver {
     rtt: RttEstimator,
     syn_ack_sent: Option<Instant>,
     syn_acks: u32,
+    /// What the next ACK says of what routers wrote.
+    echo: Echo,
     end: Option<u64>,
     finished_at: Option<Instant>,
     stats: ReceiverStats,
@@ -158,6 +163,7 @@ impl Receiver {
             rtt: RttEstimator::new(RTO_MIN),
             syn_ack_sent: None,
             syn_acks: 0,
+            echo: Echo::Nothing,
             end: None,
             finished_at: None,
             stats: ReceiverStats::default(),
@@ -193,6 +199,16 @@ impl Receiver {
     #[must_use]
     pub const fn buffer_space(&self) -> Bytes {
         Bytes::new(self.window.space())
+    }
+
+    /// What the packet that is handled next carries of routers, and the time to live of its IP header.
+    pub fn handle_feedback(&mut self, feedback: &Feedback, ip_ttl: u8) {
+        self.echo.take(feedback, ip_ttl);
+    }
+
+    /// What `ack`, which leaves now, says to a sender that asks routers; to be asked for each of them.
+    pub fn feedback(&mut self, ack: &AckSegment) -> Option<Feedback> {
+        self.echo.give(ack.syn)
     }
 
     /// A data segment or SYN arrived; `ecn_ce`: with a congestion mark.

@@ -24,6 +24,7 @@
 //!   see `frto.rs`.
 
 mod ack;
+mod feedback;
 mod newreno;
 mod recovery;
 mod timer;
@@ -34,11 +35,13 @@ use congestion::{
     AnyCongestionControl, BuildContext, CongestionControl, Established, PathMemory, Phase,
     SlowStartExit, Window,
 };
+use units::feedback::Feedback;
 use units::{Bytes, Duration, Instant, Rate};
 
 use crate::SenderConfig;
 use crate::min_filter::{MIN_RTT_WINDOW, MinFilter};
 use crate::pacing::{Pacer, window_rate};
+use crate::quick_start::QuickStart;
 use crate::rack::Rack;
 use crate::rtt::{RTO_FALLBACK, RTO_INITIAL, RttEstimator};
 use crate::scoreboard::Scoreboard;
@@ -215,6 +218,9 @@ pub struct Sender {
     /// ACKs of the recovery under way that advanced and did not end it; without SACK.
     partial_acks: u32,
     ts_recent: u32,
+    quick_start: QuickStart,
+    /// What the handshake brought of the routers.
+    answer: Option<Feedback>,
     config: SenderConfig,
     stats: SenderStats,
 }
@@ -228,7 +234,12 @@ impl Sender {
         config.smss = config.smss.clamp(1, u32::from(u16::MAX));
         config.initial_window = config.initial_window.max(1);
         config.tso_segments = config.tso_segments.max(1);
-        let cc = build(&config, Instant::ZERO, config.initial_window, None);
+        let mut cc = build(&config, Instant::ZERO, config.initial_window, None);
+        if let Some(header) = cc.header_bytes() {
+            // What every segment carries for routers is not left for payload.
+            config.smss = config.smss.saturating_sub(header).max(1);
+            cc = build(&config, Instant::ZERO, config.initial_window, None);
+        }
         Self {
             window: cc.window(),
             cwnd_segments: u32::try_from(cc.window().cwnd_segments()).unwrap_or(u32::MAX),
@@ -283,6 +294,8 @@ impl Sender {
             reordering_seen: 0,
             partial_acks: 0,
             ts_recent: 0,
+            quick_start: QuickStart::default(),
+            answer: None,
             config,
             stats: SenderStats::default(),
         }
@@ -378,6 +391,7 @@ impl Sender {
             receive_window: Bytes::new(self.receive_window),
             memory: self.memory,
         });
+        self.settle_feedback(now, rtt);
         self.read_window();
         self.validation.stamp = now;
         self.last_sent = now;
@@ -603,7 +617,11 @@ impl Sender {
         };
         let requires_pacing = self.cc.requires_pacing();
         self.is_paced = self.config.pacing || requires_pacing;
-        self.is_spread = requires_pacing && matches!(self.cc, AnyCongestionControl::Classic(_));
+        self.is_spread = requires_pacing
+            && matches!(
+                self.cc,
+                AnyCongestionControl::Classic(_) | AnyCongestionControl::Rcp(_)
+            );
         if let Some(start) = self.cc.pacing_start() {
             self.pacer.next = self.pacer.next.max(start);
         }

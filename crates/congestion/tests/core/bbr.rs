@@ -136,7 +136,7 @@ impl Path {
     fn mode(&self) -> &'static str {
         match &self.control {
             AnyCongestionControl::Bbr(bbr) => bbr.mode(),
-            AnyCongestionControl::Classic(_) => "",
+            _ => "",
         }
     }
 }

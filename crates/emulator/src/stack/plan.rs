@@ -170,6 +170,11 @@ fn plan_flow(
             "flow `{name}`: the kernel's flows share one path, so `extra_delay` cannot be had"
         ));
     }
+    if flow.syn_window != Flow::new(flow.algorithm).syn_window {
+        return refuse(format!(
+            "flow `{name}`: the kernel chooses the window of its SYN-ACK, so `syn_window` cannot be had"
+        ));
+    }
     if !flow.sack {
         return refuse(format!(
             "flow `{name}`: the kernel's flows use SACK, so `sack = false` cannot be had"

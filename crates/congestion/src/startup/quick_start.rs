@@ -1,0 +1,197 @@
+//! Quick-Start: RFC 4782 (`spec/fast-startup.md` A3).
+//!
+//! The SYN asks the routers of the path for a rate. When every one of them approved, the window is
+//! `R * T / (MSS + H)` segments at once, for the approved rate `R` and the handshake's round trip `T`,
+//! and it leaves paced at `R`. With the first ACK the pacing ends, the window is what was really sent,
+//! and slow start goes on in its limited form (RFC 3742, which the RFC demands). A loss or a mark among
+//! what was sent so is answered as if nothing had been approved: recovery and slow start begin from the
+//! initial window, and the threshold is half of what the flight delivered.
+//!
+//! Asking, checking the answer and reporting it are the transport's part, and the approval is the
+//! routers'. Where one router does not help, or no more is approved than the initial window sends in
+//! a round trip, this is limited slow start.
+//!
+//! # Deviations
+//! - The request is what the application has written when the SYN leaves, within the 100 ms that the
+//!   RFC allows where no round trip is known; `rate` asks for another.
+//! - There is one request, with the SYN: none after a pause, and none in the middle of a connection.
+//! - An approved window that the application does not use at once is not taken back after
+//!   `min(RTT, 3 s)`.
+//! - What a flight delivered is what was sent less what was sent again.
+//! - A timeout is answered as any other: the threshold is the avoidance's, of the window at hand.
+//! - Headers (`H`) are 52 bytes, those of a segment with timestamps; the RFC's example has 40.
+
+use units::{Bytes, Duration, Instant, Rate};
+
+use crate::options::{self, OptionError, OptionInfo, Options};
+use crate::startup::{Limited, LimitedConfig};
+use crate::{Ack, Congestion, CongestionKind, Reduction, Sent, Startup, Step, Window};
+
+/// IP and TCP headers of a full segment, which the approved rate counts.
+const HEADERS: u64 = 52;
+/// What is asked for is used within this time, where no round trip is known (RFC 4782, section 4.2).
+const UNKNOWN_RTT: Duration = Duration::from_millis(100);
+
+/// Configuration of [`QuickStart`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct QuickStartConfig {
+    /// What is asked for; `None` for what the application has to send in 100 ms.
+    pub rate: Option<Rate>,
+}
+
+impl Options for QuickStartConfig {
+    const OPTIONS: &'static [OptionInfo] = &[OptionInfo {
+        name: "rate",
+        default: "auto",
+        help: "what the routers are asked for, in Mbit/s with headers; `auto`: the data at hand in 100 ms",
+    }];
+
+    fn set(&mut self, name: &str, value: &str) -> Result<(), OptionError> {
+        if name != "rate" {
+            return Err(OptionError::Unknown);
+        }
+        self.rate = if value == "auto" {
+            None
+        } else {
+            let expected = "`auto`, or Mbit/s from 0.08 to 1310.72";
+            let kbits = options::thousandths(value, 80, 1_310_720, expected)?;
+            Some(Rate::from_bits_per_sec(kbits * 1000))
+        };
+        Ok(())
+    }
+}
+
+/// Where a connection stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    /// Nothing was approved, or it is over.
+    Ordinary,
+    /// Quick-Start mode: what leaves is paced at the approved rate.
+    Paced,
+    /// The flight is being acknowledged.
+    Probation,
+    /// It was too much.
+    Retreat,
+}
+
+/// Quick-Start.
+#[derive(Clone, Debug)]
+pub struct QuickStart {
+    config: QuickStartConfig,
+    limited: Limited,
+    mode: Mode,
+    /// The approved rate without headers.
+    pace: Rate,
+    /// The window without the approval.
+    initial_window: Bytes,
+    /// Sent in Quick-Start mode as the window counts it, and where it ends.
+    flight: Bytes,
+    flight_end: u64,
+    /// Sent again in the recovery from it.
+    resent: Bytes,
+}
+
+impl QuickStart {
+    /// A start-up for a new connection.
+    #[must_use]
+    pub fn new(config: QuickStartConfig, now: Instant, snd_nxt: u64) -> Self {
+        Self {
+            config,
+            limited: Limited::new(LimitedConfig::default(), now, snd_nxt),
+            mode: Mode::Ordinary,
+            pace: Rate::ZERO,
+            initial_window: Bytes::ZERO,
+            flight: Bytes::ZERO,
+            flight_end: 0,
+            resent: Bytes::ZERO,
+        }
+    }
+}
+
+impl Startup for QuickStart {
+    fn requested_rate(&self, queued: Bytes) -> Option<Rate> {
+        if self.config.rate.is_some() {
+            return self.config.rate;
+        }
+        let per_second = 1_000_000_000 / UNKNOWN_RTT.as_nanos();
+        Some(Rate::from_bytes_per_sec(
+            queued.get().saturating_mul(per_second),
+        ))
+    }
+
+    fn on_approval(&mut self, rate: Rate, rtt: Duration, window: &Window) -> Option<Step> {
+        let packet = window.smss + Bytes::new(HEADERS);
+        let cwnd = window.smss * rate.bytes_in(rtt).segments(packet);
+        if cwnd <= window.cwnd {
+            return None;
+        }
+        self.mode = Mode::Paced;
+        self.pace = rate.mul_div(window.smss.get(), packet.get());
+        self.initial_window = window.cwnd;
+        Some(Step::Set(cwnd))
+    }
+
+    fn on_sent(&mut self, sent: &Sent) {
+        match self.mode {
+            Mode::Paced if !sent.retransmission => {
+                self.flight += sent.size;
+                self.flight_end = sent.snd_nxt;
+            }
+            Mode::Retreat if sent.retransmission => self.resent += sent.size,
+            _ => {}
+        }
+    }
+
+    fn on_delivery(&mut self, ack: &Ack, window: &Window) -> Option<Step> {
+        let first = self.mode == Mode::Paced;
+        if first {
+            self.mode = Mode::Probation;
+        }
+        if self.mode == Mode::Probation && ack.snd_una >= self.flight_end {
+            self.mode = Mode::Ordinary;
+        }
+        // The round trip may have been measured too long: the window is what was sent by now.
+        (first && self.flight < window.cwnd).then_some(Step::Set(self.flight))
+    }
+
+    fn on_ack(&mut self, ack: &Ack, window: &Window) -> Step {
+        self.limited.on_ack(ack, window)
+    }
+
+    fn on_congestion(&mut self, congestion: &Congestion) {
+        if congestion.kind == CongestionKind::Timeout {
+            self.mode = Mode::Ordinary;
+        }
+    }
+
+    fn take_over(&mut self, _congestion: &Congestion, _window: &Window) -> Option<Reduction> {
+        if !matches!(self.mode, Mode::Paced | Mode::Probation) {
+            return None;
+        }
+        self.mode = Mode::Retreat;
+        Some(Reduction {
+            cwnd: self.initial_window,
+            ssthresh: self.flight / 2,
+        })
+    }
+
+    fn on_recovery_exit(&mut self, _now: Instant, _window: &Window) -> Reduction {
+        self.mode = Mode::Ordinary;
+        Reduction {
+            cwnd: self.initial_window,
+            ssthresh: self.flight.saturating_sub(self.resent) / 2,
+        }
+    }
+
+    fn restart(&mut self, now: Instant, snd_nxt: u64) {
+        self.limited.restart(now, snd_nxt);
+    }
+
+    fn pacing_rate(&self) -> Option<Rate> {
+        (self.mode == Mode::Paced).then_some(self.pace)
+    }
+
+    fn requires_pacing(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,171 @@
+//! RCP: the Rate Control Protocol (Dukkipati and McKeown; `spec/fast-startup.md` A4).
+//!
+//! Every packet collects the smallest rate that a router of its path offers to every flow, the
+//! receiver echoes it, and the sender paces at it: from the first data on, because the SYN has
+//! collected one. There is no slow start, and a loss changes nothing but what is sent again.
+//!
+//! A path of which one router does not help is served as without RCP: slow start and Reno.
+//!
+//! Assumes routers that tell a rate (`network::router`), and a transport that carries it.
+//!
+//! # Deviations
+//! - The texts assume that every router helps; how a sender learns that one does not is ours, see
+//!   `units::feedback`.
+//! - The window does not control; two round trips at the rate bound what is in flight, where the
+//!   texts have no bound.
+//! - A rate of less than one packet each round trip is kept fresh by its packets, not by the texts'
+//!   header-only ones.
+//! - Lost packets are found and sent again as with any other control (SACK, RACK), where the
+//!   simulation code waits for the end and sends again by count; the notes say so.
+
+use units::feedback::{Feedback, HOST_TTL};
+use units::{Bytes, Duration, Instant, Rate};
+
+use super::Ordinary;
+use crate::options::{OptionError, OptionInfo, Options};
+use crate::{
+    Ack, BuildContext, Congestion, CongestionControl, Established, Sent, SlowStartExit, Window,
+};
+
+/// IP and TCP headers of a full segment with timestamps, and RCP's own.
+const HEADERS: u64 = 52 + HEADER as u64;
+const HEADER: u32 = 12;
+/// In flight is at most what the rate sends in so many round trips.
+const ROUND_TRIPS: u64 = 2;
+/// And no less than this, in segments.
+const LEAST_WINDOW: u64 = 4;
+
+/// RCP has no options.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RcpConfig {}
+
+impl Options for RcpConfig {
+    const OPTIONS: &'static [OptionInfo] = &[];
+
+    fn set(&mut self, _name: &str, _value: &str) -> Result<(), OptionError> {
+        Err(OptionError::Unknown)
+    }
+}
+
+/// RCP.
+#[derive(Clone, Debug)]
+pub struct Rcp {
+    /// What is done on a path that does not help.
+    ordinary: Ordinary,
+    smss: Bytes,
+    /// The rate of the path with headers; `None` where a router did not help.
+    rate: Option<Rate>,
+    /// Zero before the first sample.
+    srtt: Duration,
+}
+
+impl Rcp {
+    /// A new connection.
+    #[must_use]
+    pub fn new(_config: RcpConfig, context: &BuildContext) -> Self {
+        Self {
+            ordinary: super::ordinary(context),
+            smss: context.smss.max(Bytes::new(1)),
+            rate: None,
+            srtt: context.handshake_rtt.unwrap_or(Duration::ZERO),
+        }
+    }
+}
+
+impl CongestionControl for Rcp {
+    fn window(&self) -> Window {
+        let Some(rate) = self.rate else {
+            return self.ordinary.window();
+        };
+        let packet = self.smss + Bytes::new(HEADERS);
+        let segments = rate.bytes_in(self.srtt * ROUND_TRIPS).segments(packet);
+        Window {
+            cwnd: self.smss * segments.max(LEAST_WINDOW),
+            ssthresh: Bytes::MAX,
+            smss: self.smss,
+        }
+    }
+
+    fn pacing_rate(&self) -> Option<Rate> {
+        let payload = self.smss.get();
+        self.rate
+            .map(|rate| rate.mul_div(payload, payload + HEADERS))
+    }
+
+    fn requires_pacing(&self) -> bool {
+        self.rate.is_some()
+    }
+
+    fn header_bytes(&self) -> Option<u32> {
+        Some(HEADER)
+    }
+
+    fn feedback(&self) -> Option<Feedback> {
+        Some(Feedback::Rcp {
+            rate: Rate::MAX,
+            rtt: self.srtt,
+            ttl: HOST_TTL,
+        })
+    }
+
+    fn on_feedback(&mut self, _now: Instant, feedback: &Feedback) {
+        if let Feedback::RcpEcho { rate } = feedback {
+            self.rate = *rate;
+        }
+    }
+
+    fn on_established(&mut self, start: &Established) {
+        self.ordinary.on_established(start);
+    }
+
+    fn on_sent(&mut self, sent: &Sent) {
+        self.ordinary.on_sent(sent);
+    }
+
+    fn on_delivery(&mut self, ack: &Ack) {
+        if self.rate.is_none() {
+            self.ordinary.on_delivery(ack);
+        }
+    }
+
+    fn on_ack(&mut self, ack: &Ack) {
+        self.srtt = ack.srtt;
+        if self.rate.is_none() {
+            self.ordinary.on_ack(ack);
+        }
+    }
+
+    fn on_congestion(&mut self, congestion: &Congestion) {
+        if self.rate.is_none() {
+            self.ordinary.on_congestion(congestion);
+        }
+    }
+
+    fn on_recovery_exit(&mut self, now: Instant) {
+        self.ordinary.on_recovery_exit(now);
+    }
+
+    fn undo(&mut self, now: Instant) {
+        self.ordinary.undo(now);
+    }
+
+    fn on_idle_restart(
+        &mut self,
+        now: Instant,
+        idle: Duration,
+        rto: Duration,
+        initial_window: Bytes,
+        snd_nxt: u64,
+    ) {
+        self.ordinary
+            .on_idle_restart(now, idle, rto, initial_window, snd_nxt);
+    }
+
+    fn on_window_unused(&mut self, now: Instant, used: Bytes, initial_window: Bytes) {
+        self.ordinary.on_window_unused(now, used, initial_window);
+    }
+
+    fn slow_start_exit(&self) -> Option<SlowStartExit> {
+        self.ordinary.slow_start_exit()
+    }
+}

@@ -1,0 +1,180 @@
+//! XCP: the eXplicit Control Protocol (Katabi, Handley and Rohrs; `spec/fast-startup.md` A5).
+//!
+//! Every packet tells the routers its flow's round trip and time between packets, and brings back by how
+//! many bytes per second the flow may send more or must send less; the window moves by that times the
+//! round trip. It begins at the initial window: XCP is no fast start. A loss is answered as Reno does.
+//!
+//! A path of which one router does not help is served as without XCP: slow start and Reno.
+//!
+//! Assumes routers that deal feedback (`network::router`), and a transport that carries it.
+//!
+//! # Deviations
+//! - How a sender learns that a router does not help is ours, see `units::feedback`.
+//! - While a loss is being repaired the feedback does not move the window.
+//! - The first data knows the handshake's round trip, so that it asks for feedback already.
+
+use units::feedback::{Feedback, HOST_TTL};
+use units::{Bytes, Duration, Instant, Rate};
+
+use super::Ordinary;
+use crate::options::{OptionError, OptionInfo, Options};
+use crate::{
+    Ack, BuildContext, Congestion, CongestionControl, Established, Sent, SlowStartExit, Window,
+};
+
+/// IP and TCP headers of a full segment with timestamps, and XCP's own.
+const HEADERS: i128 = 52 + HEADER as i128;
+const HEADER: u32 = 20;
+/// The window is kept in this part of a byte.
+const PARTS: i128 = 1 << 20;
+/// No window is larger, in bytes.
+const LARGEST: i128 = 1 << 40;
+
+/// XCP has no options.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct XcpConfig {}
+
+impl Options for XcpConfig {
+    const OPTIONS: &'static [OptionInfo] = &[];
+
+    fn set(&mut self, _name: &str, _value: &str) -> Result<(), OptionError> {
+        Err(OptionError::Unknown)
+    }
+}
+
+/// XCP.
+#[derive(Clone, Debug)]
+pub struct Xcp {
+    /// What holds the window, answers losses, and does all on a path that does not help.
+    ordinary: Ordinary,
+    /// The window to a part of a byte, as long as `ordinary` has its whole segments.
+    exact: i128,
+    is_helped: bool,
+    /// Zero before the first sample.
+    srtt: Duration,
+    is_reducing: bool,
+}
+
+impl Xcp {
+    /// A new connection.
+    #[must_use]
+    pub fn new(_config: XcpConfig, context: &BuildContext) -> Self {
+        Self {
+            ordinary: super::ordinary(context),
+            exact: 0,
+            is_helped: false,
+            srtt: context.handshake_rtt.unwrap_or(Duration::ZERO),
+            is_reducing: false,
+        }
+    }
+
+    /// The window moves by `delta` bytes per second over a round trip.
+    fn move_window(&mut self, delta: i64) {
+        let window = self.ordinary.window();
+        let smss = i128::from(window.smss.get());
+        let whole = i128::from(window.cwnd.get());
+        if self.exact / PARTS / smss * smss != whole {
+            // A loss has set it.
+            self.exact = whole * PARTS;
+        }
+        let rtt = i128::from(self.srtt.as_nanos());
+        // The routers count headers, the window does not.
+        let change = i128::from(delta) * rtt / 1_000_000_000 * PARTS * smss / (smss + HEADERS);
+        self.exact = self
+            .exact
+            .saturating_add(change)
+            .clamp(smss * PARTS, LARGEST * PARTS);
+        let cwnd = u64::try_from(self.exact / PARTS).unwrap_or(u64::MAX);
+        self.ordinary.set_cwnd(Bytes::new(cwnd));
+    }
+}
+
+impl CongestionControl for Xcp {
+    fn window(&self) -> Window {
+        self.ordinary.window()
+    }
+
+    fn pacing_rate(&self) -> Option<Rate> {
+        None
+    }
+
+    fn header_bytes(&self) -> Option<u32> {
+        Some(HEADER)
+    }
+
+    fn feedback(&self) -> Option<Feedback> {
+        let window = self.ordinary.window().cwnd_segments().max(1);
+        Some(Feedback::Xcp {
+            interval: self.srtt / window,
+            rtt: self.srtt,
+            delta: if self.srtt.is_zero() { 0 } else { i64::MAX },
+            ttl: HOST_TTL,
+        })
+    }
+
+    fn on_feedback(&mut self, _now: Instant, feedback: &Feedback) {
+        if let Feedback::XcpEcho { delta } = feedback {
+            self.is_helped = delta.is_some();
+            if let Some(delta) = delta
+                && !self.is_reducing
+            {
+                self.move_window(*delta);
+            }
+        }
+    }
+
+    fn on_established(&mut self, start: &Established) {
+        self.ordinary.on_established(start);
+    }
+
+    fn on_sent(&mut self, sent: &Sent) {
+        self.ordinary.on_sent(sent);
+    }
+
+    fn on_delivery(&mut self, ack: &Ack) {
+        self.ordinary.on_delivery(ack);
+    }
+
+    fn on_ack(&mut self, ack: &Ack) {
+        self.srtt = ack.srtt;
+        self.is_reducing = ack.phase.is_reducing();
+        // Only the routers let it grow.
+        if self.is_reducing || !self.is_helped {
+            self.ordinary.on_ack(ack);
+        }
+    }
+
+    fn on_congestion(&mut self, congestion: &Congestion) {
+        self.ordinary.on_congestion(congestion);
+    }
+
+    fn on_recovery_exit(&mut self, now: Instant) {
+        self.is_reducing = false;
+        self.ordinary.on_recovery_exit(now);
+    }
+
+    fn undo(&mut self, now: Instant) {
+        self.is_reducing = false;
+        self.ordinary.undo(now);
+    }
+
+    fn on_idle_restart(
+        &mut self,
+        now: Instant,
+        idle: Duration,
+        rto: Duration,
+        initial_window: Bytes,
+        snd_nxt: u64,
+    ) {
+        self.ordinary
+            .on_idle_restart(now, idle, rto, initial_window, snd_nxt);
+    }
+
+    fn on_window_unused(&mut self, now: Instant, used: Bytes, initial_window: Bytes) {
+        self.ordinary.on_window_unused(now, used, initial_window);
+    }
+
+    fn slow_start_exit(&self) -> Option<SlowStartExit> {
+        self.ordinary.slow_start_exit()
+    }
+}

@@ -1,0 +1,279 @@
+//! Quick-Start, RCP and XCP over a path of three routers, and over one that does not understand them.
+//!
+//! What their texts promise a transfer that fits into one round trip at the rate of the path: after the
+//! handshake it takes one round trip, where slow start from ten segments takes three for 100 kB
+//! (fast-startup, section D-I).
+
+mod common;
+
+use common::{algorithm, compare_with_snapshot, link, run, run_traced};
+use measure::FlowResult;
+use network::router::{Help, QuickStartConfig, RcpConfig, XcpConfig};
+use network::{QueueLimit, Service};
+use scenario::{Flow, PathModel, RouterModel, Scenario};
+use units::{Bytes, Duration, Instant, Rate};
+
+const RTT: f64 = 0.2;
+const QUICK_START: Help = Help::QuickStart(QuickStartConfig { threshold: 0.85 });
+const RCP: Help = Help::Rcp(RcpConfig {
+    alpha: 0.4,
+    beta: 0.4,
+});
+const XCP: Help = Help::Xcp(XcpConfig {});
+
+/// Three routers, 200 ms; the last one is the bottleneck of 10 Mbit/s.
+fn path(helps: [Help; 3]) -> PathModel {
+    let fixed = |mbit: u64| Service::Fixed(Rate::from_bits_per_sec(mbit * 1_000_000));
+    let ms = Duration::from_millis;
+    let limit = QueueLimit::Packets(200);
+    let mut path = PathModel::from_links(
+        "three routers",
+        "",
+        link("forward", fixed(10), limit, ms(70)),
+        link(
+            "reverse",
+            Service::Unlimited,
+            QueueLimit::Unlimited,
+            ms(100),
+        ),
+    );
+    let router = |number: usize, mbit, delay| RouterModel {
+        link: link(&format!("router {number}"), fixed(mbit), limit, ms(delay)),
+        help: helps[number - 1],
+    };
+    path.set_routers(vec![router(1, 100, 10), router(2, 20, 20)], helps[2]);
+    assert_eq!(path.base_rtt, ms(200));
+    path
+}
+
+fn flow(name: &str) -> Flow {
+    let mut flow = Flow::new(algorithm(name));
+    flow.size = Some(Bytes::new(100_000));
+    // A sender that knows the scaled window, and routers that have seen an idle link for a while.
+    flow.syn_window = Bytes::new(1 << 20);
+    flow.start = Instant::from_secs(3);
+    flow
+}
+
+fn transfer(path: &PathModel, flow: Flow) -> FlowResult {
+    let output = run(&Scenario::new(path.clone(), vec![flow]), false);
+    assert_eq!(
+        output.result.links.len(),
+        4,
+        "forward, reverse, two routers"
+    );
+    assert_eq!(output.result.links[3].name, "router 2");
+    assert!(output.result.links[3].packets >= 70);
+    output.result.flows.into_iter().next().expect("a flow")
+}
+
+/// Round trips in which data left: the last of them arrives half of one later, after the handshake.
+fn data_rounds(result: &FlowResult) -> u32 {
+    assert!(
+        result.completed && result.segments_retransmitted == 0,
+        "{result:?}"
+    );
+    let after = result.fct_s.expect("completed") - 1.5 * RTT;
+    assert!(after > 0.0);
+    (after / RTT).floor() as u32 + 1
+}
+
+#[test]
+fn quick_start_sends_all_in_the_first_round_trip() {
+    let helped = transfer(&path([QUICK_START; 3]), flow("reno+quick-start"));
+    // Nobody else is there: the bottleneck approves 5.12 of the 8.5 Mbit/s below its threshold, which
+    // is a window of 85 segments of 1500 bytes; 70 of them leave 2.34 ms after one another.
+    assert_eq!(data_rounds(&helped), 1);
+    let spread = helped.fct_s.expect("completed") - 1.5 * RTT;
+    assert!((0.158..0.168).contains(&spread), "{spread}");
+
+    let ordinary = transfer(&path([QUICK_START; 3]), flow("reno+limited"));
+    assert_eq!(data_rounds(&ordinary), 3);
+    // A router that does not understand, wherever it stands, and one that refuses.
+    for place in 0..3 {
+        let mut helps = [QUICK_START; 3];
+        helps[place] = Help::None;
+        let fallen_back = transfer(&path(helps), flow("reno+quick-start"));
+        assert_eq!(data_rounds(&fallen_back), 3, "router {place} does not help");
+        // The option on the SYN, and the report on the first data, are all that is left of it.
+        let late = fallen_back.fct_s.expect("completed") - ordinary.fct_s.expect("completed");
+        assert!((0.0..25e-6).contains(&late), "{late}");
+    }
+    let refusing = Help::QuickStart(QuickStartConfig { threshold: 0.001 });
+    let refused = transfer(
+        &path([QUICK_START, refusing, QUICK_START]),
+        flow("reno+quick-start"),
+    );
+    assert_eq!(data_rounds(&refused), 3);
+    // What fits into the initial window asks for nothing.
+    let mut small = flow("reno+quick-start");
+    small.size = Some(Bytes::new(14_480));
+    let output = run(&Scenario::new(path([QUICK_START; 3]), vec![small]), false);
+    let fct = output.result.flows[0].fct_s.expect("completed");
+    assert!(fct < 1.5 * RTT + 0.016, "a burst, not paced: {fct}");
+}
+
+#[test]
+fn quick_start_shrinks_to_what_the_window_field_can_say() {
+    // The SYN-ACK announces 65,535 bytes: 45 segments, and the rest a round trip later.
+    let mut unscaled = flow("reno+quick-start");
+    unscaled.syn_window = Flow::new(algorithm("reno")).syn_window;
+    assert_eq!(data_rounds(&transfer(&path([QUICK_START; 3]), unscaled)), 2);
+}
+
+#[test]
+fn what_was_approved_is_remembered_for_the_next() {
+    // Five flows ask within 40 ms: 5.12, 2.56, 640 kbit/s... the rooms below the threshold halve.
+    let flows = (0..5)
+        .map(|number| {
+            let mut flow = flow("reno+quick-start");
+            flow.start += Duration::from_millis(8 * number);
+            flow
+        })
+        .collect();
+    let output = run(&Scenario::new(path([QUICK_START; 3]), flows), false);
+    let rounds: Vec<u32> = output.result.flows.iter().map(data_rounds).collect();
+    assert_eq!(rounds[0], 1, "{rounds:?}");
+    assert!(rounds[1] > 1 && rounds[4] >= rounds[1], "{rounds:?}");
+    assert!(output.result.links[0].drops == 0);
+}
+
+#[test]
+fn a_quick_start_that_was_too_fast_falls_back_to_slow_start() {
+    // The routers approve what others use up a moment later: the link's buffer is small.
+    let mut path = path([QUICK_START; 3]);
+    path.forward.queue.limit = QueueLimit::Packets(8);
+    let mut large = flow("reno+quick-start");
+    large.size = Some(Bytes::new(1_000_000));
+    let mut burst = flow("reno+standard");
+    burst.initial_window = 60;
+    burst.start += Duration::from_millis(20);
+    burst.size = Some(Bytes::new(80_000));
+    let output = run(&Scenario::new(path, vec![large, burst]), true);
+    let result = &output.result.flows[0];
+    let exit = result.slow_start_exit.as_ref().expect("it lost");
+    assert_eq!(exit.reason, "loss", "{result:?}");
+    let trace = &output.traces.as_ref().expect("traced").flows[0];
+    let at = trace
+        .time_s
+        .iter()
+        .position(|&time| time > 3.0 + exit.time_s + 1e-9)
+        .expect("it goes on");
+    // From the initial window on, not from half of what was approved.
+    assert!(
+        trace.cwnd_bytes[at] <= 11 * 1448,
+        "{}",
+        trace.cwnd_bytes[at]
+    );
+    assert!(result.completed);
+}
+
+#[test]
+fn rcp_takes_its_share_from_the_first_data_on() {
+    let helped = transfer(&path([RCP; 3]), flow("rcp"));
+    assert_eq!(data_rounds(&helped), 1);
+    // An idle link offers all of its rate: 70 segments of 1436 bytes, 1514 on the wire, in 84.8 ms.
+    let spread = helped.fct_s.expect("completed") - 1.5 * RTT;
+    assert!((0.083..0.088).contains(&spread), "{spread}");
+    for place in 0..3 {
+        let mut helps = [RCP; 3];
+        helps[place] = Help::None;
+        let fallen_back = transfer(&path(helps), flow("rcp"));
+        assert_eq!(data_rounds(&fallen_back), 3, "router {place} does not help");
+    }
+}
+
+#[test]
+fn rcp_shares_a_link_without_a_loss() {
+    let flows: Vec<Flow> = (0..4)
+        .map(|number| {
+            let mut flow = Flow::new(algorithm("rcp"));
+            flow.duration = Some(Duration::from_secs(20));
+            flow.start = Instant::from_millis(500 * number);
+            flow
+        })
+        .collect();
+    let mut scenario = Scenario::new(path([RCP; 3]), flows);
+    scenario.duration = Some(Duration::from_secs(20));
+    let output = run(&scenario, true);
+    let traces = output.traces.expect("traced");
+    let link = &output.result.links[0];
+    assert_eq!(link.drops, 0);
+    assert!(link.utilization.expect("a rate") > 0.9, "{link:?}");
+    for trace in &traces.flows {
+        // Of the last ten seconds.
+        let from = trace.time_s.partition_point(|&time| time < 10.0);
+        let to = trace.time_s.len() - 1;
+        let bytes = trace.delivered_bytes[to] - trace.delivered_bytes[from];
+        let share = bytes as f64 * 8.0 / (trace.time_s[to] - trace.time_s[from]);
+        // A quarter of the link, less headers.
+        let expected = 2.5e6 * 1436.0 / 1514.0;
+        assert!((share / expected - 1.0).abs() < 0.05, "{share}");
+    }
+}
+
+#[test]
+fn xcp_fills_the_link_without_a_loss_and_is_no_fast_start() {
+    let path = path([XCP; 3]);
+    let mut long = Flow::new(algorithm("xcp"));
+    long.duration = Some(Duration::from_secs(20));
+    let output = run_traced(&path, long);
+    let link = &output.result.links[0];
+    assert_eq!(link.drops, 0);
+    assert!(link.utilization.expect("a rate") > 0.9, "{link:?}");
+    // At equilibrium next to nothing waits.
+    let trace = &output.traces.as_ref().expect("traced").links[0];
+    let from = trace.time_s.partition_point(|&time| time < 10.0);
+    let longest = trace.queue_packets[from..].iter().max();
+    assert!(longest.is_some_and(|&packets| packets < 20), "{longest:?}");
+    let short = transfer(&path, flow("xcp"));
+    assert!(data_rounds(&short) >= 3);
+    // Without help it is Reno: 10, 20, 40 and the 71st of the segments of 1428 bytes.
+    let fallen_back = transfer(&self::path([XCP, Help::None, XCP]), flow("xcp"));
+    assert_eq!(data_rounds(&fallen_back), 4);
+}
+
+/// One line for each: completion in ms, segments sent and sent again, drops and the longest queue of
+/// the bottleneck. `SLOWSTART_SNAPSHOT=write` takes a new table, as for `table.rs`.
+#[test]
+fn transfers_over_three_routers() {
+    let mut table =
+        "algorithm           routers        size   done  sent again drops queue\n".to_owned();
+    for (name, kind, help) in [
+        ("cubic+quick-start", "quick-start", QUICK_START),
+        ("reno+quick-start", "quick-start", QUICK_START),
+        ("rcp", "rcp", RCP),
+        ("xcp", "xcp", XCP),
+    ] {
+        for (kind, help) in [(kind, help), ("none", Help::None)] {
+            for size in [20_000, 100_000, 1_000_000, 10_000_000] {
+                let mut flow = flow(name);
+                flow.size = Some(Bytes::new(size));
+                let output = run(&Scenario::new(path([help; 3]), vec![flow]), false);
+                let (flow, link) = (&output.result.flows[0], &output.result.links[0]);
+                let millis = flow.fct_s.expect("completed") * 1e3;
+                table.push_str(&format!(
+                    "{name:<19} {kind:<12} {size:>8} {:>6} {:>5} {:>5} {:>5} {:>5}\n",
+                    millis.round(),
+                    flow.segments_sent,
+                    flow.segments_retransmitted,
+                    link.drops,
+                    link.queue_max_packets,
+                ));
+            }
+        }
+    }
+    compare_with_snapshot("routers.txt", &table);
+}
+
+#[test]
+fn nobody_else_notices_the_routers() {
+    // Flows that ask nothing: the same run, whatever the routers would do for others.
+    let fct = |help| transfer(&path([help; 3]), flow("cubic")).fct_s;
+    let plain = fct(Help::None);
+    assert!(
+        [QUICK_START, RCP, XCP]
+            .iter()
+            .all(|&help| fct(help) == plain)
+    );
+}
