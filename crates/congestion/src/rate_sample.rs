@@ -73,8 +73,14 @@ impl RateEstimator {
             delivered: self.delivered,
             delivered_time: self.delivered_time,
             first_sent: self.first_sent,
-            app_limited: !self.app_limited_until.is_zero(),
+            app_limited: self.is_app_limited(),
         }
+    }
+
+    /// Whether samples are application-limited now (Linux `tp->app_limited`).
+    #[must_use]
+    pub const fn is_app_limited(&self) -> bool {
+        !self.app_limited_until.is_zero()
     }
 
     /// `size` more was delivered by the ACK now being processed.
@@ -98,7 +104,7 @@ impl RateEstimator {
         lost: Bytes,
         ack_delayed: bool,
     ) -> Option<RateSample> {
-        if !self.app_limited_until.is_zero() && self.delivered > self.app_limited_until {
+        if self.is_app_limited() && self.delivered > self.app_limited_until {
             self.app_limited_until = Bytes::ZERO;
         }
         let Newest { stamp, sent } = newest?;

@@ -131,7 +131,8 @@ pub struct Ack {
     pub rate: Option<RateSample>,
     /// Whether the window was what limited the sender (Linux `tcp_is_cwnd_limited`).
     pub cwnd_limited: bool,
-    /// Whether the application was what limited the sender.
+    /// Whether the application limits the sender: its data had run out when it wrote again, and what
+    /// was in flight then is not all delivered (Linux `tp->app_limited`).
     pub app_limited: bool,
     /// The state after loss detection (in `on_delivery`: before it).
     pub phase: Phase,

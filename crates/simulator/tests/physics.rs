@@ -191,3 +191,27 @@ fn the_kernels_published_hystart_pair() {
         "{after} segments, reported near 632"
     );
 }
+
+/// Who has written everything is not limited by the application, though nothing is left to send: Linux
+/// marks that when the application writes again. So SEARCH 3.1, which forgets its bins while the mark
+/// stands, exits as 2.0 does, also where the transfer is sent in whole by then. Measured on Linux 6.18
+/// with the same programs: 2791 and 2792 segments after 1.325 s.
+#[test]
+fn the_end_of_the_data_is_no_application_limit() {
+    let exit = |version| {
+        let name = format!("cubic+search:version={version},arithmetic=percent");
+        let flow = Flow {
+            size: Some(Bytes::new(8_000_000)),
+            ..Flow::new(common::algorithm(&name))
+        };
+        let output = run_traced(&wired(50, 100, 4 * 413), flow);
+        let exit = output.result.flows[0].slow_start_exit.clone();
+        let exit = exit.expect("an exit");
+        (exit.time_s, exit.cwnd_bytes / 1448, exit.reason)
+    };
+    let (time, cwnd, reason) = exit("3.1");
+    assert_eq!(reason, "search");
+    near("exit after", time, 1.325);
+    assert!((2785..=2797).contains(&cwnd), "{cwnd}");
+    assert_eq!((time, cwnd, reason), exit("2.0"));
+}

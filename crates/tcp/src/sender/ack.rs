@@ -196,7 +196,7 @@ impl Sender {
             min_rtt: self.min_rtt.unwrap_or(Duration::ZERO),
             rate: None,
             cwnd_limited: self.is_cwnd_limited(),
-            app_limited: self.is_app_limited(),
+            app_limited: self.rate.is_app_limited(),
             phase: self.phase,
             paced: self.is_paced,
             pacing_rate: self.pacing_rate,
