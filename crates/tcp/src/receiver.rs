@@ -1,6 +1,6 @@
 //! The receiving side of a connection: reassembly, and when and what to acknowledge.
 //!
-//! Behaves as Linux 6.12 does (`tcp_input.c`: `tcp_event_data_recv`, `tcp_data_queue`,
+//! Behaves as Linux 6.18 does (`tcp_input.c`: `tcp_event_data_recv`, `tcp_data_queue`,
 //! `__tcp_ack_snd_check`; `tcp.c`: `tcp_cleanup_rbuf`), RFC 2018, 2883, 3168 and 7323 where those
 //! leave no choice. It assumes an application that reads everything at once and sends nothing, and
 //! a network device that hands over single packets (no GRO).
@@ -271,8 +271,8 @@ impl Receiver {
         }
         self.decide(now);
         // The application reads (`tcp_recvmsg`), which may find that an ACK is due.
-        self.window
-            .on_read(now, self.rcv_nxt, u64::from(self.rcv_mss));
+        let (rcv_mss, span) = (u64::from(self.rcv_mss), self.span_beyond());
+        self.window.on_read(now, self.rcv_nxt, rcv_mss, span);
         self.decide_after_read();
     }
 
@@ -341,8 +341,10 @@ impl Receiver {
         self.sacks.add(start, end);
         if self.sack {
             // Without SACK the window must not grow: an ACK that opens it is no duplicate.
-            self.grow_window(segment.len);
+            let others = self.beyond.total().saturating_sub(u64::from(segment.len));
+            self.grow_window(segment.len, others);
         }
+        self.window.make_room_beyond(self.span_beyond());
         self.decide(now);
     }
 
@@ -369,7 +371,9 @@ impl Receiver {
         if ecn_ce {
             self.on_mark();
         }
-        self.grow_window(segment.len);
+        // The segment itself is in the buffer until the application reads it.
+        let held = self.beyond.total() + u64::from(segment.len);
+        self.grow_window(segment.len, held);
     }
 
     fn on_first_data(&mut self, now: Instant) {
@@ -380,11 +384,18 @@ impl Receiver {
         self.ato = ATO_MIN;
     }
 
-    fn grow_window(&mut self, len: u32) {
+    /// How far beyond `rcv_nxt` the last data out of order ends.
+    fn span_beyond(&self) -> u64 {
+        self.beyond
+            .last()
+            .map_or(0, |(_, end)| end.saturating_sub(self.rcv_nxt))
+    }
+
+    fn grow_window(&mut self, len: u32, held: u64) {
         if len >= SMALLEST_TO_GROW
             && self
                 .window
-                .grow(u64::from(len), u64::from(self.rcv_mss), self.beyond.total())
+                .grow(u64::from(len), u64::from(self.rcv_mss), held)
         {
             self.quick |= 1;
         }

@@ -1,6 +1,6 @@
 //! When the receiver acknowledges: at once, with the next segment, by a timer, or compressed.
 //!
-//! Linux 6.12 `tcp_event_data_recv`, `__tcp_ack_snd_check`, `tcp_send_delayed_ack` and
+//! Linux 6.18 `tcp_event_data_recv`, `__tcp_ack_snd_check`, `tcp_send_delayed_ack` and
 //! `tcp_cleanup_rbuf`; RFC 5681 section 4.2.
 
 use units::{Duration, Instant};

@@ -498,7 +498,53 @@ fn each_segment_opens_the_window_by_two() {
     }
     bench.stream(10, 100, MS);
     let acks = [bench.full(110), bench.full(111)].concat();
-    assert_eq!(acks[0].window, 256 << 10, "the buffer is the limit");
+    // The segment that would raise it further is itself in the buffer.
+    let limit = ((256_u32 << 10) - 1448).next_multiple_of(8);
+    assert_eq!(acks[0].window, limit, "the buffer is the limit");
+}
+
+#[test]
+fn the_space_follows_what_was_read_as_in_linux_6_18() {
+    // A flow of 5 Mbit/s over 50 ms, watched on that kernel: bytes read in each round trip, and
+    // `sk_rcvbuf` after it, which holds 5/8 of it in payload.
+    let seen = [
+        (15_928, 131_072),
+        (28_960, 244_316),
+        (41_992, 255_308),
+        (78_192, 681_616),
+    ];
+    let round = Duration::from_millis(50);
+    let mut window = ReceiveWindow::new(64 << 20, 65_535, true);
+    window.measure_by_timestamp(51, 1, true);
+    let mut now = Instant::ZERO + round;
+    let mut copied = 0;
+    window.on_read(now, copied, 1448, 0);
+    for (read, buffer) in seen {
+        now += round;
+        copied += read;
+        window.on_read(now, copied, 1448, 0);
+        let expected = buffer * 5 / 8;
+        assert!(
+            window.space().abs_diff(expected) <= 8,
+            "{read} read: {} for {expected}",
+            window.space()
+        );
+    }
+    // As much as is out of order comes on top of twice what was read.
+    window.make_room_beyond(400_000);
+    assert_eq!(window.space(), 2 * 78_192 + 400_000);
+}
+
+#[test]
+fn the_round_trip_falls_at_once_and_rises_slowly() {
+    // From the same flow, in microseconds.
+    let mut window = ReceiveWindow::new(64 << 20, 65_535, true);
+    let mut ts_ecr = 1;
+    for (sample_ms, estimate) in [(53, 53_000), (55, 53_250), (58, 53_843), (52, 52_000)] {
+        ts_ecr += 1;
+        window.measure_by_timestamp(ts_ecr + sample_ms, ts_ecr, true);
+        assert_eq!(window.rtt_x8() / 8, estimate);
+    }
 }
 
 #[test]

@@ -1,24 +1,29 @@
 //! The receive window and its autotuning.
 //!
-//! Linux 6.12: `tcp_grow_window`, `tcp_rcv_space_adjust` (dynamic right-sizing), `tcp_select_window`
-//! and the receiver's own RTT estimate. Linux counts buffer memory and converts it into window by
-//! the ratio of payload to memory that it observes; here everything is window.
+//! Linux 6.18: `tcp_grow_window`, `tcp_rcv_space_adjust` and `tcp_rcvbuf_grow` (dynamic
+//! right-sizing), `tcp_select_window` and the receiver's own RTT estimate. Linux counts buffer memory
+//! and converts it into window by the ratio of payload to memory that it observes; here everything
+//! is window.
 //!
 //! - `space` is what the buffer holds (Linux `window_clamp`). It begins at
 //!   5/4 of the initial window: `tcp_rmem[1]` is 128 KiB, of which 65,535 bytes are announced
 //!   before a segment has shown that 5/8 of the memory is payload (1448 bytes in 2304).
 //! - `rcv_ssthresh` is what may be announced. Each segment that arrives raises it by two of its
-//!   kind, up to `space`.
+//!   kind, up to what `space` has left with that segment in it.
 //! - Once per round trip `space` is raised to what a sender that goes on growing as it did could
-//!   deliver in the round trip after the next, up to `receive_buffer`. Without autotuning
-//!   (`SO_RCVBUF`) it is `receive_buffer` from the start.
+//!   deliver in the round trip after the next, and by what lies out of order, up to
+//!   `receive_buffer`. Without autotuning (`SO_RCVBUF`) it is `receive_buffer` from the start.
+//!
+//! ## Deviations
+//!
+//! Before 6.16 Linux added 16 segments of cushion to the target, did not count what lies out of
+//! order, and let the RTT estimate follow a smaller sample slowly. So an older receiver acknowledges
+//! each segment in some rounds in which this one delays its ACKs.
 
 use units::Instant;
 
 /// `TCP_INIT_CWND`: the first measure of what arrives in a round trip is compared with this.
 const INITIAL_SEGMENTS: u64 = 10;
-/// Segments of cushion in the target of right-sizing.
-const CUSHION_SEGMENTS: u64 = 16;
 /// Largest shift of the window scale option (RFC 7323 section 2.3).
 const LARGEST_SHIFT: u32 = 14;
 
@@ -98,7 +103,7 @@ impl ReceiveWindow {
         self.rtt_x8
     }
 
-    /// A segment of `len` bytes arrived while `held` bytes lie out of order: raises what may be
+    /// A segment of `len` bytes arrived while `held` bytes are in the buffer: raises what may be
     /// announced. Returns whether it rose.
     pub fn grow(&mut self, len: u64, rcv_mss: u64, held: u64) -> bool {
         let room = self
@@ -167,16 +172,17 @@ impl ReceiveWindow {
             return;
         }
         let sample = u64::from(elapsed) * 1_000;
+        // The estimate falls at once and rises slowly (`tcp_rcv_rtt_update`).
         self.rtt_x8 = match self.rtt_x8 {
-            0 => sample * 8,
+            rtt_x8 if rtt_x8 == 0 || sample * 8 < rtt_x8 => sample * 8,
             rtt_x8 => rtt_x8 - (rtt_x8 >> 3) + sample,
         };
     }
 
-    /// The application has read everything up to `copied`: raises the space once per round trip
-    /// (`tcp_rcv_space_adjust`).
+    /// The application has read everything up to `copied`, and what lies out of order ends `span`
+    /// bytes beyond: raises the space once per round trip (`tcp_rcv_space_adjust`).
     #[inline]
-    pub fn on_read(&mut self, now: Instant, copied: u64, rcv_mss: u64) {
+    pub fn on_read(&mut self, now: Instant, copied: u64, rcv_mss: u64, span: u64) {
         let Some(since) = self.read_since else {
             self.read_since = Some(now);
             self.read_per_round = self
@@ -191,23 +197,32 @@ impl ReceiveWindow {
         }
         let read = copied - self.read_at;
         if read > self.read_per_round {
-            self.right_size(read, rcv_mss);
-            self.read_per_round = read;
+            self.right_size(read, span);
         }
         self.read_at = copied;
         self.read_since = Some(now);
     }
 
-    /// Twice what was read, to cope with losses, and twice again by as much as it grew since the
-    /// round trip before.
-    fn right_size(&mut self, read: u64, rcv_mss: u64) {
+    /// A segment arrived out of order, and the last of its kind ends `span` bytes beyond the hole
+    /// (`tcp_data_queue_ofo`).
+    #[inline]
+    pub fn make_room_beyond(&mut self, span: u64) {
+        if self.read_since.is_some() {
+            self.right_size(self.read_per_round, span);
+        }
+    }
+
+    /// Twice what was read, as this is one round trip late, twice again by as much as it grew since
+    /// the round trip before, and what lies out of order (`tcp_rcvbuf_grow`).
+    fn right_size(&mut self, read: u64, span: u64) {
+        let before = self.read_per_round.max(1);
+        self.read_per_round = read;
         if !self.autotuning || self.space >= self.limit {
             return;
         }
-        let steady = 2 * read + CUSHION_SEGMENTS * rcv_mss;
-        let before = self.read_per_round.max(1);
-        let growth = u128::from(steady) * u128::from(read - before.min(read)) / u128::from(before);
-        let target = u128::from(steady) + 2 * growth;
+        let steady = u128::from(read) * 2;
+        let growth = steady * u128::from(read.saturating_sub(before)) / u128::from(before);
+        let target = steady + 2 * growth + u128::from(span);
         let target = u64::try_from(target).unwrap_or(u64::MAX).min(self.limit);
         self.space = self.space.max(target);
     }
