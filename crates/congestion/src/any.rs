@@ -465,6 +465,11 @@ macro_rules! wholes {
             }
 
             #[inline]
+            fn least_burst_segments(&self) -> u32 {
+                match self { Self::Classic(control) => control.least_burst_segments(), $( Self::$variant(control) => control.least_burst_segments(), )* }
+            }
+
+            #[inline]
             fn steers_sending(&self) -> bool {
                 match self { Self::Classic(control) => control.steers_sending(), $( Self::$variant(control) => control.steers_sending(), )* }
             }

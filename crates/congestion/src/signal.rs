@@ -360,6 +360,12 @@ pub trait Startup {
         None
     }
 
+    /// The fewest segments that a paced burst has, where there are as many to send: Linux
+    /// `tcp_min_tso_segs`, unless the algorithm says otherwise.
+    fn least_burst_segments(&self) -> u32 {
+        2
+    }
+
     /// Whether sending changes the window or the pacing: [`Self::after_sent`] is asked of such a
     /// start-up alone, and the transport looks at the three above after each segment. It never
     /// changes.
@@ -493,6 +499,12 @@ pub trait CongestionControl {
     /// While pacing is required: nothing leaves before this time.
     fn pacing_start(&self) -> Option<Instant> {
         None
+    }
+
+    /// The fewest segments that a paced burst has, where there are as many to send: Linux
+    /// `tcp_min_tso_segs`, unless the algorithm says otherwise.
+    fn least_burst_segments(&self) -> u32 {
+        2
     }
 
     /// Whether sending changes window or pacing, so that the transport must look at both after each

@@ -7,8 +7,8 @@ use units::{Duration, Instant, Rate};
 
 /// Most that one TSO packet holds (`gso_max_size`).
 const LARGEST: u64 = 65_536;
-/// Least number of segments (`tcp_min_tso_segs`).
-const LEAST_SEGMENTS: u32 = 2;
+/// Least number of segments (`tcp_min_tso_segs`) of a flow that is not paced.
+pub(crate) const LEAST_SEGMENTS: u32 = 2;
 /// A burst is what the rate sends in this part of a second: 2^10 (`sk_pacing_shift`).
 const PACING_SHIFT: u32 = 10;
 /// The bonus for short paths halves with each 2^9 us of `min_rtt` (`tcp_tso_rtt_log`).
@@ -30,11 +30,11 @@ pub(crate) fn autosize(rate: Rate, min_rtt: Option<Duration>) -> u64 {
     (by_rate + bonus).min(LARGEST)
 }
 
-/// [`autosize`] in segments, at least two and at most what the device takes.
-pub(crate) fn segments(bytes: u64, smss: u64, most: u32) -> u32 {
+/// [`autosize`] in segments, at least `least` and at most what the device takes.
+pub(crate) fn segments(bytes: u64, smss: u64, least: u32, most: u32) -> u32 {
     // At most 64 KB: a division of 32 bits, which is faster.
     let count = bytes.min(LARGEST) as u32 / smss.max(1) as u32;
-    count.max(LEAST_SEGMENTS).min(most)
+    count.max(least).min(most)
 }
 
 /// What the decision to defer depends on.

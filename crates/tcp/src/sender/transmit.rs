@@ -4,7 +4,7 @@ use congestion::{CongestionControl, Phase, Sent};
 use units::Instant;
 
 use super::{Forced, Resend, Sender, State, Timer};
-use crate::burst::{Deferral, autosize, segments};
+use crate::burst::{Deferral, LEAST_SEGMENTS, autosize, segments};
 use crate::rack::timestamp;
 use crate::scoreboard::{LOST, SACKED};
 use crate::segment::DataSegment;
@@ -286,9 +286,15 @@ impl Sender {
         if self.config.tso_segments == 1 {
             return 1;
         }
+        let least = if self.is_paced {
+            self.cc.least_burst_segments()
+        } else {
+            LEAST_SEGMENTS
+        };
         segments(
             autosize(self.pacing_rate, self.min_rtt),
             self.smss(),
+            least,
             self.config.tso_segments,
         )
     }

@@ -319,6 +319,11 @@ impl CongestionControl for Bbr {
         true
     }
 
+    #[inline]
+    fn least_burst_segments(&self) -> u32 {
+        rate::least_burst(self.pacing_rate)
+    }
+
     fn on_sent(&mut self, sent: &Sent) {
         if sent.idle_since.is_some() && sent.app_limited {
             self.idle_restart = true;

@@ -46,9 +46,13 @@ pub fn pacing_rate(bandwidth: u64, gain: u64, smss: Bytes) -> Rate {
 
 /// `bbr_tso_segs_goal`: the segments of one paced burst, about a millisecond of them.
 pub fn burst(rate: Rate, smss: Bytes) -> u64 {
-    let least = if rate < MIN_TSO_RATE { 1 } else { 2 };
     let bytes = (rate.bytes_per_sec() >> 10).min(MAX_BURST);
-    (bytes / smss.get().max(1)).clamp(least, 127)
+    (bytes / smss.get().max(1)).clamp(u64::from(least_burst(rate)), 127)
+}
+
+/// `bbr_min_tso_segs`: the fewest segments of one paced burst.
+pub fn least_burst(rate: Rate) -> u32 {
+    if rate < MIN_TSO_RATE { 1 } else { 2 }
 }
 
 fn micros(span: Duration) -> u64 {
