@@ -33,8 +33,8 @@ use self::policer::{Policer, Seen};
 use crate::options::{OptionError, OptionInfo, Options};
 use crate::rate_sample::RateSample;
 use crate::{
-    Ack, BuildContext, Congestion, CongestionControl, CongestionKind, Phase, Sent, SlowStartExit,
-    Window,
+    Ack, BuildContext, Congestion, CongestionControl, CongestionKind, Established, Phase, Sent,
+    SlowStartExit, Window,
 };
 
 /// `bbr_high_gain`: 2/ln(2), the smallest that doubles the delivery rate each round.
@@ -322,6 +322,13 @@ impl CongestionControl for Bbr {
     #[inline]
     fn least_burst_segments(&self) -> u32 {
         rate::least_burst(self.pacing_rate)
+    }
+
+    /// `bbr_init`: the handshake's round trip is the first of its filter, and paces the first window.
+    fn on_established(&mut self, start: &Established) {
+        self.min_rtt = start.rtt;
+        self.min_rtt_stamp = start.now;
+        self.set_pacing_rate(HIGH_GAIN, start.rtt.unwrap_or_default());
     }
 
     fn on_sent(&mut self, sent: &Sent) {
