@@ -240,3 +240,82 @@ class HyStartPatch(HyStartPlusPlus):
         self.carry += ack["delivered"]
         segments, self.carry = divmod(self.carry, 4)
         return segments
+
+
+class Abc(Standard):
+    """RFC 3465 section 2.2 and 2.3."""
+
+    def __init__(self, limit: int = 2) -> None:
+        self.limit = limit
+
+    def grow(self, ack: dict, cc: Sender) -> int:
+        return min(ack["delivered"], self.limit)
+
+    def timeout(self, cc: Sender) -> None:
+        self.limit = 1
+
+
+class Abcss(Abc):
+    """Our reading of ABCSS: one for each ACK in two rounds, then bytes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.round, self.end = 0, 0
+
+    def detect(self, ack: dict, cc: Sender) -> str | None:
+        if ack["una"] > self.end:
+            self.round, self.end = self.round + 1, ack["nxt"]
+        return None
+
+    def grow(self, ack: dict, cc: Sender) -> int:
+        return 1 if self.round <= 2 else super().grow(ack, cc)
+
+
+class InitialStart(Standard):
+    """RFC 6928 for segments of 1000 bytes, or so many."""
+
+    def __init__(self, window: int) -> None:
+        self.window = window
+
+    def established(self, cc: Sender, start: dict) -> None:
+        cc.cwnd = self.window
+
+
+class JumpStart(Standard):
+    """Liu et al. 2007; with `scharf` a cap in segments and congestion avoidance afterwards."""
+
+    def __init__(self, cap: int = INF, avoidance: bool = False) -> None:
+        self.cap, self.avoidance = cap, avoidance
+        self.n, self.end, self.again = 0, None, 0
+
+    def established(self, cc: Sender, start: dict) -> None:
+        self.n, self.rtt = min(start["queued"], self.cap), start["rtt"]
+        cc.cwnd = self.n
+
+    def pace(self, cc: Sender) -> str:
+        if not self.n or self.end is not None:
+            return "none"
+        return str(self.n * cc.file.smss * 8 * 1_000_000 // self.rtt // 8)
+
+    def detect(self, ack: dict, cc: Sender) -> str | None:
+        if self.end is None:
+            self.end = self.n = cc.cwnd = ack["nxt"]
+            return "ssthresh" if self.avoidance else None
+        return None
+
+    def sent(self, cc: Sender, count: int, again: bool) -> None:
+        if again and self.end is not None and cc.una < self.end:
+            self.again += count
+
+    def take_over(self, cc: Sender, before: int) -> bool:
+        if self.end is None or cc.una >= self.end:
+            return False
+        cc.cwnd = cc.ssthresh = self.n // 2
+        return True
+
+    def recover(self, cc: Sender, delivered: int, lost: int) -> int:
+        return self.n // 2
+
+    def recovered(self, cc: Sender) -> None:
+        cc.cwnd = max((self.n - self.again) // 2, 1)
+        cc.ssthresh = max(cc.cwnd, 2)

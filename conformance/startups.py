@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+from fast_startup import begin
 from models import CubicLinux, Reno
 from sender import File, Link, Sender, header
-from startup_models import HyStartPaper, HyStartPatch, HyStartPort, Suss
+from startup_models import (
+    Abc,
+    Abcss,
+    HyStartPaper,
+    HyStartPatch,
+    HyStartPort,
+    InitialStart,
+    JumpStart,
+    Suss,
+)
 
 
 def run_paced(s: Sender, link: Link, until: int, events: int, later: int | None = None) -> None:
@@ -115,4 +125,87 @@ def hystart_patch() -> None:
         file.write()
 
 
-ALL = (suss, hystart_variants, hystart_patch)
+def delayed(s: Sender, rounds: int) -> list[int]:
+    """Rounds of 100 ms with an ACK for each two segments, the last one alone if they are odd."""
+    s.fill(s.now)
+    windows = [s.cwnd]
+    for _ in range(rounds):
+        end, now = s.nxt, s.now + 100_000
+        while s.una < end:
+            now += 100
+            s.ack(now, min(s.una + 2, end), rtt=100_000)
+            s.fill(now)
+        windows.append(s.cwnd)
+    return windows
+
+
+def byte_counting() -> None:
+    rfc = "RFC 3465 sections 2.2 and 2.3"
+    for name, words, model, source, form, wanted in (
+        ("abc-delayed", "abc", Abc(), rfc, "rfc", [10, 20, 40, 80]),
+        ("abc-delayed-1", "abc limit=1", Abc(1), rfc, "rfc", [10, 15, 23, 35]),
+        ("abcss-delayed", "abcss", Abcss(), "our reconstruction: Kasoro et al. 2021", "reconstruction",
+         [10, 15, 23, 46]),
+    ):
+        file = File(name, header("An ACK for each two segments, one for 44, and a timeout", source,
+                                 form, words, "reno"), 10)
+        s = Sender(file, model, Reno(), 10)
+        assert delayed(s, 3) == wanted, name
+        if name == "abcss-delayed":
+            s.ack(s.now + 100_000, s.una + 30, rtt=100_000)
+        else:
+            s.ack(s.now + 100_000, s.una + 30, rtt=100_000)
+            s.timeout(s.now + 900_000)
+            s.resend(s.now, 1)
+            s.ack(s.now + 100_000, s.una + 2, rtt=100_000)
+            s.resend(s.now, s.cwnd - s.flight())
+            s.ack(s.now + 100_000, s.una + 2, rtt=100_000)
+        file.write()
+
+
+def first_flights() -> None:
+    for name, words, size in (("initial-start-rfc6928", "initial-start", 10),
+                              ("initial-start-rfc3390", "initial-start window=rfc3390", 4),
+                              ("initial-start-32", "initial-start window=32", 32)):
+        s = begin(name, f"A connection that begins with {size} segments of 1000 bytes",
+                  "RFC 6928 section 2; RFC 3390 section 1", "rfc", words, InitialStart(size), iw=3)
+        s.established(100_000)
+        s.fill(0)
+        for i in range(2 * size):
+            s.ack(100_000 + 100 * i + 90_000 * (i >= size), i + 1, rtt=100_000)
+            s.fill(s.now)
+        assert s.cwnd == 3 * size
+        s.file.write()
+
+    paper = "Liu, Allman, Jin and Wang, PFLDnet 2007; RFC 7661 for the loss"
+    for name, words, model, jump in (
+        ("jump-start-slow-start", "jump-start", JumpStart(), 137),
+        ("jump-start-scharf", "jump-start variant=scharf", JumpStart(66, avoidance=True), 66),
+    ):
+        s = begin(name, "137 segments are queued: a jump without loss, and what follows", paper, "paper",
+                  words, model)
+        s.established(100_000, 137)
+        for i in range(0, jump, 2):
+            s.send(i * 100_000 // jump, min(2, jump - i))
+        for i in range(12):
+            s.ack(100_000 + 1_400 * i, 2 * i + 2, rtt=100_000)
+            s.fill(s.now)
+        s.file.write()
+
+    s = begin("jump-start-loss", "54 of 137 segments are lost: 68 in recovery, 41 afterwards", paper,
+              "paper", "jump-start", JumpStart())
+    s.established(100_000, 137)
+    for i in range(0, 137, 2):
+        s.send(i * 100_000 // 137, min(2, 137 - i))
+    s.ack(100_000, 10, rtt=100_000)
+    s.ack(110_000, 10, sacked=40, lost=54, rtt=110_000)
+    assert s.cwnd == 68, s.cwnd
+    s.resend(110_000, 35)
+    s.ack(160_000, 10, sacked=73, rtt=100_000)
+    s.resend(160_000, 19)
+    s.ack(260_000, 137, rtt=None)
+    assert s.ssthresh == 41, s.ssthresh
+    s.file.write()
+
+
+ALL = (suss, hystart_variants, hystart_patch, byte_counting, first_flights)

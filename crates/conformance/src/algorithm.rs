@@ -125,6 +125,22 @@ const SLOW_START: &[Known] = &[
         ..known("limited")
     },
     Known {
+        options: &[("limit", "limit", &[])],
+        ..known("abc")
+    },
+    known("abcss"),
+    Known {
+        options: &[("window", "initial_window", &[])],
+        ..known("initial-start")
+    },
+    Known {
+        options: &[
+            ("variant", "variant", &[("scharf", "scharf")]),
+            ("cap", "cap", &[]),
+        ],
+        ..known("jump-start")
+    },
+    Known {
         options: &[
             ("form", "form", &[("code", "code"), ("talk", "talk")]),
             ("max", "max", &[]),

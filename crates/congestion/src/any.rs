@@ -558,6 +558,10 @@ macro_rules! wholes {
 }
 
 startups! {
+    Abc(startup::Abc, startup::AbcConfig) = "abc", STANDARD, "RFC 3465",
+        "slow start that adds what an ACK acknowledges, up to two segments";
+    Abcss(startup::Abcss, startup::AbcssConfig) = "abcss", RECONSTRUCTION, "Kasoro et al. 2021 (abstract)",
+        "one segment for each ACK in the first rounds, byte counting afterwards, paced";
     Best(startup::Best, startup::BestConfig) = "best", RECONSTRUCTION, "Kachooei et al. 2022 (announcement)",
         "slow start that ends at bandwidth times RTT, by the dispersion of packet pairs";
     CarefulResume(startup::CarefulResume, startup::CarefulResumeConfig) = "careful-resume", STANDARD, "RFC 9959",
@@ -576,6 +580,10 @@ startups! {
         "slow start that slows down when delays grow, and ends when they stay";
     Limited(startup::Limited, startup::LimitedConfig) = "limited", STANDARD, "RFC 3742",
         "slow start that adds at most half of max_ssthresh each round trip";
+    InitialStart(startup::InitialStart, startup::InitialStartConfig) = "initial-start", STANDARD, "RFC 6928; RFC 3390; Scharf 2009",
+        "slow start from an initial window of choice";
+    JumpStart(startup::JumpStart, startup::JumpStartConfig) = "jump-start", "from the paper, as recalled; RFC 7661", "Liu et al., PFLDnet 2007; Scharf 2009",
+        "sends what is queued in the first round trip, paced";
     PacketPair(startup::PacketPair, startup::PacketPairConfig) = "packet-pair", RECONSTRUCTION, "Abed and Jasim 2022 (abstract)",
         "slow start with bandwidth times RTT as threshold, corrected each round by packet pairs";
     QuickStart(startup::QuickStart, startup::QuickStartConfig) = "quick-start", STANDARD, "RFC 4782",

@@ -4,6 +4,7 @@
 //! whose fields are options ([`Options`](crate::options::Options)). All are made in the same way,
 //! `X::new(config, now, snd_nxt)`, at the time the connection is established.
 
+pub mod abc;
 pub mod best;
 pub mod careful_resume;
 mod dispersion;
@@ -12,6 +13,8 @@ pub mod forecast;
 pub mod halfback;
 pub mod hystart;
 pub mod hystart_pp;
+pub mod initial_start;
+pub mod jump_start;
 pub mod limited;
 pub mod packet_pair;
 pub mod quick_start;
@@ -21,6 +24,7 @@ pub mod standard;
 pub mod stateful;
 pub mod suss;
 
+pub use abc::{Abc, AbcConfig, Abcss, AbcssConfig};
 pub use best::{Best, BestConfig};
 pub use careful_resume::{CarefulResume, CarefulResumeConfig};
 pub use fbe::{Fbe, FbeConfig};
@@ -28,6 +32,8 @@ pub use forecast::{Forecast, ForecastConfig};
 pub use halfback::{Halfback, HalfbackConfig};
 pub use hystart::{HyStart, HyStartConfig};
 pub use hystart_pp::{HyStartPlusPlus, HyStartPlusPlusConfig};
+pub use initial_start::{InitialStart, InitialStartConfig};
+pub use jump_start::{JumpStart, JumpStartConfig};
 pub use limited::{Limited, LimitedConfig};
 pub use packet_pair::{PacketPair, PacketPairConfig};
 pub use quick_start::{QuickStart, QuickStartConfig};

@@ -1,0 +1,102 @@
+//! Initial-Start: standard slow start from a larger initial window, RFC 6928 and Scharf's study
+//! (document 003, where it is IW10).
+//!
+//! RFC 6928 lets a connection begin with `min(10 MSS, max(2 MSS, 14600 bytes))`; RFC 3390 allowed
+//! `min(4 MSS, max(2 MSS, 4380 bytes))`, the baseline of the study. Any other number of segments can
+//! be named. What follows is [`Standard`].
+//!
+//! Assumes that a flow whose window begins with one segment lost its SYNs, and leaves it there, as
+//! RFC 6928 section 2 says of more than one lost SYN.
+//!
+//! # Deviations
+//! - The window after a pause or a timeout is the transport's: one segment after a timeout, and the
+//!   flow's own initial window after a pause, where RFC 6928 allows this one.
+//! - RFC 6928 section 3 returns to RFC 3390 for later restarts when the initial window lost segments;
+//!   no transport here does.
+
+use units::{Bytes, Instant};
+
+use crate::options::{self, OptionError, OptionInfo, Options};
+use crate::{Ack, Established, Startup, Step, Window};
+
+#[cfg(doc)]
+use super::Standard;
+
+/// How large the initial window is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum InitialWindow {
+    /// RFC 6928: 10 segments, or 14,600 bytes of larger ones.
+    #[default]
+    Rfc6928,
+    /// RFC 3390: 4 segments, or 4,380 bytes of larger ones.
+    Rfc3390,
+    /// So many segments.
+    Segments(u32),
+}
+
+impl InitialWindow {
+    /// In bytes, whole segments.
+    #[must_use]
+    pub fn bytes(self, smss: Bytes) -> Bytes {
+        let (segments, bytes) = match self {
+            Self::Rfc6928 => (10, 14_600),
+            Self::Rfc3390 => (4, 4_380),
+            Self::Segments(count) => return smss * u64::from(count.max(1)),
+        };
+        let most = (smss * 2).max(Bytes::new(bytes));
+        smss * (smss * segments).min(most).segments(smss)
+    }
+}
+
+/// Configuration of [`InitialStart`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct InitialStartConfig {
+    /// The window that the connection begins with.
+    pub initial_window: InitialWindow,
+}
+
+impl Options for InitialStartConfig {
+    const OPTIONS: &'static [OptionInfo] = &[OptionInfo {
+        name: "initial_window",
+        default: "rfc6928",
+        help: "the window to begin with: rfc6928 (10 segments of usual size), rfc3390 (3 or 4), or a number of segments",
+    }];
+
+    fn set(&mut self, name: &str, value: &str) -> Result<(), OptionError> {
+        if name != "initial_window" {
+            return Err(OptionError::Unknown);
+        }
+        let expected = "rfc6928, rfc3390 or a number of segments from 1 to 10000";
+        self.initial_window = match value {
+            "rfc6928" => InitialWindow::Rfc6928,
+            "rfc3390" => InitialWindow::Rfc3390,
+            _ => InitialWindow::Segments(options::integer(value, 1, 10_000, expected)? as u32),
+        };
+        Ok(())
+    }
+}
+
+/// Initial-Start.
+#[derive(Clone, Debug)]
+pub struct InitialStart {
+    config: InitialStartConfig,
+}
+
+impl InitialStart {
+    /// A start-up for a new connection.
+    #[must_use]
+    pub fn new(config: InitialStartConfig, _now: Instant, _snd_nxt: u64) -> Self {
+        Self { config }
+    }
+}
+
+impl Startup for InitialStart {
+    fn on_established(&mut self, _start: &Established, window: &Window) -> Option<Step> {
+        let cwnd = self.config.initial_window.bytes(window.smss);
+        (window.cwnd > window.smss).then_some(Step::Set(cwnd))
+    }
+
+    fn on_ack(&mut self, ack: &Ack, _window: &Window) -> Step {
+        Step::Grow(ack.delivered)
+    }
+}

@@ -1,0 +1,278 @@
+//! Jump-Start: Liu, Allman, Jin and Wang, "Congestion Control Without a Startup Phase", PFLDnet 2007,
+//! and Scharf's modification of it (document 003).
+//!
+//! What the application has queued when the connection is established leaves in the first round trip,
+//! paced: `N` segments, limited by the receive window and a cap, one each `RTT / N`. The first ACK
+//! turns pacing off and makes the window what was sent until then; from there it is ordinary,
+//! ACK-clocked TCP. A loss in the flight halves the window for the recovery; after it the window and
+//! the threshold are `(N - R) / 2`, `R` being the segments of the flight that were lost, for half of an
+//! oversized `N` may still be too much (RFC 7661 has the same rule).
+//!
+//! Scharf's study made it "slightly" less aggressive: `variant=scharf` sends no more than 65,535
+//! bytes, what a window of the SYN can announce, and goes on in congestion avoidance.
+//!
+//! Assumes a handshake that gave an RTT; without one the connection begins with its initial window.
+//!
+//! # Deviations
+//! - The paper's rule is recalled, its loss rule confirmed by RFC 7661, which names it. What exactly
+//!   Scharf changed is not readable: `variant=scharf` is our suggestion, its parts are options.
+//! - `R` counts what is retransmitted until the flight is acknowledged; a segment of it that is lost
+//!   twice counts twice, and so does one sent later that is lost in the same recovery.
+//! - Scharf's limit of one jump at a time for each host is not built: a flow knows no other.
+//! - Segments leave in the transport's bursts, two at a time; without TSO one by one.
+
+use units::{Bytes, Instant, Rate};
+
+use crate::options::{self, OptionError, OptionInfo, Options};
+use crate::{
+    Ack, Congestion, CongestionKind, Established, ExitReason, Reduction, Sent, Startup, Step,
+    Window,
+};
+
+/// What a loss in the flight leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JumpLoss {
+    /// `(N - R) / 2`.
+    HalfOfDelivered,
+    /// Half of the flight.
+    Half,
+    /// Slow start from the initial window, as Quick-Start does.
+    SlowStart,
+}
+
+/// Configuration of [`JumpStart`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct JumpStartConfig {
+    /// Most that the jump sends, in bytes; zero is without limit.
+    pub cap: u64,
+    /// Whether the jump is followed by congestion avoidance, not slow start.
+    pub avoidance: bool,
+    /// What a loss in the flight leaves.
+    pub loss: JumpLoss,
+    /// Whether a flight that fits the initial window leaves at once.
+    pub burst_if_fits: bool,
+}
+
+impl Default for JumpStartConfig {
+    fn default() -> Self {
+        Self {
+            cap: 0,
+            avoidance: false,
+            loss: JumpLoss::HalfOfDelivered,
+            burst_if_fits: false,
+        }
+    }
+}
+
+impl Options for JumpStartConfig {
+    const OPTIONS: &'static [OptionInfo] = &[
+        OptionInfo {
+            name: "variant",
+            default: "original",
+            help: "original; scharf sets cap=65535,after=avoidance",
+        },
+        OptionInfo {
+            name: "cap",
+            default: "0",
+            help: "most that the jump sends, in bytes; 0 is without limit",
+        },
+        OptionInfo {
+            name: "after",
+            default: "slow-start",
+            help: "what follows a jump without loss: slow-start or avoidance",
+        },
+        OptionInfo {
+            name: "loss",
+            default: "half-of-delivered",
+            help: "what a loss in the jump leaves: half-of-delivered, half, or slow-start from the initial window",
+        },
+        OptionInfo {
+            name: "burst_if_fits",
+            default: "false",
+            help: "whether what fits the initial window leaves at once instead of paced",
+        },
+    ];
+
+    fn set(&mut self, name: &str, value: &str) -> Result<(), OptionError> {
+        match name {
+            "variant" => {
+                let variants = [("original", (0, false)), ("scharf", (65_535, true))];
+                (self.cap, self.avoidance) =
+                    options::choice(value, &variants, "original or scharf")?;
+            }
+            "cap" => {
+                let bytes = "bytes from 0 to 1000000000";
+                self.cap = options::integer(value, 0, 1_000_000_000, bytes)?;
+            }
+            "after" => {
+                let words = [("slow-start", false), ("avoidance", true)];
+                self.avoidance = options::choice(value, &words, "slow-start or avoidance")?;
+            }
+            "loss" => {
+                let words = [
+                    ("half-of-delivered", JumpLoss::HalfOfDelivered),
+                    ("half", JumpLoss::Half),
+                    ("slow-start", JumpLoss::SlowStart),
+                ];
+                let expected = "half-of-delivered, half or slow-start";
+                self.loss = options::choice(value, &words, expected)?;
+            }
+            "burst_if_fits" => self.burst_if_fits = options::boolean(value)?,
+            _ => return Err(OptionError::Unknown),
+        }
+        Ok(())
+    }
+}
+
+/// The flight of the first round trip.
+#[derive(Clone, Copy, Debug)]
+struct Jump {
+    /// `N`: segments of it that have left or may leave.
+    segments: u64,
+    rate: Rate,
+    /// Its end, once the first ACK has come.
+    end: Option<u64>,
+    /// `R`: segments sent again since.
+    resent: u64,
+}
+
+/// Jump-Start.
+#[derive(Clone, Debug)]
+pub struct JumpStart {
+    config: JumpStartConfig,
+    jump: Option<Jump>,
+    initial_window: Bytes,
+    snd_una: u64,
+    snd_nxt: u64,
+}
+
+impl JumpStart {
+    /// A start-up for a new connection.
+    #[must_use]
+    pub fn new(config: JumpStartConfig, _now: Instant, snd_nxt: u64) -> Self {
+        Self {
+            config,
+            jump: None,
+            initial_window: Bytes::ZERO,
+            snd_una: snd_nxt,
+            snd_nxt,
+        }
+    }
+
+    /// Segments of the jump: queued, within the receive window and the cap.
+    fn segments(&self, start: &Established, smss: Bytes) -> u64 {
+        let cap = match self.config.cap {
+            0 => Bytes::MAX,
+            cap => Bytes::new(cap),
+        };
+        let bytes = start.queued.min(start.receive_window).min(cap);
+        // As many as 2^32 segments fit any window.
+        bytes.get().div_ceil(smss.get()).clamp(1, 1 << 32)
+    }
+}
+
+impl Startup for JumpStart {
+    fn on_established(&mut self, start: &Established, window: &Window) -> Option<Step> {
+        self.initial_window = window.cwnd;
+        let rtt = start.rtt.filter(|rtt| !rtt.is_zero())?;
+        let segments = self.segments(start, window.smss);
+        let size = window.smss * segments;
+        if self.config.burst_if_fits && size <= window.cwnd {
+            return None;
+        }
+        let bits = u128::from(size.get()) * 8 * 1_000_000_000 / u128::from(rtt.as_nanos());
+        self.jump = Some(Jump {
+            segments,
+            rate: Rate::from_bits_per_sec(u64::try_from(bits).unwrap_or(u64::MAX)),
+            end: None,
+            resent: 0,
+        });
+        Some(Step::Set(size))
+    }
+
+    fn on_sent(&mut self, sent: &Sent) {
+        self.snd_nxt = sent.snd_nxt;
+        if let Some(jump) = self.jump.as_mut()
+            && sent.retransmission
+            && jump.end.is_some_and(|end| self.snd_una < end)
+        {
+            jump.resent += 1;
+        }
+    }
+
+    fn observe(&mut self, ack: &Ack, _window: &Window) {
+        self.snd_una = ack.snd_una;
+    }
+
+    fn on_delivery(&mut self, _ack: &Ack, window: &Window) -> Option<Step> {
+        let jump = self.jump.as_mut().filter(|jump| jump.end.is_none())?;
+        jump.end = Some(self.snd_nxt);
+        jump.segments = self.snd_nxt.div_ceil(window.smss.get()).max(1);
+        let cwnd = window.smss * jump.segments;
+        Some(if self.config.avoidance {
+            Step::Exit {
+                cwnd,
+                ssthresh: cwnd,
+                reason: ExitReason::Threshold,
+            }
+        } else {
+            Step::Set(cwnd)
+        })
+    }
+
+    fn on_ack(&mut self, ack: &Ack, _window: &Window) -> Step {
+        Step::Grow(ack.delivered)
+    }
+
+    fn take_over(&mut self, congestion: &Congestion, window: &Window) -> Option<Reduction> {
+        let jump = self.jump?;
+        if congestion.kind != CongestionKind::Loss || self.snd_una >= jump.end? {
+            self.jump = None;
+            return None;
+        }
+        let half = window.smss * (jump.segments / 2).max(1);
+        Some(match self.config.loss {
+            JumpLoss::HalfOfDelivered | JumpLoss::Half => Reduction {
+                cwnd: half,
+                ssthresh: half,
+            },
+            JumpLoss::SlowStart => Reduction {
+                cwnd: self.initial_window,
+                ssthresh: Bytes::MAX,
+            },
+        })
+    }
+
+    fn on_recovery_exit(&mut self, _now: Instant, window: &Window) -> Reduction {
+        let jump = self.jump.take();
+        let left = jump.map_or(0, |jump| match self.config.loss {
+            JumpLoss::HalfOfDelivered => jump.segments.saturating_sub(jump.resent) / 2,
+            JumpLoss::Half => jump.segments / 2,
+            JumpLoss::SlowStart => 0,
+        });
+        if self.config.loss == JumpLoss::SlowStart {
+            return Reduction {
+                cwnd: self.initial_window,
+                ssthresh: Bytes::MAX,
+            };
+        }
+        let cwnd = window.smss * left.max(1);
+        Reduction {
+            cwnd,
+            ssthresh: cwnd,
+        }
+    }
+
+    fn restart(&mut self, _now: Instant, _snd_nxt: u64) {
+        self.jump = None;
+    }
+
+    fn pacing_rate(&self) -> Option<Rate> {
+        let jump = self.jump.filter(|jump| jump.end.is_none());
+        jump.map(|jump| jump.rate)
+    }
+
+    fn requires_pacing(&self) -> bool {
+        self.jump.is_some_and(|jump| jump.end.is_none())
+    }
+}

@@ -1,0 +1,262 @@
+//! Initial-Start, Jump-Start, and byte counting: the numbers of the specification.
+
+mod startup_support;
+
+use congestion::options::Options;
+use congestion::startup::initial_start::InitialWindow;
+use congestion::startup::{
+    Abc, AbcConfig, Abcss, AbcssConfig, InitialStart, InitialStartConfig, JumpStart,
+    JumpStartConfig,
+};
+use congestion::{
+    Congestion, CongestionKind, Established, PathMemory, Phase, Reduction, Sent, Startup, Step,
+    Window,
+};
+use startup_support::{SMSS, ack, segments, window};
+use units::{Bytes, Duration, Instant, Rate};
+
+fn begin(queued: u64, receive_window: u64, rtt: u64) -> Established {
+    Established {
+        now: Instant::ZERO,
+        rtt: Some(Duration::from_millis(rtt)),
+        queued: Bytes::new(queued),
+        receive_window: Bytes::new(receive_window),
+        memory: PathMemory::default(),
+    }
+}
+
+fn window_of(smss: u64, cwnd: u64) -> Window {
+    Window {
+        cwnd: Bytes::new(smss * cwnd),
+        ssthresh: Bytes::MAX,
+        smss: Bytes::new(smss),
+    }
+}
+
+/// `iw.csv`: segment size, segments by RFC 3390 and by RFC 6928.
+#[test]
+fn initial_windows() {
+    for (smss, rfc3390, rfc6928) in [
+        (536, 4, 10),
+        (1220, 3, 10),
+        (1432, 3, 10),
+        (1448, 3, 10),
+        (1460, 3, 10),
+        (2190, 2, 6),
+        (4312, 2, 3),
+        (8948, 2, 2),
+    ] {
+        for (initial_window, count) in [
+            (InitialWindow::Rfc3390, rfc3390),
+            (InitialWindow::Rfc6928, rfc6928),
+            (InitialWindow::Segments(7), 7),
+        ] {
+            let config = InitialStartConfig { initial_window };
+            let mut startup = InitialStart::new(config, Instant::ZERO, 0);
+            let step = startup.on_established(&begin(1, 1, 100), &window_of(smss, 10));
+            assert_eq!(step, Some(Step::Set(Bytes::new(count * smss))), "{smss}");
+            let step = startup.on_established(&begin(1, 1, 100), &window_of(smss, 1));
+            assert_eq!(step, None, "lost SYNs");
+        }
+    }
+}
+
+/// `jumpstart_pacing.csv`: queued, receive window, cap, RTT in ms, N; the rate is N segments a round
+/// trip.
+#[test]
+fn jumps() {
+    for (queued, receive_window, cap, rtt, count) in [
+        (14_000, 65_535, 0, 100, 10),
+        (64_240, 65_535, 0, 100, 44),
+        (200_000, 65_535, 0, 100, 45),
+        (200_000, 8_388_608, 0, 100, 137),
+        (200_000, 8_388_608, 65_536, 100, 45),
+        (1_000_000, 8_388_608, 0, 174, 685),
+        (1_000_000, 8_388_608, 65_536, 174, 45),
+    ] {
+        let config = JumpStartConfig {
+            cap,
+            ..JumpStartConfig::default()
+        };
+        let mut startup = JumpStart::new(config, Instant::ZERO, 0);
+        let start = begin(queued, receive_window, rtt);
+        let step = startup.on_established(&start, &window_of(1460, 10));
+        assert_eq!(step, Some(Step::Set(Bytes::new(1460 * count))), "{queued}");
+        assert!(startup.requires_pacing());
+        let rate = Rate::from_bits_per_sec(count * 1460 * 8 * 1_000 / rtt);
+        assert_eq!(startup.pacing_rate(), Some(rate));
+    }
+    let mut config = JumpStartConfig::default();
+    config.set("burst_if_fits", "true").expect("known");
+    let mut startup = JumpStart::new(config, Instant::ZERO, 0);
+    assert_eq!(
+        startup.on_established(&begin(14_480, 65_535, 100), &window(10)),
+        None
+    );
+    assert!(!startup.requires_pacing());
+}
+
+fn sent(count: u64, retransmission: bool) -> Sent {
+    Sent {
+        now: Instant::ZERO,
+        size: SMSS,
+        in_flight: Bytes::ZERO,
+        snd_nxt: count * SMSS.get(),
+        retransmission,
+        idle_since: None,
+        app_limited: false,
+    }
+}
+
+/// A jump of `count` segments of which the first ACK, for one segment, finds all sent.
+fn jumped(config: JumpStartConfig, count: u64) -> (JumpStart, Option<Step>) {
+    let mut startup = JumpStart::new(config, Instant::ZERO, 0);
+    startup.on_established(&begin(count * SMSS.get(), u64::MAX, 100), &window(10));
+    for place in 1..=count {
+        startup.on_sent(&sent(place, false));
+    }
+    let rtt = Some(Duration::from_millis(100));
+    let first = ack(Instant::from_millis(100), SMSS, SMSS.get(), rtt);
+    startup.observe(&first, &window(count));
+    let step = startup.on_delivery(&first, &window(count));
+    assert!(!startup.requires_pacing(), "the first ACK ends the pacing");
+    (startup, step)
+}
+
+const LOSS: Congestion = Congestion {
+    now: Instant::ZERO,
+    kind: CongestionKind::Loss,
+    phase: Phase::Open,
+    in_flight: Bytes::ZERO,
+    snd_nxt: 0,
+    first_of_window: true,
+};
+
+/// `jumpstart_loss.csv`: N, R, the window in recovery, the window after it.
+#[test]
+fn losses_in_a_jump() {
+    for (count, lost, within, after) in [
+        (44, 0, 22, 22),
+        (44, 1, 22, 21),
+        (44, 10, 22, 17),
+        (44, 30, 22, 7),
+        (137, 0, 68, 68),
+        (137, 54, 68, 41),
+        (137, 100, 68, 18),
+        (685, 600, 342, 42),
+    ] {
+        for (loss, within, after) in [
+            ("half-of-delivered", within, after),
+            ("half", within, within),
+            ("slow-start", 10, 10),
+        ] {
+            let mut config = JumpStartConfig::default();
+            config.set("loss", loss).expect("known");
+            let (mut startup, step) = jumped(config, count);
+            assert_eq!(step, Some(Step::Set(segments(count))));
+            let taken = startup.take_over(&LOSS, &window(count)).expect("its loss");
+            assert_eq!(taken.cwnd, segments(within), "{loss} {count}");
+            for _ in 0..lost {
+                startup.on_sent(&sent(count, true));
+            }
+            let Reduction { cwnd, ssthresh } =
+                startup.on_recovery_exit(Instant::ZERO, &window(within));
+            assert_eq!(cwnd, segments(after), "{loss} {count} {lost}");
+            let slow_start = loss == "slow-start";
+            assert_eq!(ssthresh == Bytes::MAX, slow_start, "{loss}");
+        }
+    }
+}
+
+#[test]
+fn after_the_jump_it_is_ordinary() {
+    let mut scharf = JumpStartConfig::default();
+    scharf.set("variant", "scharf").expect("known");
+    assert_eq!((scharf.cap, scharf.avoidance), (65_535, true));
+    let (_, step) = jumped(scharf, 40);
+    let Some(Step::Exit { cwnd, ssthresh, .. }) = step else {
+        panic!("{step:?}");
+    };
+    assert_eq!((cwnd, ssthresh), (segments(40), segments(40)));
+    // A loss after the flight is acknowledged is the avoidance's.
+    let (mut startup, _) = jumped(JumpStartConfig::default(), 40);
+    let all = ack(Instant::from_millis(200), SMSS, 40 * SMSS.get(), None);
+    startup.observe(&all, &window(80));
+    assert_eq!(startup.take_over(&LOSS, &window(80)), None);
+    // Only part of it had left when the first ACK came.
+    let mut startup = JumpStart::new(JumpStartConfig::default(), Instant::ZERO, 0);
+    startup.on_established(&begin(100 * SMSS.get(), u64::MAX, 100), &window(10));
+    startup.on_sent(&sent(60, false));
+    let first = ack(Instant::from_millis(60), SMSS, SMSS.get(), None);
+    assert_eq!(
+        startup.on_delivery(&first, &window(100)),
+        Some(Step::Set(segments(60)))
+    );
+}
+
+/// The windows at the ends of rounds with an ACK for each two segments, a last one alone.
+fn delayed(startup: &mut impl Startup, rounds: usize) -> Vec<u64> {
+    let (mut cwnd, mut una, mut nxt) = (10, 0, 10);
+    let mut windows = vec![cwnd];
+    for _ in 0..rounds {
+        let end = nxt;
+        while una < end {
+            let delivered = (end - una).min(2);
+            una += delivered;
+            let ack = ack(
+                Instant::ZERO,
+                segments(delivered),
+                una * SMSS.get(),
+                Some(Duration::from_millis(100)),
+            );
+            let ack = congestion::Ack {
+                snd_nxt: nxt * SMSS.get(),
+                ..ack
+            };
+            startup.on_delivery(&ack, &window(cwnd));
+            let Step::Grow(growth) = startup.on_ack(&ack, &window(cwnd)) else {
+                panic!("it grows");
+            };
+            cwnd += growth.segments(SMSS);
+            nxt = nxt.max(una + cwnd);
+        }
+        windows.push(cwnd);
+    }
+    windows
+}
+
+#[test]
+fn delayed_acks_and_byte_counting() {
+    let mut abc = Abc::new(AbcConfig::default(), Instant::ZERO, 0);
+    assert_eq!(delayed(&mut abc, 3), [10, 20, 40, 80]);
+    let mut one = Abc::new(AbcConfig { limit: 1 }, Instant::ZERO, 0);
+    assert_eq!(delayed(&mut one, 3), [10, 15, 23, 35]);
+    let mut abcss = Abcss::new(AbcssConfig::default(), Instant::ZERO, 0);
+    assert_eq!(delayed(&mut abcss, 3), [10, 15, 23, 46]);
+    // An ACK of 44 segments adds two, and one after a timeout.
+    let stretch = ack(Instant::ZERO, segments(44), 44 * SMSS.get(), None);
+    assert_eq!(abc.on_ack(&stretch, &window(100)), Step::Grow(segments(2)));
+    abc.on_congestion(&Congestion {
+        kind: CongestionKind::Timeout,
+        ..LOSS
+    });
+    assert_eq!(abc.on_ack(&stretch, &window(100)), Step::Grow(segments(1)));
+}
+
+#[test]
+fn abcss_paces_at_twice_the_window() {
+    let sample = ack(
+        Instant::ZERO,
+        SMSS,
+        SMSS.get(),
+        Some(Duration::from_millis(100)),
+    );
+    let mut abcss = Abcss::new(AbcssConfig::default(), Instant::ZERO, 0);
+    assert!(!abcss.requires_pacing(), "nothing is measured yet");
+    abcss.on_delivery(&sample, &window(10));
+    assert!(abcss.requires_pacing());
+    assert_eq!(
+        abcss.pacing_rate(),
+        Some(Rate::from_bits_per_sec(2 * 10 * 1448 * 8 * 10))
+    );
+}
