@@ -90,6 +90,7 @@ pub(super) fn prepare_senders(plan: &Plan) -> Result<Vec<TcpStream>, StackError>
                     .map_err(&routing)?;
             }
             let stream = sys::tcp_socket().map_err(system("opening a socket"))?;
+            sys::set_reset_on_close(&stream, true).map_err(system("preparing a socket"))?;
             sys::set_congestion(&stream, &flow.selected).map_err(|error| {
                 StackError::System(
                     format!("choosing the congestion control `{}`", flow.kernel),

@@ -88,6 +88,19 @@ pub(super) fn set_pacing(stream: &TcpStream) -> io::Result<()> {
     )
 }
 
+/// Whether closing ends the connection at once with a reset. Otherwise the kernel goes on with what is
+/// unsent when the process is killed, and keeps namespace and congestion control for minutes.
+pub(super) fn set_reset_on_close(stream: &TcpStream, reset: bool) -> io::Result<()> {
+    // `struct linger`: on or off, and seconds.
+    let linger = [libc::c_int::from(reset), 0].map(libc::c_int::to_ne_bytes);
+    set_option(
+        stream,
+        libc::SOL_SOCKET,
+        libc::SO_LINGER,
+        linger.as_flattened(),
+    )
+}
+
 fn address(family: libc::c_int, address: SocketAddrV4) -> libc::sockaddr_in {
     libc::sockaddr_in {
         sin_family: family as libc::sa_family_t,
