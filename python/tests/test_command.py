@@ -117,6 +117,13 @@ def test_list_names_what_there_is(command: Command, topic: str) -> None:
     assert all(name in shown for name in names)
 
 
+def test_list_says_what_a_name_can_be_trusted_for(command: Command) -> None:
+    found = json.loads(command("list", "algorithms", "--json").stdout)["algorithms"]
+    shown = command("list", "algorithms").stdout
+    assert {"from the standard", "from the paper"} <= {entry["truth"] for entry in found}
+    assert all(entry["truth"] in shown for entry in found)
+
+
 def test_output_is_quiet_when_nobody_reads_on(tmp_path: Path) -> None:
     run = f"{sys.executable} -c 'from slowstart.cli import main; main()'"
     for words in ("list algorithms", "compare wired --size 2MB --json", "--help"):
