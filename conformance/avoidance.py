@@ -1,9 +1,9 @@
-"""The vectors of BIC, Westwood+, Hybla, FAST and Vegas, for `generate.py`."""
+"""The vectors of BIC, Westwood+, Hybla, FAST, Vegas and CUBIC for cellular links, for `generate.py`."""
 
 from __future__ import annotations
 
 from avoidance_models import Bic, Fast, Hybla, Vegas, Westwood
-from models import Standard
+from models import HyStart, Reno, Standard
 from sender import File, Link, Sender, header
 
 
@@ -134,4 +134,34 @@ def vegas() -> None:
     s.file.write()
 
 
-ALL = (bic, westwood, hybla, fast, vegas)
+def cellular() -> None:
+    """CUBIC's HyStart as Bruhn et al. adjust it: delays that vary most when a flow begins."""
+    for name, frozen, skip, exit, title in (
+        ("hystart-round-min-first", True, 0, "delay",
+         "Eight RTTs of 150 ms, then one of 100 ms: a frozen round minimum takes that for delay"),
+        ("hystart-round-min-all", False, 0, "none",
+         "Eight RTTs of 150 ms, then one of 100 ms: the minimum of the round follows"),
+        ("hystart-skip-rounds", False, 2, "delay",
+         "The second round, slower by half, ends nothing; the third does, with its ninth RTT"),
+    ):
+        words = f"hystart round-min={'first' if frozen else 'all'} skip-rounds={skip}"
+        file = File(name, header(title, "tcp_cubic.c before and since Linux 5.8, after Bruhn et al. 2022",
+                                 "linux", words, "reno", pacing="on rate=1000000"), 20)
+        start = HyStart(False, 1_000_000)
+        start.frozen, start.skip = frozen, skip
+        s = Sender(file, start, Reno(), 20, paced=True)
+        s.fill(0)
+        if skip:
+            # The smallest RTT of the first round is its first, so that it ends nothing itself.
+            for count in range(70):
+                s.ack(100_000 + 5000 * count, s.una + 1, rtt=150_000 if count else 100_000)
+                if count % 20 == 19:
+                    s.fill(s.now)
+        else:
+            for count in range(12):
+                s.ack(150_000 + 5000 * count, s.una + 1, rtt=150_000 if count < 8 else 100_000)
+        assert s.exit == exit, s.exit
+        file.write()
+
+
+ALL = (bic, westwood, hybla, fast, vegas, cellular)

@@ -201,7 +201,12 @@ class Standard:
 
 
 class HyStart(Standard):
-    """hystart_update of tcp_cubic.c; `late` is the form of 5.16 to 6.13."""
+    """hystart_update of tcp_cubic.c; `late` is the form of 5.16 to 6.13.
+
+    With `frozen` only the first eight samples of a round make its minimum, as before 5.8; the first
+    `skip` rounds detect nothing (the first round begins with the first ACK)."""
+
+    frozen, skip, rounds = False, 0, 0
 
     def __init__(self, late: bool = False, pacing_rate: int = 0) -> None:
         self.late, self.found, self.delay_min, self.rate = late, False, 0, pacing_rate
@@ -218,7 +223,8 @@ class HyStart(Standard):
             return None
         if ack["una"] > self.end:
             self.new_round(now, ack["nxt"])
-        if cc.cwnd < 16:
+            self.rounds += 1
+        if cc.cwnd < 16 or self.rounds <= self.skip:
             return None
         if now - self.last <= 2000:
             self.last = now
@@ -229,7 +235,8 @@ class HyStart(Standard):
             if now - self.start > limit:
                 self.found = True
                 return "ack-train"
-        self.current = min(self.current, rtt)
+        if self.samples < 8 or not self.frozen:
+            self.current = min(self.current, rtt)
         if self.samples < 8:
             self.samples += 1
         elif self.current > self.delay_min + min(max(self.delay_min // 8, 4000), 16000):

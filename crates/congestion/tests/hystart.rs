@@ -298,6 +298,45 @@ fn a_timeout_forgets_the_smallest_rtt() {
     }
 }
 
+/// Bruhn et al.: a round of eight times 150 ms, then 100 ms, which becomes the connection's smallest.
+/// With a smallest RTT of the round that is frozen after eight samples, that looks like delay.
+#[test]
+fn a_frozen_round_minimum_mistakes_a_fall_for_a_rise() {
+    let exit = |round_min: &str| {
+        let mut config = HyStartConfig::default();
+        config.set("round_min", round_min).expect("known");
+        let mut hystart = HyStart::new(config, Instant::ZERO, 0);
+        (1..=9).find(|&count| {
+            let rtt = if count < 9 { 150_000 } else { 100_000 };
+            let ack = sample(1_000_000 + 5_000 * count, count, 50_000, rtt);
+            hystart.on_delivery(&ack, &window(20)).is_some()
+        })
+    };
+    assert_eq!((exit("first"), exit("all")), (Some(9), None));
+}
+
+/// With `skip_rounds` a round of delay passes that would end slow start; the next one ends it.
+#[test]
+fn first_rounds_can_be_skipped() {
+    let exit = |skip_rounds: u32| {
+        let config = HyStartConfig {
+            skip_rounds,
+            ..HyStartConfig::default()
+        };
+        let mut hystart = HyStart::new(config, Instant::ZERO, 0);
+        (0..60).find(|&count| {
+            // Rounds of 20 ACKs, the first ACK of all with the smallest RTT.
+            let rtt = if count == 0 { 100_000 } else { 150_000 };
+            let una = 1 + count;
+            let nxt = 20 + count - count % 20;
+            let ack = sample(1_000_000 + 5_000 * count, una, nxt, rtt);
+            hystart.on_delivery(&ack, &window(20)).is_some()
+        })
+    };
+    // The smallest RTT of the first round is that of its first ACK, so it ends nothing anyway.
+    assert_eq!([0, 1, 2].map(exit), [Some(28), Some(28), Some(48)]);
+}
+
 #[test]
 fn acks_without_sample_are_not_seen() {
     let mut hystart = HyStart::new(HyStartConfig::default(), Instant::ZERO, 0);
@@ -322,6 +361,8 @@ fn options_set_what_they_say() {
         ("min_samples", "3"),
         ("delay_min", "2 ms"),
         ("delay_max", "8ms"),
+        ("round_min", "first"),
+        ("skip_rounds", "3"),
     ] {
         assert_eq!(config.set(name, value), Ok(()), "{name}");
     }
@@ -335,6 +376,8 @@ fn options_set_what_they_say() {
         min_samples: 3,
         delay_min: Duration::from_millis(2),
         delay_max: Duration::from_millis(8),
+        round_min_is_frozen: true,
+        skip_rounds: 3,
     };
     assert_eq!(config, expected);
     for (name, value) in [

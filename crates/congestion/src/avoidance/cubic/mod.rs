@@ -3,6 +3,9 @@
 //! After a loss the window follows a cubic curve of time: fast toward the window of that loss, flat
 //! around it, and faster beyond. Ha, Rhee and Xu, "CUBIC: a new TCP-friendly high-speed TCP
 //! variant", ACM SIGOPS 42(5), 2008; RFC 9438.
+//!
+//! The adjustments of Bruhn et al. for low delay over cellular links are options of its start-up:
+//! `cubic+hystart:skip_rounds=1,delay_min=8ms`.
 
 mod linux;
 mod rfc9438;

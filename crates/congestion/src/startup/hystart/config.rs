@@ -50,6 +50,11 @@ pub struct HyStartConfig {
     pub delay_min: Duration,
     /// Delay increase that always counts (`HYSTART_DELAY_MAX`).
     pub delay_max: Duration,
+    /// Whether only the first `min_samples` RTTs of a round may lower its smallest, as in Linux
+    /// before 5.8.
+    pub round_min_is_frozen: bool,
+    /// Rounds at the beginning of a connection in which nothing is detected.
+    pub skip_rounds: u32,
 }
 
 impl Default for HyStartConfig {
@@ -78,6 +83,8 @@ impl HyStartConfig {
             min_samples: 8,
             delay_min: Duration::from_millis(delay_min),
             delay_max: Duration::from_millis(delay_max),
+            round_min_is_frozen: false,
+            skip_rounds: 0,
         }
     }
 }
@@ -132,6 +139,16 @@ impl Options for HyStartConfig {
             default: "16ms",
             help: "delay increase that is always enough",
         },
+        OptionInfo {
+            name: "round_min",
+            default: "all",
+            help: "with variant=linux: all RTTs of a round may lower its smallest, or only the first min_samples (first), as before 5.8 and the report of Kuehlewind",
+        },
+        OptionInfo {
+            name: "skip_rounds",
+            default: "0",
+            help: "with variant=linux: first rounds of a connection in which nothing is detected; our reading of Bruhn et al. for cellular links",
+        },
     ];
 
     fn set(&mut self, name: &str, value: &str) -> Result<(), OptionError> {
@@ -152,6 +169,8 @@ impl Options for HyStartConfig {
                     train: self.train,
                     delay: self.delay,
                     min_samples: self.min_samples,
+                    round_min_is_frozen: self.round_min_is_frozen,
+                    skip_rounds: self.skip_rounds,
                     ..Self::of(variant)
                 };
             }
@@ -168,6 +187,13 @@ impl Options for HyStartConfig {
             }
             "delay_min" => self.delay_min = options::duration(value, LONGEST, SPAN)?,
             "delay_max" => self.delay_max = options::duration(value, LONGEST, SPAN)?,
+            "round_min" => {
+                let words = [("all", false), ("first", true)];
+                self.round_min_is_frozen = options::choice(value, &words, "all or first")?;
+            }
+            "skip_rounds" => {
+                self.skip_rounds = options::integer(value, 0, 1_000_000, COUNT)? as u32;
+            }
             _ => return Err(OptionError::Unknown),
         }
         Ok(())

@@ -13,6 +13,13 @@
 //! Either sets the threshold to the window, before the ACK at hand makes it grow. `variants.rs` has
 //! what `variant=paper` (the article) and `variant=ns2` (document 004) do instead.
 //!
+//! Bruhn, Kuehlewind and Muehleisen (2022, 2023) adjust CUBIC's HyStart for low delay over cellular
+//! links, where single round-trip times vary most when a flow begins. One of their two changes is in
+//! Linux since 5.8 and the default here: every RTT of a round may lower the round's smallest, not only
+//! the first eight (`round_min=first` is the form before). The other is not published in what could be
+//! read; it is our reconstruction that it skips first rounds or takes a higher threshold:
+//! `cubic+hystart:skip_rounds=1,delay_min=8ms`.
+//!
 //! Assumes that the driver hides `latest_rtt` during the first second of a CUBIC epoch, as
 //! `cubictcp_acked` does. Clock and round-trip times are whole microseconds, as in Linux. As in
 //! Linux, only a timeout arms a HyStart that has fired; a restart after idling changes nothing.
@@ -55,6 +62,8 @@ pub struct HyStart {
     delay_min: u64,
     /// Smallest RTT of the round before (`variant=paper`); `u64::MAX` when none is known.
     last_rtt: u64,
+    /// Rounds that have begun.
+    rounds: u32,
 }
 
 impl HyStart {
@@ -71,6 +80,7 @@ impl HyStart {
             sample_cnt: 0,
             delay_min: 0,
             last_rtt: u64::MAX,
+            rounds: 0,
         };
         state.begin_round(now.as_micros(), snd_nxt);
         state
@@ -122,6 +132,7 @@ impl HyStart {
         }
         if ack.snd_una > self.end_seq {
             self.begin_round(ack.now.as_micros(), ack.snd_nxt);
+            self.rounds = self.rounds.saturating_add(1);
         }
         !low
     }
@@ -155,7 +166,10 @@ impl HyStart {
         if !self.config.delay {
             return None;
         }
-        self.curr_rtt = self.curr_rtt.min(rtt);
+        let counts = self.sample_cnt < self.config.min_samples;
+        if counts || !self.config.round_min_is_frozen {
+            self.curr_rtt = self.curr_rtt.min(rtt);
+        }
         self.judge_delay()
     }
 
@@ -183,6 +197,10 @@ impl HyStart {
     fn detect(&mut self, rtt: u64, ack: &Ack, window: &Window) -> Option<ExitReason> {
         self.observe(rtt);
         if self.found || !self.follow_round(ack, window) {
+            return None;
+        }
+        // The first ACK of a connection begins its first round.
+        if self.rounds.saturating_sub(1) < self.config.skip_rounds {
             return None;
         }
         self.train(ack).or_else(|| self.delay(rtt))
