@@ -17,7 +17,6 @@ const ALGORITHMS: &[&str] = &[
     "cubic+limited",
     "cubic+hystart:linux=5.16",
     "cubic+hystart",
-    "cubic+hystart:skip_rounds=1,delay_min=8ms",
     "cubic+hystart:variant=paper",
     "cubic+hystart:variant=ns2",
     "cubic+hystart++",
