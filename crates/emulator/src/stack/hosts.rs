@@ -90,7 +90,7 @@ pub(super) fn prepare_senders(plan: &Plan) -> Result<Vec<TcpStream>, StackError>
                     .map_err(&routing)?;
             }
             let stream = sys::tcp_socket().map_err(system("opening a socket"))?;
-            sys::set_reset_on_close(&stream, true).map_err(system("preparing a socket"))?;
+            sys::reset_on_close(&stream).map_err(system("preparing a socket"))?;
             sys::set_congestion(&stream, &flow.selected).map_err(|error| {
                 StackError::System(
                     format!("choosing the congestion control `{}`", flow.kernel),
@@ -392,6 +392,7 @@ fn accept(
                 };
                 if let Some(flow) = shared::flow_of(peer).filter(|&flow| (flow as usize) < count) {
                     stream.set_nonblocking(true)?;
+                    sys::reset_on_close(&stream)?;
                     flows.push((flow, 0, stream));
                 }
             }

@@ -274,10 +274,7 @@ impl<'a> Watcher<'a> {
         }
         watched.end = watched.end.min(self.shared.now());
         progress.end();
-        if complete {
-            // It is closed in order; if that does not work, with a reset.
-            let _ = sys::set_reset_on_close(&stream, false);
-        } else {
+        if !complete {
             // What is unsent is not sent any more. If it does not work, the end of the socket does
             // it.
             let _ = sys::abort(&stream);

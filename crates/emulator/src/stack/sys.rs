@@ -88,11 +88,11 @@ pub(super) fn set_pacing(stream: &TcpStream) -> io::Result<()> {
     )
 }
 
-/// Whether closing ends the connection at once with a reset. Otherwise the kernel goes on with what is
-/// unsent when the process is killed, and keeps namespace and congestion control for minutes.
-pub(super) fn set_reset_on_close(stream: &TcpStream, reset: bool) -> io::Result<()> {
-    // `struct linger`: on or off, and seconds.
-    let linger = [libc::c_int::from(reset), 0].map(libc::c_int::to_ne_bytes);
+/// Closing ends the connection at once with a reset. Otherwise the kernel would go on with it after
+/// the path is gone, and keep namespace and congestion control for minutes.
+pub(super) fn reset_on_close(stream: &TcpStream) -> io::Result<()> {
+    // `struct linger`: on, for no time.
+    let linger = [1, 0].map(libc::c_int::to_ne_bytes);
     set_option(
         stream,
         libc::SOL_SOCKET,
