@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 KERNELS = ("linux",)
 # A run that the emulator does not vouch for is made again so often.
 ATTEMPTS = 4
-# What two emulations at a time may carry together on a machine with two processors.
-_LIGHT_MBIT = 20
+# Emulations at a time, where each carries at most so much.
+_LANES = 2
+_LIGHT_MBIT = 50
 
 
 @dataclass(frozen=True)
@@ -116,14 +117,18 @@ def run_all(
 ) -> None:
     """Runs what is not in ``store`` yet: light emulations two at a time, heavy ones alone.
 
+    Every case is run once before any is run twice, so that what is there early covers the grid.
+
     Raises:
         InputError: A run cannot be made here.
     """
     waiting = [job for job in jobs if store.load(job) is None]
-    light = [job for job in waiting if _is_light(job)]
-    heavy = [job for job in waiting if not _is_light(job)]
+    groups: dict[tuple[int, bool], list[Job]] = {}
+    for job in waiting:
+        groups.setdefault((job.run, not _is_light(job)), []).append(job)
     done = 0
-    for group, lanes in ((light, 2), (heavy, 1)):
+    for (_, heavy), group in sorted(groups.items()):
+        lanes = 1 if heavy else _LANES
         done = _run_group(group, lanes, store, (done, len(waiting)), tell, say)
 
 
