@@ -271,8 +271,11 @@ impl Receiver {
         }
         self.decide(now);
         // The application reads (`tcp_recvmsg`), which may find that an ACK is due.
-        let (rcv_mss, span) = (u64::from(self.rcv_mss), self.span_beyond());
-        self.window.on_read(now, self.rcv_nxt, rcv_mss, span);
+        let (beyond, rcv_nxt) = (&self.beyond, self.rcv_nxt);
+        self.window
+            .on_read(now, rcv_nxt, u64::from(self.rcv_mss), || {
+                span(beyond, rcv_nxt)
+            });
         self.decide_after_read();
     }
 
@@ -344,7 +347,8 @@ impl Receiver {
             let others = self.beyond.total().saturating_sub(u64::from(segment.len));
             self.grow_window(segment.len, others);
         }
-        self.window.make_room_beyond(self.span_beyond());
+        self.window
+            .make_room_beyond(span(&self.beyond, self.rcv_nxt));
         self.decide(now);
     }
 
@@ -382,13 +386,6 @@ impl Receiver {
         }
         self.raise_quick_acks(QUICK_ACKS);
         self.ato = ATO_MIN;
-    }
-
-    /// How far beyond `rcv_nxt` the last data out of order ends.
-    fn span_beyond(&self) -> u64 {
-        self.beyond
-            .last()
-            .map_or(0, |(_, end)| end.saturating_sub(self.rcv_nxt))
     }
 
     fn grow_window(&mut self, len: u32, held: u64) {
@@ -510,4 +507,11 @@ impl Receiver {
 /// that there is no timestamp.
 const fn timestamp(now: Instant) -> u32 {
     (now.as_millis() as u32).wrapping_add(1)
+}
+
+/// How far beyond `rcv_nxt` the last data out of order ends.
+fn span(beyond: &RangeSet, rcv_nxt: u64) -> u64 {
+    beyond
+        .last()
+        .map_or(0, |(_, end)| end.saturating_sub(rcv_nxt))
 }

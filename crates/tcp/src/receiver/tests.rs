@@ -518,11 +518,11 @@ fn the_space_follows_what_was_read_as_in_linux_6_18() {
     window.measure_by_timestamp(51, 1, true);
     let mut now = Instant::ZERO + round;
     let mut copied = 0;
-    window.on_read(now, copied, 1448, 0);
+    window.on_read(now, copied, 1448, || 0);
     for (read, buffer) in seen {
         now += round;
         copied += read;
-        window.on_read(now, copied, 1448, 0);
+        window.on_read(now, copied, 1448, || 0);
         let expected = buffer * 5 / 8;
         assert!(
             window.space().abs_diff(expected) <= 8,

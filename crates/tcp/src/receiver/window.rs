@@ -179,10 +179,10 @@ impl ReceiveWindow {
         };
     }
 
-    /// The application has read everything up to `copied`, and what lies out of order ends `span`
+    /// The application has read everything up to `copied`, and what lies out of order ends `span()`
     /// bytes beyond: raises the space once per round trip (`tcp_rcv_space_adjust`).
     #[inline]
-    pub fn on_read(&mut self, now: Instant, copied: u64, rcv_mss: u64, span: u64) {
+    pub fn on_read(&mut self, now: Instant, copied: u64, rcv_mss: u64, span: impl FnOnce() -> u64) {
         let Some(since) = self.read_since else {
             self.read_since = Some(now);
             self.read_per_round = self
@@ -197,7 +197,7 @@ impl ReceiveWindow {
         }
         let read = copied - self.read_at;
         if read > self.read_per_round {
-            self.right_size(read, span);
+            self.right_size(read, span());
         }
         self.read_at = copied;
         self.read_since = Some(now);
@@ -208,7 +208,7 @@ impl ReceiveWindow {
     #[inline]
     pub fn make_room_beyond(&mut self, span: u64) {
         if self.read_since.is_some() {
-            self.right_size(self.read_per_round, span);
+            self.raise_space(2 * self.read_per_round + span);
         }
     }
 
@@ -217,13 +217,16 @@ impl ReceiveWindow {
     fn right_size(&mut self, read: u64, span: u64) {
         let before = self.read_per_round.max(1);
         self.read_per_round = read;
-        if !self.autotuning || self.space >= self.limit {
-            return;
-        }
         let steady = u128::from(read) * 2;
         let growth = steady * u128::from(read.saturating_sub(before)) / u128::from(before);
         let target = steady + 2 * growth + u128::from(span);
-        let target = u64::try_from(target).unwrap_or(u64::MAX).min(self.limit);
-        self.space = self.space.max(target);
+        self.raise_space(u64::try_from(target).unwrap_or(u64::MAX));
+    }
+
+    #[inline]
+    fn raise_space(&mut self, target: u64) {
+        if self.autotuning {
+            self.space = self.space.max(target.min(self.limit));
+        }
     }
 }
