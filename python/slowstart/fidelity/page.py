@@ -122,6 +122,21 @@ def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
+def markdown(differences: Sequence[Difference]) -> str:
+    """The tables as Markdown, for a page of documentation."""
+    lines = ["| what is claimed | holds | measured |", "| --- | --- | --- |"]
+    lines += [
+        f"| {each.claim} | {'yes' if each.holds else 'no'} | {each.measured} |"
+        for each in verdicts(differences)
+    ]
+    for algorithm in (None, *dict.fromkeys(each.case.algorithm for each in differences)):
+        group = [each for each in differences if algorithm in (None, each.case.algorithm)]
+        lines += ["", f"{algorithm or 'All algorithms'}:", ""]
+        lines += ["| " + " | ".join(_HEADS) + " |", "| " + " | ".join("---" for _ in _HEADS) + " |"]
+        lines += ["| " + " | ".join(cells(row)) + " |" for row in rows(group)]
+    return "\n".join(lines) + "\n"
+
+
 def worst_cases(differences: Sequence[Difference]) -> list[tuple[Case, str]]:
     """The cases with the largest errors, each with what is wrong there, largest first."""
     ordered = sorted(differences, key=lambda each: -abs(each.error))
@@ -140,7 +155,7 @@ def write(
     load: Callable[[Case, str], list[dict[str, Any]]],
     facts: dict[str, Any],
 ) -> Path:
-    """Draws the figures and writes ``fidelity.json`` and ``report.html`` into ``folder``.
+    """Draws the figures and writes ``fidelity.json``, ``.md`` and ``report.html`` into ``folder``.
 
     Returns:
         The report.
@@ -167,7 +182,12 @@ def write(
         verdicts=verdicts(differences),
         figures=[(name, caption, report.inline(folder, name)) for name, caption, _ in drawings],
     )
-    for name, content in (("fidelity.json", text + "\n"), ("report.html", page)):
+    contents = {
+        "fidelity.json": text + "\n",
+        "fidelity.md": markdown(differences),
+        "report.html": page,
+    }
+    for name, content in contents.items():
         aside = folder / f".{name}.part"
         aside.write_text(content, encoding="utf-8")
         aside.replace(folder / name)
