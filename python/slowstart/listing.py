@@ -28,8 +28,9 @@ def _paths() -> list[dict[str, Any]]:
 
 def _studies() -> list[dict[str, Any]]:
     from slowstart import studies
+    from slowstart.fidelity import command
 
-    return studies.catalogue()
+    return [*studies.catalogue(), command.catalogue_entry()]
 
 
 CATALOGUE: Mapping[str, Callable[[], list[dict[str, Any]]]] = {

@@ -13,6 +13,7 @@ import typer
 from slowstart import __version__
 from slowstart._native import enter_user_namespace
 from slowstart.errors import InputError
+from slowstart.fidelity import command as fidelity
 from slowstart.progress import Meter
 
 EPILOG = """\b
@@ -21,6 +22,7 @@ Examples:
   slowstart study suss-testbed --quick
   slowstart study suss-testbed -o testbed --json
   sudo slowstart study suss-testbed --stack simulated --stack linux --only wired
+  sudo slowstart study linux-fidelity --quick
 
 \b
 Without a name it lists the studies. NAME may be the folder of a study of your own, see
@@ -87,11 +89,20 @@ def study(
     from slowstart.studies import terminal
 
     if name is None:
-        entries = studies.catalogue()
+        entries = [*studies.catalogue(), fidelity.catalogue_entry()]
         if as_json:
             _print_json({"format": 1, "version": __version__, "studies": entries})
         elif not quiet:
             terminal.show_list(entries)
+        return 0
+    if name == fidelity.STUDY:
+        if stack or only or force or switch_hystart or threads:
+            raise InputError(
+                f"{name} runs both stacks over its own grid: leave out --stack, --only, --force, "
+                "--switch-hystart and --threads (see slowstart validate --help)"
+            )
+        kept = output or f"study-{name}"
+        fidelity.validate(quick=quick, runs=runs, output=kept, as_json=as_json, quiet=quiet)
         return 0
     chosen = studies.load(name)
     stacks = stack or ["simulated"]

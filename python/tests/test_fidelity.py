@@ -194,3 +194,11 @@ def test_a_path_is_validated_against_this_kernel(
     again = command(*arguments, "-o", out.name)
     assert again.stdout == done.stdout
     assert [each.stat().st_mtime_ns for each in runs] == before
+
+
+def test_the_study_is_listed_and_refuses_what_it_has_not(command: Command) -> None:
+    listed = command("list", "studies", "--json")
+    assert "linux-fidelity" in {each["name"] for each in json.loads(listed.stdout)["studies"]}
+    done = command("study", "linux-fidelity", "--only", "wired")
+    assert done.returncode == 2
+    assert "leave out" in done.stderr

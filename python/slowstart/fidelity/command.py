@@ -35,7 +35,29 @@ The whole grid takes hours; each finished run is kept in DIR/runs, so a command 
 was killed goes on where it was. --quick takes some minutes.
 Exit status: 0 done (also where a claim fails), 1 no run could be made, 2 wrong input.
 """
+STUDY = "linux-fidelity"
 _QUICK_RUNS, _RUNS = 3, 5
+# How long it took where it was measured; runs on the kernel are made in real time.
+_MINUTES, _MINUTES_QUICK = 120.0, 4.0
+
+
+def catalogue_entry() -> dict[str, Any]:
+    """What the list of studies says of it."""
+    from slowstart.fidelity import grid
+
+    paths = len(grid.clean()) + len(grid.disturbed())
+    algorithms = len(grid.ALGORITHMS) + len(grid.STARTUPS)
+    return {
+        "name": STUDY,
+        "document": "kernel",
+        "summary": "The simulated TCP against the running kernel's (slowstart validate; needs "
+        "root).",
+        "claims": 8,
+        "experiments": ["grid"],
+        "runs": 2 * paths * algorithms * _RUNS,
+        "minutes": _MINUTES,
+        "minutes_quick": _MINUTES_QUICK,
+    }
 
 
 def validate(
