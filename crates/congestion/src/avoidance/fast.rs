@@ -22,6 +22,9 @@
 //! - The prototype spreads a change of the window over a round trip by pacing; here the window rises
 //!   by what each ACK acknowledges and no faster, which takes at most a round trip.
 //! - While the window does not limit the sender, it does not rise.
+//! - A first flight that leaves at once queues behind itself: where that takes longer than
+//!   `exit_delay`, slow start ends in its second round trip. `exit_delay` of seconds leaves it to the
+//!   start-up alone.
 
 use units::{Bytes, Duration};
 

@@ -16,6 +16,8 @@
 //! - As in Linux, the connection begins with a window of `rho` segments (1 below 50 ms) instead of
 //!   its initial window; `initial_window=flow` keeps that. Without a round-trip time of the
 //!   handshake the initial window stays.
+//! - As in Linux, `rho` is rounded down to eighths (28 ms: 1, where the paper has 1.12) and its power
+//!   of two is taken from a table.
 //! - An ACK that lifts slow start to the threshold leaves nothing to avoidance, as in Linux.
 
 use units::{Bytes, Duration};
