@@ -82,7 +82,11 @@ const SLOW_START: &[Known] = &[
                 ],
             ),
             ("delay", "delay", &[("true", "true"), ("false", "false")]),
-            ("round-min", "round_min", &[("all", "all"), ("first", "first")]),
+            (
+                "round-min",
+                "round_min",
+                &[("all", "all"), ("first", "first")],
+            ),
             ("skip-rounds", "skip_rounds", &[]),
         ],
         ..known("hystart")

@@ -58,7 +58,7 @@ impl StartupConfig {
 fn contradiction(avoidance: &AvoidanceConfig, startup: &StartupConfig) -> Option<&'static str> {
     match avoidance {
         AvoidanceConfig::Hybla(_) if !startup.only_watches() => Some(
-            "it grows slow start by itself: only a start-up that does no more than to watch and end it \
+            "Hybla grows slow start by itself: only a start-up that does no more than to watch and end it \
              has a meaning there, such as `standard`, `hystart` and `search`",
         ),
         _ => None,

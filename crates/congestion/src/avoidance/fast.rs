@@ -23,8 +23,8 @@
 //!   by what each ACK acknowledges and no faster, which takes at most a round trip.
 //! - While the window does not limit the sender, it does not rise.
 //! - A first flight that leaves at once queues behind itself: where that takes longer than
-//!   `exit_delay`, slow start ends in its second round trip. `exit_delay` of seconds leaves it to the
-//!   start-up alone.
+//!   `exit_delay`, slow start ends as that flight is acknowledged. An `exit_delay` of seconds leaves
+//!   the end to the start-up.
 
 use units::{Bytes, Duration};
 

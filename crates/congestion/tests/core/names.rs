@@ -100,7 +100,7 @@ fn mistakes_are_named_with_their_place() {
         (
             "hybla+limited+plain",
             6..13,
-            "`limited` does not go with `hybla`, because it grows slow start by itself: only a \
+            "`limited` does not go with `hybla`, because Hybla grows slow start by itself: only a \
              start-up that does no more than to watch and end it has a meaning there, such as \
              `standard`, `hystart` and `search`",
         ),
