@@ -6,9 +6,10 @@ implementation. Windows and offsets are in segments, times in microseconds.
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from models import INF, HyStart, HyStartPlusPlus, Standard
+from models import INF, HyStart, HyStartPlusPlus, Search, Search2, Standard
 
 if TYPE_CHECKING:
     from sender import Sender
@@ -319,3 +320,43 @@ class JumpStart(Standard):
     def recovered(self, cc: Sender) -> None:
         cc.cwnd = max((self.n - self.again) // 2, 1)
         cc.ssthresh = max(cc.cwnd, 2)
+
+
+class Search1(Search):
+    """1.0: what was sent one round trip ago against what was delivered; `>=` and strict ends of bins."""
+
+    strict, longest, factor, watches_application = True, 14, 1, False
+
+    def ring(self) -> dict:
+        return self.sent
+
+
+class Search3(Search2):
+    """3.0 as intended: 2.0 with cumulative bins, which look back one bin less."""
+
+    longest = 13
+
+
+class Search2Published(Search2):
+    """The Linux module 2.0: microseconds, and one of two windows instead of a blend."""
+
+    longest = 15
+
+    def bin_of(self, rtt: int) -> Fraction:
+        return Fraction(rtt * 35 // 100)
+
+    def detect(self, ack: dict, cc: Sender) -> str | None:
+        self.now = ack["now"]
+        return super().detect(ack, cc)
+
+    def blend(self, p: int, f: Fraction) -> int:
+        newer = self.read(self.acked, p - self.W, p)
+        older = self.read(self.acked, p - 1 - self.W, p - 1)
+        if self.idx - p == 15:
+            def bin_bytes(k: int) -> int:
+                return self.read(self.acked, k - 1, k)
+            older += bin_bytes(self.idx) - bin_bytes(self.idx - 25)
+        if newer == older:
+            return 0
+        late = self.now - (self.end - self.bin)
+        return newer if late >= f * self.bin else older

@@ -13,6 +13,9 @@ from startup_models import (
     HyStartPort,
     InitialStart,
     JumpStart,
+    Search1,
+    Search2Published,
+    Search3,
     Suss,
 )
 
@@ -208,4 +211,20 @@ def first_flights() -> None:
     s.file.write()
 
 
-ALL = (suss, hystart_variants, hystart_patch, byte_counting, first_flights)
+def search_versions() -> None:
+    for name, words, model, form, source in (
+        ("search-1.0-exit", "version=1.0", Search1(350), "thesis", "Ataei Kachooei, MS thesis, section 4.3"),
+        ("search-3.0-exit", "version=3.0", Search3(350), "linux", "authors' repository, 3.0 as intended"),
+        ("search-2.0-published", "version=2.0 as-published=true", Search2Published(350), "linux",
+         "authors' repository, Linux module 2.0, which picks one of two windows"),
+    ):
+        file = File(name, header(
+            "A queue without end over 100 segments of path: when slow start ends", source, form,
+            f"search {words}", "reno"), 20)
+        s = Sender(file, model, Reno(), 20)
+        Link(600, 60_000, 4).run(s, 3_000_000, then=20)
+        assert s.exit == "search", name
+        file.write()
+
+
+ALL = (suss, hystart_variants, hystart_patch, byte_counting, first_flights, search_versions)

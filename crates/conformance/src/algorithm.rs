@@ -123,6 +123,11 @@ const SLOW_START: &[Known] = &[
             ),
             ("missed", "missed", &[("keep", "keep"), ("reset", "reset")]),
             ("alpha", "alpha", &[]),
+            (
+                "as-published",
+                "as_published",
+                &[("true", "true"), ("false", "false")],
+            ),
         ],
         ..known("search")
     },

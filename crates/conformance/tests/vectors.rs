@@ -110,7 +110,7 @@ fn mistakes_are_named_with_their_place() {
         ),
         (
             "vector 1\nslow-start  search version=2.0 mode=x".into(),
-            "v.vec:2:32: slow-start search has no option `mode`; it has version, exit, threshold, arithmetic, missed or alpha",
+            "v.vec:2:32: slow-start search has no option `mode`; it has version, exit, threshold, arithmetic, missed, alpha or as-published",
         ),
         (
             "vector 1\nslow-start search exit=never".into(),
@@ -221,7 +221,7 @@ fn mistakes_are_named_with_their_place() {
     let wrong = HEADER.replace("standard", "search version=9");
     let error = sentence(&format!("{wrong}timeline\n0 send 1s"));
     assert!(
-        error.starts_with("v.vec: ") && error.contains("2.0, 3.1 or 4.0"),
+        error.starts_with("v.vec: ") && error.contains("3.0, 3.1 or 4.0"),
         "{error}"
     );
 }

@@ -311,6 +311,8 @@ fn options_set_what_they_say() {
         ("alpha", "3"),
         ("app_limited", "skip"),
         ("arithmetic", "shifted"),
+        ("norm_of", "delivered"),
+        ("as_published", "true"),
     ] {
         assert_eq!(config.set(name, value), Ok(()), "{name}");
     }
@@ -329,6 +331,8 @@ fn options_set_what_they_say() {
         alpha: 3,
         app_limited: Some(AppLimited::Skip),
         arithmetic: Arithmetic::Shifted,
+        norm_of: congestion::startup::search::Whole::Delivered,
+        as_published: true,
     };
     assert_eq!(config, expected);
     for (name, value) in [

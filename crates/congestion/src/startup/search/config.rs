@@ -10,9 +10,13 @@ pub const MAX_EXTRA_BINS: u32 = 64;
 /// Which SEARCH.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Version {
+    /// Sent against delivered bytes in the thesis' first form (section 4.3; LCN 2023).
+    V1_0,
     /// The thesis' Algorithm 1 with its errata repaired: delivered bytes alone.
     #[default]
     V2_0,
+    /// The same with cumulative bins, as its published source intends.
+    V3_0,
     /// Cumulative bins with resets, as proposed to netdev in January 2025, repaired.
     V3_1,
     /// Sent against delivered bytes, as in draft-09.
@@ -80,6 +84,16 @@ pub enum AppLimited {
     Skip,
 }
 
+/// What the norm of 1.0 is a part of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Whole {
+    /// What is expected (thesis section 4.2; all later versions).
+    #[default]
+    Expected,
+    /// What was delivered (thesis section 4.3).
+    Delivered,
+}
+
 /// How the integers are kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Arithmetic {
@@ -123,6 +137,10 @@ pub struct SearchConfig {
     pub app_limited: Option<AppLimited>,
     /// How the integers are kept.
     pub arithmetic: Arithmetic,
+    /// What the norm is a part of.
+    pub norm_of: Whole,
+    /// Behave as the published source of the version does, with its faults (`published.rs`).
+    pub as_published: bool,
 }
 
 impl Default for SearchConfig {
@@ -142,6 +160,8 @@ impl Default for SearchConfig {
             alpha: 2,
             app_limited: None,
             arithmetic: Arithmetic::default(),
+            norm_of: Whole::default(),
+            as_published: false,
         }
     }
 }
@@ -160,17 +180,18 @@ impl SearchConfig {
     #[must_use]
     pub fn exit(&self) -> Exit {
         self.exit.unwrap_or(match self.version {
-            Version::V2_0 | Version::V3_1 => Exit::Plain,
+            Version::V1_0 | Version::V2_0 | Version::V3_0 | Version::V3_1 => Exit::Plain,
             Version::V4_0 => Exit::Drain,
         })
     }
 
-    /// `THRESH` in thousandths: 350, or 260 in 4.0 (draft-09, FreeBSD; the Linux module has 350).
+    /// `THRESH` in thousandths: 350, or 260 in 4.0 (draft-09, FreeBSD; the Linux module has 350, and
+    /// so does 4.0 as published).
     #[must_use]
     pub fn threshold(&self) -> u32 {
         self.threshold_permille.unwrap_or(match self.version {
-            Version::V2_0 | Version::V3_1 => 350,
-            Version::V4_0 => 260,
+            Version::V4_0 if !self.as_published => 260,
+            _ => 350,
         })
     }
 
@@ -178,8 +199,8 @@ impl SearchConfig {
     #[must_use]
     pub fn extra_bins(&self) -> u32 {
         self.extra_bins.unwrap_or(match self.version {
-            Version::V2_0 | Version::V3_1 => 15,
             Version::V4_0 => 40,
+            _ => 15,
         })
     }
 
@@ -187,7 +208,7 @@ impl SearchConfig {
     #[must_use]
     pub fn boundary(&self) -> Boundary {
         self.boundary.unwrap_or(match self.version {
-            Version::V2_0 => Boundary::After,
+            Version::V1_0 | Version::V2_0 | Version::V3_0 => Boundary::After,
             Version::V3_1 | Version::V4_0 => Boundary::At,
         })
     }
@@ -196,9 +217,14 @@ impl SearchConfig {
     #[must_use]
     pub fn app_limited(&self) -> AppLimited {
         self.app_limited.unwrap_or(match self.version {
-            Version::V2_0 => AppLimited::Ignore,
+            Version::V1_0 | Version::V2_0 | Version::V3_0 => AppLimited::Ignore,
             Version::V3_1 | Version::V4_0 => AppLimited::Reset,
         })
+    }
+
+    /// Whether what was sent is compared with what was delivered.
+    pub(super) const fn compares_sent(&self) -> bool {
+        matches!(self.version, Version::V1_0 | Version::V4_0)
     }
 
     /// The largest look-back in bins that the published ring allows: a ring of delta bins holds one
@@ -206,8 +232,9 @@ impl SearchConfig {
     #[must_use]
     pub fn longest_lookback(&self) -> u64 {
         let spare = match self.version {
-            Version::V2_0 => 1,
-            Version::V3_1 | Version::V4_0 => 2,
+            Version::V2_0 if self.as_published => 0,
+            Version::V1_0 | Version::V2_0 => 1,
+            Version::V3_0 | Version::V3_1 | Version::V4_0 => 2,
         };
         u64::from(self.extra_bins().clamp(1, MAX_EXTRA_BINS)).saturating_sub(spare)
     }
@@ -218,7 +245,7 @@ impl Options for SearchConfig {
         OptionInfo {
             name: "version",
             default: "2.0",
-            help: "2.0 (thesis: delivered bytes), 3.1 (the same with resets), 4.0 (sent against delivered bytes); options not given are the version's own",
+            help: "1.0 (sent against delivered bytes), 2.0 (thesis: delivered bytes), 3.0 (the same, cumulative), 3.1 (with resets), 4.0 (sent against delivered bytes); options not given are the version's own",
         },
         OptionInfo {
             name: "exit",
@@ -281,6 +308,16 @@ impl Options for SearchConfig {
             help: "while the application limits the sender: ignore that, reset the bins, or skip its ACKs (2.0: ignore, else reset)",
         },
         OptionInfo {
+            name: "norm_of",
+            default: "expected",
+            help: "what the norm is a part of: expected, or delivered (1.0 in section 4.3 of the thesis)",
+        },
+        OptionInfo {
+            name: "as_published",
+            default: "false",
+            help: "true: as the published source of the version behaves, with its faults, so that others' results can be repeated (4.0: threshold 35)",
+        },
+        OptionInfo {
             name: "arithmetic",
             default: "exact",
             help: "exact: nanoseconds, bytes, exact fractions; percent: fractions in whole percent (neqo); shifted: microseconds, 16-bit bins with a shared shift (Linux)",
@@ -291,11 +328,13 @@ impl Options for SearchConfig {
         match name {
             "version" => {
                 let words = [
+                    ("1.0", Version::V1_0),
                     ("2.0", Version::V2_0),
+                    ("3.0", Version::V3_0),
                     ("3.1", Version::V3_1),
                     ("4.0", Version::V4_0),
                 ];
-                self.version = options::choice(value, &words, "2.0, 3.1 or 4.0")?;
+                self.version = options::choice(value, &words, "1.0, 2.0, 3.0, 3.1 or 4.0")?;
             }
             "exit" => {
                 let words = [
@@ -377,6 +416,14 @@ impl Options for SearchConfig {
                 self.app_limited =
                     options::choice(value, &words, "ignore, reset, skip or version")?;
             }
+            "norm_of" => {
+                let words = [
+                    ("expected", Whole::Expected),
+                    ("delivered", Whole::Delivered),
+                ];
+                self.norm_of = options::choice(value, &words, "expected or delivered")?;
+            }
+            "as_published" => self.as_published = options::boolean(value)?,
             "arithmetic" => {
                 let words = [
                     ("exact", Arithmetic::Exact),

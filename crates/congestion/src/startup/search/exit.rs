@@ -124,14 +124,17 @@ impl Search {
     fn rolled_back(&self, window: &Window) -> Bytes {
         let smss = window.smss.max(Bytes::new(1));
         let count = self.rtts_in_bins(ROLLBACK_RTTS).0;
-        let overshoot = self
-            .acked_in_last(count)
-            .map_or(0, |bytes| bytes.segments(smss));
+        let overshoot = self.acked_in_last(count).map_or(0, |bytes| {
+            Bytes::new(bytes.get() >> self.forgotten_shift()).segments(smss)
+        });
         let cwnd = window.cwnd.segments(smss);
         let least = smss * INITIAL_WINDOW;
         if overshoot < cwnd {
             (smss * (cwnd - overshoot)).max(least)
-        } else if self.config.version == Version::V2_0 {
+        } else if matches!(
+            self.config.version,
+            Version::V1_0 | Version::V2_0 | Version::V3_0
+        ) {
             window.cwnd
         } else {
             least

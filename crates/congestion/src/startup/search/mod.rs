@@ -5,15 +5,17 @@
 //!
 //! ```text
 //! norm = (expected - delivered(window ending now)) / expected        exit when norm >= THRESH
-//! expected = 2 * delivered(window ending one RTT ago)    (2.0, 3.1)
-//!          = sent(window ending one RTT ago)             (4.0)
+//! expected = 2 * delivered(window ending one RTT ago)    (2.0, 3.0, 3.1)
+//!          = sent(window ending one RTT ago)             (1.0, 4.0)
 //! ```
 //!
 //! A window is 3.5 initial RTTs in 10 bins; the test runs when a bin ends. One RTT ago lies between
 //! two bins, so the two windows that end there are weighted.
 //!
 //! Sources: Ataei Kachooei, MS thesis (WPI, December 2024), Algorithm 1, for 2.0; the netdev patch of
-//! January 2025 for 3.1; draft-chung-ccwg-search-09 and its ports for 4.0.
+//! January 2025 for 3.1; draft-chung-ccwg-search-09 and its ports for 4.0; the thesis' section 4.3 for
+//! 1.0, and the authors' repository for what 3.0 intends: 2.0 with cumulative bins, which look back one
+//! bin less. `as_published=true` is `published.rs`.
 //!
 //! Assumes that `ack.snd_una` counts the cumulatively acknowledged bytes (as Linux does: SACKed bytes
 //! do not count) and `ack.bytes_sent` what was sent before this ACK released anything. ACKs without
@@ -25,8 +27,8 @@
 //!
 //! # Deviations
 //!
-//! The versions are the published ones with their errata repaired; `tests/search_streams.rs` shows
-//! where the results differ.
+//! The versions are the published ones with their errata repaired (`as_published=true` keeps them);
+//! `tests/search_streams.rs` shows where the results differ.
 //!
 //! - 2.0 clears the bins after the last one (Algorithm 1 erases that too), looks back 14 bins at most
 //!   (not 15, which reaches the slot being written), blends the two windows (the Linux module picks
@@ -45,11 +47,12 @@
 mod config;
 mod exit;
 mod norm;
+mod published;
 mod ring;
 
 pub use config::{
     AppLimited, Arithmetic, Boundary, Comparison, Exit, LookBack, MAX_BINS, MAX_EXTRA_BINS, Missed,
-    SearchConfig, Version,
+    SearchConfig, Version, Whole,
 };
 pub use norm::Measurement;
 
@@ -58,7 +61,7 @@ use units::{Bytes, Duration, Instant};
 use self::exit::Drain;
 use self::norm::Norm;
 use self::ring::{Ring, SLOTS};
-use crate::{Ack, ExitReason, Sent, SlowStartExit, Startup, Step, Window};
+use crate::{Ack, Congestion, ExitReason, Sent, SlowStartExit, Startup, Step, Window};
 
 /// The longest RTT that is told from longer ones; with it no product overflows.
 const LONGEST_RTT: Duration = Duration::from_secs(3_600);
@@ -102,6 +105,8 @@ pub struct Search {
     drain: Option<Drain>,
     /// Smoothed RTT at the last ACK.
     srtt: Duration,
+    /// Over for good, as published 2.0 and 3.0 are once slow start was left.
+    stopped: bool,
 }
 
 impl Search {
@@ -119,6 +124,7 @@ impl Search {
             decision: None,
             drain: None,
             srtt: Duration::ZERO,
+            stopped: false,
         }
     }
 
@@ -184,9 +190,10 @@ impl Search {
 
     /// A clock reading or a sample as the arithmetic sees it, in nanoseconds.
     fn quantized(&self, nanos: u64) -> u64 {
-        match self.config.arithmetic {
-            Arithmetic::Exact | Arithmetic::Percent => nanos,
-            Arithmetic::Shifted => nanos / 1_000 * 1_000,
+        if self.counts_micros() {
+            nanos / 1_000 * 1_000
+        } else {
+            nanos
         }
     }
 
@@ -208,19 +215,17 @@ impl Search {
     }
 
     fn open_bins(&mut self, now: Instant, rtt: Duration, ack: &Ack) {
-        let scale = *self.scale.get_or_insert_with(|| {
+        let scale = self.scale.unwrap_or_else(|| {
             let parts = 1_000 * u64::from(self.config.bins.max(1));
             let bin = rtt.mul_div(u64::from(self.config.window_permille), parts);
-            let bin = match self.config.arithmetic {
-                Arithmetic::Exact | Arithmetic::Percent => bin,
-                Arithmetic::Shifted => Duration::from_micros(bin.as_micros()),
-            };
+            let bin = Duration::from_nanos(self.quantized(bin.as_nanos()));
             Scale {
                 bin: bin.max(SHORTEST_BIN),
                 initial_rtt: rtt,
             }
         });
-        let from_start = self.first && self.config.version == Version::V2_0;
+        self.scale = Some(scale);
+        let from_start = self.first && matches!(self.config.version, Version::V2_0 | Version::V3_0);
         self.first = false;
         self.open = Some(Open {
             end: now + scale.bin,
@@ -234,13 +239,14 @@ impl Search {
     fn store(&mut self, index: u64, acked: u64, sent: u64) {
         self.acked.set(index, acked);
         let mut largest = acked;
-        if self.config.version == Version::V4_0 {
+        if self.config.compares_sent() {
             self.sent.set(index, sent);
             largest = largest.max(sent);
         }
+        let is_shifted = self.arithmetic() == Arithmetic::Shifted;
         if let Some(open) = &mut self.open {
             open.index = index;
-            if self.config.arithmetic == Arithmetic::Shifted {
+            if is_shifted {
                 open.shift = open
                     .shift
                     .max((u64::BITS - largest.leading_zeros()).saturating_sub(16));
@@ -270,36 +276,50 @@ impl Search {
             LookBack::Initial => scale.initial_rtt,
         };
         let bin = scale.bin.as_nanos();
-        let (look_back, rest) = (back.as_nanos() / bin, back.as_nanos() % bin);
+        let (look_back, rest) = self.split(back.as_nanos(), bin);
         let last = open.index.checked_sub(look_back)?;
         let width = self.bins();
-        if last <= width || look_back > self.config.longest_lookback() {
+        if last < self.first_tested(width) || look_back > self.config.longest_lookback() {
             return None;
         }
-        let (ring, factor) = match self.config.version {
-            Version::V2_0 | Version::V3_1 => (&self.acked, 2),
-            Version::V4_0 => (&self.sent, 1),
+        let (ring, factor) = if self.config.compares_sent() {
+            (&self.sent, 1)
+        } else {
+            (&self.acked, 2)
         };
         let current = self.between(&self.acked, open, open.index - width, open.index);
         let newer = u128::from(self.between(ring, open, last - width, last));
-        let older = u128::from(self.between(ring, open, last - 1 - width, last - 1));
+        // As published, nothing was counted before bin 0.
+        let before = (last - 1).checked_sub(width);
+        let count = |index: Option<u64>| index.map_or(0, |index| ring.get(index) >> open.shift);
+        let older = u128::from(count(Some(last - 1)).saturating_sub(count(before)));
         let percent = u128::from(rest) * 100 / u128::from(bin);
-        let (previous, denominator) = match self.config.arithmetic {
-            Arithmetic::Exact => (
-                newer * u128::from(bin - rest) + older * u128::from(rest),
-                bin,
-            ),
-            Arithmetic::Percent => ((older * percent + newer * (100 - percent)) / 100, 1),
-            Arithmetic::Shifted => {
-                let part = |from, to, weight| {
-                    u128::from(self.between(ring, open, from, to)) * weight / 100
-                };
-                let whole = u128::from(self.between(ring, open, last - width, last - 1));
-                let first = part(last - 1 - width, last - width, percent);
-                (whole + first + part(last - 1, last, 100 - percent), 1)
+        let (previous, denominator) = if let Some(picked) = self.picks() {
+            let late = (at + scale.bin).saturating_since(open.end).as_nanos();
+            (picked(self, newer, older, late >= rest, look_back)?, 1)
+        } else {
+            match self.arithmetic() {
+                Arithmetic::Exact => (
+                    newer * u128::from(bin - rest) + older * u128::from(rest),
+                    bin,
+                ),
+                Arithmetic::Percent => ((older * percent + newer * (100 - percent)) / 100, 1),
+                Arithmetic::Shifted => {
+                    let part = |from: u64, to: u64, weight| {
+                        u128::from(to.saturating_sub(from)) * weight / 100
+                    };
+                    let whole = u128::from(self.between(ring, open, last - width, last - 1));
+                    let first = part(count(before), count(Some(last - width)), percent);
+                    let newest = part(count(Some(last - 1)), count(Some(last)), 100 - percent);
+                    (whole + first + newest, 1)
+                }
             }
         };
         let norm = Norm::new(current, previous * factor, denominator)?;
+        let norm = match self.config.norm_of {
+            Whole::Expected => norm,
+            Whole::Delivered => norm.of_delivered()?,
+        };
         let threshold = self.config.threshold();
         let bytes =
             |count: u128| Bytes::new(u64::try_from(count << open.shift).unwrap_or(u64::MAX));
@@ -310,7 +330,7 @@ impl Search {
             current: bytes(u128::from(current)),
             previous: bytes(previous / u128::from(denominator)),
             norm_permille: norm.permille(),
-            hit: match self.config.comparison {
+            hit: match self.comparison() {
                 Comparison::AtLeast => norm.is_at_least(threshold),
                 Comparison::Above => norm.is_above(threshold),
             },
@@ -350,7 +370,7 @@ impl Search {
             return None;
         }
         self.acked.extend(open.index, passed - 1);
-        if self.config.version == Version::V4_0 {
+        if self.config.compares_sent() {
             self.sent.extend(open.index, passed - 1);
         }
         self.open = Some(Open {
@@ -372,12 +392,16 @@ impl Startup for Search {
         if let Some(since) = sent.idle_since
             && sent.now.saturating_since(since) > self.srtt + RTO_MIN
         {
+            self.stopped = false;
             self.restart(sent.now, sent.snd_nxt);
         }
     }
 
     fn on_delivery(&mut self, ack: &Ack, window: &Window) -> Option<Step> {
         self.srtt = ack.srtt;
+        if self.stopped {
+            return None;
+        }
         if let Some(drain) = &mut self.drain {
             drain.on_delivered(ack.delivered);
             return None;
@@ -388,6 +412,7 @@ impl Startup for Search {
             current: measurement.current,
             previous: measurement.previous,
         };
+        self.stopped |= self.is_sticky() && !self.config.passive;
         self.act(ack.now, window, reason)
     }
 
@@ -403,7 +428,14 @@ impl Startup for Search {
         step
     }
 
+    fn on_congestion(&mut self, _congestion: &Congestion) {
+        self.stopped |= self.is_sticky();
+    }
+
     fn restart(&mut self, _now: Instant, _snd_nxt: u64) {
+        if self.stopped {
+            return;
+        }
         self.reset(true);
         self.drain = None;
     }

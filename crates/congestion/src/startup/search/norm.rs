@@ -43,6 +43,15 @@ impl Norm {
         })
     }
 
+    /// The same as a part of what was delivered, `None` when that is nothing.
+    pub fn of_delivered(self) -> Option<Self> {
+        let delivered = self.expected - self.missing;
+        (delivered > 0).then_some(Self {
+            expected: delivered,
+            ..self
+        })
+    }
+
     /// In thousandths, rounded down.
     pub fn permille(self) -> i64 {
         let norm = (self.missing * 1_000).div_euclid(self.expected);
