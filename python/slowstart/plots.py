@@ -116,12 +116,12 @@ def save(figure: Figure, folder: Path, name: str) -> None:
         pixels.print_png(folder / f"{name}.png", metadata={"Software": None})
 
 
-def _widths(count: int) -> list[float]:
+def line_widths(count: int) -> list[float]:
     """Line widths for lines that may coincide: the last ones, on top, are thinner."""
     return [1.2 + 1.5 * (count - 1 - place) / max(1, count - 1) for place in range(count)]
 
 
-def _widen(axes: Axes, *, least: float) -> None:
+def widen(axes: Axes, *, least: float) -> None:
     """Makes the x axis at least ``least`` of its values wide, so that noise looks like noise."""
     low, high = axes.get_xlim()
     middle = (low + high) / 2
@@ -290,7 +290,7 @@ def completion_by_size(by_size: pl.DataFrame, names: Sequence[str], runs: int) -
     """
     styles = colors.styles(names)
     paths = by_size["path"].unique(maintain_order=True).to_list()
-    widths = _widths(len(names))
+    widths = line_widths(len(names))
     with styled():
         figure = new_figure(max(5.2, 0.8 + 3.1 * len(paths)), 5.8)
         grid = figure.subplots(2, len(paths), squeeze=False, sharex="col", height_ratios=(3, 2))
@@ -369,7 +369,7 @@ def distributions(flows: pl.DataFrame, names: Sequence[str]) -> Figure:
     retransmitted = 100 * pl.col("segments_retransmitted") / pl.col("segments_sent")
     panels = (measure, (retransmitted, "retransmitted segments (%)"))
     runs = flows["run"].n_unique()
-    widths = _widths(len(names))
+    widths = line_widths(len(names))
     with styled():
         figure = new_figure(max(5.2, 0.8 + 3.1 * len(paths)), 5.6)
         grid = figure.subplots(2, len(paths), squeeze=False, sharey=True)
@@ -389,7 +389,7 @@ def distributions(flows: pl.DataFrame, names: Sequence[str]) -> Figure:
                 axes.set_xlabel(label)
                 axes.set_ylim(0, 1.02)
                 axes.margins(x=0.05)
-                _widen(axes, least=0.1)
+                widen(axes, least=0.1)
             _from_zero(column[1])
         for row in grid:
             row[0].set_ylabel("share of flows")

@@ -257,6 +257,10 @@ def test_the_same_study_says_the_same(folder: Path, tmp_path: Path) -> None:
 
 
 def test_only_one_experiment(folder: Path, tmp_path: Path) -> None:
+    other = studies.load(folder).run(tmp_path / "other", only=["short"], runs=1)
+    own = next(each for each in other.verdicts if each.claim.name == "own")
+    assert (own.word, own.reason) == ("cannot-test", "the experiment named was left out")
+    assert "Left out: the experiment named" in (tmp_path / "other" / "report.html").read_text()
     findings = studies.load(folder).run(tmp_path / "out", only=["named"], runs=1)
     reasons = {each.claim.name: each.reason for each in findings.verdicts}
     assert reasons["wide"] == "the experiment short was left out"

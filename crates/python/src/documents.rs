@@ -32,7 +32,9 @@ impl<'py> Reader<'py, '_> {
         steps: &Bound<'py, PyTuple>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let result = PyDict::new(self.py);
-        for (key, value) in table {
+        let mut entries: Vec<_> = table.iter().collect();
+        entries.sort_by_key(|(key, _)| key.span().start);
+        for (key, value) in entries {
             let below = self.below(steps, key.get_ref().as_ref())?;
             self.lines.set_item(&below, self.line(key.span().start))?;
             result.set_item(key.get_ref().as_ref(), self.value(value, &below)?)?;
@@ -83,7 +85,7 @@ impl<'py> Reader<'py, '_> {
     }
 }
 
-/// Reads `text`: its tables as dictionaries, and the line of each value under the tuple of keys and
+/// Reads `text`: its tables as dictionaries in the order of the text, and the line of each value under the tuple of keys and
 /// places that leads to it. `name` stands for the file in messages.
 #[pyfunction]
 pub fn parse_toml<'py>(

@@ -49,6 +49,9 @@ class Rows(Protocol):
     def table(self, experiment: str, stack: Stack, table: str) -> pl.DataFrame:
         """One row for each flow, link or run, with labels; empty where nothing was run."""
 
+    def why_left_out(self, experiment: str, stack: Stack) -> str | None:
+        """Why nothing of an experiment was to be run; ``None`` if something was."""
+
     def why_empty(self, experiment: str, stack: Stack, labels: Mapping[str, Any]) -> str | None:
         """Why cells were not run; ``None`` if all were."""
 
@@ -308,10 +311,12 @@ def _judge(claim: Claim, rows: Rows, stack: Stack) -> Verdict:
         return Verdict(claim, stack, CANNOT_TEST, claim.cannot_test or "no expectation is given")
     if claim.experiment is not None:
         for labels in (claim.select, claim.against):
-            # A function looks for its runs itself.
-            if labels is None or (claim.function is not None and not labels):
+            if labels is None:
                 continue
-            missing = rows.why_empty(claim.experiment, stack, labels)
+            if claim.function is not None and not labels:  # it looks for its runs itself
+                missing = rows.why_left_out(claim.experiment, stack)
+            else:
+                missing = rows.why_empty(claim.experiment, stack, labels)
             if missing is not None:
                 return Verdict(claim, stack, CANNOT_TEST, missing)
     found = _measure(claim, rows, stack)

@@ -9,7 +9,9 @@
 | `table` | a statistic for each value of `x` and of `series` |
 | `function` | what a function of the study's module returns |
 
-Whatever a claim says was published of the same runs, metric and statistic is drawn in.
+Whatever a claim says was published of the same runs, metric and statistic is drawn in, and so is
+what the figure itself lists under ``published``: in panels of time series ``{ panel, time, value,
+series }``, else the labels of a place and its ``value``.
 """
 
 from __future__ import annotations
@@ -46,6 +48,14 @@ class Mark:
 
 
 @dataclass(frozen=True)
+class Known:
+    """A published value of a statistic, at the place in the figure that has these labels."""
+
+    labels: Mapping[str, Any]
+    value: float
+
+
+@dataclass(frozen=True)
 class Drawing:
     """A figure or table of the report."""
 
@@ -70,6 +80,7 @@ class Drawing:
     panels: tuple[str, ...]
     until_s: float | None
     marks: tuple[Mark, ...]
+    known: tuple[Known, ...]
     function: Any
 
 
@@ -139,7 +150,8 @@ def read_drawing(
         log=node.choice("log", ("none", "x", "y", "both"), "none"),
         panels=tuple(panels),
         until_s=node.number("until") if node.has("until") else None,
-        marks=tuple(_read_marks(node, panels)),
+        marks=tuple(_read_marks(node, panels)) if kind == "evolution" else (),
+        known=() if kind == "evolution" else tuple(_read_known(node, plan)),
         function=function,
         **axes,
     )
@@ -159,3 +171,16 @@ def _read_marks(node: Node, panels: Sequence[str]) -> list[Mark]:
             )
         )
     return marks
+
+
+def _read_known(node: Node, plan: Experiment) -> list[Known]:
+    known = []
+    for each in node.tables("published"):
+        each.only("value", *plan.axes)
+        labels = {axis: label for axis, label in each.value.items() if axis != "value"}
+        for axis, label in labels.items():
+            if label not in plan.axes[axis]:
+                hint = nearest(str(label), plan.axes[axis])
+                raise each.refuse(f"{axis} has no value {label}{hint}", axis)
+        known.append(Known(labels, each.number("value")))
+    return known

@@ -134,6 +134,8 @@ def _key(style: colors.Style, label: object, **more: Any) -> Line2D:
 def points(findings: Findings, drawing: Drawing, stack: Stack) -> list[Point]:
     """Every statistic of a figure or table, with what was published of it."""
     rows = _rows(findings, drawing, stack)
+    if rows.is_empty():
+        return []
     made = []
     for panel in _values(findings, drawing, drawing.columns, rows):
         for series in _values(findings, drawing, drawing.series, rows):
@@ -156,7 +158,10 @@ def points(findings: Findings, drawing: Drawing, stack: Stack) -> list[Point]:
 def _published(
     findings: Findings, drawing: Drawing, metric: str, labels: Mapping[str, Any]
 ) -> float | None:
-    """What a claim says was published of the same runs."""
+    """What the figure lists, or a claim says, was published of the same runs."""
+    for each in drawing.known:
+        if each.labels.items() <= labels.items():
+            return each.value
     plan = _plan(findings, drawing)
     mine = [id(cell) for cell in plan.select(labels)]
     for claim in findings.study.claims:
@@ -206,7 +211,8 @@ def _points(findings: Findings, drawing: Drawing, stack: Stack) -> Figure:
                     (numbers[each.x] or 0.0) if joined else xs.index(each.x) + shift
                     for each in mine
                 ]
-                _draw_points(axes, where, mine, styles[one], joined=joined)
+                width = plots.line_widths(len(series))[place] if joined else 0.0
+                _draw_points(axes, where, mine, styles[one], width)
             if not joined:
                 axes.set_xticks(range(len(xs)), [str(x) for x in xs])
                 axes.set_xlim(-0.6, len(xs) - 0.4)
@@ -229,12 +235,13 @@ def _points(findings: Findings, drawing: Drawing, stack: Stack) -> Figure:
 
 
 def _draw_points(
-    axes: Axes, where: Sequence[float], mine: Sequence[Point], style: colors.Style, *, joined: bool
+    axes: Axes, where: Sequence[float], mine: Sequence[Point], style: colors.Style, width: float
 ) -> None:
     there = [(x, each.found) for x, each in zip(where, mine, strict=True) if each.found]
     axes.plot(
         [x for x, _ in there], [found.value for _, found in there], color=style.color, marker="o",
-        markersize=5, linestyle=style.dashes if joined else "none", zorder=6,
+        markersize=5 + width, linestyle=style.dashes if width else "none", linewidth=width,
+        zorder=6,
     )  # fmt: skip
     for x, found in there:
         if found.low is not None and found.high is not None:
@@ -250,7 +257,7 @@ def _scale(axes: Axes, drawing: Drawing, *, joined: bool) -> None:
         axes.yaxis.set_major_formatter(plots.PLAIN)
     else:
         low, high = axes.get_ylim()
-        axes.set_ylim(min(0.0, low), high if high > 0 else 1.0)
+        axes.set_ylim(min(0.0, low), 1.05 * high if high > 0 else 1.0)
     if joined and drawing.log in ("x", "both"):
         axes.set_xscale("log")
         axes.xaxis.set_major_formatter(plots.PLAIN)
@@ -281,17 +288,19 @@ def _ecdf(findings: Findings, drawing: Drawing, rows: pl.DataFrame) -> Figure:
             for axes, panel in zip(row, panels, strict=True):
                 if panel is not None:
                     axes.set_title(str(panel), fontweight="bold")
-                for one in series:
+                for one, width in zip(series, plots.line_widths(len(series)), strict=True):
                     labels = {drawing.columns: panel, drawing.series: one}
                     kept = {axis: value for axis, value in labels.items() if axis is not None}
                     here = filtered(rows, kept)
                     values = here.select(value=pl.sql_expr(metric))["value"].drop_nulls()
                     axes.plot(
                         *stats.ecdf(values.to_list()), drawstyle="steps-post",
-                        color=styles[one].color, linestyle=styles[one].dashes, label=str(one),
+                        color=styles[one].color, linestyle=styles[one].dashes, linewidth=width,
+                        label=str(one),
                     )  # fmt: skip
                 axes.set_xlabel(name)
                 axes.set_ylim(0, 1.02)
+                plots.widen(axes, least=0.1)
                 if drawing.log in ("x", "both"):
                     axes.set_xscale("log")
                     axes.xaxis.set_major_formatter(plots.PLAIN)

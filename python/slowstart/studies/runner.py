@@ -11,13 +11,14 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
+import weakref
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from slowstart import InputError, RunError, __version__
+from slowstart import InputError, __version__
 from slowstart._native import check_linux
 from slowstart.studies import claims as judging
 from slowstart.studies.files import nearest
@@ -48,8 +49,6 @@ class Findings:
     """Cells (experiment, place) that the kernel cannot run, and why."""
     tables: dict[tuple[str, Stack, str], pl.DataFrame] = field(default_factory=dict)
     verdicts: list[Verdict] = field(default_factory=list)
-    _kept: Any = None
-    """Keeps a temporary folder alive."""
 
     def table(self, experiment: str, stack: Stack, table: str = "flows") -> pl.DataFrame:
         """Rows of an experiment: ``flows``, ``links``, ``runs``, ``flow_traces``, ``link_traces``.
@@ -58,13 +57,20 @@ class Findings:
         """
         return self.tables.get((experiment, stack, table), pl.DataFrame())
 
-    def why_empty(self, experiment: str, stack: Stack, labels: Mapping[str, Any]) -> str | None:
-        """Why cells with these labels were not run; ``None`` if they were."""
+    def why_left_out(self, experiment: str, stack: Stack) -> str | None:
+        """Why nothing of an experiment was to be run; ``None`` if something was."""
         if (experiment, stack) not in self.jobs:
             return f"the experiment {experiment} was left out"
-        plan = self.study.experiments[experiment]
-        if stack not in plan.stacks:
+        if stack not in self.study.experiments[experiment].stacks:
             return f"the experiment {experiment} is not made on the stack {stack}"
+        return None
+
+    def why_empty(self, experiment: str, stack: Stack, labels: Mapping[str, Any]) -> str | None:
+        """Why cells with these labels were not run; ``None`` if they were."""
+        left_out = self.why_left_out(experiment, stack)
+        if left_out is not None:
+            return left_out
+        plan = self.study.experiments[experiment]
         cells = plan.select(labels)
         for cell in cells:
             reason = self.why_not(experiment, cell, stack)
@@ -184,7 +190,7 @@ def run(
 
     Args:
         study: From :func:`slowstart.studies.load`.
-        output: The folder of results; without one nothing stays.
+        output: The folder of results; without one nothing stays but what is returned.
         quick: Fewer repetitions, and the part of each grid that the study names for this.
         stacks: ``simulated``, ``linux``, or both.
         runs: Repetitions of every cell, instead of the study's.
@@ -215,10 +221,11 @@ def run(
         check_linux([], switch_hystart=switch_hystart)
         unsupported = _unsupported(study, switch_hystart)
         _leave_out(study, plan, unsupported)
-    kept = None if output is not None else tempfile.TemporaryDirectory(prefix="slowstart-study-")
-    folder = Path(output) if output is not None else Path(kept.name if kept else "")
+    folder = Path(output or tempfile.mkdtemp(prefix="slowstart-study-"))
     _claim_folder(folder, study.name)
-    findings = Findings(study, chosen, quick, plan, unsupported, _kept=kept)
+    findings = Findings(study, chosen, quick, plan, unsupported)
+    if output is None:
+        weakref.finalize(findings, shutil.rmtree, folder, ignore_errors=True)
     with Store(folder / "store") as store:
         store.complete(
             [job for jobs in plan.values() for job in jobs],
@@ -231,8 +238,6 @@ def run(
             for table in ("runs", "flows", "links", "flow_traces", "link_traces"):
                 findings.tables[name, stack, table] = getattr(store, table)(jobs)
     for stack in chosen:
-        if plan and not any(plan[key] for key in plan if key[1] == stack) and len(chosen) == 1:
-            raise RunError(f"nothing of {study.name} can be run on the stack {stack}")
         findings.verdicts += judging.judge(study.claims, findings, stack)
     if report and output is not None:
         write(findings, folder)

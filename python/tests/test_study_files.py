@@ -1,0 +1,206 @@
+"""A study's files: what is wrong is said in one sentence with file and line."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from conftest import Command
+
+from slowstart import InputError, studies
+from slowstart.studies.store import Extract
+
+STUDY = """title = "A study"
+document = "none"
+summary = "One sentence."
+minutes = { full = 1, quick = 1 }
+[[experiment]]
+name = "one"
+about = "What it is."
+runs = { full = 4, quick = 2 }
+traces = 1
+[experiment.scenario]
+path = { preset = "wired" }
+flow = [{ algorithm = "cubic", size = "1 MB" }, { algorithm = "reno", size = "1 MB" }]
+[experiment.grid]
+"flow.0.algorithm" = ["cubic", "bbr"]
+buffer = { small = { path = { buffer = "0.5 bdp" } }, large = { path = { buffer = "4 bdp" } } }
+[[figure]]
+name = "f"
+kind = "points"
+title = "T"
+where = "W"
+caption = "C"
+experiment = "one"
+x = "buffer"
+metric = "fct_s"
+label = "s"
+"""
+CLAIMS = """[[claim]]
+id = "c"
+where = "page 1"
+words = "Words."
+experiment = "one"
+select = { algorithm = "bbr" }
+metric = "fct_s"
+expected = { value = 1, tolerance = "5 %" }
+reason = "because"
+"""
+
+
+def write(folder: Path, study: str = STUDY, claims: str = CLAIMS) -> Path:
+    made = folder / "mine"
+    made.mkdir(exist_ok=True)
+    (made / "study.toml").write_text(study)
+    (made / "claims.toml").write_text(claims)
+    (made / "README.md").write_text("Chosen.\n")
+    return made
+
+
+def test_the_grid_is_laid_over_the_base(tmp_path: Path) -> None:
+    study = studies.load(write(tmp_path))
+    cells = study.experiments["one"].cells
+    assert [dict(cell.labels) for cell in cells] == [
+        {"algorithm": "cubic", "buffer": "small"},
+        {"algorithm": "cubic", "buffer": "large"},
+        {"algorithm": "bbr", "buffer": "small"},
+        {"algorithm": "bbr", "buffer": "large"},
+    ]
+    resolved = [json.loads(cell.scenario.to_json()) for cell in cells if cell.scenario]
+    assert [each["flows"][0]["algorithm"] for each in resolved][1:3] == ["cubic+hystart", "bbr"]
+    assert {each["flows"][1]["algorithm"] for each in resolved} == {"reno+standard"}
+    assert resolved[0]["path"]["buffer_bytes"] < resolved[1]["path"]["buffer_bytes"]
+    # All meet the same channel: the same seeds.
+    assert {cell.scenario.seed for cell in cells if cell.scenario} == {1}
+    assert study.cost() == (16, 1.0)
+    assert study.cost(quick=True) == (8, 1.0)
+
+
+REFUSED = {
+    "no TOML": ("study.toml", 'title = "A study"', "title = A study", 1, "no TOML"),
+    "unknown key": ("study.toml", "summary", "sumary", 3, "did you mean summary?"),
+    "a number as text": ("study.toml", 'document = "none"', "document = 0", 2, "text"),
+    "no runs": ("study.toml", "full = 4", "full = 0", 8, "at least 1"),
+    "unknown kind of runs": ("study.toml", "quick = 2 }", "quik = 2 }", 8, "quick"),
+    "runs in the scenario": ("study.toml", "path = {", "runs = 3\npath = {", 11, "experiment"),
+    "unknown key of a path": ("study.toml", "{ preset", '{ rat = 1, preset', 5, "rat"),
+    "wrong unit": ("study.toml", '"0.5 bdp"', '"0.5 bpd"', 5, "bdp"),
+    "the same value twice": ("study.toml", '"bbr"]', '"cubic"]', 14, "twice"),
+    "unknown kind of figure": ("study.toml", '"points"', '"pie"', 18, "pie"),
+    "figure of nothing": ("study.toml", 'experiment = "one"', 'experiment = "two"', 22, "one"),
+    "unknown axis": ("study.toml", 'x = "buffer"', 'x = "bufer"', 23, "buffer"),
+    "unknown column in a figure": ("study.toml", '"fct_s"', '"fct_m"', 24, "fct_s"),
+    "missing label": ("study.toml", 'label = "s"', "", 16, "label is missing"),
+    "unknown stack": ("study.toml", "traces = 1", 'stacks = ["windows"]', 9, "windows"),
+    "unknown extract": ("study.toml", "traces = 1", 'extract = ["magic"]', 9, "magic"),
+    "wrong size": ("study.toml", "traces = 1", 'time_to = ["5 parsec"]', 9, "parsec"),
+    "unknown experiment": ("claims.toml", '"one"', '"won"', 5, "did you mean one?"),
+    "unknown label": ("claims.toml", '"bbr"', '"bbr9"', 6, "did you mean bbr?"),
+    "unknown axis in a claim": ("claims.toml", "algorithm =", "algoritm =", 6, "algorithm"),
+    "unknown metric": ("claims.toml", '"fct_s"', '"fct"', 7, "fct_s"),
+    "no expression": ("claims.toml", '"fct_s"', '"fct_s +"', 7, "no expression"),
+    "no tolerance": ("claims.toml", ', tolerance = "5 %"', "", 8, "tolerance is missing"),
+    "a tolerance of words": ("claims.toml", '"5 %"', '"some"', 8, "percentage"),
+    "a negative tolerance": ("claims.toml", '"5 %"', "-1", 8, "negative"),
+    "no expectation": ("claims.toml", 'expected = { value = 1, tolerance = "5 %" }', "", 1,
+                       "expected is missing"),
+    "an empty band": ("claims.toml", 'value = 1, tolerance = "5 %"', "low = 2, high = 1", 8,
+                      "above high"),
+    "no reason": ("claims.toml", 'reason = "because"', "", 1, "reason is missing"),
+    "unknown statistic": ("claims.toml", 'reason = "because"',
+                          'reason = "b"\nstatistic = "medium"', 10, "did you mean median?"),
+    "unknown function": ("claims.toml", 'metric = "fct_s"', 'function = "magic"', 7, "magic"),
+    "a relation to nothing": ("claims.toml", 'reason = "because"',
+                              'reason = "b"\nrelation = "ratio"', 10, "against"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_it_is_refused_with_file_and_line(tmp_path: Path, name: str) -> None:
+    file, old, new, line, word = REFUSED[name]
+    texts = {"study.toml": STUDY, "claims.toml": CLAIMS}
+    assert texts[file].count(old) >= 1
+    texts[file] = texts[file].replace(old, new, 1)
+    folder = write(tmp_path, texts["study.toml"], texts["claims.toml"])
+    with pytest.raises(InputError) as caught:
+        studies.load(folder)
+    sentence = str(caught.value)
+    assert sentence.startswith(f"{folder / file}:{line}: ")
+    assert word in sentence
+    assert "\n" not in sentence
+
+
+def test_a_study_without_a_readme_is_refused(tmp_path: Path) -> None:
+    (write(tmp_path) / "README.md").unlink()
+    with pytest.raises(InputError, match=r"README\.md is missing"):
+        studies.load(tmp_path / "mine")
+
+
+def test_an_extract_comes_from_the_module(tmp_path: Path) -> None:
+    folder = write(tmp_path, STUDY.replace("traces = 1", 'traces = 1\nextract = ["found"]'))
+    (folder / "analysis.py").write_text(
+        "from slowstart.studies import Extract\n"
+        'found = Extract("found", lambda flow, series, links: float(len(series)))\n'
+    )
+    (extract,) = studies.load(folder).experiments["one"].extracts
+    assert isinstance(extract, Extract)
+    (folder / "analysis.py").write_text("import nothing_of_this_name\n")
+    with pytest.raises(InputError, match=r"analysis\.py: ModuleNotFoundError"):
+        studies.load(folder)
+
+
+ABSENT = {
+    "algorithm": ('"bbr"]', '"teleport"]', "teleport"),
+    "preset": ('preset = "wired"', 'preset = "moon"', "no path moon"),
+    "trace": ('preset = "wired"', 'rtt = "1 ms", trace = "a/b.trace"', "b.trace is not on this"),
+    "trace of delays": ('preset = "wired"', 'rate = "1 Mbit/s", delay = { trace = "d" }', "d is"),
+}
+
+
+@pytest.mark.parametrize("name", ABSENT)
+def test_what_is_not_there_cannot_be_tested(tmp_path: Path, name: str) -> None:
+    old, new, word = ABSENT[name]
+    claims = CLAIMS.replace('select = { algorithm = "bbr" }\n', "")
+    study = studies.load(write(tmp_path, STUDY.replace(old, new), claims))
+    reasons = [cell.unavailable for cell in study.experiments["one"].cells if cell.unavailable]
+    assert len(reasons) == (2 if name == "algorithm" else 4)
+    assert all(word in reason for reason in reasons)
+    (verdict,) = study.run(only=["one"], runs=1).verdicts
+    assert (verdict.word, verdict.reason) == ("cannot-test", reasons[0])
+
+
+def test_the_command_refuses_in_one_sentence(command: Command, tmp_path: Path) -> None:
+    folder = write(tmp_path, STUDY.replace("summary", "sumary"))
+    (tmp_path / "foreign").mkdir()
+    (tmp_path / "foreign" / "thesis.tex").write_text("years of work")
+    before = sorted(tmp_path.rglob("*"))
+    for words, named in {
+        ("study", "sus-testbed"): "did you mean suss-testbed?",
+        ("study", str(folder)): "study.toml:3: unknown key sumary",
+        ("study", "suss-testbed", "--only", "wird"): "did you mean wired?",
+        ("study", "suss-testbed", "--stack", "windows"): "windows",
+        ("study", "suss-testbed", "--force"): "--stack linux",
+        ("study", "suss-testbed", "-n", "0"): "--runs",
+        ("study", "suss-testbed", "-o", "foreign"): "something else",
+        ("study", "suss-testbed", "-o", "absent/out"): "absent/out",
+        ("study", "suss-testbed", "-o", "/proc/out"): "/proc/out",
+    }.items():
+        done = command(*words)
+        assert (done.returncode, done.stdout) == (2, ""), words
+        assert done.stderr.startswith("slowstart: ")
+        assert done.stderr.count("\n") == 1
+        assert named in done.stderr
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_the_guides_example_is_a_study(tmp_path: Path) -> None:
+    guide = Path(__file__).parents[2] / "docs" / "guides" / "studies.md"
+    blocks = re.findall(r"```toml\n(.*?)```", guide.read_text(), flags=re.DOTALL)
+    study = next(each for each in blocks if "[[experiment]]" in each)
+    claims = next(each for each in blocks if "[[claim]]" in each)
+    read = studies.load(write(tmp_path, study, claims))
+    assert [claim.certain for claim in read.claims] == [False, True]
+    assert {cell.in_quick for cell in read.experiments["buffers"].cells} == {True, False}
+    assert [each.kind for each in read.drawings] == ["lines"]

@@ -1,0 +1,229 @@
+"""Estimates with their intervals, and verdicts: both ways, and at the edge."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import polars as pl
+import pytest
+
+from slowstart.studies import claims, estimates
+from slowstart.studies.claims import Claim, Expected, decide, judge
+from slowstart.studies.estimates import Estimate, estimate, holm, relate
+
+CLAIM = Claim(
+    name="c", where="page 1", words="Words.", experiment="e", select={"side": "a"}, against=None,
+    table="flows", metric="fct_s", statistic="median", relation="ratio", paired=True, unit="s",
+    expected=Expected(0.9, 1.1, 1.0), published=1.0, reason="because", certain=False,
+    cannot_test=None,
+)  # fmt: skip
+
+
+def rows(values: Sequence[float | None], side: str = "a", flows: int = 1) -> pl.DataFrame:
+    """A row for each value; so many of them are flows of one run."""
+    count = len(values)
+    return pl.DataFrame(
+        {
+            "job": [0] * count,
+            "run": [place // flows for place in range(count)],
+            "seed": [place // flows for place in range(count)],
+            "flow": [place % flows for place in range(count)],
+            "side": [side] * count,
+            "fct_s": values,
+            "value": values,
+        },
+        schema_overrides={"fct_s": pl.Float64, "value": pl.Float64},
+    )
+
+
+@pytest.mark.parametrize(
+    ("count", "low", "high", "confidence"),
+    # network-models D.2; with fewer than six the range, and the confidence that it has.
+    [(20, 6, 15, 0.95), (30, 10, 21, 0.95), (50, 18, 33, 0.95), (77, 30, 48, 0.95),
+     (200, 86, 115, 0.95), (6, 1, 6, 0.95), (4, 1, 4, 0.875), (2, 1, 2, 0.5)],
+)  # fmt: skip
+def test_a_median_has_its_order_statistics(
+    count: int, low: int, high: int, confidence: float
+) -> None:
+    found = estimate(rows([float(each + 1) for each in range(count)]), "median")
+    assert found is not None
+    assert (found.low, found.high, found.confidence) == (low, high, confidence)
+    assert found.value == (count + 1) / 2
+
+
+def test_one_run_has_no_interval_and_none_no_value() -> None:
+    found = estimate(rows([3.0, None]), "median")
+    assert found == Estimate(3.0, None, None, None, 1, 1, missing=1)
+    assert estimate(rows([None]), "median") is None
+    assert estimate(rows([]), "mean") is None
+
+
+def test_a_share_has_wilsons_interval() -> None:
+    # 72 of 77 chokepoint exits: 93.5 % [85.7, 97.2] (network-models D.2).
+    frame = rows([1.0] * 72 + [0.0] * 5).with_columns(value=pl.col("value") == 1)
+    found = estimate(frame, "share")
+    assert found is not None
+    assert found.low is not None
+    assert found.high is not None
+    shown = [round(100 * each, 1) for each in (found.value, found.low, found.high)]
+    assert shown == [93.5, 85.7, 97.2]
+
+
+def test_a_mean_is_bootstrapped_the_same_each_time() -> None:
+    values: list[float | None] = [1.0, 2.0, 2.5, 3.0, 7.0, 4.0, 2.0, 1.5, 9.0, 3.5]
+    one, two = (estimate(rows(values), "mean") for _ in range(2))
+    assert one == two
+    assert one is not None
+    assert one.low is not None
+    assert one.high is not None
+    assert one.low < one.value < one.high
+    # Skewed to the right, so the interval is.
+    assert one.high - one.value > one.value - one.low
+
+
+def test_flows_of_one_run_are_not_independent() -> None:
+    # Ten runs of ten equal flows say as much as ten flows, not as a hundred.
+    values: list[float | None] = [float(run) for run in range(10) for _ in range(10)]
+    together = estimate(rows(values, flows=10), "mean")
+    apart = estimate(rows(values), "mean")
+    assert together is not None
+    assert apart is not None
+    assert (together.runs, together.rows, apart.runs) == (10, 100, 100)
+    assert together.low is not None
+    assert apart.low is not None
+    assert together.value - together.low > 2 * (apart.value - apart.low)
+
+
+def test_pairs_are_runs_of_one_seed() -> None:
+    # The channel varies by a factor of eight, the ratio not at all.
+    base: list[float | None] = [1.0, 2.0, 4.0, 8.0, 3.0, 5.0]
+    half = [each / 2 for each in base if each is not None]
+    found = relate(rows([*half]), rows(base, "b"), "median", "ratio", paired=True)
+    assert found is not None
+    assert (found.value, found.low, found.high, found.runs) == (0.5, 0.5, 0.5, 6)
+    assert (found.test, found.p) == ("Wilcoxon", 0.03125)
+    gap = relate(rows([*half]), rows(base, "b"), "mean", "difference", paired=True)
+    assert gap is not None
+    assert gap.value == pytest.approx(-23 / 12)
+    unpaired = relate(rows([*half]), rows(base, "b"), "median", "ratio", paired=False)
+    assert unpaired is not None
+    assert unpaired.test == "Mann-Whitney"
+    assert unpaired.p is not None
+    assert unpaired.p > 0.05
+    assert unpaired.low is not None
+    assert unpaired.high is not None
+    assert unpaired.low < 0.5 < unpaired.high
+
+
+def test_nothing_in_common_relates_to_nothing() -> None:
+    shifted = rows([1.0]).with_columns(seed=pl.lit(99))
+    assert relate(rows([1.0]), shifted, "median", "ratio", paired=True) is None
+    assert relate(rows([1.0]), rows([0.0]), "median", "ratio", paired=True) is None
+
+
+def test_holm() -> None:
+    assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
+    assert holm([0.9, 0.6]) == [1.0, 1.0]
+    assert holm([]) == []
+
+
+def found(value: float, low: float | None = None, high: float | None = None) -> Estimate:
+    return Estimate(value, low, high, None if low is None else 0.95, 20, 20)
+
+
+@pytest.mark.parametrize(
+    ("value", "word"),
+    [(1.0, "agrees"), (0.9, "agrees"), (1.1, "agrees"), (0.899, "differs"), (1.101, "differs")],
+)
+def test_a_band_has_two_ends(value: float, word: str) -> None:
+    verdict = decide(CLAIM, found(value), "simulated")
+    assert verdict.word == word
+    if word == "differs":
+        assert verdict.reason == ("below 0.9 s" if value < 1 else "above 1.1 s")
+
+
+def test_an_interval_across_the_edge_is_told() -> None:
+    inside = decide(CLAIM, found(1.05, 1.0, 1.2), "simulated")
+    assert inside.word == "agrees"
+    assert "more runs could change this" in inside.reason
+    outside = decide(CLAIM, found(1.15, 1.05, 1.2), "simulated")
+    assert outside.word == "differs"
+    assert "reaches into" in outside.reason
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "word"),
+    [
+        (0.9, 0.85, 0.95, "agrees"),
+        (0.9, 0.85, 1.05, "differs"),  # not certain
+        (1.2, 1.1, 1.3, "differs"),  # the other way round
+        (0.9, None, None, "agrees"),
+    ],
+)
+def test_an_order_has_to_be_certain(
+    value: float, low: float | None, high: float | None, word: str
+) -> None:
+    order = replace(CLAIM, expected=Expected(None, 1.0), certain=True, unit="")
+    verdict = decide(order, found(value, low, high), "simulated")
+    assert verdict.word == word
+    if word == "differs":
+        assert ("not certain" in verdict.reason) == (value < 1)
+
+
+class Table:
+    """Runs of two sides; the other one was perhaps not made."""
+
+    def __init__(self, missing: str | None = None) -> None:
+        self.missing = missing
+
+    def table(self, experiment: str, stack: str, table: str) -> pl.DataFrame:
+        assert (experiment, stack, table) == ("e", "simulated", "flows")
+        slow = [each + 0.5 for each in (1.0, 1.1, 0.9, 1.0, 1.2, 1.05)]
+        return pl.concat([rows([1.0, 1.1, 0.9, 1.0, 1.2, 1.05]), rows([*slow], "b")])
+
+    def why_left_out(self, _: str, __: str) -> str | None:
+        return self.missing
+
+    def why_empty(self, _: str, __: str, labels: Mapping[str, Any]) -> str | None:
+        return self.missing if labels["side"] == "b" else None
+
+
+def test_claims_are_judged_together() -> None:
+    sooner = replace(
+        CLAIM, name="sooner", against={"side": "b"}, expected=Expected(None, 0.97), certain=True
+    )
+    later = replace(sooner, name="later", expected=Expected(1.03, None))
+    closed = replace(CLAIM, name="closed", cannot_test="nobody knows")
+    verdicts = judge([CLAIM, sooner, later, closed], Table(), "simulated")
+    assert [each.word for each in verdicts] == ["agrees", "agrees", "differs", "cannot-test"]
+    assert [each.p_adjusted for each in verdicts] == [None, 0.0625, 0.0625, None]
+    assert verdicts[3].reason == "nobody knows"
+
+
+def test_what_was_not_run_cannot_be_tested() -> None:
+    against = replace(CLAIM, against={"side": "b"})
+    own, other = judge([CLAIM, against], Table("this version has no b"), "simulated")
+    assert own.word == "agrees"
+    assert (other.word, other.reason) == ("cannot-test", "this version has no b")
+    nothing = replace(CLAIM, select={"side": "c"})
+    (verdict,) = judge([nothing], Table(), "simulated")
+    assert verdict.word == claims.CANNOT_TEST
+
+
+def test_numbers_are_written_as_people_do() -> None:
+    shown = [claims.plain(each) for each in (0.0, 413.0, 1.605, 0.97, 12345.6, -1.0, 0.00012345)]
+    assert shown == [
+        "0",
+        "413",
+        "1.605",
+        "0.97",
+        "12\N{NARROW NO-BREAK SPACE}346",
+        "-1",
+        "0.0001234",
+    ]
+    assert Expected(1, 3, 2).words("s") == "2 ± 1 s"
+    assert Expected(1, 3).words("s") == "1 to 3 s"
+    assert Expected(None, 3).words("") == "at most 3"
+    assert set(estimates.STATISTICS) >= {"median", "mean", "share"}
