@@ -32,13 +32,14 @@ impl Acks {
         }
     }
 
-    /// What `row` tells, which came at `at`; nothing with the first segment.
-    pub(super) fn look(&mut self, row: &Row, at: Instant, delivered: u64) -> Option<Look> {
+    /// What `row` tells, which came at `at`; nothing with the first segment. What was delivered by
+    /// then is left to the caller.
+    pub(super) fn look(&mut self, row: &Row, at: Instant) -> Option<Look> {
         let mut look = Look {
             now: at,
             info: info(row),
             rtt: None,
-            delivered,
+            delivered: 0,
             acks: 0,
             before: None,
         };
@@ -144,19 +145,19 @@ mod tests {
         let at = Instant::from_millis;
         let mut acks = Acks::new(100_000);
         let first = row(RowKind::Segment, 10, 800_000, 1);
-        assert!(acks.look(&first, at(100), 0).is_none());
+        assert!(acks.look(&first, at(100)).is_none());
         // The first ACK had a sample of 140 ms.
         let second = row(RowKind::Segment, 12, 840_000, 2897);
-        let look = acks.look(&second, at(103), 0).expect("the first ACK's");
+        let look = acks.look(&second, at(103)).expect("the first ACK's");
         assert_eq!((look.now, look.info.cwnd, look.acks), (at(100), 12, 1));
         assert_eq!(look.rtt, Some((Duration::from_millis(140), 1)));
         // The second one makes the sender recover.
         let mut state = row(RowKind::State, 12, 840_000, 2897);
         state.ca_state = CA_RECOVERY;
-        let look = acks.look(&state, at(104), 0).expect("the change");
+        let look = acks.look(&state, at(104)).expect("the change");
         assert_eq!((look.now, look.acks, look.before), (at(104), 0, Some(77)));
         let third = row(RowKind::Segment, 6, 840_000, 2897);
-        let look = acks.look(&third, at(110), 0).expect("the second ACK's");
+        let look = acks.look(&third, at(110)).expect("the second ACK's");
         assert_eq!((look.now, look.info.cwnd, look.rtt), (at(104), 6, None));
         let look = acks.last(Info::default(), 5).expect("the third ACK's");
         assert_eq!((look.now, look.delivered, look.acks), (at(110), 5, 1));

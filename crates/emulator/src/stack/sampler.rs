@@ -214,8 +214,8 @@ impl<'a> Watcher<'a> {
                     }
                 }
                 Told::Row(row) => {
-                    let delivered = self.shared.flows[flow as usize].delivered();
-                    if let Some(look) = watched.acks.look(&row, at, delivered) {
+                    if let Some(mut look) = watched.acks.look(&row, at) {
+                        look.delivered = self.shared.flows[flow as usize].delivered_at(look.now);
                         self.seen.looks += u64::from(look.acks);
                         let mut counters =
                             since_last(&mut self.looking.counters, &mut self.counted);
@@ -241,11 +241,8 @@ impl<'a> Watcher<'a> {
         let complete = watched.observer.is_complete(&info) && progress.finished().is_some();
         let over = complete || stopped;
         let look = if self.looking.probe.is_none() {
-            Some(
-                watched
-                    .observer
-                    .look(self.shared.now(), info, progress.delivered()),
-            )
+            let now = self.shared.now();
+            Some(watched.observer.look(now, info, progress.delivered_at(now)))
         } else if over {
             watched.end = self.shared.now();
             self.listen();

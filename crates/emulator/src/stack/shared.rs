@@ -1,5 +1,6 @@
 //! What the threads of a run have in common, and the addresses of the flows.
 
+use std::collections::VecDeque;
 use std::io;
 use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -37,14 +38,29 @@ const NEVER: u64 = u64::MAX;
 #[derive(Debug)]
 pub(super) struct Progress {
     delivered: AtomicU64,
+    /// What was delivered and not yet asked for: looks come later than what they are about.
+    deliveries: Mutex<Deliveries>,
     finished: AtomicU64,
     over: AtomicBool,
+}
+
+/// Bytes in order at the receiving application over time, from the last time that was asked for.
+#[derive(Debug, Default)]
+struct Deliveries {
+    then: u64,
+    since: VecDeque<(Instant, u64)>,
 }
 
 impl Progress {
     /// The receiving application has `bytes` now, which is all where `all` is true.
     pub(super) fn deliver(&self, bytes: u64, all: bool, now: Instant) {
         self.delivered.store(bytes, Ordering::Relaxed);
+        let mut deliveries = self
+            .deliveries
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        deliveries.since.push_back((now, bytes));
+        drop(deliveries);
         if all {
             self.finished.store(now.as_nanos(), Ordering::Release);
         }
@@ -53,6 +69,21 @@ impl Progress {
     /// Bytes in order at the receiving application.
     pub(super) fn delivered(&self) -> u64 {
         self.delivered.load(Ordering::Relaxed)
+    }
+
+    /// What it had at `then`. Times come in order.
+    pub(super) fn delivered_at(&self, then: Instant) -> u64 {
+        let mut deliveries = self
+            .deliveries
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        while let Some(&(at, bytes)) = deliveries.since.front()
+            && at <= then
+        {
+            deliveries.then = bytes;
+            deliveries.since.pop_front();
+        }
+        deliveries.then
     }
 
     /// When it had all of them.
@@ -87,6 +118,7 @@ impl Shared {
     pub(super) fn new(zero: u64, flows: usize) -> Self {
         let progress = || Progress {
             delivered: AtomicU64::new(0),
+            deliveries: Mutex::default(),
             finished: AtomicU64::new(NEVER),
             over: AtomicBool::new(false),
         };
@@ -141,5 +173,23 @@ impl Shared {
         self.failure
             .into_inner()
             .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_delivered_is_known_for_times_past() {
+        let at = Instant::from_millis;
+        let shared = Shared::new(0, 1);
+        let progress = &shared.flows[0];
+        for (time, bytes) in [(10, 100), (12, 300), (20, 700)] {
+            progress.deliver(bytes, false, at(time));
+        }
+        assert_eq!(progress.delivered(), 700);
+        let then = [9, 10, 11, 12, 19, 25].map(|time| progress.delivered_at(at(time)));
+        assert_eq!(then, [0, 100, 100, 300, 300, 700]);
     }
 }
