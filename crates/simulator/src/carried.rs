@@ -15,6 +15,11 @@ const CWR: u8 = 16;
 const ECE: u8 = 32;
 const RETRANSMISSION: u8 = 64;
 
+/// The third segment of the handshake: no other opens and closes at once.
+const HANDSHAKE_ACK: u8 = SYN | FIN;
+/// Its bytes of IP: headers with a timestamp.
+pub const HANDSHAKE_ACK_SIZE: u32 = 52;
+
 /// It carries something for routers, or from them.
 const FEEDBACK: u8 = 128;
 
@@ -125,6 +130,26 @@ impl Carried {
             feedback: NOTHING,
             flags: ACK | flag(ack.syn, SYN) | flag(ack.ece, ECE),
         }
+    }
+
+    /// The third segment of the handshake. The receiver learns nothing from it, but it takes its
+    /// place in the network, ahead of the first data.
+    pub const fn handshake_ack(sent: Instant) -> Self {
+        Self {
+            offset: 0,
+            sent,
+            amount: 0,
+            ts_val: 0,
+            ts_ecr: 0,
+            sack: NOTHING,
+            feedback: NOTHING,
+            flags: HANDSHAKE_ACK,
+        }
+    }
+
+    #[inline]
+    pub const fn is_handshake_ack(&self) -> bool {
+        self.flags & HANDSHAKE_ACK == HANDSHAKE_ACK
     }
 
     /// Lets the packet carry `feedback`.

@@ -13,7 +13,7 @@ use scenario::Scenario;
 use units::feedback::HOST_TTL;
 use units::{Duration, Instant};
 
-use crate::carried::{Aside, Carried, ack_size, data_size};
+use crate::carried::{Aside, Carried, HANDSHAKE_ACK_SIZE, ack_size, data_size};
 use crate::flow::{FlowState, Placement};
 use crate::links::LinkState;
 use crate::{RunError, RunOptions, RunOutput};
@@ -229,6 +229,9 @@ impl<'a> World<'a> {
 
     #[inline]
     fn data_arrives(&mut self, flow: u32, mut carried: Carried, ecn: Ecn) {
+        if carried.is_handshake_ack() {
+            return;
+        }
         let now = self.now;
         let feedback = carried.detach(&mut self.aside);
         let Some(endpoints) = self.flows[flow as usize].endpoints.as_deref_mut() else {
@@ -264,9 +267,23 @@ impl<'a> World<'a> {
         if endpoints.sender.is_complete() {
             self.finish(flow);
         } else {
+            if ack.syn {
+                self.offer_handshake_ack(flow);
+            }
             self.transmit(flow);
             self.keep(flow);
         }
+    }
+
+    #[cold]
+    fn offer_handshake_ack(&mut self, flow: u32) {
+        let packet = Packet {
+            size: HANDSHAKE_ACK_SIZE,
+            flow,
+            ecn: Ecn::NotEct,
+            payload: Carried::handshake_ack(self.now),
+        };
+        self.offer(self.flows[flow as usize].forward, packet);
     }
 
     /// Sends the ACKs that a receiver wants sent.
