@@ -24,6 +24,43 @@ class PathInfo(TypedDict):
     summary: str
     source: str
 
+class Sent:
+    """A segment that left."""
+
+    now_ns: int
+    size: int
+    """Bytes, as the window counts them."""
+    in_flight: int
+    """Bytes in flight before it."""
+    snd_nxt: int
+    retransmission: bool
+    app_limited: bool
+
+class Ack:
+    """An acknowledgment."""
+
+    now_ns: int
+    delivered: int
+    """Bytes that it delivered, SACKed ones among them."""
+    prior_in_flight: int
+    in_flight: int
+    snd_una: int
+    snd_nxt: int
+    bytes_sent: int
+    latest_rtt_ns: int | None
+    srtt_ns: int
+    min_rtt_ns: int
+    cwnd_limited: bool
+    app_limited: bool
+
+class Window:
+    """The window, in bytes."""
+
+    cwnd: int
+    ssthresh: int | None
+    """``None`` while it was never set."""
+    smss: int
+
 def version() -> str:
     """The version of slowstart."""
 

@@ -203,7 +203,7 @@ macro_rules! startups {
         #[derive(Clone, Debug)]
         #[allow(missing_docs, reason = "the names of the parts")]
         #[allow(clippy::large_enum_variant, reason = "one per connection, and nothing may be allocated")]
-        pub enum AnyStartup { $( $variant($part), )* }
+        pub enum AnyStartup { $( $variant($part), )* Foreign(startup::Foreign) }
 
         impl StartupConfig {
             const fn name(&self) -> &'static str {
@@ -218,99 +218,99 @@ macro_rules! startups {
         impl Startup for AnyStartup {
             #[inline]
             fn on_sent(&mut self, sent: &Sent) {
-                match self { $( Self::$variant(part) => part.on_sent(sent), )* }
+                match self { $( Self::$variant(part) => part.on_sent(sent), )* Self::Foreign(part) => part.on_sent(sent) }
             }
 
             #[inline]
             fn on_delivery(&mut self, ack: &Ack, window: &Window) -> Option<Step> {
-                match self { $( Self::$variant(part) => part.on_delivery(ack, window), )* }
+                match self { $( Self::$variant(part) => part.on_delivery(ack, window), )* Self::Foreign(part) => part.on_delivery(ack, window) }
             }
 
             #[inline]
             fn on_ack(&mut self, ack: &Ack, window: &Window) -> Step {
-                match self { $( Self::$variant(part) => part.on_ack(ack, window), )* }
+                match self { $( Self::$variant(part) => part.on_ack(ack, window), )* Self::Foreign(part) => part.on_ack(ack, window) }
             }
 
             fn on_established(&mut self, start: &Established, window: &Window) -> Option<Step> {
-                match self { $( Self::$variant(part) => part.on_established(start, window), )* }
+                match self { $( Self::$variant(part) => part.on_established(start, window), )* Self::Foreign(part) => part.on_established(start, window) }
             }
 
             #[inline]
             fn observe(&mut self, ack: &Ack, window: &Window) {
-                match self { $( Self::$variant(part) => part.observe(ack, window), )* }
+                match self { $( Self::$variant(part) => part.observe(ack, window), )* Self::Foreign(part) => part.observe(ack, window) }
             }
 
             fn on_congestion(&mut self, congestion: &Congestion) {
-                match self { $( Self::$variant(part) => part.on_congestion(congestion), )* }
+                match self { $( Self::$variant(part) => part.on_congestion(congestion), )* Self::Foreign(part) => part.on_congestion(congestion) }
             }
 
             fn take_over(&mut self, congestion: &Congestion, window: &Window) -> Option<Reduction> {
-                match self { $( Self::$variant(part) => part.take_over(congestion, window), )* }
+                match self { $( Self::$variant(part) => part.take_over(congestion, window), )* Self::Foreign(part) => part.take_over(congestion, window) }
             }
 
             fn on_recovery_ack(&mut self, ack: &Ack, window: &Window) -> Bytes {
-                match self { $( Self::$variant(part) => part.on_recovery_ack(ack, window), )* }
+                match self { $( Self::$variant(part) => part.on_recovery_ack(ack, window), )* Self::Foreign(part) => part.on_recovery_ack(ack, window) }
             }
 
             fn on_recovery_exit(&mut self, now: Instant, window: &Window) -> Reduction {
-                match self { $( Self::$variant(part) => part.on_recovery_exit(now, window), )* }
+                match self { $( Self::$variant(part) => part.on_recovery_exit(now, window), )* Self::Foreign(part) => part.on_recovery_exit(now, window) }
             }
 
             #[inline]
             fn requires_pacing(&self) -> bool {
-                match self { $( Self::$variant(part) => part.requires_pacing(), )* }
+                match self { $( Self::$variant(part) => part.requires_pacing(), )* Self::Foreign(part) => part.requires_pacing() }
             }
 
             #[inline]
             fn sends_copies(&self) -> bool {
-                match self { $( Self::$variant(part) => part.sends_copies(), )* }
+                match self { $( Self::$variant(part) => part.sends_copies(), )* Self::Foreign(part) => part.sends_copies() }
             }
 
             #[inline]
             fn pacing_start(&self) -> Option<Instant> {
-                match self { $( Self::$variant(part) => part.pacing_start(), )* }
+                match self { $( Self::$variant(part) => part.pacing_start(), )* Self::Foreign(part) => part.pacing_start() }
             }
 
             #[inline]
             fn steers_sending(&self) -> bool {
-                match self { $( Self::$variant(part) => part.steers_sending(), )* }
+                match self { $( Self::$variant(part) => part.steers_sending(), )* Self::Foreign(part) => part.steers_sending() }
             }
 
             fn supposed_receive_window(&self) -> Option<Bytes> {
-                match self { $( Self::$variant(part) => part.supposed_receive_window(), )* }
+                match self { $( Self::$variant(part) => part.supposed_receive_window(), )* Self::Foreign(part) => part.supposed_receive_window() }
             }
 
             fn after_sent(&mut self, sent: &Sent, window: &Window) -> Option<Step> {
-                match self { $( Self::$variant(part) => part.after_sent(sent, window), )* }
+                match self { $( Self::$variant(part) => part.after_sent(sent, window), )* Self::Foreign(part) => part.after_sent(sent, window) }
             }
 
             fn reduces_from(&mut self, congestion: &Congestion, window: &Window) -> Option<Bytes> {
-                match self { $( Self::$variant(part) => part.reduces_from(congestion, window), )* }
+                match self { $( Self::$variant(part) => part.reduces_from(congestion, window), )* Self::Foreign(part) => part.reduces_from(congestion, window) }
             }
 
             fn on_close(&self, now: Instant, memory: &mut PathMemory) {
-                match self { $( Self::$variant(part) => part.on_close(now, memory), )* }
+                match self { $( Self::$variant(part) => part.on_close(now, memory), )* Self::Foreign(part) => part.on_close(now, memory) }
             }
 
             fn restart(&mut self, now: Instant, snd_nxt: u64) {
-                match self { $( Self::$variant(part) => part.restart(now, snd_nxt), )* }
+                match self { $( Self::$variant(part) => part.restart(now, snd_nxt), )* Self::Foreign(part) => part.restart(now, snd_nxt) }
             }
 
             fn requested_rate(&self, queued: Bytes) -> Option<Rate> {
-                match self { $( Self::$variant(part) => part.requested_rate(queued), )* }
+                match self { $( Self::$variant(part) => part.requested_rate(queued), )* Self::Foreign(part) => part.requested_rate(queued) }
             }
 
             fn on_approval(&mut self, rate: Rate, rtt: Duration, window: &Window) -> Option<Step> {
-                match self { $( Self::$variant(part) => part.on_approval(rate, rtt, window), )* }
+                match self { $( Self::$variant(part) => part.on_approval(rate, rtt, window), )* Self::Foreign(part) => part.on_approval(rate, rtt, window) }
             }
 
             #[inline]
             fn pacing_rate(&self) -> Option<Rate> {
-                match self { $( Self::$variant(part) => part.pacing_rate(), )* }
+                match self { $( Self::$variant(part) => part.pacing_rate(), )* Self::Foreign(part) => part.pacing_rate() }
             }
 
             fn passive_decision(&self) -> Option<SlowStartExit> {
-                match self { $( Self::$variant(part) => part.passive_decision(), )* }
+                match self { $( Self::$variant(part) => part.passive_decision(), )* Self::Foreign(part) => part.passive_decision() }
             }
         }
     };

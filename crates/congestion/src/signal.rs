@@ -237,6 +237,8 @@ pub enum ExitReason {
         /// The smallest RTT.
         min_rtt: Duration,
     },
+    /// A start-up that lives outside of this crate said so.
+    Decision,
     /// BBR: bandwidth stopped growing.
     FullPipe,
     /// The window reached a threshold set before.
@@ -259,6 +261,7 @@ impl ExitReason {
             Self::ConservativeRounds { .. } => "css-rounds",
             Self::Search { .. } => "search",
             Self::Bandwidth { .. } => "bandwidth",
+            Self::Decision => "decision",
             Self::FullPipe => "full-pipe",
             Self::Threshold => "ssthresh",
             Self::Loss => "loss",

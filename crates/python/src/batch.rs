@@ -10,6 +10,7 @@ use crate::attend::attend;
 use crate::errors;
 use crate::results::Result as Results;
 use crate::scenarios::Scenario;
+use crate::startups;
 
 /// Runs every run of every scenario. The interpreter lock is released meanwhile; `progress` is
 /// called with `(done, total)`, and any exception, `KeyboardInterrupt` among them, stops the runs.
@@ -47,14 +48,28 @@ pub fn run_batch(
         })
         .collect();
 
+    // Classes of Python's run one at a time anyway; so they do it in one order.
+    let is_foreign = |scenario: &Arc<scenario::Scenario>| {
+        let mut flows = scenario.flows.iter();
+        flows.any(|flow| flow.algorithm.is_foreign())
+    };
+    let threads = if scenarios.iter().any(is_foreign) {
+        Some(1)
+    } else {
+        threads
+    };
+    startups::forget_failures();
     let options = RunOptions { traces };
     let cancel = AtomicBool::new(false);
     let done = AtomicUsize::new(0);
-    let tell = || match &progress {
-        Some(progress) => progress
-            .call1((done.load(Ordering::Relaxed), jobs.len()))
-            .map(drop),
-        None => Ok(()),
+    let tell = || {
+        startups::failure()?;
+        match &progress {
+            Some(progress) => progress
+                .call1((done.load(Ordering::Relaxed), jobs.len()))
+                .map(drop),
+            None => Ok(()),
+        }
     };
     let outputs = attend(py, &cancel, tell, || {
         let count = |so_far| {
@@ -63,5 +78,6 @@ pub fn run_batch(
         simulator::run_all(&jobs, &options, threads.unwrap_or(0), &cancel, &count)
     })?
     .map_err(errors::run)?;
+    startups::failure()?;
     Ok(Results::new(scenarios, counts, outputs))
 }

@@ -18,6 +18,7 @@ mod linux;
 mod linux;
 mod results;
 mod scenarios;
+mod startups;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -66,6 +67,8 @@ mod _native {
     use super::results::{Result, Table};
     #[pymodule_export]
     use super::scenarios::Scenario;
+    #[pymodule_export]
+    use super::startups::{Ack, Sent, View};
     #[pymodule_export]
     use super::{algorithms, median_interval, paths, version};
 }

@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use congestion::Algorithm;
 use pyo3::prelude::*;
 use scenario::{CompareOptions, PathModel};
 use units::Duration;
 
 use crate::errors::input;
+use crate::startups;
 
 /// A resolved scenario. It never changes.
 #[pyclass(frozen, module = "slowstart")]
@@ -78,6 +78,7 @@ impl Scenario {
         reason = "they are keyword arguments in Python"
     )]
     fn compare(
+        py: Python<'_>,
         path: &str,
         algorithms: Vec<String>,
         size: Option<&str>,
@@ -102,7 +103,7 @@ impl Scenario {
         let options = options(size, duration, stagger, others)?;
         let algorithms = algorithms
             .iter()
-            .map(|algorithm| Algorithm::parse(algorithm).map_err(input))
+            .map(|algorithm| startups::parse(py, algorithm))
             .collect::<PyResult<Vec<_>>>()?;
         let path = PathModel::resolve(path).map_err(input)?;
         scenario::Scenario::compare(&path, &algorithms, &options)

@@ -10,10 +10,11 @@ use core::str::FromStr;
 use super::error::{AlgorithmError, Problem, nearest};
 use super::name::Name;
 use super::{
-    AnyCongestionControl, AvoidanceConfig, BuildContext, PARTS, PartInfo, PartKind, RecoveryConfig,
-    StartupConfig, WholeConfig, contradiction,
+    AnyCongestionControl, AnyStartup, AvoidanceConfig, BuildContext, PARTS, PartInfo, PartKind,
+    RecoveryConfig, StartupConfig, WholeConfig, contradiction,
 };
 use crate::options::OptionError;
+use crate::startup::foreign::{Foreign, ForeignKind, ForeignRef};
 use crate::{Avoidance, Classic};
 
 /// The longest description, in bytes.
@@ -37,6 +38,8 @@ enum Parts {
         avoidance: AvoidanceConfig,
         startup: StartupConfig,
         recovery: RecoveryConfig,
+        /// In place of `startup`.
+        foreign: Option<ForeignRef>,
     },
     Whole(WholeConfig),
 }
@@ -146,8 +149,42 @@ impl Algorithm {
             avoidance,
             startup,
             recovery,
+            foreign: None,
         };
         Ok(Self { parts, name })
+    }
+
+    /// The same with a start-up that lives elsewhere in place of its own, for as long as the
+    /// program runs; a whole congestion control has none to replace, and is `None`.
+    #[must_use]
+    pub fn with_foreign(&self, kind: &'static dyn ForeignKind) -> Option<Self> {
+        let mut parts = self.parts;
+        let Parts::Classic { foreign, .. } = &mut parts else {
+            return None;
+        };
+        *foreign = Some(ForeignRef(kind));
+        // The start-up is what follows the first `+`; of a name like `hystart++` it is all.
+        let text = self.name.as_str();
+        let start = text.find('+').map_or(text.len(), |at| at + 1);
+        let after = start + name_len(&text[start..]);
+        let end = text[after..].find('+').map_or(text.len(), |at| after + at);
+        let mut name = Name::new();
+        let fits = [&text[..start], kind.name(), &text[end..]]
+            .into_iter()
+            .all(|part| name.push(part));
+        fits.then_some(Self { parts, name })
+    }
+
+    /// Whether its start-up lives elsewhere.
+    #[must_use]
+    pub const fn is_foreign(&self) -> bool {
+        matches!(
+            self.parts,
+            Parts::Classic {
+                foreign: Some(_),
+                ..
+            }
+        )
     }
 
     /// The congestion control of a new connection.
@@ -159,11 +196,16 @@ impl Algorithm {
                 avoidance,
                 startup,
                 recovery,
+                foreign,
             } => {
                 let mut avoidance = avoidance.build();
                 let initial_window = avoidance.begin(&context);
+                let startup = match foreign {
+                    Some(kind) => AnyStartup::Foreign(Foreign::new(kind, &context)),
+                    None => startup.build(&context),
+                };
                 AnyCongestionControl::Classic(Classic::new(
-                    startup.build(&context),
+                    startup,
                     avoidance,
                     recovery.build(),
                     context.smss,
@@ -194,6 +236,7 @@ impl Default for Algorithm {
                 avoidance,
                 startup,
                 recovery,
+                foreign: None,
             },
             name,
         }
