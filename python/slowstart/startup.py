@@ -90,7 +90,7 @@ def load(module: str, name: str) -> type[Any]:
 
 
 def describe(error: BaseException, where: TracebackType | None = None) -> str:
-    """An exception in one line: where it came from (``where``, or what it knows), and what it is."""
+    """An exception in one line: where it came from, by ``where`` or itself, and what it is."""
     said = " ".join(str(error).split())
     said = f"{type(error).__name__}: {said}" if said else type(error).__name__
     if isinstance(error, SyntaxError):
