@@ -308,5 +308,5 @@ def test_the_testbed_end_to_end(command: Command, tmp_path: Path) -> None:
 def test_the_list_says_what_there_is(command: Command) -> None:
     assert "suss-testbed" in command("study").stdout
     listed = json.loads(command("study", "--json").stdout)["studies"]
-    assert [each["name"] for each in listed] == studies.names()
+    assert [each["name"] for each in listed] == [*studies.names(), "linux-fidelity"]
     assert listed == json.loads(command("list", "studies", "--json").stdout)["studies"]
