@@ -25,7 +25,8 @@ def values(**given: Any) -> dict[str, Any]:
 def differences(
     ours: list[dict[str, Any]], theirs: list[dict[str, Any]], case: grid.Case = CLEAN
 ) -> dict[str, compare.Difference]:
-    runs = {"simulated": ours, "linux": theirs}
+    numbered = [[{"run": n, **run} for n, run in enumerate(each)] for each in (ours, theirs)]
+    runs = dict(zip(("simulated", "linux"), numbered, strict=True))
     found = compare.compare([case], lambda _, stack: runs[stack], "linux")
     return {each.quantity.key: each for each in found}
 
@@ -53,7 +54,8 @@ def test_what_one_stack_alone_has_is_an_infinite_error() -> None:
 
 def test_runs_that_are_not_vouched_for_do_not_count() -> None:
     wrong = values(exit_s=5.0) | {"valid": False}
-    found = differences([values(exit_s=1.0)], [values(exit_s=1.0), wrong])
+    # The simulation of that number does not count either: it met another channel.
+    found = differences([values(exit_s=1.0), values(exit_s=3.0)], [values(exit_s=1.0), wrong])
     assert found["exit_s"].error == 0
     assert found["exit_s"].runs == (1, 1)
     assert not differences([values(exit_s=1.0)], [wrong])
@@ -133,6 +135,7 @@ def test_a_simulation_against_itself_has_no_error(tmp_path: Path) -> None:
     runner.run_all([runner.Job(CLEAN, "simulated", 0)], store, lambda *_: None, pytest.fail)
     run = store.load(runner.Job(CLEAN, "simulated", 0))
     assert run is not None
+    run["run"] = 0
     found = compare.compare([CLEAN], lambda *_: [run], "linux")
     assert len(found) >= 10
     assert all(each.error == 0 for each in found)

@@ -173,8 +173,8 @@ def _about_algorithm(error: InputError) -> bool:
 def _finished(store: Store, case: Case, stack: str, count: int) -> list[dict[str, Any]]:
     from slowstart.fidelity.runner import Job
 
-    runs = (store.load(Job(case, stack, number)) for number in range(count))
-    return [run for run in runs if run is not None]
+    runs = ((number, store.load(Job(case, stack, number))) for number in range(count))
+    return [{**run, "run": number} for number, run in runs if run is not None]
 
 
 def _check_folder(folder: Path) -> None:
