@@ -67,7 +67,8 @@ pub struct FlowResult {
     pub rtt_p95_ms: Option<f64>,
     /// The end of the first slow start; null while in it.
     pub slow_start_exit: Option<SlowStartExitResult>,
-    /// What a passive start-up decided without acting; null for others.
+    /// What a passive start-up decided without acting; null for others, and where slow start had
+    /// ended before.
     pub passive_exit: Option<SlowStartExitResult>,
     /// When the path's capacity was reached.
     pub capacity: CapacityPoint,

@@ -206,7 +206,10 @@ impl<'a> FlowState<'a> {
             reason: exit.reason.name().to_owned(),
         };
         let exit = sender.slow_start_exit();
-        let passive = sender.passive_decision();
+        // A decision after a loss ended slow start would have ended nothing.
+        let passive = sender
+            .passive_decision()
+            .filter(|decision| exit.is_none_or(|exit| decision.at <= exit.at));
         FlowResult {
             flow: self.index,
             name: self.config.name.clone(),

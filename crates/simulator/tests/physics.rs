@@ -215,3 +215,21 @@ fn the_end_of_the_data_is_no_application_limit() {
     assert!((2785..=2797).contains(&cwnd), "{cwnd}");
     assert_eq!((time, cwnd, reason), exit("2.0"));
 }
+
+/// With one BDP of drop-tail buffer SEARCH decides after the loss is seen (search 8: from 2.1 BDP on
+/// it comes first). What it would have decided later, in the recovery, ends nothing.
+#[test]
+fn a_passive_decision_after_the_loss_is_none() {
+    let run = |buffer| {
+        let flow = Flow {
+            size: Some(Bytes::new(20_000_000)),
+            ..Flow::new(common::algorithm("cubic+search:passive=true"))
+        };
+        let output = run_traced(&wired(50, 100, buffer), flow);
+        let flow = &output.result.flows[0];
+        let class = flow.exit_class.map(|class| class.name());
+        (flow.passive_exit.is_some(), class)
+    };
+    assert_eq!(run(413), (false, Some("late")));
+    assert_eq!(run(4 * 413), (true, Some("chokepoint")));
+}
