@@ -1,0 +1,269 @@
+//! Quick-Start, RCP and XCP at the sender: the numbers of `spec/fast-startup.md` part D, restated here.
+
+mod startup_support;
+
+use congestion::options::Options;
+use congestion::startup::{QuickStart, QuickStartConfig};
+use congestion::whole::{Rcp, RcpConfig, Xcp, XcpConfig};
+use congestion::{
+    Ack, BuildContext, Congestion, CongestionControl, CongestionKind, Phase, Reduction, Sent,
+    Startup, Step, Window,
+};
+use startup_support::{ack, window};
+use units::feedback::{Feedback, HOST_TTL, RateCode};
+use units::{Bytes, Duration, Instant, Rate};
+
+/// With 52 bytes of headers: 1500.
+const SMSS: Bytes = Bytes::new(1448);
+const MS: u64 = 1_000_000;
+
+fn ten() -> Window {
+    Window {
+        cwnd: SMSS * 10,
+        smss: SMSS,
+        ..window(10)
+    }
+}
+
+fn quick_start() -> QuickStart {
+    QuickStart::new(QuickStartConfig::default(), Instant::ZERO, 0)
+}
+
+fn sent(nanos: u64, number: u64, retransmission: bool) -> Sent {
+    Sent {
+        now: Instant::from_nanos(nanos),
+        size: SMSS,
+        in_flight: SMSS * number,
+        snd_nxt: SMSS.get() * (number + 1),
+        retransmission,
+        idle_since: None,
+        app_limited: false,
+    }
+}
+
+/// D-Q2, for windows above the initial one of ten segments; the interval is that of 1500 bytes.
+#[test]
+fn windows_and_pacing_of_quick_start() {
+    for (rtt_ms, code, segments) in [
+        (4, 11, 27),
+        (4, 15, 436),
+        (28, 7, 11),
+        (28, 8, 23),
+        (28, 15, 3_058),
+        (54, 9, 92),
+        (74, 7, 31),
+        (98, 8, 83),
+        (124, 5, 13),
+        (124, 15, 13_544),
+        (150, 5, 16),
+        (150, 11, 1_024),
+        (174, 9, 296),
+        (200, 5, 21),
+        (200, 7, 85),
+        (200, 15, 21_845),
+    ] {
+        let mut startup = quick_start();
+        let rate = RateCode::new(code).rate();
+        let rtt = Duration::from_millis(rtt_ms);
+        let step = startup.on_approval(rate, rtt, &ten());
+        assert_eq!(
+            step,
+            Some(Step::Set(SMSS * segments)),
+            "{rtt_ms} ms, code {code}"
+        );
+        let pace = startup.pacing_rate().expect("it paces");
+        let interval = pace.time_for(SMSS).as_nanos() as f64;
+        let expected = rate.time_for(Bytes::new(1500)).as_nanos() as f64;
+        assert!((interval - expected).abs() <= 1.0 + expected * 1e-6);
+    }
+    // What the initial window sends anyway is not used.
+    for (rtt_ms, code) in [(4, 9), (28, 5), (98, 5), (200, 4)] {
+        let mut startup = quick_start();
+        let rate = RateCode::new(code).rate();
+        assert_eq!(
+            startup.on_approval(rate, Duration::from_millis(rtt_ms), &ten()),
+            None
+        );
+        assert_eq!(startup.pacing_rate(), None);
+    }
+}
+
+/// D-Q8: 200 ms were measured, the round trip is 100 ms: 170 planned, 86 sent by the first ACK.
+#[test]
+fn a_round_trip_measured_too_long_costs_what_was_not_sent() {
+    let mut startup = quick_start();
+    let step = startup.on_approval(RateCode::new(8).rate(), Duration::from_millis(200), &ten());
+    assert_eq!(step, Some(Step::Set(SMSS * 170)));
+    let granted = Window {
+        cwnd: SMSS * 170,
+        ..ten()
+    };
+    let interval = startup.pacing_rate().expect("it paces").time_for(SMSS);
+    let mut number = 0;
+    while interval * number <= Duration::from_millis(100) {
+        startup.on_sent(&sent((interval * number).as_nanos(), number, false));
+        number += 1;
+    }
+    assert_eq!(number, 86);
+    let first = Ack {
+        snd_nxt: SMSS.get() * number,
+        ..ack(Instant::from_nanos(100 * MS), SMSS, SMSS.get(), None)
+    };
+    assert_eq!(
+        startup.on_delivery(&first, &granted),
+        Some(Step::Set(SMSS * 86))
+    );
+    assert_eq!(startup.pacing_rate(), None);
+    // Once: the next ACK is slow start's.
+    assert_eq!(startup.on_delivery(&first, &granted), None);
+}
+
+/// Section A3.6: as if nothing had been approved, with half of what the flight delivered as threshold.
+#[test]
+fn a_flight_that_was_too_much_is_forgotten() {
+    let mut startup = quick_start();
+    startup.on_approval(RateCode::new(7).rate(), Duration::from_millis(200), &ten());
+    for number in 0..85 {
+        startup.on_sent(&sent(number * MS, number, false));
+    }
+    let loss = Congestion {
+        now: Instant::from_nanos(250 * MS),
+        kind: CongestionKind::Loss,
+        phase: Phase::Disorder,
+        in_flight: SMSS * 60,
+        snd_nxt: SMSS.get() * 85,
+        first_of_window: true,
+    };
+    let during = startup
+        .take_over(&loss, &ten())
+        .expect("it answers for its flight");
+    assert_eq!(during.cwnd, SMSS * 10);
+    for number in 20..45 {
+        startup.on_sent(&sent(300 * MS, number, true));
+    }
+    // 85 sent, 25 of them again: 60 got through.
+    let after = startup.on_recovery_exit(Instant::from_nanos(500 * MS), &ten());
+    let expected = Reduction {
+        cwnd: SMSS * 10,
+        ssthresh: SMSS * 30,
+    };
+    assert_eq!(after, expected);
+    assert_eq!(
+        startup.take_over(&loss, &ten()),
+        None,
+        "the next loss is ordinary"
+    );
+    // A loss behind the flight is ordinary too.
+    let mut startup = quick_start();
+    startup.on_approval(RateCode::new(7).rate(), Duration::from_millis(200), &ten());
+    startup.on_sent(&sent(0, 0, false));
+    startup.on_delivery(
+        &ack(Instant::from_nanos(200 * MS), SMSS, SMSS.get(), None),
+        &ten(),
+    );
+    assert_eq!(startup.take_over(&loss, &ten()), None);
+}
+
+/// RFC 3742 above 100 segments, as the RFC demands of what follows.
+#[test]
+fn what_follows_a_quick_start_is_limited_slow_start() {
+    let mut startup = quick_start();
+    let large = Window {
+        cwnd: SMSS * 200,
+        ..ten()
+    };
+    // K = 4: four segments acknowledged are one more.
+    let step = startup.on_ack(&ack(Instant::ZERO, SMSS * 8, SMSS.get() * 8, None), &large);
+    assert_eq!(step, Step::Grow(SMSS * 2));
+}
+
+#[test]
+fn what_is_asked_for() {
+    let asks = |option: Option<&str>, queued| {
+        let mut config = QuickStartConfig::default();
+        if let Some(value) = option {
+            config.set("rate", value).expect("a rate");
+        }
+        let startup = QuickStart::new(config, Instant::ZERO, 0);
+        startup.requested_rate(Bytes::new(queued)).expect("it asks")
+    };
+    // 100 kB in 100 ms.
+    assert_eq!(asks(None, 100_000), Rate::from_bits_per_sec(8_000_000));
+    assert_eq!(asks(Some("5.12"), 100_000), RateCode::new(7).rate());
+    assert_eq!(RateCode::at_least(asks(None, u64::MAX)), RateCode::LARGEST);
+    let mut config = QuickStartConfig::default();
+    for value in ["0", "0.079", "1310.721", "fast", "-1"] {
+        assert!(config.set("rate", value).is_err(), "{value}");
+    }
+    assert!(config.set("speed", "1").is_err());
+}
+
+fn context(smss: u64) -> BuildContext {
+    BuildContext {
+        now: Instant::ZERO,
+        smss: Bytes::new(smss),
+        initial_window: Bytes::new(smss * 10),
+        seed: 1,
+        handshake_rtt: Some(Duration::from_millis(100)),
+    }
+}
+
+#[test]
+fn rcp_paces_at_the_rate_of_the_path() {
+    let mut rcp = Rcp::new(RcpConfig::default(), &context(1436));
+    assert_eq!(rcp.header_bytes(), Some(12));
+    let carried = Feedback::Rcp {
+        rate: Rate::MAX,
+        rtt: Duration::from_millis(100),
+        ttl: HOST_TTL,
+    };
+    assert_eq!(rcp.feedback(), Some(carried));
+    let tells = |rate| Feedback::RcpEcho { rate };
+    rcp.on_feedback(
+        Instant::ZERO,
+        &tells(Some(Rate::from_bits_per_sec(12_000_000))),
+    );
+    // A packet of 1500 bytes each millisecond, two round trips of them in flight at most.
+    let pace = rcp.pacing_rate().expect("it paces");
+    assert_eq!(pace.time_for(Bytes::new(1436)), Duration::from_millis(1));
+    assert!(rcp.requires_pacing());
+    assert_eq!(rcp.window().cwnd_segments(), 200);
+    // A loss is none of its business.
+    rcp.on_congestion(&Congestion {
+        now: Instant::ZERO,
+        kind: CongestionKind::Loss,
+        phase: Phase::Disorder,
+        in_flight: Bytes::new(14_360),
+        snd_nxt: 14_360,
+        first_of_window: true,
+    });
+    assert_eq!(rcp.window().cwnd_segments(), 200);
+    // A router that does not help: the plain standard.
+    rcp.on_feedback(Instant::ZERO, &tells(None));
+    assert_eq!((rcp.pacing_rate(), rcp.requires_pacing()), (None, false));
+    assert_eq!(rcp.window().cwnd_segments(), 10);
+}
+
+#[test]
+fn xcp_moves_its_window_by_the_feedback_times_the_round_trip() {
+    let mut xcp = Xcp::new(XcpConfig::default(), &context(1428));
+    assert_eq!(xcp.header_bytes(), Some(20));
+    let carried = Feedback::Xcp {
+        interval: Duration::from_millis(10),
+        rtt: Duration::from_millis(100),
+        delta: i64::MAX,
+        ttl: HOST_TTL,
+    };
+    assert_eq!(xcp.feedback(), Some(carried));
+    let mut told = |delta| {
+        xcp.on_feedback(Instant::ZERO, &Feedback::XcpEcho { delta: Some(delta) });
+        xcp.window().cwnd_segments()
+    };
+    // 15,000 B/s for 100 ms are one packet of 1500 bytes, a third of it three times too.
+    assert_eq!(told(15_000), 11);
+    assert_eq!([told(5_000), told(5_000), told(5_001)], [11, 11, 12]);
+    assert_eq!(told(-150_000), 2);
+    assert_eq!(told(i64::MIN), 1);
+    assert_eq!(told(0), 1);
+    assert!(told(i64::MAX) > 1_000_000);
+}
