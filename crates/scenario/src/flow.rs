@@ -16,6 +16,8 @@ use crate::{Application, DEFAULT_TSO_SEGMENTS, Flow};
 pub(crate) const MAX_FLOWS: usize = 100_000;
 /// Largest initial window in segments; a jump start over a whole BDP stays below it.
 pub(crate) const MAX_INITIAL_WINDOW: u64 = 65_535;
+/// A part of a second as a power of two: 60 us.
+const MAX_PACING_SHIFT: u64 = 14;
 /// A window field of 16 bits scaled by 2^14 (RFC 7323, section 2.3).
 pub(crate) const MAX_RECEIVE_BUFFER: Bytes = Bytes::new(65_535 << 14);
 /// A receiver that takes less than two full segments deadlocks with delayed ACKs.
@@ -61,6 +63,9 @@ fn read_sender(table: &Table<'_>, flow: &mut Flow) -> Result<(), Error> {
     }
     if let Some(item) = table.get("tso_segments") {
         flow.tso_segments = item.integer(1, u64::from(DEFAULT_TSO_SEGMENTS))? as u32;
+    }
+    if let Some(item) = table.get("small_queue") {
+        flow.small_queue = Some(item.integer(1, MAX_PACING_SHIFT)? as u8);
     }
     let switches = [
         ("pacing", &mut flow.pacing),

@@ -134,6 +134,8 @@ pub struct Flow {
     pub sack: bool,
     /// Without SACK: whether the retransmission timer starts anew at the first partial ACK alone.
     pub impatient: bool,
+    /// TCP Small Queues (`sk_pacing_shift`): the path's first link is then the sender's own device.
+    pub small_queue: Option<u8>,
     /// Whether a pause longer than the RTO shrinks the window.
     pub restart_after_idle: bool,
     /// Largest unpaced burst of one TSO packet in segments; 1 turns TSO off.
@@ -189,6 +191,7 @@ impl Flow {
             ecn: false,
             sack: true,
             impatient: false,
+            small_queue: None,
             restart_after_idle: true,
             tso_segments: DEFAULT_TSO_SEGMENTS,
             extra_delay: Duration::ZERO,

@@ -85,6 +85,7 @@ impl Serialize for Flow {
             "ecn": self.ecn,
             "sack": self.sack,
             "impatient": self.impatient,
+            "small_queue": self.small_queue,
             "restart_after_idle": self.restart_after_idle,
             "tso_segments": self.tso_segments,
             "extra_delay_ms": millis(self.extra_delay),

@@ -119,6 +119,7 @@ pub(crate) const FLOW: KnownTable = KnownTable {
         "ecn",
         "sack",
         "impatient",
+        "small_queue",
         "restart_after_idle",
         "tso_segments",
         "extra_delay",

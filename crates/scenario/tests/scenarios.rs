@@ -47,6 +47,7 @@ ack_policy = "every-segment"
 ecn = true
 sack = false
 impatient = true
+small_queue = 8
 restart_after_idle = false
 tso_segments = 1
 extra_delay = "5 ms"
@@ -107,6 +108,7 @@ fn every_key_of_a_flow() {
     );
     assert_eq!(chatty.syn_window, Bytes::new(1 << 20));
     assert_eq!((chatty.sack, chatty.impatient), (false, true));
+    assert_eq!(chatty.small_queue, Some(8));
     assert_eq!(chatty.extra_delay, Duration::from_millis(5));
     assert_eq!(
         chatty.application,

@@ -1,5 +1,7 @@
 //! A flow in the simulation: its two endpoints while it runs, its result afterwards.
 
+use std::collections::VecDeque;
+
 use congestion::{PathMemory, SlowStartExit};
 use engine::Component;
 use measure::{
@@ -42,6 +44,8 @@ pub struct FlowState<'a> {
     pub reverse: [u32; 2],
     /// Its place in the calendar while it runs.
     pub component: Option<Component>,
+    /// What waits in the sender's own device, where that limits it.
+    pub device: Option<Device>,
     /// Whether its packets carry something for routers.
     pub asks_routers: bool,
     /// When the calendar holds an entry for the flow: no later than the first of its deadlines.
@@ -53,6 +57,39 @@ pub struct FlowState<'a> {
     pub endpoints: Option<Box<Endpoints>>,
     pub result: Option<FlowResult>,
     pub trace: Option<FlowTrace>,
+}
+
+/// The sender's own device: the path's first link, as far as it holds packets of this sender.
+#[derive(Debug, Default)]
+pub struct Device {
+    /// When each packet leaves, and its bytes.
+    packets: VecDeque<(Instant, u32)>,
+}
+
+impl Device {
+    /// A packet is in it until `leaves`.
+    pub fn put(&mut self, leaves: Instant, bytes: u32) {
+        self.packets.push_back((leaves, bytes));
+    }
+
+    /// Bytes that left by `now` and were not told before.
+    pub fn take_sent(&mut self, now: Instant) -> u64 {
+        let mut bytes = 0;
+        while let Some(&(leaves, size)) = self.packets.front()
+            && leaves <= now
+        {
+            bytes += u64::from(size);
+            self.packets.pop_front();
+        }
+        bytes
+    }
+
+    /// When the next packet leaves.
+    fn next(&self) -> Instant {
+        self.packets
+            .front()
+            .map_or(Instant::MAX, |(leaves, _)| *leaves)
+    }
 }
 
 /// Where a flow's packets pass and where it stands in the calendar.
@@ -71,6 +108,7 @@ impl<'a> FlowState<'a> {
             reverse: place.reverse,
             component: None,
             asks_routers: false,
+            device: config.small_queue.map(|_| Device::default()),
             scheduled: Instant::MAX,
             application: config.start,
             base_rtt: scenario.path.base_rtt + config.extra_delay * 2,
@@ -94,6 +132,7 @@ impl<'a> FlowState<'a> {
             ecn: config.ecn,
             sack: config.sack,
             impatient: config.impatient,
+            small_queue: config.small_queue,
             seed,
         });
         let receiver = Receiver::new(ReceiverConfig {
@@ -161,7 +200,14 @@ impl<'a> FlowState<'a> {
             let sender = endpoints.sender.poll_timeout().unwrap_or(Instant::MAX);
             sender.min(endpoints.receiver.poll_timeout().unwrap_or(Instant::MAX))
         });
-        timers.min(self.application)
+        let device = self.device.as_ref().map_or(Instant::MAX, |device| {
+            let waits = self
+                .endpoints
+                .as_deref()
+                .is_some_and(|endpoints| endpoints.sender.is_throttled());
+            if waits { device.next() } else { Instant::MAX }
+        });
+        timers.min(self.application).min(device)
     }
 
     /// The flow is over: what remains of it, and what it leaves for others over its path.

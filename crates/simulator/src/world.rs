@@ -55,6 +55,8 @@ pub struct World<'a> {
     /// The last of the routers before the forward link; [`REVERSE`] where there is none. They are the
     /// links between.
     last_router: u32,
+    /// Whether senders have devices of their own.
+    has_devices: bool,
     /// Time to live of what arrives at a receiver.
     ttl: u8,
     /// Flows that run and whose capacity point is not known yet.
@@ -86,6 +88,7 @@ impl<'a> World<'a> {
             free: Vec::new(),
             aside: Aside::default(),
             last_router: REVERSE,
+            has_devices: scenario.flows.iter().any(|flow| flow.small_queue.is_some()),
             ttl: HOST_TTL,
             unresolved: Vec::new(),
             memories: BTreeMap::new(),
@@ -323,6 +326,9 @@ impl<'a> World<'a> {
     #[inline]
     fn transmit(&mut self, flow: u32) {
         let now = self.now;
+        if self.has_devices {
+            self.settle_device(flow);
+        }
         loop {
             let state = &mut self.flows[flow as usize];
             let Some(endpoints) = state.endpoints.as_deref_mut() else {
@@ -345,7 +351,7 @@ impl<'a> World<'a> {
                 size += feedback.wire_size();
                 payload.attach(feedback, &mut self.aside);
             }
-            self.offer(
+            let accepted = self.offer(
                 link,
                 Packet {
                     size,
@@ -354,6 +360,9 @@ impl<'a> World<'a> {
                     payload,
                 },
             );
+            if self.has_devices && accepted {
+                self.fill_device(flow, link, size);
+            }
         }
     }
 
@@ -373,7 +382,7 @@ impl<'a> World<'a> {
 
     /// Offers a packet to a link, and notes a drop and the end of a busy period.
     #[inline]
-    fn offer(&mut self, link: u32, packet: Packet<Carried>) {
+    fn offer(&mut self, link: u32, packet: Packet<Carried>) -> bool {
         let now = self.now;
         let state = &mut self.links[link as usize];
         if let Some(router) = &mut state.router {
@@ -389,6 +398,28 @@ impl<'a> World<'a> {
         }
         if !accepted {
             self.note_drop(packet);
+        }
+        accepted
+    }
+
+    /// Tells a sender what its device has sent.
+    fn settle_device(&mut self, flow: u32) {
+        let now = self.now;
+        let state = &mut self.flows[flow as usize];
+        if let (Some(device), Some(endpoints)) = (&mut state.device, &mut state.endpoints) {
+            endpoints.sender.handle_transmitted(device.take_sent(now));
+        }
+    }
+
+    /// A packet of `bytes` is in its sender's device, the link `link`.
+    fn fill_device(&mut self, flow: u32, link: u32, bytes: u32) {
+        let leaves = self.links[link as usize].link.busy_until();
+        let state = &mut self.flows[flow as usize];
+        if let (Some(device), Some(endpoints)) = (&mut state.device, &mut state.endpoints)
+            && leaves > self.now
+        {
+            device.put(leaves, bytes);
+            endpoints.sender.handle_queued(u64::from(bytes));
         }
     }
 

@@ -57,6 +57,7 @@ fn main() {
         ecn: false,
         sack: true,
         impatient: false,
+        small_queue: None,
         seed: 1,
     });
     let mut receiver = Receiver::new(ReceiverConfig {

@@ -27,6 +27,10 @@ pub struct SenderConfig {
     /// Without SACK: the retransmission timer starts anew at the first partial ACK of a recovery
     /// alone (RFC 6582, section 4, "Impatient"). Linux starts it anew at each.
     pub impatient: bool,
+    /// TCP Small Queues: so much of the pacing rate, as a part of a second, 2 to the power of minus
+    /// this, may wait in the sender's own device (`sk_pacing_shift`: 10; Wi-Fi drivers relax it to 8
+    /// or 7). `None` knows no device.
+    pub small_queue: Option<u8>,
     /// Seed of what the congestion control draws (the phase of BBR's PROBE_BW).
     pub seed: u64,
 }

@@ -12,8 +12,9 @@
 //!
 //! - Timers are exact; Linux rounds them to its tick. Round-trip times are in nanoseconds until the
 //!   estimator takes them in microseconds.
-//! - There is no local queue: a segment handed out has left (no TSQ), and the send buffer never
-//!   limits.
+//! - A segment handed out has left, and the send buffer never limits. Where `small_queue` is set, the
+//!   caller tells what waits in the sender's device ([`Sender::handle_queued`]); it counts bytes of IP
+//!   there, where Linux counts memory.
 //! - The FIN takes no sequence number and is never sent alone: the stream ends with its last byte.
 //! - A connection never gives up: retransmissions go on with backed-off timers.
 //! - Linux lets the window grow on SACKs too, not only on cumulative ACKs, once it has measured
@@ -218,6 +219,9 @@ pub struct Sender {
     /// ACKs of the recovery under way that advanced and did not end it; without SACK.
     partial_acks: u32,
     ts_recent: u32,
+    /// Bytes of IP in the sender's device, and whether it waits for them to leave (TSQ).
+    in_device: u64,
+    is_throttled: bool,
     quick_start: QuickStart,
     /// What the handshake brought of the routers.
     answer: Option<Feedback>,
@@ -294,6 +298,8 @@ impl Sender {
             reordering_seen: 0,
             partial_acks: 0,
             ts_recent: 0,
+            in_device: 0,
+            is_throttled: false,
             quick_start: QuickStart::default(),
             answer: None,
             config,

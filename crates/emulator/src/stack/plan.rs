@@ -175,6 +175,11 @@ fn plan_flow(
             "flow `{name}`: the kernel chooses the window of its SYN-ACK, so `syn_window` cannot be had"
         ));
     }
+    if flow.small_queue.is_some() {
+        return refuse(format!(
+            "flow `{name}`: the kernel knows its own device, so `small_queue` cannot be had"
+        ));
+    }
     if !flow.sack {
         return refuse(format!(
             "flow `{name}`: the kernel's flows use SACK, so `sack = false` cannot be had"

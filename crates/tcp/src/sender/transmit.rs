@@ -4,10 +4,10 @@ use congestion::{CongestionControl, Phase, Sent};
 use units::Instant;
 
 use super::{Forced, Resend, Sender, State, Timer};
-use crate::burst::{Deferral, LEAST_SEGMENTS, autosize, segments};
+use crate::burst::{Deferral, LEAST_SEGMENTS, autosize, segments, small_queue};
 use crate::rack::timestamp;
 use crate::scoreboard::{LOST, SACKED};
-use crate::segment::DataSegment;
+use crate::segment::{DataSegment, HEADER_BYTES};
 
 /// What leaves next.
 enum Choice {
@@ -195,6 +195,9 @@ impl Sender {
         if !self.has_cwnd_room() || !self.may_begin_burst(now) {
             return None;
         }
+        if self.config.small_queue.is_some() && self.is_device_full(1, 1) {
+            return None;
+        }
         let index = self.board.next_pending()?;
         if self.burst_left == 0 {
             self.burst_left = self.full_burst();
@@ -251,11 +254,48 @@ impl Sender {
         if self.is_paced {
             // At most half of the window in one burst.
             burst = burst.min((self.cwnd_segments / 2).max(1));
+        }
+        if self.config.small_queue.is_some() && self.is_device_full(burst, 0) {
+            return false;
+        }
+        if self.is_paced {
             self.pacer.begin(now);
         }
         self.burst_left = burst;
         self.burst_is_new = true;
         true
+    }
+
+    /// Linux `tcp_small_queue_check`: whether a burst of `segments` waits for the device; twice as much
+    /// may wait there for each `factor`.
+    fn is_device_full(&mut self, segments: u32, factor: u32) -> bool {
+        let Some(shift) = self.config.small_queue else {
+            return false;
+        };
+        let bytes = u64::from(segments) * (self.smss() + u64::from(HEADER_BYTES));
+        let limit = small_queue(self.pacing_rate, shift, bytes, self.is_paced) << factor;
+        self.is_throttled = self.in_device > limit && self.board.packets_out() > 1;
+        self.is_throttled
+    }
+
+    /// `bytes` of IP that this sender handed out wait in its device until
+    /// [`Self::handle_transmitted`]; for senders with small queues.
+    pub fn handle_queued(&mut self, bytes: u64) {
+        self.in_device += bytes;
+    }
+
+    /// The device has sent `bytes` of IP.
+    pub fn handle_transmitted(&mut self, bytes: u64) {
+        self.in_device = self.in_device.saturating_sub(bytes);
+        if core::mem::take(&mut self.is_throttled) {
+            self.is_quiet = false;
+        }
+    }
+
+    /// Whether it waits for its device.
+    #[must_use]
+    pub const fn is_throttled(&self) -> bool {
+        self.is_throttled
     }
 
     /// Segments that both windows hold and the application has written; at least one.

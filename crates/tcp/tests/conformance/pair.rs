@@ -47,6 +47,7 @@ fn sender(algorithm: &str) -> SenderConfig {
         ecn: true,
         sack: true,
         impatient: false,
+        small_queue: None,
         seed: 1,
     }
 }

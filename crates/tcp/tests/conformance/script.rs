@@ -80,6 +80,7 @@ impl Script {
             ecn: setup.ecn,
             sack: setup.sack,
             impatient: setup.impatient,
+            small_queue: None,
             seed: 1,
         };
         let mut sender = Sender::new(config);

@@ -22,6 +22,7 @@ pub fn config(algorithm: &str) -> SenderConfig {
         ecn: false,
         sack: true,
         impatient: false,
+        small_queue: None,
         seed: 1,
     }
 }
