@@ -152,10 +152,20 @@ impl Carried {
         self.flags & HANDSHAKE_ACK == HANDSHAKE_ACK
     }
 
-    /// Lets the packet carry `feedback`.
-    pub fn attach(&mut self, feedback: Feedback, aside: &mut Aside) {
+    /// Lets the packet carry `feedback`, where there is some; returns the bytes that this takes.
+    pub fn attach(&mut self, feedback: Option<Feedback>, aside: &mut Aside) -> u32 {
+        let Some(feedback) = feedback else {
+            return 0;
+        };
         self.feedback = aside.feedback.put(feedback);
         self.flags |= FEEDBACK;
+        feedback.wire_size()
+    }
+
+    /// Whether it carries something for routers, or from them.
+    #[inline]
+    pub const fn has_feedback(&self) -> bool {
+        self.flags & FEEDBACK != 0
     }
 
     /// What it carries for routers, or from them.
@@ -167,7 +177,6 @@ impl Carried {
     }
 
     /// Takes off what it carries for routers, or from them.
-    #[inline]
     pub fn detach(&mut self, aside: &mut Aside) -> Option<Feedback> {
         if self.flags & FEEDBACK == 0 {
             return None;
@@ -279,7 +288,9 @@ mod tests {
         let mut plain = Carried::ack(&AckSegment::default(), Instant::ZERO, &mut aside);
         assert_eq!(plain.detach(&mut aside), None);
         let mut asking = plain;
-        asking.attach(Feedback::RcpEcho { rate: None }, &mut aside);
+        let none = Some(Feedback::RcpEcho { rate: None });
+        assert_eq!(asking.attach(None, &mut aside), 0);
+        assert_eq!(asking.attach(none, &mut aside), 12);
         let told = Some(units::Rate::ZERO);
         if let Some(feedback) = asking.feedback_mut(&mut aside) {
             *feedback = Feedback::RcpEcho { rate: told };
@@ -290,7 +301,7 @@ mod tests {
             Some(Feedback::RcpEcho { rate: told })
         );
         assert_eq!(asking.detach(&mut aside), None);
-        plain.attach(Feedback::RcpEcho { rate: None }, &mut aside);
+        plain.attach(none, &mut aside);
         assert_eq!((plain.feedback, aside.feedback.things.len()), (0, 1));
     }
 }

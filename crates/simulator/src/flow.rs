@@ -200,14 +200,15 @@ impl<'a> FlowState<'a> {
             let sender = endpoints.sender.poll_timeout().unwrap_or(Instant::MAX);
             sender.min(endpoints.receiver.poll_timeout().unwrap_or(Instant::MAX))
         });
-        let device = self.device.as_ref().map_or(Instant::MAX, |device| {
-            let waits = self
-                .endpoints
-                .as_deref()
-                .is_some_and(|endpoints| endpoints.sender.is_throttled());
-            if waits { device.next() } else { Instant::MAX }
-        });
-        timers.min(self.application).min(device)
+        timers.min(self.application)
+    }
+
+    /// When the sender goes on that waits for its device; not among [`Self::deadline`].
+    pub fn device_deadline(&self) -> Instant {
+        match (&self.device, &self.endpoints) {
+            (Some(device), Some(endpoints)) if endpoints.sender.is_throttled() => device.next(),
+            _ => Instant::MAX,
+        }
     }
 
     /// The flow is over: what remains of it, and what it leaves for others over its path.

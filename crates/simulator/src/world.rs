@@ -10,6 +10,7 @@ use network::router::Help;
 use network::{Ecn, Element, LinkConfig, LossConfig, Packet, Service, Streams};
 use rand_core::RngCore;
 use scenario::Scenario;
+use tcp::segment::{AckSegment, DataSegment};
 use units::feedback::HOST_TTL;
 use units::{Duration, Instant};
 
@@ -231,12 +232,14 @@ impl<'a> World<'a> {
     }
 
     #[inline]
-    fn data_arrives(&mut self, flow: u32, mut carried: Carried, ecn: Ecn) {
+    fn data_arrives(&mut self, flow: u32, carried: Carried, ecn: Ecn) {
         if carried.is_handshake_ack() {
             return;
         }
         let now = self.now;
-        let feedback = carried.detach(&mut self.aside);
+        if carried.has_feedback() {
+            self.hand_over(flow, carried);
+        }
         let Some(endpoints) = self.flows[flow as usize].endpoints.as_deref_mut() else {
             return;
         };
@@ -244,9 +247,6 @@ impl<'a> World<'a> {
             endpoints
                 .probe
                 .on_arrival(now, now.saturating_since(carried.sent));
-        }
-        if let Some(feedback) = feedback {
-            endpoints.receiver.handle_feedback(&feedback, self.ttl);
         }
         endpoints
             .receiver
@@ -256,16 +256,15 @@ impl<'a> World<'a> {
     }
 
     #[inline]
-    fn ack_arrives(&mut self, flow: u32, mut carried: Carried) {
-        let feedback = carried.detach(&mut self.aside);
+    fn ack_arrives(&mut self, flow: u32, carried: Carried) {
+        if carried.has_feedback() {
+            self.hand_over(flow, carried);
+        }
         let ack = carried.into_ack(&mut self.aside);
         let now = self.now;
         let Some(endpoints) = self.flows[flow as usize].endpoints.as_deref_mut() else {
             return;
         };
-        if let Some(feedback) = feedback {
-            endpoints.sender.handle_feedback(now, feedback);
-        }
         endpoints.handle_ack(now, &ack);
         if endpoints.sender.is_complete() {
             self.finish(flow);
@@ -302,23 +301,17 @@ impl<'a> World<'a> {
                 return;
             };
             let link = state.reverse[0];
-            let mut payload = Carried::ack(&ack, now, &mut self.aside);
-            let mut size = ack_size(&ack);
-            if state.asks_routers
-                && let Some(feedback) = endpoints.receiver.feedback(&ack)
-            {
-                size += feedback.wire_size();
-                payload.attach(feedback, &mut self.aside);
+            let asks_routers = state.asks_routers;
+            let mut packet = Packet {
+                size: ack_size(&ack),
+                flow,
+                ecn: Ecn::NotEct,
+                payload: Carried::ack(&ack, now, &mut self.aside),
+            };
+            if asks_routers {
+                self.echo(&ack, &mut packet);
             }
-            self.offer(
-                link,
-                Packet {
-                    size,
-                    flow,
-                    ecn: Ecn::NotEct,
-                    payload,
-                },
-            );
+            self.offer(link, packet);
         }
     }
 
@@ -335,6 +328,9 @@ impl<'a> World<'a> {
                 return;
             };
             let Some(data) = endpoints.sender.poll_transmit(now) else {
+                if self.has_devices {
+                    self.keep_device(flow);
+                }
                 return;
             };
             let ecn = if state.config.ecn && !data.syn {
@@ -343,25 +339,19 @@ impl<'a> World<'a> {
                 Ecn::NotEct
             };
             let link = state.forward;
-            let mut payload = Carried::data(&data, now);
-            let mut size = data_size(&data);
-            if state.asks_routers
-                && let Some(feedback) = endpoints.sender.feedback(now, &data)
-            {
-                size += feedback.wire_size();
-                payload.attach(feedback, &mut self.aside);
+            let asks_routers = state.asks_routers;
+            let mut packet = Packet {
+                size: data_size(&data),
+                flow,
+                ecn,
+                payload: Carried::data(&data, now),
+            };
+            if asks_routers {
+                self.ask(&data, &mut packet);
             }
-            let accepted = self.offer(
-                link,
-                Packet {
-                    size,
-                    flow,
-                    ecn,
-                    payload,
-                },
-            );
+            let accepted = self.offer(link, packet);
             if self.has_devices && accepted {
-                self.fill_device(flow, link, size);
+                self.fill_device(flow, link, packet.size);
             }
         }
     }
@@ -385,10 +375,8 @@ impl<'a> World<'a> {
     fn offer(&mut self, link: u32, packet: Packet<Carried>) -> bool {
         let now = self.now;
         let state = &mut self.links[link as usize];
-        if let Some(router) = &mut state.router {
-            let size = u64::from(packet.size) + u64::from(state.link.overhead());
-            let feedback = packet.payload.feedback_mut(&mut self.aside);
-            router.on_arrival(now, size, &mut state.link, feedback);
+        if state.router.is_some() {
+            consult(state, &packet, now, &mut self.aside);
         }
         let accepted = state.push(now, packet, &mut self.calendar);
         if link == FORWARD
@@ -402,7 +390,44 @@ impl<'a> World<'a> {
         accepted
     }
 
+    /// A packet that has arrived brings its host what routers wrote.
+    #[cold]
+    #[inline(never)]
+    fn hand_over(&mut self, flow: u32, mut carried: Carried) {
+        let (Some(feedback), Some(endpoints)) = (
+            carried.detach(&mut self.aside),
+            self.flows[flow as usize].endpoints.as_deref_mut(),
+        ) else {
+            return;
+        };
+        if carried.is_ack() {
+            endpoints.sender.handle_feedback(self.now, feedback);
+        } else {
+            endpoints.receiver.handle_feedback(&feedback, self.ttl);
+        }
+    }
+
+    /// Lets a packet of `data` carry what its sender asks routers.
+    #[cold]
+    #[inline(never)]
+    fn ask(&mut self, data: &DataSegment, packet: &mut Packet<Carried>) {
+        let endpoints = self.flows[packet.flow as usize].endpoints.as_deref_mut();
+        let feedback = endpoints.and_then(|endpoints| endpoints.sender.feedback(self.now, data));
+        packet.size += packet.payload.attach(feedback, &mut self.aside);
+    }
+
+    /// The same for an ACK and what its receiver was told.
+    #[cold]
+    #[inline(never)]
+    fn echo(&mut self, ack: &AckSegment, packet: &mut Packet<Carried>) {
+        let endpoints = self.flows[packet.flow as usize].endpoints.as_deref_mut();
+        let feedback = endpoints.and_then(|endpoints| endpoints.receiver.feedback(ack));
+        packet.size += packet.payload.attach(feedback, &mut self.aside);
+    }
+
     /// Tells a sender what its device has sent.
+    #[cold]
+    #[inline(never)]
     fn settle_device(&mut self, flow: u32) {
         let now = self.now;
         let state = &mut self.flows[flow as usize];
@@ -411,7 +436,23 @@ impl<'a> World<'a> {
         }
     }
 
+    /// Sees to it that a sender is called that waits for its device.
+    #[cold]
+    #[inline(never)]
+    fn keep_device(&mut self, flow: u32) {
+        let state = &mut self.flows[flow as usize];
+        let deadline = state.device_deadline();
+        if let Some(component) = state.component
+            && deadline < state.scheduled
+        {
+            state.scheduled = deadline;
+            self.calendar.schedule(component, Some(deadline));
+        }
+    }
+
     /// A packet of `bytes` is in its sender's device, the link `link`.
+    #[cold]
+    #[inline(never)]
     fn fill_device(&mut self, flow: u32, link: u32, bytes: u32) {
         let leaves = self.links[link as usize].link.busy_until();
         let state = &mut self.flows[flow as usize];
@@ -506,7 +547,7 @@ impl<'a> World<'a> {
             self.transmit(flow);
         }
         let state = &mut self.flows[flow as usize];
-        state.scheduled = state.deadline();
+        state.scheduled = state.deadline().min(state.device_deadline());
         if let Some(component) = state.component {
             self.calendar.schedule(component, Some(state.scheduled));
         }
@@ -576,6 +617,17 @@ impl<'a> World<'a> {
                 .extend(self.flows.iter_mut().filter_map(|flow| flow.trace.take()));
         }
         RunOutput { result, traces }
+    }
+}
+
+/// The router in front of a link sees a packet.
+#[cold]
+#[inline(never)]
+fn consult(state: &mut LinkState, packet: &Packet<Carried>, now: Instant, aside: &mut Aside) {
+    if let Some(router) = &mut state.router {
+        let size = u64::from(packet.size) + u64::from(state.link.overhead());
+        let feedback = packet.payload.feedback_mut(aside);
+        router.on_arrival(now, size, &mut state.link, feedback);
     }
 }
 

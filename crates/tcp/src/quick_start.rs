@@ -7,8 +7,8 @@
 //!
 //! ## Deviations
 //!
-//! The RFC sends the report before the first data where there is a packet to carry it: the handshake's
-//! third segment, which is not modelled.
+//! The RFC leaves the report to the first data or to a packet before it; here the handshake's third
+//! segment never carries it.
 
 use units::Rate;
 use units::feedback::{Feedback, HOST_TTL, Nonce, RateCode, ttl_diff};

@@ -268,6 +268,8 @@ impl Sender {
 
     /// Linux `tcp_small_queue_check`: whether a burst of `segments` waits for the device; twice as much
     /// may wait there for each `factor`.
+    #[cold]
+    #[inline(never)]
     fn is_device_full(&mut self, segments: u32, factor: u32) -> bool {
         let Some(shift) = self.config.small_queue else {
             return false;
