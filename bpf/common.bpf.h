@@ -23,6 +23,9 @@
 /* Any user may select it, and it may be the default of a network namespace. */
 #define TCP_CONG_NON_RESTRICTED 1
 /* States of the sender; the enumeration in BTF has the same values. */
+#define SS_CA_OPEN 0
+#define SS_CA_CWR 2
+#define SS_CA_RECOVERY 3
 #define SS_CA_LOSS 4
 
 extern void cubictcp_init(struct sock *sk) __ksym;
@@ -68,10 +71,14 @@ static __always_inline __u32 ss_window_limited(struct tcp_sock *tp)
 	return ss_in_slow_start(tp) && tp->snd_cwnd < 2 * tp->max_packets_out;
 }
 
+/* Linux's tcp_min_tso_segs where nobody has changed it. */
+#define SS_LEAST_BURST 2
+
 /* What every start-up of this folder keeps for a socket, beside its own state. */
 struct ss_flow {
 	__u64 last_ack;     /* ns */
 	__u64 last_rtt;     /* ns */
+	__u64 acked;        /* bytes, at the last ACK */
 	__u64 epoch_began;  /* ns; 0 while CUBIC has no epoch */
 	__u32 epoch_start;  /* as CUBIC has it */
 	__u32 delivered;    /* segments, at the last ACK */
@@ -80,11 +87,34 @@ struct ss_flow {
 /* What is told of the end of a slow start; crates/kernel reads it. */
 struct ss_exit {
 	__u64 now;    /* ns, CLOCK_MONOTONIC: when the ACK came */
-	__u64 bin;    /* SEARCH: bins since the first; HyStart++: rounds of CSS */
+	__u32 bin;    /* SEARCH: bins since the first; HyStart++: rounds of CSS; SUSS: accelerated rounds */
+	__u32 why;    /* enum ss_why */
 	__u64 norm;   /* SEARCH: how far delivery missed the expectation, in thousandths */
 	__u32 source; /* own IPv4 address, as on the wire */
 	__u32 cwnd;   /* segments, before anything was done about it */
 };
+
+/* Sent, and neither delivered nor declared lost. */
+static __always_inline __u32 ss_in_flight(const struct tcp_sock *tp)
+{
+	return tp->packets_out - tp->sacked_out - tp->lost_out + tp->retrans_out;
+}
+
+/* The time of the event at hand in nanoseconds, and the next new offset. */
+static __always_inline __u64 ss_now(const struct tcp_sock *tp)
+{
+	return tp->tcp_mstamp * 1000;
+}
+
+static __always_inline __u64 ss_next(const struct tcp_sock *tp)
+{
+	return tp->bytes_acked + (__u32)(tp->snd_nxt - tp->snd_una);
+}
+
+static __always_inline __u32 ss_ca_state(struct tcp_sock *tp)
+{
+	return BPF_CORE_READ_BITFIELD(&tp->inet_conn, icsk_ca_state);
+}
 
 /* Notes when a growth epoch of CUBIC begins; call after each growth. */
 static __always_inline void ss_note_epoch(struct ss_flow *flow, struct sock *sk)
@@ -102,8 +132,9 @@ static __always_inline void ss_read_ack(struct ss_ack *a, struct ss_flow *flow, 
 					__s32 rtt_us)
 {
 	struct tcp_sock *tp = ss_tcp(sk);
+	__u32 state = ss_ca_state(tp);
 
-	a->now = tp->tcp_mstamp * 1000;
+	a->now = ss_now(tp);
 	a->has_rtt = rtt_us >= 0;
 	a->rtt = rtt_us > 0 ? (__u64)rtt_us * 1000 : 0;
 	if (flow->epoch_began && a->now - flow->epoch_began < 1000000000ull)
@@ -111,18 +142,22 @@ static __always_inline void ss_read_ack(struct ss_ack *a, struct ss_flow *flow, 
 	a->srtt = (__u64)(tp->srtt_us >> 3) * 1000;
 	a->acked = tp->bytes_acked;
 	a->sent = tp->bytes_sent;
-	a->snd_nxt = tp->bytes_acked + (__u32)(tp->snd_nxt - tp->snd_una);
+	a->snd_nxt = ss_next(tp);
 	a->delivered = tp->delivered - flow->delivered;
-	a->in_flight = tp->packets_out - tp->sacked_out - tp->lost_out + tp->retrans_out;
+	a->in_flight = ss_in_flight(tp);
 	a->smss = tp->mss_cache;
 	a->app_limited = tp->app_limited != 0;
 	a->paced = sk->sk_pacing_status != 0;
+	a->advanced = tp->bytes_acked != flow->acked;
+	a->reducing = state == SS_CA_CWR || state == SS_CA_RECOVERY;
+	a->pacing_rate = sk->sk_pacing_rate;
 }
 
 static __always_inline void ss_note_ack(struct ss_flow *flow, const struct ss_ack *a,
 					struct sock *sk)
 {
 	flow->delivered = ss_tcp(sk)->delivered;
+	flow->acked = a->acked;
 	flow->last_ack = a->now;
 	if (a->rtt)
 		flow->last_rtt = a->rtt;

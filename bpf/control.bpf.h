@@ -4,12 +4,17 @@
  * defines SS_NAME and includes this last. One with a start-up of its own defines before it:
  *
  *   SS_STATE                              what it keeps for a socket, a type that begins as zeros
- *   ss_congested(own)                     a congestion episode begins
- *   ss_restarted(own)                     slow start begins again after a timeout
+ *   ss_started(own, sk)                   the connection begins
+ *   ss_congested(own, sk)                 a congestion episode begins
+ *   ss_restarted(own, sk)                 slow start begins again after a timeout
  *   ss_delivered(own, ack, window)        an ACK in slow start, before the window grows
  *   ss_grow(own, sk, flow, acked)         growth by an ACK; 0 leaves it to CUBIC
  *   ss_event(own, sk, flow, event)        what else happens
  *   ss_evidence(own, exit)                what an exit was concluded from
+ *
+ * and, where SS_SENDING is defined,
+ *
+ *   ss_sending(own, sk)                   data may leave; the fewest segments of a burst
  */
 #ifndef SLOWSTART_CONTROL_BPF_H
 #define SLOWSTART_CONTROL_BPF_H
@@ -50,6 +55,7 @@ static __always_inline void ss_tell_exit(struct ss_socket *s, struct sock *sk,
 		return;
 	told->now = a->now;
 	told->bin = 0;
+	told->why = SS_WHY_OWN;
 	told->norm = 0;
 	told->source = sk->__sk_common.skc_rcv_saddr;
 	told->cwnd = cwnd;
@@ -69,8 +75,11 @@ void BPF_PROG(op_init, struct sock *sk)
 
 	bpf_sk_storage_delete(&ss_sockets, sk);
 	s = bpf_sk_storage_get(&ss_sockets, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
-	if (s)
+	if (s) {
 		s->flow.delivered = ss_tcp(sk)->delivered;
+		s->flow.acked = ss_tcp(sk)->bytes_acked;
+		ss_started(&s->own, sk);
+	}
 #endif
 }
 
@@ -81,7 +90,7 @@ __u32 BPF_PROG(op_ssthresh, struct sock *sk)
 	struct ss_socket *s = ss_socket_of(sk);
 
 	if (s)
-		ss_congested(&s->own);
+		ss_congested(&s->own, sk);
 #endif
 	return cubictcp_recalc_ssthresh(sk);
 }
@@ -113,7 +122,7 @@ void BPF_PROG(op_state, struct sock *sk, __u8 new_state)
 	struct ss_socket *s = ss_socket_of(sk);
 
 	if (s) {
-		ss_restarted(&s->own);
+		ss_restarted(&s->own, sk);
 		ss_note_epoch(&s->flow, sk);
 	}
 #endif
@@ -158,6 +167,16 @@ void BPF_PROG(op_acked, struct sock *sk, const struct ack_sample *sample)
 #endif
 }
 
+#ifdef SS_SENDING
+SEC("struct_ops")
+__u32 BPF_PROG(op_sending, struct sock *sk)
+{
+	struct ss_socket *s = ss_socket_of(sk);
+
+	return s ? ss_sending(&s->own, sk) : SS_LEAST_BURST;
+}
+#endif
+
 SEC("struct_ops")
 __u32 BPF_PROG(op_undo, struct sock *sk)
 {
@@ -172,6 +191,9 @@ struct tcp_congestion_ops SS_NAME = {
 	.set_state = (void *)op_state,
 	.cwnd_event = (void *)op_event,
 	.pkts_acked = (void *)op_acked,
+#ifdef SS_SENDING
+	.min_tso_segs = (void *)op_sending,
+#endif
 	.undo_cwnd = (void *)op_undo,
 	.flags = TCP_CONG_NON_RESTRICTED,
 	.name = SS_STRING(SS_NAME),

@@ -27,12 +27,16 @@ static __always_inline struct ss_hspp_config ss_config(void)
 	return config;
 }
 
-static __always_inline void ss_congested(struct ss_hspp *s)
+static __always_inline void ss_started(struct ss_hspp *s, struct sock *sk)
+{
+}
+
+static __always_inline void ss_congested(struct ss_hspp *s, struct sock *sk)
 {
 	ss_hspp_on_congestion(s);
 }
 
-static __always_inline void ss_restarted(struct ss_hspp *s)
+static __always_inline void ss_restarted(struct ss_hspp *s, struct sock *sk)
 {
 	ss_hspp_restart(s);
 }

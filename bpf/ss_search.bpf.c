@@ -21,11 +21,15 @@ const volatile struct ss_search_config search_config SEC(".rodata.config") = {
 	.alpha = 0,
 };
 
-static __always_inline void ss_congested(struct ss_search *s)
+static __always_inline void ss_started(struct ss_search *s, struct sock *sk)
 {
 }
 
-static __always_inline void ss_restarted(struct ss_search *s)
+static __always_inline void ss_congested(struct ss_search *s, struct sock *sk)
+{
+}
+
+static __always_inline void ss_restarted(struct ss_search *s, struct sock *sk)
 {
 	ss_search_restart(s);
 }

@@ -3,7 +3,7 @@
  * What the parts of the core share. It compiles for BPF (after vmlinux.h) and for the host.
  *
  * Windows, deliveries and what is in flight are counted in segments, sequence offsets and totals
- * in bytes, times in nanoseconds. No floating point, no signed division, no unbounded loop.
+ * in bytes, times in nanoseconds unless it is said otherwise. No floating point, no signed division, no unbounded loop.
  */
 #ifndef SLOWSTART_TYPES_H
 #define SLOWSTART_TYPES_H
@@ -28,6 +28,9 @@ enum ss_step {
 	SS_DRAIN,   /* slow start is over; window and threshold follow when the queue has drained */
 };
 
+/* Why slow start ended, where more than one reason is possible. */
+enum ss_why { SS_WHY_OWN, SS_WHY_TRAIN, SS_WHY_DELAY };
+
 struct ss_window {
 	__u32 cwnd;
 	__u32 ssthresh;
@@ -47,6 +50,9 @@ struct ss_ack {
 	__u32 has_rtt;
 	__u32 app_limited;
 	__u32 paced;
+	__u32 advanced;    /* `acked` did */
+	__u32 reducing;    /* a reduction is in progress */
+	__u64 pacing_rate; /* bytes per second, whether the sender paces or not */
 };
 
 #endif

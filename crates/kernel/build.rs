@@ -5,12 +5,16 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-const NAMES: [&str; 6] = [
+const NAMES: [&str; 10] = [
     "ss_search",
     "ss_search31",
     "ss_search40",
     "ss_hspp",
+    "ss_hspaper",
+    "ss_suss",
     "ss_cubic_std",
+    "ss_bic",
+    "ss_westwood",
     "ss_probe",
 ];
 

@@ -374,11 +374,12 @@ Examples:
 \b
 For servers that want these start-ups without an experiment; runs with --stack linux load
 what they need by themselves. cubic+search (version, exit, threshold, missed and alpha may
-be said), cubic+hystart++ and cubic+standard can be loaded, or ss_search, ss_search31,
-ss_search40, ss_hspp, ss_cubic_std, as the kernel calls them. What is loaded stays until it
-is unloaded or the machine restarts; to use it needs no rights. Loading needs root, Linux
-5.13 to 7.0 with BTF, and a slowstart that was built with clang and libbpf; the status says
-what is missing. The programs are MIT or GPL-2.0, which the kernel asks for.
+be said), cubic+hystart++, cubic+hystart:variant=paper, cubic+suss, cubic+standard, bic and
+westwood can be loaded, also by the names that the kernel has for them, which the status
+lists. What is loaded stays until it is unloaded or the machine restarts; to use it needs no
+rights. Loading needs root, Linux 5.13 to 7.0 with BTF, and a slowstart that was built with
+clang and libbpf; the status says what is missing. The programs are MIT or GPL-2.0, which
+the kernel asks for.
 """,
 )
 def _kernel(

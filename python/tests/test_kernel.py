@@ -15,7 +15,17 @@ from conftest import Command
 
 from slowstart._native import kernel_status
 
-NAMES = ["ss_search", "ss_search31", "ss_search40", "ss_hspp", "ss_cubic_std"]
+NAMES = [
+    "ss_search",
+    "ss_search31",
+    "ss_search40",
+    "ss_hspp",
+    "ss_hspaper",
+    "ss_suss",
+    "ss_cubic_std",
+    "ss_bic",
+    "ss_westwood",
+]
 AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 
 

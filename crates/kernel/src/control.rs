@@ -42,10 +42,34 @@ pub const CONTROLS: &[Control] = &[
         default: true,
     },
     Control {
+        name: "ss_hspaper",
+        algorithm: "cubic+hystart:variant=paper",
+        summary: "CUBIC whose slow start is ended by HyStart as its paper has it",
+        default: false,
+    },
+    Control {
+        name: "ss_suss",
+        algorithm: "cubic+suss:override_window=false",
+        summary: "CUBIC whose slow start is sped up by SUSS, within the announced window",
+        default: false,
+    },
+    Control {
         name: "ss_cubic_std",
         algorithm: "cubic+standard",
         summary: "CUBIC with standard slow start",
         default: true,
+    },
+    Control {
+        name: "ss_bic",
+        algorithm: "bic+standard",
+        summary: "BIC with standard slow start",
+        default: false,
+    },
+    Control {
+        name: "ss_westwood",
+        algorithm: "westwood+standard",
+        summary: "Westwood+ with standard slow start",
+        default: false,
     },
 ];
 

@@ -39,8 +39,11 @@ pub struct GuestExit {
     pub source: Ipv4Addr,
     /// The window in segments, before anything was done about it.
     pub cwnd: u32,
-    /// SEARCH: bins since the first one; HyStart++: rounds of Conservative Slow Start.
-    pub bin: u64,
+    /// SEARCH: bins since the first one; HyStart++: rounds of Conservative Slow Start; SUSS: rounds
+    /// that were accelerated.
+    pub bin: u32,
+    /// Why, in the word of results, where the congestion control has more than one reason.
+    pub reason: Option<&'static str>,
     /// SEARCH: how far delivery missed the expectation, in thousandths.
     pub norm_permille: u64,
 }
@@ -112,12 +115,18 @@ impl fmt::Debug for Guest {
 impl GuestExit {
     fn parse(record: &[u8]) -> Self {
         let word = |at| u64::from_ne_bytes(array(record, at));
+        let half = |at| u32::from_ne_bytes(array(record, at));
         Self {
             at: Instant::from_nanos(word(0)),
-            bin: word(8),
+            bin: half(8),
+            reason: match half(12) {
+                1 => Some("ack-train"),
+                2 => Some("delay"),
+                _ => None,
+            },
             norm_permille: word(16),
             source: Ipv4Addr::from(array::<4>(record, 24)),
-            cwnd: u32::from_ne_bytes(array(record, 28)),
+            cwnd: half(28),
         }
     }
 }
@@ -157,9 +166,10 @@ mod tests {
     #[test]
     fn exits_are_read_as_they_are_written() {
         let mut record = Vec::new();
-        for word in [5_u64, 31, 351] {
-            record.extend(word.to_ne_bytes());
-        }
+        record.extend(5_u64.to_ne_bytes());
+        record.extend(31_u32.to_ne_bytes());
+        record.extend(2_u32.to_ne_bytes());
+        record.extend(351_u64.to_ne_bytes());
         record.extend([10, 78, 0, 2]);
         record.extend(420_u32.to_ne_bytes());
         assert_eq!(record.len(), RECORD);
@@ -168,6 +178,7 @@ mod tests {
             source: Ipv4Addr::new(10, 78, 0, 2),
             cwnd: 420,
             bin: 31,
+            reason: Some("delay"),
             norm_permille: 351,
         };
         assert_eq!(GuestExit::parse(&record), expected);

@@ -27,7 +27,8 @@ impl Wanted {
             let names: Vec<&str> = CONTROLS.iter().map(|control| control.name).collect();
             Error::Invalid(format!(
                 "`{name}` cannot be loaded into the kernel; there are {} (cubic+search with \
-                 version, exit, threshold, missed and alpha; cubic+hystart++; cubic+standard)",
+                 version, exit, threshold, missed and alpha; cubic+hystart++; \
+                 cubic+hystart:variant=paper; cubic+suss; cubic+standard; bic; westwood)",
                 names.join(", ")
             ))
         })
@@ -49,13 +50,20 @@ impl Wanted {
         match name.trim() {
             "cubic+hystart++" => control = Some("ss_hspp"),
             "cubic+standard" => control = Some("ss_cubic_std"),
-            "cubic+search" => {}
+            "cubic+suss" => control = Some("ss_suss"),
+            "bic" | "bic+standard" => control = Some("ss_bic"),
+            "westwood" | "westwood+standard" => control = Some("ss_westwood"),
+            "cubic+search" | "cubic+hystart" => {}
             _ => return None,
         }
-        let search = control.is_none();
+        let search = name.trim() == "cubic+search";
+        let hystart = name.trim() == "cubic+hystart";
         for setting in settings {
             let (name, value) = setting.split_once('=')?;
             match (name.trim(), value.trim()) {
+                ("variant", "paper") if hystart => control = Some("ss_hspaper"),
+                // The program cannot suppose a larger window; bpf/README.md says so.
+                ("override_window", "true" | "false") if control == Some("ss_suss") => {}
                 _ if !search => return None,
                 ("version", "2.0") => control = Some("ss_search"),
                 ("version", "3.1") => control = Some("ss_search31"),
@@ -79,7 +87,8 @@ impl Wanted {
         if !resets {
             options.alpha = None;
         }
-        let control = control.unwrap_or("ss_search");
+        // HyStart as Linux has it is the kernel's own.
+        let control = control.or(search.then_some("ss_search"))?;
         let control = CONTROLS.iter().find(|known| known.name == control)?;
         options.check().ok()?;
         Some(Self { control, options })
@@ -118,6 +127,13 @@ mod tests {
         assert_eq!(wanted.options, expected);
         let plain = Wanted::named("cubic+search").expect("plain");
         assert_eq!(plain.control.name, "ss_search");
+        for (name, control) in [
+            ("bic", "ss_bic"),
+            ("westwood", "ss_westwood"),
+            ("cubic+suss", "ss_suss"),
+        ] {
+            assert_eq!(Wanted::named(name).expect(name).control.name, control);
+        }
         let unused = Wanted::named("cubic+search:alpha=7").expect("unused");
         assert_eq!(unused.options.alpha, None);
     }
@@ -135,6 +151,13 @@ mod tests {
             "cubic+search:threshold=1.25",
             "cubic+search:exit",
             "cubic+standard:x=1",
+            "cubic+hystart",
+            "cubic+hystart:variant=ns2",
+            "cubic+hystart:variant=paper,train=false",
+            "cubic+suss:form=talk",
+            "bic:hz=1000",
+            "bic+hystart",
+            "westwood+search",
             "",
         ] {
             let error = Wanted::named(name).expect_err(name).to_string();

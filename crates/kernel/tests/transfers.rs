@@ -19,6 +19,10 @@ const PATH: (u32, u32, &str) = (20, 60, "6 bdp");
 const ALGORITHMS: &[&str] = &[
     "cubic+standard",
     "cubic+hystart++",
+    "cubic+hystart:variant=paper",
+    "cubic+suss:override_window=false",
+    "bic+standard",
+    "westwood+standard",
     "cubic+search:arithmetic=percent",
     "cubic+search:arithmetic=percent,exit=rollback",
     "cubic+search:version=3.1,arithmetic=percent",
@@ -60,7 +64,8 @@ fn slow_start_ends_where_it_does_in_the_simulator() {
             }
             vouched += 1;
             let told = output.decisions[0].is_some();
-            assert_eq!(told, ["search", "css-rounds"].contains(&kernel_reason.as_str()));
+            let own = ["search", "css-rounds", "ack-train", "delay"];
+            assert_eq!(told, own.contains(&kernel_reason.as_str()));
             kernel_reason == reason
                 && (kernel_time - time).abs() <= slack
                 && flow

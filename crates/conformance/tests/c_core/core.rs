@@ -9,11 +9,13 @@ use std::rc::Rc;
 use std::sync::OnceLock;
 
 use conformance::{Header, Mode, Subject};
-use congestion::avoidance::{Reno, RenoConfig};
+use congestion::avoidance::{Cubic, CubicConfig, Reno, RenoConfig};
+use congestion::options::Options;
 use congestion::recovery::{Prr, PrrConfig};
+use congestion::startup::{Standard, StandardConfig};
 use congestion::{
-    Ack, Classic, Congestion, CongestionControl, ExitReason, Sent, SlowStartExit, Startup, Step,
-    Window,
+    Ack, Avoidance, Classic, Congestion, CongestionControl, CongestionKind, ExitReason, Phase,
+    Sent, SlowStartExit, Startup, Step, Window,
 };
 use units::{Bytes, Duration, Instant, Rate};
 
@@ -26,6 +28,7 @@ struct Process {
     input: ChildStdin,
     output: BufReader<ChildStdout>,
     line: String,
+    last: Reply,
 }
 
 impl Drop for Process {
@@ -43,25 +46,32 @@ impl Process {
             .read_line(&mut self.line)
             .expect("the core answers");
         let words: Vec<&str> = self.line.split_whitespace().collect();
-        assert_eq!(words.len(), 5, "the core answers `{}`", self.line);
+        assert_eq!(words.len(), 8, "the core answers `{}`", self.line);
         let number = |index: usize| words[index].parse().expect("a number");
-        Reply {
+        self.last = Reply {
             step: number(0),
             cwnd: number(1),
             ssthresh: number(2),
             phase: number(3),
             norm: words[4].parse().ok(),
-        }
+            why: number(5),
+            rate: words[6].parse().ok(),
+            from: number(7),
+        };
+        self.last
     }
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Reply {
     step: u64,
     cwnd: u64,
     ssthresh: u64,
     phase: u64,
     norm: Option<i64>,
+    why: u64,
+    rate: Option<u64>,
+    from: u64,
 }
 
 /// The compiled core.
@@ -84,6 +94,7 @@ impl Compiled {
             input,
             output,
             line: String::new(),
+            last: Reply::default(),
         }))))
     }
 }
@@ -119,9 +130,20 @@ fn compile() -> Option<PathBuf> {
     }
 }
 
-/// The start-up of a description, such as `search:version=2.0`.
-fn startup_of(algorithm: &str) -> &str {
-    algorithm.split('+').nth(1).expect("a start-up")
+/// Avoidance and start-up of a description, such as `reno` and `search:version=2.0`.
+fn parts(algorithm: &str) -> (&str, &str) {
+    let (avoidance, rest) = algorithm.split_once('+').expect("a start-up");
+    // A start-up's name may end with plus signs; what follows is the recovery.
+    (avoidance, rest.strip_suffix("+prr").unwrap_or(rest))
+}
+
+/// The value of an option of a part.
+fn option<'a>(part: &'a str, name: &str) -> Option<&'a str> {
+    let (_, options) = part.split_once(':')?;
+    options
+        .split(',')
+        .filter_map(|option| option.split_once('='))
+        .find_map(|(key, value)| (key == name).then_some(value))
 }
 
 /// The description with the core's arithmetic.
@@ -129,51 +151,72 @@ pub fn in_percent(algorithm: &str) -> String {
     let algorithm = algorithm
         .replace("arithmetic=shifted", "arithmetic=percent")
         .replace("arithmetic=exact", "arithmetic=percent");
-    if !startup_of(&algorithm).starts_with("search") || algorithm.contains("arithmetic=percent") {
+    let (_, startup) = parts(&algorithm);
+    if !startup.starts_with("search") || algorithm.contains("arithmetic=percent") {
         return algorithm;
     }
-    let startup = startup_of(&algorithm);
     let mark = if startup.contains(':') { ',' } else { ':' };
     algorithm.replace(startup, &format!("{startup}{mark}arithmetic=percent"))
 }
 
-/// What makes a new connection of the core.
-fn command(algorithm: &str) -> String {
-    let is_hystart = algorithm.contains("+hystart++");
-    let options = if is_hystart {
-        algorithm.split("+hystart++").nth(1).unwrap_or_default()
-    } else {
-        startup_of(algorithm).trim_start_matches("search")
+/// What makes a new connection of the core's part, and whether that is the avoidance.
+fn command(algorithm: &str) -> (String, bool) {
+    let (avoidance, startup) = parts(algorithm);
+    let number = |part: &str, name: &str, default: u64| {
+        option(part, name).map_or(default, |value| value.parse().expect("a number"))
     };
-    let options = options.split('+').next().unwrap_or_default();
-    let option = |name: &str| {
-        let options = options.trim_start_matches(':').split(',');
-        options
-            .filter_map(|option| option.split_once('='))
-            .find_map(|(key, value)| (key == name).then_some(value))
+    let truth = |part: &str, name: &str, default: bool| {
+        u8::from(option(part, name).map_or(default, |value| value == "true"))
     };
-    let number = |name: &str, default: u64| {
-        option(name).map_or(default, |value| value.parse().expect("a number"))
-    };
-    if is_hystart {
-        return format!(
-            "hystart++ {} {} {} {}",
-            number("n_rtt_sample", 8),
-            number("css_growth_divisor", 4),
-            number("css_rounds", 5),
-            number("limit", 8)
-        );
+    let name = |part: &str| part.split(':').next().unwrap_or_default().to_owned();
+    match name(avoidance).as_str() {
+        "bic" => {
+            let [fast, delayed] =
+                ["fast_convergence", "delayed_ack"].map(|name| truth(avoidance, name, true));
+            return (
+                format!("bic {} {fast} {delayed}", number(avoidance, "hz", 250)),
+                true,
+            );
+        }
+        "westwood" => return (format!("westwood {}", number(avoidance, "hz", 250)), true),
+        _ => {}
     }
-    let version = option("version").unwrap_or("2.0").replace('.', "");
+    let command = match name(startup).as_str() {
+        "hystart++" => format!(
+            "hystart++ {} {} {} {}",
+            number(startup, "n_rtt_sample", 8),
+            number(startup, "css_growth_divisor", 4),
+            number(startup, "css_rounds", 5),
+            number(startup, "limit", 8)
+        ),
+        "hystart" => {
+            let [train, delay] = ["train", "delay"].map(|name| truth(startup, name, true));
+            format!("hystart {train} {delay}")
+        }
+        "suss" => format!(
+            "suss {} {}",
+            u8::from(option(startup, "form") == Some("talk")),
+            number(startup, "max", 3)
+        ),
+        _ => search(startup),
+    };
+    (command, false)
+}
+
+fn search(startup: &str) -> String {
+    let number = |name: &str, default: u64| {
+        option(startup, name).map_or(default, |value| value.parse().expect("a number"))
+    };
+    let version = option(startup, "version").unwrap_or("2.0").replace('.', "");
     let is_4 = version == "40";
-    let exit = match option("exit") {
+    let exit = match option(startup, "exit") {
         Some("plain") => 0,
         Some("rollback") => 1,
         Some("drain") => 2,
         _ => 2 * u32::from(is_4),
     };
     let threshold = number("threshold", if is_4 { 26 } else { 35 }) * 10;
-    let alpha = if option("missed") == Some("reset") {
+    let alpha = if option(startup, "missed") == Some("reset") {
         number("alpha", 2)
     } else {
         0
@@ -181,46 +224,68 @@ fn command(algorithm: &str) -> String {
     format!("search {version} {exit} {threshold} {alpha}")
 }
 
+/// The numbers of an ACK, as the core reads them.
+fn ack_event(verb: &str, ack: &Ack, window: &Window, is_reducing: bool) -> String {
+    let smss = window.smss;
+    let ssthresh = match window.ssthresh {
+        Bytes::MAX => INFINITE,
+        ssthresh => ssthresh.segments(smss),
+    };
+    let mut event = String::new();
+    write!(
+        event,
+        "{verb} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}",
+        ack.now.as_nanos(),
+        ack.latest_rtt.map_or(0, Duration::as_nanos),
+        ack.srtt.as_nanos(),
+        ack.snd_una,
+        ack.bytes_sent,
+        ack.snd_nxt,
+        ack.delivered.segments(smss),
+        ack.in_flight.segments(smss),
+        smss.get(),
+        u8::from(ack.latest_rtt.is_some()),
+        u8::from(ack.app_limited),
+        u8::from(ack.paced),
+        u8::from(ack.advanced),
+        u8::from(is_reducing),
+        ack.pacing_rate.bytes_per_sec(),
+        window.cwnd_segments(),
+        ssthresh
+    )
+    .expect("a string");
+    event
+}
+
 /// The core as a start-up.
-pub struct CoreStartup {
+struct CoreStartup {
     process: Rc<RefCell<Process>>,
-    last: Reply,
     smss: Bytes,
+    /// Only SUSS looks at what leaves.
+    steers: bool,
 }
 
 impl CoreStartup {
-    fn tell(&mut self, event: &str) -> Reply {
-        self.last = self.process.borrow_mut().ask(event);
-        self.last
+    fn tell(&self, event: &str) -> Reply {
+        self.process.borrow_mut().ask(event)
     }
 
-    fn ask(&mut self, verb: &str, ack: &Ack, window: &Window) -> Reply {
-        let smss = window.smss;
-        let ssthresh = match window.ssthresh {
-            Bytes::MAX => INFINITE,
-            ssthresh => ssthresh.segments(smss),
-        };
-        let mut event = String::new();
-        write!(
-            event,
-            "{verb} {} {} {} {} {} {} {} {} {} {} {} {} {} {}",
-            ack.now.as_nanos(),
-            ack.latest_rtt.map_or(0, Duration::as_nanos),
-            ack.srtt.as_nanos(),
-            ack.snd_una,
-            ack.bytes_sent,
-            ack.snd_nxt,
-            ack.delivered.segments(smss),
-            ack.in_flight.segments(smss),
-            smss.get(),
-            u8::from(ack.latest_rtt.is_some()),
-            u8::from(ack.app_limited),
-            u8::from(ack.paced),
-            window.cwnd_segments(),
-            ssthresh
-        )
-        .expect("a string");
-        self.tell(&event)
+    fn last(&self) -> Reply {
+        self.process.borrow().last
+    }
+
+    fn ask(&self, verb: &str, ack: &Ack, window: &Window) -> Reply {
+        self.tell(&ack_event(verb, ack, window, ack.phase.is_reducing()))
+    }
+
+    fn congestion(&self, congestion: &Congestion) -> Reply {
+        self.tell(&format!(
+            "congestion {} {} {} {}",
+            congestion.now.as_nanos(),
+            congestion.snd_nxt,
+            congestion.in_flight.segments(self.smss),
+            u8::from(congestion.kind == CongestionKind::Timeout)
+        ))
     }
 
     fn step(&self, reply: Reply, window: &Window) -> Option<Step> {
@@ -228,17 +293,25 @@ impl CoreStartup {
             INFINITE => Bytes::MAX,
             segments => self.smss * segments,
         };
-        let reason = if reply.norm.is_some() || reply.phase == 2 {
-            ExitReason::Search {
+        let nothing = Duration::ZERO;
+        let reason = match reply.why {
+            1 => ExitReason::AckTrain {
+                train: nothing,
+                threshold: nothing,
+            },
+            2 => ExitReason::Delay {
+                rtt: nothing,
+                threshold: nothing,
+            },
+            _ if reply.norm.is_some() || reply.phase == 2 => ExitReason::Search {
                 norm_permille: 0,
                 current: Bytes::ZERO,
                 previous: Bytes::ZERO,
-            }
-        } else {
-            ExitReason::ConservativeRounds {
-                baseline_rtt: Duration::ZERO,
+            },
+            _ => ExitReason::ConservativeRounds {
+                baseline_rtt: nothing,
                 rounds: 0,
-            }
+            },
         };
         match reply.step {
             0 => None,
@@ -280,8 +353,43 @@ impl Startup for CoreStartup {
             .unwrap_or(Step::Grow(ack.delivered))
     }
 
-    fn on_congestion(&mut self, _congestion: &Congestion) {
-        self.tell("congestion");
+    fn steers_sending(&self) -> bool {
+        self.steers
+    }
+
+    fn after_sent(&mut self, sent: &Sent, window: &Window) -> Option<Step> {
+        let in_flight = (sent.in_flight + sent.size).segments(self.smss);
+        let reply = self.tell(&format!("sent {in_flight} {}", window.cwnd_segments()));
+        self.step(reply, window)
+    }
+
+    fn pacing_rate(&self) -> Option<Rate> {
+        self.last().rate.map(Rate::from_bytes_per_sec)
+    }
+
+    fn requires_pacing(&self) -> bool {
+        self.last().rate.is_some()
+    }
+
+    fn pacing_start(&self) -> Option<Instant> {
+        let last = self.last();
+        last.rate.map(|_| Instant::from_nanos(last.from))
+    }
+
+    fn reduces_from(&mut self, congestion: &Congestion, window: &Window) -> Option<Bytes> {
+        if congestion.kind == CongestionKind::Timeout {
+            return None;
+        }
+        match self.step(self.congestion(congestion), window) {
+            Some(Step::Set(cwnd)) => Some(cwnd),
+            _ => None,
+        }
+    }
+
+    fn on_congestion(&mut self, congestion: &Congestion) {
+        if congestion.kind == CongestionKind::Timeout {
+            self.congestion(congestion);
+        }
     }
 
     fn restart(&mut self, _now: Instant, _snd_nxt: u64) {
@@ -289,36 +397,121 @@ impl Startup for CoreStartup {
     }
 }
 
-/// The core with Reno and proportional rate reduction.
-pub struct CoreSubject(Classic<CoreStartup, Reno, Prr>);
+/// The core as an avoidance.
+struct CoreAvoidance {
+    process: Rc<RefCell<Process>>,
+}
+
+impl CoreAvoidance {
+    fn tell(&self, event: &str) -> Reply {
+        self.process.borrow_mut().ask(event)
+    }
+}
+
+impl Avoidance for CoreAvoidance {
+    fn on_delivery(&mut self, ack: &Ack, window: &Window) {
+        self.tell(&ack_event(
+            "delivered",
+            ack,
+            window,
+            ack.phase != Phase::Open,
+        ));
+    }
+
+    fn on_ack(&mut self, acked: Bytes, ack: &Ack, window: &Window) -> Bytes {
+        let smss = window.smss;
+        let reply = self.tell(&format!(
+            "grow {} {} {}",
+            ack.now.as_nanos(),
+            window.cwnd_segments(),
+            acked.segments(smss)
+        ));
+        smss * reply.cwnd
+    }
+
+    fn on_congestion(&mut self, congestion: &Congestion, window: &Window) -> Bytes {
+        let reply = self.tell(&format!(
+            "reduce {} {} {}",
+            window.cwnd_segments(),
+            window.smss.get(),
+            u8::from(congestion.kind == CongestionKind::Timeout)
+        ));
+        window.smss * reply.ssthresh
+    }
+
+    fn on_timeout(&mut self) {
+        self.tell("forget");
+    }
+
+    fn on_recovery_exit(&mut self, window: &Window) -> Option<Bytes> {
+        let reply = self.tell(&format!("recovered {}", window.smss.get()));
+        (reply.ssthresh > 0).then(|| window.smss * reply.ssthresh)
+    }
+}
+
+/// The core's part with the simulator's other parts, and proportional rate reduction.
+pub struct CoreSubject {
+    whole: Box<dyn CongestionControl>,
+    process: Rc<RefCell<Process>>,
+}
 
 impl CoreSubject {
     /// A new connection; the process knows one at a time.
     pub fn new(core: &Compiled, header: &Header) -> Self {
-        assert!(
-            header.algorithm.starts_with("reno+"),
-            "{}",
-            header.algorithm
-        );
-        let last = core.0.borrow_mut().ask(&command(&header.algorithm));
-        let startup = CoreStartup {
-            process: Rc::clone(&core.0),
-            last,
-            smss: header.smss,
+        let (avoidance, startup) = parts(&header.algorithm);
+        let (command, is_avoidance) = command(&header.algorithm);
+        let process = Rc::clone(&core.0);
+        process.borrow_mut().ask(&command);
+        let whole = if is_avoidance {
+            assert_eq!(startup, "standard");
+            let standard = Standard::new(StandardConfig::default(), Instant::ZERO, 0);
+            let process = Rc::clone(&process);
+            with_recovery(standard, CoreAvoidance { process }, header)
+        } else {
+            let part = CoreStartup {
+                process: Rc::clone(&process),
+                smss: header.smss,
+                steers: startup.starts_with("suss"),
+            };
+            match avoidance.split_once(':') {
+                None => {
+                    assert_eq!(avoidance, "reno");
+                    with_recovery(part, Reno::new(RenoConfig::default()), header)
+                }
+                Some((name, options)) => {
+                    assert_eq!(name, "cubic");
+                    with_recovery(part, Cubic::new(cubic(options)), header)
+                }
+            }
         };
-        Self(Classic::new(
-            startup,
-            Reno::new(RenoConfig::default()),
-            Prr::new(PrrConfig::default()),
-            header.smss,
-            header.initial_window,
-        ))
+        Self { whole, process }
     }
+}
+
+fn cubic(options: &str) -> CubicConfig {
+    let mut config = CubicConfig::default();
+    for (name, value) in options
+        .split(',')
+        .filter_map(|option| option.split_once('='))
+    {
+        config.set(name, value).expect("an option");
+    }
+    config
+}
+
+fn with_recovery(
+    startup: impl Startup + 'static,
+    avoidance: impl Avoidance + 'static,
+    header: &Header,
+) -> Box<dyn CongestionControl> {
+    let recovery = Prr::new(PrrConfig::default());
+    let (smss, window) = (header.smss, header.initial_window);
+    Box::new(Classic::new(startup, avoidance, recovery, smss, window))
 }
 
 impl Subject for CoreSubject {
     fn mode(&self) -> Mode {
-        match self.0.startup().last.phase {
+        match self.process.borrow().last.phase {
             1 => Mode::Conservative,
             2 => Mode::Drain,
             _ => Mode::Ordinary,
@@ -326,41 +519,41 @@ impl Subject for CoreSubject {
     }
 
     fn norm_permille(&self) -> Option<i64> {
-        self.0.startup().last.norm
+        self.process.borrow().last.norm
     }
 }
 
 impl CongestionControl for CoreSubject {
     fn window(&self) -> Window {
-        self.0.window()
+        self.whole.window()
     }
 
     fn pacing_rate(&self) -> Option<Rate> {
-        self.0.pacing_rate()
+        self.whole.pacing_rate()
     }
 
     fn on_sent(&mut self, sent: &Sent) {
-        self.0.on_sent(sent);
+        self.whole.on_sent(sent);
     }
 
     fn on_delivery(&mut self, ack: &Ack) {
-        self.0.on_delivery(ack);
+        self.whole.on_delivery(ack);
     }
 
     fn on_ack(&mut self, ack: &Ack) {
-        self.0.on_ack(ack);
+        self.whole.on_ack(ack);
     }
 
     fn on_congestion(&mut self, congestion: &Congestion) {
-        self.0.on_congestion(congestion);
+        self.whole.on_congestion(congestion);
     }
 
     fn on_recovery_exit(&mut self, now: Instant) {
-        self.0.on_recovery_exit(now);
+        self.whole.on_recovery_exit(now);
     }
 
     fn undo(&mut self, now: Instant) {
-        self.0.undo(now);
+        self.whole.undo(now);
     }
 
     fn on_idle_restart(
@@ -371,15 +564,15 @@ impl CongestionControl for CoreSubject {
         initial_window: Bytes,
         snd_nxt: u64,
     ) {
-        self.0
+        self.whole
             .on_idle_restart(now, idle, rto, initial_window, snd_nxt);
     }
 
     fn on_window_unused(&mut self, now: Instant, used: Bytes, initial_window: Bytes) {
-        self.0.on_window_unused(now, used, initial_window);
+        self.whole.on_window_unused(now, used, initial_window);
     }
 
     fn slow_start_exit(&self) -> Option<SlowStartExit> {
-        self.0.slow_start_exit()
+        self.whole.slow_start_exit()
     }
 }

@@ -92,7 +92,19 @@ fn algorithm() -> impl Strategy<Value = String> {
             "reno+hystart++:n_rtt_sample={samples},css_growth_divisor={divisor},css_rounds={rounds},limit={limit}"
         )
     });
-    prop_oneof![3 => search, 1 => hystart]
+    let paper = (any::<bool>(), any::<bool>());
+    let paper = paper.prop_map(|(train, delay)| {
+        format!("reno+hystart:variant=paper,train={train},delay={delay}")
+    });
+    let suss = (prop::sample::select(vec!["code", "talk"]), 0..11_u32);
+    let suss = suss.prop_map(|(form, max)| format!("reno+suss:form={form},max={max}"));
+    let hz = || prop::sample::select(vec![100, 250, 300, 1000]);
+    let bic = (hz(), any::<bool>(), any::<bool>());
+    let bic = bic.prop_map(|(hz, fast, delayed)| {
+        format!("bic:hz={hz},fast_convergence={fast},delayed_ack={delayed}+standard")
+    });
+    let westwood = hz().prop_map(|hz| format!("westwood:hz={hz}+standard"));
+    prop_oneof![3 => search, 1 => hystart, 1 => paper, 2 => suss, 1 => bic, 1 => westwood]
 }
 
 /// The event that an operation is now, if it is possible.

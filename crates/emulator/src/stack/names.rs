@@ -33,6 +33,8 @@ pub struct Kind {
 
 /// `beta` of tcp_cubic.c, of 1024.
 const CUBIC: Option<(u64, u64)> = Some((717, 1024));
+/// `beta` of tcp_bic.c, of 1024 (above 14 segments).
+const BIC: Option<(u64, u64)> = Some((819, 1024));
 /// `tcp_reno_ssthresh`.
 const RENO: Option<(u64, u64)> = Some((1, 2));
 
@@ -60,12 +62,15 @@ pub(crate) const CUBIC_MODULE: &str = "cubic";
 
 /// How a congestion control of this project leaves slow start.
 fn kind_of(wanted: &Wanted) -> Kind {
-    let exit = match wanted.control.name {
-        "ss_hspp" => "css-rounds",
-        PLAIN_CUBIC => "ssthresh",
-        _ => "search",
-    };
-    kind(exit, CUBIC, false)
+    match wanted.control.name {
+        "ss_hspp" => kind("css-rounds", CUBIC, false),
+        // Where the program tells, it also tells which of the two tests it was.
+        "ss_hspaper" | "ss_suss" => kind("delay", CUBIC, false),
+        "ss_bic" => kind("ssthresh", BIC, false),
+        "ss_westwood" => kind("ssthresh", RENO, false),
+        PLAIN_CUBIC => kind("ssthresh", CUBIC, false),
+        _ => kind("search", CUBIC, false),
+    }
 }
 
 /// Finds the congestion control for `algorithm`, first in `more`, and what has to be loaded for it.
@@ -92,6 +97,10 @@ pub(crate) fn known(more: &[KernelName]) -> String {
         "cubic+standard",
         "cubic+hystart++",
         "cubic+search (version, exit, threshold, missed, alpha)",
+        "cubic+hystart:variant=paper",
+        "cubic+suss",
+        "bic",
+        "westwood",
     ]);
     names.extend(more.iter().map(|name| name.algorithm.as_str()));
     names.dedup();

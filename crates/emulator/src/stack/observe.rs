@@ -111,12 +111,17 @@ impl Observer {
     }
 
     /// The congestion control says that it ended slow start; false where that was over before.
-    pub(super) fn note_exit(&mut self, at: Instant, cwnd_segments: u32) -> bool {
+    pub(super) fn note_exit(
+        &mut self,
+        at: Instant,
+        cwnd_segments: u32,
+        reason: Option<&'static str>,
+    ) -> bool {
         let first = self.exit.is_none();
         self.exit.get_or_insert(Exit {
             at,
             cwnd_segments: u64::from(cwnd_segments),
-            reason: self.kind.exit,
+            reason: reason.unwrap_or(self.kind.exit),
             by_congestion: false,
         });
         first

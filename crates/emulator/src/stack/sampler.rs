@@ -209,7 +209,7 @@ impl<'a> Watcher<'a> {
             };
             match what {
                 Told::Exit(exit) => {
-                    if watched.observer.note_exit(at, exit.cwnd) {
+                    if watched.observer.note_exit(at, exit.cwnd, exit.reason) {
                         watched.decision = Some(exit);
                     }
                 }
