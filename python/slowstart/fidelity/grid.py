@@ -24,8 +24,8 @@ _LEAST_BDP_PACKETS = 10
 _LEAST_BUFFER_PACKETS = 10
 # About eight seconds of the rate, so that the transfer goes well beyond slow start.
 _SIZES_MB = {1: 1, 5: 5, 20: 20, 50: 20, 100: 20, 200: 40}
-# Not geo: where its return delay falls faster than time passes, hundreds of ACKs are due at once, and no
-# emulator hands them over within its bound.
+# Not geo: where its return delay falls faster than time passes, hundreds of ACKs are due at once,
+# and the emulator cannot hand them over within its bound.
 _PRESETS = ("lte", "wifi-strong", "wifi-weak", "leo")
 
 ALGORITHMS = ("cubic", "cubic+standard", "reno", "bbr")
