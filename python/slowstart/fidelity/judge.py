@@ -40,6 +40,16 @@ def verdicts(differences: Sequence[Difference]) -> list[Verdict]:
     return [verdict for verdict in found if verdict is not None]
 
 
+# Below it the wake-ups of idle processors are several percent of the round trip.
+LONG_RTT_MS = 20.0
+LONG = f"Paths with a round trip of {LONG_RTT_MS:g} ms and more alone"
+
+
+def over_long_paths(differences: Sequence[Difference]) -> list[Verdict]:
+    """The same of the paths where the hosts' own delay does not count."""
+    return verdicts([each for each in differences if (each.case.path.rtt_ms or 0) >= LONG_RTT_MS])
+
+
 def _bounded(differences: Sequence[Difference], key: str) -> Verdict | None:
     group = [each for each in differences if each.quantity.key == key]
     if not group:

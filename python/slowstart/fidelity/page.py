@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from slowstart import __version__, plots, report
 from slowstart.fidelity import figures
 from slowstart.fidelity.compare import Difference, Row, rows
-from slowstart.fidelity.judge import Verdict, percent, verdicts
+from slowstart.fidelity.judge import LONG, Verdict, over_long_paths, percent, verdicts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -65,8 +65,11 @@ def show(differences: Sequence[Difference], lost: int, where: str) -> None:
     for row in rows(differences):
         table.add_row(*cells(row))
     console.print(table)
-    for verdict in verdicts(differences):
-        console.print(f"{'holds ' if verdict.holds else 'FAILS '} {_sentence(verdict)}")
+    for head, group in (("", verdicts(differences)), (LONG, over_long_paths(differences))):
+        if head and group:
+            console.print(f"{head}:")
+        for verdict in group:
+            console.print(f"{'holds ' if verdict.holds else 'FAILS '} {_sentence(verdict)}")
     if lost:
         console.print(
             f"{lost} runs on the kernel are left out: the emulator did not keep its bounds"
@@ -80,14 +83,19 @@ def _sentence(verdict: Verdict) -> str:
 
 def document(differences: Sequence[Difference], facts: dict[str, Any]) -> dict[str, Any]:
     """What ``--json`` prints and ``fidelity.json`` holds."""
+
+    def judged(group: Sequence[Verdict]) -> list[dict[str, Any]]:
+        return [
+            {"claim": v.claim, "cases": v.cases, "holds": v.holds, "measured": v.measured}
+            for v in group
+        ]
+
     return {
         "format": 1,
         "version": __version__,
         **facts,
-        "verdicts": [
-            {"claim": v.claim, "cases": v.cases, "holds": v.holds, "measured": v.measured}
-            for v in verdicts(differences)
-        ],
+        "verdicts": judged(verdicts(differences)),
+        "verdicts_long_paths": judged(over_long_paths(differences)),
         "quantities": [
             {
                 "quantity": row.quantity.key,
@@ -124,17 +132,25 @@ def _finite(value: float) -> float | None:
 
 def markdown(differences: Sequence[Difference]) -> str:
     """The tables as Markdown, for a page of documentation."""
-    lines = ["| what is claimed | holds | measured |", "| --- | --- | --- |"]
-    lines += [
-        f"| {each.claim} | {'yes' if each.holds else 'no'} | {each.measured} |"
-        for each in verdicts(differences)
-    ]
+    lines: list[str] = []
+    heads = ("All paths", LONG)
+    for head, group in zip(
+        heads, (verdicts(differences), over_long_paths(differences)), strict=True
+    ):
+        lines += [f"{head}:", "", "| what is claimed | cases | holds | measured |"]
+        lines += ["| --- | --- | --- | --- |"]
+        lines += [
+            f"| {each.claim} | {each.cases} | {'yes' if each.holds else 'no'} | {each.measured} |"
+            for each in group
+        ]
+        lines.append("")
     for algorithm in (None, *dict.fromkeys(each.case.algorithm for each in differences)):
-        group = [each for each in differences if algorithm in (None, each.case.algorithm)]
-        lines += ["", f"{algorithm or 'All algorithms'}:", ""]
+        these = [each for each in differences if algorithm in (None, each.case.algorithm)]
+        lines += [f"{algorithm or 'All algorithms'}:", ""]
         lines += ["| " + " | ".join(_HEADS) + " |", "| " + " | ".join("---" for _ in _HEADS) + " |"]
-        lines += ["| " + " | ".join(cells(row)) + " |" for row in rows(group)]
-    return "\n".join(lines) + "\n"
+        lines += ["| " + " | ".join(cells(row)) + " |" for row in rows(these)]
+        lines.append("")
+    return "\n".join(lines)
 
 
 def worst_cases(differences: Sequence[Difference]) -> list[tuple[Case, str]]:
@@ -179,7 +195,10 @@ def write(
         facts=facts,
         heads=_HEADS,
         rows=[cells(row) for row in rows(differences)],
-        verdicts=verdicts(differences),
+        verdicts={
+            "All paths": verdicts(differences),
+            LONG: over_long_paths(differences),
+        },
         figures=[(name, caption, report.inline(folder, name)) for name, caption, _ in drawings],
     )
     contents = {
