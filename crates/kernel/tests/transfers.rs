@@ -10,7 +10,9 @@ mod common;
 use emulator::stack::{Sampler, StackOptions};
 use kernel::{CONTROLS, Control, Error, Guest, Wanted, load, status, unload};
 
-use common::{ATTEMPTS, allowed, exit, print, required, run, scenario, simulated};
+use measure::FlowTrace;
+
+use common::{ATTEMPTS, allowed, exit, print, required, run, scenario, simulated, traced};
 
 /// Mbit/s, milliseconds and buffer of the path; a bin of SEARCH is 0.35 of the round trip.
 const PATH: (u32, u32, &str) = (20, 60, "6 bdp");
@@ -82,6 +84,48 @@ fn slow_start_ends_where_it_does_in_the_simulator() {
             "{algorithm}: none of {vouched} runs is near the simulation"
         );
     }
+}
+
+/// The red segments of SUSS's first accelerated round leave after the guard interval and paced, when
+/// they leave in the simulator: their ACKs come one by one, in a time without others.
+#[test]
+fn suss_paces_what_it_adds() {
+    let Some(_turn) = allowed() else {
+        return;
+    };
+    let path = (50, 100, "413 packets");
+    let scenario = scenario("cubic+suss:override_window=false", path, "1 MB");
+    // The channel's time begins with the run; a handshake may have to wait for the machine.
+    let red = |trace: &FlowTrace, start: f64| -> Vec<f64> {
+        let times = trace.time_s.iter().map(|time| time - start);
+        times.filter(|time| (0.310..0.390).contains(time)).collect()
+    };
+    let expected = red(&traced(&scenario).flows[0], 0.0);
+    assert_eq!(expected.len(), 10);
+    let options = StackOptions {
+        traces: true,
+        ..StackOptions::default()
+    };
+    let mut vouched = 0;
+    let agrees = (0..ATTEMPTS).any(|attempt| {
+        let output = run(&scenario, attempt, &options);
+        let trace = &output.traces.as_ref().expect("traces").flows[0];
+        let times = red(trace, output.result.flows[0].start_s);
+        let told = output.decisions[0].map(|told| told.bin);
+        print(&format!(
+            "SUSS: {told:?} rounds, ACKs after {times:.4?} s; simulated {expected:.4?}"
+        ));
+        vouched += u32::from(output.check.valid);
+        let mut pairs = times.iter().zip(&expected);
+        times.len() == expected.len()
+            && pairs.all(|(time, at)| (time - at).abs() < 0.002)
+            && told == Some(2)
+    });
+    if !agrees && vouched == 0 {
+        print("SUSS: not judged, the machine is too busy");
+        return;
+    }
+    assert!(agrees, "none of {vouched} runs paces as the simulator does");
 }
 
 /// With a threshold of 100 % SEARCH never exits; its guest reaches the kernel with this option.

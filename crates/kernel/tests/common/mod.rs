@@ -6,8 +6,9 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use emulator::stack::{self, StackOptions, StackOutput};
-use measure::FlowResult;
+use measure::{FlowResult, Traces};
 use scenario::Scenario;
+use simulator::{RunOptions, RunOutput};
 
 /// How often a run is repeated that the emulator declares invalid, because the machine is busy.
 pub const ATTEMPTS: u32 = 8;
@@ -46,11 +47,18 @@ pub fn scenario(algorithm: &str, (rate, rtt, buffer): (u32, u32, &str), size: &s
     Scenario::parse(&text, "test.toml", Path::new(".")).expect("a scenario")
 }
 
-pub fn simulated(scenario: &Scenario) -> FlowResult {
-    let options = simulator::RunOptions::default();
+fn simulation(scenario: &Scenario, traces: bool) -> RunOutput {
     let cancel = AtomicBool::new(false);
-    let output = simulator::run(scenario, 0, &options, &cancel).expect("a run");
-    output.result.flows[0].clone()
+    simulator::run(scenario, 0, &RunOptions { traces }, &cancel).expect("a run")
+}
+
+pub fn simulated(scenario: &Scenario) -> FlowResult {
+    simulation(scenario, false).result.flows[0].clone()
+}
+
+/// The time series of a simulation.
+pub fn traced(scenario: &Scenario) -> Traces {
+    simulation(scenario, true).traces.expect("traces")
 }
 
 /// A run on the kernel.
