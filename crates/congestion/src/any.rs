@@ -568,8 +568,6 @@ startups! {
         "jumps to half of what an earlier connection over the path reached, and retreats if that was wrong";
     Fbe(startup::Fbe, startup::FbeConfig) = "fbe", RECONSTRUCTION, "Li, Chen and Li 2023 (abstract)",
         "slow start that ends at bandwidth times RTT, by refined ACK intervals";
-    Standard(startup::Standard, startup::StandardConfig) = "standard", STANDARD, "RFC 5681",
-        "slow start: the window doubles each round trip until something is lost";
     Forecast(startup::Forecast, startup::ForecastConfig) = "forecast", RECONSTRUCTION, "Luebben 2022 (abstract)",
         "after twenty ACKs the window is what a small neural network forecasts";
     Halfback(startup::Halfback, startup::HalfbackConfig) = "halfback", RECONSTRUCTION, "Li, Dong and Godfrey 2015",
@@ -592,6 +590,8 @@ startups! {
         "triples the window each round while no queue shows, and answers the first loss for it";
     Search(startup::Search, startup::SearchConfig) = "search", "from the thesis, its drafts and published code", "draft-chung-ccwg-search; thesis",
         "slow start that ends when delivery falls behind what was sent one round trip before";
+    Standard(startup::Standard, startup::StandardConfig) = "standard", STANDARD, "RFC 5681",
+        "slow start: the window doubles each round trip until something is lost";
     Stateful(startup::Stateful, startup::StatefulConfig) = "stateful", "from published code (S-CUBIC 1.0)", "Guo and Lee 2020; draft-lee-tcpm-stateful-tcp",
         "begins with the bandwidth and RTT that an earlier connection over the path left";
     Suss(startup::Suss, startup::SussConfig) = "suss", "from published code (the authors')", "Arghavani et al., SIGCOMM 2024; SUSSdeveloper/SUSS for Linux 6.8",
@@ -628,9 +628,9 @@ wholes! {
     Bbr(whole::Bbr, whole::BbrConfig) = "bbr", LINUX, "Cardwell et al. 2016; Linux tcp_bbr.c",
         "version 1: paces at the measured bandwidth, with a window of two bandwidth-delay products";
     Rcp(whole::Rcp, whole::RcpConfig) = "rcp", "from published code (ns-2)", "Dukkipati and McKeown 2005",
-        "sends at the smallest rate that the routers of the path tell every flow, from the first data on";
+        "sends at the smallest rate that the routers of the path tell every flow, from the first data on (the fall-back where one does not is ours)";
     Xcp(whole::Xcp, whole::XcpConfig) = "xcp", "from published code (ns-2)", "Katabi, Handley and Rohrs 2002",
-        "changes its window as the routers of the path tell each packet";
+        "changes its window as the routers of the path tell each packet (the fall-back where one does not is ours)";
 }
 
 const PARTS_COUNT: usize = STARTUPS.len() + AVOIDANCES.len() + RECOVERIES.len() + WHOLES.len();
