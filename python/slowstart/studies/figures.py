@@ -206,6 +206,8 @@ def _points(findings: Findings, drawing: Drawing, stack: Stack) -> Figure:
                 axes.set_title(str(panel), fontweight="bold")
             for place, one in enumerate(series):
                 mine = [each for each in every if each.panel == panel and each.series == one]
+                if joined:
+                    mine.sort(key=lambda each: numbers[each.x] or 0.0)
                 shift = 0.0 if together else (place - (len(series) - 1) / 2) * 0.8 / len(series)
                 where = [
                     (numbers[each.x] or 0.0) if joined else xs.index(each.x) + shift
