@@ -1,6 +1,6 @@
 //! Whether a run can be believed: the emulator's measurements of itself, against bounds.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use units::{Duration, Instant};
 
 use crate::Scheduling;
@@ -34,7 +34,7 @@ impl Default for Bounds {
 
 /// What the emulator measured of itself. Latenesses are from the instant that a packet was due to
 /// the instant that it was written to the device.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SelfCheck {
     /// Whether the run is within its bounds.
     pub valid: bool,

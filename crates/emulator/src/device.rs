@@ -81,7 +81,7 @@ impl Device {
             }
         }
         configure(libc::SIOCSIFMTU, &name, &(MTU as i32).to_ne_bytes())?;
-        set_transmit_queue(&name, TRANSMIT_QUEUE)
+        lengthen_transmit_queue(&name)
             .map_err(EmulatorError::system(format!("configuring {name}")))?;
         configure(libc::SIOCSIFADDR, &name, &socket_address(address))?;
         configure(libc::SIOCSIFNETMASK, &name, &socket_address(NETMASK))?;
@@ -158,6 +158,20 @@ pub(crate) fn local_drops(name: &str) -> u64 {
                 .sum::<u64>()
         })
         .sum()
+}
+
+/// Gives a device the transmit queue that it should have, or as much of it as the kernel allows:
+/// Debian's 6.1 refuses more than some ten thousand packets.
+fn lengthen_transmit_queue(name: &str) -> io::Result<()> {
+    let mut packets = TRANSMIT_QUEUE;
+    loop {
+        match set_transmit_queue(name, packets) {
+            Err(error) if error.raw_os_error() == Some(libc::ERANGE) && packets > 1000 => {
+                packets /= 2;
+            }
+            outcome => return outcome,
+        }
+    }
 }
 
 /// Sets the length of a device's transmit queue, by rtnetlink(7): the ioctl is refused to a user

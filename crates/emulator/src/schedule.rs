@@ -11,7 +11,7 @@ use nix::sys::prctl;
 use nix::sys::signal::SigSet;
 
 /// How the emulator's thread is scheduled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scheduling {
     /// SCHED_DEADLINE.

@@ -5,11 +5,11 @@
 //! simulator also knows the truth: the first moment from which the bottleneck stays busy for one
 //! base RTT.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant};
 
 /// When (and at what rate) capacity was reached.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CapacityPoint {
     /// First moment from which the bottleneck stays busy for one base RTT; null where only a
     /// simulator or emulator could know it and it did not happen.
@@ -21,7 +21,7 @@ pub struct CapacityPoint {
 }
 
 /// Where slow start ended relative to the capacity of the path (document 001, section 5.2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ExitClass {
     /// Before capacity was reached.

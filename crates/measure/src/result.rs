@@ -1,22 +1,24 @@
 //! The result document (`"format": 1`).
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::{CapacityPoint, ExitClass, summarize};
 
 /// What ran.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Stack {
     /// The TCP of this project, in virtual time.
     Simulated,
     /// The TCP of the running kernel.
     Linux,
+    /// The TCP of a kernel in a virtual machine, in virtual time.
+    LinuxVm,
 }
 
 /// The end of the first slow start.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SlowStartExitResult {
     /// Seconds since the SYN left.
     pub time_s: f64,
@@ -27,7 +29,7 @@ pub struct SlowStartExitResult {
 }
 
 /// One flow of one run. Byte counts never include headers, segment counts never pure ACKs.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FlowResult {
     /// Its place in the scenario.
     pub flow: u32,
@@ -114,7 +116,7 @@ impl FlowResult {
 }
 
 /// One link of one run.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LinkResult {
     /// Its name.
     pub name: String,
@@ -132,7 +134,7 @@ pub struct LinkResult {
 }
 
 /// One run of one scenario.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunResult {
     /// Its number.
     pub run: u32,

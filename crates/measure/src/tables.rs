@@ -60,6 +60,7 @@ const fn stack_name(stack: Stack) -> &'static str {
     match stack {
         Stack::Simulated => "simulated",
         Stack::Linux => "linux",
+        Stack::LinuxVm => "linux-vm",
     }
 }
 

@@ -1,9 +1,10 @@
 //! Time series, kept only when asked for.
 
+use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant, Rate};
 
 /// One row for each ACK that a sender processed. All columns have the same length.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct FlowTrace {
     /// Its place in the scenario.
     pub flow: u32,
@@ -66,7 +67,7 @@ impl FlowTrace {
 }
 
 /// One row for each packet offered to a link. All columns have the same length.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct LinkTrace {
     /// Its name.
     pub link: String,
@@ -81,7 +82,7 @@ pub struct LinkTrace {
 }
 
 /// All series of a run.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Traces {
     /// Its number.
     pub run: u32,

@@ -8,6 +8,7 @@ use units::{Bytes, Duration, Rate};
 
 /// One direction of a path: `loss -> queue -> server -> delay line`.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct LinkConfig {
     /// Its name in results.
     pub name: String,
@@ -28,6 +29,7 @@ pub struct LinkConfig {
 
 /// How a link serves its queue.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Service {
     /// At once: a pure delay line.
     Unlimited,
@@ -83,6 +85,7 @@ impl Service {
 
 /// A Mahimahi trace: one opportunity of 1504 bytes per entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct TraceConfig {
     /// Milliseconds since the trace began, non-decreasing, the last one positive.
     pub opportunities_ms: Vec<u32>,
@@ -92,6 +95,7 @@ pub struct TraceConfig {
 
 /// How much waits.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct QueueConfig {
     /// The end of the room. The packet in service does not count.
     pub limit: QueueLimit,
@@ -101,6 +105,7 @@ pub struct QueueConfig {
 
 /// The end of a waiting room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum QueueLimit {
     /// None.
     Unlimited,
@@ -112,6 +117,7 @@ pub enum QueueLimit {
 
 /// Who is refused before the room is full.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Discipline {
     /// Nobody.
     DropTail,
@@ -127,6 +133,7 @@ pub enum Discipline {
 
 /// Losses of the medium.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum LossConfig {
     /// None.
     None,
@@ -148,6 +155,7 @@ pub enum LossConfig {
 
 /// Variation of the delay, on top of it, one value for each `slot` of time; packets never overtake.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct JitterConfig {
     /// Size of the addition, as the distribution says.
     pub amount: Duration,
@@ -178,6 +186,7 @@ impl JitterConfig {
 
 /// How jitter is distributed.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum JitterDistribution {
     /// Uniform in `0..=amount`.
     Uniform,

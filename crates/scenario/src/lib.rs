@@ -17,6 +17,7 @@ mod error;
 mod file;
 mod flow;
 mod link;
+mod parcel;
 mod path;
 mod presets;
 mod quantity;
@@ -32,6 +33,7 @@ use units::{Bytes, Duration, Instant, Rate};
 
 pub use compare::CompareOptions;
 pub use error::Error;
+pub use parcel::Parcel;
 pub use presets::{PRESETS, Preset};
 pub use quantity::{
     Buffer, format_buffer, format_duration, format_rate, format_size, parse_buffer, parse_duration,

@@ -84,6 +84,9 @@ pub struct StackOptions {
     pub sampler: Option<Sampler>,
     /// Congestion controls of the kernel beside those that are known.
     pub names: Vec<KernelName>,
+    /// What the kernel has of them, by its own names, where it is not the running one; `None`: the
+    /// running one is asked.
+    pub available: Option<Vec<String>>,
     /// How the path is made. Whether queues are traced and deliveries kept is decided here.
     pub emulation: EmulationOptions,
 }
@@ -99,6 +102,7 @@ impl Default for StackOptions {
             guests: true,
             sampler: None,
             names: Vec::new(),
+            available: None,
             emulation: EmulationOptions::default(),
         }
     }

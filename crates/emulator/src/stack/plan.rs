@@ -84,7 +84,10 @@ impl Plan {
             ));
         }
         let offer = Offer {
-            available: names::available(),
+            available: match &options.available {
+                Some(available) => available.clone(),
+                None => names::available(),
+            },
             lacking: if options.guests {
                 kernel::missing_for_guests()
             } else {

@@ -1,0 +1,131 @@
+//! A scenario as a parcel: whole, so that another machine runs the very same.
+//!
+//! The resolved form ([`crate::Scenario`]'s own serialisation) is for people: it rounds to
+//! milliseconds and leaves long series out. A parcel has every field as it is, quantities as
+//! numbers in their smallest unit. Sender and receiver are of one version: the format is nobody
+//! else's.
+
+use congestion::Algorithm;
+use network::LinkConfig;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use tcp::AckPolicy;
+use units::{Bytes, Duration, Instant, Rate};
+
+use crate::{Application, Flow, PathModel, Scenario};
+
+/// A scenario that is written and read as it is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Parcel(#[serde(with = "WholeScenario")] pub Scenario);
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Scenario")]
+struct WholeScenario {
+    name: String,
+    summary: String,
+    #[serde(with = "WholePath")]
+    path: PathModel,
+    #[serde(with = "flows")]
+    flows: Vec<Flow>,
+    runs: u32,
+    seed: u64,
+    time_limit: Duration,
+    duration: Option<Duration>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "PathModel")]
+struct WholePath {
+    name: String,
+    summary: String,
+    forward: LinkConfig,
+    reverse: LinkConfig,
+    base_rtt: Duration,
+    rate: Rate,
+    bdp: Bytes,
+    buffer: Option<Bytes>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Flow")]
+struct WholeFlow {
+    name: String,
+    #[serde(with = "algorithm")]
+    algorithm: Algorithm,
+    size: Option<Bytes>,
+    duration: Option<Duration>,
+    start: Instant,
+    initial_window: u32,
+    pacing: bool,
+    receive_buffer: Bytes,
+    #[serde(with = "WholeAckPolicy")]
+    ack_policy: AckPolicy,
+    ecn: bool,
+    restart_after_idle: bool,
+    tso_segments: u32,
+    extra_delay: Duration,
+    #[serde(with = "WholeApplication")]
+    application: Application,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "AckPolicy")]
+enum WholeAckPolicy {
+    Delayed,
+    EverySegment,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Application")]
+enum WholeApplication {
+    Bulk,
+    Periodic { write: Bytes, every: Duration },
+}
+
+mod flows {
+    use super::{Deserialize, Deserializer, Flow, Serialize, Serializer, WholeFlow};
+
+    #[derive(Serialize, Deserialize)]
+    struct One<'a>(#[serde(with = "borrowed")] std::borrow::Cow<'a, Flow>);
+
+    mod borrowed {
+        use super::{Deserializer, Flow, Serializer, WholeFlow};
+        use std::borrow::Cow;
+
+        pub fn serialize<S: Serializer>(flow: &Cow<'_, Flow>, to: S) -> Result<S::Ok, S::Error> {
+            WholeFlow::serialize(flow, to)
+        }
+
+        pub fn deserialize<'de, 'a, D: Deserializer<'de>>(
+            from: D,
+        ) -> Result<Cow<'a, Flow>, D::Error> {
+            WholeFlow::deserialize(from).map(Cow::Owned)
+        }
+    }
+
+    pub fn serialize<S: Serializer>(flows: &[Flow], to: S) -> Result<S::Ok, S::Error> {
+        to.collect_seq(
+            flows
+                .iter()
+                .map(|flow| One(std::borrow::Cow::Borrowed(flow))),
+        )
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Flow>, D::Error> {
+        let flows = Vec::<One<'_>>::deserialize(from)?;
+        Ok(flows.into_iter().map(|one| one.0.into_owned()).collect())
+    }
+}
+
+/// An algorithm by its canonical name.
+mod algorithm {
+    use super::{Algorithm, Deserialize, Deserializer, Serializer};
+
+    pub fn serialize<S: Serializer>(algorithm: &Algorithm, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(algorithm)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Algorithm, D::Error> {
+        let name = String::deserialize(from)?;
+        name.parse().map_err(serde::de::Error::custom)
+    }
+}

@@ -1,0 +1,272 @@
+//! The machine: QEMU without root, without hardware help, and without a clock of its own.
+//!
+//! Source: notes on Linux, section 5. `-icount shift=0,sleep=off` lets time pass with the
+//! instructions, one nanosecond for each, and jump to the next timer where there is nothing to do.
+//! The machine's type is that of QEMU 7.0, the last one that does not hand the kernel random
+//! numbers of its own at start (`-seed` does not reach these), and the processor has no
+//! instruction for such. So a run depends on its files and its command line alone.
+//!
+//! Nothing is written to the disk: what goes in and comes out lies in memory that QEMU opens
+//! through `/proc/self/fd`, and QEMU ends when the thread that started it does
+//! (`PR_SET_PDEATHSIG`), also after kill -9.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Read, Seek};
+use std::os::fd::{AsRawFd, RawFd};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use nix::poll::ppoll;
+use nix::sys::memfd::{MFdFlags, memfd_create};
+use nix::sys::prctl;
+use nix::sys::signal::Signal;
+use nix::sys::time::TimeSpec;
+use nix::time::{ClockId, clock_gettime};
+
+use crate::VmError;
+use crate::exchange::{Answer, JOB, Job, MODULES, Output};
+use crate::initramfs::Archive;
+
+/// The program, as it is called where it is installed.
+pub const PROGRAM: &str = "qemu-system-x86_64";
+
+/// `-M`: see above. `-cpu`: nothing that this machine has and another has not.
+const ARGUMENTS: &[&str] = &[
+    "-nodefaults",
+    "-no-user-config",
+    "-no-reboot",
+    "-display",
+    "none",
+    "-M",
+    "pc-i440fx-7.0",
+    "-cpu",
+    "qemu64,-rdrand,-rdseed",
+    "-m",
+    "2048",
+    "-accel",
+    "tcg,thread=single",
+    "-icount",
+    "shift=0,sleep=off",
+    "-rtc",
+    "base=2026-01-01,clock=vm",
+    "-seed",
+    "1",
+];
+
+/// The clock is the processor's, whose rate is known and need not be measured, and timers are
+/// HPET's: measuring the processor's own would take longer than everything else at start.
+const KERNEL_ARGUMENTS: &str = "console=ttyS0 quiet panic=-1 reboot=t tsc=reliable \
+    tsc_early_khz=1000000 clocksource=tsc nolapic_timer no_timer_check nokaslr norandmaps \
+    mitigations=off audit=0 apparmor=0 random.trust_cpu=off";
+
+/// Without a sign of life for so long it is given up: the start takes some seconds, a second of
+/// its time one or two where it is busy.
+const PATIENCE_S: u64 = 300;
+
+/// How often it is looked at.
+const PERIOD_MS: u64 = 20;
+
+/// What a machine is made of.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    /// QEMU.
+    pub qemu: PathBuf,
+    /// The kernel (`vmlinuz`).
+    pub kernel: PathBuf,
+    /// The folder of its modules (`tun.ko`, `tcp_*.ko`).
+    pub modules: PathBuf,
+    /// The statically linked `slowstart-guest`.
+    pub guest: PathBuf,
+}
+
+impl Machine {
+    /// The files of its modules, in the order of their names.
+    fn module_files(&self) -> Result<Vec<PathBuf>, VmError> {
+        let list = || -> io::Result<Vec<PathBuf>> {
+            let entries = fs::read_dir(&self.modules)?;
+            entries.map(|entry| Ok(entry?.path())).collect()
+        };
+        let mut files = list().map_err(VmError::system(&self.modules))?;
+        files.retain(|file| module_name(file).is_some());
+        files.sort();
+        Ok(files)
+    }
+
+    /// The congestion controls that its kernel offers.
+    ///
+    /// # Errors
+    /// Where the modules cannot be listed.
+    pub fn congestion_controls(&self) -> Result<Vec<String>, VmError> {
+        let files = self.module_files()?;
+        let names = files.iter().filter_map(|file| module_name(file));
+        Ok(crate::algorithms::available(names))
+    }
+
+    /// Makes one run.
+    ///
+    /// # Errors
+    /// Where the machine does not start, fails, or says nothing for minutes; or one of `cancel`
+    /// became true. It has ended in any case.
+    pub fn run(&self, job: &Job, cancel: &[&AtomicBool]) -> Result<Output, VmError> {
+        let memory = VmError::system("memory for the virtual machine");
+        let make = |name: &str| memfd_create(name, MFdFlags::MFD_CLOEXEC).map(File::from);
+        let make = |name: &str| make(name).map_err(|error| memory(error.into()));
+        let (initramfs, answer) = (make("initramfs")?, make("answer")?);
+        let (console, messages) = (make("console")?, make("messages")?);
+        self.pack(job, &initramfs)?;
+        let path = |file: &File| format!("/proc/self/fd/{}", file.as_raw_fd());
+        let mut command = Command::new(&self.qemu);
+        command
+            .args(ARGUMENTS)
+            .arg("-kernel")
+            .arg(&self.kernel)
+            .args(["-append", KERNEL_ARGUMENTS, "-initrd", &path(&initramfs)])
+            .args(["-debugcon", &format!("file:{}", path(&answer))])
+            .args(["-serial", &format!("file:{}", path(&console))])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(messages.try_clone().map_err(VmError::system(&self.qemu))?);
+        let inherited = [&initramfs, &answer, &console].map(AsRawFd::as_raw_fd);
+        let child = start(&mut command, inherited).map_err(VmError::system(&self.qemu))?;
+        let mut running = Running(child);
+        running.watch(&answer, cancel)?;
+        let said = contents(&answer).map_err(VmError::system("the virtual machine's answer"))?;
+        let parsed = said
+            .iter()
+            .position(|&byte| byte == b'\n')
+            .and_then(|end| serde_json::from_slice(&said[end..]).ok());
+        match parsed {
+            Some(Answer::Done(output)) => Ok(*output),
+            Some(Answer::Unsupported(sentence)) => Err(VmError::Unsupported(sentence)),
+            Some(Answer::Failed(sentence)) => Err(VmError::Failed(sentence)),
+            None => Err(VmError::Failed(format!(
+                "it ended without an answer ({})",
+                last_words([&messages, &console])
+            ))),
+        }
+    }
+
+    /// The machine's files.
+    fn pack(&self, job: &Job, to: &File) -> Result<(), VmError> {
+        let job = serde_json::to_vec(job).map_err(|error| VmError::Failed(error.to_string()))?;
+        let read = |file: &Path| fs::read(file).map_err(VmError::system(file));
+        let guest = read(&self.guest)?;
+        let mut modules = Vec::new();
+        for file in self.module_files()? {
+            let name = file.file_name().unwrap_or_default().to_string_lossy();
+            modules.push((format!("{}/{name}", &MODULES[1..]), read(&file)?));
+        }
+        let write = || -> io::Result<()> {
+            let mut archive = Archive::new(BufWriter::new(to));
+            archive.folder("dev")?;
+            archive.character_device("dev/console", (5, 1))?;
+            archive.folder(&MODULES[1..])?;
+            for (name, content) in &modules {
+                archive.file(name, content)?;
+            }
+            archive.program("init", &guest)?;
+            archive.file(&JOB[1..], &job)?;
+            archive.finish().map(drop)
+        };
+        write().map_err(VmError::system("the virtual machine's files"))
+    }
+}
+
+/// `tcp_bbr` of `tcp_bbr.ko` and `tcp_bbr.ko.xz`.
+fn module_name(file: &Path) -> Option<&str> {
+    let (name, end) = file.file_name()?.to_str()?.split_once('.')?;
+    matches!(end, "ko" | "ko.xz" | "ko.zst" | "ko.gz").then_some(name)
+}
+
+/// Starts QEMU with these files, and so that it ends with the calling thread.
+#[expect(
+    unsafe_code,
+    reason = "what the kernel does at the parent's end is asked for between fork(2) and exec(2)"
+)]
+fn start(command: &mut Command, inherited: [RawFd; 3]) -> io::Result<Child> {
+    let parent = nix::unistd::getpid();
+    // SAFETY: the closure makes system calls alone, on descriptors that stay open until the child
+    // was started, and allocates nothing.
+    unsafe {
+        command.pre_exec(move || {
+            prctl::set_pdeathsig(Signal::SIGKILL)?;
+            if nix::unistd::getppid() != parent {
+                return Err(io::Error::from(io::ErrorKind::Interrupted));
+            }
+            for file in inherited {
+                if libc::fcntl(file, libc::F_SETFD, 0) < 0 {
+                    return Err(io::Error::last_os_error());
+                }
+            }
+            Ok(())
+        });
+    }
+    command.spawn()
+}
+
+/// QEMU, which ends with this.
+struct Running(Child);
+
+impl Running {
+    /// Waits for its end.
+    fn watch(&mut self, answer: &File, cancel: &[&AtomicBool]) -> Result<(), VmError> {
+        let (mut said, mut since) = (0, monotonic_seconds());
+        loop {
+            match self.0.try_wait() {
+                Ok(Some(_)) => return Ok(()),
+                Ok(None) => {}
+                Err(error) => return Err(VmError::system(PROGRAM)(error)),
+            }
+            if cancel.iter().any(|cancel| cancel.load(Ordering::Relaxed)) {
+                return Err(VmError::Cancelled);
+            }
+            let now = monotonic_seconds();
+            let length = answer.metadata().map_or(0, |file| file.len());
+            if length > said {
+                (said, since) = (length, now);
+            }
+            if now > since + PATIENCE_S {
+                return Err(VmError::Failed(format!(
+                    "nothing has happened in it for {PATIENCE_S} seconds"
+                )));
+            }
+            let wait = TimeSpec::from_duration(std::time::Duration::from_millis(PERIOD_MS));
+            // A signal may end it early, which costs nothing.
+            let _ = ppoll(&mut [], Some(wait), None);
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // Where it has ended by itself, both do nothing.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn monotonic_seconds() -> u64 {
+    clock_gettime(ClockId::CLOCK_MONOTONIC).map_or(0, |time| time.tv_sec().cast_unsigned())
+}
+
+fn contents(mut file: &File) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.rewind()?;
+    file.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// The last line that is not empty of the first of the files that has one.
+fn last_words(files: [&File; 2]) -> String {
+    files
+        .iter()
+        .find_map(|file| {
+            let text = contents(file).ok()?;
+            let text = String::from_utf8_lossy(&text);
+            let line = text.lines().map(str::trim).rfind(|line| !line.is_empty())?;
+            Some(line.to_owned())
+        })
+        .unwrap_or_else(|| "it said nothing".to_owned())
+}
