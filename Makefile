@@ -4,6 +4,7 @@
 #   make demo [TRACE=FILE] [RUNS=N]   compare start-ups over a satellite link and an LTE link
 #   make test                         everything that .ci/run checks
 #   make test-kernel                  the programs in bpf/, in this kernel: needs root
+#   make guest                        the program for slowstart --stack linux-vm (x86-64)
 #   make bench                        packets per CPU second, peak memory, and the cost of an ACK
 #   make clean
 
@@ -38,7 +39,12 @@ PIP = if $(MAKE) -s -C bpf tools >/dev/null 2>&1 && pkg-config --exists libelf z
 	  $(MAKE) -s -C bpf; export MATURIN_PEP517_ARGS="--features bpf"; fi; \
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test test-kernel kernel-tools capture-tools bench clean tools rust-components
+# The program of the virtual machine (slowstart vm) has no library, and is built where it can run.
+ifeq ($(shell uname -sm),Linux x86_64)
+GUEST := python/slowstart/slowstart-guest
+endif
+
+.PHONY: guest demo test test-kernel kernel-tools capture-tools bench clean tools rust-components
 
 demo: $(VENV)/installed
 	$(BIN)/slowstart compare geo lte $(if $(TRACE),"trace:$(TRACE)") $(addprefix -a ,$(ALGORITHMS)) \
@@ -60,12 +66,20 @@ test-kernel: kernel-tools
 	  --features slowstart-kernel/bpf,slowstart-python/bpf --locked -- -D warnings
 	SLOWSTART_REQUIRE_ROOT_TESTS=1 cargo test -p slowstart-kernel --features bpf --locked
 
+guest: $(GUEST)
+
+python/slowstart/slowstart-guest: $(SOURCES) | tools
+	cargo rustc -p slowstart-vm --bin slowstart-guest --release --locked -- \
+	  -C target-feature=+crt-static -C strip=symbols
+	cp "$$(cargo metadata --format-version 1 --no-deps | $(PYTHON) -c \
+	  'import json, sys; print(json.load(sys.stdin)["target_directory"])')/release/slowstart-guest" $@
+
 bench: tools
 	cargo run --release --locked -p slowstart-benches
 	cargo run --release --locked -p slowstart-benches acks
 
 clean:
-	rm -rf $(VENV) target report python/slowstart/*.so .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) target report python/slowstart/*.so $(GUEST) .pytest_cache .mypy_cache .ruff_cache
 
 tools:
 	@for tool in cargo cc $(PYTHON); do command -v $$tool >/dev/null || { \
@@ -106,12 +120,12 @@ rust-components: tools
 $(BIN)/python: | tools
 	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 2; }
 
-$(VENV)/installed: $(SOURCES) | tools $(BIN)/python
+$(VENV)/installed: $(SOURCES) $(GUEST) | tools $(BIN)/python
 	@echo "Building slowstart into $(VENV): a few minutes the first time"
 	$(PIP) .
 	@touch $@
 
-$(VENV)/installed-dev: $(SOURCES) | tools $(BIN)/python
+$(VENV)/installed-dev: $(SOURCES) $(GUEST) | tools $(BIN)/python
 	@echo "Building slowstart and the tools for its tests into $(VENV): a few minutes the first time"
 	$(PIP) '.[dev]'
 	@touch $@ $(VENV)/installed

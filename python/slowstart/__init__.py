@@ -19,9 +19,11 @@ from slowstart._native import (
     Table,
     algorithms,
     check_linux,
+    check_vm,
     paths,
     run_batch,
     run_linux,
+    run_vm,
     version,
 )
 from slowstart.errors import InputError, RunError
@@ -117,31 +119,33 @@ def run(
     traces: bool = False,
     runs: int | None = None,
     progress: Callable[[int, int], object] | None = None,
-    stack: Literal["simulated", "linux"] = "simulated",
+    stack: Literal["simulated", "linux", "linux-vm"] = "simulated",
     force: bool = False,
     switch_hystart: bool = False,
 ) -> Result:
     """Runs scenarios and returns what was measured.
 
-    Simulations give the same for any number of threads. The interpreter lock is released meanwhile.
+    Simulations, and runs in virtual machines, give the same for any number of threads. The interpreter lock is released meanwhile.
     Ctrl-C stops the runs at once.
 
     Args:
         scenario: One or several.
-        threads: Runs at a time; one for each core by default. Runs on the kernel are made one at a
-            time.
+        threads: Runs at a time; one for each core by default. Runs on the running kernel are made
+            one at a time.
         traces: Whether time series are kept, for ``flow_traces`` and ``link_traces``.
         runs: Only so many first runs of each scenario.
         progress: Called now and then with the runs that are over, and all runs.
         stack: ``linux`` for the TCP of the running kernel over an emulated path, in real time. That
-            needs root, or a user namespace in which ``/dev/net/tun`` can be opened.
+            needs root, or a user namespace in which ``/dev/net/tun`` can be opened. ``linux-vm``
+            for that of a kernel in a virtual machine, in virtual time, which needs what
+            ``slowstart vm`` says.
         force: Whether runs on the kernel count that the emulator's check of itself does not trust
             (``Result.untrusted``). Otherwise they are in the document alone.
         switch_hystart: Leave to switch HyStart off for the whole machine while a run of
             ``cubic+standard`` on the kernel lasts.
 
     Raises:
-        InputError: The kernel, or the user's rights, do not suffice for ``stack="linux"``.
+        InputError: The kernel, or the user's rights, do not suffice for the stack.
         RunError: A run failed.
     """
     scenarios = [scenario] if isinstance(scenario, Scenario) else list(scenario)
@@ -149,8 +153,24 @@ def run(
         if force or switch_hystart:
             raise InputError("force and switch_hystart are for runs on the kernel: stack='linux'")
         return run_batch(scenarios, threads=threads, traces=traces, runs=runs, progress=progress)
+    if stack == "linux-vm":
+        if switch_hystart:
+            raise InputError("switch_hystart is for the running kernel: stack='linux'")
+        from slowstart.vm import parts
+
+        machine = parts()
+        check_vm(machine, scenarios)
+        return run_vm(
+            machine,
+            scenarios,
+            traces="all" if traces else "none",
+            runs=runs,
+            threads=threads,
+            force=force,
+            progress=progress,
+        )
     if stack != "linux":
-        raise InputError(f"there is no stack {stack!r}: simulated or linux")
+        raise InputError(f"there is no stack {stack!r}: simulated, linux or linux-vm")
     if threads not in (None, 1):
         raise InputError("runs on the kernel are made one at a time: leave the threads out")
     check_linux(scenarios, switch_hystart=switch_hystart)

@@ -143,6 +143,31 @@ def kernel_unload(names: Sequence[str]) -> list[tuple[str, str, str]]:
 def kernel_status(names: Sequence[str]) -> str:
     """What is loaded, what may be (of ``names``), and what that lacks: a JSON document."""
 
+Parts = tuple[str, str, str, str]
+"""QEMU, the kernel, the folder of its modules, and the program that runs in the machine."""
+
+def check_vm(parts: Parts, scenarios: Sequence[Scenario]) -> None:
+    """Refuses what the kernel of a virtual machine cannot run.
+
+    Raises:
+        slowstart.InputError: What is missing, in one sentence.
+    """
+
+def run_vm(
+    parts: Parts,
+    scenarios: Sequence[Scenario],
+    *,
+    traces: str = "none",
+    runs: int | None = None,
+    threads: int | None = None,
+    force: bool = False,
+    progress: Callable[[int, int], object] | None = None,
+) -> Result:
+    """Runs every run of every scenario in a virtual machine of its own; see :func:`slowstart.run`.
+
+    ``traces`` is ``none``, ``first`` (of each scenario's first run, if it counts) or ``all``.
+    """
+
 def emulate(
     path: str,
     command: Sequence[str],

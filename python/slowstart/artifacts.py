@@ -74,7 +74,7 @@ def write(
         threads: Runs at a time, for the runs behind some figures.
         quiet: Whether no progress is shown.
         traces: Whether the time series of every run are written too.
-        linux: Whether ``result`` is of the running kernel. It then has the time series of each
+        linux: Whether ``result`` is of a kernel. It then has the time series of each
             scenario's first run that counts, or of all; nothing is run for the figures.
         at_size: The same scenarios with transfers of another size, for the figure of completion
             time against size.

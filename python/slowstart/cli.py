@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from slowstart import InputError, RunError, Scenario, __version__, compare, run, study_command
-from slowstart._native import check_linux, enter_user_namespace, run_linux
+from slowstart import InputError, RunError, Scenario, __version__, compare, run, study_command, vm_command
+from slowstart._native import check_linux, check_vm, enter_user_namespace, run_linux, run_vm
 from slowstart.fidelity import command as fidelity
 from slowstart.progress import Meter
 
@@ -101,21 +101,23 @@ class Stack(str, Enum):
 
     SIMULATED = "simulated"
     LINUX = "linux"
+    LINUX_VM = "linux-vm"
 
 
 StackChoice = Annotated[
     Stack,
     typer.Option(
         "--stack",
-        help="What runs: our TCP in virtual time, or the running kernel's over an emulated path,"
-        " in real time and one run after the other (needs root).",
+        help="What runs: our TCP in virtual time; the running kernel's over an emulated path, in "
+        "real time and one run after the other (needs root); or that of a kernel in a virtual "
+        "machine, in virtual time and the same in each repetition (see: slowstart vm).",
     ),
 ]
 Force = Annotated[
     bool,
     typer.Option(
         "--force",
-        help="With --stack linux, count runs that the emulator's check of itself does not trust.",
+        help="On a kernel, count runs that the emulator's check of itself does not trust.",
     ),
 ]
 SwitchHyStart = Annotated[
@@ -154,6 +156,7 @@ Examples:
   slowstart compare trace:FILE -a cubic+search --duration 10s -o report
   slowstart compare wired -a reno --flows 4 --stagger "500 ms" --size 5MB
   sudo slowstart compare wired -a cubic -a bbr --size 5MB --stack linux
+  slowstart compare wired -a cubic -a westwood --size 5MB --stack linux-vm
 
 {_SYNTAX}""",
 )
@@ -220,7 +223,7 @@ def _compare(
     def at_size(smaller: str) -> list[Scenario]:
         return compare(paths, algorithms, size=smaller, **settings)
 
-    how = _How(stack is Stack.LINUX, force, switch_hystart, threads)
+    how = _How(stack, force, switch_hystart, threads)
     _execute(scenarios, how, as_json, output, quiet, at_size=at_size)
 
 
@@ -272,7 +275,7 @@ def _run(
     if traces and output is None:
         raise InputError("--traces writes files, so it needs -o DIR")
     scenario = Scenario.from_file(file).with_runs(runs=runs, seed=seed)
-    how = _How(stack is Stack.LINUX, force, switch_hystart, threads)
+    how = _How(stack, force, switch_hystart, threads)
     _execute([scenario], how, as_json, output, quiet, traces=traces)
 
 
@@ -484,6 +487,7 @@ def _emulate(
 
 
 app.command("study", epilog=study_command.EPILOG)(study_command.study)
+app.add_typer(vm_command.app, name="vm")
 app.command("validate", epilog=fidelity.EPILOG)(fidelity.validate)
 
 
@@ -491,16 +495,28 @@ app.command("validate", epilog=fidelity.EPILOG)(fidelity.validate)
 class _How:
     """How scenarios are run."""
 
-    linux: bool
+    stack: Stack
     force: bool
     switch_hystart: bool
     threads: int | None
 
+    @property
+    def kernel(self) -> bool:
+        """Whether a kernel runs them."""
+        return self.stack is not Stack.SIMULATED
+
     def check(self, scenarios: Sequence[Scenario]) -> None:
         """Refuses what cannot be, before anything is made."""
-        if not self.linux:
-            if self.force or self.switch_hystart:
-                raise InputError("--force and --switch-hystart need --stack linux")
+        if self.force and not self.kernel:
+            raise InputError("--force needs --stack linux or linux-vm")
+        if self.switch_hystart and self.stack is not Stack.LINUX:
+            raise InputError("--switch-hystart needs --stack linux")
+        if self.stack is Stack.SIMULATED:
+            return
+        if self.stack is Stack.LINUX_VM:
+            from slowstart.vm import parts
+
+            check_vm(parts(), scenarios)
             return
         if self.threads not in (None, 1):
             raise InputError("runs on the kernel are made one at a time: leave out --threads")
@@ -509,9 +525,20 @@ class _How:
         check_linux(scenarios, switch_hystart=self.switch_hystart)
 
     def run(self, scenarios: Sequence[Scenario], traces: str, meter: Meter) -> Result:
-        """Runs them. ``traces`` are those that are kept of runs on the kernel."""
-        if not self.linux:
+        """Runs them. ``traces`` are those that are kept of runs on a kernel."""
+        if self.stack is Stack.SIMULATED:
             return run(scenarios, threads=self.threads, progress=meter)
+        if self.stack is Stack.LINUX_VM:
+            from slowstart.vm import parts
+
+            return run_vm(
+                parts(),
+                scenarios,
+                traces=traces,
+                threads=self.threads,
+                force=self.force,
+                progress=meter,
+            )
         return run_linux(
             scenarios,
             traces=traces,
@@ -549,7 +576,7 @@ def _execute(
                 text,
                 threads=how.threads,
                 quiet=quiet,
-                linux=how.linux,
+                linux=how.kernel,
                 **extras,
             )
     if as_json:

@@ -89,12 +89,18 @@ def write(
         names=names,
         titles=[tables.short(path) for path in groups],
         flows=_flows(document),
-        linux=any(each["stack"] == "linux" for each in document["runs"]),
-        kernel=platform.release(),
+        linux=any(each["stack"] != "simulated" for each in document["runs"]),
+        kernel=_kernel(document),
         seeds=(min(seeds), max(seeds)),
         runs=len(set(seeds)),
     )
     (folder / "report.html").write_text(page, encoding="utf-8")
+
+
+def _kernel(document: Mapping[str, Any]) -> str:
+    """Which kernel ran, in words, if one did."""
+    inside = [each["kernel"] for each in document["runs"] if each["stack"] == "linux-vm"]
+    return f"{inside[0]} in a virtual machine, in virtual time" if inside else platform.release()
 
 
 def _flows(document: Mapping[str, Any]) -> str:

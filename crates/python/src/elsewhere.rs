@@ -67,3 +67,21 @@ pub fn kernel_status(
 ) -> PyResult<()> {
     Err(refuse())
 }
+
+#[pyfunction]
+#[pyo3(signature = (*_arguments, **_options))]
+pub fn check_vm(
+    _arguments: &Bound<'_, PyTuple>,
+    _options: Option<&Bound<'_, PyDict>>,
+) -> PyResult<()> {
+    Err(refuse())
+}
+
+#[pyfunction]
+#[pyo3(signature = (*_arguments, **_options))]
+pub fn run_vm(
+    _arguments: &Bound<'_, PyTuple>,
+    _options: Option<&Bound<'_, PyDict>>,
+) -> PyResult<()> {
+    Err(refuse())
+}

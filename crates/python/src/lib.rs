@@ -19,6 +19,10 @@ mod linux;
 mod results;
 mod scenarios;
 mod startups;
+#[cfg(target_os = "linux")]
+mod vm;
+#[cfg(not(target_os = "linux"))]
+use linux as vm;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -69,6 +73,7 @@ mod _native {
     use super::scenarios::Scenario;
     #[pymodule_export]
     use super::startups::{Ack, Sent, View};
+    use super::vm::{check_vm, run_vm};
     #[pymodule_export]
     use super::{algorithms, median_interval, paths, version};
 }

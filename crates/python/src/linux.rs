@@ -16,7 +16,7 @@ use serde_json::json;
 
 use crate::attend::attend;
 use crate::errors;
-use crate::results::{Kernel, Result as Results};
+use crate::results::{Keep, Kernel, Result as Results};
 use crate::scenarios::Scenario;
 
 /// All of each packet is captured: a TUN device never hands over more.
@@ -65,15 +65,6 @@ pub fn check_linux(scenarios: Vec<PyRef<'_, Scenario>>, switch_hystart: bool) ->
     Ok(())
 }
 
-/// Which time series are kept.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Keep {
-    None,
-    /// Of each scenario's first run that counts.
-    First,
-    All,
-}
-
 /// Runs every run of every scenario on the running kernel, one at a time, in real time. A run that
 /// its self-check does not trust stays in the document, and counts nowhere else unless `force`.
 #[pyfunction]
@@ -88,16 +79,7 @@ pub fn run_linux(
     switch_hystart: bool,
     progress: Option<Bound<'_, PyAny>>,
 ) -> PyResult<Results> {
-    let keep = match traces {
-        "none" => Keep::None,
-        "first" => Keep::First,
-        "all" => Keep::All,
-        other => {
-            return Err(errors::input(format!(
-                "traces are none, first or all, not {other}"
-            )));
-        }
-    };
+    let keep = Keep::named(traces)?;
     let scenarios: Vec<Arc<scenario::Scenario>> = scenarios
         .iter()
         .map(|scenario| Arc::clone(&scenario.inner))

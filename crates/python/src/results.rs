@@ -38,6 +38,28 @@ struct Outputs {
     kernels: Vec<Kernel>,
 }
 
+/// Which time series of runs on a kernel are kept.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Keep {
+    None,
+    /// Of one run of each scenario: the first that counts.
+    First,
+    All,
+}
+
+impl Keep {
+    pub fn named(word: &str) -> PyResult<Self> {
+        match word {
+            "none" => Ok(Self::None),
+            "first" => Ok(Self::First),
+            "all" => Ok(Self::All),
+            other => Err(errors::input(format!(
+                "traces are none, first or all, not {other}"
+            ))),
+        }
+    }
+}
+
 /// What is known of a run on a kernel beside its measurements.
 pub struct Kernel {
     /// Whether it enters tables and statistics.

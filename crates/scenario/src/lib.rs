@@ -71,7 +71,7 @@ pub struct Scenario {
 }
 
 /// A router before the bottleneck, and the link behind it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct RouterModel {
     /// The link; its name is `router 1` for the one next to the senders.
     pub link: LinkConfig,

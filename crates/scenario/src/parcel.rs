@@ -7,11 +7,12 @@
 
 use congestion::Algorithm;
 use network::LinkConfig;
+use network::router::Help;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use tcp::AckPolicy;
 use units::{Bytes, Duration, Instant, Rate};
 
-use crate::{Application, Flow, PathModel, Scenario};
+use crate::{Application, Flow, PathModel, RouterModel, Scenario};
 
 /// A scenario that is written and read as it is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -39,6 +40,8 @@ struct WholePath {
     summary: String,
     forward: LinkConfig,
     reverse: LinkConfig,
+    help: Help,
+    routers: Vec<RouterModel>,
     base_rtt: Duration,
     rate: Rate,
     bdp: Bytes,
@@ -57,9 +60,12 @@ struct WholeFlow {
     initial_window: u32,
     pacing: bool,
     receive_buffer: Bytes,
+    syn_window: Bytes,
     #[serde(with = "WholeAckPolicy")]
     ack_policy: AckPolicy,
     ecn: bool,
+    sack: bool,
+    impatient: bool,
     restart_after_idle: bool,
     tso_segments: u32,
     extra_delay: Duration,

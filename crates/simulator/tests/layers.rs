@@ -22,6 +22,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "units", "network", "scenario", "measure", "capture", "kernel",
         ],
     ),
+    ("vm", &["units", "scenario", "measure", "emulator"]),
     ("conformance", &["units", "congestion"]),
     ("kernel", &["units"]),
     (
@@ -45,6 +46,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "simulator",
             "measure",
             "emulator",
+            "vm",
             "conformance",
             "kernel",
         ],

@@ -33,8 +33,12 @@ pub struct Output {
     pub traces: Option<Traces>,
     /// Whether to believe it.
     pub check: SelfCheck,
+    /// How often a flow was looked at.
+    pub samples: u64,
     /// The longest time from one look at the kernel to the next, in milliseconds.
     pub longest_gap_ms: f64,
+    /// The kernel's release, as `uname -r` says it.
+    pub kernel: String,
     /// TCP_CONGESTION of each flow.
     pub congestion: Vec<String>,
 }

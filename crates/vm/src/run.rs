@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use emulator::stack::{self, StackOptions};
+use emulator::stack::{self, Sampler, StackOptions};
 use scenario::Scenario;
 
 use crate::exchange::{Job, Output};
@@ -53,6 +53,8 @@ pub fn stack_options(traces: bool) -> StackOptions {
         traces,
         // The machine is nobody else's.
         hystart_switch: true,
+        guests: false,
+        sampler: Some(Sampler::TcpInfo),
         names: crate::algorithms::names(),
         ..StackOptions::default()
     }

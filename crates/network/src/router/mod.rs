@@ -32,6 +32,7 @@ pub use xcp::{XcpConfig, XcpRouter};
 
 /// How the router in front of a link helps.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Help {
     /// Not at all.
     #[default]

@@ -27,6 +27,7 @@ const INTERVAL: Duration = Duration::from_millis(150);
 
 /// Settings of a [`QuickStartRouter`].
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct QuickStartConfig {
     /// Share of the rate that utilization and approvals may come to (`qs_thresh`).
     pub threshold: f64,

@@ -29,6 +29,7 @@ const LEAST: f64 = 0.01 * 1000.0;
 
 /// Settings of an [`RcpRouter`].
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct RcpConfig {
     /// Gain of spare capacity.
     pub alpha: f64,

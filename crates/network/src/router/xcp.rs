@@ -29,6 +29,7 @@ const LONGEST_RTT: f64 = 1.0;
 
 /// XCP has no settings.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct XcpConfig {}
 
 /// What one control interval decides; rates in bytes per second.

@@ -87,6 +87,8 @@ const SETTINGS: [(&str, &str); 2] = [
     ("net/ipv4/tcp_mem", "400000 450000 500000"),
 ];
 
+const RELEASE: &str = "/proc/sys/kernel/osrelease";
+
 fn run() -> Result<Answer, String> {
     let job = fs::read(JOB).map_err(failed(JOB))?;
     let job: Job = serde_json::from_slice(&job).map_err(|error| format!("{JOB}: {error}"))?;
@@ -116,7 +118,12 @@ fn run() -> Result<Answer, String> {
                     result: output.result,
                     traces: output.traces,
                     check: output.check,
+                    samples: output.samples,
                     longest_gap_ms: output.longest_gap.as_nanos() as f64 / 1e6,
+                    kernel: fs::read_to_string(RELEASE)
+                        .map_err(failed(RELEASE))?
+                        .trim()
+                        .to_owned(),
                     congestion: output.congestion,
                 }))
             }

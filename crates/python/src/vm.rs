@@ -1,0 +1,131 @@
+//! Runs on the kernel of a virtual machine, in virtual time.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use emulator::stack::Sampler;
+use pyo3::prelude::*;
+use scenario::Parcel;
+use serde_json::json;
+use vm::exchange::Job;
+use vm::{Machine, VmError};
+
+use crate::attend::attend;
+use crate::errors;
+use crate::results::{Keep, Kernel, Result as Results};
+use crate::scenarios::Scenario;
+
+/// QEMU, the kernel, the folder of its modules, and the program that runs in the machine.
+type Parts = (PathBuf, PathBuf, PathBuf, PathBuf);
+
+fn machine((qemu, kernel, modules, guest): Parts) -> Machine {
+    Machine {
+        qemu,
+        kernel,
+        modules,
+        guest,
+    }
+}
+
+fn vm_error(error: &VmError) -> PyErr {
+    match error {
+        VmError::Unsupported(_) => errors::input(error),
+        _ => errors::run(error),
+    }
+}
+
+/// Refuses what the machine's kernel cannot do. Starts nothing.
+#[pyfunction]
+pub fn check_vm(parts: Parts, scenarios: Vec<PyRef<'_, Scenario>>) -> PyResult<()> {
+    let machine = machine(parts);
+    for scenario in &scenarios {
+        vm::supports(&machine, &scenario.inner).map_err(|error| vm_error(&error))?;
+    }
+    Ok(())
+}
+
+/// Runs every run of every scenario in a virtual machine of its own, `threads` at a time. A run
+/// that its self-check does not trust stays in the document, and counts nowhere else unless
+/// `force`.
+#[pyfunction]
+#[pyo3(signature = (parts, scenarios, *, traces = "none", runs = None, threads = None,
+    force = false, progress = None))]
+#[allow(
+    clippy::too_many_arguments,
+    reason = "they are keyword arguments in Python"
+)]
+pub fn run_vm(
+    py: Python<'_>,
+    parts: Parts,
+    scenarios: Vec<PyRef<'_, Scenario>>,
+    traces: &str,
+    runs: Option<u32>,
+    threads: Option<usize>,
+    force: bool,
+    progress: Option<Bound<'_, PyAny>>,
+) -> PyResult<Results> {
+    let keep = Keep::named(traces)?;
+    let machine = machine(parts);
+    let scenarios: Vec<Arc<scenario::Scenario>> = scenarios
+        .iter()
+        .map(|scenario| Arc::clone(&scenario.inner))
+        .collect();
+    let counts: Vec<usize> = scenarios
+        .iter()
+        .map(|scenario| runs.unwrap_or(scenario.runs) as usize)
+        .collect();
+    let jobs: Vec<Job> = scenarios
+        .iter()
+        .zip(&counts)
+        .flat_map(|(scenario, &count)| {
+            (0..count as u32).map(move |run| Job {
+                scenario: Parcel((**scenario).clone()),
+                run,
+                traces: keep == Keep::All || keep == Keep::First && run == 0,
+            })
+        })
+        .collect();
+    let threads = threads
+        .or_else(|| std::thread::available_parallelism().ok().map(usize::from))
+        .unwrap_or(1);
+    let cancel = AtomicBool::new(false);
+    let done = AtomicUsize::new(0);
+    let tell = || match &progress {
+        Some(progress) => progress
+            .call1((done.load(Ordering::Relaxed), jobs.len()))
+            .map(drop),
+        None => Ok(()),
+    };
+    let outputs = attend(py, &cancel, tell, || {
+        vm::run_all(&machine, &jobs, threads, &cancel, &|so_far| {
+            done.fetch_max(so_far, Ordering::Relaxed);
+        })
+    })?
+    .map_err(|error| vm_error(&error))?;
+    let mut results = Vec::with_capacity(outputs.len());
+    let mut traces = Vec::new();
+    let mut kernels = Vec::with_capacity(outputs.len());
+    for output in outputs {
+        let counts = force || output.check.valid;
+        results.push(output.result);
+        if keep != Keep::None {
+            traces.push(output.traces.filter(|_| counts).unwrap_or_default());
+        }
+        kernels.push(Kernel {
+            counts,
+            reasons: output.check.reasons.clone(),
+            facts: json!({
+                "congestion": output.congestion,
+                "kernel": output.kernel,
+                "sampler": Sampler::TcpInfo.name(),
+                "samples": output.samples,
+                "longest_gap_ms": output.longest_gap_ms,
+                "check": output.check,
+            }),
+        });
+    }
+    Ok(Results::of_kernel(
+        scenarios, counts, results, traces, kernels,
+    ))
+}
