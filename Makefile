@@ -44,14 +44,14 @@ ifeq ($(shell uname -sm),Linux x86_64)
 GUEST := python/slowstart/slowstart-guest
 endif
 
-.PHONY: guest demo test test-kernel kernel-tools capture-tools bench clean tools rust-components
+.PHONY: guest demo test test-kernel kernel-tools capture-tools vm-tools bench clean tools rust-components
 
 demo: $(VENV)/installed
 	$(BIN)/slowstart compare geo lte $(if $(TRACE),"trace:$(TRACE)") $(addprefix -a ,$(ALGORITHMS)) \
 	  -n $(RUNS) -o report
 	@echo "Open $(CURDIR)/report/report.html"
 
-test: $(VENV)/installed-dev rust-components $(if $(SLOWSTART_REQUIRE_ROOT_TESTS),capture-tools)
+test: $(VENV)/installed-dev rust-components $(if $(SLOWSTART_REQUIRE_ROOT_TESTS),capture-tools vm-tools)
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	$(BIN)/ruff check python
@@ -110,6 +110,12 @@ kernel-tools: rust-components
 # What our captures are compared with.
 capture-tools:
 	$(call packages,tshark)
+
+ifneq ($(GUEST),)
+vm-tools: $(VENV)/installed-dev
+	$(call packages,qemu-system-x86)
+	@$(BIN)/slowstart vm 2>/dev/null || $(BIN)/slowstart vm prepare
+endif
 
 rust-components: tools
 	@cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1 || { \

@@ -125,8 +125,8 @@ def run(
 ) -> Result:
     """Runs scenarios and returns what was measured.
 
-    Simulations, and runs in virtual machines, give the same for any number of threads. The interpreter lock is released meanwhile.
-    Ctrl-C stops the runs at once.
+    Simulations, and runs in virtual machines, give the same for any number of threads. The
+    interpreter lock is released meanwhile. Ctrl-C stops the runs at once.
 
     Args:
         scenario: One or several.

@@ -19,7 +19,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from slowstart import InputError, RunError, Scenario, __version__, compare, run, study_command, vm_command
+from slowstart import (
+    InputError,
+    RunError,
+    Scenario,
+    __version__,
+    compare,
+    run,
+    study_command,
+    vm_command,
+)
 from slowstart._native import check_linux, check_vm, enter_user_namespace, run_linux, run_vm
 from slowstart.fidelity import command as fidelity
 from slowstart.progress import Meter

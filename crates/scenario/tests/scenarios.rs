@@ -4,7 +4,7 @@ use std::path::Path;
 
 use congestion::Algorithm;
 use proptest::prelude::*;
-use scenario::{AckPolicy, Application, CompareOptions, PathModel, Scenario};
+use scenario::{AckPolicy, Application, CompareOptions, PRESETS, Parcel, PathModel, Scenario};
 use units::{Bytes, Duration, Instant};
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios");
@@ -343,5 +343,26 @@ proptest! {
             Ok(scenario) => prop_assert!(!scenario.flows.is_empty() && serde_json::to_string(&scenario).is_ok()),
             Err(message) => prop_assert!(message.starts_with("f.toml") && !message.contains('\n'), "{}", message),
         }
+    }
+}
+
+/// What comes out of a parcel is what went in, to the last bit.
+#[test]
+fn a_parcel_holds_the_whole_scenario() {
+    let there_and_back = |scenario: Scenario| {
+        let text = serde_json::to_string(&Parcel(scenario.clone())).unwrap();
+        let Parcel(back) = serde_json::from_str(&text).unwrap();
+        assert_eq!(back, scenario, "{text}");
+    };
+    there_and_back(Scenario::parse(VALID, "all.toml", Path::new("")).unwrap());
+    let size = CompareOptions {
+        size: Some(Bytes::new(1_000_000)),
+        ..CompareOptions::default()
+    };
+    let algorithm = Algorithm::parse("cubic+search:version=4.0,exit=drain").unwrap();
+    for preset in PRESETS {
+        let path = PathModel::resolve(preset.name).unwrap();
+        let compared = Scenario::compare(&path, std::slice::from_ref(&algorithm), &size);
+        compared.unwrap().into_iter().for_each(there_and_back);
     }
 }

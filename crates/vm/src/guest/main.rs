@@ -109,6 +109,7 @@ fn run() -> Result<Answer, String> {
             say(b".");
         }
     });
+    wait(job.scenario.0.seed.wrapping_add(u64::from(job.run)));
     let cancel = AtomicBool::new(false);
     Ok(
         match stack::run(&job.scenario.0, job.run, &options, &cancel) {
@@ -131,6 +132,21 @@ fn run() -> Result<Answer, String> {
             Err(error) => Answer::Failed(error.to_string()),
         },
     )
+}
+
+/// Lets some of a tick of the kernel's pass, by the run's seed: on a real machine it is chance when
+/// in a tick a connection begins, and what TCP's timers do depends on it.
+fn wait(seed: u64) {
+    /// A second has 250 ticks (CONFIG_HZ of Debian).
+    const TICK_NANOS: u64 = 4_000_000;
+    // The golden section spreads whole numbers evenly.
+    let share = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let nanos = (u128::from(share) * u128::from(TICK_NANOS)) >> 64;
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "time in the machine is a function of its instructions"
+    )]
+    thread::sleep(std::time::Duration::from_nanos(nanos as u64));
 }
 
 /// Lets this process, and threads that it starts, write to the port.
