@@ -53,7 +53,7 @@ def _current() -> Path | None:
 def missing() -> str | None:
     """What ``--stack linux-vm`` lacks on this machine, in one sentence."""
     if sys.platform != "linux" or platform.machine() != "x86_64":
-        return "a kernel in virtual time needs Linux on x86-64"
+        return "--stack linux-vm needs Linux on x86-64"
     steps = []
     if shutil.which(QEMU) is None:
         steps.append("QEMU (apt install qemu-system-x86)")
@@ -61,7 +61,7 @@ def missing() -> str | None:
         steps.append("a kernel (slowstart vm prepare)")
     if not GUEST.is_file():
         steps.append("the program that runs in the machine (make guest, before the installation)")
-    return f"a kernel in virtual time needs {' and '.join(steps)}" if steps else None
+    return f"--stack linux-vm needs {' and '.join(steps)}" if steps else None
 
 
 def parts() -> tuple[str, str, str, str]:
@@ -73,7 +73,7 @@ def parts() -> tuple[str, str, str, str]:
     lacks = missing()
     qemu, kernel = shutil.which(QEMU), _current()
     if lacks is not None or qemu is None or kernel is None:
-        raise InputError(lacks or "a kernel in virtual time lacks its parts")
+        raise InputError(lacks or "--stack linux-vm lacks its parts")
     return qemu, str(kernel / "vmlinuz"), str(kernel / "modules"), str(GUEST)
 
 

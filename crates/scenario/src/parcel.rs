@@ -90,35 +90,24 @@ enum WholeApplication {
 mod flows {
     use super::{Deserialize, Deserializer, Flow, Serialize, Serializer, WholeFlow};
 
-    #[derive(Serialize, Deserialize)]
-    struct One<'a>(#[serde(with = "borrowed")] std::borrow::Cow<'a, Flow>);
+    struct Lent<'a>(&'a Flow);
 
-    mod borrowed {
-        use super::{Deserializer, Flow, Serializer, WholeFlow};
-        use std::borrow::Cow;
-
-        pub fn serialize<S: Serializer>(flow: &Cow<'_, Flow>, to: S) -> Result<S::Ok, S::Error> {
-            WholeFlow::serialize(flow, to)
-        }
-
-        pub fn deserialize<'de, 'a, D: Deserializer<'de>>(
-            from: D,
-        ) -> Result<Cow<'a, Flow>, D::Error> {
-            WholeFlow::deserialize(from).map(Cow::Owned)
+    impl Serialize for Lent<'_> {
+        fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+            WholeFlow::serialize(self.0, to)
         }
     }
 
+    #[derive(Deserialize)]
+    struct Owned(#[serde(with = "WholeFlow")] Flow);
+
     pub fn serialize<S: Serializer>(flows: &[Flow], to: S) -> Result<S::Ok, S::Error> {
-        to.collect_seq(
-            flows
-                .iter()
-                .map(|flow| One(std::borrow::Cow::Borrowed(flow))),
-        )
+        to.collect_seq(flows.iter().map(Lent))
     }
 
     pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Flow>, D::Error> {
-        let flows = Vec::<One<'_>>::deserialize(from)?;
-        Ok(flows.into_iter().map(|one| one.0.into_owned()).collect())
+        let flows = Vec::<Owned>::deserialize(from)?;
+        Ok(flows.into_iter().map(|flow| flow.0).collect())
     }
 }
 

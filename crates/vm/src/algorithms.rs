@@ -7,22 +7,21 @@ use emulator::stack::{KernelName, Kind};
 /// `reno` and `cubic` are in the kernel itself.
 const BUILT_IN: [&str; 2] = ["reno", "cubic"];
 
-/// Our algorithm, the kernel's name, and the threshold after a loss as a share of the window where
-/// it is one (bictcp's `beta`; the others compute it from what they measured).
-const NAMES: &[(&str, &str, Option<(u64, u64)>)] = &[
-    ("bic+standard", "bic", Some((819, 1024))),
-    ("westwood+standard", "westwood", None),
-    ("hybla+standard", "hybla", Some((1, 2))),
-    ("vegas+standard", "vegas", Some((1, 2))),
-    ("veno+standard", "veno", None),
-    ("htcp+standard", "htcp", None),
-    ("highspeed+standard", "highspeed", None),
-    ("scalable+standard", "scalable", Some((7, 8))),
-    ("illinois+standard", "illinois", None),
-    ("yeah+standard", "yeah", None),
-    ("nv+standard", "nv", None),
-    ("lp+standard", "lp", Some((1, 2))),
-    ("cdg+standard", "cdg", None),
+/// How a loss sets the threshold: as a share of the window ...
+type Decrease = Option<(u64, u64)>;
+/// ... `tcp_reno_ssthresh` ...
+const HALF: Decrease = Some((1, 2));
+/// ... `beta` of tcp_bic.c ...
+const BIC: Decrease = Some((819, 1024));
+/// ... or from something else that was measured.
+const MEASURED: Decrease = Some((0, 1));
+
+/// Our algorithm, the kernel's name, and how a loss sets the threshold.
+const NAMES: &[(&str, &str, Decrease)] = &[
+    ("bic+standard", "bic", BIC),
+    ("hybla+standard", "hybla", HALF),
+    ("vegas+standard", "vegas", HALF),
+    ("westwood+standard", "westwood", MEASURED),
 ];
 
 /// The table, for [`emulator::stack::StackOptions::names`].

@@ -25,7 +25,8 @@ pub struct Kind {
     /// The word for an exit that no loss, mark or timeout caused.
     pub exit: &'static str,
     /// On a loss the threshold becomes `cwnd * numerator / denominator`, rounded down: what the
-    /// window was follows from it. `None` for what sets no threshold on a loss.
+    /// window was follows from it. `None` for what sets no threshold on a loss, a numerator of
+    /// zero where it follows from something else (Westwood+'s from the rate).
     pub decrease: Option<(u64, u64)>,
     /// HyStart of the kernel's own CUBIC runs, whose counters tell the reason of its exit.
     pub hystart: bool,

@@ -297,7 +297,7 @@ impl Observer {
 
     /// The window that was reduced to `ssthresh`, given one from at most a look before.
     fn before_loss(&self, ssthresh: u64, seen: u64) -> u64 {
-        let Some((numerator, denominator)) = self.kind.decrease else {
+        let Some((numerator @ 1.., denominator)) = self.kind.decrease else {
             return seen;
         };
         let least = (ssthresh * denominator).div_ceil(numerator);
