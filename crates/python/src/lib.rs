@@ -73,6 +73,7 @@ mod _native {
     use super::scenarios::Scenario;
     #[pymodule_export]
     use super::startups::{Ack, Sent, View};
+    #[pymodule_export]
     use super::vm::{check_vm, run_vm};
     #[pymodule_export]
     use super::{algorithms, median_interval, paths, version};
