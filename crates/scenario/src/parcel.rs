@@ -68,6 +68,7 @@ struct WholeFlow {
     impatient: bool,
     restart_after_idle: bool,
     tso_segments: u32,
+    small_queue: Option<u8>,
     extra_delay: Duration,
     #[serde(with = "WholeApplication")]
     application: Application,
