@@ -16,9 +16,9 @@ use units::{Bytes, Duration, Instant, Rate};
 
 use crate::options::{OptionError, OptionInfo, Options};
 use crate::{
-    Ack, Avoidance, Classic, Congestion, CongestionControl, Decision, Established, PathMemory,
-    Recovery, Reduction, Sent, SlowStartExit, Startup, Step, Window, avoidance, recovery, startup,
-    whole,
+    Ack, Avoidance, Classic, Congestion, CongestionControl, Decision, Established, Lost,
+    PathMemory, Recovery, Reduction, Sent, SlowStartExit, Startup, Step, Window, avoidance,
+    recovery, startup, whole,
 };
 
 impl Default for AvoidanceConfig {
@@ -507,6 +507,14 @@ macro_rules! wholes {
                 match self { Self::Classic(control) => control.sends_copies(), $( Self::$variant(control) => control.sends_copies(), )* }
             }
 
+            fn watches_losses(&self) -> bool {
+                match self { Self::Classic(control) => control.watches_losses(), $( Self::$variant(control) => control.watches_losses(), )* }
+            }
+
+            fn on_lost(&mut self, lost: &Lost) {
+                match self { Self::Classic(control) => control.on_lost(lost), $( Self::$variant(control) => control.on_lost(lost), )* }
+            }
+
             fn on_close(&self, now: Instant, memory: &mut PathMemory) {
                 match self { Self::Classic(control) => control.on_close(now, memory), $( Self::$variant(control) => control.on_close(now, memory), )* }
             }
@@ -627,6 +635,10 @@ recoveries! {
 wholes! {
     Bbr(whole::Bbr, whole::BbrConfig) = "bbr", LINUX, "Cardwell et al. 2016; Linux tcp_bbr.c",
         "version 1: paces at the measured bandwidth, with a window of two bandwidth-delay products";
+    Bbr3(whole::Bbr3, whole::Bbr3Config) = "bbr3", STANDARD, "draft-ietf-ccwg-bbr",
+        "version 3: as version 1, and more than 2 % lost bound what is in flight";
+    Bbrp(whole::Bbrp, whole::BbrpConfig) = "bbrp", RECONSTRUCTION, "Grazia, Klapez and Casoni 2020 (abstract)",
+        "version 1 that sends faster than it measures, so that Wi-Fi has frames to aggregate";
     Rcp(whole::Rcp, whole::RcpConfig) = "rcp", "from published code (ns-2)", "Dukkipati and McKeown 2005",
         "sends at the smallest rate that the routers of the path tell every flow, from the first data on (the fall-back where one does not is ours)";
     Xcp(whole::Xcp, whole::XcpConfig) = "xcp", "from published code (ns-2)", "Katabi, Handley and Rohrs 2002",

@@ -31,6 +31,11 @@ pub struct RateSample {
     pub total_delivered: Bytes,
     /// Lost since the connection began.
     pub total_lost: Bytes,
+    /// In flight just after the sampled segment left, itself included. Zero, as is [`Self::lost`],
+    /// where the congestion control does not watch losses.
+    pub tx_in_flight: Bytes,
+    /// Declared lost since the sampled segment left.
+    pub lost: Bytes,
     /// Whether the sampled segment was sent while the application limited the sender.
     pub app_limited: bool,
     /// Whether the ACK was probably delayed by the receiver (one segment, not a full pair).
@@ -54,6 +59,11 @@ pub struct Newest {
     pub stamp: SendStamp,
     /// When it was (last) sent.
     pub sent: Instant,
+    /// In flight just after that, and declared lost since the connection began until then; zero
+    /// where the congestion control does not watch losses.
+    pub tx_in_flight: Bytes,
+    /// See [`Self::tx_in_flight`].
+    pub lost: Bytes,
 }
 
 impl RateEstimator {
@@ -107,7 +117,12 @@ impl RateEstimator {
         if self.is_app_limited() && self.delivered > self.app_limited_until {
             self.app_limited_until = Bytes::ZERO;
         }
-        let Newest { stamp, sent } = newest?;
+        let Newest {
+            stamp,
+            sent,
+            tx_in_flight,
+            lost: lost_before,
+        } = newest?;
         self.first_sent = sent;
         let send_interval = sent.saturating_since(stamp.first_sent);
         let ack_interval = now.saturating_since(stamp.delivered_time);
@@ -121,6 +136,12 @@ impl RateEstimator {
             prior_delivered: stamp.delivered,
             total_delivered: self.delivered,
             total_lost: lost,
+            tx_in_flight,
+            lost: if tx_in_flight.is_zero() {
+                Bytes::ZERO
+            } else {
+                lost.saturating_sub(lost_before)
+            },
             app_limited: stamp.app_limited,
             ack_delayed,
         })

@@ -100,6 +100,27 @@ pub struct Sent {
     pub app_limited: bool,
 }
 
+/// One segment was declared lost, for those that [watch losses](CongestionControl::watches_losses).
+#[derive(Clone, Copy, Debug)]
+pub struct Lost {
+    /// When it was declared lost.
+    pub now: Instant,
+    /// Size as the window counts it.
+    pub size: Bytes,
+    /// Where its payload begins and ends, as offsets from the initial sequence number.
+    pub seq: u64,
+    /// See [`Self::seq`].
+    pub end: u64,
+    /// The connection's total of delivered data now.
+    pub delivered: Bytes,
+    /// In flight just after it was (last) sent, itself included.
+    pub tx_in_flight: Bytes,
+    /// Declared lost since it was (last) sent, itself included.
+    pub lost: Bytes,
+    /// Whether it was sent while the application limited the sender.
+    pub app_limited: bool,
+}
+
 /// One acknowledgment was processed.
 #[derive(Clone, Copy, Debug)]
 pub struct Ack {
@@ -551,6 +572,17 @@ pub trait CongestionControl {
 
     /// What the routers told a packet whose ACK is about to be handled.
     fn on_feedback(&mut self, _now: Instant, _feedback: &Feedback) {}
+
+    /// Whether the transport remembers, for each segment, what was in flight and what had been lost
+    /// when it left: [`Self::on_lost`] is called, and rate samples tell both. It never changes.
+    fn watches_losses(&self) -> bool {
+        false
+    }
+
+    /// A segment was declared lost: between [`Self::on_delivery`] and [`Self::on_congestion`] or
+    /// [`Self::on_ack`], or before the [`Self::on_congestion`] of a timer. Only for those that watch
+    /// losses.
+    fn on_lost(&mut self, _lost: &Lost) {}
 
     /// A segment left.
     fn on_sent(&mut self, sent: &Sent);

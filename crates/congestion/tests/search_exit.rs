@@ -449,6 +449,8 @@ fn version_4_0_asks_the_rate_sample() {
         prior_delivered: Bytes::ZERO,
         total_delivered: segments(10),
         total_lost: Bytes::ZERO,
+        tx_in_flight: Bytes::ZERO,
+        lost: Bytes::ZERO,
         app_limited,
         ack_delayed: false,
     };

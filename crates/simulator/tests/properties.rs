@@ -29,6 +29,7 @@ const ALGORITHMS: &[&str] = &[
     "vegas",
     "westwood",
     "bbr",
+    "bbr3",
 ];
 
 fn service() -> impl Strategy<Value = Service> {

@@ -49,6 +49,8 @@ const ALGORITHMS: &[&str] = &[
     "cubic+stateful",
     "cubic+suss",
     "bbr",
+    "bbr3",
+    "bbrp",
     "rcp",
     "xcp",
 ];

@@ -20,6 +20,7 @@ pub mod segment;
 mod sender;
 mod tlp;
 mod undo;
+mod watch;
 
 pub use config::*;
 pub use receiver::{Receiver, ReceiverStats};

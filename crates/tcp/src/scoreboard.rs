@@ -28,6 +28,7 @@ use congestion::rate_sample::{Newest, SendStamp};
 use units::{Bytes, Instant};
 
 use crate::rack::{Rack, RackContext};
+use crate::watch::Watch;
 
 /// The receiver has it.
 pub(crate) const SACKED: u8 = 1;
@@ -68,7 +69,7 @@ impl Segment {
         self.flags & flags != 0
     }
 
-    const fn stamp(&self) -> SendStamp {
+    pub(crate) const fn stamp(&self) -> SendStamp {
         SendStamp {
             delivered: self.delivered,
             delivered_time: self.delivered_time,
@@ -154,10 +155,10 @@ fn widen(span: &mut Option<(Instant, Instant)>, sent: Instant) {
 /// The segments in flight.
 #[derive(Clone, Debug)]
 pub(crate) struct Scoreboard {
-    slots: Vec<Segment>,
+    pub(crate) slots: Vec<Segment>,
     /// One bit for each slot: lost, and its retransmission not in flight.
     pending: Vec<u64>,
-    mask: u64,
+    pub(crate) mask: u64,
     /// Number of the lowest segment in flight, and of the next to be sent.
     pub(crate) base: u64,
     pub(crate) next: u64,
@@ -179,6 +180,8 @@ pub(crate) struct Scoreboard {
     pub(crate) rack_waiting: Option<u64>,
     /// Retransmissions in the order of sending: number and time.
     pub(crate) resent: VecDeque<(u64, Instant)>,
+    /// Only where the congestion control watches losses.
+    pub(crate) watch: Option<Watch>,
 }
 
 impl Scoreboard {
@@ -200,6 +203,7 @@ impl Scoreboard {
             rack_seen: 0,
             rack_waiting: None,
             resent: VecDeque::new(),
+            watch: None,
         }
     }
 
@@ -259,6 +263,9 @@ impl Scoreboard {
         let next = self.next;
         *self.slot_mut(next) = segment;
         self.next = next + 1;
+        if self.is_watched() {
+            self.remember_flight(next);
+        }
     }
 
     #[cold]
@@ -274,6 +281,9 @@ impl Scoreboard {
                 let bit = index & mask;
                 pending[(bit >> 6) as usize] |= 1 << (bit & 63);
             }
+        }
+        if let Some(watch) = &mut self.watch {
+            watch.grow(self.base..self.next, self.mask, mask);
         }
         self.slots = slots;
         self.pending = pending;
@@ -291,6 +301,9 @@ impl Scoreboard {
             self.retrans_out += 1;
         }
         self.resent.push_back((index, now));
+        if self.is_watched() {
+            self.remember_flight(index);
+        }
     }
 
     /// Number of the first segment that begins at or after `seq`.
@@ -480,9 +493,14 @@ impl Scoreboard {
     /// until the next segment is sent.
     #[inline]
     pub(crate) fn newest(&self, delivery: &Delivery) -> Option<Newest> {
-        (delivery.delivered > 0).then(|| Newest {
-            stamp: self.slot(delivery.newest).stamp(),
-            sent: delivery.newest_sent,
+        (delivery.delivered > 0).then(|| {
+            let flight = self.flight(delivery.newest);
+            Newest {
+                stamp: self.slot(delivery.newest).stamp(),
+                sent: delivery.newest_sent,
+                tx_in_flight: flight.in_flight,
+                lost: flight.lost,
+            }
         })
     }
 
@@ -507,6 +525,9 @@ impl Scoreboard {
             self.pending_hint = index;
         }
         self.pending_count += 1;
+        if let Some(watch) = &mut self.watch {
+            watch.on_lost(index);
+        }
         true
     }
 

@@ -390,6 +390,9 @@ impl Sender {
         };
         self.cc = build(&self.config, now, initial_window, rtt);
         self.is_steered = self.cc.steers_sending();
+        if self.cc.watches_losses() {
+            self.board.begin_watch(self.smss());
+        }
         self.cc.on_established(&Established {
             now,
             rtt,

@@ -1,10 +1,16 @@
 //! Congestion controls that are start-up, avoidance and recovery at once.
 
 pub mod bbr;
+pub mod bbr3;
+pub mod bbrp;
+mod filter;
+mod random;
 pub mod rcp;
 pub mod xcp;
 
 pub use bbr::{Bbr, BbrConfig};
+pub use bbr3::{Bbr3, Bbr3Config};
+pub use bbrp::{Bbrp, BbrpConfig};
 pub use rcp::{Rcp, RcpConfig};
 pub use xcp::{Xcp, XcpConfig};
 

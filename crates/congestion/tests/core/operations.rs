@@ -2,8 +2,8 @@
 
 use congestion::rate_sample::{Newest, RateEstimator, SendStamp};
 use congestion::{
-    Ack, AnyCongestionControl, Congestion, CongestionControl, CongestionKind, PARTS, PartKind,
-    Phase, Sent,
+    Ack, AnyCongestionControl, Congestion, CongestionControl, CongestionKind, Lost, PARTS,
+    PartKind, Phase, Sent,
 };
 use proptest::prelude::*;
 use units::{Bytes, Duration, Instant, Rate};
@@ -64,7 +64,20 @@ impl Transport {
             Operation::Ack { segments, advanced } => self.ack(segments, Bytes::ZERO, advanced),
             Operation::Lose(segments) => {
                 let lost = (segments as usize).min(self.flight.len().saturating_sub(1));
-                self.flight.drain(..lost);
+                let tx_in_flight = self.in_flight();
+                let delivered = self.rate.delivered();
+                for (nth, (_, stamp)) in self.flight.drain(..lost).enumerate() {
+                    self.control.on_lost(&Lost {
+                        now: self.now,
+                        size: SMSS,
+                        seq: self.snd_una + SMSS.get() * 2 * nth as u64,
+                        end: self.snd_una + SMSS.get() * (2 * nth as u64 + 1),
+                        delivered,
+                        tx_in_flight,
+                        lost: SMSS * (nth as u64 + 1),
+                        app_limited: stamp.app_limited,
+                    });
+                }
                 let newly_lost = SMSS * lost as u64;
                 self.lost += newly_lost;
                 self.ack(1, newly_lost, false);
@@ -137,7 +150,12 @@ impl Transport {
         self.rate.on_delivered(self.now, delivered);
         self.snd_una += if advanced { delivered.get() } else { 0 };
         let latest_rtt = newest.map(|(sent, _)| self.now - sent);
-        let newest = newest.map(|(sent, stamp)| Newest { stamp, sent });
+        let newest = newest.map(|(sent, stamp)| Newest {
+            stamp,
+            sent,
+            tx_in_flight: prior_in_flight,
+            lost: self.lost,
+        });
         let min_rtt = Duration::from_millis(1);
         let mut ack = Ack {
             now: self.now,

@@ -12,7 +12,12 @@ fn millis(millis: u64) -> Instant {
 }
 
 fn newest(stamp: SendStamp, sent: Instant) -> Option<Newest> {
-    Some(Newest { stamp, sent })
+    Some(Newest {
+        stamp,
+        sent,
+        tx_in_flight: Bytes::ZERO,
+        lost: Bytes::ZERO,
+    })
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! The state machine: entering and leaving recovery, undo (Linux `tcp_fastretrans_alert`,
 //! `tcp_process_loss` in `frto.rs`).
 
-use congestion::{Congestion, CongestionControl, CongestionKind, Phase};
-use units::{Duration, Instant};
+use congestion::{Congestion, CongestionControl, CongestionKind, Lost, Phase};
+use units::{Bytes, Duration, Instant};
 
 use super::ack::AckFacts;
 use super::{Resend, Sender, Timer};
@@ -290,7 +290,33 @@ impl Sender {
         if lost > 0 {
             self.stats.segments_lost += u64::from(lost);
             self.stats.first_loss.get_or_insert(now);
+            if self.board.is_watched() {
+                self.report_losses(now);
+            }
         }
+    }
+
+    /// Tells a congestion control that watches losses of each one.
+    #[cold]
+    fn report_losses(&mut self, now: Instant) {
+        let news = self.board.take_news();
+        let before = self.stats.segments_lost - news.len() as u64;
+        for (&index, lost) in news.iter().zip(before + 1..) {
+            let segment = *self.board.slot(index);
+            let flight = self.board.flight(index);
+            self.cc.on_lost(&Lost {
+                now,
+                size: self.size(1),
+                seq: segment.seq,
+                end: segment.end(),
+                delivered: self.rate.delivered(),
+                tx_in_flight: flight.in_flight,
+                lost: Bytes::new(lost * self.smss()).saturating_sub(flight.lost),
+                app_limited: segment.stamp().app_limited,
+            });
+        }
+        self.board.give_back_news(news);
+        self.read_window();
     }
 
     /// Linux `tcp_rack_reo_wnd`.

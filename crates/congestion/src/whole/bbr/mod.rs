@@ -1,7 +1,7 @@
 //! BBR version 1 as in Linux 6.12 (`tcp_bbr.c`): `bbr_main` and what it calls.
 //!
 //! A model of the path (the largest bandwidth of 10 rounds, the smallest round-trip time of 10 s)
-//! sets the pacing rate and the window; losses do not. The parts: `filter` keeps the bandwidth,
+//! sets the pacing rate and the window; losses do not. The parts: a windowed maximum keeps the bandwidth,
 //! `rate` does the arithmetic, `aggregation` measures bunched ACKs, `policer` detects policers,
 //! `modes` moves between STARTUP, DRAIN, PROBE_BW and PROBE_RTT, and this file puts the pacing rate
 //! and the window together.
@@ -19,7 +19,6 @@
 //! - The phase in which PROBE_BW begins is drawn from the connection's seed.
 
 mod aggregation;
-mod filter;
 mod modes;
 mod policer;
 mod rate;
@@ -27,11 +26,11 @@ mod rate;
 use units::{Bytes, Duration, Instant, Rate};
 
 use self::aggregation::Aggregation;
-use self::filter::WindowedMax;
 use self::modes::Mode;
 use self::policer::{Policer, Seen};
 use crate::options::{OptionError, OptionInfo, Options};
 use crate::rate_sample::RateSample;
+use crate::whole::filter::WindowedMax;
 use crate::{
     Ack, BuildContext, Congestion, CongestionControl, CongestionKind, Established, Phase, Sent,
     SlowStartExit, Window,
@@ -45,6 +44,8 @@ const BANDWIDTH_ROUNDS: u64 = 10;
 const MIN_CWND: u64 = 4;
 /// `TCP_INIT_CWND`: until so many segments were delivered the window grows whatever the model says.
 const INITIAL_DELIVERED: u64 = 10;
+/// In thousandths: segments leave at the pacing rate.
+const ORDINARY_PACE: u64 = 1_000;
 
 /// BBR has no options.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -90,6 +91,8 @@ pub struct Bbr {
     exit: Option<SlowStartExit>,
 
     pacing_rate: Rate,
+    /// What is sent of the pacing rate outside DRAIN and PROBE_RTT, in thousandths (`bbrp`).
+    pace_permille: u64,
     seen_rtt: bool,
     /// When the next segment may leave, as pacing has it.
     next_departure: Instant,
@@ -129,11 +132,29 @@ impl Bbr {
             full: modes::FullPipe::default(),
             exit: None,
             pacing_rate: rate::pacing_rate(unknown, HIGH_GAIN, smss),
+            pace_permille: ORDINARY_PACE,
             seen_rtt: false,
             next_departure: context.now,
             idle_restart: false,
             phase: Phase::Open,
             packet_conservation: false,
+        }
+    }
+
+    /// Sends faster than its pacing rate by `permille` thousandths.
+    pub(super) const fn with_pace(mut self, permille: u64) -> Self {
+        self.pace_permille = permille;
+        self
+    }
+
+    /// The rate at which segments leave.
+    #[inline]
+    fn departure_rate(&self) -> Rate {
+        if self.pace_permille == ORDINARY_PACE || matches!(self.mode, Mode::Drain | Mode::ProbeRtt)
+        {
+            self.pacing_rate
+        } else {
+            self.pacing_rate.mul_div(self.pace_permille, ORDINARY_PACE)
         }
     }
 
@@ -312,7 +333,7 @@ impl CongestionControl for Bbr {
 
     #[inline]
     fn pacing_rate(&self) -> Option<Rate> {
-        Some(self.pacing_rate)
+        Some(self.departure_rate())
     }
 
     fn requires_pacing(&self) -> bool {
@@ -342,7 +363,7 @@ impl CongestionControl for Bbr {
             }
         }
         let departure = self.next_departure.max(sent.now);
-        self.next_departure = departure + self.pacing_rate.time_for(sent.size);
+        self.next_departure = departure + self.departure_rate().time_for(sent.size);
     }
 
     #[inline]

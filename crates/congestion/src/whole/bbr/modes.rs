@@ -6,6 +6,7 @@
 use units::{Duration, Instant};
 
 use super::{Bbr, HIGH_GAIN, MIN_CWND, rate};
+use crate::whole::random::Random;
 use crate::{Ack, ExitReason, SlowStartExit};
 
 /// `bbr_drain_gain`: the inverse of the high gain.
@@ -87,7 +88,7 @@ impl FullPipe {
 pub struct Cycle {
     index: usize,
     start: Instant,
-    random: u64,
+    random: Random,
 }
 
 impl Cycle {
@@ -95,7 +96,7 @@ impl Cycle {
         Self {
             index: 0,
             start: Instant::ZERO,
-            random: seed,
+            random: Random::new(seed),
         }
     }
 
@@ -111,18 +112,9 @@ impl Cycle {
     }
 
     fn begin(&mut self, now: Instant) {
-        let draw = (u128::from(self.draw()) * u128::from(RANDOM_PHASES)) >> 64;
+        let draw = self.random.below(RANDOM_PHASES);
         self.index = CYCLE_GAINS.len() - 1 - draw as usize;
         self.advance(now);
-    }
-
-    /// SplitMix64 (Steele, Lea and Flood 2014).
-    fn draw(&mut self) -> u64 {
-        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.random;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
     }
 }
 

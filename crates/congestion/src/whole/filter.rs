@@ -24,6 +24,11 @@ impl WindowedMax {
         }
     }
 
+    /// From now on, a maximum over `window` rounds.
+    pub fn set_window(&mut self, window: u64) {
+        self.window = window;
+    }
+
     /// The maximum.
     #[inline]
     pub fn get(&self) -> u64 {
