@@ -10,6 +10,7 @@ Where a standard or its reference tests state numbers, the vector is checked aga
 from __future__ import annotations
 
 import avoidance
+import bbr
 import startups
 from fast_startup import fast_startup
 from models import (
@@ -418,5 +419,5 @@ def constant(s: Sender, span: int) -> None:
 
 if __name__ == "__main__":
     for write in (standard, reno, cubic, hystart, hystart_plus_plus, search, *avoidance.ALL,
-                  fast_startup, *startups.ALL):
+                  fast_startup, *startups.ALL, *bbr.ALL):
         write()

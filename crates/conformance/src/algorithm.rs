@@ -204,13 +204,16 @@ const RECOVERY: &[Known] = &[
     },
 ];
 
+const WHOLE: &[Known] = &[known("bbr3")];
+
 /// The kinds of parts that a header names.
-pub const PARTS: [&str; 3] = ["slow-start", "avoidance", "recovery"];
+pub const PARTS: [&str; 4] = ["slow-start", "avoidance", "recovery", "whole"];
 
 fn table(part: &str) -> &'static [Known] {
     match part {
         "slow-start" => SLOW_START,
         "avoidance" => AVOIDANCE,
+        "whole" => WHOLE,
         _ => RECOVERY,
     }
 }

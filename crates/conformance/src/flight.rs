@@ -4,7 +4,8 @@
 //! states only facts of the wire. Data that an ACK newly delivers is taken to be what was resent,
 //! before what was sent once.
 
-use congestion::{Ack, Established, PathMemory, Phase};
+use congestion::rate_sample::RateSample;
+use congestion::{Ack, Established, Lost, PathMemory, Phase};
 use units::{Bytes, Duration, Instant, Rate};
 
 use crate::vector::{Event, Header, Kind};
@@ -41,6 +42,8 @@ pub(crate) enum Facts {
         /// The phase before it.
         before: Phase,
     },
+    /// A segment is declared lost.
+    Dropped(Lost),
     /// A mark begins a reduction.
     Marked {
         /// In flight.
@@ -82,6 +85,9 @@ pub struct Flight {
     recover: u64,
     srtt: Option<Duration>,
     min_rtt: Option<Duration>,
+    smss: Bytes,
+    /// Declared lost so far.
+    lost_ever: Bytes,
     paced: bool,
     pacing_rate: Rate,
 }
@@ -106,6 +112,8 @@ impl Flight {
             recover: 0,
             srtt: None,
             min_rtt: None,
+            smss: header.smss,
+            lost_ever: Bytes::ZERO,
             paced: header.paced,
             pacing_rate: header.pacing_rate.unwrap_or(Rate::MAX),
         }
@@ -183,6 +191,26 @@ impl Flight {
                 Ok(self.send(size, true))
             }
             Kind::Ack { .. } => self.ack(&event.kind),
+            Kind::Drop {
+                from,
+                tx_in_flight,
+                gone,
+                delivered,
+            } => {
+                if from < self.snd_una || from >= self.snd_nxt {
+                    return Err("a segment is lost that is not outstanding".to_owned());
+                }
+                Ok(Facts::Dropped(Lost {
+                    now: self.now,
+                    size: self.smss,
+                    seq: from,
+                    end: from + self.smss.get(),
+                    delivered,
+                    tx_in_flight,
+                    lost: gone,
+                    app_limited: false,
+                }))
+            }
             Kind::Mark => {
                 let before = self.phase;
                 if before == Phase::Open {
@@ -240,6 +268,7 @@ impl Flight {
             rtt,
             window_limited,
             app_limited,
+            sample,
         } = kind
         else {
             return Err("no ACK".to_owned());
@@ -303,6 +332,18 @@ impl Flight {
             return Err("more is declared lost than is in flight".to_owned());
         }
         self.lost += lost;
+        self.lost_ever += lost;
+        let rate = sample.map(|sample| RateSample {
+            delivered: sample.delivered,
+            interval: sample.interval,
+            prior_delivered: sample.prior,
+            total_delivered: Bytes::new(cumulative) + sacked,
+            total_lost: self.lost_ever,
+            tx_in_flight: sample.tx_in_flight,
+            lost: sample.gone,
+            app_limited,
+            ack_delayed: false,
+        });
         let begins = !lost.is_zero() && matches!(before, Phase::Open | Phase::Cwr);
         if ends {
             self.phase = Phase::Open;
@@ -314,6 +355,7 @@ impl Flight {
             newly_lost: lost,
             in_flight: self.in_flight(),
             phase: self.phase,
+            rate,
             ..delivery
         };
         Ok(Facts::Acked {

@@ -5,7 +5,7 @@ use units::{Bytes, Duration, Instant, Rate};
 use crate::algorithm;
 use crate::error::Error;
 use crate::flight::Flight;
-use crate::vector::{Event, Expected, Header, Kind, Norm, Pace, Timed, Vector};
+use crate::vector::{Event, Expected, Header, Kind, Norm, Pace, Sampled, Timed, Vector};
 
 /// The format that this reads.
 const FORMAT: &str = "1";
@@ -141,7 +141,7 @@ struct Draft {
     title: Option<String>,
     source: Option<String>,
     form: Option<String>,
-    parts: [Option<String>; 3],
+    parts: [Option<String>; 4],
     initial_window: Option<Bytes>,
     pacing: Option<bool>,
     pacing_rate: Option<Rate>,
@@ -312,7 +312,7 @@ fn header_line(
             return reader.fail(
                 key,
                 format!(
-                    "unknown key `{}`; known are title, source, form, slow-start, avoidance, recovery, smss, initial-window, clock, pacing and timeline",
+                    "unknown key `{}`; known are title, source, form, slow-start, avoidance, recovery, whole, smss, initial-window, clock, pacing and timeline",
                     key.text
                 ),
             );
@@ -330,16 +330,28 @@ fn finish(reader: &Reader<'_>, draft: Draft, timeline: Word<'_>) -> Parsed<Heade
             format!("`{key}` must be stated before the timeline"),
         )
     };
-    let [startup, avoidance, recovery] = draft.parts;
-    let startup = startup.ok_or_else(|| missing("slow-start"))?;
-    let avoidance = avoidance.ok_or_else(|| missing("avoidance"))?;
-    let recovery = recovery.unwrap_or_else(|| "prr".to_owned());
+    let [startup, avoidance, recovery, whole] = draft.parts;
+    let algorithm = match whole {
+        Some(whole) if startup.is_none() && avoidance.is_none() && recovery.is_none() => whole,
+        Some(_) => {
+            return reader.fail(
+                timeline,
+                "a `whole` has neither `slow-start`, `avoidance` nor `recovery`",
+            );
+        }
+        None => {
+            let startup = startup.ok_or_else(|| missing("slow-start"))?;
+            let avoidance = avoidance.ok_or_else(|| missing("avoidance"))?;
+            let recovery = recovery.unwrap_or_else(|| "prr".to_owned());
+            format!("{avoidance}+{startup}+{recovery}")
+        }
+    };
     reader.nanos_per_tick.ok_or_else(|| missing("clock"))?;
     Ok(Header {
         title: draft.title.ok_or_else(|| missing("title"))?,
         source: draft.source.ok_or_else(|| missing("source"))?,
         form: draft.form.ok_or_else(|| missing("form"))?,
-        algorithm: format!("{avoidance}+{startup}+{recovery}"),
+        algorithm,
         smss: reader.smss.ok_or_else(|| missing("smss"))?,
         initial_window: draft
             .initial_window
@@ -392,11 +404,12 @@ fn event(reader: &Reader<'_>, words: &[Word<'_>]) -> Parsed<Event> {
             }
         }
         "ack" => ack(reader, words)?,
+        "drop" => dropped(reader, words)?,
         "established" => established(reader, words)?,
         other => {
             return reader.fail(
                 verb,
-                format!("unknown event `{other}`; known are established, send, resend, ack, mark, timeout and restart"),
+                format!("unknown event `{other}`; known are established, send, resend, ack, drop, mark, timeout and restart"),
             );
         }
     };
@@ -425,22 +438,74 @@ fn established(reader: &Reader<'_>, words: &[Word<'_>]) -> Parsed<Kind> {
     })
 }
 
+fn dropped(reader: &Reader<'_>, words: &[Word<'_>]) -> Parsed<Kind> {
+    const EXPECTED: &str = "tx=BYTES gone=BYTES delivered=BYTES";
+    let from = reader.word(words, 2, "where the segment begins")?;
+    let mut said = [0; 3];
+    for (place, key) in ["tx", "gone", "delivered"].into_iter().enumerate() {
+        let word = reader.word(words, 3 + place, EXPECTED)?;
+        said[place] = match word.text.split_once('=') {
+            Some((found, text)) if found == key => reader.bytes(word, text)?,
+            _ => return reader.fail(word, format!("a drop says {EXPECTED}")),
+        };
+    }
+    reader.nothing_after(words, 6)?;
+    let [tx_in_flight, gone, delivered] = said.map(Bytes::new);
+    Ok(Kind::Drop {
+        from: reader.bytes(from, from.text)?,
+        tx_in_flight,
+        gone,
+        delivered,
+    })
+}
+
+/// `BYTES/TIME` of a delivery-rate sample.
+fn sampled(reader: &Reader<'_>, word: Word<'_>, text: &str) -> Parsed<Sampled> {
+    let Some((delivered, interval)) = text.split_once('/') else {
+        return reader.fail(word, "a sample is BYTES/TIME");
+    };
+    let interval = reader.nanos(word, interval)?;
+    if interval == 0 {
+        return reader.fail(word, "a sample takes time");
+    }
+    Ok(Sampled {
+        delivered: Bytes::new(reader.bytes(word, delivered)?),
+        interval: Duration::from_nanos(interval),
+        prior: Bytes::ZERO,
+        tx_in_flight: Bytes::ZERO,
+        gone: Bytes::ZERO,
+    })
+}
+
 fn ack(reader: &Reader<'_>, words: &[Word<'_>]) -> Parsed<Kind> {
     let word = reader.word(words, 2, "the cumulative acknowledgment")?;
     let cumulative = reader.bytes(word, word.text)?;
     let (mut sacked, mut lost, mut rtt) = (0, 0, None);
     let (mut window_limited, mut app_limited) = (true, false);
+    let mut sample: Option<Sampled> = None;
     for word in &words[3..] {
-        match word.text.split_once('=') {
-            Some(("sacked", text)) => sacked = reader.bytes(*word, text)?,
-            Some(("lost", text)) => lost = reader.bytes(*word, text)?,
-            Some(("rtt", text)) => rtt = Some(Duration::from_nanos(reader.nanos(*word, text)?)),
-            None if word.text == "not-window-limited" => window_limited = false,
-            None if word.text == "app-limited" => app_limited = true,
+        match (word.text.split_once('='), &mut sample) {
+            (Some(("sample", text)), _) => sample = Some(sampled(reader, *word, text)?),
+            (Some(("prior", text)), Some(sample)) => {
+                sample.prior = Bytes::new(reader.bytes(*word, text)?);
+            }
+            (Some(("tx", text)), Some(sample)) => {
+                sample.tx_in_flight = Bytes::new(reader.bytes(*word, text)?);
+            }
+            (Some(("gone", text)), Some(sample)) => {
+                sample.gone = Bytes::new(reader.bytes(*word, text)?);
+            }
+            (Some(("sacked", text)), _) => sacked = reader.bytes(*word, text)?,
+            (Some(("lost", text)), _) => lost = reader.bytes(*word, text)?,
+            (Some(("rtt", text)), _) => {
+                rtt = Some(Duration::from_nanos(reader.nanos(*word, text)?))
+            }
+            (None, _) if word.text == "not-window-limited" => window_limited = false,
+            (None, _) if word.text == "app-limited" => app_limited = true,
             _ => {
                 return reader.fail(
                     *word,
-                    format!("an ACK cannot say `{}`; it may say sacked=BYTES, lost=BYTES, rtt=TIME, not-window-limited and app-limited", word.text),
+                    format!("an ACK cannot say `{}`; it may say sacked=BYTES, lost=BYTES, rtt=TIME, not-window-limited, app-limited and sample=BYTES/TIME, after which prior=BYTES, tx=BYTES and gone=BYTES", word.text),
                 );
             }
         }
@@ -452,6 +517,7 @@ fn ack(reader: &Reader<'_>, words: &[Word<'_>]) -> Parsed<Kind> {
         rtt,
         window_limited,
         app_limited,
+        sample,
     })
 }
 

@@ -179,6 +179,7 @@ fn tell(event: &Event, facts: Facts, flight: &Flight, header: &Header, subject: 
             }
             subject.on_ack(&ack);
         }
+        Facts::Dropped(lost) => subject.on_lost(&lost),
         Facts::Marked { in_flight, before } => {
             subject.on_congestion(&congestion(CongestionKind::Ecn, before, in_flight, true));
         }

@@ -92,6 +92,19 @@ pub enum Kind {
         window_limited: bool,
         /// The application limited the sender.
         app_limited: bool,
+        /// Its delivery-rate sample, where it is stated.
+        sample: Option<Sampled>,
+    },
+    /// While the ACK that follows is processed, a segment is declared lost.
+    Drop {
+        /// Where the segment begins.
+        from: u64,
+        /// In flight just after it left, itself included.
+        tx_in_flight: Bytes,
+        /// Declared lost since then, itself included.
+        gone: Bytes,
+        /// Delivered by the connection, with that ACK.
+        delivered: Bytes,
     },
     /// The network marked a packet, and the receiver said so.
     Mark,
@@ -102,6 +115,21 @@ pub enum Kind {
         /// The retransmission timeout.
         rto: Duration,
     },
+}
+
+/// A delivery-rate sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sampled {
+    /// Delivered in the interval.
+    pub delivered: Bytes,
+    /// The interval.
+    pub interval: Duration,
+    /// The connection's total when the sampled segment left.
+    pub prior: Bytes,
+    /// In flight just after it left, itself included.
+    pub tx_in_flight: Bytes,
+    /// Declared lost since it left.
+    pub gone: Bytes,
 }
 
 /// What must hold after an event.

@@ -132,7 +132,7 @@ fn mistakes_are_named_with_their_place() {
         (timeline("0"), "v.vec:11:2: the event is missing"),
         (
             timeline("0 sent 1s"),
-            "v.vec:11:3: unknown event `sent`; known are established, send, resend, ack, mark, timeout and restart",
+            "v.vec:11:3: unknown event `sent`; known are established, send, resend, ack, drop, mark, timeout and restart",
         ),
         (
             timeline("0 send -1"),
@@ -184,7 +184,23 @@ fn mistakes_are_named_with_their_place() {
         ),
         (
             timeline("0 send 3s\n1 ack 1s color=red"),
-            "v.vec:12:10: an ACK cannot say `color=red`; it may say sacked=BYTES, lost=BYTES, rtt=TIME, not-window-limited and app-limited",
+            "v.vec:12:10: an ACK cannot say `color=red`; it may say sacked=BYTES, lost=BYTES, rtt=TIME, not-window-limited, app-limited and sample=BYTES/TIME, after which prior=BYTES, tx=BYTES and gone=BYTES",
+        ),
+        (
+            timeline("0 send 3s\n1 ack 1s sample=1s"),
+            "v.vec:12:10: a sample is BYTES/TIME",
+        ),
+        (
+            timeline("0 send 3s\n1 drop 1s tx=3s delivered=0"),
+            "v.vec:12:17: a drop says tx=BYTES gone=BYTES delivered=BYTES",
+        ),
+        (
+            timeline("0 send 3s\n1 drop 3s tx=3s gone=1s delivered=0"),
+            "v.vec:12:3: this cannot happen: a segment is lost that is not outstanding",
+        ),
+        (
+            format!("{HEADER}whole bbr3\ntimeline\n0 send 1s"),
+            "v.vec:11:1: a `whole` has neither `slow-start`, `avoidance` nor `recovery`",
         ),
         (
             timeline("0 send 1s =>"),

@@ -139,6 +139,7 @@ fn event(operation: Operation, now: &mut Instant, driver: &Driver, cwnd: Bytes) 
                 rtt: rtt.map(Duration::from_micros),
                 window_limited: flags & 15 != 0,
                 app_limited: flags >> 4 == 0,
+                sample: None,
             })
         }
         Operation::Lose { segments } => Some(Kind::Ack {
@@ -151,6 +152,7 @@ fn event(operation: Operation, now: &mut Instant, driver: &Driver, cwnd: Bytes) 
             rtt: Some(Duration::from_micros(100_000)),
             window_limited: true,
             app_limited: false,
+            sample: None,
         }),
         Operation::Resend => (!flight.waiting().is_zero()).then_some(Kind::Resend { size: SMSS }),
         Operation::Mark => Some(Kind::Mark),
