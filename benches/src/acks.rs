@@ -109,6 +109,8 @@ impl Sender {
             prior_delivered: Bytes::new(self.snd_una).saturating_sub(prior_in_flight),
             total_delivered: Bytes::new(self.snd_una),
             total_lost: Bytes::ZERO,
+            tx_in_flight: prior_in_flight,
+            lost: Bytes::ZERO,
             app_limited: false,
             ack_delayed: false,
         });
