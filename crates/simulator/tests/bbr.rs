@@ -10,7 +10,7 @@ use units::{Duration, Instant};
 
 /// One flow of an experiment.
 #[derive(Debug)]
-#[allow(dead_code, reason = "all of it is printed")]
+#[allow(dead_code, reason = "all of it is told of a failure")]
 struct Outcome {
     algorithm: &'static str,
     /// Of the link's rate, in per cent.
@@ -37,11 +37,7 @@ fn flows(path: &PathModel, names: &[&'static str]) -> Vec<Outcome> {
         resent_permille: flow.segments_retransmitted as f64 * 1e3 / flow.segments_sent as f64,
         queue_mean: link.queue_mean_packets,
     };
-    let all: Vec<_> = output.result.flows.iter().zip(names).map(outcome).collect();
-    for one in &all {
-        println!("{:<12} {one:.1?}", path.name);
-    }
-    all
+    output.result.flows.iter().zip(names).map(outcome).collect()
 }
 
 fn alone(path: &PathModel, name: &'static str) -> Outcome {
@@ -113,23 +109,5 @@ fn two_flows_share() {
             both.iter().all(|one| one.resent_permille < 20.0),
             "{both:?}"
         );
-    }
-}
-
-/// The table of the report: one flow over four paths, with and without losses.
-#[test]
-#[ignore = "prints a table"]
-fn table() {
-    let preset = |name| PathModel::resolve(name).expect("a preset");
-    for path in [buffered(413), preset("geo"), preset("lte"), buffered(206)] {
-        for path in [path.clone(), lossy(path)] {
-            for name in ["cubic", "bbr", "bbr3", "bbrp"] {
-                alone(&path, name);
-            }
-        }
-    }
-    for pair in [["bbr", "bbr"], ["cubic", "bbr"], ["cubic", "bbr3"]] {
-        flows(&buffered(413), &pair);
-        flows(&buffered(206), &pair);
     }
 }

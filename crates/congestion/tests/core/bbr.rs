@@ -248,7 +248,7 @@ fn bbrp_with_a_pace_of_one_is_bbr() {
     }
 }
 
-/// A segment each millisecond is measured. In PROBE_BW 1,448,000 B/s leave twice as fast, less 1 %;
+/// A segment each millisecond is measured. In PROBE_BW 1,000,000 B/s leave twice as fast, less 1 %;
 /// what drains leaves as in BBR, and so does the window: 2 BDP, with room for bursts.
 #[test]
 fn bbrp_sends_faster_than_it_measures() {
@@ -268,14 +268,14 @@ fn bbrp_sends_faster_than_it_measures() {
     }
     path.step();
     assert!(
-        (490_000..=500_000).contains(&rate(&path)),
+        (338_000..=342_000).contains(&rate(&path)),
         "{}",
         rate(&path)
     );
     let mut cruising = 0;
     while path.now < Instant::from_secs(8) {
         path.step();
-        if mode(&path) == "PROBE_BW" && (2_850_000..=2_880_000).contains(&rate(&path)) {
+        if mode(&path) == "PROBE_BW" && (1_970_000..=1_985_000).contains(&rate(&path)) {
             cruising += 1;
         }
     }
