@@ -3,7 +3,8 @@
 The error of a quantity is the simulation's median over the runs, divided by the kernel's, minus
 one. A count below 50 is measured against 50, so that 5 more or less are 10 %. A quantity that one
 stack has and the other has not (an exit, a drop) has an infinite error. What the kernel itself
-varies by, from run to run of the same case, stands beside it: no simulation can come closer.
+varies by, from run to run over a path on which nothing is random, stands beside it: no simulation
+can come closer.
 """
 
 from __future__ import annotations
@@ -33,8 +34,9 @@ class Difference:
     kernel: float | None
     error: float
     """Signed, as a fraction; infinite where one stack alone has the quantity."""
-    spread: float
-    """Half the range of the kernel's runs, relative as the error is."""
+    spread: float | None
+    """Half the range of the kernel's runs, relative as the error is; ``None`` where they met
+    different channels or there are fewer than two."""
     runs: tuple[int, int]
     """Runs that count: simulated, kernel."""
 
@@ -68,12 +70,13 @@ def _difference(
     simulated, kernel = _median(ours, quantity.key), _median(theirs, quantity.key)
     if simulated is None and kernel is None:
         return None
-    error, spread = math.inf, 0.0
+    error, spread = math.inf, None
     if simulated is not None and kernel is not None:
         scale = max(kernel, _LEAST_COUNT) if quantity.count else kernel
         values = [run[quantity.key] for run in theirs if run[quantity.key] is not None]
         error = (simulated - kernel) / scale
-        spread = (max(values) - min(values)) / 2 / scale
+        if len(values) > 1 and case.path.repeats:
+            spread = (max(values) - min(values)) / 2 / scale
     runs = (len(ours), len(theirs))
     return Difference(case, quantity, simulated, kernel, error, spread, runs)
 
@@ -98,8 +101,8 @@ class Row:
     cases: int
     median: float
     p95: float
-    spread_median: float
-    spread_p95: float
+    spread_median: float | None
+    spread_p95: float | None
     worst: Difference
 
 
@@ -113,15 +116,15 @@ def rows(differences: Iterable[Difference]) -> list[Row]:
         group = groups.get(quantity.key)
         if group:
             errors = [abs(each.error) for each in group]
-            spreads = [each.spread for each in group]
+            spreads = [each.spread for each in group if each.spread is not None]
             found.append(
                 Row(
                     quantity=quantity,
                     cases=len(group),
                     median=quantile(errors, 0.5),
                     p95=quantile(errors, 0.95),
-                    spread_median=quantile(spreads, 0.5),
-                    spread_p95=quantile(spreads, 0.95),
+                    spread_median=quantile(spreads, 0.5) if spreads else None,
+                    spread_p95=quantile(spreads, 0.95) if spreads else None,
                     worst=max(group, key=lambda each: abs(each.error)),
                 )
             )

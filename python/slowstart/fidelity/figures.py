@@ -39,9 +39,11 @@ def distributions(differences: Sequence[Difference], name: str) -> Figure:
         for axes, quantity in zip(grid.flat, shown, strict=False):
             group = [d for d in differences if d.quantity == quantity]
             for values, color, width in (
-                ([d.spread for d in group], _KERNEL, 1.0),
+                ([d.spread for d in group if d.spread is not None], _KERNEL, 1.0),
                 ([abs(d.error) for d in group], _SIMULATED, 1.8),
             ):
+                if not values:
+                    continue
                 steps, shares = stats.ecdf(_percent(value) for value in values)
                 axes.plot(
                     [_LEAST, *steps, _MOST], [0, *shares, shares[-1]],
@@ -143,8 +145,9 @@ def trajectories(
         figure = new_figure(11.0, 0.8 + 2.6 * rows)
         grid = figure.subplots(rows, _COLUMNS, squeeze=False)
         for axes, (case, words) in zip(grid.flat, cases, strict=False):
+            numbers = {run["run"] for run in load(case, kernel) if run["valid"]}
             for stack, color in ((kernel, _KERNEL), ("simulated", _SIMULATED)):
-                runs = [run for run in load(case, stack) if run["valid"]]
+                runs = [run for run in load(case, stack) if run["run"] in numbers]
                 for run in runs:
                     time, cwnd, _ = zip(*run["trajectory"], strict=True)
                     axes.plot(time, cwnd, color=color, linewidth=0.9, alpha=0.75)

@@ -48,6 +48,11 @@ class Path:
     rtt_ms: float | None = None
     buffer_bdp: float | None = None
 
+    @property
+    def repeats(self) -> bool:
+        """Whether nothing on it is random, so that a stack's runs should be alike."""
+        return self.kind == "clean"
+
 
 @dataclass(frozen=True)
 class Case:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _DRAWN = 12
 _ERRORS = (
     "The share of cases whose error is not above each value. Thin: what the kernel's own runs of a "
-    "case vary by (half their range), which no simulation can go below."
+    "case vary by (half their range) on paths where nothing is random; no simulation can go below."
 )
 _WORST = (
     "The cases with the largest error of any quantity: congestion window over time, every run of "
@@ -43,12 +43,18 @@ def cells(row: Row) -> tuple[str, ...]:
         str(row.cases),
         percent(row.median),
         percent(row.p95),
-        f"{percent(row.spread_median)}, {percent(row.spread_p95)}",
+        _spread(row),
         (
             f"{percent(abs(worst.error))}: {worst.case.name} "
             f"({_number(worst.simulated)} for {_number(worst.kernel)} {worst.quantity.unit})"
         ),
     )
+
+
+def _spread(row: Row) -> str:
+    if row.spread_median is None or row.spread_p95 is None:
+        return "-"
+    return f"{percent(row.spread_median)}, {percent(row.spread_p95)}"
 
 
 def _number(value: float | None) -> str:
