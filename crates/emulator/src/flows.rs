@@ -159,6 +159,24 @@ impl FlowLog {
         }
     }
 
+    /// A packet of `flow` that had been accepted was dropped.
+    pub(crate) fn dropped(
+        &mut self,
+        at: Instant,
+        direction: Direction,
+        flow: u32,
+        headers: Option<&Headers>,
+        reason: DropReason,
+    ) {
+        self.note_drop(at, direction, headers, reason);
+        if let (Some(headers), Some(facts)) = (headers, self.flows.get_mut(flow as usize))
+            && headers.payload > 0
+        {
+            facts.data_drops += 1;
+            facts.first_data_drop.get_or_insert(at);
+        }
+    }
+
     fn find(&mut self, now: Instant, direction: Direction, key: FlowKey) -> u32 {
         if let Some((last, flow)) = self.last[direction.index()]
             && last == key

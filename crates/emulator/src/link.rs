@@ -14,8 +14,6 @@ pub(crate) struct Carried {
     /// Room for any packet; the packet is the beginning.
     pub(crate) bytes: Vec<u8>,
     pub(crate) arrived: Instant,
-    /// Its number among those offered to its link.
-    pub(crate) number: u64,
     pub(crate) flow: u32,
     pub(crate) payload: u32,
 }
@@ -23,7 +21,6 @@ pub(crate) struct Carried {
 /// What became known of a packet when it was accepted.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Service {
-    number: u64,
     /// When it leaves the server: what remains is propagation.
     pub(crate) leaves: Instant,
     /// The busy period that it is served in.
@@ -41,7 +38,7 @@ pub(crate) struct LinkState {
     /// Its mean rate, where it has one.
     pub(crate) rate: Option<Rate>,
     offered: u64,
-    /// Of the packets inside, in the order of their numbers.
+    /// Of the packets inside, in order, where that was known on arrival.
     services: VecDeque<Service>,
     pub(crate) first_packet: Option<Instant>,
     pub(crate) trace: Option<LinkTrace>,
@@ -91,13 +88,10 @@ impl LinkState {
     pub(crate) fn push(&mut self, now: Instant, mut packet: Packet<Carried>) -> Admission {
         self.first_packet.get_or_insert(now);
         packet.payload.arrived = now;
-        let number = self.offered;
-        packet.payload.number = number;
         self.offered += 1;
         let admission = self.link.push(now, packet);
-        if admission == Admission::Accepted {
+        if admission == Admission::Accepted && !self.link.decides_late() {
             self.services.push_back(Service {
-                number,
                 leaves: if self.queued {
                     self.link.busy_until()
                 } else {
@@ -119,18 +113,13 @@ impl LinkState {
 
     /// The next packet that is due at `now`.
     pub(crate) fn pop(&mut self, now: Instant) -> Option<(Instant, Packet<Carried>, Service)> {
+        let left = self.link.front_left();
         let (due, packet) = self.link.pop(now)?;
-        let number = packet.payload.number;
-        // A discipline may have dropped packets that it had accepted.
-        while self
-            .services
-            .front()
-            .is_some_and(|service| service.number < number)
-        {
-            self.services.pop_front();
+        if let Some((leaves, period)) = left {
+            let service = Service { leaves, period };
+            return Some((due, packet, service));
         }
         let service = self.services.pop_front().unwrap_or(Service {
-            number,
             leaves: due,
             period: 0,
         });
@@ -155,6 +144,7 @@ impl LinkState {
 
     /// The run is over: the last busy period ends, if only for want of time.
     pub(crate) fn end(&mut self, now: Instant) {
+        self.link.advance(now);
         self.note_periods();
         if let Some(last) = self.link.last_busy_period(now) {
             self.keep(last);

@@ -192,6 +192,12 @@ impl<W: Write> Log<W> {
         Ok(())
     }
 
+    /// A packet whose arrival was logged is dropped.
+    pub(crate) fn drop(&mut self, at: Instant, size: u32) -> io::Result<()> {
+        self.advance(at)?;
+        writeln!(self.writer, "{} d 1 {}", at.as_millis(), size + TUN_HEADER)
+    }
+
     pub(crate) fn departure(
         &mut self,
         arrived: Instant,

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use measure::Histogram;
-use network::{Admission, Ecn, Element, Packet};
+use network::{Admission, Dropped, Ecn, Element, Packet};
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
 use units::{Duration, Instant, Rate};
@@ -158,8 +158,9 @@ impl Mover {
         }
         burst.end(&mut self.noted);
         let end = self.clock.now();
-        for link in &mut self.links {
-            link.end(end);
+        for direction in Direction::BOTH {
+            self.links[direction.index()].end(end);
+            self.note_dropped(direction);
         }
         self.noted.pace.end();
         self.noted.end = end;
@@ -203,7 +204,7 @@ impl Mover {
         let flow = self.flows.find_flow(now, direction, headers.as_ref());
         let packet = Packet {
             size,
-            flow: 0,
+            flow,
             ecn,
             payload: Carried {
                 bytes,
@@ -227,6 +228,31 @@ impl Mover {
                 bytes,
             });
         }
+        self.note_dropped(direction);
+    }
+
+    /// Notes what a link has dropped of what it had accepted.
+    fn note_dropped(&mut self, direction: Direction) {
+        while let Some(dropped) = self.links[direction.index()].link.take_dropped() {
+            let Dropped { at, reason, packet } = dropped;
+            let carried = packet.payload;
+            let headers = packet::parse(&carried.bytes[..packet.size as usize]);
+            let flow = carried.flow;
+            self.flows
+                .dropped(at, direction, flow, headers.as_ref(), reason);
+            if let Some(recorder) = &mut self.recorder {
+                recorder.record(Record {
+                    at,
+                    direction,
+                    size: packet.size,
+                    what: What::Drop,
+                    bytes: Vec::new(),
+                });
+            }
+            if self.pool.len() < POOL {
+                self.pool.push(carried.bytes);
+            }
+        }
     }
 
     /// Delivers what is due on a link. True when that was all.
@@ -234,6 +260,7 @@ impl Mover {
         for _ in 0..DELIVERIES {
             let now = self.clock.now();
             let Some((due, packet, service)) = self.links[direction.index()].pop(now) else {
+                self.note_dropped(direction);
                 return true;
             };
             let Packet {

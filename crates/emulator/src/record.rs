@@ -53,6 +53,8 @@ pub(crate) struct Record {
 pub(crate) enum What {
     /// It was offered to the link.
     Arrival(Option<DropReason>),
+    /// The link dropped it after it had been accepted.
+    Drop,
     /// The link delivered it.
     Delivery { arrived: Instant, leaves: Instant },
 }
@@ -223,10 +225,21 @@ impl Sinks {
         Ok(())
     }
 
+    fn write_drop(&mut self, record: &Record) -> io::Result<()> {
+        for (of, log) in &mut self.logs {
+            if *of == record.direction {
+                log.drop(record.at, record.size)?;
+            }
+        }
+        Ok(())
+    }
+
     fn write(&mut self, record: &Record) -> io::Result<()> {
         let (passes, comment) = match record.what {
             What::Arrival(drop) => (record.direction, drop.map(comment_of)),
             What::Delivery { .. } => (record.direction, None),
+            // It passed its sender's device when it arrived.
+            What::Drop => return self.write_drop(record),
         };
         let side = device_passed(passes, &record.what);
         for (of, writer) in &mut self.captures {
@@ -239,6 +252,7 @@ impl Sinks {
             if *of == record.direction {
                 match record.what {
                     What::Arrival(drop) => log.arrival(record.at, record.size, drop)?,
+                    What::Drop => {}
                     What::Delivery { arrived, leaves } => {
                         log.departure(arrived, leaves, record.size)?;
                     }
@@ -256,7 +270,7 @@ fn device_passed(direction: Direction, what: &What) -> Side {
         Direction::Reverse => Side::Receiver,
     };
     match what {
-        What::Arrival(_) => sending,
+        What::Arrival(_) | What::Drop => sending,
         What::Delivery { .. } => sending.peer(),
     }
 }

@@ -6,6 +6,8 @@ use alloc::vec::Vec;
 
 use units::{Bytes, Duration, Rate};
 
+use crate::aqm::{CoDelConfig, FqCoDelConfig, PieConfig, RedConfig};
+
 /// One direction of a path: `loss -> queue -> server -> delay line`.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -115,7 +117,7 @@ pub enum QueueLimit {
     Bytes(Bytes),
 }
 
-/// Who is refused before the room is full.
+/// Who is refused, or dropped, before the room is full. On a link of unlimited rate nobody waits, and nobody is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Discipline {
@@ -129,6 +131,14 @@ pub enum Discipline {
         /// Probability, 0 to 1.
         probability: f64,
     },
+    /// Whoever leaves while packets have waited too long for too long.
+    CoDel(CoDelConfig),
+    /// As CoDel, with a queue for each flow.
+    FqCoDel(FqCoDelConfig),
+    /// Each arriving packet with a probability that follows the wait.
+    Pie(PieConfig),
+    /// Each arriving packet with a probability that follows the average queue.
+    Red(RedConfig),
 }
 
 /// Losses of the medium.

@@ -41,6 +41,17 @@ pub enum DropReason {
     Loss,
 }
 
+/// A packet that was dropped after it had been accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dropped<T> {
+    /// When.
+    pub at: Instant,
+    /// Why.
+    pub reason: DropReason,
+    /// Which.
+    pub packet: Packet<T>,
+}
+
 /// What became of a packet that was offered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Admission {
@@ -68,6 +79,8 @@ pub struct Counters {
     pub drops_early: u64,
     /// Losses of the medium.
     pub drops_loss: u64,
+    /// Packets that a queue discipline marked instead of dropping them.
+    pub marks: u64,
 }
 
 impl Counters {

@@ -6,6 +6,7 @@
 #![no_std]
 extern crate alloc;
 
+mod aqm;
 mod busy;
 mod config;
 mod element;
@@ -20,6 +21,7 @@ mod server;
 mod streams;
 pub mod trace;
 
+pub use aqm::{CoDelConfig, FqCoDelConfig, PieConfig, RedConfig};
 pub use config::*;
 pub use element::*;
 pub use link::Link;

@@ -1,9 +1,13 @@
 //! One direction of a path: `loss -> queue -> server -> delay line`.
 //!
-//! Service is first come first served, losses and drops are decided on arrival, and the delay
-//! line never reorders; so when a packet comes out is known when it is accepted, and the packet
-//! goes at once into one ring buffer with the instant it is due. A packet costs one `push`, one
-//! `pop`, and no event inside the link. Network-models, sections 0.1 and 0.4.
+//! Where service is first come first served and drops are decided on arrival, when a packet comes
+//! out is known when it is accepted, for the delay line never reorders; the packet goes at once into
+//! one ring buffer with the instant it is due. A packet costs one `push`, one `pop`, and no event
+//! inside the link. Network-models, sections 0.1 and 0.4.
+//!
+//! A discipline that decides later (see `aqm`) keeps the packets that wait. The one in service is
+//! on the delay line already, so that the link's next event is still the front of that line: whoever
+//! waits is served, as of the instant he was due, when the link is next touched.
 //!
 //! ## Deviations
 //!
@@ -19,12 +23,13 @@ use alloc::string::String;
 use rand_chacha::ChaCha8Rng;
 use units::{Bytes, Duration, Instant};
 
+use crate::aqm::{Managed, Waiting};
 use crate::busy::Busy;
 use crate::jitter::{self, Jitter};
 use crate::loss::{self, Loss};
 use crate::room::Room;
 use crate::server::Server;
-use crate::{Admission, Counters, DropReason, Element, LinkConfig, Packet, Service};
+use crate::{Admission, Counters, DropReason, Dropped, Element, LinkConfig, Packet, Service};
 
 /// A link that carries packets with a payload of `T`.
 #[derive(Clone, Debug)]
@@ -39,8 +44,10 @@ pub struct Link<T> {
     loss: Loss,
     jitter: Option<Box<Jitter>>,
     room: Room,
+    /// The queue, in place of `room`, whose discipline does not decide on arrival.
+    managed: Option<Box<Managed<T>>>,
     counters: Counters,
-    /// Bytes accepted, overhead included.
+    /// Bytes accepted, or that `managed` handed to the server, overhead included.
     accepted: u64,
     name: String,
 }
@@ -66,6 +73,7 @@ impl<T> Link<T> {
             loss: loss::new(config.loss, &rng),
             jitter: jitter::new(config.jitter.as_ref(), &rng),
             room: Room::new(&config.queue, &rng),
+            managed: Managed::new(config, &rng),
             counters: Counters::default(),
             accepted: 0,
             name: config.name.clone(),
@@ -81,21 +89,70 @@ impl<T> Link<T> {
     /// Packets and bytes (overhead included) that wait at `now`; the packet in service does not count.
     #[must_use]
     pub fn queue_len(&mut self, now: Instant) -> (u64, Bytes) {
-        self.room.advance(now);
-        self.room.len()
+        self.advance(now);
+        match &self.managed {
+            Some(managed) => managed.len(),
+            None => self.room.len(),
+        }
+    }
+
+    /// Serves whoever is due by `now`. `push`, `pop` and [`Self::queue_len`] do it first; what the link
+    /// tells without a `&mut` is as of the last of them where its discipline decides on leaving.
+    pub fn advance(&mut self, now: Instant) {
+        if self.managed.is_some() {
+            self.serve_managed(now);
+        } else {
+            self.room.advance(now);
+        }
+    }
+
+    /// Whether [`Self::take_dropped`] has something to give.
+    #[inline]
+    #[must_use]
+    pub fn has_dropped(&self) -> bool {
+        self.managed
+            .as_ref()
+            .is_some_and(|managed| !managed.fate.dropped.is_empty())
+    }
+
+    /// A packet that was dropped after it had been accepted; each once, in order.
+    /// They are counted without this; their owner learns their names.
+    pub fn take_dropped(&mut self) -> Option<Dropped<T>> {
+        self.managed.as_mut()?.fate.dropped.pop_front()
+    }
+
+    /// Whether the discipline decides when a packet leaves, so that [`Self::busy_until`] after a
+    /// `push` tells nothing of the packet.
+    #[must_use]
+    pub const fn decides_late(&self) -> bool {
+        self.managed.is_some()
+    }
+
+    /// When the packet that is the next to be popped leaves, or left, the server, and the number of
+    /// the busy period it was served in; `None` where that was known on its arrival.
+    #[must_use]
+    pub fn front_left(&self) -> Option<(Instant, u64)> {
+        self.managed.as_ref()?.left.front().copied()
     }
 
     /// The most packets that ever waited.
     #[must_use]
     pub fn queue_max_packets(&self) -> u64 {
-        self.room.max_packets()
+        match &self.managed {
+            Some(managed) => managed.max_packets(),
+            None => self.room.max_packets(),
+        }
     }
 
     /// The number of packets that waited, averaged over the time from the beginning of the run to
     /// `now`. Exact; takes time in proportion to the packets that wait.
     #[must_use]
     pub fn queue_mean_packets(&mut self, now: Instant) -> f64 {
-        self.room.mean_packets(now)
+        self.advance(now);
+        match &mut self.managed {
+            Some(managed) => managed.mean_packets(now),
+            None => self.room.mean_packets(now),
+        }
     }
 
     /// How many busy periods have begun. A busy period lasts from the arrival of a packet that
@@ -155,7 +212,8 @@ impl<T> Link<T> {
         let (part, whole) = if let Server::Fixed { .. } = self.server {
             (self.busy.time(now).as_nanos(), now.as_nanos())
         } else {
-            let (_, waiting) = self.queue_len(now);
+            self.advance(now);
+            let (_, waiting) = self.room.len();
             (
                 self.accepted - waiting.get(),
                 self.capacity(now).unwrap_or(Bytes::ZERO).get(),
@@ -172,6 +230,66 @@ impl<T> Link<T> {
     #[must_use]
     pub const fn overhead(&self) -> u32 {
         self.overhead
+    }
+
+    /// The packet leaves the server at `leaves`.
+    #[inline]
+    fn send(&mut self, leaves: Instant, packet: Packet<T>) {
+        let mut due = leaves + self.delay;
+        if let Some(jitter) = &mut self.jitter {
+            // Nobody overtakes.
+            due = (due + jitter.at(leaves)).max(self.last_due);
+            self.last_due = due;
+        }
+        self.inside.push_back((due, packet));
+    }
+
+    #[inline(never)]
+    fn push_managed(&mut self, now: Instant, packet: Packet<T>) -> Admission {
+        self.serve_managed(now);
+        let Some(managed) = &mut self.managed else {
+            return Admission::Accepted;
+        };
+        let is_idle = self.busy.until <= now;
+        let idle = is_idle.then(|| now.saturating_since(self.busy.until));
+        let bytes = u64::from(packet.size) + u64::from(self.overhead);
+        let waiting = Waiting {
+            at: now,
+            bytes,
+            packet,
+        };
+        if let Err(reason) = managed.enqueue(waiting, idle) {
+            return self.refuse(reason);
+        }
+        if is_idle {
+            self.serve_next(now);
+        }
+        Admission::Accepted
+    }
+
+    /// Lets whoever was due by `now` into the server, as of then.
+    #[inline(never)]
+    fn serve_managed(&mut self, now: Instant) {
+        while self.busy.until <= now && self.serve_next(self.busy.until) {}
+    }
+
+    /// The server, which is free at `at`, takes the next packet, if there is one.
+    fn serve_next(&mut self, at: Instant) -> bool {
+        let Some(managed) = &mut self.managed else {
+            return false;
+        };
+        if managed.is_empty() {
+            return false;
+        }
+        let Some(waiting) = managed.dequeue(at) else {
+            return false;
+        };
+        let (_, end) = self.server.serve(at, self.busy.until, waiting.bytes);
+        self.busy.extend(at, end);
+        self.accepted += waiting.bytes;
+        managed.left.push_back((end, self.busy.periods));
+        self.send(end, waiting.packet);
+        true
     }
 
     fn refuse(&mut self, reason: DropReason) -> Admission {
@@ -194,6 +312,9 @@ impl<T> Element<T> for Link<T> {
         {
             return self.refuse(DropReason::Loss);
         }
+        if self.managed.is_some() {
+            return self.push_managed(now, packet);
+        }
         let mut leaves = now;
         if !matches!(self.server, Server::Unlimited) {
             let bytes = u64::from(packet.size) + u64::from(self.overhead);
@@ -212,21 +333,21 @@ impl<T> Element<T> for Link<T> {
             self.accepted += bytes;
             leaves = end;
         }
-        let mut due = leaves + self.delay;
-        if let Some(jitter) = &mut self.jitter {
-            // Nobody overtakes.
-            due = (due + jitter.at(leaves)).max(self.last_due);
-            self.last_due = due;
-        }
-        self.inside.push_back((due, packet));
+        self.send(leaves, packet);
         Admission::Accepted
     }
 
     #[inline]
     fn pop(&mut self, now: Instant) -> Option<(Instant, Packet<T>)> {
+        if self.managed.is_some() {
+            self.serve_managed(now);
+        }
         let (due, _) = self.inside.front()?;
         if *due > now {
             return None;
+        }
+        if let Some(managed) = &mut self.managed {
+            managed.left.pop_front();
         }
         let (due, packet) = self.inside.pop_front()?;
         self.counters.packets_out += 1;
@@ -243,10 +364,17 @@ impl<T> Element<T> for Link<T> {
     }
 
     fn counters(&self) -> Counters {
-        self.counters
+        let mut counters = self.counters;
+        if let Some(managed) = &self.managed {
+            counters.drops_early += managed.fate.early;
+            counters.drops_overflow += managed.fate.overflow;
+            counters.marks += managed.fate.marks;
+        }
+        counters
     }
 
     fn held(&self) -> u64 {
-        self.inside.len() as u64
+        let waiting = self.managed.as_ref().map_or(0, |managed| managed.len().0);
+        self.inside.len() as u64 + waiting
     }
 }

@@ -49,7 +49,11 @@ impl Room {
             QueueLimit::Bytes(bytes) => (u64::MAX, bytes.get()),
         };
         let early = match config.discipline {
-            Discipline::DropTail => None,
+            Discipline::DropTail
+            | Discipline::CoDel(_)
+            | Discipline::FqCoDel(_)
+            | Discipline::Pie(_)
+            | Discipline::Red(_) => None,
             Discipline::RandomAbove { fill, probability } => {
                 let share = |limit: u64| match limit {
                     u64::MAX => u64::MAX,

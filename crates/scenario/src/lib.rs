@@ -10,6 +10,7 @@
 //!
 //! Assumes that a full packet is 1500 bytes of IP ([`FULL_PACKET`]).
 
+mod aqm;
 mod compare;
 mod decimal;
 mod document;

@@ -6,11 +6,12 @@ use std::sync::Arc;
 use network::{Discipline, JitterConfig, JitterDistribution, LossConfig, Service};
 use units::{Duration, Rate};
 
+use crate::aqm;
 use crate::document::{Item, Table};
 use crate::error::Error;
 use crate::path::{MAX_RTT, SaidJitter};
 use crate::quantity::{self, Buffer, MAX_DURATION, MAX_RATE};
-use crate::schema::{AQM, DELAY, JITTER, LOSS, STEP, TRACE, VARYING};
+use crate::schema::{DELAY, JITTER, LOSS, STEP, TRACE, VARYING};
 use crate::trace_file;
 
 /// Most steps of a rate.
@@ -18,19 +19,13 @@ const MAX_STEPS: usize = 100_000;
 /// Most bytes that a link may count on top of each packet.
 const MAX_OVERHEAD: u64 = 1500;
 /// A slot is no shorter, because each costs a draw.
-const MIN_SLOT: Duration = Duration::from_micros(10);
+pub(crate) const MIN_SLOT: Duration = Duration::from_micros(10);
 /// The slot of a varying rate (network-models B.3.4: a grid of 10 to 20 ms) and of random jitter.
 const DEFAULT_SLOT: Duration = Duration::from_millis(10);
 /// A line of a trace of delays (LeoReplayer's format, network-models A.9).
 pub(crate) const DELAY_SLOT: Duration = Duration::from_millis(10);
 /// A sine is smooth, so it is sampled more finely.
 const DEFAULT_SINE_SLOT: Duration = Duration::from_millis(1);
-/// The gateway of a GEO operator: a quarter of what arrives above half (network-models B.1.1).
-const GATEWAY: Discipline = Discipline::RandomAbove {
-    fill: 0.5,
-    probability: 0.25,
-};
-
 /// Propagation in one direction.
 #[derive(Clone, Debug)]
 pub(crate) enum Delay {
@@ -64,6 +59,7 @@ pub(crate) struct LinkSpec {
     pub(crate) loss: Option<LossConfig>,
     pub(crate) jitter: SaidJitter,
     pub(crate) aqm: Option<Discipline>,
+    pub(crate) ecn: Option<bool>,
     pub(crate) overhead: Option<u32>,
 }
 
@@ -86,7 +82,8 @@ impl LinkSpec {
             .transpose()?;
         spec.loss = table.get("loss").map(|item| loss(&item)).transpose()?;
         spec.jitter = table.get("jitter").map(|item| jitter(&item)).transpose()?;
-        spec.aqm = table.get("aqm").map(|item| aqm(&item)).transpose()?;
+        spec.aqm = table.get("aqm").map(|item| aqm::read(&item)).transpose()?;
+        spec.ecn = table.get("ecn").map(|item| item.boolean()).transpose()?;
         Ok(spec)
     }
 
@@ -98,6 +95,7 @@ impl LinkSpec {
         self.loss = over.loss.or(self.loss);
         self.jitter = over.jitter.or(self.jitter.take());
         self.aqm = over.aqm.or(self.aqm);
+        self.ecn = over.ecn.or(self.ecn);
         self.overhead = over.overhead.or(self.overhead);
     }
 }
@@ -323,31 +321,6 @@ fn jitter(item: &Item<'_>) -> Result<Option<JitterConfig>, Error> {
         distribution,
         slot,
     }))
-}
-
-/// `aqm`: a name, or a table with the parameters of `random-above`.
-fn aqm(item: &Item<'_>) -> Result<Discipline, Error> {
-    let kinds = [
-        ("drop-tail", Discipline::DropTail),
-        ("random-above", GATEWAY),
-    ];
-    let Some(table) = item.as_table(&AQM) else {
-        return item.choice(&kinds);
-    };
-    let table = table?;
-    let kind = table.need("kind", "\"random-above\"")?.choice(&kinds)?;
-    let percent = |item: Item<'_>| item.read("\"25 %\"", |text| quantity::share(text, 100));
-    let said = (table.get("fill"), table.get("probability"));
-    match (kind, said) {
-        (Discipline::DropTail, (Some(item), _) | (None, Some(item))) => {
-            Err(item.refuse("only the kind \"random-above\" has this"))
-        }
-        (Discipline::DropTail, (None, None)) => Ok(kind),
-        (Discipline::RandomAbove { fill, probability }, said) => Ok(Discipline::RandomAbove {
-            fill: said.0.map_or(Ok(fill), percent)?,
-            probability: said.1.map_or(Ok(probability), percent)?,
-        }),
-    }
 }
 
 fn slot(table: &Table<'_>, usual: Duration) -> Result<Duration, Error> {

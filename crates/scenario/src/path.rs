@@ -11,6 +11,7 @@ use network::router::Help;
 use network::{Discipline, JitterConfig, LinkConfig, LossConfig, QueueConfig, QueueLimit, Service};
 use units::{Bytes, Duration, Rate};
 
+use crate::aqm;
 use crate::document::Table;
 use crate::error::Error;
 use crate::link::{self, Delay, LinkSpec};
@@ -56,10 +57,10 @@ impl PathSpec {
         own.forward = LinkSpec::read(table, folder)?;
         own.directions(table, folder)?;
         own.read_overhead(table)?;
-        refuse_marking(table)?;
         own.read_delays(table, folder)?;
         own.read_routers(table, folder)?;
         let Some(preset) = table.get("preset") else {
+            aqm::refuse_marking(table, own.forward.aqm)?;
             return Ok(own);
         };
         let found = preset.read("\"geo\"", |name| {
@@ -69,6 +70,7 @@ impl PathSpec {
         let mut base = presets::spec(found)?;
         base.name = None;
         base.lay(own);
+        aqm::refuse_marking(table, base.forward.aqm)?;
         Ok(base)
     }
 
@@ -262,6 +264,7 @@ pub(crate) fn direction(table: &Table<'_>, folder: &Path) -> Result<LinkSpec, Er
     let mut spec = LinkSpec::read(table, folder)?;
     spec.delay = link::delay(table, folder)?;
     spec.overhead = link::overhead(table)?.or(spec.overhead);
+    aqm::refuse_marking(table, spec.aqm)?;
     Ok(spec)
 }
 
@@ -278,15 +281,6 @@ pub(crate) fn names(table: &Table<'_>) -> Result<(Option<String>, Option<String>
     Ok((name, summary))
 }
 
-/// `ecn` says whether the queues of the path mark instead of dropping.
-fn refuse_marking(table: &Table<'_>) -> Result<(), Error> {
-    match table.get("ecn") {
-        Some(item) if item.boolean()? => Err(item
-            .refuse("neither drop-tail nor random-above marks packets; leave it out or say false")),
-        _ => Ok(()),
-    }
-}
-
 /// A link of which everything is known.
 fn finish(
     name: &str,
@@ -298,6 +292,11 @@ fn finish(
     let overhead = spec.overhead.unwrap_or(DEFAULT_OVERHEAD);
     let packet = Bytes::new(u64::from(FULL_PACKET) + u64::from(overhead));
     let rate = service.mean_rate();
+    let marks = spec.ecn.unwrap_or(false);
+    let discipline = spec.aqm.unwrap_or(Discipline::DropTail);
+    let discipline = aqm::marking(discipline, marks)
+        .ok_or_else(|| format!("has a {name} queue that never marks, and ecn = true"))?;
+    let default = aqm::usual_buffer(&discipline).unwrap_or(default);
     let buffer = match (spec.buffer, rate) {
         (Some(Buffer::Bdp { .. }), None) => {
             return Err(format!(
@@ -317,11 +316,19 @@ fn finish(
             "has a {name} buffer that is too small for one full packet of {least}, overhead included"
         ));
     }
-    let discipline = spec.aqm.unwrap_or(Discipline::DropTail);
-    if limit == QueueLimit::Unlimited && discipline != Discipline::DropTail {
-        return Err(format!(
-            "has {name} packets dropped above a share of a buffer that has no end: give it a buffer"
-        ));
+    match discipline {
+        Discipline::RandomAbove { .. } if limit == QueueLimit::Unlimited => {
+            return Err(format!(
+                "has {name} packets dropped above a share of a buffer that has no end: give it a buffer"
+            ));
+        }
+        Discipline::DropTail | Discipline::RandomAbove { .. } => {}
+        _ if service == Service::Unlimited => {
+            return Err(format!(
+                "has a {name} aqm, but no {name} rate that packets could wait for"
+            ));
+        }
+        _ => {}
     }
     let (delay, jitter) = match (spec.delay, spec.jitter) {
         (Some(Delay::Recorded(..)), Some(Some(_))) => {

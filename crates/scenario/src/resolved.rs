@@ -212,6 +212,38 @@ impl Serialize for Refusal {
             Discipline::RandomAbove { fill, probability } => {
                 map!(serializer, "kind": "random-above", "fill": fill, "probability": probability)
             }
+            Discipline::CoDel(config) => map!(serializer,
+                "kind": "codel",
+                "target_ms": millis(config.target),
+                "interval_ms": millis(config.interval),
+                "ecn": config.ecn,
+            ),
+            Discipline::FqCoDel(config) => map!(serializer,
+                "kind": "fq-codel",
+                "target_ms": millis(config.codel.target),
+                "interval_ms": millis(config.codel.interval),
+                "quantum_bytes": config.quantum,
+                "flows": config.flows,
+                "ecn": config.codel.ecn,
+            ),
+            Discipline::Pie(config) => map!(serializer,
+                "kind": "pie",
+                "target_ms": millis(config.target),
+                "update_ms": millis(config.update),
+                "burst_ms": millis(config.burst),
+                "ecn": config.ecn,
+            ),
+            // What is null follows from the rate.
+            Discipline::Red(config) => map!(serializer,
+                "kind": "red",
+                "min_packets": config.min,
+                "max_packets": config.max,
+                "probability": config.probability,
+                "weight": config.weight,
+                "gentle": config.gentle,
+                "adaptive": config.adaptive,
+                "ecn": config.ecn,
+            ),
         }
     }
 }

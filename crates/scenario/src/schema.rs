@@ -40,7 +40,7 @@ pub(crate) const DIRECTION: KnownTable = KnownTable {
     name: "direction",
     title: "a direction of the path",
     keys: &[
-        "rate", "trace", "delay", "buffer", "loss", "jitter", "aqm", "overhead",
+        "rate", "trace", "delay", "buffer", "loss", "jitter", "aqm", "ecn", "overhead",
     ],
 };
 
@@ -48,7 +48,7 @@ pub(crate) const ROUTER: KnownTable = KnownTable {
     name: "router",
     title: "[[path.router]]",
     keys: &[
-        "rate", "trace", "delay", "buffer", "loss", "jitter", "aqm", "overhead", "helps",
+        "rate", "trace", "delay", "buffer", "loss", "jitter", "aqm", "ecn", "overhead", "helps",
     ],
 };
 
@@ -97,7 +97,22 @@ pub(crate) const JITTER: KnownTable = KnownTable {
 pub(crate) const AQM: KnownTable = KnownTable {
     name: "aqm",
     title: "a queue discipline",
-    keys: &["kind", "fill", "probability"],
+    keys: &[
+        "kind",
+        "fill",
+        "probability",
+        "target",
+        "interval",
+        "quantum",
+        "flows",
+        "update",
+        "burst",
+        "min",
+        "max",
+        "weight",
+        "gentle",
+        "adaptive",
+    ],
 };
 
 pub(crate) const FLOW: KnownTable = KnownTable {

@@ -2,7 +2,10 @@
 
 use std::path::Path;
 
-use network::{Discipline, JitterDistribution, LossConfig, QueueLimit, Service};
+use network::{
+    CoDelConfig, Discipline, FqCoDelConfig, JitterDistribution, LossConfig, PieConfig, QueueLimit,
+    RedConfig, Service,
+};
 use scenario::{PRESETS, PathModel};
 use units::{Bytes, Duration, Rate};
 
@@ -208,7 +211,35 @@ fn refusals_of_paths() {
         ),
         (
             "preset = 'wired'\necn = true",
-            "test.toml:3:1: ecn = true: neither drop-tail nor random-above marks packets; leave it out or say false",
+            "test.toml:3:1: ecn = true: neither drop-tail nor random-above marks packets; leave it out, say false, or choose another aqm",
+        ),
+        (
+            "preset = 'wired'\nreverse.rate = '1 Mbit/s'\nreverse.ecn = true",
+            "test.toml:4:9: ecn = true: neither drop-tail nor random-above marks packets; leave it out, say false, or choose another aqm",
+        ),
+        (
+            "preset = 'wired'\naqm = 'coddle'",
+            "test.toml:3:1: aqm = \"coddle\": this is not known; did you mean \"codel\"?",
+        ),
+        (
+            "preset = 'wired'\naqm = { kind = 'codel', fill = '50 %' }",
+            "test.toml:3:25: fill = \"50 %\": its kind does not have this",
+        ),
+        (
+            "preset = 'wired'\naqm = { kind = 'fq-codel', quantum = '1 B' }",
+            "test.toml:3:28: quantum = \"1 B\": 256 to 1000000 bytes are expected",
+        ),
+        (
+            "preset = 'wired'\naqm = { kind = 'pie', update = '0 s' }",
+            "test.toml:3:23: update = \"0 s\": it is zero",
+        ),
+        (
+            "preset = 'wired'\naqm = { kind = 'red', min = '9 packets', max = '9 packets' }",
+            "test.toml:3:42: max = \"9 packets\": it needs a min that is smaller",
+        ),
+        (
+            "preset = 'wired'\nreverse.aqm = 'codel'",
+            "test.toml:1:2: [path] has a reverse aqm, but no reverse rate that packets could wait for",
         ),
         (
             "preset = 'wired'\nbuffer = '500 B'",
@@ -530,4 +561,62 @@ fn rates_and_delays_from_files() {
     ] {
         assert_eq!(traces.path(text).unwrap_err(), expected, "{text}");
     }
+}
+
+#[test]
+fn disciplines_have_their_defaults_and_parameters() {
+    let discipline = |text: &str| path(text).forward.queue.discipline;
+    let own = "rate = '50 Mbit/s'\nrtt = '100 ms'\naqm = ";
+    assert_eq!(
+        discipline(&format!("{own}'codel'\necn = true")),
+        Discipline::CoDel(CoDelConfig {
+            ecn: true,
+            ..CoDelConfig::default()
+        })
+    );
+    assert_eq!(
+        discipline(&format!(
+            "{own}{{ kind = 'fq-codel', target = '1 ms', interval = '20 ms', quantum = '300 B', flows = 32 }}"
+        )),
+        Discipline::FqCoDel(FqCoDelConfig {
+            codel: CoDelConfig {
+                target: Duration::from_millis(1),
+                interval: Duration::from_millis(20),
+                ecn: false,
+            },
+            flows: 32,
+            quantum: 300,
+        })
+    );
+    assert_eq!(
+        discipline(&format!("{own}{{ kind = 'pie', burst = '0 s' }}")),
+        Discipline::Pie(PieConfig {
+            burst: Duration::ZERO,
+            ..PieConfig::default()
+        })
+    );
+    assert_eq!(
+        discipline(&format!(
+            "{own}{{ kind = 'red', min = '20 packets', weight = '0.2 %', gentle = false, adaptive = true }}"
+        )),
+        Discipline::Red(RedConfig {
+            min: Some(20.0),
+            weight: Some(0.002),
+            gentle: false,
+            adaptive: true,
+            ..RedConfig::default()
+        })
+    );
+    // The limits of Linux, where no buffer is said.
+    let limit = |text: &str| path(&format!("{own}{text}")).forward.queue.limit;
+    assert_eq!(limit("'codel'"), QueueLimit::Packets(1000));
+    assert_eq!(limit("'fq-codel'"), QueueLimit::Packets(10_240));
+    assert_eq!(limit("'red'"), QueueLimit::Packets(413));
+    assert_eq!(limit("'codel'\nbuffer = '1 bdp'"), QueueLimit::Packets(413));
+    // A file marks what its preset drops, and a direction of its own.
+    let both = path(
+        "preset = 'wired'\naqm = 'pie'\nreverse = { rate = '1 Mbit/s', aqm = 'codel', ecn = true }",
+    );
+    assert!(matches!(both.forward.queue.discipline, Discipline::Pie(pie) if !pie.ecn));
+    assert!(matches!(both.reverse.queue.discipline, Discipline::CoDel(codel) if codel.ecn));
 }

@@ -208,6 +208,7 @@ impl<'a> World<'a> {
             self.arrive(index, packet);
         }
         self.links[index as usize].reschedule(&mut self.calendar);
+        self.note_dropped(index);
     }
 
     /// A packet leaves a link: on to the last of its route, or to its host.
@@ -385,7 +386,18 @@ impl<'a> World<'a> {
             self.note_busy(period);
         }
         if !accepted {
-            self.note_drop(packet);
+            self.note_drop(now, packet);
+        }
+        self.note_dropped(link);
+    }
+
+    /// Notes what a link has dropped of what it had accepted.
+    #[inline]
+    fn note_dropped(&mut self, link: u32) {
+        while self.links[link as usize].link.has_dropped() {
+            if let Some(dropped) = self.links[link as usize].link.take_dropped() {
+                self.note_drop(dropped.at, dropped.packet);
+            }
         }
         accepted
     }
@@ -465,14 +477,14 @@ impl<'a> World<'a> {
     }
 
     #[cold]
-    fn note_drop(&mut self, mut packet: Packet<Carried>) {
+    fn note_drop(&mut self, at: Instant, mut packet: Packet<Carried>) {
         let _ = packet.payload.detach(&mut self.aside);
         if packet.payload.is_ack() {
             let _ = packet.payload.into_ack(&mut self.aside);
         } else if packet.payload.has_payload()
             && let Some(endpoints) = self.flows[packet.flow as usize].endpoints.as_deref_mut()
         {
-            endpoints.probe.on_drop(self.now);
+            endpoints.probe.on_drop(at);
         }
     }
 
@@ -555,7 +567,8 @@ impl<'a> World<'a> {
 
     fn finish(&mut self, flow: u32) {
         let now = self.now;
-        let link = &self.links[FORWARD as usize].link;
+        let link = &mut self.links[FORWARD as usize].link;
+        link.advance(now);
         let state = &mut self.flows[flow as usize];
         if let Some(period) = link.last_busy_period(now) {
             resolve(state, period);
@@ -571,6 +584,10 @@ impl<'a> World<'a> {
     }
 
     fn output(mut self) -> RunOutput {
+        for link in 0..self.links.len() as u32 {
+            self.links[link as usize].link.advance(self.now);
+            self.note_dropped(link);
+        }
         for flow in 0..self.flows.len() as u32 {
             if self.flows[flow as usize].endpoints.is_some() {
                 self.finish(flow);

@@ -1,0 +1,305 @@
+//! Queues whose discipline decides when a packet leaves, or by time: CoDel, FQ-CoDel, PIE, RED.
+//!
+//! Who leaves such a queue is not known when he enters it, so the packets wait here, and the link
+//! takes the next one whenever its server has become free. Nothing else happens in between, so
+//! this too is done when somebody looks: each step is done in order, as of the instant at which it was due.
+//!
+//! ## Deviations
+//!
+//! - A packet leaves its queue when the server is free. Where the server then waits for an
+//!   opportunity (a trace, a token bucket, an outage), that is no part of the wait that a
+//!   discipline sees; a Linux qdisc above a driver's queue sees it no better.
+
+mod codel;
+mod config;
+mod fq_codel;
+mod pie;
+mod red;
+
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+
+use rand_chacha::ChaCha8Rng;
+use units::{Bytes, Duration, Instant};
+
+pub use config::{CoDelConfig, FqCoDelConfig, PieConfig, RedConfig};
+
+use crate::random::{Purpose, stream};
+use crate::{Discipline, DropReason, Dropped, Ecn, LinkConfig, Packet, QueueLimit, Service};
+use codel::CoDel;
+use fq_codel::FqCoDel;
+use pie::Pie;
+use red::{Red, Verdict};
+
+/// A packet that waits.
+#[derive(Clone, Debug)]
+pub(crate) struct Waiting<T> {
+    /// Since when.
+    pub(crate) at: Instant,
+    /// Overhead included.
+    pub(crate) bytes: u64,
+    pub(crate) packet: Packet<T>,
+}
+
+/// First come, first served.
+#[derive(Clone, Debug)]
+pub(crate) struct Fifo<T> {
+    packets: VecDeque<Waiting<T>>,
+    bytes: u64,
+}
+
+impl<T> Default for Fifo<T> {
+    fn default() -> Self {
+        Self {
+            packets: VecDeque::new(),
+            bytes: 0,
+        }
+    }
+}
+
+impl<T> Fifo<T> {
+    pub(crate) fn push(&mut self, waiting: Waiting<T>) {
+        self.bytes += waiting.bytes;
+        self.packets.push_back(waiting);
+    }
+
+    pub(crate) fn pop(&mut self) -> Option<Waiting<T>> {
+        let waiting = self.packets.pop_front()?;
+        self.bytes -= waiting.bytes;
+        Some(waiting)
+    }
+
+    pub(crate) fn len(&self) -> u64 {
+        self.packets.len() as u64
+    }
+
+    pub(crate) const fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
+/// What became of packets that were accepted.
+#[derive(Clone, Debug)]
+pub(crate) struct Fate<T> {
+    /// Those that were dropped, until somebody takes them.
+    pub(crate) dropped: VecDeque<Dropped<T>>,
+    pub(crate) early: u64,
+    pub(crate) overflow: u64,
+    pub(crate) marks: u64,
+}
+
+impl<T> Fate<T> {
+    fn drop_early(&mut self, now: Instant, waiting: Option<Waiting<T>>) {
+        if let Some(waiting) = waiting {
+            self.early += 1;
+            self.note(now, DropReason::Early, waiting);
+        }
+    }
+
+    fn drop_overflow(&mut self, now: Instant, waiting: Waiting<T>) {
+        self.overflow += 1;
+        self.note(now, DropReason::Overflow, waiting);
+    }
+
+    fn note(&mut self, at: Instant, reason: DropReason, waiting: Waiting<T>) {
+        let packet = waiting.packet;
+        self.dropped.push_back(Dropped { at, reason, packet });
+    }
+}
+
+/// Marks a packet, where marking is on and the packet capable of it.
+fn mark<T>(ecn: bool, waiting: &mut Option<Waiting<T>>, fate: &mut Fate<T>) -> bool {
+    waiting
+        .as_mut()
+        .is_some_and(|waiting| ecn && mark_packet(&mut waiting.packet, fate))
+}
+
+fn mark_packet<T>(packet: &mut Packet<T>, fate: &mut Fate<T>) -> bool {
+    if packet.ecn == Ecn::NotEct {
+        return false;
+    }
+    packet.ecn = Ecn::Ce;
+    fate.marks += 1;
+    true
+}
+
+/// How much may wait.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limit {
+    pub(crate) packets: u64,
+    pub(crate) bytes: u64,
+}
+
+#[derive(Clone, Debug)]
+enum Scheme<T> {
+    CoDel(CoDelConfig, CoDel, Fifo<T>),
+    FqCoDel(FqCoDel<T>),
+    Pie(Box<Pie>, Fifo<T>),
+    Red(Box<Red>, bool, Fifo<T>),
+}
+
+/// The queue in front of a server.
+#[derive(Clone, Debug)]
+pub(crate) struct Managed<T> {
+    scheme: Scheme<T>,
+    limit: Limit,
+    pub(crate) fate: Fate<T>,
+    /// When the packets on the delay line left the server, and in which busy period.
+    pub(crate) left: VecDeque<(Instant, u64)>,
+    max_packets: u64,
+    /// Packets times nanoseconds until `changed`.
+    waits: u128,
+    changed: Instant,
+}
+
+impl<T> Managed<T> {
+    /// `None` where the discipline is one of a closed form, or nobody ever waits.
+    pub(crate) fn new(config: &LinkConfig, rng: &ChaCha8Rng) -> Option<Box<Self>> {
+        if config.service == Service::Unlimited {
+            return None;
+        }
+        let rng = stream(rng, Purpose::Queue);
+        let fifo = Fifo::default();
+        let scheme = match config.queue.discipline {
+            Discipline::DropTail | Discipline::RandomAbove { .. } => return None,
+            Discipline::CoDel(config) => Scheme::CoDel(config, CoDel::default(), fifo),
+            Discipline::FqCoDel(config) => Scheme::FqCoDel(FqCoDel::new(config, rng)),
+            Discipline::Pie(config) => Scheme::Pie(Box::new(Pie::new(config, rng)), fifo),
+            Discipline::Red(red) => {
+                let rate = config.service.mean_rate();
+                Scheme::Red(Box::new(Red::new(&red, rate, rng)), red.ecn, fifo)
+            }
+        };
+        let (packets, bytes) = match config.queue.limit {
+            QueueLimit::Unlimited => (u64::MAX, u64::MAX),
+            QueueLimit::Packets(packets) => (packets, u64::MAX),
+            QueueLimit::Bytes(bytes) => (u64::MAX, bytes.get()),
+        };
+        Some(Box::new(Self {
+            scheme,
+            limit: Limit { packets, bytes },
+            fate: Fate {
+                dropped: VecDeque::new(),
+                early: 0,
+                overflow: 0,
+                marks: 0,
+            },
+            left: VecDeque::new(),
+            max_packets: 0,
+            waits: 0,
+            changed: Instant::ZERO,
+        }))
+    }
+
+    /// Packets and bytes that wait.
+    pub(crate) fn len(&self) -> (u64, Bytes) {
+        let (packets, bytes) = match &self.scheme {
+            Scheme::FqCoDel(queues) => queues.len(),
+            Scheme::CoDel(_, _, fifo) | Scheme::Pie(_, fifo) | Scheme::Red(_, _, fifo) => {
+                (fifo.len(), fifo.bytes())
+            }
+        };
+        (packets, Bytes::new(bytes))
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.len().0 == 0
+    }
+
+    pub(crate) fn max_packets(&self) -> u64 {
+        self.max_packets
+    }
+
+    /// Mean number of waiting packets from the beginning of the run to `now`.
+    pub(crate) fn mean_packets(&mut self, now: Instant) -> f64 {
+        self.account(now);
+        match now.as_nanos() {
+            0 => 0.0,
+            nanos => self.waits as f64 / nanos as f64,
+        }
+    }
+
+    /// Adds up the time since the queue last changed.
+    fn account(&mut self, now: Instant) {
+        let span = now.saturating_since(self.changed);
+        self.waits += u128::from(span.as_nanos()) * u128::from(self.len().0);
+        self.changed = self.changed.max(now);
+    }
+
+    /// Offers a packet; `idle` is how long the server has been idle, if it is.
+    pub(crate) fn enqueue(
+        &mut self,
+        mut waiting: Waiting<T>,
+        idle: Option<Duration>,
+    ) -> Result<(), DropReason> {
+        let now = waiting.at;
+        self.account(now);
+        let limit = self.limit;
+        let (packets, bytes) = self.len();
+        let bytes = bytes.get();
+        let is_full = idle.is_none()
+            && (packets >= limit.packets || bytes.saturating_add(waiting.bytes) > limit.bytes);
+        match &mut self.scheme {
+            Scheme::FqCoDel(queues) => {
+                queues.enqueue(waiting);
+                if is_full {
+                    queues.enforce(now, limit, &mut self.fate);
+                }
+            }
+            Scheme::CoDel(_, _, fifo) => {
+                if is_full {
+                    return Err(DropReason::Overflow);
+                }
+                fifo.push(waiting);
+            }
+            Scheme::Pie(pie, fifo) => {
+                pie.advance(now);
+                if is_full {
+                    return Err(DropReason::Overflow);
+                }
+                if pie.strikes(bytes)
+                    && !(pie.marks() && mark_packet(&mut waiting.packet, &mut self.fate))
+                {
+                    return Err(DropReason::Early);
+                }
+                fifo.push(waiting);
+            }
+            Scheme::Red(red, ecn, fifo) => {
+                let verdict = red.arrives(now, packets, idle.unwrap_or_default());
+                if is_full {
+                    return Err(DropReason::Overflow);
+                }
+                let passes = match verdict {
+                    Verdict::Passes => true,
+                    Verdict::Struck => *ecn && mark_packet(&mut waiting.packet, &mut self.fate),
+                    Verdict::Dropped => false,
+                };
+                if !passes {
+                    return Err(DropReason::Early);
+                }
+                fifo.push(waiting);
+            }
+        }
+        if idle.is_none() {
+            self.max_packets = self.max_packets.max(self.len().0);
+        }
+        Ok(())
+    }
+
+    /// The next packet, for a server that is free at `now`.
+    pub(crate) fn dequeue(&mut self, now: Instant) -> Option<Waiting<T>> {
+        self.account(now);
+        let fate = &mut self.fate;
+        match &mut self.scheme {
+            Scheme::CoDel(config, codel, fifo) => codel.dequeue(now, config, fifo, 0, fate),
+            Scheme::FqCoDel(queues) => queues.dequeue(now, fate),
+            Scheme::Pie(pie, fifo) => {
+                pie.advance(now);
+                let waiting = fifo.pop()?;
+                pie.departs(now.saturating_since(waiting.at), fifo.bytes());
+                Some(waiting)
+            }
+            Scheme::Red(_, _, fifo) => fifo.pop(),
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! TCP over queues that CoDel, FQ-CoDel, PIE and RED keep, dropping or marking.
+
+mod common;
+
+use common::{algorithm, run, wired};
+use network::{CoDelConfig, Discipline, FqCoDelConfig, PieConfig, RedConfig};
+use scenario::{Flow, PathModel, Scenario};
+use units::{Bytes, Duration, Instant};
+
+fn path(discipline: Discipline) -> PathModel {
+    // 50 Mbit/s and 100 ms, with more room than is ever needed.
+    let mut path = wired(50, 100, 10_000);
+    path.forward.queue.discipline = discipline;
+    path
+}
+
+fn cubic(ecn: bool) -> Flow {
+    let mut flow = Flow::new(algorithm("cubic+standard"));
+    flow.size = Some(Bytes::new(20_000_000));
+    flow.ecn = ecn;
+    flow
+}
+
+fn codel(ecn: bool) -> Discipline {
+    Discipline::CoDel(CoDelConfig {
+        ecn,
+        ..CoDelConfig::default()
+    })
+}
+
+fn all(ecn: bool) -> [Discipline; 4] {
+    let codel = CoDelConfig {
+        ecn,
+        ..CoDelConfig::default()
+    };
+    [
+        Discipline::CoDel(codel),
+        Discipline::FqCoDel(FqCoDelConfig {
+            codel,
+            ..FqCoDelConfig::default()
+        }),
+        Discipline::Pie(PieConfig {
+            ecn,
+            ..PieConfig::default()
+        }),
+        Discipline::Red(RedConfig {
+            min: Some(50.0),
+            ecn,
+            ..RedConfig::default()
+        }),
+    ]
+}
+
+/// Network-models A.6: the first drop comes one interval after the wait has passed 5 ms, about one
+/// round trip after the pipe is full.
+#[test]
+fn slow_start_meets_codel_an_interval_after_the_queue_begins() {
+    let output = run(&Scenario::new(path(codel(false)), vec![cubic(false)]), true);
+    let flow = &output.result.flows[0];
+    let traces = output.traces.expect("they were asked for");
+    let trace = &traces.links[0];
+    let five_ms = 50_000_000 / 8 * 5 / 1000;
+    let begins = trace
+        .time_s
+        .iter()
+        .zip(&trace.queue_bytes)
+        // The last time before the first drop at which the queue was short.
+        .take_while(|(at, _)| **at < flow.first_drop_s.expect("it drops"))
+        .filter(|(_, bytes)| **bytes <= five_ms)
+        .map(|(at, _)| *at)
+        .fold(0.0, f64::max);
+    let after = flow.first_drop_s.unwrap() - begins;
+    assert!((0.100..0.112).contains(&after), "{after}");
+    assert!(flow.completed);
+    assert_eq!(flow.segments_dropped, Some(output.result.links[0].drops));
+}
+
+/// Every drop of a discipline finds its flow; every flow ends.
+#[test]
+fn every_discipline_drops_and_every_drop_has_its_flow() {
+    for discipline in all(false) {
+        let mut flows = vec![cubic(false); 3];
+        flows[1].start = Instant::from_millis(500);
+        flows[2].start = Instant::from_millis(700);
+        let output = run(&Scenario::new(path(discipline), flows), false);
+        let flows = &output.result.flows;
+        assert!(flows.iter().all(|flow| flow.completed), "{discipline:?}");
+        let drops: u64 = flows.iter().filter_map(|flow| flow.segments_dropped).sum();
+        assert_eq!(drops, output.result.links[0].drops, "{discipline:?}");
+        assert!(drops > 0, "{discipline:?}");
+        for flow in flows {
+            let retransmitted = flow.segments_retransmitted;
+            assert!(
+                Some(retransmitted) >= flow.segments_dropped,
+                "{discipline:?}"
+            );
+        }
+    }
+}
+
+/// A sender that is marked leaves slow start for it and sends nothing again.
+#[test]
+fn marks_take_the_place_of_drops() {
+    for discipline in all(true) {
+        let output = run(&Scenario::new(path(discipline), vec![cubic(true)]), false);
+        let flow = &output.result.flows[0];
+        assert!(flow.completed, "{discipline:?}");
+        let exit = flow.slow_start_exit.as_ref().expect("it was marked");
+        assert_eq!(exit.reason, "ecn", "{discipline:?}");
+        if !matches!(discipline, Discipline::Pie(_) | Discipline::Red(_)) {
+            // The other two drop the capable as well while the queue is very long.
+            assert_eq!(flow.segments_dropped, Some(0), "{discipline:?}");
+            assert_eq!(flow.segments_retransmitted, 0, "{discipline:?}");
+        }
+        // Who is not capable is dropped as ever.
+        let output = run(&Scenario::new(path(discipline), vec![cubic(false)]), false);
+        assert!(
+            output.result.flows[0].segments_dropped > Some(0),
+            "{discipline:?}"
+        );
+    }
+}
+
+/// A short flow beside a long one: FQ-CoDel keeps it from the other's queue.
+#[test]
+fn fq_codel_lets_a_short_flow_pass() {
+    let times = [codel(false), all(false)[1]].map(|discipline| {
+        let mut short = Flow::new(algorithm("cubic+standard"));
+        short.size = Some(Bytes::new(14_000));
+        short.start = Instant::ZERO + Duration::from_millis(850);
+        let flows = vec![cubic(false), short];
+        let output = run(&Scenario::new(path(discipline), flows), false);
+        output.result.flows[1].fct_s.expect("it is done")
+    });
+    // The receiver has it after one and a half round trips and ten packets, whoever else is there.
+    assert!((0.15..0.156).contains(&times[1]), "{times:?}");
+    assert!(times[0] > times[1] + 0.02, "{times:?}");
+}
+
+/// The same run twice is the same run.
+#[test]
+fn runs_repeat() {
+    for discipline in all(true) {
+        let scenario = Scenario::new(path(discipline), vec![cubic(true), cubic(false)]);
+        let result = || format!("{:?}", run(&scenario, false).result);
+        assert_eq!(result(), result());
+    }
+}
