@@ -244,6 +244,7 @@ impl<T> Link<T> {
         self.inside.push_back((due, packet));
     }
 
+    #[cold]
     #[inline(never)]
     fn push_managed(&mut self, now: Instant, packet: Packet<T>) -> Admission {
         self.serve_managed(now);
@@ -265,6 +266,16 @@ impl<T> Link<T> {
             self.serve_next(now);
         }
         Admission::Accepted
+    }
+
+    /// The front of the delay line is about to be popped.
+    #[cold]
+    #[inline(never)]
+    fn pop_managed(&mut self, now: Instant) {
+        self.serve_managed(now);
+        if let Some(managed) = &mut self.managed {
+            managed.left.pop_front();
+        }
     }
 
     /// Lets whoever was due by `now` into the server, as of then.
@@ -312,11 +323,11 @@ impl<T> Element<T> for Link<T> {
         {
             return self.refuse(DropReason::Loss);
         }
-        if self.managed.is_some() {
-            return self.push_managed(now, packet);
-        }
         let mut leaves = now;
         if !matches!(self.server, Server::Unlimited) {
+            if self.managed.is_some() {
+                return self.push_managed(now, packet);
+            }
             let bytes = u64::from(packet.size) + u64::from(self.overhead);
             let waits = self.server.waits(now, self.busy.until);
             if waits {
@@ -339,15 +350,12 @@ impl<T> Element<T> for Link<T> {
 
     #[inline]
     fn pop(&mut self, now: Instant) -> Option<(Instant, Packet<T>)> {
-        if self.managed.is_some() {
-            self.serve_managed(now);
-        }
         let (due, _) = self.inside.front()?;
         if *due > now {
             return None;
         }
-        if let Some(managed) = &mut self.managed {
-            managed.left.pop_front();
+        if self.managed.is_some() {
+            self.pop_managed(now);
         }
         let (due, packet) = self.inside.pop_front()?;
         self.counters.packets_out += 1;

@@ -207,8 +207,11 @@ impl<'a> World<'a> {
         while let Some((_, packet)) = self.links[index as usize].link.pop(now) {
             self.arrive(index, packet);
         }
-        self.links[index as usize].reschedule(&mut self.calendar);
-        self.note_dropped(index);
+        let state = &mut self.links[index as usize];
+        state.reschedule(&mut self.calendar);
+        if state.link.has_dropped() {
+            self.note_dropped(index);
+        }
     }
 
     /// A packet leaves a link: on to the last of its route, or to its host.
@@ -380,6 +383,7 @@ impl<'a> World<'a> {
             consult(state, &packet, now, &mut self.aside);
         }
         let accepted = state.push(now, packet, &mut self.calendar);
+        let late = state.link.has_dropped();
         if link == FORWARD
             && let Some(period) = state.ended_busy_period()
         {
@@ -388,18 +392,19 @@ impl<'a> World<'a> {
         if !accepted {
             self.note_drop(now, packet);
         }
-        self.note_dropped(link);
+        if late {
+            self.note_dropped(link);
+        }
+        accepted
     }
 
     /// Notes what a link has dropped of what it had accepted.
-    #[inline]
+    #[cold]
+    #[inline(never)]
     fn note_dropped(&mut self, link: u32) {
-        while self.links[link as usize].link.has_dropped() {
-            if let Some(dropped) = self.links[link as usize].link.take_dropped() {
-                self.note_drop(dropped.at, dropped.packet);
-            }
+        while let Some(dropped) = self.links[link as usize].link.take_dropped() {
+            self.note_drop(dropped.at, dropped.packet);
         }
-        accepted
     }
 
     /// A packet that has arrived brings its host what routers wrote.
