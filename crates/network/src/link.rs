@@ -233,7 +233,7 @@ impl<T> Link<T> {
     }
 
     /// The packet leaves the server at `leaves`.
-    #[inline]
+    #[inline(always)]
     fn send(&mut self, leaves: Instant, packet: Packet<T>) {
         let mut due = leaves + self.delay;
         if let Some(jitter) = &mut self.jitter {
@@ -285,6 +285,8 @@ impl<T> Link<T> {
     }
 
     /// The server, which is free at `at`, takes the next packet, if there is one.
+    #[cold]
+    #[inline(never)]
     fn serve_next(&mut self, at: Instant) -> bool {
         let Some(managed) = &mut self.managed else {
             return false;

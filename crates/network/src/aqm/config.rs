@@ -4,6 +4,7 @@ use units::Duration;
 
 /// CoDel (RFC 8289, section 4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct CoDelConfig {
     /// The wait that is good enough (`TARGET`).
     pub target: Duration,
@@ -25,6 +26,7 @@ impl Default for CoDelConfig {
 
 /// FQ-CoDel (RFC 8290, section 5.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct FqCoDelConfig {
     /// Of the CoDel in each queue.
     pub codel: CoDelConfig,
@@ -46,6 +48,7 @@ impl Default for FqCoDelConfig {
 
 /// PIE (RFC 8033, section 4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct PieConfig {
     /// The wait that is aimed at (`QDELAY_REF`).
     pub target: Duration,
@@ -71,6 +74,7 @@ impl Default for PieConfig {
 /// RED (Floyd and Jacobson, 1993), with ns-2.35's ways to choose what is not given
 /// (network-models, section A.5).
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct RedConfig {
     /// Average queue in packets below which nothing is dropped; `None`: 5, or what 2.5 ms of the
     /// link's mean rate are, whichever is more.
