@@ -67,7 +67,7 @@ impl LinkState {
     }
 
     /// Tells the calendar when the link acts next, if that has changed.
-    #[inline]
+    #[inline(always)]
     pub fn reschedule(&mut self, calendar: &mut Calendar) {
         let next = self.link.next_event();
         if next != self.scheduled {
