@@ -52,6 +52,7 @@ const SLOW_START: &[Known] = &[
         options: &[("pairs", "pairs", &[])],
         ..known("packet-pair")
     },
+    known("quick-start"),
     Known {
         options: &[
             ("threshold", "threshold", &[]),
@@ -204,7 +205,7 @@ const RECOVERY: &[Known] = &[
     },
 ];
 
-const WHOLE: &[Known] = &[known("bbr3")];
+const WHOLE: &[Known] = &[known("bbr3"), known("rcp"), known("xcp")];
 
 /// The kinds of parts that a header names.
 pub const PARTS: [&str; 4] = ["slow-start", "avoidance", "recovery", "whole"];

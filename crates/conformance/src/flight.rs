@@ -171,7 +171,12 @@ impl Flight {
                 rtt,
                 queued,
                 receive_window,
+                approved,
+                ..
             } => {
+                if approved.is_some() && rtt.is_none() {
+                    return Err("a rate is approved for no round trip".to_owned());
+                }
                 if self.bytes_sent > 0 {
                     return Err("data left before the connection was established".to_owned());
                 }
@@ -269,6 +274,7 @@ impl Flight {
             window_limited,
             app_limited,
             sample,
+            feedback: _,
         } = kind
         else {
             return Err("no ACK".to_owned());

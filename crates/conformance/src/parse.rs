@@ -1,11 +1,13 @@
 //! Reads the text of a vector. A message names the word that is wrong.
 
+mod events;
+
 use units::{Bytes, Duration, Instant, Rate};
 
 use crate::algorithm;
 use crate::error::Error;
 use crate::flight::Flight;
-use crate::vector::{Event, Expected, Header, Kind, Norm, Pace, Sampled, Timed, Vector};
+use crate::vector::{Event, Expected, Header, Kind, Norm, Pace, Timed, Vector};
 
 /// The format that this reads.
 const FORMAT: &str = "1";
@@ -403,9 +405,9 @@ fn event(reader: &Reader<'_>, words: &[Word<'_>]) -> Parsed<Event> {
                 None => return reader.fail(word, "a restart says rto=TIME"),
             }
         }
-        "ack" => ack(reader, words)?,
-        "drop" => dropped(reader, words)?,
-        "established" => established(reader, words)?,
+        "ack" => events::ack(reader, words)?,
+        "drop" => events::dropped(reader, words)?,
+        "established" => events::established(reader, words)?,
         other => {
             return reader.fail(
                 verb,
@@ -414,111 +416,6 @@ fn event(reader: &Reader<'_>, words: &[Word<'_>]) -> Parsed<Event> {
         }
     };
     Ok(Event { now, kind })
-}
-
-fn established(reader: &Reader<'_>, words: &[Word<'_>]) -> Parsed<Kind> {
-    let (mut rtt, mut queued, mut receive_window) = (None, Bytes::MAX, Bytes::MAX);
-    for word in &words[2..] {
-        match word.text.split_once('=') {
-            Some(("rtt", text)) => rtt = Some(Duration::from_nanos(reader.nanos(*word, text)?)),
-            Some(("queued", text)) => queued = Bytes::new(reader.bytes(*word, text)?),
-            Some(("window", text)) => receive_window = Bytes::new(reader.bytes(*word, text)?),
-            _ => {
-                return reader.fail(
-                    *word,
-                    format!("the beginning cannot say `{}`; it may say rtt=TIME, queued=BYTES and window=BYTES", word.text),
-                );
-            }
-        }
-    }
-    Ok(Kind::Established {
-        rtt,
-        queued,
-        receive_window,
-    })
-}
-
-fn dropped(reader: &Reader<'_>, words: &[Word<'_>]) -> Parsed<Kind> {
-    const EXPECTED: &str = "tx=BYTES gone=BYTES delivered=BYTES";
-    let from = reader.word(words, 2, "where the segment begins")?;
-    let mut said = [0; 3];
-    for (place, key) in ["tx", "gone", "delivered"].into_iter().enumerate() {
-        let word = reader.word(words, 3 + place, EXPECTED)?;
-        said[place] = match word.text.split_once('=') {
-            Some((found, text)) if found == key => reader.bytes(word, text)?,
-            _ => return reader.fail(word, format!("a drop says {EXPECTED}")),
-        };
-    }
-    reader.nothing_after(words, 6)?;
-    let [tx_in_flight, gone, delivered] = said.map(Bytes::new);
-    Ok(Kind::Drop {
-        from: reader.bytes(from, from.text)?,
-        tx_in_flight,
-        gone,
-        delivered,
-    })
-}
-
-/// `BYTES/TIME` of a delivery-rate sample.
-fn sampled(reader: &Reader<'_>, word: Word<'_>, text: &str) -> Parsed<Sampled> {
-    let Some((delivered, interval)) = text.split_once('/') else {
-        return reader.fail(word, "a sample is BYTES/TIME");
-    };
-    let interval = reader.nanos(word, interval)?;
-    if interval == 0 {
-        return reader.fail(word, "a sample takes time");
-    }
-    Ok(Sampled {
-        delivered: Bytes::new(reader.bytes(word, delivered)?),
-        interval: Duration::from_nanos(interval),
-        prior: Bytes::ZERO,
-        tx_in_flight: Bytes::ZERO,
-        gone: Bytes::ZERO,
-    })
-}
-
-fn ack(reader: &Reader<'_>, words: &[Word<'_>]) -> Parsed<Kind> {
-    let word = reader.word(words, 2, "the cumulative acknowledgment")?;
-    let cumulative = reader.bytes(word, word.text)?;
-    let (mut sacked, mut lost, mut rtt) = (0, 0, None);
-    let (mut window_limited, mut app_limited) = (true, false);
-    let mut sample: Option<Sampled> = None;
-    for word in &words[3..] {
-        match (word.text.split_once('='), &mut sample) {
-            (Some(("sample", text)), _) => sample = Some(sampled(reader, *word, text)?),
-            (Some(("prior", text)), Some(sample)) => {
-                sample.prior = Bytes::new(reader.bytes(*word, text)?);
-            }
-            (Some(("tx", text)), Some(sample)) => {
-                sample.tx_in_flight = Bytes::new(reader.bytes(*word, text)?);
-            }
-            (Some(("gone", text)), Some(sample)) => {
-                sample.gone = Bytes::new(reader.bytes(*word, text)?);
-            }
-            (Some(("sacked", text)), _) => sacked = reader.bytes(*word, text)?,
-            (Some(("lost", text)), _) => lost = reader.bytes(*word, text)?,
-            (Some(("rtt", text)), _) => {
-                rtt = Some(Duration::from_nanos(reader.nanos(*word, text)?))
-            }
-            (None, _) if word.text == "not-window-limited" => window_limited = false,
-            (None, _) if word.text == "app-limited" => app_limited = true,
-            _ => {
-                return reader.fail(
-                    *word,
-                    format!("an ACK cannot say `{}`; it may say sacked=BYTES, lost=BYTES, rtt=TIME, not-window-limited, app-limited and sample=BYTES/TIME, after which prior=BYTES, tx=BYTES and gone=BYTES", word.text),
-                );
-            }
-        }
-    }
-    Ok(Kind::Ack {
-        cumulative,
-        sacked: Bytes::new(sacked),
-        lost: Bytes::new(lost),
-        rtt,
-        window_limited,
-        app_limited,
-        sample,
-    })
 }
 
 fn expect(reader: &Reader<'_>, words: &[Word<'_>], expected: &mut Expected) -> Parsed<()> {

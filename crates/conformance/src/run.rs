@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::flight::{Facts, Flight, Impossible};
 use crate::report::{Mismatch, Report};
 use crate::subject::{Mode, Subject};
-use crate::vector::{Event, Header, Norm, Pace, Timed, Vector};
+use crate::vector::{Event, Header, Kind, Norm, Pace, Timed, Vector};
 
 /// Runs a vector against the algorithm that it names.
 ///
@@ -17,12 +17,19 @@ pub fn run_algorithm(vector: &Vector) -> Result<Report, Error> {
     let header = &vector.header;
     let algorithm = Algorithm::parse(&header.algorithm)
         .map_err(|error| Error::whole(&vector.file, error.to_string()))?;
+    let handshake_rtt = vector
+        .timeline
+        .first()
+        .and_then(|first| match first.event.kind {
+            Kind::Established { rtt, .. } => rtt,
+            _ => None,
+        });
     let mut subject = algorithm.build(BuildContext {
         now: Instant::ZERO,
         smss: header.smss,
         initial_window: header.initial_window,
         seed: 1,
-        handshake_rtt: None,
+        handshake_rtt,
     });
     Ok(run(vector, &mut subject))
 }
@@ -128,8 +135,29 @@ fn tell(event: &Event, facts: Facts, flight: &Flight, header: &Header, subject: 
         snd_nxt: flight.snd_nxt(),
         first_of_window,
     };
+    if let Kind::Ack {
+        feedback: Some(feedback),
+        ..
+    } = &event.kind
+    {
+        subject.on_feedback(now, feedback);
+    }
     match facts {
-        Facts::Established(start) => subject.on_established(&start),
+        Facts::Established(start) => {
+            subject.on_established(&start);
+            let Kind::Established {
+                approved, feedback, ..
+            } = event.kind
+            else {
+                return;
+            };
+            if let (Some(rate), Some(rtt)) = (approved, start.rtt) {
+                subject.on_approval(now, rate, rtt);
+            }
+            if let Some(feedback) = feedback {
+                subject.on_feedback(now, &feedback);
+            }
+        }
         Facts::Sent {
             size,
             mut in_flight,

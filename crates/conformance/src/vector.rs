@@ -1,5 +1,6 @@
 //! What a vector says, as data.
 
+use units::feedback::Feedback;
 use units::{Bytes, Duration, Instant, Rate};
 
 /// A vector: how the connection begins, and its timeline.
@@ -67,6 +68,10 @@ pub enum Kind {
         queued: Bytes,
         /// What the receiver has room for; [`Bytes::MAX`] has no end.
         receive_window: Bytes,
+        /// What the routers approved of a Quick-Start request, with headers; `None` when they did not.
+        approved: Option<Rate>,
+        /// What routers told.
+        feedback: Option<Feedback>,
     },
     /// New data left.
     Send {
@@ -94,6 +99,8 @@ pub enum Kind {
         app_limited: bool,
         /// Its delivery-rate sample, where it is stated.
         sample: Option<Sampled>,
+        /// What routers told; it counts before the rest.
+        feedback: Option<Feedback>,
     },
     /// While the ACK that follows is processed, a segment is declared lost.
     Drop {

@@ -184,7 +184,7 @@ fn mistakes_are_named_with_their_place() {
         ),
         (
             timeline("0 send 3s\n1 ack 1s color=red"),
-            "v.vec:12:10: an ACK cannot say `color=red`; it may say sacked=BYTES, lost=BYTES, rtt=TIME, not-window-limited, app-limited and sample=BYTES/TIME, after which prior=BYTES, tx=BYTES and gone=BYTES",
+            "v.vec:12:10: an ACK cannot say `color=red`; it may say sacked=BYTES, lost=BYTES, rtt=TIME, not-window-limited, app-limited, rate=RATE, feedback=RATE and sample=BYTES/TIME, after which prior=BYTES, tx=BYTES and gone=BYTES",
         ),
         (
             timeline("0 send 3s\n1 ack 1s sample=1s"),
@@ -201,6 +201,14 @@ fn mistakes_are_named_with_their_place() {
         (
             format!("{HEADER}whole bbr3\ntimeline\n0 send 1s"),
             "v.vec:11:1: a `whole` has neither `slow-start`, `avoidance` nor `recovery`",
+        ),
+        (
+            timeline("0 established approved=640000"),
+            "v.vec:11:3: this cannot happen: a rate is approved for no round trip",
+        ),
+        (
+            timeline("0 established rtt=1 feedback=--1"),
+            "v.vec:11:21: `-1` is not a whole number",
         ),
         (
             timeline("0 send 1s =>"),

@@ -140,6 +140,7 @@ fn event(operation: Operation, now: &mut Instant, driver: &Driver, cwnd: Bytes) 
                 window_limited: flags & 15 != 0,
                 app_limited: flags >> 4 == 0,
                 sample: None,
+                feedback: None,
             })
         }
         Operation::Lose { segments } => Some(Kind::Ack {
@@ -153,6 +154,7 @@ fn event(operation: Operation, now: &mut Instant, driver: &Driver, cwnd: Bytes) 
             window_limited: true,
             app_limited: false,
             sample: None,
+            feedback: None,
         }),
         Operation::Resend => (!flight.waiting().is_zero()).then_some(Kind::Resend { size: SMSS }),
         Operation::Mark => Some(Kind::Mark),
