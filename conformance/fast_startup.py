@@ -39,9 +39,10 @@ class Jumper(Sender):
 
     said_pace = "none"
 
-    def established(self, rtt: int, queued: int | None = None) -> None:
-        self.startup.established(self, {"rtt": rtt, "queued": queued})
-        self.write(f"established rtt={rtt}" + (f" queued={queued}s" if queued else ""))
+    def established(self, rtt: int, queued: int | None = None, approved: int | None = None) -> None:
+        self.startup.established(self, {"rtt": rtt, "queued": queued, "approved": approved})
+        words = f"established rtt={rtt}" + (f" queued={queued}s" if queued else "")
+        self.write(words + (f" approved={approved}" if approved else ""))
 
     def send(self, now: int, count: int) -> None:
         # A start-up looks at its window before the line is written.
