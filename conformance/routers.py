@@ -97,6 +97,9 @@ def recovery(s: Rcp | Xcp, told: int | None) -> None:
     una, end = s.una, s.nxt
     for i in range(1, end - una):
         s.heard(s.now + 1_000, una, told, sacked=i, lost=1 if i == 3 else 0)
+        if i == 3 and s.key == "feedback" and told:
+            s.file.note("An ACK that delivers nothing brings feedback, which moves nothing.")
+            s.heard(s.now + 500, una, told, sacked=i)
         room = s.cwnd - s.flight()
         if i >= 3 and room > 0:
             if s.resent < s.lost:
