@@ -22,7 +22,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "units", "network", "scenario", "measure", "capture", "kernel",
         ],
     ),
-    ("vm", &["units", "scenario", "measure", "emulator"]),
+    ("vm", &["scenario", "measure", "emulator"]),
     ("conformance", &["units", "congestion"]),
     ("kernel", &["units"]),
     (

@@ -29,6 +29,7 @@ mod initramfs;
 mod machine;
 
 #[cfg(target_os = "linux")]
-pub use run::*;
-#[cfg(target_os = "linux")]
 mod run;
+
+#[cfg(target_os = "linux")]
+pub use run::*;

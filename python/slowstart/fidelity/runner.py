@@ -8,10 +8,10 @@ import json
 import os
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from slowstart import run
-from slowstart._native import check_linux, enter_user_namespace
+from slowstart import run, vm
+from slowstart._native import check_linux, check_vm, enter_user_namespace
 from slowstart.errors import InputError, RunError
 from slowstart.fidelity.quantities import measure
 from slowstart.studies.store import build
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from slowstart.fidelity.grid import Case
 
 # Stacks that the simulation can be held against.
-KERNELS = ("linux",)
+KERNELS = ("linux", "linux-vm")
 # A run that the emulator does not vouch for is made again so often.
 ATTEMPTS = 4
 # Emulations at a time, where each carries at most so much.
@@ -84,7 +84,9 @@ def check(case: Case, stack: str) -> None:
         InputError: What is missing, in one sentence.
     """
     scenario = case.scenario()
-    if stack == "linux":
+    if stack == "linux-vm":
+        check_vm(vm.parts(), [scenario])
+    elif stack == "linux":
         with contextlib.suppress(InputError):  # the check says it better
             enter_user_namespace()
         check_linux([scenario])
@@ -92,6 +94,8 @@ def check(case: Case, stack: str) -> None:
 
 def kernel_name(stack: str) -> str:
     """What the simulation is held against, in words."""
+    if stack == "linux-vm":
+        return f"{vm.kernel()} in virtual time"
     return f"Linux {os.uname().release}" if stack == "linux" else stack
 
 
@@ -100,10 +104,13 @@ def execute(job: Job) -> dict[str, Any]:
     scenario = job.case.scenario(job.seed)
     if job.stack == "simulated":
         return {**measure(run(scenario, traces=True, threads=1)), "valid": True, "attempts": 1}
-    for attempt in range(1, ATTEMPTS + 1):
-        result = run(scenario, traces=True, stack="linux", force=True)
+    # In virtual time a second attempt would be the same.
+    stack: Literal["linux", "linux-vm"] = "linux-vm" if job.stack == "linux-vm" else "linux"
+    attempts = ATTEMPTS if stack == "linux" else 1
+    for attempt in range(1, attempts + 1):
+        result = run(scenario, traces=True, stack=stack, threads=1, force=True)
         checked = json.loads(result.to_json())["runs"][0]["check"]
-        if checked["valid"] or attempt == ATTEMPTS:
+        if checked["valid"] or attempt == attempts:
             break
     reasons = checked["reasons"]
     return {**measure(result), "valid": checked["valid"], "attempts": attempt, "reasons": reasons}
@@ -134,7 +141,7 @@ def run_all(
 
 def _is_light(job: Job) -> bool:
     rate = job.case.path.rate_mbit
-    return job.stack == "simulated" or (rate is not None and rate <= _LIGHT_MBIT)
+    return job.stack != "linux" or (rate is not None and rate <= _LIGHT_MBIT)
 
 
 def _run_group(

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
-from slowstart import InputError, Scenario, __version__, _native, run
+from slowstart import InputError, Scenario, __version__, _native, run, vm
 from slowstart._native import check_linux, run_batch, run_linux
 
 if TYPE_CHECKING:
@@ -102,10 +102,13 @@ class Job:
 
 
 @lru_cache
-def build(stack: Stack) -> tuple[str, ...]:
+def build(stack: str) -> tuple[str, ...]:
     """What else decides a run: the very code that simulates it, or the version and the kernel."""
     if stack == "linux":
         return (__version__, platform.release())
+    if stack == "linux-vm":
+        inside = hashlib.sha256(vm.GUEST.read_bytes()).hexdigest()
+        return (__version__, vm.kernel() or "", inside)
     return (__version__, hashlib.sha256(Path(_native.__file__).read_bytes()).hexdigest())
 
 
