@@ -12,8 +12,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::thread;
 
-use emulator::EmulationOptions;
-use emulator::stack::{self, StackError, StackOptions};
+use emulator::stack::{self, StackError};
 use measure::Stack;
 use nix::kmod::{ModuleInitFlags, finit_module};
 use nix::mount::{MsFlags, mount};
@@ -93,13 +92,7 @@ const RELEASE: &str = "/proc/sys/kernel/osrelease";
 fn run() -> Result<Answer, String> {
     let job = fs::read(JOB).map_err(failed(JOB))?;
     let job: Job = serde_json::from_slice(&job).map_err(|error| format!("{JOB}: {error}"))?;
-    let options = StackOptions {
-        emulation: EmulationOptions {
-            deadline: false,
-            ..EmulationOptions::default()
-        },
-        ..vm::stack_options(job.traces)
-    };
+    let options = vm::stack_options(job.traces);
     thread::spawn(|| {
         loop {
             #[expect(
