@@ -20,6 +20,9 @@ EXIT_BOUND = 0.01
 _BIN_ROUNDS = 0.35
 _BINS = 2
 BOUNDED = ("exit_cwnd", "mb1_s", "mb5_s", "mb20_s", "retransmitted")
+_NEAR = ("search", "hystart++")
+# Those, the exit of CUBIC and Reno, and that of each start-up.
+CLAIMS = len(BOUNDED) + 1 + len(_NEAR)
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,7 @@ def verdicts(differences: Sequence[Difference]) -> list[Verdict]:
     """Those for which there are cases."""
     found = [_bounded(differences, key) for key in BOUNDED]
     found.append(_same_exit(differences))
-    found += [_near_exit(differences, name) for name in ("search", "hystart++")]
+    found += [_near_exit(differences, name) for name in _NEAR]
     return [verdict for verdict in found if verdict is not None]
 
 

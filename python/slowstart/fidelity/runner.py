@@ -61,6 +61,10 @@ class Store:
         key = "\0".join([what, str(job.seed), job.stack, *build(job.stack)])
         return self._folder / f"{hashlib.sha256(key.encode()).hexdigest()[:20]}.json"
 
+    def has(self, job: Job) -> bool:
+        """Whether the run was finished."""
+        return self._file(job).exists()
+
     def load(self, job: Job) -> dict[str, Any] | None:
         """The run, if it was finished."""
         try:
@@ -129,7 +133,7 @@ def run_all(
     Raises:
         InputError: A run cannot be made here.
     """
-    waiting = [job for job in jobs if store.load(job) is None]
+    waiting = [job for job in jobs if not store.has(job)]
     groups: dict[tuple[int, bool], list[Job]] = {}
     for job in waiting:
         groups.setdefault((job.run, not _is_light(job)), []).append(job)
