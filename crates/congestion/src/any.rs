@@ -380,6 +380,10 @@ macro_rules! avoidances {
             fn on_recovery_exit(&mut self, window: &Window) -> Option<Bytes> {
                 match self { $( Self::$variant(part) => part.on_recovery_exit(window), )* }
             }
+
+            fn recovery_floor(&self, window: &Window) -> Bytes {
+                match self { $( Self::$variant(part) => part.recovery_floor(window), )* }
+            }
         }
     };
 }
@@ -416,6 +420,14 @@ macro_rules! recoveries {
             #[inline]
             fn on_sent(&mut self, size: Bytes) {
                 match self { $( Self::$variant(part) => part.on_sent(size), )* }
+            }
+
+            fn bound(&mut self, floor: Bytes) {
+                match self { $( Self::$variant(part) => part.bound(floor), )* }
+            }
+
+            fn on_exit(&self, window: &Window) -> Bytes {
+                match self { $( Self::$variant(part) => part.on_exit(window), )* }
             }
         }
     };
@@ -630,6 +642,8 @@ recoveries! {
         "the window is the threshold at once, and what is found lost is repeated at once";
     Plain(recovery::Plain, recovery::PlainConfig) = "plain", STANDARD, "RFC 5681, RFC 6675",
         "the window is the threshold at once, limited by the pipe";
+    RateHalving(recovery::RateHalving, recovery::RateHalvingConfig) = "rate-halving", LINUX, "Mathis, Semke and Mahdavi 1999; Linux 2.6 tcp_input.c",
+        "every second ACK takes a segment off the window, as Linux did before PRR";
 }
 
 wholes! {

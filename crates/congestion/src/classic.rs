@@ -341,6 +341,8 @@ impl<S: Startup, A: Avoidance, R: Recovery> CongestionControl for Classic<S, A, 
             let cwnd =
                 self.recovery
                     .enter(&self.window, self.window.ssthresh, congestion.in_flight);
+            self.recovery
+                .bound(self.avoidance.recovery_floor(&self.window));
             self.window.cwnd = cwnd.max(self.window.smss);
         }
     }
@@ -356,7 +358,7 @@ impl<S: Startup, A: Avoidance, R: Recovery> CongestionControl for Classic<S, A, 
             self.window.ssthresh = whole(cwnd, self.window.smss).max(self.window.smss * 2);
         }
         if self.window.ssthresh != Bytes::MAX {
-            self.window.cwnd = self.window.ssthresh;
+            self.window.cwnd = self.recovery.on_exit(&self.window).max(self.window.smss);
         }
     }
 

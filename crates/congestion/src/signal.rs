@@ -481,6 +481,12 @@ pub trait Avoidance {
     fn on_recovery_exit(&mut self, _window: &Window) -> Option<Bytes> {
         None
     }
+
+    /// A reduction has begun: below this a recovery that shrinks the window step by step does not
+    /// take it (`min_cwnd` of Linux 2.6; see `RateHalving`).
+    fn recovery_floor(&self, window: &Window) -> Bytes {
+        window.ssthresh
+    }
 }
 
 /// The window that an avoidance decides on for itself; see [`Avoidance::decide`].
@@ -504,6 +510,14 @@ pub trait Recovery {
 
     /// A segment left during the episode.
     fn on_sent(&mut self, _size: Bytes) {}
+
+    /// The episode that has just begun does not take the window below `floor`.
+    fn bound(&mut self, _floor: Bytes) {}
+
+    /// The window when the episode ends: the threshold, where nothing else is said.
+    fn on_exit(&self, window: &Window) -> Bytes {
+        window.ssthresh
+    }
 }
 
 /// What a transport sees.

@@ -6,7 +6,8 @@ use congestion::options::{OptionError, Options};
 use congestion::rate_sample::RateSample;
 use congestion::startup::Search;
 use congestion::startup::search::{
-    AppLimited, Arithmetic, Boundary, Comparison, Exit, LookBack, Missed, SearchConfig, Version,
+    AppLimited, Arithmetic, Boundary, Comparison, Exit, FewBins, LookBack, Missed, SearchConfig,
+    Version,
 };
 use congestion::{Ack, ExitReason, Sent, Startup, Step, Window};
 use startup_support::{SMSS, ack, segments, window};
@@ -309,6 +310,7 @@ fn options_set_what_they_say() {
         ("boundary", "after"),
         ("missed", "reset"),
         ("alpha", "3"),
+        ("few_bins", "shrink"),
         ("app_limited", "skip"),
         ("arithmetic", "shifted"),
         ("norm_of", "delivered"),
@@ -329,6 +331,7 @@ fn options_set_what_they_say() {
         boundary: Some(Boundary::After),
         missed: Missed::Reset,
         alpha: 3,
+        few_bins: FewBins::Shrink,
         app_limited: Some(AppLimited::Skip),
         arithmetic: Arithmetic::Shifted,
         norm_of: congestion::startup::search::Whole::Delivered,

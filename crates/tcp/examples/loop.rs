@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 
 use congestion::Algorithm;
 use tcp::segment::{AckSegment, DataSegment};
-use tcp::{AckPolicy, Receiver, ReceiverConfig, Sender, SenderConfig};
+use tcp::{AckPolicy, LossDetection, Receiver, ReceiverConfig, Sender, SenderConfig};
 use units::{Bytes, Duration, Instant, Rate, Transmission};
 
 fn main() {
@@ -58,6 +58,8 @@ fn main() {
         sack: true,
         impatient: false,
         small_queue: None,
+        loss_detection: LossDetection::default(),
+        byte_counting: true,
         seed: 1,
     });
     let mut receiver = Receiver::new(ReceiverConfig {

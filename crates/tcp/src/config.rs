@@ -31,8 +31,24 @@ pub struct SenderConfig {
     /// this, may wait in the sender's own device (`sk_pacing_shift`: 10; Wi-Fi drivers relax it to 8
     /// or 7). `None` knows no device.
     pub small_queue: Option<u8>,
+    /// How losses are found, and what a timeout means.
+    pub loss_detection: LossDetection,
+    /// Whether an ACK earns growth for all that it acknowledges, as since Linux 4.0 (RFC 3465 without
+    /// its limit); else for one segment, as before (`tcp_abc` 0).
+    pub byte_counting: bool,
     /// Seed of what the congestion control draws (the phase of BBR's PROBE_BW).
     pub seed: u64,
+}
+
+/// How losses are found, and what a timeout means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum LossDetection {
+    /// Linux 6.x: RACK-TLP (RFC 8985), and timeouts that F-RTO may find spurious are undone.
+    #[default]
+    Rack,
+    /// Linux 2.6.24: forward acknowledgment, no probes, and F-RTO that answers a spurious timeout by a
+    /// reduction; after a true one everything is sent again that is not SACKed. It needs SACK.
+    Fack,
 }
 
 /// The receiving side.

@@ -7,6 +7,7 @@ extern crate alloc;
 
 mod burst;
 mod config;
+mod fack;
 mod frto;
 pub mod min_filter;
 mod pacing;

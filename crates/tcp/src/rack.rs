@@ -17,7 +17,9 @@
 
 use units::{Bytes, Duration, Instant};
 
-use crate::scoreboard::{DETACHED, EVER_RETRANS, LOST, RETRANS, SACKED, Scoreboard, Segment};
+use crate::scoreboard::{
+    DETACHED, EVER_RETRANS, LOST, RETRANS, Resent, SACKED, Scoreboard, Segment,
+};
 
 /// Rounds that a widened reordering window lasts (`TCP_RACK_RECOVERY_THRESH`).
 pub(crate) const PERSIST: u8 = 16;
@@ -240,7 +242,7 @@ impl Scoreboard {
         now: Instant,
         found: &mut Detection,
     ) {
-        while let Some(&(index, sent)) = self.resent.front() {
+        while let Some(&Resent { index, sent, .. }) = self.resent.front() {
             if self.is_resent_alive(index, sent) {
                 if !rack.is_after(sent, self.slot(index).end()) {
                     return;
@@ -257,8 +259,10 @@ impl Scoreboard {
         if self.resent.is_empty() {
             return;
         }
-        let candidates = self.resent.partition_point(|&(_, sent)| sent <= rack.sent);
-        for &(index, sent) in self
+        let candidates = self
+            .resent
+            .partition_point(|resent| resent.sent <= rack.sent);
+        for &Resent { index, sent, .. } in self
             .resent
             .range(..candidates)
             .rev()
@@ -270,14 +274,14 @@ impl Scoreboard {
                 return;
             }
         }
-        if let Some(&(_, sent)) = self.resent.front() {
+        if let Some(&Resent { sent, .. }) = self.resent.front() {
             let wait = rack.remaining(sent, reo_wnd, now);
             found.wait = Some(found.wait.map_or(wait, |other| other.max(wait)));
         }
     }
 
     /// Whether the transmission of `index` at `sent` is its last, and its fate unknown.
-    fn is_resent_alive(&self, index: u64, sent: Instant) -> bool {
+    pub(crate) fn is_resent_alive(&self, index: u64, sent: Instant) -> bool {
         if index < self.base {
             return false;
         }

@@ -90,6 +90,15 @@ impl Segment {
     }
 }
 
+/// A segment that was sent again.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Resent {
+    pub(crate) index: u64,
+    pub(crate) sent: Instant,
+    /// The segment that was to be sent next for the first time.
+    pub(crate) next: u64,
+}
+
 /// What one ACK delivered.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Delivery {
@@ -171,7 +180,7 @@ pub(crate) struct Scoreboard {
     /// No pending bit is set below this number.
     pending_hint: u64,
     /// End of the highest segment SACKed since the ring held no SACKed one.
-    highest_sacked: u64,
+    pub(crate) highest_sacked: u64,
     /// RACK looked at every original below this number.
     pub(crate) rack_next: u64,
     /// RACK's reordering timer looked at every original below this number.
@@ -179,7 +188,7 @@ pub(crate) struct Scoreboard {
     /// The last of those that it waits for.
     pub(crate) rack_waiting: Option<u64>,
     /// Retransmissions in the order of sending: number and time.
-    pub(crate) resent: VecDeque<(u64, Instant)>,
+    pub(crate) resent: VecDeque<Resent>,
     /// Only where the congestion control watches losses.
     pub(crate) watch: Option<Watch>,
 }
@@ -300,14 +309,18 @@ impl Scoreboard {
             segment.flags |= RETRANS;
             self.retrans_out += 1;
         }
-        self.resent.push_back((index, now));
+        self.resent.push_back(Resent {
+            index,
+            sent: now,
+            next: self.next,
+        });
         if self.is_watched() {
             self.remember_flight(index);
         }
     }
 
     /// Number of the first segment that begins at or after `seq`.
-    fn index_at(&self, seq: u64) -> u64 {
+    pub(crate) fn index_at(&self, seq: u64) -> u64 {
         let Some(head) = self.head() else {
             return self.next;
         };

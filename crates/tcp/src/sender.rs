@@ -22,7 +22,7 @@
 //! - A start-up that requires pacing is paced from its first segment on; Linux charges nothing for
 //!   the first ten.
 //! - After a timeout, Linux's F-RTO (RFC 5682, SACK form) holds back retransmissions for new data;
-//!   see `frto.rs`.
+//!   see `frto.rs`. What Linux 2.6.24 did is in `fack.rs`.
 
 mod ack;
 mod feedback;
@@ -39,7 +39,7 @@ use congestion::{
 use units::feedback::Feedback;
 use units::{Bytes, Duration, Instant, Rate};
 
-use crate::SenderConfig;
+use crate::fack::Suspicion;
 use crate::min_filter::{MIN_RTT_WINDOW, MinFilter};
 use crate::pacing::{Pacer, window_rate};
 use crate::quick_start::QuickStart;
@@ -49,6 +49,7 @@ use crate::scoreboard::Scoreboard;
 use crate::segment::AckSegment;
 use crate::tlp::Tlp;
 use crate::undo::Undo;
+use crate::{LossDetection, SenderConfig};
 
 pub(crate) use ack::AckFacts;
 
@@ -146,14 +147,14 @@ struct Validation {
 /// then ask [`Self::poll_timeout`] when to call [`Self::handle_timeout`].
 #[derive(Clone, Debug)]
 pub struct Sender {
-    cc: AnyCongestionControl,
+    pub(crate) cc: AnyCongestionControl,
     /// The congestion control's, read after each change, and its `cwnd` in whole segments.
     window: Window,
     cwnd_segments: u32,
-    board: Scoreboard,
+    pub(crate) board: Scoreboard,
     rack: Rack,
     tlp: Tlp,
-    undo: Undo,
+    pub(crate) undo: Undo,
     rate: RateEstimator,
     rtt: RttEstimator,
     min_rtt_filter: MinFilter,
@@ -179,6 +180,8 @@ pub struct Sender {
     pub(crate) high_seq: u64,
     /// Whether the timeout may yet turn out to be spurious.
     pub(crate) frto: bool,
+    /// The same where losses are found by forward acknowledgment.
+    pub(crate) suspicion: Option<Suspicion>,
     pub(crate) resend: Resend,
     forced: Option<Forced>,
     syn_due: bool,
@@ -226,7 +229,7 @@ pub struct Sender {
     /// What the handshake brought of the routers.
     answer: Option<Feedback>,
     config: SenderConfig,
-    stats: SenderStats,
+    pub(crate) stats: SenderStats,
 }
 
 impl Sender {
@@ -272,6 +275,7 @@ impl Sender {
             is_closed: false,
             high_seq: 0,
             frto: false,
+            suspicion: None,
             resend: Resend::Nothing,
             forced: None,
             syn_due: false,
@@ -318,6 +322,12 @@ impl Sender {
         }
         self.stream_end = self.stream_end.saturating_add(bytes);
         self.is_quiet = false;
+    }
+
+    /// Bytes that the application wrote so far.
+    #[must_use]
+    pub const fn written(&self) -> u64 {
+        self.stream_end
     }
 
     /// What earlier connections over the path left, for algorithms that remember. Call it before
@@ -589,9 +599,15 @@ impl Sender {
         u64::from(self.config.smss)
     }
 
+    /// Whether losses are found by forward acknowledgment; see `fack.rs`.
+    #[inline]
+    pub(crate) fn is_fack(&self) -> bool {
+        self.config.loss_detection == LossDetection::Fack && self.config.sack
+    }
+
     /// `segments` as the window counts them.
     #[inline]
-    fn size(&self, segments: u32) -> Bytes {
+    pub(crate) fn size(&self, segments: u32) -> Bytes {
         Bytes::new(self.smss() * u64::from(segments))
     }
 

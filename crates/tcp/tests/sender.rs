@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may fail")]
 
+#[path = "sender/fack.rs"]
+mod fack;
 #[path = "sender/loss.rs"]
 mod loss;
 #[path = "sender/pacing.rs"]

@@ -9,7 +9,7 @@ mod vegas;
 mod westwood;
 
 pub use bic::{Bic, BicConfig};
-pub use cubic::{Cubic, CubicConfig, CubicLinux, CubicRfc9438};
+pub use cubic::{Cubic, CubicConfig, CubicLinux, CubicRfc9438, CubicVersion};
 pub use fast::{Fast, FastConfig};
 pub use hybla::{Hybla, HyblaConfig};
 pub use reno::{Reno, RenoConfig};

@@ -53,4 +53,9 @@ impl Avoidance for Reno {
     fn on_timeout(&mut self) {
         self.increase.reset();
     }
+
+    /// `tcp_reno_min_cwnd` of Linux 2.6.
+    fn recovery_floor(&self, window: &Window) -> Bytes {
+        window.smss * (window.ssthresh.segments(window.smss) / 2).max(1)
+    }
 }

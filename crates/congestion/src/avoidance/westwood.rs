@@ -198,6 +198,11 @@ impl Avoidance for Westwood {
     fn on_timeout(&mut self) {
         self.increase.reset();
     }
+
+    /// `min_cwnd` of Linux 2.6: the estimate.
+    fn recovery_floor(&self, window: &Window) -> Bytes {
+        self.product(window.smss)
+    }
 }
 
 #[cfg(test)]

@@ -133,7 +133,7 @@ fn slips_are_recognised() {
         ),
         (
             "cubic+hystart+prrr",
-            "unknown recovery `prrr`: did you mean `prr`? (known: prr, newreno, plain)",
+            "unknown recovery `prrr`: did you mean `prr`? (known: prr, newreno, plain, rate-halving)",
         ),
         (
             "cubic:zh=250",

@@ -33,7 +33,9 @@ pub(crate) struct AckFacts {
     pub(crate) is_duplicate: bool,
     /// `FLAG_LOST_RETRANS`.
     pub(super) retransmission_lost: bool,
-    pub(super) newly_lost: u32,
+    pub(crate) newly_lost: u32,
+    /// F-RTO sets the window with this ACK (`frto_cwnd`).
+    pub(crate) holds_window: bool,
     /// Segments that a duplicate ACK delivered, where there is no SACK to tell which.
     pub(super) delivered_unseen: u32,
     /// `FLAG_SET_XMIT_TIMER`.
@@ -42,7 +44,7 @@ pub(crate) struct AckFacts {
 
 impl AckFacts {
     /// `FLAG_NOT_DUP`.
-    pub(super) const fn is_not_duplicate(&self) -> bool {
+    pub(crate) const fn is_not_duplicate(&self) -> bool {
         self.window_updated || self.acked > 0
     }
 
@@ -152,6 +154,8 @@ impl Sender {
             signal.newly_lost = self.size(facts.newly_lost);
             signal.in_flight = self.bytes_in_flight();
             signal.phase = self.phase;
+            // While F-RTO looks into a timeout nothing grows.
+            signal.advanced &= !facts.holds_window;
         }
         if facts.sets_timer {
             if self.phase == Phase::Open {
@@ -169,6 +173,9 @@ impl Sender {
         if signal.advanced && !self.phase.is_reducing() {
             // Linux `tcp_cong_avoid`: the window was asked to grow, so it counts as in use.
             self.validation.stamp = now;
+        }
+        if !self.config.byte_counting && !self.phase.is_reducing() {
+            signal.delivered = signal.delivered.min(self.size(1));
         }
         self.cc.on_ack(&signal);
         self.read_window();
@@ -350,7 +357,9 @@ impl Sender {
             oldest = Some(now.saturating_since(first));
             newest = Some(now.saturating_since(last));
         }
-        if let Some((first, last)) = delivery.sacked_sent {
+        if let Some((first, last)) = delivery.sacked_sent
+            && !self.is_fack()
+        {
             oldest = oldest.or(Some(now.saturating_since(first)));
             newest = Some(now.saturating_since(last));
         }

@@ -19,6 +19,9 @@ impl Sender {
         if facts.ece {
             self.refuse_undo(now);
         }
+        if self.suspicion.is_some() && !self.settle_suspicion(now, facts) {
+            return;
+        }
         if self.phase == Phase::Open {
             self.undo.stamp = None;
         } else if self.snd_una >= self.high_seq {
@@ -95,7 +98,7 @@ impl Sender {
         self.undo.refused = true;
     }
 
-    fn congest(&mut self, now: Instant, kind: CongestionKind) {
+    pub(crate) fn congest(&mut self, now: Instant, kind: CongestionKind) {
         self.cc.on_congestion(&Congestion {
             now,
             kind,
@@ -109,7 +112,7 @@ impl Sender {
     }
 
     /// Linux `tcp_init_cwnd_reduction`.
-    fn begin_reduction(&mut self, now: Instant, kind: CongestionKind) {
+    pub(crate) fn begin_reduction(&mut self, now: Instant, kind: CongestionKind) {
         self.congest(now, kind);
         self.high_seq = self.snd_nxt;
         self.tlp.end = None;
@@ -143,7 +146,7 @@ impl Sender {
     }
 
     /// Linux `tcp_init_undo`.
-    pub(super) fn begin_undo(&mut self) {
+    pub(crate) fn begin_undo(&mut self) {
         let probe = u32::from(self.tlp.is_resent());
         self.undo
             .begin(self.snd_una, self.board.retrans_out + probe);
@@ -270,6 +273,10 @@ impl Sender {
             self.mark_head(now, facts);
             return;
         }
+        if self.is_fack() {
+            self.find_unacknowledged(now, facts);
+            return;
+        }
         if !self.rack.advanced || self.board.is_empty() {
             return;
         }
@@ -286,7 +293,32 @@ impl Sender {
         }
     }
 
-    pub(super) fn count_losses(&mut self, now: Instant, lost: u32) {
+    pub(crate) const fn has_seen_reordering(&self) -> bool {
+        self.reordering_seen > 0
+    }
+
+    /// Segments that may overtake one that is not lost (`tp->reordering`).
+    pub(crate) const fn reordering_limit(&self) -> u32 {
+        self.reordering
+    }
+
+    /// The window is what is in flight and `grant` segments, until [`Self::release_window`].
+    pub(crate) fn hold_window(&mut self, grant: u32) {
+        let held = self.board.in_flight() + grant;
+        self.cwnd_segments = self.cwnd_segments.min(held);
+        if grant > 1 {
+            self.cwnd_segments = held;
+        }
+    }
+
+    /// The window is the congestion control's again.
+    pub(crate) fn release_window(&mut self, now: Instant) {
+        self.window = self.cc.window();
+        self.cwnd_segments = u32::try_from(self.window.cwnd_segments()).unwrap_or(u32::MAX);
+        self.validation.stamp = now;
+    }
+
+    pub(crate) fn count_losses(&mut self, now: Instant, lost: u32) {
         if lost > 0 {
             self.stats.segments_lost += u64::from(lost);
             self.stats.first_loss.get_or_insert(now);

@@ -76,7 +76,7 @@ impl Sender {
 
     /// Linux `tcp_schedule_loss_probe`; `restarts` when the RTO would start anew.
     pub(super) fn schedule_probe(&mut self, now: Instant, restarts: bool) -> bool {
-        if !self.config.sack || !matches!(self.phase, Phase::Open | Phase::Cwr) {
+        if !self.config.sack || !matches!(self.phase, Phase::Open | Phase::Cwr) || self.is_fack() {
             return false;
         }
         let Some(head) = self.board.head() else {
@@ -111,7 +111,11 @@ impl Sender {
         if self.board.is_empty() {
             return;
         }
-        self.enter_loss(now);
+        if self.is_fack() {
+            self.suspect_timeout(now);
+        } else {
+            self.enter_loss(now);
+        }
         self.retransmits = self.retransmits.saturating_add(1);
         self.backoff = self.backoff.saturating_add(1);
         self.rto = back_off(self.rto, 1).min(RTO_MAX);
@@ -218,6 +222,16 @@ impl Sender {
         if self.is_armed_for(Timer::WindowProbe) {
             self.timer = None;
         }
+    }
+
+    /// Whether no segment was sent again by the timer since `snd_una` advanced.
+    pub(crate) const fn is_first_timeout(&self) -> bool {
+        self.retransmits == 0
+    }
+
+    /// The timeout as the next one would be, back-off included.
+    pub(crate) const fn timeout(&self) -> Duration {
+        self.rto
     }
 
     pub(super) fn is_probe_armed(&self) -> bool {

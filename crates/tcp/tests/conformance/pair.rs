@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use congestion::{Algorithm, Phase};
 use tcp::segment::{AckSegment, DataSegment, Segment};
-use tcp::{AckPolicy, Receiver, ReceiverConfig, Sender, SenderConfig};
+use tcp::{AckPolicy, LossDetection, Receiver, ReceiverConfig, Sender, SenderConfig};
 use units::{Bytes, Duration, Instant, Rate};
 
 /// What happens to a data segment on its way.
@@ -48,6 +48,8 @@ fn sender(algorithm: &str) -> SenderConfig {
         sack: true,
         impatient: false,
         small_queue: None,
+        loss_detection: LossDetection::default(),
+        byte_counting: true,
         seed: 1,
     }
 }

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use congestion::{Algorithm, Phase};
 use tcp::segment::{AckSegment, SackBlocks};
-use tcp::{Sender, SenderConfig};
+use tcp::{LossDetection, Sender, SenderConfig};
 use units::{Bytes, Duration, Instant};
 
 /// How a script begins; the defaults are those that the scripts of section H1 share.
@@ -81,6 +81,8 @@ impl Script {
             sack: setup.sack,
             impatient: setup.impatient,
             small_queue: None,
+            loss_detection: LossDetection::default(),
+            byte_counting: true,
             seed: 1,
         };
         let mut sender = Sender::new(config);

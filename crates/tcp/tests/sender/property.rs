@@ -1,7 +1,7 @@
 //! Random paths: whatever they do, the books balance and every transfer completes.
 
 use proptest::prelude::*;
-use tcp::AckPolicy;
+use tcp::{AckPolicy, LossDetection};
 use units::{Duration, Instant};
 
 use super::support::{Faults, Path, config};
@@ -33,7 +33,7 @@ proptest! {
     fn every_transfer_completes_and_the_books_balance(
         forward in faults(),
         backward in faults(),
-        algorithm in prop_oneof![Just("cubic"), Just("reno+standard"), Just("cubic+standard"), Just("reno+hystart++"), Just("bbr")],
+        algorithm in prop_oneof![Just("cubic"), Just("reno+standard"), Just("cubic+standard"), Just("reno+hystart++"), Just("bbr"), Just("westwood+standard+rate-halving"), Just("cubic:version=2.1+standard+rate-halving")],
         bytes in prop_oneof![1_u64..3_000, 1_u64..1_000_000],
         writes in 1_u64..4,
         pacing in any::<bool>(),
@@ -41,6 +41,8 @@ proptest! {
         every in any::<bool>(),
         sack in any::<bool>(),
         impatient in any::<bool>(),
+        fack in any::<bool>(),
+        byte_counting in any::<bool>(),
         buffer in prop_oneof![Just(1_u64), Just(50), Just(5_000)],
         receive_buffer in prop_oneof![Just(20_000_u64), Just(6_000_000)],
         packet_time in prop_oneof![Just(20_u64), Just(1_000)],
@@ -50,6 +52,10 @@ proptest! {
         config.tso_segments = tso;
         config.sack = sack;
         config.impatient = impatient;
+        config.byte_counting = byte_counting;
+        if fack {
+            config.loss_detection = LossDetection::Fack;
+        }
         let policy = if every { AckPolicy::EverySegment } else { AckPolicy::Delayed };
         let mut path = Path::new(config, policy, receive_buffer, forward, backward);
         path.buffer = buffer;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use congestion::Algorithm;
 use tcp::segment::{AckSegment, DataSegment, SackBlocks};
-use tcp::{AckPolicy, Receiver, ReceiverConfig, Sender, SenderConfig};
+use tcp::{AckPolicy, LossDetection, Receiver, ReceiverConfig, Sender, SenderConfig};
 use units::{Bytes, Duration, Instant};
 
 /// Segment size of the scripted tests: easy to read.
@@ -23,6 +23,8 @@ pub fn config(algorithm: &str) -> SenderConfig {
         sack: true,
         impatient: false,
         small_queue: None,
+        loss_detection: LossDetection::default(),
+        byte_counting: true,
         seed: 1,
     }
 }

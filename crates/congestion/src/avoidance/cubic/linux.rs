@@ -4,24 +4,34 @@
 //! Integer arithmetic on segments, jiffies and 1/1024 s as there. HyStart is a start-up of its
 //! own. RFC 9438 in its own arithmetic is the option `rfc9438=true`.
 //!
+//! `version=2.1` is the module of Linux 2.6.24 (January 2008), which differs in four things: a reduction
+//! leaves 819/1024 of the window instead of 717/1024; before the first loss 50 ACKs earn a segment,
+//! not 20 at most; beyond the turn of the curve the window grows by at most 16 segments per 100 ms; and
+//! the divisor is scaled by the ratio of segments to ACKs, as that kernel counts ACKs, not segments
+//! (the flow's `byte_counting = false`).
+//!
 //! ## Deviations
 //!
 //! - The cube root is the exact floor; Linux's table with one Newton step is within 0.2 % of it
 //!   on average (for 1, 100 and 1000 segments: 1388, 6451 and 13897 there, 1389, 6448 and 13893
 //!   here, in 1/1024 s).
 //! - Products that pass 64 bits in Linux (an epoch longer than 347 s) do not wrap here.
+//! - `version=2.1` counts one ACK fewer from one segment of growth to the next than that kernel does,
+//!   and takes its delays from the clock, not from timestamps.
 //! - Against RFC 9438, as Linux: the threshold follows `cwnd`, not the flight; time runs ahead by
 //!   the smallest delay, not by SRTT; the Reno-friendly window keeps its slope of 8/15 for ever;
 //!   an undo does not restore the epoch.
 
 use units::{Bytes, Duration, Instant};
 
-use super::{CubicConfig, cube_root};
+use super::{CubicConfig, CubicVersion, cube_root};
 use crate::avoidance::{AdditiveIncrease, Jiffies};
-use crate::{Ack, Avoidance, Congestion, Window};
+use crate::{Ack, Avoidance, Congestion, Phase, Window};
 
 /// `beta` in 1/1024: what a reduction leaves of the window.
 const BETA: u64 = 717;
+/// The same in version 2.1.
+const BETA_2_1: u64 = 819;
 /// `BICTCP_BETA_SCALE`.
 const BETA_SCALE: u64 = 1024;
 /// `cube_rtt_scale` (`bic_scale` * 10): C = 410/1024 segments per second cubed.
@@ -33,8 +43,16 @@ const BICTCP_HZ: u32 = 10;
 /// `beta_scale`: eight times the segments that Reno with `BETA` must have acknowledged per segment
 /// of window for each segment of growth.
 const FRIENDLY_SCALE: u64 = 15;
+/// The same in version 2.1: `8 * (1024 + 819) / 3 / (1024 - 819)`.
+const FRIENDLY_SCALE_2_1: u64 = 23;
 /// While the capacity is unknown the window grows by at least 1/20 per round trip.
 const UNKNOWN_COUNT: u64 = 20;
+/// While the capacity is unknown version 2.1 grows by one segment for so many ACKs, before scaling.
+const UNKNOWN_COUNT_2_1: u64 = 50;
+/// `max_increment` of version 2.1: the most segments per tenth of a second.
+const MAX_INCREMENT_2_1: u64 = 16;
+/// `ACK_RATIO_SHIFT`: the ACK ratio is counted in sixteenths.
+const ACK_RATIO_SHIFT: u32 = 4;
 
 /// A growth epoch: it begins with the first growth after a reduction.
 #[derive(Clone, Copy, Debug)]
@@ -67,12 +85,21 @@ pub struct CubicLinux {
     ack_count: u64,
     /// Smallest delay (`delay_min`); zero when unknown.
     delay_min: Duration,
+    /// `beta`, and what follows of it for Reno's window, of the version.
+    beta: u64,
+    friendly_scale: u64,
+    /// Segments per ACK in sixteenths, smoothed (`delayed_ack`), in version 2.1.
+    ack_ratio: u64,
 }
 
 impl CubicLinux {
     /// A new connection.
     #[must_use]
     pub fn new(config: CubicConfig) -> Self {
+        let (beta, friendly_scale) = match config.version {
+            CubicVersion::Linux => (BETA, FRIENDLY_SCALE),
+            CubicVersion::V2_1 => (BETA_2_1, FRIENDLY_SCALE_2_1),
+        };
         Self {
             config,
             jiffies: Jiffies::new(config.hz),
@@ -84,6 +111,9 @@ impl CubicLinux {
             last_time: 0,
             ack_count: 0,
             delay_min: Duration::ZERO,
+            beta,
+            friendly_scale,
+            ack_ratio: 2 << ACK_RATIO_SHIFT,
         }
     }
 
@@ -109,14 +139,33 @@ impl CubicLinux {
             } else {
                 100 * cwnd
             };
-            if self.last_max == 0 {
+            if self.config.version == CubicVersion::V2_1 {
+                self.limit_2_1(cwnd, &epoch, now, hz);
+            } else if self.last_max == 0 {
                 self.count = self.count.min(UNKNOWN_COUNT);
             }
         }
         if self.config.tcp_friendliness {
             self.be_friendly(cwnd);
         }
-        self.count = self.count.max(2);
+        if self.config.version == CubicVersion::V2_1 {
+            self.count = ((self.count << ACK_RATIO_SHIFT) / self.ack_ratio.max(1)).max(1);
+        } else {
+            self.count = self.count.max(2);
+        }
+    }
+
+    /// What version 2.1 does with the divisor of the curve.
+    fn limit_2_1(&mut self, cwnd: u64, epoch: &Epoch, now: u64, hz: u64) {
+        let delay = self.jiffies.up(self.delay_min);
+        let elapsed = ((now - epoch.start + delay) << BICTCP_HZ) / hz;
+        if delay > 0 && elapsed >= epoch.k {
+            let least = cwnd * hz / (10 * MAX_INCREMENT_2_1 * delay);
+            self.count = self.count.max(least);
+        }
+        if self.last_max == 0 {
+            self.count = UNKNOWN_COUNT_2_1;
+        }
     }
 
     fn begin(&mut self, cwnd: u64, acked: u64, now: u64) -> Epoch {
@@ -157,7 +206,7 @@ impl CubicLinux {
         let Some(epoch) = &mut self.epoch else {
             return;
         };
-        let quantum = ((cwnd * FRIENDLY_SCALE) >> 3).max(1);
+        let quantum = ((cwnd * self.friendly_scale) >> 3).max(1);
         if self.ack_count > quantum {
             let steps = (self.ack_count - 1) / quantum;
             self.ack_count -= steps * quantum;
@@ -171,7 +220,11 @@ impl CubicLinux {
 
 impl Avoidance for CubicLinux {
     #[inline]
-    fn on_delivery(&mut self, ack: &Ack, _window: &Window) {
+    fn on_delivery(&mut self, ack: &Ack, window: &Window) {
+        if self.config.version == CubicVersion::V2_1 && ack.phase == Phase::Open {
+            let acked = ack.delivered.segments(window.smss);
+            self.ack_ratio = self.ack_ratio - (self.ack_ratio >> ACK_RATIO_SHIFT) + acked;
+        }
         let Some(rtt) = ack.latest_rtt else {
             return;
         };
@@ -201,11 +254,11 @@ impl Avoidance for CubicLinux {
         self.increase.reset();
         self.epoch = None;
         self.last_max = if cwnd < self.last_max && self.config.fast_convergence {
-            cwnd * (BETA_SCALE + BETA) / (2 * BETA_SCALE)
+            cwnd * (BETA_SCALE + self.beta) / (2 * BETA_SCALE)
         } else {
             cwnd
         };
-        window.smss * (cwnd * BETA / BETA_SCALE).max(2)
+        window.smss * (cwnd * self.beta / BETA_SCALE).max(2)
     }
 
     fn on_timeout(&mut self) {
@@ -277,20 +330,7 @@ mod tests {
     fn fast_convergence() {
         let mut cubic = CubicLinux::new(CubicConfig::default());
         cubic.last_max = 100;
-        let window = Window {
-            cwnd: Bytes::new(90),
-            ssthresh: Bytes::MAX,
-            smss: Bytes::new(1),
-        };
-        let congestion = Congestion {
-            now: Instant::ZERO,
-            kind: crate::CongestionKind::Loss,
-            phase: crate::Phase::Open,
-            in_flight: Bytes::ZERO,
-            snd_nxt: 0,
-            first_of_window: true,
-        };
-        assert_eq!(cubic.on_congestion(&congestion, &window), Bytes::new(63));
+        assert_eq!(loss_at(&mut cubic, 90), 63);
         assert_eq!(cubic.last_max, 76);
     }
 
@@ -306,6 +346,73 @@ mod tests {
             cubic.be_friendly(cwnd);
             assert_eq!(cubic.epoch.map(|epoch| epoch.reno_cwnd), Some(cwnd + 1));
             assert_eq!(cubic.ack_count, 1);
+        }
+    }
+
+    fn version_2_1() -> CubicLinux {
+        CubicLinux::new(CubicConfig {
+            hz: 1_000,
+            version: CubicVersion::V2_1,
+            ..CubicConfig::default()
+        })
+    }
+
+    fn loss_at(cubic: &mut CubicLinux, cwnd: u64) -> u64 {
+        let window = Window {
+            cwnd: Bytes::new(cwnd),
+            ssthresh: Bytes::MAX,
+            smss: Bytes::new(1),
+        };
+        let congestion = Congestion {
+            now: Instant::ZERO,
+            kind: crate::CongestionKind::Loss,
+            phase: Phase::Open,
+            in_flight: Bytes::ZERO,
+            snd_nxt: 0,
+            first_of_window: true,
+        };
+        cubic.on_congestion(&congestion, &window).get()
+    }
+
+    /// 819/1024 of the window, and 1843/2048 of it as the last maximum of a flow that gives way.
+    #[test]
+    fn reductions_of_version_2_1() {
+        let reduced = [10, 14, 50, 100].map(|cwnd| loss_at(&mut version_2_1(), cwnd));
+        assert_eq!(reduced, [7, 11, 39, 79]);
+        let today = [10, 14, 50, 100]
+            .map(|cwnd| loss_at(&mut CubicLinux::new(CubicConfig::default()), cwnd));
+        assert_eq!(today, [7, 9, 35, 70]);
+        let mut cubic = version_2_1();
+        cubic.last_max = 100;
+        assert_eq!((loss_at(&mut cubic, 90), cubic.last_max), (71, 80));
+    }
+
+    /// Divisors with two segments for each ACK: 50 before a loss is 25; beyond the turn at most 16
+    /// segments per 100 ms; Reno's window gains one for `23 * cwnd / 8` ACKs.
+    #[test]
+    fn divisors_of_version_2_1() {
+        let mut cubic = version_2_1();
+        cubic.update(40, 1, Instant::from_secs(1));
+        assert_eq!(cubic.count, 25);
+
+        // 60 s after a turn at 100 the curve would double the window at once.
+        let mut cubic = version_2_1();
+        cubic.last_max = 100;
+        cubic.delay_min = Duration::from_millis(100);
+        let start = Instant::from_secs(100);
+        cubic.begin(100, 1, start.as_millis());
+        cubic.update(320, 1, start + Duration::from_secs(60));
+        // 320 segments at 16 for each 100 ms: one for 20 segments, of which an ACK brings two.
+        assert_eq!(cubic.count, 10);
+
+        for (cwnd, quantum) in [(10, 28), (20, 57), (100, 287)] {
+            let mut cubic = version_2_1();
+            cubic.begin(cwnd, quantum, 0);
+            cubic.be_friendly(cwnd);
+            assert_eq!(cubic.epoch.map(|epoch| epoch.reno_cwnd), Some(cwnd));
+            cubic.ack_count += 1;
+            cubic.be_friendly(cwnd);
+            assert_eq!(cubic.epoch.map(|epoch| epoch.reno_cwnd), Some(cwnd + 1));
         }
     }
 

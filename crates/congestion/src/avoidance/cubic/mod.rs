@@ -19,6 +19,16 @@ use super::{DEFAULT_HZ, HZ, read_hz};
 use crate::options::{self, OptionError, OptionInfo, Options};
 use crate::{Ack, Avoidance, Congestion, Window};
 
+/// Which of Linux's CUBICs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CubicVersion {
+    /// That of Linux 6.x.
+    #[default]
+    Linux,
+    /// 2.1, of Linux 2.6.22 to 2.6.24: a reduction leaves 0.8 of the window.
+    V2_1,
+}
+
 /// Settings of [`Cubic`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CubicConfig {
@@ -30,6 +40,8 @@ pub struct CubicConfig {
     pub tcp_friendliness: bool,
     /// Whether the arithmetic is RFC 9438's.
     pub rfc9438: bool,
+    /// Which of Linux's, where it is not RFC 9438's.
+    pub version: CubicVersion,
 }
 
 impl Default for CubicConfig {
@@ -39,6 +51,7 @@ impl Default for CubicConfig {
             fast_convergence: true,
             tcp_friendliness: true,
             rfc9438: false,
+            version: CubicVersion::Linux,
         }
     }
 }
@@ -61,6 +74,11 @@ impl Options for CubicConfig {
             default: "false",
             help: "whether the arithmetic is RFC 9438's instead of Linux's",
         },
+        OptionInfo {
+            name: "version",
+            default: "linux",
+            help: "which of Linux's: `linux` (6.x) or `2.1` (2.6.24: a reduction leaves 0.8 of the window)",
+        },
     ];
 
     fn set(&mut self, name: &str, value: &str) -> Result<(), OptionError> {
@@ -69,6 +87,10 @@ impl Options for CubicConfig {
             "fast_convergence" => self.fast_convergence = options::boolean(value)?,
             "tcp_friendliness" => self.tcp_friendliness = options::boolean(value)?,
             "rfc9438" => self.rfc9438 = options::boolean(value)?,
+            "version" => {
+                let versions = [("linux", CubicVersion::Linux), ("2.1", CubicVersion::V2_1)];
+                self.version = options::choice(value, &versions, "linux or 2.1")?;
+            }
             _ => return Err(OptionError::Unknown),
         }
         Ok(())

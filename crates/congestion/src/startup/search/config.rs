@@ -71,6 +71,19 @@ pub enum Missed {
     Keep,
     /// More than `alpha` initial RTTs of them make all bins worthless.
     Reset,
+    /// More than `alpha` initial RTTs of them do not count as time (thesis chapter 7).
+    Freeze,
+}
+
+/// What happens when the look-back reaches beyond the bins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FewBins {
+    /// There is no test.
+    #[default]
+    Mute,
+    /// The windows give up as many bins as are missing, but no more than half of theirs (thesis
+    /// chapter 7; what the Linux module 3.2 intends).
+    Shrink,
 }
 
 /// What happens while the application limits the sender.
@@ -131,8 +144,10 @@ pub struct SearchConfig {
     pub boundary: Option<Boundary>,
     /// What happens when bins passed without an ACK.
     pub missed: Missed,
-    /// For [`Missed::Reset`]: initial RTTs without an ACK that are tolerated.
+    /// For [`Missed::Reset`] and [`Missed::Freeze`]: initial RTTs without an ACK that are tolerated.
     pub alpha: u32,
+    /// What happens when the look-back reaches beyond the bins.
+    pub few_bins: FewBins,
     /// What happens while the application limits the sender.
     pub app_limited: Option<AppLimited>,
     /// How the integers are kept.
@@ -158,6 +173,7 @@ impl Default for SearchConfig {
             boundary: None,
             missed: Missed::default(),
             alpha: 2,
+            few_bins: FewBins::default(),
             app_limited: None,
             arithmetic: Arithmetic::default(),
             norm_of: Whole::default(),
@@ -295,12 +311,17 @@ impl Options for SearchConfig {
         OptionInfo {
             name: "missed",
             default: "keep",
-            help: "bins without ACK: keep (they delivered nothing), or reset when more than alpha initial RTTs pass without one",
+            help: "bins without ACK: keep (they delivered nothing); or, when more than alpha initial RTTs pass without one, reset, or freeze (that time does not count)",
         },
         OptionInfo {
             name: "alpha",
             default: "2",
-            help: "initial RTTs without an ACK that missed=reset tolerates",
+            help: "initial RTTs without an ACK that missed=reset and missed=freeze tolerate",
+        },
+        OptionInfo {
+            name: "few_bins",
+            default: "mute",
+            help: "when the look-back reaches beyond the bins: mute (no test), or shrink (the windows give up as many bins, at most half of theirs)",
         },
         OptionInfo {
             name: "app_limited",
@@ -399,8 +420,16 @@ impl Options for SearchConfig {
                 self.boundary = options::choice(value, &words, "at, after or version")?;
             }
             "missed" => {
-                let words = [("keep", Missed::Keep), ("reset", Missed::Reset)];
-                self.missed = options::choice(value, &words, "keep or reset")?;
+                let words = [
+                    ("keep", Missed::Keep),
+                    ("reset", Missed::Reset),
+                    ("freeze", Missed::Freeze),
+                ];
+                self.missed = options::choice(value, &words, "keep, reset or freeze")?;
+            }
+            "few_bins" => {
+                let words = [("mute", FewBins::Mute), ("shrink", FewBins::Shrink)];
+                self.few_bins = options::choice(value, &words, "mute or shrink")?;
             }
             "alpha" => {
                 self.alpha =

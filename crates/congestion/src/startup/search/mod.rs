@@ -41,6 +41,8 @@
 //! - Linux resets when it restarts the window after idling for longer than the retransmission timeout.
 //!   A start-up does not know the timeout; here it is the shortest that Linux sets, SRTT + 200 ms.
 //! - `missed=reset` is off by default, as in the Linux repository, though its text says `alpha` is 2.
+//! - `missed=freeze` and `few_bins=shrink` are our reading of the thesis' chapter 7, which names them
+//!   as future work without saying how; the published 3.2 intends the second and does not compile.
 //! - `arithmetic=shifted` keeps 16-bit counts as Linux 3.1 and 4.0 do. What it stores is the count
 //!   shifted right by the smallest shift that makes all fit, which is computed when it is read.
 
@@ -51,8 +53,8 @@ mod published;
 mod ring;
 
 pub use config::{
-    AppLimited, Arithmetic, Boundary, Comparison, Exit, LookBack, MAX_BINS, MAX_EXTRA_BINS, Missed,
-    SearchConfig, Version, Whole,
+    AppLimited, Arithmetic, Boundary, Comparison, Exit, FewBins, LookBack, MAX_BINS,
+    MAX_EXTRA_BINS, Missed, SearchConfig, Version, Whole,
 };
 pub use norm::Measurement;
 
@@ -268,6 +270,19 @@ impl Search {
         ))
     }
 
+    /// Bins in the windows of a test that looks so far back; `None` if there are too few.
+    fn width(&self, look_back: u64) -> Option<u64> {
+        let missing = look_back.saturating_sub(self.config.longest_lookback());
+        match self.config.few_bins {
+            _ if missing == 0 => Some(self.bins()),
+            FewBins::Mute => None,
+            FewBins::Shrink => {
+                let left = self.bins().checked_sub(missing)?;
+                (2 * left >= self.bins()).then_some(left)
+            }
+        }
+    }
+
     /// The test at the end of a bin, if there are bins enough for it.
     fn test(&self, at: Instant, rtt: Duration) -> Option<Measurement> {
         let (open, scale) = (self.open?, self.scale?);
@@ -278,8 +293,8 @@ impl Search {
         let bin = scale.bin.as_nanos();
         let (look_back, rest) = self.split(back.as_nanos(), bin);
         let last = open.index.checked_sub(look_back)?;
-        let width = self.bins();
-        if last < self.first_tested(width) || look_back > self.config.longest_lookback() {
+        let width = self.width(look_back)?;
+        if last < self.first_tested(width) {
             return None;
         }
         let (ring, factor) = if self.config.compares_sent() {
@@ -363,25 +378,23 @@ impl Search {
         let passed = now.saturating_since(open.end).as_nanos() / scale.bin.as_nanos() + 1;
         let limited = app_limited && self.config.app_limited() == AppLimited::Reset;
         let tolerated = u64::from(self.config.alpha) * self.rtts_in_bins(1).0;
-        let silent = self.config.missed == Missed::Reset && passed > tolerated;
-        if limited || silent {
+        let silent = passed > tolerated;
+        if limited || (silent && self.config.missed == Missed::Reset) {
             self.reset(!limited && passed > self.bins());
             self.open_bins(now, rtt, ack);
             return None;
         }
-        self.acked.extend(open.index, passed - 1);
+        let frozen = silent && self.config.missed == Missed::Freeze;
+        let bins = if frozen { 1 } else { passed };
+        self.acked.extend(open.index, bins - 1);
         if self.config.compares_sent() {
-            self.sent.extend(open.index, passed - 1);
+            self.sent.extend(open.index, bins - 1);
         }
         self.open = Some(Open {
             end: open.end + scale.bin * passed,
             ..open
         });
-        self.store(
-            open.index.saturating_add(passed),
-            ack.snd_una,
-            ack.bytes_sent,
-        );
+        self.store(open.index.saturating_add(bins), ack.snd_una, ack.bytes_sent);
         self.measurement = self.test(now, rtt);
         self.measurement
     }

@@ -1,0 +1,276 @@
+//! Loss detection and timeouts as in Linux 2.6.24 of January 2008 (`tcp_input.c`): forward
+//! acknowledgment (Mathis and Mahdavi, SIGCOMM 1996), F-RTO (RFC 4138 with SACK) and its answer.
+//!
+//! - A recovery begins when more than three segments (`reordering`) lie between `snd_una` and the end
+//!   of what is SACKed, delivered or not (`tcp_time_to_recover`), or when an ACK that is not plain
+//!   finds that the head was sent more than an RTO ago. All but the last three of these are lost
+//!   (`tcp_update_scoreboard`), and so is each segment that is older than the RTO.
+//! - In a recovery a retransmission is lost when something is SACKed that was sent for the first time
+//!   after it (`tcp_mark_lost_retrans`). After a timeout it is missed by the next timeout alone.
+//! - A timeout retransmits the head and nothing else (`tcp_enter_frto`). When the next ACK advances, two
+//!   new segments leave; when the one after delivers something that was sent before the timeout,
+//!   it was spurious, and the window is reduced as by a loss, without forgetting anything
+//!   (`tcp_ratehalving_spur_to_response`, the default then). Else the timeout is true
+//!   (`tcp_enter_frto_loss`): all that is not SACKed is lost, and the congestion control starts anew.
+//!
+//! There are no tail loss probes and no reordering timer, and SACKs give no RTT samples, so that they do
+//! not put the timeout off either. Once reordering was seen, SACKed segments are counted instead of
+//! all below the highest, and only the head is marked (`tcp_disable_fack`).
+//!
+//! ## Deviations
+//!
+//! - Written from what is known of that version and from later public copies of the file, not run
+//!   against it.
+//! - The threshold is asked for when F-RTO has decided, from the window before the timeout. Linux asks
+//!   at once, with the same window. With Westwood+ the estimate is then that of two ACKs later, and a
+//!   spurious timeout does not take its smallest RTT anew.
+//! - Segments that were never SACKed are not sent again ahead of time when nothing new may be sent (the
+//!   forward retransmissions of `tcp_xmit_retransmit_queue`).
+//! - The head does not count as in flight twice while F-RTO looks into the timeout.
+//! - The first timeout of a SYN is one second, as today (three then); metrics of earlier connections are
+//!   not taken over; the estimator counts microseconds, not jiffies.
+
+use congestion::{Congestion, CongestionControl, CongestionKind, Phase};
+use units::Instant;
+
+use crate::scoreboard::{LOST, RETRANS, Resent, SACKED, Scoreboard};
+use crate::sender::{AckFacts, Resend, Sender};
+
+/// A timeout that F-RTO looks into (`frto_counter`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Suspicion {
+    /// An ACK advanced, and new data was sent for the next one to tell.
+    is_probing: bool,
+    /// What was sent before the timeout ends here (`frto_highmark`).
+    end: u64,
+    /// The state that the timeout interrupted.
+    before: Phase,
+    /// The threshold was not reduced in this window yet.
+    first_of_window: bool,
+}
+
+impl Sender {
+    /// `tcp_enter_frto`.
+    pub(crate) fn suspect_timeout(&mut self, now: Instant) {
+        self.stats.timeouts += 1;
+        let again = self.suspicion.take();
+        let before = again.map_or(self.phase, |earlier| earlier.before);
+        let was_repairing = matches!(before, Phase::Recovery | Phase::Loss) || again.is_some();
+        let first_of_window = again.map_or_else(
+            || {
+                matches!(before, Phase::Open | Phase::Disorder)
+                    || self.high_seq <= self.snd_una
+                    || before == Phase::Loss && self.is_first_timeout()
+            },
+            |earlier| earlier.first_of_window,
+        );
+        if first_of_window && again.is_none() {
+            self.begin_undo();
+        }
+        let end = if was_repairing && self.high_seq > self.snd_una {
+            self.high_seq
+        } else {
+            self.snd_nxt
+        };
+        let lost = u32::from(self.board.mark_lost(self.board.base));
+        self.count_losses(now, lost);
+        self.hold_window(1);
+        self.suspicion = Some(Suspicion {
+            is_probing: false,
+            end,
+            before,
+            first_of_window,
+        });
+        self.phase = Phase::Disorder;
+        self.high_seq = end;
+        self.resend = Resend::Nothing;
+    }
+
+    /// `tcp_process_frto`: an ACK while a timeout is looked into. True when it is settled.
+    pub(crate) fn settle_suspicion(&mut self, now: Instant, facts: &mut AckFacts) -> bool {
+        let Some(suspicion) = self.suspicion else {
+            return true;
+        };
+        facts.holds_window = true;
+        if self.snd_una >= suspicion.end {
+            self.confirm_timeout(now, suspicion);
+            return true;
+        }
+        if !suspicion.is_probing {
+            if !facts.advanced {
+                // No new data before the head is known to have arrived.
+                self.hold_window(0);
+                return false;
+            }
+            self.hold_window(2);
+            if self.can_send_new() {
+                self.suspicion = Some(Suspicion {
+                    is_probing: true,
+                    ..suspicion
+                });
+                return false;
+            }
+            self.confirm_timeout(now, suspicion);
+            return true;
+        }
+        let progress = facts.advanced || facts.sacked > 0;
+        if !progress && facts.is_not_duplicate() {
+            return false;
+        }
+        let told_of_new = facts.sacked > 0
+            && (self.board.fack(self.snd_una) > suspicion.end || !facts.original_before_high);
+        if !progress || told_of_new {
+            self.confirm_timeout(now, suspicion);
+            return true;
+        }
+        facts.holds_window = false;
+        self.refute_timeout(now, suspicion);
+        true
+    }
+
+    /// `tcp_enter_frto_loss`.
+    fn confirm_timeout(&mut self, now: Instant, suspicion: Suspicion) {
+        self.suspicion = None;
+        let end = self.board.index_at(suspicion.end);
+        let lost = self.board.mark_below(end);
+        self.count_losses(now, lost);
+        // Two segments may leave, three after new data has.
+        let grant = 1 + u32::from(suspicion.is_probing);
+        self.cc.on_congestion(&Congestion {
+            now,
+            kind: CongestionKind::Timeout,
+            phase: suspicion.before,
+            in_flight: self.bytes_in_flight() + self.size(grant),
+            snd_nxt: self.snd_nxt,
+            first_of_window: suspicion.first_of_window,
+        });
+        self.release_window(now);
+        self.phase = Phase::Loss;
+        self.high_seq = suspicion.end;
+    }
+
+    /// `tcp_ratehalving_spur_to_response`.
+    fn refute_timeout(&mut self, now: Instant, suspicion: Suspicion) {
+        self.suspicion = None;
+        self.stats.spurious_timeouts += 1;
+        self.undo.marker = None;
+        self.phase = suspicion.before;
+        self.begin_reduction(now, CongestionKind::Loss);
+        self.release_window(now);
+        self.phase = Phase::Cwr;
+    }
+
+    /// `tcp_time_to_recover`, `tcp_update_scoreboard` and `tcp_mark_lost_retrans`.
+    #[cold]
+    pub(crate) fn find_unacknowledged(&mut self, now: Instant, facts: &mut AckFacts) {
+        let in_recovery = self.phase == Phase::Recovery;
+        let top = self.board.sacked_top();
+        self.board.forget_settled();
+        if self.phase == Phase::Loss || self.board.is_empty() {
+            return;
+        }
+        let mut lost = 0;
+        if in_recovery {
+            lost += self.board.mark_lost_again(top);
+        }
+        let span = (top - self.board.base) as u32;
+        let is_exact = self.has_seen_reordering();
+        let count = if is_exact {
+            self.board.sacked_out + 1
+        } else {
+            span
+        };
+        let limit = self.reordering_limit();
+        let is_old = self
+            .board
+            .head()
+            .is_some_and(|head| now.saturating_since(head.sent) > self.timeout());
+        let is_due = if in_recovery {
+            facts.is_duplicate || (facts.sacked > 0 || facts.advanced) && count > limit
+        } else {
+            count > limit || self.board.lost_out > 0
+        };
+        if is_due || is_old {
+            let reach = if is_exact {
+                1
+            } else {
+                span.saturating_sub(limit).max(1)
+            };
+            lost += self.board.mark_untouched(u64::from(reach));
+        }
+        if is_old {
+            lost += self.board.mark_older(now - self.timeout());
+        }
+        self.count_losses(now, lost);
+        facts.newly_lost += lost;
+    }
+}
+
+impl Scoreboard {
+    /// One past the highest SACKed segment; the head when none is.
+    fn sacked_top(&self) -> u64 {
+        if self.sacked_out == 0 {
+            self.base
+        } else {
+            self.index_at(self.highest_sacked)
+        }
+    }
+
+    /// Marks what was neither SACKed nor lost nor sent again of the first `count` segments.
+    fn mark_untouched(&mut self, count: u64) -> u32 {
+        let end = (self.base + count).min(self.next);
+        let mut lost = 0;
+        // The head may have been looked at before a reduction was undone.
+        for index in core::iter::once(self.base).chain(self.rack_next.max(self.base)..end) {
+            if !self.slot(index).has(SACKED | LOST | RETRANS) {
+                lost += u32::from(self.mark_lost(index));
+            }
+        }
+        self.rack_next = self.rack_next.max(end);
+        lost
+    }
+
+    /// Marks segments from the head on that were last sent before `time` (`tcp_skb_timedout`).
+    fn mark_older(&mut self, time: Instant) -> u32 {
+        let mut lost = 0;
+        for index in self.base..self.next {
+            if self.slot(index).sent >= time {
+                break;
+            }
+            if !self.slot(index).has(SACKED | LOST | RETRANS) {
+                lost += u32::from(self.mark_lost(index));
+            }
+        }
+        lost
+    }
+
+    /// Marks everything below `end` that is not SACKed, retransmissions in flight too.
+    fn mark_below(&mut self, end: u64) -> u32 {
+        (self.base..end).fold(0, |lost, index| lost + u32::from(self.mark_lost(index)))
+    }
+
+    /// Marks retransmissions after which something that is SACKed was sent for the first time.
+    fn mark_lost_again(&mut self, top: u64) -> u32 {
+        let mut lost = 0;
+        while let Some(&Resent { index, sent, next }) = self.resent.front() {
+            if self.is_resent_alive(index, sent) {
+                if top <= next {
+                    break;
+                }
+                lost += u32::from(self.mark_lost(index));
+            }
+            self.resent.pop_front();
+        }
+        lost
+    }
+
+    /// Forgets the earliest retransmissions whose fate is known.
+    fn forget_settled(&mut self) {
+        while let Some(&Resent { index, sent, .. }) = self.resent.front() {
+            if self.is_resent_alive(index, sent) {
+                break;
+            }
+            self.resent.pop_front();
+        }
+    }
+}
