@@ -10,9 +10,10 @@
 use std::hint::black_box;
 use std::sync::Arc;
 
+use network::access::cellular::{CellConfig, CellularConfig, HsdpaConfig};
 use network::{
-    Discipline, Ecn, Element, JitterConfig, JitterDistribution, Link, LinkConfig, LossConfig,
-    Packet, QueueConfig, QueueLimit, Service, TraceConfig,
+    AccessConfig, Discipline, Ecn, Element, JitterConfig, JitterDistribution, Link, LinkConfig,
+    LossConfig, Packet, QueueConfig, QueueLimit, Service, TraceConfig,
 };
 use rand_chacha::ChaCha8Rng;
 use rand_core::SeedableRng;
@@ -124,6 +125,20 @@ fn main() {
         &link(varying, QueueLimit::Packets(413)),
         600,
     );
+    for (what, config) in [
+        ("LTE cell, 40 Mbit/s", CellularConfig::Cell(CellConfig::LTE)),
+        ("5G cell, 200 Mbit/s", CellularConfig::Cell(CellConfig::NR)),
+        (
+            "HSDPA, 2 Mbit/s",
+            CellularConfig::Hsdpa(HsdpaConfig {
+                discard: 0.0,
+                ..HsdpaConfig::USUAL
+            }),
+        ),
+    ] {
+        let cell = Service::Access(Arc::new(AccessConfig::Cellular(Box::new(config))));
+        measure(what, &link(cell, QueueLimit::Unlimited), 600);
+    }
     let trace = TraceConfig {
         opportunities_ms: (1..=10_000).flat_map(|ms| [ms; 4]).collect(),
         repeat: true,

@@ -1,7 +1,10 @@
-//! When the server of a link was busy: has a packet in service, or (a trace) one that waits for
-//! its opportunity.
+//! When the server of a link was busy: has a packet in service, or (a trace, a frame) one that waits
+//! for its opportunity.
 //!
-//! A packet that arrives in the nanosecond in which the last one leaves continues the period.
+//! A period goes on as long as no service is wasted for want of packets. With a rate that is as long as
+//! somebody is there (a packet that arrives in the nanosecond in which the last one leaves continues the
+//! period); where service comes in opportunities, as long as none goes by that the next packet
+//! could have used: whoever sends at half the rate keeps no such link busy, though somebody always waits.
 
 use units::{Duration, Instant};
 
@@ -18,11 +21,15 @@ pub(crate) struct Busy {
 }
 
 impl Busy {
-    /// A packet is accepted at `now` and leaves the server at `until`.
-    pub(crate) fn extend(&mut self, now: Instant, until: Instant) {
-        if now > self.until || self.periods == 0 {
-            self.previous = (self.since, self.until);
-            self.finished += self.until.saturating_since(self.since);
+    /// A packet is accepted at `now` and leaves the server at `until`; `after_gap` where service was wasted
+    /// before it.
+    #[inline]
+    pub(crate) fn extend(&mut self, now: Instant, until: Instant, after_gap: bool) {
+        if after_gap || self.periods == 0 {
+            // A packet that came too late for what is left of a block ends the period within the block.
+            let until = self.until.min(now);
+            self.previous = (self.since, until);
+            self.finished += until.saturating_since(self.since);
             self.since = now;
             self.periods += 1;
         }

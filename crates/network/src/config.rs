@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 
 use units::{Bytes, Duration, Rate};
 
+use crate::access::{AccessConfig, WifiConfig};
 use crate::aqm::{CoDelConfig, FqCoDelConfig, PieConfig, RedConfig};
 
 /// One direction of a path: `loss -> queue -> server -> delay line`.
@@ -58,9 +59,35 @@ pub enum Service {
     },
     /// Delivery opportunities as Mahimahi defines them.
     Trace(Arc<TraceConfig>),
+    /// As a model of an access network says.
+    Access(Arc<AccessConfig>),
 }
 
 impl Service {
+    /// The Wi-Fi network that it is.
+    #[must_use]
+    pub fn wifi(&self) -> Option<&WifiConfig> {
+        match self {
+            Self::Access(access) => access.wifi(),
+            _ => None,
+        }
+    }
+
+    /// Whether a packet is served when its turn has come and not before.
+    #[must_use]
+    pub fn serves_late(&self) -> bool {
+        matches!(self, Self::Access(access) if access.serves_late())
+    }
+
+    /// What it adds on average to the delay of a packet that finds nobody there; of a rate, nothing.
+    #[must_use]
+    pub fn idle_delay(&self) -> Duration {
+        match self {
+            Self::Access(access) => access.idle_delay(),
+            _ => Duration::ZERO,
+        }
+    }
+
     /// The rate averaged over a long time, for a buffer given in bandwidth-delay products; `None`
     /// where it is unlimited.
     #[must_use]
@@ -81,6 +108,7 @@ impl Service {
             }
             Self::Varying { mean, peak, .. } => Some(*mean.min(peak)),
             Self::Trace(trace) => Some(trace.mean_rate()),
+            Self::Access(access) => Some(access.mean_rate()),
         }
     }
 }

@@ -35,7 +35,7 @@ pub struct Packet<T> {
 pub enum DropReason {
     /// The queue was full.
     Overflow,
-    /// A queue discipline dropped it early.
+    /// A queue discipline dropped it early, or a policer.
     Early,
     /// The medium lost it.
     Loss,
@@ -75,11 +75,11 @@ pub struct Counters {
     pub bytes_out: Bytes,
     /// Drops by a full queue.
     pub drops_overflow: u64,
-    /// Drops by a queue discipline.
+    /// Drops by a queue discipline or a policer.
     pub drops_early: u64,
     /// Losses of the medium.
     pub drops_loss: u64,
-    /// Packets that a queue discipline marked instead of dropping them.
+    /// Packets that a queue discipline or a policer marked instead of dropping them.
     pub marks: u64,
 }
 

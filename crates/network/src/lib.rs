@@ -6,6 +6,7 @@
 #![no_std]
 extern crate alloc;
 
+pub mod access;
 mod aqm;
 mod busy;
 mod config;
@@ -21,6 +22,7 @@ mod server;
 mod streams;
 pub mod trace;
 
+pub use access::AccessConfig;
 pub use aqm::{CoDelConfig, FqCoDelConfig, PieConfig, RedConfig};
 pub use config::*;
 pub use element::*;

@@ -9,6 +9,9 @@
 //! on the delay line already, so that the link's next event is still the front of that line: whoever
 //! waits is served, as of the instant he was due, when the link is next touched.
 //!
+//! So it is with a link that is one end of a medium (`access::wifi`): the packets wait there, and
+//! come to the delay line when the medium has carried them.
+//!
 //! ## Deviations
 //!
 //! - `netem` with a rate applies the delay before the server; here the delay line follows the
@@ -23,16 +26,26 @@ use alloc::string::String;
 use rand_chacha::ChaCha8Rng;
 use units::{Bytes, Duration, Instant};
 
-use crate::aqm::{Managed, Waiting};
+use crate::access::{AirCounters, Served, wifi};
+use crate::aqm::{Fate, Managed, Waiting};
 use crate::busy::Busy;
 use crate::jitter::{self, Jitter};
 use crate::loss::{self, Loss};
 use crate::room::Room;
 use crate::server::Server;
-use crate::{Admission, Counters, DropReason, Dropped, Element, LinkConfig, Packet, Service};
+use crate::{Admission, Counters, DropReason, Dropped, Ecn, Element, LinkConfig, Packet, Service};
+
+/// Where packets wait whose turn is not known when they come.
+#[derive(Debug)]
+enum Late<T> {
+    /// The queue, in place of the room, whose discipline does not decide on arrival.
+    Queue(Box<Managed<T>>),
+    /// The queue is at a medium that other links share.
+    Port(Box<wifi::Port<T>>),
+}
 
 /// A link that carries packets with a payload of `T`.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Link<T> {
     /// Accepted packets, with the instants they are due, in order of both.
     inside: VecDeque<(Instant, Packet<T>)>,
@@ -44,8 +57,7 @@ pub struct Link<T> {
     loss: Loss,
     jitter: Option<Box<Jitter>>,
     room: Room,
-    /// The queue, in place of `room`, whose discipline does not decide on arrival.
-    managed: Option<Box<Managed<T>>>,
+    late: Option<Late<T>>,
     counters: Counters,
     /// Bytes accepted, or that `managed` handed to the server, overhead included.
     accepted: u64,
@@ -56,13 +68,55 @@ impl<T> Link<T> {
     /// The link of `config`. Its losses, its queue, its jitter and its rate draw from four
     /// streams of their own beside the stream that `rng` stands on; two links with the same seed
     /// and stream draw the same numbers.
+    /// A direction of a Wi-Fi network has the medium to itself; see [`Self::pair`].
     #[must_use]
     pub fn new(config: &LinkConfig, rng: ChaCha8Rng) -> Self {
+        let late = match config.service.wifi() {
+            None => Managed::new(config, &rng).map(Late::Queue),
+            Some(wifi) => {
+                let [port, _] = wifi::Port::pair(wifi, [(config, &rng), (config, &rng)]);
+                Some(Late::Port(Box::new(port)))
+            }
+        };
+        Self::with(config, &rng, &rng, late)
+    }
+
+    /// The two links of a path. Where both are directions of a Wi-Fi network they share its medium, which
+    /// the first of them describes and whose streams lie beside the first one's; so do the streams of what
+    /// other models have in common.
+    #[must_use]
+    pub fn pair(configs: [&LinkConfig; 2], rngs: [ChaCha8Rng; 2]) -> [Self; 2] {
+        let [forward, reverse] = configs;
+        let [rng, other] = rngs;
+        match (forward.service.wifi(), reverse.service.wifi()) {
+            (Some(wifi), Some(_)) => {
+                let ports = wifi::Port::pair(wifi, [(forward, &rng), (reverse, &other)]);
+                let [first, second] = ports.map(|port| Some(Late::Port(Box::new(port))));
+                [
+                    Self::with(forward, &rng, &rng, first),
+                    Self::with(reverse, &other, &rng, second),
+                ]
+            }
+            (_, Some(_)) => [Self::new(forward, rng), Self::new(reverse, other)],
+            (_, None) => {
+                let late = Managed::new(reverse, &other).map(Late::Queue);
+                let reverse = Self::with(reverse, &other, &rng, late);
+                [Self::new(forward, rng), reverse]
+            }
+        }
+    }
+
+    fn with(
+        config: &LinkConfig,
+        rng: &ChaCha8Rng,
+        path: &ChaCha8Rng,
+        late: Option<Late<T>>,
+    ) -> Self {
         Self {
             inside: VecDeque::new(),
             last_due: Instant::ZERO,
             busy: Busy::default(),
-            server: Server::new(&config.service, &rng),
+            server: Server::new(&config.service, rng, path),
             // A trace counts bytes of IP.
             overhead: if let Service::Trace(_) = config.service {
                 0
@@ -70,10 +124,10 @@ impl<T> Link<T> {
                 config.overhead
             },
             delay: config.delay,
-            loss: loss::new(config.loss, &rng),
-            jitter: jitter::new(config.jitter.as_ref(), &rng),
-            room: Room::new(&config.queue, &rng),
-            managed: Managed::new(config, &rng),
+            loss: loss::new(config.loss, rng),
+            jitter: jitter::new(config.jitter.as_ref(), rng),
+            room: Room::new(&config.queue, rng),
+            late,
             counters: Counters::default(),
             accepted: 0,
             name: config.name.clone(),
@@ -90,8 +144,9 @@ impl<T> Link<T> {
     #[must_use]
     pub fn queue_len(&mut self, now: Instant) -> (u64, Bytes) {
         self.advance(now);
-        match &self.managed {
-            Some(managed) => managed.len(),
+        match &self.late {
+            Some(Late::Queue(managed)) => managed.len(),
+            Some(Late::Port(port)) => port.len(),
             None => self.room.len(),
         }
     }
@@ -99,8 +154,8 @@ impl<T> Link<T> {
     /// Serves whoever is due by `now`. `push`, `pop` and [`Self::queue_len`] do it first; what the link
     /// tells without a `&mut` is as of the last of them where its discipline decides on leaving.
     pub fn advance(&mut self, now: Instant) {
-        if self.managed.is_some() {
-            self.serve_managed(now);
+        if self.late.is_some() {
+            self.serve_late(now);
         } else {
             self.room.advance(now);
         }
@@ -110,36 +165,60 @@ impl<T> Link<T> {
     #[inline]
     #[must_use]
     pub fn has_dropped(&self) -> bool {
-        self.managed
-            .as_ref()
-            .is_some_and(|managed| !managed.fate.dropped.is_empty())
+        self.late.is_some() && self.has_dropped_late()
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn has_dropped_late(&self) -> bool {
+        match &self.late {
+            Some(Late::Queue(managed)) => !managed.fate.dropped.is_empty(),
+            Some(Late::Port(port)) => port.fate(|fate, _| !fate.dropped.is_empty()),
+            None => false,
+        }
     }
 
     /// A packet that was dropped after it had been accepted; each once, in order.
     /// They are counted without this; their owner learns their names.
     pub fn take_dropped(&mut self) -> Option<Dropped<T>> {
-        self.managed.as_mut()?.fate.dropped.pop_front()
+        match self.late.as_mut()? {
+            Late::Queue(managed) => managed.fate.dropped.pop_front(),
+            Late::Port(port) => port.take_dropped(),
+        }
     }
 
     /// Whether the discipline decides when a packet leaves, so that [`Self::busy_until`] after a
     /// `push` tells nothing of the packet.
     #[must_use]
     pub const fn decides_late(&self) -> bool {
-        self.managed.is_some()
+        self.late.is_some()
     }
 
     /// When the packet that is the next to be popped leaves, or left, the server, and the number of
     /// the busy period it was served in; `None` where that was known on its arrival.
     #[must_use]
     pub fn front_left(&self) -> Option<(Instant, u64)> {
-        self.managed.as_ref()?.left.front().copied()
+        match self.late.as_ref()? {
+            Late::Queue(managed) => managed.left.front().copied(),
+            Late::Port(port) => port.left(),
+        }
+    }
+
+    /// What went over the medium, in all directions; `None` where the link is no part of one.
+    #[must_use]
+    pub fn air(&self) -> Option<AirCounters> {
+        match self.late.as_ref()? {
+            Late::Queue(_) => None,
+            Late::Port(port) => Some(port.counters()),
+        }
     }
 
     /// The most packets that ever waited.
     #[must_use]
     pub fn queue_max_packets(&self) -> u64 {
-        match &self.managed {
-            Some(managed) => managed.max_packets(),
+        match &self.late {
+            Some(Late::Queue(managed)) => managed.max_packets(),
+            Some(Late::Port(port)) => port.max_packets(),
             None => self.room.max_packets(),
         }
     }
@@ -149,8 +228,9 @@ impl<T> Link<T> {
     #[must_use]
     pub fn queue_mean_packets(&mut self, now: Instant) -> f64 {
         self.advance(now);
-        match &mut self.managed {
-            Some(managed) => managed.mean_packets(now),
+        match &mut self.late {
+            Some(Late::Queue(managed)) => managed.mean_packets(now),
+            Some(Late::Port(port)) => port.mean_packets(now),
             None => self.room.mean_packets(now),
         }
     }
@@ -200,6 +280,9 @@ impl<T> Link<T> {
     /// that changes: it is for the end of a run.
     #[must_use]
     pub fn capacity(&self, now: Instant) -> Option<Bytes> {
+        if let Some(Late::Port(_)) = self.late {
+            return None;
+        }
         self.server.capacity(now)
     }
 
@@ -209,7 +292,9 @@ impl<T> Link<T> {
     /// [`Self::capacity`].
     #[must_use]
     pub fn utilization(&mut self, now: Instant) -> f64 {
-        let (part, whole) = if let Server::Fixed { .. } = self.server {
+        let by_time =
+            matches!(self.server, Server::Fixed { .. }) || matches!(self.late, Some(Late::Port(_)));
+        let (part, whole) = if by_time {
             (self.busy.time(now).as_nanos(), now.as_nanos())
         } else {
             self.advance(now);
@@ -235,7 +320,7 @@ impl<T> Link<T> {
     /// The packet leaves the server at `leaves`.
     #[inline(always)]
     fn send(&mut self, leaves: Instant, packet: Packet<T>) {
-        let mut due = leaves + self.delay;
+        let mut due = self.server.release(leaves) + self.delay;
         if let Some(jitter) = &mut self.jitter {
             // Nobody overtakes.
             due = (due + jitter.at(leaves)).max(self.last_due);
@@ -246,14 +331,23 @@ impl<T> Link<T> {
 
     #[cold]
     #[inline(never)]
-    fn push_managed(&mut self, now: Instant, packet: Packet<T>) -> Admission {
-        self.serve_managed(now);
-        let Some(managed) = &mut self.managed else {
-            return Admission::Accepted;
+    fn push_late(&mut self, now: Instant, mut packet: Packet<T>, bytes: u64) -> Admission {
+        self.serve_late(now);
+        if let Some(reason) = self.polices(now, bytes, &mut packet.ecn) {
+            return self.refuse(reason);
+        }
+        let managed = match &mut self.late {
+            None => return Admission::Accepted,
+            Some(Late::Queue(managed)) => managed,
+            Some(Late::Port(port)) => {
+                return match port.push(now, packet, bytes) {
+                    Ok(()) => Admission::Accepted,
+                    Err(reason) => self.refuse(reason),
+                };
+            }
         };
         let is_idle = self.busy.until <= now;
         let idle = is_idle.then(|| now.saturating_since(self.busy.until));
-        let bytes = u64::from(packet.size) + u64::from(self.overhead);
         let waiting = Waiting {
             at: now,
             bytes,
@@ -262,33 +356,61 @@ impl<T> Link<T> {
         if let Err(reason) = managed.enqueue(waiting, idle) {
             return self.refuse(reason);
         }
+        self.server.enters(now, bytes);
         if is_idle {
             self.serve_next(now);
         }
         Admission::Accepted
     }
 
-    /// The front of the delay line is about to be popped.
+    /// The front of the delay line is about to be popped, if it is due.
     #[cold]
     #[inline(never)]
-    fn pop_managed(&mut self, now: Instant) {
-        self.serve_managed(now);
-        if let Some(managed) = &mut self.managed {
-            managed.left.pop_front();
+    fn pop_late(&mut self, now: Instant) -> bool {
+        if let Some(Late::Port(_)) = self.late {
+            self.receive(now);
         }
+        if self.inside.front().is_none_or(|(due, _)| *due > now) {
+            return false;
+        }
+        self.serve_late(now);
+        match &mut self.late {
+            Some(Late::Queue(managed)) => {
+                managed.left.pop_front();
+            }
+            Some(Late::Port(port)) => port.forget_left(),
+            None => {}
+        }
+        true
     }
 
     /// Lets whoever was due by `now` into the server, as of then.
     #[inline(never)]
-    fn serve_managed(&mut self, now: Instant) {
+    fn serve_late(&mut self, now: Instant) {
+        if let Some(Late::Port(_)) = self.late {
+            return self.receive(now);
+        }
         while self.busy.until <= now && self.serve_next(self.busy.until) {}
+    }
+
+    /// Takes to the delay line what the medium has carried by `now`.
+    #[cold]
+    #[inline(never)]
+    fn receive(&mut self, now: Instant) {
+        while let Some(Late::Port(port)) = &mut self.late {
+            let Some((at, packet)) = port.pop(now) else {
+                self.busy = port.busy();
+                return;
+            };
+            self.send(at, packet);
+        }
     }
 
     /// The server, which is free at `at`, takes the next packet, if there is one.
     #[cold]
     #[inline(never)]
     fn serve_next(&mut self, at: Instant) -> bool {
-        let Some(managed) = &mut self.managed else {
+        let Some(Late::Queue(managed)) = &mut self.late else {
             return false;
         };
         if managed.is_empty() {
@@ -297,12 +419,21 @@ impl<T> Link<T> {
         let Some(waiting) = managed.dequeue(at) else {
             return false;
         };
-        let (_, end) = self.server.serve(at, self.busy.until, waiting.bytes);
-        self.busy.extend(at, end);
+        let Served { end, after_gap, .. } = self.server.serve(at, self.busy.until, waiting.bytes);
+        self.busy.extend(at, end, after_gap);
         self.accepted += waiting.bytes;
         managed.left.push_back((end, self.busy.periods));
         self.send(end, waiting.packet);
         true
+    }
+
+    /// What a model makes of a packet before it could queue.
+    #[inline(always)]
+    fn polices(&mut self, now: Instant, bytes: u64, ecn: &mut Ecn) -> Option<DropReason> {
+        let before = *ecn;
+        let refused = self.server.refuses(now, bytes, ecn);
+        self.counters.marks += u64::from(before != *ecn);
+        refused
     }
 
     fn refuse(&mut self, reason: DropReason) -> Admission {
@@ -318,7 +449,7 @@ impl<T> Link<T> {
 
 impl<T> Element<T> for Link<T> {
     #[inline]
-    fn push(&mut self, now: Instant, packet: Packet<T>) -> Admission {
+    fn push(&mut self, now: Instant, mut packet: Packet<T>) -> Admission {
         self.counters.packets_in += 1;
         if let Some(loss) = &mut self.loss
             && loss.loses()
@@ -327,10 +458,13 @@ impl<T> Element<T> for Link<T> {
         }
         let mut leaves = now;
         if !matches!(self.server, Server::Unlimited) {
-            if self.managed.is_some() {
-                return self.push_managed(now, packet);
-            }
             let bytes = u64::from(packet.size) + u64::from(self.overhead);
+            if self.late.is_some() {
+                return self.push_late(now, packet, bytes);
+            }
+            if let Some(reason) = self.polices(now, bytes, &mut packet.ecn) {
+                return self.refuse(reason);
+            }
             let waits = self.server.waits(now, self.busy.until);
             if waits {
                 self.room.advance(now);
@@ -338,11 +472,16 @@ impl<T> Element<T> for Link<T> {
                     return self.refuse(reason);
                 }
             }
-            let (start, end) = self.server.serve(now, self.busy.until, bytes);
+            self.server.enters(now, bytes);
+            let Served {
+                start,
+                end,
+                after_gap,
+            } = self.server.serve(now, self.busy.until, bytes);
             if waits {
                 self.room.enter(now, start, bytes);
             }
-            self.busy.extend(now, end);
+            self.busy.extend(now, end, after_gap);
             self.accepted += bytes;
             leaves = end;
         }
@@ -352,12 +491,12 @@ impl<T> Element<T> for Link<T> {
 
     #[inline]
     fn pop(&mut self, now: Instant) -> Option<(Instant, Packet<T>)> {
-        let (due, _) = self.inside.front()?;
-        if *due > now {
+        if self.late.is_some() {
+            if !self.pop_late(now) {
+                return None;
+            }
+        } else if self.inside.front()?.0 > now {
             return None;
-        }
-        if self.managed.is_some() {
-            self.pop_managed(now);
         }
         let (due, packet) = self.inside.pop_front()?;
         self.counters.packets_out += 1;
@@ -367,24 +506,35 @@ impl<T> Element<T> for Link<T> {
 
     #[inline]
     fn next_event(&self) -> Option<Instant> {
-        match self.inside.front() {
-            Some((Instant::MAX, _)) | None => None,
-            Some((due, _)) => Some(*due),
+        let mut next = self.inside.front().map_or(Instant::MAX, |(due, _)| *due);
+        if let Some(Late::Port(port)) = &self.late {
+            next = next.min(port.next_event());
         }
+        (next != Instant::MAX).then_some(next)
     }
 
     fn counters(&self) -> Counters {
         let mut counters = self.counters;
-        if let Some(managed) = &self.managed {
-            counters.drops_early += managed.fate.early;
-            counters.drops_overflow += managed.fate.overflow;
-            counters.marks += managed.fate.marks;
+        let mut add = |fate: &Fate<T>, lost: u64| {
+            counters.drops_early += fate.early;
+            counters.drops_overflow += fate.overflow;
+            counters.marks += fate.marks;
+            counters.drops_loss += lost;
+        };
+        match &self.late {
+            Some(Late::Queue(managed)) => add(&managed.fate, 0),
+            Some(Late::Port(port)) => port.fate(add),
+            None => {}
         }
         counters
     }
 
     fn held(&self) -> u64 {
-        let waiting = self.managed.as_ref().map_or(0, |managed| managed.len().0);
+        let waiting = match &self.late {
+            Some(Late::Queue(managed)) => managed.len().0,
+            Some(Late::Port(port)) => port.held(),
+            None => 0,
+        };
         self.inside.len() as u64 + waiting
     }
 }

@@ -15,7 +15,7 @@ use units::{Bytes, Duration, Instant, Rate};
 use crate::random::{Purpose, normal, stream};
 
 /// Work of one byte.
-const BYTE: u128 = 8_000_000_000;
+pub(crate) const BYTE: u128 = 8_000_000_000;
 
 /// A stretch of constant rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,35 +47,53 @@ impl Process {
         if let Self::Steps(steps) = self {
             (at, work) = steps.whole_cycles(at, work);
         }
-        while work > 0 {
-            if at == Instant::MAX {
-                return (at, 0);
-            }
-            let Stretch { end, rate } = self.stretch(at);
-            let rate = u128::from(rate.bits_per_sec());
-            let available = rate * u128::from(end.saturating_since(at).as_nanos());
-            if work <= available {
-                let (span, rest) = divide(work, rate);
-                return (at + Duration::from_nanos(span), rest);
-            }
-            work -= available;
-            at = end;
-        }
-        (at, 0)
+        finish(at, work, |at| self.stretch(at))
     }
 
     /// The bytes that could be served before `until`, by a process at its beginning.
     pub(crate) fn capacity(mut self, until: Instant) -> Bytes {
-        let mut work = 0_u128;
-        let mut at = Instant::ZERO;
-        while at < until {
-            let Stretch { end, rate } = self.stretch(at);
-            let end = end.min(until);
-            work += u128::from(rate.bits_per_sec()) * u128::from((end - at).as_nanos());
-            at = end;
-        }
-        Bytes::new(u64::try_from(work / BYTE).unwrap_or(u64::MAX))
+        capacity(Instant::ZERO, until, |at| self.stretch(at))
     }
+}
+
+/// When `work` is done that begins at `at`, where `stretch` says how fast, and the work that the last
+/// nanosecond left over.
+pub(crate) fn finish(
+    mut at: Instant,
+    mut work: u128,
+    mut stretch: impl FnMut(Instant) -> Stretch,
+) -> (Instant, u128) {
+    while work > 0 {
+        if at == Instant::MAX {
+            return (at, 0);
+        }
+        let Stretch { end, rate } = stretch(at);
+        let rate = u128::from(rate.bits_per_sec());
+        let available = rate * u128::from(end.saturating_since(at).as_nanos());
+        if work <= available {
+            let (span, rest) = divide(work, rate);
+            return (at + Duration::from_nanos(span), rest);
+        }
+        work -= available;
+        at = end;
+    }
+    (at, 0)
+}
+
+/// The bytes that could be served from `at` until `until`.
+pub(crate) fn capacity(
+    mut at: Instant,
+    until: Instant,
+    mut stretch: impl FnMut(Instant) -> Stretch,
+) -> Bytes {
+    let mut work = 0_u128;
+    while at < until {
+        let Stretch { end, rate } = stretch(at);
+        let end = end.min(until);
+        work += u128::from(rate.bits_per_sec()) * u128::from((end - at).as_nanos());
+        at = end;
+    }
+    Bytes::new(u64::try_from(work / BYTE).unwrap_or(u64::MAX))
 }
 
 /// Quotient and remainder; packets stay in 64 bits, where division is fast.
@@ -239,7 +257,7 @@ impl Varying {
 
 /// The location `m` for which `min(exp(m + scale * Z), peak)` has the mean `mean`, `Z` standard
 /// normal; the mean is below the peak, or the peak is all there is.
-fn location(mean: f64, scale: f64, peak: f64) -> f64 {
+pub(crate) fn location(mean: f64, scale: f64, peak: f64) -> f64 {
     let uncut = libm::log(mean) - scale * scale / 2.0;
     if mean >= peak {
         // Far enough above the peak that the cut leaves nothing but the peak.
@@ -261,7 +279,7 @@ fn location(mean: f64, scale: f64, peak: f64) -> f64 {
 }
 
 /// Mean of a log-normal variate cut at `peak`.
-fn cut_mean(location: f64, scale: f64, peak: f64) -> f64 {
+pub(crate) fn cut_mean(location: f64, scale: f64, peak: f64) -> f64 {
     let below = |x: f64| libm::erfc(-x / core::f64::consts::SQRT_2) / 2.0;
     let at_peak = (libm::log(peak) - location) / scale;
     libm::exp(location + scale * scale / 2.0) * below(at_peak - scale) + peak * below(-at_peak)

@@ -12,6 +12,10 @@ pub(crate) enum Purpose {
     Jitter = 3,
     Rate = 4,
     Router = 5,
+    Cell = 6,
+    Medium = 16,
+    /// What both directions of a path have in common.
+    Path = 17,
 }
 
 /// The stream of `purpose`, from its beginning, beside the stream that `rng` stands on.
@@ -20,6 +24,13 @@ pub(crate) fn stream(rng: &ChaCha8Rng, purpose: Purpose) -> ChaCha8Rng {
     // The top byte, because an owner that numbers its streams counts from below.
     own.set_stream(rng.get_stream() ^ ((purpose as u64) << 56));
     own.set_word_pos(0);
+    own
+}
+
+/// The stream number `number` of `purpose`, from its beginning; number 0 is that of [`stream`].
+pub(crate) fn numbered(rng: &ChaCha8Rng, purpose: Purpose, number: u32) -> ChaCha8Rng {
+    let mut own = stream(rng, purpose);
+    own.set_stream(own.get_stream() ^ (u64::from(number) << 24));
     own
 }
 
@@ -40,7 +51,12 @@ impl Chance {
     }
 
     pub(crate) fn draw(self, rng: &mut ChaCha8Rng) -> bool {
-        rng.next_u64() >> 1 < self.threshold
+        self.meets(rng.next_u64())
+    }
+
+    /// Whether a number that was drawn means yes.
+    pub(crate) const fn meets(self, drawn: u64) -> bool {
+        drawn >> 1 < self.threshold
     }
 }
 

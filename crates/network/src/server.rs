@@ -8,9 +8,10 @@ use alloc::boxed::Box;
 use rand_chacha::ChaCha8Rng;
 use units::{Bytes, Instant, Rate, Transmission};
 
-use crate::Service;
+use crate::access::{Model, Served};
 use crate::process::{Process, Steps, Varying};
 use crate::trace::Follower;
+use crate::{DropReason, Ecn, Service};
 
 #[derive(Clone, Debug)]
 pub(crate) enum Server {
@@ -23,6 +24,14 @@ pub(crate) enum Server {
     },
     Process(Box<ProcessServer>),
     Trace(Box<Follower>),
+    Model(Box<ModelServer>),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct ModelServer {
+    /// As it was at the beginning of the run.
+    origin: Model,
+    model: Model,
 }
 
 #[derive(Clone, Debug)]
@@ -34,7 +43,7 @@ pub(crate) struct ProcessServer {
 }
 
 impl Server {
-    pub(crate) fn new(service: &Service, rng: &ChaCha8Rng) -> Self {
+    pub(crate) fn new(service: &Service, rng: &ChaCha8Rng, path: &ChaCha8Rng) -> Self {
         let process = match service {
             Service::Unlimited => return Self::Unlimited,
             Service::Fixed(Rate::ZERO)
@@ -51,6 +60,16 @@ impl Server {
                 };
             }
             Service::Trace(trace) => return Self::Trace(Box::new(Follower::new(trace.clone()))),
+            Service::Access(access) => {
+                // What a medium serves does not come here.
+                let Some(model) = Model::new(access, rng, path) else {
+                    return Self::Outage;
+                };
+                return Self::Model(Box::new(ModelServer {
+                    origin: model.clone(),
+                    model,
+                }));
+            }
             Service::Steps { steps } => Process::Steps(Steps::new(steps.clone())),
             Service::Varying {
                 mean,
@@ -79,7 +98,7 @@ impl Server {
         match self {
             Self::Unlimited => false,
             // Even in front of an empty queue a packet waits for the next opportunity.
-            Self::Trace(_) => true,
+            Self::Trace(_) | Self::Model(_) => true,
             Self::Outage | Self::Fixed { .. } | Self::Process(_) => busy_until > now,
         }
     }
@@ -87,32 +106,62 @@ impl Server {
     /// Takes a packet that arrives at `now`, while those before it leave by `busy_until`: when its
     /// service starts and when it ends. [`Instant::MAX`] is never.
     #[inline]
-    pub(crate) fn serve(
-        &mut self,
-        now: Instant,
-        busy_until: Instant,
-        bytes: u64,
-    ) -> (Instant, Instant) {
+    pub(crate) fn serve(&mut self, now: Instant, busy_until: Instant, bytes: u64) -> Served {
         let start = now.max(busy_until);
-        match self {
-            Self::Unlimited => (now, now),
-            Self::Outage => (start, Instant::MAX),
+        let after_gap = now > busy_until;
+        let end = match self {
+            Self::Unlimited => now,
+            Self::Outage => Instant::MAX,
             Self::Fixed { rate, transmission } => {
-                if now > busy_until {
+                if after_gap {
                     transmission.reset();
                 }
-                (
-                    start,
-                    start + transmission.time_for(Bytes::new(bytes), *rate),
-                )
+                start + transmission.time_for(Bytes::new(bytes), *rate)
             }
             Self::Process(server) => {
-                let debt = if now > busy_until { 0 } else { server.debt };
+                let debt = if after_gap { 0 } else { server.debt };
                 let (end, debt) = server.process.serve(start, bytes, debt);
                 server.debt = debt;
-                (start, end)
+                end
             }
-            Self::Trace(follower) => follower.serve(now, busy_until, bytes),
+            Self::Trace(follower) => return follower.serve(now, busy_until, bytes),
+            Self::Model(server) => return server.model.serve(now, busy_until, bytes),
+        };
+        Served {
+            start,
+            end,
+            after_gap,
+        }
+    }
+
+    /// Whether a model drops a packet that is offered at `now` before it could queue; it may mark it.
+    #[inline]
+    pub(crate) fn refuses(
+        &mut self,
+        now: Instant,
+        bytes: u64,
+        ecn: &mut Ecn,
+    ) -> Option<DropReason> {
+        match self {
+            Self::Model(server) => server.model.refuses(now, bytes, ecn),
+            _ => None,
+        }
+    }
+
+    /// A packet was taken at `now`.
+    #[inline]
+    pub(crate) fn enters(&mut self, now: Instant, bytes: u64) {
+        if let Self::Model(server) = self {
+            server.model.enters(now, bytes);
+        }
+    }
+
+    /// When a packet is handed on whose last bit was served at `end`. In order, once for each.
+    #[inline(always)]
+    pub(crate) fn release(&mut self, end: Instant) -> Instant {
+        match self {
+            Self::Model(server) => server.model.release(end),
+            _ => end,
         }
     }
 
@@ -124,6 +173,7 @@ impl Server {
             Self::Fixed { rate, .. } => Some(rate.bytes_in(until - Instant::ZERO)),
             Self::Process(server) => Some(server.origin.clone().capacity(until)),
             Self::Trace(follower) => Some(follower.capacity(until)),
+            Self::Model(server) => Some(server.origin.clone().capacity(until)),
         }
     }
 }

@@ -27,6 +27,7 @@ use core::fmt;
 use units::{Bytes, Instant, Rate};
 
 use crate::TraceConfig;
+use crate::access::Served;
 
 mod columns;
 
@@ -274,18 +275,25 @@ impl Follower {
 
     /// Serves a packet that arrives at `now` while those before it leave by `busy_until`: when its first
     /// byte is sent and when its last one is; [`Instant::MAX`] is never.
-    pub(crate) fn serve(
-        &mut self,
-        now: Instant,
-        busy_until: Instant,
-        bytes: u64,
-    ) -> (Instant, Instant) {
+    pub(crate) fn serve(&mut self, now: Instant, busy_until: Instant, bytes: u64) -> Served {
+        let mut after_gap = now > busy_until;
         if self.trace.lap_ms() == 0 {
-            return (Instant::MAX, Instant::MAX);
+            return Served {
+                start: Instant::MAX,
+                end: Instant::MAX,
+                after_gap,
+            };
         }
         if busy_until <= now {
             // The queue is empty: what the last opportunity had left is lost.
+            let last = (self.lap_begin_ms, self.index);
+            after_gap = self.budget >= bytes;
+            self.next();
+            let next = (self.lap_begin_ms, self.index);
+            (self.lap_begin_ms, self.index) = last;
             self.seek(now);
+            // An opportunity that nobody used carries a packet.
+            after_gap |= (self.lap_begin_ms, self.index) > next;
         } else if self.budget == 0 {
             self.next();
         }
@@ -297,7 +305,11 @@ impl Follower {
             self.next();
         }
         self.budget = self.budget.saturating_sub(bytes);
-        (start, self.instant())
+        Served {
+            start,
+            end: self.instant(),
+            after_gap,
+        }
     }
 
     /// Goes to the first opportunity later than `now`.

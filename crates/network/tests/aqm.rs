@@ -267,6 +267,7 @@ fn disciplines() -> impl Strategy<Value = Discipline> {
                 target: Duration::from_nanos(100),
                 update: Duration::from_nanos(7),
                 burst: Duration::from_nanos(50),
+                gain: 1.0,
                 ecn
             })),
             Just(Discipline::Red(RedConfig {

@@ -6,9 +6,13 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use common::{assert_conserved, bare, build, fixed, packet, pop_all};
+use network::access::cellular::{
+    BlockConfig, BlockageConfig, CellConfig, CellularConfig, ChannelConfig, Duplex, FadingConfig,
+    GrantsConfig, HsdpaConfig, Length, OutageConfig, ReducedConfig, UmtsUplinkConfig,
+};
 use network::{
-    Admission, Discipline, Element, JitterConfig, JitterDistribution, LinkConfig, LossConfig,
-    QueueLimit, Service, TraceConfig,
+    AccessConfig, Admission, Discipline, Element, JitterConfig, JitterDistribution, LinkConfig,
+    LossConfig, QueueLimit, Service, TraceConfig,
 };
 use proptest::prelude::*;
 use units::{Bytes, Duration, Instant, Rate};
@@ -214,7 +218,136 @@ fn services() -> impl Strategy<Value = Service> {
         steps,
         varying,
         trace,
+        cellular(),
     ]
+}
+
+fn cellular() -> impl Strategy<Value = Service> {
+    let rate = (13_u32..34).prop_flat_map(|bits| 1_u64 << bits..2 << bits);
+    let millis = || (0_u64..3_000).prop_map(Duration::from_millis);
+    let outages = (millis(), millis(), 0.0..2.0).prop_map(|(every, median, sigma)| OutageConfig {
+        every,
+        length: Length::LogNormal {
+            median,
+            sigma,
+            most: median * 3,
+        },
+    });
+    let fading = (
+        rate,
+        0.0..2.0,
+        0.0..1.0,
+        (millis(), millis(), millis()),
+        prop::option::of(outages),
+    )
+        .prop_map(
+            |(mean, spread, fast, (tau_fast, tau_slow, grid), outages)| FadingConfig {
+                mean: Rate::from_bits_per_sec(mean),
+                spread,
+                fast,
+                tau_fast,
+                tau_slow,
+                grid,
+                peak: Rate::from_bits_per_sec(mean.saturating_mul(3)),
+                outages,
+            },
+        );
+    let blocks = (0.0..1.0, 0.0..1.0, 0_u32..9, millis(), 0.0..1.0).prop_map(
+        |(error, again, transmissions, retry, residual)| BlockConfig {
+            error,
+            again,
+            transmissions,
+            retry,
+            residual,
+            recovery: (retry, retry * 2),
+        },
+    );
+    let cell = (
+        (0_u32..300, 0_u32..9, 0_u32..12, 0_u32..300),
+        (
+            -30.0..60.0,
+            0.0..20.0,
+            prop_oneof![Just(0.0), 0.0..500.0],
+            0_u32..10,
+        ),
+        (millis(), millis(), millis(), millis()),
+        any::<(bool, bool, bool)>(),
+    );
+    (
+        0..6,
+        fading,
+        blocks,
+        cell,
+        (1_u64..20).prop_map(Duration::from_millis),
+        millis(),
+        0.0..1.0,
+    )
+        .prop_map(|(which, fading, blocks, cell, tti, latency, discard)| {
+            let config = match which {
+                0 => CellularConfig::Reduced(ReducedConfig {
+                    fading,
+                    tti,
+                    blocks,
+                    latency,
+                }),
+                1 => CellularConfig::Hsdpa(HsdpaConfig {
+                    fading,
+                    block: 400 + fading.mean.bits_per_sec() as u32 % 80_000,
+                    horizon: tti,
+                    blocks,
+                    latency,
+                    discard,
+                }),
+                3 => CellularConfig::Cell({
+                    let (sizes, channel, spans, flags) = cell;
+                    let (prbs, layers, users, window) = sizes;
+                    let (sinr_db, shadow_db, doppler_hz, antennas) = channel;
+                    CellConfig {
+                        slot: tti,
+                        duplex: if flags.0 { Duplex::Tdd } else { Duplex::Fdd },
+                        prbs,
+                        layers,
+                        channel: ChannelConfig {
+                            sinr_db,
+                            shadow_db,
+                            shadow_tau: spans.0,
+                            doppler_hz,
+                            antennas,
+                        },
+                        report: (spans.1, spans.2),
+                        users,
+                        on: spans.3,
+                        off: spans.0,
+                        window,
+                        blocks,
+                        latency,
+                        outages: flags.1.then_some(CellConfig::HANDOVERS),
+                        blockage: flags.2.then_some(BlockageConfig {
+                            free: spans.1,
+                            blocked: spans.2,
+                            factor: discard,
+                        }),
+                        mean: fading.mean,
+                    }
+                }),
+                4 => CellularConfig::Grants(GrantsConfig {
+                    rate: fading.mean,
+                    request: cell.2.0,
+                    wait: cell.2.1,
+                    every: tti,
+                    prepare: cell.2.2,
+                    blocks,
+                    latency,
+                }),
+                _ => CellularConfig::UmtsUplink(UmtsUplinkConfig {
+                    rate: fading.mean,
+                    tti,
+                    blocks,
+                    latency,
+                }),
+            };
+            Service::Access(Arc::new(AccessConfig::Cellular(Box::new(config))))
+        })
 }
 
 fn losses() -> impl Strategy<Value = LossConfig> {

@@ -47,7 +47,7 @@ impl Default for FqCoDelConfig {
 }
 
 /// PIE (RFC 8033, section 4).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct PieConfig {
     /// The wait that is aimed at (`QDELAY_REF`).
@@ -56,6 +56,9 @@ pub struct PieConfig {
     pub update: Duration,
     /// How long a burst passes without drops (`MAX_BURST`).
     pub burst: Duration,
+    /// How strong the controller is: the `alpha` and `beta` of the RFC, this many times, not negative. DOCSIS has 2
+    /// (RFC 8034, appendix A).
+    pub gain: f64,
     /// Whether capable packets are marked instead of dropped while the probability is low.
     pub ecn: bool,
 }
@@ -66,6 +69,7 @@ impl Default for PieConfig {
             target: Duration::from_millis(15),
             update: Duration::from_millis(15),
             burst: Duration::from_millis(150),
+            gain: 1.0,
             ecn: false,
         }
     }

@@ -1,4 +1,5 @@
-//! Queues whose discipline decides when a packet leaves, or by time: CoDel, FQ-CoDel, PIE, RED.
+//! Queues whose discipline decides when a packet leaves, or by time: CoDel, FQ-CoDel, PIE, RED; and any
+//! queue in front of a server that serves late.
 //!
 //! Who leaves such a queue is not known when he enters it, so the packets wait here, and the link
 //! takes the next one whenever its server has become free. Nothing else happens in between, so
@@ -132,6 +133,7 @@ pub(crate) struct Limit {
 
 #[derive(Clone, Debug)]
 enum Scheme<T> {
+    DropTail(Fifo<T>),
     CoDel(CoDelConfig, CoDel, Fifo<T>),
     FqCoDel(FqCoDel<T>),
     Pie(Box<Pie>, Fifo<T>),
@@ -161,6 +163,7 @@ impl<T> Managed<T> {
         let rng = stream(rng, Purpose::Queue);
         let fifo = Fifo::default();
         let scheme = match config.queue.discipline {
+            Discipline::DropTail if config.service.serves_late() => Scheme::DropTail(fifo),
             Discipline::DropTail | Discipline::RandomAbove { .. } => return None,
             Discipline::CoDel(config) => Scheme::CoDel(config, CoDel::default(), fifo),
             Discipline::FqCoDel(config) => Scheme::FqCoDel(FqCoDel::new(config, rng)),
@@ -170,12 +173,24 @@ impl<T> Managed<T> {
                 Scheme::Red(Box::new(Red::new(&red, rate, rng)), red.ecn, fifo)
             }
         };
-        let (packets, bytes) = match config.queue.limit {
+        Some(Box::new(Self::of(scheme, config.queue.limit)))
+    }
+
+    /// The queue before a medium, which is first come, first served where the discipline decides on arrival.
+    pub(crate) fn before_medium(config: &LinkConfig, rng: &ChaCha8Rng) -> Self {
+        Self::new(config, rng).map_or_else(
+            || Self::of(Scheme::DropTail(Fifo::default()), config.queue.limit),
+            |managed| *managed,
+        )
+    }
+
+    fn of(scheme: Scheme<T>, limit: QueueLimit) -> Self {
+        let (packets, bytes) = match limit {
             QueueLimit::Unlimited => (u64::MAX, u64::MAX),
             QueueLimit::Packets(packets) => (packets, u64::MAX),
             QueueLimit::Bytes(bytes) => (u64::MAX, bytes.get()),
         };
-        Some(Box::new(Self {
+        Self {
             scheme,
             limit: Limit { packets, bytes },
             fate: Fate {
@@ -188,16 +203,22 @@ impl<T> Managed<T> {
             max_packets: 0,
             waits: 0,
             changed: Instant::ZERO,
-        }))
+        }
+    }
+
+    /// Whether nobody is dropped before the queue is full.
+    pub(crate) const fn is_plain(&self) -> bool {
+        matches!(self.scheme, Scheme::DropTail(_))
     }
 
     /// Packets and bytes that wait.
     pub(crate) fn len(&self) -> (u64, Bytes) {
         let (packets, bytes) = match &self.scheme {
             Scheme::FqCoDel(queues) => queues.len(),
-            Scheme::CoDel(_, _, fifo) | Scheme::Pie(_, fifo) | Scheme::Red(_, _, fifo) => {
-                (fifo.len(), fifo.bytes())
-            }
+            Scheme::DropTail(fifo)
+            | Scheme::CoDel(_, _, fifo)
+            | Scheme::Pie(_, fifo)
+            | Scheme::Red(_, _, fifo) => (fifo.len(), fifo.bytes()),
         };
         (packets, Bytes::new(bytes))
     }
@@ -246,7 +267,7 @@ impl<T> Managed<T> {
                     queues.enforce(now, limit, &mut self.fate);
                 }
             }
-            Scheme::CoDel(_, _, fifo) => {
+            Scheme::DropTail(fifo) | Scheme::CoDel(_, _, fifo) => {
                 if is_full {
                     return Err(DropReason::Overflow);
                 }
@@ -299,7 +320,7 @@ impl<T> Managed<T> {
                 pie.departs(now.saturating_since(waiting.at), fifo.bytes());
                 Some(waiting)
             }
-            Scheme::Red(_, _, fifo) => fifo.pop(),
+            Scheme::DropTail(fifo) | Scheme::Red(_, _, fifo) => fifo.pop(),
         }
     }
 }

@@ -90,7 +90,8 @@ impl Pie {
             p if p < 1e-1 => 2.0,
             _ => 1.0,
         };
-        let mut change = (ALPHA * (self.wait - target) + BETA * (self.wait - self.old)) / scale;
+        let change = ALPHA * (self.wait - target) + BETA * (self.wait - self.old);
+        let mut change = self.config.gain * change / scale;
         if self.probability >= 0.1 {
             change = change.min(STEP);
         }
@@ -175,6 +176,28 @@ mod tests {
                 );
             }
         }
+    }
+
+    /// RFC 8034 has twice the gains: until the steps are bounded, a probability that starts at zero is
+    /// above each bound no later, and the first update moves it twice as far.
+    #[test]
+    fn the_gain_of_docsis_is_twice_as_strong() {
+        let mut docsis = Pie::new(
+            PieConfig {
+                gain: 2.0,
+                ..PieConfig::default()
+            },
+            ChaCha8Rng::seed_from_u64(1),
+        );
+        let mut plain = pie();
+        for pie in [&mut docsis, &mut plain] {
+            pie.departs(Duration::from_millis(30), 1);
+            pie.update();
+        }
+        // (0.125 * 15 ms + 1.25 * 30 ms) / 2048.
+        let first = (0.125 * 0.015 + 1.25 * 0.030) / 2048.0;
+        assert!((plain.probability - first).abs() < 1e-15);
+        assert!((docsis.probability - 2.0 * first).abs() < 1e-15);
     }
 
     #[test]

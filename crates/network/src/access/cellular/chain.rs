@@ -1,0 +1,421 @@
+//! Random processes in steps of equal time, whose state at any step is found in bounded time.
+//!
+//! A step's random numbers stand at the step's own place in the stream, so that the state depends on the
+//! stream and the step alone and never on who asked before (network-models, section 0.2). Time is cut
+//! into epochs; at the beginning of each the state is found anew by warming up over so many steps before it
+//! that what it began with no longer shows, by everybody alike. So a link that was idle for hours makes no
+//! more steps than an epoch and a warm-up.
+//!
+//! ## Deviations
+//!
+//! - What happened before the warm-up is forgotten at an epoch's beginning: of an Ornstein-Uhlenbeck
+//!   process a share of e^-14, a millionth.
+
+use rand_chacha::ChaCha8Rng;
+use units::Duration;
+
+use crate::random::{Chance, normal, unit};
+
+/// What a warm-up leaves of the state that it began with: e to the minus this.
+const FORGET: f64 = 14.0;
+/// Bounds of a warm-up, in steps.
+const WARM_UP: (f64, f64) = (16.0, 65_536.0);
+/// Epochs in warm-ups.
+const EPOCH: u64 = 4;
+
+/// A process in steps.
+pub(crate) trait Chain: Clone {
+    /// The 32-bit words of the stream that a step takes, no more and no less.
+    const WORDS: u128;
+    /// A state to begin with.
+    fn begin(&mut self, rng: &mut ChaCha8Rng);
+    /// Goes on by a step.
+    fn step(&mut self, rng: &mut ChaCha8Rng);
+    /// After how many steps two states that met the same numbers are as 1/e of what they were apart.
+    fn memory(&self) -> f64;
+}
+
+/// A process, and the step that its state is of.
+#[derive(Clone, Debug)]
+pub(crate) struct Timeline<C> {
+    chain: C,
+    /// In nanoseconds, at least one.
+    step: u64,
+    warm_up: u64,
+    rng: ChaCha8Rng,
+    current: u64,
+    /// Whether there is a current step at all.
+    begun: bool,
+}
+
+impl<C: Chain> Timeline<C> {
+    pub(crate) fn new(chain: C, step: Duration, rng: ChaCha8Rng) -> Self {
+        let warm_up = (FORGET * chain.memory()).clamp(WARM_UP.0, WARM_UP.1);
+        Self {
+            chain,
+            step: step.as_nanos().max(1),
+            warm_up: warm_up as u64,
+            rng,
+            current: 0,
+            begun: false,
+        }
+    }
+
+    /// The state at `nanos`.
+    pub(crate) fn at(&mut self, nanos: u64) -> &C {
+        let step = nanos / self.step;
+        if !self.begun || step != self.current {
+            self.go(step);
+        }
+        &self.chain
+    }
+
+    fn go(&mut self, step: u64) {
+        let length = EPOCH * self.warm_up;
+        let epoch = step / length;
+        if !self.begun || step < self.current || epoch != self.current / length {
+            self.current = (epoch * length).saturating_sub(self.warm_up);
+            self.begun = true;
+            self.rng.set_word_pos(u128::from(self.current) * C::WORDS);
+            self.chain.begin(&mut self.rng);
+        }
+        while self.current < step {
+            self.chain.step(&mut self.rng);
+            self.current += 1;
+        }
+    }
+}
+
+/// An Ornstein-Uhlenbeck process with mean zero and variance one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wandering {
+    /// Correlation of a step with the next.
+    memory: f64,
+    fresh: f64,
+    pub(crate) value: f64,
+}
+
+impl Wandering {
+    /// The process whose correlation falls to 1/e after `correlation`, in steps of at least `grid`
+    /// and of at least a thirty-second of that.
+    pub(crate) fn timeline(
+        correlation: Duration,
+        grid: Duration,
+        rng: ChaCha8Rng,
+    ) -> Timeline<Self> {
+        let step = grid.max(correlation / 32);
+        let memory = match correlation.as_nanos() {
+            0 => 0.0,
+            nanos => libm::exp(-(step.as_nanos() as f64) / nanos as f64),
+        };
+        let chain = Self {
+            memory,
+            fresh: libm::sqrt(1.0 - memory * memory),
+            value: 0.0,
+        };
+        Timeline::new(chain, step, rng)
+    }
+}
+
+impl Chain for Wandering {
+    const WORDS: u128 = 4;
+
+    fn begin(&mut self, rng: &mut ChaCha8Rng) {
+        self.value = normal(rng);
+    }
+
+    fn step(&mut self, rng: &mut ChaCha8Rng) {
+        self.value = self.memory * self.value + self.fresh * normal(rng);
+    }
+
+    fn memory(&self) -> f64 {
+        if self.memory > 0.0 {
+            -1.0 / libm::log(self.memory)
+        } else {
+            0.0
+        }
+    }
+}
+
+/// A switch that is on and off for exponentially distributed times.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Switch {
+    /// That the next step is on, after one that is off and after one that is on. The same number
+    /// decides for both, so that two histories become one.
+    on_after: [Chance; 2],
+    /// Of a long time, on.
+    share: Chance,
+    memory: f64,
+    pub(crate) on: bool,
+}
+
+impl Switch {
+    /// On for `on` and off for `off` on average; never off where `off` is zero.
+    pub(crate) fn timeline(on: Duration, off: Duration, rng: ChaCha8Rng) -> Timeline<Self> {
+        let step = (on.min(off) / 16).max(Duration::from_micros(100));
+        let leaves = |span: Duration| {
+            let steps = step.as_nanos() as f64 / span.as_nanos().max(1) as f64;
+            -libm::expm1(-steps)
+        };
+        let (on_leaves, off_leaves) = (leaves(on), leaves(off));
+        let chain = Self {
+            on_after: [Chance::new(off_leaves), Chance::new(1.0 - on_leaves)],
+            share: Chance::new(off_leaves / (on_leaves + off_leaves)),
+            memory: 1.0 / (on_leaves + off_leaves),
+            on: false,
+        };
+        Timeline::new(chain, step, rng)
+    }
+}
+
+impl Chain for Switch {
+    const WORDS: u128 = 2;
+
+    fn begin(&mut self, rng: &mut ChaCha8Rng) {
+        self.on = self.share.draw(rng);
+    }
+
+    fn step(&mut self, rng: &mut ChaCha8Rng) {
+        self.on = self.on_after[usize::from(self.on)].draw(rng);
+    }
+
+    fn memory(&self) -> f64 {
+        self.memory
+    }
+}
+
+/// How long an interruption lasts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Length {
+    /// Log-normal (network-models, section B.3.4).
+    LogNormal {
+        /// Half of them are shorter.
+        median: Duration,
+        /// Standard deviation of the logarithm.
+        sigma: f64,
+        /// None is longer.
+        most: Duration,
+    },
+    /// A handover (section B.3.3, item 10): 30 to 50 ms, and each tenth 100 to 1000 ms.
+    Handover,
+}
+
+/// Interruptions that begin by chance: nothing is sent, what waits is kept.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct OutageConfig {
+    /// Mean time from the beginning of one to that of the next (a Poisson process).
+    pub every: Duration,
+    /// How long they last.
+    pub length: Length,
+}
+
+/// The grid of interruptions.
+const OUTAGE_STEP: Duration = Duration::from_millis(5);
+
+impl OutageConfig {
+    pub(crate) fn timeline(self, rng: ChaCha8Rng) -> Timeline<Outages> {
+        let steps = OUTAGE_STEP.as_nanos() as f64 / self.every.as_nanos().max(1) as f64;
+        let chain = Outages {
+            begins: Chance::new(-libm::expm1(-steps)),
+            length: self.length,
+            left: 0,
+        };
+        Timeline::new(chain, OUTAGE_STEP, rng)
+    }
+
+    /// The share of time that is not interrupted.
+    pub(crate) fn free(self) -> f64 {
+        let mean = match self.length {
+            Length::LogNormal {
+                median,
+                sigma,
+                most,
+            } => cut_mean(median.as_secs_f64(), sigma, most.as_secs_f64()),
+            Length::Handover => 0.9 * 0.04 + 0.1 * 0.55,
+        };
+        let every = self.every.as_secs_f64().max(1e-9);
+        libm::exp(-mean / every)
+    }
+}
+
+fn cut_mean(median: f64, sigma: f64, most: f64) -> f64 {
+    if median <= 0.0 || most <= 0.0 {
+        return 0.0;
+    }
+    if sigma <= 0.0 {
+        return median.min(most);
+    }
+    crate::process::cut_mean(libm::log(median), sigma, most)
+}
+
+/// The state of interruptions.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Outages {
+    begins: Chance,
+    length: Length,
+    /// Steps to come.
+    left: u64,
+}
+
+impl Outages {
+    pub(crate) const fn out(&self) -> bool {
+        self.left > 0
+    }
+
+    /// In steps; takes four words.
+    fn draw(&self, rng: &mut ChaCha8Rng) -> u64 {
+        let seconds = match self.length {
+            Length::LogNormal {
+                median,
+                sigma,
+                most,
+            } => {
+                let factor = libm::exp(sigma * normal(rng));
+                (median.as_secs_f64() * factor).min(most.as_secs_f64())
+            }
+            Length::Handover => {
+                let (kind, place) = (unit(rng), unit(rng));
+                if kind < 0.9 {
+                    0.03 + 0.02 * place
+                } else {
+                    0.1 + 0.9 * place
+                }
+            }
+        };
+        // To the nearest, but not to none at all.
+        ((seconds / OUTAGE_STEP.as_secs_f64() + 0.5) as u64).max(1)
+    }
+}
+
+impl Chain for Outages {
+    const WORDS: u128 = 6;
+
+    fn begin(&mut self, rng: &mut ChaCha8Rng) {
+        self.left = 0;
+        self.step(rng);
+    }
+
+    fn step(&mut self, rng: &mut ChaCha8Rng) {
+        self.left = self.left.saturating_sub(1);
+        let begins = self.begins.draw(rng);
+        let drawn = if begins {
+            self.draw(rng)
+        } else {
+            let _ = (unit(rng), unit(rng));
+            0
+        };
+        self.left = self.left.max(drawn);
+    }
+
+    /// So that the longest ends within a warm-up.
+    fn memory(&self) -> f64 {
+        let most = match self.length {
+            Length::LogNormal { most, .. } => most.as_secs_f64(),
+            Length::Handover => 1.0,
+        };
+        (most / OUTAGE_STEP.as_secs_f64() + 2.0) / FORGET
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec::Vec;
+    use rand_core::SeedableRng;
+
+    const MS: u64 = 1_000_000;
+
+    fn rng() -> ChaCha8Rng {
+        ChaCha8Rng::seed_from_u64(11)
+    }
+
+    fn wandering() -> Timeline<Wandering> {
+        Wandering::timeline(Duration::from_millis(400), Duration::from_millis(10), rng())
+    }
+
+    fn outages() -> Timeline<Outages> {
+        let config = OutageConfig {
+            every: Duration::from_secs(5),
+            length: Length::LogNormal {
+                median: Duration::from_millis(350),
+                sigma: 0.6,
+                most: Duration::from_millis(1500),
+            },
+        };
+        config.timeline(rng())
+    }
+
+    fn switch() -> Timeline<Switch> {
+        Switch::timeline(Duration::from_secs(5), Duration::from_secs(1), rng())
+    }
+
+    #[test]
+    fn a_step_has_its_state_whoever_asked_before() {
+        let (mut value, mut on, mut out) = (wandering(), switch(), outages());
+        let (mut value_2, mut on_2, mut out_2) = (wandering(), switch(), outages());
+        let mut second = 0;
+        while second < 4000 {
+            let from = second * 1000;
+            for ms in (from..from + 1000).step_by(5) {
+                value.at(ms * MS);
+                on.at(ms * MS);
+                out.at(ms * MS);
+            }
+            // 995 ms after the second began, seldom and at uneven distances.
+            if second % 7 == 0 || second % 311 < 3 {
+                let at = (from + 995) * MS;
+                let jumped = value_2.at(at).value;
+                assert!(jumped.to_bits() == value.at(at).value.to_bits(), "{second}");
+                assert_eq!(on_2.at(at).on, on.at(at).on, "{second}");
+                assert_eq!(out_2.at(at).left, out.at(at).left, "{second}");
+            }
+            second += 1;
+        }
+        // Backwards too, and far ahead.
+        let early = wandering().at(3 * MS).value;
+        assert!(value.at(3 * MS).value.to_bits() == early.to_bits());
+        value.at(u64::MAX);
+        on.at(u64::MAX);
+        out.at(u64::MAX);
+    }
+
+    #[test]
+    fn the_processes_have_their_moments() {
+        let mut value = wandering();
+        let count = 400_000_u64;
+        let values: Vec<f64> = (0..count).map(|n| value.at(n * 25 * MS).value).collect();
+        let mean = values.iter().sum::<f64>() / count as f64;
+        // 10,000 s hold 12,500 independent values: standard error 0.009 of the mean.
+        assert!(mean.abs() < 0.036, "{mean}");
+        let product = |lag: usize| {
+            let pairs = values.iter().zip(&values[lag..]);
+            pairs.map(|(a, b)| a * b).sum::<f64>() / count as f64
+        };
+        assert!((product(0) - 1.0).abs() < 0.04, "{}", product(0));
+        // After 400 ms.
+        let after = product(16) - libm::exp(-1.0);
+        assert!(after.abs() < 0.04, "{after}");
+
+        let (mut on, mut out) = (switch(), outages());
+        let steps = 4_000_000_u64;
+        let (mut on_steps, mut begins, mut out_steps, mut was) = (0_u64, 0_u64, 0_u64, false);
+        for n in 0..steps {
+            on_steps += u64::from(on.at(n * 5 * MS).on);
+            let is = out.at(n * 5 * MS).out();
+            begins += u64::from(is && !was);
+            out_steps += u64::from(is);
+            was = is;
+        }
+        // 20,000 s hold 3300 periods of the switch: five sixths of the time, within 1 %.
+        let share = on_steps as f64 / steps as f64;
+        assert!((share - 5.0 / 6.0).abs() < 0.01, "{share}");
+        // 4000 outages less those that fall into another: 0.35 s exp(0.18) less the cut are about 0.41 s.
+        let free = 1.0 - out_steps as f64 / steps as f64;
+        let config_free = libm::exp(-0.41 / 5.0);
+        assert!((free - config_free).abs() < 0.01, "{free}");
+        let expected = 4000.0 * config_free;
+        assert!((begins as f64 / expected - 1.0).abs() < 0.06, "{begins}");
+    }
+}

@@ -1,0 +1,150 @@
+//! Cellular networks: LTE and 5G NR cells, their reduced model, HSDPA and UMTS.
+//!
+//! Network-models, sections B.3 and B.4. What they share: a radio of blocks (`slotted`), which are
+//! retransmitted and handed on in order (`blocks`), and a channel of random processes whose state at any
+//! time is everybody's (`chain`).
+
+use alloc::boxed::Box;
+
+use rand_chacha::ChaCha8Rng;
+use units::{Bytes, Duration, Instant, Rate};
+
+use super::Served;
+use crate::DropReason;
+use crate::random::{Purpose, numbered};
+
+mod blocks;
+mod cell;
+mod chain;
+mod channel;
+mod grants;
+mod hsdpa;
+mod reduced;
+mod scheduler;
+mod slotted;
+
+pub use blocks::BlockConfig;
+pub use cell::{BlockageConfig, CellConfig, Duplex};
+pub use chain::{Length, OutageConfig};
+pub use channel::ChannelConfig;
+pub use grants::GrantsConfig;
+pub use hsdpa::{HsdpaConfig, UmtsUplinkConfig};
+pub use reduced::{FadingConfig, ReducedConfig};
+
+use cell::Cell;
+use grants::Grants;
+use hsdpa::Hsdpa;
+use reduced::Fading;
+use slotted::{Slotted, Steady};
+
+/// Which cellular network, in which direction.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum CellularConfig {
+    /// The downlink of a cell of LTE or 5G.
+    Cell(CellConfig),
+    /// Its uplink.
+    Grants(GrantsConfig),
+    /// A cell as a rate that wanders.
+    Reduced(ReducedConfig),
+    /// The downlink of HSDPA.
+    Hsdpa(HsdpaConfig),
+    /// The uplink of UMTS.
+    UmtsUplink(UmtsUplinkConfig),
+}
+
+impl CellularConfig {
+    /// The rate averaged over a long time.
+    #[must_use]
+    pub fn mean_rate(&self) -> Rate {
+        match self {
+            Self::Cell(config) => config.mean,
+            Self::Grants(config) => config.rate,
+            Self::Reduced(config) => config.fading.mean_rate(),
+            Self::Hsdpa(config) => config.mean_rate(),
+            Self::UmtsUplink(config) => config.rate,
+        }
+    }
+
+    /// What an empty link adds to a packet's delay on average.
+    #[must_use]
+    pub fn idle_delay(&self) -> Duration {
+        match self {
+            Self::Cell(config) => config.idle_delay(),
+            Self::Grants(config) => config.idle_delay(),
+            Self::Reduced(config) => config.idle_delay(),
+            Self::Hsdpa(config) => config.idle_delay(),
+            Self::UmtsUplink(config) => config.idle_delay(),
+        }
+    }
+}
+
+/// The stream `number` of a cell.
+fn stream(rng: &ChaCha8Rng, number: u32) -> ChaCha8Rng {
+    numbered(rng, Purpose::Cell, number)
+}
+
+/// The server of a cellular network.
+#[derive(Clone, Debug)]
+pub(crate) enum Cellular {
+    Cell(Box<Slotted<Cell>>),
+    Grants(Box<Grants>),
+    Reduced(Box<Slotted<Fading>>),
+    Hsdpa(Box<Hsdpa>),
+    UmtsUplink(Box<Slotted<Steady>>),
+}
+
+impl Cellular {
+    pub(super) fn new(config: &CellularConfig, rng: &ChaCha8Rng) -> Self {
+        match config {
+            CellularConfig::Cell(config) => Self::Cell(Box::new(cell::server(config, rng))),
+            CellularConfig::Grants(config) => Self::Grants(Box::new(Grants::new(config, rng))),
+            CellularConfig::Reduced(config) => {
+                Self::Reduced(Box::new(reduced::server(config, rng)))
+            }
+            CellularConfig::Hsdpa(config) => Self::Hsdpa(Box::new(Hsdpa::new(config, rng))),
+            CellularConfig::UmtsUplink(config) => {
+                Self::UmtsUplink(Box::new(hsdpa::uplink(config, rng)))
+            }
+        }
+    }
+
+    pub(super) fn refuses(&mut self, now: Instant) -> Option<DropReason> {
+        match self {
+            Self::Hsdpa(hsdpa) => hsdpa.refuses(now),
+            _ => None,
+        }
+    }
+
+    pub(super) fn serve(&mut self, now: Instant, busy_until: Instant, bytes: u64) -> Served {
+        // A queue that decides when a packet leaves it asks when the one before it is through.
+        let goes_on = now == busy_until;
+        match self {
+            Self::Cell(radio) => radio.serve(now, busy_until, goes_on, bytes),
+            Self::Grants(grants) => grants.serve(now, goes_on, bytes),
+            Self::Reduced(radio) => radio.serve(now, busy_until, goes_on, bytes),
+            Self::Hsdpa(hsdpa) => hsdpa.serve(now, busy_until, bytes),
+            Self::UmtsUplink(radio) => radio.serve(now, busy_until, goes_on, bytes),
+        }
+    }
+
+    pub(super) fn release(&self, end: Instant) -> Instant {
+        match self {
+            Self::Cell(radio) => radio.release(end),
+            Self::Grants(grants) => grants.release(end),
+            Self::Reduced(radio) => radio.release(end),
+            Self::Hsdpa(hsdpa) => hsdpa.release(end),
+            Self::UmtsUplink(radio) => radio.release(end),
+        }
+    }
+
+    pub(super) fn capacity(self, until: Instant) -> Bytes {
+        match self {
+            Self::Cell(radio) => radio.capacity(until),
+            Self::Grants(grants) => grants.capacity(until),
+            Self::Reduced(radio) => radio.capacity(until),
+            Self::Hsdpa(hsdpa) => hsdpa.capacity(until),
+            Self::UmtsUplink(radio) => radio.capacity(until),
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! The reduced model of a cell: a rate whose logarithm wanders fast and slowly, and interruptions.
+//!
+//! Network-models, section B.3.4: r = m exp(s (sqrt(w) F + sqrt(1 - w) S) - s^2/2), F and S independent
+//! Ornstein-Uhlenbeck processes, drawn for each slot of a grid; the peak cuts the rate, and the location is
+//! set so that the mean stays the mean. Also the radio of the HSDPA model.
+//!
+//! ## Deviations
+//!
+//! - While the link is not interrupted its rate is never below 1 kbit/s, so that everything ends.
+//! - The slow process holds its value for a thirty-second of its time constant where that is more than the
+//!   grid, and changes by a quarter of its standard deviation at once.
+
+use rand_chacha::ChaCha8Rng;
+use units::{Duration, Rate};
+
+use super::blocks::BlockConfig;
+use super::chain::{OutageConfig, Outages, Timeline, Wandering};
+use super::slotted::{BIT, Slotted, Source};
+use super::stream;
+use crate::process::location;
+
+/// Lowest rate while not interrupted, in bits per second.
+const LEAST: u64 = 1000;
+/// A grid no finer.
+const LEAST_GRID: Duration = Duration::from_micros(10);
+
+/// A rate that wanders.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct FadingConfig {
+    /// Mean rate while the link is not interrupted; bytes of IP and the link's overhead.
+    pub mean: Rate,
+    /// Standard deviation of the logarithm of the rate, before the cut.
+    pub spread: f64,
+    /// Share of its variance that is fast, 0 to 1.
+    pub fast: f64,
+    /// Time in which the fast part's correlation falls to 1/e.
+    pub tau_fast: Duration,
+    /// The same of the slow part.
+    pub tau_slow: Duration,
+    /// How long a drawn rate holds.
+    pub grid: Duration,
+    /// The rate never exceeds this.
+    pub peak: Rate,
+    /// When nothing is sent.
+    pub outages: Option<OutageConfig>,
+}
+
+impl FadingConfig {
+    /// The rate averaged over a long time.
+    #[must_use]
+    pub fn mean_rate(&self) -> Rate {
+        let free = self.outages.map_or(1.0, OutageConfig::free);
+        let mean = self.mean.min(self.peak).bits_per_sec() as f64;
+        Rate::from_bits_per_sec((mean * free) as u64)
+    }
+}
+
+/// The reduced model of a cell.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct ReducedConfig {
+    /// The rate.
+    pub fading: FadingConfig,
+    /// How long a block lasts.
+    pub tti: Duration,
+    /// What becomes of blocks that fail.
+    pub blocks: BlockConfig,
+    /// From the end of a block until the packets in it are handed on.
+    pub latency: Duration,
+}
+
+impl ReducedConfig {
+    /// The thesis' LTE of section B.3.4 around `mean`, without interruptions: blocks of 1 ms, a tenth of which
+    /// come 8 ms later.
+    #[must_use]
+    pub const fn around(mean: Rate) -> Self {
+        Self {
+            fading: FadingConfig {
+                mean,
+                spread: 0.35,
+                fast: 0.5,
+                tau_fast: Duration::from_millis(150),
+                tau_slow: Duration::from_secs(4),
+                grid: Duration::from_millis(10),
+                peak: Rate::MAX,
+                outages: None,
+            },
+            tti: Duration::from_millis(1),
+            blocks: BlockConfig {
+                error: 0.1,
+                again: 0.0,
+                transmissions: 2,
+                retry: Duration::from_millis(8),
+                residual: 0.0,
+                recovery: (Duration::ZERO, Duration::ZERO),
+            },
+            latency: Duration::ZERO,
+        }
+    }
+
+    /// What an empty link adds to a packet's delay on average: half a block's wait, a block, what failures
+    /// cost and the latency.
+    #[must_use]
+    pub fn idle_delay(&self) -> Duration {
+        self.tti / 2 + self.tti + self.blocks.mean_wait() + self.latency
+    }
+}
+
+/// What the blocks carry under a rate that wanders.
+#[derive(Clone, Debug)]
+pub(crate) struct Fading {
+    /// Of the logarithm of the rate.
+    location: f64,
+    fast: f64,
+    slow: f64,
+    peak: u64,
+    grid: u64,
+    processes: (Timeline<Wandering>, Timeline<Wandering>),
+    outages: Option<Timeline<Outages>>,
+    /// In nanoseconds.
+    tti: u64,
+    /// The slot of the grid that `rate` is of; bits per second.
+    current: Option<u64>,
+    rate: u64,
+    /// Work that is not yet a bit.
+    carry: u128,
+}
+
+impl Fading {
+    pub(crate) fn new(config: &FadingConfig, tti: Duration, rng: &ChaCha8Rng) -> Self {
+        let share = config.fast.clamp(0.0, 1.0);
+        // Far beyond what a rate does, and no more than the exponential stands.
+        let spread = config.spread.clamp(0.0, 5.0);
+        // A block has one rate.
+        let grid = config.grid.max(tti).max(LEAST_GRID);
+        let peak = config.peak.bits_per_sec().max(1);
+        let mean = config.mean.bits_per_sec().max(1);
+        let process = |tau, number| Wandering::timeline(tau, grid, stream(rng, number));
+        Self {
+            location: location(mean as f64, spread, peak as f64),
+            fast: spread * libm::sqrt(share),
+            slow: spread * libm::sqrt(1.0 - share),
+            peak,
+            grid: grid.as_nanos(),
+            processes: (process(config.tau_fast, 1), process(config.tau_slow, 2)),
+            outages: config
+                .outages
+                .map(|outages| outages.timeline(stream(rng, 3))),
+            tti: tti.as_nanos().max(1),
+            current: None,
+            rate: 0,
+            carry: 0,
+        }
+    }
+
+    /// In bits per second.
+    fn rate(&mut self, nanos: u64) -> u64 {
+        if let Some(outages) = &mut self.outages
+            && outages.at(nanos).out()
+        {
+            return 0;
+        }
+        let slot = nanos / self.grid;
+        if self.current != Some(slot) {
+            let (fast, slow) = &mut self.processes;
+            let deviation = self.fast * fast.at(nanos).value + self.slow * slow.at(nanos).value;
+            let bits = libm::exp(self.location + deviation) as u64;
+            self.rate = bits.clamp(LEAST.min(self.peak), self.peak);
+            self.current = Some(slot);
+        }
+        self.rate
+    }
+}
+
+impl Source for Fading {
+    fn block(&mut self, slot: u64) -> u64 {
+        let rate = self.rate(slot.saturating_mul(self.tti));
+        self.carry += u128::from(rate) * u128::from(self.tti);
+        let bits = self.carry / BIT;
+        self.carry %= BIT;
+        u64::try_from(bits).unwrap_or(u64::MAX)
+    }
+
+    fn idle(&mut self, from: u64, to: u64, enough: u64) -> u64 {
+        self.carry = 0;
+        let mut unused = 0_u64;
+        let mut slot = from;
+        // Looks at the slots one by one until it knows, and at no more than a second's worth.
+        let last = to.min(from.saturating_add(1_000_000_000 / self.tti));
+        while slot < last && unused < enough {
+            unused = unused.saturating_add(self.block(slot));
+            slot += 1;
+        }
+        self.carry = 0;
+        unused
+    }
+}
+
+/// The server of the reduced model.
+pub(crate) fn server(config: &ReducedConfig, rng: &ChaCha8Rng) -> Slotted<Fading> {
+    Slotted::new(
+        Fading::new(&config.fading, config.tti, rng),
+        config.tti,
+        config.latency,
+        &config.blocks,
+        stream(rng, 0),
+    )
+}

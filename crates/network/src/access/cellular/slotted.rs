@@ -1,0 +1,168 @@
+//! A radio that carries one block in each slot of time: a TTI.
+//!
+//! What a block carries for the user is its [`Source`]'s matter. A packet may go into a block that begins
+//! when it is there, or later; it is through with the last block that has a part of it, and handed on when
+//! that block and all before it have come through ([`Blocks`]), plus a fixed latency of the radio.
+//!
+//! A discipline that decides late asks for each packet when the one before it is through, that is at the
+//! end of a block: such a packet may still use what is left of that block.
+
+use rand_chacha::ChaCha8Rng;
+use units::{Bytes, Duration, Instant};
+
+use super::blocks::{BlockConfig, Blocks, InOrder};
+use crate::access::Served;
+
+/// A packet that is not through after so many blocks never is.
+const PATIENCE: u64 = 1 << 20;
+
+/// What a slot's block carries for the user. Calls come in order of slots, each slot once.
+pub(crate) trait Source: Clone {
+    /// The bits that the block of `slot` carries for the user, who has something to send.
+    fn block(&mut self, slot: u64) -> u64;
+
+    /// The user has nothing to send in the slots from `from` to before `to`. Returns the bits that they would
+    /// have carried, or any number of at least `enough`.
+    fn idle(&mut self, from: u64, to: u64, enough: u64) -> u64;
+}
+
+/// The server.
+#[derive(Clone, Debug)]
+pub(crate) struct Slotted<S> {
+    source: S,
+    /// In nanoseconds, at least one.
+    slot: u64,
+    latency: Duration,
+    blocks: Blocks,
+    order: InOrder,
+    /// The slot after the last that the source was asked about.
+    next: u64,
+    /// Bits of the block before `next` that are free.
+    left: u64,
+}
+
+impl<S: Source> Slotted<S> {
+    pub(crate) fn new(
+        source: S,
+        slot: Duration,
+        latency: Duration,
+        blocks: &BlockConfig,
+        rng: ChaCha8Rng,
+    ) -> Self {
+        Self {
+            source,
+            slot: slot.as_nanos().max(1),
+            latency,
+            blocks: Blocks::new(blocks, rng),
+            order: InOrder::default(),
+            next: 0,
+            left: 0,
+        }
+    }
+
+    /// When `slot` begins, which is when the one before it ends.
+    fn begin(&self, slot: u64) -> Instant {
+        Instant::from_nanos(slot.saturating_mul(self.slot))
+    }
+
+    /// The packet is there from `now` on, and those before it are through by `busy_until`; or it `goes_on` with
+    /// what is left of the last block, though it is asked for at the end of that.
+    pub(crate) fn serve(
+        &mut self,
+        now: Instant,
+        busy_until: Instant,
+        goes_on: bool,
+        bytes: u64,
+    ) -> Served {
+        const NEVER: Served = Served {
+            start: Instant::MAX,
+            end: Instant::MAX,
+            after_gap: false,
+        };
+        if busy_until == Instant::MAX {
+            return NEVER;
+        }
+        let work = bytes.saturating_mul(8).max(1);
+        let first = now.as_nanos().div_ceil(self.slot);
+        let mut unused = 0;
+        if first >= self.next && !goes_on {
+            // Too late for the block before `next`.
+            unused = core::mem::take(&mut self.left);
+        }
+        if first > self.next {
+            unused += self.source.idle(self.next, first, work);
+            self.next = first;
+        }
+        let mut missing = work;
+        let mut start = None;
+        for _ in 0..PATIENCE {
+            if self.left > 0 {
+                let start = *start.get_or_insert(self.begin(self.next - 1).max(now));
+                if self.left >= missing {
+                    self.left -= missing;
+                    return Served {
+                        start,
+                        end: self.begin(self.next),
+                        after_gap: unused >= work,
+                    };
+                }
+                missing -= self.left;
+            }
+            self.left = self.source.block(self.next);
+            self.next += 1;
+            if self.left > 0 {
+                let through = self.begin(self.next) + self.latency;
+                let wait = self.blocks.wait(self.next - 1);
+                self.order.wait_for(through + wait);
+            }
+        }
+        self.order.wait_for(Instant::MAX);
+        NEVER
+    }
+
+    /// When what was served last is handed on.
+    pub(crate) fn release(&self, end: Instant) -> Instant {
+        self.order.last.max(end)
+    }
+
+    /// The bytes that all blocks before `until` could have carried.
+    pub(crate) fn capacity(mut self, until: Instant) -> Bytes {
+        let slots = until.as_nanos() / self.slot;
+        let bits = (0..slots).fold(0_u64, |bits, slot| {
+            bits.saturating_add(self.source.block(slot))
+        });
+        Bytes::new(bits / 8)
+    }
+}
+
+/// The same in each slot, of which the fractions add up.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Steady {
+    /// Work of a slot in bits times 10^9, and what is not yet a bit.
+    pub(crate) work: u128,
+    carry: u128,
+}
+
+/// Work of one bit.
+pub(crate) const BIT: u128 = 1_000_000_000;
+
+impl Steady {
+    pub(crate) const fn new(work: u128) -> Self {
+        Self { work, carry: 0 }
+    }
+}
+
+impl Source for Steady {
+    fn block(&mut self, _slot: u64) -> u64 {
+        self.carry += self.work;
+        let bits = self.carry / BIT;
+        self.carry %= BIT;
+        u64::try_from(bits).unwrap_or(u64::MAX)
+    }
+
+    fn idle(&mut self, from: u64, to: u64, _enough: u64) -> u64 {
+        self.carry = 0;
+        let bits = self.work.saturating_mul(u128::from(to - from)) / BIT;
+        u64::try_from(bits).unwrap_or(u64::MAX)
+    }
+}

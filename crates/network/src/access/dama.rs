@@ -1,0 +1,375 @@
+//! The return link of a satellite terminal: capacity is assigned on demand (DAMA).
+//!
+//! Network-models, section B.1.3, model M2. Time is divided into frames. In each the terminal may send so
+//! many slots as its constant rate (CRA) and what it was granted come to; a packet that is there when a
+//! frame begins goes in that frame and is out at the frame's end. From time to time the terminal asks
+//! for what has arrived since it last asked and for what waits, and may use it one grant loop later. In slow
+//! start, whose ACKs double with each round trip, the grant is always late: ACKs wait, and leave in bursts.
+//!
+//! The model learns from arrivals, so it serves late: when a packet's turn has come, everything that arrived
+//! before is known, and with it every grant for as long as a grant loop from now on.
+//!
+//! ## Assumptions
+//!
+//! - A request that would ask for no more than the constant rate is not sent; the grant before it then
+//!   lasts until it is `hold` old. A new grant replaces it.
+//! - A packet that fits a frame is not cut (a slot of 53 bytes carries an ACK of 52); a larger one is cut.
+//! - A rate above zero is at least one slot in each frame, and a grant lasts a frame at least.
+//! - A terminal without constant rate that has nothing, and nothing on the way, asks with the next frame
+//!   and not at its next turn.
+//! - Where a packet takes longer than the grants are known, it goes on as if nothing more arrived.
+
+use alloc::collections::VecDeque;
+
+use rand_chacha::ChaCha8Rng;
+use units::{Bytes, Duration, Instant, Rate};
+
+use super::Served;
+use crate::random::{Purpose, stream, unit};
+
+/// A return link whose capacity is assigned on demand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct DamaConfig {
+    /// Length of a frame.
+    pub frame: Duration,
+    /// What a slot carries.
+    pub slot: Bytes,
+    /// Constant rate.
+    pub cra: Rate,
+    /// The most that constant rate and grants come to.
+    pub max: Rate,
+    /// Frames between two requests.
+    pub request: u32,
+    /// From a request to the first use of its grant.
+    pub grant_loop: Duration,
+    /// How long a grant lasts that no other replaces.
+    pub hold: Duration,
+    /// When the first request is due; drawn once for a run where there is none.
+    pub phase: Option<Duration>,
+}
+
+impl DamaConfig {
+    /// Frames are no shorter, because each may cost a step.
+    pub const LEAST_FRAME: Duration = Duration::from_millis(1);
+    /// Grant loops are no longer, because each request on the way is kept.
+    pub const LONGEST_LOOP: Duration = Duration::from_secs(10);
+
+    /// What it adds on average to the delay of a packet that finds nobody there: the wait for a frame and the
+    /// frame; without capacity of its own also the request's frame and the loop.
+    pub(super) fn idle_delay(&self) -> Duration {
+        let frames = self.frame.mul_div(3, 2);
+        if self.cra == Rate::ZERO {
+            frames + self.grant_loop + self.frame.mul_div(1, 2)
+        } else {
+            frames
+        }
+    }
+}
+
+/// Bytes taken in each of some frames.
+#[derive(Clone, Copy, Debug)]
+struct Taken {
+    from: u64,
+    /// The first frame after them.
+    until: u64,
+    each: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Grant {
+    from: Instant,
+    rate: u64,
+}
+
+/// The server.
+#[derive(Clone, Debug)]
+pub(crate) struct Dama {
+    config: DamaConfig,
+    /// In nanoseconds.
+    frame: u64,
+    /// Frame n begins so long before n times its length.
+    back: u64,
+    demand: Demand,
+    /// The frame in which bytes were taken last, what it may carry, and what of that is left.
+    current: u64,
+    whole: u64,
+    left: u64,
+}
+
+/// What the terminal asks for and gets.
+#[derive(Clone, Debug, Default)]
+struct Demand {
+    /// Bytes since the last request.
+    arrived: u64,
+    /// Bytes that had not been taken when the last request left, and those since.
+    waiting: u64,
+    /// Of these, what has been taken since, in order.
+    taken: VecDeque<Taken>,
+    /// The frame of the next request.
+    next: u64,
+    /// In order; the first may be in force.
+    grants: VecDeque<Grant>,
+}
+
+impl Dama {
+    pub(crate) fn new(config: &DamaConfig, rng: &ChaCha8Rng) -> Self {
+        let frame = config.frame.max(DamaConfig::LEAST_FRAME);
+        let config = DamaConfig {
+            frame,
+            // A grant covers the beginning of a frame.
+            hold: config.hold.max(frame),
+            slot: config.slot.max(Bytes::new(1)),
+            max: config.max.max(Rate::from_bits_per_sec(1)),
+            request: config.request.max(1),
+            grant_loop: config.grant_loop.min(DamaConfig::LONGEST_LOOP),
+            ..*config
+        };
+        let frame = config.frame.as_nanos();
+        let cycle = frame.saturating_mul(u64::from(config.request));
+        let phase = config.phase.map_or_else(
+            || (unit(&mut stream(rng, Purpose::Rate)) * cycle as f64) as u64,
+            |phase| phase.as_nanos() % cycle,
+        );
+        // Frame zero, a request's, is `back` before the beginning.
+        let back = (cycle - phase) % cycle;
+        Self {
+            frame,
+            back,
+            demand: Demand::default(),
+            current: 0,
+            whole: 0,
+            left: 0,
+            config,
+        }
+    }
+
+    fn begin(&self, frame: u64) -> Instant {
+        Instant::from_nanos(frame.saturating_mul(self.frame).saturating_sub(self.back))
+    }
+
+    /// The first frame that begins at `at` or later.
+    fn frame_from(&self, at: Instant) -> u64 {
+        at.as_nanos().saturating_add(self.back).div_ceil(self.frame)
+    }
+
+    /// The bytes of a frame at a rate.
+    fn bytes(&self, rate: u64) -> u64 {
+        if rate == 0 {
+            return 0;
+        }
+        let slot = self.config.slot.get();
+        let nanos = u128::from(rate) * u128::from(self.frame);
+        let slots = (nanos / (u128::from(slot) * 8_000_000_000)).max(1);
+        u64::try_from(slots).map_or(u64::MAX, |slots| slots.saturating_mul(slot))
+    }
+
+    /// Sends the requests that are due before `at`.
+    fn ask_before(&self, demand: &mut Demand, at: Instant) {
+        while self.begin(demand.next) < at {
+            if demand.arrived == 0 && demand.waiting == 0 {
+                // There is nothing to ask for until `at`.
+                let every = u64::from(self.config.request);
+                let cycles = (self.frame_from(at) - demand.next).div_ceil(every);
+                demand.next = demand.next.saturating_add(cycles * every);
+                return;
+            }
+            self.ask(demand);
+        }
+    }
+
+    /// Sends the next request.
+    fn ask(&self, demand: &mut Demand) {
+        let config = &self.config;
+        let frame = demand.next;
+        demand.account(frame);
+        let nanos = u128::from(self.frame) * u128::from(config.request);
+        let rate = u128::from(demand.arrived) * 8_000_000_000 / nanos;
+        let twice = u128::from(config.grant_loop.as_nanos().max(1)) * 2;
+        let backlog = (u128::from(demand.waiting) * 8_000_000_000).div_ceil(twice);
+        demand.arrived = 0;
+        demand.next = frame.saturating_add(u64::from(config.request));
+        let asked = u64::try_from(rate + backlog).unwrap_or(u64::MAX);
+        let rate = asked
+            .min(config.max.bits_per_sec())
+            .saturating_sub(config.cra.bits_per_sec());
+        if rate > 0 {
+            let from = self.begin(frame) + config.grant_loop;
+            demand.grants.push_back(Grant { from, rate });
+        }
+    }
+
+    /// What a frame that begins at `begin` may carry, and until when that holds. Frames come in order.
+    fn granted(&self, demand: &mut Demand, begin: Instant) -> (u64, Instant) {
+        while demand.grants.get(1).is_some_and(|next| next.from <= begin) {
+            demand.grants.pop_front();
+        }
+        let mut rate = self.config.cra.bits_per_sec();
+        let mut until = Instant::MAX;
+        if let Some(grant) = demand.grants.front().copied() {
+            let end = grant.from + self.config.hold;
+            if end <= begin {
+                demand.grants.pop_front();
+                // What follows begins after `begin`.
+                until = demand.grants.front().map_or(until, |next| next.from);
+            } else if grant.from <= begin {
+                rate = rate.saturating_add(grant.rate);
+                until = demand.grants.get(1).map_or(end, |next| end.min(next.from));
+            } else {
+                until = grant.from;
+            }
+        }
+        (self.bytes(rate), until)
+    }
+
+    /// A packet comes in at `now`.
+    pub(crate) fn enters(&mut self, now: Instant, bytes: u64) {
+        let mut demand = core::mem::take(&mut self.demand);
+        self.ask_before(&mut demand, now);
+        demand.account(self.frame_from(now));
+        if self.config.cra == Rate::ZERO && demand.is_idle(now, self.config.hold) {
+            demand.next = self.frame_from(now);
+        }
+        demand.arrived = demand.arrived.saturating_add(bytes);
+        demand.waiting = demand.waiting.saturating_add(bytes);
+        self.demand = demand;
+    }
+
+    /// Serves the packet whose turn comes at `turn`.
+    pub(crate) fn serve(&mut self, turn: Instant, busy_until: Instant, bytes: u64) -> Served {
+        let mut demand = core::mem::take(&mut self.demand);
+        let start = turn.max(busy_until);
+        self.ask_before(&mut demand, start);
+        // The grants that become usable before this are known.
+        let known = start + self.config.grant_loop;
+        let mut frame = self.frame_from(start);
+        let mut unused = 0;
+        if frame > self.current {
+            let between = (frame - self.current - 1).saturating_mul(self.whole);
+            unused = self.left.saturating_add(between);
+            self.left = 0;
+        }
+        frame = frame.max(self.current);
+        let mut guess: Option<Demand> = None;
+        let mut rest = bytes;
+        loop {
+            if frame > self.current || self.whole == 0 {
+                let begin = self.begin(frame);
+                let mut change = Instant::MAX;
+                if begin >= known {
+                    let guess = guess.get_or_insert_with(|| demand.clone());
+                    let asked = begin.as_nanos() - self.config.grant_loop.as_nanos();
+                    let asked = Instant::from_nanos(asked).max(start);
+                    self.ask_before(guess, asked + Duration::from_nanos(1));
+                    change = self.begin(guess.next) + self.config.grant_loop;
+                }
+                let source = guess.as_mut().unwrap_or(&mut demand);
+                let (whole, until) = self.granted(source, begin);
+                if begin < known {
+                    change = known;
+                }
+                (self.current, self.whole, self.left) = (frame, whole, whole);
+                // A packet of many frames passes over those that are like this one.
+                let like = self.frame_from(until.min(change)).max(frame + 1) - frame;
+                let wanted = rest.saturating_sub(1).checked_div(whole).unwrap_or(like);
+                let passed = like.min(wanted);
+                if passed > 1 || whole == 0 {
+                    let taken = Taken {
+                        from: frame,
+                        until: frame.saturating_add(passed),
+                        each: whole,
+                    };
+                    demand.takes(taken);
+                    if let Some(guess) = &mut guess {
+                        guess.takes(taken);
+                    }
+                    rest -= passed.saturating_mul(whole).min(rest);
+                    frame = frame.saturating_add(passed);
+                    if frame == u64::MAX {
+                        break;
+                    }
+                    continue;
+                }
+            }
+            let fits = rest <= self.left;
+            let takes = match (fits, rest <= self.whole) {
+                (true, _) => rest,
+                // It waits for a frame of its own.
+                (false, true) => 0,
+                (false, false) => self.left,
+            };
+            let taken = Taken {
+                from: frame,
+                until: frame + 1,
+                each: takes,
+            };
+            demand.takes(taken);
+            if let Some(guess) = &mut guess {
+                guess.takes(taken);
+            }
+            rest -= takes;
+            self.left -= takes;
+            if fits {
+                break;
+            }
+            frame += 1;
+        }
+        self.demand = demand;
+        Served {
+            start: turn,
+            end: self.begin(frame),
+            after_gap: unused >= bytes,
+        }
+    }
+
+    /// What went in a frame is out at its end.
+    pub(crate) fn release(&self, end: Instant) -> Instant {
+        end + Duration::from_nanos(self.frame)
+    }
+
+    pub(crate) fn capacity(&self, until: Instant) -> Bytes {
+        let frames = until.as_nanos() / self.frame;
+        let most = self.config.max.max(self.config.cra).bits_per_sec();
+        Bytes::new(self.bytes(most).saturating_mul(frames))
+    }
+}
+
+impl Demand {
+    /// Whether nothing waits, nothing is granted and nothing is asked for at `now`.
+    fn is_idle(&self, now: Instant, hold: Duration) -> bool {
+        self.arrived == 0
+            && self.waiting == 0
+            && self
+                .grants
+                .back()
+                .is_none_or(|last| last.from + hold <= now)
+    }
+
+    /// What was taken in the frames before `frame` waits no more.
+    fn account(&mut self, frame: u64) {
+        while let Some(first) = self.taken.front_mut()
+            && first.from < frame
+        {
+            let until = first.until.min(frame);
+            let bytes = (until - first.from).saturating_mul(first.each);
+            self.waiting = self.waiting.saturating_sub(bytes);
+            first.from = until;
+            if until == first.until {
+                self.taken.pop_front();
+            }
+        }
+    }
+
+    fn takes(&mut self, taken: Taken) {
+        if taken.each == 0 {
+            return;
+        }
+        match self.taken.back_mut() {
+            // Many packets in one frame are one entry.
+            Some(last) if last.from == taken.from && last.until == taken.until => {
+                last.each += taken.each;
+            }
+            _ => self.taken.push_back(taken),
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! The forward link of a geostationary satellite: an effective rate that the weather lowers in steps.
+//!
+//! Network-models, section B.1.2. The rate is what one client gets while the sky is clear. With adaptive
+//! coding the signal-to-noise ratio is looked at from time to time, one round trip late, and the most
+//! efficient of the MODCODs of DVB-S2 is used that stands it; the rate is in proportion to its
+//! efficiency. What is served leaves with the frame (BBFRAME) that it is in, where frames are asked for.
+//! The gateway's queue, with its random drops, is the link's own (`random-above`).
+//!
+//! A performance-enhancing proxy is off, as in document 001: TCP runs from end to end.
+//!
+//! ## Assumptions
+//!
+//! - What other clients take of the carrier differs from run to run, not within a run: the rate of a run is
+//!   log-normal around the median (`spread`; none of it is the plain model).
+//! - The residual frame error (1e-7) is left out.
+//! - Below the threshold of the most robust MODCOD the link goes on with that one.
+
+use rand_chacha::ChaCha8Rng;
+use units::{Bytes, Duration, Instant, Rate};
+
+use super::Served;
+use crate::process::{self, BYTE, Stretch};
+use crate::random::{Purpose, normal, stream};
+
+/// Efficiency in bit/s/Hz and the Es/N0 in dB that it needs, of the MODCODs that are used: DVB-S2, normal
+/// frames (network-models, section B.1.2).
+pub const MODCODS: [(f64, f64); 9] = [
+    (0.490, -2.35),
+    (0.989, 1.00),
+    (1.487, 4.03),
+    (1.981, 6.62),
+    (2.228, 7.91),
+    (2.479, 9.35),
+    (2.637, 8.97),
+    (2.967, 10.21),
+    (3.300, 11.61),
+];
+
+/// The efficiency at which the rate is what the configuration says.
+const FULL_EFFICIENCY: f64 = 3.300;
+
+/// The forward link of a geostationary satellite.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct GeoConfig {
+    /// What one client gets under a clear sky; the median over the runs.
+    pub rate: Rate,
+    /// Standard deviation of the logarithm of the rate between runs.
+    pub spread: f64,
+    /// What is served leaves at multiples of this (BBFRAME); at once where it is zero.
+    pub frame: Duration,
+    /// Adaptive coding and modulation; without, the sky is always clear.
+    pub acm: Option<AcmConfig>,
+}
+
+/// Adaptive coding and modulation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct AcmConfig {
+    /// Es/N0 under a clear sky, in dB.
+    pub clear_sky: f64,
+    /// Standard deviation of its slow variation, in dB.
+    pub deviation: f64,
+    /// Time after which that variation's correlation has fallen to 1/e.
+    pub correlation: Duration,
+    /// What is left between the Es/N0 and the threshold, in dB.
+    pub margin: f64,
+    /// Time between two looks at it.
+    pub every: Duration,
+    /// How old the Es/N0 is that is looked at: one round trip.
+    pub lag: Duration,
+    /// A shower.
+    pub rain: Option<RainConfig>,
+}
+
+/// A shower: it comes, stays and goes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct RainConfig {
+    /// What it takes from the Es/N0, in dB.
+    pub depth: f64,
+    /// When it begins.
+    pub start: Instant,
+    /// How long it takes to come, and to go.
+    pub ramp: Duration,
+    /// How long it stays.
+    pub hold: Duration,
+}
+
+impl GeoConfig {
+    /// What it adds on average to the delay of a packet that finds nobody there: half a frame.
+    pub(super) fn idle_delay(&self) -> Duration {
+        self.frame.mul_div(1, 2)
+    }
+}
+
+impl RainConfig {
+    /// Attenuation at `at`, in dB.
+    fn at(&self, at: Instant) -> f64 {
+        let ramp = self.ramp.as_nanos().max(1) as f64;
+        let since = at.saturating_since(self.start).as_nanos() as f64;
+        let whole = ramp + self.hold.as_nanos() as f64;
+        let coming = since / ramp;
+        let going = (whole + ramp - since) / ramp;
+        self.depth * coming.min(going).clamp(0.0, 1.0)
+    }
+}
+
+/// The most efficient MODCOD's efficiency that an Es/N0 of `available` dB carries.
+fn efficiency(available: f64) -> f64 {
+    let carried = MODCODS.iter().filter(|(_, needed)| *needed <= available);
+    let best = carried
+        .map(|(efficiency, _)| *efficiency)
+        .fold(0.0, f64::max);
+    best.max(MODCODS[0].0)
+}
+
+/// The server.
+#[derive(Clone, Debug)]
+pub(crate) struct Geo {
+    rate: Rate,
+    frame: u64,
+    acm: Option<Acm>,
+    debt: u128,
+    current: Stretch,
+}
+
+#[derive(Clone, Debug)]
+struct Acm {
+    config: AcmConfig,
+    /// Correlation of one look with the next.
+    memory: f64,
+    /// Standard normal, of the current look.
+    deviate: f64,
+    rng: ChaCha8Rng,
+}
+
+impl Geo {
+    pub(crate) fn new(config: &GeoConfig, rng: &ChaCha8Rng) -> Self {
+        let mut rng = stream(rng, Purpose::Rate);
+        let median = config.rate.bits_per_sec() as f64;
+        // At least one bit per second, so that everything ends.
+        let rate = (median * libm::exp(config.spread * normal(&mut rng))) as u64;
+        let rate = Rate::from_bits_per_sec(rate.max(1));
+        let mut geo = Self {
+            rate,
+            frame: config.frame.as_nanos(),
+            debt: 0,
+            current: Stretch {
+                end: Instant::MAX,
+                rate,
+            },
+            acm: config.acm.map(|mut config| {
+                config.every = config.every.max(Duration::from_millis(1));
+                let correlation = config.correlation.as_nanos().max(1) as f64;
+                Acm {
+                    config,
+                    memory: libm::exp(-(config.every.as_nanos() as f64) / correlation),
+                    deviate: normal(&mut rng),
+                    rng,
+                }
+            }),
+        };
+        if geo.acm.is_some() {
+            geo.look(Instant::ZERO);
+        }
+        geo
+    }
+
+    /// The stretch that begins at `begin`, at a look.
+    fn look(&mut self, begin: Instant) {
+        let Some(acm) = &mut self.acm else {
+            return;
+        };
+        let config = &acm.config;
+        let back = config.lag.as_nanos();
+        let seen = Instant::from_nanos(begin.as_nanos().saturating_sub(back));
+        let rain = config.rain.map_or(0.0, |rain| rain.at(seen));
+        let level = config.clear_sky + config.deviation * acm.deviate - rain - config.margin;
+        let share = efficiency(level) / FULL_EFFICIENCY;
+        let rate = (self.rate.bits_per_sec() as f64 * share) as u64;
+        self.current = Stretch {
+            end: begin + config.every,
+            rate: Rate::from_bits_per_sec(rate.max(1)),
+        };
+        let fresh = libm::sqrt(1.0 - acm.memory * acm.memory);
+        acm.deviate = acm.memory * acm.deviate + fresh * normal(&mut acm.rng);
+    }
+
+    fn stretch(&mut self, at: Instant) -> Stretch {
+        while self.current.end <= at && self.current.end < Instant::MAX {
+            self.look(self.current.end);
+        }
+        self.current
+    }
+
+    pub(crate) fn serve(&mut self, now: Instant, busy_until: Instant, bytes: u64) -> Served {
+        let after_gap = now > busy_until;
+        let start = now.max(busy_until);
+        let debt = if after_gap { 0 } else { self.debt };
+        let work = u128::from(bytes) * BYTE + debt;
+        let (end, debt) = process::finish(start, work, |at| self.stretch(at));
+        self.debt = debt;
+        Served {
+            start,
+            end,
+            after_gap,
+        }
+    }
+
+    pub(crate) fn release(&self, end: Instant) -> Instant {
+        if self.frame == 0 || end == Instant::MAX {
+            return end;
+        }
+        let frames = end.as_nanos().div_ceil(self.frame);
+        Instant::from_nanos(frames.saturating_mul(self.frame))
+    }
+
+    pub(crate) fn capacity(mut self, until: Instant) -> Bytes {
+        process::capacity(Instant::ZERO, until, |at| self.stretch(at))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_best_modcod_is_used_that_the_signal_carries() {
+        for (available, expected) in [
+            (30.0, 3.300),
+            (11.61, 3.300),
+            (11.60, 2.967),
+            (10.20, 2.637),
+            // 8PSK 5/6 needs more than 16APSK 2/3 and carries less: it is never used.
+            (9.40, 2.637),
+            (8.96, 2.228),
+            (7.00, 1.981),
+            (5.00, 1.487),
+            (2.00, 0.989),
+            (0.00, 0.490),
+            (-20.0, 0.490),
+        ] {
+            assert_eq!(efficiency(available), expected, "{available} dB");
+        }
+    }
+
+    #[test]
+    fn rain_comes_stays_and_goes() {
+        let rain = RainConfig {
+            depth: 4.0,
+            start: Instant::from_secs(10),
+            ramp: Duration::from_secs(40),
+            hold: Duration::from_secs(60),
+        };
+        for (second, expected) in [
+            (0, 0.0),
+            (10, 0.0),
+            (20, 1.0),
+            (50, 4.0),
+            (110, 4.0),
+            (130, 2.0),
+            (150, 0.0),
+            (9999, 0.0),
+        ] {
+            assert_eq!(rain.at(Instant::from_secs(second)), expected, "{second} s");
+        }
+    }
+}

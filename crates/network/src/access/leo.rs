@@ -1,0 +1,421 @@
+//! One direction of a low-orbit constellation (Starlink class).
+//!
+//! Network-models, section B.2.2. All terminals are given a new satellite, a new rate and a new delay every
+//! 15 seconds, at the same instants in both directions. Within such an interval the link sends in bursts of
+//! one frame (4/3 ms, on one grid), two to five frames apart, each with what the gap before it is worth at
+//! the rate of the interval; what of a burst nobody uses is lost. At each boundary service stops for some
+//! tens of milliseconds: packets are held, and now and then the first of those that arrive meanwhile are
+//! dropped. An uplink (`grant`) waits for a grant where a packet finds nobody there.
+//!
+//! Delay comes in three parts that are added to the link's own: the interval's, which wanders from
+//! interval to interval, a drift within it (the satellite moves), and jitter, one value for each burst.
+//! Packets never overtake. Losses that come by themselves are the link's (`loss`).
+//!
+//! Everything is drawn for an interval or a burst, from a place in the stream that the interval's number
+//! gives, so that an idle link costs no more than the bursts of the interval in which it is used again.
+//!
+//! ## Deviations
+//!
+//! - The slow variation of the rate (3 s) begins anew with each interval, as the satellite does.
+//! - A burst's size has the distribution of Wilson and Hilferty in place of the gamma distribution that it
+//!   approximates; its mean is 1 and its variation what is asked for to within a percent.
+//! - Rates below 1 kbit/s are taken as that, and a stop lasts half an interval at most.
+
+use rand_chacha::ChaCha8Rng;
+use units::{Bytes, Duration, Instant, Rate};
+
+use super::Served;
+use crate::process::{self, BYTE, Stretch};
+use crate::random::{Purpose, normal, stream, unit};
+
+/// Three frames (750 in a second).
+const THREE_FRAMES: u64 = 4_000_000;
+/// Frames from one burst to the next, with the share of gaps that are no longer.
+const GAPS: [(u64, f64); 4] = [(2, 0.25), (3, 0.60), (4, 0.85), (5, 1.0)];
+/// Mean wait for a burst of a packet that arrives at any time: half the mean of (gap - 1)^2 over the mean gap, in
+/// frames.
+const BURST_WAIT: Duration = Duration::from_micros(1273);
+/// An interval's rate stays between these multiples of the median.
+const RATE_RANGE: (f64, f64) = (0.3, 2.0);
+/// An interval's delay stays between these, in standard deviations (8 to 14 ms around 10).
+const BASE_RANGE: (f64, f64) = (-2.0, 4.0);
+/// How often the slow variation of the rate is drawn.
+const SLOW_SLOT: u64 = 100_000_000;
+/// Words of a stream that belong to one interval.
+const WORDS: u32 = 40;
+const LEAST_RATE: Rate = Rate::from_bits_per_sec(1000);
+const LEAST_INTERVAL: Duration = Duration::from_millis(100);
+
+/// One direction of a low-orbit link.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct LeoConfig {
+    /// Median over the intervals.
+    pub rate: Rate,
+    /// Time between two reconfigurations.
+    pub interval: Duration,
+    /// When the first one is; drawn once for a run, the same for both directions, where there is none.
+    pub phase: Option<Duration>,
+    /// Standard deviation of the logarithm of the rate between intervals.
+    pub spread: f64,
+    /// That of the slow variation within an interval.
+    pub wander: f64,
+    /// Time after which the slow variation's correlation has fallen to 1/e.
+    pub correlation: Duration,
+    /// Coefficient of variation of what a burst carries.
+    pub burst: f64,
+    /// Standard deviation of the delay between intervals.
+    pub step: Duration,
+    /// By so much the delay changes across an interval at most, up or down.
+    pub drift: Duration,
+    /// Scale of the jitter's tail: the absolute value of a normal variate; a frame, uniformly, comes on top
+    /// where it is not zero.
+    pub jitter: Duration,
+    /// The shortest stop at a boundary.
+    pub outage: Duration,
+    /// Mean of what comes on top of it (exponential).
+    pub outage_mean: Duration,
+    /// The longest stop.
+    pub outage_max: Duration,
+    /// Share of the stops in which packets are dropped.
+    pub drop: f64,
+    /// The most packets that such a stop drops.
+    pub drop_packets: u32,
+    /// The longest wait for a grant of a packet that finds nobody there: zero for a downlink.
+    pub grant: Duration,
+}
+
+impl LeoConfig {
+    /// The measured constellation at a median rate (network-models, section B.2.2), without a wait for grants.
+    #[must_use]
+    pub const fn measured(rate: Rate) -> Self {
+        Self {
+            rate,
+            interval: Duration::from_secs(15),
+            phase: None,
+            spread: 0.16,
+            wander: 0.05,
+            correlation: Duration::from_secs(3),
+            burst: 0.35,
+            step: Duration::from_millis(1),
+            drift: Duration::from_micros(500),
+            jitter: Duration::from_micros(800),
+            outage: Duration::from_millis(60),
+            outage_mean: Duration::from_millis(20),
+            outage_max: Duration::from_millis(140),
+            drop: 0.15,
+            drop_packets: 20,
+            grant: Duration::ZERO,
+        }
+    }
+
+    /// What it adds on average to the delay of a packet that finds nobody there: the middle of the base delays,
+    /// the wait for a burst and for a grant, jitter.
+    pub(super) fn idle_delay(&self) -> Duration {
+        let jitter = if self.jitter.is_zero() {
+            Duration::ZERO
+        } else {
+            // Half a frame, and the mean of a normal variate's absolute value: sqrt(2/pi).
+            Duration::from_nanos(THREE_FRAMES / 6) + self.jitter.mul_div(798, 1000)
+        };
+        self.step * 2 + self.drift + BURST_WAIT + self.grant.mul_div(1, 2) + jitter
+    }
+}
+
+/// An interval between two reconfigurations.
+#[derive(Clone, Copy, Debug)]
+struct Interval {
+    number: u64,
+    begin: Instant,
+    /// When service begins after the boundary.
+    serves: Instant,
+    end: Instant,
+    rate: f64,
+    /// Delay at its beginning beyond the least, and what is added over its length, in nanoseconds.
+    base: f64,
+    slope: f64,
+    /// Packets that are dropped before it serves.
+    drops: u32,
+}
+
+/// A burst, or the gap before it.
+#[derive(Clone, Copy, Debug)]
+struct Burst {
+    begin: Instant,
+    end: Instant,
+    rate: Rate,
+    /// Jitter of what it carries.
+    jitter: Duration,
+    /// Wait for a grant of a packet that comes before its end and finds nobody there.
+    wait: Duration,
+}
+
+/// The server.
+#[derive(Clone, Debug)]
+pub(crate) struct Leo {
+    config: LeoConfig,
+    /// Interval zero begins so long before the run.
+    back: u64,
+    /// Stands in `interval`, behind what was drawn for `burst`.
+    rng: ChaCha8Rng,
+    interval: Interval,
+    burst: Burst,
+    /// Frame of `burst`.
+    frame: u64,
+    /// The slow variation: its slot, and its standard normal deviate.
+    slow: (u64, f64),
+    memory: f64,
+    /// The interval in which packets arrive, and how many of them it still drops.
+    door: Interval,
+    debt: u128,
+    released: Instant,
+}
+
+impl Leo {
+    pub(crate) fn new(config: &LeoConfig, rng: &ChaCha8Rng, path: &ChaCha8Rng) -> Self {
+        let config = LeoConfig {
+            rate: config.rate.max(LEAST_RATE),
+            interval: config.interval.max(LEAST_INTERVAL),
+            ..*config
+        };
+        let interval = config.interval.as_nanos();
+        let phase = config.phase.map_or_else(
+            || (unit(&mut stream(path, Purpose::Path)) * interval as f64) as u64,
+            |phase| phase.as_nanos() % interval,
+        );
+        let slots = config.correlation.as_nanos() as f64 / SLOW_SLOT as f64;
+        let mut rng = stream(rng, Purpose::Rate);
+        let back = (interval - phase) % interval;
+        let first = draw_interval(&config, back, &mut rng, 0);
+        let none = Burst {
+            begin: Instant::ZERO,
+            end: Instant::ZERO,
+            rate: Rate::ZERO,
+            jitter: Duration::ZERO,
+            wait: Duration::ZERO,
+        };
+        let mut leo = Self {
+            back,
+            rng,
+            interval: first,
+            burst: none,
+            frame: 0,
+            slow: (0, 0.0),
+            memory: libm::exp(-1.0 / slots.max(1e-9)),
+            door: first,
+            debt: 0,
+            released: Instant::ZERO,
+            config,
+        };
+        leo.enter(0);
+        leo
+    }
+
+    /// The first burst of an interval.
+    fn enter(&mut self, number: u64) {
+        self.interval = draw_interval(&self.config, self.back, &mut self.rng, number);
+        self.slow = (
+            self.interval.serves.as_nanos() / SLOW_SLOT,
+            normal(&mut self.rng),
+        );
+        self.frame = frame_from(self.interval.serves);
+        self.next_burst();
+    }
+
+    /// The next burst, in the next interval if there is none in this one.
+    fn next_burst(&mut self) {
+        let chance = unit(&mut self.rng);
+        let gap = GAPS.iter().find(|(_, share)| chance < *share);
+        let frames = gap.map_or(GAPS[3].0, |(frames, _)| *frames);
+        self.frame += frames;
+        let end = frame_begin(self.frame + 1);
+        if end > self.interval.end {
+            // In time order: intervals are longer than the longest gap.
+            let number = self.interval.number + 1;
+            if self.interval.end < Instant::MAX {
+                return self.enter(number);
+            }
+        }
+        let begin = frame_begin(self.frame);
+        let slot = begin.as_nanos() / SLOW_SLOT;
+        while self.slow.0 < slot {
+            let fresh = libm::sqrt(1.0 - self.memory * self.memory);
+            self.slow.1 = self.memory * self.slow.1 + fresh * normal(&mut self.rng);
+            self.slow.0 += 1;
+        }
+        let config = &self.config;
+        let slow = libm::exp(config.wander * self.slow.1);
+        let size = gamma(config.burst, normal(&mut self.rng));
+        let tail = libm::fabs(normal(&mut self.rng)) * config.jitter.as_nanos() as f64;
+        let spread = unit(&mut self.rng) * THREE_FRAMES as f64 / 3.0;
+        let jitter = if config.jitter.is_zero() {
+            0.0
+        } else {
+            spread + tail
+        };
+        let wait = unit(&mut self.rng) * config.grant.as_nanos() as f64;
+        let rate = (self.interval.rate * slow * frames as f64 * size) as u64;
+        self.burst = Burst {
+            begin,
+            end,
+            rate: Rate::from_bits_per_sec(rate.max(1)),
+            jitter: Duration::from_nanos(jitter as u64),
+            wait: Duration::from_nanos(wait as u64),
+        };
+    }
+
+    /// The burst that `at` lies in, or that comes next. Calls come in order of time.
+    fn advance(&mut self, at: Instant) {
+        if at >= self.interval.end && at < Instant::MAX {
+            self.enter(self.number(at));
+        }
+        while self.burst.end <= at && self.burst.end < Instant::MAX {
+            self.next_burst();
+        }
+    }
+
+    fn number(&self, at: Instant) -> u64 {
+        at.as_nanos().saturating_add(self.back) / self.config.interval.as_nanos()
+    }
+
+    fn stretch(&mut self, at: Instant) -> Stretch {
+        self.advance(at);
+        let Burst {
+            begin, end, rate, ..
+        } = self.burst;
+        if at < begin {
+            Stretch {
+                end: begin,
+                rate: Rate::ZERO,
+            }
+        } else {
+            Stretch { end, rate }
+        }
+    }
+
+    /// Whether service for `work` goes unused between the two.
+    fn wastes(&mut self, from: Instant, until: Instant, work: u128) -> bool {
+        if until.saturating_since(from) >= self.config.interval {
+            return true;
+        }
+        let mut at = from;
+        let mut unused = 0;
+        while at < until && unused < work {
+            let Stretch { end, rate } = self.stretch(at);
+            let end = end.min(until);
+            unused += u128::from(rate.bits_per_sec()) * u128::from((end - at).as_nanos());
+            at = end;
+        }
+        unused >= work
+    }
+
+    /// Whether a packet that arrives at `now` is dropped at a boundary.
+    pub(crate) fn refuses(&mut self, now: Instant) -> bool {
+        if now >= self.door.end {
+            let number = self.number(now);
+            let mut rng = self.rng.clone();
+            self.door = draw_interval(&self.config, self.back, &mut rng, number);
+        }
+        let closed = self.door.drops > 0 && now < self.door.serves;
+        if closed {
+            self.door.drops -= 1;
+        }
+        closed
+    }
+
+    pub(crate) fn serve(&mut self, now: Instant, busy_until: Instant, bytes: u64) -> Served {
+        let mut start = now.max(busy_until);
+        let mut work = u128::from(bytes) * BYTE;
+        let mut after_gap = false;
+        if now > busy_until {
+            after_gap = self.wastes(busy_until, now, work);
+            self.debt = 0;
+            self.advance(now);
+            start += self.burst.wait;
+        }
+        work += self.debt;
+        let (end, debt) = process::finish(start, work, |at| self.stretch(at));
+        self.debt = debt;
+        Served {
+            start,
+            end,
+            after_gap,
+        }
+    }
+
+    pub(crate) fn release(&mut self, end: Instant) -> Instant {
+        if end == Instant::MAX {
+            return end;
+        }
+        let interval = &self.interval;
+        let since = end.saturating_since(interval.begin).as_nanos() as f64;
+        let part = since / self.config.interval.as_nanos() as f64;
+        let base = (interval.base + interval.slope * part).max(0.0) as u64;
+        let due = end + Duration::from_nanos(base) + self.burst.jitter;
+        // Nobody overtakes.
+        self.released = self.released.max(due);
+        self.released
+    }
+
+    pub(crate) fn capacity(mut self, until: Instant) -> Bytes {
+        process::capacity(Instant::ZERO, until, |at| self.stretch(at))
+    }
+}
+
+/// When frame `number` begins.
+fn frame_begin(number: u64) -> Instant {
+    let nanos = u128::from(number) * u128::from(THREE_FRAMES) / 3;
+    Instant::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+}
+
+/// The first frame that begins at `at` or later.
+fn frame_from(at: Instant) -> u64 {
+    let frames = (u128::from(at.as_nanos()) * 3).div_ceil(u128::from(THREE_FRAMES));
+    u64::try_from(frames).unwrap_or(u64::MAX)
+}
+
+/// Interval `number`; the stream stands behind what was drawn for it.
+fn draw_interval(config: &LeoConfig, back: u64, rng: &mut ChaCha8Rng, number: u64) -> Interval {
+    rng.set_word_pos(u128::from(number) << WORDS);
+    let length = config.interval.as_nanos();
+    let begins = number.saturating_mul(length);
+    let begin = Instant::from_nanos(begins.saturating_sub(back));
+    let end = Instant::from_nanos(begins.saturating_add(length).saturating_sub(back));
+    let share = libm::exp(config.spread * normal(rng)).clamp(RATE_RANGE.0, RATE_RANGE.1);
+    let deviates = normal(rng).clamp(BASE_RANGE.0, BASE_RANGE.1) - BASE_RANGE.0;
+    let drift = (2.0 * unit(rng) - 1.0) * config.drift.as_nanos() as f64;
+    let longer = -libm::log(1.0 - unit(rng)) * config.outage_mean.as_nanos() as f64;
+    let outage = (config.outage + Duration::from_nanos(longer as u64))
+        .min(config.outage_max)
+        .min(Duration::from_nanos(length / 2));
+    let is_dropping = unit(rng) < config.drop;
+    let packets = 1 + (unit(rng) * f64::from(config.drop_packets)) as u32;
+    // The run begins in interval zero, at no boundary.
+    let boundary = number > 0;
+    Interval {
+        number,
+        begin,
+        serves: if boundary {
+            (begin + outage).min(end)
+        } else {
+            begin
+        },
+        end,
+        rate: config.rate.bits_per_sec() as f64 * share,
+        base: config.step.as_nanos() as f64 * deviates + config.drift.as_nanos() as f64 - drift,
+        slope: 2.0 * drift,
+        drops: if boundary && is_dropping {
+            packets.min(config.drop_packets)
+        } else {
+            0
+        },
+    }
+}
+
+/// A variate of mean one and the given coefficient of variation from a standard normal one: a gamma
+/// variate of shape k is near k (1 - 1/(9k) + z/(3 sqrt k))^3.
+fn gamma(variation: f64, deviate: f64) -> f64 {
+    let part = variation * variation / 9.0;
+    let root = 1.0 - part + deviate * variation / 3.0;
+    (root * root * root).max(0.0)
+}

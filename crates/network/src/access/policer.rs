@@ -1,0 +1,92 @@
+//! A policer: a token bucket without a queue, at the edge of many an operator.
+//!
+//! The bucket is that of network-models, section A.3, asked when a packet arrives: with tokens for all
+//! of it, it passes and takes them; without, it is dropped or marked at once, and takes none (the
+//! committed rate and burst of RFC 2697 with one bucket). What passes goes on at the rate of the line
+//! behind the policer, in whose queue it may wait.
+//!
+//! The link counts as busy while the tokens are used up, not while the line is: the bottleneck of
+//! a policed path is the policer.
+
+use units::{Bytes, Instant, Rate, Transmission};
+
+use super::Served;
+use super::token_bucket::{BYTE, Bucket};
+use crate::{DropReason, Ecn};
+
+/// A policer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct PolicerConfig {
+    /// The rate at which tokens come in.
+    pub rate: Rate,
+    /// The most tokens; at least the largest packet, overhead included.
+    pub burst: Bytes,
+    /// The rate of the line behind it; zero is none at all.
+    pub then: Rate,
+    /// Whether a packet capable of ECN that finds no tokens is marked and passes.
+    pub marks: bool,
+}
+
+/// The server of a policed line.
+#[derive(Clone, Debug)]
+pub(crate) struct Policer {
+    bucket: Bucket,
+    then: Rate,
+    marks: bool,
+    transmission: Transmission,
+    /// Tokens that found the bucket full before the packet that was let through last.
+    unused: u128,
+}
+
+impl Policer {
+    pub(crate) fn new(config: &PolicerConfig) -> Self {
+        Self {
+            bucket: Bucket::new(config.rate, config.burst),
+            then: config.then,
+            marks: config.marks,
+            transmission: Transmission::default(),
+            unused: 0,
+        }
+    }
+
+    pub(crate) fn refuses(
+        &mut self,
+        now: Instant,
+        bytes: u64,
+        ecn: &mut Ecn,
+    ) -> Option<DropReason> {
+        self.unused = self.bucket.fill(now);
+        if self.bucket.take(u128::from(bytes) * BYTE) {
+            return None;
+        }
+        if self.marks && *ecn != Ecn::NotEct {
+            *ecn = Ecn::Ce;
+            return None;
+        }
+        Some(DropReason::Early)
+    }
+
+    /// A packet that was let through just now.
+    pub(crate) fn serve(&mut self, now: Instant, busy_until: Instant, bytes: u64) -> Served {
+        let start = now.max(busy_until);
+        if now > busy_until {
+            self.transmission.reset();
+        }
+        let end = if self.then == Rate::ZERO {
+            Instant::MAX
+        } else {
+            start + self.transmission.time_for(Bytes::new(bytes), self.then)
+        };
+        Served {
+            start,
+            end,
+            after_gap: self.unused >= u128::from(bytes) * BYTE,
+        }
+    }
+
+    pub(crate) fn capacity(&self, until: Instant) -> Bytes {
+        let tokens = u64::try_from(self.bucket.capacity(until)).unwrap_or(u64::MAX);
+        Bytes::new(tokens).min(self.then.bytes_in(until - Instant::ZERO))
+    }
+}

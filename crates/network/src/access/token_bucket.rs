@@ -1,0 +1,127 @@
+//! A token bucket: what stands behind a DSL or cable contract, and `tc`'s `tbf`.
+//!
+//! Network-models, section A.3. Tokens, counted in bytes, come in at `rate` up to `burst`; a packet
+//! leaves when there are tokens for all of it. With `peak` a second bucket that holds `peak_burst`
+//! fills at that rate and has to agree, so that a burst leaves at the peak rate and not at once. Both
+//! are full at the beginning.
+//!
+//! Tokens are kept in bits times 10^9, as work is in the rates that change: exact for any rate.
+
+use units::{Bytes, Duration, Instant, Rate};
+
+use super::Served;
+
+/// Work of one byte.
+pub(super) const BYTE: u128 = 8_000_000_000;
+
+/// A token bucket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct TokenBucketConfig {
+    /// The rate that lasts.
+    pub rate: Rate,
+    /// What may leave at once after a rest; at least the largest packet, overhead included.
+    pub burst: Bytes,
+    /// The rate at which a burst leaves; at once where there is none.
+    pub peak: Option<Rate>,
+    /// What may leave at once all the same where there is a peak (`tbf`'s `mtu`).
+    pub peak_burst: Bytes,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bucket {
+    rate: u128,
+    depth: u128,
+    tokens: u128,
+    updated: Instant,
+}
+
+impl Bucket {
+    pub(super) fn new(rate: Rate, depth: Bytes) -> Self {
+        let depth = u128::from(depth.get()) * BYTE;
+        Self {
+            rate: u128::from(rate.bits_per_sec()),
+            depth,
+            tokens: depth,
+            updated: Instant::ZERO,
+        }
+    }
+
+    /// Fills it up to `now`; returns what went over its edge.
+    pub(super) fn fill(&mut self, now: Instant) -> u128 {
+        let span = now.saturating_since(self.updated);
+        let tokens = self.tokens + self.rate * u128::from(span.as_nanos());
+        self.updated = self.updated.max(now);
+        self.tokens = tokens.min(self.depth);
+        tokens - self.tokens
+    }
+
+    /// Takes tokens for `work`, if there are so many.
+    pub(super) fn take(&mut self, work: u128) -> bool {
+        let left = self.tokens.checked_sub(work);
+        self.tokens = left.unwrap_or(self.tokens);
+        left.is_some()
+    }
+
+    /// The bytes that there are tokens for until `until`, counted from the beginning.
+    pub(super) fn capacity(&self, until: Instant) -> u128 {
+        (self.depth + self.rate * u128::from(until.as_nanos())) / BYTE
+    }
+
+    /// How long until there are tokens for `work`; a packet larger than the bucket waits for all of it.
+    fn wait(&self, work: u128) -> Duration {
+        let missing = work.min(self.depth).saturating_sub(self.tokens);
+        if missing == 0 {
+            return Duration::ZERO;
+        }
+        let nanos = missing.div_ceil(self.rate.max(1));
+        Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+    }
+}
+
+/// The server of a token bucket.
+#[derive(Clone, Debug)]
+pub(crate) struct TokenBucket {
+    main: Bucket,
+    peak: Option<Bucket>,
+}
+
+impl TokenBucket {
+    pub(crate) fn new(config: &TokenBucketConfig) -> Self {
+        Self {
+            main: Bucket::new(config.rate, config.burst),
+            peak: config.peak.map(|peak| Bucket::new(peak, config.peak_burst)),
+        }
+    }
+
+    /// The packet is at the head of the queue from `start` on.
+    pub(crate) fn serve(&mut self, start: Instant, bytes: u64) -> Served {
+        let work = u128::from(bytes) * BYTE;
+        let unused = self.main.fill(start);
+        let mut wait = self.main.wait(work);
+        if let Some(peak) = &mut self.peak {
+            peak.fill(start);
+            wait = wait.max(peak.wait(work));
+        }
+        let end = start + wait;
+        for bucket in [Some(&mut self.main), self.peak.as_mut()]
+            .into_iter()
+            .flatten()
+        {
+            bucket.fill(end);
+            bucket.tokens = bucket.tokens.saturating_sub(work);
+        }
+        Served {
+            start,
+            end,
+            after_gap: unused >= work,
+        }
+    }
+
+    pub(crate) fn capacity(&self, until: Instant) -> Bytes {
+        let main = self.main.capacity(until);
+        let peak = self.peak.as_ref().map(|peak| peak.capacity(until));
+        let least = peak.map_or(main, |peak| peak.min(main));
+        Bytes::new(u64::try_from(least).unwrap_or(u64::MAX))
+    }
+}

@@ -1,0 +1,239 @@
+//! The medium: who has it when.
+//!
+//! Nothing happens between two frames that could not be told at the first: so the medium goes on from
+//! frame to frame as far as somebody asks, and what a frame does is settled when it begins. A direction
+//! that has nothing to send, or has to wait for others, costs no event.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use rand_chacha::ChaCha8Rng;
+use units::Instant;
+
+use super::channel::Channel;
+use super::config::WifiConfig;
+use super::others::{Crowd, Station};
+use super::phy::Phy;
+use super::port::{Port, Times};
+use crate::LinkConfig;
+use crate::aqm::Managed;
+use crate::random::{Chance, Purpose, numbered};
+
+/// What went over a medium.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AirCounters {
+    /// Frames of everybody but the networks beside ours.
+    pub frames: u64,
+    /// Of these, those that collided.
+    pub collisions: u64,
+}
+
+/// The streams of a medium, beside that of its link.
+#[derive(Clone, Copy)]
+enum Stream {
+    Channel,
+    Crowd,
+    Hidden,
+    /// And the next one.
+    Backoff,
+    Errors = 5,
+    /// And all after it, two for each station.
+    Stations = 16,
+}
+
+#[derive(Debug)]
+pub(crate) struct Medium<T> {
+    config: Arc<WifiConfig>,
+    phy: Phy,
+    channel: Channel,
+    pub(super) ports: [Port<T>; 2],
+    stations: Vec<Station>,
+    crowd: Option<Crowd>,
+    hidden: Option<(Chance, ChaCha8Rng)>,
+    /// From when on nobody sends.
+    pub(super) idle: Instant,
+    pub(super) counters: AirCounters,
+    /// Stations that send, with their packets: room that is used again.
+    senders: Vec<(usize, u32)>,
+}
+
+impl<T> Medium<T> {
+    /// The medium of `config`, whose streams lie beside `rng`, with a port for each of `links`, whose
+    /// queues draw from streams of their own.
+    pub(crate) fn new(
+        config: &WifiConfig,
+        links: [(&LinkConfig, &ChaCha8Rng); 2],
+        rng: &ChaCha8Rng,
+    ) -> Self {
+        let phy = Phy::new(config);
+        let stream = |number: u32| numbered(rng, Purpose::Medium, number);
+        let mut number = 0;
+        let ports = links.map(|(link, rng)| {
+            let backoff = stream(Stream::Backoff as u32 + number);
+            let errors = stream(Stream::Errors as u32 + number);
+            number += 1;
+            Port::new(config, Managed::before_medium(link, rng), backoff, errors)
+        });
+        let stations = (0..config.stations).map(|index| {
+            let first = Stream::Stations as u32 + 2 * index;
+            Station::new(config, &phy, stream(first), stream(first + 1))
+        });
+        let hidden = (config.hidden > 0.0).then(|| {
+            let rng = stream(Stream::Hidden as u32);
+            (Chance::new(config.hidden), rng)
+        });
+        Self {
+            channel: Channel::new(config, &phy, stream(Stream::Channel as u32)),
+            ports,
+            stations: stations.collect(),
+            crowd: Crowd::new(config, stream(Stream::Crowd as u32)),
+            hidden,
+            idle: Instant::ZERO,
+            counters: AirCounters::default(),
+            senders: Vec::new(),
+            config: Arc::new(config.clone()),
+            phy,
+        }
+    }
+
+    /// Bits per second of a direction's rate.
+    pub(super) fn rate(&self, port: usize) -> f64 {
+        self.phy.bit_rate(self.channel.mcs(port, 0))
+    }
+
+    /// When a direction sends next, unless somebody else does before.
+    pub(super) fn start(&self, port: usize) -> Instant {
+        self.ports[port].start(self.idle, &self.phy)
+    }
+
+    /// Goes on to `now`, or until neither direction has something to send: what others do then is settled
+    /// when a packet comes.
+    pub(super) fn advance(&mut self, now: Instant) {
+        self.go_on(now, false);
+    }
+
+    /// Goes on to `now`, at which a packet comes.
+    pub(super) fn catch_up(&mut self, now: Instant) {
+        self.go_on(now, true);
+    }
+
+    fn go_on(&mut self, now: Instant, alone: bool) {
+        while alone || self.ports.iter().any(Port::is_ready) {
+            let mut next = self.start(0).min(self.start(1));
+            for station in &mut self.stations {
+                next = next.min(station.start(self.idle, &self.phy));
+            }
+            if let Some(crowd) = &mut self.crowd {
+                let begin = crowd.next.max(self.idle);
+                if begin <= next && begin <= now {
+                    let end = begin + crowd.length;
+                    crowd.step();
+                    self.settle(begin);
+                    self.freeze(begin, end, [true; 2]);
+                    self.idle = end;
+                    continue;
+                }
+            }
+            if next > now {
+                self.settle(now);
+                return;
+            }
+            self.settle(next);
+            self.transmit(next);
+        }
+        self.settle(now);
+    }
+
+    /// Ends the frames that have ended by `now`.
+    fn settle(&mut self, now: Instant) {
+        for index in 0..2 {
+            let rate = self.rate(index);
+            self.ports[index].settle(now, rate);
+        }
+    }
+
+    /// Those who do not send see the medium taken from `at` to `end`. (Stations that send do not
+    /// count any more at all.)
+    fn freeze(&mut self, at: Instant, end: Instant, ports: [bool; 2]) {
+        for (port, waits) in self.ports.iter_mut().zip(ports) {
+            if waits {
+                port.contender.freeze(self.idle, at, &self.phy);
+            }
+        }
+        let mut senders = self.senders.iter().peekable();
+        for (index, station) in self.stations.iter_mut().enumerate() {
+            if senders.next_if(|sender| sender.0 == index).is_none() {
+                station.freeze(self.idle, at, end, &self.phy);
+            }
+        }
+    }
+
+    /// Everybody whose turn it is at `at` sends.
+    fn transmit(&mut self, at: Instant) {
+        self.channel.advance(at, &self.config, &self.phy);
+        let phy = &self.phy;
+        let mut longest = units::Duration::ZERO;
+        let mut frames = [None; 2];
+        for (index, port) in self.ports.iter_mut().enumerate() {
+            if port.start(self.idle, phy) == at {
+                let mcs = self.channel.mcs(index, port.contender.failures());
+                frames[index] = port.assemble(at, mcs, phy);
+            }
+            if let Some((_, span)) = frames[index] {
+                longest = longest.max(span);
+            }
+        }
+        self.senders.clear();
+        let mut answer = phy.answer(1);
+        for (index, station) in self.stations.iter_mut().enumerate() {
+            if station.start(self.idle, phy) == at {
+                let packets = station.packets(at);
+                longest = longest.max(station.frame_time(packets, phy));
+                answer = phy.answer(packets as usize);
+                self.senders.push((index, packets));
+            }
+        }
+        let count = frames.iter().flatten().count() + self.senders.len();
+        if count == 0 {
+            // A discipline has dropped whatever there was.
+            return;
+        }
+        let alone = count == 1;
+        self.counters.frames += count as u64;
+        if !alone {
+            self.counters.collisions += count as u64;
+        }
+        let unanswered = at + longest + phy.no_answer();
+        let mut end = unanswered;
+        let waits = frames.map(|frame| frame.is_none());
+        for (index, frame) in frames.into_iter().enumerate() {
+            let Some((packets, span)) = frame else {
+                continue;
+            };
+            let mut arrives = alone;
+            if let (true, Some((chance, rng))) = (alone, &mut self.hidden) {
+                arrives = !chance.draw(rng);
+            }
+            let mcs = self
+                .channel
+                .mcs(index, self.ports[index].contender.failures());
+            let loss = arrives.then(|| self.phy.loss(mcs, self.phy.snr(self.channel.rssi())));
+            let times = Times {
+                begin: at,
+                through: at + span,
+                answered: at + span + self.phy.answer(packets),
+                unanswered,
+            };
+            end = self.ports[index].send(times, loss);
+        }
+        if alone && !self.senders.is_empty() {
+            end = at + longest + answer;
+        }
+        self.freeze(at, end, waits);
+        for &(index, packets) in &self.senders {
+            self.stations[index].sent(alone, packets, end);
+        }
+        self.senders.clear();
+        self.idle = end;
+    }
+}

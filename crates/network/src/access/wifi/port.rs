@@ -1,0 +1,327 @@
+//! One direction's sender: its queue, what is on its way, and what the receiver holds back.
+//!
+//! A frame (A-MPDU) takes what was not acknowledged, then what waits, as far as the block
+//! acknowledgement's window, the frame's length and its time allow (network-models, section B.5.2). Each packet in it
+//! is lost on its own. The receiver hands on in order: what comes behind a lost packet waits until that
+//! is sent again or given up, so that losses become bursts of delay.
+//!
+//! Below a queue discipline the driver holds packets of a limited airtime (mac80211's AQL); a drop-tail queue
+//! is the driver's own.
+//!
+//! ## Deviations
+//!
+//! - Packets behind one that is given up are handed on with the end of that frame, as if its BlockAckReq
+//!   took no time. The receiver's own time limit of 100 ms is never needed then.
+//! - What became of a frame is settled when it begins, for nothing can change it: a packet is noted as lost at the
+//!   beginning of its last frame.
+//! - AQL reckons with the bytes at the rate of the moment, without headers of frames.
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+
+use rand_chacha::ChaCha8Rng;
+use units::{Duration, Instant};
+
+use super::config::WifiConfig;
+use super::contention::Contender;
+use super::phy::Phy;
+use crate::aqm::{Managed, Waiting};
+use crate::busy::Busy;
+use crate::random::unit;
+use crate::{DropReason, Dropped, Packet};
+
+/// A packet between the queue and the receiver's host.
+#[derive(Debug)]
+struct Flying<T> {
+    /// `None` when it was given up.
+    waiting: Option<Waiting<T>>,
+    attempts: u32,
+    /// Received, and held until those before it are.
+    received: bool,
+}
+
+impl<T> Flying<T> {
+    const fn is_outstanding(&self) -> bool {
+        self.waiting.is_some() && !self.received
+    }
+}
+
+/// A packet that is through.
+#[derive(Debug)]
+pub(super) struct Through<T> {
+    /// When.
+    pub(super) at: Instant,
+    /// The busy period that it was served in.
+    pub(super) period: u64,
+    pub(super) packet: Packet<T>,
+}
+
+/// When a frame ends, and when the medium is idle after it, with its answer and without.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Times {
+    pub(super) begin: Instant,
+    pub(super) through: Instant,
+    pub(super) answered: Instant,
+    pub(super) unanswered: Instant,
+}
+
+#[derive(Debug)]
+pub(super) struct Port<T> {
+    pub(super) contender: Contender,
+    pub(super) queue: Managed<T>,
+    /// Taken from the queue, not yet sent.
+    driver: VecDeque<Waiting<T>>,
+    /// Sent once at least, from the oldest that is not handed on.
+    flying: VecDeque<Flying<T>>,
+    outstanding: usize,
+    /// What the frame of the moment holds, as places in `flying`.
+    frame: Vec<usize>,
+    pub(super) out: VecDeque<Through<T>>,
+    errors: ChaCha8Rng,
+    retries: u32,
+    airtime_limit: Option<Duration>,
+    /// IP bytes below the queue, and of these what is free when the frame on the air has ended.
+    below: u64,
+    freed: u64,
+    frame_ends: Instant,
+    /// Since when it has something to send.
+    ready: Instant,
+    pub(super) busy: Busy,
+    /// Whether the last frame left packets waiting.
+    was_full: bool,
+    pub(super) lost: u64,
+}
+
+impl<T> Port<T> {
+    pub(super) fn new(
+        config: &WifiConfig,
+        queue: Managed<T>,
+        backoff: ChaCha8Rng,
+        errors: ChaCha8Rng,
+    ) -> Self {
+        Self {
+            contender: Contender::new(config, backoff),
+            airtime_limit: (!queue.is_plain()).then_some(config.airtime_limit),
+            queue,
+            driver: VecDeque::new(),
+            flying: VecDeque::new(),
+            outstanding: 0,
+            frame: Vec::new(),
+            out: VecDeque::new(),
+            errors,
+            retries: config.retries,
+            below: 0,
+            freed: 0,
+            frame_ends: Instant::MAX,
+            ready: Instant::ZERO,
+            busy: Busy::default(),
+            was_full: false,
+            lost: 0,
+        }
+    }
+
+    fn has_waiting(&self) -> bool {
+        !self.driver.is_empty() || !self.queue.is_empty()
+    }
+
+    /// Whether it has something to send.
+    pub(super) fn is_ready(&self) -> bool {
+        self.outstanding > 0 || self.has_waiting()
+    }
+
+    /// When it sends, if the medium is idle from `idle` on; [`Instant::MAX`] with nothing to send.
+    pub(super) fn start(&self, idle: Instant, phy: &Phy) -> Instant {
+        if self.is_ready() {
+            self.contender.start(idle, self.ready, phy)
+        } else {
+            Instant::MAX
+        }
+    }
+
+    /// Packets inside.
+    pub(super) fn held(&self) -> u64 {
+        let flying = self.flying.iter().filter(|one| one.waiting.is_some());
+        let below = self.driver.len() + flying.count() + self.out.len();
+        self.queue.len().0 + below as u64
+    }
+
+    /// Takes a packet, or says why not. The medium is idle, or is going to be, from `idle` on.
+    pub(super) fn push(
+        &mut self,
+        waiting: Waiting<T>,
+        idle: Instant,
+        rate: f64,
+    ) -> Result<(), DropReason> {
+        let now = waiting.at;
+        let was_ready = self.is_ready();
+        let rest = (!was_ready).then(|| now.saturating_since(self.busy.until));
+        self.queue.enqueue(waiting, rest)?;
+        self.refill(now, rate);
+        if !was_ready {
+            self.ready = now;
+            if now < idle {
+                self.contender.meets_busy();
+            }
+        }
+        Ok(())
+    }
+
+    /// The frame on the air has ended, if it has by `now`.
+    pub(super) fn settle(&mut self, now: Instant, rate: f64) {
+        if self.frame_ends <= now {
+            let at = self.frame_ends;
+            self.frame_ends = Instant::MAX;
+            self.below = self.below.saturating_sub(self.freed);
+            self.freed = 0;
+            self.refill(at, rate);
+        }
+    }
+
+    /// Fills the driver, up to its airtime at `rate` bits per second.
+    fn refill(&mut self, now: Instant, rate: f64) {
+        let Some(limit) = self.airtime_limit else {
+            return;
+        };
+        let most = (limit.as_nanos() as f64 * 1e-9 * rate / 8.0) as u64;
+        while self.below < most && self.take(now) {}
+    }
+
+    /// Moves a packet from the queue to the driver.
+    fn take(&mut self, now: Instant) -> bool {
+        if self.queue.is_empty() {
+            return false;
+        }
+        let Some(waiting) = self.queue.dequeue(now) else {
+            return false;
+        };
+        self.below += u64::from(waiting.packet.size);
+        self.driver.push_back(waiting);
+        true
+    }
+
+    /// Puts a frame together; how many packets and how long it is on the air, if there are any.
+    pub(super) fn assemble(
+        &mut self,
+        now: Instant,
+        mcs: u8,
+        phy: &Phy,
+    ) -> Option<(usize, Duration)> {
+        self.frame.clear();
+        let room = phy.max_frame_bytes(mcs);
+        let mut bytes = 0;
+        let mut fits = |size: u32| {
+            let with = bytes + phy.frame_bytes(size);
+            let fits = bytes == 0 || with <= room;
+            if fits {
+                bytes = with;
+            }
+            fits
+        };
+        let mut is_full = false;
+        for (place, flying) in self.flying.iter().enumerate() {
+            if let (Some(waiting), false) = (&flying.waiting, flying.received) {
+                if !fits(waiting.packet.size) {
+                    is_full = true;
+                    break;
+                }
+                self.frame.push(place);
+            }
+        }
+        while !is_full && self.flying.len() < phy.window {
+            if self.driver.is_empty() && (self.airtime_limit.is_some() || !self.take(now)) {
+                break;
+            }
+            let Some(head) = self.driver.front() else {
+                break;
+            };
+            is_full = !fits(head.packet.size);
+            if !is_full {
+                self.frame.push(self.flying.len());
+                self.flying.push_back(Flying {
+                    waiting: self.driver.pop_front(),
+                    attempts: 0,
+                    received: false,
+                });
+                self.outstanding += 1;
+            }
+        }
+        (!self.frame.is_empty()).then(|| (self.frame.len(), phy.frame_time(mcs, bytes)))
+    }
+
+    /// The frame is sent: `loss` of a packet of 1500 bytes, or nothing of it arrives. Returns when the medium is
+    /// idle again.
+    pub(super) fn send(&mut self, times: Times, loss: Option<f64>) -> Instant {
+        let mut received = 0;
+        let mut given_up = 0;
+        let mut of_size = (0, 0.0);
+        for &place in &self.frame {
+            let Some(flying) = self.flying.get_mut(place) else {
+                continue;
+            };
+            let Some(waiting) = &flying.waiting else {
+                continue;
+            };
+            let size = waiting.packet.size;
+            flying.received = loss.is_some_and(|loss| {
+                if loss < LEAST_LOSS {
+                    return true;
+                }
+                if of_size.0 != size {
+                    let share = f64::from(size) / 1500.0;
+                    of_size = (size, 1.0 - libm::pow(1.0 - loss, share));
+                }
+                unit(&mut self.errors) >= of_size.1
+            });
+            if flying.received {
+                received += 1;
+                self.freed += u64::from(size);
+                continue;
+            }
+            flying.attempts += 1;
+            if flying.attempts > self.retries
+                && let Some(waiting) = flying.waiting.take()
+            {
+                given_up += 1;
+                self.freed += u64::from(size);
+                self.queue.fate.dropped.push_back(Dropped {
+                    at: times.begin,
+                    reason: DropReason::Loss,
+                    packet: waiting.packet,
+                });
+            }
+        }
+        self.outstanding -= received + given_up;
+        self.lost += given_up as u64;
+        let end = if received > 0 {
+            times.answered
+        } else {
+            times.unanswered
+        };
+        let is_full = self.has_waiting();
+        self.busy.extend(times.begin, end, !self.was_full);
+        self.was_full = is_full;
+        self.frame_ends = end;
+        let handed_on = if received > 0 { times.through } else { end };
+        while let Some(front) = self.flying.front()
+            && !front.is_outstanding()
+        {
+            let waiting = self.flying.pop_front().and_then(|front| front.waiting);
+            if let Some(waiting) = waiting {
+                self.out.push_back(Through {
+                    at: handed_on,
+                    period: self.busy.periods,
+                    packet: waiting.packet,
+                });
+            }
+        }
+        if received > 0 || given_up > 0 {
+            self.contender.succeeded();
+        } else {
+            self.contender.failed();
+        }
+        end
+    }
+}
+
+/// Less than this is never.
+const LEAST_LOSS: f64 = 1e-12;

@@ -1,0 +1,476 @@
+//! Cells of LTE and 5G and their reduced model against the numbers of network-models, sections B.3 and A.10.
+
+mod common;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use common::{MBIT, assert_conserved, bare, packet, pop_all};
+use network::access::cellular::{
+    BlockConfig, CellConfig, CellularConfig, GrantsConfig, Length, OutageConfig, ReducedConfig,
+};
+use network::{AccessConfig, Element, Link, Service, Streams};
+use units::{Duration, Instant, Rate};
+
+fn link(config: CellularConfig, seed: u64) -> Link<u64> {
+    let access = AccessConfig::Cellular(Box::new(config));
+    let config = bare(Service::Access(Arc::new(access)));
+    Link::new(&config, Streams::new(seed).stream("path.forward"))
+}
+
+fn flawless(blocks: BlockConfig) -> BlockConfig {
+    BlockConfig {
+        error: 0.0,
+        residual: 0.0,
+        ..blocks
+    }
+}
+
+fn lte_uplink() -> GrantsConfig {
+    GrantsConfig::lte(Rate::from_bits_per_sec(20 * MBIT))
+}
+
+/// A cell in which nothing is random: one user, no shadow, no fading, no errors.
+fn constant(prbs: u32, sinr_db: f64) -> CellConfig {
+    let mut config = CellConfig::LTE;
+    config.prbs = prbs;
+    config.layers = 1;
+    config.channel.sinr_db = sinr_db;
+    config.channel.shadow_db = 0.0;
+    config.channel.doppler_hz = 0.0;
+    config.users = 0;
+    config.blocks = flawless(config.blocks);
+    config
+}
+
+/// Times from 1 s on, about a second apart, that fall anywhere in a period of milliseconds.
+fn seldom(count: u64) -> impl Iterator<Item = Instant> {
+    (1..=count).map(|n| Instant::from_nanos(n * 1_000_000_000 + n * 618_033_989 % 97_000_003))
+}
+
+/// How long packets take that find nobody, in milliseconds.
+fn alone(config: CellularConfig, size: u32, count: u64) -> Vec<f64> {
+    let mut link = link(config, 3);
+    seldom(count)
+        .map(|at| {
+            link.push(at, packet(size, 0));
+            let (due, _) = link.pop(Instant::MAX).expect("it comes out");
+            (due - at).as_nanos() as f64 / 1e6
+        })
+        .collect()
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+fn deviation(values: &[f64]) -> f64 {
+    let mean = mean(values);
+    let squares = values.iter().map(|value| (value - mean).powi(2));
+    (squares.sum::<f64>() / values.len() as f64).sqrt()
+}
+
+/// Of sorted values.
+fn quantile(values: &[f64], share: f64) -> f64 {
+    values[((values.len() - 1) as f64 * share).round() as usize]
+}
+
+/// Bytes that come out of a link that never rests from `start` on, in each `bin`.
+fn carried(link: &mut Link<u64>, start: Instant, bins: usize, bin: Duration) -> Vec<f64> {
+    let end = Instant::ZERO + bin * bins as u64;
+    let mut carried = vec![0.0; bins];
+    let mut now = start;
+    while now < end {
+        // Twenty milliseconds are always there.
+        while link.busy_until() < now + Duration::from_millis(20) {
+            link.push(now, packet(1500, 0));
+        }
+        now += Duration::from_millis(10);
+        for (due, _) in pop_all(link, now) {
+            if let Some(carried) = carried.get_mut((due.as_nanos() / bin.as_nanos()) as usize) {
+                *carried += 1500.0;
+            }
+        }
+    }
+    carried
+}
+
+/// Section B.3.3, item 8: a wait of 0 to 10 ms, 8 ms and 3 ms.
+#[test]
+fn the_first_ack_after_a_rest() {
+    let config = GrantsConfig {
+        blocks: flawless(lte_uplink().blocks),
+        ..lte_uplink()
+    };
+    let waits = alone(CellularConfig::Grants(config), 52, 4000);
+    // A uniform wait over 10 ms: standard error 2.89 / sqrt(4000) = 0.046.
+    assert!((mean(&waits) - 16.0).abs() < 0.19, "{}", mean(&waits));
+    assert!((deviation(&waits) - 10.0 / 12_f64.sqrt()).abs() < 0.1);
+    assert!(waits.iter().all(|wait| (11.0..=21.0).contains(wait)));
+    let with_errors = alone(CellularConfig::Grants(lte_uplink()), 52, 20_000);
+    let expected = lte_uplink().idle_delay().as_nanos() as f64 / 1e6;
+    let found = mean(&with_errors);
+    println!("first ACK after idle: {found:.2} ms, {expected:.2} by the configuration");
+    assert!((found - expected).abs() < 0.12, "{found} {expected}");
+}
+
+/// Section B.3.3, item 8, and B.3.5: 10.3 ACKs in a bunch at 50 Mbit/s, bunches 5 ms apart.
+#[test]
+fn acks_come_in_bunches() {
+    let run = |config: GrantsConfig| {
+        let mut uplink = link(CellularConfig::Grants(config), 1);
+        let mut due = Vec::new();
+        for number in 0..100_000 {
+            // An ACK for two packets of 12,112 bits.
+            let now = Instant::from_nanos(number * 484_480);
+            due.extend(pop_all(&mut uplink, now).into_iter().map(|(at, _)| at));
+            uplink.push(now, packet(52, number));
+        }
+        assert_conserved(&uplink);
+        due
+    };
+    let gaps = |due: &[Instant]| -> Vec<u64> {
+        due.windows(2)
+            .map(|two| (two[1] - two[0]).as_nanos())
+            .collect()
+    };
+    let due = run(GrantsConfig {
+        blocks: flawless(lte_uplink().blocks),
+        ..lte_uplink()
+    });
+    let between = gaps(&due);
+    let bunches = 1 + between.iter().filter(|gap| **gap > 0).count();
+    let bunch = due.len() as f64 / bunches as f64;
+    assert!((bunch - 10.32).abs() < 0.05, "{bunch}");
+    assert!(between.iter().all(|gap| *gap == 0 || *gap == 5_000_000));
+    // With retransmissions 0 and 5 ms are still the modes; some bunches are joined.
+    let between = gaps(&run(lte_uplink()));
+    let share = |gap: u64| {
+        let same = between.iter().filter(|other| **other == gap).count();
+        same as f64 / between.len() as f64
+    };
+    println!(
+        "ACK distances: {:.3} at 0 ms, {:.3} at 5 ms",
+        share(0),
+        share(5_000_000)
+    );
+    assert!(share(0) > 0.9 && share(5_000_000) > 0.05);
+    assert!(share(0) + share(5_000_000) > 0.97);
+}
+
+/// Section B.3.5: 60 +- 8 ms with a uniform part of 10 ms, and steps of 8 ms from HARQ.
+#[test]
+fn the_idle_round_trip() {
+    let down = alone(CellularConfig::Cell(CellConfig::LTE), 84, 20_000);
+    let up = alone(CellularConfig::Grants(lte_uplink()), 84, 20_000);
+    let radio = CellConfig::LTE.idle_delay() + lte_uplink().idle_delay();
+    let lines = 60.0 - radio.as_nanos() as f64 / 1e6;
+    // The notes have 2 x 18 ms and another 4 ms of processing.
+    assert!((36.0..=40.0).contains(&lines), "{lines}");
+    let mut trips: Vec<f64> = down.iter().zip(&up).map(|(a, b)| a + b + lines).collect();
+    trips.sort_by(f64::total_cmp);
+    let near = trips
+        .iter()
+        .filter(|trip| (52.0..=68.0).contains(*trip))
+        .count();
+    let near = near as f64 / trips.len() as f64;
+    let (low, high) = (quantile(&trips, 0.05), quantile(&trips, 0.95));
+    println!(
+        "idle RTT: mean {:.2}, 5 % {low:.1}, 95 % {high:.1} ms; {near:.3} within 60 +- 8",
+        mean(&trips)
+    );
+    assert!((mean(&trips) - 60.0).abs() < 0.5, "{}", mean(&trips));
+    assert!(near > 0.9, "{near}");
+    // Waits for a retransmission are whole steps of 8 ms on top of 3.5 to 4.5 ms.
+    let step = |n: f64| {
+        let within = down
+            .iter()
+            .filter(|wait| (**wait - 4.0 - 8.0 * n).abs() < 0.51);
+        within.count() as f64 / down.len() as f64
+    };
+    println!(
+        "HARQ steps {:.4} {:.4} {:.4}",
+        step(0.0),
+        step(1.0),
+        step(2.0)
+    );
+    assert!((step(0.0) - 0.9).abs() < 0.01, "{}", step(0.0));
+    assert!((step(1.0) - 0.09).abs() < 0.01, "{}", step(1.0));
+    assert!((step(2.0) - 0.009).abs() < 0.003, "{}", step(2.0));
+}
+
+#[test]
+fn the_presets_have_their_mean_rates() {
+    for (config, mbit) in [(CellConfig::LTE, 40.0), (CellConfig::NR, 200.0)] {
+        assert_eq!(config.mean.bits_per_sec() as f64, mbit * 1e6);
+        let mut rates = Vec::new();
+        for seed in 0..30 {
+            let mut link = link(CellularConfig::Cell(config), seed);
+            let bytes = carried(&mut link, Instant::ZERO, 40, Duration::from_secs(1));
+            rates.extend(bytes.iter().map(|bytes| bytes * 8.0 / 1e6));
+        }
+        let found = mean(&rates);
+        println!(
+            "{mbit} Mbit/s: {found:.1}, CV of a second {:.2}",
+            deviation(&rates) / found
+        );
+        // The shadow is the same for about 20 s: 60 independent values of CV 0.36.
+        assert!((found / mbit - 1.0).abs() < 0.09, "{found}");
+        let measured = config.measured().mean.bits_per_sec() as f64 / 1e6;
+        assert!((measured / mbit - 1.0).abs() < 0.12, "{measured}");
+    }
+    let constant = constant(100, 15.0).measured().mean;
+    assert_eq!(constant, Rate::from_bits_per_sec(40 * MBIT));
+    // Blocked a sixth of the time, at a twentieth of the rate.
+    let blocked = CellConfig {
+        blockage: Some(CellConfig::BLOCKAGE),
+        ..CellConfig::NR
+    };
+    let share = blocked.measured().mean.bits_per_sec() as f64 / 200e6;
+    assert!((0.7..0.95).contains(&share), "{share}");
+}
+
+/// Two senders meet the same channel: one that never rests, and one that sends little at odd times before
+/// it does not rest either, have carried the same from then on.
+#[test]
+fn the_channel_does_not_depend_on_the_arrivals() {
+    let reduced = ReducedConfig::around(Rate::from_bits_per_sec(40 * MBIT));
+    let alone_in_cell = CellConfig {
+        users: 0,
+        outages: Some(CellConfig::HANDOVERS),
+        ..CellConfig::LTE
+    };
+    let shared = CellConfig {
+        outages: Some(CellConfig::HANDOVERS),
+        ..CellConfig::LTE
+    };
+    let nr = CellConfig {
+        blockage: Some(CellConfig::BLOCKAGE),
+        ..CellConfig::NR
+    };
+    // The scheduler has seen the first sender for longer; that is forgotten after some windows.
+    for (config, tolerance) in [
+        (CellularConfig::Reduced(reduced), 0.0),
+        (CellularConfig::Cell(alone_in_cell), 0.0),
+        (CellularConfig::Cell(shared), 0.03),
+        (CellularConfig::Cell(nr), 0.03),
+    ] {
+        let bin = Duration::from_millis(500);
+        let start = Instant::from_millis(9_730);
+        let mut always = link(config.clone(), 7);
+        let all = carried(&mut always, Instant::ZERO, 60, bin);
+        let mut late = link(config.clone(), 7);
+        for at in seldom(8) {
+            late.push(at, packet(700, 0));
+            pop_all(&mut late, at);
+        }
+        let some = carried(&mut late, start, 60, bin);
+        let mut other = link(config, 8);
+        let others = carried(&mut other, start, 60, bin);
+        for (one, two) in all[24..].iter().zip(&some[24..]) {
+            let allowed = 3000.0 + tolerance * one;
+            assert!((one - two).abs() <= allowed, "{one} {two}");
+        }
+        // Another seed is another channel.
+        let apart = all[24..].iter().zip(&others[24..]);
+        let apart = apart.filter(|(one, two)| (*one - *two).abs() > 0.05 * *one);
+        assert!(apart.count() > 18);
+    }
+}
+
+#[test]
+fn half_the_rate_keeps_no_cell_busy_and_the_rate_does() {
+    let periods = |gap_us: u64| {
+        let mut cell = link(CellularConfig::Cell(constant(100, 15.0)), 1);
+        for number in 0..5000 {
+            let at = Instant::from_micros(number * gap_us);
+            pop_all(&mut cell, at);
+            cell.push(at, packet(1500, number));
+        }
+        cell.busy_periods()
+    };
+    // 39.87 Mbit/s: 301 us for a packet.
+    assert!(periods(602) > 2000, "{}", periods(602));
+    // The first packet is alone in its block.
+    assert_eq!(periods(300), 2);
+}
+
+/// Nothing overflows and nothing takes long, however long nobody sent.
+#[test]
+fn after_years_of_rest() {
+    for config in [
+        CellularConfig::Cell(CellConfig {
+            outages: Some(CellConfig::HANDOVERS),
+            ..CellConfig::LTE
+        }),
+        CellularConfig::Cell(CellConfig {
+            blockage: Some(CellConfig::BLOCKAGE),
+            ..CellConfig::NR
+        }),
+        CellularConfig::Grants(lte_uplink()),
+        CellularConfig::Reduced(ReducedConfig::around(Rate::from_bits_per_sec(40 * MBIT))),
+    ] {
+        let mut link = link(config, 1);
+        for seconds in [0, 1, 3600, 1_000_000_000, 18_000_000_000] {
+            let at = Instant::from_secs(seconds);
+            pop_all(&mut link, at);
+            link.push(at, packet(1500, seconds));
+        }
+        link.push(Instant::MAX, packet(1500, 0));
+        link.push(Instant::MAX, packet(1500, 0));
+        assert_conserved(&link);
+    }
+}
+
+/// CV of a second's rate and autocorrelation of a tenth's after 0.1, 1, 5 and 10 s, over all `series` of tenths.
+fn variation(series: &[Vec<f64>]) -> (f64, [f64; 4]) {
+    let tenths: Vec<f64> = series.concat();
+    let center = mean(&tenths);
+    let seconds: Vec<f64> = series
+        .iter()
+        .flat_map(|tenths| tenths.chunks_exact(10).map(mean))
+        .collect();
+    let variance = deviation(&tenths).powi(2);
+    let correlation = |lag: usize| {
+        let products: Vec<f64> = series
+            .iter()
+            .flat_map(|tenths| tenths.iter().zip(&tenths[lag..]))
+            .map(|(a, b)| (a - center) * (b - center))
+            .collect();
+        mean(&products) / variance
+    };
+    (
+        deviation(&seconds) / mean(&seconds),
+        [1, 10, 50, 100].map(correlation),
+    )
+}
+
+/// Section B.3.4, the table of fits: mean, spread, fast share, its time constants, and what was achieved.
+fn fits() -> [(&'static str, ReducedConfig, f64, [f64; 4]); 3] {
+    let fit = |mbit: f64, spread, fast, fast_ms, slow_ms| {
+        let mut config =
+            ReducedConfig::around(Rate::from_bits_per_sec((mbit * MBIT as f64) as u64));
+        config.fading.spread = spread;
+        config.fading.fast = fast;
+        config.fading.tau_fast = Duration::from_millis(fast_ms);
+        config.fading.tau_slow = Duration::from_millis(slow_ms);
+        config.blocks = flawless(config.blocks);
+        config
+    };
+    [
+        (
+            "TMobile-LTE-short",
+            fit(16.7, 0.65, 0.5, 400, 4000),
+            0.62,
+            [0.91, 0.39, 0.13, 0.02],
+        ),
+        (
+            "TMobile-LTE-driving",
+            fit(12.8, 0.75, 0.4, 300, 8000),
+            0.76,
+            [0.90, 0.50, 0.31, 0.18],
+        ),
+        (
+            "TMobile-UMTS-driving",
+            fit(2.02, 0.75, 0.1, 100, 7500),
+            0.78,
+            [0.94, 0.77, 0.40, 0.14],
+        ),
+    ]
+}
+
+fn tenths_of(config: ReducedConfig, seeds: u64, tenths: usize) -> Vec<Vec<f64>> {
+    (0..seeds)
+        .map(|seed| {
+            let mut link = link(CellularConfig::Reduced(config), seed);
+            carried(&mut link, Instant::ZERO, tenths, Duration::from_millis(100))
+        })
+        .collect()
+}
+
+#[test]
+fn the_reduced_model_varies_as_the_notes_say() {
+    for (name, config, published, correlations) in fits() {
+        let (found, lags) = variation(&tenths_of(config, 20, 4000));
+        println!(
+            "{name}: CV {found:.3} ({published}), autocorrelation {lags:.2?} ({correlations:?})"
+        );
+        // 8000 s hold about 500 independent values of the slow process; of the square of a log-normal,
+        // a tenth.
+        assert!((found / published - 1.0).abs() < 0.17, "{name}: {found}");
+        for (found, published) in lags.iter().zip(correlations) {
+            assert!((found - published).abs() < 0.12, "{name}: {lags:?}");
+        }
+    }
+}
+
+/// Section A.10: the recorded traces have the statistics of the notes, and the fits have theirs about.
+#[test]
+fn the_fits_are_near_the_recorded_traces() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/traces");
+    let published = [
+        ("TMobile-LTE-short", 0.59, [0.7, 9.1, 14.4, 22.3, 39.5]),
+        ("TMobile-UMTS-driving", 0.78, [0.0, 0.6, 1.8, 2.9, 5.6]),
+    ];
+    for (name, cv, quantiles) in published {
+        let file = folder.join(format!("{name}.down"));
+        let Ok(text) = std::fs::read_to_string(&file) else {
+            println!("{name}: skipped, the recorded trace is not here");
+            continue;
+        };
+        let mut tenths = Vec::new();
+        for line in text.lines() {
+            let at: usize = line.trim().parse().expect("milliseconds");
+            tenths.resize(tenths.len().max(at / 100 + 1), 0.0);
+            tenths[at / 100] += 1504.0;
+        }
+        let statistics = |series: &[Vec<f64>]| {
+            let (cv, _) = variation(series);
+            let mut rates: Vec<f64> = series
+                .concat()
+                .iter()
+                .map(|bytes| bytes * 80.0 / 1e6)
+                .collect();
+            rates.sort_by(f64::total_cmp);
+            (
+                cv,
+                [0.05, 0.25, 0.5, 0.75, 0.95].map(|share| quantile(&rates, share)),
+            )
+        };
+        let (trace_cv, trace) = statistics(&[tenths]);
+        assert!((trace_cv - cv).abs() < 0.02, "{name}: {trace_cv}");
+        for (found, published) in trace.iter().zip(quantiles) {
+            assert!(
+                (found - published).abs() <= 0.06 * published + 0.13,
+                "{name}: {trace:?}"
+            );
+        }
+        let (_, mut config, ..) = fits()
+            .into_iter()
+            .find(|fit| fit.0 == name)
+            .expect("it is in the table");
+        config.fading.outages = Some(OutageConfig {
+            every: Duration::from_millis(if name.contains("UMTS") { 6700 } else { 20_000 }),
+            length: Length::LogNormal {
+                median: Duration::from_millis(350),
+                sigma: 0.6,
+                most: Duration::from_millis(if name.contains("UMTS") { 6000 } else { 1500 }),
+            },
+        });
+        let (model_cv, model) = statistics(&tenths_of(config, 10, 4000));
+        println!(
+            "{name}: recorded CV {trace_cv:.2} {trace:.1?}, model CV {model_cv:.2} {model:.1?}"
+        );
+        assert!(
+            (model_cv / trace_cv - 1.0).abs() < 0.2,
+            "{name}: {model_cv}"
+        );
+        // The quarter and three quarters and the median; the ends are another distribution's.
+        for (found, recorded) in model.iter().zip(trace).skip(1).take(3) {
+            assert!(
+                (found - recorded).abs() < 0.25 * recorded + 0.4,
+                "{name}: {model:?}"
+            );
+        }
+    }
+}

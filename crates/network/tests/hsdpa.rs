@@ -1,0 +1,169 @@
+//! HSDPA and UMTS against the numbers of network-models, section B.4.4.
+
+mod common;
+
+use std::sync::Arc;
+
+use common::{MBIT, assert_conserved, bare, packet, pop_all};
+use network::access::cellular::{
+    BlockConfig, CellularConfig, FadingConfig, HsdpaConfig, UmtsUplinkConfig,
+};
+use network::{AccessConfig, Element, Link, QueueLimit, Service, Streams};
+use units::{Bytes, Duration, Instant, Rate};
+
+fn link(config: CellularConfig, limit: QueueLimit, seed: u64) -> Link<u64> {
+    let mut link = bare(Service::Access(Arc::new(AccessConfig::Cellular(Box::new(
+        config,
+    )))));
+    link.queue.limit = limit;
+    Link::new(&link, Streams::new(seed).stream("path.forward"))
+}
+
+/// Without anything random.
+fn steady(mbit: f64) -> HsdpaConfig {
+    HsdpaConfig {
+        fading: FadingConfig {
+            mean: Rate::from_bits_per_sec((mbit * MBIT as f64) as u64),
+            spread: 0.0,
+            outages: None,
+            ..HsdpaConfig::USUAL.fading
+        },
+        blocks: flawless(HsdpaConfig::USUAL.blocks),
+        discard: 0.0,
+        ..HsdpaConfig::USUAL
+    }
+}
+
+fn flawless(blocks: BlockConfig) -> BlockConfig {
+    BlockConfig {
+        error: 0.0,
+        residual: 0.0,
+        ..blocks
+    }
+}
+
+/// Section B.4.4, item 1: what the uplink carries of ACKs, and what download that allows.
+#[test]
+fn the_uplink_limits_the_acks() {
+    for (kbit, acks, each_ack, each_other) in [
+        (64, 154.0, 1.80, 3.59),
+        (128, 308.0, 3.59, 7.19),
+        (384, 923.0, 10.8, 21.6),
+    ] {
+        let rate = Rate::from_bits_per_sec(kbit * 1000);
+        let config = UmtsUplinkConfig {
+            blocks: flawless(UmtsUplinkConfig::at(rate).blocks),
+            ..UmtsUplinkConfig::at(rate)
+        };
+        let mut uplink = link(CellularConfig::UmtsUplink(config), QueueLimit::Unlimited, 1);
+        for number in 0..100_000 {
+            uplink.push(Instant::ZERO, packet(52, number));
+        }
+        let through = pop_all(&mut uplink, Instant::from_secs(100));
+        let per_second = through.len() as f64 / 100.0;
+        assert!(
+            (per_second / acks - 1.0).abs() < 0.004,
+            "{kbit}: {per_second}"
+        );
+        // Segments of 1460 bytes, as the section counts.
+        let download = per_second * 1460.0 * 8.0 / 1e6;
+        assert!(
+            (download / each_ack - 1.0).abs() < 0.004,
+            "{kbit}: {download}"
+        );
+        assert!((2.0 * download / each_other - 1.0).abs() < 0.004);
+        // On a grid of 10 ms, 20 ms after it for interleaving.
+        assert!(
+            through
+                .iter()
+                .all(|(due, _)| due.as_nanos() % 10_000_000 == 0)
+        );
+    }
+}
+
+/// Item 2: what a full queue adds at 1.5 Mbit/s (the section's kB are KiB).
+#[test]
+fn a_full_queue_at_the_rnc() {
+    for (kib, delay) in [(64, 0.350), (128, 0.699), (256, 1.398)] {
+        let limit = QueueLimit::Bytes(Bytes::new(kib << 10));
+        let mut downlink = link(CellularConfig::Hsdpa(steady(1.5)), limit, 1);
+        let start = Instant::from_secs(1);
+        for number in 0..400 {
+            downlink.push(start, packet(1500, number));
+        }
+        let through = pop_all(&mut downlink, Instant::MAX);
+        let (last, _) = through.last().expect("some were taken");
+        let took = (*last - start).as_secs_f64() - 0.015;
+        // The queue holds whole packets, and the NodeB up to 20 ms more (and what is on its grids).
+        let least = delay - 0.010;
+        assert!((least..delay + 0.035).contains(&took), "{kib}: {took}");
+    }
+}
+
+/// Item 3: 1500 bytes take two blocks of category 6.
+#[test]
+fn a_packet_takes_two_blocks_of_category_6() {
+    let config = steady(3.6);
+    assert_eq!(config.category_rate(), Rate::from_bits_per_sec(3_360_000));
+    let mut downlink = link(CellularConfig::Hsdpa(config), QueueLimit::Unlimited, 1);
+    downlink.push(Instant::ZERO, packet(1500, 0));
+    let (due, _) = downlink.pop(Instant::MAX).expect("it comes out");
+    assert_eq!(due, Instant::from_millis(4 + 15));
+}
+
+/// Distances between packets of a link that never rests, in milliseconds.
+fn gaps(config: CellularConfig, seconds: u64) -> (Vec<f64>, f64) {
+    let mut link = link(config, QueueLimit::Unlimited, 5);
+    let end = Instant::from_secs(seconds);
+    let mut due = Vec::new();
+    let mut number = 0;
+    while link.busy_until() < end {
+        let now = link.busy_until();
+        due.extend(pop_all(&mut link, now).into_iter().map(|(at, _)| at));
+        link.push(now, packet(1504, number));
+        number += 1;
+        link.push(now, packet(1504, number));
+        number += 1;
+    }
+    let rate = due.len() as f64 * 1504.0 * 8.0 / seconds as f64 / 1e6;
+    let mut gaps: Vec<f64> = due
+        .windows(2)
+        .map(|two| (two[1] - two[0]).as_nanos() as f64 / 1e6)
+        .filter(|gap| *gap > 0.0)
+        .collect();
+    gaps.sort_by(f64::total_cmp);
+    assert_conserved(&link);
+    (gaps, rate)
+}
+
+/// Item 4, of the recorded drive over TMobile's UMTS: gaps of 6, 16 and 41 ms at the 50th, 90th and 99th
+/// percentile; in the uplink they are 10 and 20 ms.
+#[test]
+fn gaps_are_as_in_the_recorded_drive() {
+    // Whoever pushes as soon as there is room would wait for the end of a discard for ever.
+    let mut config = HsdpaConfig {
+        discard: 0.0,
+        ..HsdpaConfig::USUAL
+    };
+    config.fading.mean = Rate::from_bits_per_sec(2_020_000);
+    if let Some(outages) = &mut config.fading.outages {
+        outages.every = Duration::from_millis(6700);
+    }
+    let (gaps_down, rate) = gaps(CellularConfig::Hsdpa(config), 900);
+    let at = |gaps: &[f64], share: f64| gaps[(gaps.len() as f64 * share) as usize];
+    let [p50, p90, p99] = [0.5, 0.9, 0.99].map(|share| at(&gaps_down, share));
+    let long = gaps_down.iter().filter(|gap| **gap > 200.0).count();
+    println!("down: {rate:.2} Mbit/s, gaps {p50} {p90} {p99} ms, {long} above 200 ms");
+    assert!((1.5..2.2).contains(&rate), "{rate}");
+    assert!((4.0..9.0).contains(&p50), "{p50}");
+    assert!((10.0..22.0).contains(&p90), "{p90}");
+    assert!((25.0..120.0).contains(&p99), "{p99}");
+
+    let uplink = UmtsUplinkConfig::at(Rate::from_bits_per_sec(940_000));
+    let (gaps_up, _) = gaps(CellularConfig::UmtsUplink(uplink), 900);
+    let [p50, p90] = [0.5, 0.9].map(|share| at(&gaps_up, share));
+    println!("up: gaps {p50} {p90} ms");
+    assert_eq!(p50, 10.0);
+    assert!((10.0..=20.0).contains(&p90), "{p90}");
+    assert!(gaps_up.iter().all(|gap| gap % 10.0 == 0.0));
+}
