@@ -21,6 +21,8 @@ const GATEWAY: Discipline = Discipline::RandomAbove {
 /// Most queues of FQ-CoDel, and its least and largest quantum in bytes.
 const MAX_FLOWS: u64 = 65_536;
 const QUANTUM: (u64, u64) = (256, 1_000_000);
+/// Most gain of PIE, in percent.
+const MAX_GAIN: u64 = 1000;
 
 /// A name, or a table with the parameters of a kind.
 pub(crate) fn read(item: &Item<'_>) -> Result<Discipline, Error> {
@@ -67,6 +69,9 @@ pub(crate) fn read(item: &Item<'_>) -> Result<Discipline, Error> {
             set(&table, "burst", &mut config.burst, |item| {
                 item.read("\"150 ms\"", |text| time_up_to(text, MAX_RTT))
             })?;
+            set(&table, "gain", &mut config.gain, |item| {
+                item.read("\"200 %\"", |text| quantity::share(text, MAX_GAIN))
+            })?;
         }
         Discipline::Red(config) => red(&table, config)?,
     }
@@ -109,7 +114,7 @@ fn refuse_foreign(table: &Table<'_>, discipline: Discipline) -> Result<(), Error
         Discipline::RandomAbove { .. } => &["fill", "probability"],
         Discipline::CoDel(_) => &["target", "interval"],
         Discipline::FqCoDel(_) => &["target", "interval", "quantum", "flows"],
-        Discipline::Pie(_) => &["target", "update", "burst"],
+        Discipline::Pie(_) => &["target", "update", "burst", "gain"],
         Discipline::Red(_) => &["min", "max", "probability", "weight", "gentle", "adaptive"],
     };
     let foreign = AQM

@@ -97,7 +97,7 @@ impl CompareOptions {
             flow.pacing = self.pacing;
             flow.receive_buffer = self.receive_buffer;
             flow.ack_policy = self.ack_policy;
-            flow.start += self.stagger * flows.len() as u64;
+            flow.start += path.warm_up + self.stagger * flows.len() as u64;
             flows.extend(staggered(&flow, u64::from(self.flows), self.stagger));
             if flows.len() > MAX_FLOWS {
                 return Err(format!("the limit is {MAX_FLOWS} flows"));
@@ -106,7 +106,7 @@ impl CompareOptions {
         let mut scenario = Scenario::new(path.clone(), flows);
         scenario.runs = self.runs;
         scenario.seed = self.seed;
-        scenario.time_limit = self.time_limit;
+        scenario.time_limit = self.time_limit + path.warm_up;
         if let (Some(duration), Some(last)) = (self.duration, scenario.flows.last()) {
             let end = Duration::from_nanos(last.start.as_nanos()) + duration;
             scenario.duration = Some(end);

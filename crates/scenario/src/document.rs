@@ -2,8 +2,10 @@
 
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
+use units::Duration;
 
 use crate::error::{Error, quoted, suggestion};
+use crate::quantity;
 use crate::schema::KnownTable;
 
 /// A file as it was read.
@@ -93,6 +95,24 @@ impl<'a> Table<'a> {
                 self.known.title
             ))
         })
+    }
+
+    /// A span of time at `key`, or the usual one.
+    pub(crate) fn time(
+        &self,
+        key: &'static str,
+        usual: Duration,
+        read: impl FnOnce(&str) -> Result<Duration, String>,
+    ) -> Result<Duration, Error> {
+        let item = self.get(key);
+        item.map_or(Ok(usual), |item| item.read("\"10 ms\"", read))
+    }
+
+    /// A share of at most `max` percent at `key`, or the usual one.
+    pub(crate) fn share(&self, key: &'static str, usual: f64, max: u64) -> Result<f64, Error> {
+        let read = |text: &str| quantity::share(text, max);
+        let item = self.get(key);
+        item.map_or(Ok(usual), |item| item.read("\"10 %\"", read))
     }
 
     /// Whether something stands at `key`.
@@ -212,12 +232,47 @@ impl<'a> Item<'a> {
         }
     }
 
+    /// A number between `min` and `max`, with or without a fraction.
+    pub(crate) fn number(&self, min: f64, max: f64) -> Result<f64, Error> {
+        let written = match self.value.get_ref() {
+            DeValue::Integer(number) => Some(number.as_str()).filter(|_| number.radix() == 10),
+            DeValue::Float(number) => Some(number.as_str()),
+            _ => None,
+        };
+        written
+            .and_then(|text| text.parse().ok())
+            .filter(|number| (min..=max).contains(number))
+            .ok_or_else(|| self.refuse(format!("a number from {min} to {max} is expected")))
+    }
+
+    /// The entries, if it is an array.
+    pub(crate) fn items(&self) -> Option<Vec<Self>> {
+        let array = self.value.get_ref().as_array()?;
+        let entry = |value: &'a Spanned<DeValue<'a>>| Self {
+            at: value.span().start,
+            value,
+            ..*self
+        };
+        Some(array.iter().map(entry).collect())
+    }
+
     /// `true` or `false`.
     pub(crate) fn boolean(&self) -> Result<bool, Error> {
         self.value
             .get_ref()
             .as_bool()
             .ok_or_else(|| self.refuse("true or false is expected, without quotes"))
+    }
+
+    /// What stands at `key` of a table of whatever kind, if this is one and has it.
+    pub(crate) fn inner(&self, key: &'static str) -> Option<Item<'a>> {
+        let (place, value) = self.value.get_ref().as_table()?.get_key_value(key)?;
+        Some(Item {
+            document: self.document,
+            key,
+            at: place.span().start,
+            value,
+        })
     }
 
     /// A table, if it is one.

@@ -11,6 +11,7 @@ use crate::link::positive;
 use crate::path::{PathSpec, names};
 use crate::schema::{FLOW, PATH, SCENARIO};
 use crate::trace_file::read_text;
+use crate::traffic;
 use crate::{Flow, PathModel, Scenario, presets};
 
 /// Longest scenario file.
@@ -68,13 +69,17 @@ impl Scenario {
             time_limit,
         } = parsed;
         let mut scenario = Self::new(path, flows);
+        let warm_up = scenario.path.warm_up;
         scenario.name = name.unwrap_or(scenario.name);
         scenario.summary = summary.unwrap_or(scenario.summary);
         scenario.runs = runs.unwrap_or(scenario.runs);
         scenario.seed = seed.unwrap_or(scenario.seed);
-        scenario.duration = duration;
-        scenario.time_limit =
-            time_limit.unwrap_or(scenario.time_limit.max(duration.unwrap_or(Duration::ZERO)));
+        scenario.duration = duration.map(|duration| duration + warm_up);
+        scenario.time_limit = warm_up
+            + time_limit.unwrap_or(scenario.time_limit.max(duration.unwrap_or(Duration::ZERO)));
+        for flow in &mut scenario.flows {
+            flow.start += warm_up;
+        }
         scenario
             .check()
             .map_err(|message| Error::in_file(file, message))?;
@@ -165,13 +170,21 @@ fn parse(text: &str, file: &str, folder: &Path) -> Result<Parsed, Error> {
     let mut spec = PathSpec::read(&table, folder)?;
     spec.name = spec.name.or_else(|| name.clone());
     spec.summary = spec.summary.or_else(|| summary.clone());
+    if let Some(item) = root.get("traffic") {
+        if table.has("traffic") {
+            return Err(item.refuse("traffic and path.traffic are the same thing: keep one"));
+        }
+        spec.traffic = traffic::read(&root)?;
+    }
+    let others = spec.traffic.take().unwrap_or_default();
     let stem = Path::new(file).file_stem().map_or_else(
         || "path".to_owned(),
         |stem| stem.to_string_lossy().into_owned(),
     );
-    let path = spec
+    let mut path = spec
         .resolve(&stem)
         .map_err(|reason| table.refuse(format!("[path] {reason}")))?;
+    traffic::settle(others, &mut path)?;
     let time = |key| {
         root.get(key)
             .map(|item| item.read("\"60 s\"", positive))

@@ -1,7 +1,7 @@
 //! `[[flow]]`: who sends what, when and how. Defaults are those of Linux 6.x.
 
 use congestion::Algorithm;
-use tcp::AckPolicy;
+use tcp::{AckPolicy, LossDetection};
 use units::{Bytes, Duration, Instant};
 
 use crate::document::Table;
@@ -10,7 +10,7 @@ use crate::link::{positive, time_up_to};
 use crate::path::MAX_RTT;
 use crate::quantity::{self, MAX_DURATION};
 use crate::schema::APPLICATION;
-use crate::{Application, DEFAULT_TSO_SEGMENTS, Flow};
+use crate::{Application, DEFAULT_TSO_SEGMENTS, FULL_PACKET, Flow};
 
 /// Most flows of a scenario.
 pub(crate) const MAX_FLOWS: usize = 100_000;
@@ -22,6 +22,9 @@ const MAX_PACING_SHIFT: u64 = 14;
 pub(crate) const MAX_RECEIVE_BUFFER: Bytes = Bytes::new(65_535 << 14);
 /// A receiver that takes less than two full segments deadlocks with delayed ACKs.
 const MIN_RECEIVE_BUFFER: Bytes = Bytes::new(2 * 1448);
+
+/// What a full segment carries: a full packet less headers with timestamps. A trickle is written so.
+const FULL_PAYLOAD: u32 = FULL_PACKET - 52;
 
 /// Reads a `[[flow]]` table: as many flows as its `count` says.
 pub(crate) fn read(table: &Table<'_>) -> Result<Vec<Flow>, Error> {
@@ -58,9 +61,7 @@ pub(crate) fn read(table: &Table<'_>) -> Result<Vec<Flow>, Error> {
 }
 
 fn read_sender(table: &Table<'_>, flow: &mut Flow) -> Result<(), Error> {
-    if let Some(item) = table.get("initial_window") {
-        flow.initial_window = item.integer(1, MAX_INITIAL_WINDOW)? as u32;
-    }
+    initial_window(table, flow)?;
     if let Some(item) = table.get("tso_segments") {
         flow.tso_segments = item.integer(1, u64::from(DEFAULT_TSO_SEGMENTS))? as u32;
     }
@@ -73,17 +74,36 @@ fn read_sender(table: &Table<'_>, flow: &mut Flow) -> Result<(), Error> {
         ("sack", &mut flow.sack),
         ("impatient", &mut flow.impatient),
         ("restart_after_idle", &mut flow.restart_after_idle),
+        ("byte_counting", &mut flow.byte_counting),
     ];
     for (key, switch) in switches {
         if let Some(item) = table.get(key) {
             *switch = item.boolean()?;
         }
     }
+    if let Some(item) = table.get("loss_detection") {
+        let choices = [("rack", LossDetection::Rack), ("fack", LossDetection::Fack)];
+        flow.loss_detection = item.choice(&choices)?;
+    }
+    if !flow.sack && flow.loss_detection == LossDetection::Fack {
+        return Err(table.refuse_at(
+            "loss_detection",
+            "fack is found from SACKs: leave out sack = false beside it",
+        ));
+    }
     if flow.sack && flow.impatient {
         return Err(table.refuse_at(
             "impatient",
             "impatient speaks of NewReno: say sack = false beside it",
         ));
+    }
+    Ok(())
+}
+
+/// `initial_window`, if it is there.
+pub(crate) fn initial_window(table: &Table<'_>, flow: &mut Flow) -> Result<(), Error> {
+    if let Some(item) = table.get("initial_window") {
+        flow.initial_window = item.integer(1, MAX_INITIAL_WINDOW)? as u32;
     }
     Ok(())
 }
@@ -121,7 +141,7 @@ pub(crate) fn receive_buffer(size: Bytes) -> Result<Bytes, String> {
 }
 
 /// A number of bytes to send.
-fn transfer(text: &str) -> Result<Bytes, String> {
+pub(crate) fn transfer(text: &str) -> Result<Bytes, String> {
     let size = quantity::size(text)?;
     if size.is_zero() {
         Err("a transfer has at least one byte".to_owned())
@@ -131,9 +151,23 @@ fn transfer(text: &str) -> Result<Bytes, String> {
 }
 
 fn application(table: &Table<'_>) -> Result<Application, Error> {
+    table.either("write", "rate")?;
+    if let Some(item) = table.get("rate") {
+        if let Some(key) = ["every", "pause"].into_iter().find(|key| table.has(key)) {
+            return Err(table.refuse_at(key, format!("a trickle of a rate has no {key}")));
+        }
+        let write = Bytes::new(u64::from(FULL_PAYLOAD));
+        let every = item.read("\"64 kbit/s\"", quantity::rate)?.time_for(write);
+        return Ok(Application::Periodic { write, every });
+    }
     let write = table
         .need("write", "\"10 kB\"")?
         .read("\"10 kB\"", transfer)?;
+    table.either("every", "pause")?;
+    if let Some(item) = table.get("pause") {
+        let pause = item.read("\"2 s\"", positive)?;
+        return Ok(Application::Pausing { write, pause });
+    }
     let every = table
         .need("every", "\"100 ms\"")?
         .read("\"100 ms\"", positive)?;

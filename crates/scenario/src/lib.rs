@@ -10,6 +10,7 @@
 //!
 //! Assumes that a full packet is 1500 bytes of IP ([`FULL_PACKET`]).
 
+mod access;
 mod aqm;
 mod compare;
 mod decimal;
@@ -26,6 +27,7 @@ mod resolved;
 mod router;
 mod schema;
 mod trace_file;
+mod traffic;
 
 use congestion::Algorithm;
 use network::LinkConfig;
@@ -41,7 +43,8 @@ pub use quantity::{
     parse_probability, parse_rate, parse_size,
 };
 pub use schema::{KnownTable, known_tables};
-pub use tcp::AckPolicy;
+pub use tcp::{AckPolicy, LossDetection};
+pub use traffic::{Direction, Traffic, TrafficKind};
 
 /// IP bytes of a full packet. A link counts its `overhead` on top.
 pub const FULL_PACKET: u32 = 1500;
@@ -105,6 +108,10 @@ pub struct PathModel {
     /// The forward link's waiting room in bytes, `overhead` included; a room in packets is
     /// counted in full ones. `None` where it has no end.
     pub buffer: Option<Bytes>,
+    /// Who else sends.
+    pub traffic: Vec<Traffic>,
+    /// How long other traffic goes on before the time from which a file's flows count their starts.
+    pub warm_up: Duration,
 }
 
 /// One sender, its receiver, and what it has to send.
@@ -145,6 +152,10 @@ pub struct Flow {
     pub tso_segments: u32,
     /// Delay of the flow's own access, one way, added in both directions.
     pub extra_delay: Duration,
+    /// How losses are found, and what a timeout means.
+    pub loss_detection: LossDetection,
+    /// Whether an ACK earns growth for all that it acknowledges, or for one segment.
+    pub byte_counting: bool,
     /// When the application has something to send.
     pub application: Application,
 }
@@ -161,6 +172,13 @@ pub enum Application {
         write: Bytes,
         /// Time from one write to the next.
         every: Duration,
+    },
+    /// `write` bytes at the start, and again `pause` after all of it is acknowledged.
+    Pausing {
+        /// Bytes of one write.
+        write: Bytes,
+        /// How long nothing is sent.
+        pause: Duration,
     },
 }
 
@@ -198,6 +216,8 @@ impl Flow {
             restart_after_idle: true,
             tso_segments: DEFAULT_TSO_SEGMENTS,
             extra_delay: Duration::ZERO,
+            loss_detection: LossDetection::default(),
+            byte_counting: true,
             application: Application::Bulk,
         }
     }
@@ -220,6 +240,15 @@ impl Scenario {
     }
 }
 
+/// Of an idle path.
+fn round_trip(forward: &LinkConfig, reverse: &LinkConfig) -> Duration {
+    let both = [forward, reverse];
+    let one_way = |link: &LinkConfig| link.delay + link.service.idle_delay();
+    both.into_iter()
+        .map(one_way)
+        .fold(Duration::ZERO, |sum, delay| sum + delay)
+}
+
 impl PathModel {
     /// A path of two links. Rate, base round trip, BDP and buffer are taken from them.
     #[must_use]
@@ -229,7 +258,7 @@ impl PathModel {
         forward: LinkConfig,
         reverse: LinkConfig,
     ) -> Self {
-        let base_rtt = forward.delay + reverse.delay;
+        let base_rtt = round_trip(&forward, &reverse);
         let rate = forward.service.mean_rate().unwrap_or(Rate::MAX);
         let buffer = path::buffer_bytes(&forward);
         Self {
@@ -243,6 +272,8 @@ impl PathModel {
             reverse,
             help: Help::None,
             routers: Vec::new(),
+            traffic: Vec::new(),
+            warm_up: Duration::ZERO,
         }
     }
 
@@ -252,7 +283,7 @@ impl PathModel {
         let before = routers
             .iter()
             .fold(Duration::ZERO, |sum, router| sum + router.link.delay);
-        self.base_rtt = self.forward.delay + self.reverse.delay + before;
+        self.base_rtt = round_trip(&self.forward, &self.reverse) + before;
         self.bdp = self.rate.bytes_in(self.base_rtt);
         self.routers = routers;
         self.help = help;

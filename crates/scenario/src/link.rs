@@ -6,6 +6,7 @@ use std::sync::Arc;
 use network::{Discipline, JitterConfig, JitterDistribution, LossConfig, Service};
 use units::{Duration, Rate};
 
+use crate::access;
 use crate::aqm;
 use crate::document::{Item, Table};
 use crate::error::Error;
@@ -31,6 +32,8 @@ const DEFAULT_SINE_SLOT: Duration = Duration::from_millis(1);
 pub(crate) enum Delay {
     /// Always the same.
     Constant(Duration),
+    /// Half of a round trip that counts what models of access networks add when they are idle.
+    Half(Duration),
     /// A trace: its smallest value, and what is added to it.
     Recorded(Duration, JitterConfig),
 }
@@ -45,7 +48,7 @@ impl Delay {
     /// The smallest delay.
     pub(crate) const fn least(&self) -> Duration {
         match self {
-            Self::Constant(delay) | Self::Recorded(delay, _) => *delay,
+            Self::Constant(delay) | Self::Half(delay) | Self::Recorded(delay, _) => *delay,
         }
     }
 }
@@ -162,8 +165,11 @@ pub(crate) fn overhead(table: &Table<'_>) -> Result<Option<u32>, Error> {
         .transpose()
 }
 
-/// `rate`: a text, steps, or a rate that wanders.
+/// `rate`: a text, steps, a rate that wanders, or a model of an access network.
 fn service(item: &Item<'_>) -> Result<Service, Error> {
+    if let Some(model) = access::read(item) {
+        return Ok(Service::Access(Arc::new(model?)));
+    }
     if let Some(table) = item.as_table(&VARYING) {
         return varying(&table?);
     }

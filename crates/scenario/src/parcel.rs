@@ -9,10 +9,10 @@ use congestion::Algorithm;
 use network::LinkConfig;
 use network::router::Help;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use tcp::AckPolicy;
+use tcp::{AckPolicy, LossDetection};
 use units::{Bytes, Duration, Instant, Rate};
 
-use crate::{Application, Flow, PathModel, RouterModel, Scenario};
+use crate::{Application, Flow, PathModel, RouterModel, Scenario, Traffic};
 
 /// A scenario that is written and read as it is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -46,11 +46,13 @@ struct WholePath {
     rate: Rate,
     bdp: Bytes,
     buffer: Option<Bytes>,
+    traffic: Vec<Traffic>,
+    warm_up: Duration,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "Flow")]
-struct WholeFlow {
+pub(crate) struct WholeFlow {
     name: String,
     #[serde(with = "algorithm")]
     algorithm: Algorithm,
@@ -70,6 +72,9 @@ struct WholeFlow {
     tso_segments: u32,
     small_queue: Option<u8>,
     extra_delay: Duration,
+    #[serde(with = "WholeLossDetection")]
+    loss_detection: LossDetection,
+    byte_counting: bool,
     #[serde(with = "WholeApplication")]
     application: Application,
 }
@@ -82,10 +87,18 @@ enum WholeAckPolicy {
 }
 
 #[derive(Serialize, Deserialize)]
+#[serde(remote = "LossDetection")]
+enum WholeLossDetection {
+    Rack,
+    Fack,
+}
+
+#[derive(Serialize, Deserialize)]
 #[serde(remote = "Application")]
 enum WholeApplication {
     Bulk,
     Periodic { write: Bytes, every: Duration },
+    Pausing { write: Bytes, pause: Duration },
 }
 
 mod flows {

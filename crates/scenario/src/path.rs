@@ -11,6 +11,7 @@ use network::router::Help;
 use network::{Discipline, JitterConfig, LinkConfig, LossConfig, QueueConfig, QueueLimit, Service};
 use units::{Bytes, Duration, Rate};
 
+use crate::access;
 use crate::aqm;
 use crate::document::Table;
 use crate::error::Error;
@@ -19,6 +20,7 @@ use crate::presets;
 use crate::quantity::Buffer;
 use crate::router::{self, MAX_ROUTERS, RouterSpec};
 use crate::schema::{DIRECTION, KnownTable, ROUTER};
+use crate::traffic::{self, TrafficSpec};
 use crate::{DEFAULT_OVERHEAD, FULL_PACKET, PathModel, RouterModel};
 
 /// Longest base round trip.
@@ -43,6 +45,8 @@ pub(crate) struct PathSpec {
     pub(crate) reverse: LinkSpec,
     pub(crate) help: Option<Help>,
     pub(crate) routers: Vec<RouterSpec>,
+    /// What is settled once the links are known ([`traffic::settle`]).
+    pub(crate) traffic: Option<Vec<TrafficSpec>>,
 }
 
 impl PathSpec {
@@ -59,6 +63,7 @@ impl PathSpec {
         own.read_overhead(table)?;
         own.read_delays(table, folder)?;
         own.read_routers(table, folder)?;
+        own.traffic = traffic::read(table)?;
         let Some(preset) = table.get("preset") else {
             aqm::refuse_marking(table, own.forward.aqm)?;
             return Ok(own);
@@ -152,8 +157,35 @@ impl PathSpec {
         }
         let rtt = item.read("\"100 ms\"", |text| link::time_up_to(text, MAX_RTT))?;
         let forward = rtt / 2;
-        self.forward.delay = Some(Delay::Constant(forward));
-        self.reverse.delay = Some(Delay::Constant(rtt - forward));
+        self.forward.delay = Some(Delay::Half(forward));
+        self.reverse.delay = Some(Delay::Half(rtt - forward));
+        Ok(())
+    }
+
+    /// Where an `rtt` was said, models of access networks add their part of it and the lines the rest,
+    /// half each.
+    fn take_radio_from_rtt(&mut self) -> Result<(), String> {
+        let idle = |link: &LinkSpec| {
+            let service = link.service.as_ref();
+            service.map_or(Duration::ZERO, Service::idle_delay)
+        };
+        let radio = idle(&self.forward) + idle(&self.reverse);
+        let (Some(Delay::Half(forward)), Some(Delay::Half(reverse))) =
+            (&mut self.forward.delay, &mut self.reverse.delay)
+        else {
+            return Ok(());
+        };
+        let rtt = *forward + *reverse;
+        if rtt < radio {
+            return Err(format!(
+                "has an rtt of {}, but its models of access networks alone take {}",
+                crate::format_duration(rtt),
+                crate::format_duration(radio)
+            ));
+        }
+        let lines = rtt - radio;
+        *forward = lines / 2;
+        *reverse = lines - *forward;
         Ok(())
     }
 
@@ -165,6 +197,7 @@ impl PathSpec {
         if !over.routers.is_empty() {
             self.routers = over.routers;
         }
+        self.traffic = over.traffic.or(self.traffic.take());
         for (link, over) in [
             (&mut self.forward, over.forward),
             (&mut self.reverse, over.reverse),
@@ -178,7 +211,8 @@ impl PathSpec {
     }
 
     /// Fills in what nobody said. The error is the end of a sentence about `[path]`.
-    pub(crate) fn resolve(self, fallback_name: &str) -> Result<PathModel, String> {
+    pub(crate) fn resolve(mut self, fallback_name: &str) -> Result<PathModel, String> {
+        self.take_radio_from_rtt()?;
         let name = self.name.unwrap_or_else(|| fallback_name.to_owned());
         let summary = self.summary.unwrap_or_default();
         let service = self
@@ -203,15 +237,18 @@ impl PathSpec {
             .iter()
             .filter_map(|router| router.link.delay.as_ref());
         let before = delays.fold(Duration::ZERO, |sum, delay| sum + delay.least());
-        let base_rtt = forward_delay + reverse_delay + before;
+        let reverse_idle = self.reverse.service.as_ref();
+        let reverse_idle = reverse_idle.map_or(Duration::ZERO, Service::idle_delay);
+        let base_rtt = forward_delay + reverse_delay + before + service.idle_delay() + reverse_idle;
         if base_rtt > MAX_RTT {
             return Err(format!(
                 "has a round trip of more than {}",
                 crate::format_duration(MAX_RTT)
             ));
         }
+        let way_back = way_back(&service, self.reverse.service.clone())?;
         let forward = finish("forward", self.forward, service, DEFAULT_BUFFER, base_rtt)?;
-        let service = self.reverse.service.clone().unwrap_or(Service::Unlimited);
+        let service = way_back;
         let reverse = finish(
             "reverse",
             self.reverse,
@@ -230,6 +267,32 @@ impl PathSpec {
     }
 }
 
+/// How the reverse direction is served: a medium carries both.
+fn way_back(forward: &Service, reverse: Option<Service>) -> Result<Service, String> {
+    match (forward.wifi(), reverse) {
+        (Some(wifi), Some(reverse)) => match reverse.wifi() {
+            Some(said) if said == wifi || *said == access::usual_wifi() => Ok(forward.clone()),
+            Some(_) => Err(
+                "describes its Wi-Fi network in both directions, which share one medium: write \
+                 reverse.rate = { model = \"wifi\" }, or leave it out"
+                    .to_owned(),
+            ),
+            None => Err(
+                "has a Wi-Fi network in the forward direction alone, and its medium carries both: leave \
+                 reverse.rate or reverse.trace out"
+                    .to_owned(),
+            ),
+        },
+        (None, Some(reverse)) if reverse.wifi().is_some() => Err(
+            "has a Wi-Fi network in the reverse direction alone, and its medium carries both: describe it \
+             in the forward direction"
+                .to_owned(),
+        ),
+        (Some(_), None) => Ok(forward.clone()),
+        (None, reverse) => Ok(reverse.unwrap_or(Service::Unlimited)),
+    }
+}
+
 /// A router before the bottleneck of `rate`. The error is the end of a sentence about `[path]`.
 fn resolve_router(
     number: usize,
@@ -242,6 +305,12 @@ fn resolve_router(
     let RouterSpec { mut link, help } = spec;
     link.overhead.get_or_insert(overhead);
     let service = link.service.clone().unwrap_or(Service::Unlimited);
+    if service.wifi().is_some() {
+        return Err(format!(
+            "has a {name} with a Wi-Fi network, whose medium carries both directions: it can only be \
+             the path's own"
+        ));
+    }
     if let Some(own) = service.mean_rate()
         && own < rate
     {
@@ -322,6 +391,11 @@ fn finish(
                 "has {name} packets dropped above a share of a buffer that has no end: give it a buffer"
             ));
         }
+        Discipline::RandomAbove { .. } if service.serves_late() => {
+            return Err(format!(
+                "has {name} packets dropped above a share of the buffer, which the {name} model does not do"
+            ));
+        }
         Discipline::DropTail | Discipline::RandomAbove { .. } => {}
         _ if service == Service::Unlimited => {
             return Err(format!(
@@ -337,7 +411,7 @@ fn finish(
             ));
         }
         (Some(Delay::Recorded(least, additions)), _) => (least, Some(additions)),
-        (Some(Delay::Constant(delay)), jitter) => (delay, jitter.flatten()),
+        (Some(Delay::Constant(delay) | Delay::Half(delay)), jitter) => (delay, jitter.flatten()),
         (None, jitter) => (Duration::ZERO, jitter.flatten()),
     };
     Ok(LinkConfig {

@@ -236,6 +236,52 @@ pub(crate) fn share(text: &str, max_percent: u64) -> Result<f64, String> {
     Ok(share)
 }
 
+/// How often something happens in a second: `"31.25 /s"`.
+pub(crate) fn frequency(text: &str) -> Result<f64, String> {
+    let (number, unit) = decimal::split(text)?;
+    let seconds = match unit {
+        "/s" => 1.0,
+        "/min" => 60.0,
+        "/h" => 3600.0,
+        _ => {
+            let known = ["/s", "/min", "/h"];
+            return Err(unknown_unit(unit, "a frequency", "30 /s", &known));
+        }
+    };
+    Ok(number.to_f64(0) / seconds)
+}
+
+/// A level in dBm, which is below zero more often than not, from `min` to `max`.
+pub(crate) fn level(text: &str, (min, max): (f64, f64)) -> Result<f64, String> {
+    let text = text.trim();
+    let (sign, size) = match text.strip_prefix(['-', '\u{2212}']) {
+        Some(size) => (-1.0, size),
+        None => (1.0, text),
+    };
+    let (number, unit) = decimal::split(size)?;
+    if unit != "dBm" {
+        return Err(unknown_unit(unit, "a level", "-53 dBm", &["dBm"]));
+    }
+    let level = sign * number.to_f64(0);
+    if level < min || level > max {
+        return Err(format!("the limits are {min} and {max} dBm"));
+    }
+    Ok(level)
+}
+
+/// A ratio of levels in dB, at most `max`.
+pub(crate) fn decibels(text: &str, max: f64) -> Result<f64, String> {
+    let (number, unit) = decimal::split(text)?;
+    if unit != "dB" {
+        return Err(unknown_unit(unit, "a ratio", "2 dB", &["dB"]));
+    }
+    let ratio = number.to_f64(0);
+    if ratio > max {
+        return Err(format!("the limit is {max} dB"));
+    }
+    Ok(ratio)
+}
+
 /// A number with a unit, as a whole number of the smallest one.
 fn scaled(
     text: &str,

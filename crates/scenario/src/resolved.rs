@@ -6,16 +6,17 @@ use network::{
     Discipline, JitterConfig, JitterDistribution, LinkConfig, LossConfig, QueueLimit, Service,
 };
 use serde::ser::{Serialize, SerializeMap, Serializer};
-use tcp::AckPolicy;
-use units::{Bytes, Duration, Rate};
+use tcp::{AckPolicy, LossDetection};
+use units::{Bytes, Duration, Instant, Rate};
 
-use crate::{Application, Flow, PathModel, RouterModel, Scenario};
+use crate::access::Access;
+use crate::{Application, Flow, PathModel, RouterModel, Scenario, Traffic, TrafficKind};
 
 /// So many steps of a rate are listed; of more there are their number, length and mean alone.
 const MAX_LISTED: usize = 1000;
 
 /// For output only.
-fn millis(span: Duration) -> f64 {
+pub(crate) fn millis(span: Duration) -> f64 {
     span.as_nanos() as f64 / 1e6
 }
 
@@ -31,6 +32,7 @@ macro_rules! map {
         map.end()
     }};
 }
+pub(crate) use map;
 
 impl Serialize for Scenario {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -61,6 +63,8 @@ impl Serialize for PathModel {
             "reverse": Link(&self.reverse),
             "helps": Helps(self.help),
             "routers": self.routers.iter().map(Hop).collect::<Vec<_>>(),
+            "traffic": self.traffic.iter().map(Others).collect::<Vec<_>>(),
+            "warm_up_s": self.warm_up.as_secs_f64(),
         )
     }
 }
@@ -70,6 +74,10 @@ impl Serialize for Flow {
         let ack_policy = match self.ack_policy {
             AckPolicy::Delayed => "delayed",
             AckPolicy::EverySegment => "every-segment",
+        };
+        let loss_detection = match self.loss_detection {
+            LossDetection::Rack => "rack",
+            LossDetection::Fack => "fack",
         };
         map!(serializer,
             "name": self.name,
@@ -89,6 +97,8 @@ impl Serialize for Flow {
             "restart_after_idle": self.restart_after_idle,
             "tso_segments": self.tso_segments,
             "extra_delay_ms": millis(self.extra_delay),
+            "loss_detection": loss_detection,
+            "byte_counting": self.byte_counting,
             "application": self.application,
         )
     }
@@ -101,7 +111,91 @@ impl Serialize for Application {
             Self::Periodic { write, every } => {
                 map!(serializer, "kind": "periodic", "write_bytes": write.get(), "every_s": every.as_secs_f64())
             }
+            Self::Pausing { write, pause } => {
+                map!(serializer, "kind": "pausing", "write_bytes": write.get(), "pause_s": pause.as_secs_f64())
+            }
         }
+    }
+}
+
+struct Others<'a>(&'a Traffic);
+
+impl Serialize for Others<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Traffic {
+            name,
+            kind,
+            direction,
+            flow,
+            extra_delays,
+            start,
+            stop,
+            list,
+        } = self.0;
+        let connects = !matches!(kind, TrafficKind::Datagrams { .. });
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("name", name)?;
+        map.serialize_entry("kind", kind.name())?;
+        map.serialize_entry("direction", direction)?;
+        let mut counted = |count: &u32, spread: &Duration| {
+            map.serialize_entry("count", count)?;
+            map.serialize_entry("spread_s", &spread.as_secs_f64())
+        };
+        match kind {
+            TrafficKind::Web {
+                arrivals_per_s,
+                mean,
+                shape,
+                cut,
+            } => {
+                map.serialize_entry("arrivals_per_s", arrivals_per_s)?;
+                map.serialize_entry("mean_bytes", &mean.get())?;
+                map.serialize_entry("shape", shape)?;
+                map.serialize_entry("cut_bytes", &cut.get())?;
+            }
+            TrafficKind::Bulk {
+                count,
+                spread,
+                size,
+            } => {
+                counted(count, spread)?;
+                map.serialize_entry("size_bytes", &size.map(Bytes::get))?;
+            }
+            TrafficKind::Video {
+                count,
+                spread,
+                segment,
+                every,
+            } => {
+                counted(count, spread)?;
+                map.serialize_entry("segment_bytes", &segment.get())?;
+                map.serialize_entry("every_s", &every.as_secs_f64())?;
+            }
+            TrafficKind::Datagrams {
+                count,
+                spread,
+                rate,
+                on,
+                off,
+            } => {
+                counted(count, spread)?;
+                map.serialize_entry("rate_bps", &rate.bits_per_sec())?;
+                map.serialize_entry("on_s", &on.as_secs_f64())?;
+                map.serialize_entry("off_s", &off.as_secs_f64())?;
+            }
+        }
+        if connects {
+            map.serialize_entry("algorithm", &flow.algorithm.to_string())?;
+            map.serialize_entry("initial_window_segments", &flow.initial_window)?;
+            map.serialize_entry("pacing", &flow.pacing)?;
+            map.serialize_entry("ecn", &flow.ecn)?;
+        }
+        let delays_ms: Vec<f64> = extra_delays.iter().copied().map(millis).collect();
+        map.serialize_entry("extra_delays_ms", &delays_ms)?;
+        map.serialize_entry("start_s", &start.as_secs_f64())?;
+        map.serialize_entry("stop_s", &stop.map(Instant::as_secs_f64))?;
+        map.serialize_entry("list", list)?;
+        map.end()
     }
 }
 
@@ -192,6 +286,7 @@ impl Serialize for Served<'_> {
                 "slot_ms": millis(*slot),
                 "peak_bps": peak.bits_per_sec(),
             ),
+            Service::Access(access) => Access(access).serialize(serializer),
             Service::Trace(trace) => map!(serializer,
                 "kind": "trace",
                 "opportunities": trace.opportunities_ms.len(),
@@ -231,6 +326,7 @@ impl Serialize for Refusal {
                 "target_ms": millis(config.target),
                 "update_ms": millis(config.update),
                 "burst_ms": millis(config.burst),
+                "gain": config.gain,
                 "ecn": config.ecn,
             ),
             // What is null follows from the rate.

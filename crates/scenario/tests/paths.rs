@@ -92,12 +92,21 @@ fn presets_are_what_their_sources_say() {
     };
     assert_eq!(rtt_rate("wired"), (100, 50));
     assert_eq!(rtt_rate("ethernet"), (10, 1000));
-    assert_eq!(rtt_rate("geo"), (600, 25));
-    assert_eq!(rtt_rate("leo"), (45, 100));
+    assert_eq!(rtt_rate("dsl"), (30, 50));
+    assert_eq!(rtt_rate("docsis"), (26, 100));
+    assert_eq!(rtt_rate("policed"), (40, 50));
+    assert_eq!(rtt_rate("geo"), (600, 28));
+    assert_eq!(rtt_rate("leo"), (44, 100));
+    assert_eq!(rtt_rate("geo-reduced"), (600, 25));
+    assert_eq!(rtt_rate("leo-reduced"), (45, 100));
     assert_eq!(rtt_rate("lte"), (60, 40));
-    assert_eq!(rtt_rate("wifi-strong"), (5, 80));
-    assert_eq!(rtt_rate("wifi-weak"), (5, 45));
-    let geo = PathModel::resolve("geo").unwrap();
+    // What a saturated direction has alone; ACKs, a changing signal and collisions leave less.
+    assert_eq!(rtt_rate("wifi-strong"), (2, 101));
+    assert_eq!(rtt_rate("wifi-weak"), (2, 50));
+    assert_eq!(rtt_rate("wifi-testbed"), (52, 23));
+    assert_eq!(rtt_rate("wifi-strong-reduced"), (5, 80));
+    assert_eq!(rtt_rate("wifi-weak-reduced"), (5, 45));
+    let geo = PathModel::resolve("geo-reduced").unwrap();
     assert_eq!(
         geo.forward.queue.discipline,
         Discipline::RandomAbove {
@@ -119,7 +128,7 @@ fn presets_are_what_their_sources_say() {
 #[test]
 fn a_file_overrides_a_preset() {
     let own = path(
-        "preset = 'geo'\nrate = '50 Mbit/s'\nforward.delay = '250 ms'\nreverse.jitter = '0 ms'\nname = 'mine'",
+        "preset = 'geo-reduced'\nrate = '50 Mbit/s'\nforward.delay = '250 ms'\nreverse.jitter = '0 ms'\nname = 'mine'",
     );
     assert_eq!(own.name, "mine");
     assert_eq!(own.rate, Rate::from_bits_per_sec(50_000_000));
@@ -127,7 +136,7 @@ fn a_file_overrides_a_preset() {
     assert_eq!(own.reverse.jitter, None);
     assert_eq!(own.buffer, Some(Bytes::new(36_000_000)));
     assert_eq!(
-        path("preset = 'geo'\nrtt = '500 ms'").reverse.delay,
+        path("preset = 'geo-reduced'\nrtt = '500 ms'").reverse.delay,
         Duration::from_millis(250)
     );
     assert_eq!(
@@ -208,6 +217,18 @@ fn refusals_of_paths() {
         (
             "preset = 'goe'",
             "test.toml:2:1: preset = \"goe\": there is no such preset; did you mean \"geo\"?",
+        ),
+        (
+            "rtt = '1 ms'\nrate = { model = 'policer', rate = '2 Mbit/s' }",
+            "test.toml:3:1: a policer needs then, such as then = \"1 Gbit/s\"",
+        ),
+        (
+            "rtt = '1 ms'\nrate = { model = 'policer', rate = '2 Mbit/s', then = '1 Mbit/s' }",
+            "test.toml:3:48: then = \"1 Mbit/s\": the line behind the policer is slower than what it lets through",
+        ),
+        (
+            "rtt = '1 ms'\nrate = { model = 'policer', rate = '2 Mbit/s', then = '3 Mbit/s', exceed = 'marc' }",
+            "test.toml:3:67: exceed = \"marc\": this is not known; did you mean \"mark\"?",
         ),
         (
             "preset = 'wired'\necn = true",
@@ -452,7 +473,7 @@ fn rates_and_delays_from_files() {
     assert!(matches!(path.forward.service, Service::Steps { ref steps } if steps.len() == 2));
     // The preset's jitter gives way to the trace, the other direction keeps its own.
     let path = traces
-        .path("preset = 'leo'\nforward.delay = { trace = 'delays', slot = '20 ms' }")
+        .path("preset = 'leo-reduced'\nforward.delay = { trace = 'delays', slot = '20 ms' }")
         .unwrap();
     assert_eq!(path.forward.delay, Duration::from_millis(25));
     let jitter = path.forward.jitter.unwrap();
@@ -619,4 +640,36 @@ fn disciplines_have_their_defaults_and_parameters() {
     );
     assert!(matches!(both.forward.queue.discipline, Discipline::Pie(pie) if !pie.ecn));
     assert!(matches!(both.reverse.queue.discipline, Discipline::CoDel(codel) if codel.ecn));
+}
+
+/// The two directions of a geostationary satellite and of a low-orbit one, with every key that they have.
+#[test]
+fn satellites_have_their_keys() {
+    let file = r#"
+rate = { model = "geo", rate = "33 Mbit/s", spread = "20 %", frame = "1250 us", acm = { clear_sky = "11 dB", deviation = "0 dB", correlation = "5 s", margin = "1.5 dB", every = "250 ms", lag = "500 ms", rain = { depth = "4 dB", start = "1 s", ramp = "20 s", hold = "30 s" } } }
+rtt = "600 ms"
+buffer = "36 MB"
+reverse.rate = { model = "dama", frame = "20 ms", slot = "48 bytes", cra = "0 bit/s", max = "1 Mbit/s", request = 4, loop = "500 ms", hold = "1 s", phase = "10 ms" }
+"#;
+    let found = path(file);
+    assert_eq!(found.rate, Rate::from_bits_per_sec(33_000_000));
+    assert_eq!(found.base_rtt, Duration::from_millis(600));
+    let json = serde_json::to_value(&found).unwrap();
+    let forward = &json["forward"]["service"];
+    assert_eq!(forward["acm"]["rain"]["depth_db"], 4.0);
+    assert_eq!(forward["acm"]["every_ms"], 250.0);
+    let reverse = &json["reverse"]["service"];
+    assert_eq!(reverse["kind"], "dama");
+    assert_eq!(reverse["request_frames"], 4);
+    assert_eq!(reverse["phase_ms"], 10.0);
+    let leo = r#"
+rate = { model = "leo", rate = "200 Mbit/s", interval = "10 s", phase = "3 s", spread = "10 %", wander = "0 %", correlation = "2 s", burst = "0 %", step = "0 s", drift = "0 s", jitter = "0 s", outage = "0 s", outage_mean = "0 s", outage_max = "0 s", drop = "0 %", drop_packets = 0, grant = "0 s" }
+rtt = "40 ms"
+reverse.rate = { model = "leo", rate = "15 Mbit/s", grant = "12 ms" }
+"#;
+    let json = serde_json::to_value(path(leo)).unwrap();
+    assert_eq!(json["forward"]["service"]["interval_s"], 10.0);
+    assert_eq!(json["reverse"]["service"]["grant_ms"], 12.0);
+    let phase = serde_json::Value::Null;
+    assert_eq!(json["reverse"]["service"]["phase_s"], phase);
 }

@@ -17,7 +17,7 @@ duration = "20 s"
 time_limit = "1 min"
 
 [path]
-preset = "geo"
+preset = "geo-reduced"
 buffer = "1.5 bdp"
 loss = { p = "1 %", r = "30 %", bad_loss = "50 %", good_loss = "0.1 %" }
 jitter = { amount = "5 ms", distribution = "exponential", slot = "1 ms" }
@@ -172,7 +172,7 @@ fn refusals() {
         ("runs = -1", "f.toml:2:1: runs = -1: a whole number from 1 to 1000000 is expected".to_owned()),
         ("seed = 99999999999999999999", "f.toml:2:1: seed = 99999999999999999999: a whole number from 0 to 9223372036854775807 is expected".to_owned()),
         ("run = 3", "f.toml:2:1: unknown key \"run\" in the scenario; did you mean \"runs\"?".to_owned()),
-        ("zzzzzz = 3", "f.toml:2:1: unknown key \"zzzzzz\" in the scenario; known are name, summary, runs, seed, duration, time_limit, path, flow".to_owned()),
+        ("zzzzzz = 3", "f.toml:2:1: unknown key \"zzzzzz\" in the scenario; known are name, summary, runs, seed, duration, time_limit, path, flow, traffic".to_owned()),
     ] {
         let text = if text.is_empty() { String::new() } else { format!("{}{text}", if text == path { "" } else { path }) };
         assert_eq!(load(&text).map(|_| ()), Err(expected), "{text}");

@@ -76,12 +76,30 @@ fn schema_and_reference_name_every_preset_and_key() {
         serde_json::json!(presets)
     );
     let keys = known_tables()
-        .into_iter()
+        .iter()
         .flat_map(|table| table.keys.iter().copied());
     for word in presets.into_iter().chain(keys) {
         assert!(
             REFERENCE.contains(&format!("`{word}")) || REFERENCE.contains(&format!("{word} =")),
             "{word} is not described"
         );
+    }
+}
+
+/// Each preset's page is there, and so is each that the list of all networks links.
+#[test]
+fn every_network_has_its_page() {
+    let folder = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../docs/reference/networks/"
+    );
+    let there = |page: &str| std::path::Path::new(folder).join(page).exists();
+    for preset in PRESETS {
+        assert!(there(preset.page()), "{}: {}", preset.name, preset.page());
+    }
+    let index = std::fs::read_to_string(format!("{folder}README.md")).unwrap();
+    for link in index.split("](").skip(1) {
+        let page = link.split([')', '#']).next().unwrap_or_default();
+        assert!(there(page), "README.md links {page}");
     }
 }
