@@ -15,6 +15,8 @@
 
 mod acks;
 mod scenarios;
+#[cfg(test)]
+mod traffic;
 
 use std::process::{Command, ExitCode};
 use std::sync::atomic::AtomicBool;

@@ -7,6 +7,7 @@
 
 mod capacity;
 mod histogram;
+mod look;
 mod probe;
 mod result;
 mod summary;
@@ -15,7 +16,11 @@ mod trace;
 
 pub use capacity::{CapacityPoint, ExitClass, LatencyOffset, ThroughputMedian, classify};
 pub use histogram::Histogram;
+pub use look::{Deliveries, Look, Probe};
 pub use probe::FlowProbe;
-pub use result::{FlowResult, LinkResult, RunResult, SlowStartExitResult, Stack, document};
+pub use result::{
+    FlowResult, LinkResult, RunResult, SlowStartExitResult, Stack, TrafficFlow, TrafficResult,
+    document,
+};
 pub use summary::{Interval, Shares, SummaryRow, median_with_interval, summarize};
 pub use trace::{FlowSample, FlowTrace, LinkTrace, Traces};

@@ -127,10 +127,62 @@ pub struct LinkResult {
     pub packets: u64,
     /// Packets that it dropped, of any kind.
     pub drops: u64,
+    /// Packets that it marked as having met congestion (ECN) instead of dropping them.
+    pub marks: u64,
     /// Longest queue, waiting packets only.
     pub queue_max_packets: u64,
     /// Mean queue over time.
     pub queue_mean_packets: f64,
+}
+
+/// One flow of other traffic.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TrafficFlow {
+    /// When its SYN left, in seconds since the run began.
+    pub start_s: f64,
+    /// What it sends; null without an end.
+    pub size_bytes: Option<u64>,
+    /// Flow completion time; null where it did not complete.
+    pub fct_s: Option<f64>,
+}
+
+/// The other traffic of one kind in one run. Byte counts never include headers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TrafficResult {
+    /// What the scenario calls it.
+    pub name: String,
+    /// Its kind.
+    pub kind: String,
+    /// Where its data travels: `forward` or `reverse`.
+    pub direction: String,
+    /// The algorithm of its connections, in canonical form; null where it has none.
+    pub algorithm: Option<String>,
+    /// Flows that began.
+    pub begun: u64,
+    /// Of these, the ones whose receivers have every byte.
+    pub finished: u64,
+    /// Flows that were due when too many were open, and did not begin.
+    pub turned_away: u64,
+    /// What its applications had to send; null for flows without an end.
+    pub bytes_offered: Option<u64>,
+    /// Bytes in order at the receiving applications; of datagrams, those that arrived.
+    pub bytes_delivered: u64,
+    /// Mean flow completion time of those that finished; null without any.
+    pub fct_mean_s: Option<f64>,
+    /// `bytes_offered` as a share of what the direction's rate carries from the traffic's start to its
+    /// end; null where one of them has none.
+    pub load_offered: Option<f64>,
+    /// The same of `bytes_delivered`.
+    pub load_carried: Option<f64>,
+    /// Data segments sent, retransmissions included.
+    pub segments_sent: u64,
+    /// Segments that senders declared lost; of datagrams, those that the network dropped.
+    pub segments_lost: u64,
+    /// Retransmission timeouts of data.
+    pub timeouts: u64,
+    /// Its flows in the order in which they began, where the scenario asks for them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flows: Option<Vec<TrafficFlow>>,
 }
 
 /// One run of one scenario.
@@ -150,6 +202,9 @@ pub struct RunResult {
     pub flows: Vec<FlowResult>,
     /// Its links.
     pub links: Vec<LinkResult>,
+    /// The other traffic; absent where there is none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub traffic: Vec<TrafficResult>,
 }
 
 /// The whole document: what was run, each run, and the summary.

@@ -54,6 +54,8 @@ pub struct SummaryRow {
     pub loss_ratio: Option<Interval>,
     /// Segments retransmitted.
     pub segments_retransmitted: Option<Interval>,
+    /// Packets that the links of a run marked instead of dropping them, whose flow ever they are of.
+    pub marks: Option<Interval>,
     /// Retransmission timeouts, all flows together.
     pub timeouts: u64,
     /// Mean RTT.
@@ -121,36 +123,41 @@ fn lower_rank(n: usize) -> Option<usize> {
     rank
 }
 
+/// The flows of one name on one path, and what the links of each of their runs marked.
+#[derive(Default)]
+struct Group<'a> {
+    flows: Vec<&'a FlowResult>,
+    marks: Vec<f64>,
+}
+
 /// One row for each path and flow name, in order of first appearance.
 #[must_use]
 pub fn summarize(runs: &[RunResult]) -> Vec<SummaryRow> {
     let mut order: Vec<(&str, &str)> = Vec::new();
-    let mut groups: BTreeMap<(&str, &str), (usize, Vec<&FlowResult>)> = BTreeMap::new();
+    let mut groups: BTreeMap<(&str, &str), Group<'_>> = BTreeMap::new();
     for run in runs {
         let mut seen: Vec<&str> = Vec::new();
+        let marks: u64 = run.links.iter().map(|link| link.marks).sum();
         for flow in &run.flows {
             let key = (run.path.as_str(), flow.name.as_str());
             let group = groups.entry(key).or_insert_with(|| {
                 order.push(key);
-                (0, Vec::new())
+                Group::default()
             });
             if !seen.contains(&key.1) {
                 seen.push(key.1);
-                group.0 += 1;
+                group.marks.push(marks as f64);
             }
-            group.1.push(flow);
+            group.flows.push(flow);
         }
     }
     order
         .iter()
-        .map(|key| {
-            let (runs, flows) = &groups[key];
-            row(key.0, key.1, *runs, flows)
-        })
+        .map(|key| row(key.0, key.1, &groups[key]))
         .collect()
 }
 
-fn row(path: &str, name: &str, runs: usize, flows: &[&FlowResult]) -> SummaryRow {
+fn row(path: &str, name: &str, Group { flows, marks }: &Group<'_>) -> SummaryRow {
     let over = |value: &dyn Fn(&FlowResult) -> Option<f64>| {
         median_with_interval(flows.iter().filter_map(|flow| value(flow)))
     };
@@ -175,13 +182,14 @@ fn row(path: &str, name: &str, runs: usize, flows: &[&FlowResult]) -> SummaryRow
             .first()
             .map(|flow| flow.algorithm.clone())
             .unwrap_or_default(),
-        runs,
+        runs: marks.len(),
         flows: flows.len(),
         completed: flows.iter().filter(|flow| flow.completed).count(),
         fct_s: over(&|flow| flow.fct_s),
         goodput_bps: over(&|flow| Some(flow.goodput_bps)),
         loss_ratio: over(&|flow| Some(flow.loss_ratio)),
         segments_retransmitted: over(&|flow| Some(flow.segments_retransmitted as f64)),
+        marks: median_with_interval(marks.iter().copied()),
         timeouts: flows.iter().map(|flow| flow.timeouts).sum(),
         rtt_mean_ms: over(&|flow| flow.rtt_mean_ms),
         exit_s: over(&|flow| exit(flow).map(|exit| exit.time_s)),

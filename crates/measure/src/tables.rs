@@ -7,7 +7,9 @@ use arrow_array::{
 };
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 
-use crate::{FlowResult, Interval, RunResult, Stack, SummaryRow, Traces, summarize};
+use crate::{
+    FlowResult, Interval, Look, RunResult, Stack, SummaryRow, Traces, TrafficResult, summarize,
+};
 
 /// A table under construction: columns in order.
 #[derive(Default)]
@@ -162,21 +164,12 @@ pub fn links(runs: &[RunResult]) -> Result<RecordBatch, ArrowError> {
     let mut table = Table::default();
     table.text("path", rows.iter().map(|(run, _)| &run.path));
     table.number("run", rows.iter().map(|(run, _)| run.run));
-    // Runs of one number differ by the algorithms in them.
-    table.text(
-        "flows",
-        rows.iter().map(|(run, _)| {
-            run.flows
-                .iter()
-                .map(|flow| flow.name.as_str())
-                .collect::<Vec<_>>()
-                .join(" ")
-        }),
-    );
+    table.text("flows", rows.iter().map(|(run, _)| flow_names(run)));
     table.text("link", rows.iter().map(|(_, link)| &link.name));
     table.real("utilization", rows.iter().map(|(_, link)| link.utilization));
     table.count("packets", rows.iter().map(|(_, link)| Some(link.packets)));
     table.count("drops", rows.iter().map(|(_, link)| Some(link.drops)));
+    table.count("marks", rows.iter().map(|(_, link)| Some(link.marks)));
     table.count(
         "queue_max_packets",
         rows.iter().map(|(_, link)| Some(link.queue_max_packets)),
@@ -186,6 +179,50 @@ pub fn links(runs: &[RunResult]) -> Result<RecordBatch, ArrowError> {
         rows.iter().map(|(_, link)| Some(link.queue_mean_packets)),
     );
     table.finish()
+}
+
+/// One row for each kind of other traffic of each run.
+///
+/// # Errors
+/// None in practice: columns are built with one length.
+pub fn traffic(runs: &[RunResult]) -> Result<RecordBatch, ArrowError> {
+    let rows: Vec<_> = runs
+        .iter()
+        .flat_map(|run| run.traffic.iter().map(move |traffic| (run, traffic)))
+        .collect();
+    let mut table = Table::default();
+    table.text("path", rows.iter().map(|(run, _)| &run.path));
+    table.number("run", rows.iter().map(|(run, _)| run.run));
+    table.text("flows", rows.iter().map(|(run, _)| flow_names(run)));
+    let others = || rows.iter().map(|(_, traffic)| *traffic);
+    table.text("traffic", others().map(|each| &each.name));
+    table.text("kind", others().map(|each| &each.kind));
+    table.text("direction", others().map(|each| &each.direction));
+    table.maybe_text("algorithm", others().map(|each| each.algorithm.clone()));
+    type Count = fn(&TrafficResult) -> Option<u64>;
+    let counts: [(&str, Count); 8] = [
+        ("begun", |each| Some(each.begun)),
+        ("finished", |each| Some(each.finished)),
+        ("turned_away", |each| Some(each.turned_away)),
+        ("bytes_offered", |each| each.bytes_offered),
+        ("bytes_delivered", |each| Some(each.bytes_delivered)),
+        ("segments_sent", |each| Some(each.segments_sent)),
+        ("segments_lost", |each| Some(each.segments_lost)),
+        ("timeouts", |each| Some(each.timeouts)),
+    ];
+    for (name, count) in counts {
+        table.count(name, others().map(count));
+    }
+    table.real("fct_mean_s", others().map(|each| each.fct_mean_s));
+    table.real("load_offered", others().map(|each| each.load_offered));
+    table.real("load_carried", others().map(|each| each.load_carried));
+    table.finish()
+}
+
+/// The names of a run's flows: runs of one number differ by the algorithms in them.
+fn flow_names(run: &RunResult) -> String {
+    let names: Vec<&str> = run.flows.iter().map(|flow| flow.name.as_str()).collect();
+    names.join(" ")
 }
 
 /// One row for each path and flow name.
@@ -205,11 +242,12 @@ pub fn summary(runs: &[RunResult]) -> Result<RecordBatch, ArrowError> {
         rows.iter().map(|row| Some(row.completed as u64)),
     );
     type Read = fn(&SummaryRow) -> &Option<Interval>;
-    let intervals: [(&str, Read); 10] = [
+    let intervals: [(&str, Read); 11] = [
         ("fct_s", |row| &row.fct_s),
         ("goodput_bps", |row| &row.goodput_bps),
         ("loss_ratio", |row| &row.loss_ratio),
         ("segments_retransmitted", |row| &row.segments_retransmitted),
+        ("marks", |row| &row.marks),
         ("rtt_mean_ms", |row| &row.rtt_mean_ms),
         ("exit_s", |row| &row.exit_s),
         ("exit_cwnd_bytes", |row| &row.exit_cwnd_bytes),
@@ -249,6 +287,33 @@ pub fn summary(runs: &[RunResult]) -> Result<RecordBatch, ArrowError> {
         "exit_none",
         rows.iter().map(|row| Some(row.exit_class.none)),
     );
+    table.finish()
+}
+
+/// One row for each packet that came out of a link whose queue is never empty.
+///
+/// # Errors
+/// None in practice: columns are built with one length.
+pub fn deliveries(look: &Look) -> Result<RecordBatch, ArrowError> {
+    let each = || look.deliveries.iter();
+    let names = each().flat_map(|link| link.time_s.iter().map(|_| &link.link));
+    let times = each().flat_map(|link| link.time_s.iter().copied().map(Some));
+    let mut table = Table::default();
+    table.text("link", names);
+    table.real("time_s", times);
+    table.finish()
+}
+
+/// One row for each probe.
+///
+/// # Errors
+/// None in practice: columns are built with one length.
+pub fn probes(look: &Look) -> Result<RecordBatch, ArrowError> {
+    let rows = || look.probes.iter();
+    let mut table = Table::default();
+    table.real("time_s", rows().map(|probe| Some(probe.time_s)));
+    table.real("forward_s", rows().map(|probe| probe.forward_s));
+    table.real("reverse_s", rows().map(|probe| probe.reverse_s));
     table.finish()
 }
 

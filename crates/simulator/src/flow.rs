@@ -12,6 +12,8 @@ use tcp::segment::AckSegment;
 use tcp::{Receiver, ReceiverConfig, Sender, SenderConfig};
 use units::{Bytes, Duration, Instant, Rate};
 
+use crate::traffic::Totals;
+
 /// Payload of a full packet: 1500 bytes of IP less 52 of headers with timestamps.
 const SMSS: u32 = 1448;
 /// Linux's `TCP_RTO_MIN`.
@@ -38,10 +40,19 @@ pub struct Endpoints {
 pub struct FlowState<'a> {
     pub config: &'a Flow,
     index: u32,
-    /// The link of its data.
-    pub forward: u32,
+    /// The first and the last link of its data.
+    pub data: [u32; 2],
     /// The first and the last link of its ACKs.
-    pub reverse: [u32; 2],
+    pub acks: [u32; 2],
+    /// The source that it is of, if it is other traffic.
+    pub source: u32,
+    /// When its SYN leaves.
+    pub start: Instant,
+    size: Option<Bytes>,
+    /// When its application stops, whatever is unsent.
+    pub stop: Instant,
+    /// Delay of its own access, one way.
+    pub extra_delay: Duration,
     /// Its place in the calendar while it runs.
     pub component: Option<Component>,
     /// What waits in the sender's own device, where that limits it.
@@ -92,11 +103,15 @@ impl Device {
     }
 }
 
-/// Where a flow's packets pass and where it stands in the calendar.
+/// Which of several flows with the same settings it is, and where its packets pass.
 pub struct Placement {
     pub index: u32,
-    pub forward: u32,
-    pub reverse: [u32; 2],
+    pub data: [u32; 2],
+    pub acks: [u32; 2],
+    pub start: Instant,
+    pub size: Option<Bytes>,
+    pub stop: Option<Instant>,
+    pub extra_delay: Duration,
 }
 
 impl<'a> FlowState<'a> {
@@ -104,14 +119,19 @@ impl<'a> FlowState<'a> {
         Self {
             config,
             index: place.index,
-            forward: place.forward,
-            reverse: place.reverse,
+            data: place.data,
+            acks: place.acks,
+            source: 0,
+            start: place.start,
+            size: place.size,
+            stop: place.stop.unwrap_or(Instant::MAX),
+            extra_delay: place.extra_delay,
             component: None,
             asks_routers: false,
             device: config.small_queue.map(|_| Device::default()),
             scheduled: Instant::MAX,
-            application: config.start,
-            base_rtt: scenario.path.base_rtt + config.extra_delay * 2,
+            application: place.start,
+            base_rtt: scenario.path.base_rtt + place.extra_delay * 2,
             endpoints: None,
             result: None,
             trace: None,
@@ -133,6 +153,8 @@ impl<'a> FlowState<'a> {
             sack: config.sack,
             impatient: config.impatient,
             small_queue: config.small_queue,
+            loss_detection: config.loss_detection,
+            byte_counting: config.byte_counting,
             seed,
         });
         let receiver = Receiver::new(ReceiverConfig {
@@ -157,14 +179,14 @@ impl<'a> FlowState<'a> {
             began: None,
             capacity: None,
             past_slow_start: false,
-            unwritten: config.size.map_or(u64::MAX, Bytes::get),
+            unwritten: self.size.map_or(u64::MAX, Bytes::get),
         }));
         self.application_acts(now);
     }
 
     /// The application writes what is due.
     pub fn application_acts(&mut self, now: Instant) {
-        let stop = self.stop_time();
+        let stop = self.stop;
         let Some(endpoints) = self.endpoints.as_deref_mut() else {
             return;
         };
@@ -173,9 +195,12 @@ impl<'a> FlowState<'a> {
             Application::Periodic { write, every } => {
                 (write.get().min(endpoints.unwritten), now + every)
             }
+            Application::Pausing { write, .. } => {
+                (write.get().min(endpoints.unwritten), Instant::MAX)
+            }
         };
         endpoints.sender.write(now, write);
-        if self.config.size.is_some() {
+        if self.size.is_some() {
             endpoints.unwritten -= write;
         }
         self.application = if endpoints.unwritten == 0 {
@@ -186,11 +211,17 @@ impl<'a> FlowState<'a> {
         };
     }
 
-    /// When the application stops, whatever is unsent.
-    pub fn stop_time(&self) -> Instant {
-        self.config
-            .duration
-            .map_or(Instant::MAX, |duration| self.config.start + duration)
+    /// Lets an application that pauses go on in time, once all that it wrote is acknowledged.
+    pub fn pause(&mut self, now: Instant) {
+        if let Application::Pausing { pause, .. } = self.config.application
+            && self.application == self.stop
+            && let Some(endpoints) = self.endpoints.as_deref()
+            && endpoints.unwritten > 0
+            && endpoints.sender.is_established()
+            && endpoints.sender.snd_una() == endpoints.sender.written()
+        {
+            self.application = self.stop.min(now + pause);
+        }
     }
 
     /// The first of the flow's deadlines.
@@ -228,13 +259,34 @@ impl<'a> FlowState<'a> {
                 self.index,
                 &self.config.name,
                 &self.config.algorithm.to_string(),
-                self.config.start.as_secs_f64(),
+                self.start.as_secs_f64(),
             ));
         }
     }
 
+    /// The end of a flow of other traffic: what it was adds to the totals.
+    pub fn account(&self, totals: &mut Totals) {
+        let Some(Endpoints {
+            sender, receiver, ..
+        }) = self.endpoints.as_deref()
+        else {
+            return;
+        };
+        let stats = sender.stats();
+        totals.delivered += receiver.delivered().get();
+        totals.segments_sent += stats.segments_sent;
+        totals.segments_lost += stats.segments_lost;
+        totals.timeouts += stats.timeouts;
+        if self.size.is_none() {
+            totals.offered = totals.offered.saturating_add(sender.written());
+        }
+        if let Some(at) = receiver.finished_at() {
+            totals.finish(self.index, at.saturating_since(self.start));
+        }
+    }
+
     fn result_of(&self, endpoints: &Endpoints, now: Instant) -> FlowResult {
-        let start = self.config.start;
+        let start = self.start;
         let since = |at: Instant| at.saturating_since(start).as_secs_f64();
         let millis = |span: Duration| span.as_nanos() as f64 / 1e6;
         let Endpoints {

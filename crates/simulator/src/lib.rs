@@ -14,7 +14,10 @@
 
 mod carried;
 mod flow;
+mod flows;
 mod links;
+mod look;
+mod traffic;
 mod world;
 
 use std::sync::Arc;
@@ -22,6 +25,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 use scenario::Scenario;
+
+pub use look::look;
 
 /// What a run keeps.
 #[derive(Clone, Copy, Debug, Default)]

@@ -26,18 +26,20 @@ pub struct LinkState {
 }
 
 impl LinkState {
+    /// The state of `link`, which is made of `config`; a router that helps draws beside `rng`.
     pub fn new(
+        link: Link<Carried>,
         config: &LinkConfig,
         help: &Help,
-        rng: ChaCha8Rng,
+        rng: &ChaCha8Rng,
         calendar: &mut Calendar,
         traced: bool,
     ) -> Self {
         let queued = config.service != Service::Unlimited;
         let rate = config.service.mean_rate().unwrap_or(Rate::MAX);
         Self {
-            router: Router::new(help, rate, &rng),
-            link: Link::new(config, rng),
+            router: Router::new(help, rate, rng),
+            link,
             component: calendar.add(),
             scheduled: None,
             trace: (traced && queued).then(|| LinkTrace {
@@ -112,6 +114,7 @@ impl LinkState {
             utilization,
             packets: counters.packets_out,
             drops: counters.dropped(),
+            marks: counters.marks,
             queue_max_packets: self.link.queue_max_packets(),
             queue_mean_packets: share(self.link.queue_mean_packets(now)),
         };

@@ -7,17 +7,23 @@ use congestion::PathMemory;
 use engine::{Calendar, Component};
 use measure::{LinkResult, RunResult, Stack, Traces};
 use network::router::Help;
-use network::{Ecn, Element, LinkConfig, LossConfig, Packet, Service, Streams};
+use network::{Ecn, Element, Link, LinkConfig, LossConfig, Packet, Service, Streams};
 use rand_core::RngCore;
-use scenario::Scenario;
+use scenario::{Application, Scenario};
 use tcp::segment::{AckSegment, DataSegment};
 use units::feedback::HOST_TTL;
 use units::{Duration, Instant};
 
 use crate::carried::{Aside, Carried, HANDSHAKE_ACK_SIZE, ack_size, data_size};
-use crate::flow::{FlowState, Placement};
+use crate::flow::{Endpoints, FlowState, Placement};
+use crate::flows::{Flows, OTHER};
 use crate::links::LinkState;
+use crate::traffic::{Source, Totals};
 use crate::{RunError, RunOptions, RunOutput};
+
+mod others;
+
+use others::Datagrams;
 
 /// How many events pass between two looks at the cancel flag.
 const EVENTS_BETWEEN_LOOKS: u32 = 4096;
@@ -25,6 +31,11 @@ const EVENTS_BETWEEN_LOOKS: u32 = 4096;
 /// The path's links come first.
 const FORWARD: u32 = 0;
 const REVERSE: u32 = 1;
+/// No link.
+const NOWHERE: u32 = u32::MAX;
+/// The names of their streams.
+const PATH_FORWARD: &str = "path.forward";
+const PATH_REVERSE: &str = "path.reverse";
 
 /// Whom a component of the calendar stands for.
 #[derive(Clone, Copy)]
@@ -34,6 +45,10 @@ enum Owner {
     Arrivals,
     /// A flow that runs; its place goes to another when it is over.
     Flow(u32),
+    /// Opens the connections of other traffic.
+    Source(u32),
+    /// Sends datagrams.
+    Datagrams(u32),
 }
 
 /// One run.
@@ -46,7 +61,7 @@ pub struct World<'a> {
     calendar: Calendar,
     owners: Vec<Owner>,
     links: Vec<LinkState>,
-    flows: Vec<FlowState<'a>>,
+    flows: Flows<'a>,
     arrivals: Component,
     /// Flows that have not started, the next one last.
     waiting: Vec<u32>,
@@ -56,8 +71,16 @@ pub struct World<'a> {
     /// The last of the routers before the forward link; [`REVERSE`] where there is none. They are the
     /// links between.
     last_router: u32,
-    /// Whether senders have devices of their own.
-    has_devices: bool,
+    /// Whether senders have devices of their own, or applications that pause.
+    attends: bool,
+    /// Where data of the senders, and ACKs to them, enter the path.
+    first: u32,
+    /// Links of the ways back, by what accesses add to them.
+    ways_back: BTreeMap<Duration, [u32; 2]>,
+    /// Other traffic, and what it came to.
+    sources: Vec<Source<'a>>,
+    totals: Vec<Totals>,
+    datagrams: Vec<Datagrams>,
     /// Time to live of what arrives at a receiver.
     ttl: u8,
     /// Flows that run and whose capacity point is not known yet.
@@ -83,13 +106,21 @@ impl<'a> World<'a> {
             calendar,
             owners: vec![Owner::Arrivals],
             links: Vec::new(),
-            flows: Vec::with_capacity(scenario.flows.len()),
+            flows: Flows::new(scenario.flows.len(), others::nobody(scenario)),
             arrivals,
             waiting: (0..scenario.flows.len() as u32).collect(),
             free: Vec::new(),
             aside: Aside::default(),
             last_router: REVERSE,
-            has_devices: scenario.flows.iter().any(|flow| flow.small_queue.is_some()),
+            attends: scenario.flows.iter().any(|flow| {
+                let pauses = matches!(flow.application, Application::Pausing { .. });
+                pauses || flow.small_queue.is_some()
+            }),
+            first: FORWARD,
+            ways_back: BTreeMap::from([(Duration::ZERO, [REVERSE, REVERSE])]),
+            sources: Vec::new(),
+            totals: Vec::new(),
+            datagrams: Vec::new(),
             ttl: HOST_TTL,
             unresolved: Vec::new(),
             memories: BTreeMap::new(),
@@ -97,35 +128,31 @@ impl<'a> World<'a> {
             now: Instant::ZERO,
         };
         let path = &scenario.path;
-        world.add_link(&path.forward, &path.help, "path.forward", true);
-        world.add_link(&path.reverse, &Help::None, "path.reverse", true);
+        let rngs = [PATH_FORWARD, PATH_REVERSE].map(|name| world.streams.stream(name));
+        let [forward, reverse] = Link::pair([&path.forward, &path.reverse], rngs);
+        world.place_link(forward, &path.forward, &path.help, PATH_FORWARD, true);
+        world.place_link(reverse, &path.reverse, &Help::None, PATH_REVERSE, true);
         world.ttl -= 1;
         for router in &path.routers {
             let stream = format!("path.{}", router.link.name);
             world.last_router = world.add_link(&router.link, &router.help, &stream, true);
             world.ttl = world.ttl.wrapping_sub(1);
         }
-        let first = if path.routers.is_empty() {
-            FORWARD
-        } else {
-            REVERSE + 1
-        };
-        // Flows whose accesses are equally long share one delay line: nobody in it waits for another.
-        let mut ways_back: BTreeMap<Duration, [u32; 2]> =
-            BTreeMap::from([(Duration::ZERO, [REVERSE, REVERSE])]);
+        if !path.routers.is_empty() {
+            world.first = REVERSE + 1;
+        }
         for (index, config) in scenario.flows.iter().enumerate() {
-            let extra = config.extra_delay * 2;
-            let reverse = match ways_back.get(&extra) {
-                Some(&links) => links,
-                None => world.longer_way_back(&path.reverse, extra),
-            };
-            ways_back.insert(extra, reverse);
             let place = Placement {
                 index: index as u32,
-                forward: first,
-                reverse,
+                data: [world.first, FORWARD],
+                acks: world.way_back(config.extra_delay),
+                start: config.start,
+                size: config.size,
+                stop: config.duration.map(|duration| config.start + duration),
+                extra_delay: config.extra_delay,
             };
-            world.flows.push(FlowState::new(scenario, config, place));
+            let state = FlowState::new(scenario, config, place);
+            world.flows.measured.push(state);
         }
         let start = |flow: &u32| scenario.flows[*flow as usize].start;
         world
@@ -134,22 +161,48 @@ impl<'a> World<'a> {
         world
             .calendar
             .schedule(arrivals, world.waiting.last().map(start));
+        world.add_traffic();
         world
     }
 
     fn add_link(&mut self, config: &LinkConfig, help: &Help, stream: &str, traced: bool) -> u32 {
+        let link = Link::new(config, self.streams.stream(stream));
+        self.place_link(link, config, help, stream, traced)
+    }
+
+    fn place_link(
+        &mut self,
+        link: Link<Carried>,
+        config: &LinkConfig,
+        help: &Help,
+        stream: &str,
+        traced: bool,
+    ) -> u32 {
         let index = self.links.len() as u32;
         self.owners.push(Owner::Link(index));
         let rng = self.streams.stream(stream);
         let traced = traced && self.traced;
         self.links.push(LinkState::new(
+            link,
             config,
             help,
-            rng,
+            &rng,
             &mut self.calendar,
             traced,
         ));
         index
+    }
+
+    /// The first and last link of the way back from an access that is `extra_delay` away, in each
+    /// direction. Flows whose accesses are equally long share one delay line: nobody in it waits for another.
+    fn way_back(&mut self, extra_delay: Duration) -> [u32; 2] {
+        let extra = extra_delay * 2;
+        if let Some(&links) = self.ways_back.get(&extra) {
+            return links;
+        }
+        let links = self.longer_way_back(&self.scenario.path.reverse, extra);
+        self.ways_back.insert(extra, links);
+        links
     }
 
     /// The first and last link of a way back that is `delay` longer than the path's. Where the
@@ -194,6 +247,8 @@ impl<'a> World<'a> {
                 Owner::Link(link) => self.link_acts(link),
                 Owner::Arrivals => self.arrivals(),
                 Owner::Flow(flow) => self.flow_acts(flow),
+                Owner::Source(source) => self.source_acts(source),
+                Owner::Datagrams(datagrams) => self.datagrams_act(datagrams),
             }
             if self.unfinished == 0 {
                 break;
@@ -221,21 +276,38 @@ impl<'a> World<'a> {
         if !packet.payload.is_ack() {
             if link == FORWARD {
                 self.data_arrives(flow, packet.payload, packet.ecn);
+            } else if self.is_router(link) {
+                self.offer(self.after_router(link), packet);
             } else {
-                let is_last = link == self.last_router;
-                self.offer(if is_last { FORWARD } else { link + 1 }, packet);
+                self.data_comes_back(link, packet);
             }
             return;
         }
-        let last = self.flows[flow as usize].reverse[1];
+        let last = self.flows.get_mut(flow).acks[1];
         if link == last {
             self.ack_arrives(flow, packet.payload);
+        } else if self.is_router(link) {
+            self.offer(self.after_router(link), packet);
+        } else if last == NOWHERE {
+            self.discard(packet);
         } else {
             self.offer(last, packet);
         }
     }
 
-    #[inline]
+    const fn is_router(&self, link: u32) -> bool {
+        REVERSE < link && link <= self.last_router
+    }
+
+    const fn after_router(&self, link: u32) -> u32 {
+        if link == self.last_router {
+            FORWARD
+        } else {
+            link + 1
+        }
+    }
+
+    #[inline(always)]
     fn data_arrives(&mut self, flow: u32, carried: Carried, ecn: Ecn) {
         if carried.is_handshake_ack() {
             return;
@@ -244,8 +316,8 @@ impl<'a> World<'a> {
         if carried.has_feedback() {
             self.hand_over(flow, carried);
         }
-        let Some(endpoints) = self.flows[flow as usize].endpoints.as_deref_mut() else {
-            return;
+        let Some(endpoints) = self.endpoints(flow) else {
+            return self.note_unclaimed(flow, &carried);
         };
         if carried.has_payload() {
             endpoints
@@ -266,7 +338,7 @@ impl<'a> World<'a> {
         }
         let ack = carried.into_ack(&mut self.aside);
         let now = self.now;
-        let Some(endpoints) = self.flows[flow as usize].endpoints.as_deref_mut() else {
+        let Some(endpoints) = self.endpoints(flow) else {
             return;
         };
         endpoints.handle_ack(now, &ack);
@@ -289,7 +361,8 @@ impl<'a> World<'a> {
             ecn: Ecn::NotEct,
             payload: Carried::handshake_ack(self.now),
         };
-        self.offer(self.flows[flow as usize].forward, packet);
+        let link = self.flows.get_mut(flow).data[0];
+        self.offer(link, packet);
     }
 
     /// Sends the ACKs that a receiver wants sent.
@@ -297,14 +370,14 @@ impl<'a> World<'a> {
     fn acknowledge(&mut self, flow: u32) {
         let now = self.now;
         loop {
-            let state = &mut self.flows[flow as usize];
+            let state = self.flows.get_mut(flow);
             let Some(endpoints) = state.endpoints.as_deref_mut() else {
                 return;
             };
             let Some(ack) = endpoints.receiver.poll_ack(now) else {
                 return;
             };
-            let link = state.reverse[0];
+            let link = state.acks[0];
             let asks_routers = state.asks_routers;
             let mut packet = Packet {
                 size: ack_size(&ack),
@@ -323,17 +396,17 @@ impl<'a> World<'a> {
     #[inline]
     fn transmit(&mut self, flow: u32) {
         let now = self.now;
-        if self.has_devices {
+        if self.attends {
             self.settle_device(flow);
         }
         loop {
-            let state = &mut self.flows[flow as usize];
+            let state = self.flows.get_mut(flow);
             let Some(endpoints) = state.endpoints.as_deref_mut() else {
                 return;
             };
             let Some(data) = endpoints.sender.poll_transmit(now) else {
-                if self.has_devices {
-                    self.keep_device(flow);
+                if self.attends {
+                    self.attend(flow);
                 }
                 return;
             };
@@ -342,7 +415,7 @@ impl<'a> World<'a> {
             } else {
                 Ecn::NotEct
             };
-            let link = state.forward;
+            let link = state.data[0];
             let asks_routers = state.asks_routers;
             let mut packet = Packet {
                 size: data_size(&data),
@@ -354,7 +427,7 @@ impl<'a> World<'a> {
                 self.ask(&data, &mut packet);
             }
             let accepted = self.offer(link, packet);
-            if self.has_devices && accepted {
+            if self.attends && accepted {
                 self.fill_device(flow, link, packet.size);
             }
         }
@@ -364,7 +437,7 @@ impl<'a> World<'a> {
     /// a deadline comes before it; one that comes too early looks again.
     #[inline]
     fn keep(&mut self, flow: u32) {
-        let state = &mut self.flows[flow as usize];
+        let state = self.flows.get_mut(flow);
         let deadline = state.deadline();
         if deadline < state.scheduled
             && let Some(component) = state.component
@@ -411,16 +484,16 @@ impl<'a> World<'a> {
     #[cold]
     #[inline(never)]
     fn hand_over(&mut self, flow: u32, mut carried: Carried) {
-        let (Some(feedback), Some(endpoints)) = (
-            carried.detach(&mut self.aside),
-            self.flows[flow as usize].endpoints.as_deref_mut(),
-        ) else {
+        let (now, ttl) = (self.now, self.ttl);
+        let (Some(feedback), Some(endpoints)) =
+            (carried.detach(&mut self.aside), self.endpoints(flow))
+        else {
             return;
         };
         if carried.is_ack() {
-            endpoints.sender.handle_feedback(self.now, feedback);
+            endpoints.sender.handle_feedback(now, feedback);
         } else {
-            endpoints.receiver.handle_feedback(&feedback, self.ttl);
+            endpoints.receiver.handle_feedback(&feedback, ttl);
         }
     }
 
@@ -428,8 +501,9 @@ impl<'a> World<'a> {
     #[cold]
     #[inline(never)]
     fn ask(&mut self, data: &DataSegment, packet: &mut Packet<Carried>) {
-        let endpoints = self.flows[packet.flow as usize].endpoints.as_deref_mut();
-        let feedback = endpoints.and_then(|endpoints| endpoints.sender.feedback(self.now, data));
+        let now = self.now;
+        let endpoints = self.endpoints(packet.flow);
+        let feedback = endpoints.and_then(|endpoints| endpoints.sender.feedback(now, data));
         packet.size += packet.payload.attach(feedback, &mut self.aside);
     }
 
@@ -437,7 +511,7 @@ impl<'a> World<'a> {
     #[cold]
     #[inline(never)]
     fn echo(&mut self, ack: &AckSegment, packet: &mut Packet<Carried>) {
-        let endpoints = self.flows[packet.flow as usize].endpoints.as_deref_mut();
+        let endpoints = self.endpoints(packet.flow);
         let feedback = endpoints.and_then(|endpoints| endpoints.receiver.feedback(ack));
         packet.size += packet.payload.attach(feedback, &mut self.aside);
     }
@@ -447,17 +521,18 @@ impl<'a> World<'a> {
     #[inline(never)]
     fn settle_device(&mut self, flow: u32) {
         let now = self.now;
-        let state = &mut self.flows[flow as usize];
+        let state = self.flows.get_mut(flow);
         if let (Some(device), Some(endpoints)) = (&mut state.device, &mut state.endpoints) {
             endpoints.sender.handle_transmitted(device.take_sent(now));
         }
     }
 
-    /// Sees to it that a sender is called that waits for its device.
+    /// Sees to it that a sender is called that waits for its device, and an application that pauses.
     #[cold]
     #[inline(never)]
-    fn keep_device(&mut self, flow: u32) {
-        let state = &mut self.flows[flow as usize];
+    fn attend(&mut self, flow: u32) {
+        let state = self.flows.get_mut(flow);
+        state.pause(self.now);
         let deadline = state.device_deadline();
         if let Some(component) = state.component
             && deadline < state.scheduled
@@ -472,7 +547,7 @@ impl<'a> World<'a> {
     #[inline(never)]
     fn fill_device(&mut self, flow: u32, link: u32, bytes: u32) {
         let leaves = self.links[link as usize].link.busy_until();
-        let state = &mut self.flows[flow as usize];
+        let state = self.flows.get_mut(flow);
         if let (Some(device), Some(endpoints)) = (&mut state.device, &mut state.endpoints)
             && leaves > self.now
         {
@@ -482,20 +557,33 @@ impl<'a> World<'a> {
     }
 
     #[cold]
-    fn note_drop(&mut self, at: Instant, mut packet: Packet<Carried>) {
+    fn note_drop(&mut self, at: Instant, packet: Packet<Carried>) {
+        self.discard(packet);
+        if packet.payload.has_payload() {
+            match self.endpoints(packet.flow) {
+                Some(endpoints) => endpoints.probe.on_drop(at),
+                None => self.note_lost_datagram(packet.flow),
+            }
+        }
+    }
+
+    /// Nobody takes a packet: what lies aside for it goes.
+    #[cold]
+    fn discard(&mut self, mut packet: Packet<Carried>) {
         let _ = packet.payload.detach(&mut self.aside);
         if packet.payload.is_ack() {
             let _ = packet.payload.into_ack(&mut self.aside);
-        } else if packet.payload.has_payload()
-            && let Some(endpoints) = self.flows[packet.flow as usize].endpoints.as_deref_mut()
-        {
-            endpoints.probe.on_drop(at);
         }
+    }
+
+    #[inline(always)]
+    fn endpoints(&mut self, flow: u32) -> Option<&mut Endpoints> {
+        self.flows.get_mut(flow).endpoints.as_deref_mut()
     }
 
     /// The bottleneck was busy from `period.0` to `period.1`: capacity for whom it lasted one base RTT.
     fn note_busy(&mut self, period: (Instant, Instant)) {
-        let flows = &mut self.flows;
+        let flows = &mut self.flows.measured;
         self.unresolved.retain(|&flow| {
             let state = &mut flows[flow as usize];
             resolve(state, period);
@@ -510,18 +598,14 @@ impl<'a> World<'a> {
     fn arrivals(&mut self) {
         let now = self.now;
         while let Some(&flow) = self.waiting.last()
-            && self.flows[flow as usize].config.start <= now
+            && self.flows.measured[flow as usize].start <= now
         {
             self.waiting.pop();
-            let component = self.free.pop().unwrap_or_else(|| {
-                self.owners.push(Owner::Arrivals);
-                self.calendar.add()
-            });
-            self.owners[component.index()] = Owner::Flow(flow);
+            let component = self.component(Owner::Flow(flow));
             let seed = self.streams.stream(&format!("flow {flow}")).next_u64();
-            let state = &mut self.flows[flow as usize];
+            let state = &mut self.flows.measured[flow as usize];
             state.component = Some(component);
-            let memory = self.memories.entry(state.config.extra_delay).or_default();
+            let memory = self.memories.entry(state.extra_delay).or_default();
             state.start(now, seed, memory, self.traced);
             self.unresolved.push(flow);
             self.transmit(flow);
@@ -530,16 +614,26 @@ impl<'a> World<'a> {
         let next = self
             .waiting
             .last()
-            .map(|&flow| self.flows[flow as usize].config.start);
+            .map(|&flow| self.flows.measured[flow as usize].start);
         self.calendar.schedule(self.arrivals, next);
+    }
+
+    /// A place in the calendar.
+    fn component(&mut self, owner: Owner) -> Component {
+        let component = self.free.pop().unwrap_or_else(|| {
+            self.owners.push(Owner::Arrivals);
+            self.calendar.add()
+        });
+        self.owners[component.index()] = owner;
+        component
     }
 
     /// A flow's entry is due: its application, its sender's timers, its receiver's.
     fn flow_acts(&mut self, flow: u32) {
         let now = self.now;
-        let state = &mut self.flows[flow as usize];
+        let state = self.flows.get_mut(flow);
         if state.application <= now {
-            if now >= state.stop_time() {
+            if now >= state.stop {
                 self.finish(flow);
                 return;
             }
@@ -563,7 +657,7 @@ impl<'a> World<'a> {
             }
             self.transmit(flow);
         }
-        let state = &mut self.flows[flow as usize];
+        let state = self.flows.get_mut(flow);
         state.scheduled = state.deadline().min(state.device_deadline());
         if let Some(component) = state.component {
             self.calendar.schedule(component, Some(state.scheduled));
@@ -571,14 +665,17 @@ impl<'a> World<'a> {
     }
 
     fn finish(&mut self, flow: u32) {
+        if flow & OTHER != 0 {
+            return self.finish_other(flow);
+        }
         let now = self.now;
         let link = &mut self.links[FORWARD as usize].link;
         link.advance(now);
-        let state = &mut self.flows[flow as usize];
+        let state = &mut self.flows.measured[flow as usize];
         if let Some(period) = link.last_busy_period(now) {
             resolve(state, period);
         }
-        let memory = self.memories.entry(state.config.extra_delay).or_default();
+        let memory = self.memories.entry(state.extra_delay).or_default();
         state.finish(now, memory);
         if let Some(component) = state.component.take() {
             self.calendar.schedule(component, None);
@@ -593,12 +690,13 @@ impl<'a> World<'a> {
             self.links[link as usize].link.advance(self.now);
             self.note_dropped(link);
         }
-        for flow in 0..self.flows.len() as u32 {
-            if self.flows[flow as usize].endpoints.is_some() {
+        for flow in 0..self.flows.measured.len() as u32 {
+            if self.flows.measured[flow as usize].endpoints.is_some() {
                 self.finish(flow);
             }
-            self.flows[flow as usize].finish_unstarted();
+            self.flows.measured[flow as usize].finish_unstarted();
         }
+        let traffic = self.finish_traffic();
         let path = &self.scenario.path.name;
         let mut traces = self.traced.then(|| Traces {
             run: self.run,
@@ -613,30 +711,39 @@ impl<'a> World<'a> {
             end_s: self.now.as_secs_f64(),
             flows: self
                 .flows
+                .measured
                 .iter_mut()
                 .filter_map(|flow| flow.result.take())
                 .collect(),
             links: Vec::with_capacity(2),
+            traffic,
         };
-        let ways_back: Vec<_> = self.flows.iter().map(|flow| flow.reverse[0]).collect();
+        let ways_back: Vec<_> = self.ways_back.values().map(|links| links[0]).collect();
         for (index, link) in self.links.into_iter().enumerate() {
             let (summary, trace) = link.finish(self.now);
             if index <= self.last_router as usize {
                 result.links.push(summary);
             } else if ways_back.contains(&(index as u32)) {
                 // A way back of its own stands for the path's: its packets count there.
-                let LinkResult { packets, drops, .. } = summary;
+                let LinkResult {
+                    packets,
+                    drops,
+                    marks,
+                    ..
+                } = summary;
                 result.links[REVERSE as usize].packets += packets;
                 result.links[REVERSE as usize].drops += drops;
+                result.links[REVERSE as usize].marks += marks;
             }
             if let (Some(traces), Some(trace)) = (&mut traces, trace) {
                 traces.links.push(trace);
             }
         }
         if let Some(traces) = &mut traces {
+            let mut flows = self.flows.measured.into_iter();
             traces
                 .flows
-                .extend(self.flows.iter_mut().filter_map(|flow| flow.trace.take()));
+                .extend(flows.by_ref().filter_map(|flow| flow.trace));
         }
         RunOutput { result, traces }
     }

@@ -58,6 +58,16 @@ fn slow_start_meets_codel_an_interval_after_the_queue_begins() {
     let output = run(&Scenario::new(path(codel(false)), vec![cubic(false)]), true);
     let flow = &output.result.flows[0];
     let traces = output.traces.expect("they were asked for");
+    // The notes expect a window of about two BDPs (of 412.8 packets) then. The bursts of the round in which
+    // the window passes half a BDP stand in the queue already, so that it is somewhat less.
+    let sent = &traces.flows[0];
+    let dropped_s = flow.first_drop_s.expect("it drops");
+    let windows = sent.time_s.iter().zip(&sent.cwnd_bytes);
+    let before = windows.take_while(|(at, _)| **at <= dropped_s);
+    let window = before.map(|(_, bytes)| *bytes).last().expect("it had one");
+    let bdps = window as f64 / 1448.0 / 412.8;
+    println!("a window of {bdps:.2} BDP at the first drop");
+    assert!((1.5..2.0).contains(&bdps), "{bdps}");
     let trace = &traces.links[0];
     let five_ms = 50_000_000 / 8 * 5 / 1000;
     let begins = trace
@@ -107,6 +117,7 @@ fn marks_take_the_place_of_drops() {
         assert!(flow.completed, "{discipline:?}");
         let exit = flow.slow_start_exit.as_ref().expect("it was marked");
         assert_eq!(exit.reason, "ecn", "{discipline:?}");
+        assert!(output.result.links[0].marks > 0, "{discipline:?}");
         if !matches!(discipline, Discipline::Pie(_) | Discipline::Red(_)) {
             // The other two drop the capable as well while the queue is very long.
             assert_eq!(flow.segments_dropped, Some(0), "{discipline:?}");
@@ -114,6 +125,7 @@ fn marks_take_the_place_of_drops() {
         }
         // Who is not capable is dropped as ever.
         let output = run(&Scenario::new(path(discipline), vec![cubic(false)]), false);
+        assert_eq!(output.result.links[0].marks, 0, "{discipline:?}");
         assert!(
             output.result.flows[0].segments_dropped > Some(0),
             "{discipline:?}"

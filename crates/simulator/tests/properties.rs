@@ -96,6 +96,79 @@ prop_compose! {
     }
 }
 
+/// A table of other traffic, as it is written.
+fn table() -> impl Strategy<Value = String> {
+    let kind = prop_oneof![
+        (1u64..90, 100u64..100_000).prop_map(|(load, mean)| format!("kind = 'web'\nload = '{load} %'\nmean = '{mean} B'")),
+        (1u64..5, 1u64..200_000).prop_map(|(count, size)| format!("kind = 'bulk'\ncount = {count}\nsize = '{size} B'")),
+        (1u64..5).prop_map(|count| format!("kind = 'bulk'\ncount = {count}\nspread = '0 s'")),
+        (1u64..3_000, 100u64..2_000).prop_map(|(rate, ms)| format!("kind = 'video'\nbitrate = '{rate} kbit/s'\nsegment = '{ms} ms'")),
+        (1u64..3_000, 1u64..900, 0u64..900).prop_map(|(rate, on, off)| format!(
+            "kind = 'datagrams'\ncount = 2\nrate = '{rate} kbit/s'\non = '{on} ms'\noff = '{off} ms'"
+        )),
+    ];
+    let when = prop_oneof![
+        Just(""),
+        Just("start = '700 ms'\n"),
+        Just("warm_up = '1 s'\n"),
+        Just("duration = '1 s'\n")
+    ];
+    let direction = prop_oneof![Just("forward"), Just("reverse")];
+    (kind, when, direction, 0u64..40).prop_map(|(kind, when, direction, extra)| {
+        format!("[[traffic]]\n{kind}\n{when}direction = '{direction}'\nextra_delay = ['0 s', '{extra} ms']\nlist = true\n")
+    })
+}
+
+/// A path with routers or without, a discipline that drops late, and other traffic.
+fn busy_path() -> impl Strategy<Value = PathModel> {
+    let aqm = prop_oneof![Just("drop-tail"), Just("codel"), Just("fq-codel")];
+    let routers = prop_oneof![
+        Just(""),
+        Just(
+            "[[path.router]]\nrate = '50 Mbit/s'\n[[path.router]]\nrate = '40 Mbit/s'\nhelps = 'rcp'\n"
+        )
+    ];
+    let tables = prop::collection::vec(table(), 1..4);
+    (aqm, routers, tables, 1u64..100, 2u64..100).prop_map(|(aqm, routers, tables, rtt, buffer)| {
+        let text = format!(
+            "[path]\nrate = '5 Mbit/s'\nrtt = '{rtt} ms'\nbuffer = '{buffer} packets'\naqm = '{aqm}'\nloss = '0.5 %'\n\
+             reverse.rate = '2 Mbit/s'\nreverse.buffer = '{buffer} packets'\n{routers}{}",
+            tables.concat()
+        );
+        PathModel::parse(&text, "random.toml", std::path::Path::new("")).unwrap_or_else(|error| panic!("{error}: {text}"))
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    #[test]
+    fn other_traffic_is_the_same_whoever_is_measured(path in busy_path(), one in flow(), other in flow(), seed: u64) {
+        let results: Vec<_> = [one, other].into_iter().map(|mut flow| {
+            flow.size = None;
+            let mut scenario = Scenario::new(path.clone(), vec![flow]);
+            scenario.seed = seed;
+            scenario.duration = Some(Duration::from_secs(4));
+            run(&scenario, false).result
+        }).collect();
+        for (one, other) in results[0].traffic.iter().zip(&results[1].traffic) {
+            prop_assert_eq!(one.begun, other.begun);
+            let begun = |traffic: &measure::TrafficResult| -> Vec<_> {
+                traffic.flows.iter().flatten().map(|flow| (flow.start_s.to_bits(), flow.size_bytes)).collect()
+            };
+            prop_assert_eq!(begun(one), begun(other));
+            for traffic in [one, other] {
+                prop_assert_eq!(traffic.flows.as_ref().map(|flows| flows.len() as u64), Some(traffic.begun));
+                prop_assert!(traffic.finished <= traffic.begun && traffic.turned_away == 0);
+                prop_assert!(traffic.bytes_offered.is_none_or(|offered| traffic.bytes_delivered <= offered), "{traffic:?}");
+                prop_assert!(traffic.segments_sent * 1472 >= traffic.bytes_delivered);
+                let link = usize::from(traffic.direction == "reverse");
+                prop_assert!(traffic.bytes_delivered == 0 || results[0].links[link].packets > 0);
+            }
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
 

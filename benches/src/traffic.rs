@@ -1,0 +1,42 @@
+//! What other traffic keeps in memory.
+
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use congestion::Algorithm;
+use scenario::{Flow, PathModel, Scenario};
+
+/// The most memory at a time, and the flows that began, with 300 transfers of about 1 kB in a second.
+fn most_bytes(seconds: u64) -> (u64, u64) {
+    let text = "[path]\nrate = '10 Mbit/s'\nrtt = '20 ms'\n\
+                [[traffic]]\nkind = 'web'\narrivals = '300 /s'\nmean = '1 kB'\ncut = '10 kB'\n";
+    let path = PathModel::parse(text, "text", Path::new("")).expect("a path");
+    let algorithm = Algorithm::parse("cubic").expect("an algorithm");
+    let mut scenario = Scenario::new(path, vec![Flow::new(algorithm)]);
+    scenario.flows[0].size = Some(units::Bytes::new(1000));
+    scenario.flows[0].start = units::Instant::from_secs(seconds - 1);
+    let mut begun = 0;
+    let info = allocation_counter::measure(|| {
+        let output = simulator::run(
+            &scenario,
+            0,
+            &simulator::RunOptions::default(),
+            &AtomicBool::new(false),
+        );
+        begun = output.expect("nobody cancels").result.traffic[0].begun;
+    });
+    (info.bytes_max, begun)
+}
+
+/// It does not grow with the flows that are over.
+#[test]
+fn finished_flows_leave_nothing() {
+    let (short, few) = most_bytes(20);
+    let (long, many) = most_bytes(200);
+    assert!(many > 9 * few && few > 4_000, "{few} {many}");
+    // A few more may be open at the worst moment of a longer time.
+    assert!(
+        long < short + short / 2,
+        "{short} bytes after {few} flows, {long} after {many}"
+    );
+}

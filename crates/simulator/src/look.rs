@@ -1,0 +1,208 @@
+//! A path looked at without a transport: what its links give a queue that is never empty, and how
+//! long a small packet takes that meets nobody.
+//!
+//! The links are those of a run with the same seed (same names of streams), so that what is seen is the
+//! channel that a run's flows meet; each measurement has links of its own, which its packets alone pass.
+//!
+//! ## Assumptions
+//!
+//! - A queue that is never empty has no end and no discipline, and the medium loses nothing: what is
+//!   seen is the server. It is filled up each [`STEP`]; where a model refuses packets (a policer), until it
+//!   refuses one.
+//! - What two directions share of one medium is not seen, since only one of them sends.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use measure::{Deliveries, Look, Probe};
+use network::{
+    Admission, Discipline, Ecn, Element, Link, LinkConfig, LossConfig, Packet, QueueConfig,
+    QueueLimit, Streams,
+};
+use scenario::{FULL_PACKET, PathModel};
+use units::{Duration, Instant};
+
+use crate::RunError;
+
+/// How often the queue is filled up.
+const STEP: Duration = Duration::from_millis(1);
+/// So much waits, and so many packets at least: more than a model serves in a step, or looks ahead.
+const BACKLOG: Duration = Duration::from_millis(200);
+const BACKLOG_PACKETS: u64 = 1000;
+/// No more packets are watched; a look at a faster link ends earlier, and says when.
+const MOST_DELIVERIES: usize = 4_000_000;
+/// How long is waited for the last probe; a probe that takes longer is lost.
+const PATIENCE: Duration = Duration::from_secs(600);
+/// Bytes of IP of a probe: a ping with 56 bytes of data.
+const PROBE: u32 = 84;
+
+/// Looks at `path` for `span`, with a probe each `every`.
+///
+/// # Errors
+/// [`RunError::Cancelled`] when `cancel` became true.
+pub fn look(
+    path: &PathModel,
+    seed: u64,
+    span: Duration,
+    every: Duration,
+    cancel: &AtomicBool,
+) -> Result<Look, RunError> {
+    let streams = Streams::new(seed);
+    let mut deliveries = Vec::new();
+    for way in [Way::Forward, Way::Reverse] {
+        deliveries.extend(backlogged(path, way, &streams, span, cancel)?);
+    }
+    let sent = probe_times(span, every);
+    let mut there: Vec<(usize, Instant)> = sent.iter().copied().enumerate().collect();
+    for router in &path.routers {
+        let rng = streams.stream(&format!("path.{}", router.link.name));
+        there = pass(Link::new(&router.link, rng), there, cancel)?;
+    }
+    let both = [&path.forward, &path.reverse];
+    there = pass(Way::Forward.link(both, &streams), there, cancel)?;
+    let back = pass(Way::Reverse.link(both, &streams), there.clone(), cancel)?;
+    let mut probes: Vec<Probe> = sent
+        .iter()
+        .map(|at| Probe {
+            time_s: at.as_secs_f64(),
+            ..Probe::default()
+        })
+        .collect();
+    let mut arrived = vec![Instant::ZERO; sent.len()];
+    for (number, at) in there {
+        probes[number].forward_s = Some((at - sent[number]).as_secs_f64());
+        arrived[number] = at;
+    }
+    for (number, at) in back {
+        probes[number].reverse_s = Some((at - arrived[number]).as_secs_f64());
+    }
+    Ok(Look { deliveries, probes })
+}
+
+fn probe_times(span: Duration, every: Duration) -> Vec<Instant> {
+    let every = every.max(Duration::from_nanos(1));
+    let count = span.as_nanos().div_ceil(every.as_nanos());
+    (0..count.min(MOST_DELIVERIES as u64))
+        .map(|number| Instant::ZERO + every * number)
+        .collect()
+}
+
+/// A direction of a path.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Forward,
+    Reverse,
+}
+
+impl Way {
+    /// The link of a run of the same seed; on a medium that it shares with the other direction nothing
+    /// else is sent.
+    fn link(self, configs: [&LinkConfig; 2], streams: &Streams) -> Link<usize> {
+        let rngs = configs.map(|config| streams.stream(&format!("path.{}", config.name)));
+        let [forward, reverse] = Link::pair(configs, rngs);
+        match self {
+            Self::Forward => forward,
+            Self::Reverse => reverse,
+        }
+    }
+}
+
+fn packet(size: u32, payload: usize) -> Packet<usize> {
+    Packet {
+        size,
+        flow: 0,
+        ecn: Ecn::NotEct,
+        payload,
+    }
+}
+
+/// What a link gives a queue that is never empty; `None` where its rate has no end.
+fn backlogged(
+    path: &PathModel,
+    way: Way,
+    streams: &Streams,
+    span: Duration,
+    cancel: &AtomicBool,
+) -> Result<Option<Deliveries>, RunError> {
+    let config = match way {
+        Way::Forward => &path.forward,
+        Way::Reverse => &path.reverse,
+    };
+    let Some(rate) = config.service.mean_rate() else {
+        return Ok(None);
+    };
+    let bare = LinkConfig {
+        queue: QueueConfig {
+            limit: QueueLimit::Unlimited,
+            discipline: Discipline::DropTail,
+        },
+        loss: LossConfig::None,
+        delay: Duration::ZERO,
+        ..config.clone()
+    };
+    let mut link = match way {
+        Way::Forward => way.link([&bare, &path.reverse], streams),
+        Way::Reverse => way.link([&path.forward, &bare], streams),
+    };
+    let packet_bytes = FULL_PACKET + link.overhead();
+    let backlog = rate.bytes_in(BACKLOG).get() / u64::from(packet_bytes);
+    let backlog = backlog.clamp(BACKLOG_PACKETS, MOST_DELIVERIES as u64);
+    let end = Instant::ZERO + span;
+    let mut found = Deliveries {
+        link: config.name.clone(),
+        packet_bytes,
+        ..Deliveries::default()
+    };
+    let mut now = Instant::ZERO;
+    loop {
+        stop(cancel)?;
+        while let Some((due, _)) = link.pop(now) {
+            found.time_s.push(due.as_secs_f64());
+        }
+        if now >= end || found.time_s.len() >= MOST_DELIVERIES {
+            break;
+        }
+        let (waiting, _) = link.queue_len(now);
+        for _ in waiting..backlog {
+            if link.push(now, packet(FULL_PACKET, 0)) != Admission::Accepted {
+                break;
+            }
+        }
+        now = end.min(now + STEP);
+    }
+    found.end_s = now.as_secs_f64();
+    Ok(Some(found))
+}
+
+/// Which packets come out of a link when, of those that come to it.
+fn pass(
+    mut link: Link<usize>,
+    arrivals: Vec<(usize, Instant)>,
+    cancel: &AtomicBool,
+) -> Result<Vec<(usize, Instant)>, RunError> {
+    let mut last = Instant::ZERO;
+    let mut out = Vec::with_capacity(arrivals.len());
+    let take = |link: &mut Link<usize>, now, out: &mut Vec<(usize, Instant)>| {
+        while let Some((due, packet)) = link.pop(now) {
+            out.push((packet.payload, due));
+        }
+    };
+    for (number, at) in arrivals {
+        stop(cancel)?;
+        take(&mut link, at, &mut out);
+        let _ = link.push(at, packet(PROBE, number));
+        last = at;
+    }
+    // Nobody waits longer: a server may have stopped for good. A medium goes on without us for ever.
+    while let Some(next) = link.next_event().filter(|next| *next <= last + PATIENCE) {
+        stop(cancel)?;
+        take(&mut link, next, &mut out);
+    }
+    Ok(out)
+}
+
+fn stop(cancel: &AtomicBool) -> Result<(), RunError> {
+    if cancel.load(Ordering::Relaxed) {
+        return Err(RunError::Cancelled);
+    }
+    Ok(())
+}

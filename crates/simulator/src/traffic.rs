@@ -1,0 +1,315 @@
+//! Other traffic: when its flows begin and what they send, and what is kept of them.
+//!
+//! All of it follows from a stream of random numbers that belongs to the traffic's name, drawn flow by flow in the
+//! order in which they begin; nothing that happens in the network is ever asked. Sizes of web-like
+//! traffic are Pareto, cut at the upper end, and scaled so that their mean is the one that was asked for
+//! (network-models, section A.11).
+
+use engine::Component;
+use measure::{TrafficFlow, TrafficResult};
+use network::Streams;
+use rand_chacha::ChaCha8Rng;
+use rand_core::RngCore;
+use scenario::{Direction, PathModel, Traffic, TrafficKind};
+use units::{Bytes, Duration, Instant};
+
+/// A Pareto distribution of sizes that none exceeds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TruncatedPareto {
+    /// Smallest size in bytes.
+    pub scale: f64,
+    shape: f64,
+    /// Probability that the whole distribution has below the largest size.
+    mass: f64,
+}
+
+impl TruncatedPareto {
+    /// The distribution of this shape between some smallest size and `cut` that has this mean, which
+    /// is below `cut`.
+    pub fn with_mean(mean: f64, shape: f64, cut: f64) -> Self {
+        let (mut low, mut high) = (0.0, mean);
+        // The mean grows with the scale, and lies above it: halve until nothing changes.
+        loop {
+            let scale = f64::midpoint(low, high);
+            if scale <= low || scale >= high {
+                return Self {
+                    scale,
+                    shape,
+                    mass: 1.0 - libm::pow(scale / cut, shape),
+                };
+            }
+            if truncated_mean(scale, shape, cut) < mean {
+                low = scale;
+            } else {
+                high = scale;
+            }
+        }
+    }
+
+    /// The size below which the share `below` (less than one) of them lies.
+    pub fn quantile(&self, below: f64) -> f64 {
+        self.scale / libm::pow(1.0 - below * self.mass, 1.0 / self.shape)
+    }
+}
+
+fn truncated_mean(scale: f64, shape: f64, cut: f64) -> f64 {
+    let logarithm = libm::log(cut / scale);
+    let rest = 1.0 - shape;
+    // (cut^rest - scale^rest) / rest, also where the rest is small or none.
+    let span = if rest == 0.0 {
+        logarithm
+    } else {
+        libm::expm1(rest * logarithm) / rest
+    };
+    shape * scale * span / -libm::expm1(-shape * logarithm)
+}
+
+/// A flow that begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Begin {
+    pub at: Instant,
+    pub size: Option<Bytes>,
+    pub extra_delay: Duration,
+    /// Seed of its sender.
+    pub seed: u64,
+}
+
+/// The flows of one `[[traffic]]` table, in order.
+#[derive(Debug)]
+pub struct Source<'a> {
+    traffic: &'a Traffic,
+    random: ChaCha8Rng,
+    sizes: Option<TruncatedPareto>,
+    /// Starts that are known beforehand, the next one last.
+    starts: Vec<Instant>,
+    begun: usize,
+    next: Option<Begin>,
+    /// Its place in the calendar.
+    pub component: Option<Component>,
+}
+
+impl<'a> Source<'a> {
+    pub fn new(traffic: &'a Traffic, streams: &Streams) -> Self {
+        let mut random = streams.stream(&format!("traffic {}", traffic.name));
+        let (sizes, starts) = match traffic.kind {
+            TrafficKind::Web {
+                mean, shape, cut, ..
+            } => {
+                let (mean, cut) = (mean.get() as f64, cut.get() as f64);
+                (
+                    Some(TruncatedPareto::with_mean(mean, shape, cut)),
+                    Vec::new(),
+                )
+            }
+            TrafficKind::Bulk { count, spread, .. }
+            | TrafficKind::Video { count, spread, .. }
+            | TrafficKind::Datagrams { count, spread, .. } => {
+                let mut starts: Vec<Instant> = (0..count)
+                    .map(|_| traffic.start + share_of(spread, unit(&mut random)))
+                    .collect();
+                starts.sort_unstable_by(|a, b| b.cmp(a));
+                (None, starts)
+            }
+        };
+        let mut source = Self {
+            traffic,
+            random,
+            sizes,
+            starts,
+            begun: 0,
+            next: None,
+            component: None,
+        };
+        source.advance(traffic.start);
+        source
+    }
+
+    /// When the next flow begins.
+    pub fn next_event(&self) -> Option<Instant> {
+        self.next.map(|next| next.at)
+    }
+
+    /// The flow that begins by `now`, if one does.
+    pub fn poll(&mut self, now: Instant) -> Option<Begin> {
+        let begin = self.next.filter(|next| next.at <= now)?;
+        self.advance(begin.at);
+        Some(begin)
+    }
+
+    /// Draws the flow after one that begins at `last`.
+    fn advance(&mut self, last: Instant) {
+        let (at, size) = match (self.traffic.kind, self.sizes) {
+            (TrafficKind::Web { arrivals_per_s, .. }, Some(sizes)) => {
+                let gap_s = -libm::log(1.0 - unit(&mut self.random)) / arrivals_per_s;
+                let size = libm::round(sizes.quantile(unit(&mut self.random)));
+                let gap = Duration::from_nanos((gap_s * 1e9) as u64);
+                (Some(last + gap), Some(Bytes::new((size as u64).max(1))))
+            }
+            (TrafficKind::Bulk { size, .. }, _) => (self.starts.pop(), size),
+            _ => (self.starts.pop(), None),
+        };
+        let delays = &self.traffic.extra_delays;
+        let extra_delay = delays.get(self.begun % delays.len().max(1));
+        let seed = self.random.next_u64();
+        self.begun += 1;
+        self.next = at
+            .filter(|&at| self.traffic.stop.is_none_or(|stop| at < stop))
+            .map(|at| Begin {
+                at,
+                size,
+                extra_delay: extra_delay.copied().unwrap_or_default(),
+                seed,
+            });
+    }
+}
+
+/// Uniform in [0, 1).
+fn unit(random: &mut ChaCha8Rng) -> f64 {
+    (random.next_u64() >> 11) as f64 / (1u64 << 53) as f64
+}
+
+fn share_of(span: Duration, share: f64) -> Duration {
+    Duration::from_nanos((span.as_nanos() as f64 * share) as u64)
+}
+
+/// What is kept of the flows of one table.
+#[derive(Clone, Debug, Default)]
+pub struct Totals {
+    pub begun: u64,
+    pub finished: u64,
+    pub turned_away: u64,
+    pub offered: u64,
+    pub delivered: u64,
+    pub segments_sent: u64,
+    pub segments_lost: u64,
+    pub timeouts: u64,
+    fct_nanos: u128,
+    listed: Option<Vec<TrafficFlow>>,
+}
+
+impl Totals {
+    pub fn new(traffic: &Traffic) -> Self {
+        Self {
+            listed: traffic.list.then(Vec::new),
+            ..Self::default()
+        }
+    }
+
+    /// Where the next flow will stand in the list, if there is one.
+    pub fn next_place(&self) -> u32 {
+        self.listed.as_ref().map_or(0, |listed| listed.len() as u32)
+    }
+
+    /// A flow has begun.
+    pub fn begin(&mut self, begin: &Begin) {
+        self.begun += 1;
+        self.offered += begin.size.map_or(0, Bytes::get);
+        if let Some(listed) = &mut self.listed {
+            listed.push(TrafficFlow {
+                start_s: begin.at.as_secs_f64(),
+                size_bytes: begin.size.map(Bytes::get),
+                fct_s: None,
+            });
+        }
+    }
+
+    /// The flow at `place` of the list has completed after `fct`.
+    pub fn finish(&mut self, place: u32, fct: Duration) {
+        self.finished += 1;
+        self.fct_nanos += u128::from(fct.as_nanos());
+        let listed = self.listed.as_mut();
+        if let Some(flow) = listed.and_then(|listed| listed.get_mut(place as usize)) {
+            flow.fct_s = Some(fct.as_secs_f64());
+        }
+    }
+
+    /// What remains of it at the end of a run.
+    pub fn result(self, traffic: &Traffic, path: &PathModel, now: Instant) -> TrafficResult {
+        let end = traffic.stop.map_or(now, |stop| stop.min(now));
+        let seconds = end.saturating_since(traffic.start).as_secs_f64();
+        let rate = path.rate_of(traffic.direction);
+        let capacity = rate.map(|rate| rate.bits_per_sec() as f64 * seconds / 8.0);
+        let load = |bytes: u64| {
+            capacity
+                .filter(|&capacity| capacity > 0.0)
+                .map(|capacity| bytes as f64 / capacity)
+        };
+        let endless = matches!(traffic.kind, TrafficKind::Bulk { size: None, .. });
+        let offered = (!endless).then_some(self.offered);
+        let connects = !matches!(traffic.kind, TrafficKind::Datagrams { .. });
+        TrafficResult {
+            name: traffic.name.clone(),
+            kind: traffic.kind.name().to_owned(),
+            direction: match traffic.direction {
+                Direction::Forward => "forward",
+                Direction::Reverse => "reverse",
+            }
+            .to_owned(),
+            algorithm: connects.then(|| traffic.flow.algorithm.to_string()),
+            begun: self.begun,
+            finished: self.finished,
+            turned_away: self.turned_away,
+            bytes_offered: offered,
+            bytes_delivered: self.delivered,
+            fct_mean_s: (self.finished > 0)
+                .then(|| self.fct_nanos as f64 / self.finished as f64 / 1e9),
+            load_offered: offered.and_then(load),
+            load_carried: load(self.delivered),
+            segments_sent: self.segments_sent,
+            segments_lost: self.segments_lost,
+            timeouts: self.timeouts,
+            flows: self.listed,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_those_of_document_003() {
+        let sizes = TruncatedPareto::with_mean(14_000.0, 1.1, 1e7);
+        assert!((sizes.scale - 2238.6).abs() < 0.1, "{}", sizes.scale);
+        let below = |size: f64| (1.0 - libm::pow(sizes.scale / size, 1.1)) / sizes.mass;
+        let near = |found: f64, expected: f64, half_a_digit: f64| {
+            assert!(
+                (found - expected).abs() <= half_a_digit,
+                "{found}, not {expected}"
+            );
+        };
+        near(sizes.quantile(0.5), 4203.0, 0.5);
+        near(sizes.quantile(0.9), 18_100.0, 50.0);
+        near(sizes.quantile(0.99), 146_000.0, 500.0);
+        near(1.0 - below(10_000.0), 0.193, 0.0005);
+        near(below(14_600.0), 0.873, 0.0005);
+        near(sizes.quantile(0.0), sizes.scale, 1e-9);
+        assert!(sizes.quantile(1.0 - f64::EPSILON) <= 1e7);
+    }
+
+    #[test]
+    fn any_mean_below_the_cut_is_met() {
+        for shape in [0.1, 0.9, 1.0, 1.1, 3.0, 10.0] {
+            for (mean, cut) in [(2.0, 1e15), (14e3, 1e7), (9.9e6, 1e7)] {
+                let sizes = TruncatedPareto::with_mean(mean, shape, cut);
+                let found = truncated_mean(sizes.scale, shape, cut);
+                assert!(
+                    (found / mean - 1.0).abs() < 1e-9,
+                    "{shape} {mean} {cut}: {found}"
+                );
+                // The quantile function has the mean, too: a midpoint rule over its share below one.
+                if shape >= 3.0 {
+                    let steps = 100_000;
+                    let sum: f64 = (0..steps)
+                        .map(|step| sizes.quantile((f64::from(step) + 0.5) / f64::from(steps)))
+                        .sum();
+                    let found = sum / f64::from(steps);
+                    assert!(
+                        (found / mean - 1.0).abs() < 1e-3,
+                        "{shape} {mean} {cut}: {found}"
+                    );
+                }
+            }
+        }
+    }
+}

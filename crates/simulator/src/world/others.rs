@@ -1,0 +1,245 @@
+//! Other traffic in the loop: its flows come and go, its datagrams come and are gone.
+
+use congestion::PathMemory;
+use engine::Component;
+use measure::TrafficResult;
+use network::{Ecn, Packet};
+use scenario::{Direction, FULL_PACKET, Scenario, TrafficKind};
+use tcp::segment::DataSegment;
+use units::{Bytes, Duration, Instant};
+
+use super::{FORWARD, NOWHERE, Owner, World};
+use crate::carried::Carried;
+use crate::flow::{FlowState, Placement};
+use crate::flows::DATAGRAMS;
+use crate::traffic::{Begin, Source, Totals};
+
+/// Payload of a datagram: a full packet less the headers of IP and UDP.
+const DATAGRAM: u32 = FULL_PACKET - 28;
+
+/// A source of datagrams.
+#[derive(Debug)]
+pub(super) struct Datagrams {
+    table: u32,
+    /// The first and the last link of its way.
+    way: [u32; 2],
+    component: Component,
+    /// What is counted with the first packet.
+    begins: Option<Begin>,
+    /// When the next packet leaves.
+    next: Instant,
+    /// When it pauses.
+    pauses: Instant,
+}
+
+impl World<'_> {
+    /// Puts the sources of other traffic into the calendar.
+    pub(super) fn add_traffic(&mut self) {
+        for (table, traffic) in (0..).zip(&self.scenario.path.traffic) {
+            let mut source = Source::new(traffic, &self.streams);
+            self.totals.push(Totals::new(traffic));
+            if matches!(traffic.kind, TrafficKind::Datagrams { .. }) {
+                while let Some(begin) = source.poll(Instant::MAX) {
+                    self.add_datagrams(table, begin);
+                }
+            } else {
+                let component = self.component(Owner::Source(table));
+                self.calendar.schedule(component, source.next_event());
+                source.component = Some(component);
+            }
+            for &delay in &traffic.extra_delays {
+                self.way_back(delay);
+            }
+            self.sources.push(source);
+        }
+    }
+
+    /// The first and the last link of data and of ACKs.
+    fn ways(&mut self, direction: Direction, extra_delay: Duration) -> [[u32; 2]; 2] {
+        let there = [self.first, FORWARD];
+        let back = self.way_back(extra_delay);
+        match direction {
+            Direction::Forward => [there, back],
+            Direction::Reverse => [back, there],
+        }
+    }
+
+    /// Opens the connections whose time has come.
+    pub(super) fn source_acts(&mut self, table: u32) {
+        while let Some(begin) = self.sources[table as usize].poll(self.now) {
+            self.begin(table, &begin);
+        }
+        let source = &self.sources[table as usize];
+        if let Some(component) = source.component {
+            self.calendar.schedule(component, source.next_event());
+        }
+    }
+
+    fn begin(&mut self, table: u32, begin: &Begin) {
+        let traffic = &self.scenario.path.traffic[table as usize];
+        let [data, acks] = self.ways(traffic.direction, begin.extra_delay);
+        let web = matches!(traffic.kind, TrafficKind::Web { .. });
+        let place = Placement {
+            index: self.totals[table as usize].next_place(),
+            data,
+            acks,
+            start: begin.at,
+            size: begin.size,
+            stop: traffic.stop.filter(|_| !web),
+            extra_delay: begin.extra_delay,
+        };
+        let mut state = FlowState::new(self.scenario, &traffic.flow, place);
+        state.source = table;
+        let totals = &mut self.totals[table as usize];
+        let Some(flow) = self.flows.open(state) else {
+            totals.turned_away += 1;
+            return;
+        };
+        totals.begin(begin);
+        let component = self.component(Owner::Flow(flow));
+        let state = self.flows.get_mut(flow);
+        state.component = Some(component);
+        // It is between other hosts: it knows nothing of what earlier flows found, and leaves nothing.
+        state.start(self.now, begin.seed, &mut PathMemory::default(), false);
+        self.transmit(flow);
+        self.keep(flow);
+    }
+
+    /// A flow of other traffic is over, or is cut.
+    pub(super) fn finish_other(&mut self, flow: u32) {
+        let Some(state) = self.flows.close(flow) else {
+            return;
+        };
+        state.account(&mut self.totals[state.source as usize]);
+        state.endpoints = None;
+        if let Some(component) = state.component.take() {
+            self.calendar.schedule(component, None);
+            self.free.push(component);
+        }
+    }
+
+    /// What the other traffic came to.
+    pub(super) fn finish_traffic(&mut self) -> Vec<TrafficResult> {
+        for flow in self.flows.open_others() {
+            self.finish_other(flow);
+        }
+        let path = &self.scenario.path;
+        let totals = std::mem::take(&mut self.totals);
+        path.traffic
+            .iter()
+            .zip(totals)
+            .map(|(traffic, totals)| totals.result(traffic, path, self.now))
+            .collect()
+    }
+
+    /// A packet of data has left a link that is neither the bottleneck nor before it.
+    #[cold]
+    pub(super) fn data_comes_back(&mut self, link: u32, packet: Packet<Carried>) {
+        let last = match self.datagrams_of(packet.flow) {
+            Some(source) => source.way[1],
+            None => self.flows.get_mut(packet.flow).data[1],
+        };
+        if link == last {
+            self.data_arrives(packet.flow, packet.payload, packet.ecn);
+        } else if last == NOWHERE {
+            self.discard(packet);
+        } else {
+            self.offer(last, packet);
+        }
+    }
+
+    fn datagrams_of(&self, flow: u32) -> Option<&Datagrams> {
+        let is_one = flow & DATAGRAMS == DATAGRAMS;
+        let source = self.datagrams.get((flow & !DATAGRAMS) as usize);
+        source.filter(|_| is_one)
+    }
+
+    fn add_datagrams(&mut self, table: u32, begin: Begin) {
+        let traffic = &self.scenario.path.traffic[table as usize];
+        let [way, _] = self.ways(traffic.direction, begin.extra_delay);
+        let component = self.component(Owner::Datagrams(self.datagrams.len() as u32));
+        self.calendar.schedule(component, Some(begin.at));
+        self.datagrams.push(Datagrams {
+            table,
+            way,
+            component,
+            begins: Some(begin),
+            next: begin.at,
+            pauses: begin.at,
+        });
+    }
+
+    /// A source of datagrams sends one.
+    pub(super) fn datagrams_act(&mut self, index: u32) {
+        let now = self.now;
+        let source = &mut self.datagrams[index as usize];
+        let traffic = &self.scenario.path.traffic[source.table as usize];
+        let TrafficKind::Datagrams { rate, on, off, .. } = traffic.kind else {
+            return;
+        };
+        let totals = &mut self.totals[source.table as usize];
+        if let Some(begin) = source.begins.take() {
+            totals.begin(&begin);
+            source.pauses = now + on;
+        }
+        totals.offered += u64::from(DATAGRAM);
+        totals.segments_sent += 1;
+        source.next += rate.time_for(Bytes::new(u64::from(FULL_PACKET)));
+        if source.next >= source.pauses {
+            source.next = source.next.max(source.pauses + off);
+            source.pauses = source.next + on;
+        }
+        let next = Some(source.next).filter(|&next| traffic.stop.is_none_or(|stop| next < stop));
+        self.calendar.schedule(source.component, next);
+        let link = source.way[0];
+        let datagram = DataSegment {
+            seq: 0,
+            len: DATAGRAM,
+            ts_val: 0,
+            ts_ecr: 0,
+            syn: false,
+            fin: false,
+            psh: false,
+            cwr: false,
+            retransmission: false,
+        };
+        let packet = Packet {
+            size: FULL_PACKET,
+            flow: DATAGRAMS | index,
+            ecn: Ecn::NotEct,
+            payload: Carried::data(&datagram, now),
+        };
+        self.offer(link, packet);
+    }
+
+    /// Data has arrived of which no flow knows: a datagram, or what outlived its flow.
+    #[cold]
+    pub(super) fn note_unclaimed(&mut self, flow: u32, carried: &Carried) {
+        if let Some(table) = self.datagrams_of(flow).map(|source| source.table) {
+            self.totals[table as usize].delivered += u64::from(carried.into_data().len);
+        }
+    }
+
+    /// A packet was dropped of which no flow knows.
+    #[cold]
+    pub(super) fn note_lost_datagram(&mut self, flow: u32) {
+        if let Some(table) = self.datagrams_of(flow).map(|source| source.table) {
+            self.totals[table as usize].segments_lost += 1;
+        }
+    }
+}
+
+/// Has the packets of flows that are no more.
+pub(super) fn nobody(scenario: &Scenario) -> Option<FlowState<'_>> {
+    let traffic = scenario.path.traffic.first()?;
+    let place = Placement {
+        index: 0,
+        data: [NOWHERE; 2],
+        acks: [NOWHERE; 2],
+        start: Instant::ZERO,
+        size: None,
+        stop: None,
+        extra_delay: Duration::ZERO,
+    };
+    Some(FlowState::new(scenario, &traffic.flow, place))
+}

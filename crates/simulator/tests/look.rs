@@ -1,0 +1,117 @@
+//! A look at a path sees its rate, its delay, and the channel that a run meets.
+
+mod common;
+
+use std::sync::atomic::AtomicBool;
+
+use common::{algorithm, run_traced};
+use measure::Look;
+use scenario::{Flow, PRESETS, PathModel};
+use simulator::look;
+use units::Duration;
+
+fn at(path: &PathModel, seed: u64, seconds: u64) -> Look {
+    let span = Duration::from_secs(seconds);
+    let every = Duration::from_millis(10);
+    look(path, seed, span, every, &AtomicBool::new(false)).expect("nobody cancels")
+}
+
+fn preset(name: &str) -> PathModel {
+    PathModel::resolve(name).expect("a preset")
+}
+
+#[test]
+fn a_wired_path_has_its_rate_and_its_delay() {
+    let look = at(&preset("wired"), 1, 10);
+    assert_eq!(look.deliveries.len(), 1, "the way back has no rate");
+    let forward = &look.deliveries[0];
+    // 50 Mbit/s of 1514 bytes for 10 s.
+    assert_eq!(forward.time_s.len(), 41_281);
+    assert_eq!(forward.packet_bytes, 1514);
+    assert_eq!(look.probes.len(), 1000);
+    for probe in &look.probes {
+        // 98 bytes at 50 Mbit/s are 15.68 us.
+        assert!((probe.forward_s.expect("none is lost") - 0.050_015_68).abs() < 1e-9);
+        assert!((probe.reverse_s.expect("none is lost") - 0.05).abs() < 1e-9);
+    }
+}
+
+#[test]
+fn a_policer_gives_its_tokens_and_no_more() {
+    let look = at(&preset("policed"), 1, 10);
+    let bytes = look.deliveries[0].time_s.len() as f64 * 1514.0;
+    let tokens = 500e3 + 50e6 / 8.0 * 10.0;
+    // Filled up each millisecond: what came in since the last packet that was refused is left over.
+    assert!(
+        bytes <= tokens && bytes > tokens - 3.0 * 1514.0 - 6250.0,
+        "{bytes} of {tokens}"
+    );
+}
+
+#[test]
+fn every_preset_can_be_looked_at_and_gives_about_its_mean_rate() {
+    for each in PRESETS {
+        let path = preset(each.name);
+        let look = at(&path, 3, 20);
+        // Over several seeds, for a preset may have good days and bad ones (GEO).
+        let bits = |look: &Look| {
+            let forward = &look.deliveries[0];
+            let bits = forward.time_s.len() as f64 * f64::from(forward.packet_bytes) * 8.0;
+            bits / forward.end_s
+        };
+        let sum: f64 = (1..=8).map(|seed| bits(&at(&path, seed, 10))).sum();
+        let share = sum / 8.0 / path.rate.bits_per_sec() as f64;
+        println!("{}: {share:.3} of the mean rate", each.name);
+        assert!((0.6..1.7).contains(&share), "{}: {share}", each.name);
+        let ordered = |times: &[f64]| times.windows(2).all(|two| two[0] <= two[1]);
+        assert!(look.deliveries.iter().all(|one| ordered(&one.time_s)));
+        let lost = look.probes.iter().filter(|probe| probe.forward_s.is_none());
+        assert!(lost.count() < look.probes.len() / 10, "{}", each.name);
+        let least = |of: &dyn Fn(&measure::Probe) -> Option<f64>| {
+            look.probes
+                .iter()
+                .filter_map(of)
+                .fold(f64::INFINITY, f64::min)
+        };
+        let (there, back) = (
+            least(&|probe| probe.forward_s),
+            least(&|probe| probe.reverse_s),
+        );
+        assert!(
+            there >= path.forward.delay.as_secs_f64() - 1e-9,
+            "{}: {there}",
+            each.name
+        );
+        assert!(
+            back >= path.reverse.delay.as_secs_f64() - 1e-9,
+            "{}: {back}",
+            each.name
+        );
+    }
+}
+
+/// A flow that keeps the queue filled has of the channel what the look says.
+#[test]
+fn it_is_the_channel_of_a_run_with_the_same_seed() {
+    let mut path = preset("lte-reduced");
+    path.forward.queue.limit = network::QueueLimit::Unlimited;
+    let mut flow = Flow::new(algorithm("reno"));
+    flow.duration = Some(Duration::from_secs(20));
+    let output = run_traced(&path, flow);
+    let link = &output.result.links[0];
+    // The run's seed is 1; what is missing is what start-up left unused.
+    for (seed, same) in [(1, true), (2, false)] {
+        let seen = at(&path, seed, 20);
+        let given = seen.deliveries[0].time_s.len() as f64;
+        let share = link.packets as f64 / given;
+        println!("seed {seed}: {share}, {} packets", link.packets);
+        assert_eq!((0.97..1.0).contains(&share), same, "{share}");
+    }
+}
+
+#[test]
+fn twice_is_the_same() {
+    let path = preset("leo");
+    assert_eq!(at(&path, 5, 5), at(&path, 5, 5));
+    assert_ne!(at(&path, 5, 5), at(&path, 6, 5));
+}

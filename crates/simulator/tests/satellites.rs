@@ -1,0 +1,206 @@
+//! The presets of satellites against document 001's runs with HyStart off, to which they are calibrated, and against the
+//! checks of network-models, sections B.1.5 and B.2.3.
+
+mod common;
+
+use common::{algorithm, run};
+use network::access::LeoConfig;
+use network::{AccessConfig, LossConfig, QueueLimit, Service};
+use scenario::{AckPolicy, Flow, PathModel, Scenario};
+use simulator::RunOptions;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use units::{Bytes, Duration, Rate};
+
+fn baseline(path: PathModel, seconds: u64) -> Scenario {
+    let mut flow = Flow::new(algorithm("cubic+standard"));
+    // Document 001's hosts hold more than the gateway's queue.
+    flow.receive_buffer = Bytes::new(256 << 20);
+    flow.duration = Some(Duration::from_secs(seconds));
+    let mut scenario = Scenario::new(path, vec![flow]);
+    scenario.duration = Some(Duration::from_secs(seconds));
+    scenario
+}
+
+fn mean_sd(values: &[f64]) -> (f64, f64) {
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    (mean, (squares / (count - 1.0)).sqrt())
+}
+
+fn median(values: &[f64]) -> f64 {
+    let mut values = values.to_vec();
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// Capacity (by the latency heuristic), first loss and smallest RTT of runs with HyStart off.
+#[expect(clippy::print_stdout, reason = "a test says what it found")]
+fn table(name: &str, runs: u32, seconds: u64) -> [Vec<f64>; 3] {
+    let scenario = baseline(PathModel::resolve(name).expect("a preset"), seconds);
+    let [mut capacity, mut loss, mut least] = [const { Vec::new() }; 3];
+    for number in 0..runs {
+        let options = RunOptions { traces: false };
+        let output = simulator::run(&scenario, number, &options, &AtomicBool::new(false));
+        let output = output.expect("nobody cancels");
+        let flow = &output.result.flows[0];
+        capacity.extend(flow.capacity.latency_offset_s);
+        loss.extend(flow.first_loss_s);
+        least.extend(flow.rtt_min_ms);
+    }
+    for (what, values) in [
+        ("capacity", &capacity),
+        ("first loss", &loss),
+        ("least RTT, ms", &least),
+    ] {
+        let (mean, sd) = mean_sd(values);
+        let (median, count) = (median(values), values.len());
+        println!(
+            "{name} {what}: {count} of {runs} runs, median {median:.2}, mean {mean:.2} ({sd:.2})"
+        );
+    }
+    [capacity, loss, least]
+}
+
+/// Where the spectrum of the RTT before saturation has its peak, in Hz: resampled each 50 ms, the line through it
+/// taken away, a Hann window, the mean over some runs; from 0.2 Hz on.
+#[expect(clippy::print_stdout, reason = "a test says what it found")]
+fn peak(name: &str, runs: u32) -> f64 {
+    let scenario = baseline(PathModel::resolve(name).expect("a preset"), 20);
+    let mut spectrum = vec![0.0; 200];
+    for number in 0..runs {
+        let options = RunOptions { traces: true };
+        let output = simulator::run(&scenario, number, &options, &AtomicBool::new(false));
+        let output = output.expect("nobody cancels");
+        let end = output.result.flows[0]
+            .capacity
+            .true_s
+            .expect("it saturates");
+        let trace = &output.traces.expect("asked for").flows[0];
+        let samples: Vec<(f64, f64)> = trace
+            .time_s
+            .iter()
+            .zip(&trace.rtt_ms)
+            .filter_map(|(at, trip)| trip.map(|trip| (*at, trip)))
+            .collect();
+        let first = samples[0].0;
+        let count = ((end - first) / 0.05) as usize;
+        let at = |step: usize| first + 0.05 * step as f64;
+        let values = (0..count).map(|step| {
+            let next = samples.partition_point(|sample| sample.0 <= at(step));
+            samples[next - 1].1
+        });
+        let values: Vec<f64> = values.collect();
+        let (mean, middle) = (mean_sd(&values).0, (count as f64 - 1.0) / 2.0);
+        let moments = values
+            .iter()
+            .enumerate()
+            .fold((0.0, 0.0), |(up, down), (step, value)| {
+                let off = step as f64 - middle;
+                (up + off * (value - mean), down + off * off)
+            });
+        let slope = moments.0 / moments.1;
+        for (place, sum) in spectrum.iter_mut().enumerate() {
+            let turn = core::f64::consts::TAU * 0.01 * place as f64 * 0.05;
+            let (mut cosine, mut sine) = (0.0, 0.0);
+            for (step, value) in values.iter().enumerate() {
+                let step = step as f64;
+                let window = 0.5 - 0.5 * (core::f64::consts::TAU * step / count as f64).cos();
+                let value = (value - mean - slope * (step - middle)) * window;
+                cosine += value * (turn * step).cos();
+                sine += value * (turn * step).sin();
+            }
+            *sum += cosine.hypot(sine) / count as f64;
+        }
+    }
+    let best = (20..200).max_by(|a, b| spectrum[*a].total_cmp(&spectrum[*b]));
+    let peak = 0.01 * best.expect("a place") as f64;
+    println!("{name}: the spectrum of {runs} runs has its peak at {peak:.2} Hz");
+    peak
+}
+
+/// Table 5.1: capacity 11.8 (2.6) s, first loss 22.9 (8.7) s, both means of 77 runs.
+#[test]
+fn the_geostationary_preset_is_as_slow_as_the_document() {
+    let [capacity, loss, least] = table("geo", 50, 120);
+    assert_eq!(capacity.len(), 50);
+    assert!(loss.len() >= 49);
+    // Two standard errors of ours and of the document's: 2 sqrt(2.6^2/77 + 1.2^2/50) and 2 sqrt(8.7^2/77 + 7^2/50).
+    assert!((mean_sd(&capacity).0 - 11.8).abs() < 0.7);
+    assert!((mean_sd(&loss).0 - 22.9).abs() < 2.8);
+    // Spreads: between half of and the whole of what the document saw for capacity, about the same for loss.
+    assert!((0.9..=2.6).contains(&mean_sd(&capacity).1));
+    assert!((5.5..=10.0).contains(&mean_sd(&loss).1));
+    assert!((580.0..=625.0).contains(&median(&least)));
+}
+
+/// Section 4.3: the peak is at 0.5 Hz.
+#[test]
+fn the_return_link_swings_every_two_seconds() {
+    for name in ["geo", "geo-reduced"] {
+        let peak = peak(name, 16);
+        assert!((peak - 0.5).abs() <= 0.15, "{name} {peak}");
+    }
+}
+
+/// Table 5.1: capacity 0.4 (0.1) s, first loss 0.6 (0.1) s; every run ends late.
+#[test]
+fn the_low_orbit_preset_is_as_fast_as_the_document() {
+    let [capacity, loss, least] = table("leo", 100, 5);
+    assert!(capacity.len() >= 98 && loss.len() == 100);
+    // The table gives tenths of a second.
+    assert!((mean_sd(&capacity).0 - 0.4).abs() <= 0.05);
+    assert!((mean_sd(&loss).0 - 0.6).abs() <= 0.05);
+    assert!(mean_sd(&capacity).1 <= 0.15 && mean_sd(&loss).1 <= 0.15);
+    assert!((30.0..=40.0).contains(&median(&least)));
+}
+
+/// B.2.3: classic slow start over 100 Mbit/s: a low-orbit link without variation is that link, but for its bursts.
+#[test]
+fn slow_start_over_a_link_without_variation() {
+    for (rtt_ms, buffer, drop_s, detected_s) in [
+        (45, 1_000_000, 0.408, 0.533),
+        (45, 1_500_000, 0.448, 0.613),
+        (30, 1_000_000, 0.282, 0.392),
+        (60, 1_000_000, 0.543, 0.683),
+    ] {
+        let rate = Rate::from_bits_per_sec(100_000_000);
+        let steady = LeoConfig {
+            spread: 0.0,
+            wander: 0.0,
+            burst: 0.0,
+            step: Duration::ZERO,
+            drift: Duration::ZERO,
+            jitter: Duration::ZERO,
+            phase: Some(Duration::from_secs(10)),
+            ..LeoConfig::measured(rate)
+        };
+        let bursts = Service::Access(Arc::new(AccessConfig::Leo(steady)));
+        for (what, service, within) in [
+            ("fixed", Service::Fixed(rate), 0.03),
+            ("bursts", bursts, 0.06),
+        ] {
+            let mut path = common::wired(100, rtt_ms, 1);
+            path.forward.service = service;
+            path.forward.queue.limit = QueueLimit::Bytes(Bytes::new(buffer));
+            path.forward.loss = LossConfig::None;
+            let mut flow = Flow::new(algorithm("reno"));
+            flow.ack_policy = AckPolicy::EverySegment;
+            flow.size = Some(Bytes::new(20_000_000));
+            let output = run(&Scenario::new(path, vec![flow]), false);
+            let flow = &output.result.flows[0];
+            let found = [flow.first_drop_s, flow.first_loss_s].map(|at| at.expect("it overshoots"));
+            println!(
+                "{rtt_ms} ms, {buffer} bytes, {what}: first drop {:.3}, detected {:.3}",
+                found[0], found[1]
+            );
+            for (found, expected) in found.into_iter().zip([drop_s, detected_s]) {
+                assert!(
+                    (found - expected).abs() <= within * expected,
+                    "{what}: {found}, the notes {expected}"
+                );
+            }
+        }
+    }
+}
