@@ -156,7 +156,7 @@ void BPF_PROG(op_acked, struct sock *sk, const struct ack_sample *sample)
 	ss_read_ack(&a, &s->flow, sk, sample->rtt_us);
 	if (ss_in_slow_start(tp) && a.delivered) {
 		step = ss_delivered(&s->own, &a, &w);
-		if (step == SS_EXIT || step == SS_DRAIN)
+		if (step == SS_EXIT || step == SS_DRAIN || step == SS_LOG)
 			ss_tell_exit(s, sk, &a, tp->snd_cwnd);
 		if (step == SS_EXIT) {
 			ss_set_window(tp, w.cwnd);

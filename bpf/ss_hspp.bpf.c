@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * `ss_hspp`: the kernel's CUBIC whose slow start is ended by HyStart++ (RFC 9406,
- * core/hystart_pp.h) instead of HyStart. The constants are in `hspp_config`, which a loader may
- * change before it loads.
+ * `ss_hspp`, `ss_hspatch`: the kernel's CUBIC whose slow start is ended by HyStart++
+ * (core/hystart_pp.h) instead of HyStart, as RFC 9406 has it or the patch for Linux of 2025.
+ * SS_PATCH and SS_NAME come from the Makefile. The constants are in `hspp_config`, which a loader
+ * may change before it loads.
  */
 #include "common.bpf.h"
 #include "core/hystart_pp.h"
 
-#define SS_NAME ss_hspp
 #define SS_STATE struct ss_hspp
 
-const volatile struct ss_hspp_config hspp_config SEC(".rodata.config") = SS_HSPP_DEFAULTS;
+const volatile struct ss_hspp_config hspp_config SEC(".rodata.config") = SS_HSPP_DEFAULTS(SS_PATCH);
 
 static __always_inline struct ss_hspp_config ss_config(void)
 {
@@ -22,6 +22,7 @@ static __always_inline struct ss_hspp_config ss_config(void)
 		.css_growth_divisor = hspp_config.css_growth_divisor,
 		.css_rounds = hspp_config.css_rounds,
 		.limit = hspp_config.limit,
+		.patch = hspp_config.patch,
 	};
 
 	return config;

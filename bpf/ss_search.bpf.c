@@ -19,6 +19,7 @@ const volatile struct ss_search_config search_config SEC(".rodata.config") = {
 	.exit = SS_VERSION == SS_SEARCH_40 ? SS_EXIT_DRAIN : SS_EXIT_PLAIN,
 	.threshold = SS_VERSION == SS_SEARCH_40 ? 260 : 350,
 	.alpha = 0,
+	.passive = 0,
 };
 
 static __always_inline void ss_started(struct ss_search *s, struct sock *sk)
@@ -42,6 +43,7 @@ static __always_inline enum ss_step ss_delivered(struct ss_search *s, const stru
 		.exit = search_config.exit,
 		.threshold = search_config.threshold,
 		.alpha = search_config.alpha,
+		.passive = search_config.passive,
 	};
 
 	return ss_search_on_delivery(s, &config, a, w);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * HyStart++ (RFC 9406) in integers. It answers as the simulator's `hystart++` does, bit for bit.
+ * HyStart++ (RFC 9406, or the patch for Linux of 2025) in integers. It answers as the simulator's
+ * `hystart++`, or `hystart++:form=patch`, does, bit for bit.
  *
  * It runs in the initial slow start alone: as long as no threshold was ever set. The detectors run
  * before the window grows, so the final threshold is the window before the last ACK's growth.
@@ -20,11 +21,11 @@ struct ss_hspp_config {
 	__u32 css_growth_divisor;
 	__u32 css_rounds;
 	__u32 limit; /* L, where the sender does not pace */
-	__u32 reserved;
+	__u32 patch; /* rounds begin with a flight, and an ACK may grow the window by all it delivered */
 };
 
 /* RFC 9406 section 4.3. */
-#define SS_HSPP_DEFAULTS { 4000000ull, 16000000ull, 8, 8, 4, 5, 8, 0 }
+#define SS_HSPP_DEFAULTS(patch) { 4000000ull, 16000000ull, 8, 8, 4, 5, 8, patch }
 
 struct ss_hspp {
 	__u64 last_min;    /* lastRoundMinRTT, where `last_known` */
@@ -86,34 +87,59 @@ static __always_inline void ss_hspp_judge(struct ss_hspp *s, const struct ss_hsp
 	}
 }
 
+/* A sample of the round. The patch asks whether CSS was spurious of those beyond the counted ones. */
+static __always_inline void ss_hspp_sample(struct ss_hspp *s, const struct ss_hspp_config *c,
+					   __u64 rtt)
+{
+	__u32 counted = s->samples;
+
+	if (counted == 0 || rtt < s->current_min)
+		s->current_min = rtt;
+	if (counted != ~0u)
+		s->samples++;
+	if (!(c->patch && s->css && counted < c->n_rtt_sample))
+		ss_hspp_judge(s, c);
+}
+
+/* A round ended; whether slow start does, too. */
+static __always_inline __u32 ss_hspp_end_round(struct ss_hspp *s, const struct ss_hspp_config *c,
+					       __u64 snd_nxt)
+{
+	s->window_end = snd_nxt;
+	s->last_min = s->current_min;
+	s->last_known = s->samples != 0;
+	s->samples = 0;
+	if (!s->css)
+		return 0;
+	s->rounds++;
+	return s->rounds >= c->css_rounds;
+}
+
 /* An ACK delivered data, before the window grows. SS_EXIT: `w` has the new threshold. */
 static __always_inline enum ss_step ss_hspp_on_delivery(struct ss_hspp *s,
 							const struct ss_hspp_config *c,
 							const struct ss_ack *a, struct ss_window *w)
 {
+	__u32 ended = 0;
+
 	if (!ss_hspp_active(s, w))
 		return SS_NOTHING;
 	if (!s->begun) {
 		s->begun = 1;
-		s->window_end = a->snd_nxt;
+		s->window_end = c->patch ? 0 : a->snd_nxt;
 	}
-	if (a->has_rtt) {
-		if (s->samples == 0 || a->rtt < s->current_min)
-			s->current_min = a->rtt;
-		if (s->samples != ~0u)
-			s->samples++;
-		ss_hspp_judge(s, c);
+	if (c->patch) {
+		if (a->acked > s->window_end)
+			ended = ss_hspp_end_round(s, c, a->snd_nxt);
+		if (!ended && a->has_rtt)
+			ss_hspp_sample(s, c, a->rtt);
+	} else {
+		if (a->has_rtt)
+			ss_hspp_sample(s, c, a->rtt);
+		if (a->acked >= s->window_end)
+			ended = ss_hspp_end_round(s, c, a->snd_nxt);
 	}
-	if (a->acked < s->window_end)
-		return SS_NOTHING;
-	s->window_end = a->snd_nxt;
-	s->last_min = s->current_min;
-	s->last_known = s->samples != 0;
-	s->samples = 0;
-	if (!s->css)
-		return SS_NOTHING;
-	s->rounds++;
-	if (s->rounds < c->css_rounds)
+	if (!ended)
 		return SS_NOTHING;
 	s->over = 1;
 	s->exits++;
@@ -131,7 +157,7 @@ static __always_inline enum ss_step ss_hspp_on_ack(struct ss_hspp *s,
 
 	if (!ss_hspp_active(s, w))
 		return SS_NOTHING;
-	if (!a->paced && credited > c->limit)
+	if (!a->paced && !c->patch && credited > c->limit)
 		credited = c->limit;
 	if (s->css) {
 		s->carry += credited;

@@ -47,6 +47,7 @@ struct ss_search_config {
 	__u32 exit;
 	__u32 threshold; /* THRESH in thousandths */
 	__u32 alpha;     /* initial round trips without an ACK that are tolerated; 0: any number */
+	__u32 passive;   /* the first decision is told, and nothing done about it */
 };
 
 struct ss_search {
@@ -189,6 +190,8 @@ static __always_inline enum ss_step ss_search_act(struct ss_search *s,
 	__u64 smss = a->smss ? a->smss : 1;
 	__u64 segments;
 
+	if (c->passive)
+		return s->exits++ ? SS_NOTHING : SS_LOG;
 	s->exits++;
 	if (c->exit == SS_EXIT_DRAIN) {
 		segments = ss_search_acked(s, s->index - SS_BINS_OF_RTT_UP, s->index) / smss;

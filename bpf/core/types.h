@@ -26,6 +26,7 @@ enum ss_step {
 	SS_SET,     /* the window is `cwnd`, slow start goes on */
 	SS_EXIT,    /* the window is `cwnd`, the threshold `ssthresh` */
 	SS_DRAIN,   /* slow start is over; window and threshold follow when the queue has drained */
+	SS_LOG,     /* slow start would be over, and goes on: the decision is to be told */
 };
 
 /* Why slow start ended, where more than one reason is possible. */

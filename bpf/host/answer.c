@@ -6,7 +6,7 @@
  * A new connection, of a start-up or of an avoidance:
  *
  *   search VERSION EXIT THRESHOLD ALPHA    (the numbers of core/search.h)
- *   hystart++ N_RTT_SAMPLE CSS_DIVISOR CSS_ROUNDS LIMIT
+ *   hystart++ N_RTT_SAMPLE CSS_DIVISOR CSS_ROUNDS LIMIT PATCH
  *   hystart TRAIN DELAY                    (variant=paper)
  *   suss TALK MAX
  *   bic HZ FAST_CONVERGENCE DELAYED_ACK
@@ -155,7 +155,7 @@ static void forget(void)
 
 static int begin(const char *line)
 {
-	struct ss_hspp_config hspp_defaults = SS_HSPP_DEFAULTS;
+	struct ss_hspp_config hspp_defaults = SS_HSPP_DEFAULTS(0);
 	struct ss_hystart_config paper = SS_HYSTART_PAPER;
 
 	hspp_config = hspp_defaults;
@@ -164,9 +164,9 @@ static int begin(const char *line)
 		   &search_config.threshold, &search_config.alpha) == 4) {
 		memset(&search, 0, sizeof(search));
 		kind = SEARCH;
-	} else if (sscanf(line, "hystart++ %u %u %u %u", &hspp_config.n_rtt_sample,
+	} else if (sscanf(line, "hystart++ %u %u %u %u %u", &hspp_config.n_rtt_sample,
 			  &hspp_config.css_growth_divisor, &hspp_config.css_rounds,
-			  &hspp_config.limit) == 4) {
+			  &hspp_config.limit, &hspp_config.patch) == 5) {
 		memset(&hspp, 0, sizeof(hspp));
 		kind = HYSTART_PP;
 	} else if (sscanf(line, "hystart %u %u", &hystart_config.train, &hystart_config.delay) == 2) {

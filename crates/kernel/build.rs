@@ -5,11 +5,12 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-const NAMES: [&str; 10] = [
+const NAMES: [&str; 11] = [
     "ss_search",
     "ss_search31",
     "ss_search40",
     "ss_hspp",
+    "ss_hspatch",
     "ss_hspaper",
     "ss_suss",
     "ss_cubic_std",

@@ -27,7 +27,7 @@ use crate::process::{self, Running};
 use crate::record::{CaptureTo, Files, LogTo, Writing};
 use crate::report::{LinkReport, Report};
 use crate::schedule::Scheduling;
-use crate::{Direction, Side, device, nest, probe};
+use crate::{Side, device, nest, probe};
 
 /// How an emulation is made.
 #[derive(Clone, Debug)]
@@ -184,13 +184,8 @@ impl Prepared<'_> {
             options,
             ..
         } = self;
-        let links = [
-            (Direction::Forward, &path.forward),
-            (Direction::Reverse, &path.reverse),
-        ]
-        .map(|(direction, config)| {
-            LinkState::new(config, direction, seed, path.base_rtt, options.trace)
-        });
+        let configs = [&path.forward, &path.reverse];
+        let links = LinkState::pair(configs, seed, path.base_rtt, options.trace);
         let live = Arc::new(Live::default());
         let clock = Clock::begin_after(lead);
         let (recorder, writing) = match self.files.start(path, seed, &options.title, clock)? {
@@ -257,6 +252,12 @@ impl Emulation {
                     .to_owned(),
             ));
         }
+        if !path.traffic.is_empty() {
+            return Err(EmulatorError::Invalid(
+                "other traffic is simulated alone, not on an emulated path: leave out `[[traffic]]`"
+                    .to_owned(),
+            ));
+        }
         // First what most often fails, so that the sentence is about that.
         drop(device::open()?);
         let files = Files::open(&options.captures, &options.logs)?;
@@ -266,13 +267,8 @@ impl Emulation {
         let mut probe_rtt = None;
         if options.probes > 0 {
             // Over the delays alone, and over links of their own: the run's draw no number for it.
-            let links = [
-                (Direction::Forward, &path.forward),
-                (Direction::Reverse, &path.reverse),
-            ]
-            .map(|(direction, config)| {
-                LinkState::new(&only_delay(config), direction, 0, path.base_rtt, false)
-            });
+            let [forward, reverse] = [&path.forward, &path.reverse].map(only_delay);
+            let links = LinkState::pair([&forward, &reverse], 0, path.base_rtt, false);
             let moving = Moving::start(|stop, wake| {
                 Mover::new(
                     Clock::begin(),
@@ -412,9 +408,11 @@ impl Emulation {
             noted.lateness.quantile(990),
             some.then_some(noted.worst_lateness),
         ];
+        let apart = noted.apart.quantile(990);
         let measured = Measured {
             stall: noted.worst_stall,
             lateness,
+            apart,
             busy: noted.pace.busy(),
             rate_ratio: noted.pace.ratio(),
             probe: self.probe_rtt,
@@ -434,6 +432,7 @@ impl Emulation {
             lateness_p50_us: micros(0),
             lateness_p99_us: micros(1),
             lateness_max_us: micros(2),
+            lateness_apart_p99_us: apart.map(Duration::as_micros),
             wake_up_p99_us: p99(&noted.wake_ups),
             stall_max_us: noted.worst_stall.as_micros(),
             rate_ratio: measured.rate_ratio,

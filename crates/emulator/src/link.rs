@@ -6,8 +6,6 @@ use measure::LinkTrace;
 use network::{Admission, Element, Link, LinkConfig, Packet, Streams};
 use units::{Duration, Instant, Rate};
 
-use crate::Direction;
-
 /// A packet inside a link.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Carried {
@@ -49,21 +47,26 @@ pub(crate) struct LinkState {
 }
 
 impl LinkState {
-    /// The link of `config` as the simulator makes it for the same seed.
-    pub(crate) fn new(
-        config: &LinkConfig,
-        direction: Direction,
+    /// The links of a path, by direction, as the simulator makes them for the same seed.
+    pub(crate) fn pair(
+        configs: [&LinkConfig; 2],
         seed: u64,
         base_rtt: Duration,
         traced: bool,
-    ) -> Self {
-        let stream = match direction {
-            Direction::Forward => "path.forward",
-            Direction::Reverse => "path.reverse",
-        };
+    ) -> [Self; 2] {
+        let streams = Streams::new(seed);
+        let rngs = ["path.forward", "path.reverse"].map(|name| streams.stream(name));
+        let [forward, reverse] = Link::pair(configs, rngs);
+        [
+            Self::new(forward, configs[0], base_rtt, traced),
+            Self::new(reverse, configs[1], base_rtt, traced),
+        ]
+    }
+
+    fn new(link: Link<Carried>, config: &LinkConfig, base_rtt: Duration, traced: bool) -> Self {
         let queued = config.service != network::Service::Unlimited;
         Self {
-            link: Link::new(config, Streams::new(seed).stream(stream)),
+            link,
             queued,
             rate: config.service.mean_rate(),
             offered: 0,

@@ -17,6 +17,8 @@ pub struct LinkSnapshot {
     pub bytes: Bytes,
     /// Packets dropped.
     pub drops: u64,
+    /// Packets marked instead.
+    pub marks: u64,
     /// Packets that wait.
     pub queue_packets: u64,
     /// Bytes that wait, overhead included.
@@ -41,6 +43,7 @@ pub(crate) struct LiveLink {
     packets: AtomicU64,
     bytes: AtomicU64,
     drops: AtomicU64,
+    marks: AtomicU64,
     queue_packets: AtomicU64,
     queue_bytes: AtomicU64,
 }
@@ -53,6 +56,7 @@ impl LiveLink {
         self.bytes
             .store(counters.bytes_out.get(), Ordering::Relaxed);
         self.drops.store(counters.dropped(), Ordering::Relaxed);
+        self.marks.store(counters.marks, Ordering::Relaxed);
         self.queue_packets.store(packets, Ordering::Relaxed);
         self.queue_bytes.store(bytes.get(), Ordering::Relaxed);
     }
@@ -62,6 +66,7 @@ impl LiveLink {
             packets: self.packets.load(Ordering::Relaxed),
             bytes: Bytes::new(self.bytes.load(Ordering::Relaxed)),
             drops: self.drops.load(Ordering::Relaxed),
+            marks: self.marks.load(Ordering::Relaxed),
             queue_packets: self.queue_packets.load(Ordering::Relaxed),
             queue_bytes: Bytes::new(self.queue_bytes.load(Ordering::Relaxed)),
         }

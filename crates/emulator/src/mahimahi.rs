@@ -12,7 +12,7 @@
 
 use std::io::{self, Write};
 
-use network::{DropReason, LinkConfig, Service};
+use network::{Discipline, DropReason, LinkConfig, QueueLimit, Service};
 use units::{Duration, Instant};
 
 /// Bytes of one opportunity, and what Mahimahi's packets have before their IP header.
@@ -59,7 +59,9 @@ impl Opportunities {
                     lap: 0,
                 };
             }
-            Service::Varying { .. } | Service::Unlimited => return Self::AsUsed,
+            Service::Varying { .. } | Service::Access(_) | Service::Unlimited => {
+                return Self::AsUsed;
+            }
         };
         let moves =
             |step: &(Duration, units::Rate)| step.1 > units::Rate::ZERO && !step.0.is_zero();
@@ -219,19 +221,70 @@ impl<W: Write> Log<W> {
     }
 }
 
+/// The queue as `mm-link` names its own, and, where it has none like it, in its way of naming.
 fn queue_name(config: &LinkConfig) -> String {
-    match config.queue.limit {
-        network::QueueLimit::Unlimited => "infinite".to_owned(),
-        network::QueueLimit::Packets(packets) => format!("droptail [packets={packets}]"),
-        network::QueueLimit::Bytes(bytes) => format!("droptail [bytes={}]", bytes.get()),
-    }
+    let ms = |span: Duration| span.as_nanos() as f64 / 1e6;
+    let limit = match config.queue.limit {
+        QueueLimit::Unlimited => None,
+        QueueLimit::Packets(packets) => Some(format!("packets={packets}")),
+        QueueLimit::Bytes(bytes) => Some(format!("bytes={}", bytes.get())),
+    };
+    let (name, ecn, settings) = match &config.queue.discipline {
+        Discipline::DropTail if limit.is_none() => return "infinite".to_owned(),
+        Discipline::DropTail => ("droptail", false, vec![]),
+        Discipline::RandomAbove { fill, probability } => (
+            "random-above",
+            false,
+            vec![format!("fill={fill}"), format!("probability={probability}")],
+        ),
+        Discipline::CoDel(codel) => (
+            "codel",
+            codel.ecn,
+            vec![
+                format!("target={}", ms(codel.target)),
+                format!("interval={}", ms(codel.interval)),
+            ],
+        ),
+        Discipline::FqCoDel(fq) => (
+            "fq_codel",
+            fq.codel.ecn,
+            vec![
+                format!("target={}", ms(fq.codel.target)),
+                format!("interval={}", ms(fq.codel.interval)),
+                format!("quantum={}", fq.quantum),
+                format!("flows={}", fq.flows),
+            ],
+        ),
+        Discipline::Pie(pie) => (
+            "pie",
+            pie.ecn,
+            vec![
+                format!("qdelay_ref={}", ms(pie.target)),
+                format!("max_burst={}", ms(pie.burst)),
+            ],
+        ),
+        // What is not said follows from the rate.
+        Discipline::Red(red) => {
+            let said = [("min", red.min), ("max", red.max), ("weight", red.weight)];
+            let said = said
+                .into_iter()
+                .filter_map(|(name, value)| Some(format!("{name}={}", value?)));
+            let probability = format!("probability={}", red.probability);
+            ("red", red.ecn, said.chain([probability]).collect())
+        }
+    };
+    let ecn = ecn.then(|| "ecn".to_owned());
+    let all: Vec<String> = limit.into_iter().chain(settings).chain(ecn).collect();
+    format!("{name} [{}]", all.join(", "))
 }
 
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
 
-    use network::{Discipline, LossConfig, QueueConfig, QueueLimit, TraceConfig};
+    use network::{
+        CoDelConfig, FqCoDelConfig, LossConfig, PieConfig, QueueConfig, RedConfig, TraceConfig,
+    };
     use units::Rate;
 
     use super::*;
@@ -289,6 +342,65 @@ mod tests {
                 "5 # 1504",
                 "7 # 1504",
                 "7 # 1504",
+            ]
+        );
+    }
+
+    #[test]
+    fn the_queue_has_its_name() {
+        let mut config = LinkConfig {
+            name: "link".to_owned(),
+            service: Service::Unlimited,
+            overhead: 0,
+            queue: QueueConfig {
+                limit: QueueLimit::Unlimited,
+                discipline: Discipline::DropTail,
+            },
+            loss: LossConfig::None,
+            delay: Duration::ZERO,
+            jitter: None,
+        };
+        assert_eq!(queue_name(&config), "infinite");
+        config.queue.limit = QueueLimit::Bytes(units::Bytes::new(3000));
+        assert_eq!(queue_name(&config), "droptail [bytes=3000]");
+        let named = |discipline, ecn| {
+            let mut config = config.clone();
+            config.queue.limit = QueueLimit::Packets(100);
+            config.queue.discipline = match discipline {
+                "codel" => Discipline::CoDel(CoDelConfig {
+                    ecn,
+                    ..CoDelConfig::default()
+                }),
+                "fq_codel" => Discipline::FqCoDel(FqCoDelConfig::default()),
+                "pie" => Discipline::Pie(PieConfig {
+                    ecn,
+                    ..PieConfig::default()
+                }),
+                "red" => Discipline::Red(RedConfig {
+                    min: Some(5.0),
+                    ..RedConfig::default()
+                }),
+                _ => Discipline::RandomAbove {
+                    fill: 0.5,
+                    probability: 0.25,
+                },
+            };
+            queue_name(&config)
+        };
+        assert_eq!(
+            [
+                named("codel", true),
+                named("fq_codel", false),
+                named("pie", false),
+                named("red", false),
+                named("random-above", false)
+            ],
+            [
+                "codel [packets=100, target=5, interval=100, ecn]",
+                "fq_codel [packets=100, target=5, interval=100, quantum=1514, flows=1024]",
+                "pie [packets=100, qdelay_ref=15, max_burst=150]",
+                "red [packets=100, min=5, probability=0.1]",
+                "random-above [packets=100, fill=0.5, probability=0.25]",
             ]
         );
     }

@@ -61,6 +61,8 @@ pub(crate) struct Mover {
     /// The shortest sleep, see [`grain`].
     grain: Duration,
     pub(crate) noted: Noted,
+    /// Since the last sleep.
+    awake: Awake,
     /// Devices that may have a packet, by side: an empty one is not asked again for nothing.
     ready: [bool; 2],
     pool: Vec<Vec<u8>>,
@@ -72,6 +74,9 @@ pub(crate) struct Noted {
     pub(crate) scheduling: Option<Scheduling>,
     /// From being due to being written.
     pub(crate) lateness: Histogram,
+    /// The same without what the thread worked since it last slept: for how long it was not awake, or
+    /// did not run, though a packet was due.
+    pub(crate) apart: Histogram,
     pub(crate) worst_lateness: Duration,
     /// From the end of a sleep as asked for to being awake.
     pub(crate) wake_ups: Histogram,
@@ -117,6 +122,7 @@ impl Mover {
             grain: grain(&links),
             links,
             noted: Noted::default(),
+            awake: Awake::default(),
             ready: [true; 2],
             pool: Vec::new(),
         }
@@ -154,6 +160,7 @@ impl Mover {
             if idle {
                 burst.end(&mut self.noted);
                 stall = self.sleep(now);
+                self.awake.began = None;
             }
         }
         burst.end(&mut self.noted);
@@ -283,7 +290,9 @@ impl Mover {
             // Its host may have answered at once.
             self.ready[to.index()] = true;
             let late = now.saturating_since(due);
+            let apart = self.awake.apart(now, late);
             self.noted.lateness.record(late);
+            self.noted.apart.record(apart);
             if late > self.noted.worst_lateness {
                 self.noted.worst_lateness = late;
                 self.live
@@ -369,6 +378,39 @@ fn grain(links: &[LinkState; 2]) -> Duration {
     }
 }
 
+/// A lateness below this is not looked into: asking for the processor time takes a third of a
+/// microsecond.
+const SMALL: Duration = Duration::from_micros(100);
+
+/// The time since the thread last slept. Packets that are due at once, or faster than they can be
+/// written, wait for each other while it works without a pause, as they would for a real host;
+/// what is not the thread's work is that it was woken late, or did not run.
+#[derive(Clone, Copy, Debug, Default)]
+struct Awake {
+    /// At the first delivery: when it was, its lateness, and the thread's processor time.
+    began: Option<(Instant, Duration, Duration)>,
+}
+
+impl Awake {
+    /// Of the lateness of a packet that is delivered now, how much is not the thread's own work.
+    fn apart(&mut self, now: Instant, late: Duration) -> Duration {
+        self.apart_at(now, late, clock::thread_time)
+    }
+
+    fn apart_at(&mut self, now: Instant, late: Duration, ran: impl Fn() -> Duration) -> Duration {
+        let Some((since, first, ran_before)) = self.began else {
+            self.began = Some((now, late, ran()));
+            return late;
+        };
+        if late < SMALL {
+            return late;
+        }
+        let worked = ran().saturating_sub(ran_before);
+        let paused = now.saturating_since(since).saturating_sub(worked);
+        late.min(first + paused)
+    }
+}
+
 /// Packets of the forward link that are delivered without a sleep between them.
 #[derive(Debug, Default)]
 struct Burst {
@@ -391,5 +433,32 @@ impl Burst {
         }
         noted.longest_burst = noted.longest_burst.max(self.packets);
         self.packets = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_thread_works_is_told_from_what_it_does_not_run() {
+        let at = |micros| Instant::ZERO + Duration::from_micros(micros);
+        let micros = Duration::from_micros;
+        let mut awake = Awake::default();
+        // When, how late, and how long the thread has run by then; woken 30 us late.
+        let lates = [
+            (30, 30, 0),
+            (400, 400, 370),
+            // Throttled for 200 us.
+            (1_000, 1_000, 770),
+            // Due a moment before.
+            (1_100, 120, 870),
+            (1_200, 90, 0),
+        ]
+        .map(|(now, late, ran)| {
+            let apart = awake.apart_at(at(now), micros(late), || micros(ran));
+            apart.as_micros()
+        });
+        assert_eq!(lates, [30, 30, 230, 120, 90]);
     }
 }

@@ -47,6 +47,7 @@ impl LinkReport {
                 utilization,
                 packets: counters.packets_out,
                 drops: counters.dropped(),
+                marks: counters.marks,
                 queue_max_packets: state.link.queue_max_packets(),
                 queue_mean_packets: share(state.link.queue_mean_packets(end)),
             },

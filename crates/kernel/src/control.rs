@@ -42,6 +42,12 @@ pub const CONTROLS: &[Control] = &[
         default: true,
     },
     Control {
+        name: "ss_hspatch",
+        algorithm: "cubic+hystart++:form=patch",
+        summary: "CUBIC whose slow start is ended by HyStart++ as its authors' patch has it",
+        default: false,
+    },
+    Control {
         name: "ss_hspaper",
         algorithm: "cubic+hystart:variant=paper",
         summary: "CUBIC whose slow start is ended by HyStart as its paper has it",
@@ -106,6 +112,8 @@ pub struct Options {
     /// Initial round trips without an ACK after which the bins are worthless, at most 65535; zero
     /// is never.
     pub alpha: Option<u32>,
+    /// Whether the first decision is told and nothing done about it.
+    pub passive: bool,
 }
 
 impl Options {
@@ -132,7 +140,13 @@ impl Options {
             ExitAction::Rollback => 1,
             ExitAction::Drain => 2,
         });
-        let fields = [(1, exit), (2, self.threshold_permille), (3, self.alpha)];
+        let passive = self.passive.then_some(1);
+        let fields = [
+            (1, exit),
+            (2, self.threshold_permille),
+            (3, self.alpha),
+            (4, passive),
+        ];
         for (index, value) in fields {
             let Some(value) = value else { continue };
             let Some(field) = bytes.get_mut(index * 4..index * 4 + 4) else {
@@ -162,6 +176,7 @@ mod tests {
             exit: Some(ExitAction::Drain),
             threshold_permille: Some(260),
             alpha: None,
+            passive: true,
         };
         assert!(options.check().is_ok());
         let wrong = Options {
@@ -169,9 +184,10 @@ mod tests {
             ..options
         };
         assert!(wrong.check().is_err());
-        let mut bytes = [20_u32, 0, 350, 7].map(u32::to_ne_bytes).concat();
+        let mut bytes = [20_u32, 0, 350, 7, 0].map(u32::to_ne_bytes).concat();
         assert!(options.apply(&mut bytes));
-        assert_eq!(bytes, [20_u32, 2, 260, 7].map(u32::to_ne_bytes).concat());
+        let written = [20_u32, 2, 260, 7, 1].map(u32::to_ne_bytes).concat();
+        assert_eq!(bytes, written);
         assert!(!options.apply(&mut bytes[..8]));
     }
 }

@@ -27,8 +27,8 @@ impl Wanted {
             let names: Vec<&str> = CONTROLS.iter().map(|control| control.name).collect();
             Error::Invalid(format!(
                 "`{name}` cannot be loaded into the kernel; there are {} (cubic+search with \
-                 version, exit, threshold, missed and alpha; cubic+hystart++; \
-                 cubic+hystart:variant=paper; cubic+suss; cubic+standard; bic; westwood)",
+                 version, exit, threshold, missed, alpha and passive; cubic+hystart++ \
+                 with form; cubic+hystart:variant=paper; cubic+suss; cubic+standard; bic; westwood)",
                 names.join(", ")
             ))
         })
@@ -62,6 +62,8 @@ impl Wanted {
             let (name, value) = setting.split_once('=')?;
             match (name.trim(), value.trim()) {
                 ("variant", "paper") if hystart => control = Some("ss_hspaper"),
+                ("form", "rfc") if control == Some("ss_hspp") => {}
+                ("form", "patch") if control == Some("ss_hspp") => control = Some("ss_hspatch"),
                 // The program cannot suppose a larger window; bpf/README.md says so.
                 ("override_window", "true" | "false") if control == Some("ss_suss") => {}
                 _ if !search => return None,
@@ -69,7 +71,9 @@ impl Wanted {
                 ("version", "3.1") => control = Some("ss_search31"),
                 ("version", "4.0") => control = Some("ss_search40"),
                 // The programs have whole percent; by how little that differs, bpf/README.md says.
-                ("arithmetic", "exact" | "percent") | ("passive", "false") => {}
+                ("arithmetic", "exact" | "percent") => {}
+                ("passive", "true") => options.passive = true,
+                ("passive", "false") => options.passive = false,
                 ("exit" | "threshold", "version") => {}
                 ("exit", "plain") => options.exit = Some(ExitAction::Plain),
                 ("exit", "rollback") => options.exit = Some(ExitAction::Rollback),
@@ -123,13 +127,17 @@ mod tests {
             exit: Some(ExitAction::Plain),
             threshold_permille: Some(265),
             alpha: Some(2),
+            passive: false,
         };
         assert_eq!(wanted.options, expected);
+        let logging = Wanted::named("cubic+search:passive=true").expect("passive");
+        assert!(logging.options.passive);
         let plain = Wanted::named("cubic+search").expect("plain");
         assert_eq!(plain.control.name, "ss_search");
         for (name, control) in [
             ("bic", "ss_bic"),
             ("westwood", "ss_westwood"),
+            ("cubic+hystart++:form=patch", "ss_hspatch"),
             ("cubic+suss", "ss_suss"),
         ] {
             assert_eq!(Wanted::named(name).expect(name).control.name, control);
@@ -146,7 +154,8 @@ mod tests {
             "reno+search",
             "cubic+search:version=5.0",
             "cubic+search:bins=12",
-            "cubic+search:passive=true",
+            "cubic+search:passive=yes",
+            "cubic+search:passive=true,as_published=true",
             "cubic+search:threshold=101",
             "cubic+search:threshold=1.25",
             "cubic+search:exit",
@@ -155,6 +164,8 @@ mod tests {
             "cubic+hystart:variant=ns2",
             "cubic+hystart:variant=paper,train=false",
             "cubic+suss:form=talk",
+            "cubic+hystart++:form=talk",
+            "cubic+standard:form=patch",
             "bic:hz=1000",
             "bic+hystart",
             "westwood+search",

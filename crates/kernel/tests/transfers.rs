@@ -10,7 +10,7 @@ mod common;
 use emulator::stack::{Sampler, StackOptions};
 use kernel::{CONTROLS, Control, Error, Guest, Wanted, load, status, unload};
 
-use measure::FlowTrace;
+use measure::{FlowResult, FlowTrace};
 
 use common::{ATTEMPTS, allowed, exit, print, required, run, scenario, simulated, traced};
 
@@ -21,6 +21,7 @@ const PATH: (u32, u32, &str) = (20, 60, "6 bdp");
 const ALGORITHMS: &[&str] = &[
     "cubic+standard",
     "cubic+hystart++",
+    "cubic+hystart++:form=patch",
     "cubic+hystart:variant=paper",
     "cubic+suss:override_window=false",
     "bic+standard",
@@ -139,6 +140,47 @@ fn options_reach_the_kernel() {
     let reason = exit(&output.result.flows[0]).map(|exit| exit.2);
     assert_ne!(reason.as_deref(), Some("search"));
     assert_eq!(output.decisions, [None]);
+}
+
+/// SEARCH that only logs tells when it would have ended slow start, and slow start goes on until
+/// the loss.
+#[test]
+fn a_passive_decision_is_told_and_changes_nothing() {
+    let Some(_turn) = allowed() else {
+        return;
+    };
+    let scenario = scenario("cubic+search:passive=true,arithmetic=percent", PATH, "5 MB");
+    let decided = |flow: &FlowResult| {
+        let decision = flow.passive_exit.as_ref().expect("a decision");
+        let exit = flow.slow_start_exit.as_ref().expect("an exit");
+        (decision.time_s, exit.time_s, exit.reason.clone())
+    };
+    let (time, later, reason) = decided(&simulated(&scenario));
+    let slack = 2.0 * 0.35 * f64::from(PATH.1) / 1_000.0;
+    let mut vouched = 0;
+    let agrees = (0..ATTEMPTS).any(|attempt| {
+        let output = run(&scenario, attempt, &StackOptions::default());
+        let flow = &output.result.flows[0];
+        let (kernel_time, kernel_later, kernel_reason) = decided(flow);
+        print(&format!(
+            "passive: {kernel_time:.3} s, then {kernel_reason} after {kernel_later:.3} s; \
+             simulated {time:.3} s, {reason} after {later:.3} s"
+        ));
+        assert_eq!(
+            flow.exit_class.map(|class| class.name()),
+            Some("chokepoint")
+        );
+        vouched += u32::from(output.check.valid);
+        kernel_reason == reason && (kernel_time - time).abs() <= slack
+    });
+    if !agrees && vouched == 0 {
+        print("passive SEARCH: not judged, the machine is too busy");
+        return;
+    }
+    assert!(
+        agrees,
+        "none of {vouched} runs decides when the simulator does"
+    );
 }
 
 fn is_loaded(name: &str) -> bool {

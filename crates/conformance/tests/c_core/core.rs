@@ -183,11 +183,12 @@ fn command(algorithm: &str) -> (String, bool) {
     }
     let command = match name(startup).as_str() {
         "hystart++" => format!(
-            "hystart++ {} {} {} {}",
+            "hystart++ {} {} {} {} {}",
             number(startup, "n_rtt_sample", 8),
             number(startup, "css_growth_divisor", 4),
             number(startup, "css_rounds", 5),
-            number(startup, "limit", 8)
+            number(startup, "limit", 8),
+            u8::from(option(startup, "form") == Some("patch"))
         ),
         "hystart" => {
             let [train, delay] = ["train", "delay"].map(|name| truth(startup, name, true));

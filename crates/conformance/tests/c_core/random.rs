@@ -86,10 +86,11 @@ fn algorithm() -> impl Strategy<Value = String> {
             "reno+search:version={version},exit={exit},{threshold}missed={missed},alpha={alpha},arithmetic=percent"
         )
     });
-    let hystart = (1..10_u32, 1..6_u32, 1..6_u32, 1..12_u32);
-    let hystart = hystart.prop_map(|(samples, divisor, rounds, limit)| {
+    let forms = prop::sample::select(vec!["rfc", "patch"]);
+    let hystart = (1..10_u32, 1..6_u32, 1..6_u32, 1..12_u32, forms);
+    let hystart = hystart.prop_map(|(samples, divisor, rounds, limit, form)| {
         format!(
-            "reno+hystart++:n_rtt_sample={samples},css_growth_divisor={divisor},css_rounds={rounds},limit={limit}"
+            "reno+hystart++:n_rtt_sample={samples},css_growth_divisor={divisor},css_rounds={rounds},limit={limit},form={form}"
         )
     });
     let paper = (any::<bool>(), any::<bool>());

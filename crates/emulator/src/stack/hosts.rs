@@ -238,7 +238,8 @@ impl Outgoing<'_> {
     /// The application has something to send.
     fn release(&mut self) {
         match self.plan.application {
-            Application::Bulk => {
+            // A plan has none that pauses.
+            Application::Bulk | Application::Pausing { .. } => {
                 self.due = self.unwritten;
                 self.next = Instant::MAX;
             }

@@ -64,7 +64,7 @@ pub(crate) const CUBIC_MODULE: &str = "cubic";
 /// How a congestion control of this project leaves slow start.
 fn kind_of(wanted: &Wanted) -> Kind {
     match wanted.control.name {
-        "ss_hspp" => kind("css-rounds", CUBIC, false),
+        "ss_hspp" | "ss_hspatch" => kind("css-rounds", CUBIC, false),
         // Where the program tells, it also tells which of the two tests it was.
         "ss_hspaper" | "ss_suss" => kind("delay", CUBIC, false),
         "ss_bic" => kind("ssthresh", BIC, false),
@@ -96,8 +96,8 @@ pub(crate) fn known(more: &[KernelName]) -> String {
     let mut names: Vec<&str> = NAMES.iter().map(|(ours, _, _)| *ours).collect();
     names.extend([
         "cubic+standard",
-        "cubic+hystart++",
-        "cubic+search (version, exit, threshold, missed, alpha)",
+        "cubic+hystart++ (form)",
+        "cubic+search (version, exit, threshold, missed, alpha, passive)",
         "cubic+hystart:variant=paper",
         "cubic+suss",
         "bic",

@@ -57,6 +57,7 @@ pub(super) fn result_of(
         end_s: seen.end.as_secs_f64(),
         flows,
         links: vec![report.forward.result.clone(), report.reverse.result.clone()],
+        traffic: Vec::new(),
     };
     let traces = Traces {
         run,
@@ -125,6 +126,18 @@ fn flow_result(
     let capacity = capacity(report, start, watched.end, scenario.path.base_rtt);
     let sent = observer.segments_sent();
     let lost = observer.segments_lost();
+    // A decision after a loss ended slow start would have ended nothing.
+    let passive = watched
+        .passive
+        .filter(|at| observer.exit.is_none_or(|exit| *at <= exit.at));
+    let passive_exit = passive.zip(watched.decision).map(|(at, decision)| {
+        let cwnd_bytes = u64::from(decision.cwnd) * observer.smss();
+        SlowStartExitResult {
+            time_s: since(at),
+            cwnd_bytes,
+            reason: plan.kind.exit.to_owned(),
+        }
+    });
     FlowResult {
         flow: plan.index,
         name: plan.name.clone(),
@@ -156,7 +169,7 @@ fn flow_result(
             cwnd_bytes: exit.cwnd_segments * observer.smss(),
             reason: exit.reason.to_owned(),
         }),
-        passive_exit: None,
+        passive_exit,
         capacity: CapacityPoint {
             true_s: capacity.map(since),
             latency_offset_s: observer.probe.latency.at_capacity().map(since),
@@ -164,9 +177,10 @@ fn flow_result(
         },
         first_drop_s: facts.and_then(|facts| facts.first_data_drop).map(since),
         first_loss_s: observer.first_loss.map(since),
-        exit_class: observer
-            .exit
-            .map(|exit| classify(exit.at, exit.by_congestion, capacity)),
+        exit_class: passive
+            .map(|at| (at, false))
+            .or(observer.exit.map(|exit| (exit.at, exit.by_congestion)))
+            .map(|(at, by_congestion)| classify(at, by_congestion, capacity)),
     }
 }
 

@@ -2,7 +2,7 @@
 //! before anything is created.
 
 use kernel::Wanted;
-use scenario::{AckPolicy, Application, Flow, Scenario};
+use scenario::{AckPolicy, Application, Flow, LossDetection, Scenario};
 use units::{Bytes, Duration, Instant};
 
 use super::names::{self, Kind};
@@ -82,6 +82,12 @@ impl Plan {
             return refuse(format!(
                 "the kernel runs 1 to {MOST_FLOWS} flows in one scenario, not {count}"
             ));
+        }
+        if !scenario.path.traffic.is_empty() {
+            return refuse(
+                "other traffic is simulated alone, not on the kernel: leave out `[[traffic]]`"
+                    .into(),
+            );
         }
         let offer = Offer {
             available: match &options.available {
@@ -178,6 +184,12 @@ fn plan_flow(
             "flow `{name}`: the kernel chooses the window of its SYN-ACK, so `syn_window` cannot be had"
         ));
     }
+    if let Application::Pausing { .. } = flow.application {
+        return refuse(format!(
+            "flow `{name}`: an application does not learn when the kernel has everything \
+             acknowledged, so `pause` cannot be had; `every` can"
+        ));
+    }
     if flow.small_queue.is_some() {
         return refuse(format!(
             "flow `{name}`: the kernel knows its own device, so `small_queue` cannot be had"
@@ -186,6 +198,12 @@ fn plan_flow(
     if !flow.sack {
         return refuse(format!(
             "flow `{name}`: the kernel's flows use SACK, so `sack = false` cannot be had"
+        ));
+    }
+    if flow.loss_detection != LossDetection::Rack || !flow.byte_counting {
+        return refuse(format!(
+            "flow `{name}`: the kernel finds losses and counts bytes as today's do, so \
+             `loss_detection` and `byte_counting` cannot be had"
         ));
     }
     if flow.tso_segments == 0 || flow.tso_segments > TSO_SEGMENTS {

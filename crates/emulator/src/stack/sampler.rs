@@ -20,7 +20,7 @@ use super::acks::Acks;
 use super::hosts::News;
 use super::info::{self, HyStartCounters, Info};
 use super::observe::Observer;
-use super::plan::Plan;
+use super::plan::{FlowPlan, Plan};
 use super::shared::{self, Shared};
 use super::sys;
 
@@ -32,6 +32,8 @@ pub(super) struct Watched {
     pub(super) end: Instant,
     /// What its congestion control concluded its exit from.
     pub(super) decision: Option<GuestExit>,
+    /// When a passive one concluded it, and acted on nothing.
+    pub(super) passive: Option<Instant>,
     acks: Acks,
     stream: Option<Arc<TcpStream>>,
     stop: Instant,
@@ -171,6 +173,7 @@ impl<'a> Watcher<'a> {
                         observer: Observer::new(plan.kind, plan.size, times, first, trace),
                         end: Instant::MAX,
                         decision: None,
+                        passive: None,
                         acks: Acks::new(first.srtt_us),
                         stream: Some(stream),
                         stop: plan.stop,
@@ -208,6 +211,10 @@ impl<'a> Watcher<'a> {
                 continue;
             };
             match what {
+                Told::Exit(exit) if is_passive(&self.looking.plan.flows[flow as usize]) => {
+                    watched.passive.get_or_insert(at);
+                    watched.decision.get_or_insert(exit);
+                }
                 Told::Exit(exit) => {
                     if watched.observer.note_exit(at, exit.cwnd, exit.reason) {
                         watched.decision = Some(exit);
@@ -294,6 +301,11 @@ impl<'a> Watcher<'a> {
         self.seen.lost = self.looking.probe.as_ref().map_or(0, Probe::lost);
         self.seen
     }
+}
+
+/// Whether what decides for a flow is to act on nothing.
+fn is_passive(flow: &FlowPlan) -> bool {
+    flow.guest.is_some_and(|wanted| wanted.options.passive)
 }
 
 /// Tells what HyStart has counted since it was last asked.

@@ -1,10 +1,11 @@
 //! What the kernel cannot do is refused; what is one for the whole machine is put back.
 
 use std::fs;
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use emulator::stack::{self, StackError, StackOptions};
-use scenario::{Flow, Scenario};
+use scenario::{Application, Flow, PathModel, Scenario};
 use units::{Bytes, Duration};
 
 use crate::common;
@@ -80,6 +81,16 @@ fn what_the_kernel_cannot_do_is_refused_with_a_sentence() {
             ],
             "`tso_segments` is one setting",
         ),
+        (
+            vec![Flow {
+                application: Application::Pausing {
+                    write: Bytes::new(1000),
+                    pause: Duration::from_secs(1),
+                },
+                ..reno()
+            }],
+            "`pause` cannot be had; `every` can",
+        ),
         (vec![], "1 to 65534 flows"),
     ];
     for (flows, expected) in cases {
@@ -90,6 +101,13 @@ fn what_the_kernel_cannot_do_is_refused_with_a_sentence() {
             "{sentence}"
         );
     }
+    let text = "[path]\nrate = '10 Mbit/s'\nrtt = '20 ms'\n[[traffic]]\nkind = 'bulk'\n";
+    let busy = PathModel::parse(text, "text", Path::new("")).unwrap();
+    let busy = stack::supports(&Scenario::new(busy, vec![reno()]), &plain).unwrap_err();
+    assert_eq!(
+        busy.to_string(),
+        "other traffic is simulated alone, not on the kernel: leave out `[[traffic]]`"
+    );
     // Algorithms that this project loads into the kernel are there or not; nothing else changes.
     let own = StackOptions {
         guests: false,
