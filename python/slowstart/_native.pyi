@@ -23,6 +23,10 @@ class PathInfo(TypedDict):
     name: str
     summary: str
     source: str
+    model: str
+    """What serves its forward link: ``fixed``, ``varying``, or a model of an access network."""
+    page: str
+    """The page about it in the project."""
 
 class Sent:
     """A segment that left."""
@@ -69,6 +73,11 @@ def algorithms() -> list[AlgorithmInfo]:
 
 def paths() -> list[PathInfo]:
     """The presets of paths."""
+
+def look(
+    path: str, *, seed: int, duration: str, every: str
+) -> tuple[str, Table, list[tuple[str, float, int]], Table]:
+    """A path without TCP: resolved (JSON), packets, name, end, packet size of links, and probes."""
 
 def median_interval(values: Sequence[float]) -> tuple[float | None, float | None, float | None]:
     """The median and its 95 % interval by order statistics, as in every summary.
@@ -178,12 +187,12 @@ def emulate(
     capture_side: str = "sender",
     log: str | PathLike[str] | None = None,
     server_command: str | None = None,
-    watch: Callable[[float, int, int, int], object] | None = None,
+    watch: Callable[[float, int, int, int, int], object] | None = None,
 ) -> tuple[int, list[str]]:
     """Runs a command behind a path: its exit status, and why not to believe the emulation.
 
     ``watch`` is called with the seconds so far, and of the forward link the IP bytes delivered, the
-    packets that wait, and the packets dropped.
+    packets that wait, and the packets dropped and marked.
     """
 
 class Scenario:
@@ -267,6 +276,9 @@ class Result:
 
     def links(self) -> Table:
         """One row for each link of each run."""
+
+    def traffic(self) -> Table:
+        """One row for each kind of other traffic of each run; none where there is none."""
 
     def summary(self) -> Table:
         """One row for each path and flow name: medians with 95 % intervals."""

@@ -49,6 +49,7 @@ def _facts(path: dict[str, Any]) -> plots.PathFacts:
         bdp_payload_bytes=share * path["bdp_bytes"],
         buffer_payload_bytes=None if buffer is None else share * buffer,
         bottleneck=path["forward"]["name"],
+        warm_up_s=path["warm_up_s"],
     )
 
 
@@ -84,6 +85,9 @@ def write(
     flows = pl.DataFrame(result.flows())
     flows.write_parquet(folder / "flows.parquet")
     pl.DataFrame(result.links()).write_parquet(folder / "links.parquet")
+    others = pl.DataFrame(result.traffic())
+    if not others.is_empty():
+        others.write_parquet(folder / "traffic.parquet")
     pl.DataFrame(result.summary()).write_csv(folder / "summary.csv")
     if traces:
         traced = result

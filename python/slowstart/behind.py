@@ -21,13 +21,13 @@ _PERIOD_S = 0.5
 
 
 class _Live:
-    """A line on standard error with rate, queue and drops of the forward link."""
+    """A line on standard error with rate, queue, drops and marks (if any) of the forward link."""
 
     def __init__(self) -> None:
         self._shown = time.monotonic()
         self._before = (0.0, 0)
 
-    def __call__(self, seconds: float, count: int, waiting: int, drops: int) -> None:
+    def __call__(self, seconds: float, count: int, waiting: int, drops: int, marks: int) -> None:
         now = time.monotonic()
         if now - self._shown < _PERIOD_S:
             return
@@ -36,9 +36,8 @@ class _Live:
             return
         speed = rate(8 * (count - before) / (seconds - since)) if count > before else "0 bit/s"
         # The cursor goes back, so that what the command says begins at the beginning of the line.
-        sys.stderr.write(
-            f"\r\x1b[K{number(seconds)} s  {speed}  queue {waiting} packets  {drops} drops\r"
-        )
+        lost = f"{drops} drops" + (f"  {marks} marks" if marks else "")
+        sys.stderr.write(f"\r\x1b[K{number(seconds)} s  {speed}  queue {waiting} packets  {lost}\r")
         sys.stderr.flush()
         self._shown, self._before = now, (seconds, count)
 

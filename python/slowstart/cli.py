@@ -70,6 +70,7 @@ Examples:
   slowstart conformance conformance
   slowstart validate --quick
   slowstart kernel status
+  slowstart path geo
   slowstart list algorithms
 
 {_SYNTAX}""",
@@ -288,6 +289,58 @@ def _run(
     _execute([scenario], how, as_json, output, quiet, traces=traces)
 
 
+@app.command(
+    "path",
+    epilog="""\b
+Examples:
+  slowstart path leo
+  slowstart path docsis --duration 10s -o look
+  slowstart path trace:FILE --seed 3 --json
+
+\b
+What its links give a queue that is never empty, from the same seed as in a run:
+rates of 100 ms and their coefficient of variation, gaps, bursts. And what a ping
+of 84 bytes takes that meets nobody. -o also draws it (path.svg, path.png).
+""",
+)
+def _path(
+    path: Annotated[
+        str,
+        typer.Argument(metavar="PATH", help="A preset, trace:FILE, or a path file.",
+                       show_default=False),
+    ],
+    seed: Annotated[int, typer.Option(metavar="N", help="Seed of the channel.")] = 1,
+    duration: Annotated[
+        str, typer.Option(metavar="TIME", help="How long it is watched, with unit.")
+    ] = "60 s",
+    every: Annotated[
+        str, typer.Option(metavar="TIME", help="Time from one probe to the next, with unit.")
+    ] = "10 ms",
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    output: Annotated[
+        str | None,
+        typer.Option("-o", "--output", metavar="DIR", show_default=False,
+                     help="Write result.json, the figure, and packets and probes as Parquet into "
+                     "this folder. It is whole or absent; an earlier result there is replaced."),
+    ] = None,
+) -> None:  # fmt: skip
+    """Look at a path without TCP: its rate, its bursts, its delay."""
+    from slowstart import look
+    from slowstart.output import output_folder
+
+    with output_folder(output) as folder:
+        seen = look.watch(path, seed=seed, duration=duration, every=every)
+        document = look.numbers(seen)
+        if folder is not None:
+            look.write(folder, seen)
+    if as_json:
+        _print_json(json.dumps(document, indent=2))
+    else:
+        look.show(document)
+        if output is not None:
+            sys.stdout.write(f"The figure is {os.path.join(output, 'path.svg')}\n")  # noqa: PTH118
+
+
 class Side(str, Enum):
     """An end of a path, by who sends on its forward link."""
 
@@ -385,13 +438,13 @@ Examples:
 
 \b
 For servers that want these start-ups without an experiment; runs with --stack linux load
-what they need by themselves. cubic+search (version, exit, threshold, missed and alpha may
-be said), cubic+hystart++, cubic+hystart:variant=paper, cubic+suss, cubic+standard, bic and
-westwood can be loaded, also by the names that the kernel has for them, which the status
-lists. What is loaded stays until it is unloaded or the machine restarts; to use it needs no
-rights. Loading needs root, Linux 5.13 to 7.0 with BTF, and a slowstart that was built with
-clang and libbpf; the status says what is missing. The programs are MIT or GPL-2.0, which
-the kernel asks for.
+what they need by themselves. cubic+search (version, exit, threshold, missed, alpha and
+passive may be said), cubic+hystart++ (with form), cubic+hystart:variant=paper, cubic+suss,
+cubic+standard, bic and westwood can be loaded, also by the names that the kernel has for
+them, which the status lists. What is loaded stays until it is unloaded or the machine
+restarts; to use it needs no rights. Loading needs root, Linux 5.13 to 7.0 with BTF, and a
+slowstart that was built with clang and libbpf; the status says what is missing. The
+programs are MIT or GPL-2.0, which the kernel asks for.
 """,
 )
 def _kernel(
@@ -615,7 +668,7 @@ def _print_tables(scenarios: Sequence[Scenario], result: Result, output: str | N
 
     document = json.loads(result.to_json())
     paths = {each.path: json.loads(each.to_json())["path"] for each in scenarios}
-    tables.show(document["summary"], paths)
+    tables.show(document, paths)
     if output is not None:
         sys.stdout.write(f"The report is {os.path.join(output, 'report.html')}\n")  # noqa: PTH118
 

@@ -15,6 +15,9 @@ _TRACE = {
     "name": "trace:FILE",
     "summary": "a recorded link in Mahimahi's format; trace:DOWN,UP for both directions, "
     "trace:FILE,delay=FILE with recorded delays",
+    "source": "the file",
+    "model": "trace",
+    "page": "docs/reference/networks/traces.md",
 }
 
 
@@ -55,19 +58,22 @@ def show(found: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
 
             terminal.show_list(entries)
         else:
-            _show_entries(out, topic, entries)
+            _show_paths(out, entries)
 
 
-def _show_entries(out: Console, title: str, entries: Sequence[Mapping[str, Any]]) -> None:
+def _show_paths(out: Console, entries: Sequence[Mapping[str, Any]]) -> None:
     from rich import box
     from rich.table import Table
+    from rich.text import Text
 
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, show_header=False)
+    table = Table(title="paths", title_justify="left", box=box.SIMPLE_HEAD, show_header=False)
     table.add_column(no_wrap=True, style="bold")
     table.add_column()
     for entry in entries:
-        table.add_row(entry["name"], entry["summary"])
+        facts = f"\n{entry['model']}, {entry['page']}"
+        table.add_row(entry["name"], Text.assemble(entry["summary"], (facts, "dim")))
     out.print(table)
+    out.print("slowstart path NAME shows what a path does without TCP.")
 
 
 def _show_algorithms(out: Console, entries: Sequence[Mapping[str, Any]]) -> None:

@@ -25,7 +25,9 @@ def _is_ours(folder: Path) -> bool:
         document = json.loads((folder / RESULT).read_bytes())
     except (OSError, ValueError):
         return False
-    return isinstance(document, dict) and document.get("format") == 1 and "runs" in document
+    if not isinstance(document, dict) or document.get("format") != 1:
+        return False
+    return "runs" in document or "look" in document
 
 
 def _reason(error: OSError) -> str:

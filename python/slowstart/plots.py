@@ -70,6 +70,8 @@ class PathFacts:
     """The same of the bottleneck's waiting room; ``None`` where it has no end."""
     bottleneck: str
     """Name of the forward link."""
+    warm_up_s: float = 0.0
+    """How long other traffic goes on before the first flow may begin."""
 
 
 class Evolution(NamedTuple):
@@ -203,7 +205,7 @@ def evolution(path: PathFacts, columns: Sequence[Evolution], names: Sequence[str
             row[0].set_ylim(bottom=0)
         for axes in grid[-1]:
             axes.set_xlabel("time (s)")
-            axes.set_xlim(left=0)
+            axes.set_xlim(left=_begin(path, axes.get_xlim()[1]))
         levels = [path.bdp_payload_bytes, path.bdp_payload_bytes + (path.buffer_payload_bytes or 0)]
         _draw_levels(grid[0], [level / _MEGA for level in levels], top, path)
         handles = [Line2D([], [], color=_GREY, label="cwnd")]
@@ -218,6 +220,11 @@ def evolution(path: PathFacts, columns: Sequence[Evolution], names: Sequence[str
             handles=handles, loc="outside lower center", ncols=5 if len(columns) > 1 else 2
         )
         return finish(figure, f"{path.name}: one run of each algorithm (the first seed)")
+
+
+def _begin(path: PathFacts, end_s: float) -> float:
+    """Where the time begins: of other traffic's warm-up the last part is enough."""
+    return max(0.0, path.warm_up_s - 0.15 * (end_s - path.warm_up_s))
 
 
 def _draw_evolution(

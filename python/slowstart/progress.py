@@ -23,17 +23,30 @@ class Meter:
         self._silent = quiet or not sys.stderr.isatty()
         self._began = time.monotonic()
         self._shown: tuple[Progress, TaskID] | None = None
+        self._ends: float | None = None
 
     def __call__(self, done: int, total: int) -> None:
         """``done`` of ``total`` runs are over."""
         if self._silent:
             return
         if self._shown is None:
-            if time.monotonic() - self._began < _PATIENCE_S:
+            soon = self._ends is None or self._ends - self._began < _PATIENCE_S
+            if soon and time.monotonic() - self._began < _PATIENCE_S:
                 return
             self._shown = self._open(total)
         progress, task = self._shown
         progress.update(task, completed=done, total=total)
+
+    def remaining(self, seconds: float) -> None:
+        """Says what is left where runs differ so much that their number tells little."""
+        self._ends = time.monotonic() + seconds
+
+    def _left(self) -> str | None:
+        """What is known to be left, as a clock shows it."""
+        if self._ends is None:
+            return None
+        seconds = max(0, round(self._ends - time.monotonic()))
+        return f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
 
     def _open(self, total: int) -> tuple[Progress, TaskID]:
         from rich.console import Console
@@ -41,15 +54,26 @@ class Meter:
             BarColumn,
             MofNCompleteColumn,
             Progress,
+            Task,
             TextColumn,
             TimeRemainingColumn,
         )
+        from rich.text import Text
+
+        left = self._left
+
+        class Left(TimeRemainingColumn):
+            """What is said to be left; else what the pace of the runs gives."""
+
+            def render(self, task: Task) -> Text:
+                known = left()
+                return super().render(task) if known is None else Text(known, "progress.remaining")
 
         progress = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
             MofNCompleteColumn(),
-            TimeRemainingColumn(),
+            Left(),
             TextColumn("left"),
             console=Console(stderr=True),
             transient=True,

@@ -60,12 +60,20 @@ def write(
     groups = tables.by_path(document["summary"])
     names = list(dict.fromkeys(row["name"] for row in document["summary"]))
     styles = colors.styles(names)
+    shown = tables.columns(document["summary"])
+    others = tables.traffic_by_path(document)
+
+    def cells(summary: dict[str, Any]) -> list[tables.Cell]:
+        full = tables.row(summary)
+        return [full[place] for place in shown]
+
     sections = [
         {
             "title": tables.short(path),
             "summary": paths[path]["summary"],
             "facts": tables.describe(dict(paths[path])),
-            "rows": [(styles[row["name"]].color, tables.row(row)) for row in rows],
+            "traffic": others.get(path, []),
+            "rows": [(styles[row["name"]].color, cells(row)) for row in rows],
             "figures": [
                 (each.name, each.caption, inline(folder, each.name))
                 for each in drawings
@@ -78,13 +86,14 @@ def write(
     page = render(
         "report.html.j2",
         version=__version__,
-        columns=tables.COLUMNS,
+        columns=[tables.COLUMNS[place] for place in shown],
         sections=sections,
         figures=[
             (each.name, each.caption, inline(folder, each.name))
             for each in drawings
             if each.path is None
         ],
+        traffic_columns=tables.TRAFFIC_COLUMNS if others else (),
         notes=notes,
         names=names,
         titles=[tables.short(path) for path in groups],

@@ -71,6 +71,12 @@ def study(
                      "whole machine while a run of cubic+standard lasts, if there is no other "
                      "way."),
     ] = False,
+    traces: Annotated[
+        str | None,
+        typer.Option(metavar="DIR", show_default=False,
+                     help="The folder of recorded traces, for studies that need some [default: "
+                     "../shared/data/traces beside the checkout]."),
+    ] = None,
     threads: Annotated[
         int | None,
         typer.Option(metavar="N", min=1, max=4096, show_default=False,
@@ -96,15 +102,15 @@ def study(
             terminal.show_list(entries)
         return 0
     if name == fidelity.STUDY:
-        if stack or only or force or switch_hystart or threads:
+        if stack or only or force or switch_hystart or threads or traces:
             raise InputError(
                 f"{name} runs both stacks over its own grid: leave out --stack, --only, --force, "
-                "--switch-hystart and --threads (see slowstart validate --help)"
+                "--switch-hystart, --threads and --traces (see slowstart validate --help)"
             )
         kept = output or f"study-{name}"
         fidelity.validate(quick=quick, runs=runs, output=kept, as_json=as_json, quiet=quiet)
         return 0
-    chosen = studies.load(name)
+    chosen = studies.load(name, traces)
     stacks = stack or ["simulated"]
     if "linux" in stacks:
         with contextlib.suppress(InputError):  # the check says it better
@@ -122,6 +128,7 @@ def study(
                 only=only or [],
                 threads=threads,
                 progress=meter,
+                remaining=meter.remaining,
                 force=force,
                 switch_hystart=switch_hystart,
             )

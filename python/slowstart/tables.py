@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from rich.console import Console
 
@@ -42,12 +42,24 @@ COLUMNS = (
     Column("completion", "flow completion time: median and its 95 % interval"),
     Column("goodput", "median"),
     Column("resent", "segments sent more than once, and share declared lost: medians"),
+    Column("marked", "packets marked (ECN) instead of dropped, on all links: median of the runs"),
     Column("exit", "end of slow start: median time and window"),
     Column("capacity", "when the bottleneck first stayed busy for one base RTT: median"),
     Column(
         "early/ choke/ late, %",
         "flows that left slow start before capacity, at it, at loss; the rest did not leave it",
     ),
+)
+
+
+TRAFFIC_COLUMNS = (
+    Column("other traffic", "its name in the scenario"),
+    Column("beside", "the flows that were measured with it"),
+    Column("flows", "that began in a run, and the share that finished: means over runs"),
+    Column("completion", "mean flow completion time of those that finished"),
+    Column("offered", "payload to send as a share of what its direction's rate carries: mean"),
+    Column("carried", "payload received as a share of the same: mean"),
+    Column("lost", "share of its segments that senders declared lost"),
 )
 
 
@@ -123,6 +135,7 @@ def row(summary: dict[str, Any]) -> list[Cell]:
         _completion(summary["fct_s"]),
         Cell(_optional(_median(summary["goodput_bps"]), rate)),
         Cell(_optional(resent, number), f"lost {_percent(_median(summary['loss_ratio']) or 0)}"),
+        Cell(_optional(_median(summary["marks"]), number)),
         Cell(
             _optional(_median(summary["exit_s"]), seconds),
             "" if window is None else f"at {size(window)}",
@@ -130,6 +143,51 @@ def row(summary: dict[str, Any]) -> list[Cell]:
         Cell(_optional(_median(summary["capacity_s"]), seconds)),
         Cell(percent),
     ]
+
+
+def columns(rows: Sequence[dict[str, Any]]) -> list[int]:
+    """The places of the :data:`COLUMNS` to show of these rows: marks only where there are any."""
+    marked = any(_median(each["marks"]) for each in rows)
+    return [place for place, each in enumerate(COLUMNS) if marked or each.head != "marked"]
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
+
+
+def _traffic_row(beside: str, runs: Sequence[dict[str, Any]]) -> list[Cell]:
+    begun, finished, sent, lost = (
+        sum(each[key] for each in runs)
+        for key in ("begun", "finished", "segments_sent", "segments_lost")
+    )
+    times = sum((each["fct_mean_s"] or 0.0) * each["finished"] for each in runs)
+    return [
+        Cell(runs[0]["name"]),
+        Cell(beside),
+        Cell(f"{begun / len(runs):.0f}", f"{_percent(finished / begun)} done" if finished else ""),
+        Cell(seconds(times / finished) if finished else "-"),
+        Cell(_optional(_mean([each["load_offered"] for each in runs]), _percent)),
+        Cell(_optional(_mean([each["load_carried"] for each in runs]), _percent)),
+        Cell(_percent(lost / sent) if sent else "-"),
+    ]
+
+
+def traffic_by_path(document: Mapping[str, Any]) -> dict[str, list[list[Cell]]]:
+    """The cells of a result document's other traffic, in the order of :data:`TRAFFIC_COLUMNS`."""
+    groups: dict[str, dict[tuple[str, str], list[dict[str, Any]]]] = {}
+    for run in document["runs"]:
+        beside = ", ".join(dict.fromkeys(flow["name"] for flow in run["flows"]))
+        for each in run.get("traffic", ()):
+            rows = groups.setdefault(run["path"], {})
+            rows.setdefault((each["name"], beside), []).append(each)
+    return {
+        path: [
+            _traffic_row(beside, runs)
+            for (_, beside), runs in sorted(rows.items(), key=lambda item: item[0][0])
+        ]
+        for path, rows in groups.items()
+    }
 
 
 def by_path(summary: Sequence[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
@@ -170,8 +228,8 @@ def console() -> Console:
     return Plain(width=None if sys.stdout.isatty() else _WIDE, highlight=False)
 
 
-def show(summary: Sequence[dict[str, Any]], paths: dict[str, dict[str, Any]]) -> None:
-    """Prints the summary to standard output, one table for each path.
+def show(document: dict[str, Any], paths: dict[str, dict[str, Any]]) -> None:
+    """Prints a result document to standard output, one table for each path.
 
     ``paths`` are the resolved paths by name.
     """
@@ -181,14 +239,24 @@ def show(summary: Sequence[dict[str, Any]], paths: dict[str, dict[str, Any]]) ->
 
     out = console()
     between = " " if out.width >= _ROOMY else "\n"
-    for name, rows in by_path(summary).items():
+    others = traffic_by_path(document)
+
+    def filled(table: Table, cells: Sequence[Cell]) -> None:
+        table.add_row(
+            *(
+                Text.assemble(cell.value, (between + cell.detail if cell.detail else "", "dim"))
+                for cell in cells
+            )
+        )
+
+    for name, rows in by_path(document["summary"]).items():
         title = Text.assemble((short(name), "bold"), "  ", (describe(paths[name]), "dim"))
         out.print(title)
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
         shown = [
             place
-            for place, column in enumerate(COLUMNS)
-            if out.width >= _NARROW or column.head not in _DISPENSABLE
+            for place in columns(rows)
+            if out.width >= _NARROW or COLUMNS[place].head not in _DISPENSABLE
         ]
         for place in shown:
             head = COLUMNS[place].head
@@ -201,10 +269,12 @@ def show(summary: Sequence[dict[str, Any]], paths: dict[str, dict[str, Any]]) ->
             )
         for each in rows:
             cells = row(each)
-            table.add_row(
-                *(
-                    Text.assemble(cell.value, (between + cell.detail if cell.detail else "", "dim"))
-                    for cell in (cells[place] for place in shown)
-                )
-            )
+            filled(table, [cells[place] for place in shown])
         out.print(table)
+        if name in others:
+            table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+            for place, column in enumerate(TRAFFIC_COLUMNS):
+                table.add_column(column.head, justify="left" if place < 2 else "right")
+            for cells in others[name]:
+                filled(table, cells)
+            out.print(table)

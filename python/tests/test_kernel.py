@@ -20,6 +20,7 @@ NAMES = [
     "ss_search31",
     "ss_search40",
     "ss_hspp",
+    "ss_hspatch",
     "ss_hspaper",
     "ss_suss",
     "ss_cubic_std",

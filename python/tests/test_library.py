@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
+from pathlib import Path
 
 import pandas as pd
 import polars as pl
@@ -14,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import slowstart
+from slowstart import tables
 
 TABLES = ("flows", "links", "summary", "flow_traces", "link_traces")
 
@@ -145,3 +147,22 @@ def test_any_words_are_taken_or_refused(path: str, algorithm: str, size: str) ->
             sentence = str(error)
             assert sentence
             assert "\n" not in sentence
+
+
+def test_marks_are_counted_and_shown_where_there_are_any(tmp_path: Path) -> None:
+    file = tmp_path / "marks.toml"
+    text = """path = { rate = "50 Mbit/s", rtt = "100 ms", aqm = "codel", ecn = true }
+    flow = [{ algorithm = "cubic", size = "5 MB", ecn = FLAG }]"""
+    heads = []
+    for flag in ("true", "false"):
+        file.write_text(text.replace("FLAG", flag))
+        result = slowstart.run([slowstart.Scenario.from_file(file)])
+        document = json.loads(result.to_json())
+        marks = [link["marks"] for link in document["runs"][0]["links"]]
+        assert pl.DataFrame(result.links())["marks"].to_list() == marks
+        assert (sum(marks) > 0) == (flag == "true")
+        summary = document["summary"]
+        assert summary[0]["marks"]["median"] == sum(marks)
+        heads.append([tables.COLUMNS[place].head for place in tables.columns(summary)])
+    assert "marked" in heads[0]
+    assert "marked" not in heads[1]

@@ -6,10 +6,18 @@ import math
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 from slowstart import studies
-from slowstart.studies.search_norm import crossing, loss_seen, norm, spectrum
+from slowstart.studies.search_norm import (
+    LN2,
+    crossing,
+    loss_seen,
+    measured_norm,
+    norm,
+    spectrum,
+)
 
 # The normalized difference so many RTTs after capacity, for windows of 2, 3.5 and 5 RTTs.
 CLOSED_FORM = [
@@ -47,8 +55,27 @@ def test_a_spectrum_finds_what_swings() -> None:
     assert spectrum(time, time, 0.1) is None
 
 
+def test_sent_and_delivered_agree_while_doubling() -> None:
+    # 10 kB that double each 100 ms until 1 s, an ACK each millisecond, and then the rate reached.
+    time = np.arange(0, 2, 0.001)
+    acked = np.where(time < 1, 1e4 * 2 ** (10 * time), 1e4 * 2**10 * (1 + 10 * LN2 * (time - 1)))
+    series = pl.DataFrame(
+        {
+            "time_s": time,
+            "acked_bytes": acked,
+            "in_flight_bytes": acked,
+            "rtt_ms": np.full(len(time), 100.0),
+        }
+    )
+    for of_sent in (False, True):
+        before, after = measured_norm(series, np.array([0.9, 1.8]), 0.35, of_sent=of_sent)[2]
+        assert before == pytest.approx(0, abs=0.02)
+        if not of_sent:
+            assert after == pytest.approx(0.5, abs=0.01)
+
+
 def test_end_to_end(tmp_path: Path) -> None:
-    only = ["passive", "wifi", "noiseless", "limited"]
+    only = ["passive", "wifi", "rssi", "noiseless", "limited"]
     study = studies.load("search-thesis")
     findings = study.run(tmp_path / "out", quick=True, runs=1, only=only)
     found = {each.claim.name: each for each in findings.verdicts}
@@ -57,15 +84,20 @@ def test_end_to_end(tmp_path: Path) -> None:
     leave = found["exit-geo"].estimate
     assert leave is not None
     assert 10 < leave.value < 20
-    # At 1 MB of buffer the loss comes first, so there is no decision to speak of.
+    # A decision after the loss, or none, is none to speak of.
+    passive = findings.table("passive", "simulated").filter(
+        network="leo", algorithm="cubic+search:passive=true"
+    )
+    ((decided_s, lost_s),) = passive.select("passive_exit_s", "first_loss_s").rows()
     late = found["search-late-leo"].estimate
     assert late is not None
-    assert late.value == 1
+    assert late.value == (0 if decided_s is not None and decided_s < lost_s else 1)
     error = found["bins-error-at-ends"].estimate
     assert error is not None
     assert 0 < error.value < 0.2
     drawn = {each.stem for each in (tmp_path / "out").glob("*.svg")}
     assert {"norm", "spectra", "examples", "latency", "wifi-downloads"} <= drawn
+    assert {"bins-norm", "sent", "rounds", "windows", "rate", "rssi", "heuristic-errors"} <= drawn
     # The simulated flow is where the closed form is: half of the windows are full of capacity.
     flows = findings.table("noiseless", "simulated")
     (exit_s,) = flows["passive_exit_s"].to_list()

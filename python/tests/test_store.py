@@ -37,7 +37,7 @@ def test_runs_are_those_of_a_plain_run(tmp_path: Path) -> None:
     assert flows.select(shared).equals(expected.select(shared))
     assert flows["detector"].to_list() == ["cubic+search"] * 3 + ["reno+standard"] * 3
     assert flows["job"].to_list() == [0, 0, 0, 1, 1, 1]
-    columns = ["path", "run", "link", "utilization", "packets", "drops", "queue_max_packets"]
+    columns = ["path", "run", "link", "utilization", "packets", "drops", "marks"]
     assert links.select(columns).equals(pl.DataFrame(plain.links()).select(columns))
     assert runs["counts"].all()
     assert runs["end_s"].min() > 0  # type: ignore[operator]

@@ -6,10 +6,12 @@ import json
 import re
 from pathlib import Path
 
+import polars as pl
 import pytest
 from conftest import Command
 
 from slowstart import InputError, studies
+from slowstart.studies.claims import looked_into, plain
 from slowstart.studies.store import Extract
 
 STUDY = """title = "A study"
@@ -47,6 +49,8 @@ select = { algorithm = "bbr" }
 metric = "fct_s"
 expected = { value = 1, tolerance = "5 %" }
 reason = "because"
+looked_into = "{large} s with a large buffer"
+quantities = { large = { experiment = "one", select = { buffer = "large" }, metric = "fct_s" } }
 """
 
 
@@ -114,6 +118,9 @@ REFUSED = {
     "unknown function": ("claims.toml", 'metric = "fct_s"', 'function = "magic"', 7, "magic"),
     "a relation to nothing": ("claims.toml", 'reason = "because"',
                               'reason = "b"\nrelation = "ratio"', 10, "against"),
+    "a text without its number": ("claims.toml", "{large} s", "{huge} s", 10, "huge"),
+    "a number without a text": ("claims.toml", "{large} s", "Some s", 11, "large"),
+    "a number of nothing": ("claims.toml", 'metric = "fct_s" } }', "} }", 11, "metric"),
 }  # fmt: skip
 
 
@@ -130,6 +137,15 @@ def test_it_is_refused_with_file_and_line(tmp_path: Path, name: str) -> None:
     assert sentence.startswith(f"{folder / file}:{line}: ")
     assert word in sentence
     assert "\n" not in sentence
+
+
+def test_a_text_tells_what_was_measured(tmp_path: Path) -> None:
+    study = studies.load(write(tmp_path))
+    found = study.run(tmp_path / "out", runs=1)
+    entry = found.document()["claims"][0]
+    large = found.table("one", "simulated").filter(pl.col("buffer") == "large")["fct_s"]
+    assert entry["looked_into"] == f"{plain(float(large.median()))} s with a large buffer"
+    assert looked_into(study.claims[0], found, ["linux"]) == "(not run) s with a large buffer"
 
 
 def test_a_study_without_a_readme_is_refused(tmp_path: Path) -> None:
@@ -154,7 +170,7 @@ def test_an_extract_comes_from_the_module(tmp_path: Path) -> None:
 ABSENT = {
     "algorithm": ('"bbr"]', '"teleport"]', "teleport"),
     "preset": ('preset = "wired"', 'preset = "moon"', "no path moon"),
-    "trace": ('preset = "wired"', 'rtt = "1 ms", trace = "a/b.trace"', "b.trace is not on this"),
+    "trace": ('preset = "wired"', 'rtt = "1 ms", trace = "a/b.trace"', "traces of a are not"),
     "trace of delays": ('preset = "wired"', 'rate = "1 Mbit/s", delay = { trace = "d" }', "d is"),
 }
 

@@ -5,83 +5,32 @@ use pyo3::types::{PyDict, PyTuple};
 
 use crate::errors;
 
-fn refuse() -> PyErr {
-    errors::input("the kernel's TCP and emulated paths need Linux")
+/// Functions that refuse, whatever they are given.
+macro_rules! refusing {
+    ($( $name:ident ),* $(,)?) => {
+        $(
+            #[pyfunction]
+            #[pyo3(signature = (*_arguments, **_options))]
+            pub fn $name(
+                _arguments: &Bound<'_, PyTuple>,
+                _options: Option<&Bound<'_, PyDict>>,
+            ) -> PyResult<()> {
+                Err(errors::input(
+                    "the kernel's TCP and emulated paths need Linux",
+                ))
+            }
+        )*
+    };
 }
 
-#[pyfunction]
-pub fn enter_user_namespace() -> PyResult<()> {
-    Err(refuse())
-}
-
-#[pyfunction]
-#[pyo3(signature = (*_arguments, **_options))]
-pub fn check_linux(
-    _arguments: &Bound<'_, PyTuple>,
-    _options: Option<&Bound<'_, PyDict>>,
-) -> PyResult<()> {
-    Err(refuse())
-}
-
-#[pyfunction]
-#[pyo3(signature = (*_arguments, **_options))]
-pub fn run_linux(
-    _arguments: &Bound<'_, PyTuple>,
-    _options: Option<&Bound<'_, PyDict>>,
-) -> PyResult<()> {
-    Err(refuse())
-}
-
-#[pyfunction]
-#[pyo3(signature = (*_arguments, **_options))]
-pub fn emulate(
-    _arguments: &Bound<'_, PyTuple>,
-    _options: Option<&Bound<'_, PyDict>>,
-) -> PyResult<()> {
-    Err(refuse())
-}
-
-#[pyfunction]
-#[pyo3(signature = (*_arguments, **_options))]
-pub fn kernel_load(
-    _arguments: &Bound<'_, PyTuple>,
-    _options: Option<&Bound<'_, PyDict>>,
-) -> PyResult<()> {
-    Err(refuse())
-}
-
-#[pyfunction]
-#[pyo3(signature = (*_arguments, **_options))]
-pub fn kernel_unload(
-    _arguments: &Bound<'_, PyTuple>,
-    _options: Option<&Bound<'_, PyDict>>,
-) -> PyResult<()> {
-    Err(refuse())
-}
-
-#[pyfunction]
-#[pyo3(signature = (*_arguments, **_options))]
-pub fn kernel_status(
-    _arguments: &Bound<'_, PyTuple>,
-    _options: Option<&Bound<'_, PyDict>>,
-) -> PyResult<()> {
-    Err(refuse())
-}
-
-#[pyfunction]
-#[pyo3(signature = (*_arguments, **_options))]
-pub fn check_vm(
-    _arguments: &Bound<'_, PyTuple>,
-    _options: Option<&Bound<'_, PyDict>>,
-) -> PyResult<()> {
-    Err(refuse())
-}
-
-#[pyfunction]
-#[pyo3(signature = (*_arguments, **_options))]
-pub fn run_vm(
-    _arguments: &Bound<'_, PyTuple>,
-    _options: Option<&Bound<'_, PyDict>>,
-) -> PyResult<()> {
-    Err(refuse())
-}
+refusing!(
+    enter_user_namespace,
+    check_linux,
+    run_linux,
+    emulate,
+    kernel_load,
+    kernel_unload,
+    kernel_status,
+    check_vm,
+    run_vm,
+);

@@ -16,6 +16,7 @@ mod linux;
 #[cfg(not(target_os = "linux"))]
 #[path = "elsewhere.rs"]
 mod linux;
+mod look;
 mod results;
 mod scenarios;
 mod startups;
@@ -26,6 +27,7 @@ use linux as vm;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
+use scenario::PathModel;
 
 mod errors {
     use pyo3::{PyErr, import_exception};
@@ -67,6 +69,8 @@ mod _native {
     use super::kernel_programs::{kernel_load, kernel_status, kernel_unload};
     #[pymodule_export]
     use super::linux::{check_linux, emulate, enter_user_namespace, run_linux};
+    #[pymodule_export]
+    use super::look::look;
     #[pymodule_export]
     use super::results::{Result, Table};
     #[pymodule_export]
@@ -118,6 +122,10 @@ fn paths(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
         entry.set_item("name", preset.name)?;
         entry.set_item("summary", preset.summary)?;
         entry.set_item("source", preset.source)?;
+        let resolved = PathModel::resolve(preset.name).map_err(errors::input)?;
+        let forward = &serde_json::json!(resolved)["forward"]["service"]["kind"];
+        entry.set_item("model", forward.as_str())?;
+        entry.set_item("page", format!("docs/reference/networks/{}", preset.page()))?;
         list.append(entry)?;
     }
     Ok(list)

@@ -165,8 +165,8 @@ struct Batch {
 }
 
 /// Runs a command behind a path: its exit status, and the sentences on why not to believe it.
-/// `watch` is called with seconds so far, and of the forward link the IP bytes and drops so far and
-/// the packets that wait, in the order seconds, bytes, waiting, drops; an exception of its asks the command to end.
+/// `watch` is called with seconds so far, and of the forward link the IP bytes so far, the packets that wait, and the
+/// drops and marks so far; an exception of its asks the command to end.
 #[pyfunction]
 #[pyo3(signature = (path, command, *, seed, upload = false, capture = None,
     capture_side = "sender", log = None, server_command = None, watch = None))]
@@ -233,6 +233,7 @@ pub fn emulate(
                 forward.bytes.get(),
                 forward.queue_packets,
                 forward.drops,
+                forward.marks,
             );
             watch.call1(figures).map(drop)
         }

@@ -209,6 +209,10 @@ impl Result {
         py.detach(|| Table::new(tables::links(&self.counted())))
     }
 
+    fn traffic(&self, py: Python<'_>) -> PyResult<Table> {
+        py.detach(|| Table::new(tables::traffic(&self.counted())))
+    }
+
     fn summary(&self, py: Python<'_>) -> PyResult<Table> {
         py.detach(|| Table::new(tables::summary(&self.counted())))
     }
@@ -249,7 +253,7 @@ pub struct Table {
 }
 
 impl Table {
-    fn new(batch: std::result::Result<RecordBatch, ArrowError>) -> PyResult<Self> {
+    pub fn new(batch: std::result::Result<RecordBatch, ArrowError>) -> PyResult<Self> {
         batch.map(|batch| Self { batch }).map_err(errors::run)
     }
 }

@@ -26,7 +26,7 @@ _LEAST_BUFFER_PACKETS = 10
 _SIZES_MB = {1: 1, 5: 5, 20: 20, 50: 20, 100: 20, 200: 40}
 # Not geo: where its return delay falls faster than time passes, hundreds of ACKs are due at once,
 # and the emulator cannot hand them over within its bound.
-_PRESETS = ("lte", "wifi-strong", "wifi-weak", "leo")
+_PRESETS = ("lte-reduced", "wifi-strong-reduced", "wifi-weak-reduced", "leo-reduced")
 
 ALGORITHMS = ("cubic", "cubic+standard", "reno", "bbr")
 STARTUPS = ("cubic+search", "cubic+hystart++")

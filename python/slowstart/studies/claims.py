@@ -12,6 +12,7 @@ end) has to be certain: the whole interval of what was measured lies on that sid
 from __future__ import annotations
 
 import math
+import string
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -39,7 +40,7 @@ TABLES = ("flows", "links", "runs")
 _KEYS = (
     "id", "where", "words", "experiment", "select", "against", "table", "metric", "statistic",
     "relation", "paired", "unit", "expected", "published", "reason", "decide", "cannot_test",
-    "function", "parameters", "looked_into",
+    "function", "parameters", "looked_into", "quantities",
 )  # fmt: skip
 
 
@@ -87,6 +88,16 @@ class Expected:
 
 
 @dataclass(frozen=True)
+class Quantity:
+    """A statistic of an experiment's flows that the text of a claim tells."""
+
+    experiment: str
+    select: Mapping[str, Any]
+    metric: str
+    statistic: str
+
+
+@dataclass(frozen=True)
 class Claim:
     """A published number or statement."""
 
@@ -111,7 +122,10 @@ class Claim:
     function: Any = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
     looked_into: str = ""
-    """What was found about the difference, where there is one."""
+    """What was found about the difference, where there is one; ``{name}`` is a quantity."""
+    quantities: Mapping[str, Quantity] = field(default_factory=dict)
+    pair_by: tuple[str, ...] = ()
+    """Axes that the claim leaves open: runs are compared that agree in them, and in the seed."""
 
 
 @dataclass(frozen=True)
@@ -207,6 +221,7 @@ def read_claim(
         statistic=node.choice("statistic", STATISTICS, "median"),
         relation=node.choice("relation", RELATIONS, "ratio"),
         paired=paired,
+        pair_by=_open_axes(plan, against),
         unit=node.text("unit", "-").strip("-"),
         expected=expected,
         published=published,
@@ -216,7 +231,46 @@ def read_claim(
         function=function,
         parameters=node.table("parameters").value,
         looked_into=node.text("looked_into", "-").strip("-"),
+        quantities=_read_quantities(node, experiments, columns["flows"]),
     )
+
+
+def _open_axes(plan: Experiment | None, against: Mapping[str, Any] | None) -> tuple[str, ...]:
+    """The axes of which a comparison names no value, or several."""
+    if plan is None or against is None:
+        return ()
+    return tuple(axis for axis in plan.axes if isinstance(against.get(axis, []), list))
+
+
+def _read_quantities(
+    node: Node, experiments: Mapping[str, Experiment], columns: Sequence[str]
+) -> dict[str, Quantity]:
+    """Those that ``looked_into`` names, no more and no fewer."""
+    table = node.table("quantities")
+    found = {}
+    for name in table.value:
+        each = table.table(name)
+        each.only("experiment", "select", "metric", "statistic")
+        plan = experiments[each.choice("experiment", list(experiments))]
+        each.need("metric")
+        metric = each.text("metric")
+        check_metric(each, "metric", metric, plan, columns)
+        statistic = each.choice("statistic", STATISTICS, "median")
+        found[name] = Quantity(plan.name, _labels(each, "select", plan), metric, statistic)
+    if not found:
+        return found
+    try:
+        parts = list(string.Formatter().parse(node.text("looked_into")))
+    except ValueError as error:
+        raise node.refuse(f"looked_into: {error}", "looked_into") from error
+    named = {name for _, name, _, _ in parts if name is not None}
+    for name in sorted(named - set(found)):
+        raise node.refuse(
+            f"looked_into names {{{name}}}, which is not in quantities", "looked_into"
+        )
+    for name in sorted(set(found) - named):
+        raise node.refuse(f"looked_into does not name {{{name}}}", "quantities", name)
+    return found
 
 
 def _labels(node: Node, key: str, plan: Experiment | None) -> dict[str, Any]:
@@ -276,6 +330,23 @@ def check_metric(
     for name in names:
         if name not in known:
             raise node.refuse(f"there is no column {name}{nearest(name, known)}", key)
+
+
+def looked_into(claim: Claim, rows: Rows, stacks: Sequence[Stack]) -> str:
+    """What was found about a difference, with numbers of the first stack that has them."""
+    if not claim.quantities:
+        return claim.looked_into
+    shown = dict.fromkeys(claim.quantities, "(not run)")
+    for name, each in claim.quantities.items():
+        for stack in stacks:
+            mine = filtered(rows.table(each.experiment, stack, "flows"), each.select)
+            if mine.is_empty():
+                continue
+            found = estimate(mine.with_columns(value=pl.sql_expr(each.metric)), each.statistic)
+            if found is not None:
+                shown[name] = plain(found.value)
+                break
+    return claim.looked_into.format(**shown)
 
 
 # --- the verdict ---------------------------------------------------------------------------------
@@ -339,7 +410,9 @@ def _measure(claim: Claim, rows: Rows, stack: Stack) -> Estimate | None:
     if claim.against is None:
         return estimate(one, claim.statistic)
     other = filtered(every, claim.against)
-    return relate(one, other, claim.statistic, claim.relation, paired=claim.paired)
+    return relate(
+        one, other, claim.statistic, claim.relation, paired=claim.paired, pair_by=claim.pair_by
+    )
 
 
 def decide(claim: Claim, found: Estimate, stack: Stack) -> Verdict:

@@ -11,7 +11,7 @@
 
 Whatever a claim says was published of the same runs, metric and statistic is drawn in, and so is
 what the figure itself lists under ``published``: in panels of time series ``{ panel, time, value,
-series }``, else the labels of a place and its ``value``.
+series }``, else the labels of a place and its ``value``, and the ``metric`` of several.
 """
 
 from __future__ import annotations
@@ -53,6 +53,8 @@ class Known:
 
     labels: Mapping[str, Any]
     value: float
+    metric: str | None = None
+    """Which of several metrics."""
 
 
 @dataclass(frozen=True)
@@ -151,7 +153,7 @@ def read_drawing(
         panels=tuple(panels),
         until_s=node.number("until") if node.has("until") else None,
         marks=tuple(_read_marks(node, panels)) if kind == "evolution" else (),
-        known=() if kind == "evolution" else tuple(_read_known(node, plan)),
+        known=() if kind == "evolution" else tuple(_read_known(node, plan, metrics)),
         function=function,
         **axes,
     )
@@ -173,14 +175,15 @@ def _read_marks(node: Node, panels: Sequence[str]) -> list[Mark]:
     return marks
 
 
-def _read_known(node: Node, plan: Experiment) -> list[Known]:
+def _read_known(node: Node, plan: Experiment, metrics: Mapping[str, str]) -> list[Known]:
     known = []
     for each in node.tables("published"):
-        each.only("value", *plan.axes)
-        labels = {axis: label for axis, label in each.value.items() if axis != "value"}
+        each.only("value", "metric", *plan.axes)
+        labels = {axis: label for axis, label in each.value.items() if axis in plan.axes}
+        metric = each.choice("metric", list(metrics)) if each.has("metric") else None
         for axis, label in labels.items():
             if label not in plan.axes[axis]:
                 hint = nearest(str(label), plan.axes[axis])
                 raise each.refuse(f"{axis} has no value {label}{hint}", axis)
-        known.append(Known(labels, each.number("value")))
+        known.append(Known(labels, each.number("value"), metric))
     return known

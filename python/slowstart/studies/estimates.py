@@ -8,6 +8,8 @@
 - Two groups of runs: of each run that both have (the same seed, so the same channel) the ratio or
   the difference, and of these the median; Wilcoxon's signed-rank test. Not paired: ratio or
   difference of the statistics, bootstrap of both; the test of Mann and Whitney.
+- The ratio of the means over such pairs, which are resampled, where a ratio of each does not exist:
+  most flows have none of what is counted.
 
 The bootstrap's seed is fixed, so that the same runs give the same interval. scipy is imported where
 it is used: it takes long.
@@ -24,7 +26,7 @@ import polars as pl
 from slowstart import stats
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -39,7 +41,7 @@ _PAIR = ("seed", "flow")
 _FEWEST_PAIRS, _FEWEST_RUNS = 6, 4
 STATISTICS = ("median", "mean", "min", "max", "p05", "p10", "p25", "p75", "p90", "p95", "p99",
               "share", "sum", "sd")  # fmt: skip
-RELATIONS = ("ratio", "difference")
+RELATIONS = ("ratio", "difference", "ratio of means")
 
 
 @dataclass(frozen=True)
@@ -126,7 +128,7 @@ def _interval(groups: list[Values], values: Values, statistic: str, value: float
     found = tests.bootstrap(
         (values,),
         _function(statistic),
-        vectorized=False,
+        vectorized=statistic == "mean",
         n_resamples=_RESAMPLES,
         confidence_level=CONFIDENCE,
         method="BCa" if statistic == "mean" else "percentile",
@@ -170,26 +172,33 @@ def _by_runs(groups: list[Values], statistic: str) -> _Interval:
 
 
 def relate(
-    rows: pl.DataFrame, others: pl.DataFrame, statistic: str, relation: str, *, paired: bool
+    rows: pl.DataFrame,
+    others: pl.DataFrame,
+    statistic: str,
+    relation: str,
+    *,
+    paired: bool,
+    pair_by: Sequence[str] = (),
 ) -> Estimate | None:
     """How ``rows`` stand to ``others``: the ratio, or the difference, of the column ``value``.
 
-    Paired, ``statistic`` is taken of the ratios (or differences) of runs with the same seed.
-    ``None`` where there is nothing to relate.
+    Paired, ``statistic`` is taken of the ratios (or differences) of runs with the same seed and the
+    same values of the axes ``pair_by``. ``None`` where there is nothing to relate.
     """
     if not paired:
+        if relation == "ratio of means":
+            statistic, relation = "mean", "ratio"
         return _unpaired(rows, others, statistic, relation)
-    if max(_most_in_a_pair(rows), _most_in_a_pair(others)) > 1:
-        raise ValueError("a seed stands for several runs on one side")
-    both = rows.drop_nulls("value").join(
-        others.drop_nulls("value").select(*_PAIR, other="value"), on=_PAIR, how="inner"
-    )
-    if relation == "ratio":
-        both = both.filter(pl.col("other") != 0)
-        combined = pl.col("value") / pl.col("other")
+    both = _pairs(rows, others, pair_by)
+    if relation == "ratio of means":
+        found = _ratio_of_means(both)
     else:
-        combined = pl.col("value").cast(pl.Float64) - pl.col("other").cast(pl.Float64)
-    found = estimate(both.with_columns(value=combined), statistic)
+        if relation == "ratio":
+            both = both.filter(pl.col("other") != 0)
+            combined = pl.col("value") / pl.col("other")
+        else:
+            combined = pl.col("value").cast(pl.Float64) - pl.col("other").cast(pl.Float64)
+        found = estimate(both.with_columns(value=combined), statistic)
     if found is None:
         return None
     differences = both["value"].cast(pl.Float64) - both["other"].cast(pl.Float64)
@@ -205,8 +214,42 @@ def relate(
     )  # fmt: skip
 
 
-def _most_in_a_pair(rows: pl.DataFrame) -> int:
-    return 0 if rows.is_empty() else int(rows.group_by(*_PAIR).len()["len"].max())  # type: ignore[arg-type]
+def ratio_of_means(
+    rows: pl.DataFrame, others: pl.DataFrame, pair_by: Sequence[str] = ()
+) -> Estimate | None:
+    """As :func:`relate` has it, without a test."""
+    return _ratio_of_means(_pairs(rows, others, pair_by))
+
+
+def _pairs(rows: pl.DataFrame, others: pl.DataFrame, pair_by: Sequence[str]) -> pl.DataFrame:
+    """The rows that have a partner, whose ``value`` is the column ``other``."""
+    keys = (*_PAIR, *pair_by)
+    if max(_most_in_a_pair(rows, keys), _most_in_a_pair(others, keys)) > 1:
+        raise ValueError("a seed stands for several runs on one side")
+    partners = others.drop_nulls("value").select(*keys, other="value")
+    return rows.drop_nulls("value").join(partners, on=keys, how="inner")
+
+
+def _ratio_of_means(both: pl.DataFrame) -> Estimate | None:
+    """Of the columns ``value`` and ``other``; percentile bootstrap of the rows."""
+    # The order of a join is no order, and the draws depend on it.
+    both = both.sort("job", "run", *_PAIR)
+    one, other = (both[name].cast(pl.Float64).to_numpy() for name in ("value", "other"))
+    count = len(both)
+    if not other.sum():
+        return None
+    low = high = None
+    if count > 1:
+        drawn = np.random.default_rng(_SEED).integers(0, count, size=(_RESAMPLES, count))
+        above, below = one[drawn].sum(axis=1), other[drawn].sum(axis=1)
+        found = above[below > 0] / below[below > 0]
+        low, high = map(float, np.quantile(found, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2]))
+    confidence = None if low is None else CONFIDENCE
+    return Estimate(float(one.sum() / other.sum()), low, high, confidence, count, count)
+
+
+def _most_in_a_pair(rows: pl.DataFrame, keys: Sequence[str]) -> int:
+    return 0 if rows.is_empty() else int(rows.group_by(*keys).len()["len"].max())  # type: ignore[arg-type]
 
 
 def _unpaired(

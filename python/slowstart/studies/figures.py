@@ -1,7 +1,7 @@
 """Draws the figures of a study beside what was published.
 
-A published value is an open diamond; what was measured is filled, with its interval. Every figure
-states how many runs it rests on.
+A published value is an open diamond; what was measured is filled, with its interval: a circle, and
+a square for the kernel's where both stacks were run. Every figure states how many runs it rests on.
 """
 
 from __future__ import annotations
@@ -59,19 +59,27 @@ class Point:
     published: float | None
 
 
-def draw(findings: Findings, drawing: Drawing, stack: Stack) -> Figure | None:
-    """The figure on a stack; ``None`` where nothing of it was run."""
-    rows = _rows(findings, drawing, stack)
-    if rows.is_empty():
+def grouped(drawing: Drawing, stacks: Sequence[Stack]) -> list[list[Stack]]:
+    """Which stacks stand in one figure, or table."""
+    together = drawing.kind in ("points", "lines", "table") or (
+        drawing.kind == "evolution" and drawing.columns is None
+    )
+    return [list(stacks)] if together else [[stack] for stack in stacks]
+
+
+def draw(findings: Findings, drawing: Drawing, stacks: Sequence[Stack]) -> Figure | None:
+    """The figure of those stacks that stand in one; ``None`` where nothing of it was run."""
+    there = [stack for stack in stacks if not _rows(findings, drawing, stack).is_empty()]
+    if not there:
         return None
     if drawing.kind == "function":
-        figure: Figure | None = drawing.function(findings, drawing, stack)
+        figure: Figure | None = drawing.function(findings, drawing, there[0])
         return figure
     if drawing.kind == "evolution":
-        return _evolution(findings, drawing, stack)
+        return _evolution(findings, drawing, there)
     if drawing.kind == "ecdf":
-        return _ecdf(findings, drawing, rows)
-    return _points(findings, drawing, stack)
+        return _ecdf(findings, drawing, there[0])
+    return _points(findings, drawing, there)
 
 
 def _rows(findings: Findings, drawing: Drawing, stack: Stack, table: str = "flows") -> pl.DataFrame:
@@ -92,15 +100,22 @@ def _values(
     return [value for value in _plan(findings, drawing).axes[axis] if value in there]
 
 
-def _styles(axis: str | None, values: Sequence[Any], rows: pl.DataFrame) -> dict[Any, colors.Style]:
-    """The style of each value: that of its algorithm, where it stands for one."""
+def _styles(
+    findings: Findings, drawing: Drawing, axis: str | None, stacks: Sequence[Stack]
+) -> dict[Any, colors.Style]:
+    """The style of each value: that of its algorithm, where it stands for one.
+
+    All figures of an experiment have the same, whichever values they draw.
+    """
+    tables = [findings.table(drawing.experiment, stack) for stack in stacks]
+    rows = pl.concat([each for each in tables if not each.is_empty()], how="diagonal_relaxed")
     names = {}
-    for value in values:
+    for value in _values(findings, drawing, axis, rows):
         mine = rows if axis is None else rows.filter(pl.col(axis) == value)
         algorithms = mine["name"].unique().to_list()
         names[value] = algorithms[0] if len(algorithms) == 1 else str(value)
     if len(set(names.values())) < len(names):
-        names = {value: str(value) for value in values}
+        names = {value: str(value) for value in names}
     styles = colors.styles(names.values())
     return {value: styles[name] for value, name in names.items()}
 
@@ -150,17 +165,19 @@ def points(findings: Findings, drawing: Drawing, stack: Stack) -> list[Point]:
                     if not here.is_empty():
                         valued = here.with_columns(value=pl.sql_expr(metric))
                         found = estimate(valued, drawing.statistic)
-                    value = _published(findings, drawing, metric, {**drawing.select, **labels})
+                    place = {**drawing.select, **labels}
+                    value = _published(findings, drawing, name, place)
                     made.append(Point(panel, name if x is None else x, series, found, value))
     return made
 
 
 def _published(
-    findings: Findings, drawing: Drawing, metric: str, labels: Mapping[str, Any]
+    findings: Findings, drawing: Drawing, name: str, labels: Mapping[str, Any]
 ) -> float | None:
     """What the figure lists, or a claim says, was published of the same runs."""
+    metric = drawing.metrics[name]
     for each in drawing.known:
-        if each.labels.items() <= labels.items():
+        if each.labels.items() <= labels.items() and each.metric in (None, name):
             return each.value
     plan = _plan(findings, drawing)
     mine = [id(cell) for cell in plan.select(labels)]
@@ -187,34 +204,46 @@ def _quantity(value: Scalar) -> float | None:
     return float(match[1]) * _UNITS.get(match[2], 1.0)
 
 
-def _points(findings: Findings, drawing: Drawing, stack: Stack) -> Figure:
-    rows = _rows(findings, drawing, stack)
-    every = points(findings, drawing, stack)
+def _points(findings: Findings, drawing: Drawing, stacks: Sequence[Stack]) -> Figure:
+    of_stack = {stack: points(findings, drawing, stack) for stack in stacks}
+    every = [each for mine in of_stack.values() for each in mine]
     panels = list(dict.fromkeys(each.panel for each in every))
     series = list(dict.fromkeys(each.series for each in every))
     xs = list(dict.fromkeys(each.x for each in every))
-    styles = _styles(drawing.series, series, rows)
+    styles = _styles(findings, drawing, drawing.series, stacks)
     numbers = {x: _quantity(x) for x in xs}
     joined = drawing.kind == "lines" and all(each is not None for each in numbers.values())
     together = joined or drawing.x == drawing.series
     with plots.styled():
-        wide = max(5.2, 0.9 + max(3.1, 0.3 * len(xs) * len(series)) * len(panels))
+        each = 4.7 if joined else max(3.1, 0.3 * len(xs) * len(series))
+        wide = max(5.2, 0.9 + each * len(panels))
         figure = plots.new_figure(min(wide, 14), 3.9)
         grid = figure.subplots(1, len(panels), squeeze=False, sharey=True)[0]
         for axes, panel in zip(grid, panels, strict=True):
             if panel is not None:
                 axes.set_title(str(panel), fontweight="bold")
             for place, one in enumerate(series):
-                mine = [each for each in every if each.panel == panel and each.series == one]
-                if joined:
-                    mine.sort(key=lambda each: numbers[each.x] or 0.0)
-                shift = 0.0 if together else (place - (len(series) - 1) / 2) * 0.8 / len(series)
-                where = [
-                    (numbers[each.x] or 0.0) if joined else xs.index(each.x) + shift
-                    for each in mine
-                ]
-                width = plots.line_widths(len(series))[place] if joined else 0.0
-                _draw_points(axes, where, mine, styles[one], width)
+                slot = 0.8 if together else 0.8 / len(series)
+                shift = 0.0 if together else (place - (len(series) - 1) / 2) * slot
+                for rank, (stack, found) in enumerate(of_stack.items()):
+                    mine = [each for each in found if each.panel == panel and each.series == one]
+                    if not mine:
+                        continue
+                    if joined:
+                        mine.sort(key=lambda each: numbers[each.x] or 0.0)
+                    beside = (rank - (len(stacks) - 1) / 2) * min(0.3, slot / 2)
+                    where = [
+                        (numbers[each.x] or 0.0) if joined else xs.index(each.x) + shift + beside
+                        for each in mine
+                    ]
+                    # The kernel's few runs are not joined beside the line of the simulated ones.
+                    line = joined and rank == 0
+                    width = plots.line_widths(len(series))[place] if line else 0.0
+                    _draw_points(axes, where, mine, styles[one], width, _marker(stack, stacks))
+                _draw_published(axes, [each for each in every if each.panel == panel
+                                       and each.series == one],
+                                numbers if joined else {x: xs.index(x) + shift for x in xs},
+                                styles[one])  # fmt: skip
             if not joined:
                 axes.set_xticks(range(len(xs)), [str(x) for x in xs])
                 axes.set_xlim(-0.6, len(xs) - 0.4)
@@ -225,32 +254,46 @@ def _points(findings: Findings, drawing: Drawing, stack: Stack) -> Figure:
         grid[0].set_ylabel(drawing.label or ("share of flows" if share else drawing.statistic))
         named = [] if drawing.x == drawing.series else [each for each in series if each is not None]
         handles = [_key(styles[one], one, marker="o") for one in named]
-        if not named:
-            handles = [_key(colors.Style(_GREY, "none"), "measured", marker="o")]
+        grey = colors.Style(_GREY, "none")
+        if len(stacks) > 1:
+            handles += [_key(grey, each, marker=_marker(each, stacks)) for each in stacks]
+        elif not named:
+            handles = [_key(grey, "measured", marker="o")]
         if any(each.published is not None for each in every):
             handles.append(Line2D([], [], color=_GREY, label="published", **_PUBLISHED))
         if handles:
             figure.legend(
                 handles=handles, loc="outside lower center", ncols=_fitting(figure, handles)
             )
-        return plots.finish(figure, _title(drawing, rows, stack, findings))
+        return plots.finish(figure, _title(findings, drawing, stacks))
+
+
+def _marker(stack: Stack, stacks: Sequence[Stack]) -> str:
+    """A square where the kernel stands beside the simulation."""
+    return "s" if stack == "linux" and len(stacks) > 1 else "o"
 
 
 def _draw_points(
-    axes: Axes, where: Sequence[float], mine: Sequence[Point], style: colors.Style, width: float
-) -> None:
+    axes: Axes, where: Sequence[float], mine: Sequence[Point], style: colors.Style, width: float,
+    marker: str,
+) -> None:  # fmt: skip
     there = [(x, each.found) for x, each in zip(where, mine, strict=True) if each.found]
     axes.plot(
-        [x for x, _ in there], [found.value for _, found in there], color=style.color, marker="o",
-        markersize=5 + width, linestyle=style.dashes if width else "none", linewidth=width,
-        zorder=6,
+        [x for x, _ in there], [found.value for _, found in there], color=style.color,
+        marker=marker, markersize=5 + width, linestyle=style.dashes if width else "none",
+        linewidth=width, zorder=6,
     )  # fmt: skip
     for x, found in there:
         if found.low is not None and found.high is not None:
             axes.vlines(x, found.low, found.high, color=style.color, linewidth=1.3, zorder=6)
-    for x, each in zip(where, mine, strict=True):
-        if each.published is not None:
-            axes.plot(x, each.published, markeredgecolor=style.color, **_PUBLISHED)
+
+
+def _draw_published(
+    axes: Axes, mine: Sequence[Point], where: Mapping[Any, float | None], style: colors.Style
+) -> None:
+    for x, value in {each.x: each.published for each in mine}.items():
+        if value is not None:
+            axes.plot(where[x] or 0.0, value, markeredgecolor=style.color, **_PUBLISHED)
 
 
 def _scale(axes: Axes, drawing: Drawing, *, joined: bool) -> None:
@@ -265,21 +308,26 @@ def _scale(axes: Axes, drawing: Drawing, *, joined: bool) -> None:
         axes.xaxis.set_major_formatter(plots.PLAIN)
 
 
-def _title(drawing: Drawing, rows: pl.DataFrame, stack: Stack, findings: Findings) -> str:
+def _title(
+    findings: Findings, drawing: Drawing, stacks: Sequence[Stack], table: str = "flows"
+) -> str:
     axes = (drawing.columns, drawing.series, drawing.x)
-    words = count_of(rows, axes) + (
-        f", {stack}" if len(findings.stacks) > 1 or stack != "simulated" else ""
-    )
-    return f"{drawing.title} ({words})"
+    parts = []
+    for stack in stacks:
+        words = count_of(_rows(findings, drawing, stack, table), axes)
+        alone = len(findings.stacks) == 1 and stack == "simulated"
+        parts.append(words if alone else f"{words}, {stack}")
+    return f"{drawing.title} ({'; '.join(parts)})"
 
 
 # --- distributions -------------------------------------------------------------------------------
 
 
-def _ecdf(findings: Findings, drawing: Drawing, rows: pl.DataFrame) -> Figure:
+def _ecdf(findings: Findings, drawing: Drawing, stack: Stack) -> Figure:
+    rows = _rows(findings, drawing, stack)
     panels = _values(findings, drawing, drawing.columns, rows)
     series = _values(findings, drawing, drawing.series, rows)
-    styles = _styles(drawing.series, series, rows)
+    styles = _styles(findings, drawing, drawing.series, [stack])
     with plots.styled():
         figure = plots.new_figure(
             max(5.2, 0.9 + 3.1 * len(panels)), 0.9 + 2.6 * len(drawing.metrics)
@@ -311,8 +359,7 @@ def _ecdf(findings: Findings, drawing: Drawing, rows: pl.DataFrame) -> Figure:
             figure.legend(
                 handles, words, loc="outside lower center", ncols=_fitting(figure, handles)
             )
-        stack: Stack = "linux" if "linux" in rows["stack"].unique() else "simulated"
-        return plots.finish(figure, _title(drawing, rows, stack, findings))
+        return plots.finish(figure, _title(findings, drawing, [stack]))
 
 
 # --- time series ---------------------------------------------------------------------------------
@@ -326,32 +373,37 @@ _LABELS = {
 }
 
 
-def _evolution(findings: Findings, drawing: Drawing, stack: Stack) -> Figure | None:
-    flows = _rows(findings, drawing, stack, "flow_traces")
-    links = _rows(findings, drawing, stack, "link_traces")
-    if flows.is_empty():
+def _evolution(findings: Findings, drawing: Drawing, stacks: Sequence[Stack]) -> Figure | None:
+    """A column for each stack, or else for each value of the drawing's axis of columns."""
+    traced = {stack: _rows(findings, drawing, stack, "flow_traces") for stack in stacks}
+    stacks = [stack for stack in stacks if not traced[stack].is_empty()]
+    if not stacks:
         return None
-    rows = _rows(findings, drawing, stack)
+    flows = pl.concat([traced[stack] for stack in stacks], how="diagonal_relaxed")
     panels = _values(findings, drawing, drawing.columns, flows)
+    columns = [(stack, panel) for stack in stacks for panel in panels]
     series = _values(findings, drawing, drawing.series, flows)
-    styles = _styles(drawing.series, series, rows)
+    styles = _styles(findings, drawing, drawing.series, stacks)
     bottlenecks = _bottlenecks(findings, drawing)
     with plots.styled():
         figure = plots.new_figure(
-            max(6.4, 0.9 + 4.2 * len(panels)), 1.0 + 1.9 * len(drawing.panels)
+            max(6.4, 0.9 + 4.2 * len(columns)), 1.0 + 1.9 * len(drawing.panels)
         )
         grid = figure.subplots(
-            len(drawing.panels), len(panels), squeeze=False, sharex="col", sharey="row"
+            len(drawing.panels), len(columns), squeeze=False, sharex="col", sharey="row"
         )
-        for column, panel in zip(grid.T, panels, strict=True):
-            if panel is not None:
-                column[0].set_title(str(panel), fontweight="bold")
+        for column, (stack, panel) in zip(grid.T, columns, strict=True):
+            links = _rows(findings, drawing, stack, "link_traces")
+            if panel is not None or len(stacks) > 1:
+                column[0].set_title(str(panel or stack), fontweight="bold")
             for one in series:
+                if drawing.columns == drawing.series and one != panel:
+                    continue
                 labels = {drawing.columns: panel, drawing.series: one}
                 kept = {axis: value for axis, value in labels.items() if axis is not None}
                 link = filtered(links, kept)
                 link = link.filter(pl.col("link").is_in(bottlenecks))
-                _draw_series(column, drawing, filtered(flows, kept), link, styles[one])
+                _draw_series(column, drawing, filtered(traced[stack], kept), link, styles[one])
             marks = [mark for mark in drawing.marks if mark.series in styles]
             for place, mark in enumerate(marks):
                 # Of several in one place the first are larger, so that all are seen.
@@ -370,7 +422,7 @@ def _evolution(findings: Findings, drawing: Drawing, stack: Stack) -> Figure | N
         if drawing.marks:
             handles.append(Line2D([], [], color=_GREY, label="published", **_PUBLISHED))
         figure.legend(handles=handles, loc="outside lower center", ncols=_fitting(figure, handles))
-        return plots.finish(figure, _title(drawing, flows, stack, findings))
+        return plots.finish(figure, _title(findings, drawing, stacks, "flow_traces"))
 
 
 def _bottlenecks(findings: Findings, drawing: Drawing) -> list[str]:
@@ -411,22 +463,34 @@ def _line(part: pl.DataFrame, quantity: str) -> tuple[plots.Series, plots.Series
 
 
 def table(
-    findings: Findings, drawing: Drawing, stack: Stack
+    findings: Findings, drawing: Drawing, stacks: Sequence[Stack]
 ) -> tuple[list[str], list[list[tuple[str, str]]]]:
     """The heads of a table, and its rows of cells: what was found, and what was published."""
-    every = points(findings, drawing, stack)
-    xs = list(dict.fromkeys((each.panel, each.x) for each in every))
-    heads = list(dict.fromkeys(each.series for each in every))
+    of_stack = {stack: points(findings, drawing, stack) for stack in stacks}
+    every = [each for mine in of_stack.values() for each in mine]
+    there = {
+        (stack, each.panel, each.x, each.series): each
+        for stack, mine in of_stack.items()
+        for each in mine
+    }
+    columns = [
+        (stack, one)
+        for one in dict.fromkeys(each.series for each in every)
+        for stack in stacks
+        if any(each.series == one for each in of_stack[stack])
+    ]
     rows = []
-    for panel, x in xs:
+    for panel, x in dict.fromkeys((each.panel, each.x) for each in every):
         cells = [(str(x) if panel is None else f"{panel}, {x}", "")]
-        for one in heads:
-            (point,) = [
-                each for each in every if (each.panel, each.x, each.series) == (panel, x, one)
-            ]
-            cells.append((_shown(point.found), _beside(point)))
+        for stack, one in columns:
+            point = there.get((stack, panel, x, one))
+            cells.append(("-", "") if point is None else (_shown(point.found), _beside(point)))
         rows.append(cells)
-    return [drawing.x_label, *(drawing.label if one is None else str(one) for one in heads)], rows
+    heads = [
+        (drawing.label if one is None else str(one)) + (f", {stack}" if len(stacks) > 1 else "")
+        for stack, one in columns
+    ]
+    return [drawing.x_label, *heads], rows
 
 
 def _shown(found: Estimate | None) -> str:

@@ -9,9 +9,11 @@ import markdown_it
 
 from slowstart import __version__, plots, report
 from slowstart.studies import figures
-from slowstart.studies.claims import Verdict, plain
+from slowstart.studies.claims import Verdict, looked_into, plain
+from slowstart.studies.store import ATTEMPTS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from slowstart.studies.drawings import Drawing
@@ -23,10 +25,14 @@ if TYPE_CHECKING:
 def write(findings: Findings, folder: Path) -> None:
     """Writes ``report.html`` and the figures in it into ``folder``."""
     sections = [
-        section
+        {
+            "drawing": drawing,
+            "parts": [
+                _part(findings, drawing, stacks, folder)
+                for stacks in figures.grouped(drawing, findings.stacks)
+            ],
+        }
         for drawing in findings.study.drawings
-        for stack in findings.stacks
-        for section in [_section(findings, drawing, stack, folder)]
     ]
     page = report.render(
         "study.html.j2",
@@ -34,11 +40,12 @@ def write(findings: Findings, folder: Path) -> None:
         quick=findings.quick,
         totals=findings.totals,
         stacks=[_facts(findings, stack) for stack in findings.stacks],
-        claims=claims_table(findings.verdicts),
+        claims=claims_table(findings),
         several=len(findings.stacks) > 1,
         sections=sections,
         experiments=[_experiment(findings, name) for name in findings.study.experiments],
         readme=_html(findings.study.readme),
+        attempts=ATTEMPTS,
         version=__version__,
         kernel=platform.release() if "linux" in findings.stacks else None,
     )
@@ -51,18 +58,26 @@ def _html(markdown: str) -> str:
     )
 
 
-def _section(findings: Findings, drawing: Drawing, stack: Stack, folder: Path) -> dict[str, Any]:
-    section: dict[str, Any] = {"drawing": drawing, "stack": stack, "image": None, "table": None}
-    section["missing"] = _missing(findings, drawing, stack)
+def _part(
+    findings: Findings, drawing: Drawing, stacks: Sequence[Stack], folder: Path
+) -> dict[str, Any]:
+    """An image, or a table, and what is not in it."""
+    several = len(findings.stacks) > 1
+    part: dict[str, Any] = {"image": None, "table": None}
+    part["missing"] = [
+        f"{reason} ({stack})" if several else reason
+        for stack in stacks
+        for reason in _missing(findings, drawing, stack)
+    ]
     if drawing.kind == "table":
-        section["table"] = figures.table(findings, drawing, stack)
-        return section
-    figure = figures.draw(findings, drawing, stack)
+        part["table"] = figures.table(findings, drawing, stacks)
+        return part
+    figure = figures.draw(findings, drawing, stacks)
     if figure is not None:
-        name = drawing.name if stack == "simulated" else f"{drawing.name}-{stack}"
+        name = drawing.name if "simulated" in stacks else f"{drawing.name}-{stacks[0]}"
         plots.save(figure, folder, name)
-        section["image"] = report.inline(folder, name)
-    return section
+        part["image"] = report.inline(folder, name)
+    return part
 
 
 def _missing(findings: Findings, drawing: Drawing, stack: Stack) -> list[str]:
@@ -101,12 +116,13 @@ def test_of(verdict: Verdict) -> str:
     return f"{found.test}, p {p} (Holm)"
 
 
-def claims_table(verdicts: list[Verdict]) -> list[dict[str, Any]]:
+def claims_table(findings: Findings) -> list[dict[str, Any]]:
     """A row for each claim, with what came of it on each stack."""
     rows: dict[str, dict[str, Any]] = {}
-    for verdict in verdicts:
+    for verdict in findings.verdicts:
         claim = verdict.claim
         row = rows.setdefault(claim.name, {"claim": claim, "verdicts": []})
+        row["looked_into"] = looked_into(claim, findings, findings.stacks)
         row["expected"] = "-" if claim.expected is None else claim.expected.words(claim.unit)
         row["published"] = "-" if claim.published is None else plain(claim.published)
         value, detail = measured(verdict.estimate)
@@ -118,11 +134,13 @@ def claims_table(verdicts: list[Verdict]) -> list[dict[str, Any]]:
 
 def _facts(findings: Findings, stack: Stack) -> dict[str, Any]:
     runs = findings.runs_of(stack)
+    facts: dict[str, Any] = {"stack": stack, "runs": len(runs)}
+    facts["left_out"] = findings.left_out(stack)
     if runs.is_empty():
-        return {"stack": stack, "runs": 0}
+        return facts
     return {
-        "stack": stack,
-        "runs": len(runs),
+        **facts,
+        "untrusted": findings.untrusted(stack),
         "counted": int(runs["counts"].sum()),
         "hours": plain(float(runs["end_s"].sum()) / 3600),
         "minutes": plain(float(runs["wall_s"].sum()) / 60),

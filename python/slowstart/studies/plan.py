@@ -21,7 +21,7 @@ from slowstart.studies.files import Node, Scalar, nearest
 from slowstart.studies.store import STACKS, Extract, Job, Stack, time_to
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
 
 @dataclass(frozen=True)
@@ -110,12 +110,14 @@ class Experiment:
         return [cell for cell in self.cells if fits(cell)]
 
 
-def read_experiment(node: Node, folder: Path, hooks: Callable[[str], object | None]) -> Experiment:
+def read_experiment(
+    node: Node, folders: Sequence[Path], hooks: Callable[[str], object | None]
+) -> Experiment:
     """Reads ``[[experiment]]``.
 
     Args:
         node: The table.
-        folder: Where traces are looked up from.
+        folders: Where traces are looked for, in this order.
         hooks: Finds a name in the study's Python module.
 
     Raises:
@@ -150,7 +152,7 @@ def read_experiment(node: Node, folder: Path, hooks: Callable[[str], object | No
             repeated = point.runs or repeated
         shown = ", ".join(f"{axis} = {value}" for axis, value in labels.items())
         where = _Where(node, name + (f" ({shown})" if shown else ""))
-        scenario, unavailable = _build(tree, folder, where, seed)
+        scenario, unavailable = _build(tree, folders, where, seed)
         in_quick = all(labels[axis] in values for axis, values in kept.items())
         cells.append(Cell(labels, repeated, scenario, unavailable, in_quick))
     return Experiment(
@@ -283,35 +285,51 @@ class _Where:
 
 
 def _build(
-    tree: dict[str, Any], folder: Path, where: _Where, seed: int
+    tree: dict[str, Any], folders: Sequence[Path], where: _Where, seed: int
 ) -> tuple[Scenario | None, str | None]:
     """The scenario, or why this version cannot run it."""
-    missing = _missing(tree, folder)
+    missing = _find_traces(tree, folders) or _missing(tree)
     if missing is not None:
         return None, missing
     text = "".join(f"{json.dumps(key)} = {_toml(value)}\n" for key, value in tree.items())
     try:
-        made = Scenario.from_toml(text, name="scenario", folder=folder)
+        made = Scenario.from_toml(text, name="scenario", folder=folders[0])
     except InputError as error:
         # Its lines are those of a text that nobody sees.
         raise where.refuse(str(error).removeprefix("scenario:").lstrip("0123456789: ")) from error
     return made.with_runs(runs=1, seed=seed), None
 
 
-def _missing(tree: dict[str, Any], folder: Path) -> str | None:
-    """What a scenario names and this version, or this machine, does not have."""
+def _find_traces(tree: dict[str, Any], folders: Sequence[Path]) -> str | None:
+    """Writes where each trace of a scenario lies, or says which is nowhere."""
     path = tree.get("path")
-    if isinstance(path, dict):
-        preset = path.get("preset")
-        if isinstance(preset, str) and preset not in {each["name"] for each in paths()}:
-            return f"this version has no path {preset}"
-        for part in (path, path.get("forward"), path.get("reverse")):
-            if not isinstance(part, dict):
+    for part in (path, _below(path, "forward"), _below(path, "reverse")):
+        if not isinstance(part, dict):
+            continue
+        for holder, key in (
+            (part, "trace"),
+            (part.get("trace"), "file"),
+            (part.get("delay"), "trace"),
+        ):
+            name = _below(holder, key)
+            if not isinstance(holder, dict) or not isinstance(name, str):
                 continue
-            for trace in (part.get("trace"), _below(part.get("delay"), "trace")):
-                file = trace if isinstance(trace, str) else _below(trace, "file")
-                if isinstance(file, str) and not (folder / file).exists():
-                    return f"the trace {Path(file).name} is not on this machine"
+            found = next((each / name for each in folders if (each / name).is_file()), None)
+            if found is None:
+                # One reason for all of a collection.
+                whole = Path(name).parent.name
+                what = f"the traces of {whole} are" if whole else f"the trace {name} is"
+                return f"{what} not on this machine (--traces DIR says where)"
+            holder[key] = str(found.resolve())
+    return None
+
+
+def _missing(tree: dict[str, Any]) -> str | None:
+    """What a scenario names and this version does not have."""
+    path = tree.get("path")
+    preset = _below(path, "preset")
+    if isinstance(preset, str) and preset not in {each["name"] for each in paths()}:
+        return f"this version has no path {preset}"
     flows = tree.get("flow")
     for flow in flows if isinstance(flows, list) else []:
         algorithm = _below(flow, "algorithm")

@@ -92,6 +92,34 @@ class Findings:
         place = self.study.experiments[experiment].cells.index(cell)
         return self.unsupported.get((experiment, place))
 
+    def left_out(self, stack: Stack) -> dict[str, list[str]]:
+        """What was asked for and is not run on a stack: experiments, or cells, by the reason."""
+        reasons: dict[str, list[str]] = {}
+        for name, plan in self.study.experiments.items():
+            if (name, stack) not in self.jobs:
+                continue
+            if stack not in plan.stacks:
+                reasons.setdefault("the study makes it in the simulator alone", []).append(name)
+                continue
+            for cell in plan.cells:
+                reason = self.why_not(name, cell, stack)
+                if reason is not None:
+                    shown = ", ".join(str(value) for value in cell.labels.values())
+                    reasons.setdefault(reason, []).append(f"{name} ({shown})")
+        return reasons
+
+    def untrusted(self, stack: Stack) -> list[str]:
+        """Runs that count for nothing, and why."""
+        entries = []
+        for name, plan in self.study.experiments.items():
+            runs = self.table(name, stack, "runs")
+            if runs.is_empty():
+                continue
+            for row in runs.filter(~pl.col("counts")).iter_rows(named=True):
+                shown = ", ".join(str(row[axis]) for axis in plan.axes)
+                entries.append(f"{name} ({shown}), run {row['run']}: {row['reasons']}")
+        return entries
+
     @property
     def totals(self) -> dict[str, int]:
         """How many verdicts of each kind."""
@@ -119,23 +147,31 @@ class Findings:
             "quick": self.quick,
             "stacks": [self._stack(stack) for stack in self.stacks],
             "totals": self.totals,
-            "claims": [_claim(each) for each in self.verdicts],
+            "claims": [_claim(each, self) for each in self.verdicts],
         }
 
     def _stack(self, stack: Stack) -> dict[str, Any]:
         runs = self.runs_of(stack)
         if runs.is_empty():
-            return {"stack": stack, "runs": 0, "counted": 0, "simulated_s": 0.0, "seeds": None}
+            return {
+                "stack": stack,
+                "runs": 0,
+                "counted": 0,
+                "simulated_s": 0.0,
+                "seeds": None,
+                "left_out": self.left_out(stack),
+            }
         return {
             "stack": stack,
             "runs": len(runs),
             "counted": int(runs["counts"].sum()),
             "simulated_s": round(float(runs["end_s"].sum()), 6),
             "seeds": [runs["seed"].min(), runs["seed"].max()],
+            "left_out": self.left_out(stack),
         }
 
 
-def _claim(verdict: Verdict) -> dict[str, Any]:
+def _claim(verdict: Verdict, findings: Findings) -> dict[str, Any]:
     claim, found = verdict.claim, verdict.estimate
     expected = claim.expected
     return {
@@ -154,7 +190,7 @@ def _claim(verdict: Verdict) -> dict[str, Any]:
         "tolerance_reason": claim.reason,
         "verdict": verdict.word,
         "reason": verdict.reason,
-        "looked_into": claim.looked_into,
+        "looked_into": judging.looked_into(claim, findings, findings.stacks),
         "measured": None
         if found is None
         else {
@@ -182,6 +218,7 @@ def run(
     only: Sequence[str] = (),
     threads: int | None = None,
     progress: Callable[[int, int], object] | None = None,
+    remaining: Callable[[float], object] | None = None,
     force: bool = False,
     switch_hystart: bool = False,
     report: bool = True,
@@ -197,6 +234,7 @@ def run(
         only: Experiments; the claims about others cannot be tested then.
         threads: Simulations at a time; one for each core by default.
         progress: Called with the runs made, and those that were to be made.
+        remaining: As in :meth:`slowstart.studies.Store.complete`.
         force: As in :func:`slowstart.run`.
         switch_hystart: As in :func:`slowstart.run`.
         report: Whether report, tables and figures are written into ``output``.
@@ -219,6 +257,11 @@ def run(
     unsupported = {}
     if "linux" in chosen:
         check_linux([], switch_hystart=switch_hystart)
+        possible = any("linux" in each.stacks for each in study.experiments.values())
+        if chosen == ["linux"] and not possible:
+            raise InputError(
+                f"{study.name} has no experiment for the kernel: leave out --stack linux"
+            )
         unsupported = _unsupported(study, switch_hystart)
         _leave_out(study, plan, unsupported)
     folder = Path(output or tempfile.mkdtemp(prefix="slowstart-study-"))
@@ -231,6 +274,7 @@ def run(
             [job for jobs in plan.values() for job in jobs],
             threads=threads,
             progress=progress,
+            remaining=remaining,
             force=force,
             switch_hystart=switch_hystart,
         )
@@ -253,7 +297,8 @@ def _unsupported(study: Study, switch_hystart: bool) -> dict[tuple[str, int], st
             try:
                 check_linux([cell.scenario], switch_hystart=switch_hystart)
             except InputError as error:
-                reasons[name, place] = str(error)
+                # Which others there are is no reason.
+                reasons[name, place] = str(error).partition("; known are ")[0]
     return reasons
 
 
@@ -305,7 +350,7 @@ def write(findings: Findings, folder: Path) -> None:
             for (name, stack, kind), frame in findings.tables.items():
                 if kind == table and not frame.is_empty():
                     frame.write_parquet(aside / f"{table}-{name}-{stack}.parquet")
-        rows = [_row(each) for each in findings.verdicts]
+        rows = [_row(each, findings) for each in findings.verdicts]
         pl.DataFrame(rows, infer_schema_length=None).write_csv(aside / "claims.csv")
         document = json.dumps(findings.document(), indent=2, ensure_ascii=False)
         (aside / "result.json").write_text(document + "\n", encoding="utf-8")
@@ -316,9 +361,9 @@ def write(findings: Findings, folder: Path) -> None:
         shutil.rmtree(aside, ignore_errors=True)
 
 
-def _row(verdict: Verdict) -> dict[str, Any]:
+def _row(verdict: Verdict, findings: Findings) -> dict[str, Any]:
     """A verdict as a row of a table."""
-    entry = _claim(verdict)
+    entry = _claim(verdict, findings)
     expected = entry.pop("expected") or {"low": None, "high": None}
     measured = entry.pop("measured") or {}
     for key in ("select", "against"):

@@ -65,29 +65,38 @@ def numbers(rows: pl.DataFrame, column: str) -> Values:
 
 
 def measured_norm(
-    series: pl.DataFrame, times: Values, window_s: float, rtt_s: float | None = None
+    series: pl.DataFrame,
+    times: Values,
+    window_s: float,
+    rtt_s: float | None = None,
+    *,
+    of_sent: bool = False,
 ) -> tuple[Values, Values, Values]:
-    """At ``times``: delivered in the window, twice that of one RTT before, and the difference.
+    """At ``times``: delivered in the window, expected of it, and the normalized difference.
 
     Args:
         series: The time series of a flow.
         times: In seconds; NaN comes out where the older window does not fit.
         window_s: Its length.
         rtt_s: A constant look-back; else by the RTT sample of the moment.
+        of_sent: Expected is what was sent one RTT before (version 1.0), else twice what was
+            delivered then (2.0).
     """
     rows = series.with_columns(pl.col("rtt_ms").forward_fill()).drop_nulls("rtt_ms")
     time, acked = numbers(rows, "time_s"), numbers(rows, "acked_bytes")
+    sent = np.maximum.accumulate(acked + numbers(rows, "in_flight_bytes"))
     place = np.clip(np.searchsorted(time, times, side="right") - 1, 0, len(time) - 1)
     back = numbers(rows, "rtt_ms")[place] / 1e3 if rtt_s is None else np.full(len(times), rtt_s)
 
-    def until(end: Values) -> Values:
+    def until(counts: Values, end: Values) -> Values:
         last = np.searchsorted(time, end, side="right") - 1
-        return np.where(last >= 0, acked[np.maximum(last, 0)], 0.0)
+        return np.where(last >= 0, counts[np.maximum(last, 0)], 0.0)
 
-    def between(end: Values) -> Values:
-        return until(end) - until(end - window_s)
+    def between(counts: Values, end: Values) -> Values:
+        return until(counts, end) - until(counts, end - window_s)
 
-    current, expected = between(times), 2 * between(times - back)
+    current = between(acked, times)
+    expected = between(sent, times - back) if of_sent else 2 * between(acked, times - back)
     fits = (times - back - window_s >= time[0]) & (expected > 0)
     difference = np.full(len(times), np.nan)
     difference[fits] = 1 - current[fits] / expected[fits]

@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 Stack = Literal["simulated", "linux"]
 STACKS: tuple[Stack, ...] = ("simulated", "linux")
 
+# A run on the kernel is tried so often until the emulator vouches for it.
+ATTEMPTS = 3
 # A batch takes about so long: what a kill can cost at most.
 _BATCH_S = 2.0
 _MOST_IN_BATCH = 2000
@@ -170,13 +172,20 @@ class Store:
 
     # --- what is there -------------------------------------------------------------------------
 
-    def _read(self, table: str) -> pl.DataFrame:
+    def _read(self, table: str, chosen: pl.DataFrame | None = None) -> pl.DataFrame:
+        """A table of all batches, or of those runs alone whose key, seed and batch are chosen."""
+        if chosen is None:
+            folders = sorted(self._batches.iterdir())
+        else:
+            folders = [self._batches / name for name in sorted(set(chosen["batch"]))]
         frames = []
-        for batch in sorted(self._batches.iterdir()):
+        for batch in folders:
             file = batch / f"{table}.parquet"
             if file.exists():
-                frame = pl.read_parquet(file)
-                frames.append(frame.with_columns(batch=pl.lit(batch.name)))
+                frame = pl.scan_parquet(file).with_columns(batch=pl.lit(batch.name))
+                if chosen is not None:
+                    frame = frame.join(chosen.lazy(), on=["key", "seed", "batch"], how="semi")
+                frames.append(frame.collect())
         return pl.concat(frames, how="diagonal_relaxed") if frames else pl.DataFrame()
 
     def _read_runs(self) -> None:
@@ -218,7 +227,8 @@ class Store:
         *,
         threads: int | None = None,
         progress: Progress | None = None,
-        attempts: int = 3,
+        remaining: Callable[[float], object] | None = None,
+        attempts: int = ATTEMPTS,
         force: bool = False,
         switch_hystart: bool = False,
     ) -> None:
@@ -228,6 +238,8 @@ class Store:
             jobs: What is wanted.
             threads: Simulations at a time; one for each core by default.
             progress: Called with the runs made, and those that were to be made at the beginning.
+            remaining: Called with the seconds that are left, as far as that can be known: runs on
+                the kernel last as long as their flows, one after the other.
             attempts: How often a run on the kernel is tried that the emulator's check of itself
                 does not trust. After that it stays as one that does not count.
             force: Whether such runs count.
@@ -260,8 +272,16 @@ class Store:
                 done += len(batch)
                 tell(0)
                 size = max(cores, min(most, int(size * min(4.0, _BATCH_S / max(took, 1e-3)))))
-        for unit in real:
+        expected = [real_time_s(unit.job.scenario) for unit in real]
+        began, passed = time.monotonic(), 0.0
+        for place, unit in enumerate(real):
+            if remaining is not None:
+                # Attempts that are repeated, and what surrounds a run, take as long as they did.
+                took = (time.monotonic() - began) / passed if passed else 1.0
+                remaining(max(1.0, took) * sum(expected[place:]))
+                tell(0)
             self._measure(unit, attempts, force, switch_hystart)
+            passed += expected[place]
             done += 1
             tell(0)
         self._read_runs()
@@ -339,12 +359,13 @@ class Store:
         return self._rows("link_traces", jobs, "link", "time_s")
 
     def _rows(self, table: str, jobs: Sequence[Job], *order: str) -> pl.DataFrame:
-        rows = self._runs if table == "runs" else self._read(table)
-        if rows.is_empty() or not jobs:
+        if self._runs.is_empty() or not jobs:
             return pl.DataFrame()
+        rows = self._runs.filter(pl.col("key").is_in([job.key for job in jobs]))
         if table != "runs":
-            chosen = self._runs.select("key", "seed", "batch")
-            rows = rows.join(chosen, on=["key", "seed", "batch"], how="semi")
+            rows = self._read(table, rows.select("key", "seed", "batch"))
+        if rows.is_empty():
+            return pl.DataFrame()
         wanted = pl.concat(
             [_wanted(place, job) for place, job in enumerate(jobs)], how="diagonal_relaxed"
         )
@@ -379,6 +400,23 @@ def _wanted(place: int, job: Job) -> pl.DataFrame:
 
 def _alone(unit: _Unit) -> Scenario:
     return unit.job.scenario.with_runs(runs=1, seed=unit.seed)
+
+
+def real_time_s(scenario: Scenario) -> float:
+    """About how long a run takes in real time: until its last flow is over, and a second beside."""
+    entry = json.loads(scenario.to_json())
+    path = entry["path"]
+    rtt_s = (path["base_rtt_ms"] or 0.0) / 1000
+    ends = [1.0]
+    for flow in entry["flows"]:
+        lasts = flow["duration_s"]
+        if lasts is None:
+            # Some round trips of slow start, and the rest at the path's rate.
+            rate = path["rate_bps"] or 1e7
+            lasts = 10 * rtt_s + 8.5 * (flow["size_bytes"] or 0) / rate
+        ends.append(flow["start_s"] + lasts)
+    limit = entry["duration_s"] or entry["time_limit_s"]
+    return float(min(max(ends), limit)) + 1.0
 
 
 def _write_whole(frame: pl.DataFrame, stem: Path) -> None:

@@ -20,7 +20,7 @@ from slowstart.studies.claims import Claim, read_claim
 from slowstart.studies.drawings import Drawing, read_drawing
 from slowstart.studies.files import Node, nearest
 from slowstart.studies.plan import Experiment, read_experiment
-from slowstart.studies.store import STACKS, Job, Stack
+from slowstart.studies.store import STACKS, Job, Stack, real_time_s
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 # Beside this file in a wheel; in a checkout a link to where they are.
 FOLDERS = Path(__file__).parent / "folders"
+# Data are no part of the project: where they lie beside a checkout, for a command in it.
+TRACES = Path("..", "shared", "data", "traces")
 _STUDY, _CLAIMS, _README = "study.toml", "claims.toml", "README.md"
 
 
@@ -73,6 +75,12 @@ class Study:
         runs = sum(job.runs for group in groups for job in group)
         return runs, self.minutes["quick" if quick else "full"]
 
+    def kernel_cost(self) -> tuple[int, float]:
+        """Runs on the kernel, and about how many minutes they take: they are made in real time."""
+        jobs = [job for group in self.jobs("linux").values() for job in group]
+        seconds = sum(job.runs * real_time_s(job.scenario) for job in jobs)
+        return sum(job.runs for job in jobs), round(seconds / 60, 1)
+
     def run(self, output: str | Path | None = None, **how: Any) -> Any:
         """Runs it; see :func:`slowstart.studies.runner.run`."""
         from slowstart.studies.runner import run
@@ -87,12 +95,19 @@ def names() -> list[str]:
     return sorted(each.name for each in FOLDERS.iterdir() if (each / _STUDY).is_file())
 
 
-def load(name: str | Path) -> Study:
+def load(name: str | Path, traces: str | Path | None = None) -> Study:
     """Reads a study, by name or by folder.
+
+    Args:
+        name: Of a study that comes with slowstart, or a folder.
+        traces: A folder where recorded traces are looked for, too; by default that of the data
+            beside a checkout. Experiments whose trace is nowhere are left out.
 
     Raises:
         InputError: There is no such study, or one of its files is wrong, with file and line.
     """
+    if traces is not None and not Path(traces).is_dir():
+        raise InputError(f"there is no folder {traces}")
     folder = FOLDERS / name
     if str(name) not in names():
         folder = Path(name)
@@ -108,7 +123,7 @@ def load(name: str | Path) -> Study:
 
     experiments: dict[str, Experiment] = {}
     for node in root.tables("experiment"):
-        each = read_experiment(node, folder, hooks)
+        each = read_experiment(node, (folder, Path(traces or TRACES)), hooks)
         if each.name in experiments:
             raise node.refuse(f"there are two experiments {each.name}", "name")
         experiments[each.name] = each
@@ -190,6 +205,7 @@ def catalogue() -> list[dict[str, Any]]:
     for name in names():
         study = load(name)
         runs, minutes = study.cost()
+        kernel_runs, kernel_minutes = study.kernel_cost()
         entries.append(
             {
                 "name": name,
@@ -200,6 +216,8 @@ def catalogue() -> list[dict[str, Any]]:
                 "runs": runs,
                 "minutes": minutes,
                 "minutes_quick": study.minutes["quick"],
+                "runs_linux": kernel_runs,
+                "minutes_linux": kernel_minutes,
             }
         )
     return entries

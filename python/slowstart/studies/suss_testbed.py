@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from slowstart.studies.store import Stack
 
 
+_MEGA = 1_000_000
+
+
 def bdp_packets(findings: Findings, _: Stack, __: Mapping[str, Any]) -> Estimate | None:
     """The BDP of the wired path in full packets, as resolved."""
     for cell in findings.study.experiments["wired"].cells:
@@ -26,11 +29,44 @@ def bdp_packets(findings: Findings, _: Stack, __: Mapping[str, Any]) -> Estimate
     return None
 
 
-def _acknowledged(_: Mapping[str, Any], series: pl.DataFrame, __: pl.DataFrame) -> float | None:
-    first = series.filter(pl.col("acked_bytes") > 0)["time_s"]
-    last = series.filter(pl.col("acked_bytes") >= 5_000_000)["time_s"]
-    return None if last.is_empty() else float(last[0]) - float(first[0])
+def _acknowledged(series: pl.DataFrame, count: int) -> float | None:
+    """When ``count`` bytes are acknowledged."""
+    reached = series.filter(pl.col("acked_bytes") >= count)["time_s"]
+    return None if reached.is_empty() else float(reached[0])
 
 
-# From the first ACK of data to that of 5 MB: what a log at the sender sees that begins with ACKs.
-acknowledged_5mb_s = Extract("acknowledged_5mb_s", _acknowledged)
+def _clock(megabytes: int) -> Extract:
+    """From the first ACK of data to that of so much: a log at the sender that begins with ACKs."""
+
+    def find(_: Mapping[str, Any], series: pl.DataFrame, __: pl.DataFrame) -> float | None:
+        first, last = _acknowledged(series, 1), _acknowledged(series, megabytes * _MEGA)
+        return None if first is None or last is None else last - first
+
+    return Extract(f"acknowledged_{megabytes}mb_s", find)
+
+
+def _losses(megabytes: int) -> Extract:
+    """Packets of data that were dropped on the way when so much was acknowledged."""
+
+    def find(_: Mapping[str, Any], series: pl.DataFrame, links: pl.DataFrame) -> float | None:
+        last = _acknowledged(series, megabytes * _MEGA)
+        if last is None or links.is_empty():
+            return None
+        before = links.filter((pl.col("time_s") <= last) & (pl.col("link") != "reverse"))
+        return float(before.group_by("link").agg(pl.col("drops").max())["drops"].sum())
+
+    return Extract(f"lost_of_{megabytes}mb", find)
+
+
+acknowledged_5mb_s = _clock(5)
+acknowledged_1mb_s, lost_of_1mb = _clock(1), _losses(1)
+acknowledged_2mb_s, lost_of_2mb = _clock(2), _losses(2)
+acknowledged_4mb_s, lost_of_4mb = _clock(4), _losses(4)
+acknowledged_6mb_s, lost_of_6mb = _clock(6), _losses(6)
+acknowledged_8mb_s, lost_of_8mb = _clock(8), _losses(8)
+acknowledged_10mb_s, lost_of_10mb = _clock(10), _losses(10)
+acknowledged_12mb_s, lost_of_12mb = _clock(12), _losses(12)
+acknowledged_16mb_s, lost_of_16mb = _clock(16), _losses(16)
+acknowledged_20mb_s, lost_of_20mb = _clock(20), _losses(20)
+acknowledged_24mb_s, lost_of_24mb = _clock(24), _losses(24)
+acknowledged_28mb_s, lost_of_28mb = _clock(28), _losses(28)

@@ -30,27 +30,33 @@ def show(findings: Findings, report: str | None) -> None:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("claim", ratio=3)
     table.add_column("agrees if", ratio=1)
-    if several:
-        table.add_column("stack")
-    table.add_column("measured", ratio=1)
-    table.add_column("verdict", no_wrap=True)
-    table.add_column("because", ratio=2)
-    for row in claims_table(findings.verdicts):
+    for stack in findings.stacks:
+        table.add_column(stack if several else "measured", ratio=1)
+        table.add_column("verdict", no_wrap=True)
+        if not several:
+            table.add_column("because", ratio=2)
+    for row in claims_table(findings):
         claim = row["claim"]
-        for place, each in enumerate(row["verdicts"]):
+        cells = [
+            Text.assemble(claim.words, ("  " + claim.where, "dim")),
+            Text(row["expected"]),
+        ]
+        for each in row["verdicts"]:
             verdict = each["verdict"]
             unit = f" {claim.unit}" if claim.unit and each["value"] != "-" else ""
-            cells = [
-                Text.assemble(claim.words, ("  " + claim.where, "dim")) if place == 0 else Text(),
-                Text(row["expected"] if place == 0 else ""),
+            cells += [
                 Text.assemble(each["value"] + unit, ("  " + each["detail"], "dim")),
                 Text(verdict.word, _STYLES[verdict.word]),
-                Text(verdict.reason),
             ]
-            if several:
-                cells.insert(2, Text(verdict.stack))
-            table.add_row(*cells)
+            if not several:
+                cells.append(Text(verdict.reason))
+        table.add_row(*cells)
     out.print(table)
+    for stack in findings.stacks:
+        for reason, parts in findings.left_out(stack).items():
+            out.print(Text(f"Left out on {stack}: {_few(parts)}: {reason}", "dim"))
+        for entry in findings.untrusted(stack):
+            out.print(Text(f"Not vouched for, and in no statistic: {entry}", "dim"))
     totals = findings.totals
     out.print(
         f"{totals[AGREES]} agree, {totals[DIFFERS]} differ, {totals[CANNOT_TEST]} cannot be tested"
@@ -61,6 +67,12 @@ def show(findings: Findings, report: str | None) -> None:
         sys.stdout.write(f"The report is {report}\n")
 
 
+def _few(parts: Sequence[str]) -> str:
+    """The first of many."""
+    few = ", ".join(parts[:4])
+    return few if len(parts) <= 4 else f"{few} and {len(parts) - 4} more"
+
+
 def show_list(entries: Sequence[Mapping[str, Any]]) -> None:
     """Prints which studies there are and what they cost."""
     out = console()
@@ -68,8 +80,9 @@ def show_list(entries: Sequence[Mapping[str, Any]]) -> None:
         out.print("There are no studies in this version.")
         return
     table = Table(title="studies", title_justify="left", box=box.SIMPLE_HEAD)
-    for head in ("study", "document", "what it repeats", "claims", "runs", "minutes"):
-        right = head in ("claims", "runs", "minutes")
+    heads = ("study", "document", "what it repeats", "claims", "runs", "minutes", "on the kernel")
+    for head in heads:
+        right = head in ("claims", "runs", "minutes", "on the kernel")
         table.add_column(head, justify="right" if right else "left", no_wrap=head == "study")
     for entry in entries:
         table.add_row(
@@ -79,6 +92,15 @@ def show_list(entries: Sequence[Mapping[str, Any]]) -> None:
             str(entry["claims"]),
             str(entry["runs"]),
             f"{entry['minutes']:g}, quick {entry['minutes_quick']:g}",
+            _on_the_kernel(entry),
         )
     out.print(table)
-    out.print("Minutes are on two cores. Run one with: slowstart study NAME [--quick]")
+    out.print(
+        "Minutes are on two cores; on the kernel (--stack linux) those of real time. Run one with: "
+        "slowstart study NAME [--quick]"
+    )
+
+
+def _on_the_kernel(entry: Mapping[str, Any]) -> str:
+    runs = entry.get("runs_linux")
+    return f"{runs} in {entry['minutes_linux']:g} min" if runs else "-"

@@ -1,0 +1,118 @@
+"""What ``studies/hsdpa-live`` draws beside what any study can: all its ratios in one figure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+from matplotlib.lines import Line2D
+from matplotlib.ticker import NullFormatter
+
+from slowstart import colors, plots
+from slowstart.studies.claims import filtered
+from slowstart.studies.estimates import Estimate, ratio_of_means
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from slowstart.studies.claims import Claim
+    from slowstart.studies.drawings import Drawing
+    from slowstart.studies.runner import Findings
+    from slowstart.studies.store import Stack
+
+# Where a ratio is looked for: what it is called, and its colour and marker.
+_PLACES = {
+    "live": ("model", colors.BLACK, "o"),
+    "drive": ("T-Mobile's trace", colors.BLUE, "s"),
+    "norway": ("Norwegian traces", colors.GREEN, "D"),
+    "today": ("model, senders of Linux 6.x", colors.ORANGE, "v"),
+}
+_WORDS = {
+    "goodput_bps": "goodput",
+    "rtt_mean_ms": "mean RTT",
+    "100.0 * segments_retransmitted / segments_sent": "sent again",
+    "timeouts": "timeouts",
+    "segments_sent": "packets sent",
+}
+_DIRECTIONS = ("downlink", "uplink")
+_BAND = "#dfe9df"
+
+
+def ratios_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figure | None:
+    """Each ratio that a claim about the model names, wherever it was measured."""
+    claims = [
+        each
+        for each in findings.study.claims
+        if each.experiment == drawing.experiment and each.relation == "ratio of means"
+    ]
+    if findings.table(drawing.experiment, stack).is_empty():
+        return None
+    groups = [
+        [each for each in claims if each.select["direction"] == direction]
+        for direction in _DIRECTIONS
+    ]
+    with plots.styled():
+        figure = plots.new_figure(13.0, 1.6 + 0.36 * max(map(len, groups)))
+        for axes, direction, group in zip(
+            figure.subplots(1, 2, squeeze=False)[0], _DIRECTIONS, groups, strict=True
+        ):
+            axes.set_title(direction, fontweight="bold")
+            for row, claim in enumerate(group):
+                _draw(axes, row, claim, findings, stack)
+            axes.axvline(1.0, color="#888888", linewidth=0.8, zorder=1)
+            axes.set_yticks(range(len(group)), [_words(each) for each in group])
+            axes.set_ylim(len(group) - 0.4, -0.6)
+            axes.set_xscale("log")
+            axes.set_xlim(0.4, 10.0)
+            axes.set_xticks([0.5, 1, 2, 4, 8])
+            axes.xaxis.set_major_formatter(plots.PLAIN)
+            axes.xaxis.set_minor_formatter(NullFormatter())
+            axes.set_xlabel("ratio of means")
+            axes.grid(visible=False, axis="y")
+        handles = [
+            Line2D([], [], color=color, marker=marker, linestyle="none", label=words)
+            for words, color, marker in _PLACES.values()
+        ]
+        figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
+        return figure
+
+
+def _words(claim: Claim) -> str:
+    other = (claim.against or {})["variant"]
+    return f"{_WORDS.get(claim.metric, claim.metric)}: {claim.select['variant']} / {other}"
+
+
+def _draw(axes: Axes, row: int, claim: Claim, findings: Findings, stack: Stack) -> None:
+    if claim.expected is not None:
+        low = 0.01 if claim.expected.low is None else claim.expected.low
+        high = 100.0 if claim.expected.high is None else claim.expected.high
+        axes.fill_betweenx([row - 0.42, row + 0.42], low, high, color=_BAND, linewidth=0)
+    for place, (name, (_, color, marker)) in enumerate(_PLACES.items()):
+        found = _ratio(claim, findings, name, stack)
+        if found is None:
+            continue
+        y = row + (place - 1.5) * 0.19
+        axes.plot(found.value, y, color=color, marker=marker, markersize=4.5, zorder=6)
+        if found.low is not None and found.high is not None:
+            axes.hlines(y, found.low, found.high, color=color, linewidth=1.2, zorder=5)
+
+
+def _ratio(claim: Claim, findings: Findings, experiment: str, stack: Stack) -> Estimate | None:
+    """The claim's ratio in another experiment; of the direction that it has."""
+    rows = findings.table(experiment, stack)
+    if rows.is_empty():
+        return None
+    axes = findings.study.experiments[experiment].axes
+    direction = claim.select["direction"]
+    if "direction" in axes:
+        rows = rows.filter(pl.col("direction") == direction)
+    elif direction != "downlink":
+        return None
+    rows = rows.with_columns(value=pl.sql_expr(claim.metric))
+    one, other = (
+        filtered(rows, {"variant": labels["variant"]})
+        for labels in (claim.select, claim.against or {})
+    )
+    open_axes = [axis for axis in axes if axis not in ("direction", "variant")]
+    return ratio_of_means(one, other, open_axes)

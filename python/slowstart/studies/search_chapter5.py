@@ -1,0 +1,292 @@
+"""The figures of chapter 5 of document 001: downloads, when capacity is reached, and the buffer."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+from matplotlib.lines import Line2D
+
+from slowstart import colors, plots, stats
+from slowstart.studies.claims import filtered
+from slowstart.studies.figures import count_of
+from slowstart.studies.search_norm import (
+    BINS,
+    LN2,
+    WINDOW,
+    crossing,
+    loss_seen,
+    measured_norm,
+    numbers,
+)
+from slowstart.studies.search_runs import (
+    BLUE,
+    GREEN,
+    GREY,
+    MEGA,
+    MOMENTS,
+    ORANGE,
+    WIFI,
+    entry,
+    kept_runs,
+    left_at,
+    legend,
+    mark_moments,
+    networks_of,
+    titled,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from matplotlib.figure import Figure
+
+    from slowstart.studies.drawings import Drawing
+    from slowstart.studies.runner import Findings
+    from slowstart.studies.store import Stack
+
+
+def examples_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figure | None:
+    """Figure 5.6: delivered bytes, twice those of an RTT before, and their difference."""
+    runs = [
+        (network, kept_runs(findings, drawing.experiment, stack, each))
+        for network in networks_of(findings, drawing, stack)
+        for each in [{**drawing.select, "network": network}]
+    ]
+    runs.append(("wifi", kept_runs(findings, "wifi", stack, WIFI)))
+    rows = [(network, *kept[0]) for network, kept in runs if kept]
+    with plots.styled():
+        figure = plots.new_figure(8.8, 1.2 + 1.9 * len(rows))
+        grid = figure.subplots(len(rows), 2, squeeze=False)
+        for row, (network, flow, series) in zip(grid, rows, strict=True):
+            ends = [flow["first_loss_s"], left_at(flow)]
+            end = 1.1 * max([each for each in ends if each is not None] or [1.0])
+            window = WINDOW * flow["first_rtt_ms"] / 1e3
+            times = np.arange(float(series["time_s"][0]) + window / BINS, end, window / BINS)
+            current, expected, difference = measured_norm(series, times, window)
+            row[0].plot(times, expected / MEGA, color=BLUE)
+            row[0].plot(times, current / MEGA, color=GREEN)
+            row[1].plot(times, difference, color="#4aa3df")
+            row[1].axhline(0.35, color=GREY, linestyle=":", linewidth=0.8)
+            row[1].set_ylim(-0.3, 0.8)
+            row[0].set_ylabel(f"{network}\nin the window (MB)")
+            row[1].set_ylabel("normalized difference")
+            for axes in row:
+                mark_moments(axes, flow)
+                axes.set_xlim(0, end)
+        for axes in grid[-1]:
+            axes.set_xlabel("time (s)")
+        handles = [
+            entry("delivered", GREEN),
+            entry("twice that of one RTT before", BLUE),
+        ]
+        handles += [entry(label, color, linestyle=dashes) for label, color, dashes in MOMENTS]
+        legend(figure, handles)
+        return plots.finish(figure, titled(drawing, "the first run of each", stack))
+
+
+def latency_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figure | None:
+    """Figure 5.4: the one-way latency offset (the wait in the queue) and what is read from it."""
+    kept = kept_runs(findings, drawing.experiment, stack, drawing.select)
+    links = filtered(findings.table(drawing.experiment, stack, "link_traces"), drawing.select)
+    if not kept or links.is_empty():
+        return None
+    flow, series = kept[0]
+    mine = links.filter(job=flow.get("job", 0), run=flow["run"], link="forward")
+    offset = numbers(mine, "queue_bytes") / _full_rate(flow, series) * 1e3
+    with plots.styled():
+        figure = plots.new_figure(8.6, 3.9)
+        axes = figure.subplots()
+        axes.plot(*plots.thin(numbers(mine, "time_s"), offset), color="#4aa3df")
+        for level in (0.5, 2):
+            axes.axhline(level * flow["rtt_min_ms"], color=GREY, linestyle=":", linewidth=0.8)
+        mark_moments(axes, flow)
+        axes.set_xlim(0, 30)
+        axes.set_ylim(bottom=0)
+        axes.set_xlabel("time (s)")
+        axes.set_ylabel("wait in the queue (ms)")
+        diamond: Any = {"marker": "D", "markerfacecolor": "white", "linestyle": "none"}
+        axes.plot([10.5, 12, 17], [300, 1200, 0], ms=7, color=GREY, clip_on=False, **diamond)
+        handles = [entry(label, color, linestyle=dashes) for label, color, dashes in MOMENTS]
+        label = "published: capacity, 1.2 s, first loss"
+        handles.append(Line2D([], [], color=GREY, label=label, **diamond))
+        legend(figure, handles)
+        return plots.finish(figure, titled(drawing, "one run", stack))
+
+
+def _full_rate(flow: Mapping[str, Any], series: pl.DataFrame) -> float:
+    """Bytes per second on the link while its queue is never empty."""
+    time, count = numbers(series, "time_s"), numbers(series, "delivered_bytes")
+    begin = flow["start_s"] + (flow["capacity_true_s"] or 0.0) + 2 * flow["rtt_min_ms"] / 1e3
+    end = flow["start_s"] + (flow["first_loss_s"] or float(time[-1]))
+    inside = (time >= begin) & (time <= end)
+    if inside.sum() < 2:
+        return float("nan")
+    # A full packet has 1448 bytes of payload, and 14 of Ethernet beside its 1500.
+    return float(np.polyfit(time[inside], count[inside], 1)[0]) * 1514 / 1448
+
+
+def downloads_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figure | None:
+    """Figures 5.10a and 5.11a: mean time to download so much."""
+    rows = findings.table(drawing.experiment, stack)
+    networks = networks_of(findings, drawing, stack)
+    algorithms = list(dict.fromkeys(rows["algorithm"].to_list()))
+    styles = colors.styles(algorithms)
+    sizes = {
+        float(match[1]) * (0.001 if match[2] == "k" else 1.0): column
+        for column in rows.columns
+        if (match := re.fullmatch(r"time_to_([0-9.]+)([kM])B_s", column))
+    }
+    with plots.styled():
+        figure = plots.new_figure(9.0, 4.1)
+        grid = figure.subplots(1, len(networks), squeeze=False, sharey=True)[0]
+        for axes, network in zip(grid, networks, strict=True):
+            axes.set_title(network, fontweight="bold")
+            for name in algorithms:
+                mine = rows.filter(network=network, algorithm=name)
+                # The mean of those that came so far would be that of the fast ones.
+                whole = [(size, column) for size, column in sizes.items()
+                         if mine[column].null_count() == 0]  # fmt: skip
+                means = [float(mine[column].mean()) for _, column in whole]  # type: ignore[arg-type]
+                axes.plot([size for size, _ in whole], means, color=styles[name].color,
+                          linestyle=styles[name].dashes, marker="o", ms=3, label=name)  # fmt: skip
+                leave = mine["exit_s"].mean()
+                if leave is not None:
+                    axes.axhline(float(leave), color=styles[name].color, lw=0.8, ls=":")  # type: ignore[arg-type]
+            axes.set_xlabel("downloaded (MB)")
+        grid[0].set_ylabel("mean time (s)")
+        handles = [entry(n, styles[n].color, linestyle=styles[n].dashes) for n in algorithms]
+        handles.append(Line2D([], [], color=GREY, lw=0.8, ls=":", label="mean exit of slow start"))
+        legend(figure, handles)
+        return plots.finish(
+            figure, titled(drawing, count_of(rows, ("network", "algorithm")), stack)
+        )
+
+
+def buffer_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figure | None:
+    """Where SEARCH leaves slow start, over the buffer: predicted and measured."""
+    rows = findings.table(drawing.experiment, stack).with_columns(
+        depth=pl.col("buffer").str.replace(" bdp", "").cast(pl.Float64),
+        bdp=pl.col("rate").str.replace(" Mbit/s", "").cast(pl.Float64) * 1e6 / 8 * 0.1 / 1514,
+    )
+    rows = rows.with_columns(
+        window=pl.col("exit_cwnd_bytes") / 1448 / pl.col("bdp"),
+        after=(pl.col("exit_s") - pl.col("capacity_true_s")) / 0.1,
+    )
+    thresholds = list(dict.fromkeys(rows["threshold"].to_list()))
+    styles = colors.styles([f"threshold {each} %" for each in thresholds])
+    depth = np.linspace(0.5, 4, 200)
+    with plots.styled():
+        figure = plots.new_figure(10.2, 4.0)
+        window, after, late = figure.subplots(1, 3)
+        for each in thresholds:
+            style = styles[f"threshold {each} %"]
+            mine = rows.filter(pl.col("threshold") == each)
+            found = crossing(float(each) / 100, queue=True)
+            leave = np.minimum(found, loss_seen(depth))
+            window.plot(depth, 1 / LN2 + leave, color=style.color, linewidth=1.1)
+            after.plot(depth, 1 + leave, color=style.color, linewidth=1.1)
+            late.plot(depth, loss_seen(depth) < found, color=style.color, linewidth=1.1)
+            places = sorted(set(mine["depth"].to_list()))
+            for axes, column in ((window, "window"), (after, "after")):
+                middles = []
+                for place in places:
+                    values = mine.filter(pl.col("depth") == place)[column].drop_nulls()
+                    middles.append(values.median())
+                    axes.vlines(
+                        place, values.min(), values.max(), color=style.color, linewidth=1, alpha=0.5
+                    )
+                axes.plot(places, middles, color=style.color, marker="o", markersize=4, ls="none")
+            shares = [
+                (mine.filter(pl.col("depth") == place)["exit_class"] == "late").mean()
+                for place in places
+            ]
+            late.plot(places, shares, color=style.color, marker="o", markersize=4, ls="none")
+        for axes, label in (
+            (window, "window at the exit (BDP)"),
+            (after, "exit after capacity (base RTTs)"),
+            (late, "share that a loss ends"),
+        ):
+            axes.set_ylabel(label)
+            axes.set_xlabel("drop-tail buffer (BDP)")
+        handles = [
+            Line2D([], [], color=styles[f"threshold {each} %"].color, label=f"threshold {each} %")
+            for each in thresholds
+        ]
+        handles.append(Line2D([], [], color=GREY, label="predicted"))
+        handles.append(
+            Line2D([], [], color=GREY, marker="o", linestyle="none", label="median and range")
+        )
+        legend(figure, handles)
+        return plots.finish(figure, titled(drawing, count_of(rows, ("buffer", "threshold")), stack))
+
+
+def rate_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figure | None:
+    """Figure 5.5: the throughput of a download, its median, and the bitrate at the exit."""
+    networks = networks_of(findings, drawing, stack)
+    with plots.styled():
+        figure = plots.new_figure(8.6, 3.7)
+        grid = figure.subplots(1, len(networks), squeeze=False, sharey=True)[0]
+        for axes, network in zip(grid, networks, strict=True):
+            axes.set_title(network, fontweight="bold")
+            axes.set_xlabel("throughput (Mbit/s)")
+            kept = kept_runs(
+                findings, drawing.experiment, stack, {**drawing.select, "network": network}
+            )
+            if not kept or left_at(kept[0][0]) is None:
+                continue
+            flow, series = kept[0]
+            throughput = _throughput(series, left_at(flow) or 0.0)
+            axes.plot(*stats.ecdf(throughput.tolist()), drawstyle="steps-post", color=GREY)
+            for value, color in (
+                (flow["capacity_median_throughput_bps"], "#4aa3df"),
+                (flow["exit_rate_bps"], ORANGE),
+            ):
+                if value is not None:
+                    axes.axvline(value / MEGA, color=color, linestyle="--")
+            axes.set_xlim(left=0)
+            axes.set_ylim(0, 1.02)
+        grid[0].set_ylabel("share of intervals")
+        handles = [
+            entry("intervals of 100 ms after slow start", GREY),
+            entry("their median", "#4aa3df", linestyle="--"),
+            entry("window over RTT at the exit", ORANGE, linestyle="--"),
+        ]
+        legend(figure, handles)
+        return plots.finish(figure, titled(drawing, "one run each", stack))
+
+
+def _throughput(series: pl.DataFrame, begin: float, width_s: float = 0.1) -> np.ndarray:
+    """Mbit/s that the receiving application gets in each interval after ``begin``."""
+    time, count = numbers(series, "time_s"), numbers(series, "delivered_bytes")
+    bounds = np.arange(begin, float(time[-1]), width_s)
+    last = np.maximum(np.searchsorted(time, bounds, side="right") - 1, 0)
+    return np.diff(count[last]) * 8 / width_s / MEGA
+
+
+def rssi_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figure | None:
+    """Figure 5.8: the throughput of downloads over the received signal strength."""
+    rows = findings.table(drawing.experiment, stack).with_columns(
+        level=pl.col("signal").str.replace(" dBm", "").cast(pl.Float64),
+        mbps=pl.col("goodput_bps") / MEGA,
+    )
+    medians = rows.group_by("level").agg(pl.col("mbps").median()).sort("level")
+    with plots.styled():
+        figure = plots.new_figure(6.6, 3.9)
+        axes = figure.subplots()
+        axes.plot(rows["level"], rows["mbps"], color=BLUE, marker="o", ms=3, ls="none", alpha=0.3)
+        axes.plot(medians["level"], medians["mbps"], color=ORANGE, marker="o", ms=5)
+        for place in (-53, -64):
+            axes.axvline(place, color=GREY, linestyle=":", linewidth=1)
+        axes.set_xlabel("received signal strength (dBm)")
+        axes.set_ylabel("throughput (Mbit/s)")
+        axes.set_ylim(bottom=0)
+        handles = [
+            entry("a download", BLUE, marker="o", markersize=3, linestyle="none"),
+            entry("median", ORANGE, marker="o"),
+            entry("the document's two places", GREY, linestyle=":"),
+        ]
+        legend(figure, handles)
+        return plots.finish(figure, titled(drawing, count_of(rows, ("signal",)), stack))

@@ -1,0 +1,100 @@
+"""What the figures and numbers of ``studies/search-thesis`` share: runs with time series, looks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+from matplotlib.lines import Line2D
+
+from slowstart.studies.claims import filtered
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from slowstart.studies.drawings import Drawing
+    from slowstart.studies.runner import Findings
+    from slowstart.studies.store import Stack
+
+GREY, RED, BLUE, GREEN, ORANGE = "#555555", "#c03030", "#3060b0", "#2a8a3e", "#c07010"
+MEGA = 1e6
+PASSIVE = "cubic+search:passive=true"
+GEO = {"network": "geo", "algorithm": PASSIVE}
+WIFI = {"network": "strong", "algorithm": "cubic+search"}
+DIAMOND: Any = {"marker": "D", "markerfacecolor": "white", "linestyle": "none", "zorder": 4}
+"""How a published point looks."""
+
+
+def left_at(flow: Mapping[str, Any]) -> float | None:
+    """When slow start ended, or SEARCH said that it should, on the clock of the time series."""
+    end = flow["passive_exit_s"] if flow["passive_exit_s"] is not None else flow["exit_s"]
+    return None if end is None else float(end) + float(flow["start_s"])
+
+
+def rates(series: pl.DataFrame) -> pl.DataFrame:
+    """The document's bitrate, window over RTT, at each ACK."""
+    rates = series.select("time_s", "cwnd_bytes", pl.col("rtt_ms").forward_fill()).drop_nulls()
+    return rates.with_columns(rate=8e3 * pl.col("cwnd_bytes") / pl.col("rtt_ms"))
+
+
+def kept_runs(
+    findings: Findings, experiment: str, stack: Stack, labels: Mapping[str, Any]
+) -> list[tuple[dict[str, Any], pl.DataFrame]]:
+    """The flows whose time series are kept, with these."""
+    flows = filtered(findings.table(experiment, stack), labels)
+    series = filtered(findings.table(experiment, stack, "flow_traces"), labels)
+    if flows.is_empty() or series.is_empty():
+        return []
+    kept = []
+    for (job, run), part in series.group_by("job", "run", maintain_order=True):
+        (flow,) = flows.filter(job=job, run=run).iter_rows(named=True)
+        kept.append((flow, part))
+    return kept
+
+
+def titled(drawing: Drawing, words: str, stack: Stack) -> str:
+    """The drawing's title with how many runs it rests on."""
+    return f"{drawing.title} ({words}{'' if stack == 'simulated' else f', {stack}'})"
+
+
+def legend(figure: Figure, handles: Sequence[Line2D]) -> None:
+    """A legend below, in as many columns as fit."""
+    longest = max(len(str(each.get_label())) for each in handles)
+    columns = max(1, min(len(handles), int(figure.get_figwidth() * 12 / (longest + 7))))
+    figure.legend(handles=handles, loc="outside lower center", ncols=columns)
+
+
+def entry(label: str, color: str, **look: Any) -> Line2D:
+    """An entry of a legend."""
+    return Line2D([], [], color=color, label=label, **look)
+
+
+def networks_of(findings: Findings, drawing: Drawing, stack: Stack) -> list[str]:
+    """The networks that were run, in the order of the grid."""
+    there = set(findings.table(drawing.experiment, stack)["network"].to_list())
+    axes = findings.study.experiments[drawing.experiment].axes
+    return [str(each) for each in axes["network"] if each in there]
+
+
+def mark_moments(axes: Axes, flow: Mapping[str, Any]) -> None:
+    """Vertical lines where capacity was reached, SEARCH left, and a loss was seen."""
+    for value, color, dashes in (
+        (flow["capacity_true_s"], BLUE, "--"),
+        (flow["capacity_latency_offset_s"], BLUE, ":"),
+        (left_at(flow), GREEN, "--"),
+        (flow["first_loss_s"], RED, "--"),
+    ):
+        if value is not None:
+            axes.axvline(value, color=color, linestyle=dashes, linewidth=1)
+
+
+MOMENTS = (
+    ("capacity", BLUE, "--"),
+    ("capacity by latency", BLUE, ":"),
+    ("SEARCH's exit", GREEN, "--"),
+    ("first loss seen", RED, "--"),
+)
+"""What :func:`mark_moments` draws, for a legend."""

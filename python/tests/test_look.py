@@ -1,0 +1,144 @@
+"""A look at a path: its statistics, its picture, the command."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from slowstart import InputError, look
+from slowstart.cli import invoke
+
+TRACES = Path(__file__).parents[3] / "shared" / "data" / "traces"
+
+
+def link(times: list[float] | np.ndarray, end: float) -> look.Link:
+    return look.Link("forward", end, 1250, np.asarray(times, dtype=np.float64))
+
+
+def test_rates_count_whole_bins() -> None:
+    # A packet of 10,000 bits each 10 ms is 1 Mbit/s; the last half bin does not count.
+    found = look.rates(link(np.arange(105) * 0.01 + 0.005, 1.05), 0.1)
+    assert found.tolist() == pytest.approx([1e6] * 10)
+
+
+def test_variation_and_autocorrelation_are_those_of_the_formula() -> None:
+    wave = 1 + 0.5 * np.sin(np.arange(1000) * math.pi / 10)
+    assert look.variation(wave) == pytest.approx(0.5 / math.sqrt(2))
+    assert look.autocorrelation(wave, 20) == pytest.approx(1, abs=0.02)
+    assert look.autocorrelation(wave, 10) == pytest.approx(-1, abs=0.02)
+    assert look.autocorrelation(wave, 5) == pytest.approx(0, abs=0.02)
+    assert look.autocorrelation(np.ones(100), 1) is None
+    assert look.autocorrelation(wave[:15], 10) is None
+    assert look.variation(np.zeros(10)) is None
+
+
+def test_bursts_are_told_from_even_spacing() -> None:
+    # Each 4 ms five packets, 0.1 ms apart.
+    times = (np.arange(500)[:, None] * 0.004 + np.arange(5) * 0.0001).ravel()
+    starts, sizes = look.bursts(link(times, 2.0))
+    assert set(sizes) == {5.0}
+    assert np.diff(starts) == pytest.approx(0.004)
+    # At a fifth of the rate they are bursts, too: it is the rate around them that counts.
+    slow = np.concatenate([times, 2 + times * 5])
+    assert set(look.bursts(link(slow, 12.0))[1]) == {5.0}
+    even = look.bursts(link(np.arange(1000) * 0.001, 1.0))
+    assert len(even[0]) == 0
+
+
+def test_a_path_is_what_its_file_says(tmp_path: Path) -> None:
+    file = tmp_path / "p.toml"
+    file.write_text(
+        '[path]\nrate = "12 Mbit/s"\nrtt = "40 ms"\nloss = "10 %"\noverhead = "0 B"\n'
+        'reverse.jitter = "5 ms"\n'
+    )
+    seen = look.watch(str(file), duration="20 s", every="5 ms")
+    found = look.numbers(seen)["look"]
+    (forward,) = found["links"]
+    assert forward["mean_bps"] == pytest.approx(12e6, rel=1e-3)
+    assert forward["gap_ms"] == pytest.approx({"p50": 1, "p90": 1, "p99": 1, "max": 1})
+    assert forward["bursts"] is None
+    probes = found["probes"]
+    assert probes["sent"] == 4000
+    assert 330 < probes["lost_forward"] < 470
+    assert probes["lost_reverse"] == 0
+    delays = probes["delay_ms"]
+    # 84 bytes at 12 Mbit/s are 56 us.
+    assert delays["forward"]["min"] == pytest.approx(20.056)
+    assert delays["forward"]["max"] == pytest.approx(20.056)
+    assert delays["reverse"]["min"] == pytest.approx(20, abs=0.1)
+    assert delays["reverse"]["max"] == pytest.approx(25, abs=0.1)
+    assert delays["round_trip"]["p50"] == pytest.approx(42.556, abs=0.4)
+    again = look.watch(str(file), duration="20 s", every="5 ms")
+    assert again.probes.equals(seen.probes)
+    other = look.watch(str(file), seed=2, duration="20 s", every="5 ms")
+    assert not other.probes.equals(seen.probes)
+
+
+def test_a_recorded_cell_looks_as_the_notes_say() -> None:
+    file = TRACES / "TMobile-UMTS-driving.down"
+    if not file.exists():
+        pytest.skip("the folder of recorded traces is not there")
+    found = look.numbers(look.watch(f"trace:{file}", duration="928 s", every="1 s"))
+    forward = found["look"]["links"][0]
+    # Network-models A.10, whose opportunities count 1500 bytes, as packets do here.
+    assert forward["mean_bps"] == pytest.approx(2.02e6, abs=0.01e6)
+    rates = [value / 1e6 for value in forward["rate_100ms_bps"].values()]
+    assert rates == pytest.approx([0, 0.6, 1.8, 2.9, 5.6], abs=0.12)
+    assert forward["variation"]["1000_ms"] == pytest.approx(0.78, abs=0.006)
+    values = list(forward["autocorrelation_100ms"].values())
+    assert values == pytest.approx([0.92, 0.79, 0.46, 0.24], abs=0.02)
+    assert forward["gaps_over_200_ms"] == pytest.approx(165, abs=1)
+
+
+def test_the_command_writes_a_folder_that_it_replaces(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    arguments = ["path", "docsis", "--duration", "5 s", "-o", str(out)]
+    assert invoke(arguments) == 0
+    shown = capsys.readouterr().out
+    assert "150 Mbit/s" in shown
+    assert "round trip" in shown
+    names = sorted(each.name for each in out.iterdir())
+    assert names == ["packets.parquet", "path.png", "path.svg", "probes.parquet", "result.json"]
+    document = json.loads((out / "result.json").read_text())
+    assert document["format"] == 1
+    assert document["look"]["links"][0]["packets"] == len(
+        pl.read_parquet(out / "packets.parquet").filter(pl.col("link") == "forward")
+    )
+    drawn = (out / "path.svg").read_bytes()
+    assert invoke([*arguments, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == document
+    assert (out / "path.svg").read_bytes() == drawn
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["goe"], "did you mean"),
+        (["wired", "--duration", "1 ms"], "the duration is at least 1 s, not 1 ms"),
+        (["wired", "--every", "0 s"], "the time from probe to probe is at least 100 us, not 0 s"),
+        (["wired", "--seed", "-1"], "the seed"),
+    ],
+)
+def test_wrong_input_gets_one_sentence(
+    arguments: list[str], sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    assert invoke(["path", *arguments, "-o", str(out)]) == 2
+    error = capsys.readouterr().err
+    assert sentence in error
+    assert error.count("\n") == 1
+    assert not out.exists()
+
+
+def test_a_link_without_a_rate_in_reverse_is_not_watched() -> None:
+    seen = look.watch("wired", duration="1 s")
+    assert [each.name for each in seen.links] == ["forward"]
+    with pytest.raises(InputError):
+        look.watch("wired", duration="never")
