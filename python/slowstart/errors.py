@@ -1,6 +1,11 @@
-"""What can go wrong, for callers to catch. The compiled half raises the same classes."""
+"""What can go wrong, for callers to catch, and how the command says so.
+
+The compiled half raises the same classes.
+"""
 
 from __future__ import annotations
+
+import sys
 
 
 class InputError(ValueError):
@@ -9,3 +14,10 @@ class InputError(ValueError):
 
 class RunError(RuntimeError):
     """A run failed though its input was accepted. The message is one sentence."""
+
+
+def complain(sentence: str, status: int = 0) -> int:
+    """Says ``sentence`` on standard error, and returns the exit status that goes with it."""
+    line = " ".join(sentence.split())
+    sys.stderr.write(f"slowstart: {line}\n")
+    return status

@@ -1,0 +1,145 @@
+"""Runs scenarios on whatever runs them, prints what is wanted of the result, and writes it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+from slowstart import run
+from slowstart._native import check_linux, check_vm, enter_user_namespace, run_linux, run_vm
+from slowstart.errors import InputError, RunError, complain
+from slowstart.progress import Meter
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from slowstart import Result, Scenario
+
+
+class Stack(str, Enum):
+    """What runs a scenario."""
+
+    SIMULATED = "simulated"
+    LINUX = "linux"
+    LINUX_VM = "linux-vm"
+
+
+@dataclass(frozen=True)
+class How:
+    """How scenarios are run."""
+
+    stack: Stack
+    force: bool
+    switch_hystart: bool
+    threads: int | None
+
+    @property
+    def kernel(self) -> bool:
+        """Whether a kernel runs them."""
+        return self.stack is not Stack.SIMULATED
+
+    def check(self, scenarios: Sequence[Scenario]) -> None:
+        """Refuses what cannot be, before anything is made."""
+        if self.force and not self.kernel:
+            raise InputError("--force needs --stack linux or linux-vm")
+        if self.switch_hystart and self.stack is not Stack.LINUX:
+            raise InputError("--switch-hystart needs --stack linux")
+        if self.stack is Stack.SIMULATED:
+            return
+        if self.stack is Stack.LINUX_VM:
+            from slowstart.vm import parts
+
+            check_vm(parts(), scenarios)
+            return
+        if self.threads not in (None, 1):
+            raise InputError("runs on the kernel are made one at a time: leave out --threads")
+        with contextlib.suppress(InputError):  # the check says it better
+            enter_user_namespace()
+        check_linux(scenarios, switch_hystart=self.switch_hystart)
+
+    def run(self, scenarios: Sequence[Scenario], traces: str, meter: Meter) -> Result:
+        """Runs them. ``traces`` are those that are kept of runs on a kernel."""
+        if self.stack is Stack.SIMULATED:
+            return run(scenarios, threads=self.threads, progress=meter)
+        if self.stack is Stack.LINUX_VM:
+            from slowstart.vm import parts
+
+            return run_vm(
+                parts(),
+                scenarios,
+                traces=traces,
+                threads=self.threads,
+                force=self.force,
+                progress=meter,
+            )
+        return run_linux(
+            scenarios,
+            traces=traces,
+            force=self.force,
+            switch_hystart=self.switch_hystart,
+            progress=meter,
+        )
+
+
+def execute(
+    scenarios: Sequence[Scenario],
+    how: How,
+    as_json: bool,
+    output: str | None,
+    quiet: bool,
+    **extras: Any,
+) -> None:
+    """Runs scenarios, prints what is wanted, and writes ``output``."""
+    from slowstart.output import output_folder
+
+    how.check(scenarios)
+    kept = "none" if output is None else "all" if extras.get("traces") else "first"
+    with output_folder(output) as folder:
+        with Meter("running", quiet=quiet) as meter:
+            result = how.run(scenarios, kept, meter)
+        text = result.to_json()
+        _say_untrusted(scenarios, result, how.force)
+        if folder is not None:
+            from slowstart import artifacts
+
+            artifacts.write(
+                folder,
+                scenarios,
+                result,
+                text,
+                threads=how.threads,
+                quiet=quiet,
+                linux=how.kernel,
+                **extras,
+            )
+    if as_json:
+        sys.stdout.write(text + "\n")
+    elif not quiet:
+        _print_tables(scenarios, result, output)
+
+
+def _say_untrusted(scenarios: Sequence[Scenario], result: Result, force: bool) -> None:
+    """Says which runs the emulator does not trust, and refuses a result without any other."""
+    untrusted = result.untrusted()
+    for place, number, reasons in untrusted:
+        names = " and ".join(dict.fromkeys(scenarios[place].flows))
+        which = f"{names} over {scenarios[place].path}, run {number}"
+        fate = "counts, as forced" if force else "is left out"
+        complain(f"{which}, {fate}: {'; '.join(reasons)}")
+    if untrusted and not force and len(result.flows()) == 0:
+        raise RunError("no run can be trusted on this machine as it is now; --force counts them")
+
+
+def _print_tables(scenarios: Sequence[Scenario], result: Result, output: str | None) -> None:
+    from slowstart import tables
+
+    document = json.loads(result.to_json())
+    paths = {each.path: json.loads(each.to_json())["path"] for each in scenarios}
+    tables.show(document, paths)
+    if output is not None:
+        sys.stdout.write(f"The report is {os.path.join(output, 'report.html')}\n")  # noqa: PTH118

@@ -1,0 +1,206 @@
+"""The commands ``slowstart compare`` and ``slowstart run``."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from slowstart import InputError, Scenario, compare
+from slowstart.execution import How, Stack, execute
+
+ALGORITHMS = ("cubic+hystart", "cubic+hystart++", "cubic+search", "cubic+standard")
+SIZE = "20 MB"
+
+SYNTAX = """\b
+Algorithms are written avoidance+startup[:option=value,...], for example
+  cubic+search   cubic+search:version=4.0,exit=drain   reno+hystart++   bbr
+and "cubic" alone is Linux's default, cubic+hystart.  See: slowstart list algorithms
+
+\b
+Paths are presets (geo, lte, wired, ...; see: slowstart list paths), recorded
+traces in Mahimahi's format (trace:FILE, trace:DOWN,UP, and with recorded delays
+trace:FILE,delay=FILE), or path files:
+  [path]
+  rate = "50 Mbit/s"
+  rtt = "100 ms"
+  buffer = "1.5 bdp"
+"""
+
+COMPARE_EPILOG = f"""\b
+Examples:
+  slowstart compare geo -a cubic+search -a cubic+hystart -a cubic+standard --size 20MB -n 50
+  slowstart compare lte wifi-strong my-path.toml -a bbr -a cubic --json
+  slowstart compare trace:FILE -a cubic+search --duration 10s -o report
+  slowstart compare wired -a reno --flows 4 --stagger "500 ms" --size 5MB
+  sudo slowstart compare wired -a cubic -a bbr --size 5MB --stack linux
+  slowstart compare wired -a cubic -a westwood --size 5MB --stack linux-vm
+
+{SYNTAX}"""
+
+RUN_EPILOG = """\b
+Examples:
+  slowstart run scenario.toml
+  slowstart run scenario.toml --seed 7 -n 20 --json
+  slowstart run scenario.toml -o report --traces
+
+\b
+A scenario file says the path, the flows, and how often they run:
+  runs = 20
+  [path]
+  preset = "geo"
+  [[flow]]
+  algorithm = "cubic+search"
+  size = "20 MB"
+"""
+
+Output = Annotated[
+    str | None,
+    typer.Option(
+        "-o",
+        "--output",
+        metavar="DIR",
+        help="Write result.json, Parquet and CSV tables, figures and report.html into this "
+        "folder. It is whole or absent; an earlier result there is replaced.",
+        show_default=False,
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print the result document, and nothing else.")]
+Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Print no table and no progress.")]
+Threads = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        min=1,
+        max=4096,
+        help="Runs at a time [default: one for each core]; the result does not depend on it.",
+        show_default=False,
+    ),
+]
+
+
+StackChoice = Annotated[
+    Stack,
+    typer.Option(
+        "--stack",
+        help="What runs: our TCP in virtual time; the running kernel's over an emulated path, in "
+        "real time and one run after the other (needs root); or that of a kernel in a virtual "
+        "machine, in virtual time and the same in each repetition (see: slowstart vm).",
+    ),
+]
+Force = Annotated[
+    bool,
+    typer.Option(
+        "--force",
+        help="On a kernel, count runs that the emulator's check of itself does not trust.",
+    ),
+]
+SwitchHyStart = Annotated[
+    bool,
+    typer.Option(
+        "--switch-hystart",
+        help="With --stack linux, switch HyStart off for the whole machine while a run of "
+        "cubic+standard lasts, if the kernel has no other way.",
+    ),
+]
+
+
+def compare_paths(
+    paths: Annotated[
+        list[str],
+        typer.Argument(metavar="PATH...", help="Presets, trace:FILE, or path files.",
+                       show_default=False),
+    ],
+    algorithm: Annotated[
+        list[str] | None,
+        typer.Option("-a", "--algorithm", metavar="ALG", show_default=False,
+                     help=f"An algorithm; repeat it [default: {', '.join(ALGORITHMS)}]."),
+    ] = None,
+    size: Annotated[
+        str | None,
+        typer.Option(metavar="SIZE", show_default=False,
+                     help=f'Bytes that each flow sends, with unit [default: "{SIZE}"].'),
+    ] = None,
+    duration: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", show_default=False,
+                     help='How long each flow sends instead, with unit ("10 s").'),
+    ] = None,
+    runs: Annotated[
+        int, typer.Option("-n", "--runs", metavar="N", help="Runs of each algorithm.")
+    ] = 1,
+    seed: Annotated[
+        int,
+        typer.Option(metavar="N", help="Seed of the first run. Runs of one number meet the same "
+                     "channel, whatever the algorithm."),
+    ] = 1,
+    initial_window: Annotated[
+        int, typer.Option(metavar="N", help="Initial window in segments.")
+    ] = 10,
+    pacing: Annotated[bool, typer.Option("--pacing", help="Pace segments, as under fq.")] = False,
+    flows: Annotated[int, typer.Option(metavar="N", help="Flows in each run.")] = 1,
+    stagger: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="Time from one flow's start to the next.",
+                     show_default=False),
+    ] = None,
+    stack: StackChoice = Stack.SIMULATED,
+    force: Force = False,
+    switch_hystart: SwitchHyStart = False,
+    threads: Threads = None,
+    as_json: Json = False,
+    output: Output = None,
+    quiet: Quiet = False,
+) -> None:  # fmt: skip
+    """Compare algorithms over one or several paths."""
+    settings: dict[str, Any] = {
+        "runs": runs,
+        "seed": seed,
+        "initial_window": initial_window,
+        "pacing": pacing,
+        "flows": flows,
+        "stagger": stagger,
+    }
+    amount = SIZE if size is None and duration is None else size
+    algorithms = algorithm or list(ALGORITHMS)
+    scenarios = compare(paths, algorithms, size=amount, duration=duration, **settings)
+
+    def at_size(smaller: str) -> list[Scenario]:
+        return compare(paths, algorithms, size=smaller, **settings)
+
+    how = How(stack, force, switch_hystart, threads)
+    execute(scenarios, how, as_json, output, quiet, at_size=at_size)
+
+
+def run_file(
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="A scenario file (TOML).", show_default=False)
+    ],
+    runs: Annotated[
+        int | None,
+        typer.Option("-n", "--runs", metavar="N", help="Runs, instead of the file's.",
+                     show_default=False),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Seed of the first run, instead of the file's.",
+                     show_default=False),
+    ] = None,
+    traces: Annotated[
+        bool,
+        typer.Option("--traces", help="With -o, write the time series of every run as Parquet."),
+    ] = False,
+    stack: StackChoice = Stack.SIMULATED,
+    force: Force = False,
+    switch_hystart: SwitchHyStart = False,
+    threads: Threads = None,
+    as_json: Json = False,
+    output: Output = None,
+    quiet: Quiet = False,
+) -> None:  # fmt: skip
+    """Run a scenario file."""
+    if traces and output is None:
+        raise InputError("--traces writes files, so it needs -o DIR")
+    scenario = Scenario.from_file(file).with_runs(runs=runs, seed=seed)
+    how = How(stack, force, switch_hystart, threads)
+    execute([scenario], how, as_json, output, quiet, traces=traces)
