@@ -11,7 +11,7 @@ import pytest
 from conftest import Command
 
 from slowstart import InputError, studies
-from slowstart.studies.claims import looked_into, plain
+from slowstart.studies.bands import plain
 from slowstart.studies.store import Extract
 
 STUDY = """title = "A study"
@@ -49,8 +49,22 @@ select = { algorithm = "bbr" }
 metric = "fct_s"
 expected = { value = 1, tolerance = "5 %" }
 reason = "because"
-looked_into = "{large} s with a large buffer"
-quantities = { large = { experiment = "one", select = { buffer = "large" }, metric = "fct_s" } }
+looked_into = "{large:.3f} s with a large buffer, {share:.0%} of {ratio}"
+[claim.evidence]
+large = { select = { buffer = "large" } }
+share = { metric = "fct_s < 0", statistic = "share", expected = { high = 0.5 } }
+ratio = { select = { buffer = "large" }, against = { buffer = "small" }, metric = "fct_s" }
+"""
+SENTENCE = 'looked_into = "{large:.3f} s with a large buffer, {share:.0%} of {ratio}"'
+SECOND = """[[claim]]
+id = "d"
+where = "page 1"
+words = "Words."
+experiment = "one"
+metric = "fct_s"
+expected = { high = 0 }
+reason = "because"
+looked_into_with = "c"
 """
 
 
@@ -118,9 +132,21 @@ REFUSED = {
     "unknown function": ("claims.toml", 'metric = "fct_s"', 'function = "magic"', 7, "magic"),
     "a relation to nothing": ("claims.toml", 'reason = "because"',
                               'reason = "b"\nrelation = "ratio"', 10, "against"),
-    "a text without its number": ("claims.toml", "{large} s", "{huge} s", 10, "huge"),
-    "a number without a text": ("claims.toml", "{large} s", "Some s", 11, "large"),
-    "a number of nothing": ("claims.toml", 'metric = "fct_s" } }', "} }", 11, "metric"),
+    "a text without its number": ("claims.toml", "{large:.3f} s", "{huge} s", 10, "huge"),
+    "a number without a text": ("claims.toml", "{large:.3f} s", "Some s", 12, "{large}"),
+    "a sentence not closed": ("claims.toml", "{large:.3f} s", "{large s", 10, "looked_into"),
+    "a number without a name": ("claims.toml", "{large:.3f} s", "{} s", 10, "{}"),
+    "no format": ("claims.toml", "{large:.3f} s", "{large:three} s", 10, "three"),
+    "evidence without a sentence": ("claims.toml", SENTENCE, "", 11, "a sentence"),
+    "evidence that is no table": ("claims.toml", 'large = { select = { buffer = "large" } }',
+                                  "large = 3", 12, "a table"),
+    "unknown key of evidence": ("claims.toml", "{ select = ", "{ selct = ", 12, "select?"),
+    "evidence of no experiment": ("claims.toml", "{ select = ", '{ experiment = "onne", select = ',
+                                  12, "did you mean one?"),
+    "evidence of no runs": ("claims.toml", 'buffer = "large" } }\nshare',
+                            'buffer = "larger" } }\nshare', 12, "did you mean large?"),
+    "evidence of no column": ("claims.toml", '"fct_s < 0"', '"fct < 0"', 13, "fct_s"),
+    "a sentence of nothing": ("claims.toml", SENTENCE, 'looked_into_with = "b"', 10, "claim b"),
 }  # fmt: skip
 
 
@@ -143,9 +169,74 @@ def test_a_text_tells_what_was_measured(tmp_path: Path) -> None:
     study = studies.load(write(tmp_path))
     found = study.run(tmp_path / "out", runs=1)
     entry = found.document()["claims"][0]
-    large = found.table("one", "simulated").filter(pl.col("buffer") == "large")["fct_s"]
-    assert entry["looked_into"] == f"{plain(float(large.median()))} s with a large buffer"
-    assert looked_into(study.claims[0], found, ["linux"]) == "(not run) s with a large buffer"
+    # What the evidence does not say is as in the claim: bbr, the metric, its median.
+    flows = found.table("one", "simulated").filter(pl.col("algorithm") == "bbr")
+    small, large = (flows.filter(pl.col("buffer") == each)["fct_s"] for each in ("small", "large"))
+    ratio = (large.to_numpy() / small.to_numpy()).tolist()
+    median = plain(float(pl.Series(ratio).median()), 3)  # type: ignore[arg-type]
+    assert entry["looked_into"] == (f"{large.median():.3f} s with a large buffer, 0 % of {median}")
+    assert entry["holds"]
+    assert entry["evidence"]["large"]["value"] == large.median()
+    assert entry["evidence"]["large"]["select"] == {"algorithm": "bbr", "buffer": "large"}
+    elsewhere = study.claims[0].looked_into.tell(found, ["linux"])
+    assert elsewhere.text == "(not run) s with a large buffer, (not run) of (not run)"
+    assert elsewhere.numbers == {"large": None, "share": None, "ratio": None}
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert f"Looked into: {entry['looked_into']}" in page
+
+
+def test_a_text_that_no_longer_holds_says_so(tmp_path: Path) -> None:
+    claims = CLAIMS.replace("fct_s < 0", "fct_s > 0")
+    study = studies.load(write(tmp_path, claims=claims + SECOND))
+    first, second = study.run(tmp_path / "out", runs=1).document()["claims"]
+    assert first["looked_into"].endswith(
+        "(This does not hold in these runs: share is 1 and was to be at most 0.5.)"
+    )
+    assert not first["holds"]
+    assert second["looked_into"] == first["looked_into"]
+
+
+def test_evidence_is_taken_as_a_claim_is(tmp_path: Path) -> None:
+    # A comparison elsewhere, and a function with other parameters.
+    claims = """[[claim]]
+id = "c"
+where = "page 1"
+words = "Words."
+experiment = "one"
+select = { algorithm = "bbr", buffer = "small" }
+against = { algorithm = "cubic" }
+metric = "fct_s"
+statistic = "mean"
+expected = { high = -1 }
+relation = "difference"
+reason = "because"
+looked_into = "{same} {large} {own}"
+evidence = { same = {}, large = { select = { buffer = "large" } }, own = { function = "times" } }
+[[claim]]
+id = "d"
+where = "page 1"
+words = "Words."
+function = "times"
+parameters = { a = 1.0, b = 2.0 }
+expected = { high = -1 }
+reason = "because"
+looked_into = "{other}"
+evidence = { other = { parameters = { b = 5.0 } } }
+"""
+    folder = write(tmp_path, claims=claims)
+    (folder / "analysis.py").write_text(
+        "from slowstart.studies.estimates import Estimate\n"
+        "def times(findings, stack, parameters):\n"
+        "    value = parameters.get('a', 3.0) * parameters.get('b', 3.0)\n"
+        "    return Estimate(value, None, None, None, 0, 0)\n"
+    )
+    found = studies.load(folder).run(tmp_path / "out", runs=1)
+    first, second = found.document()["claims"]
+    assert first["evidence"]["same"]["value"] == first["measured"]["value"]
+    assert first["evidence"]["large"]["against"] == {"algorithm": "cubic", "buffer": "large"}
+    assert first["evidence"]["large"]["value"] != first["measured"]["value"]
+    assert first["evidence"]["own"]["value"] == 9
+    assert (second["measured"]["value"], second["looked_into"]) == (2, "5")
 
 
 def test_a_study_without_a_readme_is_refused(tmp_path: Path) -> None:

@@ -9,8 +9,9 @@ from typing import Any
 import polars as pl
 import pytest
 
-from slowstart.studies import claims, estimates
-from slowstart.studies.claims import Claim, Expected, decide, judge
+from slowstart.studies import bands, claims, estimates
+from slowstart.studies.bands import Expected
+from slowstart.studies.claims import Claim, decide, judge
 from slowstart.studies.estimates import Estimate, estimate, holm, relate
 
 CLAIM = Claim(
@@ -213,7 +214,7 @@ def test_what_was_not_run_cannot_be_tested() -> None:
 
 
 def test_numbers_are_written_as_people_do() -> None:
-    shown = [claims.plain(each) for each in (0.0, 413.0, 1.605, 0.97, 12345.6, -1.0, 0.00012345)]
+    shown = [bands.plain(each) for each in (0.0, 413.0, 1.605, 0.97, 12345.6, -1.0, 0.00012345)]
     assert shown == [
         "0",
         "413",

@@ -19,9 +19,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from slowstart.studies.claims import check_metric
 from slowstart.studies.estimates import STATISTICS
 from slowstart.studies.files import Node, nearest
+from slowstart.studies.measures import check_metric
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

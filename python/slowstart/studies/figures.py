@@ -15,8 +15,9 @@ import polars as pl
 from matplotlib.lines import Line2D
 
 from slowstart import colors, plots, stats
-from slowstart.studies.claims import filtered, plain
+from slowstart.studies.bands import plain
 from slowstart.studies.estimates import Estimate, estimate
+from slowstart.studies.measures import filtered
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -146,6 +146,10 @@ class Node:
             raise self.refuse(f"{key}: a list of values is expected", key)
         return values
 
+    def as_if(self, value: dict[str, Any]) -> Node:
+        """A table with another content at the same place."""
+        return Node(self.file, value, self._lines, self.steps)
+
     def table(self, key: str) -> Node:
         """The table at ``key``; empty if nothing stands there."""
         value = self._get(key, (dict,), "a table") if key in self.value else {}

@@ -9,8 +9,8 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import NullFormatter
 
 from slowstart import colors, plots
-from slowstart.studies.claims import filtered
 from slowstart.studies.estimates import Estimate, ratio_of_means
+from slowstart.studies.measures import filtered
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,13 +9,14 @@ import markdown_it
 
 from slowstart import __version__, plots, report
 from slowstart.studies import figures
-from slowstart.studies.claims import Verdict, looked_into, plain
+from slowstart.studies.bands import plain
 from slowstart.studies.store import ATTEMPTS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from slowstart.studies.claims import Verdict
     from slowstart.studies.drawings import Drawing
     from slowstart.studies.estimates import Estimate
     from slowstart.studies.runner import Findings
@@ -122,7 +123,7 @@ def claims_table(findings: Findings) -> list[dict[str, Any]]:
     for verdict in findings.verdicts:
         claim = verdict.claim
         row = rows.setdefault(claim.name, {"claim": claim, "verdicts": []})
-        row["looked_into"] = looked_into(claim, findings, findings.stacks)
+        row["looked_into"] = claim.looked_into.tell(findings, findings.stacks)
         row["expected"] = "-" if claim.expected is None else claim.expected.words(claim.unit)
         row["published"] = "-" if claim.published is None else plain(claim.published)
         value, detail = measured(verdict.estimate)

@@ -22,6 +22,7 @@ from slowstart import InputError, __version__
 from slowstart._native import check_linux
 from slowstart.studies import claims as judging
 from slowstart.studies.files import nearest
+from slowstart.studies.measures import filtered
 from slowstart.studies.store import Store
 from slowstart.studies.study import all_stacks
 
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from slowstart.studies.claims import Verdict
+    from slowstart.studies.estimates import Estimate
+    from slowstart.studies.measures import Measure
     from slowstart.studies.plan import Cell
     from slowstart.studies.store import Job, Stack
     from slowstart.studies.study import Study
@@ -78,7 +81,7 @@ class Findings:
                 return reason
         if self.quick and not any(cell.in_quick for cell in cells):
             return "a quick run leaves this out"
-        runs = judging.filtered(self.table(experiment, stack, "runs"), labels)
+        runs = filtered(self.table(experiment, stack, "runs"), labels)
         if not runs.is_empty() and not runs["counts"].any():
             return f"no run can be trusted: {runs['reasons'].drop_nulls()[0]}"
         return None
@@ -173,39 +176,53 @@ class Findings:
 
 def _claim(verdict: Verdict, findings: Findings) -> dict[str, Any]:
     claim, found = verdict.claim, verdict.estimate
+    told = claim.looked_into.tell(findings, findings.stacks)
     expected = claim.expected
     return {
         "id": claim.name,
         "where": claim.where,
         "words": claim.words,
         "stack": verdict.stack,
-        "experiment": claim.experiment,
-        "select": dict(claim.select),
-        "against": None if claim.against is None else dict(claim.against),
-        "metric": claim.metric,
-        "statistic": claim.statistic,
+        **_of(claim),
         "unit": claim.unit,
         "published": claim.published,
         "expected": None if expected is None else {"low": expected.low, "high": expected.high},
         "tolerance_reason": claim.reason,
         "verdict": verdict.word,
         "reason": verdict.reason,
-        "looked_into": judging.looked_into(claim, findings, findings.stacks),
+        "looked_into": told.text,
+        "holds": told.holds,
+        "evidence": {
+            name: {**_number(number), **_of(claim.looked_into.evidence[name].measure)}
+            for name, number in told.numbers.items()
+        },
         "measured": None
         if found is None
         else {
-            "value": found.value,
-            "low": found.low,
-            "high": found.high,
-            "confidence": found.confidence,
-            "runs": found.runs,
-            "rows": found.rows,
+            **_number(found),
             "missing": found.missing,
             "test": found.test,
             "p": found.p,
             "p_holm": verdict.p_adjusted,
         },
     }
+
+
+def _of(measure: Measure) -> dict[str, Any]:
+    """What a number is of."""
+    return {
+        "experiment": measure.experiment,
+        "select": dict(measure.select),
+        "against": None if measure.against is None else dict(measure.against),
+        "metric": measure.metric,
+        "statistic": measure.statistic,
+    }
+
+
+def _number(found: Estimate | None) -> dict[str, Any]:
+    """A number with its interval; nothing but ``None`` where there is none."""
+    keys = ("value", "low", "high", "confidence", "runs", "rows")
+    return {key: None if found is None else getattr(found, key) for key in keys}
 
 
 def run(
@@ -366,7 +383,7 @@ def _row(verdict: Verdict, findings: Findings) -> dict[str, Any]:
     entry = _claim(verdict, findings)
     expected = entry.pop("expected") or {"low": None, "high": None}
     measured = entry.pop("measured") or {}
-    for key in ("select", "against"):
+    for key in ("select", "against", "evidence"):
         entry[key] = json.dumps(entry[key])
     entry["expected_low"], entry["expected_high"] = expected["low"], expected["high"]
     for key in ("value", "low", "high", "confidence", "runs", "rows", "p", "p_holm"):

@@ -10,8 +10,8 @@ import polars as pl
 from matplotlib.lines import Line2D
 
 from slowstart import colors, plots, stats
-from slowstart.studies.claims import filtered
 from slowstart.studies.figures import count_of
+from slowstart.studies.measures import filtered
 from slowstart.studies.search_norm import (
     BINS,
     LN2,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 from matplotlib.lines import Line2D
 
-from slowstart.studies.claims import filtered
+from slowstart.studies.measures import filtered
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

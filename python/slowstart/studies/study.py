@@ -19,6 +19,7 @@ from slowstart._native import run_batch
 from slowstart.studies.claims import Claim, read_claim
 from slowstart.studies.drawings import Drawing, read_drawing
 from slowstart.studies.files import Node, nearest
+from slowstart.studies.measures import Known
 from slowstart.studies.plan import Experiment, read_experiment
 from slowstart.studies.store import STACKS, Job, Stack, real_time_s
 
@@ -129,12 +130,12 @@ def load(name: str | Path, traces: str | Path | None = None) -> Study:
         experiments[each.name] = each
     if not experiments:
         raise root.refuse("a study has at least one [[experiment]]")
-    columns = _columns()
+    known = Known(experiments, _columns(), hooks)
     claims: dict[str, Claim] = {}
     sheet = Node.read(folder / _CLAIMS)
     sheet.only("claim")
     for node in sheet.tables("claim"):
-        claim = read_claim(node, experiments, columns, hooks)
+        claim = read_claim(node, known, claims)
         if claim.name in claims:
             raise node.refuse(f"there are two claims {claim.name}", "id")
         claims[claim.name] = claim
@@ -143,7 +144,8 @@ def load(name: str | Path, traces: str | Path | None = None) -> Study:
     minutes = root.table("minutes")
     minutes.only("full", "quick")
     drawings = [
-        read_drawing(node, experiments, columns["flows"], hooks) for node in root.tables("figure")
+        read_drawing(node, experiments, known.columns["flows"], hooks)
+        for node in root.tables("figure")
     ]
     return Study(
         name=known_as,

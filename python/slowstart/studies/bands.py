@@ -1,0 +1,80 @@
+"""The values that agree with a claim, and numbers as people write them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from slowstart.tables import number
+
+if TYPE_CHECKING:
+    from slowstart.studies.files import Node
+
+
+@dataclass(frozen=True)
+class Expected:
+    """The values that agree."""
+
+    low: float | None
+    high: float | None
+    value: float | None = None
+    """The middle, where the band is one value and a tolerance."""
+
+    def holds(self, value: float) -> bool:
+        """Whether ``value`` is one of them."""
+        return (self.low is None or value >= self.low) and (self.high is None or value <= self.high)
+
+    def words(self, unit: str) -> str:
+        """The band in a few words."""
+        unit = f" {unit}" if unit else ""
+        if self.value is not None and self.low is not None and self.high is not None:
+            both = self.value - self.low, self.high - self.value
+            if math.isclose(*both, rel_tol=1e-6):
+                return f"{plain(self.value)} ± {plain(both[0])}{unit}"
+        if self.low is None and self.high is not None:
+            return f"at most {plain(self.high)}{unit}"
+        if self.high is None and self.low is not None:
+            return f"at least {plain(self.low)}{unit}"
+        return f"{plain(self.low or 0.0)} to {plain(self.high or 0.0)}{unit}"
+
+
+def plain(value: float, digits: int = 4) -> str:
+    """A number as people write it: so many digits, and no needless ones."""
+    if value == 0:
+        return "0"
+    if abs(value) >= 1000 or float(value).is_integer():
+        return f"{value:,.0f}".replace(",", "\N{NARROW NO-BREAK SPACE}")
+    text = number(value, digits)
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def read_expected(node: Node) -> Expected:
+    """Reads ``expected = { value, tolerance }`` or ``{ low, high }``."""
+    table = node.table("expected")
+    table.only("value", "tolerance", "low", "high")
+    if table.has("value"):
+        value = table.number("value")
+        if table.has("low") or table.has("high"):
+            raise table.refuse("expected has a value with a tolerance, or low and high, not both")
+        table.need("tolerance")
+        given = table.value["tolerance"]
+        if isinstance(given, str):
+            percent = given.strip().removesuffix("%").strip()
+            try:
+                tolerance = abs(value) * float(percent) / 100
+            except ValueError as error:
+                message = 'tolerance: a number, or a percentage such as "5 %", is expected'
+                raise table.refuse(message, "tolerance") from error
+        else:
+            tolerance = table.number("tolerance")
+        if not tolerance >= 0:
+            raise table.refuse("tolerance is negative", "tolerance")
+        return Expected(value - tolerance, value + tolerance, value)
+    low = table.number("low") if table.has("low") else None
+    high = table.number("high") if table.has("high") else None
+    if low is None and high is None:
+        raise table.refuse("expected needs a value with a tolerance, or low, or high")
+    if low is not None and high is not None and low > high:
+        raise table.refuse("low is above high", "low")
+    return Expected(low, high)

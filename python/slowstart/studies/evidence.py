@@ -1,0 +1,145 @@
+"""What was found out about a difference: a sentence whose numbers are taken from the runs.
+
+A number that is typed in goes stale when a model changes. So ``{name}`` in a sentence is a number
+of the study's own runs, taken when the page is made; and where the sentence rests on it, the values
+with which the sentence holds stand beside it, so that the page itself says when it does not.
+"""
+
+from __future__ import annotations
+
+import string
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from slowstart.studies import measures
+from slowstart.studies.bands import Expected, plain, read_expected
+from slowstart.studies.measures import read_elsewhere
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from slowstart.studies.estimates import Estimate
+    from slowstart.studies.files import Node
+    from slowstart.studies.measures import Known, Measure, Rows
+    from slowstart.studies.store import Stack
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """A number that a sentence names."""
+
+    measure: Measure
+    expected: Expected | None
+    """The values with which the sentence holds."""
+
+
+@dataclass(frozen=True)
+class Told:
+    """A sentence with its numbers."""
+
+    text: str
+    numbers: Mapping[str, Estimate | None]
+    """``None`` where nothing was run, or no run has a value."""
+    holds: bool
+    """Whether all numbers that are there are such that the sentence holds."""
+
+
+@dataclass(frozen=True)
+class LookedInto:
+    """A sentence, and the numbers that it names."""
+
+    words: str = ""
+    evidence: Mapping[str, Evidence] = field(default_factory=dict)
+
+    def tell(self, rows: Rows, stacks: Sequence[Stack]) -> Told:
+        """The sentence, with the numbers of the first stack that has them."""
+        shown: dict[str, _Shown] = {}
+        numbers: dict[str, Estimate | None] = {}
+        wrong = []
+        for name, each in self.evidence.items():
+            there = [stack for stack in stacks if each.measure.missing(rows, stack) is None]
+            found = each.measure.take(rows, there[0]) if there else None
+            numbers[name] = found
+            if found is None:
+                shown[name] = _Shown(None, "(no run has a value)" if there else "(not run)")
+                continue
+            shown[name] = _Shown(found.value)
+            if each.expected is not None and not each.expected.holds(found.value):
+                wrong.append(
+                    f"{name} is {plain(found.value)} and was to be {each.expected.words('')}"
+                )
+        text = self.words.format(**shown)
+        if wrong:
+            text += f" (This does not hold in these runs: {'; '.join(wrong)}.)"
+        return Told(text, numbers, not wrong)
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """A value in a sentence; ``{name:.0%}`` is a percentage, as people write it."""
+
+    value: float | None
+    instead: str = ""
+
+    def __format__(self, form: str) -> str:
+        if self.value is None:
+            return self.instead
+        text = format(self.value, form) if form else plain(self.value, 3)
+        return f"{text[:-1]} %" if text.endswith("%") else text
+
+
+def read_looked_into(node: Node, base: Measure, known: Known) -> LookedInto:
+    """Reads ``looked_into`` and ``evidence``: what the sentence names, no more and no fewer.
+
+    Args:
+        node: The claim's table.
+        base: The number that the claim is about.
+        known: Of the study.
+
+    Raises:
+        InputError: With file and line.
+    """
+    table = node.table("evidence")
+    evidence = {name: _read(table.table(name), base, known) for name in table.value}
+    if not node.has("looked_into"):
+        if evidence:
+            raise node.refuse("evidence needs a sentence that names it: looked_into", "evidence")
+        return LookedInto()
+    words = node.text("looked_into")
+    named = _named(node, words)
+    for name in named:
+        if name not in evidence:
+            message = f"looked_into names {{{name}}}, which is not in evidence"
+            raise node.refuse(message, "looked_into")
+    for name in evidence:
+        if name not in named:
+            raise node.refuse(f"looked_into does not name {{{name}}}", "evidence", name)
+    return LookedInto(words, evidence)
+
+
+def _named(node: Node, words: str) -> list[str]:
+    """The names in a sentence."""
+    try:
+        parts: list[Any] = list(string.Formatter().parse(words))
+    except ValueError as error:
+        raise node.refuse(f"looked_into: {error}", "looked_into") from error
+    named = []
+    for _, name, form, conversion in parts:
+        if name is None:
+            continue
+        if not name.isidentifier() or conversion:
+            message = f"looked_into: {{{name}}} is no name of evidence"
+            raise node.refuse(message, "looked_into")
+        try:
+            format(0.5, form)
+        except ValueError as error:
+            message = f"looked_into: {{{name}:{form}}}: {form} is no format of a number"
+            raise node.refuse(message, "looked_into") from error
+        named.append(name)
+    return named
+
+
+def _read(node: Node, base: Measure, known: Known) -> Evidence:
+    node.only(*measures.KEYS, "expected")
+    expected = read_expected(node) if node.has("expected") else None
+    return Evidence(read_elsewhere(node, base, known), expected)

@@ -1,0 +1,243 @@
+"""A number of a study: of which runs, of what, which statistic, compared with what.
+
+Claims are judged by one, and the sentences on what was found out about a difference are told with
+them (:mod:`slowstart.studies.evidence`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+import polars as pl
+
+from slowstart.studies.estimates import RELATIONS, STATISTICS, Estimate, estimate, relate
+from slowstart.studies.files import Node, nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from slowstart.studies.plan import Experiment
+    from slowstart.studies.store import Stack
+
+    Hooks = Callable[[str], object | None]
+
+TABLES = ("flows", "links", "runs")
+KEYS = (
+    "experiment", "select", "against", "table", "metric", "statistic", "relation", "paired",
+    "function", "parameters",
+)  # fmt: skip
+
+
+class Rows(Protocol):
+    """What a number is taken from: the rows of an experiment on one stack."""
+
+    def table(self, experiment: str, stack: Stack, table: str) -> pl.DataFrame:
+        """One row for each flow, link or run, with labels; empty where nothing was run."""
+
+    def why_left_out(self, experiment: str, stack: Stack) -> str | None:
+        """Why nothing of an experiment was to be run; ``None`` if something was."""
+
+    def why_empty(self, experiment: str, stack: Stack, labels: Mapping[str, Any]) -> str | None:
+        """Why cells were not run; ``None`` if all were."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measure:
+    """Of which runs a number is, and how it is taken."""
+
+    experiment: str | None
+    select: Mapping[str, Any]
+    against: Mapping[str, Any] | None = None
+    table: str = "flows"
+    metric: str = "fct_s"
+    statistic: str = "median"
+    relation: str = "ratio"
+    paired: bool = True
+    function: Any = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    pair_by: tuple[str, ...] = ()
+    """Axes that it leaves open: runs are compared that agree in them, and in the seed."""
+
+    def missing(self, rows: Rows, stack: Stack) -> str | None:
+        """Why its runs are not there; ``None`` if they are."""
+        if self.experiment is None:
+            return None
+        for labels in (self.select, self.against):
+            if labels is None:
+                continue
+            if self.function is not None and not labels:  # it looks for its runs itself
+                reason = rows.why_left_out(self.experiment, stack)
+            else:
+                reason = rows.why_empty(self.experiment, stack, labels)
+            if reason is not None:
+                return reason
+        return None
+
+    def take(self, rows: Rows, stack: Stack) -> Estimate | None:
+        """The number; ``None`` where no run has a value."""
+        if self.function is not None:
+            result: Estimate | None = self.function(rows, stack, self.parameters)
+            return result
+        if self.experiment is None:
+            return None
+        every = rows.table(self.experiment, stack, self.table)
+        if every.is_empty():
+            return None
+        every = every.with_columns(value=pl.sql_expr(self.metric))
+        one = filtered(every, self.select)
+        if self.against is None:
+            return estimate(one, self.statistic)
+        other = filtered(every, self.against)
+        return relate(
+            one, other, self.statistic, self.relation, paired=self.paired, pair_by=self.pair_by
+        )
+
+
+@dataclass(frozen=True)
+class Known:
+    """What the names in a number may be."""
+
+    experiments: Mapping[str, Experiment]
+    columns: Mapping[str, Sequence[str]]
+    """Of each table, without labels and extracts."""
+    hooks: Hooks
+    """Finds a name in the study's Python module."""
+
+
+def read_measure(node: Node, known: Known, *, needed: bool = True) -> Measure:
+    """Reads the keys of a number that stand in ``node``.
+
+    Args:
+        node: The table, with these keys among others.
+        known: Of the study.
+        needed: Whether experiment and metric, or a function, have to be there.
+
+    Raises:
+        InputError: With file and line.
+    """
+    experiment = _experiment(node, known) if node.has("experiment") else None
+    function = None
+    if node.has("function"):
+        function = known.hooks(node.text("function"))
+        if not callable(function):
+            name = node.text("function")
+            raise node.refuse(f"the study's module has no function {name}", "function")
+    elif needed:
+        node.need("experiment")
+        node.need("metric")
+    plan = known.experiments[experiment] if experiment is not None else None
+    select = read_labels(node, "select", plan)
+    against = None
+    if node.has("against"):
+        against = {**select, **read_labels(node, "against", plan)}
+    elif node.has("relation"):
+        raise node.refuse("a relation needs the runs that it is to: against = {...}", "relation")
+    table = node.choice("table", TABLES, "flows")
+    metric = node.text("metric", "fct_s")
+    if plan is not None and function is None:
+        check_metric(node, "metric", metric, plan, known.columns[table])
+    paired = node.truth("paired", default=table == "flows")
+    if paired and table != "flows" and against is not None:
+        raise node.refuse("only flows can be paired: write paired = false", "paired")
+    return Measure(
+        experiment=experiment,
+        select=select,
+        against=against,
+        table=table,
+        metric=metric,
+        statistic=node.choice("statistic", STATISTICS, "median"),
+        relation=node.choice("relation", RELATIONS, "ratio"),
+        paired=paired,
+        function=function,
+        parameters=node.table("parameters").value,
+        pair_by=_open_axes(plan, against),
+    )
+
+
+def read_elsewhere(node: Node, base: Measure, known: Known) -> Measure:
+    """Reads a number that is as ``base`` where ``node`` says nothing else.
+
+    Labels of axes that its experiment does not have are left out. With a metric or a function of
+    its own it is a number by itself: statistic and comparison are not taken over.
+
+    Raises:
+        InputError: With file and line.
+    """
+    value = dict(node.value)
+    name = _experiment(node, known) if node.has("experiment") else base.experiment
+    if name is not None:
+        value["experiment"] = name
+    axes = known.experiments[name].axes if name is not None else {}
+    own = node.has("metric") or node.has("function")
+    compared = {} if own or base.against is None else base.against
+    inherited = {
+        "select": base.select,
+        "against": {axis: it for axis, it in compared.items() if base.select.get(axis) != it},
+    }
+    for key, labels in inherited.items():
+        there = {axis: it for axis, it in labels.items() if axis in axes}
+        if there:
+            value[key] = {**there, **node.table(key).value}
+    if not own and base.function is None:
+        for key in ("table", "metric", "statistic", "paired"):
+            value.setdefault(key, getattr(base, key))
+        if "against" in value:
+            value.setdefault("relation", base.relation)
+    found = read_measure(node.as_if(value), known, needed=own or base.function is None)
+    if own or base.function is None:
+        return found
+    parameters = {**base.parameters, **found.parameters}
+    return replace(found, function=base.function, parameters=parameters)
+
+
+def _experiment(node: Node, known: Known) -> str:
+    name = node.text("experiment")
+    if name not in known.experiments:
+        message = f"there is no experiment {name}{nearest(name, known.experiments)}"
+        raise node.refuse(message, "experiment")
+    return name
+
+
+def _open_axes(plan: Experiment | None, against: Mapping[str, Any] | None) -> tuple[str, ...]:
+    """The axes of which a comparison names no value, or several."""
+    if plan is None or against is None:
+        return ()
+    return tuple(axis for axis in plan.axes if isinstance(against.get(axis, []), list))
+
+
+def read_labels(node: Node, key: str, plan: Experiment | None) -> dict[str, Any]:
+    """Values of axes; each has to be in the grid."""
+    table = node.table(key)
+    if plan is None:
+        return dict(table.value)
+    table.only(*plan.axes)
+    for axis, value in table.value.items():
+        for each in value if isinstance(value, list) else [value]:
+            if each not in plan.axes[axis]:
+                hint = nearest(str(each), plan.axes[axis])
+                raise table.refuse(f"{axis} has no value {each} in {plan.name}{hint}", axis)
+    return dict(table.value)
+
+
+def check_metric(
+    node: Node, key: str, metric: str, plan: Experiment, columns: Sequence[str]
+) -> None:
+    """Refuses an expression that is none, or that names a column that is not there."""
+    known = [*columns, *plan.axes, *(each.name for each in plan.extracts)]
+    try:
+        names = pl.sql_expr(metric).meta.root_names()
+    except Exception as error:
+        raise node.refuse(f'{key} = "{metric}" is no expression', key) from error
+    for name in names:
+        if name not in known:
+            raise node.refuse(f"there is no column {name}{nearest(name, known)}", key)
+
+
+def filtered(rows: pl.DataFrame, labels: Mapping[str, Any]) -> pl.DataFrame:
+    """The rows with these labels; a list as label is any of its values."""
+    if rows.is_empty():
+        return rows
+    for axis, value in labels.items():
+        rows = rows.filter(pl.col(axis).is_in(value if isinstance(value, list) else [value]))
+    return rows
