@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from slowstart.studies.measures import Known, Measure, Rows
     from slowstart.studies.store import Stack
 
+# A format of ours: the number with its interval.
+_INTERVAL = "interval"
+
 
 @dataclass(frozen=True)
 class Evidence:
@@ -63,7 +66,7 @@ class LookedInto:
             if found is None:
                 shown[name] = _Shown(None, "(no run has a value)" if there else "(not run)")
                 continue
-            shown[name] = _Shown(found.value)
+            shown[name] = _Shown(found)
             if each.expected is not None and not each.expected.holds(found.value):
                 wrong.append(
                     f"{name} is {plain(found.value)} and was to be {each.expected.words('')}"
@@ -76,16 +79,27 @@ class LookedInto:
 
 @dataclass(frozen=True)
 class _Shown:
-    """A value in a sentence; ``{name:.0%}`` is a percentage, as people write it."""
+    """A number in a sentence."""
 
-    value: float | None
+    found: Estimate | None
     instead: str = ""
 
     def __format__(self, form: str) -> str:
-        if self.value is None:
+        found = self.found
+        if found is None:
             return self.instead
-        text = format(self.value, form) if form else plain(self.value, 3)
-        return f"{text[:-1]} %" if text.endswith("%") else text
+        if form != _INTERVAL:
+            return _formatted(found.value, form)
+        text = plain(found.value, 3)
+        if found.low is None or found.high is None:
+            return text
+        return f"{text} [{plain(found.low, 3)}, {plain(found.high, 3)}]"
+
+
+def _formatted(value: float, form: str) -> str:
+    """As Python formats it; a percentage as people write it; three digits unless said."""
+    text = format(value, form) if form else plain(value, 3)
+    return f"{text[:-1]} %" if text.endswith("%") else text
 
 
 def read_looked_into(node: Node, base: Measure, known: Known) -> LookedInto:
@@ -131,7 +145,7 @@ def _named(node: Node, words: str) -> list[str]:
             message = f"looked_into: {{{name}}} is no name of evidence"
             raise node.refuse(message, "looked_into")
         try:
-            format(0.5, form)
+            _formatted(0.5, "" if form == _INTERVAL else str(form))
         except ValueError as error:
             message = f"looked_into: {{{name}:{form}}}: {form} is no format of a number"
             raise node.refuse(message, "looked_into") from error

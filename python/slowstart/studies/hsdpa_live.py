@@ -1,8 +1,8 @@
-"""What ``studies/hsdpa-live`` draws beside what any study can: all its ratios in one figure."""
+"""What ``studies/hsdpa-live`` has beside what any study can: all its ratios in one figure."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 from matplotlib.lines import Line2D
@@ -13,6 +13,8 @@ from slowstart.studies.estimates import Estimate, ratio_of_means
 from slowstart.studies.measures import filtered
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -76,6 +78,19 @@ def ratios_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figure 
         ]
         figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
         return figure
+
+
+def least_ratio(findings: Findings, stack: Stack, parameters: Mapping[str, Any]) -> Estimate | None:
+    """Of the means of CUBIC and NewReno, the least over an ``axis`` of an ``experiment``."""
+    rows = findings.table(parameters["experiment"], stack)
+    if rows.is_empty():
+        return None
+    rows = rows.with_columns(value=pl.sql_expr(parameters["metric"]))
+    found = []
+    for _, part in rows.group_by(parameters["axis"], maintain_order=True):
+        one, other = (filtered(part, {"variant": each}) for each in ("CUBIC", "NewReno"))
+        found.append(ratio_of_means(one, other))
+    return min((each for each in found if each), key=lambda each: each.value, default=None)
 
 
 def _words(claim: Claim) -> str:
