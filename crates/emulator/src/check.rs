@@ -14,7 +14,8 @@ pub struct Bounds {
     /// Share of the base RTT within which the 99th percentile has to stay with its work, where that
     /// is more: what is due at once can only be handed over one by one.
     pub work: f64,
-    /// The most that a packet may be late, and that the emulator may not run, or a tenth of the base RTT where that is more.
+    /// The most that a packet may be late, that the emulator may not run, and that a processor may
+    /// stand still, or a tenth of the base RTT where that is more.
     pub lateness_max: Duration,
     /// Deviation of the achieved rate from the configured one, as a share; judged after a second
     /// of busy time.
@@ -65,6 +66,10 @@ pub struct SelfCheck {
     /// The longest time that the emulator's thread is known not to have run when it should have, with
     /// packets to read at its end: these may have waited, which no lateness of deliveries shows.
     pub stall_max_us: u64,
+    /// The longest time that one of the processors is known to have stood still: neither the emulator
+    /// nor a thread that goes before all others ran on it. The hosts' TCP may have been there. Null
+    /// where such threads are not allowed.
+    pub standstill_max_us: Option<u64>,
     /// Rate that the forward link achieved while busy, relative to the one configured: the time
     /// that its deliveries should have taken by the time that they took. Null while it was busy
     /// for less than a second.
@@ -92,6 +97,7 @@ pub struct SelfCheck {
 /// What is judged, as measured.
 pub(crate) struct Measured {
     pub(crate) stall: Duration,
+    pub(crate) standstill: Option<Duration>,
     pub(crate) lateness: [Option<Duration>; 3],
     /// The 99th percentile without the emulator's work.
     pub(crate) apart: Option<Duration>,
@@ -140,6 +146,14 @@ pub(crate) fn judge(bounds: &Bounds, measured: &Measured) -> Vec<String> {
         reasons.push(format!(
             "the emulator did not run for {:.1} ms, and packets waited for it; the bound is {} ms",
             ms(measured.stall),
+            ms(longest)
+        ));
+    }
+    if let Some(standstill) = measured.standstill.filter(|span| *span > longest) {
+        reasons.push(format!(
+            "a processor stood still for {:.1} ms, and a host's TCP may have been on it; the bound is \
+             {} ms",
+            ms(standstill),
             ms(longest)
         ));
     }
@@ -236,6 +250,7 @@ mod tests {
     fn good() -> Measured {
         Measured {
             stall: Duration::from_micros(5_000),
+            standstill: Some(Duration::from_micros(5_000)),
             lateness: [20, 400, 4_000].map(|us| Some(Duration::from_micros(us))),
             apart: Some(Duration::from_micros(400)),
             busy: Duration::from_secs(2),
@@ -253,7 +268,7 @@ mod tests {
         let bounds = Bounds::default();
         assert_eq!(judge(&bounds, &good()), [""; 0]);
         type Spoil = (fn(&mut Measured), &'static str);
-        let spoil: [Spoil; 9] = [
+        let spoil: [Spoil; 10] = [
             (
                 |m| {
                     m.lateness[1] = Some(Duration::from_micros(501));
@@ -270,6 +285,10 @@ mod tests {
                 "5.0 ms late",
             ),
             (|m| m.stall = Duration::from_millis(6), "run for 6.0 ms"),
+            (
+                |m| m.standstill = Some(Duration::from_millis(6)),
+                "stood still for 6.0 ms",
+            ),
             (|m| m.rate_ratio = Some(0.998), "99.80 % of its rate"),
             (
                 |m| m.probe = Some(Duration::from_micros(11_001)),

@@ -3,6 +3,9 @@
 //! Everything is measured on CLOCK_MONOTONIC, which `clock_gettime` reads without entering the
 //! kernel, and which a sender in the same machine reads too.
 
+use std::os::unix::thread::JoinHandleExt;
+use std::thread::JoinHandle;
+
 use nix::time::{ClockId, clock_gettime};
 use units::{Duration, Instant};
 
@@ -26,6 +29,27 @@ pub(crate) fn unix_nanos() -> u64 {
 /// Processor time of this thread.
 pub(crate) fn thread_time() -> Duration {
     Duration::from_nanos(nanos(ClockId::CLOCK_THREAD_CPUTIME_ID))
+}
+
+/// The processor time of another thread, from anywhere.
+pub(crate) struct ThreadClock(ClockId);
+
+impl ThreadClock {
+    /// That of `thread`; `None` where there is none. It is not to be read after the thread is joined.
+    #[expect(
+        unsafe_code,
+        reason = "there is no wrapper of pthread_getcpuclockid(3)"
+    )]
+    pub(crate) fn of<T>(thread: &JoinHandle<T>) -> Option<Self> {
+        let mut id = 0;
+        // SAFETY: the thread is not joined while there is a handle, and the call writes one integer.
+        let status = unsafe { libc::pthread_getcpuclockid(thread.as_pthread_t(), &raw mut id) };
+        (status == 0).then(|| Self(ClockId::from_raw(id)))
+    }
+
+    pub(crate) fn now(&self) -> Duration {
+        Duration::from_nanos(nanos(self.0))
+    }
 }
 
 /// A clock whose zero is the beginning of a run.

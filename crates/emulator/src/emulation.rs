@@ -21,6 +21,7 @@ use crate::error::EmulatorError;
 use crate::flows::FlowLog;
 use crate::link::LinkState;
 use crate::live::{Live, Snapshot};
+use crate::machine::{Processors, Watch};
 use crate::mover::{Mover, Noted};
 use crate::namespace::Namespace;
 use crate::process::{self, Running};
@@ -143,6 +144,7 @@ pub struct Emulation {
     live: Arc<Live>,
     probe_rtt: Option<Duration>,
     processors: Option<Processors>,
+    watch: Option<Watch>,
 }
 
 impl Prepared<'_> {
@@ -205,6 +207,7 @@ impl Prepared<'_> {
                 (options.deadline, options.spin),
             )
         })?;
+        let watch = Watch::start(clock, &moving.thread);
         Ok(Emulation {
             namespaces: self.namespaces,
             names: self.names,
@@ -216,6 +219,7 @@ impl Prepared<'_> {
             live,
             probe_rtt: self.probe_rtt,
             processors,
+            watch: Some(watch),
         })
     }
 }
@@ -365,6 +369,8 @@ impl Emulation {
                 "the emulation is over already".into(),
             ));
         };
+        // The watch reads a clock of the emulator's thread.
+        let standstill = self.watch.take().and_then(Watch::stop);
         let mover = moving.stop();
         let idle = Processors::shares(self.processors, Processors::now());
         let mut local_drops = mover.noted.refused;
@@ -380,7 +386,13 @@ impl Emulation {
         let Noted { end, .. } = mover.noted;
         let [forward, reverse] = mover.links.map(|state| LinkReport::new(state, end));
         let conserved = forward.conserved() && reverse.conserved();
-        let check = self.check(&mover.noted, idle, local_drops, unrecorded, conserved);
+        let check = self.check(
+            &mover.noted,
+            (idle, standstill),
+            local_drops,
+            unrecorded,
+            conserved,
+        );
         Ok(Report {
             zero_monotonic_nanos: self.clock.zero(),
             end,
@@ -397,7 +409,10 @@ impl Emulation {
     fn check(
         &self,
         noted: &Noted,
-        (cpu_idle_share, cpu_stolen_share): (Option<f64>, Option<f64>),
+        ((cpu_idle_share, cpu_stolen_share), standstill): (
+            (Option<f64>, Option<f64>),
+            Option<Duration>,
+        ),
         local_drops: u64,
         unrecorded: u64,
         conserved: bool,
@@ -411,6 +426,7 @@ impl Emulation {
         let apart = noted.apart.quantile(990);
         let measured = Measured {
             stall: noted.worst_stall,
+            standstill,
             lateness,
             apart,
             busy: noted.pace.busy(),
@@ -435,6 +451,7 @@ impl Emulation {
             lateness_apart_p99_us: apart.map(Duration::as_micros),
             wake_up_p99_us: p99(&noted.wake_ups),
             stall_max_us: noted.worst_stall.as_micros(),
+            standstill_max_us: standstill.map(Duration::as_micros),
             rate_ratio: measured.rate_ratio,
             probe_rtt_ms: self.probe_rtt.map(|rtt| rtt.as_nanos() as f64 / 1e6),
             base_rtt_ms: self.base_rtt.as_nanos() as f64 / 1e6,
@@ -451,6 +468,7 @@ impl Emulation {
 
 impl Drop for Emulation {
     fn drop(&mut self) {
+        let _ = self.watch.take().and_then(Watch::stop);
         if let Some(moving) = self.moving.take() {
             drop(moving.stop());
         }
@@ -528,32 +546,5 @@ fn check_addresses([sender, receiver]: [Ipv4Addr; 2]) -> Result<(), EmulatorErro
             "{sender} and {receiver} are not the two hosts of a private /30 network, as 10.77.0.1 \
              and 10.77.0.2 are"
         )))
-    }
-}
-
-/// Time of all processors, in ticks, as /proc/stat has it: all, idle, stolen by a hypervisor.
-#[derive(Clone, Copy, Debug)]
-struct Processors([u64; 3]);
-
-impl Processors {
-    fn now() -> Option<Self> {
-        let text = std::fs::read_to_string("/proc/stat").ok()?;
-        let line = text.lines().next()?.strip_prefix("cpu ")?;
-        let ticks: Vec<u64> = line
-            .split_ascii_whitespace()
-            .filter_map(|column| column.parse().ok())
-            .collect();
-        // user nice system idle iowait irq softirq steal; guest time is in user already.
-        let all = ticks.iter().take(8).sum();
-        Some(Self([all, ticks.get(3)? + ticks.get(4)?, *ticks.get(7)?]))
-    }
-
-    fn shares(before: Option<Self>, after: Option<Self>) -> (Option<f64>, Option<f64>) {
-        let (Some(Self(before)), Some(Self(after))) = (before, after) else {
-            return (None, None);
-        };
-        let [all, idle, stolen] = [0, 1, 2].map(|at| after[at].saturating_sub(before[at]));
-        let share = |part: u64| (all > 0).then(|| part as f64 / all as f64);
-        (share(idle), share(stolen))
     }
 }

@@ -30,6 +30,7 @@ mod error;
 mod flows;
 mod link;
 mod live;
+mod machine;
 mod mahimahi;
 mod mover;
 mod namespace;

@@ -63,3 +63,17 @@ fn reserve(runtime: u64) -> io::Result<()> {
         Err(io::Error::last_os_error())
     }
 }
+
+/// The calling thread goes before all others, except for those with deadlines.
+#[expect(
+    unsafe_code,
+    reason = "the C library's wrapper has no wrapper in `nix`"
+)]
+pub(crate) fn go_first() -> io::Result<()> {
+    let priority = libc::sched_param { sched_priority: 99 };
+    // SAFETY: the kernel reads the structure, which outlives the call; thread 0 is the caller.
+    match unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const priority) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}

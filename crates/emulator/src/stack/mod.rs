@@ -54,14 +54,14 @@ use std::sync::mpsc;
 use std::thread;
 
 use kernel::{Guest, Probe};
-use measure::{RunResult, Traces};
+use measure::{RunResult, SlowStartExitResult, Traces};
 use scenario::Scenario;
 use units::Duration;
 
 use crate::{Emulation, EmulationOptions, EmulatorError, Report, SelfCheck, Side};
 use hystart::Held;
-use plan::{FlowPlan, Plan};
-use sampler::Looking;
+use plan::Plan;
+use sampler::{Looking, Seen, Watched};
 use shared::Shared;
 
 pub use kernel::GuestExit;
@@ -81,6 +81,8 @@ pub struct StackOptions {
     pub guests: bool,
     /// How each ACK becomes known; by the best way there is where it is `None`.
     pub sampler: Option<Sampler>,
+    /// Whether TCP_INFO is asked beside the probe, to compare the two.
+    pub cross_check: bool,
     /// Congestion controls of the kernel beside those that are known.
     pub names: Vec<KernelName>,
     /// What the kernel has of them, by its own names, where it is not the running one; `None`: the
@@ -100,6 +102,7 @@ impl Default for StackOptions {
             hystart_switch: false,
             guests: true,
             sampler: None,
+            cross_check: false,
             names: Vec::new(),
             available: None,
             emulation: EmulationOptions::default(),
@@ -144,6 +147,8 @@ pub struct StackOutput {
     pub samples: u64,
     /// ACKs of which the probe could not tell, because nobody listened in time.
     pub samples_lost: u64,
+    /// The slow-start exit of each flow as TCP_INFO shows it beside the probe, where asked for.
+    pub cross_checked: Vec<Option<SlowStartExitResult>>,
     /// The congestion control of each flow, as the kernel calls it.
     pub congestion: Vec<String>,
     /// What the congestion control of each flow ended the first slow start for, where it did and
@@ -245,6 +250,7 @@ pub fn run(
             plan,
             period: options.period.max(Duration::from_micros(50)),
             traces: options.traces,
+            cross_check: options.cross_check,
             counters,
             probe,
             guests,
@@ -263,14 +269,10 @@ pub fn run(
     }
     let mut report = emulation.finish()?;
     let (longest_gap, samples, samples_lost) = (seen.longest_gap, seen.looks, seen.lost);
-    let decision = |flow: &FlowPlan| {
-        let watched = seen
-            .flows
-            .iter()
-            .find(|watched| watched.flow == flow.index)?;
-        watched.decision
-    };
-    let decisions = plan.flows.iter().map(decision).collect();
+    let decisions = of_each(&plan, &seen, |watched| watched.decision);
+    let cross_checked = of_each(&plan, &seen, |watched| {
+        watched.beside.as_ref().and_then(outcome::exit_of)
+    });
     let (result, traces) = outcome::result_of(scenario, (run, seed), &plan, &shared, seen, &report);
     if let Some((what, error)) = shared.failure() {
         return Err(StackError::System(what, error));
@@ -285,9 +287,19 @@ pub fn run(
         samples,
         samples_lost,
         decisions,
+        cross_checked,
         congestion: plan.flows.iter().map(|flow| flow.kernel.clone()).collect(),
         report,
     })
+}
+
+/// What is known of each flow of the plan.
+fn of_each<T>(plan: &Plan, seen: &Seen, what: impl Fn(&Watched) -> Option<T>) -> Vec<Option<T>> {
+    let flows = plan.flows.iter().map(|flow| {
+        let mut watched = seen.flows.iter();
+        what(watched.find(|watched| watched.flow == flow.index)?)
+    });
+    flows.collect()
 }
 
 /// Loads what the flows need that the kernel does not bring.

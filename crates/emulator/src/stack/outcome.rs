@@ -6,6 +6,7 @@ use measure::{CapacityPoint, FlowResult, RunResult, SlowStartExitResult, Stack, 
 use scenario::Scenario;
 use units::{Duration, Instant};
 
+use super::observe::Observer;
 use super::plan::{FlowPlan, Plan};
 use super::sampler::{Seen, Watched};
 use super::shared::{self, Shared};
@@ -164,11 +165,7 @@ fn flow_result(
         rtt_min_ms: observer.min_rtt().map(millis),
         rtt_mean_ms: observer.probe.rtt.mean().map(millis),
         rtt_p95_ms: observer.probe.rtt.quantile(950).map(millis),
-        slow_start_exit: observer.exit.map(|exit| SlowStartExitResult {
-            time_s: since(exit.at),
-            cwnd_bytes: exit.cwnd_segments * observer.smss(),
-            reason: exit.reason.to_owned(),
-        }),
+        slow_start_exit: exit_of(observer),
         passive_exit,
         capacity: CapacityPoint {
             true_s: capacity.map(since),
@@ -182,6 +179,16 @@ fn flow_result(
             .or(observer.exit.map(|exit| (exit.at, exit.by_congestion)))
             .map(|(at, by_congestion)| classify(at, by_congestion, capacity)),
     }
+}
+
+/// The end of the first slow start, if it was seen.
+pub(super) fn exit_of(observer: &Observer) -> Option<SlowStartExitResult> {
+    let exit = observer.exit?;
+    Some(SlowStartExitResult {
+        time_s: exit.at.saturating_since(observer.start).as_secs_f64(),
+        cwnd_bytes: exit.cwnd_segments * observer.smss(),
+        reason: exit.reason.to_owned(),
+    })
 }
 
 /// The first moment from which the bottleneck stays busy for one base RTT while the flow runs.

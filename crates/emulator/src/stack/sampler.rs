@@ -34,6 +34,8 @@ pub(super) struct Watched {
     pub(super) decision: Option<GuestExit>,
     /// When a passive one concluded it, and acted on nothing.
     pub(super) passive: Option<Instant>,
+    /// What TCP_INFO tells of it beside the probe.
+    pub(super) beside: Option<Observer>,
     acks: Acks,
     stream: Option<Arc<TcpStream>>,
     stop: Instant,
@@ -59,6 +61,8 @@ pub(super) struct Looking<'a> {
     pub(super) plan: &'a Plan,
     pub(super) period: Duration,
     pub(super) traces: bool,
+    /// Ask TCP_INFO beside the probe.
+    pub(super) cross_check: bool,
     /// /proc/net/netstat of the senders' namespace.
     pub(super) counters: File,
     /// Tells of each ACK; otherwise TCP_INFO is asked.
@@ -120,17 +124,20 @@ struct Watcher<'a> {
     /// When the run is over at the latest.
     end: Instant,
     counted: HyStartCounters,
+    counted_beside: HyStartCounters,
     told: Vec<(Instant, u32, Told)>,
 }
 
 impl<'a> Watcher<'a> {
     fn new(shared: &'a Shared, mut looking: Looking<'a>, end: Instant) -> Self {
         let flows = looking.plan.flows.len();
+        let counted = info::hystart_counters(&mut looking.counters).unwrap_or_default();
         Self {
             shared,
             unfinished: flows,
             end,
-            counted: info::hystart_counters(&mut looking.counters).unwrap_or_default(),
+            counted,
+            counted_beside: counted,
             told: Vec::new(),
             seen: Seen {
                 flows: Vec::with_capacity(flows),
@@ -168,12 +175,15 @@ impl<'a> Watcher<'a> {
                         ..FlowTrace::default()
                     });
                     let times = (start, now);
+                    let beside = self.looking.cross_check && self.looking.probe.is_some();
                     self.seen.flows.push(Watched {
                         flow,
                         observer: Observer::new(plan.kind, plan.size, times, first, trace),
                         end: Instant::MAX,
                         decision: None,
                         passive: None,
+                        beside: beside
+                            .then(|| Observer::new(plan.kind, plan.size, times, first, None)),
                         acks: Acks::new(first.srtt_us),
                         stream: Some(stream),
                         stop: plan.stop,
@@ -243,6 +253,11 @@ impl<'a> Watcher<'a> {
         };
         let watched = &mut self.seen.flows[at];
         let progress = &self.shared.flows[watched.flow as usize];
+        if let Some(beside) = &mut watched.beside {
+            let look = beside.look(self.shared.now(), info, progress.delivered());
+            let mut counters = since_last(&mut self.looking.counters, &mut self.counted_beside);
+            beside.take(&look, &mut counters);
+        }
         let stopped = now >= watched.stop.min(self.end);
         // The receiving application may be a moment behind its kernel.
         let complete = watched.observer.is_complete(&info) && progress.finished().is_some();

@@ -1,0 +1,106 @@
+//! What the machine did during a run, apart from the emulator's own thread: where a processor stood
+//! still, so did what was on it, and that may have been the TCP of a host.
+//!
+//! A guest of a hypervisor loses a processor for some milliseconds now and then. The thread that
+//! moves packets tells only of the processor that it is on.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+
+use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
+use nix::unistd::Pid;
+use units::{Duration, Instant};
+
+use crate::clock::{self, Clock, ThreadClock};
+use crate::schedule;
+
+/// How often the watch looks.
+const PERIOD: Duration = Duration::from_millis(1);
+
+/// A thread on each processor that goes before all others but the emulator's, and finds out for how
+/// long it could not run.
+pub(crate) struct Watch {
+    stop: Arc<AtomicBool>,
+    threads: Vec<JoinHandle<Option<Duration>>>,
+}
+
+impl Watch {
+    /// From the beginning of the run that `clock` tells the time of, whose packets `emulator` moves.
+    pub(crate) fn start<T>(clock: Clock, emulator: &JoinHandle<T>) -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        let allowed = sched_getaffinity(Pid::from_raw(0)).unwrap_or_default();
+        let processors = (0..CpuSet::count()).filter(|&at| allowed.is_set(at) == Ok(true));
+        let threads = processors
+            .filter_map(|processor| {
+                let (stop, emulator) = (stop.clone(), ThreadClock::of(emulator)?);
+                thread::Builder::new()
+                    .name("slowstart-watch".to_owned())
+                    .spawn(move || watch(processor, clock, &emulator, &stop))
+                    .ok()
+            })
+            .collect();
+        Self { stop, threads }
+    }
+
+    /// The longest time that one of them stood still; `None` where that cannot be told. Comes before
+    /// the emulator's thread is joined.
+    pub(crate) fn stop(self) -> Option<Duration> {
+        self.stop.store(true, Ordering::Relaxed);
+        let told = self.threads.into_iter().map(|thread| thread.join().ok()?);
+        told.collect::<Option<Vec<_>>>()?.into_iter().max()
+    }
+}
+
+fn watch(
+    processor: usize,
+    clock: Clock,
+    emulator: &ThreadClock,
+    stop: &AtomicBool,
+) -> Option<Duration> {
+    let mut only = CpuSet::new();
+    only.set(processor).ok()?;
+    sched_setaffinity(Pid::from_raw(0), &only).ok()?;
+    schedule::go_first().ok()?;
+    let mut longest = Duration::ZERO;
+    while !stop.load(Ordering::Relaxed) {
+        let (from, worked) = (clock.now(), emulator.now());
+        clock::pause(PERIOD);
+        let until = clock.now();
+        if from > Instant::ZERO {
+            // With its deadlines the emulator goes first, wherever it is.
+            let worked = emulator.now().saturating_sub(worked);
+            let late = until.saturating_since(from).saturating_sub(PERIOD);
+            longest = longest.max(late.saturating_sub(worked));
+        }
+    }
+    Some(longest)
+}
+
+/// Time of all processors, in ticks, as /proc/stat has it: all, idle, stolen by a hypervisor.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Processors([u64; 3]);
+
+impl Processors {
+    pub(crate) fn now() -> Option<Self> {
+        let text = std::fs::read_to_string("/proc/stat").ok()?;
+        let line = text.lines().next()?.strip_prefix("cpu ")?;
+        let ticks: Vec<u64> = line
+            .split_ascii_whitespace()
+            .filter_map(|column| column.parse().ok())
+            .collect();
+        // user nice system idle iowait irq softirq steal; guest time is in user already.
+        let all = ticks.iter().take(8).sum();
+        Some(Self([all, ticks.get(3)? + ticks.get(4)?, *ticks.get(7)?]))
+    }
+
+    /// The idle and the stolen share of all time between the two.
+    pub(crate) fn shares(before: Option<Self>, after: Option<Self>) -> (Option<f64>, Option<f64>) {
+        let (Some(Self(before)), Some(Self(after))) = (before, after) else {
+            return (None, None);
+        };
+        let [all, idle, stolen] = [0, 1, 2].map(|at| after[at].saturating_sub(before[at]));
+        let share = |part: u64| (all > 0).then(|| part as f64 / all as f64);
+        (share(idle), share(stolen))
+    }
+}
