@@ -12,9 +12,8 @@ use kernel::{CONTROLS, Control, Error, Guest, Wanted, load, status, unload};
 
 use measure::{FlowResult, FlowTrace};
 
-use common::{
-    Shown, allowed, assert_shown, exit, print, required, run, scenario, simulated, traced,
-};
+use common::turns::with_turns;
+use common::{allowed, exit, print, required, run, scenario, simulated, traced};
 
 /// Mbit/s, milliseconds and buffer of the path; a bin of SEARCH is 0.35 of the round trip.
 const PATH: (u32, u32, &str) = (20, 60, "6 bdp");
@@ -49,8 +48,9 @@ fn slow_start_ends_where_it_does_in_the_simulator() {
         // Two bins, or one round, which the own queue has made longer than the base.
         let rtt = f64::from(PATH.1) / 1_000.0;
         let slack = (2.0 * 0.35 * rtt).max(expected.rtt_p95_ms.unwrap_or(0.0) / 1_000.0);
-        assert_shown(algorithm, |attempt| {
-            let output = run(&scenario, attempt, &StackOptions::default());
+        with_turns(algorithm, |turn| {
+            let output = run(&scenario, turn.number, &StackOptions::default());
+            turn.note(&output.check);
             let flow = &output.result.flows[0];
             let (kernel_time, kernel_cwnd, kernel_reason) =
                 exit(flow.slow_start_exit.as_ref()).expect("an exit");
@@ -65,16 +65,10 @@ fn slow_start_ends_where_it_does_in_the_simulator() {
             let told = output.decisions[0].is_some();
             let own = ["search", "css-rounds", "ack-train", "delay"];
             assert_eq!(told, own.contains(&kernel_reason.as_str()));
-            let agrees = kernel_reason == reason
-                && (kernel_time - time).abs() <= slack
-                && flow
-                    .fct_s
-                    .zip(expected.fct_s)
-                    .is_some_and(|(fct, expected)| (fct / expected - 1.0).abs() < 0.05);
-            Shown {
-                agrees,
-                vouched: output.check.valid,
-            }
+            assert_eq!(kernel_reason, reason);
+            assert!((kernel_time - time).abs() <= slack);
+            let fct = flow.fct_s.zip(expected.fct_s);
+            assert!(fct.is_some_and(|(fct, expected)| (fct / expected - 1.0).abs() < 0.05));
         });
     }
 }
@@ -99,8 +93,9 @@ fn suss_paces_what_it_adds() {
         traces: true,
         ..StackOptions::default()
     };
-    assert_shown("SUSS paces as the simulator does", |attempt| {
-        let output = run(&scenario, attempt, &options);
+    with_turns("SUSS paces as the simulator does", |turn| {
+        let output = run(&scenario, turn.number, &options);
+        turn.note(&output.check);
         let trace = &output.traces.as_ref().expect("traces").flows[0];
         let times = red(trace, output.result.flows[0].start_s);
         let told = output.decisions[0].map(|told| told.bin);
@@ -108,13 +103,9 @@ fn suss_paces_what_it_adds() {
             "SUSS: {told:?} rounds, ACKs after {times:.4?} s; simulated {expected:.4?}"
         ));
         let mut pairs = times.iter().zip(&expected);
-        let agrees = times.len() == expected.len()
-            && pairs.all(|(time, at)| (time - at).abs() < 0.002)
-            && told == Some(2);
-        Shown {
-            agrees,
-            vouched: output.check.valid,
-        }
+        assert_eq!(times.len(), expected.len());
+        assert!(pairs.all(|(time, at)| (time - at).abs() < 0.002));
+        assert_eq!(told, Some(2));
     });
 }
 
@@ -146,26 +137,22 @@ fn a_passive_decision_is_told_and_changes_nothing() {
     };
     let (time, later, reason) = decided(&simulated(&scenario));
     let slack = 2.0 * 0.35 * f64::from(PATH.1) / 1_000.0;
-    assert_shown(
-        "passive SEARCH decides when the simulator does",
-        |attempt| {
-            let output = run(&scenario, attempt, &StackOptions::default());
-            let flow = &output.result.flows[0];
-            let (kernel_time, kernel_later, kernel_reason) = decided(flow);
-            print(&format!(
-                "passive: {kernel_time:.3} s, then {kernel_reason} after {kernel_later:.3} s; \
+    with_turns("passive SEARCH decides when the simulator does", |turn| {
+        let output = run(&scenario, turn.number, &StackOptions::default());
+        turn.note(&output.check);
+        let flow = &output.result.flows[0];
+        let (kernel_time, kernel_later, kernel_reason) = decided(flow);
+        print(&format!(
+            "passive: {kernel_time:.3} s, then {kernel_reason} after {kernel_later:.3} s; \
              simulated {time:.3} s, {reason} after {later:.3} s"
-            ));
-            assert_eq!(
-                flow.exit_class.map(|class| class.name()),
-                Some("chokepoint")
-            );
-            Shown {
-                agrees: kernel_reason == reason && (kernel_time - time).abs() <= slack,
-                vouched: output.check.valid,
-            }
-        },
-    );
+        ));
+        assert_eq!(
+            flow.exit_class.map(|class| class.name()),
+            Some("chokepoint")
+        );
+        assert_eq!(kernel_reason, reason);
+        assert!((kernel_time - time).abs() <= slack);
+    });
 }
 
 fn is_loaded(name: &str) -> bool {

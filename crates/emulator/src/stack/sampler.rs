@@ -217,7 +217,9 @@ impl<'a> Watcher<'a> {
     fn conclude(&mut self) {
         self.told.sort_by_key(|(at, _, _)| *at);
         for (at, flow, what) in std::mem::take(&mut self.told) {
-            let Some(watched) = self.seen.flows.iter_mut().find(|there| there.flow == flow) else {
+            // What a closing connection tells is not the flow's any more.
+            let open = |there: &&mut Watched| there.flow == flow && there.stream.is_some();
+            let Some(watched) = self.seen.flows.iter_mut().find(open) else {
                 continue;
             };
             match what {

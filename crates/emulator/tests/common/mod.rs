@@ -2,6 +2,8 @@
 #![allow(dead_code, reason = "each test file uses some of it")]
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "as in a test")]
 
+pub mod turns;
+
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::PathBuf;
@@ -35,25 +37,6 @@ pub fn skip(sentence: &str) {
         .any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()));
     assert!(!required, "{sentence}");
     eprintln!("skipped: {sentence}");
-}
-
-/// Runs a test of real time, and where it fails gives it another turn, four in all: a host that was
-/// stalled for a moment passes the next one, and a fault of ours fails in each.
-pub fn with_turns(test: impl Fn()) {
-    for _ in 0..3 {
-        if std::panic::catch_unwind(std::panic::AssertUnwindSafe(&test)).is_ok() {
-            return;
-        }
-        eprintln!("another turn");
-    }
-    test();
-}
-
-/// Says that real time was measured and cannot be judged: the host stalls its guests now and then for
-/// tens of milliseconds, and then the emulator vouches for no run. What does not depend on time is
-/// asserted all the same.
-pub fn not_judged(what: &str) {
-    eprintln!("not judged, because the emulator vouches for no run on this machine now: {what}");
 }
 
 /// A link without loss and jitter that counts IP alone.

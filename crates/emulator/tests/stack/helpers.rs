@@ -10,6 +10,8 @@ use network::{Discipline, LinkConfig, LossConfig, QueueConfig, QueueLimit, Servi
 use scenario::{Flow, PathModel, Scenario};
 use units::{Bytes, Duration, Rate};
 
+use crate::common::turns::Turn;
+
 /// Payload of a full packet.
 pub const SMSS: u64 = 1448;
 
@@ -61,6 +63,13 @@ pub fn run(scenario: &Scenario) -> StackOutput {
         eprintln!("not valid: {reason}");
     }
     check_accounts(&output);
+    output
+}
+
+/// A run of a turn.
+pub fn run_in(turn: &mut Turn, scenario: &Scenario) -> StackOutput {
+    let output = run(scenario);
+    turn.note(&output.check);
     output
 }
 
@@ -118,11 +127,4 @@ pub fn check_complete(flow: &FlowResult, bytes: u64, rtt_ms: f64) {
         // It takes the ACKs of what was sent after to tell.
         assert!(loss > drop && loss < drop + 5.0 * rtt_ms / 1e3, "{flow:?}");
     }
-}
-
-/// The first of a few runs for which the emulator vouches; `None` while the machine stalls.
-pub fn valid_run(scenario: &Scenario) -> Option<StackOutput> {
-    (0..8)
-        .map(|_| run(scenario))
-        .find(|output| output.check.valid)
 }

@@ -1,6 +1,9 @@
 //! What the tests in the running kernel share.
 #![allow(dead_code, reason = "each test file uses some of it")]
 
+#[path = "../../../emulator/tests/common/turns.rs"]
+pub mod turns;
+
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,14 +12,6 @@ use emulator::stack::{self, StackOptions, StackOutput};
 use measure::{FlowResult, SlowStartExitResult, Traces};
 use scenario::Scenario;
 use simulator::{RunOptions, RunOutput};
-
-/// How often a run may try to show something on a busy machine.
-const ATTEMPTS: u32 = 8;
-
-/// In how many runs that the emulator vouches for a difference has to come to be believed. A host is
-/// stalled now and then where the emulator cannot see it; a difference that is not the machine's comes
-/// again in each.
-const BELIEVED: u32 = 3;
 
 /// One test at a time: two would be measured against each other.
 static ONE: Mutex<()> = Mutex::new(());
@@ -42,30 +37,6 @@ pub fn allowed() -> Option<MutexGuard<'static, ()>> {
 #[allow(clippy::print_stdout, reason = "a test says what it measured")]
 pub fn print(line: &str) {
     println!("{line}");
-}
-
-/// What a run showed.
-pub struct Shown {
-    /// What was to be shown.
-    pub agrees: bool,
-    /// Whether the emulator vouches for it.
-    pub vouched: bool,
-}
-
-/// Makes runs until one shows `what`, which no stalled machine does by chance; fails where enough
-/// runs that the emulator vouches for did not.
-pub fn assert_shown(what: &str, attempt: impl FnMut(u32) -> Shown) {
-    let mut against = 0;
-    for shown in (0..ATTEMPTS).map(attempt) {
-        if shown.agrees {
-            return;
-        }
-        against += u32::from(shown.vouched);
-        assert!(against < BELIEVED, "{what}: {against} runs do not show it");
-    }
-    print(&format!(
-        "{what}: not judged, the emulator vouches for {against} of {ATTEMPTS} runs on this machine now"
-    ));
 }
 
 /// A flow over a path of so many Mbit/s, milliseconds and multiples of the BDP.
