@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-import warnings
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -172,7 +172,7 @@ def test_wrong_input_is_refused_and_nothing_is_written(
 
 @pytest.mark.usefixtures("right")
 def test_a_path_is_validated_against_this_kernel(
-    command: Command, tmp_path: Path, path_file: Path
+    command: Command, tmp_path: Path, path_file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     arguments = ("validate", path_file.name, "-a", "reno", "--size", "1MB", "-n", "1", "--json")
     for turn in range(3):
@@ -184,7 +184,8 @@ def test_a_path_is_validated_against_this_kernel(
         assert "can be trusted" in done.stderr
         assert not (tmp_path / f"turn{turn}" / "report.html").exists()
     else:
-        warnings.warn("not judged: the emulator vouched for no run", stacklevel=1)
+        with capsys.disabled():
+            sys.stderr.write("validate: not judged, the emulator vouches for no run here now\n")
         return
     out = tmp_path / f"turn{turn}"
     document = json.loads(done.stdout)

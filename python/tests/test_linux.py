@@ -198,7 +198,7 @@ def test_without_the_right_one_sentence_says_what_is_missing(tmp_path: Path) -> 
     # Who may open no file at all may not open the device.
     code = """
 import resource, sys
-from slowstart import behind, cli, output
+from slowstart import behind, cli, execution
 
 def without(function):
     def call(*words, **options):
@@ -206,7 +206,7 @@ def without(function):
         return function(*words, **options)
     return call
 
-cli.check_linux = without(cli.check_linux)
+execution.check_linux = without(execution.check_linux)
 behind.emulate = without(behind.emulate)
 sys.exit(cli.invoke(sys.argv[1:]))
 """
