@@ -185,10 +185,12 @@ def test_a_text_tells_what_was_measured(tmp_path: Path) -> None:
     assert f"Looked into: {entry['looked_into']}" in page
 
 
-def test_a_text_that_no_longer_holds_says_so(tmp_path: Path) -> None:
+def test_a_text_that_no_longer_holds_says_so(command: Command, tmp_path: Path) -> None:
     claims = CLAIMS.replace("fct_s < 0", "fct_s > 0")
-    study = studies.load(write(tmp_path, claims=claims + SECOND))
-    first, second = study.run(tmp_path / "out", runs=1).document()["claims"]
+    folder = write(tmp_path, claims=claims + SECOND)
+    shown = command("study", str(folder), "-n", "1", "-o", "out").stdout
+    assert "What was found out does not hold in these runs: c, d" in shown
+    first, second = studies.load(folder).run(tmp_path / "out", runs=1).document()["claims"]
     assert first["looked_into"].endswith(
         "(This does not hold in these runs: share is 1 and was to be at most 0.5.)"
     )
@@ -210,7 +212,7 @@ statistic = "mean"
 expected = { high = -1 }
 relation = "difference"
 reason = "because"
-looked_into = "{same} {large} {own}"
+looked_into = "{same:interval} {large} {own:interval}"
 evidence = { same = {}, large = { select = { buffer = "large" } }, own = { function = "times" } }
 [[claim]]
 id = "d"
@@ -237,6 +239,11 @@ evidence = { other = { parameters = { b = 5.0 } } }
     assert first["evidence"]["large"]["value"] != first["measured"]["value"]
     assert first["evidence"]["own"]["value"] == 9
     assert (second["measured"]["value"], second["looked_into"]) == (2, "5")
+    more = studies.load(folder).run(tmp_path / "more", runs=6).document()["claims"][0]
+    low, high = (plain(more["measured"][each], 3) for each in ("low", "high"))
+    value = plain(more["measured"]["value"], 3)
+    assert more["looked_into"].startswith(f"{value} [{low}, {high}] ")
+    assert more["looked_into"].endswith(" 9")
 
 
 def test_a_study_without_a_readme_is_refused(tmp_path: Path) -> None:

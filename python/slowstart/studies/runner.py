@@ -29,8 +29,9 @@ from slowstart.studies.study import all_stacks
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from slowstart.studies.claims import Verdict
+    from slowstart.studies.claims import Claim, Verdict
     from slowstart.studies.estimates import Estimate
+    from slowstart.studies.evidence import Told
     from slowstart.studies.measures import Measure
     from slowstart.studies.plan import Cell
     from slowstart.studies.store import Job, Stack
@@ -52,6 +53,7 @@ class Findings:
     """Cells (experiment, place) that the kernel cannot run, and why."""
     tables: dict[tuple[str, Stack, str], pl.DataFrame] = field(default_factory=dict)
     verdicts: list[Verdict] = field(default_factory=list)
+    _told: dict[str, Told] = field(default_factory=dict)
 
     def table(self, experiment: str, stack: Stack, table: str = "flows") -> pl.DataFrame:
         """Rows of an experiment: ``flows``, ``links``, ``runs``, ``flow_traces``, ``link_traces``.
@@ -59,6 +61,12 @@ class Findings:
         With a column for each axis of the grid, ``job``, ``run`` and ``seed``.
         """
         return self.tables.get((experiment, stack, table), pl.DataFrame())
+
+    def told(self, claim: Claim) -> Told:
+        """What was found out about a claim, with the numbers of these runs."""
+        if claim.name not in self._told:
+            self._told[claim.name] = claim.looked_into.tell(self, self.stacks)
+        return self._told[claim.name]
 
     def why_left_out(self, experiment: str, stack: Stack) -> str | None:
         """Why nothing of an experiment was to be run; ``None`` if something was."""
@@ -176,7 +184,7 @@ class Findings:
 
 def _claim(verdict: Verdict, findings: Findings) -> dict[str, Any]:
     claim, found = verdict.claim, verdict.estimate
-    told = claim.looked_into.tell(findings, findings.stacks)
+    told = findings.told(claim)
     expected = claim.expected
     return {
         "id": claim.name,

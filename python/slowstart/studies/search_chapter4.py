@@ -71,7 +71,7 @@ def norm_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figure | 
                 for flow, series in kept:
                     base = flow["rtt_min_ms"] / 1e3
                     # Time 0 of the closed form: acknowledged is what capacity brings in 1/ln 2 RTT.
-                    at_capacity = _capacity_moment(flow, series)
+                    at_capacity = capacity_moment(flow, series)
                     times = at_capacity + np.arange(-2, 8, 0.35) * base
                     found = measured_norm(series, times, window * base, None if queue else base)[2]
                     axes.plot(
@@ -99,7 +99,7 @@ def norm_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figure | 
         return plots.finish(figure, titled(drawing, plots.plural(len(kept), "run"), stack))
 
 
-def _capacity_moment(flow: Mapping[str, Any], series: pl.DataFrame) -> float:
+def capacity_moment(flow: Mapping[str, Any], series: pl.DataFrame) -> float:
     """Time 0 of the closed form: extrapolated from where ACKs come steadily at capacity."""
     time, acked = numbers(series, "time_s"), numbers(series, "acked_bytes")
     base = flow["rtt_min_ms"] / 1e3
@@ -308,7 +308,7 @@ def _rounds(flow: Mapping[str, Any], series: pl.DataFrame) -> tuple[Values, Valu
     """Base RTTs since capacity, what was delivered in each (in BDP), and the base RTT."""
     base = flow["rtt_min_ms"] / 1e3
     time, acked = numbers(series, "time_s"), numbers(series, "acked_bytes")
-    capacity = _capacity_moment(flow, series)
+    capacity = capacity_moment(flow, series)
     ends = capacity + np.arange(-7, 9) * base
     last = np.searchsorted(time, ends, side="right") - 1
     counts = np.where(last >= 0, acked[np.maximum(last, 0)], 0.0)

@@ -15,6 +15,7 @@ import polars as pl
 from slowstart.studies.estimates import Estimate, estimate
 from slowstart.studies.search_chapter4 import (
     bins_figure,
+    capacity_moment,
     norm_figure,
     norms_of,
     rounds_figure,
@@ -49,8 +50,9 @@ if TYPE_CHECKING:
 __all__ = [
     "ahead", "bin_error", "bins_figure", "buffer_figure", "closed", "downloads_figure",
     "examples_figure", "exit_rate_bps", "first_rtt_ms", "largest_rtt_ms", "latency_figure",
-    "norm_figure", "rate_capacity_s", "rate_figure", "rounds_figure", "rssi_figure", "rtt_peak_hz",
-    "sensitivity_figure", "sent_figure", "spectrum_figure", "windows_figure",
+    "noiseless_exit", "norm_figure", "rate_capacity_s", "rate_figure", "rounds_figure",
+    "rssi_figure", "rtt_peak_hz", "sensitivity_figure", "sent_figure", "spectrum_figure",
+    "windows_figure",
 ]  # fmt: skip
 
 
@@ -63,6 +65,16 @@ def closed(_: Findings, __: Stack, parameters: Mapping[str, Any]) -> Estimate | 
     else:
         value = crossing(parameters["threshold"], queue=parameters.get("queue", False))
     return Estimate(value, None, None, None, 0, 0)
+
+
+def noiseless_exit(findings: Findings, stack: Stack, _: Mapping[str, Any]) -> Estimate | None:
+    """When SEARCH leaves without noise, in base RTTs since the closed form's time 0."""
+    for flow, series in kept_runs(findings, "noiseless", stack, {}):
+        end = left_at(flow)
+        if end is not None:
+            value = (end - capacity_moment(flow, series)) / (flow["rtt_min_ms"] / 1e3)
+            return Estimate(value, None, None, None, 1, 1)
+    return None
 
 
 # --- numbers from time series --------------------------------------------------------------------
@@ -119,12 +131,13 @@ rtt_peak_hz = Extract("rtt_peak_hz", _peak)
 
 
 def bin_error(findings: Findings, stack: Stack, parameters: Mapping[str, Any]) -> Estimate | None:
-    """Mean difference, on GEO until the exit, between a norm from bins and one from every ACK.
+    """Mean difference, until the exit, between a norm from bins and one from every ACK.
 
-    ``hold`` as in :func:`~slowstart.studies.search_chapter4.norms_of`.
+    On GEO, or on ``network``; ``hold`` as in :func:`~slowstart.studies.search_chapter4.norms_of`.
     """
     errors = []
-    for flow, series in kept_runs(findings, "passive", stack, GEO):
+    labels = {**GEO, "network": parameters.get("network", GEO["network"])}
+    for flow, series in kept_runs(findings, "passive", stack, labels):
         end = left_at(flow)
         if end is None or flow["first_rtt_ms"] is None:
             continue

@@ -35,7 +35,8 @@ def show(findings: Findings, report: str | None) -> None:
         table.add_column("verdict", no_wrap=True)
         if not several:
             table.add_column("because", ratio=2)
-    for row in claims_table(findings):
+    rows = claims_table(findings)
+    for row in rows:
         claim = row["claim"]
         cells = [
             Text.assemble(claim.words, ("  " + claim.where, "dim")),
@@ -61,10 +62,18 @@ def show(findings: Findings, report: str | None) -> None:
     out.print(
         f"{totals[AGREES]} agree, {totals[DIFFERS]} differ, {totals[CANNOT_TEST]} cannot be tested"
     )
+    wrong = [row["claim"].name for row in rows if _differs(row) and not row["looked_into"].holds]
+    if wrong and not findings.quick:
+        out.print(Text(f"What was found out does not hold in these runs: {_few(wrong)}"))
     if findings.quick:
         out.print("This was a quick run: fewer repetitions, so the verdicts are provisional.")
     if report is not None:
         sys.stdout.write(f"The report is {report}\n")
+
+
+def _differs(row: Mapping[str, Any]) -> bool:
+    """Whether a claim differs on a stack."""
+    return any(each["verdict"].word == DIFFERS for each in row["verdicts"])
 
 
 def _few(parts: Sequence[str]) -> str:
