@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use units::{Bytes, Duration, Rate};
 
-use crate::access::{AccessConfig, WifiConfig};
+use crate::access::{AccessConfig, CellularConfig, WifiConfig};
 use crate::aqm::{CoDelConfig, FqCoDelConfig, PieConfig, RedConfig};
 
 /// One direction of a path: `loss -> queue -> server -> delay line`.
@@ -69,6 +69,18 @@ impl Service {
     pub fn wifi(&self) -> Option<&WifiConfig> {
         match self {
             Self::Access(access) => access.wifi(),
+            _ => None,
+        }
+    }
+
+    /// The cellular network that it is.
+    #[must_use]
+    pub fn cellular(&self) -> Option<&CellularConfig> {
+        match self {
+            Self::Access(access) => match &**access {
+                AccessConfig::Cellular(config) => Some(config),
+                _ => None,
+            },
             _ => None,
         }
     }

@@ -26,6 +26,7 @@ use alloc::string::String;
 use rand_chacha::ChaCha8Rng;
 use units::{Bytes, Duration, Instant};
 
+use crate::access::cellular::Rrc;
 use crate::access::{AirCounters, Served, wifi};
 use crate::aqm::{Fate, Managed, Waiting};
 use crate::busy::Busy;
@@ -78,12 +79,15 @@ impl<T> Link<T> {
                 Some(Late::Port(Box::new(port)))
             }
         };
-        Self::with(config, &rng, &rng, late)
+        let mut link = Self::with(config, &rng, &rng, late);
+        let [rrc] = Rrc::of([config], &rng);
+        link.server.joins(rrc);
+        link
     }
 
     /// The two links of a path. Where both are directions of a Wi-Fi network they share its medium, which
     /// the first of them describes and whose streams lie beside the first one's; so do the streams of what
-    /// other models have in common.
+    /// other models have in common. Two directions of a cellular network are one radio.
     #[must_use]
     pub fn pair(configs: [&LinkConfig; 2], rngs: [ChaCha8Rng; 2]) -> [Self; 2] {
         let [forward, reverse] = configs;
@@ -100,8 +104,13 @@ impl<T> Link<T> {
             (_, Some(_)) => [Self::new(forward, rng), Self::new(reverse, other)],
             (_, None) => {
                 let late = Managed::new(reverse, &other).map(Late::Queue);
+                let rrc = Rrc::of(configs, &rng);
                 let reverse = Self::with(reverse, &other, &rng, late);
-                [Self::new(forward, rng), reverse]
+                let mut links = [Self::new(forward, rng), reverse];
+                for (link, rrc) in links.iter_mut().zip(rrc) {
+                    link.server.joins(rrc);
+                }
+                links
             }
         }
     }

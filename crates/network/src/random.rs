@@ -13,6 +13,7 @@ pub(crate) enum Purpose {
     Rate = 4,
     Router = 5,
     Cell = 6,
+    Rrc = 7,
     Medium = 16,
     /// What both directions of a path have in common.
     Path = 17,

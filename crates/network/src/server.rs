@@ -8,6 +8,7 @@ use alloc::boxed::Box;
 use rand_chacha::ChaCha8Rng;
 use units::{Bytes, Instant, Rate, Transmission};
 
+use crate::access::cellular::Rrc;
 use crate::access::{Model, Served};
 use crate::process::{Process, Steps, Varying};
 use crate::trace::Follower;
@@ -32,6 +33,8 @@ pub(crate) struct ModelServer {
     /// As it was at the beginning of the run.
     origin: Model,
     model: Model,
+    /// The states of the radio that it is a direction of.
+    rrc: Option<Rrc>,
 }
 
 #[derive(Clone, Debug)]
@@ -40,6 +43,17 @@ pub(crate) struct ProcessServer {
     origin: Process,
     process: Process,
     debt: u128,
+}
+
+impl ModelServer {
+    fn serve(&mut self, now: Instant, busy_until: Instant, bytes: u64) -> Served {
+        let Some(rrc) = &self.rrc else {
+            return self.model.serve(now, busy_until, bytes);
+        };
+        let served = self.model.serve(rrc.serves_from(now), busy_until, bytes);
+        rrc.used_until(served.end);
+        served
+    }
 }
 
 impl Server {
@@ -68,6 +82,7 @@ impl Server {
                 return Self::Model(Box::new(ModelServer {
                     origin: model.clone(),
                     model,
+                    rrc: None,
                 }));
             }
             Service::Steps { steps } => Process::Steps(Steps::new(steps.clone())),
@@ -91,6 +106,13 @@ impl Server {
             process,
             debt: 0,
         }))
+    }
+
+    /// It is a direction of a radio with states.
+    pub(crate) fn joins(&mut self, rrc: Option<Rrc>) {
+        if let Self::Model(server) = self {
+            server.rrc = rrc;
+        }
     }
 
     /// Whether a packet that arrives at `now`, while those before it leave by `busy_until`, has to wait.
@@ -125,7 +147,7 @@ impl Server {
                 end
             }
             Self::Trace(follower) => return follower.serve(now, busy_until, bytes),
-            Self::Model(server) => return server.model.serve(now, busy_until, bytes),
+            Self::Model(server) => return server.serve(now, busy_until, bytes),
         };
         Served {
             start,

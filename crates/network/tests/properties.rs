@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use common::{assert_conserved, bare, build, fixed, packet, pop_all};
 use network::access::cellular::{
-    BlockConfig, BlockageConfig, CellConfig, CellularConfig, ChannelConfig, Duplex, FadingConfig,
-    GrantsConfig, HsdpaConfig, Length, OutageConfig, ReducedConfig, UmtsUplinkConfig,
+    BlockConfig, BlockageConfig, CellConfig, CellularConfig, ChannelConfig, DrxConfig, Duplex,
+    FadingConfig, GrantsConfig, HsdpaConfig, Length, OutageConfig, ReducedConfig, RrcConfig,
+    SleepConfig, UmtsUplinkConfig,
 };
 use network::{
     AccessConfig, Admission, Discipline, Element, JitterConfig, JitterDistribution, LinkConfig,
@@ -283,12 +284,27 @@ fn cellular() -> impl Strategy<Value = Service> {
         0.0..1.0,
     )
         .prop_map(|(which, fading, blocks, cell, tti, latency, discard)| {
+            let (spans, flags) = (cell.2, cell.3);
+            let sleep = |after, least, most| SleepConfig {
+                after,
+                promotion: (least, most),
+            };
+            let rrc = flags.0.then_some(RrcConfig {
+                drx: flags.1.then_some(DrxConfig {
+                    after: spans.0,
+                    cycle: spans.1,
+                }),
+                fach: flags.2.then_some(sleep(spans.2, spans.3, spans.1)),
+                idle: sleep(spans.3, spans.0, spans.2),
+                begins_connected: flags.1,
+            });
             let config = match which {
                 0 => CellularConfig::Reduced(ReducedConfig {
                     fading,
                     tti,
                     blocks,
                     latency,
+                    rrc,
                 }),
                 1 => CellularConfig::Hsdpa(HsdpaConfig {
                     fading,
@@ -297,6 +313,7 @@ fn cellular() -> impl Strategy<Value = Service> {
                     blocks,
                     latency,
                     discard,
+                    rrc,
                 }),
                 3 => CellularConfig::Cell({
                     let (sizes, channel, spans, flags) = cell;
@@ -327,6 +344,7 @@ fn cellular() -> impl Strategy<Value = Service> {
                             blocked: spans.2,
                             factor: discard,
                         }),
+                        rrc,
                         mean: fading.mean,
                     }
                 }),

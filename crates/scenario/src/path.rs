@@ -7,6 +7,7 @@
 
 use std::path::Path;
 
+use network::access::CellularConfig;
 use network::router::Help;
 use network::{Discipline, JitterConfig, LinkConfig, LossConfig, QueueConfig, QueueLimit, Service};
 use units::{Bytes, Duration, Rate};
@@ -247,6 +248,10 @@ impl PathSpec {
             ));
         }
         let way_back = way_back(&service, self.reverse.service.clone())?;
+        let rrc = |service: &Service| service.cellular().and_then(CellularConfig::rrc);
+        if rrc(&service).is_some() && rrc(&way_back).is_some() {
+            return Err("says rrc in both directions, which are one radio: keep one".to_owned());
+        }
         let forward = finish("forward", self.forward, service, DEFAULT_BUFFER, base_rtt)?;
         let service = way_back;
         let reverse = finish(

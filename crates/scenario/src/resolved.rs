@@ -24,11 +24,14 @@ fn seconds(span: Option<Duration>) -> Option<f64> {
     span.map(Duration::as_secs_f64)
 }
 
-/// Writes `key: value` pairs as a map.
+/// Writes `key: value` pairs as a map; one behind a semicolon only where there is a value.
 macro_rules! map {
-    ($serializer:expr, $( $key:literal: $value:expr ),* $(,)?) => {{
+    ($serializer:expr, $( $key:literal: $value:expr ),* $(,)? $(; $last:literal: $option:expr)?) => {{
         let mut map = $serializer.serialize_map(None)?;
         $( map.serialize_entry($key, &$value)?; )*
+        $( if let Some(value) = $option {
+            map.serialize_entry($last, &value)?;
+        } )?
         map.end()
     }};
 }

@@ -93,6 +93,7 @@ pub(crate) const LTE: KnownTable = KnownTable {
         "off",
         "error",
         "handovers",
+        "rrc",
     ],
 };
 
@@ -113,6 +114,7 @@ pub(crate) const NR: KnownTable = KnownTable {
         "error",
         "handovers",
         "blockage",
+        "rrc",
     ],
 };
 
@@ -129,7 +131,7 @@ pub(crate) const CELL_REDUCED: KnownTable = KnownTable {
     title: "a cell's reduced model",
     keys: &[
         "model", "mean", "spread", "fast", "tau_fast", "tau_slow", "grid", "peak", "tti", "error",
-        "outages", "outage", "longest",
+        "outages", "outage", "longest", "rrc",
     ],
 };
 
@@ -138,7 +140,7 @@ pub(crate) const HSDPA: KnownTable = KnownTable {
     title: "an HSDPA downlink",
     keys: &[
         "model", "mean", "spread", "fast", "tau_fast", "tau_slow", "grid", "peak", "block",
-        "error", "residual", "discard", "outages", "outage", "longest",
+        "error", "residual", "discard", "outages", "outage", "longest", "rrc",
     ],
 };
 
@@ -146,6 +148,18 @@ pub(crate) const UMTS_UPLINK: KnownTable = KnownTable {
     name: "umts-uplink",
     title: "a UMTS uplink",
     keys: &["model", "rate", "tti", "error"],
+};
+
+pub(crate) const RRC: KnownTable = KnownTable {
+    name: "rrc",
+    title: "a radio's states",
+    keys: &["begins", "inactivity", "cycle", "idle", "promotion"],
+};
+
+pub(crate) const RRC_UMTS: KnownTable = KnownTable {
+    name: "rrc-umts",
+    title: "a UMTS radio's states",
+    keys: &["begins", "fach", "fach_promotion", "idle", "promotion"],
 };
 
 pub(crate) const WIFI: KnownTable = KnownTable {
@@ -380,6 +394,8 @@ pub const fn known_tables() -> &'static [&'static KnownTable] {
         &CELL_REDUCED,
         &HSDPA,
         &UMTS_UPLINK,
+        &RRC,
+        &RRC_UMTS,
         &WIFI,
         &WIFI_TRAFFIC,
         &GEO,

@@ -5,7 +5,7 @@ mod common;
 use std::sync::Arc;
 
 use common::{algorithm, link, run};
-use network::access::cellular::{BlockConfig, CellConfig, CellularConfig};
+use network::access::cellular::{BlockConfig, CellConfig, CellularConfig, RrcConfig};
 use network::{AccessConfig, QueueLimit, Service};
 use scenario::{AckPolicy, Flow, PathModel, Scenario};
 use units::{Bytes, Duration};
@@ -103,4 +103,74 @@ fn the_baseline_over_lte() {
     );
     assert!((loss.0 - 1.9).abs() < 2.0 * 0.24, "{loss:?}");
     assert!((48.0..60.0).contains(&least.0), "{least:?}");
+}
+
+/// A preset's path whose radio begins in a state; none is always ready.
+fn with_rrc(preset: &str, rrc: Option<RrcConfig>) -> PathModel {
+    let mut path = PathModel::resolve(preset).expect("a preset");
+    let Service::Access(access) = &mut path.forward.service else {
+        panic!("{preset} is a cell");
+    };
+    let AccessConfig::Cellular(config) = Arc::make_mut(access) else {
+        panic!("{preset} is a cell");
+    };
+    match &mut **config {
+        CellularConfig::Cell(cell) => cell.rrc = rrc,
+        CellularConfig::Hsdpa(hsdpa) => hsdpa.rrc = rrc,
+        _ => panic!("{preset} is a cell"),
+    }
+    path
+}
+
+/// The SYN wakes the radio, so the promotion is in the first RTT sample and in no other; a download that began on a
+/// channel in use never notices.
+#[test]
+fn the_first_rtt_sample_has_the_promotion() {
+    let connected = RrcConfig {
+        begins_connected: true,
+        ..RrcConfig::LTE
+    };
+    let paths = [None, Some(RrcConfig::LTE), Some(connected)].map(|rrc| with_rrc("lte", rrc));
+    let mut promotions = Vec::new();
+    for seed in 1..=40 {
+        let runs = paths.each_ref().map(|path| {
+            let mut flow = Flow::new(algorithm("cubic+search"));
+            flow.size = Some(Bytes::new(5_000_000));
+            let mut scenario = Scenario::new(path.clone(), vec![flow]);
+            scenario.seed = seed;
+            run(&scenario, true)
+        });
+        let samples = runs.each_ref().map(|run| {
+            let trace = &run.traces.as_ref().unwrap().flows[0];
+            trace.rtt_ms.iter().copied().flatten().collect::<Vec<_>>()
+        });
+        assert_eq!(samples[0], samples[2], "{seed}");
+        assert_eq!(runs[0].result.flows, runs[2].result.flows, "{seed}");
+        promotions.push(samples[1][0] - samples[0][0]);
+        let second = samples[1][1] - samples[0][1];
+        assert!(second.abs() < 60.0, "{seed}: {second}");
+    }
+    let (mean, _) = mean_and_deviation(&promotions);
+    println!("{promotions:.0?} ms, mean {mean:.0}");
+    // Waits for the SYN-ACK's grant and for repeated blocks differ by up to 30 ms; the mean of 40 by 52 / sqrt(40).
+    assert!(promotions.iter().all(|more| (50.0..290.0).contains(more)));
+    assert!((mean - 170.0).abs() < 20.0, "{mean}");
+}
+
+/// From idle, UMTS takes longer than a sender waits for the answer to its first SYN (RFC 6298: 1 s), which it
+/// repeats for nothing.
+#[test]
+fn a_syn_that_wakes_umts_is_answered_after_its_timeout() {
+    for (rrc, least, most) in [(None, 0.09, 0.3), (Some(RrcConfig::UMTS), 1.6, 2.8)] {
+        for seed in 1..=10 {
+            let mut flow = Flow::new(algorithm("cubic+hystart"));
+            flow.size = Some(Bytes::new(100_000));
+            let mut scenario = Scenario::new(with_rrc("hsdpa", rrc), vec![flow]);
+            scenario.seed = seed;
+            let output = run(&scenario, true);
+            let answered = output.traces.as_ref().unwrap().flows[0].time_s[0];
+            println!("{answered:.2} s, {:?}", output.result.flows[0].fct_s);
+            assert!((least..most).contains(&answered), "{seed}: {answered}");
+        }
+    }
 }

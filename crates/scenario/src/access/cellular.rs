@@ -8,6 +8,7 @@ use network::access::cellular::{
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use units::{Duration, Rate};
 
+use super::rrc::{self, Rrc};
 use crate::document::Table;
 use crate::error::Error;
 use crate::link::{MIN_SLOT, positive};
@@ -34,7 +35,7 @@ fn mean(text: &str) -> Result<Rate, String> {
     Ok(rate)
 }
 
-fn span(least: Duration, most: Duration) -> impl Fn(&str) -> Result<Duration, String> {
+pub(super) fn span(least: Duration, most: Duration) -> impl Fn(&str) -> Result<Duration, String> {
     move |text| {
         let span = positive(text)?;
         if span < least || span > most {
@@ -49,7 +50,7 @@ fn span(least: Duration, most: Duration) -> impl Fn(&str) -> Result<Duration, St
 }
 
 /// What stands at `key`, or `usual`.
-fn optional<T>(
+pub(super) fn optional<T>(
     table: &Table<'_>,
     key: &'static str,
     example: &str,
@@ -260,7 +261,8 @@ fn done(config: CellularConfig) -> Result<AccessConfig, Error> {
 
 pub(super) fn lte(table: &Table<'_>) -> Result<AccessConfig, Error> {
     let config = cell(table, CellConfig::LTE)?;
-    done(CellularConfig::Cell(config))
+    let rrc = rrc::read(table)?;
+    done(CellularConfig::Cell(CellConfig { rrc, ..config }))
 }
 
 pub(super) fn nr(table: &Table<'_>) -> Result<AccessConfig, Error> {
@@ -273,7 +275,8 @@ pub(super) fn nr(table: &Table<'_>) -> Result<AccessConfig, Error> {
         ..CellConfig::NR
     };
     let config = cell(table, usual)?;
-    done(CellularConfig::Cell(config))
+    let rrc = rrc::read(table)?;
+    done(CellularConfig::Cell(CellConfig { rrc, ..config }))
 }
 
 pub(super) fn uplink(table: &Table<'_>) -> Result<AccessConfig, Error> {
@@ -311,6 +314,7 @@ pub(super) fn reduced(table: &Table<'_>) -> Result<AccessConfig, Error> {
             error: percent(table, "error", usual.blocks.error)?,
             ..usual.blocks
         },
+        rrc: rrc::read(table)?,
         ..usual
     }))
 }
@@ -328,6 +332,7 @@ pub(super) fn hsdpa(table: &Table<'_>) -> Result<AccessConfig, Error> {
             ..usual.blocks
         },
         discard: percent(table, "discard", usual.discard)?,
+        rrc: rrc::read_umts(table)?,
         ..usual
     };
     if config.category_rate() < config.fading.mean {
@@ -444,6 +449,7 @@ pub(super) fn write<S: Serializer>(
             "latency_ms": millis(config.latency),
             "handovers": config.outages.map(Outages),
             "blockage": config.blockage.is_some(),
+            ; "rrc": config.rrc.map(Rrc)
         ),
         CellularConfig::Grants(config) => map!(serializer,
             "kind": "cell-uplink",
@@ -461,6 +467,7 @@ pub(super) fn write<S: Serializer>(
             "tti_ms": millis(config.tti),
             "blocks": Blocks(&config.blocks),
             "latency_ms": millis(config.latency),
+            ; "rrc": config.rrc.map(Rrc)
         ),
         CellularConfig::Hsdpa(config) => map!(serializer,
             "kind": "hsdpa",
@@ -470,6 +477,7 @@ pub(super) fn write<S: Serializer>(
             "blocks": Blocks(&config.blocks),
             "latency_ms": millis(config.latency),
             "discard": config.discard,
+            ; "rrc": config.rrc.map(Rrc)
         ),
         CellularConfig::UmtsUplink(config) => map!(serializer,
             "kind": "umts-uplink",

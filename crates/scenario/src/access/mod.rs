@@ -16,6 +16,7 @@ mod cellular;
 mod geo;
 mod leo;
 mod policer;
+mod rrc;
 mod token_bucket;
 mod wifi;
 

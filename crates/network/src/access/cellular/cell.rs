@@ -22,6 +22,7 @@ use units::{Duration, Rate};
 use super::blocks::BlockConfig;
 use super::chain::{Length, OutageConfig, Outages, Switch, Timeline};
 use super::channel::{Channel, ChannelConfig, block_bits};
+use super::rrc::RrcConfig;
 use super::scheduler::Fair;
 use super::slotted::{Slotted, Source};
 use super::stream;
@@ -90,6 +91,8 @@ pub struct CellConfig {
     pub outages: Option<OutageConfig>,
     /// What stands in the way.
     pub blockage: Option<BlockageConfig>,
+    /// What the radio of both directions does while nobody uses it; `None` is always ready.
+    pub rrc: Option<RrcConfig>,
     /// What the user gets on average if he always has something to send: for a buffer given in bandwidth-delay
     /// products, and for results. [`CellConfig::measured`] finds it.
     pub mean: Rate,
@@ -129,6 +132,7 @@ impl CellConfig {
         latency: Duration::from_micros(2500),
         outages: None,
         blockage: None,
+        rrc: None,
         mean: Rate::from_bits_per_sec(40_000_000),
     };
 

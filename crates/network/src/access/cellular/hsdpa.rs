@@ -27,6 +27,7 @@ use units::{Bytes, Duration, Instant, Rate};
 use super::blocks::BlockConfig;
 use super::chain::{Length, OutageConfig};
 use super::reduced::{Fading, FadingConfig};
+use super::rrc::RrcConfig;
 use super::slotted::{Slotted, Steady};
 use super::stream;
 use crate::DropReason;
@@ -59,6 +60,8 @@ pub struct HsdpaConfig {
     pub latency: Duration,
     /// Share of packets that RLC discards.
     pub discard: f64,
+    /// What the radio of both directions does while nobody uses it; `None` is always ready.
+    pub rrc: Option<RrcConfig>,
 }
 
 impl HsdpaConfig {
@@ -94,6 +97,7 @@ impl HsdpaConfig {
         },
         latency: Duration::from_millis(15),
         discard: 2e-4,
+        rrc: None,
     };
 
     /// The most payload that the terminal takes: whole PDUs in a block each 2 ms.

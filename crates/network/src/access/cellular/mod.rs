@@ -20,6 +20,7 @@ mod channel;
 mod grants;
 mod hsdpa;
 mod reduced;
+mod rrc;
 mod scheduler;
 mod slotted;
 
@@ -30,6 +31,8 @@ pub use channel::ChannelConfig;
 pub use grants::GrantsConfig;
 pub use hsdpa::{HsdpaConfig, UmtsUplinkConfig};
 pub use reduced::{FadingConfig, ReducedConfig};
+pub(crate) use rrc::Rrc;
+pub use rrc::{DrxConfig, RrcConfig, SleepConfig};
 
 use cell::Cell;
 use grants::Grants;
@@ -66,7 +69,23 @@ impl CellularConfig {
         }
     }
 
-    /// What an empty link adds to a packet's delay on average.
+    /// What its radio does while nobody uses it, if it says so.
+    #[must_use]
+    pub const fn rrc(&self) -> Option<RrcConfig> {
+        match self {
+            Self::Cell(config) => config.rrc,
+            Self::Reduced(config) => config.rrc,
+            Self::Hsdpa(config) => config.rrc,
+            Self::Grants(_) | Self::UmtsUplink(_) => None,
+        }
+    }
+
+    /// Whether it carries data to the terminal.
+    pub(crate) const fn is_downlink(&self) -> bool {
+        !matches!(self, Self::Grants(_) | Self::UmtsUplink(_))
+    }
+
+    /// What an empty link, whose radio is in use, adds to a packet's delay on average.
     #[must_use]
     pub fn idle_delay(&self) -> Duration {
         match self {

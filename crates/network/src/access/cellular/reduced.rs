@@ -15,6 +15,7 @@ use units::{Duration, Rate};
 
 use super::blocks::BlockConfig;
 use super::chain::{OutageConfig, Outages, Timeline, Wandering};
+use super::rrc::RrcConfig;
 use super::slotted::{BIT, Slotted, Source};
 use super::stream;
 use crate::process::location;
@@ -68,6 +69,8 @@ pub struct ReducedConfig {
     pub blocks: BlockConfig,
     /// From the end of a block until the packets in it are handed on.
     pub latency: Duration,
+    /// What the radio of both directions does while nobody uses it; `None` is always ready.
+    pub rrc: Option<RrcConfig>,
 }
 
 impl ReducedConfig {
@@ -96,6 +99,7 @@ impl ReducedConfig {
                 recovery: (Duration::ZERO, Duration::ZERO),
             },
             latency: Duration::ZERO,
+            rrc: None,
         }
     }
 
