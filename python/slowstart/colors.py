@@ -2,8 +2,9 @@
 
 The colours are those of Okabe and Ito (2008), which readers with any common form of colour
 blindness can tell apart. The start-up gives the colour and the avoidance the dashes, so that
-``cubic+search`` and ``reno+search`` are kin. Whatever has options, or a name that is not known
-here, takes the colours that are left, in the order of its name.
+``cubic+search`` and ``reno+search`` are kin. A well-known name with options takes a colour that no
+well-known name has, of those of Tol (2021, "muted"); a name that is not known here takes one of
+those that are left; both in the order of the names.
 """
 
 from __future__ import annotations
@@ -22,18 +23,24 @@ YELLOW = "#F0E442"
 BLUE = "#0072B2"
 VERMILLION = "#D55E00"
 PURPLE = "#CC79A7"
+WINE = "#882255"
+OLIVE = "#999933"
+INDIGO = "#332288"
+GREY = "#777777"
 
 BY_STARTUP = {
     "standard": BLACK,
     "hystart": BLUE,
     "hystart++": GREEN,
     "search": VERMILLION,
-    "limited": ORANGE,
+    "suss": ORANGE,
+    "limited": SKY_BLUE,
 }
 BY_WHOLE = {"bbr": PURPLE}
 # Yellow last: it is faint on white.
 ORDER = (VERMILLION, BLUE, GREEN, BLACK, ORANGE, PURPLE, SKY_BLUE, YELLOW)
-DASHES_BY_AVOIDANCE = {"cubic": "-", "reno": "--"}
+VARIANTS = (WINE, OLIVE, INDIGO, GREY, YELLOW)
+DASHES_BY_AVOIDANCE = {"cubic": "-", "reno": "--", "westwood": "-.", "bic": ":"}
 OTHER_DASHES = ("-", "--", "-.", ":")
 
 
@@ -49,8 +56,8 @@ def _well_known(name: str) -> Style | None:
     if name in BY_WHOLE:
         return Style(BY_WHOLE[name], "-")
     avoidance, plus, startup = name.partition("+")
-    if plus and startup in BY_STARTUP:
-        return Style(BY_STARTUP[startup], DASHES_BY_AVOIDANCE.get(avoidance, "-."))
+    if plus and startup in BY_STARTUP and avoidance in DASHES_BY_AVOIDANCE:
+        return Style(BY_STARTUP[startup], DASHES_BY_AVOIDANCE[avoidance])
     return None
 
 
@@ -69,9 +76,13 @@ def styles(names: Iterable[str]) -> dict[str, Style]:
             chosen[name] = known
     used = set(chosen.values())
     colors_used = {style.color for style in used}
-    free = [Style(color, "-") for color in ORDER if color not in colors_used]
-    free += [Style(color, dashes) for dashes in OTHER_DASHES for color in ORDER]
-    queue = [style for style in dict.fromkeys(free) if style not in used]
-    for place, name in enumerate(sorted(unknown)):
-        chosen[name] = queue[place % len(queue)]
+    fresh = [Style(color, "-") for color in ORDER if color not in colors_used]
+    again = [Style(color, dashes) for dashes in OTHER_DASHES for color in ORDER]
+    variants = [Style(color, "-") for color in VARIANTS]
+    for name in sorted(unknown):
+        kin = _well_known(name.partition(":")[0]) is not None
+        queue = [*variants, *fresh, *again] if kin else [*fresh, *again, *variants]
+        left = (style for style in queue if style not in used)
+        chosen[name] = next(left, queue[0])
+        used.add(chosen[name])
     return chosen

@@ -27,7 +27,15 @@ def test_well_known_names_have_their_own_fixed_colours() -> None:
             assert all(colors.styles(some)[n] == alone[n] for n in some if n in alone)
 
 
+def test_a_variant_never_has_the_colour_of_another_start_up() -> None:
+    well_known = {*colors.BY_STARTUP.values(), *colors.BY_WHOLE.values()}
+    names = ["cubic+search:version=4.0", "cubic+hystart++:form=patch", "reno+suss:round=2"]
+    assert not {each.color for each in colors.styles(names).values()} & well_known
+
+
 def test_no_two_names_look_the_same() -> None:
+    kin = [f"{avoidance}+standard" for avoidance in ("cubic", "reno", "bic", "westwood", "hybla")]
+    assert len(set(colors.styles(kin).values())) == len(kin)
     names = [f"cubic+search:window={n}" for n in range(24)] + ["cubic+search", "reno+search", "bbr"]
     styles = colors.styles(names)
     assert len(set(styles.values())) == len(names)
