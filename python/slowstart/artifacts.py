@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 SIZES_MB = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 # An evolution figure beyond this many segments would need gigabytes of series.
 _MOST_TRACED_SEGMENTS = 3_000_000
-_COLUMNS_OF_EVOLUTION = 4
+# Panels beside each other, whatever they show: more would be shrunk on a page.
+_COLUMNS = 4
 # What a full segment carries with timestamps, of a full packet of 1500 bytes (DESIGN.md section 4).
 _PAYLOAD, _PACKET = 1448, 1500
 
@@ -120,29 +121,29 @@ def write(
         painter.evolutions(path, facts, [scenarios[i] for i in indices], names, flows, threads)
     by_size = _by_size(document, result, None if linux else at_size, threads, quiet)
     if by_size is not None:
-        painter.draw(
-            "completion-by-size",
-            None,
+        caption = (
             "Flow completion time against the size of the transfer; each size is run by itself. "
             "Below: the ratio to the first algorithm in the same run, over the same channel; less "
-            f"than {100 * plots.NEGLIGIBLE:.0f} % (grey) makes no difference in practice.",
-            plots.completion_by_size(by_size, names, document["summary"][0]["runs"]),
+            f"than {100 * plots.NEGLIGIBLE:.0f} % (grey) makes no difference in practice."
         )
+        runs = document["summary"][0]["runs"]
+        for name, some in _figures("completion-by-size", by_size["path"].to_list()):
+            part = by_size.filter(pl.col("path").is_in(some))
+            painter.draw(name, None, caption, plots.completion_by_size(part, names, runs))
+    caption = "Empirical distributions over runs: for each value, the share of flows not above it."
     short = flows.with_columns(pl.col("path").map_elements(tables.short, return_dtype=pl.String))
-    painter.draw(
-        "distributions", None,
-        "Empirical distributions over runs: for each value, the share of flows not above it.",
-        plots.distributions(short, names),
-    )  # fmt: skip
-    painter.draw(
-        "exit-shares", None,
+    for name, some in _figures("distributions", short["path"].to_list()):
+        part = short.filter(pl.col("path").is_in(some))
+        painter.draw(name, None, caption, plots.distributions(part, names))
+    caption = (
         "Where slow start ended: early (before the bottleneck was busy for one base RTT), at the "
         "chokepoint (after that, not because of a loss), or late (because of a loss). Lines are "
-        "95 % Wilson intervals.",
-        plots.exit_shares(
-            [{**row, "path": tables.short(row["path"])} for row in document["summary"]], names
-        ),
-    )  # fmt: skip
+        "95 % Wilson intervals."
+    )
+    rows = [{**row, "path": tables.short(row["path"])} for row in document["summary"]]
+    for name, some in _figures("exit-shares", [row["path"] for row in rows]):
+        mine = [row for row in rows if row["path"] in some]
+        painter.draw(name, None, caption, plots.exit_shares(mine, names))
     paths = {each["path"]["name"]: each["path"] for each in resolved}
     report.write(folder, document, paths, painter.drawings, painter.notes)
 
@@ -152,6 +153,14 @@ def _by_path(scenarios: Sequence[Scenario]) -> dict[str, list[int]]:
     for index, each in enumerate(scenarios):
         groups.setdefault(each.path, []).append(index)
     return groups
+
+
+def _figures(name: str, paths: Sequence[str]) -> list[tuple[str, list[str]]]:
+    """The names of the figures that it takes to show all of ``paths``, and which each shows."""
+    each = list(dict.fromkeys(paths))
+    parts = [each[begin : begin + _COLUMNS] for begin in range(0, len(each), _COLUMNS)]
+    return [(name + (f"-{number}" if number > 1 else ""), part)
+            for number, part in enumerate(parts, 1)]  # fmt: skip
 
 
 class _Painter:
@@ -215,9 +224,9 @@ class _Painter:
                     link_traces=pl.DataFrame(one.link_traces()).filter(pl.col("run") == first),
                 )
             )
-        for begin in range(0, len(columns), _COLUMNS_OF_EVOLUTION):
-            part = columns[begin : begin + _COLUMNS_OF_EVOLUTION]
-            number = begin // _COLUMNS_OF_EVOLUTION + 1
+        for begin in range(0, len(columns), _COLUMNS):
+            part = columns[begin : begin + _COLUMNS]
+            number = begin // _COLUMNS + 1
             name = f"evolution-{report.slug(path)}" + (f"-{number}" if number > 1 else "")
             caption = (
                 "The first run of each algorithm. Window: cwnd (solid), ssthresh (dashed), BDP and "

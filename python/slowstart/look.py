@@ -39,7 +39,9 @@ _LONG_GAP_S = 0.2
 _BURST_GAP = 2.0
 # Most points of a line over time, and the window in which single packets are drawn.
 _POINTS = 600
-_ZOOM_S = 0.05
+_ZOOM_S, _MOST_ZOOM_S, _ZOOM_PACKETS = 0.05, 2.0, 40
+# A gap below this, in ms, is none: packets of one burst.
+_NO_GAP_MS = 1e-3
 _COLORS = {"forward": colors.BLUE, "reverse": colors.ORANGE, "round trip": colors.GREEN}
 
 
@@ -66,6 +68,12 @@ class Look:
     """The forward link and the reverse one, where their rate has an end."""
     probes: pl.DataFrame
     """``time_s``, ``forward_s``, ``reverse_s``; null where the probe or its answer was lost."""
+
+    @property
+    def end_s(self) -> float:
+        """Until when anything was watched."""
+        last = float(self.probes["time_s"][-1])
+        return max([last, *(each.end_s for each in self.links)])
 
     def delays(self) -> dict[str, tuple[Series, Series]]:
         """When probes left and how long they took: forward, reverse, and there and back."""
@@ -298,16 +306,18 @@ def _draw_rates(axes: Axes, seen: Look) -> None:
             color=_COLORS[link.name],
             label=link.name,
         )
-    axes.set(ylabel="rate of a queue that\nis never empty, Mbit/s", xlabel="time, s")
+    axes.set(ylabel="rate of a queue that\nis never empty (Mbit/s)", xlabel="time (s)")
     axes.set_ylim(bottom=0)
+    axes.set_xlim(0, seen.end_s)
 
 
 def _draw_delays(axes: Axes, seen: Look) -> None:
-    for name, (times, values) in seen.delays().items():
-        if name != "round trip":
-            axes.plot(
-                times, values * 1e3, ".", ms=1.5, color=_COLORS[name], label=name, rasterized=True
-            )
+    # Where both directions take as long, the first is seen on the second.
+    for name, size in (("reverse", 3.0), ("forward", 1.5)):
+        times, values = seen.delays()[name]
+        axes.plot(
+            times, values * 1e3, ".", ms=size, color=_COLORS[name], label=name, rasterized=True
+        )
     lost = seen.probes.filter(pl.col("forward_s").is_null() | pl.col("reverse_s").is_null())
     if len(lost):
         bottom = np.zeros(len(lost))
@@ -319,21 +329,27 @@ def _draw_delays(axes: Axes, seen: Look) -> None:
             label=f"lost ({len(lost)})",
             clip_on=False,
         )
-    axes.set(ylabel="one-way delay\nof a probe, ms", xlabel="time, s")
+    axes.set(ylabel="one-way delay\nof a probe (ms)", xlabel="time (s)")
     axes.set_ylim(bottom=0)
+    axes.set_xlim(0, seen.end_s)
 
 
 def _draw_packets(axes: Axes, seen: Look) -> None:
+    """So many milliseconds that the slowest link, too, has something to show."""
+    slowest = max((each.end_s / max(1, len(each.times_s)) for each in seen.links), default=0.0)
+    span = min(max(_ZOOM_S, _ZOOM_PACKETS * slowest), _MOST_ZOOM_S)
     for link in seen.links:
         begin = link.end_s / 2
-        inside = link.times_s[(link.times_s >= begin) & (link.times_s < begin + _ZOOM_S)]
+        inside = link.times_s[(link.times_s >= begin) & (link.times_s < begin + span)] - begin
         axes.step(
-            (inside - begin) * 1e3,
-            np.arange(1, len(inside) + 1),
+            np.concatenate(([0.0], inside, [span])) * 1e3,
+            [*range(len(inside) + 1), len(inside)],
             where="post",
             color=_COLORS[link.name],
         )
-    axes.set(xlabel=f"ms of {_ZOOM_S * 1e3:.0f} in the middle", ylabel="packets through")
+    axes.set(xlabel="time in the middle (ms)", ylabel="packets through")
+    axes.set_xlim(0, span * 1e3)
+    axes.set_ylim(bottom=0)
 
 
 def _draw_gaps(axes: Axes, seen: Look) -> None:
@@ -344,13 +360,15 @@ def _draw_gaps(axes: Axes, seen: Look) -> None:
         above = 1 - np.arange(len(gaps)) / len(gaps)
         kept = np.unique(np.geomspace(1, len(gaps), 800).astype(np.int64))
         places = len(gaps) - kept
-        axes.step(np.maximum(gaps[places], 1e-4), above[places], color=_COLORS[link.name])
+        axes.step(np.maximum(gaps[places], _NO_GAP_MS), above[places], color=_COLORS[link.name])
     axes.set(
         xscale="log",
         yscale="log",
-        xlabel="gap between packets, ms",
+        xlabel="gap between packets (ms)",
         ylabel="share of gaps not below",
     )
+    if seen.links:
+        plots.plain_log(axes.xaxis)
 
 
 def _draw_distribution(axes: Axes, seen: Look) -> None:
@@ -363,7 +381,7 @@ def _draw_distribution(axes: Axes, seen: Look) -> None:
                 color=_COLORS[name],
                 label=name,
             )
-    axes.set(xlabel="delay of a probe, ms", ylabel="share of probes not above")
+    axes.set(xlabel="delay of a probe (ms)", ylabel="share of probes not above")
     axes.set_xlim(left=0)
 
 
@@ -378,8 +396,10 @@ def figure(seen: Look) -> Figure:
         _draw_gaps(places["gaps"], seen)
         _draw_distribution(places["spread"], seen)
         lines = [Line2D([], [], color=color, label=name) for name, color in _COLORS.items()]
-        tick = Line2D([], [], ls="", marker="|", color=colors.VERMILLION, label="probe lost")
-        made.legend(handles=[*lines, tick], loc="outside lower center", ncols=4)
+        if seen.probes["reverse_s"].null_count():
+            tick: Any = {"ls": "", "marker": "|", "color": colors.VERMILLION}
+            lines.append(Line2D([], [], label="probe lost", **tick))
+        plots.legend(made, lines)
         name = tables.short(seen.path["name"])
         return plots.finish(
             made, f"{name} without TCP: {tables.describe(seen.path)}; seed {seen.seed}"

@@ -20,7 +20,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from matplotlib.patches import Patch
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from slowstart import colors, stats
 
@@ -28,7 +29,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from numpy.typing import NDArray
 
     Series = NDArray[np.float64]
@@ -52,8 +55,13 @@ _STYLE: Any = {
     "xtick.labelsize": 8,
     "ytick.labelsize": 8,
 }
+PLAIN = FuncFormatter(lambda value, _: f"{value:g}")
 _GREY = "#777777"
+# Dark on every bar and line, black ones too.
+OUTLINE = [patheffects.withStroke(linewidth=2.6, foreground="white")]
 _MEGA = 1e6
+# Inches: a wider figure is shrunk on a page as wide as a laptop's screen.
+WIDEST = 13.3
 # Vertices that are kept of one line: more than a figure has pixels across.
 _VERTICES = 1200
 
@@ -102,6 +110,7 @@ def finish(figure: Figure, title: str) -> Figure:
     """Adds a title that is not wider than the figure, and lays everything out once and for all."""
     width = int(figure.get_figwidth() * 13)
     figure.suptitle("\n".join(textwrap.wrap(title, width)), fontsize=10.5)
+    figure.align_ylabels()
     figure.draw_without_rendering()
     figure.set_layout_engine("none")
     return figure
@@ -118,6 +127,15 @@ def save(figure: Figure, folder: Path, name: str) -> None:
         pixels.print_png(folder / f"{name}.png", metadata={"Software": None})
 
 
+def legend(figure: Figure, handles: Sequence[Artist]) -> None:
+    """A legend below, in as many columns as fit, and rows of about the same length."""
+    longest = max(len(str(each.get_label())) for each in handles)
+    # Characters of 8.5 points on an inch; a handle and its gaps are as wide as eight of them.
+    fitting = max(1, int(figure.get_figwidth() * 13.5 / (longest + 8)))
+    rows = -(-len(handles) // fitting)
+    figure.legend(handles=handles, loc="outside lower center", ncols=-(-len(handles) // rows))
+
+
 def line_widths(count: int) -> list[float]:
     """Line widths for lines that may coincide: the last ones, on top, are thinner."""
     return [1.2 + 1.5 * (count - 1 - place) / max(1, count - 1) for place in range(count)]
@@ -129,6 +147,19 @@ def widen(axes: Axes, *, least: float) -> None:
     middle = (low + high) / 2
     half = max((high - low) / 2, least * abs(middle) / 2, 1e-9)
     axes.set_xlim(middle - half, middle + half)
+
+
+def plain_log(axis: Axis) -> None:
+    """Plain numbers on a logarithmic axis of a settled range; 2 and 5 too, where there is room."""
+    low, high = axis.get_view_interval()
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 300 * low else (1,)))
+    axis.set_major_formatter(PLAIN)
+    axis.set_minor_formatter(NullFormatter())
+
+
+def few_ticks(axis: Axis, *, whole: bool = False) -> None:
+    """No more ticks than a narrow panel holds, at whole numbers where values are whole."""
+    axis.set_major_locator(MaxNLocator(6, steps=(1, 2, 2.5, 5, 10), integer=whole))
 
 
 def _from_zero(axes: Axes) -> None:
@@ -216,9 +247,7 @@ def evolution(path: PathFacts, columns: Sequence[Evolution], names: Sequence[str
             Line2D([], [], color=_MARK, linestyle=dashes, linewidth=1, marker=mark, label=label)
             for label, dashes, mark in _MARKS
         ]
-        figure.legend(
-            handles=handles, loc="outside lower center", ncols=5 if len(columns) > 1 else 2
-        )
+        legend(figure, handles)
         return finish(figure, f"{path.name}: one run of each algorithm (the first seed)")
 
 
@@ -273,6 +302,7 @@ def _draw_levels(row: Sequence[Axes], levels: list[float], top: float, path: Pat
             axes.annotate(
                 label, (0, level), xycoords=("axes fraction", "data"), ha="left", va="bottom",
                 fontsize=7, color=_GREY, xytext=(3, 1), textcoords="offset points",
+                path_effects=OUTLINE, zorder=7,
             )  # fmt: skip
     if shown:
         row[0].set_ylim(top=1.12 * max(top, *(level for level, _ in shown)))
@@ -309,14 +339,13 @@ def completion_by_size(by_size: pl.DataFrame, names: Sequence[str], runs: int) -
                 # Neighbours stand a little apart, so that no interval hides another.
                 apart = 1.025 ** (place - (len(names) - 1) / 2)
                 times = ("median_s", "low_s", "high_s")
-                _draw_intervals(top, rows, times, styles[name], name, 1.0, widths[place])
+                _draw_intervals(top, rows, times, styles[name], name, apart, widths[place])
                 ratios = ("ratio", "ratio_low", "ratio_high")
                 _draw_intervals(bottom, rows, ratios, styles[name], name, apart, widths[place])
             _log_axes(top, bottom)
         grid[0][0].set_ylabel("flow completion time (s)")
         grid[1][0].set_ylabel(f"ratio to {names[0]}")
-        handles, labels = grid[0][0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=min(4, len(labels)))
+        legend(figure, grid[0][0].get_legend_handles_labels()[0])
         title = f"Flow completion time against size: each size run by itself, {plural(runs, 'run')}"
         return finish(figure, title + (", medians with 95 % intervals" if runs >= 6 else ""))
 
@@ -339,15 +368,10 @@ def _draw_intervals(
     axes.vlines(size, low, high, color=style.color, linewidth=1.1)
 
 
-PLAIN = FuncFormatter(lambda value, _: f"{value:g}")
-
-
 def _log_axes(top: Axes, bottom: Axes) -> None:
     top.set_xscale("log")
     top.set_yscale("log")
-    top.yaxis.set_minor_locator(LogLocator(subs=(2, 5)))
-    top.yaxis.set_major_formatter(PLAIN)
-    top.yaxis.set_minor_formatter(PLAIN)
+    plain_log(top.yaxis)
     bottom.xaxis.set_major_formatter(PLAIN)
     bottom.xaxis.set_minor_formatter(NullFormatter())
     bottom.axhline(1, color=_GREY, linewidth=0.8, zorder=1)
@@ -396,19 +420,17 @@ def distributions(flows: pl.DataFrame, names: Sequence[str]) -> Figure:
                 axes.set_xlabel(label)
                 axes.set_ylim(0, 1.02)
                 axes.margins(x=0.05)
+                few_ticks(axes.xaxis)
                 widen(axes, least=0.1)
             _from_zero(column[1])
         for row in grid:
             row[0].set_ylabel("share of flows")
-        handles, labels = grid[0][0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=min(4, len(labels)))
+        legend(figure, grid[0][0].get_legend_handles_labels()[0])
         return finish(figure, f"Distributions over {plural(runs, 'run')} of each algorithm")
 
 
 # --- exit shares ---------------------------------------------------------------------------------
 
-# Dark on every bar, black ones too.
-_OUTLINE = [patheffects.withStroke(linewidth=2.6, foreground="white")]
 EXIT_CLASSES = {"early": "early", "chokepoint": "chokepoint", "late": "late", "none": "not ended"}
 
 
@@ -434,16 +456,22 @@ def exit_shares(summary: Sequence[dict[str, Any]], names: Sequence[str]) -> Figu
             axes.grid(visible=False, axis="x")
             axes.set_ylim(0, 103)
         grid[0].set_ylabel("share of flows (%)")
-        handles = [Line2D([], [], color=styles[n].color, linewidth=6, label=n) for n in names]
-        figure.legend(handles=handles, loc="outside lower center", ncols=min(4, len(names)))
+        handles = [Patch(label=name, **_filling(styles[name])) for name in names]
+        legend(figure, handles)
         runs = sorted({row["flows"] for row in summary})
         count = plural(runs[0], "flow") if len(runs) == 1 else f"{runs[0]} to {runs[-1]} flows"
-        title = f"Where slow start ended: {count} of each algorithm, 95 % Wilson intervals"
+        title = f"Where slow start ended: {count} of each, 95 % Wilson intervals"
         return finish(figure, title)
 
 
 def _any_left(summary: Sequence[dict[str, Any]]) -> bool:
     return any(row["exit_class"]["none"] for row in summary)
+
+
+def _filling(style: colors.Style) -> dict[str, Any]:
+    """How a bar is filled: its hatches stand for a line's dashes."""
+    hatch = {"-": None, "--": "//", "-.": "xx", ":": ".."}[style.dashes]
+    return {"facecolor": style.color, "hatch": hatch, "edgecolor": "white", "linewidth": 0}
 
 
 def _draw_shares(
@@ -459,7 +487,7 @@ def _draw_shares(
         share = 100 * counts[kind] / row["flows"]
         low, high = stats.wilson(counts[kind], row["flows"]) or (0.0, 0.0)
         axes.bar(
-            place + shift, share, width * 0.92, color=style.color,
+            place + shift, share, width * 0.92, **_filling(style),
             yerr=[[max(0.0, share - 100 * low)], [max(0.0, 100 * high - share)]],
-            error_kw={"elinewidth": 1, "ecolor": "#333333", "path_effects": _OUTLINE},
+            error_kw={"elinewidth": 1, "ecolor": "#333333", "path_effects": OUTLINE},
         )  # fmt: skip

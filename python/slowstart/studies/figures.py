@@ -9,10 +9,13 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 from matplotlib.lines import Line2D
+from matplotlib.ticker import NullLocator
 
 from slowstart import colors, plots, stats
 from slowstart.studies.bands import plain
@@ -22,7 +25,6 @@ from slowstart.studies.measures import filtered
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -33,6 +35,10 @@ if TYPE_CHECKING:
     from slowstart.studies.store import Stack
 
 _MEGA = 1e6
+# A label on the axis is broken at its colon beyond so many characters, each so many inches wide.
+_LONG, _CHARACTER = 18, 0.075
+# The intervals of neighbouring lines are so much of the axis apart.
+_APART = 0.006
 _GREY = "#555555"
 _PUBLISHED: Any = {
     "marker": "D",
@@ -126,16 +132,10 @@ def count_of(rows: pl.DataFrame, axes: Iterable[str | None]) -> str:
     names = sorted({axis for axis in axes if axis is not None})
     runs = rows.select("job", "run", *names).unique()
     counts = runs.group_by(names).len()["len"].to_list() if names else [len(runs)]
-    each = " each" if names else ""
+    each = "\N{NO-BREAK SPACE}each" if names else ""
     if min(counts) == max(counts):
         return plots.plural(counts[0], "run") + each
     return f"{min(counts)} to {plots.plural(max(counts), 'run')}{each}"
-
-
-def _fitting(figure: Figure, handles: Sequence[Artist]) -> int:
-    """How many entries of a legend fit beside each other."""
-    longest = max(len(str(each.get_label())) for each in handles)
-    return max(1, min(len(handles), int(figure.get_figwidth() * 12 / (longest + 7))))
 
 
 def _key(style: colors.Style, label: object, **more: Any) -> Line2D:
@@ -205,6 +205,24 @@ def _quantity(value: Scalar) -> float | None:
     return float(match[1]) * _UNITS.get(match[2], 1.0)
 
 
+def _places(
+    drawing: Drawing, xs: Sequence[Scalar], joined: Mapping[Scalar, float] | None, place: float
+) -> tuple[Mapping[Scalar, float], Mapping[Scalar, float]]:
+    """Where the values of ``xs`` are on the axis for a series, and where their intervals are.
+
+    ``place`` counts from the middle of all series, in their widths. Points stand beside each other;
+    of lines the intervals alone, a little, so that none hides another.
+    """
+    if joined is None:
+        there = {x: number + place for number, x in enumerate(xs)}
+        return there, there
+    low, high = min(joined.values()), max(joined.values())
+    if drawing.log in ("x", "both"):
+        factor = (high / low) ** (_APART * place)
+        return joined, {x: value * factor for x, value in joined.items()}
+    return joined, {x: value + _APART * place * (high - low) for x, value in joined.items()}
+
+
 def _points(findings: Findings, drawing: Drawing, stacks: Sequence[Stack]) -> Figure:
     of_stack = {stack: points(findings, drawing, stack) for stack in stacks}
     every = [each for mine in of_stack.values() for each in mine]
@@ -212,61 +230,71 @@ def _points(findings: Findings, drawing: Drawing, stacks: Sequence[Stack]) -> Fi
     series = list(dict.fromkeys(each.series for each in every))
     xs = list(dict.fromkeys(each.x for each in every))
     styles = _styles(findings, drawing, drawing.series, stacks)
-    numbers = {x: _quantity(x) for x in xs}
-    joined = drawing.kind == "lines" and all(each is not None for each in numbers.values())
-    together = joined or drawing.x == drawing.series
+    numbers = {x: number for x in xs if (number := _quantity(x)) is not None}
+    joined = drawing.kind == "lines" and len(numbers) == len(xs)
+    alone = joined or drawing.x == drawing.series
+    words = [str(x).replace(":", ":\n") if len(str(x)) > _LONG else str(x) for x in xs]
     with plots.styled():
-        each = 4.7 if joined else max(3.1, 0.3 * len(xs) * len(series))
+        longest = max(len(line) for each in words for line in each.split("\n"))
+        slot = max(0.3 if alone else 0.3 * len(series), _CHARACTER * (longest + 2))
+        each = 4.7 if joined else max(3.1, slot * len(xs))
         wide = max(5.2, 0.9 + each * len(panels))
-        figure = plots.new_figure(min(wide, 14), 3.9)
+        figure = plots.new_figure(min(wide, plots.WIDEST), 3.9)
         grid = figure.subplots(1, len(panels), squeeze=False, sharey=True)[0]
         for axes, panel in zip(grid, panels, strict=True):
             if panel is not None:
                 axes.set_title(str(panel), fontweight="bold")
             for place, one in enumerate(series):
-                slot = 0.8 if together else 0.8 / len(series)
-                shift = 0.0 if together else (place - (len(series) - 1) / 2) * slot
+                middle = place - (len(series) - 1) / 2
+                side = middle if joined else 0.0 if alone else middle * 0.8 / len(series)
                 for rank, (stack, found) in enumerate(of_stack.items()):
                     mine = [each for each in found if each.panel == panel and each.series == one]
                     if not mine:
                         continue
-                    if joined:
-                        mine.sort(key=lambda each: numbers[each.x] or 0.0)
-                    beside = (rank - (len(stacks) - 1) / 2) * min(0.3, slot / 2)
-                    where = [
-                        (numbers[each.x] or 0.0) if joined else xs.index(each.x) + shift + beside
-                        for each in mine
-                    ]
+                    beside = (rank - (len(stacks) - 1) / 2) * min(0.3, 0.4 / len(series))
+                    places = _places(
+                        drawing, xs, numbers if joined else None, side if joined else side + beside
+                    )
                     # The kernel's few runs are not joined beside the line of the simulated ones.
                     line = joined and rank == 0
                     width = plots.line_widths(len(series))[place] if line else 0.0
-                    _draw_points(axes, where, mine, styles[one], width, _marker(stack, stacks))
-                _draw_published(axes, [each for each in every if each.panel == panel
-                                       and each.series == one],
-                                numbers if joined else {x: xs.index(x) + shift for x in xs},
-                                styles[one])  # fmt: skip
+                    _draw_points(axes, places, mine, styles[one], width, _marker(stack, stacks))
+                here = [each for each in every if each.panel == panel and each.series == one]
+                where, _ = _places(drawing, xs, numbers if joined else None, side)
+                _draw_published(axes, here, where, styles[one])
             if not joined:
-                axes.set_xticks(range(len(xs)), [str(x) for x in xs])
+                axes.set_xticks(range(len(xs)), words)
                 axes.set_xlim(-0.6, len(xs) - 0.4)
                 axes.grid(visible=False, axis="x")
-            _scale(axes, drawing, joined=joined)
             axes.set_xlabel(drawing.x_label)
+        _scale(grid, drawing, sorted(numbers.values()) if joined else None)
         share = drawing.statistic == "share"
         grid[0].set_ylabel(drawing.label or ("share of flows" if share else drawing.statistic))
-        named = [] if drawing.x == drawing.series else [each for each in series if each is not None]
-        handles = [_key(styles[one], one, marker="o") for one in named]
-        grey = colors.Style(_GREY, "none")
-        if len(stacks) > 1:
-            handles += [_key(grey, each, marker=_marker(each, stacks)) for each in stacks]
-        elif not named:
-            handles = [_key(grey, "measured", marker="o")]
-        if any(each.published is not None for each in every):
-            handles.append(Line2D([], [], color=_GREY, label="published", **_PUBLISHED))
+        handles = _keys_of_points(drawing, every, series, styles, stacks)
         if handles:
-            figure.legend(
-                handles=handles, loc="outside lower center", ncols=_fitting(figure, handles)
-            )
+            plots.legend(figure, handles)
         return plots.finish(figure, _title(findings, drawing, stacks))
+
+
+def _keys_of_points(
+    drawing: Drawing,
+    every: Sequence[Point],
+    series: Sequence[Scalar | None],
+    styles: Mapping[Any, colors.Style],
+    stacks: Sequence[Stack],
+) -> list[Line2D]:
+    """The legend of a figure of points; none where there is but one thing."""
+    named = [] if drawing.x == drawing.series else [each for each in series if each is not None]
+    handles = [_key(styles[one], one, marker="o") for one in named]
+    grey = colors.Style(_GREY, "none")
+    published = any(each.published is not None for each in every)
+    if len(stacks) > 1:
+        handles += [_key(grey, each, marker=_marker(each, stacks)) for each in stacks]
+    elif published and not named:
+        handles = [_key(grey, "measured", marker="o")]
+    if published:
+        handles.append(Line2D([], [], color=_GREY, label="published", **_PUBLISHED))
+    return handles
 
 
 def _marker(stack: Stack, stacks: Sequence[Stack]) -> str:
@@ -275,38 +303,58 @@ def _marker(stack: Stack, stacks: Sequence[Stack]) -> str:
 
 
 def _draw_points(
-    axes: Axes, where: Sequence[float], mine: Sequence[Point], style: colors.Style, width: float,
+    axes: Axes,
+    places: tuple[Mapping[Scalar, float], Mapping[Scalar, float]],
+    mine: Sequence[Point],
+    style: colors.Style,
+    width: float,
     marker: str,
-) -> None:  # fmt: skip
-    there = [(x, each.found) for x, each in zip(where, mine, strict=True) if each.found]
+) -> None:
+    where, aside = places
+    there = [(each.x, each.found) for each in mine if each.found]
+    there.sort(key=lambda each: where[each[0]])
     axes.plot(
-        [x for x, _ in there], [found.value for _, found in there], color=style.color,
+        [where[x] for x, _ in there], [found.value for _, found in there], color=style.color,
         marker=marker, markersize=5 + width, linestyle=style.dashes if width else "none",
-        linewidth=width, zorder=6,
+        linewidth=width, zorder=6, clip_on=False,
     )  # fmt: skip
     for x, found in there:
         if found.low is not None and found.high is not None:
-            axes.vlines(x, found.low, found.high, color=style.color, linewidth=1.3, zorder=6)
+            axes.vlines(
+                aside[x], found.low, found.high, color=style.color, linewidth=1.3, zorder=6,
+                clip_on=False,
+            )  # fmt: skip
 
 
 def _draw_published(
-    axes: Axes, mine: Sequence[Point], where: Mapping[Any, float | None], style: colors.Style
+    axes: Axes, mine: Sequence[Point], where: Mapping[Scalar, float], style: colors.Style
 ) -> None:
     for x, value in {each.x: each.published for each in mine}.items():
         if value is not None:
-            axes.plot(where[x] or 0.0, value, markeredgecolor=style.color, **_PUBLISHED)
+            axes.plot(where[x], value, markeredgecolor=style.color, clip_on=False, **_PUBLISHED)
 
 
-def _scale(axes: Axes, drawing: Drawing, *, joined: bool) -> None:
+def _scale(grid: Sequence[Axes], drawing: Drawing, numbers: Sequence[float] | None) -> None:
+    """The axes of panels that are drawn: one upright for all, ``numbers`` lie on the other."""
+    limits = [axes.dataLim for axes in grid if np.isfinite(axes.dataLim.y1)]
     if drawing.log in ("y", "both"):
-        axes.set_yscale("log")
-        axes.yaxis.set_major_formatter(plots.PLAIN)
-    else:
-        low, high = axes.get_ylim()
-        axes.set_ylim(min(0.0, low), 1.05 * high if high > 0 else 1.0)
-    if joined and drawing.log in ("x", "both"):
+        grid[0].set_yscale("log")
+        grid[0].autoscale(axis="y")
+        plots.plain_log(grid[0].yaxis)
+    elif drawing.statistic == "share":
+        grid[0].set_ylim(0, 1.04)
+    elif limits:
+        low, high = min(each.y0 for each in limits), max(each.y1 for each in limits)
+        margin = 0.05 * (max(high, 0.0) - min(low, 0.0)) or 1.0
+        grid[0].set_ylim(low - margin if low < 0 else 0.0, max(high, 0.0) + margin)
+    if numbers is None or drawing.log not in ("x", "both"):
+        return
+    for axes in grid:
         axes.set_xscale("log")
-        axes.xaxis.set_major_formatter(plots.PLAIN)
+        plots.plain_log(axes.xaxis)
+        if len(numbers) < 9 and all(b / a > 1.4 for a, b in pairwise(numbers)):
+            axes.set_xticks(numbers)
+            axes.xaxis.set_minor_locator(NullLocator())
 
 
 def _title(
@@ -331,14 +379,14 @@ def _ecdf(findings: Findings, drawing: Drawing, stack: Stack) -> Figure:
     styles = _styles(findings, drawing, drawing.series, [stack])
     with plots.styled():
         figure = plots.new_figure(
-            max(5.2, 0.9 + 3.1 * len(panels)), 0.9 + 2.6 * len(drawing.metrics)
+            min(plots.WIDEST, max(5.2, 0.9 + 3.1 * len(panels))), 0.9 + 2.6 * len(drawing.metrics)
         )
         grid = figure.subplots(len(drawing.metrics), len(panels), squeeze=False, sharey=True)
+        for axes, panel in zip(grid[0], panels, strict=True):
+            axes.set_title("" if panel is None else str(panel), fontweight="bold")
         for row, (name, metric) in zip(grid, drawing.metrics.items(), strict=True):
             row[0].set_ylabel("share of flows")
             for axes, panel in zip(row, panels, strict=True):
-                if panel is not None:
-                    axes.set_title(str(panel), fontweight="bold")
                 for one, width in zip(series, plots.line_widths(len(series)), strict=True):
                     labels = {drawing.columns: panel, drawing.series: one}
                     kept = {axis: value for axis, value in labels.items() if axis is not None}
@@ -354,12 +402,12 @@ def _ecdf(findings: Findings, drawing: Drawing, stack: Stack) -> Figure:
                 plots.widen(axes, least=0.1)
                 if drawing.log in ("x", "both"):
                     axes.set_xscale("log")
-                    axes.xaxis.set_major_formatter(plots.PLAIN)
-        handles, words = grid[0][0].get_legend_handles_labels()
+                    plots.plain_log(axes.xaxis)
+                else:
+                    whole = bool(rows.select((pl.sql_expr(metric) % 1 == 0).all()).item())
+                    plots.few_ticks(axes.xaxis, whole=whole)
         if series != [None]:
-            figure.legend(
-                handles, words, loc="outside lower center", ncols=_fitting(figure, handles)
-            )
+            plots.legend(figure, grid[0][0].get_legend_handles_labels()[0])
         return plots.finish(figure, _title(findings, drawing, [stack]))
 
 
@@ -388,7 +436,7 @@ def _evolution(findings: Findings, drawing: Drawing, stacks: Sequence[Stack]) ->
     bottlenecks = _bottlenecks(findings, drawing)
     with plots.styled():
         figure = plots.new_figure(
-            max(6.4, 0.9 + 4.2 * len(columns)), 1.0 + 1.9 * len(drawing.panels)
+            min(plots.WIDEST, max(6.4, 0.9 + 4.2 * len(columns))), 1.0 + 1.9 * len(drawing.panels)
         )
         grid = figure.subplots(
             len(drawing.panels), len(columns), squeeze=False, sharex="col", sharey="row"
@@ -419,10 +467,12 @@ def _evolution(findings: Findings, drawing: Drawing, stacks: Sequence[Stack]) ->
         for row, name in zip(grid, drawing.panels, strict=True):
             row[0].set_ylabel(_LABELS[name])
             row[0].set_ylim(bottom=0)
-        handles = [_key(styles[one], one) for one in series]
+        titled = drawing.columns == drawing.series
+        handles = [] if titled else [_key(styles[one], one) for one in series]
         if drawing.marks:
             handles.append(Line2D([], [], color=_GREY, label="published", **_PUBLISHED))
-        figure.legend(handles=handles, loc="outside lower center", ncols=_fitting(figure, handles))
+        if handles:
+            plots.legend(figure, handles)
         return plots.finish(figure, _title(findings, drawing, stacks, "flow_traces"))
 
 
@@ -440,6 +490,9 @@ def _draw_series(
 ) -> None:
     """One line for each flow of each run; the bottleneck's for each run."""
     look: Any = {"color": style.color, "linestyle": style.dashes, "linewidth": 1.2, "alpha": 0.85}
+    if drawing.until_s is not None:
+        # What is not seen has no say in the range of the axis.
+        flows, links = (each.filter(pl.col("time_s") <= drawing.until_s) for each in (flows, links))
     for axes, name in zip(column, drawing.panels, strict=True):
         if name in ("queue", "losses"):
             quantity = "queue_packets" if name == "queue" else "drops"

@@ -6,15 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 from matplotlib.ticker import NullFormatter
 
 from slowstart import colors, plots
 from slowstart.studies.estimates import Estimate, ratio_of_means
+from slowstart.studies.figures import count_of
 from slowstart.studies.measures import filtered
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -48,7 +51,9 @@ def ratios_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figure 
         for each in findings.study.claims
         if each.experiment == drawing.experiment and each.relation == "ratio of means"
     ]
-    if findings.table(drawing.experiment, stack).is_empty():
+    tables = {name: findings.table(name, stack) for name in _PLACES}
+    there = {name: rows for name, rows in tables.items() if not rows.is_empty()}
+    if drawing.experiment not in there:
         return None
     groups = [
         [each for each in claims if each.select["direction"] == direction]
@@ -61,7 +66,7 @@ def ratios_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figure 
         ):
             axes.set_title(direction, fontweight="bold")
             for row, claim in enumerate(group):
-                _draw(axes, row, claim, findings, stack)
+                _draw(axes, row, claim, findings, there)
             axes.axvline(1.0, color="#888888", linewidth=0.8, zorder=1)
             axes.set_yticks(range(len(group)), [_words(each) for each in group])
             axes.set_ylim(len(group) - 0.4, -0.6)
@@ -72,12 +77,16 @@ def ratios_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figure 
             axes.xaxis.set_minor_formatter(NullFormatter())
             axes.set_xlabel("ratio of means")
             axes.grid(visible=False, axis="y")
-        handles = [
-            Line2D([], [], color=color, marker=marker, linestyle="none", label=words)
-            for words, color, marker in _PLACES.values()
-        ]
-        figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
-        return figure
+        handles: list[Artist] = []
+        for name, (words, color, marker) in _PLACES.items():
+            if name in there:
+                axes = findings.study.experiments[name].axes
+                label = f"{words}, {count_of(there[name], axes)}"
+                look: Any = {"color": color, "marker": marker, "linestyle": "none"}
+                handles.append(Line2D([], [], label=label, **look))
+        handles.append(Patch(color=_BAND, label="agrees"))
+        plots.legend(figure, handles)
+        return plots.finish(figure, drawing.title)
 
 
 def least_ratio(findings: Findings, stack: Stack, parameters: Mapping[str, Any]) -> Estimate | None:
@@ -98,26 +107,28 @@ def _words(claim: Claim) -> str:
     return f"{_WORDS.get(claim.metric, claim.metric)}: {claim.select['variant']} / {other}"
 
 
-def _draw(axes: Axes, row: int, claim: Claim, findings: Findings, stack: Stack) -> None:
+def _draw(
+    axes: Axes, row: int, claim: Claim, findings: Findings, there: Mapping[str, pl.DataFrame]
+) -> None:
     if claim.expected is not None:
         low = 0.01 if claim.expected.low is None else claim.expected.low
         high = 100.0 if claim.expected.high is None else claim.expected.high
         axes.fill_betweenx([row - 0.42, row + 0.42], low, high, color=_BAND, linewidth=0)
-    for place, (name, (_, color, marker)) in enumerate(_PLACES.items()):
-        found = _ratio(claim, findings, name, stack)
+    for place, (name, rows) in enumerate(there.items()):
+        _, color, marker = _PLACES[name]
+        found = _ratio(claim, findings, name, rows)
         if found is None:
             continue
-        y = row + (place - 1.5) * 0.19
+        y = row + (place - (len(there) - 1) / 2) * 0.19
         axes.plot(found.value, y, color=color, marker=marker, markersize=4.5, zorder=6)
         if found.low is not None and found.high is not None:
             axes.hlines(y, found.low, found.high, color=color, linewidth=1.2, zorder=5)
 
 
-def _ratio(claim: Claim, findings: Findings, experiment: str, stack: Stack) -> Estimate | None:
+def _ratio(
+    claim: Claim, findings: Findings, experiment: str, rows: pl.DataFrame
+) -> Estimate | None:
     """The claim's ratio in another experiment; of the direction that it has."""
-    rows = findings.table(experiment, stack)
-    if rows.is_empty():
-        return None
     axes = findings.study.experiments[experiment].axes
     direction = claim.select["direction"]
     if "direction" in axes:

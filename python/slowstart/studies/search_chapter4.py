@@ -33,7 +33,6 @@ from slowstart.studies.search_runs import (
     entry,
     kept_runs,
     left_at,
-    legend,
     mark_moments,
     networks_of,
     titled,
@@ -95,7 +94,7 @@ def norm_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figure | 
         handles.append(
             Line2D([], [], marker="D", markerfacecolor="white", label="published", **look)
         )
-        legend(figure, handles)
+        plots.legend(figure, handles)
         return plots.finish(figure, titled(drawing, plots.plural(len(kept), "run"), stack))
 
 
@@ -163,7 +162,7 @@ def spectrum_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figur
             entry("mean of the runs, and its spectrum", ORANGE),
             entry("published peak", GREY, linestyle="--"),
         ]
-        legend(figure, handles)
+        plots.legend(figure, handles)
         return plots.finish(figure, titled(drawing, f"{plots.plural(count, 'run')} each", stack))
 
 
@@ -175,10 +174,11 @@ def sensitivity_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Fi
     with plots.styled():
         figure = plots.new_figure(1.2 + 1.75 * len(windows), 1.1 + 2.0 * len(networks))
         grid = figure.subplots(len(networks), len(windows), squeeze=False, sharey=True, sharex=True)
+        for axes, window in zip(grid[0], windows, strict=True):
+            axes.set_title(f"window {window:g} RTTs", fontweight="bold")
         for line, network in zip(grid, networks, strict=True):
             line[0].set_ylabel(f"{network}\nshare of runs")
             for axes, window in zip(line, windows, strict=True):
-                axes.set_title(f"window {window:g} RTTs")
                 mine = rows.filter(network=network, window=window).sort("threshold")
                 for word, color in _CLASSES.items():
                     means = mine.group_by("threshold", maintain_order=True).agg(
@@ -187,7 +187,9 @@ def sensitivity_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Fi
                     axes.plot(means["threshold"], means["share"], color=color, marker="o", ms=3)
         for axes in grid[-1]:
             axes.set_xlabel("threshold (%)")
-        legend(figure, [Line2D([], [], color=c, marker="o", label=w) for w, c in _CLASSES.items()])
+        plots.legend(
+            figure, [Line2D([], [], color=c, marker="o", label=w) for w, c in _CLASSES.items()]
+        )
         words = count_of(rows, ("network", "window", "threshold"))
         return plots.finish(figure, titled(drawing, words, stack))
 
@@ -241,7 +243,7 @@ def bins_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figure | 
             entry("mean", RED, linestyle="--"),
             entry("published mean", GREY, **DIAMOND),
         ]
-        legend(figure, handles)
+        plots.legend(figure, handles)
         words = f"one run; errors of {plots.plural(len(errors), 'run')}"
         return plots.finish(figure, titled(drawing, words, stack))
 
@@ -300,7 +302,7 @@ def sent_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figure | 
             entry("of what was delivered", ORANGE),
         ]
         handles += [entry(label, color, linestyle=dashes) for label, color, dashes in MOMENTS]
-        legend(figure, handles)
+        plots.legend(figure, handles)
         return plots.finish(figure, titled(drawing, "one run", stack))
 
 
@@ -337,7 +339,7 @@ def rounds_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figure 
             entry("twice the RTT before", BLUE, marker="o"),
             entry("capacity", BLUE, linestyle="--"),
         ]
-        legend(figure, handles)
+        plots.legend(figure, handles)
         return plots.finish(figure, titled(drawing, plots.plural(len(kept), "run"), stack))
 
 
@@ -361,7 +363,10 @@ def windows_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figure
             inside = (time >= end - WINDOW) & (time <= end)
             axes.fill_between(time[inside], rate[inside], color=color, alpha=0.18)
             value = float(norm(np.array([end]))[0])
-            axes.annotate(f"{name}: {value:.3f}", (end - WINDOW / 2, 0.05), ha="center")
+            axes.annotate(
+                f"{name}: {value:.3f}", (end - WINDOW / 2, 0.05), ha="center",
+                path_effects=plots.OUTLINE, zorder=7,
+            )  # fmt: skip
         axes.axvline(0, color=GREY, linestyle="--", linewidth=1)
         axes.set_ylim(0, 1.25)
         axes.set_xlabel("base RTTs since capacity")
@@ -372,5 +377,5 @@ def windows_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figure
             entry("simulated, over an RTT", GREEN, marker="o", linestyle="none"),
             entry("capacity", GREY, linestyle="--"),
         ]
-        legend(figure, handles)
+        plots.legend(figure, handles)
         return plots.finish(figure, titled(drawing, plots.plural(len(kept), "run"), stack))

@@ -32,7 +32,6 @@ from slowstart.studies.search_runs import (
     entry,
     kept_runs,
     left_at,
-    legend,
     mark_moments,
     networks_of,
     titled,
@@ -83,7 +82,7 @@ def examples_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figur
             entry("twice that of one RTT before", BLUE),
         ]
         handles += [entry(label, color, linestyle=dashes) for label, color, dashes in MOMENTS]
-        legend(figure, handles)
+        plots.legend(figure, handles)
         return plots.finish(figure, titled(drawing, "the first run of each", stack))
 
 
@@ -112,7 +111,7 @@ def latency_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figure
         handles = [entry(label, color, linestyle=dashes) for label, color, dashes in MOMENTS]
         label = "published: capacity, 1.2 s, first loss"
         handles.append(Line2D([], [], color=GREY, label=label, **diamond))
-        legend(figure, handles)
+        plots.legend(figure, handles)
         return plots.finish(figure, titled(drawing, "one run", stack))
 
 
@@ -159,7 +158,7 @@ def downloads_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figu
         grid[0].set_ylabel("mean time (s)")
         handles = [entry(n, styles[n].color, linestyle=styles[n].dashes) for n in algorithms]
         handles.append(Line2D([], [], color=GREY, lw=0.8, ls=":", label="mean exit of slow start"))
-        legend(figure, handles)
+        plots.legend(figure, handles)
         return plots.finish(
             figure, titled(drawing, count_of(rows, ("network", "algorithm")), stack)
         )
@@ -219,7 +218,7 @@ def buffer_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figure 
         handles.append(
             Line2D([], [], color=GREY, marker="o", linestyle="none", label="median and range")
         )
-        legend(figure, handles)
+        plots.legend(figure, handles)
         return plots.finish(figure, titled(drawing, count_of(rows, ("buffer", "threshold")), stack))
 
 
@@ -254,7 +253,7 @@ def rate_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figure | 
             entry("their median", "#4aa3df", linestyle="--"),
             entry("window over RTT at the exit", ORANGE, linestyle="--"),
         ]
-        legend(figure, handles)
+        plots.legend(figure, handles)
         return plots.finish(figure, titled(drawing, "one run each", stack))
 
 
@@ -288,5 +287,5 @@ def rssi_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figure | 
             entry("median", ORANGE, marker="o"),
             entry("the document's two places", GREY, linestyle=":"),
         ]
-        legend(figure, handles)
+        plots.legend(figure, handles)
         return plots.finish(figure, titled(drawing, count_of(rows, ("signal",)), stack))

@@ -10,10 +10,9 @@ from matplotlib.lines import Line2D
 from slowstart.studies.measures import filtered
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
     from slowstart.studies.drawings import Drawing
     from slowstart.studies.runner import Findings
@@ -58,13 +57,6 @@ def kept_runs(
 def titled(drawing: Drawing, words: str, stack: Stack) -> str:
     """The drawing's title with how many runs it rests on."""
     return f"{drawing.title} ({words}{'' if stack == 'simulated' else f', {stack}'})"
-
-
-def legend(figure: Figure, handles: Sequence[Line2D]) -> None:
-    """A legend below, in as many columns as fit."""
-    longest = max(len(str(each.get_label())) for each in handles)
-    columns = max(1, min(len(handles), int(figure.get_figwidth() * 12 / (longest + 7))))
-    figure.legend(handles=handles, loc="outside lower center", ncols=columns)
 
 
 def entry(label: str, color: str, **look: Any) -> Line2D:

@@ -1,0 +1,127 @@
+"""What is drawn in a study's figures is inside their axes, and can be read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from slowstart import studies
+from slowstart.studies import figures
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+STUDY = """
+title = "A small study"
+document = "none"
+summary = "Two start-ups over a near path and a far one."
+minutes = { full = 0.1, quick = 0.1 }
+
+[[experiment]]
+name = "short"
+about = "Two networks, two sizes."
+runs = 2
+traces = 1
+scenario = { path = { preset = "wired" }, flow = [{ algorithm = "cubic" }] }
+
+[experiment.grid.network]
+near = { path = { rtt = "10 ms" } }
+far = { path = { rtt = "300 ms" } }
+
+[experiment.grid]
+"flow.algorithm" = ["cubic+hystart", "cubic+hystart++:form=patch"]
+"flow.size" = ["200 kB", "1 MB", "2 MB"]
+"""
+
+FIGURE = """
+[[figure]]
+name = "time"
+title = "Time"
+where = "nowhere"
+caption = "Medians."
+experiment = "short"
+label = "time (ms)"
+metric = "1000 * fct_s"
+columns = "network"
+"""
+
+KINDS = {
+    "points": 'kind = "points"\nx = "algorithm"\nseries = "size"',
+    "own x": 'kind = "points"\nx = "algorithm"\nseries = "algorithm"\nselect = { size = "1 MB" }',
+    "lines": 'kind = "lines"\nx = "size"\nseries = "algorithm"',
+    "log": 'kind = "lines"\nx = "size"\nseries = "algorithm"\nlog = "both"',
+    "share": 'kind = "points"\nx = "algorithm"\nseries = "size"\nstatistic = "share"',
+    "ecdf": 'kind = "ecdf"\nseries = "algorithm"',
+    "evolution": 'kind = "evolution"\nseries = "network"\nselect = { size = "2 MB" }\nuntil = 0.5',
+}
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Figure]:
+    folder = tmp_path_factory.mktemp("figures")
+    text = STUDY
+    for name, lines in KINDS.items():
+        part = FIGURE.replace('"time"', f'"{name}"') + lines + "\n"
+        if name == "share":
+            part = part.replace("1000 * fct_s", "fct_s > 1")
+        if name == "evolution":
+            part = part.replace('label = "time (ms)"\nmetric = "1000 * fct_s"\n', "")
+        text += part
+    (folder / "study.toml").write_text(text)
+    (folder / "claims.toml").write_text("")
+    (folder / "README.md").write_text("Nothing.\n")
+    findings = studies.load(folder).run()
+    made = {}
+    for drawing in findings.study.drawings:
+        figure = figures.draw(findings, drawing, findings.stacks)
+        assert figure is not None
+        made[drawing.name] = figure
+    return made
+
+
+@pytest.mark.parametrize("name", [each for each in KINDS if each != "evolution"])
+def test_everything_lies_inside_its_axes(drawn: dict[str, Figure], name: str) -> None:
+    # The far path takes thirty times as long as the near one, whose panel is the first.
+    for axes in drawn[name].axes:
+        (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
+        data = axes.dataLim
+        assert left <= data.x0 <= data.x1 <= right
+        # A distribution goes up at once from where its least value is.
+        assert bottom <= data.y0 <= data.y1 <= top
+
+
+def test_axes_begin_at_zero_and_shares_end_at_one(drawn: dict[str, Figure]) -> None:
+    assert drawn["points"].axes[0].get_ylim()[0] == 0
+    bottom, top = drawn["share"].axes[0].get_ylim()
+    assert bottom == 0
+    assert 1 <= top < 1.1
+
+
+def test_logarithmic_axes_have_plain_numbers(drawn: dict[str, Figure]) -> None:
+    figure = drawn["log"]
+    for axes in figure.axes:
+        assert [each.get_text() for each in axes.get_xticklabels()] == ["0.2", "1", "2"]
+        assert not any(each.get_text() for each in axes.get_xticklabels(minor=True))
+    labels = [each.get_text() for each in figure.axes[0].get_yticklabels()]
+    assert {"100", "200", "500", "1000"} <= set(labels)
+
+
+def test_only_what_is_not_said_elsewhere_has_a_legend(drawn: dict[str, Figure]) -> None:
+    # The axis names the algorithms, the panels' titles the networks.
+    assert not drawn["own x"].legends
+    assert not drawn["evolution"].legends
+    assert drawn["points"].legends
+
+
+def test_what_is_beyond_the_end_does_not_stretch_an_axis(drawn: dict[str, Figure]) -> None:
+    for axes in drawn["evolution"].axes:
+        assert axes.dataLim.x1 <= 0.5
+
+
+def test_titles_are_above_the_first_row_alone_and_runs_are_said(drawn: dict[str, Figure]) -> None:
+    for name, figure in drawn.items():
+        title = figure.get_suptitle().replace("\N{NO-BREAK SPACE}", " ").replace("\n", " ")
+        assert "each)" in title, name
+        titles = [axes.get_title() for axes in figure.axes if axes.get_title()]
+        assert titles == ["near", "far"], name
