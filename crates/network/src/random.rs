@@ -17,6 +17,8 @@ pub(crate) enum Purpose {
     Medium = 16,
     /// What both directions of a path have in common.
     Path = 17,
+    /// What holds for a whole run and differs between runs.
+    Run = 18,
 }
 
 /// The stream of `purpose`, from its beginning, beside the stream that `rng` stands on.

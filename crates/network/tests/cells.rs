@@ -248,12 +248,18 @@ fn the_channel_does_not_depend_on_the_arrivals() {
         blockage: Some(CellConfig::BLOCKAGE),
         ..CellConfig::NR
     };
+    let somewhere = CellConfig {
+        sinr_spread_db: 8.0,
+        more_users: 3,
+        ..CellConfig::LTE
+    };
     // The scheduler has seen the first sender for longer; that is forgotten after some windows.
     for (config, tolerance) in [
         (CellularConfig::Reduced(reduced), 0.0),
         (CellularConfig::Cell(alone_in_cell), 0.0),
         (CellularConfig::Cell(shared), 0.03),
         (CellularConfig::Cell(nr), 0.03),
+        (CellularConfig::Cell(somewhere), 0.03),
     ] {
         let bin = Duration::from_millis(500);
         let start = Instant::from_millis(9_730);
@@ -276,6 +282,66 @@ fn the_channel_does_not_depend_on_the_arrivals() {
         let apart = apart.filter(|(one, two)| (*one - *two).abs() > 0.05 * *one);
         assert!(apart.count() > 18);
     }
+}
+
+/// A run has one number of other users, which is all that differs from a cell that always has so many.
+#[test]
+fn each_run_has_its_neighbours() {
+    let cell = |users, more_users, seed| {
+        let config = CellConfig {
+            users,
+            more_users,
+            // Somebody who is in the cell is seen there.
+            on: Duration::from_secs(1),
+            off: Duration::from_millis(10),
+            ..CellConfig::LTE
+        };
+        let mut link = link(CellularConfig::Cell(config), seed);
+        carried(&mut link, Instant::ZERO, 4, Duration::from_millis(100))
+    };
+    let mut runs = [0_u32; 5];
+    for seed in 0..400 {
+        let found = cell(1, 4, seed);
+        let same: Vec<u32> = (1..=5)
+            .filter(|users| cell(*users, 0, seed) == found)
+            .collect();
+        assert_eq!(same.len(), 1, "{same:?}");
+        runs[same[0] as usize - 1] += 1;
+    }
+    println!("1 to 5 other users: {runs:?} of 400 runs");
+    // 80 each, and four standard deviations of 8.
+    assert!(runs.iter().all(|runs| (48..=112).contains(runs)));
+}
+
+/// A run has one place: a normal mean quality around the usual one, cut at twice its deviation.
+#[test]
+fn each_run_has_its_place() {
+    let config = CellConfig {
+        sinr_spread_db: 8.0,
+        ..constant(100, 15.0)
+    };
+    let mut rates: Vec<f64> = Vec::new();
+    for seed in 0..800 {
+        let mut link = link(CellularConfig::Cell(config), seed);
+        let tenths = carried(&mut link, Instant::ZERO, 4, Duration::from_millis(100));
+        // Not one packet more or less than a tenth has room for.
+        assert!((tenths[3] - tenths[1]).abs() <= 1500.0, "{tenths:?}");
+        rates.push((tenths[1] + tenths[2] + tenths[3]) * 8.0 / 0.3 / 1e6);
+    }
+    let share = |least: f64, most: f64| {
+        let found = rates.iter().filter(|rate| (least..most).contains(*rate));
+        found.count() as f64 / rates.len() as f64
+    };
+    // From -1 dB (0.377 bits per element, 4.5 Mbit/s) to 31 dB.
+    assert_eq!(share(4.3, 67.0), 1.0);
+    // Standard deviations to 10.3 and to 22.7 dB: -0.5875 and 0.9625. Of the normal between -2 and 2: 26.8 % and
+    // 15.2 %, with four standard errors.
+    let ends = [share(0.0, 28.5), share(66.0, 67.0)];
+    println!(
+        "below 10.3 dB {:.3}, from 22.7 dB on {:.3}",
+        ends[0], ends[1]
+    );
+    assert!((ends[0] - 0.268).abs() < 0.063 && (ends[1] - 0.152).abs() < 0.051);
 }
 
 #[test]

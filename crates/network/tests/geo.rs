@@ -12,6 +12,8 @@ use network::{
     AccessConfig, Admission, Discipline, Element, Link, LinkConfig, QueueConfig, QueueLimit,
     Service,
 };
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::SeedableRng;
 use units::{Bytes, Duration, Instant, Rate};
 
 const FRAME: Duration = Duration::from_micros(26_500);
@@ -27,6 +29,7 @@ const M2: DamaConfig = DamaConfig {
     grant_loop: Duration::from_millis(560),
     hold: Duration::from_millis(1500),
     phase: Some(Duration::ZERO),
+    granted: 1.0,
 };
 const ACK: u32 = 52;
 
@@ -251,6 +254,7 @@ fn an_hour_of_rest_and_extremes_do_no_harm() {
             grant_loop: Duration::from_millis(loop_ms),
             hold: Duration::from_millis(hold_ms),
             phase: None,
+            granted: 0.0,
         };
         let mut link = build(&dama(config, 300));
         for number in 0..200_u64 {
@@ -309,6 +313,54 @@ fn who_looks_when_changes_nothing() {
         let numbers: Vec<_> = first.iter().map(|(_, packet)| packet.payload).collect();
         assert!(numbers.is_sorted());
     }
+}
+
+/// Mean delay in seconds of 1 Mbit/s in packets of `size` bytes, in two stretches of 10 s, long after it began.
+fn standing_delay(granted: f64, size: u32, seed: u64) -> Vec<f64> {
+    let config = dama(DamaConfig { granted, ..M2 }, 0);
+    let mut link: Link<u64> = Link::new(&config, ChaCha8Rng::seed_from_u64(seed));
+    let gap = u64::from(size) * 8000;
+    let mut delays = vec![(0.0, 0.0); 4];
+    for number in 0..35_000_000_000 / gap {
+        let now = Instant::from_nanos(number * gap);
+        link.push(now, packet(size, number));
+        for (due, packet) in pop_all(&mut link, now) {
+            let arrived = Instant::from_nanos(packet.payload * gap);
+            let sum = &mut delays[(arrived.as_nanos() / 10_000_000_000) as usize];
+            *sum = (sum.0 + (due - arrived).as_secs_f64(), sum.1 + 1.0);
+        }
+    }
+    let long_after = &delays[1..3];
+    long_after.iter().map(|(sum, count)| sum / count).collect()
+}
+
+/// A steady load waits until what waits is asked for often enough: share x (rate + waiting / 2 loops) = rate. So the
+/// delay tells the share, which is one for a run, whatever arrives, and any between the least and all.
+#[test]
+fn each_run_has_its_share_of_the_beam() {
+    let share = |size, seed| {
+        let whole = standing_delay(1.0, size, seed)[0];
+        let delays = standing_delay(0.35, size, seed);
+        let shares: Vec<f64> = delays
+            .iter()
+            .map(|delay| 1.0 / (1.0 + (delay - whole) / 1.12))
+            .collect();
+        assert!((shares[0] - shares[1]).abs() < 0.02, "{shares:?}");
+        shares[0]
+    };
+    // Sizes that fill a frame's slots.
+    let mut shares: Vec<f64> = (0..100).map(|seed| share(212, seed)).collect();
+    for (seed, found) in (0..4).zip(&shares) {
+        let other = share(106, seed);
+        assert!((found - other).abs() < 0.03, "{found} {other}");
+    }
+    shares.sort_by(f64::total_cmp);
+    let [least, quarter, half, most] = [0, 25, 50, 99].map(|place| shares[place]);
+    println!("least {least:.3}, a quarter {quarter:.3}, half {half:.3}, most {most:.3}");
+    // Uniform from 0.35 to 1: 0.51 and 0.675, with four standard errors of 0.028 and 0.033.
+    assert!(least > 0.32 && most < 1.03);
+    assert!((quarter - 0.5125).abs() < 0.113 && (half - 0.675).abs() < 0.13);
+    assert!(least < 0.42 && most > 0.93);
 }
 
 const GEO: GeoConfig = GeoConfig {

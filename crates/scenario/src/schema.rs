@@ -83,12 +83,14 @@ pub(crate) const LTE: KnownTable = KnownTable {
     keys: &[
         "model",
         "sinr",
+        "sinr_spread",
         "shadow",
         "shadow_tau",
         "doppler",
         "prbs",
         "layers",
         "users",
+        "users_most",
         "on",
         "off",
         "error",
@@ -103,12 +105,14 @@ pub(crate) const NR: KnownTable = KnownTable {
     keys: &[
         "model",
         "sinr",
+        "sinr_spread",
         "shadow",
         "shadow_tau",
         "doppler",
         "prbs",
         "layers",
         "users",
+        "users_most",
         "on",
         "off",
         "error",
@@ -229,7 +233,7 @@ pub(crate) const DAMA: KnownTable = KnownTable {
     name: "dama",
     title: "a satellite's return link",
     keys: &[
-        "model", "frame", "slot", "cra", "max", "request", "loop", "hold", "phase",
+        "model", "frame", "slot", "cra", "max", "request", "loop", "hold", "phase", "granted",
     ],
 };
 

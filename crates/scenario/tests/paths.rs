@@ -99,7 +99,8 @@ fn presets_are_what_their_sources_say() {
     assert_eq!(rtt_rate("leo"), (44, 100));
     assert_eq!(rtt_rate("geo-reduced"), (600, 25));
     assert_eq!(rtt_rate("leo-reduced"), (45, 100));
-    assert_eq!(rtt_rate("lte"), (60, 40));
+    // Over places and load: network-models, section B.3.4, has 40 for a cell that is always the same.
+    assert_eq!(rtt_rate("lte"), (60, 55));
     // What a saturated direction has alone; ACKs, a changing signal and collisions leave less.
     assert_eq!(rtt_rate("wifi-strong"), (2, 101));
     assert_eq!(rtt_rate("wifi-weak"), (2, 50));
@@ -642,6 +643,51 @@ fn disciplines_have_their_defaults_and_parameters() {
     assert!(matches!(both.reverse.queue.discipline, Discipline::CoDel(codel) if codel.ecn));
 }
 
+/// What differs between runs: the keys, that there is none of it by default, and what is refused.
+#[test]
+fn runs_differ_where_a_file_says_so() {
+    let cell = |keys: &str| {
+        let json = serde_json::to_value(path(&format!(
+            "rate = {{ model = 'lte'{keys} }}\nrtt = '60 ms'"
+        )));
+        let cell = json.unwrap()["forward"]["service"].clone();
+        ["sinr_spread_db", "users", "users_most"].map(|key| cell[key].as_f64().unwrap())
+    };
+    assert_eq!(cell(""), [0.0, 2.0, 2.0]);
+    assert_eq!(cell(", users = 5"), [0.0, 5.0, 5.0]);
+    let keys = ", sinr_spread = '8 dB', users = 0, users_most = 4";
+    assert_eq!(cell(keys), [8.0, 0.0, 4.0]);
+    for (model, expected) in [
+        (
+            "model = 'lte', users = 3, users_most = 2",
+            "users_most is at least users, which is 3",
+        ),
+        (
+            "model = '5g', users_most = 1",
+            "users_most is at least users, which is 2",
+        ),
+        (
+            "model = 'lte', users_most = 51",
+            "users_most = 51: a whole number from 0 to 50 is expected",
+        ),
+        (
+            "model = 'lte', sinr_spread = '31 dB'",
+            "sinr_spread = \"31 dB\": the limit is 30 dB",
+        ),
+        (
+            "model = 'dama', granted = '0.9 %'",
+            "at least 1 % of a request is granted",
+        ),
+        (
+            "model = 'dama', granted = '101 %'",
+            "granted = \"101 %\": the limit is 100 %",
+        ),
+    ] {
+        let error = refusal(&format!("rate = {{ {model} }}\nrtt = '60 ms'"));
+        assert!(error.ends_with(expected), "{error}");
+    }
+}
+
 /// The two directions of a geostationary satellite and of a low-orbit one, with every key that they have.
 #[test]
 fn satellites_have_their_keys() {
@@ -649,7 +695,7 @@ fn satellites_have_their_keys() {
 rate = { model = "geo", rate = "33 Mbit/s", spread = "20 %", frame = "1250 us", acm = { clear_sky = "11 dB", deviation = "0 dB", correlation = "5 s", margin = "1.5 dB", every = "250 ms", lag = "500 ms", rain = { depth = "4 dB", start = "1 s", ramp = "20 s", hold = "30 s" } } }
 rtt = "600 ms"
 buffer = "36 MB"
-reverse.rate = { model = "dama", frame = "20 ms", slot = "48 bytes", cra = "0 bit/s", max = "1 Mbit/s", request = 4, loop = "500 ms", hold = "1 s", phase = "10 ms" }
+reverse.rate = { model = "dama", frame = "20 ms", slot = "48 bytes", cra = "0 bit/s", max = "1 Mbit/s", request = 4, loop = "500 ms", hold = "1 s", phase = "10 ms", granted = "40 %" }
 "#;
     let found = path(file);
     assert_eq!(found.rate, Rate::from_bits_per_sec(33_000_000));
@@ -662,6 +708,7 @@ reverse.rate = { model = "dama", frame = "20 ms", slot = "48 bytes", cra = "0 bi
     assert_eq!(reverse["kind"], "dama");
     assert_eq!(reverse["request_frames"], 4);
     assert_eq!(reverse["phase_ms"], 10.0);
+    assert_eq!(reverse["granted"], 0.4);
     let leo = r#"
 rate = { model = "leo", rate = "200 Mbit/s", interval = "10 s", phase = "3 s", spread = "10 %", wander = "0 %", correlation = "2 s", burst = "0 %", step = "0 s", drift = "0 s", jitter = "0 s", outage = "0 s", outage_mean = "0 s", outage_max = "0 s", drop = "0 %", drop_packets = 0, grant = "0 s" }
 rtt = "40 ms"

@@ -28,7 +28,7 @@ use super::Served;
 use crate::random::{Purpose, stream, unit};
 
 /// A return link whose capacity is assigned on demand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct DamaConfig {
     /// Length of a frame.
@@ -45,6 +45,9 @@ pub struct DamaConfig {
     pub grant_loop: Duration,
     /// How long a grant lasts that no other replaces.
     pub hold: Duration,
+    /// The least that is granted of what is asked for, as a share, where other terminals want much of the beam: each
+    /// run has a share between this and all, all equally likely.
+    pub granted: f64,
     /// When the first request is due; drawn once for a run where there is none.
     pub phase: Option<Duration>,
 }
@@ -54,6 +57,9 @@ impl DamaConfig {
     pub const LEAST_FRAME: Duration = Duration::from_millis(1);
     /// Grant loops are no longer, because each request on the way is kept.
     pub const LONGEST_LOOP: Duration = Duration::from_secs(10);
+
+    /// No less is granted of a request, so that everything ends.
+    pub const LEAST_GRANTED: f64 = 0.01;
 
     /// What it adds on average to the delay of a packet that finds nobody there: the wait for a frame and the
     /// frame; without capacity of its own also the request's frame and the loop.
@@ -86,6 +92,8 @@ struct Grant {
 #[derive(Clone, Debug)]
 pub(crate) struct Dama {
     config: DamaConfig,
+    /// What is granted of a request in this run.
+    share: f64,
     /// In nanoseconds.
     frame: u64,
     /// Frame n begins so long before n times its length.
@@ -133,7 +141,10 @@ impl Dama {
         );
         // Frame zero, a request's, is `back` before the beginning.
         let back = (cycle - phase) % cycle;
+        let least = config.granted.clamp(DamaConfig::LEAST_GRANTED, 1.0);
+        let share = least + (1.0 - least) * unit(&mut stream(rng, Purpose::Run));
         Self {
+            share,
             frame,
             back,
             demand: Demand::default(),
@@ -190,7 +201,7 @@ impl Dama {
         demand.arrived = 0;
         demand.next = frame.saturating_add(u64::from(config.request));
         let asked = u64::try_from(rate + backlog).unwrap_or(u64::MAX);
-        let rate = asked
+        let rate = ((asked as f64 * self.share) as u64)
             .min(config.max.bits_per_sec())
             .saturating_sub(config.cra.bits_per_sec());
         if rate > 0 {

@@ -24,6 +24,10 @@ const MAX_TTI: Duration = Duration::from_millis(100);
 const MAX_OUTAGE: Duration = Duration::from_secs(60);
 /// Outages begin no more often.
 const MIN_BETWEEN: Duration = Duration::from_millis(100);
+/// The largest standard deviation between places, in dB.
+const MAX_SINR_SPREAD: f64 = 30.0;
+/// Most other users of a cell.
+const MAX_USERS: u64 = 50;
 /// The largest block of an HSDPA category (category 20, two blocks of 64QAM).
 const MAX_BLOCK: u64 = 84_384;
 
@@ -215,6 +219,10 @@ fn cell(table: &Table<'_>, usual: CellConfig) -> Result<CellConfig, Error> {
     if channel.shadow_db < 0.0 {
         return Err(table.refuse_at("shadow", "a shadow's standard deviation is not below 0 dB"));
     }
+    let usual_spread = usual.sinr_spread_db;
+    let sinr_spread_db = optional(table, "sinr_spread", "\"8 dB\"", usual_spread, |text| {
+        quantity::decibels(text, MAX_SINR_SPREAD)
+    })?;
     let [prbs, layers] = [("prbs", usual.prbs, 275), ("layers", usual.layers, 8)]
         .map(|(key, usual, most)| count(table, key, usual, most));
     let (prbs, layers) = (prbs?, layers?);
@@ -223,11 +231,22 @@ fn cell(table: &Table<'_>, usual: CellConfig) -> Result<CellConfig, Error> {
             return Err(table.refuse_at(key, format!("{key} is at least 1")));
         }
     }
+    let users = count(table, "users", usual.users, MAX_USERS)?;
+    let usual_most = users.saturating_add(usual.more_users);
+    let users_most = count(table, "users_most", usual_most, MAX_USERS)?;
+    if users_most < users {
+        return Err(table.refuse_at(
+            "users_most",
+            format!("users_most is at least users, which is {users}"),
+        ));
+    }
     let config = CellConfig {
         channel,
         prbs,
         layers,
-        users: count(table, "users", usual.users, 50)?,
+        sinr_spread_db,
+        users,
+        more_users: users_most - users,
         on: switched("on", usual.on)?,
         off: switched("off", usual.off)?,
         blocks: BlockConfig {
@@ -436,12 +455,14 @@ pub(super) fn write<S: Serializer>(
             "prbs": config.prbs,
             "layers": config.layers,
             "sinr_db": config.channel.sinr_db,
+            "sinr_spread_db": config.sinr_spread_db,
             "shadow_db": config.channel.shadow_db,
             "shadow_tau_ms": millis(config.channel.shadow_tau),
             "doppler_hz": config.channel.doppler_hz,
             "antennas": config.channel.antennas,
             "report_ms": [millis(config.report.0), millis(config.report.1)],
             "users": config.users,
+            "users_most": config.users.saturating_add(config.more_users),
             "on_ms": millis(config.on),
             "off_ms": millis(config.off),
             "window_slots": config.window,

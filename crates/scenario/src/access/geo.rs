@@ -28,6 +28,7 @@ const DAMA: DamaConfig = DamaConfig {
     request: 8,
     grant_loop: Duration::from_millis(560),
     hold: Duration::from_millis(1500),
+    granted: 1.0,
     phase: None,
 };
 
@@ -110,6 +111,10 @@ pub(super) fn read_dama(table: &Table<'_>) -> Result<AccessConfig, Error> {
     let phase = table
         .get("phase")
         .map(|item| item.read("\"0 s\"", |text| time_up_to(text, MAX_DURATION)));
+    let granted = table.share("granted", usual.granted, 100)?;
+    if granted < DamaConfig::LEAST_GRANTED {
+        return Err(table.refuse_at("granted", "at least 1 % of a request is granted"));
+    }
     Ok(AccessConfig::Dama(DamaConfig {
         frame: table.time("frame", usual.frame, dama_frame)?,
         slot: slot?,
@@ -120,6 +125,7 @@ pub(super) fn read_dama(table: &Table<'_>) -> Result<AccessConfig, Error> {
             time_up_to(text, DamaConfig::LONGEST_LOOP)
         })?,
         hold: table.time("hold", usual.hold, |text| time_up_to(text, MAX_DURATION))?,
+        granted,
         phase: phase.transpose()?,
     }))
 }
@@ -205,5 +211,6 @@ pub(super) fn write_dama<S: Serializer>(
         "loop_ms": millis(config.grant_loop),
         "hold_ms": millis(config.hold),
         "phase_ms": config.phase.map(millis),
+        "granted": config.granted,
     )
 }

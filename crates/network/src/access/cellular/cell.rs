@@ -26,6 +26,7 @@ use super::rrc::RrcConfig;
 use super::scheduler::Fair;
 use super::slotted::{Slotted, Source};
 use super::stream;
+use crate::random::{normal, unit};
 
 /// Which slots are the downlink's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,10 +74,15 @@ pub struct CellConfig {
     pub layers: u32,
     /// Of every user.
     pub channel: ChannelConfig,
+    /// How far the mean of a user's channel differs in dB from place to place: in each run each user stands
+    /// somewhere. Normal with this standard deviation, cut at twice of it.
+    pub sinr_spread_db: f64,
     /// How often the channel's quality is reported, and when a report is used.
     pub report: (Duration, Duration),
-    /// Other users.
+    /// Other users, at least.
     pub users: u32,
+    /// How many more there may be: each run has a number from none to this, all equally likely.
+    pub more_users: u32,
     /// How long one of them has something to send on average.
     pub on: Duration,
     /// How long he has not.
@@ -123,8 +129,10 @@ impl CellConfig {
             doppler_hz: 3.0,
             antennas: 2,
         },
+        sinr_spread_db: 0.0,
         report: (Duration::from_millis(5), Duration::from_millis(6)),
         users: 2,
+        more_users: 0,
         on: Duration::from_secs(1),
         off: Duration::from_secs(2),
         window: 100,
@@ -182,6 +190,12 @@ impl CellConfig {
         wait + self.slot + self.blocks.mean_wait() + self.latency
     }
 
+    /// How many other users there are in a run.
+    fn others(&self, rng: &ChaCha8Rng) -> u32 {
+        let drawn = unit(&mut stream(rng, 3)) * (f64::from(self.more_users) + 1.0);
+        self.users.saturating_add(drawn as u32).min(100)
+    }
+
     /// Finds `mean` by looking at 100 such cells for 400 ms each, to two digits (a standard error of 4 %).
     #[must_use]
     pub fn measured(self) -> Self {
@@ -214,6 +228,17 @@ impl CellConfig {
     }
 }
 
+/// How far the mean of a place is off, in standard deviations. Drawn again beyond two: whom this cell serves worse is
+/// served by another.
+fn place(rng: &mut ChaCha8Rng) -> f64 {
+    loop {
+        let place = normal(rng);
+        if place.abs() <= 2.0 {
+            return place;
+        }
+    }
+}
+
 #[derive(Clone, Debug)]
 struct User {
     channel: Channel,
@@ -242,11 +267,13 @@ pub(crate) struct Cell {
 
 impl Cell {
     pub(crate) fn new(config: &CellConfig, rng: &ChaCha8Rng) -> Self {
-        let users = config.users.min(100);
+        let users = config.others(rng);
         let user = |number: u32| {
             let own = |purpose| stream(rng, 16 + 4 * number + purpose);
+            let mut channel = config.channel;
+            channel.sinr_db += config.sinr_spread_db * place(&mut own(3));
             User {
-                channel: Channel::new(&config.channel, own(0), own(1)),
+                channel: Channel::new(&channel, own(0), own(1)),
                 active: (number > 0 && !config.off.is_zero())
                     .then(|| Switch::timeline(config.on, config.off, own(2))),
             }
