@@ -83,9 +83,9 @@ fn the_baseline_over_lte() {
     let mut flow = Flow::new(algorithm("cubic+standard"));
     flow.size = Some(Bytes::new(40_000_000));
     let mut scenario = Scenario::new(PathModel::resolve("lte").unwrap(), vec![flow]);
-    scenario.duration = Some(Duration::from_secs(5));
+    scenario.duration = Some(Duration::from_secs(40));
     let (mut capacity, mut loss, mut least) = (Vec::new(), Vec::new(), Vec::new());
-    for seed in 1..=55 {
+    for seed in 1..=200 {
         scenario.seed = seed;
         let output = run(&scenario, false);
         let flow = &output.result.flows[0];
@@ -93,7 +93,7 @@ fn the_baseline_over_lte() {
         loss.extend(flow.first_loss_s);
         least.extend(flow.rtt_min_ms);
     }
-    assert_eq!((capacity.len(), loss.len()), (55, 55));
+    assert_eq!((capacity.len(), loss.len()), (200, 200));
     let [capacity, loss, least] = [&capacity, &loss, &least].map(|v| mean_and_deviation(v));
     println!("capacity {capacity:.2?} s, first loss {loss:.2?} s, least RTT {least:.1?} ms");
     // The published standard error of a mean of 55: 0.027 s and 0.24 s, and what the paper rounds.
@@ -102,6 +102,9 @@ fn the_baseline_over_lte() {
         "{capacity:?}"
     );
     assert!((loss.0 - 1.9).abs() < 2.0 * 0.24, "{loss:?}");
+    // What places and load explain of the document's 1.8 s, and of its 0.2 s (see the model's page).
+    assert!((1.0..=1.8).contains(&loss.1), "{loss:?}");
+    assert!((0.05..=0.2).contains(&capacity.1), "{capacity:?}");
     assert!((48.0..60.0).contains(&least.0), "{least:?}");
 }
 
@@ -173,4 +176,32 @@ fn a_syn_that_wakes_umts_is_answered_after_its_timeout() {
             assert!((least..most).contains(&answered), "{seed}: {answered}");
         }
     }
+}
+
+/// What differs between runs is the run's and not the algorithm's: whoever sends, the link could have carried the same.
+#[test]
+fn a_run_is_the_same_cell_for_every_algorithm() {
+    let carried = |algorithm_name: &str, run_number: u32| {
+        let mut flow = Flow::new(algorithm(algorithm_name));
+        flow.duration = Some(Duration::from_secs(2));
+        let mut scenario = Scenario::new(PathModel::resolve("lte").unwrap(), vec![flow]);
+        scenario.duration = Some(Duration::from_secs(2));
+        scenario.seed = 1 + u64::from(run_number);
+        let output = run(&scenario, false);
+        let link = &output.result.links[0];
+        let share = link.utilization.expect("a cell has a capacity");
+        (link.packets as f64, share)
+    };
+    let mut capacities = Vec::new();
+    for number in 0..8 {
+        let [one, two] = ["cubic+standard", "cubic+hystart"].map(|name| carried(name, number));
+        // Packets of 1500 bytes but for the handshake: what the link could have carried.
+        let [one, two] = [one, two].map(|(packets, share)| packets / share);
+        println!("run {number}: room for {one:.0} and {two:.0} packets");
+        // 3 %, as others share the cell.
+        assert!((one / two - 1.0).abs() < 0.03, "{one} {two}");
+        capacities.push(one);
+    }
+    let (mean, deviation) = mean_and_deviation(&capacities);
+    assert!(deviation > 0.2 * mean, "{capacities:?}");
 }
