@@ -152,7 +152,10 @@ def widen(axes: Axes, *, least: float) -> None:
 def plain_log(axis: Axis) -> None:
     """Plain numbers on a logarithmic axis of a settled range; 2 and 5 too, where there is room."""
     low, high = axis.get_view_interval()
-    axis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 300 * low else (1,)))
+    if high < 5 * low:
+        few_ticks(axis)
+    else:
+        axis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 300 * low else (1,)))
     axis.set_major_formatter(PLAIN)
     axis.set_minor_formatter(NullFormatter())
 

@@ -315,7 +315,7 @@ def _draw_points(
     there.sort(key=lambda each: where[each[0]])
     axes.plot(
         [where[x] for x, _ in there], [found.value for _, found in there], color=style.color,
-        marker=marker, markersize=5 + width, linestyle=style.dashes if width else "none",
+        marker=marker, markersize=4.2 + width / 2, linestyle=style.dashes if width else "none",
         linewidth=width, zorder=6, clip_on=False,
     )  # fmt: skip
     for x, found in there:

@@ -234,9 +234,11 @@ def rate_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figure | 
             kept = kept_runs(
                 findings, drawing.experiment, stack, {**drawing.select, "network": network}
             )
-            if not kept or left_at(kept[0][0]) is None:
+            kept = [each for each in kept if left_at(each[0]) is not None]
+            if not kept:
                 continue
-            flow, series = kept[0]
+            # After a loss nothing arrives in order for most of a download.
+            flow, series = min(kept, key=lambda each: each[0]["exit_class"] == "late")
             throughput = _throughput(series, left_at(flow) or 0.0)
             axes.plot(*stats.ecdf(throughput.tolist()), drawstyle="steps-post", color=GREY)
             for value, color in (
@@ -254,7 +256,8 @@ def rate_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figure | 
             entry("window over RTT at the exit", ORANGE, linestyle="--"),
         ]
         plots.legend(figure, handles)
-        return plots.finish(figure, titled(drawing, "one run each", stack))
+        words = "of each the first run that no loss ended, where there is one"
+        return plots.finish(figure, titled(drawing, words, stack))
 
 
 def _throughput(series: pl.DataFrame, begin: float, width_s: float = 0.1) -> np.ndarray:
