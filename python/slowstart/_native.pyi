@@ -77,7 +77,13 @@ def paths() -> list[PathInfo]:
 def look(
     path: str, *, seed: int, duration: str, every: str
 ) -> tuple[str, Table, list[tuple[str, float, int]], Table]:
-    """A path without TCP: resolved (JSON), packets, name, end, packet size of links, and probes."""
+    """A path without TCP: resolved (JSON), packets, name, end, packet size of links, and probes.
+
+    With other traffic on the path it lasts longer by that traffic's warm-up.
+    """
+
+def probing(path: str, *, seed: int, duration: str) -> Scenario:
+    """A run of the other traffic on a path, beside one flow that sends a full packet at times."""
 
 def median_interval(values: Sequence[float]) -> tuple[float | None, float | None, float | None]:
     """The median and its 95 % interval by order statistics, as in every summary.

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 from matplotlib.lines import Line2D
 
-from slowstart import colors, plots, tables
+from slowstart import busy, colors, plots, tables
 from slowstart._native import look, version
 
 if TYPE_CHECKING:
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
+
+    from slowstart.busy import Busy
 
     Series = NDArray[np.float64]
 
@@ -39,9 +41,12 @@ _LONG_GAP_S = 0.2
 _BURST_GAP = 2.0
 # Most points of a line over time, and the window in which single packets are drawn.
 _POINTS = 600
+# Shares of the rate are of so much time.
+_SHARE_S = 1.0
 _ZOOM_S, _MOST_ZOOM_S, _ZOOM_PACKETS = 0.05, 2.0, 40
 # A gap below this, in ms, is none: packets of one burst.
 _NO_GAP_MS = 1e-3
+_BUSY = colors.PURPLE
 _COLORS = {"forward": colors.BLUE, "reverse": colors.ORANGE, "round trip": colors.GREEN}
 
 
@@ -68,6 +73,8 @@ class Look:
     """The forward link and the reverse one, where their rate has an end."""
     probes: pl.DataFrame
     """``time_s``, ``forward_s``, ``reverse_s``; null where the probe or its answer was lost."""
+    busy: Busy | None = None
+    """The same path with its other traffic, where it has some."""
 
     @property
     def end_s(self) -> float:
@@ -90,6 +97,8 @@ class Look:
 def watch(path: str, *, seed: int = 1, duration: str = "60 s", every: str = "10 ms") -> Look:
     """Looks at ``path`` for ``duration``, with a small probe each ``every``.
 
+    Where there is other traffic on it, it is looked at with it, too, and by its warm-up longer.
+
     Raises:
         InputError: The path, the duration or the time between probes is wrong.
     """
@@ -99,7 +108,11 @@ def watch(path: str, *, seed: int = 1, duration: str = "60 s", every: str = "10 
         Link(name, end, size, frame.filter(pl.col("link") == name)["time_s"].to_numpy())
         for name, end, size in ends
     )
-    return Look(json.loads(resolved), seed, links, pl.DataFrame(probes))
+    about = json.loads(resolved)
+    with_traffic = None
+    if about["traffic"]:
+        with_traffic = busy.watch(path, about, seed=seed, duration=duration)
+    return Look(about, seed, links, pl.DataFrame(probes), with_traffic)
 
 
 def rates(link: Link, width_s: float) -> Series:
@@ -150,6 +163,13 @@ def _percentiles(values: Series, which: tuple[int, ...], scale: float = 1.0) -> 
     return {f"p{each}": float(np.percentile(values, each)) * scale for each in which}
 
 
+def _delays_ms(values: Series) -> dict[str, float] | None:
+    if len(values) == 0:
+        return None
+    percentiles = _percentiles(values, DELAY_PERCENTILES)
+    return {"min": float(values.min()), **percentiles, "max": float(values.max())}
+
+
 def _link_numbers(link: Link) -> dict[str, Any]:
     gaps = np.diff(link.times_s)
     tenths = rates(link, _BIN_S)
@@ -185,15 +205,7 @@ def numbers(seen: Look) -> dict[str, Any]:
     """What was seen, as the document of ``slowstart path --json``."""
     delays: dict[str, Any] = {}
     for name, (_, values) in seen.delays().items():
-        delays[name.replace(" ", "_")] = (
-            {
-                "min": float(values.min()) * 1e3,
-                **_percentiles(values, DELAY_PERCENTILES, 1e3),
-                "max": float(values.max()) * 1e3,
-            }
-            if len(values)
-            else None
-        )
+        delays[name.replace(" ", "_")] = _delays_ms(values * 1e3)
     there = seen.probes["forward_s"].null_count()
     return {
         "format": 1,
@@ -208,6 +220,34 @@ def numbers(seen: Look) -> dict[str, Any]:
                 "lost_reverse": seen.probes["reverse_s"].null_count() - there,
                 "delay_ms": delays,
             },
+            "busy": None if seen.busy is None else _busy_numbers(seen, seen.busy),
+        },
+    }
+
+
+def _busy_numbers(seen: Look, found: Busy) -> dict[str, Any]:
+    links = []
+    for link in seen.links:
+        begin = int(np.ceil(found.begin_s / _SHARE_S))
+        shares = found.shares(link.name, rates(link, _SHARE_S), _SHARE_S)[begin:]
+        shares = shares[~np.isnan(shares)]
+        links.append(
+            {
+                "name": link.name,
+                "share_mean": float(shares.mean()) if len(shares) else None,
+                "share_1s": _percentiles(shares, PERCENTILES) if len(shares) else None,
+            }
+        )
+    trips = found.round_trips["rtt_ms"].to_numpy()
+    return {
+        "warm_up_s": found.begin_s,
+        "end_s": found.end_s,
+        "traffic": [{**each, "flows": None} for each in found.traffic],
+        "links": links,
+        "probe": {
+            "sent": found.probe["segments_sent"],
+            "lost": found.probe["segments_lost"],
+            "round_trip_ms": _delays_ms(trips),
         },
     }
 
@@ -291,21 +331,28 @@ def show(document: dict[str, Any]) -> None:
     delay.add_row(
         "round trip", *row(probes["delay_ms"]["round_trip"], keys), f"of {probes['sent']}"
     )
+    if found["busy"] is not None:
+        delay.add_row(
+            "round trip, busy",
+            *row(found["busy"]["probe"]["round_trip_ms"], keys),
+            f"{found['busy']['probe']['lost']} of {found['busy']['probe']['sent']}",
+        )
     out.print(delay)
+    if found["busy"] is None:
+        return
+    share = table("taken by other traffic", "mean", *(f"{each} %" for each in PERCENTILES))
+    for each in found["busy"]["links"]:
+        values = [each["share_mean"], *(each["share_1s"] or {}).values()]
+        share.add_row(each["name"], *(f"{value:.1%}" for value in values if value is not None))
+    out.print(share)
 
 
 def _draw_rates(axes: Axes, seen: Look) -> None:
     for link in seen.links:
         width = max(_BIN_S, link.end_s / _POINTS)
         values = rates(link, width) / 1e6
-        axes.step(
-            np.arange(len(values)) * width,
-            values,
-            where="post",
-            lw=1,
-            color=_COLORS[link.name],
-            label=link.name,
-        )
+        edges = np.arange(len(values) + 1) * width
+        axes.stairs(values, edges, baseline=None, lw=1, color=_COLORS[link.name], label=link.name)
     axes.set(ylabel="rate of a queue that\nis never empty (Mbit/s)", xlabel="time (s)")
     axes.set_ylim(bottom=0)
     axes.set_xlim(0, seen.end_s)
@@ -330,7 +377,7 @@ def _draw_delays(axes: Axes, seen: Look) -> None:
             clip_on=False,
         )
     axes.set(ylabel="one-way delay\nof a probe (ms)", xlabel="time (s)")
-    axes.set_ylim(bottom=0)
+    axes.set_ylim(0, 1.05 * axes.get_ylim()[1])
     axes.set_xlim(0, seen.end_s)
 
 
@@ -385,25 +432,62 @@ def _draw_distribution(axes: Axes, seen: Look) -> None:
     axes.set_xlim(left=0)
 
 
+def _draw_busy(axes: Axes, below: Axes, seen: Look, found: Busy) -> None:
+    """The share of each link's rate that is taken, and round trips with other traffic."""
+    width = max(_SHARE_S, found.end_s / _POINTS)
+    for link in seen.links:
+        shares = found.shares(link.name, rates(link, width), width)
+        edges = np.arange(len(shares) + 1) * width
+        axes.stairs(shares, edges, baseline=None, lw=1.2, color=_COLORS[link.name])
+    axes.set_ylabel("share of the rate\nthat is taken")
+    axes.set_ylim(0, 1.05)
+    times, values = seen.delays()["round trip"]
+    below.plot(times, values * 1e3, ".", ms=1.5, color=_COLORS["round trip"], rasterized=True)
+    trips = found.round_trips
+    below.plot(trips["time_s"], trips["rtt_ms"], ".", ms=2.5, color=_BUSY, rasterized=True)
+    below.set_ylabel("round trip\nof a probe (ms)")
+    below.set_ylim(0, 1.05 * below.get_ylim()[1])
+    for each in (axes, below):
+        each.set_xlabel("time (s)")
+        each.set_xlim(0, seen.end_s)
+        if found.begin_s:
+            each.axvline(found.begin_s, color="#777777", linestyle=":", linewidth=1)
+
+
 def figure(seen: Look) -> Figure:
-    """Rate and delay over time, single packets, gaps, and how delays are distributed."""
+    """Rate and delay over time, single packets, gaps, and how delays are distributed.
+
+    With other traffic, the share of the rate that it takes, and round trips beside it, too.
+    """
+    over_time = ["rate", "delay"] if seen.busy is None else ["rate", "delay", "share", "trip"]
     with plots.styled():
-        made = plots.new_figure(10, 8)
-        places = made.subplot_mosaic([["rate"] * 3, ["delay"] * 3, ["packets", "gaps", "spread"]])
+        made = plots.new_figure(10, 3.0 + 2.5 * len(over_time))
+        rows: list[Any] = [[each] * 3 for each in over_time]
+        places = made.subplot_mosaic([*rows, ["packets", "gaps", "spread"]])
+        if seen.busy is not None:
+            _draw_busy(places["share"], places["trip"], seen, seen.busy)
+            trips = np.sort(seen.busy.round_trips["rtt_ms"].to_numpy())
+            places["spread"].step(
+                trips, np.arange(1, len(trips) + 1) / len(trips), where="post", color=_BUSY
+            )
         _draw_rates(places["rate"], seen)
         _draw_delays(places["delay"], seen)
         _draw_packets(places["packets"], seen)
         _draw_gaps(places["gaps"], seen)
         _draw_distribution(places["spread"], seen)
         lines = [Line2D([], [], color=color, label=name) for name, color in _COLORS.items()]
+        if seen.busy is not None:
+            lines.append(Line2D([], [], color=_BUSY, label="round trip, with other traffic"))
+            if seen.busy.begin_s:
+                look: Any = {"color": "#777777", "ls": ":", "lw": 1}
+                lines.append(Line2D([], [], label="other traffic is warm", **look))
         if seen.probes["reverse_s"].null_count():
             tick: Any = {"ls": "", "marker": "|", "color": colors.VERMILLION}
             lines.append(Line2D([], [], label="probe lost", **tick))
         plots.legend(made, lines)
         name = tables.short(seen.path["name"])
-        return plots.finish(
-            made, f"{name} without TCP: {tables.describe(seen.path)}; seed {seen.seed}"
-        )
+        how = "without TCP" if seen.busy is None else "alone and with its other traffic"
+        return plots.finish(made, f"{name} {how}: {tables.describe(seen.path)}; seed {seen.seed}")
 
 
 def write(folder: Path, seen: Look) -> None:
@@ -412,6 +496,8 @@ def write(folder: Path, seen: Look) -> None:
     (folder / "result.json").write_text(document + "\n", encoding="utf-8")
     plots.save(figure(seen), folder, "path")
     seen.probes.write_parquet(folder / "probes.parquet")
+    if seen.busy is not None:
+        seen.busy.round_trips.write_parquet(folder / "round_trips.parquet")
     packets = [
         pl.DataFrame({"link": [link.name] * len(link.times_s), "time_s": link.times_s})
         for link in seen.links

@@ -14,11 +14,14 @@ Examples:
   slowstart path leo
   slowstart path docsis --duration 10s -o look
   slowstart path trace:FILE --seed 3 --json
+  slowstart path scenarios/busy-path.toml -o busy
 
 \b
 What its links give a queue that is never empty, from the same seed as in a run:
 rates of 100 ms and their coefficient of variation, gaps, bursts. And what a ping
-of 84 bytes takes that meets nobody. -o also draws it (path.svg, path.png).
+of 84 bytes takes that meets nobody. With other traffic on the path ([[traffic]]), also
+the share of the rate that it takes, and the round trips of full packets that meet it.
+-o also draws it (path.svg, path.png).
 """
 
 

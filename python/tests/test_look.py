@@ -79,6 +79,37 @@ def test_a_path_is_what_its_file_says(tmp_path: Path) -> None:
     assert not other.probes.equals(seen.probes)
 
 
+def test_other_traffic_takes_its_share_and_a_probe_waits_for_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "p.toml"
+    file.write_text(
+        '[path]\nrate = "10 Mbit/s"\nrtt = "40 ms"\nbuffer = "100 packets"\noverhead = "0 B"\n'
+        '[[traffic]]\nkind = "datagrams"\nrate = "6 Mbit/s"\nwarm_up = "2 s"\nspread = "1 ms"\n'
+        '[[flow]]\nalgorithm = "cubic"\n'
+    )
+    out = tmp_path / "out"
+    assert invoke(["path", str(file), "--duration", "10 s", "-o", str(out)]) == 0
+    shown = capsys.readouterr().out
+    assert "taken by other traffic" in shown
+    found = json.loads((out / "result.json").read_text())["look"]
+    # The links without traffic, for as long.
+    assert found["links"][0]["end_s"] == pytest.approx(12)
+    assert found["links"][0]["mean_bps"] == pytest.approx(10e6, rel=0.01)
+    busy = found["busy"]
+    assert busy["warm_up_s"] == 2
+    # Six of ten, and the probe's one of a hundred.
+    assert busy["links"][0]["share_mean"] == pytest.approx(0.61, abs=0.005)
+    assert busy["traffic"][0]["kind"] == "datagrams"
+    assert busy["probe"]["lost"] == 0
+    assert busy["probe"]["sent"] == pytest.approx(10e6 / 12e3 / 100 * 10, abs=3)
+    # A full packet of 1.2 ms, and one of datagrams before it at most.
+    trips = busy["probe"]["round_trip_ms"]
+    assert 41.1 < trips["min"] < trips["max"] < 42.5
+    assert len(pl.read_parquet(out / "round_trips.parquet")) > 80
+    assert look.watch("wired", duration="1 s").busy is None
+
+
 def test_a_recorded_cell_looks_as_the_notes_say() -> None:
     file = TRACES / "TMobile-UMTS-driving.down"
     if not file.exists():

@@ -109,7 +109,12 @@ impl LinkState {
             trace.time_s.push(now.as_secs_f64());
             trace.queue_packets.push(packets);
             trace.queue_bytes.push(bytes.get());
-            trace.drops.push(self.link.counters().dropped());
+            let counters = self.link.counters();
+            let overhead = u64::from(self.link.overhead()) * counters.packets_out;
+            trace.drops.push(counters.dropped());
+            trace
+                .carried_bytes
+                .push(counters.bytes_out.get() + overhead);
         }
         admission
     }

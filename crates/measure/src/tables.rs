@@ -412,5 +412,9 @@ pub fn link_traces(traces: &[Traces]) -> Result<RecordBatch, ArrowError> {
         "drops",
         all().flat_map(|(_, link)| link.drops.iter().copied().map(Some)),
     );
+    table.count(
+        "carried_bytes",
+        all().flat_map(|(_, link)| link.carried_bytes.iter().copied().map(Some)),
+    );
     table.finish()
 }

@@ -79,6 +79,8 @@ pub struct LinkTrace {
     pub queue_bytes: Vec<u64>,
     /// Packets dropped so far.
     pub drops: Vec<u64>,
+    /// Bytes handed on so far, behind the propagation, as the link counts them.
+    pub carried_bytes: Vec<u64>,
 }
 
 /// All series of a run.

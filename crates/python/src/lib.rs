@@ -70,7 +70,7 @@ mod _native {
     #[pymodule_export]
     use super::linux::{check_linux, emulate, enter_user_namespace, run_linux};
     #[pymodule_export]
-    use super::look::look;
+    use super::look::{look, probing};
     #[pymodule_export]
     use super::results::{Result, Table};
     #[pymodule_export]

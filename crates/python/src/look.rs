@@ -3,16 +3,53 @@
 use std::sync::atomic::AtomicBool;
 
 use pyo3::prelude::*;
-use scenario::PathModel;
+use scenario::{Application, CompareOptions, FULL_PACKET, PathModel};
 use serde_json::json;
 use simulator::RunError;
+use units::{Bytes, Duration};
 
 use crate::attend::attend;
-use crate::errors;
 use crate::results::Table;
+use crate::scenarios::Scenario;
+use crate::{errors, startups};
+
+/// So many times what a full packet takes on the link is the time from one probe among other traffic to
+/// the next: one in a hundred packets changes little of what it measures.
+const SELDOM: u64 = 100;
 
 /// The resolved path, packets, each link with its end and the size of its packets, probes.
 type Seen = (String, Table, Vec<(String, f64, u32)>, Table);
+
+/// A run of the other traffic on `path`, after its warm-up for `duration`, beside one flow: a full packet
+/// now and then, each acknowledged by itself.
+#[pyfunction]
+#[pyo3(signature = (path, *, seed, duration))]
+pub fn probing(
+    py: Python<'_>,
+    path: &str,
+    seed: Bound<'_, PyAny>,
+    duration: &str,
+) -> PyResult<Scenario> {
+    let path = PathModel::resolve(path).map_err(errors::input)?;
+    let options = CompareOptions {
+        duration: Some(scenario::parse_duration(duration).map_err(errors::input)?),
+        seed: crate::scenarios::whole(&seed, "the seed")?,
+        ack_policy: scenario::AckPolicy::EverySegment,
+        ..CompareOptions::default()
+    };
+    let algorithm = startups::parse(py, "cubic")?;
+    let mut made = scenario::Scenario::compare(&path, &[algorithm], &options)
+        .map_err(errors::input)?
+        .remove(0);
+    let flow = &mut made.flows[0];
+    flow.name = "probe".to_owned();
+    flow.restart_after_idle = false;
+    flow.application = Application::Periodic {
+        write: Bytes::new(u64::from(FULL_PACKET) - 52),
+        every: path.rate.time_for(Bytes::new(u64::from(FULL_PACKET))) * SELDOM,
+    };
+    Ok(Scenario::new(made))
+}
 
 /// The resolved path as JSON, what comes out of its links when their queues are never empty, until when
 /// each was watched, and probes.
@@ -27,7 +64,7 @@ pub fn look(
 ) -> PyResult<Seen> {
     let seed: u64 = crate::scenarios::whole(&seed, "the seed")?;
     let path = PathModel::resolve(path).map_err(errors::input)?;
-    let span = |text, least: units::Duration, what| {
+    let span = |text, least: Duration, what| {
         let span = scenario::parse_duration(text).map_err(errors::input)?;
         if span < least {
             let least = scenario::format_duration(least);
@@ -37,10 +74,10 @@ pub fn look(
         }
         Ok(span)
     };
-    let duration = span(duration, units::Duration::from_secs(1), "the duration")?;
+    let duration = span(duration, Duration::from_secs(1), "the duration")? + path.warm_up;
     let every = span(
         every,
-        units::Duration::from_micros(100),
+        Duration::from_micros(100),
         "the time from probe to probe",
     )?;
     let cancel = AtomicBool::new(false);

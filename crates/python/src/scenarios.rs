@@ -17,7 +17,7 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    fn new(inner: scenario::Scenario) -> Self {
+    pub fn new(inner: scenario::Scenario) -> Self {
         Self {
             inner: Arc::new(inner),
         }
