@@ -80,8 +80,8 @@ def ratios_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figure 
         handles: list[Artist] = []
         for name, (words, color, marker) in _PLACES.items():
             if name in there:
-                axes = findings.study.experiments[name].axes
-                label = f"{words}, {count_of(there[name], axes)}"
+                shared = {"direction", "variant"} & set(findings.study.experiments[name].axes)
+                label = f"{words}, {count_of(there[name], shared)}"
                 look: Any = {"color": color, "marker": marker, "linestyle": "none"}
                 handles.append(Line2D([], [], label=label, **look))
         handles.append(Patch(color=_BAND, label="agrees"))
