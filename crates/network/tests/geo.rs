@@ -320,7 +320,7 @@ fn standing_delay(granted: f64, size: u32, seed: u64) -> Vec<f64> {
     let config = dama(DamaConfig { granted, ..M2 }, 0);
     let mut link: Link<u64> = Link::new(&config, ChaCha8Rng::seed_from_u64(seed));
     let gap = u64::from(size) * 8000;
-    let mut delays = vec![(0.0, 0.0); 4];
+    let mut delays = [(0.0, 0.0); 4];
     for number in 0..35_000_000_000 / gap {
         let now = Instant::from_nanos(number * gap);
         link.push(now, packet(size, number));
