@@ -444,7 +444,8 @@ def _draw_busy(axes: Axes, below: Axes, seen: Look, found: Busy) -> None:
     times, values = seen.delays()["round trip"]
     below.plot(times, values * 1e3, ".", ms=1.5, color=_COLORS["round trip"], rasterized=True)
     trips = found.round_trips
-    below.plot(trips["time_s"], trips["rtt_ms"], ".", ms=2.5, color=_BUSY, rasterized=True)
+    size = 2.5 if len(trips) > _POINTS else 5.0
+    below.plot(trips["time_s"], trips["rtt_ms"], ".", ms=size, color=_BUSY, rasterized=True)
     below.set_ylabel("round trip\nof a probe (ms)")
     below.set_ylim(0, 1.05 * below.get_ylim()[1])
     for each in (axes, below):
