@@ -101,7 +101,11 @@ fn one_word_or_every_key() {
 #[test]
 fn the_resolved_form_has_it_where_it_is_said() {
     let resolved = |keys| serde_json::to_value(parse(keys).unwrap()).unwrap();
-    let [without, with] = ["", "rate = { model = 'lte', rrc = 'idle' }"].map(resolved);
+    let [without, with] = [
+        "rate = { model = 'lte' }",
+        "rate = { model = 'lte', rrc = 'idle' }",
+    ]
+    .map(resolved);
     assert!(!without.to_string().contains("rrc"));
     let mut rest = with;
     let rrc = take(&mut rest).expect("it is there");
