@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use crate::packet;
 use measure::LinkTrace;
 use network::{Admission, Element, Link, LinkConfig, Packet, Streams};
 use units::{Duration, Instant, Rate};
@@ -56,7 +57,11 @@ impl LinkState {
     ) -> [Self; 2] {
         let streams = Streams::new(seed);
         let rngs = ["path.forward", "path.reverse"].map(|name| streams.stream(name));
-        let [forward, reverse] = Link::pair(configs, rngs);
+        let mut links = Link::pair(configs, rngs);
+        for link in &mut links {
+            link.filter_acks(|carried: &Carried| packet::plain_ack(&carried.bytes));
+        }
+        let [forward, reverse] = links;
         [
             Self::new(forward, configs[0], base_rtt, traced),
             Self::new(reverse, configs[1], base_rtt, traced),

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddrV4;
 
-use etherparse::{NetSlice, SlicedPacket, TransportSlice};
+use etherparse::{NetSlice, SlicedPacket, TcpOptionElement, TransportSlice};
 use network::Ecn;
 
 use crate::flows::FlowKey;
@@ -58,6 +58,29 @@ pub(crate) fn parse(bytes: &[u8]) -> Option<Headers> {
     })
 }
 
+/// What an ACK acknowledges that does nothing else: no payload, no flag but its own, no option but a timestamp, so no
+/// SACK.
+pub(crate) fn plain_ack(bytes: &[u8]) -> Option<u32> {
+    let Some(TransportSlice::Tcp(tcp)) = SlicedPacket::from_ip(bytes).ok()?.transport else {
+        return None;
+    };
+    let others = tcp.ns()
+        || tcp.cwr()
+        || tcp.ece()
+        || tcp.urg()
+        || tcp.psh()
+        || tcp.rst()
+        || tcp.syn()
+        || tcp.fin();
+    let plain = tcp.options_iterator().all(|option| {
+        matches!(
+            option,
+            Ok(TcpOptionElement::Noop | TcpOptionElement::Timestamp(..))
+        )
+    });
+    (tcp.ack() && !others && tcp.payload().is_empty() && plain).then(|| tcp.acknowledgment_number())
+}
+
 /// Where the type of service is in an IPv4 header; its last two bits are the ECN field.
 const TOS: usize = 1;
 const CHECKSUM: usize = 10;
@@ -106,6 +129,34 @@ mod tests {
             .write(&mut bytes, &vec![7; payload])
             .unwrap();
         bytes
+    }
+
+    #[test]
+    fn a_plain_ack_does_nothing_else() {
+        use TcpOptionElement::{Noop, SelectiveAcknowledgement, Timestamp};
+        let ack = |number: u32, options: &[TcpOptionElement], payload: &[u8]| {
+            let mut bytes = Vec::new();
+            let builder = PacketBuilder::ipv4([10, 77, 0, 2], [10, 77, 0, 1], 64);
+            let builder = builder.tcp(80, 1234, 7, 1000).ack(number);
+            let builder = builder.options(options).unwrap();
+            builder.write(&mut bytes, payload).unwrap();
+            // A buffer has room behind its packet.
+            bytes.resize(2000, 0);
+            bytes
+        };
+        let stamp = [Noop, Noop, Timestamp(3, 4)];
+        assert_eq!(plain_ack(&ack(100, &stamp, &[])), Some(100));
+        assert_eq!(plain_ack(&ack(100, &[], &[])), Some(100));
+        let sack = [SelectiveAcknowledgement((300, 400), [None, None, None])];
+        for other in [
+            ack(150, &sack, &[]),
+            ack(150, &stamp, &[1]),
+            segment(0),
+            vec![0; 60],
+            Vec::new(),
+        ] {
+            assert_eq!(plain_ack(&other), None);
+        }
     }
 
     #[test]

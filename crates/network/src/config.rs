@@ -91,6 +91,13 @@ impl Service {
         matches!(self, Self::Access(access) if access.serves_late())
     }
 
+    /// Whether it suppresses ACKs that have become redundant while they waited.
+    #[must_use]
+    pub fn filters_acks(&self) -> bool {
+        matches!(self, Self::Access(access)
+            if matches!(&**access, AccessConfig::Dama(config) if config.ack_filter))
+    }
+
     /// What it adds on average to the delay of a packet that finds nobody there; of a rate, nothing.
     #[must_use]
     pub fn idle_delay(&self) -> Duration {

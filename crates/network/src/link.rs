@@ -143,6 +143,14 @@ impl<T> Link<T> {
         }
     }
 
+    /// Tells a link whose model suppresses redundant ACKs what these are: `plain_ack` is the number that a packet acknowledges
+    /// which does nothing else, and may wrap around; `None` for any other packet. Other links never ask.
+    pub fn filter_acks(&mut self, plain_ack: fn(&T) -> Option<u32>) {
+        if let Some(Late::Queue(managed)) = &mut self.late {
+            managed.filter_acks(plain_ack);
+        }
+    }
+
     /// Its name in results.
     #[must_use]
     pub fn name(&self) -> &str {
@@ -357,11 +365,19 @@ impl<T> Link<T> {
         };
         let is_idle = self.busy.until <= now;
         let idle = is_idle.then(|| now.saturating_since(self.busy.until));
-        let waiting = Waiting {
+        let mut waiting = Waiting {
             at: now,
             bytes,
             packet,
         };
+        if managed.ack_filter.is_some() {
+            let served = self.inside.back_mut().filter(|_| !is_idle);
+            let served = served.map(|(_, packet)| packet);
+            let Some(other) = managed.thin(waiting, served) else {
+                return Admission::Accepted;
+            };
+            waiting = other;
+        }
         if let Err(reason) = managed.enqueue(waiting, idle) {
             return self.refuse(reason);
         }

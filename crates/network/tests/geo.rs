@@ -30,6 +30,7 @@ const M2: DamaConfig = DamaConfig {
     hold: Duration::from_millis(1500),
     phase: Some(Duration::ZERO),
     granted: 1.0,
+    ack_filter: false,
 };
 const ACK: u32 = 52;
 
@@ -47,16 +48,23 @@ fn dama(config: DamaConfig, delay_ms: u64) -> LinkConfig {
 /// Classic slow start of 10 packets, one ACK for each, over 50 Mbit/s and 300 ms each way, whose data begins at
 /// time zero: when each packet was acknowledged, and its round trip, both in seconds.
 fn slow_start(config: DamaConfig, packets: u64) -> Vec<(f64, f64)> {
+    slow_start_by(config, packets, true)
+}
+
+/// The window grows by the packets that an ACK acknowledges, or by one for each ACK.
+fn slow_start_by(config: DamaConfig, packets: u64, counts_bytes: bool) -> Vec<(f64, f64)> {
     let mut forward: Link<u64> = build(&LinkConfig {
         overhead: 14,
         delay: Duration::from_millis(300),
         ..bare(fixed(50 * MBIT))
     });
     let mut reverse = build(&dama(config, 300));
+    reverse.filter_acks(plain_ack);
     let mut sent = VecDeque::new();
     let mut acked = Vec::new();
     let mut now = Instant::ZERO;
     let mut window = 10;
+    let mut received = 0;
     loop {
         while (sent.len() as u64) < window {
             forward.push(now, packet(1500, 0));
@@ -69,12 +77,16 @@ fn slow_start(config: DamaConfig, packets: u64) -> Vec<(f64, f64)> {
             .min()
             .expect("packets are on their way");
         for _ in pop_all(&mut forward, now) {
-            reverse.push(now, packet(ACK, 0));
+            received += 1;
+            reverse.push(now, packet(ACK, 2 * received));
         }
-        for _ in pop_all(&mut reverse, now) {
-            let at = sent.pop_front().expect("one for each");
-            acked.push((now.as_secs_f64(), (now - at).as_secs_f64()));
-            window += 1;
+        for (_, ack) in pop_all(&mut reverse, now) {
+            window += u64::from(!counts_bytes);
+            while (acked.len() as u64) < ack.payload / 2 {
+                let at = sent.pop_front().expect("it was sent");
+                acked.push((now.as_secs_f64(), (now - at).as_secs_f64()));
+                window += u64::from(counts_bytes);
+            }
         }
         if acked.len() as u64 >= packets {
             return acked;
@@ -104,6 +116,122 @@ fn grants_that_come_late_inflate_the_round_trip_of_slow_start() {
     }
     println!("mean difference {differences:.4} s");
     assert!(differences < FRAME_S);
+}
+
+/// An even payload is what a plain ACK acknowledges.
+fn plain_ack(payload: &u64) -> Option<u32> {
+    payload.is_multiple_of(2).then_some(*payload as u32)
+}
+
+fn filtering() -> Link<u64> {
+    let mut link = build(&dama(
+        DamaConfig {
+            ack_filter: true,
+            ..M2
+        },
+        0,
+    ));
+    link.filter_acks(plain_ack);
+    link
+}
+
+/// B.1.3, ACK thinning: of the ACKs of a flow that wait a frame carries the newest, and what tells something else stays.
+#[test]
+fn a_frame_carries_the_newest_ack_of_each_flow() {
+    let mut link = filtering();
+    let mut of = |flow: u32, at_ms: u64, payload: u64| {
+        let packet = network::Packet {
+            flow,
+            ..packet(ACK, payload)
+        };
+        assert_eq!(
+            link.push(Instant::from_millis(at_ms), packet),
+            Admission::Accepted
+        );
+    };
+    // 32 kbit/s are two slots in a frame. Two flows, each a few times before the frame of 26.5 ms.
+    for (at, payload) in [(1, 2), (3, 4), (5, 6)] {
+        of(0, at, payload);
+        of(1, at + 1, payload + 100);
+    }
+    // What is no plain ACK stays, and so does a duplicate; neither is passed by what comes after it.
+    for (at, payload) in [(30, 8), (31, 9), (32, 10), (33, 10), (34, 12)] {
+        of(0, at, payload);
+    }
+    let out: Vec<_> = pop_all(&mut link, Instant::MAX)
+        .into_iter()
+        .map(|(due, packet)| (due.as_nanos() / 26_500_000, packet.flow, packet.payload))
+        .collect();
+    assert_eq!(
+        out,
+        [
+            (2, 0, 6),
+            (2, 1, 106),
+            (3, 0, 8),
+            (3, 0, 9),
+            (4, 0, 10),
+            (4, 0, 10),
+            (5, 0, 12)
+        ]
+    );
+    let dropped: Vec<_> = core::iter::from_fn(|| link.take_dropped())
+        .map(|dropped| dropped.packet.payload)
+        .collect();
+    assert_eq!(dropped, [2, 102, 4, 104]);
+    assert_eq!(link.counters().drops_early, 4);
+    assert_conserved(&link);
+}
+
+/// However many ACKs arrive, those of one flow never wait for more than a frame and never ask for more than that.
+#[test]
+fn thinned_acks_wait_for_no_grant() {
+    let mut link = filtering();
+    let mut count = 0;
+    for n in 0..40_000_u64 {
+        // Never when a frame begins.
+        let at = Instant::from_micros(n * 500 + 100);
+        link.push(at, packet(ACK, 2 * n));
+        for (due, packet) in pop_all(&mut link, at) {
+            count += 1;
+            let waited = due - Instant::from_micros(packet.payload / 2 * 500 + 100);
+            assert!(waited <= FRAME + Duration::from_micros(500), "{waited:?}");
+        }
+        assert!(link.held() <= 2);
+    }
+    // 20 s are 754 frames.
+    assert!((752..=754).contains(&count), "{count}");
+    assert_conserved(&link);
+}
+
+/// B.1.3: with thinned ACKs a sender that counts bytes starts as over 1 Mbit/s of constant rate (5.6 s in the CHECK, "no DAMA
+/// effect"), and one that counts ACKs grows by less than 1.5 in a round trip: far less, for a flight that comes at once has one ACK.
+#[test]
+fn thinned_acks_slow_down_who_counts_them() {
+    let thinned = DamaConfig {
+        ack_filter: true,
+        ..M2
+    };
+    let all = |counts_bytes| slow_start_by(thinned, 2500, counts_bytes);
+    let last = |acked: &[(f64, f64)]| acked[2499].0;
+    let (bytes, acks) = (all(true), all(false));
+    let plain = slow_start(M2, 2500);
+    println!(
+        "2500 packets acknowledged: {:.2} s counting bytes, {:.2} s counting ACKs, {:.2} s without filter",
+        last(&bytes),
+        last(&acks),
+        last(&plain)
+    );
+    assert!((last(&bytes) - 5.6).abs() < 0.3);
+
+    let by = |at: f64| acks.iter().filter(|(acked, _)| *acked <= at).count() as f64;
+    // What is acknowledged in one round trip over what was in the one before.
+    let round = 0.64;
+    for n in 3..12 {
+        let at = |n: i32| by(f64::from(n) * round + 0.05);
+        let factor = (at(n) - at(n - 1)) / (at(n - 1) - at(n - 2));
+        println!("round {n}: {factor:.2}");
+        assert!((1.04..1.5).contains(&factor), "{factor}");
+    }
 }
 
 /// B.1.3, CHECK: time until 2500 packets are acknowledged.
@@ -255,8 +383,10 @@ fn an_hour_of_rest_and_extremes_do_no_harm() {
             hold: Duration::from_millis(hold_ms),
             phase: None,
             granted: 0.0,
+            ack_filter: true,
         };
         let mut link = build(&dama(config, 300));
+        link.filter_acks(plain_ack);
         for number in 0..200_u64 {
             let hour = number / 50;
             let now = Instant::from_micros(hour * 3_600_000_000 + number * 1013);

@@ -401,7 +401,13 @@ fn finish(
                 "has {name} packets dropped above a share of the buffer, which the {name} model does not do"
             ));
         }
-        Discipline::DropTail | Discipline::RandomAbove { .. } => {}
+        Discipline::DropTail => {}
+        _ if service.filters_acks() => {
+            return Err(format!(
+                "has a {name} model with ack_filter, whose queue is drop-tail, and a {name} aqm: keep one"
+            ));
+        }
+        Discipline::RandomAbove { .. } => {}
         _ if service == Service::Unlimited => {
             return Err(format!(
                 "has a {name} aqm, but no {name} rate that packets could wait for"

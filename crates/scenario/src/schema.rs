@@ -233,7 +233,17 @@ pub(crate) const DAMA: KnownTable = KnownTable {
     name: "dama",
     title: "a satellite's return link",
     keys: &[
-        "model", "frame", "slot", "cra", "max", "request", "loop", "hold", "phase", "granted",
+        "model",
+        "frame",
+        "slot",
+        "cra",
+        "max",
+        "request",
+        "loop",
+        "hold",
+        "phase",
+        "ack_filter",
+        "granted",
     ],
 };
 

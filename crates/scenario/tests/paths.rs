@@ -720,3 +720,23 @@ reverse.rate = { model = "leo", rate = "15 Mbit/s", grant = "12 ms" }
     let phase = serde_json::Value::Null;
     assert_eq!(json["reverse"]["service"]["phase_s"], phase);
 }
+
+#[test]
+fn a_return_link_filters_acks_where_it_is_told_to() {
+    let parse = |reverse: &str| {
+        let text = format!("[path]\npreset = 'geo'\n{reverse}");
+        PathModel::parse(&text, "test.toml", Path::new("")).map_err(|error| error.to_string())
+    };
+    let filter = "reverse.rate = { model = 'dama', ack_filter = true }";
+    let plain = "reverse.rate = { model = 'dama', ack_filter = false }";
+    let [with, without] = [filter, plain].map(|reverse| parse(reverse).expect("a path"));
+    assert!(with.reverse.service.filters_acks() && !without.reverse.service.filters_acks());
+    let shown = |path: &PathModel| serde_json::to_string(path).expect("it is shown");
+    assert_eq!(shown(&with).matches("\"ack_filter\":true").count(), 1);
+    assert!(!shown(&without).contains("ack_filter"));
+    let error = parse(&format!("{filter}\nreverse.aqm = 'codel'")).expect_err("two disciplines");
+    assert!(error.contains("whose queue is drop-tail"), "{error}");
+    let error =
+        parse("reverse.rate = { model = 'dama', ack_filter = 'yes' }").expect_err("no truth");
+    assert!(error.contains("true or false is expected"), "{error}");
+}

@@ -190,6 +190,15 @@ impl Carried {
         self.flags & ACK != 0
     }
 
+    /// What an ACK acknowledges that does nothing else: no SACK, SYN, ECE, nothing from routers. In 32 bits, as on the wire.
+    pub const fn plain_ack(&self) -> Option<u32> {
+        if self.flags == ACK && self.sack == NOTHING {
+            Some(self.offset as u32)
+        } else {
+            None
+        }
+    }
+
     /// Whether it carries payload (a SYN does not).
     #[inline]
     pub const fn has_payload(&self) -> bool {
@@ -261,7 +270,9 @@ mod tests {
             cwr: true,
             retransmission: true,
         };
-        assert_eq!(Carried::data(&data, Instant::ZERO).into_data(), data);
+        let travelling = Carried::data(&data, Instant::ZERO);
+        assert_eq!(travelling.into_data(), data);
+        assert_eq!(travelling.plain_ack(), None);
         let mut aside = Aside::default();
         let mut sack = SackBlocks::default();
         sack.push(100, 200, 300);
@@ -280,6 +291,24 @@ mod tests {
         // The place is used again.
         let again = Carried::ack(&ack, Instant::ZERO, &mut aside);
         assert_eq!((again.sack, aside.sacks.things.len()), (0, 1));
+    }
+
+    #[test]
+    fn a_plain_ack_does_nothing_else() {
+        let mut aside = Aside::default();
+        let mut plain = |change: fn(&mut AckSegment)| {
+            let mut segment = AckSegment {
+                ack: (1 << 32) + 7,
+                ..AckSegment::default()
+            };
+            change(&mut segment);
+            Carried::ack(&segment, Instant::ZERO, &mut aside).plain_ack()
+        };
+        assert_eq!(plain(|_| ()), Some(7));
+        assert_eq!(plain(|ack| ack.syn = true), None);
+        assert_eq!(plain(|ack| ack.ece = true), None);
+        assert_eq!(plain(|ack| ack.sack.push(100, 300, 400)), None);
+        assert_eq!(Carried::handshake_ack(Instant::ZERO).plain_ack(), None);
     }
 
     #[test]

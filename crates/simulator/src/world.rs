@@ -129,7 +129,11 @@ impl<'a> World<'a> {
         };
         let path = &scenario.path;
         let rngs = [PATH_FORWARD, PATH_REVERSE].map(|name| world.streams.stream(name));
-        let [forward, reverse] = Link::pair([&path.forward, &path.reverse], rngs);
+        let mut links = Link::pair([&path.forward, &path.reverse], rngs);
+        for link in &mut links {
+            link.filter_acks(Carried::plain_ack);
+        }
+        let [forward, reverse] = links;
         world.place_link(forward, &path.forward, &path.help, PATH_FORWARD, true);
         world.place_link(reverse, &path.reverse, &Help::None, PATH_REVERSE, true);
         world.ttl -= 1;

@@ -204,3 +204,45 @@ fn slow_start_over_a_link_without_variation() {
         }
     }
 }
+
+/// A return link that thins ACKs, under losses: everything arrives, ACKs are suppressed by the thousand, and the five runs
+/// together send no more again and time out no more often than without, for what says more than how much has arrived is
+/// never suppressed.
+#[test]
+fn thinned_acks_lose_nothing_that_a_sender_needs() {
+    let text = |filter: bool| {
+        format!(
+            "[path]\npreset = 'geo'\nreverse.rate = {{ model = 'dama', ack_filter = {filter} }}\nloss = '0.05 %'\n\
+             [[flow]]\nalgorithm = 'cubic+standard'\nsize = '20 MB'\n"
+        )
+    };
+    let mut all = [[0; 2]; 2];
+    for seed in 1..=5 {
+        let runs = [false, true].map(|filter| {
+            let folder = std::path::Path::new("");
+            let mut scenario =
+                Scenario::parse(&text(filter), "test.toml", folder).expect("a scenario");
+            scenario.seed = seed;
+            run(&scenario, false).result
+        });
+        for (filter, (result, all)) in [false, true].into_iter().zip(runs.iter().zip(&mut all)) {
+            let (flow, reverse) = (&result.flows[0], &result.links[1]);
+            println!(
+                "{seed}: {:?} s, {} sent again of {} lost, {} timeouts, {} ACKs arrived, {} suppressed",
+                flow.fct_s,
+                flow.segments_retransmitted,
+                flow.segments_lost,
+                flow.timeouts,
+                reverse.packets,
+                reverse.drops
+            );
+            assert!(flow.completed);
+            assert_eq!(reverse.drops > 1000, filter);
+            assert!(filter || reverse.drops == 0);
+            all[0] += flow.segments_retransmitted;
+            all[1] += flow.timeouts;
+        }
+    }
+    let [plain, thinned] = all;
+    assert!(thinned[0] <= plain[0] && thinned[1] <= plain[1], "{all:?}");
+}

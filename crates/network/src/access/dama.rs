@@ -9,6 +9,9 @@
 //! The model learns from arrivals, so it serves late: when a packet's turn has come, everything that arrived
 //! before is known, and with it every grant for as long as a grant loop from now on.
 //!
+//! With `ack_filter` the terminal suppresses ACKs that have become redundant while they waited
+//! (`crate::aqm::ack_filter`): of plain ACKs a frame carries the newest of each flow.
+//!
 //! ## Assumptions
 //!
 //! - A request that would ask for no more than the constant rate is not sent; the grant before it then
@@ -50,6 +53,8 @@ pub struct DamaConfig {
     pub granted: f64,
     /// When the first request is due; drawn once for a run where there is none.
     pub phase: Option<Duration>,
+    /// Whether an ACK takes the place of one of its flow that waits and that it makes redundant.
+    pub ack_filter: bool,
 }
 
 impl DamaConfig {

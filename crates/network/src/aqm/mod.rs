@@ -11,6 +11,7 @@
 //!   opportunity (a trace, a token bucket, an outage), that is no part of the wait that a
 //!   discipline sees; a Linux qdisc above a driver's queue sees it no better.
 
+mod ack_filter;
 mod codel;
 mod config;
 mod fq_codel;
@@ -27,6 +28,7 @@ pub use config::{CoDelConfig, FqCoDelConfig, PieConfig, RedConfig};
 
 use crate::random::{Purpose, stream};
 use crate::{Discipline, DropReason, Dropped, Ecn, LinkConfig, Packet, QueueLimit, Service};
+use ack_filter::{AckFilter, PlainAck};
 use codel::CoDel;
 use fq_codel::FqCoDel;
 use pie::Pie;
@@ -148,6 +150,9 @@ pub(crate) struct Managed<T> {
     pub(crate) fate: Fate<T>,
     /// When the packets on the delay line left the server, and in which busy period.
     pub(crate) left: VecDeque<(Instant, u64)>,
+    /// Whether redundant ACKs are suppressed, as soon as somebody says what an ACK is.
+    filters_acks: bool,
+    pub(crate) ack_filter: Option<AckFilter<T>>,
     max_packets: u64,
     /// Packets times nanoseconds until `changed`.
     waits: u128,
@@ -173,7 +178,9 @@ impl<T> Managed<T> {
                 Scheme::Red(Box::new(Red::new(&red, rate, rng)), red.ecn, fifo)
             }
         };
-        Some(Box::new(Self::of(scheme, config.queue.limit)))
+        let mut managed = Self::of(scheme, config.queue.limit);
+        managed.filters_acks = config.service.filters_acks();
+        Some(Box::new(managed))
     }
 
     /// The queue before a medium, which is first come, first served where the discipline decides on arrival.
@@ -200,10 +207,17 @@ impl<T> Managed<T> {
                 marks: 0,
             },
             left: VecDeque::new(),
+            filters_acks: false,
+            ack_filter: None,
             max_packets: 0,
             waits: 0,
             changed: Instant::ZERO,
         }
+    }
+
+    /// Begins to suppress redundant ACKs, where the link's model does.
+    pub(crate) fn filter_acks(&mut self, plain_ack: PlainAck<T>) {
+        self.ack_filter = self.filters_acks.then(|| AckFilter::new(plain_ack));
     }
 
     /// Whether nobody is dropped before the queue is full.
@@ -247,6 +261,22 @@ impl<T> Managed<T> {
         self.changed = self.changed.max(now);
     }
 
+    /// Lets an ACK take the place of a redundant one, of the packets that wait and of that in service which is `served` but
+    /// not on its way yet; gives the packet back if it has to wait itself.
+    pub(crate) fn thin(
+        &mut self,
+        newer: Waiting<T>,
+        served: Option<&mut Packet<T>>,
+    ) -> Option<Waiting<T>> {
+        let (Some(filter), Scheme::DropTail(fifo)) = (&mut self.ack_filter, &mut self.scheme)
+        else {
+            return Some(newer);
+        };
+        let waiting = fifo.packets.iter_mut().rev();
+        let waiting = waiting.map(|waiting| &mut waiting.packet);
+        filter.replace(newer, waiting.chain(served), &mut self.fate)
+    }
+
     /// Offers a packet; `idle` is how long the server has been idle, if it is.
     pub(crate) fn enqueue(
         &mut self,
@@ -270,6 +300,9 @@ impl<T> Managed<T> {
             Scheme::DropTail(fifo) | Scheme::CoDel(_, _, fifo) => {
                 if is_full {
                     return Err(DropReason::Overflow);
+                }
+                if let Some(filter) = &mut self.ack_filter {
+                    filter.note(&waiting.packet);
                 }
                 fifo.push(waiting);
             }

@@ -30,6 +30,7 @@ const DAMA: DamaConfig = DamaConfig {
     hold: Duration::from_millis(1500),
     granted: 1.0,
     phase: None,
+    ack_filter: false,
 };
 
 /// Section B.1.2.
@@ -127,6 +128,9 @@ pub(super) fn read_dama(table: &Table<'_>) -> Result<AccessConfig, Error> {
         hold: table.time("hold", usual.hold, |text| time_up_to(text, MAX_DURATION))?,
         granted,
         phase: phase.transpose()?,
+        ack_filter: table
+            .get("ack_filter")
+            .map_or(Ok(usual.ack_filter), |item| item.boolean())?,
     }))
 }
 
@@ -212,5 +216,6 @@ pub(super) fn write_dama<S: Serializer>(
         "hold_ms": millis(config.hold),
         "phase_ms": config.phase.map(millis),
         "granted": config.granted,
+        ; "ack_filter": config.ack_filter.then_some(true)
     )
 }
