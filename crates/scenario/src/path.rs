@@ -6,8 +6,8 @@
 //! Sources: DESIGN section 4; network-models sections A.1 and A.9.
 
 use std::path::Path;
+use std::sync::Arc;
 
-use network::access::CellularConfig;
 use network::router::Help;
 use network::{Discipline, JitterConfig, LinkConfig, LossConfig, QueueConfig, QueueLimit, Service};
 use units::{Bytes, Duration, Rate};
@@ -67,6 +67,7 @@ impl PathSpec {
         own.traffic = traffic::read(table)?;
         let Some(preset) = table.get("preset") else {
             aqm::refuse_marking(table, own.forward.aqm)?;
+            own.read_rrc(table)?;
             return Ok(own);
         };
         let found = preset.read("\"geo\"", |name| {
@@ -76,6 +77,7 @@ impl PathSpec {
         let mut base = presets::spec(found)?;
         base.name = None;
         base.lay(own);
+        base.read_rrc(table)?;
         aqm::refuse_marking(table, base.forward.aqm)?;
         Ok(base)
     }
@@ -126,6 +128,21 @@ impl PathSpec {
             .map(|table| RouterSpec::read(table, folder))
             .collect::<Result<_, Error>>()?;
         Ok(())
+    }
+
+    /// `rrc` is for the radio of both directions, which the model of its downlink keeps.
+    fn read_rrc(&mut self, table: &Table<'_>) -> Result<(), Error> {
+        let Some(item) = table.get("rrc") else {
+            return Ok(());
+        };
+        for link in [&mut self.forward, &mut self.reverse] {
+            if let Some(Service::Access(access)) = &mut link.service
+                && access::cellular::take_rrc(Arc::make_mut(access), table)?
+            {
+                return Ok(());
+            }
+        }
+        Err(item.refuse("no rate of the path is of model lte, 5g, cell-reduced or hsdpa"))
     }
 
     /// `overhead` is for both directions, unless one has its own.
@@ -248,10 +265,6 @@ impl PathSpec {
             ));
         }
         let way_back = way_back(&service, self.reverse.service.clone())?;
-        let rrc = |service: &Service| service.cellular().and_then(CellularConfig::rrc);
-        if rrc(&service).is_some() && rrc(&way_back).is_some() {
-            return Err("says rrc in both directions, which are one radio: keep one".to_owned());
-        }
         let forward = finish("forward", self.forward, service, DEFAULT_BUFFER, base_rtt)?;
         let service = way_back;
         let reverse = finish(

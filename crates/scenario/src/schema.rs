@@ -33,7 +33,7 @@ pub(crate) const PATH: KnownTable = KnownTable {
     title: "[path]",
     keys: &[
         "name", "summary", "preset", "rate", "trace", "rtt", "delay", "buffer", "loss", "jitter",
-        "aqm", "ecn", "overhead", "forward", "reverse", "helps", "router", "traffic",
+        "aqm", "ecn", "overhead", "forward", "reverse", "helps", "router", "traffic", "rrc",
     ],
 };
 
@@ -95,7 +95,6 @@ pub(crate) const LTE: KnownTable = KnownTable {
         "off",
         "error",
         "handovers",
-        "rrc",
     ],
 };
 
@@ -118,7 +117,6 @@ pub(crate) const NR: KnownTable = KnownTable {
         "error",
         "handovers",
         "blockage",
-        "rrc",
     ],
 };
 
@@ -135,7 +133,7 @@ pub(crate) const CELL_REDUCED: KnownTable = KnownTable {
     title: "a cell's reduced model",
     keys: &[
         "model", "mean", "spread", "fast", "tau_fast", "tau_slow", "grid", "peak", "tti", "error",
-        "outages", "outage", "longest", "rrc",
+        "outages", "outage", "longest",
     ],
 };
 
@@ -144,7 +142,7 @@ pub(crate) const HSDPA: KnownTable = KnownTable {
     title: "an HSDPA downlink",
     keys: &[
         "model", "mean", "spread", "fast", "tau_fast", "tau_slow", "grid", "peak", "block",
-        "error", "residual", "discard", "outages", "outage", "longest", "rrc",
+        "error", "residual", "discard", "outages", "outage", "longest",
     ],
 };
 

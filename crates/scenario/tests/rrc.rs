@@ -8,7 +8,7 @@ use scenario::PathModel;
 use units::Duration;
 
 fn parse(keys: &str) -> Result<PathModel, String> {
-    let text = format!("[path]\npreset = 'lte'\n{keys}");
+    let text = format!("[path]\n{keys}");
     PathModel::parse(&text, "test.toml", Path::new("")).map_err(|error| error.to_string())
 }
 
@@ -29,23 +29,16 @@ const CONNECTED: RrcConfig = RrcConfig {
 #[test]
 fn one_word_or_every_key() {
     for (keys, expected) in [
-        ("", None),
-        ("rate = { model = 'lte' }", None),
+        ("preset = 'lte'", None),
+        ("preset = 'lte'\nrrc = 'idle'", Some(RrcConfig::LTE)),
+        ("preset = '5g'\nrrc = {}", Some(RrcConfig::LTE)),
+        ("preset = 'lte'\nrrc = 'connected'", Some(CONNECTED)),
         (
-            "rate = { model = 'lte', rrc = 'idle' }",
-            Some(RrcConfig::LTE),
-        ),
-        ("rate = { model = '5g', rrc = {} }", Some(RrcConfig::LTE)),
-        (
-            "rate = { model = 'lte', rrc = 'connected' }",
+            "preset = 'lte'\nrate = { model = 'cell-reduced', mean = '10 Mbit/s' }\nrrc = { begins = 'connected' }",
             Some(CONNECTED),
         ),
         (
-            "rate = { model = 'cell-reduced', mean = '10 Mbit/s', rrc = { begins = 'connected' } }",
-            Some(CONNECTED),
-        ),
-        (
-            "rate = { model = 'lte', rrc = { inactivity = '200 ms', cycle = '320 ms', idle = '5 s', promotion = '100 ms' } }",
+            "preset = 'lte'\nrrc = { inactivity = '200 ms', cycle = '320 ms', idle = '5 s', promotion = '100 ms' }",
             Some(RrcConfig {
                 drx: Some(DrxConfig {
                     after: ms(200),
@@ -60,7 +53,7 @@ fn one_word_or_every_key() {
             }),
         ),
         (
-            "rate = { model = 'lte', rrc = { cycle = 'none', promotion = ['50 ms', '60 ms'] } }",
+            "preset = 'lte'\nrrc = { cycle = 'none', promotion = ['50 ms', '60 ms'] }",
             Some(RrcConfig {
                 drx: None,
                 idle: SleepConfig {
@@ -70,12 +63,9 @@ fn one_word_or_every_key() {
                 ..RrcConfig::LTE
             }),
         ),
+        ("preset = 'hsdpa'\nrrc = 'idle'", Some(RrcConfig::UMTS)),
         (
-            "rate = { model = 'hsdpa', rrc = 'idle' }",
-            Some(RrcConfig::UMTS),
-        ),
-        (
-            "rate = { model = 'hsdpa', rrc = { fach = '3 s', fach_promotion = ['1 s', '2 s'], idle = '30 s' } }",
+            "preset = 'hsdpa'\nrrc = { fach = '3 s', fach_promotion = ['1 s', '2 s'], idle = '30 s' }",
             Some(RrcConfig {
                 fach: Some(SleepConfig {
                     after: ms(3000),
@@ -92,8 +82,7 @@ fn one_word_or_every_key() {
         assert_eq!(rrc(keys), [expected, None], "{keys}");
     }
     // An upload: the cell is in the reverse direction.
-    let upload = "rate = { model = 'umts-uplink', rate = '384 kbit/s' }\n\
-                  reverse.rate = { model = 'hsdpa', rrc = 'idle' }\nrtt = '120 ms'";
+    let upload = "preset = 'hsdpa-uplink'\nrrc = 'idle'";
     assert_eq!(rrc(upload), [None, Some(RrcConfig::UMTS)]);
 }
 
@@ -101,11 +90,7 @@ fn one_word_or_every_key() {
 #[test]
 fn the_resolved_form_has_it_where_it_is_said() {
     let resolved = |keys| serde_json::to_value(parse(keys).unwrap()).unwrap();
-    let [without, with] = [
-        "rate = { model = 'lte' }",
-        "rate = { model = 'lte', rrc = 'idle' }",
-    ]
-    .map(resolved);
+    let [without, with] = ["preset = 'lte'", "preset = 'lte'\nrrc = 'idle'"].map(resolved);
     assert!(!without.to_string().contains("rrc"));
     let mut rest = with;
     let rrc = take(&mut rest).expect("it is there");
@@ -134,56 +119,56 @@ fn take(value: &mut serde_json::Value) -> Option<serde_json::Value> {
 fn wrong_states_get_one_sentence() {
     for (keys, sentence) in [
         (
-            "rate = { model = 'lte', rrc = 'asleep' }",
+            "preset = 'lte'\nrrc = 'asleep'",
             "rrc = \"asleep\": this is not known",
         ),
         (
-            "rate = { model = 'lte', rrc = true }",
+            "preset = 'lte'\nrrc = true",
             "a table is expected; its keys are begins, inactivity, cycle, idle, promotion",
         ),
         (
-            "rate = { model = 'lte', rrc = { fach = '5 s' } }",
+            "preset = 'lte'\nrrc = { fach = '5 s' }",
             "unknown key \"fach\" in a radio's states",
         ),
         (
-            "rate = { model = 'hsdpa', rrc = { cycle = '40 ms' } }",
+            "preset = 'hsdpa'\nrrc = { cycle = '40 ms' }",
             "unknown key \"cycle\" in a UMTS radio's states",
         ),
         (
-            "rate = { model = 'lte', rrc = { idle = '500 ms' } }",
+            "preset = 'lte'\nrrc = { idle = '500 ms' }",
             "it is from 1 s to ",
         ),
         (
-            "rate = { model = 'lte', rrc = { inactivity = '10 s' } }",
+            "preset = 'lte'\nrrc = { inactivity = '10 s' }",
             "the radio is idle before",
         ),
         (
-            "rate = { model = 'hsdpa', rrc = { idle = '5 s' } }",
+            "preset = 'hsdpa'\nrrc = { idle = '5 s' }",
             "the radio is idle before",
         ),
         (
-            "rate = { model = 'lte', rrc = { cycle = 'none', inactivity = '100 ms' } }",
+            "preset = 'lte'\nrrc = { cycle = 'none', inactivity = '100 ms' }",
             "there is no cycle",
         ),
         (
-            "rate = { model = 'lte', rrc = { promotion = ['260 ms', '80 ms'] } }",
+            "preset = 'lte'\nrrc = { promotion = ['260 ms', '80 ms'] }",
             "the most is below the least",
         ),
         (
-            "rate = { model = 'lte', rrc = { promotion = ['260 ms'] } }",
+            "preset = 'lte'\nrrc = { promotion = ['260 ms'] }",
             "two times are expected, the least and the most",
         ),
         (
-            "rate = { model = 'lte', rrc = { promotion = '20 s' } }",
+            "preset = 'lte'\nrrc = { promotion = '20 s' }",
             "it is from 1 ms to 10 s",
         ),
         (
-            "rate = { model = 'lte', rrc = 'idle' }\nreverse.rate = { model = 'lte', rrc = 'idle' }\nrtt = '100 ms'",
-            "says rrc in both directions, which are one radio: keep one",
+            "preset = 'wired'\nrrc = 'idle'",
+            "no rate of the path is of model lte, 5g, cell-reduced or hsdpa",
         ),
         (
-            "reverse.rate = { model = 'cell-uplink', rate = '20 Mbit/s', rrc = 'idle' }",
-            "unknown key \"rrc\" in a cell's uplink",
+            "preset = 'lte'\nrate = { model = 'lte', rrc = 'idle' }",
+            "unknown key \"rrc\" in an LTE cell",
         ),
     ] {
         let error = parse(keys).expect_err(keys);

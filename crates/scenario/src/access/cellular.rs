@@ -280,8 +280,7 @@ fn done(config: CellularConfig) -> Result<AccessConfig, Error> {
 
 pub(super) fn lte(table: &Table<'_>) -> Result<AccessConfig, Error> {
     let config = cell(table, CellConfig::LTE)?;
-    let rrc = rrc::read(table)?;
-    done(CellularConfig::Cell(CellConfig { rrc, ..config }))
+    done(CellularConfig::Cell(config))
 }
 
 pub(super) fn nr(table: &Table<'_>) -> Result<AccessConfig, Error> {
@@ -294,8 +293,7 @@ pub(super) fn nr(table: &Table<'_>) -> Result<AccessConfig, Error> {
         ..CellConfig::NR
     };
     let config = cell(table, usual)?;
-    let rrc = rrc::read(table)?;
-    done(CellularConfig::Cell(CellConfig { rrc, ..config }))
+    done(CellularConfig::Cell(config))
 }
 
 pub(super) fn uplink(table: &Table<'_>) -> Result<AccessConfig, Error> {
@@ -333,7 +331,6 @@ pub(super) fn reduced(table: &Table<'_>) -> Result<AccessConfig, Error> {
             error: percent(table, "error", usual.blocks.error)?,
             ..usual.blocks
         },
-        rrc: rrc::read(table)?,
         ..usual
     }))
 }
@@ -351,7 +348,6 @@ pub(super) fn hsdpa(table: &Table<'_>) -> Result<AccessConfig, Error> {
             ..usual.blocks
         },
         discard: percent(table, "discard", usual.discard)?,
-        rrc: rrc::read_umts(table)?,
         ..usual
     };
     if config.category_rate() < config.fading.mean {
@@ -383,6 +379,20 @@ pub(super) fn umts_uplink(table: &Table<'_>) -> Result<AccessConfig, Error> {
         },
         ..usual
     }))
+}
+
+/// Takes `rrc` of a path, where this is the downlink of its radio.
+pub(crate) fn take_rrc(config: &mut AccessConfig, path: &Table<'_>) -> Result<bool, Error> {
+    let AccessConfig::Cellular(config) = config else {
+        return Ok(false);
+    };
+    match &mut **config {
+        CellularConfig::Cell(config) => config.rrc = rrc::read(path)?,
+        CellularConfig::Reduced(config) => config.rrc = rrc::read(path)?,
+        CellularConfig::Hsdpa(config) => config.rrc = rrc::read_umts(path)?,
+        CellularConfig::Grants(_) | CellularConfig::UmtsUplink(_) => return Ok(false),
+    }
+    Ok(true)
 }
 
 struct Fading<'a>(&'a FadingConfig);

@@ -12,7 +12,7 @@ use crate::schema::{
     UMTS_UPLINK, WIFI,
 };
 
-mod cellular;
+pub(crate) mod cellular;
 mod geo;
 mod leo;
 mod policer;

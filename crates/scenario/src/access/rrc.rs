@@ -1,4 +1,4 @@
-//! `rrc` of the cellular downlinks: what the radio does while nobody uses it.
+//! `rrc` of a path: what the radio of a cellular network does while nobody uses it.
 
 use network::access::cellular::{DrxConfig, RrcConfig, SleepConfig};
 use serde::ser::{Serialize, SerializeMap, Serializer};
