@@ -160,6 +160,61 @@ fn the_first_rtt_sample_has_the_promotion() {
     assert!((mean - 170.0).abs() < 20.0, "{mean}");
 }
 
+/// What the promotion does to a start: the way out of slow start is later by it, at about the same window, for the sample of
+/// the SYN is not one of the start-up's own.
+#[test]
+fn a_promotion_delays_a_start_and_changes_it_little() {
+    let paths = [None, Some(RrcConfig::LTE)].map(|rrc| with_rrc("lte", rrc));
+    for name in [
+        "cubic+hystart",
+        "cubic+search",
+        "cubic+hystart++",
+        "bbr",
+        "cubic+jump-start",
+    ] {
+        let (mut took, mut left, mut windows) = (Vec::new(), Vec::new(), [Vec::new(), Vec::new()]);
+        for seed in 1..=55 {
+            let flows = paths.each_ref().map(|path| {
+                let mut flow = Flow::new(algorithm(name));
+                flow.size = Some(Bytes::new(5_000_000));
+                let mut scenario = Scenario::new(path.clone(), vec![flow]);
+                scenario.seed = seed;
+                run(&scenario, false).result.flows.remove(0)
+            });
+            let [always, idle] = &flows;
+            took.extend(
+                idle.fct_s
+                    .zip(always.fct_s)
+                    .map(|(idle, always)| idle - always),
+            );
+            if let (Some(idle), Some(always)) = (&idle.slow_start_exit, &always.slow_start_exit) {
+                left.push(idle.time_s - always.time_s);
+                windows[0].push(always.cwnd_bytes as f64 / 1448.0);
+                windows[1].push(idle.cwnd_bytes as f64 / 1448.0);
+            }
+        }
+        let median = |values: &[f64]| {
+            let mut values = values.to_vec();
+            values.sort_by(f64::total_cmp);
+            values.get(values.len() / 2).copied()
+        };
+        println!(
+            "{name}: 5 MB {:.3?} s later, left slow start {:.3?} s later ({} runs), window {:.0?} and {:.0?} packets",
+            median(&took),
+            median(&left),
+            left.len(),
+            median(&windows[0]),
+            median(&windows[1])
+        );
+        let later = median(&took).expect("all end");
+        assert!((0.05..0.3).contains(&later), "{name}: {later}");
+        if name == "cubic+search" {
+            let later = median(&left).expect("it leaves slow start");
+            assert!((0.08..0.26).contains(&later), "{name}: {later}");
+        }
+    }
+}
+
 /// From idle, UMTS takes longer than a sender waits for the answer to its first SYN (RFC 6298: 1 s), which it
 /// repeats for nothing.
 #[test]
