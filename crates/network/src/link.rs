@@ -60,7 +60,7 @@ pub struct Link<T> {
     room: Room,
     late: Option<Late<T>>,
     counters: Counters,
-    /// Bytes accepted, or that `managed` handed to the server, overhead included.
+    /// Bytes accepted, or that a queue that decides late handed to the server, overhead included.
     accepted: u64,
     name: String,
 }
@@ -346,6 +346,40 @@ impl<T> Link<T> {
         self.inside.push_back((due, packet));
     }
 
+    /// Takes in a packet, if there is room, whose turn is known now.
+    #[inline(always)]
+    fn accept(&mut self, now: Instant, packet: Packet<T>, bytes: u64) -> Admission {
+        let waits = self.server.waits(now, self.busy.until);
+        if waits {
+            self.room.advance(now);
+            if let Err(reason) = self.room.admit(bytes) {
+                return self.refuse(reason);
+            }
+        }
+        self.server.enters(now, bytes);
+        let Served {
+            start,
+            end,
+            after_gap,
+        } = self.server.serve(now, self.busy.until, bytes);
+        if waits {
+            self.room.enter(now, start, bytes);
+        }
+        self.busy.extend(now, end, after_gap);
+        self.accepted += bytes;
+        self.send(end, packet);
+        Admission::Accepted
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn push_policed(&mut self, now: Instant, mut packet: Packet<T>, bytes: u64) -> Admission {
+        match self.polices(now, bytes, &mut packet.ecn) {
+            Some(reason) => self.refuse(reason),
+            None => self.accept(now, packet, bytes),
+        }
+    }
+
     #[cold]
     #[inline(never)]
     fn push_late(&mut self, now: Instant, mut packet: Packet<T>, bytes: u64) -> Admission {
@@ -418,6 +452,14 @@ impl<T> Link<T> {
         while self.busy.until <= now && self.serve_next(self.busy.until) {}
     }
 
+    /// The front of the delay line, or what the medium does before.
+    #[cold]
+    #[inline(never)]
+    fn next_of_medium(&self, port: &wifi::Port<T>) -> Option<Instant> {
+        let due = self.inside.front().map_or(Instant::MAX, |(due, _)| *due);
+        Some(due.min(port.next_event())).filter(|&next| next < Instant::MAX)
+    }
+
     /// Takes to the delay line what the medium has carried by `now`.
     #[cold]
     #[inline(never)]
@@ -474,44 +516,25 @@ impl<T> Link<T> {
 
 impl<T> Element<T> for Link<T> {
     #[inline]
-    fn push(&mut self, now: Instant, mut packet: Packet<T>) -> Admission {
+    fn push(&mut self, now: Instant, packet: Packet<T>) -> Admission {
         self.counters.packets_in += 1;
         if let Some(loss) = &mut self.loss
             && loss.loses()
         {
             return self.refuse(DropReason::Loss);
         }
-        let mut leaves = now;
-        if !matches!(self.server, Server::Unlimited) {
-            let bytes = u64::from(packet.size) + u64::from(self.overhead);
-            if self.late.is_some() {
-                return self.push_late(now, packet, bytes);
-            }
-            if let Some(reason) = self.polices(now, bytes, &mut packet.ecn) {
-                return self.refuse(reason);
-            }
-            let waits = self.server.waits(now, self.busy.until);
-            if waits {
-                self.room.advance(now);
-                if let Err(reason) = self.room.admit(bytes) {
-                    return self.refuse(reason);
-                }
-            }
-            self.server.enters(now, bytes);
-            let Served {
-                start,
-                end,
-                after_gap,
-            } = self.server.serve(now, self.busy.until, bytes);
-            if waits {
-                self.room.enter(now, start, bytes);
-            }
-            self.busy.extend(now, end, after_gap);
-            self.accepted += bytes;
-            leaves = end;
+        if matches!(self.server, Server::Unlimited) {
+            self.send(now, packet);
+            return Admission::Accepted;
         }
-        self.send(leaves, packet);
-        Admission::Accepted
+        let bytes = u64::from(packet.size) + u64::from(self.overhead);
+        if self.late.is_some() {
+            return self.push_late(now, packet, bytes);
+        }
+        if matches!(self.server, Server::Model(_)) {
+            return self.push_policed(now, packet, bytes);
+        }
+        self.accept(now, packet, bytes)
     }
 
     #[inline]
@@ -531,11 +554,13 @@ impl<T> Element<T> for Link<T> {
 
     #[inline]
     fn next_event(&self) -> Option<Instant> {
-        let mut next = self.inside.front().map_or(Instant::MAX, |(due, _)| *due);
         if let Some(Late::Port(port)) = &self.late {
-            next = next.min(port.next_event());
+            return self.next_of_medium(port);
         }
-        (next != Instant::MAX).then_some(next)
+        match self.inside.front() {
+            Some((Instant::MAX, _)) | None => None,
+            Some((due, _)) => Some(*due),
+        }
     }
 
     fn counters(&self) -> Counters {

@@ -129,17 +129,29 @@ impl Server {
     /// service starts and when it ends. [`Instant::MAX`] is never.
     #[inline]
     pub(crate) fn serve(&mut self, now: Instant, busy_until: Instant, bytes: u64) -> Served {
+        let Self::Fixed { rate, transmission } = self else {
+            return self.serve_unsteadily(now, busy_until, bytes);
+        };
+        let start = now.max(busy_until);
+        let after_gap = now > busy_until;
+        if after_gap {
+            transmission.reset();
+        }
+        Served {
+            start,
+            end: start + transmission.time_for(Bytes::new(bytes), *rate),
+            after_gap,
+        }
+    }
+
+    /// The same where the rate is not fixed; a fixed one does not come here.
+    #[inline(never)]
+    fn serve_unsteadily(&mut self, now: Instant, busy_until: Instant, bytes: u64) -> Served {
         let start = now.max(busy_until);
         let after_gap = now > busy_until;
         let end = match self {
             Self::Unlimited => now,
-            Self::Outage => Instant::MAX,
-            Self::Fixed { rate, transmission } => {
-                if after_gap {
-                    transmission.reset();
-                }
-                start + transmission.time_for(Bytes::new(bytes), *rate)
-            }
+            Self::Outage | Self::Fixed { .. } => Instant::MAX,
             Self::Process(server) => {
                 let debt = if after_gap { 0 } else { server.debt };
                 let (end, debt) = server.process.serve(start, bytes, debt);

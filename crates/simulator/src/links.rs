@@ -69,7 +69,10 @@ impl LinkState {
                 .carried_bytes
                 .push(counters.bytes_out.get() + overhead);
         }
-        self.reschedule(calendar);
+        // Behind others it changes nothing about who comes out next.
+        if self.scheduled.is_none() || self.link.decides_late() {
+            self.reschedule(calendar);
+        }
         accepted
     }
 

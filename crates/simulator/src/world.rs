@@ -265,6 +265,10 @@ impl<'a> World<'a> {
         let now = self.now;
         while let Some((_, packet)) = self.links[index as usize].link.pop(now) {
             self.arrive(index, packet);
+            let next = self.links[index as usize].link.next_event();
+            if next.is_none_or(|next| next > now) {
+                break;
+            }
         }
         let state = &mut self.links[index as usize];
         state.reschedule(&mut self.calendar);
@@ -331,7 +335,9 @@ impl<'a> World<'a> {
         endpoints
             .receiver
             .handle_data(now, &carried.into_data(), ecn == Ecn::Ce);
-        self.acknowledge(flow);
+        if endpoints.receiver.has_ack() {
+            self.acknowledge(flow);
+        }
         self.keep(flow);
     }
 

@@ -406,6 +406,13 @@ impl Receiver {
         }
     }
 
+    /// Whether [`Self::poll_ack`] has something to give.
+    #[inline]
+    #[must_use]
+    pub const fn has_ack(&self) -> bool {
+        self.pending.now || self.pending.syn_ack || self.early_ack.is_some()
+    }
+
     /// The next ACK to send, until there is none.
     #[inline]
     pub fn poll_ack(&mut self, now: Instant) -> Option<AckSegment> {
