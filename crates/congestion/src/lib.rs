@@ -15,6 +15,7 @@
 mod any;
 mod classic;
 mod memory;
+mod parts;
 mod signal;
 
 pub mod avoidance;
@@ -27,4 +28,5 @@ pub mod whole;
 pub use any::*;
 pub use classic::Classic;
 pub use memory::PathMemory;
+pub use parts::*;
 pub use signal::*;
