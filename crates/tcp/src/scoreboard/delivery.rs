@@ -1,0 +1,225 @@
+//! What an ACK delivers, by its SACK blocks and cumulatively.
+
+use congestion::rate_sample::Newest;
+use units::Instant;
+
+use super::{APP_LIMITED, EVER_RETRANS, LOST, RETRANS, SACKED, Scoreboard, Segment};
+use crate::rack::{Rack, RackContext};
+
+/// What one ACK delivered.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Delivery {
+    /// Segments delivered, each counted once in its life.
+    pub(crate) delivered: u32,
+    /// Of these, by SACK.
+    pub(crate) sacked: u32,
+    /// Segments that left the ring.
+    pub(crate) acked: u32,
+    /// The most recently sent delivered segment, where there is one: its number, send time and end.
+    newest: u64,
+    newest_sent: Instant,
+    newest_end: u64,
+    /// Send times of the first and last never-retransmitted segment acknowledged cumulatively.
+    pub(crate) acked_sent: Option<(Instant, Instant)>,
+    /// The same of those SACKed.
+    pub(crate) sacked_sent: Option<(Instant, Instant)>,
+    /// A retransmitted segment was acknowledged cumulatively.
+    pub(crate) retransmission_acked: bool,
+    /// Lowest never-retransmitted segment delivered below something SACKed earlier.
+    pub(crate) reordered_sack: Option<u64>,
+    /// The same, for cumulative acknowledgment: lowest offset, whatever lies above it.
+    pub(crate) lowest_acked: Option<u64>,
+    /// A never-retransmitted segment that ends at or below `high_seq` was delivered.
+    pub(crate) original_before_high: bool,
+}
+
+impl Delivery {
+    pub(crate) const NONE: Self = Self {
+        delivered: 0,
+        sacked: 0,
+        acked: 0,
+        newest: 0,
+        newest_sent: Instant::ZERO,
+        newest_end: 0,
+        acked_sent: None,
+        sacked_sent: None,
+        retransmission_acked: false,
+        reordered_sack: None,
+        lowest_acked: None,
+        original_before_high: false,
+    };
+
+    #[inline]
+    fn count(&mut self, index: u64, segment: &Segment) {
+        let end = segment.end();
+        if self.delivered == 0
+            || segment.sent > self.newest_sent
+            || segment.sent == self.newest_sent && end > self.newest_end
+        {
+            self.newest = index;
+            self.newest_sent = segment.sent;
+            self.newest_end = end;
+        }
+        self.delivered += 1;
+    }
+}
+
+impl Scoreboard {
+    /// The receiver reports that it has `start..end`.
+    pub(crate) fn sack(
+        &mut self,
+        start: u64,
+        end: u64,
+        context: &RackContext,
+        rack: &mut Rack,
+        delivery: &mut Delivery,
+    ) {
+        let first = self.index_at(start);
+        let mut index = self.unsacked_from(first);
+        while index < self.next {
+            let segment = *self.slot(index);
+            if segment.end() > end {
+                break;
+            }
+            self.sack_one(index, &segment, context, rack, delivery);
+            index = self.unsacked_from(index + 1);
+        }
+    }
+
+    fn sack_one(
+        &mut self,
+        index: u64,
+        segment: &Segment,
+        context: &RackContext,
+        rack: &mut Rack,
+        delivery: &mut Delivery,
+    ) {
+        rack.on_delivered(segment, context);
+        let mut flags = segment.flags;
+        if flags & EVER_RETRANS == 0 {
+            if segment.seq < self.fack(0)
+                && delivery.reordered_sack.is_none_or(|low| segment.seq < low)
+            {
+                delivery.reordered_sack = Some(segment.seq);
+            }
+            delivery.original_before_high |= segment.end() <= context.high_seq;
+            widen(&mut delivery.sacked_sent, segment.sent);
+        }
+        if flags & LOST != 0 {
+            self.lost_out -= 1;
+            if flags & RETRANS != 0 {
+                // Without the mark (after an undo) the retransmission is believed to be in flight.
+                self.retrans_out -= 1;
+            }
+            self.clear_pending(index);
+            flags &= !(LOST | RETRANS);
+        }
+        delivery.count(index, segment);
+        delivery.sacked += 1;
+        if self.sacked_out == 0 || segment.end() > self.highest_sacked {
+            self.highest_sacked = segment.end();
+        }
+        self.sacked_out += 1;
+        let slot = self.slot_mut(index);
+        slot.flags = flags | SACKED;
+        slot.reach = 1;
+    }
+
+    /// Everything below `ack` has arrived.
+    #[inline]
+    pub(crate) fn acknowledge(
+        &mut self,
+        ack: u64,
+        context: &RackContext,
+        rack: &mut Rack,
+        delivery: &mut Delivery,
+    ) {
+        // Nearly always: originals in the order of sending, of which first and last tell all.
+        let first = self.base;
+        let mut index = first;
+        while index < self.next {
+            let segment = self.slot(index);
+            if segment.has(!APP_LIMITED) || segment.end() > ack {
+                break;
+            }
+            index += 1;
+        }
+        if index > first {
+            let oldest = *self.slot(first);
+            let newest = *self.slot(index - 1);
+            delivery.count(index - 1, &newest);
+            let more = (index - 1 - first) as u32;
+            delivery.delivered += more;
+            delivery.acked += more + 1;
+            delivery.acked_sent = Some((oldest.sent, newest.sent));
+            delivery.lowest_acked = Some(oldest.seq);
+            delivery.original_before_high |= oldest.end() <= context.high_seq;
+            rack.on_delivered(&newest, context);
+            self.base = index;
+        }
+        if index < self.next && self.slot(index).end() <= ack {
+            self.acknowledge_rest(ack, context, rack, delivery);
+        }
+    }
+
+    /// The same for segments that were SACKed, lost or sent again.
+    fn acknowledge_rest(
+        &mut self,
+        ack: u64,
+        context: &RackContext,
+        rack: &mut Rack,
+        delivery: &mut Delivery,
+    ) {
+        while self.base < self.next {
+            let index = self.base;
+            let segment = *self.slot(index);
+            if segment.end() > ack {
+                break;
+            }
+            let flags = segment.flags;
+            if flags & EVER_RETRANS != 0 {
+                if flags & RETRANS != 0 {
+                    self.retrans_out -= 1;
+                }
+                delivery.retransmission_acked = true;
+            } else if flags & SACKED == 0 {
+                widen(&mut delivery.acked_sent, segment.sent);
+                if delivery.lowest_acked.is_none() {
+                    delivery.lowest_acked = Some(segment.seq);
+                }
+                delivery.original_before_high |= segment.end() <= context.high_seq;
+            }
+            if flags & SACKED == 0 {
+                delivery.count(index, &segment);
+                rack.on_delivered(&segment, context);
+            } else {
+                self.sacked_out -= 1;
+            }
+            if flags & LOST != 0 {
+                self.lost_out -= 1;
+                self.clear_pending(index);
+            }
+            self.base = index + 1;
+            delivery.acked += 1;
+        }
+    }
+
+    /// What the most recently sent segment of a delivery remembers, and when it was sent. Valid
+    /// until the next segment is sent.
+    #[inline]
+    pub(crate) fn newest(&self, delivery: &Delivery) -> Option<Newest> {
+        (delivery.delivered > 0).then(|| {
+            let flight = self.flight(delivery.newest);
+            Newest {
+                stamp: self.slot(delivery.newest).stamp(),
+                sent: delivery.newest_sent,
+                tx_in_flight: flight.in_flight,
+                lost: flight.lost,
+            }
+        })
+    }
+}
+
+fn widen(span: &mut Option<(Instant, Instant)>, sent: Instant) {
+    *span = Some(span.map_or((sent, sent), |(first, _)| (first, sent)));
+}

@@ -1,0 +1,218 @@
+//! What a sender tells of itself: its counters, and its state.
+
+use congestion::{AnyCongestionControl, CongestionControl, Phase, SlowStartExit, Window};
+use units::{Bytes, Duration, Instant, Rate};
+
+use super::{Sender, State};
+use crate::SenderConfig;
+
+/// Counters of a connection's sending side.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SenderStats {
+    /// Data segments sent, retransmissions included, SYNs not.
+    pub segments_sent: u64,
+    /// Data segments sent again.
+    pub segments_retransmitted: u64,
+    /// Segments marked lost; one whose retransmission is lost too counts again.
+    pub segments_lost: u64,
+    /// SYNs sent again.
+    pub syn_retransmitted: u64,
+    /// Retransmission timeouts of data.
+    pub timeouts: u64,
+    /// Tail loss probes.
+    pub tlp_probes: u64,
+    /// Probes of a closed receive window.
+    pub window_probes: u64,
+    /// Recovery episodes begun.
+    pub recoveries: u64,
+    /// Reductions that were undone.
+    pub undone: u64,
+    /// Timeouts that F-RTO found spurious.
+    pub spurious_timeouts: u64,
+    /// Duplicates that the receiver reported, in segments.
+    pub dsacks: u64,
+    /// Payload bytes sent, retransmissions included.
+    pub bytes_sent: u64,
+    /// Payload bytes acknowledged cumulatively.
+    pub bytes_acked: u64,
+    /// When the first segment was marked lost.
+    pub first_loss: Option<Instant>,
+}
+
+impl Sender {
+    /// Counters so far.
+    #[must_use]
+    pub const fn stats(&self) -> &SenderStats {
+        &self.stats
+    }
+
+    /// The settings, as they were understood.
+    #[must_use]
+    pub const fn config(&self) -> &SenderConfig {
+        &self.config
+    }
+
+    /// `cwnd` and `ssthresh`.
+    #[must_use]
+    pub const fn window(&self) -> Window {
+        self.window
+    }
+
+    /// Slow-start threshold.
+    #[must_use]
+    pub const fn ssthresh(&self) -> Bytes {
+        self.window.ssthresh
+    }
+
+    /// In flight, a short segment counted as a full one.
+    #[must_use]
+    pub fn bytes_in_flight(&self) -> Bytes {
+        self.size(self.board.in_flight())
+    }
+
+    /// Smoothed round-trip time, once there was a sample.
+    #[must_use]
+    pub const fn srtt(&self) -> Option<Duration> {
+        self.rtt.srtt()
+    }
+
+    /// Smallest round-trip time of the last 300 s, once there was a sample.
+    #[must_use]
+    pub const fn min_rtt(&self) -> Option<Duration> {
+        self.min_rtt
+    }
+
+    /// Last round-trip time measured: that of the newest segment of an ACK.
+    #[must_use]
+    pub const fn latest_rtt(&self) -> Option<Duration> {
+        self.latest_rtt
+    }
+
+    /// The round-trip time that the last ACK measured, of the newest segment that it delivered;
+    /// `None` where it measured none.
+    #[must_use]
+    pub const fn rtt_sample(&self) -> Option<Duration> {
+        self.rtt_sample
+    }
+
+    /// The pacing rate, which is computed whether the sender paces or not; [`Rate::MAX`] before
+    /// there is one.
+    #[must_use]
+    pub const fn pacing_rate(&self) -> Rate {
+        self.pacing_rate
+    }
+
+    /// Whether bursts are paced.
+    #[must_use]
+    pub const fn is_paced(&self) -> bool {
+        self.is_paced
+    }
+
+    /// State of the sender.
+    #[must_use]
+    pub const fn phase(&self) -> Phase {
+        self.phase
+    }
+
+    /// Retransmission timeout, with its back-off.
+    #[must_use]
+    pub const fn rto(&self) -> Duration {
+        self.rto
+    }
+
+    /// First unacknowledged offset.
+    #[must_use]
+    pub const fn snd_una(&self) -> u64 {
+        self.snd_una
+    }
+
+    /// Next new offset to be sent.
+    #[must_use]
+    pub const fn snd_nxt(&self) -> u64 {
+        self.snd_nxt
+    }
+
+    /// The end of the first slow start, once it has happened.
+    #[must_use]
+    pub fn slow_start_exit(&self) -> Option<SlowStartExit> {
+        self.cc.slow_start_exit()
+    }
+
+    /// What a passive start-up decided and did not do.
+    #[must_use]
+    pub fn passive_decision(&self) -> Option<SlowStartExit> {
+        self.cc.passive_decision()
+    }
+
+    /// The congestion control.
+    #[must_use]
+    pub const fn congestion_control(&self) -> &AnyCongestionControl {
+        &self.cc
+    }
+
+    /// Whether the handshake is over.
+    #[must_use]
+    pub fn is_established(&self) -> bool {
+        self.state == State::Established
+    }
+
+    /// Whether the stream is closed and all of it acknowledged.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.is_closed && self.is_established() && self.snd_una == self.stream_end
+    }
+
+    /// Delivered so far: acknowledged or SACKed, a short segment counted as a full one.
+    #[must_use]
+    pub const fn delivered(&self) -> Bytes {
+        self.rate.delivered()
+    }
+
+    /// Segments sent and not acknowledged cumulatively (`packets_out`).
+    #[must_use]
+    pub const fn segments_out(&self) -> u32 {
+        self.board.packets_out()
+    }
+
+    /// Segments marked lost and not yet delivered (`lost_out`).
+    #[must_use]
+    pub const fn segments_lost_out(&self) -> u32 {
+        self.board.lost_out
+    }
+
+    /// Segments SACKed (`sacked_out`).
+    #[must_use]
+    pub const fn segments_sacked_out(&self) -> u32 {
+        self.board.sacked_out
+    }
+
+    /// Retransmissions in flight (`retrans_out`).
+    #[must_use]
+    pub const fn segments_retrans_out(&self) -> u32 {
+        self.board.retrans_out
+    }
+
+    /// Reordering metric in segments (`reordering`).
+    #[must_use]
+    pub const fn reordering(&self) -> u32 {
+        self.reordering
+    }
+
+    /// How often reordering was seen (`reord_seen`).
+    #[must_use]
+    pub const fn reordering_seen(&self) -> u32 {
+        self.reordering_seen
+    }
+
+    /// Recomputes what is in flight from the segments themselves and compares: for tests. Takes
+    /// time in proportion to the window.
+    #[must_use]
+    pub fn is_consistent(&self) -> bool {
+        let head = self.board.head().map_or(self.snd_nxt, |head| head.seq);
+        self.board.is_consistent(self.config.sack)
+            && head <= self.snd_una
+            && self.snd_una <= self.snd_nxt
+            && self.snd_nxt <= self.stream_end
+            && self.window.cwnd >= self.window.smss
+    }
+}
