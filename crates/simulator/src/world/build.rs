@@ -1,0 +1,163 @@
+//! What a run begins with: the links of the path and the ways back, the flows, the other traffic.
+
+use std::collections::BTreeMap;
+
+use engine::Calendar;
+use network::router::Help;
+use network::{Link, LinkConfig, LossConfig, Service, Streams};
+use scenario::{Application, Scenario};
+use units::feedback::HOST_TTL;
+use units::{Duration, Instant};
+
+use super::{FORWARD, Owner, REVERSE, World, others};
+use crate::RunOptions;
+use crate::carried::{Aside, Carried};
+use crate::flow::{FlowState, Placement};
+use crate::flows::Flows;
+use crate::links::LinkState;
+
+/// The names of the streams of the path's links.
+const PATH_FORWARD: &str = "path.forward";
+const PATH_REVERSE: &str = "path.reverse";
+
+impl<'a> World<'a> {
+    /// A run of `scenario` that has not begun.
+    pub fn new(scenario: &'a Scenario, run: u32, options: &RunOptions) -> Self {
+        let seed = scenario.seed.wrapping_add(u64::from(run));
+        let mut calendar = Calendar::default();
+        let arrivals = calendar.add();
+        let mut world = Self {
+            scenario,
+            run,
+            seed,
+            streams: Streams::new(seed),
+            traced: options.traces,
+            calendar,
+            owners: vec![Owner::Arrivals],
+            links: Vec::new(),
+            flows: Flows::new(scenario.flows.len(), others::nobody(scenario)),
+            arrivals,
+            waiting: (0..scenario.flows.len() as u32).collect(),
+            free: Vec::new(),
+            aside: Aside::default(),
+            last_router: REVERSE,
+            attends: scenario.flows.iter().any(|flow| {
+                let pauses = matches!(flow.application, Application::Pausing { .. });
+                pauses || flow.small_queue.is_some()
+            }),
+            first: FORWARD,
+            ways_back: BTreeMap::from([(Duration::ZERO, [REVERSE, REVERSE])]),
+            sources: Vec::new(),
+            totals: Vec::new(),
+            datagrams: Vec::new(),
+            ttl: HOST_TTL,
+            unresolved: Vec::new(),
+            memories: BTreeMap::new(),
+            unfinished: scenario.flows.len(),
+            now: Instant::ZERO,
+        };
+        let path = &scenario.path;
+        let rngs = [PATH_FORWARD, PATH_REVERSE].map(|name| world.streams.stream(name));
+        let mut links = Link::pair([&path.forward, &path.reverse], rngs);
+        for link in &mut links {
+            link.filter_acks(Carried::plain_ack);
+        }
+        let [forward, reverse] = links;
+        world.place_link(forward, &path.forward, &path.help, PATH_FORWARD, true);
+        world.place_link(reverse, &path.reverse, &Help::None, PATH_REVERSE, true);
+        world.ttl -= 1;
+        for router in &path.routers {
+            let stream = format!("path.{}", router.link.name);
+            world.last_router = world.add_link(&router.link, &router.help, &stream, true);
+            world.ttl = world.ttl.wrapping_sub(1);
+        }
+        if !path.routers.is_empty() {
+            world.first = REVERSE + 1;
+        }
+        for (index, config) in scenario.flows.iter().enumerate() {
+            let place = Placement {
+                index: index as u32,
+                data: [world.first, FORWARD],
+                acks: world.way_back(config.extra_delay),
+                start: config.start,
+                size: config.size,
+                stop: config.duration.map(|duration| config.start + duration),
+                extra_delay: config.extra_delay,
+            };
+            let state = FlowState::new(scenario, config, place);
+            world.flows.measured.push(state);
+        }
+        let start = |flow: &u32| scenario.flows[*flow as usize].start;
+        world
+            .waiting
+            .sort_by(|a, b| start(b).cmp(&start(a)).then(b.cmp(a)));
+        world
+            .calendar
+            .schedule(arrivals, world.waiting.last().map(start));
+        world.add_traffic();
+        world
+    }
+
+    fn add_link(&mut self, config: &LinkConfig, help: &Help, stream: &str, traced: bool) -> u32 {
+        let link = Link::new(config, self.streams.stream(stream));
+        self.place_link(link, config, help, stream, traced)
+    }
+
+    fn place_link(
+        &mut self,
+        link: Link<Carried>,
+        config: &LinkConfig,
+        help: &Help,
+        stream: &str,
+        traced: bool,
+    ) -> u32 {
+        let index = self.links.len() as u32;
+        self.owners.push(Owner::Link(index));
+        let rng = self.streams.stream(stream);
+        let traced = traced && self.traced;
+        self.links.push(LinkState::new(
+            link,
+            config,
+            help,
+            &rng,
+            &mut self.calendar,
+            traced,
+        ));
+        index
+    }
+
+    /// The first and last link of the way back from an access that is `extra_delay` away, in each
+    /// direction. Flows whose accesses are equally long share one delay line: nobody in it waits for another.
+    pub(super) fn way_back(&mut self, extra_delay: Duration) -> [u32; 2] {
+        let extra = extra_delay * 2;
+        if let Some(&links) = self.ways_back.get(&extra) {
+            return links;
+        }
+        let links = self.longer_way_back(&self.scenario.path.reverse, extra);
+        self.ways_back.insert(extra, links);
+        links
+    }
+
+    /// The first and last link of a way back that is `delay` longer than the path's. Where the
+    /// path's is nothing but a delay, one line does for both.
+    fn longer_way_back(&mut self, shared: &LinkConfig, delay: Duration) -> [u32; 2] {
+        let mut own = LinkConfig {
+            service: Service::Unlimited,
+            loss: LossConfig::None,
+            jitter: None,
+            delay,
+            ..shared.clone()
+        };
+        let is_only_delay = LinkConfig {
+            delay: shared.delay,
+            ..own.clone()
+        } == *shared;
+        if is_only_delay {
+            own.delay = shared.delay + delay;
+            let link = self.add_link(&own, &Help::None, "", false);
+            [link, link]
+        } else {
+            [REVERSE, self.add_link(&own, &Help::None, "", false)]
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! Senders that wait for their own device, and applications that pause.
+
+use super::World;
+
+impl World<'_> {
+    /// Tells a sender what its device has sent.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn settle_device(&mut self, flow: u32) {
+        let now = self.now;
+        let state = self.flows.get_mut(flow);
+        if let (Some(device), Some(endpoints)) = (&mut state.device, &mut state.endpoints) {
+            endpoints.sender.handle_transmitted(device.take_sent(now));
+        }
+    }
+
+    /// Sees to it that a sender is called that waits for its device, and an application that pauses.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn attend(&mut self, flow: u32) {
+        let state = self.flows.get_mut(flow);
+        state.pause(self.now);
+        let deadline = state.device_deadline();
+        if let Some(component) = state.component
+            && deadline < state.scheduled
+        {
+            state.scheduled = deadline;
+            self.calendar.schedule(component, Some(deadline));
+        }
+    }
+
+    /// A packet of `bytes` is in its sender's device, the link `link`.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn fill_device(&mut self, flow: u32, link: u32, bytes: u32) {
+        let leaves = self.links[link as usize].link.busy_until();
+        let state = self.flows.get_mut(flow);
+        if let (Some(device), Some(endpoints)) = (&mut state.device, &mut state.endpoints)
+            && leaves > self.now
+        {
+            device.put(leaves, bytes);
+            endpoints.sender.handle_queued(u64::from(bytes));
+        }
+    }
+}

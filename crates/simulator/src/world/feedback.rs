@@ -1,0 +1,63 @@
+//! What packets carry for routers, and what routers write into them.
+
+use network::Packet;
+use tcp::segment::{AckSegment, DataSegment};
+use units::Instant;
+
+use super::World;
+use crate::carried::{Aside, Carried};
+use crate::links::LinkState;
+
+impl World<'_> {
+    /// A packet that has arrived brings its host what routers wrote.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn hand_over(&mut self, flow: u32, mut carried: Carried) {
+        let (now, ttl) = (self.now, self.ttl);
+        let (Some(feedback), Some(endpoints)) =
+            (carried.detach(&mut self.aside), self.endpoints(flow))
+        else {
+            return;
+        };
+        if carried.is_ack() {
+            endpoints.sender.handle_feedback(now, feedback);
+        } else {
+            endpoints.receiver.handle_feedback(&feedback, ttl);
+        }
+    }
+
+    /// Lets a packet of `data` carry what its sender asks routers.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn ask(&mut self, data: &DataSegment, packet: &mut Packet<Carried>) {
+        let now = self.now;
+        let endpoints = self.endpoints(packet.flow);
+        let feedback = endpoints.and_then(|endpoints| endpoints.sender.feedback(now, data));
+        packet.size += packet.payload.attach(feedback, &mut self.aside);
+    }
+
+    /// The same for an ACK and what its receiver was told.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn echo(&mut self, ack: &AckSegment, packet: &mut Packet<Carried>) {
+        let endpoints = self.endpoints(packet.flow);
+        let feedback = endpoints.and_then(|endpoints| endpoints.receiver.feedback(ack));
+        packet.size += packet.payload.attach(feedback, &mut self.aside);
+    }
+}
+
+/// The router in front of a link sees a packet.
+#[cold]
+#[inline(never)]
+pub(super) fn consult(
+    state: &mut LinkState,
+    packet: &Packet<Carried>,
+    now: Instant,
+    aside: &mut Aside,
+) {
+    if let Some(router) = &mut state.router {
+        let size = u64::from(packet.size) + u64::from(state.link.overhead());
+        let feedback = packet.payload.feedback_mut(aside);
+        router.on_arrival(now, size, &mut state.link, feedback);
+    }
+}

@@ -1,0 +1,122 @@
+//! What is found out of a flow and of the run: its capacity point, its end, the result.
+
+use measure::{LinkResult, RunResult, Stack, Traces};
+use units::Instant;
+
+use super::{FORWARD, REVERSE, World};
+use crate::RunOutput;
+use crate::flow::FlowState;
+use crate::flows::OTHER;
+
+impl World<'_> {
+    /// The bottleneck was busy from `period.0` to `period.1`: capacity for whom it lasted one base RTT.
+    pub(super) fn note_busy(&mut self, period: (Instant, Instant)) {
+        let flows = &mut self.flows.measured;
+        self.unresolved.retain(|&flow| {
+            let state = &mut flows[flow as usize];
+            resolve(state, period);
+            state
+                .endpoints
+                .as_ref()
+                .is_some_and(|endpoints| endpoints.capacity.is_none())
+        });
+    }
+
+    pub(super) fn finish(&mut self, flow: u32) {
+        if flow & OTHER != 0 {
+            return self.finish_other(flow);
+        }
+        let now = self.now;
+        let link = &mut self.links[FORWARD as usize].link;
+        link.advance(now);
+        let state = &mut self.flows.measured[flow as usize];
+        if let Some(period) = link.last_busy_period(now) {
+            resolve(state, period);
+        }
+        let memory = self.memories.entry(state.extra_delay).or_default();
+        state.finish(now, memory);
+        if let Some(component) = state.component.take() {
+            self.calendar.schedule(component, None);
+            self.free.push(component);
+        }
+        self.unresolved.retain(|&other| other != flow);
+        self.unfinished -= 1;
+    }
+
+    pub(super) fn output(mut self) -> RunOutput {
+        for link in 0..self.links.len() as u32 {
+            self.links[link as usize].link.advance(self.now);
+            self.note_dropped(link);
+        }
+        for flow in 0..self.flows.measured.len() as u32 {
+            if self.flows.measured[flow as usize].endpoints.is_some() {
+                self.finish(flow);
+            }
+            self.flows.measured[flow as usize].finish_unstarted();
+        }
+        let traffic = self.finish_traffic();
+        let path = &self.scenario.path.name;
+        let mut traces = self.traced.then(|| Traces {
+            run: self.run,
+            path: path.clone(),
+            ..Traces::default()
+        });
+        let mut result = RunResult {
+            run: self.run,
+            seed: self.seed,
+            stack: Stack::Simulated,
+            path: path.clone(),
+            end_s: self.now.as_secs_f64(),
+            flows: self
+                .flows
+                .measured
+                .iter_mut()
+                .filter_map(|flow| flow.result.take())
+                .collect(),
+            links: Vec::with_capacity(2),
+            traffic,
+        };
+        let ways_back: Vec<_> = self.ways_back.values().map(|links| links[0]).collect();
+        for (index, link) in self.links.into_iter().enumerate() {
+            let (summary, trace) = link.finish(self.now);
+            if index <= self.last_router as usize {
+                result.links.push(summary);
+            } else if ways_back.contains(&(index as u32)) {
+                // A way back of its own stands for the path's: its packets count there.
+                let LinkResult {
+                    packets,
+                    drops,
+                    marks,
+                    ..
+                } = summary;
+                result.links[REVERSE as usize].packets += packets;
+                result.links[REVERSE as usize].drops += drops;
+                result.links[REVERSE as usize].marks += marks;
+            }
+            if let (Some(traces), Some(trace)) = (&mut traces, trace) {
+                traces.links.push(trace);
+            }
+        }
+        if let Some(traces) = &mut traces {
+            let mut flows = self.flows.measured.into_iter();
+            traces
+                .flows
+                .extend(flows.by_ref().filter_map(|flow| flow.trace));
+        }
+        RunOutput { result, traces }
+    }
+}
+
+/// A busy period resolves a flow's capacity if it lasts one base RTT while the flow sends data. (A
+/// SYN that waits for its turn on a slow trace is no sign of capacity.)
+fn resolve(state: &mut FlowState<'_>, (since, until): (Instant, Instant)) {
+    if let Some(endpoints) = state.endpoints.as_deref_mut()
+        && endpoints.capacity.is_none()
+        && let Some(began) = endpoints.began
+    {
+        let start = since.max(began);
+        if until.saturating_since(start) >= state.base_rtt {
+            endpoints.capacity = Some(start);
+        }
+    }
+}
