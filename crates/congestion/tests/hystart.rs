@@ -7,12 +7,8 @@ use congestion::startup::hystart::HyStartForm;
 use congestion::startup::{HyStart, HyStartConfig};
 use congestion::{Ack, Congestion, CongestionKind, ExitReason, Phase, Startup, Step};
 use proptest::prelude::*;
-use startup_support::{ack, segments, window};
+use startup_support::{ack, at, segments, window};
 use units::{Bytes, Duration, Instant, Rate};
-
-fn at(micros: u64) -> Instant {
-    Instant::from_micros(micros)
-}
 
 /// An ACK of one segment with `rtt` microseconds.
 fn sample(now: u64, una: u64, nxt: u64, rtt: u64) -> Ack {

@@ -6,12 +6,8 @@ use congestion::options::Options;
 use congestion::startup::suss::Acceleration;
 use congestion::startup::{Suss, SussConfig};
 use congestion::{Ack, Congestion, CongestionKind, ExitReason, Phase, Sent, Startup, Step};
-use startup_support::{SMSS, ack, segments, window};
+use startup_support::{SMSS, ack, at, segments, window};
 use units::{Bytes, Duration, Instant, Rate};
-
-fn at(micros: u64) -> Instant {
-    Instant::from_micros(micros)
-}
 
 /// A connection whose rounds all come `rtt` apart: the blue segments acknowledged one by one, `gap`
 /// microseconds apart, then the red ones.

@@ -22,7 +22,7 @@
 //! - What is saved is the most that one round trip delivered; the text leaves the choice open, as
 //!   long as it was delivered. It is saved at the end of a connection and not in between.
 //! - The draft's example of a loss starts `PipeSize` from nothing and floors the retreat at the initial
-//!   window; its rules do neither, and the rules are followed. Test: `fast_startup.rs`
+//!   window; its rules do neither, and the rules are followed. Test: `careful_resume.rs`
 //!   (`safe_retreat_of_the_specification`).
 //! - A saved set is in use while any connection that was lent it is open.
 

@@ -4,7 +4,7 @@
 
 pub mod streams;
 
-use congestion::{Ack, Phase, Window};
+use congestion::{Ack, Congestion, CongestionKind, Established, PathMemory, Phase, Window};
 use units::{Bytes, Duration, Instant, Rate};
 
 /// Segment size of the streams.
@@ -45,6 +45,39 @@ pub fn ack(now: Instant, delivered: Bytes, snd_una: u64, rtt: Option<Duration>) 
         phase: Phase::Open,
         paced: false,
         pacing_rate: Rate::MAX,
+    }
+}
+
+/// So many microseconds.
+pub fn micros(micros: u64) -> Duration {
+    Duration::from_micros(micros)
+}
+
+/// So many microseconds after the beginning.
+pub fn at(micros: u64) -> Instant {
+    Instant::from_micros(micros)
+}
+
+/// A connection that is established at the beginning.
+pub fn established(memory: PathMemory, rtt_us: u64) -> Established {
+    Established {
+        now: Instant::ZERO,
+        rtt: Some(micros(rtt_us)),
+        queued: Bytes::MAX,
+        receive_window: Bytes::MAX,
+        memory,
+    }
+}
+
+/// An episode that begins at the beginning.
+pub fn congestion(kind: CongestionKind, snd_nxt: u64) -> Congestion {
+    Congestion {
+        now: Instant::ZERO,
+        kind,
+        phase: Phase::Open,
+        in_flight: Bytes::ZERO,
+        snd_nxt,
+        first_of_window: true,
     }
 }
 

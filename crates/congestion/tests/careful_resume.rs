@@ -1,0 +1,197 @@
+//! Careful Resume: the numbers of blocks D-C1 to D-C3 of `spec/fast-startup.md`, restated here, and who may use
+//! what an earlier connection saved.
+
+mod startup_support;
+
+use congestion::startup::{CarefulResume, CarefulResumeConfig};
+use congestion::{Ack, CongestionKind, PathMemory, Sent, Startup, Step, Window};
+use startup_support::{SMSS, ack, at, congestion, established, micros, segments, window};
+use units::{Bytes, Duration, Instant};
+
+fn resuming(config: CarefulResumeConfig) -> CarefulResume {
+    let mut startup = CarefulResume::new(config, Instant::ZERO, 0);
+    startup.on_established(&established(PathMemory::default(), 100_000), &window(10));
+    startup
+}
+
+/// The ACK of the whole initial window, with so much in flight.
+fn initial_window_came_back(rtt_us: u64, in_flight: u64) -> Ack {
+    Ack {
+        in_flight: segments(in_flight),
+        snd_nxt: segments(10 + in_flight).get(),
+        ..ack(at(rtt_us), SMSS, segments(10).get(), Some(micros(rtt_us)))
+    }
+}
+
+/// D-C1.
+#[test]
+fn careful_resume_spreads_its_jump_over_an_rtt() {
+    for (saved, max, rtt_us, jump, spacing_ns) in [
+        (300, 0, 100_000, 150, 666_666),
+        (300, 100, 100_000, 100, 1_000_000),
+        (400, 0, 600_000, 200, 3_000_000),
+        (60, 0, 40_000, 30, 1_333_333),
+    ] {
+        let mut startup = resuming(CarefulResumeConfig {
+            saved_cwnd: saved,
+            saved_rtt: micros(rtt_us),
+            max_jump: max,
+            ..CarefulResumeConfig::default()
+        });
+        let step = startup.on_delivery(&initial_window_came_back(rtt_us, 18), &window(19));
+        assert_eq!(step, Some(Step::Set(segments(jump))));
+        let rate = startup.pacing_rate().expect("the jump is paced");
+        let spacing = rate.time_for(SMSS).as_nanos();
+        assert!(spacing.abs_diff(spacing_ns) <= 1, "{spacing} {spacing_ns}");
+        assert!(startup.requires_pacing());
+    }
+}
+
+/// D-C2: an RTT of half of the remembered one, or less, is another path; a longer one is no danger.
+#[test]
+fn careful_resume_checks_the_rtt() {
+    for (saved_ms, rtt_us, jumps) in [
+        (100, 49_900, false),
+        (100, 50_000, false),
+        (100, 50_100, true),
+        (100, 100_000, true),
+        (100, 999_000, true),
+        (100, 1_000_000, true),
+        (100, 1_001_000, true),
+        (600, 300_000, false),
+        (600, 301_000, true),
+    ] {
+        let mut startup = resuming(CarefulResumeConfig {
+            saved_cwnd: 300,
+            saved_rtt: Duration::from_millis(saved_ms),
+            ..CarefulResumeConfig::default()
+        });
+        let step = startup.on_delivery(&initial_window_came_back(rtt_us, 18), &window(19));
+        assert_eq!(step.is_some(), jumps, "{saved_ms} ms, {rtt_us} us");
+        let phase = if jumps { "unvalidated" } else { "normal" };
+        assert_eq!(startup.phase(), phase);
+    }
+}
+
+/// D-C3, with the flight on entry, the saved window, the unvalidated segments, the first lost one, how
+/// many are lost, and what the retreat makes of it.
+#[test]
+fn safe_retreat_of_the_specification() {
+    for (flight, saved, sent, first_lost, lost, cwnd, beta, ssthresh) in [
+        (20, 400, 180, 50, 1, 24, 500, 99),
+        (20, 400, 180, 50, 1, 24, 700, 139),
+        (29, 300, 121, 64, 1, 31, 500, 74),
+        (40, 200, 60, 70, 20, 34, 500, 40),
+    ] {
+        let mut startup = resuming(CarefulResumeConfig {
+            saved_cwnd: saved,
+            saved_rtt: micros(100_000),
+            beta,
+            ..CarefulResumeConfig::default()
+        });
+        let offset = |segment: u64| segments(10 + segment).get();
+        let step = startup.on_delivery(&initial_window_came_back(100_000, flight), &window(25));
+        let jump = u64::from(saved) / 2;
+        assert_eq!(step, Some(Step::Set(segments(jump))));
+        // The jump leaves: packets `flight + 1` to `flight + sent`, which fills the window.
+        for packet in 0..sent {
+            startup.on_sent(&Sent {
+                now: at(100_000),
+                size: SMSS,
+                in_flight: segments(flight + packet),
+                snd_nxt: offset(flight + packet + 1),
+                retransmission: false,
+                idle_since: None,
+                app_limited: false,
+            });
+        }
+        let end = flight + sent;
+        let deliver = |startup: &mut CarefulResume, packets: u64, una: u64| {
+            let one = Ack {
+                in_flight: segments(end - una),
+                snd_nxt: offset(end),
+                ..ack(at(150_000), segments(packets), offset(una), None)
+            };
+            startup.observe(&one, &window(jump));
+            startup.on_delivery(&one, &window(jump));
+        };
+        deliver(&mut startup, first_lost - 1, first_lost - 1);
+        startup.on_congestion(&congestion(CongestionKind::Loss, offset(end)));
+        let reduction = startup
+            .take_over(
+                &congestion(CongestionKind::Loss, offset(end)),
+                &window(jump),
+            )
+            .expect("the loss is of the jump");
+        assert_eq!(reduction.cwnd.segments(SMSS), cwnd);
+        assert_eq!(startup.phase(), "safe retreat");
+        let frozen = Window {
+            cwnd: segments(cwnd),
+            ssthresh: segments(cwnd),
+            smss: SMSS,
+        };
+        // One retransmission at once, and then nothing above the window.
+        let one = ack(at(160_000), Bytes::ZERO, offset(first_lost - 1), None);
+        let full = Ack {
+            in_flight: segments(100),
+            ..one
+        };
+        assert_eq!(startup.on_recovery_ack(&full, &frozen), segments(101));
+        for _ in 0..lost {
+            startup.on_sent(&Sent {
+                now: at(160_000),
+                size: SMSS,
+                in_flight: segments(50),
+                snd_nxt: offset(end),
+                retransmission: true,
+                idle_since: None,
+                app_limited: false,
+            });
+        }
+        assert_eq!(startup.on_recovery_ack(&full, &frozen), segments(cwnd));
+        deliver(&mut startup, end - first_lost + 1, end);
+        let after = startup.on_recovery_exit(at(300_000), &frozen);
+        assert_eq!(after.cwnd, segments(cwnd));
+        assert_eq!(after.ssthresh.segments(SMSS), ssthresh);
+        assert_eq!(startup.phase(), "normal");
+        // The set was wrong: it is forgotten.
+        let mut memory = PathMemory::default();
+        startup.on_close(at(400_000), &mut memory);
+        assert_eq!(memory, PathMemory::default());
+    }
+}
+
+/// Two connections at once: the second may not use the set that the first was lent.
+#[test]
+fn a_saved_set_is_used_by_one_connection_at_a_time() {
+    let observer = {
+        let mut startup = resuming(CarefulResumeConfig::default());
+        for round in 0..6 {
+            let mut one = ack(
+                at(100_000 * round),
+                segments(50),
+                segments(50 * round).get(),
+                Some(micros(100_000)),
+            );
+            one.snd_nxt = segments(50 * (round + 1)).get();
+            startup.observe(&one, &window(50));
+        }
+        startup
+    };
+    let mut memory = PathMemory::default();
+    let lent = memory.lend();
+    observer.on_close(at(1_000_000), &mut memory);
+    memory.give_back(&lent);
+    let phase = |memory: PathMemory| {
+        let mut startup = CarefulResume::new(CarefulResumeConfig::default(), Instant::ZERO, 0);
+        startup.on_established(&established(memory, 100_000), &window(10));
+        startup.phase()
+    };
+    let first = memory.lend();
+    assert_eq!(phase(first), "reconnaissance");
+    let second = memory.lend();
+    assert_eq!(phase(second), "normal");
+    memory.give_back(&first);
+    memory.give_back(&second);
+    assert_eq!(phase(memory.lend()), "reconnaissance");
+}
