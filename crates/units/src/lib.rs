@@ -9,6 +9,52 @@
 //! [`feedback`] is what hosts and routers write into a packet for each other.
 #![no_std]
 
+/// Sums, differences and multiples of a quantity; `$negative` is what a difference below zero would be.
+macro_rules! saturating_arithmetic {
+    ($quantity:ident, $negative:literal) => {
+        impl core::ops::Add for $quantity {
+            type Output = Self;
+            fn add(self, other: Self) -> Self {
+                Self(self.0.saturating_add(other.0))
+            }
+        }
+
+        impl core::ops::AddAssign for $quantity {
+            fn add_assign(&mut self, other: Self) {
+                *self = *self + other;
+            }
+        }
+
+        impl core::ops::Sub for $quantity {
+            type Output = Self;
+            fn sub(self, other: Self) -> Self {
+                debug_assert!(self.0 >= other.0, $negative);
+                self.saturating_sub(other)
+            }
+        }
+
+        impl core::ops::SubAssign for $quantity {
+            fn sub_assign(&mut self, other: Self) {
+                *self = *self - other;
+            }
+        }
+
+        impl core::ops::Mul<u64> for $quantity {
+            type Output = Self;
+            fn mul(self, factor: u64) -> Self {
+                Self(self.0.saturating_mul(factor))
+            }
+        }
+
+        impl core::ops::Div<u64> for $quantity {
+            type Output = Self;
+            fn div(self, divisor: u64) -> Self {
+                Self(self.0 / divisor)
+            }
+        }
+    };
+}
+
 pub mod feedback;
 mod quantity;
 mod time;

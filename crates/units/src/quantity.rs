@@ -2,7 +2,7 @@
 
 use core::fmt;
 use core::iter::Sum;
-use core::ops::{Add, AddAssign, Div, Mul, Sub, SubAssign};
+use core::ops::Add;
 
 use crate::Duration;
 
@@ -165,46 +165,7 @@ impl Transmission {
     }
 }
 
-impl Add for Bytes {
-    type Output = Self;
-    fn add(self, other: Self) -> Self {
-        Self(self.0.saturating_add(other.0))
-    }
-}
-
-impl AddAssign for Bytes {
-    fn add_assign(&mut self, other: Self) {
-        *self = *self + other;
-    }
-}
-
-impl Sub for Bytes {
-    type Output = Self;
-    fn sub(self, other: Self) -> Self {
-        debug_assert!(self.0 >= other.0, "fewer than no bytes");
-        self.saturating_sub(other)
-    }
-}
-
-impl SubAssign for Bytes {
-    fn sub_assign(&mut self, other: Self) {
-        *self = *self - other;
-    }
-}
-
-impl Mul<u64> for Bytes {
-    type Output = Self;
-    fn mul(self, factor: u64) -> Self {
-        Self(self.0.saturating_mul(factor))
-    }
-}
-
-impl Div<u64> for Bytes {
-    type Output = Self;
-    fn div(self, divisor: u64) -> Self {
-        Self(self.0 / divisor)
-    }
-}
+saturating_arithmetic!(Bytes, "fewer than no bytes");
 
 impl Sum for Bytes {
     fn sum<I: Iterator<Item = Self>>(iter: I) -> Self {

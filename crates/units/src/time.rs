@@ -1,7 +1,7 @@
 //! Points in time and spans of time, in nanoseconds.
 
 use core::fmt;
-use core::ops::{Add, AddAssign, Div, Mul, Sub, SubAssign};
+use core::ops::{Add, AddAssign, Sub};
 
 /// Nanoseconds since the run began.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -176,46 +176,7 @@ impl Sub for Instant {
     }
 }
 
-impl Add for Duration {
-    type Output = Self;
-    fn add(self, other: Self) -> Self {
-        Self(self.0.saturating_add(other.0))
-    }
-}
-
-impl AddAssign for Duration {
-    fn add_assign(&mut self, other: Self) {
-        *self = *self + other;
-    }
-}
-
-impl Sub for Duration {
-    type Output = Self;
-    fn sub(self, other: Self) -> Self {
-        debug_assert!(self.0 >= other.0, "a negative span");
-        self.saturating_sub(other)
-    }
-}
-
-impl SubAssign for Duration {
-    fn sub_assign(&mut self, other: Self) {
-        *self = *self - other;
-    }
-}
-
-impl Mul<u64> for Duration {
-    type Output = Self;
-    fn mul(self, factor: u64) -> Self {
-        Self(self.0.saturating_mul(factor))
-    }
-}
-
-impl Div<u64> for Duration {
-    type Output = Self;
-    fn div(self, divisor: u64) -> Self {
-        Self(self.0 / divisor)
-    }
-}
+saturating_arithmetic!(Duration, "a negative span");
 
 impl fmt::Debug for Instant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
