@@ -90,6 +90,8 @@ impl Xcp {
 }
 
 impl CongestionControl for Xcp {
+    handed_to_ordinary!();
+
     fn window(&self) -> Window {
         self.ordinary.window()
     }
@@ -123,14 +125,6 @@ impl CongestionControl for Xcp {
         }
     }
 
-    fn on_established(&mut self, start: &Established) {
-        self.ordinary.on_established(start);
-    }
-
-    fn on_sent(&mut self, sent: &Sent) {
-        self.ordinary.on_sent(sent);
-    }
-
     fn on_delivery(&mut self, ack: &Ack) {
         self.ordinary.on_delivery(ack);
     }
@@ -156,25 +150,5 @@ impl CongestionControl for Xcp {
     fn undo(&mut self, now: Instant) {
         self.is_reducing = false;
         self.ordinary.undo(now);
-    }
-
-    fn on_idle_restart(
-        &mut self,
-        now: Instant,
-        idle: Duration,
-        rto: Duration,
-        initial_window: Bytes,
-        snd_nxt: u64,
-    ) {
-        self.ordinary
-            .on_idle_restart(now, idle, rto, initial_window, snd_nxt);
-    }
-
-    fn on_window_unused(&mut self, now: Instant, used: Bytes, initial_window: Bytes) {
-        self.ordinary.on_window_unused(now, used, initial_window);
-    }
-
-    fn slow_start_exit(&self) -> Option<SlowStartExit> {
-        self.ordinary.slow_start_exit()
     }
 }
