@@ -15,51 +15,35 @@ struct Target {
     autocorrelation: [f64; 4],
 }
 
-const fn target(
-    name: &'static str,
-    rate_100ms: [f64; 5],
-    variation_1s: f64,
-    gaps_ms: [f64; 3],
-    autocorrelation: [f64; 4],
-) -> Target {
-    Target {
-        name,
-        rate_100ms,
-        variation_1s,
-        gaps_ms,
-        autocorrelation,
-    }
-}
-
 const TARGETS: [Target; 4] = [
-    target(
-        "Verizon-LTE-short.down",
-        [0.6, 2.4, 4.3, 6.8, 12.1],
-        0.64,
-        [2.0, 7.0, 22.0],
-        [0.86, 0.67, 0.29, 0.08],
-    ),
-    target(
-        "TMobile-LTE-short.down",
-        [0.7, 9.1, 14.4, 22.3, 39.5],
-        0.59,
-        [2.0, 6.0, 32.0],
-        [0.84, 0.48, 0.13, -0.05],
-    ),
-    target(
-        "TMobile-UMTS-driving.down",
-        [0.0, 0.6, 1.8, 2.9, 5.6],
-        0.78,
-        [6.0, 16.0, 41.0],
-        [0.92, 0.79, 0.46, 0.24],
-    ),
-    target(
-        "TMobile-UMTS-driving.up",
-        [0.0, 0.5, 1.1, 1.4, 1.4],
-        0.46,
-        [10.0, 20.0, 52.0],
-        [0.83, 0.65, 0.46, 0.34],
-    ),
+    Target {
+        name: "Verizon-LTE-short.down",
+        rate_100ms: [0.6, 2.4, 4.3, 6.8, 12.1],
+        variation_1s: 0.64,
+        gaps_ms: [2.0, 7.0, 22.0],
+        autocorrelation: [0.86, 0.67, 0.29, 0.08],
+    },
+    Target {
+        name: "TMobile-LTE-short.down",
+        rate_100ms: [0.7, 9.1, 14.4, 22.3, 39.5],
+        variation_1s: 0.59,
+        gaps_ms: [2.0, 6.0, 32.0],
+        autocorrelation: [0.84, 0.48, 0.13, -0.05],
+    },
+    Target {
+        name: "TMobile-UMTS-driving.down",
+        rate_100ms: [0.0, 0.6, 1.8, 2.9, 5.6],
+        variation_1s: 0.78,
+        gaps_ms: [6.0, 16.0, 41.0],
+        autocorrelation: [0.92, 0.79, 0.46, 0.24],
+    },
+    Target {
+        name: "TMobile-UMTS-driving.up",
+        rate_100ms: [0.0, 0.5, 1.1, 1.4, 1.4],
+        variation_1s: 0.46,
+        gaps_ms: [10.0, 20.0, 52.0],
+        autocorrelation: [0.83, 0.65, 0.46, 0.34],
+    },
 ];
 
 /// The rate in each whole `width` ms, in Mbit/s.
