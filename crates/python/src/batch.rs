@@ -9,7 +9,7 @@ use simulator::{Job, RunOptions};
 use crate::attend::attend;
 use crate::errors;
 use crate::results::Result as Results;
-use crate::scenarios::Scenario;
+use crate::scenarios::{Scenario, runs_of};
 use crate::startups;
 
 /// Runs every run of every scenario. The interpreter lock is released meanwhile; `progress` is
@@ -29,14 +29,7 @@ pub fn run_batch(
             "the number of threads is 0; it has to be at least 1",
         ));
     }
-    let scenarios: Vec<Arc<scenario::Scenario>> = scenarios
-        .iter()
-        .map(|scenario| Arc::clone(&scenario.inner))
-        .collect();
-    let counts: Vec<usize> = scenarios
-        .iter()
-        .map(|scenario| runs.unwrap_or(scenario.runs) as usize)
-        .collect();
+    let (scenarios, counts) = runs_of(&scenarios, runs);
     let jobs: Vec<Job> = scenarios
         .iter()
         .zip(&counts)

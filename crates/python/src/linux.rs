@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use emulator::stack::{GuestExit, StackError, StackOptions};
 use emulator::{
@@ -17,7 +17,7 @@ use serde_json::json;
 use crate::attend::attend;
 use crate::errors;
 use crate::results::{Keep, Kernel, Result as Results};
-use crate::scenarios::Scenario;
+use crate::scenarios::{Scenario, runs_of};
 
 /// All of each packet is captured: a TUN device never hands over more.
 const WHOLE_PACKETS: u32 = 65_535;
@@ -80,14 +80,7 @@ pub fn run_linux(
     progress: Option<Bound<'_, PyAny>>,
 ) -> PyResult<Results> {
     let keep = Keep::named(traces)?;
-    let scenarios: Vec<Arc<scenario::Scenario>> = scenarios
-        .iter()
-        .map(|scenario| Arc::clone(&scenario.inner))
-        .collect();
-    let counts: Vec<usize> = scenarios
-        .iter()
-        .map(|scenario| runs.unwrap_or(scenario.runs) as usize)
-        .collect();
+    let (scenarios, counts) = runs_of(&scenarios, runs);
     let total: usize = counts.iter().sum();
     let cancel = AtomicBool::new(false);
     let done = AtomicUsize::new(0);

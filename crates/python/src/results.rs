@@ -78,16 +78,7 @@ impl Result {
             results.push(output.result);
             traces.extend(output.traces);
         }
-        Self {
-            scenarios,
-            counts,
-            range: 0..results.len(),
-            all: Arc::new(Outputs {
-                results,
-                traces,
-                kernels: Vec::new(),
-            }),
-        }
+        Self::of_kernel(scenarios, counts, results, traces, Vec::new())
     }
 
     /// The results of runs on a kernel, with a [`Kernel`] for each.

@@ -16,6 +16,20 @@ pub struct Scenario {
     pub inner: Arc<scenario::Scenario>,
 }
 
+/// What `scenarios` are, and how many runs each has: `runs`, or as many as it says itself.
+pub fn runs_of(
+    scenarios: &[PyRef<'_, Scenario>],
+    runs: Option<u32>,
+) -> (Vec<Arc<scenario::Scenario>>, Vec<usize>) {
+    scenarios
+        .iter()
+        .map(|scenario| {
+            let count = runs.unwrap_or(scenario.inner.runs) as usize;
+            (Arc::clone(&scenario.inner), count)
+        })
+        .unzip()
+}
+
 impl Scenario {
     pub fn new(inner: scenario::Scenario) -> Self {
         Self {

@@ -1,7 +1,6 @@
 //! Runs on the kernel of a virtual machine, in virtual time.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use emulator::stack::Sampler;
@@ -14,7 +13,7 @@ use vm::{Machine, VmError};
 use crate::attend::attend;
 use crate::errors;
 use crate::results::{Keep, Kernel, Result as Results};
-use crate::scenarios::Scenario;
+use crate::scenarios::{Scenario, runs_of};
 
 /// QEMU, the kernel, the folder of its modules, and the program that runs in the machine.
 type Parts = (PathBuf, PathBuf, PathBuf, PathBuf);
@@ -67,14 +66,7 @@ pub fn run_vm(
 ) -> PyResult<Results> {
     let keep = Keep::named(traces)?;
     let machine = machine(parts);
-    let scenarios: Vec<Arc<scenario::Scenario>> = scenarios
-        .iter()
-        .map(|scenario| Arc::clone(&scenario.inner))
-        .collect();
-    let counts: Vec<usize> = scenarios
-        .iter()
-        .map(|scenario| runs.unwrap_or(scenario.runs) as usize)
-        .collect();
+    let (scenarios, counts) = runs_of(&scenarios, runs);
     let jobs: Vec<Job> = scenarios
         .iter()
         .zip(&counts)
