@@ -246,3 +246,25 @@ fn thinned_acks_lose_nothing_that_a_sender_needs() {
     let [plain, thinned] = all;
     assert!(thinned[0] <= plain[0] && thinned[1] <= plain[1], "{all:?}");
 }
+
+#[test]
+fn nothing_is_taken_for_lost_that_was_not() {
+    // A frame brings hundreds of ACKs at once, and the sender sends at each of them.
+    let mut scenario = baseline(PathModel::resolve("geo").expect("a preset"), 30);
+    scenario.flows[0].algorithm = algorithm("cubic+search");
+    let mut dropped = 0;
+    for number in 0..5 {
+        let options = RunOptions { traces: false };
+        let output = simulator::run(&scenario, number, &options, &AtomicBool::new(false));
+        let output = output.expect("nobody cancels");
+        let flow = &output.result.flows[0];
+        let in_network = flow.segments_dropped.expect("a simulation knows");
+        assert!(
+            flow.segments_lost <= in_network,
+            "run {number}: {} lost to the sender, {in_network} to the network",
+            flow.segments_lost
+        );
+        dropped += in_network;
+    }
+    assert!(dropped > 5000, "only {dropped} were dropped");
+}

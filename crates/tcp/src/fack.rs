@@ -252,8 +252,8 @@ impl Scoreboard {
     /// Marks retransmissions after which something that is SACKed was sent for the first time.
     fn mark_lost_again(&mut self, top: u64) -> u32 {
         let mut lost = 0;
-        while let Some(&Resent { index, sent, next }) = self.resent.front() {
-            if self.is_resent_alive(index, sent) {
+        while let Some(&Resent { index, turn, next }) = self.resent.front() {
+            if self.is_resent_alive(index, turn) {
                 if top <= next {
                     break;
                 }
@@ -266,8 +266,8 @@ impl Scoreboard {
 
     /// Forgets the earliest retransmissions whose fate is known.
     fn forget_settled(&mut self) {
-        while let Some(&Resent { index, sent, .. }) = self.resent.front() {
-            if self.is_resent_alive(index, sent) {
+        while let Some(&Resent { index, turn, .. }) = self.resent.front() {
+            if self.is_resent_alive(index, turn) {
                 break;
             }
             self.resent.pop_front();

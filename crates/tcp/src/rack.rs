@@ -18,7 +18,7 @@
 use units::{Bytes, Duration, Instant};
 
 use crate::scoreboard::{
-    DETACHED, EVER_RETRANS, LOST, RETRANS, Resent, SACKED, Scoreboard, Segment,
+    DETACHED, EVER_RETRANS, LOST, RETRANS, Resent, SACKED, Scoreboard, Segment, Turn,
 };
 
 /// Rounds that a widened reordering window lasts (`TCP_RACK_RECOVERY_THRESH`).
@@ -53,9 +53,8 @@ pub(crate) const fn timestamp_before(a: u32, b: u32) -> bool {
 /// State of RACK.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rack {
-    /// Send time and end of the most recently sent segment that was delivered.
-    sent: Instant,
-    end: u64,
+    /// The most recently sent segment that was delivered.
+    newest: Turn,
     /// Round-trip time of the last delivered one.
     rtt: Duration,
     /// Something was delivered since the last detection.
@@ -73,8 +72,7 @@ pub(crate) struct Rack {
 impl Rack {
     pub(crate) const fn new() -> Self {
         Self {
-            sent: Instant::ZERO,
-            end: 0,
+            newest: Turn::NONE,
             rtt: Duration::ZERO,
             advanced: false,
             steps: 1,
@@ -98,10 +96,7 @@ impl Rack {
         }
         self.advanced = true;
         self.rtt = rtt;
-        if (segment.sent, segment.end()) > (self.sent, self.end) {
-            self.sent = segment.sent;
-            self.end = segment.end();
-        }
+        self.newest = self.newest.max(segment.turn());
     }
 
     /// Linux `tcp_rack_update_reo_wnd`: `newest_delivered` is the total that the newest delivered
@@ -139,8 +134,9 @@ impl Rack {
         ((min_rtt / 4) * u64::from(self.steps)).min(srtt)
     }
 
-    fn is_after(&self, sent: Instant, end: u64) -> bool {
-        (self.sent, self.end) > (sent, end)
+    /// Whether what was sent later than `turn` has been delivered.
+    fn is_after(&self, turn: Turn) -> bool {
+        self.newest > turn
     }
 
     /// How long a segment sent at `sent` may still take.
@@ -188,7 +184,7 @@ impl Scoreboard {
         while index < self.next {
             let segment = *self.slot(index);
             if !segment.has(PASSED) {
-                if !rack.is_after(segment.sent, segment.end()) {
+                if !rack.is_after(segment.turn()) {
                     break;
                 }
                 if !rack.remaining(segment.sent, reo_wnd, now).is_zero() {
@@ -211,7 +207,7 @@ impl Scoreboard {
         while index < self.next {
             let segment = self.slot(index);
             if !segment.has(PASSED) {
-                if !rack.is_after(segment.sent, segment.end()) {
+                if !rack.is_after(segment.turn()) {
                     break;
                 }
                 self.rack_waiting = Some(index);
@@ -242,12 +238,12 @@ impl Scoreboard {
         now: Instant,
         found: &mut Detection,
     ) {
-        while let Some(&Resent { index, sent, .. }) = self.resent.front() {
-            if self.is_resent_alive(index, sent) {
-                if !rack.is_after(sent, self.slot(index).end()) {
+        while let Some(&Resent { index, turn, .. }) = self.resent.front() {
+            if self.is_resent_alive(index, turn) {
+                if !rack.is_after(turn) {
                     return;
                 }
-                if !rack.remaining(sent, reo_wnd, now).is_zero() {
+                if !rack.remaining(turn.sent, reo_wnd, now).is_zero() {
                     break;
                 }
                 found.retransmission |= self.slot(index).has(RETRANS);
@@ -261,32 +257,34 @@ impl Scoreboard {
         }
         let candidates = self
             .resent
-            .partition_point(|resent| resent.sent <= rack.sent);
-        for &Resent { index, sent, .. } in self
+            .partition_point(|resent| resent.turn <= rack.newest);
+        for &Resent { index, turn, .. } in self
             .resent
             .range(..candidates)
             .rev()
             .take(WAITING_TRIES as usize)
         {
-            if self.is_resent_alive(index, sent) && rack.is_after(sent, self.slot(index).end()) {
-                let wait = rack.remaining(sent, reo_wnd, now);
+            if self.is_resent_alive(index, turn) && rack.is_after(turn) {
+                let wait = rack.remaining(turn.sent, reo_wnd, now);
                 found.wait = Some(found.wait.map_or(wait, |other| other.max(wait)));
                 return;
             }
         }
-        if let Some(&Resent { sent, .. }) = self.resent.front() {
-            let wait = rack.remaining(sent, reo_wnd, now);
+        if let Some(&Resent { turn, .. }) = self.resent.front() {
+            let wait = rack.remaining(turn.sent, reo_wnd, now);
             found.wait = Some(found.wait.map_or(wait, |other| other.max(wait)));
         }
     }
 
-    /// Whether the transmission of `index` at `sent` is its last, and its fate unknown.
-    pub(crate) fn is_resent_alive(&self, index: u64, sent: Instant) -> bool {
+    /// Whether the transmission `turn` of `index` is its last, and its fate unknown.
+    pub(crate) fn is_resent_alive(&self, index: u64, turn: Turn) -> bool {
         if index < self.base {
             return false;
         }
         let segment = self.slot(index);
-        segment.sent == sent && !segment.has(SACKED) && (segment.flags & (LOST | RETRANS)) != LOST
+        segment.sent == turn.sent
+            && !segment.has(SACKED)
+            && (segment.flags & (LOST | RETRANS)) != LOST
     }
 
     /// Linux `tcp_timeout_mark_lost`: after a timeout the head is lost, and whatever is older than

@@ -55,8 +55,9 @@ pub(crate) struct Segment {
     delivered: Bytes,
     delivered_time: Instant,
     first_sent: Instant,
-    /// Where a SACKed segment's run goes on: at least this many segments from here are SACKed.
-    reach: u32,
+    /// Its place in the order of sending, modulo 2^32. Once it is SACKed, where the run goes on: at
+    /// least this many segments from here are.
+    order_or_reach: u32,
     pub(crate) len: u16,
     pub(crate) flags: u8,
 }
@@ -72,6 +73,15 @@ impl Segment {
         self.flags & flags != 0
     }
 
+    /// When it was last sent, for comparison: what was sent at the same instant, after different ACKs,
+    /// has its order too.
+    pub(crate) const fn turn(&self) -> Turn {
+        Turn {
+            sent: self.sent,
+            order: self.order_or_reach,
+        }
+    }
+
     pub(crate) const fn stamp(&self) -> SendStamp {
         SendStamp {
             delivered: self.delivered,
@@ -81,8 +91,9 @@ impl Segment {
         }
     }
 
-    fn set_sent(&mut self, now: Instant, stamp: SendStamp) {
-        self.sent = now;
+    fn set_sent(&mut self, turn: Turn, stamp: SendStamp) {
+        self.sent = turn.sent;
+        self.order_or_reach = turn.order;
         self.delivered = stamp.delivered;
         self.delivered_time = stamp.delivered_time;
         self.first_sent = stamp.first_sent;
@@ -93,11 +104,28 @@ impl Segment {
     }
 }
 
+/// One of the transmissions, in their order. Several ACKs may be handled at one instant here, which
+/// no host does, and RACK must not take for older what the later of them let leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Turn {
+    pub(crate) sent: Instant,
+    /// Counts transmissions, modulo 2^32.
+    order: u32,
+}
+
+impl Turn {
+    /// Before all others.
+    pub(crate) const NONE: Self = Self {
+        sent: Instant::ZERO,
+        order: 0,
+    };
+}
+
 /// A segment that was sent again.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Resent {
     pub(crate) index: u64,
-    pub(crate) sent: Instant,
+    pub(crate) turn: Turn,
     /// The segment that was to be sent next for the first time.
     pub(crate) next: u64,
 }
@@ -128,6 +156,8 @@ pub(crate) struct Scoreboard {
     pub(crate) rack_seen: u64,
     /// The last of those that it waits for.
     pub(crate) rack_waiting: Option<u64>,
+    /// Segments sent, the first time or again, modulo 2^32.
+    transmissions: u32,
     /// Retransmissions in the order of sending: number and time.
     pub(crate) resent: VecDeque<Resent>,
     /// Only where the congestion control watches losses.
@@ -152,6 +182,7 @@ impl Scoreboard {
             rack_next: 0,
             rack_seen: 0,
             rack_waiting: None,
+            transmissions: 0,
             resent: VecDeque::new(),
             watch: None,
         }
@@ -198,6 +229,16 @@ impl Scoreboard {
         }
     }
 
+    /// The next transmission leaves now.
+    #[inline]
+    fn next_turn(&mut self, now: Instant) -> Turn {
+        self.transmissions = self.transmissions.wrapping_add(1);
+        Turn {
+            sent: now,
+            order: self.transmissions,
+        }
+    }
+
     /// A new segment was sent.
     #[inline]
     pub(crate) fn push(&mut self, seq: u64, len: u16, now: Instant, stamp: SendStamp) {
@@ -209,7 +250,7 @@ impl Scoreboard {
             len,
             ..Segment::default()
         };
-        segment.set_sent(now, stamp);
+        segment.set_sent(self.next_turn(now), stamp);
         let next = self.next;
         *self.slot_mut(next) = segment;
         self.next = next + 1;
@@ -243,8 +284,9 @@ impl Scoreboard {
     /// The segment `index` was sent again; a probe is not counted as a retransmission in flight.
     pub(crate) fn resend(&mut self, index: u64, now: Instant, stamp: SendStamp, probe: bool) {
         self.clear_pending(index);
+        let turn = self.next_turn(now);
         let segment = self.slot_mut(index);
-        segment.set_sent(now, stamp);
+        segment.set_sent(turn, stamp);
         segment.flags = (segment.flags | EVER_RETRANS) & !DETACHED;
         if !probe && !segment.has(RETRANS) {
             segment.flags |= RETRANS;
@@ -252,7 +294,7 @@ impl Scoreboard {
         }
         self.resent.push_back(Resent {
             index,
-            sent: now,
+            turn,
             next: self.next,
         });
         if self.is_watched() {
@@ -294,12 +336,12 @@ impl Scoreboard {
             if index >= self.next || !self.slot(index).has(SACKED) {
                 return index;
             }
-            let after = index + u64::from(self.slot(index).reach);
+            let after = index + u64::from(self.slot(index).order_or_reach);
             if after >= self.next || !self.slot(after).has(SACKED) {
                 return after;
             }
-            let beyond = after + u64::from(self.slot(after).reach);
-            self.slot_mut(index).reach = (beyond - index) as u32;
+            let beyond = after + u64::from(self.slot(after).order_or_reach);
+            self.slot_mut(index).order_or_reach = (beyond - index) as u32;
             index = beyond;
         }
     }

@@ -3,7 +3,7 @@
 use congestion::rate_sample::Newest;
 use units::Instant;
 
-use super::{APP_LIMITED, EVER_RETRANS, LOST, RETRANS, SACKED, Scoreboard, Segment};
+use super::{APP_LIMITED, EVER_RETRANS, LOST, RETRANS, SACKED, Scoreboard, Segment, Turn};
 use crate::rack::{Rack, RackContext};
 
 /// What one ACK delivered.
@@ -15,10 +15,9 @@ pub(crate) struct Delivery {
     pub(crate) sacked: u32,
     /// Segments that left the ring.
     pub(crate) acked: u32,
-    /// The most recently sent delivered segment, where there is one: its number, send time and end.
+    /// The most recently sent delivered segment, where there is one: its number, and its turn.
     newest: u64,
-    newest_sent: Instant,
-    newest_end: u64,
+    newest_turn: Turn,
     /// Send times of the first and last never-retransmitted segment acknowledged cumulatively.
     pub(crate) acked_sent: Option<(Instant, Instant)>,
     /// The same of those SACKed.
@@ -39,8 +38,7 @@ impl Delivery {
         sacked: 0,
         acked: 0,
         newest: 0,
-        newest_sent: Instant::ZERO,
-        newest_end: 0,
+        newest_turn: Turn::NONE,
         acked_sent: None,
         sacked_sent: None,
         retransmission_acked: false,
@@ -51,14 +49,9 @@ impl Delivery {
 
     #[inline]
     fn count(&mut self, index: u64, segment: &Segment) {
-        let end = segment.end();
-        if self.delivered == 0
-            || segment.sent > self.newest_sent
-            || segment.sent == self.newest_sent && end > self.newest_end
-        {
+        if self.delivered == 0 || segment.turn() > self.newest_turn {
             self.newest = index;
-            self.newest_sent = segment.sent;
-            self.newest_end = end;
+            self.newest_turn = segment.turn();
         }
         self.delivered += 1;
     }
@@ -122,7 +115,7 @@ impl Scoreboard {
         self.sacked_out += 1;
         let slot = self.slot_mut(index);
         slot.flags = flags | SACKED;
-        slot.reach = 1;
+        slot.order_or_reach = 1;
     }
 
     /// Everything below `ack` has arrived.
@@ -212,7 +205,7 @@ impl Scoreboard {
             let flight = self.flight(delivery.newest);
             Newest {
                 stamp: self.slot(delivery.newest).stamp(),
-                sent: delivery.newest_sent,
+                sent: delivery.newest_turn.sent,
                 tx_in_flight: flight.in_flight,
                 lost: flight.lost,
             }

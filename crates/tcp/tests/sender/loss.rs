@@ -155,6 +155,27 @@ fn a_lost_retransmission_is_found_without_a_timeout() {
 }
 
 #[test]
+fn of_acks_at_one_instant_a_later_one_lets_leave_what_is_sent_later() {
+    let mut script = ten_out();
+    assert_eq!(script.ack(0, &[(1, 2)]), [10]);
+    assert_eq!(script.ack(0, &[(1, 3)]), [11]);
+    assert_eq!(script.ack(0, &[(1, 4)]), [0]);
+    // 10 and 11 left before 0 was sent again, so their delivery says nothing about it ...
+    script.now = ms(300);
+    let sent = script.ack(0, &[(10, 12), (1, 4)]);
+    assert!(!sent.is_empty() && !sent.contains(&0), "{sent:?}");
+    assert_eq!(script.sender.stats().segments_lost, 7, "0 and 4 to 9");
+    // ... and that of what left after it does, of the same instant or not.
+    let sent = script.run_to(ms(301));
+    assert_eq!(sent, []);
+    let after = script.sender.snd_nxt() / MSS;
+    assert_eq!(after, 12);
+    script.now = ms(400);
+    script.ack(0, &[(4, 5), (10, 12), (1, 4)]);
+    assert_eq!(script.sender.stats().segments_lost, 8, "0 again");
+}
+
+#[test]
 fn lost_segments_leave_lowest_first_and_once() {
     let mut script = ten_out();
     // 0, 2, 4, 6 are lost.
