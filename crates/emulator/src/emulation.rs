@@ -424,11 +424,14 @@ impl Emulation {
             some.then_some(noted.worst_lateness),
         ];
         let apart = noted.apart.quantile(990);
+        let (worked, packets) = noted.catching_up;
+        let each = (packets > 0).then(|| worked / packets);
         let measured = Measured {
             stall: noted.worst_stall,
             standstill,
             lateness,
             apart,
+            each,
             busy: noted.pace.busy(),
             rate_ratio: noted.pace.ratio(),
             probe: self.probe_rtt,
@@ -449,6 +452,7 @@ impl Emulation {
             lateness_p99_us: micros(1),
             lateness_max_us: micros(2),
             lateness_apart_p99_us: apart.map(Duration::as_micros),
+            work_per_packet_us: each.map(|each| each.as_nanos() as f64 / 1e3),
             wake_up_p99_us: p99(&noted.wake_ups),
             stall_max_us: noted.worst_stall.as_micros(),
             standstill_max_us: standstill.map(Duration::as_micros),

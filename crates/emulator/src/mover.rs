@@ -77,6 +77,8 @@ pub(crate) struct Noted {
     /// The same without what the thread worked since it last slept: for how long it was not awake, or
     /// did not run, though a packet was due.
     pub(crate) apart: Histogram,
+    /// Work and packets of the times in which packets waited for each other.
+    pub(crate) catching_up: (Duration, u64),
     pub(crate) worst_lateness: Duration,
     /// From the end of a sleep as asked for to being awake.
     pub(crate) wake_ups: Histogram,
@@ -160,10 +162,11 @@ impl Mover {
             if idle {
                 burst.end(&mut self.noted);
                 stall = self.sleep(now);
-                self.awake.began = None;
+                self.awake.end(&mut self.noted);
             }
         }
         burst.end(&mut self.noted);
+        self.awake.end(&mut self.noted);
         let end = self.clock.now();
         for direction in Direction::BOTH {
             self.links[direction.index()].end(end);
@@ -389,6 +392,10 @@ const SMALL: Duration = Duration::from_micros(100);
 struct Awake {
     /// At the first delivery: when it was, its lateness, and the thread's processor time.
     began: Option<(Instant, Duration, Duration)>,
+    /// Deliveries after it.
+    deliveries: u64,
+    /// What the thread had worked since then, and delivered, when a packet was late for the last time.
+    caught_up: (Duration, u64),
 }
 
 impl Awake {
@@ -402,12 +409,22 @@ impl Awake {
             self.began = Some((now, late, ran()));
             return late;
         };
+        self.deliveries += 1;
         if late < SMALL {
             return late;
         }
         let worked = ran().saturating_sub(ran_before);
+        self.caught_up = (worked, self.deliveries);
         let paused = now.saturating_since(since).saturating_sub(worked);
         late.min(first + paused)
+    }
+
+    /// The thread has slept, or will do nothing more.
+    fn end(&mut self, noted: &mut Noted) {
+        let (worked, deliveries) = self.caught_up;
+        noted.catching_up.0 += worked;
+        noted.catching_up.1 += deliveries;
+        *self = Self::default();
     }
 }
 
@@ -460,5 +477,11 @@ mod tests {
             apart.as_micros()
         });
         assert_eq!(lates, [30, 30, 230, 120, 90]);
+        // Until the last late one: three packets in 870 us.
+        let mut noted = Noted::default();
+        awake.end(&mut noted);
+        assert_eq!(noted.catching_up, (micros(870), 3));
+        awake.end(&mut noted);
+        assert_eq!(noted.catching_up, (micros(870), 3));
     }
 }
