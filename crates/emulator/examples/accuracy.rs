@@ -43,6 +43,9 @@ fn main() {
                 (rate / (mbits as f64 * 1e6 * 1448.0 / 1500.0), report.check)
             })
             .collect();
+        for reason in measured.iter().flat_map(|(_, check)| &check.reasons) {
+            eprintln!("{mbits} Mbit/s, {rtt} ms: {reason}");
+        }
         let good: Vec<&(f64, SelfCheck)> = measured
             .iter()
             .filter(|(_, check)| check.valid || mbits > CLAIMED)
