@@ -26,7 +26,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormat
 from slowstart import colors, stats
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
     from pathlib import Path
 
     from matplotlib.artist import Artist
@@ -174,6 +174,12 @@ def _from_zero(axes: Axes) -> None:
 def plural(count: int, noun: str) -> str:
     """``1 run``, ``20 runs``, never broken in two."""
     return f"{count}\N{NO-BREAK SPACE}{noun}" + ("" if count == 1 else "s")
+
+
+def plurals(counts: Collection[int], noun: str) -> str:
+    """``4 runs``, or ``2 to 4 runs`` where they differ."""
+    most = plural(max(counts), noun)
+    return most if min(counts) == max(counts) else f"{min(counts)} to {most}"
 
 
 def thin(time: Series, values: Series) -> tuple[Series, Series]:

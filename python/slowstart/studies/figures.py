@@ -133,9 +133,7 @@ def count_of(rows: pl.DataFrame, axes: Iterable[str | None]) -> str:
     runs = rows.select("job", "run", *names).unique()
     counts = runs.group_by(names).len()["len"].to_list() if names else [len(runs)]
     each = "\N{NO-BREAK SPACE}each" if names else ""
-    if min(counts) == max(counts):
-        return plots.plural(counts[0], "run") + each
-    return f"{min(counts)} to {plots.plural(max(counts), 'run')}{each}"
+    return plots.plurals(counts, "run") + each
 
 
 def _key(style: colors.Style, label: object, **more: Any) -> Line2D:

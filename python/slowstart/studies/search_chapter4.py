@@ -112,7 +112,7 @@ def spectrum_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figur
     """Figure 4.7: the RTT before capacity, and its spectrum, for each network."""
     published = {"geo": 0.5, "leo": 10.0, "lte": 6.0}
     networks = networks_of(findings, drawing, stack)
-    count = 0
+    counts = set()
     with plots.styled():
         figure = plots.new_figure(9.6, 5.2)
         grid = figure.subplots(2, len(networks), squeeze=False)
@@ -120,7 +120,6 @@ def spectrum_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figur
             kept = kept_runs(
                 findings, drawing.experiment, stack, {**drawing.select, "network": network}
             )
-            count = max(count, len(kept))
             column[0].set_title(network, fontweight="bold")
             spectra, curves = [], []
             for flow, series in kept:
@@ -138,6 +137,7 @@ def spectrum_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figur
                 curves.append((time, rtt))
             if not spectra:
                 continue
+            counts.add(len(spectra))
             limit = 6 * published[network]
             frequency = np.linspace(0, limit, 600)
             mean = np.mean([np.interp(frequency, *each) for each in spectra], axis=0)
@@ -163,7 +163,8 @@ def spectrum_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figur
             entry("published peak", GREY, linestyle="--"),
         ]
         plots.legend(figure, handles)
-        return plots.finish(figure, titled(drawing, f"{plots.plural(count, 'run')} each", stack))
+        words = f"{plots.plurals(counts or {0}, 'run')} each"
+        return plots.finish(figure, titled(drawing, words, stack))
 
 
 def sensitivity_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figure | None:
