@@ -123,9 +123,10 @@ impl Sender {
             }
         } else if took_sample
             && let Some((first, _)) = delivery.sacked_sent
-            && self.board.head().is_some_and(|head| first > head.sent)
+            && self.board.head().is_some_and(|head| first < head.sent)
         {
-            // The SACKed segment left after the head: the path is alive, the timer starts anew.
+            // What was SACKed left before the head did for the last time, so the head is not overdue
+            // yet. Whatever left after it says nothing, or the timeout would never come.
             facts.sets_timer = true;
         }
 

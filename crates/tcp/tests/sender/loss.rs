@@ -155,6 +155,23 @@ fn a_lost_retransmission_is_found_without_a_timeout() {
 }
 
 #[test]
+fn the_timeout_waits_while_what_left_before_the_head_arrives() {
+    let mut script = ten_out();
+    for sacked in 2..=4 {
+        script.ack(0, &[(1, sacked)]);
+    }
+    assert_eq!(script.sender.phase(), Phase::Recovery);
+    // The reordering timer runs out first, and leaves the timeout to the head, sent again at 200 ms.
+    script.run_to(ms(230));
+    let timeout = |script: &Script, from: u64| Some(ms(from) + script.sender.rto());
+    assert_eq!(script.sender.poll_timeout(), timeout(&script, 200));
+    // Sent at 100 ms: the head cannot have been answered yet.
+    script.now = ms(290);
+    script.ack(0, &[(1, 10)]);
+    assert_eq!(script.sender.poll_timeout(), timeout(&script, 290));
+}
+
+#[test]
 fn of_acks_at_one_instant_a_later_one_lets_leave_what_is_sent_later() {
     let mut script = ten_out();
     assert_eq!(script.ack(0, &[(1, 2)]), [10]);
