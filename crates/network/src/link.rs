@@ -486,7 +486,11 @@ impl<T> Link<T> {
         let Some(waiting) = managed.dequeue(at) else {
             return false;
         };
-        let Served { end, after_gap, .. } = self.server.serve(at, self.busy.until, waiting.bytes);
+        let turn = (waiting.at, at);
+        let served = self
+            .server
+            .serve_in_turn(turn, self.busy.until, waiting.bytes);
+        let Served { end, after_gap, .. } = served;
         self.busy.extend(at, end, after_gap);
         self.accepted += waiting.bytes;
         managed.left.push_back((end, self.busy.periods));

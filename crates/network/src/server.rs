@@ -168,6 +168,20 @@ impl Server {
         }
     }
 
+    /// Takes a packet that came at `came` and whose turn is at `turn`. On a trace whoever waited goes on with what the
+    /// opportunity before has left, and with others of the same millisecond; only who comes now has to wait for a later one.
+    pub(crate) fn serve_in_turn(
+        &mut self,
+        (came, turn): (Instant, Instant),
+        busy_until: Instant,
+        bytes: u64,
+    ) -> Served {
+        match self {
+            Self::Trace(follower) => follower.serve(came, busy_until, bytes),
+            _ => self.serve(turn, busy_until, bytes),
+        }
+    }
+
     /// Whether a model drops a packet that is offered at `now` before it could queue; it may mark it.
     #[inline]
     pub(crate) fn refuses(

@@ -235,6 +235,43 @@ fn pie_holds_its_target() {
     assert!((0.15..0.18).contains(&share), "{share}");
 }
 
+/// RFC 8033, section 5.1, and RFC 3168, section 7: who does not answer marks is dropped in the end. PIE marks while its
+/// probability is below 10 %, which it passes on its way to what has to go; RED while its average is below `max`.
+#[test]
+fn marks_end_where_nobody_answers_them() {
+    let pie = PieConfig {
+        ecn: true,
+        ..PieConfig::default()
+    };
+    let red = RedConfig {
+        ecn: true,
+        ..RedConfig::default()
+    };
+    // A sixth of 12 Mbit/s has to go, and a half of 20.
+    for (discipline, gap_us, least, most) in [
+        (Discipline::Pie(pie), 1000, 0.16, 0.17),
+        (Discipline::Red(red), 600, 0.49, 0.51),
+    ] {
+        let gap = Duration::from_micros(gap_us);
+        let mut link = build(&managed(discipline));
+        let end = Instant::from_secs(60);
+        let (_, out) = constant_rate(&mut link, gap, Ecn::Ect, end);
+        let counters = link.counters();
+        let late = |packet: &Packet<u64>| packet.payload * gap_us > 30_000_000;
+        let marked = out.iter().filter(|(_, packet)| packet.ecn == Ecn::Ce);
+        let marked_late = marked.clone().filter(|(_, packet)| late(packet)).count();
+        let share = counters.drops_early as f64 / counters.packets_in as f64;
+        println!(
+            "{discipline:?}: {} marks, {marked_late} of them late, {share:.4} dropped",
+            counters.marks
+        );
+        assert_eq!(marked.count() as u64, counters.marks);
+        assert!(counters.marks > 0 && marked_late == 0);
+        assert!((least..most).contains(&share), "{share}");
+        assert_conserved(&link);
+    }
+}
+
 /// RED holds the average queue between its thresholds.
 #[test]
 fn red_holds_the_average_between_its_thresholds() {
@@ -316,6 +353,30 @@ fn arrivals() -> impl Strategy<Value = Vec<(u64, u32, u32, bool)>> {
     prop::collection::vec((gap, 1_u32..3000, 0_u32..3, any::<bool>()), 1..120)
 }
 
+/// CoDel, PIE, RED, or (where all packets are of one flow, the same) FQ-CoDel, which drop nobody.
+fn never_acts(which: u32) -> Discipline {
+    let codel = CoDelConfig {
+        target: Duration::from_secs(1000),
+        ..CoDelConfig::default()
+    };
+    match which {
+        0 => Discipline::CoDel(codel),
+        1 => Discipline::Pie(PieConfig {
+            target: Duration::from_secs(1000),
+            ..PieConfig::default()
+        }),
+        2 => Discipline::Red(RedConfig {
+            min: Some(1e9),
+            max: Some(2e9),
+            ..RedConfig::default()
+        }),
+        _ => Discipline::FqCoDel(FqCoDelConfig {
+            codel,
+            ..FqCoDelConfig::default()
+        }),
+    }
+}
+
 proptest! {
     /// Each packet comes out, was refused, or was dropped, once; and those of a flow in order. It does not
     /// matter how often somebody looks.
@@ -375,6 +436,33 @@ proptest! {
         prop_assert_eq!((refused, dropped, out, counters, busy, most, held), run(false));
     }
 
+    /// On a trace too it takes nothing of what is served, where several opportunities may come in one millisecond.
+    #[test]
+    fn a_discipline_that_never_acts_takes_no_opportunity(
+        mut opportunities_ms in prop::collection::vec(0_u32..9, 1..30),
+        gaps in prop::collection::vec((prop_oneof![Just(0_u64), 0_u64..900, 0_u64..4000], 1_u32..3200, 0_u32..3), 1..80),
+        which in 0_u32..4,
+    ) {
+        opportunities_ms.sort_unstable();
+        opportunities_ms.push(9);
+        let plain = bare(Service::Trace(std::sync::Arc::new(TraceConfig { opportunities_ms, repeat: true })));
+        let mut late = plain.clone();
+        late.queue.discipline = never_acts(which);
+        let run = |config: &LinkConfig| {
+            let mut link = build(config);
+            let mut at = Instant::ZERO;
+            for (number, &(gap, size, flow)) in (0_u64..).zip(&gaps) {
+                at += Duration::from_micros(gap);
+                let flow = if which < 3 { flow } else { 0 };
+                let _ = link.push(at, Packet { flow, ..packet(size, number) });
+            }
+            let end = at + Duration::from_secs(60);
+            let out = pop_all(&mut link, end);
+            (out, link.counters(), link.busy_periods(), link.busy_time(end))
+        };
+        prop_assert_eq!(run(&plain), run(&late));
+    }
+
     /// A discipline that never acts is a drop-tail queue.
     #[test]
     fn a_discipline_that_never_acts_is_drop_tail(
@@ -389,18 +477,13 @@ proptest! {
         ],
         limit in limits(),
         arrivals in arrivals(),
-        which in 0..3,
+        which in 0_u32..3,
     ) {
         let mut plain = bare(service);
         plain.queue.limit = limit;
         plain.delay = Duration::from_nanos(400);
-        let long = CoDelConfig { target: Duration::from_secs(1000), ..CoDelConfig::default() };
         let mut late = plain.clone();
-        late.queue.discipline = match which {
-            0 => Discipline::CoDel(long),
-            1 => Discipline::Pie(PieConfig { target: Duration::from_secs(1000), ..PieConfig::default() }),
-            _ => Discipline::Red(RedConfig { min: Some(1e9), max: Some(2e9), ..RedConfig::default() }),
-        };
+        late.queue.discipline = never_acts(which);
         let run = |config: &LinkConfig| {
             let mut link = build(config);
             let mut at = Instant::ZERO;
