@@ -412,10 +412,13 @@ impl<T> Link<T> {
             };
             waiting = other;
         }
+        let before = managed.fate.bytes;
         if let Err(reason) = managed.enqueue(waiting, idle) {
             return self.refuse(reason);
         }
+        let dropped = managed.fate.bytes - before;
         self.server.enters(now, bytes);
+        self.server.loses(now, dropped);
         if is_idle {
             self.serve_next(now);
         }
@@ -483,7 +486,10 @@ impl<T> Link<T> {
         if managed.is_empty() {
             return false;
         }
-        let Some(waiting) = managed.dequeue(at) else {
+        let before = managed.fate.bytes;
+        let waiting = managed.dequeue(at);
+        self.server.loses(at, managed.fate.bytes - before);
+        let Some(waiting) = waiting else {
             return false;
         };
         let turn = (waiting.at, at);

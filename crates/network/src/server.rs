@@ -204,6 +204,16 @@ impl Server {
         }
     }
 
+    /// The queue's discipline dropped so many bytes of those that had entered.
+    #[inline]
+    pub(crate) fn loses(&mut self, now: Instant, bytes: u64) {
+        if let Self::Model(server) = self
+            && bytes > 0
+        {
+            server.model.loses(now, bytes);
+        }
+    }
+
     /// When a packet is handed on whose last bit was served at `end`. In order, once for each.
     #[inline(always)]
     pub(crate) fn release(&mut self, end: Instant) -> Instant {

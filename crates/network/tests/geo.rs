@@ -9,8 +9,8 @@ use std::sync::Arc;
 use common::{MBIT, assert_conserved, bare, build, fixed, packet, pop_all};
 use network::access::{AcmConfig, DamaConfig, GeoConfig, MODCODS, RainConfig};
 use network::{
-    AccessConfig, Admission, Discipline, Element, Link, LinkConfig, QueueConfig, QueueLimit,
-    Service,
+    AccessConfig, Admission, CoDelConfig, Discipline, Element, FqCoDelConfig, Link, LinkConfig,
+    QueueConfig, QueueLimit, Service,
 };
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -296,6 +296,46 @@ fn a_terminal_without_constant_rate_asks_first() {
     }
 }
 
+/// What a discipline drops is no longer asked for: long after an overload nothing is granted, and the first packet
+/// takes a grant loop again.
+#[test]
+fn what_is_dropped_is_not_asked_for() {
+    for discipline in [
+        Discipline::CoDel(CoDelConfig::default()),
+        Discipline::FqCoDel(FqCoDelConfig::default()),
+    ] {
+        let mut config = dama(
+            DamaConfig {
+                cra: Rate::ZERO,
+                ..M2
+            },
+            280,
+        );
+        config.queue.discipline = discipline;
+        config.queue.limit = QueueLimit::Packets(200);
+        let mut link = build(&config);
+        // 6 Mbit/s for 10 s, where 4 are the most.
+        for number in 0..5000 {
+            let at = Instant::from_millis(2 * number);
+            pop_all(&mut link, at);
+            link.push(at, packet(1500, number));
+        }
+        pop_all(&mut link, Instant::from_secs(100));
+        assert_eq!(link.held(), 0);
+        let dropped = core::iter::from_fn(|| link.take_dropped()).count();
+        assert!(dropped > 100, "{dropped}");
+        let at = Instant::from_secs(200);
+        link.push(at, packet(ACK, 0));
+        let due = link.next_event().expect("it will be granted");
+        let trip = (due - at).as_secs_f64() + 0.280;
+        println!("{dropped} dropped; the first packet after that takes {trip:.4} s");
+        assert!(
+            (1.12 + FRAME_S..=1.12 + 3.0 * FRAME_S).contains(&trip),
+            "{trip}"
+        );
+    }
+}
+
 /// B.1.5: gaps between ACKs are near zero or multiples of a frame.
 #[test]
 fn acks_leave_with_frames() {
@@ -396,6 +436,30 @@ fn an_hour_of_rest_and_extremes_do_no_harm() {
         pop_all(&mut link, Instant::MAX);
         assert_conserved(&link);
         assert_eq!(link.held(), 0, "{config:?}");
+    }
+}
+
+/// Of the little that a packet of 52 bytes asks for over loops of 10 s a run may be granted less than a bit per second.
+#[test]
+fn however_little_is_granted_everything_ends() {
+    let config = dama(
+        DamaConfig {
+            frame: Duration::from_millis(1),
+            slot: Bytes::new(1),
+            cra: Rate::ZERO,
+            request: 1,
+            grant_loop: Duration::from_secs(10),
+            hold: Duration::ZERO,
+            granted: 0.01,
+            ..M2
+        },
+        0,
+    );
+    for seed in 0..100 {
+        let mut link: Link<u64> = Link::new(&config, ChaCha8Rng::seed_from_u64(seed));
+        link.push(Instant::from_secs(1), packet(ACK, 0));
+        let due = link.next_event().expect("it is granted");
+        assert!(due < Instant::from_secs(12), "{seed}: {due:?}");
     }
 }
 

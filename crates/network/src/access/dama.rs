@@ -206,7 +206,9 @@ impl Dama {
         demand.arrived = 0;
         demand.next = frame.saturating_add(u64::from(config.request));
         let asked = u64::try_from(rate + backlog).unwrap_or(u64::MAX);
+        // However little is asked for, something is granted: without a constant rate what waits would wait for ever.
         let rate = ((asked as f64 * self.share) as u64)
+            .max(1)
             .min(config.max.bits_per_sec())
             .saturating_sub(config.cra.bits_per_sec());
         if rate > 0 {
@@ -248,6 +250,14 @@ impl Dama {
         }
         demand.arrived = demand.arrived.saturating_add(bytes);
         demand.waiting = demand.waiting.saturating_add(bytes);
+        self.demand = demand;
+    }
+
+    /// The queue drops `bytes` of what waits at `now`.
+    pub(crate) fn loses(&mut self, now: Instant, bytes: u64) {
+        let mut demand = core::mem::take(&mut self.demand);
+        self.ask_before(&mut demand, now);
+        demand.waiting = demand.waiting.saturating_sub(bytes);
         self.demand = demand;
     }
 

@@ -178,6 +178,13 @@ impl Model {
         }
     }
 
+    /// Of what was taken into the queue so many bytes are dropped at `now` and will not be served.
+    pub(crate) fn loses(&mut self, now: Instant, bytes: u64) {
+        if let Self::Dama(dama) = self {
+            dama.loses(now, bytes);
+        }
+    }
+
     /// Serves a packet that is offered at `now` (of a model that serves late: whose turn comes at
     /// `now`), while those before it are through by `busy_until`.
     pub(crate) fn serve(&mut self, now: Instant, busy_until: Instant, bytes: u64) -> Served {

@@ -86,6 +86,8 @@ impl<T> Fifo<T> {
 pub(crate) struct Fate<T> {
     /// Those that were dropped, until somebody takes them.
     pub(crate) dropped: VecDeque<Dropped<T>>,
+    /// Bytes of all of them, overhead included.
+    pub(crate) bytes: u64,
     pub(crate) early: u64,
     pub(crate) overflow: u64,
     pub(crate) marks: u64,
@@ -105,6 +107,7 @@ impl<T> Fate<T> {
     }
 
     fn note(&mut self, at: Instant, reason: DropReason, waiting: Waiting<T>) {
+        self.bytes += waiting.bytes;
         let packet = waiting.packet;
         self.dropped.push_back(Dropped { at, reason, packet });
     }
@@ -202,6 +205,7 @@ impl<T> Managed<T> {
             limit: Limit { packets, bytes },
             fate: Fate {
                 dropped: VecDeque::new(),
+                bytes: 0,
                 early: 0,
                 overflow: 0,
                 marks: 0,
