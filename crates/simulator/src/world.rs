@@ -278,7 +278,8 @@ impl World<'_> {
                 }
                 return;
             };
-            let ecn = if state.config.ecn && !data.syn {
+            // What is sent again is not capable, nor what carries no data (RFC 3168, section 6.1.5; Linux too).
+            let ecn = if state.config.ecn && data.len > 0 && !data.retransmission {
                 Ecn::Ect
             } else {
                 Ecn::NotEct

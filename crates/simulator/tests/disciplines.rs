@@ -133,6 +133,30 @@ fn marks_take_the_place_of_drops() {
     }
 }
 
+/// RFC 3168, section 6.1.5: what is sent again is not capable. A router before the bottleneck loses packets; CoDel, which
+/// has room for all, drops of what comes again where it marks of what comes first.
+#[test]
+fn what_is_sent_again_is_not_capable() {
+    let text = "[path]\nrate = '20 Mbit/s'\nrtt = '40 ms'\nbuffer = '10000 packets'\naqm = 'codel'\necn = true\n
+        [[path.router]]\nrate = '1 Gbit/s'\nloss = '5 %'\n
+        [[flow]]\nalgorithm = 'bbr'\nsize = '20 MB'\ncount = 4\necn = true\n";
+    let folder = std::path::Path::new("");
+    let scenario = Scenario::parse(text, "test.toml", folder).expect("a scenario");
+    let result = run(&scenario, false).result;
+    let link = &result.links[0];
+    let count = |of: fn(&measure::FlowResult) -> u64| result.flows.iter().map(of).sum::<u64>();
+    let share =
+        count(|flow| flow.segments_retransmitted) as f64 / count(|flow| flow.segments_sent) as f64;
+    let dropped = link.drops as f64 / (link.drops + link.marks) as f64;
+    println!(
+        "{} marks, {} drops: {dropped:.3} of them; sent again {share:.3}",
+        link.marks, link.drops
+    );
+    assert!(link.marks > 100);
+    // CoDel takes whoever is at the head.
+    assert!((0.5 * share..2.0 * share).contains(&dropped), "{dropped}");
+}
+
 /// A short flow beside a long one: FQ-CoDel keeps it from the other's queue.
 #[test]
 fn fq_codel_lets_a_short_flow_pass() {
