@@ -247,6 +247,26 @@ fn thinned_acks_lose_nothing_that_a_sender_needs() {
     assert!(thinned[0] <= plain[0] && thinned[1] <= plain[1], "{all:?}");
 }
 
+/// Where the return link's model is a router's, it thins the ACKs that pass there: those of traffic in the other direction.
+#[test]
+fn a_router_thins_acks_too() {
+    let drops = |filter: bool| {
+        let text = format!(
+            "[path]\nrate = '100 kbit/s'\nrtt = '600 ms'\nreverse.rate = '20 Mbit/s'\n
+            [[path.router]]\nrate = {{ model = 'dama', ack_filter = {filter} }}\nbuffer = '10000 packets'\n
+            [[traffic]]\nkind = 'bulk'\ndirection = 'reverse'\n
+            [[flow]]\nalgorithm = 'cubic'\nsize = '1 B'\nstart = '29 s'\n"
+        );
+        let folder = std::path::Path::new("");
+        let scenario = Scenario::parse(&text, "test.toml", folder).expect("a scenario");
+        let result = run(&scenario, false).result;
+        let router = result.links.iter().find(|link| link.name == "router 1");
+        router.expect("it is listed").drops
+    };
+    assert_eq!(drops(false), 0);
+    assert!(drops(true) > 100);
+}
+
 #[test]
 fn nothing_is_taken_for_lost_that_was_not() {
     // A frame brings hundreds of ACKs at once, and the sender sends at each of them.

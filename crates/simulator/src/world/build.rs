@@ -58,11 +58,7 @@ impl<'a> World<'a> {
         };
         let path = &scenario.path;
         let rngs = [PATH_FORWARD, PATH_REVERSE].map(|name| world.streams.stream(name));
-        let mut links = Link::pair([&path.forward, &path.reverse], rngs);
-        for link in &mut links {
-            link.filter_acks(Carried::plain_ack);
-        }
-        let [forward, reverse] = links;
+        let [forward, reverse] = Link::pair([&path.forward, &path.reverse], rngs);
         world.place_link(forward, &path.forward, &path.help, PATH_FORWARD, true);
         world.place_link(reverse, &path.reverse, &Help::None, PATH_REVERSE, true);
         world.ttl -= 1;
@@ -105,12 +101,13 @@ impl<'a> World<'a> {
 
     fn place_link(
         &mut self,
-        link: Link<Carried>,
+        mut link: Link<Carried>,
         config: &LinkConfig,
         help: &Help,
         stream: &str,
         traced: bool,
     ) -> u32 {
+        link.filter_acks(Carried::plain_ack);
         let index = self.links.len() as u32;
         self.owners.push(Owner::Link(index));
         let rng = self.streams.stream(stream);
