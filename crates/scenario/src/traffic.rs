@@ -146,8 +146,8 @@ impl PathModel {
 /// How often web-like traffic begins.
 #[derive(Clone, Debug)]
 enum Amount {
-    /// A share of the rate, and what to say where there is none.
-    Load(f64, Error),
+    /// A share of the rate, and what to say where there is none, and where it comes to too many.
+    Load(f64, Box<[Error; 2]>),
     /// So many in a second.
     Arrivals(f64),
 }
@@ -277,9 +277,14 @@ impl TrafficSpec {
         *arrivals_per_s = match self.amount {
             None => 0.0,
             Some(Amount::Arrivals(arrivals)) => arrivals,
-            Some(Amount::Load(load, unrated)) => {
+            Some(Amount::Load(load, refusals)) => {
+                let [unrated, too_many] = *refusals;
                 let rate = path.rate_of(traffic.direction).ok_or(unrated)?;
-                load * rate.bits_per_sec() as f64 / (8 * mean.get()) as f64
+                let arrivals = load * rate.bits_per_sec() as f64 / (8 * mean.get()) as f64;
+                if arrivals > ARRIVALS.1 {
+                    return Err(too_many);
+                }
+                arrivals
             }
         };
         Ok(traffic)
@@ -331,8 +336,14 @@ fn web(table: &Table<'_>) -> Result<(TrafficKind, Option<Amount>), Error> {
                 load if load > 0.0 => Err("a load of all there is never ends".to_owned()),
                 _ => Err("it is zero".to_owned()),
             })?;
-            let unrated = item.refuse("this direction has no rate to take a share of");
-            Amount::Load(load, unrated)
+            let refusals = [
+                item.refuse("this direction has no rate to take a share of"),
+                item.refuse(format!(
+                    "this comes to more than {} responses in a second: lower it, or say a larger mean",
+                    ARRIVALS.1
+                )),
+            ];
+            Amount::Load(load, Box::new(refusals))
         }
     };
     let size = |key, usual| {

@@ -255,6 +255,10 @@ fn refusals_name_the_line_and_the_way_out() {
             "f.toml:6:1: load = \"3 %\": this direction has no rate to take a share of",
         ),
         (
+            "[[traffic]]\nkind = 'web'\nload = '90 %'\nmean = '1 B'\ncut = '2 B'",
+            "f.toml:6:1: load = \"90 %\": this comes to more than 100000 responses in a second: lower it, or say a larger mean",
+        ),
+        (
             "[[traffic]]\nkind = 'web'\nload = '3 %'\nshape = 0",
             "f.toml:7:1: shape = 0: a number from 0.1 to 10 is expected",
         ),
