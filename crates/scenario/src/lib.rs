@@ -280,9 +280,9 @@ impl PathModel {
     /// Puts routers before the forward link, and has the one in front of it help. The base round trip
     /// and the BDP count what they add; the buffer stays.
     pub fn set_routers(&mut self, routers: Vec<RouterModel>, help: Help) {
-        let before = routers
-            .iter()
-            .fold(Duration::ZERO, |sum, router| sum + router.link.delay);
+        let before = routers.iter().fold(Duration::ZERO, |sum, router| {
+            sum + router.link.delay + router.link.service.idle_delay()
+        });
         self.base_rtt = round_trip(&self.forward, &self.reverse) + before;
         self.bdp = self.rate.bytes_in(self.base_rtt);
         self.routers = routers;

@@ -90,6 +90,12 @@ impl LinkSpec {
         Ok(spec)
     }
 
+    /// What its model, if it has one, adds to the delay on an idle path.
+    pub(crate) fn idle_delay(&self) -> Duration {
+        let service = self.service.as_ref();
+        service.map_or(Duration::ZERO, Service::idle_delay)
+    }
+
     /// Replaces what `over` says too.
     pub(crate) fn lay(&mut self, over: Self) {
         self.service = over.service.or(self.service.take());

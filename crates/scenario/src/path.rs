@@ -183,11 +183,7 @@ impl PathSpec {
     /// Where an `rtt` was said, models of access networks add their part of it and the lines the rest,
     /// half each.
     fn take_radio_from_rtt(&mut self) -> Result<(), String> {
-        let idle = |link: &LinkSpec| {
-            let service = link.service.as_ref();
-            service.map_or(Duration::ZERO, Service::idle_delay)
-        };
-        let radio = idle(&self.forward) + idle(&self.reverse);
+        let radio = self.forward.idle_delay() + self.reverse.idle_delay();
         let (Some(Delay::Half(forward)), Some(Delay::Half(reverse))) =
             (&mut self.forward.delay, &mut self.reverse.delay)
         else {
@@ -250,14 +246,12 @@ impl PathSpec {
                     .to_owned(),
             );
         };
-        let delays = self
-            .routers
-            .iter()
-            .filter_map(|router| router.link.delay.as_ref());
-        let before = delays.fold(Duration::ZERO, |sum, delay| sum + delay.least());
-        let reverse_idle = self.reverse.service.as_ref();
-        let reverse_idle = reverse_idle.map_or(Duration::ZERO, Service::idle_delay);
-        let base_rtt = forward_delay + reverse_delay + before + service.idle_delay() + reverse_idle;
+        let before = self.routers.iter().fold(Duration::ZERO, |sum, router| {
+            let delay = router.link.delay.as_ref();
+            sum + delay.map_or(Duration::ZERO, Delay::least) + router.link.idle_delay()
+        });
+        let idle = self.forward.idle_delay() + self.reverse.idle_delay();
+        let base_rtt = forward_delay + reverse_delay + before + idle;
         if base_rtt > MAX_RTT {
             return Err(format!(
                 "has a round trip of more than {}",

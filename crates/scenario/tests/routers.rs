@@ -52,6 +52,15 @@ fn routers_add_their_delay_and_inherit_what_is_not_said() {
     assert_eq!(shown["helps"]["kind"], "quick-start");
 }
 
+/// What a router's model adds on an idle path is part of the base round trip, as with those of the two directions.
+#[test]
+fn a_routers_model_adds_its_delay() {
+    let router = "[[path.router]]\nrate = { model = 'geo', rate = '20 Mbit/s', frame = '10 ms' }\ndelay = '15 ms'";
+    let path = parse(&format!("rate = '10 Mbit/s'\nrtt = '80 ms'\n{router}")).expect("a path");
+    assert_eq!(path.base_rtt, Duration::from_millis(100));
+    assert_eq!(path.forward.queue.limit, QueueLimit::Packets(83));
+}
+
 #[test]
 fn every_kind_of_help() {
     let help =
