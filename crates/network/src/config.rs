@@ -30,6 +30,19 @@ pub struct LinkConfig {
     pub jitter: Option<JitterConfig>,
 }
 
+impl LinkConfig {
+    /// Whether its discipline, or its model, decides after a packet's arrival when that leaves; see
+    /// [`crate::Link::decides_late`].
+    #[must_use]
+    pub fn decides_late(&self) -> bool {
+        let on_arrival = matches!(
+            self.queue.discipline,
+            Discipline::DropTail | Discipline::RandomAbove { .. }
+        );
+        self.service != Service::Unlimited && (!on_arrival || self.service.serves_late())
+    }
+}
+
 /// How a link serves its queue.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]

@@ -93,7 +93,16 @@ impl Scenario {
                 .duration
                 .unwrap_or(self.time_limit)
                 .min(self.time_limit);
+        let routers = self.path.routers.first();
+        let device = routers.map_or(&self.path.forward, |router| &router.link);
         for flow in &self.flows {
+            if flow.small_queue.is_some() && device.decides_late() {
+                return Err(format!(
+                    "the flow {} has a small_queue, for which its device, the path's first link, needs a drop-tail queue that \
+                     knows on arrival when a packet leaves: no other aqm, no Wi-Fi, no dama",
+                    quoted(&flow.name)
+                ));
+            }
             if flow.size.is_none() && flow.duration.is_none() && self.duration.is_none() {
                 let name = quoted(&flow.name);
                 return Err(format!(
