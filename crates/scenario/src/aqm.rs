@@ -70,7 +70,9 @@ pub(crate) fn read(item: &Item<'_>) -> Result<Discipline, Error> {
                 item.read("\"150 ms\"", |text| time_up_to(text, MAX_RTT))
             })?;
             set(&table, "gain", &mut config.gain, |item| {
-                item.read("\"200 %\"", |text| quantity::share(text, MAX_GAIN))
+                item.read("\"200 %\"", |text| {
+                    above_zero(quantity::share(text, MAX_GAIN)?)
+                })
             })?;
         }
         Discipline::Red(config) => red(&table, config)?,
@@ -99,7 +101,8 @@ fn red(table: &Table<'_>, config: &mut RedConfig) -> Result<(), Error> {
     }
     set(table, "probability", &mut config.probability, percent)?;
     set(table, "weight", &mut config.weight, |item| {
-        percent(item).map(Some)
+        let weight = item.read("\"0.2 %\"", |text| above_zero(quantity::share(text, 100)?));
+        weight.map(Some)
     })?;
     set(table, "gentle", &mut config.gentle, |item| item.boolean())?;
     set(table, "adaptive", &mut config.adaptive, |item| {
@@ -142,6 +145,15 @@ fn set<'a, T>(
 
 fn percent(item: Item<'_>) -> Result<f64, Error> {
     item.read("\"25 %\"", |text| quantity::share(text, 100))
+}
+
+/// A share without which a discipline would never act.
+fn above_zero(share: f64) -> Result<f64, String> {
+    if share > 0.0 {
+        Ok(share)
+    } else {
+        Err("it is zero".to_owned())
+    }
 }
 
 fn span(item: Item<'_>) -> Result<Duration, Error> {

@@ -66,7 +66,7 @@ impl PathSpec {
         own.read_routers(table, folder)?;
         own.traffic = traffic::read(table)?;
         let Some(preset) = table.get("preset") else {
-            aqm::refuse_marking(table, own.forward.aqm)?;
+            own.refuse_marking(table)?;
             own.read_rrc(table)?;
             return Ok(own);
         };
@@ -78,8 +78,19 @@ impl PathSpec {
         base.name = None;
         base.lay(own);
         base.read_rrc(table)?;
-        aqm::refuse_marking(table, base.forward.aqm)?;
+        base.refuse_marking(table)?;
         Ok(base)
+    }
+
+    /// Refuses `ecn = true` of the path and of its directions, whose disciplines are known by now, wherever they were said.
+    fn refuse_marking(&self, table: &Table<'_>) -> Result<(), Error> {
+        aqm::refuse_marking(table, self.forward.aqm)?;
+        for (key, link) in [("forward", &self.forward), ("reverse", &self.reverse)] {
+            if let Some(item) = table.get(key) {
+                aqm::refuse_marking(&item.table(&DIRECTION)?, link.aqm)?;
+            }
+        }
+        Ok(())
     }
 
     /// Reads `[path.forward]` and `[path.reverse]`.
@@ -345,7 +356,6 @@ pub(crate) fn direction(table: &Table<'_>, folder: &Path) -> Result<LinkSpec, Er
     let mut spec = LinkSpec::read(table, folder)?;
     spec.delay = link::delay(table, folder)?;
     spec.overhead = link::overhead(table)?.or(spec.overhead);
-    aqm::refuse_marking(table, spec.aqm)?;
     Ok(spec)
 }
 

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use network::router::{Help, QuickStartConfig, RcpConfig, XcpConfig};
 
+use crate::aqm;
 use crate::document::{Item, Table};
 use crate::error::Error;
 use crate::link::LinkSpec;
@@ -25,6 +26,7 @@ pub(crate) struct RouterSpec {
 impl RouterSpec {
     pub(crate) fn read(table: &Table<'_>, folder: &Path) -> Result<Self, Error> {
         let mut link = direction(table, folder)?;
+        aqm::refuse_marking(table, link.aqm)?;
         if link.service.is_none() {
             table.need("rate", "\"100 Mbit/s\"")?;
         }

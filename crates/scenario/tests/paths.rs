@@ -240,6 +240,34 @@ fn refusals_of_paths() {
             "test.toml:4:9: ecn = true: neither drop-tail nor random-above marks packets; leave it out, say false, or choose another aqm",
         ),
         (
+            "rtt = '1 ms'\nrate = { model = 'token-bucket', rate = '2 Mbit/s', peak_burst = '4 kB' }",
+            "test.toml:3:53: peak_burst = \"4 kB\": only a bucket with a peak has this",
+        ),
+        (
+            "rtt = '50 ms'\nrate = { model = 'leo', rate = '2 Mbit/s', outage = '200 ms' }",
+            "test.toml:3:44: the shortest stop is outage = 200 ms, and the longest outage_max = 140 ms",
+        ),
+        (
+            "rtt = '50 ms'\nrate = { model = 'leo', rate = '2 Mbit/s', outage_max = '0 s' }",
+            "test.toml:3:44: the shortest stop is outage = 60 ms, and the longest outage_max = 0 ns",
+        ),
+        (
+            "rate = '1 Mbit/s'\nrtt = '1 ms'\n[[path.router]]\nrate = '2 Mbit/s'\necn = true",
+            "test.toml:6:1: ecn = true: neither drop-tail nor random-above marks packets; leave it out, say false, or choose another aqm",
+        ),
+        (
+            "rtt = '1 s'\nrate = '1 Mbit/s'\nreverse.rate = { model = 'dama', cra = '5 Mbit/s' }",
+            "test.toml:4:34: the constant rate is cra = 5 Mbit/s, and the most in all max = 4 Mbit/s",
+        ),
+        (
+            "preset = 'wired'\naqm = { kind = 'red', weight = '0 %' }",
+            "test.toml:3:23: weight = \"0 %\": it is zero",
+        ),
+        (
+            "preset = 'wired'\naqm = { kind = 'pie', gain = '0 %' }",
+            "test.toml:3:23: gain = \"0 %\": it is zero",
+        ),
+        (
             "preset = 'wired'\naqm = 'coddle'",
             "test.toml:3:1: aqm = \"coddle\": this is not known; did you mean \"codel\"?",
         ),
@@ -393,6 +421,11 @@ fn disciplines_have_their_defaults_and_parameters() {
     );
     assert!(matches!(both.forward.queue.discipline, Discipline::Pie(pie) if !pie.ecn));
     assert!(matches!(both.reverse.queue.discipline, Discipline::CoDel(codel) if codel.ecn));
+    // Wherever the discipline itself was said.
+    let short = path("preset = 'wired'\naqm = 'codel'\nforward.ecn = true");
+    assert!(matches!(short.forward.queue.discipline, Discipline::CoDel(codel) if codel.ecn));
+    let preset = path("preset = 'docsis'\nreverse.ecn = true");
+    assert!(matches!(preset.reverse.queue.discipline, Discipline::Pie(pie) if pie.ecn));
 }
 
 /// What differs between runs: the keys, that there is none of it by default, and what is refused.

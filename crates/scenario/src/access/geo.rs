@@ -102,7 +102,15 @@ pub(super) fn read_dama(table: &Table<'_>) -> Result<AccessConfig, Error> {
     let cra = rate("cra", usual.cra, quantity::rate_or_zero)?;
     let max = rate("max", usual.max, quantity::rate)?;
     if max < cra {
-        return Err(table.refuse_at("max", "the most of a return link is below its cra"));
+        let key = ["cra", "max"].into_iter().find(|key| table.has(key));
+        return Err(table.refuse_at(
+            key.unwrap_or("max"),
+            format!(
+                "the constant rate is cra = {}, and the most in all max = {}",
+                crate::format_rate(cra),
+                crate::format_rate(max)
+            ),
+        ));
     }
     let request = table
         .get("request")

@@ -35,7 +35,7 @@ pub(super) fn read(table: &Table<'_>) -> Result<AccessConfig, Error> {
         .map_or(Ok(u64::from(usual.drop_packets)), |item| {
             item.integer(0, MAX_DROPS)
         });
-    Ok(AccessConfig::Leo(LeoConfig {
+    let config = LeoConfig {
         rate,
         interval: table.time("interval", usual.interval, interval)?,
         phase: phase.transpose()?,
@@ -52,7 +52,21 @@ pub(super) fn read(table: &Table<'_>) -> Result<AccessConfig, Error> {
         drop: table.share("drop", usual.drop, 100)?,
         drop_packets: u32::try_from(drops?).unwrap_or(u32::MAX),
         grant: table.time("grant", usual.grant, delay)?,
-    }))
+    };
+    if config.outage > config.outage_max {
+        let key = ["outage", "outage_max"]
+            .into_iter()
+            .find(|key| table.has(key));
+        return Err(table.refuse_at(
+            key.unwrap_or("outage"),
+            format!(
+                "the shortest stop is outage = {}, and the longest outage_max = {}",
+                crate::format_duration(config.outage),
+                crate::format_duration(config.outage_max)
+            ),
+        ));
+    }
+    Ok(AccessConfig::Leo(config))
 }
 
 fn interval(text: &str) -> Result<Duration, String> {

@@ -39,6 +39,9 @@ pub(super) fn read(table: &Table<'_>) -> Result<AccessConfig, Error> {
         }
         Ok(peak)
     });
+    if let (Some(item), None) = (table.get("peak_burst"), &peak) {
+        return Err(item.refuse("only a bucket with a peak has this"));
+    }
     Ok(AccessConfig::TokenBucket(TokenBucketConfig {
         rate,
         burst: size("burst")?,
