@@ -46,6 +46,11 @@ _SHARE_S = 1.0
 _ZOOM_S, _MOST_ZOOM_S, _ZOOM_PACKETS = 0.05, 2.0, 40
 # A gap below this, in ms, is none: packets of one burst.
 _NO_GAP_MS = 1e-3
+# Columns of a terminal below which the tables have fewer columns.
+_NARROW = 72
+# The most packets of a link that are watched (crates/simulator/src/look.rs).
+_MOST_PACKETS = 4_000_000
+_UNITS_BPS = {"Gbit/s": 1e9, "Mbit/s": 1e6, "kbit/s": 1e3, "bit/s": 1.0}
 _BUSY = colors.PURPLE
 _COLORS = {"forward": colors.BLUE, "reverse": colors.ORANGE, "round trip": colors.GREEN}
 
@@ -271,10 +276,16 @@ def show(document: dict[str, Any]) -> None:
     if path["summary"]:
         out.print(Text(path["summary"], "dim"))
 
+    # Where the terminal is narrow, the columns that say least are left out.
+    narrow = out.width < _NARROW
+
     def table(*heads: str) -> Table:
         made = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
         for place, head in enumerate(heads):
-            made.add_column(head, justify="left" if place == 0 else "right")
+            # In a narrow terminal heads and cells are broken at spaces, and no number is cut.
+            made.add_column(
+                head, justify="left" if place == 0 else "right", min_width=8 if place == 0 else 5
+            )
         return made
 
     def row(values: dict[str, float] | None, keys: tuple[str, ...]) -> list[str]:
@@ -282,30 +293,26 @@ def show(document: dict[str, Any]) -> None:
 
     if found["links"]:
         percent = tuple(f"p{each}" for each in PERCENTILES)
-        rate = table(
-            "never empty",
-            "mean",
-            *(f"{each} %" for each in PERCENTILES),
-            "CV 20 ms",
-            "100 ms",
-            "1 s",
-        )
+        spreads = () if narrow else ("CV 20 ms", "100 ms", "1 s")
+        rate = table("never empty", "mean", *(f"{each} %" for each in PERCENTILES), *spreads)
         for each in found["links"]:
             tenths = each["rate_100ms_bps"]
-            shares = [tables.rate(tenths[key]) if tenths else "-" for key in percent]
+            # One unit for all of them: that of the mean.
+            unit = tables.rate(each["mean_bps"]).partition(" ")[2]
+            least = _UNITS_BPS[unit]
+            values = [each["mean_bps"], *(tenths[key] if tenths else None for key in percent)]
+            shares = [_number(None if it is None else it / least) for it in values]
             spread = ["-" if it is None else f"{it:.2f}" for it in each["variation"].values()]
-            rate.add_row(each["name"], tables.rate(each["mean_bps"]), *shares, *spread)
+            rate.add_row(f"{each['name']}, {unit}", *shares, *spread[: len(spreads)])
         out.print(rate)
         gap_keys = (*(f"p{each}" for each in GAP_PERCENTILES), "max")
+        burst_heads = () if narrow else ("packets in a burst (5, 50, 95 %)", "burst to burst, ms")
         gap = table(
             "between packets, ms",
-            "50 %",
-            "90 %",
-            "99 %",
+            *(f"{each} %" for each in GAP_PERCENTILES),
             "max",
             "> 200 ms",
-            "packets in a burst",
-            "burst to burst, ms",
+            *burst_heads,
         )
         for each in found["links"]:
             burst = each["bursts"]
@@ -313,14 +320,23 @@ def show(document: dict[str, Any]) -> None:
                 ["evenly spaced", "-"]
                 if burst is None
                 else [
-                    "/".join(_number(burst[key][p]) for p in ("p5", "p50", "p95"))
+                    " / ".join(_number(burst[key][p]) for p in ("p5", "p50", "p95"))
                     for key in ("packets", "spacing_ms")
                 ]
             )
             gap.add_row(
-                each["name"], *row(each["gap_ms"], gap_keys), str(each["gaps_over_200_ms"]), *spaced
+                each["name"],
+                *row(each["gap_ms"], gap_keys),
+                str(each["gaps_over_200_ms"]),
+                *spaced[: len(burst_heads)],
             )
         out.print(gap)
+        for each in found["links"]:
+            if each["packets"] >= _MOST_PACKETS:
+                out.print(
+                    f"{each['name']} was watched for {tables.seconds(each['end_s'])} alone: "
+                    f"a look holds {_MOST_PACKETS // 1_000_000} million packets"
+                )
     keys = ("min", *(f"p{each}" for each in DELAY_PERCENTILES), "max")
     delay = table(
         "delay of a probe, ms", "min", *(f"{each} %" for each in DELAY_PERCENTILES), "max", "lost"
@@ -342,8 +358,8 @@ def show(document: dict[str, Any]) -> None:
         return
     share = table("taken by other traffic", "mean", *(f"{each} %" for each in PERCENTILES))
     for each in found["busy"]["links"]:
-        values = [each["share_mean"], *(each["share_1s"] or {}).values()]
-        share.add_row(each["name"], *(f"{value:.1%}" for value in values if value is not None))
+        known = [each["share_mean"], *(each["share_1s"] or {}).values()]
+        share.add_row(each["name"], *(f"{100 * it:.1f} %" for it in known if it is not None))
     out.print(share)
 
 

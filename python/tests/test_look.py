@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from rich.console import Console
 
-from slowstart import InputError, look
+from slowstart import InputError, look, tables
 from slowstart.cli import invoke
 
 TRACES = Path(__file__).parents[3] / "shared" / "data" / "traces"
@@ -133,7 +134,8 @@ def test_the_command_writes_a_folder_that_it_replaces(
     arguments = ["path", "docsis", "--duration", "5 s", "-o", str(out)]
     assert invoke(arguments) == 0
     shown = capsys.readouterr().out
-    assert "150 Mbit/s" in shown
+    assert "forward, Mbit/s" in shown
+    assert " 150 " in shown
     assert "round trip" in shown
     names = sorted(each.name for each in out.iterdir())
     assert names == ["packets.parquet", "path.png", "path.svg", "probes.parquet", "result.json"]
@@ -166,6 +168,31 @@ def test_wrong_input_gets_one_sentence(
     assert sentence in error
     assert error.count("\n") == 1
     assert not out.exists()
+
+
+@pytest.mark.parametrize("width", [60, 72, 80, 160])
+def test_no_number_is_cut_in_a_narrow_terminal(
+    width: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    document = look.numbers(look.watch("geo", duration="2 s"))
+    monkeypatch.setattr(tables, "console", lambda: Console(width=width, highlight=False))
+    look.show(document)
+    shown = capsys.readouterr().out
+    assert "…" not in shown
+    assert max(map(len, shown.splitlines())) <= width
+    for each in document["look"]["links"]:
+        assert tables.rate(each["mean_bps"]).partition(" ")[0] in shown
+        assert tables.number(each["gap_ms"]["max"]) in shown
+        assert tables.number(each["gap_ms"]["p90"]) in shown
+
+
+def test_a_look_that_ended_early_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    document = look.numbers(look.watch("wired", duration="2 s"))
+    look.show(document)
+    assert "was watched for" not in capsys.readouterr().out
+    document["look"]["links"][0].update(packets=4_000_000, end_s=48.44)
+    look.show(document)
+    assert "forward was watched for 48.4 s alone" in capsys.readouterr().out
 
 
 def test_a_link_without_a_rate_in_reverse_is_not_watched() -> None:
