@@ -135,11 +135,26 @@ def _say_untrusted(scenarios: Sequence[Scenario], result: Result, force: bool) -
         raise RunError("no run can be trusted on this machine as it is now; --force counts them")
 
 
+def _say_unfinished(scenarios: Sequence[Scenario], runs: Sequence[dict[str, Any]]) -> None:
+    """Says over which paths runs were cut at their time limit: a table has only a dash for that."""
+    limits = {each.path: json.loads(each.to_json())["time_limit_s"] for each in scenarios}
+    for path, limit in limits.items():
+        there = [each for each in runs if each["path"] == path]
+        cut = sum(
+            each["end_s"] >= limit and not all(flow["completed"] for flow in each["flows"])
+            for each in there
+        )
+        if cut:
+            which = f"{cut} of {len(there)} runs over {path}"
+            complain(f"{which} were cut at their time limit, {limit:g} s")
+
+
 def _print_tables(scenarios: Sequence[Scenario], result: Result, output: str | None) -> None:
     from slowstart import tables
 
     document = json.loads(result.to_json())
     paths = {each.path: json.loads(each.to_json())["path"] for each in scenarios}
     tables.show(document, paths)
+    _say_unfinished(scenarios, document["runs"])
     if output is not None:
         sys.stdout.write(f"The report is {os.path.join(output, 'report.html')}\n")  # noqa: PTH118

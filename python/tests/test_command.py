@@ -109,6 +109,19 @@ def test_run_takes_a_scenario_file(command: Command, tmp_path: Path) -> None:
     assert "second" in table
 
 
+def test_a_run_that_was_cut_is_said_to_be(command: Command, tmp_path: Path) -> None:
+    file = tmp_path / "slow.toml"
+    file.write_text(
+        'runs = 2\ntime_limit = "3 s"\n[path]\nrate = "1 Mbit/s"\nrtt = "100 ms"\n'
+        '[[flow]]\nalgorithm = "reno"\nsize = "1 MB"\n'
+    )
+    done = command("run", str(file))
+    assert done.returncode == 0
+    assert done.stderr == "slowstart: 2 of 2 runs over slow were cut at their time limit, 3 s\n"
+    # Who stops a flow after some time is not told that it was not completed.
+    assert command("compare", "wired", "-a", "reno", "--duration", "2 s").stderr == ""
+
+
 @pytest.mark.parametrize("topic", ["algorithms", "paths"])
 def test_list_names_what_there_is(command: Command, topic: str) -> None:
     names = [entry["name"] for entry in json.loads(command("list", topic, "--json").stdout)[topic]]
