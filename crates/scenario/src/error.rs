@@ -115,15 +115,20 @@ fn nearest<'a>(unknown: &str, known: impl IntoIterator<Item = &'a str>) -> Optio
         return None;
     }
     let lower = unknown.to_lowercase();
+    // What contains the other, such as `every` and `every-segment`, is near, and what takes fewer
+    // edits still nearer: `outage_maxs` is `outage_max` rather than `outage`.
     let distance = |word: &str| {
         let related =
             word.len() >= 3 && lower.len() >= 3 && (lower.contains(word) || word.contains(&lower));
         let edits = strsim::damerau_levenshtein(&lower, &word.to_lowercase());
-        if related { edits.min(1) } else { edits }
+        (if related { edits.min(1) } else { edits }, edits)
     };
-    let (edits, word) = known
+    let ((edits, _), word) = known
         .into_iter()
         .map(|word| (distance(word), word))
-        .min_by_key(|&(edits, _)| edits)?;
-    (edits <= (lower.chars().count() / 2).clamp(1, 4)).then_some(word)
+        .min_by_key(|&(distance, _)| distance)?;
+    // With no letter in common nothing is near: `%` is not `s`.
+    let letters = lower.chars().count();
+    let in_common = edits < letters.max(word.chars().count());
+    (in_common && edits <= (letters / 2).clamp(1, 4)).then_some(word)
 }

@@ -212,6 +212,10 @@ fn refusals_of_paths() {
             "test.toml:2:3: unknown key \"bufer\" in [path]; did you mean \"buffer\"?",
         ),
         (
+            "rate = { model = 'leo', rate = '2 Mbit/s', outage_maxs = '1 ms' }",
+            "test.toml:2:44: unknown key \"outage_maxs\" in a low-orbit link; did you mean \"outage_max\"?",
+        ),
+        (
             "reverse.dealy = '1 ms'",
             "test.toml:2:9: unknown key \"dealy\" in a direction of the path; did you mean \"delay\"?",
         ),

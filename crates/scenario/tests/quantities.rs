@@ -104,6 +104,10 @@ fn refusals() {
             "\"3 weeks\": unknown unit \"weeks\"; known are ns, us, \u{b5}s, \u{3bc}s, ms, s, min, h",
         ),
         (
+            parse_duration("3 %").map(|_| ()),
+            "\"3 %\": unknown unit \"%\"; known are ns, us, \u{b5}s, \u{3bc}s, ms, s, min, h",
+        ),
+        (
             parse_duration("200 h").map(|_| ()),
             "\"200 h\": the limit is 604800 s",
         ),
