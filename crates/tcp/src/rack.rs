@@ -82,17 +82,26 @@ impl Rack {
         }
     }
 
-    /// Linux `tcp_rack_advance`: `segment` is delivered by this ACK.
+    /// Linux `tcp_clean_rtx_queue`: `segment` is acknowledged cumulatively. The echo is that of what filled
+    /// the hole, so it tells when the original did.
+    #[inline]
+    pub(crate) fn on_acked(&mut self, segment: &Segment, context: &RackContext) {
+        let is_original = segment.has(EVER_RETRANS)
+            && context.ts_ecr != 0
+            && timestamp_before(context.ts_ecr, timestamp(segment.sent));
+        if !is_original {
+            self.on_delivered(segment, context);
+        }
+    }
+
+    /// Linux `tcp_rack_advance`: `segment` is delivered by this ACK. The echo of an ACK that only SACKs it is
+    /// older than the hole, and says nothing of it.
     #[inline]
     pub(crate) fn on_delivered(&mut self, segment: &Segment, context: &RackContext) {
         let rtt = context.now.saturating_since(segment.sent);
-        if segment.has(EVER_RETRANS) {
-            // The original may be what arrived: by its echo it did, or it cannot have been so fast.
-            let echo_is_older =
-                context.ts_ecr != 0 && timestamp_before(context.ts_ecr, timestamp(segment.sent));
-            if echo_is_older || rtt < context.min_rtt {
-                return;
-            }
+        // The original may be what arrived, or it cannot have been so fast.
+        if segment.has(EVER_RETRANS) && rtt < context.min_rtt {
+            return;
         }
         self.advanced = true;
         self.rtt = rtt;

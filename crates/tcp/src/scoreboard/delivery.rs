@@ -147,7 +147,7 @@ impl Scoreboard {
             delivery.acked_sent = Some((oldest.sent, newest.sent));
             delivery.lowest_acked = Some(oldest.seq);
             delivery.original_before_high |= oldest.end() <= context.high_seq;
-            rack.on_delivered(&newest, context);
+            rack.on_acked(&newest, context);
             self.base = index;
         }
         if index < self.next && self.slot(index).end() <= ack {
@@ -184,7 +184,7 @@ impl Scoreboard {
             }
             if flags & SACKED == 0 {
                 delivery.count(index, &segment);
-                rack.on_delivered(&segment, context);
+                rack.on_acked(&segment, context);
             } else {
                 self.sacked_out -= 1;
             }

@@ -154,6 +154,24 @@ fn a_lost_retransmission_is_found_without_a_timeout() {
     assert_eq!(script.sender.stats().timeouts, 0);
 }
 
+/// The hole keeps the echo at the original's time, whatever is SACKed above it. By the kernel's rule the
+/// retransmission that is SACKed a round trip of 100 ms after it left condemns what left before it.
+#[test]
+fn a_retransmission_that_is_sacked_tells_that_the_one_before_it_is_lost() {
+    let mut script = Script::with_segments("cubic", 100, 10);
+    script.echo = Some(101);
+    script.now = ms(200);
+    assert_eq!(script.ack(0, &[(2, 10)]), [0, 1]);
+    script.now = ms(300);
+    assert_eq!(script.ack(0, &[(1, 10)]), [0]);
+    assert_eq!(script.sender.stats().segments_lost, 3);
+    script.echo = Some(301);
+    script.now = ms(400);
+    script.ack(10, &[]);
+    assert_eq!(script.sender.phase(), Phase::Open);
+    assert_eq!(script.sender.stats().timeouts, 0);
+}
+
 #[test]
 fn the_timeout_waits_while_what_left_before_the_head_arrives() {
     let mut script = ten_out();
