@@ -57,7 +57,42 @@ impl Delivery {
     }
 }
 
+/// What a report of duplicates above the cumulative ACK says.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Duplicate {
+    /// Segments of it that were sent again.
+    pub(crate) resent: u32,
+    /// The lowest of these that was SACKed before.
+    pub(crate) low: Option<u64>,
+}
+
 impl Scoreboard {
+    /// The receiver reports that it has `start..end` twice (the D-SACK part of `tcp_sacktag_one`).
+    #[cold]
+    pub(crate) fn take_duplicate(&mut self, start: u64, end: u64) -> Duplicate {
+        let mut duplicate = Duplicate::default();
+        let first = self.index_at(start);
+        for index in first..self.next {
+            let segment = *self.slot(index);
+            if segment.end() > end {
+                break;
+            }
+            if !segment.has(EVER_RETRANS) {
+                continue;
+            }
+            duplicate.resent += 1;
+            if segment.has(SACKED) {
+                duplicate.low.get_or_insert(segment.seq);
+            }
+            if segment.has(RETRANS) && !segment.has(LOST) {
+                // After an undo the retransmission was believed to be in flight.
+                self.slot_mut(index).flags &= !RETRANS;
+                self.retrans_out -= 1;
+            }
+        }
+        duplicate
+    }
+
     /// The receiver reports that it has `start..end`.
     pub(crate) fn sack(
         &mut self,

@@ -22,6 +22,8 @@ pub(crate) struct AckFacts {
     /// Segments acknowledged cumulatively (`FLAG_ACKED`), and newly SACKed (`FLAG_DATA_SACKED`).
     acked: u32,
     pub(crate) sacked: u32,
+    /// Duplicates that the receiver reports: retransmissions that were not needed, and arrived.
+    duplicates: u32,
     /// `FLAG_DSACKING_ACK`, `FLAG_DSACK_TLP`.
     dsack: bool,
     pub(super) dsack_of_probe: bool,
@@ -90,6 +92,9 @@ impl Sender {
         }
         if !ack.sack.is_empty() {
             self.read_sacks(ack, &context, &mut facts, &mut delivery);
+            if facts.duplicates > 0 {
+                self.rate.on_delivered(now, self.size(facts.duplicates));
+            }
         }
         if prior_packets == 0 {
             self.process_ack_of_nothing(now, &mut facts);
@@ -141,6 +146,7 @@ impl Sender {
             self.cc.on_delivery(&signal);
             self.read_window();
         }
+        signal.delivered += self.size(facts.duplicates);
         self.rack.adapt(
             newest.map(|newest| newest.stamp.delivered),
             self.rate.delivered(),
@@ -293,9 +299,10 @@ impl Sender {
     ) {
         let mut blocks = [(0, 0); MAX_SACK_BLOCKS];
         let mut count = 0;
+        let mut low = None;
         for (place, (start, end)) in ack.sack.iter(ack.ack).enumerate() {
             if place == 0 && is_dsack(ack, start, end) {
-                self.take_dsack(start, end, facts);
+                low = self.take_dsack(start, end, facts);
             } else if end > self.snd_una && end <= self.snd_nxt && start < end {
                 blocks[count] = (start, end);
                 count += 1;
@@ -307,37 +314,47 @@ impl Sender {
                 .sack(start, end, context, &mut self.rack, delivery);
         }
         facts.sacked = delivery.sacked;
-        if let Some(low) = delivery.reordered_sack
+        if let Some(low) = low.into_iter().chain(delivery.reordered_sack).min()
             && (self.phase != Phase::Loss || self.undo.marker.is_some())
         {
             self.check_reordering(low);
         }
     }
 
-    /// Linux `tcp_dsack_seen` and `tcp_check_dsack`.
-    fn take_dsack(&mut self, start: u64, end: u64, facts: &mut AckFacts) {
+    /// Linux `tcp_dsack_seen` and `tcp_check_dsack`. Returns where a segment begins that was SACKed before and
+    /// has now arrived again: its original was late.
+    fn take_dsack(&mut self, start: u64, end: u64, facts: &mut AckFacts) -> Option<u64> {
         if start >= end || end > self.snd_nxt {
-            return;
+            return None;
         }
         let duplicates = u32::try_from((end - start).div_ceil(self.smss())).unwrap_or(u32::MAX);
         if duplicates == 1 && self.tlp.is_resent() && self.tlp.end == Some(end) {
             facts.dsack_of_probe = true;
         }
-        facts.dsack = true;
         self.stats.dsacks += u64::from(duplicates);
         // More duplicates than retransmissions: the network copies packets, and says nothing.
         if self.stats.dsacks > self.stats.segments_retransmitted {
-            return;
+            return None;
         }
+        facts.dsack = true;
         if self.reordering_seen > 0 && !facts.dsack_of_probe {
             self.rack.dsack_seen = true;
         }
         // What the receiver reports twice may be a copy, which undoes nothing.
         if self.copied_from.is_some() {
-            return;
+            return None;
         }
-        self.undo
-            .on_dsack(end, duplicates, facts.prior_una.max(self.snd_una));
+        if !self.is_fack() {
+            facts.duplicates = duplicates;
+        }
+        if start < self.snd_una {
+            self.undo
+                .on_dsack(end, duplicates, facts.prior_una.max(self.snd_una));
+            return None;
+        }
+        let duplicate = self.board.take_duplicate(start, end);
+        self.undo.on_dsack(end, duplicate.resent, end);
+        duplicate.low
     }
 
     /// The RTT samples of an ACK (Linux `tcp_ack_update_rtt`): the estimator's is that of the

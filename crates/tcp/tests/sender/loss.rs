@@ -376,6 +376,48 @@ fn a_retransmission_reported_as_a_duplicate_undoes_the_recovery() {
     assert_eq!(script.sender.ssthresh(), Bytes::MAX);
 }
 
+/// Of two retransmissions the one that lies above the hole is reported first, inside what is SACKed; the
+/// second below the cumulative ACK. The kernel counts both, and learns of the reordering by the first.
+#[test]
+fn a_retransmission_reported_as_a_duplicate_above_the_hole_counts_too() {
+    let mut script = Script::with_segments("cubic", 100, 10);
+    script.now = ms(200);
+    assert_eq!(script.ack(0, &[(2, 10)]), [0, 1]);
+    script.now = ms(210);
+    script.ack(0, &[(1, 10)]);
+    assert_eq!(script.sender.reordering_seen(), 0);
+    script.now = ms(300);
+    script.ack(0, &[(1, 2), (1, 10)]);
+    assert_eq!(script.sender.reordering_seen(), 1);
+    script.now = ms(310);
+    script.ack(10, &[]);
+    assert_eq!((script.ssthresh(), script.sender.stats().undone), (7, 0));
+    script.now = ms(320);
+    script.ack(10, &[(0, 1)]);
+    assert_eq!(script.sender.stats().undone, 1);
+    assert_eq!(script.sender.ssthresh(), Bytes::MAX);
+}
+
+/// 22 out, of which 10 and 11 are lost: a threshold of 14 for a window of 20. After `n` were delivered
+/// `ceil(14 n / 20)` may have left: 1, 2, 3, 3, 4. The fourth is the retransmission that was not needed.
+#[test]
+fn a_duplicate_was_delivered_too() {
+    let mut script = Script::bulk("cubic", 100);
+    script.now = ms(200);
+    for acked in 1..=10 {
+        script.ack(acked, &[]);
+    }
+    script.now = ms(300);
+    assert_eq!(script.ack(10, &[(12, 13)]), [30]);
+    assert_eq!(script.ack(10, &[(12, 14)]), [31]);
+    assert_eq!(script.ack(10, &[(12, 15)]), [10]);
+    assert_eq!(script.ack(10, &[(12, 16)]), [11]);
+    assert_eq!(script.ack(10, &[(11, 16)]), [32]);
+    assert_eq!(script.ack(10, &[(11, 12), (11, 16)]), []);
+    assert_eq!(script.ack(10, &[(11, 17)]), [33]);
+    assert_eq!((script.cwnd(), script.in_flight()), (18, 18));
+}
+
 #[test]
 fn duplicates_by_the_network_undo_nothing() {
     let mut script = ten_out();
