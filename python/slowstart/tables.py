@@ -17,7 +17,7 @@ _WIDE = 160
 _ROOMY = 132
 # Below this many there is no room for the columns that say least.
 _NARROW = 92
-_DISPENSABLE = ("capacity",)
+_DISPENSABLE = ("capacity", "offered")
 
 
 @dataclass(frozen=True)
@@ -273,8 +273,20 @@ def show(document: dict[str, Any], paths: dict[str, dict[str, Any]]) -> None:
         out.print(table)
         if name in others:
             table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-            for place, column in enumerate(TRAFFIC_COLUMNS):
-                table.add_column(column.head, justify="left" if place < 2 else "right")
+            shown = [
+                place
+                for place, column in enumerate(TRAFFIC_COLUMNS)
+                if out.width >= _NARROW or column.head not in _DISPENSABLE
+            ]
+            for place in shown:
+                # A long name is folded where the terminal is narrow, and no number is cut.
+                table.add_column(
+                    TRAFFIC_COLUMNS[place].head,
+                    justify="left" if place < 2 else "right",
+                    no_wrap=place >= 2,
+                    overflow="fold",
+                    min_width=7,
+                )
             for cells in others[name]:
-                filled(table, cells)
+                filled(table, [cells[place] for place in shown])
             out.print(table)

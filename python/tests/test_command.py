@@ -13,9 +13,12 @@ from pathlib import Path
 
 import pytest
 from conftest import Command
+from rich.console import Console
 from typer.testing import CliRunner
 
-from slowstart.cli import app
+from slowstart import tables
+from slowstart.cli import app, invoke
+from slowstart.studies import terminal
 
 HEAVY = ("matplotlib", "numpy", "pandas", "polars", "pyarrow", "jinja2", "rich.table", "scipy")
 
@@ -107,6 +110,29 @@ def test_run_takes_a_scenario_file(command: Command, tmp_path: Path) -> None:
     table = command("run", "two.toml").stdout
     assert "first" in table
     assert "second" in table
+
+
+@pytest.mark.parametrize("width", [60, 80, 120, 160])
+def test_tables_fit_the_terminal(
+    width: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(tables, "console", lambda: Console(width=width, highlight=False))
+    monkeypatch.setattr(terminal, "console", lambda: Console(width=width, highlight=False))
+    file = tmp_path / "busy.toml"
+    file.write_text(
+        '[path]\nrate = "20 Mbit/s"\nrtt = "50 ms"\n[[traffic]]\nkind = "web"\nload = "30 %"\n'
+    )
+    assert invoke(["compare", str(file), "-a", "cubic+hystart++", "--size", "1 MB", "-n", "2"]) == 0
+    traffic = capsys.readouterr().out.partition("other")[2]
+    assert "…" not in traffic
+    (line,) = (each for each in traffic.splitlines() if each.startswith(" web"))
+    assert re.search(r"\d %$", line.rstrip())
+    assert invoke(["study"]) == 0
+    shown = capsys.readouterr().out
+    assert "…" not in shown
+    for word in ("Westwood+,", "recorded,", "search-thesis", "quick"):
+        assert word in shown
+    assert max(map(len, shown.splitlines())) <= width
 
 
 def test_a_run_that_was_cut_is_said_to_be(command: Command, tmp_path: Path) -> None:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from slowstart.studies.runner import Findings
 
+# Columns of a terminal from which the list of studies is a table.
+_ROOMY = 120
 _STYLES = {AGREES: "green", DIFFERS: "dark_orange3", CANNOT_TEST: "dim"}
 
 
@@ -88,26 +90,43 @@ def show_list(entries: Sequence[Mapping[str, Any]]) -> None:
     if not entries:
         out.print("There are no studies in this version.")
         return
-    table = Table(title="studies", title_justify="left", box=box.SIMPLE_HEAD)
-    heads = ("study", "document", "what it repeats", "claims", "runs", "minutes", "on the kernel")
-    for head in heads:
-        right = head in ("claims", "runs", "minutes", "on the kernel")
-        table.add_column(head, justify="right" if right else "left", no_wrap=head == "study")
-    for entry in entries:
-        table.add_row(
-            Text(entry["name"], "bold"),
-            entry["document"],
-            entry["summary"],
-            str(entry["claims"]),
-            str(entry["runs"]),
-            f"{entry['minutes']:g}, quick {entry['minutes_quick']:g}",
-            _on_the_kernel(entry),
-        )
+    if out.width < _ROOMY:
+        # What does not fit beside the summary stands below it.
+        table = Table(title="studies", title_justify="left", box=None, show_header=False)
+        table.add_column(no_wrap=True)
+        table.add_column()
+        for entry in entries:
+            cost = (
+                f"\n{entry['document']}: {entry['claims']} claims, {entry['runs']} runs; "
+                f"minutes: {_minutes(entry)}; on the kernel: {_on_the_kernel(entry)}"
+            )
+            words = Text.assemble(entry["summary"], (cost, "dim"))
+            table.add_row(Text(entry["name"], "bold"), words)
+    else:
+        table = Table(title="studies", title_justify="left", box=box.SIMPLE_HEAD)
+        heads = ("claims", "runs", "minutes", "on the kernel")
+        for head in ("study", "document", "what it repeats", *heads):
+            right = head in heads
+            table.add_column(head, justify="right" if right else "left", no_wrap=head == "study")
+        for entry in entries:
+            table.add_row(
+                Text(entry["name"], "bold"),
+                entry["document"],
+                entry["summary"],
+                str(entry["claims"]),
+                str(entry["runs"]),
+                _minutes(entry),
+                _on_the_kernel(entry),
+            )
     out.print(table)
     out.print(
         "Minutes are on two cores; on the kernel (--stack linux) those of real time. Run one with: "
         "slowstart study NAME [--quick]"
     )
+
+
+def _minutes(entry: Mapping[str, Any]) -> str:
+    return f"{entry['minutes']:g}, quick {entry['minutes_quick']:g}"
 
 
 def _on_the_kernel(entry: Mapping[str, Any]) -> str:
