@@ -125,8 +125,8 @@ impl ThroughputMedian {
         self.began.get_or_insert(now);
     }
 
-    /// `bytes` more were acknowledged.
-    pub fn on_acked(&mut self, now: Instant, bytes: Bytes) {
+    /// `bytes` more were acknowledged or SACKed.
+    pub fn on_delivered(&mut self, now: Instant, bytes: Bytes) {
         let Some(began) = self.began else { return };
         let mut index =
             (now.saturating_since(began).as_nanos() / self.interval.as_nanos()) as usize;
@@ -203,7 +203,7 @@ mod tests {
         median.begin(Instant::ZERO);
         // 12,500 bytes each 100 ms are 1 Mbit/s, for ten minutes: 6,000 intervals.
         for step in 0..6_000u64 {
-            median.on_acked(Instant::from_millis(100 * step + 50), Bytes::new(12_500));
+            median.on_delivered(Instant::from_millis(100 * step + 50), Bytes::new(12_500));
         }
         assert_eq!(median.bits_per_second(), Some(1_000_000));
         assert!(median.bytes.len() <= ThroughputMedian::CAPACITY);

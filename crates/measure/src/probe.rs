@@ -17,7 +17,7 @@ pub struct FlowProbe {
     pub first_drop: Option<Instant>,
     /// Data packets dropped by the network.
     pub drops: u64,
-    acked: u64,
+    delivered: u64,
 }
 
 impl FlowProbe {
@@ -32,12 +32,15 @@ impl FlowProbe {
         self.drops += 1;
     }
 
-    /// The sender processed an ACK: cumulatively acknowledged so far, its RTT sample, and whether
-    /// slow start has ended.
+    /// The sender processed an ACK: acknowledged or SACKed so far, its RTT sample, and whether slow
+    /// start has ended.
+    ///
+    /// What is acknowledged cumulatively stands still while losses are repaired, though the link is
+    /// busy: it says nothing about the throughput.
     pub fn on_ack(
         &mut self,
         now: Instant,
-        acked: u64,
+        delivered: u64,
         rtt: Option<Duration>,
         past_slow_start: bool,
     ) {
@@ -47,8 +50,8 @@ impl FlowProbe {
         if past_slow_start {
             self.throughput.begin(now);
             self.throughput
-                .on_acked(now, Bytes::new(acked.saturating_sub(self.acked)));
+                .on_delivered(now, Bytes::new(delivered.saturating_sub(self.delivered)));
         }
-        self.acked = acked;
+        self.delivered = delivered;
     }
 }

@@ -361,8 +361,8 @@ impl Endpoints {
         if !self.past_slow_start {
             self.past_slow_start = self.sender.slow_start_exit().is_some();
         }
-        let acked = self.sender.snd_una();
-        self.probe.on_ack(now, acked, rtt, self.past_slow_start);
+        let delivered = self.sender.delivered().get();
+        self.probe.on_ack(now, delivered, rtt, self.past_slow_start);
         if let Some(trace) = &mut self.trace {
             let window = self.sender.window();
             trace.push(&FlowSample {
@@ -371,7 +371,7 @@ impl Endpoints {
                 ssthresh: window.ssthresh,
                 in_flight: self.sender.bytes_in_flight(),
                 rtt,
-                acked,
+                acked: self.sender.snd_una(),
                 delivered: self.receiver.delivered().get(),
                 pacing_rate: Rate::min(self.sender.pacing_rate(), Rate::MAX),
             });

@@ -216,6 +216,19 @@ fn the_end_of_the_data_is_no_application_limit() {
     assert_eq!((time, cwnd, reason), exit("2.0"));
 }
 
+/// Repairing what slow start lost of a queue of 0.9 s takes longer than the rest of this flow. What
+/// is acknowledged cumulatively stands still then, and the link is busy all the time.
+#[test]
+fn throughput_is_told_while_losses_are_repaired() {
+    let mut flow = Flow::new(common::algorithm("cubic+standard"));
+    flow.duration = Some(Duration::from_secs(3));
+    let output = run_traced(&wired(35, 5, 2_700), flow);
+    let flow = &output.result.flows[0];
+    assert_eq!(flow.exit_class.map(|class| class.name()), Some("late"));
+    let median = flow.capacity.median_throughput_bps.expect("a median");
+    near("median throughput", median as f64, 35e6 * 1448.0 / 1514.0);
+}
+
 /// With one BDP of drop-tail buffer SEARCH decides after the loss is seen (search 8: from 2.1 BDP on
 /// it comes first). What it would have decided later, in the recovery, ends nothing.
 #[test]

@@ -225,8 +225,9 @@ impl Observer {
         }
         let acked = self.acked();
         let past_slow_start = self.exit.is_some_and(|exit| exit.at <= now);
-        self.probe.on_ack(now, acked, None, past_slow_start);
         let smss = Bytes::new(self.smss());
+        let delivered = acked + (smss * u64::from(info.sacked)).get();
+        self.probe.on_ack(now, delivered, None, past_slow_start);
         if let Some(trace) = &mut self.trace {
             trace.push(&FlowSample {
                 now,
