@@ -72,6 +72,32 @@ def test_a_share_has_wilsons_interval() -> None:
     assert shown == [93.5, 85.7, 97.2]
 
 
+def test_each_kind_of_number_has_its_test() -> None:
+    # network-models D.2: 44 late exits of 77 against 77 of 77, Fisher's p = 2.9e-12.
+    late = rows([1.0] * 44 + [0.0] * 33).with_columns(value=pl.col("value") == 1)
+    every = rows([1.0] * 77, "b").with_columns(value=pl.col("value") == 1)
+    unpaired = relate(late, every, "share", "difference", paired=False)
+    assert unpaired is not None
+    assert unpaired.test == "Fisher"
+    assert unpaired.p == pytest.approx(2.9e-12, rel=0.02)
+    # Of the same seeds 33 changed, all to one side: twice the chance of that, 2 ** -32.
+    paired = relate(late, every, "share", "difference", paired=True)
+    assert paired is not None
+    assert (paired.test, paired.p) == ("McNemar", pytest.approx(2.0**-32))
+    assert paired.value == pytest.approx(-33 / 77)
+    assert paired.low is not None
+    assert paired.high is not None
+    assert -0.6 < paired.low < paired.value < paired.high < -0.2
+    # The same middle, ten times as wide: a test of where values are sees nothing.
+    near: list[float | None] = [float(each) for each in range(-10, 11)]
+    wide = [10 * each for each in near if each is not None]
+    spread = relate(rows(near), rows([*wide], "b"), "sd", "ratio", paired=False)
+    assert spread is not None
+    assert spread.test == "Brown-Forsythe"
+    assert spread.p is not None
+    assert spread.p < 1e-4
+
+
 def test_a_mean_is_bootstrapped_the_same_each_time() -> None:
     values: list[float | None] = [1.0, 2.0, 2.5, 3.0, 7.0, 4.0, 2.0, 1.5, 9.0, 3.5]
     one, two = (estimate(rows(values), "mean") for _ in range(2))

@@ -6,8 +6,9 @@
 - A share: Wilson's interval.
 - Flows of one run depend on each other: where a run has several rows, whole runs are resampled.
 - Two groups of runs: of each run that both have (the same seed, so the same channel) the ratio or
-  the difference, and of these the median; Wilcoxon's signed-rank test. Not paired: ratio or
-  difference of the statistics, bootstrap of both; the test of Mann and Whitney.
+  the difference, and of these the median; Wilcoxon's signed-rank test, and for shares McNemar's,
+  exact. Not paired: ratio or difference of the statistics, bootstrap of both; the test of Mann and
+  Whitney, for shares Fisher's, for standard deviations that of Brown and Forsythe.
 - The ratio of the means over such pairs, which are resampled, where a ratio of each does not exist:
   most flows have none of what is counted.
 
@@ -108,6 +109,8 @@ def _quantile(statistic: str) -> float | None:
 
 
 _Interval = tuple[float | None, float | None, float | None]
+_Test = tuple[float | None, str | None]
+"""The p-value, and what the test is called; none of few runs."""
 
 
 def _interval(groups: list[Values], values: Values, statistic: str, value: float) -> _Interval:
@@ -198,20 +201,47 @@ def relate(
             combined = pl.col("value") / pl.col("other")
         else:
             combined = pl.col("value").cast(pl.Float64) - pl.col("other").cast(pl.Float64)
-        found = estimate(both.with_columns(value=combined), statistic)
+        # The share of one group less that of the other is the mean of -1, 0 and 1.
+        taken = "mean" if statistic == "share" else statistic
+        found = estimate(both.with_columns(value=combined), taken)
     if found is None:
         return None
-    differences = both["value"].cast(pl.Float64) - both["other"].cast(pl.Float64)
-    p = None
-    if len(differences) >= _FEWEST_PAIRS:
-        from scipy.stats import wilcoxon
-
-        p = 1.0 if (differences == 0).all() else float(wilcoxon(differences).pvalue)
+    p, test = _paired_test(both)
     missing = max(len(rows), len(others)) - len(both)
     return Estimate(
         found.value, found.low, found.high, found.confidence, found.runs, found.rows, missing,
-        p, None if p is None else "Wilcoxon",
+        p, test,
     )  # fmt: skip
+
+
+def _paired_test(both: pl.DataFrame) -> _Test:
+    """That the columns ``value`` and ``other`` do not differ."""
+    if len(both) < _FEWEST_PAIRS:
+        return None, None
+    from scipy import stats as tests
+
+    differences = (both["value"].cast(pl.Float64) - both["other"].cast(pl.Float64)).to_numpy()
+    if both["value"].dtype == pl.Boolean:
+        changed = int((differences != 0).sum())
+        more = int((differences > 0).sum())
+        return (float(tests.binomtest(more, changed).pvalue) if changed else 1.0), "McNemar"
+    if (differences == 0).all():
+        return 1.0, "Wilcoxon"
+    return float(tests.wilcoxon(differences).pvalue), "Wilcoxon"
+
+
+def _unpaired_test(one: Values, other: Values, statistic: str) -> _Test:
+    """That two groups do not differ in what the statistic is of."""
+    if min(len(one), len(other)) < _FEWEST_RUNS:
+        return None, None
+    from scipy import stats as tests
+
+    if statistic == "sd":
+        return float(tests.levene(one, other, center="median").pvalue), "Brown-Forsythe"
+    if statistic == "share":
+        counts = [[each.sum(), len(each) - each.sum()] for each in (one, other)]
+        return float(tests.fisher_exact(counts).pvalue), "Fisher"
+    return float(tests.mannwhitneyu(one, other).pvalue), "Mann-Whitney"
 
 
 def ratio_of_means(
@@ -279,15 +309,11 @@ def _unpaired(
     low = high = None
     if few > 1:
         low, high = map(float, np.nanquantile(draws, [0.025, 0.975]))
-    p = None
-    if few >= _FEWEST_RUNS:
-        from scipy.stats import mannwhitneyu
-
-        p = float(mannwhitneyu(one, other).pvalue)
+    p, test = _unpaired_test(one, other, statistic)
     missing = len(rows) + len(others) - len(one) - len(other)
     return Estimate(
         value, low, high, None if low is None else CONFIDENCE, few, len(one) + len(other), missing,
-        p, None if p is None else "Mann-Whitney",
+        p, test,
     )  # fmt: skip
 
 
