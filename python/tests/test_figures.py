@@ -53,6 +53,7 @@ KINDS = {
     "log": 'kind = "lines"\nx = "size"\nseries = "algorithm"\nlog = "both"',
     "share": 'kind = "points"\nx = "algorithm"\nseries = "size"\nstatistic = "share"',
     "ecdf": 'kind = "ecdf"\nseries = "algorithm"',
+    "known": 'kind = "ecdf"\npublished = [{ network = "near", value = 9, share = 0.8 }]',
     "evolution": 'kind = "evolution"\nseries = "network"\nselect = { size = "2 MB" }\nuntil = 0.5',
 }
 

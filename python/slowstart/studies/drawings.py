@@ -11,7 +11,8 @@
 
 Whatever a claim says was published of the same runs, metric and statistic is drawn in, and so is
 what the figure itself lists under ``published``: in panels of time series ``{ panel, time, value,
-series }``, else the labels of a place and its ``value``, and the ``metric`` of several.
+series }``, else the labels of a place and its ``value``, and the ``metric`` of several; in a
+distribution also the ``share`` of flows that is not above the value.
 """
 
 from __future__ import annotations
@@ -55,6 +56,8 @@ class Known:
     value: float
     metric: str | None = None
     """Which of several metrics."""
+    share: float = 1.0
+    """Of a distribution: how many have no more; all of them, if the value is the largest."""
 
 
 @dataclass(frozen=True)
@@ -153,7 +156,7 @@ def read_drawing(
         panels=tuple(panels),
         until_s=node.number("until") if node.has("until") else None,
         marks=tuple(_read_marks(node, panels)) if kind == "evolution" else (),
-        known=() if kind == "evolution" else tuple(_read_known(node, plan, metrics)),
+        known=() if kind == "evolution" else tuple(_read_known(node, kind, plan, metrics)),
         function=function,
         **axes,
     )
@@ -175,15 +178,17 @@ def _read_marks(node: Node, panels: Sequence[str]) -> list[Mark]:
     return marks
 
 
-def _read_known(node: Node, plan: Experiment, metrics: Mapping[str, str]) -> list[Known]:
+def _read_known(node: Node, kind: str, plan: Experiment, metrics: Mapping[str, str]) -> list[Known]:
     known = []
+    own = ("value", "metric", "share") if kind == "ecdf" else ("value", "metric")
     for each in node.tables("published"):
-        each.only("value", "metric", *plan.axes)
+        each.only(*own, *plan.axes)
         labels = {axis: label for axis, label in each.value.items() if axis in plan.axes}
         metric = each.choice("metric", list(metrics)) if each.has("metric") else None
         for axis, label in labels.items():
             if label not in plan.axes[axis]:
                 hint = nearest(str(label), plan.axes[axis])
                 raise each.refuse(f"{axis} has no value {label}{hint}", axis)
-        known.append(Known(labels, each.number("value"), metric))
+        share = each.number("share") if each.has("share") else 1.0
+        known.append(Known(labels, each.number("value"), metric, share))
     return known

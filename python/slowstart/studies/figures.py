@@ -395,6 +395,13 @@ def _ecdf(findings: Findings, drawing: Drawing, stack: Stack) -> Figure:
                         color=styles[one].color, linestyle=styles[one].dashes, linewidth=width,
                         label=str(one),
                     )  # fmt: skip
+                    place = {**drawing.select, **kept}
+                    for known in drawing.known:
+                        if known.metric in (None, name) and known.labels.items() <= place.items():
+                            axes.plot(
+                                known.value, known.share, markeredgecolor=styles[one].color,
+                                clip_on=False, **_PUBLISHED,
+                            )  # fmt: skip
                 axes.set_xlabel(name)
                 axes.set_ylim(0, 1.02)
                 plots.widen(axes, least=0.1)
@@ -404,8 +411,11 @@ def _ecdf(findings: Findings, drawing: Drawing, stack: Stack) -> Figure:
                 else:
                     whole = bool(rows.select((pl.sql_expr(metric) % 1 == 0).all()).item())
                     plots.few_ticks(axes.xaxis, whole=whole)
-        if series != [None]:
-            plots.legend(figure, grid[0][0].get_legend_handles_labels()[0])
+        handles = grid[0][0].get_legend_handles_labels()[0] if series != [None] else []
+        if drawing.known:
+            handles.append(Line2D([], [], color=_GREY, label="published", **_PUBLISHED))
+        if handles:
+            plots.legend(figure, handles)
         return plots.finish(figure, _title(findings, drawing, [stack]))
 
 
