@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 
 from slowstart import colors, plots, stats
 from slowstart.studies.figures import count_of
@@ -38,13 +39,17 @@ from slowstart.studies.search_runs import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
+    from matplotlib.artist import Artist
     from matplotlib.figure import Figure
+    from numpy.typing import NDArray
 
     from slowstart.studies.drawings import Drawing
     from slowstart.studies.runner import Findings
     from slowstart.studies.store import Stack
+
+    Values = NDArray[np.float64]
 
 
 def examples_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figure | None:
@@ -87,7 +92,7 @@ def examples_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figur
 
 
 def latency_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figure | None:
-    """Figure 5.4: the one-way latency offset (the wait in the queue) and what is read from it."""
+    """Figure 5.4: the one-way latency offset at the client, and what is read from it."""
     kept = kept_runs(findings, drawing.experiment, stack, drawing.select)
     links = filtered(findings.table(drawing.experiment, stack, "link_traces"), drawing.select)
     if not kept or links.is_empty():
@@ -95,17 +100,19 @@ def latency_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figure
     flow, series = kept[0]
     mine = links.filter(job=flow.get("job", 0), run=flow["run"], link="forward")
     offset = numbers(mine, "queue_bytes") / _full_rate(flow, series) * 1e3
+    # What finds such a queue arrives when it has waited, and crossed the rest of the path.
+    arrival = numbers(mine, "time_s") + offset / 1e3 + flow["rtt_min_ms"] / 2e3
     with plots.styled():
         figure = plots.new_figure(8.6, 3.9)
         axes = figure.subplots()
-        axes.plot(*plots.thin(numbers(mine, "time_s"), offset), color="#4aa3df")
+        axes.plot(*plots.thin(arrival, offset), color="#4aa3df")
         for level in (0.5, 2):
             axes.axhline(level * flow["rtt_min_ms"], color=GREY, linestyle=":", linewidth=0.8)
         mark_moments(axes, flow)
         axes.set_xlim(0, 30)
         axes.set_ylim(bottom=0)
         axes.set_xlabel("time (s)")
-        axes.set_ylabel("wait in the queue (ms)")
+        axes.set_ylabel("latency offset (ms)")
         diamond: Any = {"marker": "D", "markerfacecolor": "white", "linestyle": "none"}
         axes.plot([10.5, 12, 17], [300, 1200, 0], ms=7, color=GREY, clip_on=False, **diamond)
         handles = [entry(label, color, linestyle=dashes) for label, color, dashes in MOMENTS]
@@ -143,25 +150,52 @@ def downloads_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figu
         grid = figure.subplots(1, len(networks), squeeze=False, sharey=True)[0]
         for axes, network in zip(grid, networks, strict=True):
             axes.set_title(network, fontweight="bold")
+            reached, averages = _times(rows.filter(network=network), algorithms, sizes)
             for name in algorithms:
                 mine = rows.filter(network=network, algorithm=name)
-                # The mean of those that came so far would be that of the fast ones.
-                whole = [(size, column) for size, column in sizes.items()
-                         if mine[column].null_count() == 0]  # fmt: skip
-                means = [float(mine[column].mean()) for _, column in whole]  # type: ignore[arg-type]
-                axes.plot([size for size, _ in whole], means, color=styles[name].color,
-                          linestyle=styles[name].dashes, marker="o", ms=3, label=name)  # fmt: skip
+                means, errors = averages[name]
+                style = styles[name]
+                axes.plot(
+                    reached, means, color=style.color, linestyle=style.dashes, marker="o", ms=3
+                )
+                axes.fill_between(reached, means - errors, means + errors, color=style.color,
+                                  alpha=0.2, linewidth=0)  # fmt: skip
                 leave = mine["exit_s"].mean()
                 if leave is not None:
                     axes.axhline(float(leave), color=styles[name].color, lw=0.8, ls=":")  # type: ignore[arg-type]
             axes.set_xlabel("downloaded (MB)")
         grid[0].set_ylabel("mean time (s)")
-        handles = [entry(n, styles[n].color, linestyle=styles[n].dashes) for n in algorithms]
+        handles: list[Artist] = [
+            entry(n, styles[n].color, linestyle=styles[n].dashes) for n in algorithms
+        ]
+        handles.append(Patch(color=GREY, alpha=0.2, label="standard error"))
         handles.append(Line2D([], [], color=GREY, lw=0.8, ls=":", label="mean exit of slow start"))
         plots.legend(figure, handles)
         return plots.finish(
             figure, titled(drawing, count_of(rows, ("network", "algorithm")), stack)
         )
+
+
+def _times(
+    rows: pl.DataFrame, algorithms: Sequence[str], sizes: Mapping[float, str]
+) -> tuple[list[float], dict[str, tuple[Values, Values]]]:
+    """The sizes, and of each algorithm the mean times for them with their standard errors.
+
+    Over the seeds with which all came so far: the mean of those that did would be one of other
+    channels for each. Sizes that fewer than half of the seeds have are left out.
+    """
+    reached, found = [], []
+    for size, column in sizes.items():
+        wide = rows.pivot(on="algorithm", index="seed", values=column).drop_nulls()
+        if 2 * len(wide) >= rows["seed"].n_unique() and len(wide) > 1:
+            times = wide.select(algorithms).to_numpy()
+            reached.append(size)
+            found.append((times.mean(axis=0), times.std(axis=0, ddof=1) / np.sqrt(len(times))))
+    shape = (len(found), len(algorithms))
+    means, errors = (np.reshape([each[side] for each in found], shape) for side in (0, 1))
+    return reached, {
+        name: (means[:, place], errors[:, place]) for place, name in enumerate(algorithms)
+    }
 
 
 def buffer_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figure | None:
