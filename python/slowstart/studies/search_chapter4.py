@@ -39,7 +39,7 @@ from slowstart.studies.search_runs import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
@@ -121,7 +121,7 @@ def spectrum_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figur
                 findings, drawing.experiment, stack, {**drawing.select, "network": network}
             )
             column[0].set_title(network, fontweight="bold")
-            spectra, curves = [], []
+            spectra = []
             for flow, series in kept:
                 end = flow["capacity_true_s"]
                 rows = series.drop_nulls("rtt_ms")
@@ -134,7 +134,6 @@ def spectrum_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figur
                     *plots.thin(time[inside], rtt[inside]), color=GREY, alpha=0.3, lw=0.7
                 )
                 spectra.append(found)
-                curves.append((time, rtt))
             if not spectra:
                 continue
             counts.add(len(spectra))
@@ -142,10 +141,7 @@ def spectrum_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figur
             frequency = np.linspace(0, limit, 600)
             mean = np.mean([np.interp(frequency, *each) for each in spectra], axis=0)
             column[1].plot(frequency, mean, color=BLUE)
-            # As the document has it: the RTT is averaged, and transformed then.
-            ends = [flow["capacity_true_s"] for flow, _ in kept if flow["capacity_true_s"]]
-            moments = np.linspace(max(each[0][0] for each in curves), float(np.median(ends)), 2000)
-            average = np.mean([np.interp(moments, *each) for each in curves], axis=0)
+            moments, average = mean_rtt(kept)
             column[0].plot(moments, average, color=ORANGE, linewidth=1.2)
             found = spectrum(moments, average, float(moments[-1]))
             if found is not None:
@@ -165,6 +161,18 @@ def spectrum_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figur
         plots.legend(figure, handles)
         words = f"{plots.plurals(counts or {0}, 'run')} each"
         return plots.finish(figure, titled(drawing, words, stack))
+
+
+def mean_rtt(kept: Sequence[tuple[Mapping[str, Any], pl.DataFrame]]) -> tuple[Values, Values]:
+    """Times until capacity (the median of the runs), and the RTT averaged over runs."""
+    curves, ends = [], []
+    for flow, series in kept:
+        rows = series.drop_nulls("rtt_ms")
+        if flow["capacity_true_s"] is not None and not rows.is_empty():
+            curves.append((numbers(rows, "time_s"), numbers(rows, "rtt_ms")))
+            ends.append(flow["capacity_true_s"])
+    moments = np.linspace(max(time[0] for time, _ in curves), float(np.median(ends)), 2000)
+    return moments, np.mean([np.interp(moments, *each) for each in curves], axis=0)
 
 
 def sensitivity_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figure | None:

@@ -16,6 +16,7 @@ from slowstart.studies.estimates import Estimate, estimate
 from slowstart.studies.search_chapter4 import (
     bins_figure,
     capacity_moment,
+    mean_rtt,
     norm_figure,
     norms_of,
     rounds_figure,
@@ -42,7 +43,7 @@ from slowstart.studies.search_runs import GEO, kept_runs, left_at, rates
 from slowstart.studies.store import Extract
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from slowstart.studies.runner import Findings
     from slowstart.studies.store import Stack
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ahead", "bin_error", "bins_figure", "buffer_figure", "closed", "downloads_figure",
     "examples_figure", "exit_rate_bps", "first_rtt_ms", "largest_rtt_ms", "latency_figure",
-    "noiseless_exit", "norm_figure", "rate_capacity_s", "rate_figure", "rounds_figure",
+    "mean_peak", "noiseless_exit", "norm_figure", "rate_capacity_s", "rate_figure", "rounds_figure",
     "rssi_figure", "rtt_peak_hz", "sensitivity_figure", "sent_figure", "spectrum_figure",
     "windows_figure",
 ]  # fmt: skip
@@ -128,6 +129,39 @@ largest_rtt_ms = Extract("largest_rtt_ms", _largest_rtt)
 exit_rate_bps = Extract("exit_rate_bps", _exit_rate)
 rate_capacity_s = Extract("rate_capacity_s", _rate_capacity)
 rtt_peak_hz = Extract("rtt_peak_hz", _peak)
+
+
+def mean_peak(findings: Findings, stack: Stack, parameters: Mapping[str, Any]) -> Estimate | None:
+    """Where the spectrum of the RTT averaged over runs is largest, as figure 4.7 has it, in Hz.
+
+    On a ``network``, of the runs that keep their time series, which are resampled for the interval;
+    with ``period`` its inverse in smallest RTTs. What does not turn once is no oscillation.
+    """
+    kept = kept_runs(findings, "passive", stack, {**GEO, "network": parameters["network"]})
+    kept = [each for each in kept if each[0]["capacity_true_s"] is not None]
+    if not kept:
+        return None
+
+    def peak(runs: Sequence[tuple[dict[str, Any], pl.DataFrame]]) -> float:
+        moments, average = mean_rtt(runs)
+        found = spectrum(moments, average, float(moments[-1]))
+        if found is None:
+            return float("nan")
+        frequency, amplitude = found
+        there = frequency >= 1 / (moments[-1] - moments[0])
+        value = float(frequency[there][int(np.argmax(amplitude[there]))])
+        if parameters.get("period"):
+            return 1e3 / value / float(np.median([flow["rtt_min_ms"] for flow, _ in runs]))
+        return value
+
+    value = peak(kept)
+    if np.isnan(value):
+        return None
+    rng = np.random.default_rng(len(kept))
+    drawn = rng.integers(0, len(kept), size=(500, len(kept))) if len(kept) > 1 else np.empty((0, 0))
+    found = [peak([kept[place] for place in row]) for row in drawn]
+    low, high = map(float, np.nanquantile(found, [0.025, 0.975])) if found else (None, None)
+    return Estimate(value, low, high, 0.95 if found else None, len(kept), len(kept))
 
 
 def bin_error(findings: Findings, stack: Stack, parameters: Mapping[str, Any]) -> Estimate | None:
