@@ -121,7 +121,7 @@ def spectrum_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figur
                 findings, drawing.experiment, stack, {**drawing.select, "network": network}
             )
             column[0].set_title(network, fontweight="bold")
-            spectra = []
+            spectra, used = [], []
             for flow, series in kept:
                 end = flow["capacity_true_s"]
                 rows = series.drop_nulls("rtt_ms")
@@ -134,6 +134,7 @@ def spectrum_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figur
                     *plots.thin(time[inside], rtt[inside]), color=GREY, alpha=0.3, lw=0.7
                 )
                 spectra.append(found)
+                used.append((flow, series))
             if not spectra:
                 continue
             counts.add(len(spectra))
@@ -141,7 +142,7 @@ def spectrum_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figur
             frequency = np.linspace(0, limit, 600)
             mean = np.mean([np.interp(frequency, *each) for each in spectra], axis=0)
             column[1].plot(frequency, mean, color=BLUE)
-            moments, average = mean_rtt(kept)
+            moments, average = mean_rtt(used)
             column[0].plot(moments, average, color=ORANGE, linewidth=1.2)
             found = spectrum(moments, average, float(moments[-1]))
             if found is not None:
