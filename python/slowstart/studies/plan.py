@@ -10,6 +10,7 @@ of the key. Run number n of every cell has the same seed, so that all meet the s
 from __future__ import annotations
 
 import copy
+import functools
 import itertools
 import json
 from dataclasses import dataclass
@@ -324,11 +325,17 @@ def _find_traces(tree: dict[str, Any], folders: Sequence[Path]) -> str | None:
     return None
 
 
+@functools.cache
+def _presets() -> frozenset[str]:
+    """The presets of paths, asked for once: some take milliseconds to resolve."""
+    return frozenset(each["name"] for each in paths())
+
+
 def _missing(tree: dict[str, Any]) -> str | None:
     """What a scenario names and this version does not have."""
     path = tree.get("path")
     preset = _below(path, "preset")
-    if isinstance(preset, str) and preset not in {each["name"] for each in paths()}:
+    if isinstance(preset, str) and preset not in _presets():
         return f"this version has no path {preset}"
     flows = tree.get("flow")
     for flow in flows if isinstance(flows, list) else []:
