@@ -170,6 +170,7 @@ impl Server {
 
     /// Takes a packet that came at `came` and whose turn is at `turn`. On a trace whoever waited goes on with what the
     /// opportunity before has left, and with others of the same millisecond; only who comes now has to wait for a later one.
+    /// So it is with the blocks of a cell, which carry nobody who came after they began.
     pub(crate) fn serve_in_turn(
         &mut self,
         (came, turn): (Instant, Instant),
@@ -178,6 +179,9 @@ impl Server {
     ) -> Served {
         match self {
             Self::Trace(follower) => follower.serve(came, busy_until, bytes),
+            Self::Model(server) if server.model.asks_when_it_came() => {
+                server.serve(came, busy_until, bytes)
+            }
             _ => self.serve(turn, busy_until, bytes),
         }
     }

@@ -3,7 +3,10 @@
 mod common;
 
 use common::{algorithm, run, wired};
-use network::{CoDelConfig, Discipline, FqCoDelConfig, PieConfig, RedConfig};
+use network::{
+    CoDelConfig, Discipline, Ecn, Element, FqCoDelConfig, Link, LinkConfig, Packet, PieConfig,
+    QueueConfig, QueueLimit, RedConfig, Service, Streams,
+};
 use scenario::{Flow, PathModel, Scenario};
 use units::{Bytes, Duration, Instant};
 
@@ -171,6 +174,63 @@ fn fq_codel_lets_a_short_flow_pass() {
     // The receiver has it after one and a half round trips and ten packets, whoever else is there.
     assert!((0.15..0.156).contains(&times[1]), "{times:?}");
     assert!(times[0] > times[1] + 0.02, "{times:?}");
+}
+
+/// In front of every preset's links too, whatever their model, a discipline that never acts is a drop-tail queue: each packet
+/// comes out when it would have.
+#[test]
+fn a_discipline_that_never_acts_changes_no_preset() {
+    let never = Discipline::CoDel(CoDelConfig {
+        target: Duration::from_secs(1000),
+        ..CoDelConfig::default()
+    });
+    for preset in scenario::PRESETS {
+        let path = PathModel::resolve(preset.name).expect("a preset");
+        for plain in [path.forward, path.reverse] {
+            if plain.service == Service::Unlimited {
+                continue;
+            }
+            let carried = |discipline| {
+                let queue = QueueConfig {
+                    limit: QueueLimit::Unlimited,
+                    discipline,
+                };
+                let config = LinkConfig {
+                    queue,
+                    ..plain.clone()
+                };
+                let mut link: Link<u64> = Link::new(&config, Streams::new(3).stream(&plain.name));
+                let mut state = 11_u64;
+                let mut random = move |below: u64| {
+                    state = state
+                        .wrapping_mul(6_364_136_223_846_793_005)
+                        .wrapping_add(1);
+                    (state >> 33) % below
+                };
+                let (mut now, mut out) = (Instant::ZERO, Vec::new());
+                for number in 0..8_000 {
+                    // Bursts, trains and rests.
+                    now += Duration::from_micros(
+                        [300_000, 3_000, 300, 0][random(400).min(3) as usize],
+                    );
+                    out.extend(std::iter::from_fn(|| link.pop(now)));
+                    let packet = Packet {
+                        size: [52, 1500][random(2) as usize],
+                        flow: 0,
+                        ecn: Ecn::NotEct,
+                        payload: number,
+                    };
+                    let _ = link.push(now, packet);
+                }
+                let end = now + Duration::from_secs(3600);
+                out.extend(std::iter::from_fn(|| link.pop(end)));
+                (out, link.counters())
+            };
+            let (plain_out, late_out) = (carried(Discipline::DropTail), carried(never));
+            assert!(plain_out.0.len() > 1000, "{} {}", preset.name, plain.name);
+            assert!(plain_out == late_out, "{} {}", preset.name, plain.name);
+        }
+    }
 }
 
 /// The same run twice is the same run.

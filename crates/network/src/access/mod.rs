@@ -185,6 +185,15 @@ impl Model {
         }
     }
 
+    /// Whether when a packet came, and not when its turn comes, says which of its blocks may carry it. Not HSDPA, whose
+    /// queue is at the RNC and hands on at a packet's turn.
+    pub(crate) const fn asks_when_it_came(&self) -> bool {
+        match self {
+            Self::Cellular(cellular) => !matches!(cellular, Cellular::Hsdpa(_)),
+            _ => false,
+        }
+    }
+
     /// Serves a packet that is offered at `now` (of a model that serves late: whose turn comes at
     /// `now`), while those before it are through by `busy_until`.
     pub(crate) fn serve(&mut self, now: Instant, busy_until: Instant, bytes: u64) -> Served {
