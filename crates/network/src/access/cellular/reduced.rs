@@ -168,7 +168,9 @@ impl Fading {
         let slot = nanos / self.grid;
         if self.current != Some(slot) {
             let (fast, slow) = &mut self.processes;
-            let deviation = self.fast * fast.at(nanos).value + self.slow * slow.at(nanos).value;
+            // As of its beginning, whoever asks for it first.
+            let begin = slot * self.grid;
+            let deviation = self.fast * fast.at(begin).value + self.slow * slow.at(begin).value;
             let bits = libm::exp(self.location + deviation) as u64;
             self.rate = bits.clamp(LEAST.min(self.peak), self.peak);
             self.current = Some(slot);
@@ -197,7 +199,12 @@ impl Source for Fading {
             slot += 1;
         }
         self.carry = 0;
-        unused
+        // What was not looked at would have done.
+        if last < to {
+            unused.max(enough)
+        } else {
+            unused
+        }
     }
 }
 
@@ -210,4 +217,36 @@ pub(crate) fn server(config: &ReducedConfig, rng: &ChaCha8Rng) -> Slotted<Fading
         &config.blocks,
         stream(rng, 0),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand_core::SeedableRng;
+
+    fn fading(config: &FadingConfig) -> Fading {
+        let rng = ChaCha8Rng::seed_from_u64(5);
+        Fading::new(config, Duration::from_millis(1), &rng)
+    }
+
+    /// The rate of a slot of the grid is its own, though a process changes within it: a thirty-second of 4 s is 125 ms,
+    /// which is no multiple of 10.
+    #[test]
+    fn a_slot_of_the_grid_has_its_rate_whoever_asks_when() {
+        let config = ReducedConfig::around(Rate::from_bits_per_sec(40_000_000)).fading;
+        let (mut early, mut late) = (fading(&config), fading(&config));
+        for slot in 0..2000 {
+            let begins = slot * config.grid.as_nanos();
+            assert_eq!(early.rate(begins), late.rate(begins + 7_000_000), "{slot}");
+        }
+    }
+
+    /// At 2 kbit/s a second's worth is no packet; an hour's is.
+    #[test]
+    fn a_long_rest_of_a_slow_link_is_a_rest() {
+        let mut config = ReducedConfig::around(Rate::from_bits_per_sec(2000)).fading;
+        config.spread = 0.0;
+        assert!(fading(&config).idle(0, 3_600_000, 12_000) >= 12_000);
+        assert!(fading(&config).idle(0, 900, 12_000) < 12_000);
+    }
 }

@@ -13,8 +13,8 @@ use units::{Bytes, Duration, Instant};
 use super::blocks::{BlockConfig, Blocks, InOrder};
 use crate::access::Served;
 
-/// A packet that is not through after so many blocks never is.
-const PATIENCE: u64 = 1 << 20;
+/// After so many blocks without a bit, which last so long at least, there is never one again.
+const PATIENCE: (u64, Duration) = (1 << 20, Duration::from_secs(1000));
 
 /// What a slot's block carries for the user. Calls come in order of slots, each slot once.
 pub(crate) trait Source: Clone {
@@ -32,6 +32,8 @@ pub(crate) struct Slotted<S> {
     source: S,
     /// In nanoseconds, at least one.
     slot: u64,
+    /// In blocks.
+    patience: u64,
     latency: Duration,
     blocks: Blocks,
     order: InOrder,
@@ -49,9 +51,12 @@ impl<S: Source> Slotted<S> {
         blocks: &BlockConfig,
         rng: ChaCha8Rng,
     ) -> Self {
+        let (blocks_most, time) = PATIENCE;
+        let slot = slot.as_nanos().max(1);
         Self {
             source,
-            slot: slot.as_nanos().max(1),
+            slot,
+            patience: blocks_most.max(time.as_nanos() / slot),
             latency,
             blocks: Blocks::new(blocks, rng),
             order: InOrder::default(),
@@ -90,12 +95,13 @@ impl<S: Source> Slotted<S> {
             unused = core::mem::take(&mut self.left);
         }
         if first > self.next {
-            unused += self.source.idle(self.next, first, work);
+            unused = unused.saturating_add(self.source.idle(self.next, first, work));
             self.next = first;
         }
         let mut missing = work;
         let mut start = None;
-        for _ in 0..PATIENCE {
+        let mut empty = 0;
+        while empty < self.patience {
             if self.left > 0 {
                 let start = *start.get_or_insert(self.begin(self.next - 1).max(now));
                 if self.left >= missing {
@@ -110,7 +116,9 @@ impl<S: Source> Slotted<S> {
             }
             self.left = self.source.block(self.next);
             self.next += 1;
+            empty += 1;
             if self.left > 0 {
+                empty = 0;
                 let through = self.begin(self.next) + self.latency;
                 let wait = self.blocks.wait(self.next - 1);
                 self.order.wait_for(through + wait);
