@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use common::{MBIT, assert_conserved, bare, packet, pop_all};
 use network::access::cellular::{
-    BlockConfig, CellConfig, CellularConfig, GrantsConfig, Length, OutageConfig, ReducedConfig,
+    BlockConfig, CellConfig, CellularConfig, Duplex, GrantsConfig, HsdpaConfig, Length,
+    OutageConfig, ReducedConfig, RrcConfig, UmtsUplinkConfig,
 };
 use network::{AccessConfig, Element, Link, Service, Streams};
 use units::{Duration, Instant, Rate};
@@ -375,6 +376,15 @@ fn after_years_of_rest() {
         }),
         CellularConfig::Grants(lte_uplink()),
         CellularConfig::Reduced(ReducedConfig::around(Rate::from_bits_per_sec(40 * MBIT))),
+        CellularConfig::Hsdpa(HsdpaConfig {
+            rrc: Some(RrcConfig::UMTS),
+            ..HsdpaConfig::USUAL
+        }),
+        CellularConfig::Cell(CellConfig {
+            rrc: Some(RrcConfig::LTE),
+            ..CellConfig::LTE
+        }),
+        CellularConfig::UmtsUplink(UmtsUplinkConfig::at(Rate::from_bits_per_sec(10 * MBIT))),
     ] {
         let mut link = link(config, 1);
         for seconds in [0, 1, 3600, 1_000_000_000, 18_000_000_000] {
@@ -538,5 +548,112 @@ fn the_fits_are_near_the_recorded_traces() {
                 "{name}: {model:?}"
             );
         }
+    }
+}
+
+/// However short a block is, the longest interruption ends.
+#[test]
+fn a_link_of_short_blocks_outlives_its_outages() {
+    let mut config = ReducedConfig::around(Rate::from_bits_per_sec(10 * MBIT));
+    config.tti = Duration::from_micros(10);
+    config.fading.outages = Some(OutageConfig {
+        every: Duration::from_secs(60),
+        length: Length::LogNormal {
+            median: Duration::from_secs(20),
+            sigma: 0.6,
+            most: Duration::from_secs(60),
+        },
+    });
+    let mut link = link(CellularConfig::Reduced(config), 1);
+    let mut longest = Duration::ZERO;
+    for seconds in 1..150 {
+        let at = Instant::from_secs(seconds);
+        pop_all(&mut link, at);
+        link.push(at, packet(1500, seconds));
+        assert!(link.busy_until() < Instant::MAX, "{seconds} s");
+        longest = longest.max(link.busy_until().saturating_since(at));
+    }
+    assert!(longest > Duration::from_secs(12), "{longest:?}");
+}
+
+/// Section B.3.3, item 6: a stall holds back what 8 TTIs carry: 13, 27, 33 and 67 packets at 20, 40, 50 and 100 Mbit/s.
+#[test]
+fn a_stall_holds_back_eight_blocks() {
+    for (prbs, published) in [(50, 13), (100, 27), (125, 33), (250, 67)] {
+        let mut config = constant(prbs, 15.0);
+        let mut dues = |error| {
+            config.blocks.error = error;
+            config.blocks.transmissions = 2;
+            config.blocks.again = 0.0;
+            let mut link = link(CellularConfig::Cell(config), 1);
+            for number in 0..40_000 {
+                link.push(Instant::ZERO, packet(1500, number));
+            }
+            pop_all(&mut link, Instant::MAX)
+        };
+        // Few failures, so that each is alone.
+        let (late, prompt) = (dues(0.01), dues(0.0));
+        let held: Vec<bool> = late.iter().zip(&prompt).map(|(a, b)| a.0 > b.0).collect();
+        let stalls: Vec<usize> = held
+            .chunk_by(|a, b| a == b)
+            .filter(|run| run[0])
+            .map(<[bool]>::len)
+            .collect();
+        let near = |length: usize| length.abs_diff(published) <= 1;
+        let usual = stalls.iter().filter(|length| near(**length)).count();
+        println!(
+            "{prbs} blocks: {usual} of {} stalls hold {published} packets",
+            stalls.len()
+        );
+        assert!(usual as f64 > 0.8 * stalls.len() as f64, "{stalls:?}");
+    }
+}
+
+/// DDDSU: three and a half slots of five, and the special slot only half as much.
+#[test]
+fn a_period_of_5g_carries_three_and_a_half_slots() {
+    let mut config = constant(273, 15.0);
+    config.slot = Duration::from_micros(500);
+    config.layers = 2;
+    let mbit = |duplex| {
+        let config = CellConfig { duplex, ..config };
+        let found = carried(
+            &mut link(CellularConfig::Cell(config), 1),
+            Instant::ZERO,
+            4,
+            Duration::from_millis(250),
+        );
+        found[1..].iter().sum::<f64>() * 8.0 / 0.75 / 1e6
+    };
+    // 273 x 120 elements of 3.3223 bits on two layers, in 0.5 ms.
+    let whole = 273.0 * 120.0 * 3.3223 * 2.0 / 500.0;
+    let (all, down) = (mbit(Duplex::Fdd), mbit(Duplex::Tdd));
+    assert!((all / whole - 1.0).abs() < 0.002, "{all} {whole}");
+    assert!((down / whole - 0.7).abs() < 0.002, "{down} {whole}");
+}
+
+/// The delay that `rtt` reckons with is what packets meet on average that find nobody.
+#[test]
+fn idle_delays_are_what_idle_packets_meet() {
+    let mut hsdpa = HsdpaConfig::USUAL;
+    hsdpa.fading.spread = 0.0;
+    hsdpa.fading.outages = None;
+    hsdpa.discard = 0.0;
+    let mbit = Rate::from_bits_per_sec;
+    for config in [
+        CellularConfig::Cell(CellConfig::NR),
+        CellularConfig::Reduced(ReducedConfig::around(mbit(40 * MBIT))),
+        CellularConfig::Hsdpa(hsdpa),
+        CellularConfig::UmtsUplink(UmtsUplinkConfig::at(mbit(384_000))),
+    ] {
+        let expected = config.idle_delay().as_nanos() as f64 / 1e6;
+        let waits = alone(config.clone(), 84, 20_000);
+        let found = mean(&waits);
+        println!("{found:.3} ms, {expected:.3} by the configuration");
+        let error = deviation(&waits) / 20_000_f64.sqrt();
+        assert!(
+            (found - expected).abs() < 4.0 * error,
+            "{config:?}: {found} {expected}"
+        );
     }
 }

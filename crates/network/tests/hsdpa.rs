@@ -154,10 +154,14 @@ fn gaps_are_as_in_the_recorded_drive() {
     let [p50, p90, p99] = [0.5, 0.9, 0.99].map(|share| at(&gaps_down, share));
     let long = gaps_down.iter().filter(|gap| **gap > 200.0).count();
     println!("down: {rate:.2} Mbit/s, gaps {p50} {p90} {p99} ms, {long} above 200 ms");
+    // An outage each 6.7 s, of 0.48 s on average, leaves 93 % of 2.02 Mbit/s; a quarter for the rest.
     assert!((1.5..2.2).contains(&rate), "{rate}");
-    assert!((4.0..9.0).contains(&p50), "{p50}");
-    assert!((10.0..22.0).contains(&p90), "{p90}");
-    assert!((25.0..120.0).contains(&p99), "{p99}");
+    for (found, recorded) in [(p50, 6.0), (p90, 16.0), (p99, 41.0)] {
+        assert!(
+            (found / recorded - 1.0_f64).abs() <= 0.25,
+            "{found} {recorded}"
+        );
+    }
 
     let uplink = UmtsUplinkConfig::at(Rate::from_bits_per_sec(940_000));
     let (gaps_up, _) = gaps(CellularConfig::UmtsUplink(uplink), 900);
@@ -166,4 +170,74 @@ fn gaps_are_as_in_the_recorded_drive() {
     assert_eq!(p50, 10.0);
     assert!((10.0..=20.0).contains(&p90), "{p90}");
     assert!(gaps_up.iter().all(|gap| gap % 10.0 == 0.0));
+}
+
+/// Section B.4.2: a tenth of the blocks come 12 ms later, a tenth of those another 12 ms; 0.1 % come by RLC, 100 to 200 ms after
+/// the fourth transmission. In the uplink 1 % come 100 ms later. Four standard errors of the share.
+#[test]
+fn blocks_that_fail_come_later() {
+    let count = 40_000_u64;
+    let shares = |config: CellularConfig, least: f64, steps: &[(f64, f64, f64)]| {
+        let mut link = link(config, QueueLimit::Unlimited, 3);
+        let mut waits = Vec::new();
+        for n in 1..=count {
+            // On the grid of the blocks, so that what is more than the least is retransmission.
+            let at = Instant::from_millis(n * 500);
+            link.push(at, packet(84, 0));
+            let (due, _) = link.pop(Instant::MAX).expect("it comes out");
+            waits.push((due - at).as_nanos() as f64 / 1e6 - least);
+        }
+        for &(from, to, share) in steps {
+            let within = waits.iter().filter(|wait| (from..=to).contains(*wait));
+            let found = within.count() as f64 / count as f64;
+            println!("{from} to {to} ms: {found:.5} of {share:.5}");
+            let error = (share * (1.0 - share) / count as f64).sqrt();
+            assert!(
+                (found - share).abs() < 4.0 * error,
+                "{from} to {to} ms: {found}"
+            );
+        }
+    };
+    let down = HsdpaConfig {
+        blocks: HsdpaConfig::USUAL.blocks,
+        ..steady(2.0)
+    };
+    let steps = [
+        (0.0, 0.0, 0.9),
+        (12.0, 12.0, 0.09),
+        (24.0, 24.0, 0.009),
+        (136.0, 236.0, 0.001),
+    ];
+    shares(CellularConfig::Hsdpa(down), 17.0, &steps);
+    let up = UmtsUplinkConfig::at(Rate::from_bits_per_sec(384_000));
+    shares(
+        CellularConfig::UmtsUplink(up),
+        30.0,
+        &[(0.0, 0.0, 0.99), (100.0, 100.0, 0.0099)],
+    );
+}
+
+/// Section B.4.3: RLC discards two packets of 10,000, drawn for the time: who sends at other moments of the same 10 ms loses
+/// the same.
+#[test]
+fn what_is_discarded_is_drawn_for_the_time() {
+    let discarded = |offset_us: u64| -> Vec<u64> {
+        let config = HsdpaConfig {
+            discard: HsdpaConfig::USUAL.discard,
+            ..steady(2.0)
+        };
+        let mut link = link(CellularConfig::Hsdpa(config), QueueLimit::Unlimited, 9);
+        (0..400_000)
+            .filter(|slot| {
+                let at = Instant::from_micros(slot * 10_000 + offset_us);
+                let admission = link.push(at, packet(84, 0));
+                pop_all(&mut link, at);
+                admission != network::Admission::Accepted
+            })
+            .collect()
+    };
+    let found = discarded(0);
+    assert_eq!(found, discarded(8_400));
+    // 80, and four standard deviations of 8.9.
+    assert!((44..=116).contains(&found.len()), "{}", found.len());
 }

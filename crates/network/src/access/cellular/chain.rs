@@ -418,4 +418,40 @@ mod tests {
         let expected = 4000.0 * config_free;
         assert!((begins as f64 / expected - 1.0).abs() < 0.06, "{begins}");
     }
+
+    /// Section B.3.3, item 10: 30 to 50 ms, and each tenth 100 to 1000 ms, 40 s apart on average.
+    #[test]
+    fn handovers_have_their_lengths() {
+        let config = OutageConfig {
+            every: Duration::from_secs(40),
+            length: Length::Handover,
+        };
+        let mut out = config.timeline(rng());
+        let (mut lengths, mut length) = (Vec::new(), 0_u64);
+        let steps = 16_000_000_u64;
+        for n in 0..steps {
+            if out.at(n * 5 * MS).out() {
+                length += 5;
+            } else if length > 0 {
+                lengths.push(length);
+                length = 0;
+            }
+        }
+        // 80,000 s hold 2000 of them: standard deviation 45.
+        let count = lengths.len() as f64;
+        assert!((count - 2000.0).abs() < 180.0, "{count}");
+        // Few fall into another.
+        let of = |least, most| {
+            let within = lengths.iter().filter(|ms| (least..=most).contains(*ms));
+            within.count() as f64 / count
+        };
+        let (short, long) = (of(30, 50), of(100, 1000));
+        assert!(
+            (short - 0.9).abs() < 0.03 && short + long > 0.995,
+            "{short} {long}"
+        );
+        let mean = lengths.iter().sum::<u64>() as f64 / count;
+        // 91 ms, of which the long ones' place is 550 +- 260: standard error 4.
+        assert!((mean - 91.0).abs() < 14.0, "{mean}");
+    }
 }
