@@ -101,7 +101,8 @@ fn stations_without_aggregation_share_the_medium_as_bianchi_says() {
             );
             assert!((found / throughput - 1.0).abs() < 0.03);
             assert!((collided - collision).abs() < 0.02);
-            // And everybody has an equal share of it: four standard errors.
+            // And everybody has an equal share of it: four standard errors, each four times that of independent frames,
+            // for who has sent has the smallest window and often sends again.
             let share = through / f64::from(n);
             let error = 4.0 * (share / seconds as f64).sqrt() * 4.0;
             for rate in &rates[..ours] {
@@ -142,7 +143,7 @@ fn a_frame_holds_what_the_standard_allows() {
             let found = rate * PAYLOAD / 1e6;
             println!("{standard:?} {width:?} MCS {mcs}: {found:.1} Mbit/s of {published}");
             // Over 10 s the mean of some 2000 to 40000 backoffs adds to the rounding of the table.
-            assert!((found / published - 1.0).abs() < 0.01, "{found}");
+            assert!((found / published - 1.0).abs() < 0.005, "{found}");
             let reckoned = config.mean_rate().bits_per_sec() as f64 * 1460.0 / 1500.0 / 1e6;
             assert!((reckoned / published - 1.0).abs() < 0.02, "{reckoned}");
         }
@@ -159,10 +160,14 @@ fn acknowledgements_take_their_share_of_the_medium() {
     let table = [
         (N, Mhz20, 1, 4, 36.8),
         (N, Mhz20, 1, 7, 61.3),
+        (N, Mhz40, 2, 4, 144.3),
         (N, Mhz40, 2, 7, 222.9),
         (Ac, Mhz80, 2, 0, 55.0),
         (Ac, Mhz80, 2, 4, 296.5),
+        (Ac, Mhz80, 2, 7, 446.2),
         (Ac, Mhz80, 2, 8, 510.4),
+        (Ac, Mhz80, 2, 9, 549.9),
+        (Ax, Mhz80, 2, 4, 363.8),
         (Ax, Mhz80, 2, 11, 937.7),
     ];
     for (standard, width, streams, mcs, published) in table {
@@ -277,6 +282,61 @@ fn a_discipline_stands_above_the_driver() {
     assert!(waits.len() >= 25 && mean < 60.0, "{mean}");
     let (packets, _) = down.queue_len(Instant::from_secs(3));
     assert!(packets > 1000, "the flow that does not yield waits alone");
+}
+
+/// However little airtime may wait below a discipline, a packet may.
+#[test]
+fn no_airtime_is_room_for_one_packet() {
+    let config = WifiConfig {
+        airtime_limit: Duration::from_nanos(1),
+        ..clear(WifiStandard::Ac, 8)
+    };
+    let mut link = link(&config);
+    link.queue.discipline = network::Discipline::CoDel(network::CoDelConfig::default());
+    let rng = |seed| ChaCha8Rng::seed_from_u64(seed);
+    let [mut down, _] = Link::pair([&link, &link], [rng(1), rng(2)]);
+    for number in 0..10 {
+        down.push(Instant::ZERO, packet(1500, number));
+    }
+    assert_eq!(pop_all(&mut down, Instant::from_millis(10)).len(), 10);
+}
+
+/// Who looks at an idle medium each few milliseconds, as the emulator does, has what the others do settled when a
+/// packet comes; and nothing is different for it.
+#[test]
+fn who_looks_often_keeps_up_with_the_others() {
+    let config = WifiConfig {
+        stations: 3,
+        busy: 0.3,
+        ..WifiConfig::new(WifiStandard::Ac, -53.0)
+    };
+    let rest = Instant::from_secs(10);
+    let run = |looks: bool| {
+        let mut links = pair(&config, 1);
+        let mut out = Vec::new();
+        for number in 0..20 {
+            links[0].push(Instant::ZERO, packet(1500, number));
+        }
+        for ms in (0..10_000).step_by(5).filter(|ms| looks || *ms < 500) {
+            out.extend(pop_all(&mut links[0], Instant::from_millis(ms)));
+        }
+        let before = links[0].air().unwrap().frames;
+        for number in 20..40 {
+            links[0].push(rest, packet(1500, number));
+        }
+        let reckoned = links[0].air().unwrap().frames - before;
+        out.extend(pop_all(&mut links[0], Instant::from_secs(11)));
+        let dues: Vec<_> = out
+            .iter()
+            .map(|(due, packet)| (*due, packet.payload))
+            .collect();
+        (dues, reckoned)
+    };
+    let (looking, few) = run(true);
+    let (resting, many) = run(false);
+    assert_eq!(looking, resting);
+    println!("{few} frames are reckoned when a packet comes, {many} for who did not look");
+    assert!(few <= 10 && many > 1000);
 }
 
 #[derive(Debug, Clone)]

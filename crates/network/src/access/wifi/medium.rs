@@ -8,7 +8,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use rand_chacha::ChaCha8Rng;
-use units::Instant;
+use units::{Duration, Instant};
 
 use super::channel::Channel;
 use super::config::WifiConfig;
@@ -18,6 +18,9 @@ use super::port::{Port, Times};
 use crate::LinkConfig;
 use crate::aqm::Managed;
 use crate::random::{Chance, Purpose, numbered};
+
+/// Who looks again within this time looks often.
+const OFTEN: Duration = Duration::from_millis(100);
 
 /// What went over a medium.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -52,6 +55,8 @@ pub(crate) struct Medium<T> {
     hidden: Option<(Chance, ChaCha8Rng)>,
     /// From when on nobody sends.
     pub(super) idle: Instant,
+    /// When somebody last looked.
+    looked: Instant,
     pub(super) counters: AirCounters,
     /// Stations that send, with their packets: room that is used again.
     senders: Vec<(usize, u32)>,
@@ -89,6 +94,7 @@ impl<T> Medium<T> {
             crowd: Crowd::new(config, stream(Stream::Crowd as u32)),
             hidden,
             idle: Instant::ZERO,
+            looked: Instant::ZERO,
             counters: AirCounters::default(),
             senders: Vec::new(),
             config: Arc::new(config.clone()),
@@ -107,9 +113,11 @@ impl<T> Medium<T> {
     }
 
     /// Goes on to `now`, or until neither direction has something to send: what others do then is settled
-    /// when a packet comes.
+    /// when a packet comes. For who looks often, as the emulator does, it is settled at once: the packet that
+    /// ends a rest does not wait for the reckoning of it.
     pub(super) fn advance(&mut self, now: Instant) {
-        self.go_on(now, false);
+        let often = now.saturating_since(self.looked) <= OFTEN;
+        self.go_on(now, often);
     }
 
     /// Goes on to `now`, at which a packet comes.
@@ -118,6 +126,7 @@ impl<T> Medium<T> {
     }
 
     fn go_on(&mut self, now: Instant, alone: bool) {
+        self.looked = self.looked.max(now);
         while alone || self.ports.iter().any(Port::is_ready) {
             let mut next = self.start(0).min(self.start(1));
             for station in &mut self.stations {
@@ -172,7 +181,7 @@ impl<T> Medium<T> {
     fn transmit(&mut self, at: Instant) {
         self.channel.advance(at, &self.config, &self.phy);
         let phy = &self.phy;
-        let mut longest = units::Duration::ZERO;
+        let mut longest = Duration::ZERO;
         let mut frames = [None; 2];
         for (index, port) in self.ports.iter_mut().enumerate() {
             if port.start(self.idle, phy) == at {

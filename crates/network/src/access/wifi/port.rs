@@ -183,7 +183,8 @@ impl<T> Port<T> {
             return;
         };
         let most = (limit.as_nanos() as f64 * 1e-9 * rate / 8.0) as u64;
-        while self.below < most && self.take(now) {}
+        // A packet at the least, or nothing would ever be sent.
+        while self.below < most.max(1) && self.take(now) {}
     }
 
     /// Moves a packet from the queue to the driver.
