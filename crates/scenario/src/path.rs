@@ -302,7 +302,7 @@ fn way_back(forward: &Service, reverse: Option<Service>) -> Result<Service, Stri
             ),
             None => Err(
                 "has a Wi-Fi network in the forward direction alone, and its medium carries both: leave \
-                 reverse.rate or reverse.trace out"
+                 reverse.rate or reverse.trace out, or over a preset write reverse.rate = { model = \"wifi\" }"
                     .to_owned(),
             ),
         },

@@ -130,6 +130,10 @@ fn what_is_wrong_is_one_sentence() {
             "says on or rate, not both",
         ),
         (
+            "rate = { model = 'wifi', traffic = { rate = '1 Tbit/s' } }",
+            "the limit is 10 Gbit/s",
+        ),
+        (
             "rate = { model = 'wifi', statons = 2 }",
             "unknown key \"statons\" in a Wi-Fi network; did you mean \"stations\"?",
         ),

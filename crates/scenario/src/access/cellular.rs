@@ -24,8 +24,10 @@ const MAX_TTI: Duration = Duration::from_millis(100);
 const MAX_OUTAGE: Duration = Duration::from_secs(60);
 /// Outages begin no more often.
 const MIN_BETWEEN: Duration = Duration::from_millis(100);
-/// The largest standard deviation between places, in dB.
-const MAX_SINR_SPREAD: f64 = 30.0;
+/// The largest standard deviation of a shadow and between places, in dB.
+const MAX_DEVIATION: f64 = 30.0;
+/// A link whose outages leave less than one part in so many of the time is none.
+const LEAST_FREE: u64 = 100;
 /// Most other users of a cell.
 const MAX_USERS: u64 = 50;
 /// The largest block of an HSDPA category (category 20, two blocks of 64QAM).
@@ -77,7 +79,7 @@ fn fading(table: &Table<'_>, usual: &FadingConfig) -> Result<FadingConfig, Error
     if peak < rate {
         return Err(table.refuse_at("peak", "the peak is below the mean"));
     }
-    Ok(FadingConfig {
+    let config = FadingConfig {
         mean: rate,
         spread: optional(table, "spread", "\"35 %\"", usual.spread, |text| {
             quantity::share(text, MAX_SPREAD)
@@ -94,7 +96,27 @@ fn fading(table: &Table<'_>, usual: &FadingConfig) -> Result<FadingConfig, Error
         )?,
         peak,
         outages: outages(table, usual.outages)?,
+    };
+    if config.mean_rate().bits_per_sec() < rate.bits_per_sec() / LEAST_FREE {
+        let reason = "outages so long and so often leave less than 1 % of the time";
+        return Err(table.refuse_at("outages", reason));
+    }
+    Ok(config)
+}
+
+/// `error`, and no more for RLC than fails before the last transmission.
+fn blocks(table: &Table<'_>, usual: BlockConfig) -> Result<BlockConfig, Error> {
+    let error = percent(table, "error", usual.error)?;
+    let blocks = BlockConfig { error, ..usual };
+    Ok(BlockConfig {
+        residual: usual.residual.min(before_the_last(&blocks)),
+        ..blocks
     })
+}
+
+/// The share of the blocks whose transmissions but for the last all fail.
+fn before_the_last(blocks: &BlockConfig) -> f64 {
+    (2..blocks.transmissions).fold(blocks.error, |share, _| share * blocks.again)
 }
 
 /// `outages` is the mean time between two, or `"none"`; `outage` half of them do not exceed, `longest` none.
@@ -122,7 +144,18 @@ fn outages(table: &Table<'_>, usual: Option<OutageConfig>) -> Result<Option<Outa
         length("longest", usual_most)?,
     );
     if most < median {
-        return Err(table.refuse_at("longest", "the longest outage is shorter than half of them"));
+        let (key, hint) = match table.has("longest") {
+            true => ("longest", ""),
+            false => ("outage", ": say longest too"),
+        };
+        return Err(table.refuse_at(
+            key,
+            format!(
+                "half of the outages exceed {}, and the longest lasts {}{hint}",
+                crate::format_duration(median),
+                crate::format_duration(most)
+            ),
+        ));
     }
     let Some(every) = every else {
         for key in ["outage", "longest"] {
@@ -144,21 +177,22 @@ fn outages(table: &Table<'_>, usual: Option<OutageConfig>) -> Result<Option<Outa
 
 /// `"14 dB"`.
 fn decibel(text: &str) -> Result<f64, String> {
-    let number = text.trim().strip_suffix("dB").map(str::trim);
-    let value = number.and_then(|number| number.parse::<f64>().ok());
-    match value {
-        Some(value) if (-20.0..=60.0).contains(&value) => Ok(value),
-        _ => Err("it is from -20 dB to 60 dB".to_owned()),
-    }
+    level(text, "dB", "14", (-20.0, 60.0))
 }
 
 /// `"3 Hz"`.
 fn hertz(text: &str) -> Result<f64, String> {
-    let number = text.trim().strip_suffix("Hz").map(str::trim);
-    let value = number.and_then(|number| number.parse::<f64>().ok());
-    match value {
-        Some(value) if (0.0..=10_000.0).contains(&value) => Ok(value),
-        _ => Err("it is from 0 Hz to 10000 Hz".to_owned()),
+    level(text, "Hz", "3", (0.0, 10_000.0))
+}
+
+fn level(text: &str, unit: &str, example: &str, (least, most): (f64, f64)) -> Result<f64, String> {
+    let number = text.trim().strip_suffix(unit).map(str::trim);
+    match number.and_then(|number| number.parse::<f64>().ok()) {
+        Some(value) if (least..=most).contains(&value) => Ok(value),
+        Some(_) => Err(format!("it is from {least} {unit} to {most} {unit}")),
+        None => Err(format!(
+            "a number of {unit} is expected, such as \"{example} {unit}\""
+        )),
     }
 }
 
@@ -191,15 +225,13 @@ fn cell(table: &Table<'_>, usual: CellConfig) -> Result<CellConfig, Error> {
             }))
         }
     };
+    let deviation = |key, usual| {
+        let read = |text: &str| quantity::decibels(text, MAX_DEVIATION);
+        optional(table, key, "\"2 dB\"", usual, read)
+    };
     let channel = ChannelConfig {
         sinr_db: optional(table, "sinr", "\"14 dB\"", usual.channel.sinr_db, decibel)?,
-        shadow_db: optional(
-            table,
-            "shadow",
-            "\"2 dB\"",
-            usual.channel.shadow_db,
-            decibel,
-        )?,
+        shadow_db: deviation("shadow", usual.channel.shadow_db)?,
         shadow_tau: optional(
             table,
             "shadow_tau",
@@ -216,13 +248,7 @@ fn cell(table: &Table<'_>, usual: CellConfig) -> Result<CellConfig, Error> {
         )?,
         ..usual.channel
     };
-    if channel.shadow_db < 0.0 {
-        return Err(table.refuse_at("shadow", "a shadow's standard deviation is not below 0 dB"));
-    }
-    let usual_spread = usual.sinr_spread_db;
-    let sinr_spread_db = optional(table, "sinr_spread", "\"8 dB\"", usual_spread, |text| {
-        quantity::decibels(text, MAX_SINR_SPREAD)
-    })?;
+    let sinr_spread_db = deviation("sinr_spread", usual.sinr_spread_db)?;
     let [prbs, layers] = [("prbs", usual.prbs, 275), ("layers", usual.layers, 8)]
         .map(|(key, usual, most)| count(table, key, usual, most));
     let (prbs, layers) = (prbs?, layers?);
@@ -249,10 +275,7 @@ fn cell(table: &Table<'_>, usual: CellConfig) -> Result<CellConfig, Error> {
         more_users: users_most - users,
         on: switched("on", usual.on)?,
         off: switched("off", usual.off)?,
-        blocks: BlockConfig {
-            error: percent(table, "error", usual.blocks.error)?,
-            ..usual.blocks
-        },
+        blocks: blocks(table, usual.blocks)?,
         outages: optional(
             table,
             "handovers",
@@ -267,11 +290,20 @@ fn cell(table: &Table<'_>, usual: CellConfig) -> Result<CellConfig, Error> {
         blocks: usual.blocks,
         ..config
     };
-    Ok(if known == usual && usual.blockage.is_none() {
-        config
-    } else {
-        config.measured()
-    })
+    if known == usual && usual.blockage.is_none() {
+        return Ok(config);
+    }
+    let config = config.measured();
+    if config.mean < LEAST_MEAN {
+        return Err(table.refuse_at(
+            "sinr",
+            format!(
+                "such a cell carries less than {} for the path's user",
+                crate::format_rate(LEAST_MEAN)
+            ),
+        ));
+    }
+    Ok(config)
 }
 
 fn done(config: CellularConfig) -> Result<AccessConfig, Error> {
@@ -311,9 +343,8 @@ pub(super) fn uplink(table: &Table<'_>) -> Result<AccessConfig, Error> {
         every: time("every", usual.every)?,
         prepare: time("prepare", usual.prepare)?,
         blocks: BlockConfig {
-            error: percent(table, "error", usual.blocks.error)?,
             retry: time("retry", usual.blocks.retry)?,
-            ..usual.blocks
+            ..blocks(table, usual.blocks)?
         },
         ..usual
     }))
@@ -327,10 +358,7 @@ pub(super) fn reduced(table: &Table<'_>) -> Result<AccessConfig, Error> {
     done(CellularConfig::Reduced(ReducedConfig {
         fading: fading(table, &usual.fading)?,
         tti: optional(table, "tti", "\"1 ms\"", usual.tti, span(MIN_SLOT, MAX_TTI))?,
-        blocks: BlockConfig {
-            error: percent(table, "error", usual.blocks.error)?,
-            ..usual.blocks
-        },
+        blocks: blocks(table, usual.blocks)?,
         ..usual
     }))
 }
@@ -339,14 +367,20 @@ pub(super) fn hsdpa(table: &Table<'_>) -> Result<AccessConfig, Error> {
     let usual = HsdpaConfig::USUAL;
     let block = table.get("block").map(|item| item.integer(400, MAX_BLOCK));
     let block = block.transpose()?.and_then(|bits| u32::try_from(bits).ok());
+    let mut blocks = blocks(table, usual.blocks)?;
+    blocks.residual = percent(table, "residual", blocks.residual)?;
+    let most = before_the_last(&blocks);
+    if blocks.residual > most {
+        let percent = (most * 1e8).round() / 1e6;
+        return Err(table.refuse_at(
+            "residual",
+            format!("with this error no more than {percent} % of the blocks fail three times"),
+        ));
+    }
     let config = HsdpaConfig {
         fading: fading(table, &usual.fading)?,
         block: block.unwrap_or(usual.block),
-        blocks: BlockConfig {
-            error: percent(table, "error", usual.blocks.error)?,
-            residual: percent(table, "residual", usual.blocks.residual)?,
-            ..usual.blocks
-        },
+        blocks,
         discard: percent(table, "discard", usual.discard)?,
         ..usual
     };
@@ -373,10 +407,7 @@ pub(super) fn umts_uplink(table: &Table<'_>) -> Result<AccessConfig, Error> {
             usual.tti,
             span(MIN_SLOT, MAX_TTI),
         )?,
-        blocks: BlockConfig {
-            error: percent(table, "error", usual.blocks.error)?,
-            ..usual.blocks
-        },
+        blocks: blocks(table, usual.blocks)?,
         ..usual
     }))
 }

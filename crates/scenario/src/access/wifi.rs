@@ -46,8 +46,9 @@ const MOST_SLOTS: u64 = 32_767;
 /// The longest frame of the standard.
 const LONGEST_FRAME: Duration = Duration::from_micros(5484);
 const SHORTEST_FRAME: Duration = Duration::from_micros(100);
-/// Shorter times of traffic cost too much.
+/// Shorter times of traffic cost too much, and so do more packets.
 const SHORTEST_TRAFFIC: Duration = Duration::from_millis(1);
+const MOST_TRAFFIC: Rate = Rate::from_bits_per_sec(10_000_000_000);
 
 /// The network of which nothing is said.
 pub(super) fn usual() -> WifiConfig {
@@ -179,7 +180,13 @@ fn traffic(item: &Item<'_>) -> Result<WifiTraffic, Error> {
     table.either("on", "rate")?;
     table.either("off", "rate")?;
     if let Some(item) = table.get("rate") {
-        let rate = item.read("\"5 Mbit/s\"", quantity::rate)?;
+        let rate = item.read("\"5 Mbit/s\"", |text| {
+            let rate = quantity::rate(text)?;
+            match rate > MOST_TRAFFIC {
+                true => Err(format!("the limit is {}", crate::format_rate(MOST_TRAFFIC))),
+                false => Ok(rate),
+            }
+        })?;
         return Ok(WifiTraffic::Poisson(rate));
     }
     let span = |key| {
