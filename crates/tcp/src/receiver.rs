@@ -20,6 +20,8 @@
 //! - The SYN-ACK is not repeated by a timer of its own; the sender's SYN is, and is answered.
 //! - The FIN is acknowledged at once: the application closes its side, and Linux's FIN carries the
 //!   acknowledgment.
+//! - Two small segments of one size in a row do not lower the segment size by which ACKs are delayed
+//!   (`tcp_measure_rcv_mss`).
 //! - The receiver's smoothed RTT is the time from its only SYN-ACK to the first data, where Linux
 //!   takes it to the third segment of the handshake.
 

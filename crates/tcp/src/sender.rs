@@ -21,6 +21,14 @@
 //!   reordering above 3 segments. The congestion control is then told `advanced` for those.
 //! - A start-up that requires pacing is paced from its first segment on; Linux charges nothing for
 //!   the first ten.
+//! - What an ACK below `snd_una` SACKs counts as delivered; Linux's rate samples never see it.
+//! - A probe that repaired a loss reduces nothing where a reduction is under way; Linux reduces again.
+//! - Where the receive window ends within a segment, Linux sends the part that fits if nothing small is
+//!   in flight (`tcp_mss_split_point`); here only whole segments leave.
+//! - A retransmission that an undo left in flight, and that is lost, is sent again; Linux leaves it to
+//!   the timeout.
+//! - A receiver that drops what it had SACKed is found out by the timeout, and not 10 ms after the ACK
+//!   that shows it; what was sent within the last round trip is then not lost.
 //! - After a timeout, Linux's F-RTO (RFC 5682, SACK form) holds back retransmissions for new data;
 //!   see `frto.rs`. What Linux 2.6.24 did is in `fack.rs`.
 
