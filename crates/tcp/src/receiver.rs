@@ -238,6 +238,9 @@ impl Receiver {
         if segment.fin && end >= self.rcv_nxt {
             self.end = Some(end);
         }
+        if segment.len > 0 {
+            self.sacks.forget_duplicate();
+        }
         if start <= self.rcv_nxt && end > self.rcv_nxt {
             self.take_in_order(now, segment, ecn_ce);
         } else if end <= self.rcv_nxt {

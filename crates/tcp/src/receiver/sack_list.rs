@@ -2,7 +2,7 @@
 //!
 //! RFC 2018 section 4, RFC 2883; the bookkeeping of Linux 6.12: four blocks are remembered although
 //! fewer fit into a segment, a block that fell off the list is not remembered elsewhere, and a
-//! duplicate takes the first place in exactly one ACK.
+//! duplicate takes the first place in the next ACK, unless more data arrives before.
 
 use crate::segment::SackBlocks;
 
@@ -91,6 +91,11 @@ impl SackList {
     /// As [`Self::add_duplicate`], but forgets a duplicate that waits (`tcp_dsack_set`).
     pub fn set_duplicate(&mut self, start: u64, end: u64) {
         self.duplicate = Some((start, end));
+    }
+
+    /// A duplicate that no ACK reported is not reported any more: other data has arrived.
+    pub const fn forget_duplicate(&mut self) {
+        self.duplicate = None;
     }
 
     /// Whether there is nothing to report.

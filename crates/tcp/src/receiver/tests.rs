@@ -320,6 +320,28 @@ fn duplicates_are_reported_once_rfc_2883() {
     assert_eq!(bench.receiver.stats().duplicates, 2);
 }
 
+/// While ACKs are held back, Linux forgets the duplicate at the next data (`tcp_data_queue`).
+#[test]
+fn a_duplicate_that_waits_is_forgotten_with_the_next_data() {
+    for (next, reported) in [
+        (None, [(21, 22), (20, 23)].to_vec()),
+        (Some(23), [(20, 24)].to_vec()),
+    ] {
+        let mut bench = Bench::full_window();
+        bench.stream(0, 16, MS);
+        bench.receiver.quick = 0;
+        let caused: Vec<_> = [20, 21, 22, 21]
+            .map(|index| bench.full(index).len())
+            .to_vec();
+        assert_eq!(caused, [1, 1, 1, 0]);
+        if let Some(index) = next {
+            assert!(bench.full(index).is_empty());
+        }
+        let (_, acks) = bench.timer();
+        assert_eq!(sack_blocks(&acks[0]), reported);
+    }
+}
+
 #[test]
 fn a_retransmission_that_reaches_beyond_the_ack_is_taken_in_part() {
     let mut bench = Bench::full_window();
