@@ -256,7 +256,8 @@ impl Sender {
             self.rate.on_delivered(now, self.size(delivery.delivered));
         }
         facts.original_before_high = delivery.original_before_high;
-        facts.is_duplicate = !facts.dsack;
+        // It is no duplicate of the last one, and its mark was echoed before.
+        facts.ece = false;
         self.react(now, facts);
     }
 

@@ -288,6 +288,18 @@ fn frto_finds_a_timeout_spurious_when_data_never_sent_again_is_acked() {
     );
 }
 
+/// The kernel counts an ACK below `snd_una` as no duplicate, which would have told that the loss is real.
+#[test]
+fn an_old_ack_does_not_end_frto() {
+    let mut script = timed_out(10);
+    script.write(10 * MSS);
+    script.now = ms(650);
+    assert_eq!(script.ack(1, &[]), [10, 11]);
+    assert_eq!(script.ack(0, &[(0, 1)]), []);
+    script.ack(2, &[]);
+    assert_eq!(script.sender.stats().spurious_timeouts, 1);
+}
+
 #[test]
 fn frto_finds_a_timeout_genuine_when_new_data_is_sacked() {
     let mut script = timed_out(10);
