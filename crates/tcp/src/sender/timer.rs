@@ -52,6 +52,16 @@ impl Sender {
         self.timer.is_some_and(|(_, timer)| timer == wanted)
     }
 
+    /// Linux `tcp_reset_xmit_timer`: what was sent last takes until the pacer lets the next burst go.
+    pub(super) fn arm_after_pacing(&mut self, now: Instant, delay: Duration, timer: Timer) {
+        let from = if self.is_paced {
+            now.max(self.pacer.next)
+        } else {
+            now
+        };
+        self.arm(from + delay, timer);
+    }
+
     /// Linux `tcp_rearm_rto`: from now, less what passed under another timer.
     pub(super) fn rearm_rto(&mut self, now: Instant) {
         let Some(head) = self.board.head() else {
@@ -63,7 +73,7 @@ impl Sender {
         } else {
             self.rto
         };
-        self.arm(now + delay, Timer::Retransmission);
+        self.arm_after_pacing(now, delay, Timer::Retransmission);
     }
 
     /// Linux `tcp_set_xmit_timer`.
@@ -93,7 +103,7 @@ impl Sender {
             self.config.rto_min,
             rto_in,
         );
-        self.arm(now + delay, Timer::LossProbe);
+        self.arm_after_pacing(now, delay, Timer::LossProbe);
         true
     }
 

@@ -208,7 +208,7 @@ impl Sender {
         let segment = self.retransmit(now, index, false);
         let is_head = index == self.board.base;
         if is_head && !self.is_reordering_armed() && !self.is_impatient() {
-            self.arm(now + self.rto, Timer::Retransmission);
+            self.arm_after_pacing(now, self.rto, Timer::Retransmission);
         }
         Some(segment)
     }

@@ -61,6 +61,24 @@ fn ten_segments_leave_unpaced_and_the_rest_at_the_rate() {
     assert_eq!(script.in_flight(), 20);
 }
 
+/// The last of 20 leaves at 125 ms and takes 2.5 ms: the kernel's probe, two round trips and 2 ms later,
+/// counts from its end (`tcp_pacing_delay`).
+#[test]
+fn timers_count_from_when_the_pacer_would_let_the_next_leave() {
+    let mut settings = config("reno+standard");
+    settings.pacing = true;
+    settings.initial_window = 20;
+    let mut script = Script::established(settings, 100);
+    script.write(20 * MSS);
+    departures(&mut script, Duration::from_millis(30));
+    assert_eq!(
+        script.sent.last().map(|sent| sent.0.as_micros()),
+        Some(125_000)
+    );
+    let due = script.sender.poll_timeout().map(Instant::as_micros);
+    assert_eq!(due, Some(127_500 + 202_000));
+}
+
 #[test]
 fn paced_bursts_hold_what_the_rate_sends_in_a_millisecond() {
     let mut settings = config("reno+standard");
