@@ -6,6 +6,7 @@
 //! count.
 #![allow(
     clippy::print_stdout,
+    clippy::print_stderr,
     clippy::unwrap_used,
     reason = "a measurement that is shown, or ends"
 )]
