@@ -339,6 +339,23 @@ fn who_looks_often_keeps_up_with_the_others() {
     assert!(few <= 10 && many > 1000);
 }
 
+/// What is on its way is had by looking at the end of time, once and again: the others, who never end, are not
+/// followed until then.
+#[test]
+fn the_end_of_time_may_be_looked_at_twice() {
+    let config = WifiConfig {
+        stations: 3,
+        busy: 0.3,
+        ..WifiConfig::new(WifiStandard::Ac, -53.0)
+    };
+    let mut links = pair(&config, 1);
+    for number in 0..20 {
+        links[0].push(Instant::ZERO, packet(1500, number));
+    }
+    assert_eq!(pop_all(&mut links[0], Instant::MAX).len(), 20);
+    assert!(links[0].pop(Instant::MAX).is_none());
+}
+
 #[derive(Debug, Clone)]
 enum Step {
     Push(usize, u32),

@@ -116,7 +116,8 @@ impl<T> Medium<T> {
     /// when a packet comes. For who looks often, as the emulator does, it is settled at once: the packet that
     /// ends a rest does not wait for the reckoning of it.
     pub(super) fn advance(&mut self, now: Instant) {
-        let often = now.saturating_since(self.looked) <= OFTEN;
+        // Whoever looks twice at one instant, be it the end of time, wants what is on its way.
+        let often = now > self.looked && now.saturating_since(self.looked) <= OFTEN;
         self.go_on(now, often);
     }
 
