@@ -103,6 +103,9 @@ impl CompareOptions {
                 return Err(format!("the limit is {MAX_FLOWS} flows"));
             }
         }
+        if flows.len() == 1 && !self.stagger.is_zero() {
+            return Err("there is one flow alone: the stagger is the time to the next".to_owned());
+        }
         let mut scenario = Scenario::new(path.clone(), flows);
         scenario.runs = self.runs;
         scenario.seed = self.seed;

@@ -22,6 +22,8 @@ const MAX_PACING_SHIFT: u64 = 14;
 pub(crate) const MAX_RECEIVE_BUFFER: Bytes = Bytes::new(65_535 << 14);
 /// A receiver that takes less than two full segments deadlocks with delayed ACKs.
 const MIN_RECEIVE_BUFFER: Bytes = Bytes::new(2 * 1448);
+/// Least time between two writes of an application, so that a run ends.
+const MIN_INTERVAL: Duration = Duration::from_micros(1);
 
 /// What a full segment carries: a full packet less headers with timestamps. A trickle is written so.
 const FULL_PAYLOAD: u32 = FULL_PACKET - 52;
@@ -150,6 +152,15 @@ pub(crate) fn transfer(text: &str) -> Result<Bytes, String> {
     }
 }
 
+/// The time from one event of a source to its next.
+pub(crate) fn interval(text: &str) -> Result<Duration, String> {
+    let span = positive(text)?;
+    if span < MIN_INTERVAL {
+        return Err("the least is 1 us".to_owned());
+    }
+    Ok(span)
+}
+
 fn application(table: &Table<'_>) -> Result<Application, Error> {
     table.either("write", "rate")?;
     if let Some(item) = table.get("rate") {
@@ -158,6 +169,9 @@ fn application(table: &Table<'_>) -> Result<Application, Error> {
         }
         let write = Bytes::new(u64::from(FULL_PAYLOAD));
         let every = item.read("\"64 kbit/s\"", quantity::rate)?.time_for(write);
+        if every < MIN_INTERVAL {
+            return Err(item.refuse("a trickle has at most 11 Gbit/s"));
+        }
         return Ok(Application::Periodic { write, every });
     }
     let write = table
@@ -170,7 +184,7 @@ fn application(table: &Table<'_>) -> Result<Application, Error> {
     }
     let every = table
         .need("every", "\"100 ms\"")?
-        .read("\"100 ms\"", positive)?;
+        .read("\"100 ms\"", interval)?;
     Ok(Application::Periodic { write, every })
 }
 
@@ -181,6 +195,7 @@ fn copies(table: &Table<'_>, flow: Flow) -> Result<Vec<Flow>, Error> {
         .map_or(Ok(1), |item| item.integer(1, MAX_FLOWS as u64))?;
     let stagger = match table.get("stagger") {
         None => Duration::ZERO,
+        Some(item) if count == 1 => return Err(item.refuse("there is one flow alone")),
         Some(item) => item.read("\"1 s\"", |text| time_up_to(text, MAX_DURATION))?,
     };
     Ok(staggered(&flow, count, stagger))

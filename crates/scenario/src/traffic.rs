@@ -16,7 +16,7 @@ use units::{Bytes, Duration, Instant, Rate};
 
 use crate::document::{Item, Table};
 use crate::error::Error;
-use crate::flow::{initial_window, transfer};
+use crate::flow::{initial_window, interval, transfer};
 use crate::link::{positive, time_up_to};
 use crate::path::MAX_RTT;
 use crate::quantity::{self, MAX_DURATION};
@@ -405,7 +405,7 @@ fn bulk(table: &Table<'_>) -> Result<(TrafficKind, Option<Amount>), Error> {
 fn video(table: &Table<'_>) -> Result<(TrafficKind, Option<Amount>), Error> {
     let every = match table.get("segment") {
         None => SEGMENT,
-        Some(item) => item.read("\"4 s\"", positive)?,
+        Some(item) => item.read("\"4 s\"", interval)?,
     };
     let (count, spread) = count_and_spread(table, every)?;
     let item = table.need("bitrate", "\"5 Mbit/s\"")?;
@@ -428,7 +428,7 @@ fn datagrams(table: &Table<'_>) -> Result<(TrafficKind, Option<Amount>), Error> 
         .read("\"5 Mbit/s\"", quantity::rate)?;
     let on = match table.get("on") {
         None => Duration::from_secs(1),
-        Some(item) => item.read("\"1 s\"", positive)?,
+        Some(item) => item.read("\"1 s\"", interval)?,
     };
     let off = match table.get("off") {
         None => Duration::ZERO,

@@ -295,6 +295,13 @@ fn comparisons() {
         }),
         "the number of runs is 0; it has to be from 1 to 1000000"
     );
+    assert_eq!(
+        refused(&CompareOptions {
+            stagger: Duration::from_secs(1),
+            ..size.clone()
+        }),
+        "there is one flow alone: the stagger is the time to the next"
+    );
     assert!(Scenario::compare(&path, &[], &size).is_err());
 }
 

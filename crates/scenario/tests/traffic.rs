@@ -360,6 +360,15 @@ fn applications_that_pause_and_trickle() {
             "{ rate = '1 Mbit/s', pause = '3 s' }",
             "f.toml:7:36: a trickle of a rate has no pause",
         ),
+        // What would take for ever.
+        (
+            "{ write = '1 B', every = '1 ns' }",
+            "f.toml:7:33: every = \"1 ns\": the least is 1 us",
+        ),
+        (
+            "{ rate = '12 Gbit/s' }",
+            "f.toml:7:17: rate = \"12 Gbit/s\": a trickle has at most 11 Gbit/s",
+        ),
     ] {
         assert_eq!(application(text), Err(expected.to_owned()), "{text}");
     }
