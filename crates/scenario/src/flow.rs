@@ -1,7 +1,7 @@
 //! `[[flow]]`: who sends what, when and how. Defaults are those of Linux 6.x.
 
 use congestion::Algorithm;
-use tcp::{AckPolicy, LossDetection};
+use tcp::{AckPolicy, Autotuning, LossDetection};
 use units::{Bytes, Duration, Instant};
 
 use crate::document::Table;
@@ -27,6 +27,13 @@ const MIN_INTERVAL: Duration = Duration::from_micros(1);
 
 /// What a full segment carries: a full packet less headers with timestamps. A trickle is written so.
 const FULL_PAYLOAD: u32 = FULL_PACKET - 52;
+
+/// The words for how a receive window grows.
+pub(crate) const AUTOTUNING: [(&str, Autotuning); 3] = [
+    ("linux-6.18", Autotuning::Current),
+    ("linux-5.4", Autotuning::Linux54),
+    ("off", Autotuning::Off),
+];
 
 /// Reads a `[[flow]]` table: as many flows as its `count` says.
 pub(crate) fn read(table: &Table<'_>) -> Result<Vec<Flow>, Error> {
@@ -82,6 +89,9 @@ fn read_sender(table: &Table<'_>, flow: &mut Flow) -> Result<(), Error> {
         if let Some(item) = table.get(key) {
             *switch = item.boolean()?;
         }
+    }
+    if let Some(item) = table.get("autotuning") {
+        flow.autotuning = item.choice(&AUTOTUNING)?;
     }
     if let Some(item) = table.get("loss_detection") {
         let choices = [("rack", LossDetection::Rack), ("fack", LossDetection::Fack)];

@@ -43,7 +43,7 @@ pub use quantity::{
     parse_probability, parse_rate, parse_size,
 };
 pub use schema::{KnownTable, known_tables};
-pub use tcp::{AckPolicy, LossDetection};
+pub use tcp::{AckPolicy, Autotuning, LossDetection};
 pub use traffic::{Direction, Traffic, TrafficKind};
 
 /// IP bytes of a full packet. A link counts its `overhead` on top.
@@ -134,6 +134,8 @@ pub struct Flow {
     pub pacing: bool,
     /// Largest receive window that autotuning may reach.
     pub receive_buffer: Bytes,
+    /// How the receive window grows to it.
+    pub autotuning: Autotuning,
     /// Receive window that the handshake announces.
     pub syn_window: Bytes,
     /// How the receiver acknowledges.
@@ -216,6 +218,7 @@ impl Flow {
             restart_after_idle: true,
             tso_segments: DEFAULT_TSO_SEGMENTS,
             extra_delay: Duration::ZERO,
+            autotuning: Autotuning::default(),
             loss_detection: LossDetection::default(),
             byte_counting: true,
             application: Application::Bulk,

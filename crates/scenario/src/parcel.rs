@@ -9,7 +9,7 @@ use congestion::Algorithm;
 use network::LinkConfig;
 use network::router::Help;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use tcp::{AckPolicy, LossDetection};
+use tcp::{AckPolicy, Autotuning, LossDetection};
 use units::{Bytes, Duration, Instant, Rate};
 
 use crate::{Application, Flow, PathModel, RouterModel, Scenario, Traffic};
@@ -62,6 +62,8 @@ pub(crate) struct WholeFlow {
     initial_window: u32,
     pacing: bool,
     receive_buffer: Bytes,
+    #[serde(with = "WholeAutotuning")]
+    autotuning: Autotuning,
     syn_window: Bytes,
     #[serde(with = "WholeAckPolicy")]
     ack_policy: AckPolicy,
@@ -84,6 +86,14 @@ pub(crate) struct WholeFlow {
 enum WholeAckPolicy {
     Delayed,
     EverySegment,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Autotuning")]
+enum WholeAutotuning {
+    Current,
+    Linux54,
+    Off,
 }
 
 #[derive(Serialize, Deserialize)]

@@ -7,6 +7,8 @@ use network::{
 };
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use tcp::{AckPolicy, LossDetection};
+
+use crate::flow::AUTOTUNING;
 use units::{Bytes, Duration, Instant, Rate};
 
 use crate::access::Access;
@@ -82,6 +84,9 @@ impl Serialize for Flow {
             LossDetection::Rack => "rack",
             LossDetection::Fack => "fack",
         };
+        let autotuning = AUTOTUNING
+            .iter()
+            .find_map(|(word, kind)| (*kind == self.autotuning).then_some(*word));
         map!(serializer,
             "name": self.name,
             "algorithm": self.algorithm.to_string(),
@@ -91,6 +96,7 @@ impl Serialize for Flow {
             "initial_window_segments": self.initial_window,
             "pacing": self.pacing,
             "receive_buffer_bytes": self.receive_buffer.get(),
+            "autotuning": autotuning,
             "syn_window_bytes": self.syn_window.get(),
             "ack_policy": ack_policy,
             "ecn": self.ecn,

@@ -344,6 +344,7 @@ pub(crate) const FLOW: KnownTable = KnownTable {
         "restart_after_idle",
         "tso_segments",
         "extra_delay",
+        "autotuning",
         "loss_detection",
         "byte_counting",
         "application",

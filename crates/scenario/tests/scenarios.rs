@@ -4,7 +4,9 @@ use std::path::Path;
 
 use congestion::Algorithm;
 use proptest::prelude::*;
-use scenario::{AckPolicy, Application, CompareOptions, PRESETS, Parcel, PathModel, Scenario};
+use scenario::{
+    AckPolicy, Application, Autotuning, CompareOptions, PRESETS, Parcel, PathModel, Scenario,
+};
 use units::{Bytes, Duration, Instant};
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios");
@@ -48,6 +50,7 @@ ecn = true
 sack = false
 impatient = true
 small_queue = 8
+autotuning = "linux-5.4"
 restart_after_idle = false
 tso_segments = 1
 extra_delay = "5 ms"
@@ -109,6 +112,7 @@ fn every_key_of_a_flow() {
     assert_eq!(chatty.syn_window, Bytes::new(1 << 20));
     assert_eq!((chatty.sack, chatty.impatient), (false, true));
     assert_eq!(chatty.small_queue, Some(8));
+    assert_eq!(chatty.autotuning, Autotuning::Linux54);
     assert_eq!(chatty.extra_delay, Duration::from_millis(5));
     assert_eq!(
         chatty.application,

@@ -363,7 +363,7 @@ fn applications_that_pause_and_trickle() {
         // What would take for ever.
         (
             "{ write = '1 B', every = '1 ns' }",
-            "f.toml:7:33: every = \"1 ns\": the least is 1 us",
+            "f.toml:7:32: every = \"1 ns\": the least is 1 us",
         ),
         (
             "{ rate = '12 Gbit/s' }",

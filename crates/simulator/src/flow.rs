@@ -160,7 +160,7 @@ impl<'a> FlowState<'a> {
         let receiver = Receiver::new(ReceiverConfig {
             receive_buffer: config.receive_buffer,
             initial_window: config.syn_window.min(config.receive_buffer),
-            autotuning: true,
+            autotuning: config.autotuning,
             ack_policy: config.ack_policy,
             sack: config.sack,
         });

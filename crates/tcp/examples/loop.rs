@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 
 use congestion::Algorithm;
 use tcp::segment::{AckSegment, DataSegment};
-use tcp::{AckPolicy, LossDetection, Receiver, ReceiverConfig, Sender, SenderConfig};
+use tcp::{AckPolicy, Autotuning, LossDetection, Receiver, ReceiverConfig, Sender, SenderConfig};
 use units::{Bytes, Duration, Instant, Rate, Transmission};
 
 fn main() {
@@ -65,7 +65,7 @@ fn main() {
     let mut receiver = Receiver::new(ReceiverConfig {
         receive_buffer: Bytes::new(1 << 30),
         initial_window: Bytes::new(1 << 30),
-        autotuning: false,
+        autotuning: Autotuning::Off,
         ack_policy: AckPolicy::Delayed,
         sack: true,
     });

@@ -58,14 +58,26 @@ pub struct ReceiverConfig {
     pub receive_buffer: Bytes,
     /// Window of the SYN-ACK.
     pub initial_window: Bytes,
-    /// Whether the buffer grows with what arrives (autotuning), or is `receive_buffer` from the
-    /// start (`SO_RCVBUF`). Either way the announced window opens from `initial_window` with each
-    /// segment that arrives, as long as the buffer has room for it.
-    pub autotuning: bool,
+    /// How the buffer grows with what arrives. Either way the announced window opens from
+    /// `initial_window` with each segment that arrives, as long as the buffer has room for it.
+    pub autotuning: Autotuning,
     /// How segments are acknowledged.
     pub ack_policy: AckPolicy,
     /// Whether the peer permitted SACK.
     pub sack: bool,
+}
+
+/// How the receive buffer grows with what arrives (dynamic right-sizing).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Autotuning {
+    /// As since Linux 6.16.
+    #[default]
+    Current,
+    /// As in Linux 5.4 to 6.2, whose receivers the documents of 2020 to 2024 had: 16 segments of cushion, and
+    /// neither what waits to be read nor what lies out of order counts.
+    Linux54,
+    /// Not: it is `receive_buffer` from the start (`SO_RCVBUF`).
+    Off,
 }
 
 /// How segments are acknowledged.

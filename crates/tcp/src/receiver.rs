@@ -221,6 +221,11 @@ impl Receiver {
             return;
         }
         self.stats.segments_received += 1;
+        let (beyond, rcv_nxt) = (&self.beyond, self.rcv_nxt);
+        self.window
+            .settle(now, rcv_nxt, u64::from(self.rcv_mss), || {
+                span(beyond, rcv_nxt)
+            });
         let start = segment.seq;
         let end = start + u64::from(segment.len);
         // RFC 7323 section 4.3: the segment that the last ACK expected sets the echo. Linux looks
@@ -276,11 +281,8 @@ impl Receiver {
         }
         self.decide(now);
         // The application reads (`tcp_recvmsg`), which may find that an ACK is due.
-        let (beyond, rcv_nxt) = (&self.beyond, self.rcv_nxt);
         self.window
-            .on_read(now, rcv_nxt, u64::from(self.rcv_mss), || {
-                span(beyond, rcv_nxt)
-            });
+            .on_read(now, self.rcv_nxt, u64::from(self.rcv_mss));
         self.decide_after_read();
     }
 

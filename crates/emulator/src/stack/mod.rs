@@ -17,7 +17,7 @@
 //! | `tso_segments` | the device's `gso_max_segs`: one value for all flows |
 //! | `cubic+search`, `cubic+hystart++`, `cubic+standard` | an eBPF program of this project, loaded for the time of the run (`kernel::Guest`) or before, by whoever may |
 //! | `cubic+standard` without it | where allowed, HyStart is switched off for the whole machine while the run lasts (`hystart`) |
-//! | `extra_delay`, `sack = false`, `syn_window`, `small_queue`, `loss_detection`, `byte_counting = false`, other algorithms | refused |
+//! | `extra_delay`, `sack = false`, `syn_window`, `small_queue`, `autotuning`, `loss_detection`, `byte_counting = false`, other algorithms | refused |
 //!
 //! ## Deviations
 //!

@@ -2,7 +2,7 @@
 //! before anything is created.
 
 use kernel::Wanted;
-use scenario::{AckPolicy, Application, Flow, LossDetection, Scenario};
+use scenario::{AckPolicy, Application, Autotuning, Flow, LossDetection, Scenario};
 use units::{Bytes, Duration, Instant};
 
 use super::names::{self, Kind};
@@ -198,6 +198,11 @@ fn plan_flow(
     if !flow.sack {
         return refuse(format!(
             "flow `{name}`: the kernel's flows use SACK, so `sack = false` cannot be had"
+        ));
+    }
+    if flow.autotuning != Autotuning::default() {
+        return refuse(format!(
+            "flow `{name}`: the kernel's receive window grows as that kernel does it, so `autotuning` cannot be had"
         ));
     }
     if flow.loss_detection != LossDetection::Rack || !flow.byte_counting {

@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 
 use super::policy::*;
 use super::*;
+use crate::Autotuning;
 
 const MSS: u32 = 1448;
 
@@ -11,7 +12,7 @@ fn config(receive_buffer: u64) -> ReceiverConfig {
     ReceiverConfig {
         receive_buffer: Bytes::new(receive_buffer),
         initial_window: Bytes::new(65_535),
-        autotuning: true,
+        autotuning: Autotuning::Current,
         ack_policy: AckPolicy::Delayed,
         sack: true,
     }
@@ -175,7 +176,7 @@ fn a_large_buffer_acknowledges_every_segment_of_slow_start() {
     // The window grows from 65,535 by 2896 with each segment: 64 MiB are reached after 23,150.
     let (acks, segments) = slow_start(
         ReceiverConfig {
-            autotuning: false,
+            autotuning: Autotuning::Off,
             ..config(64 << 20)
         },
         10,
@@ -508,7 +509,7 @@ fn the_window_grows_with_what_arrives_and_its_edge_never_moves_back() {
 fn each_segment_opens_the_window_by_two() {
     // A buffer of 256 KiB is announced in units of eight bytes.
     let mut bench = Bench::new(ReceiverConfig {
-        autotuning: false,
+        autotuning: Autotuning::Off,
         ..config(256 << 10)
     });
     for index in 0..10 {
@@ -525,42 +526,99 @@ fn each_segment_opens_the_window_by_two() {
     assert_eq!(acks[0].window, limit, "the buffer is the limit");
 }
 
-#[test]
-fn the_space_follows_what_was_read_as_in_linux_6_18() {
-    // A flow of 5 Mbit/s over 50 ms, watched on that kernel: bytes read in each round trip, and
-    // `sk_rcvbuf` after it, which holds 5/8 of it in payload.
-    let seen = [
-        (15_928, 131_072),
-        (28_960, 244_316),
-        (41_992, 255_308),
-        (78_192, 681_616),
-    ];
-    let round = Duration::from_millis(50);
-    let mut window = ReceiveWindow::new(64 << 20, 65_535, true);
-    window.measure_by_timestamp(51, 1, true);
-    let mut now = Instant::ZERO + round;
-    let mut copied = 0;
-    window.on_read(now, copied, 1448, || 0);
-    for (read, buffer) in seen {
+/// Bytes read in a round trip and what waits behind them, and the window that the space then holds.
+fn assert_space_follows(round: Duration, seen: &[(u64, u64, u64)]) -> ReceiveWindow {
+    let mut window = ReceiveWindow::new(64 << 20, 65_535, Autotuning::Current);
+    let (mut now, mut copied) = (Instant::ZERO + round, 0);
+    window.measure_by_timestamp(1 + round.as_millis() as u32, 1, true);
+    window.on_read(now, copied, 1448);
+    for &(read, waiting, expected) in seen {
         now += round;
         copied += read;
-        window.on_read(now, copied, 1448, || 0);
-        let expected = buffer * 5 / 8;
+        window.on_read(now, copied, 1448);
+        let rest = copied + waiting;
+        window.on_read(now, rest, 1448);
+        window.settle(now, rest, 1448, || 0);
+        window.settle(now + MS, rest, 1448, || 0);
         assert!(
             window.space().abs_diff(expected) <= 8,
-            "{read} read: {} for {expected}",
+            "{read} read, {waiting} wait: {} for {expected}",
             window.space()
         );
     }
+    window
+}
+
+#[test]
+fn the_space_follows_what_was_read_as_in_linux_6_18() {
+    // A flow of 5 Mbit/s over 50 ms, watched on that kernel: `sk_rcvbuf` holds 5/8 of it in payload.
+    let seen = [
+        (15_928, 0, 131_072),
+        (28_960, 0, 244_316),
+        (41_992, 0, 255_308),
+        (78_192, 0, 681_616),
+    ];
+    let seen = seen.map(|(read, waiting, buffer)| (read, waiting, buffer * 5 / 8));
+    let mut window = assert_space_follows(Duration::from_millis(50), &seen);
     // As much as is out of order comes on top of twice what was read.
     window.make_room_beyond(400_000);
     assert_eq!(window.space(), 2 * 78_192 + 400_000);
 }
 
 #[test]
+fn what_waits_behind_the_segment_that_is_read_does_not_count() {
+    // A flow over a cell, whose blocks come at one instant: `copied` less `inq`, and the `window_clamp` of the
+    // next `tcp:tcp_rcvbuf_grow`. Of what comes at the instant, four segments wait at most.
+    let seen = [
+        (15_928, 81_920),
+        (26_064, 118_471),
+        (50_680, 292_815),
+        (114_392, 804_011),
+        (220_096, 1_253_710),
+        (456_120, 2_868_753),
+        (741_376, 3_337_367),
+        (1_116_408, 4_491_795),
+    ];
+    for segments in [0, 2, 4] {
+        let waiting = segments * 1448;
+        let seen = seen.map(|(read, window)| (read + waiting, waiting, window));
+        assert_space_follows(Duration::from_millis(60), &seen);
+    }
+    let seen = seen.map(|(read, window)| (read + 4 * 1448, 64 * 1448, window));
+    assert_space_follows(Duration::from_millis(60), &seen);
+}
+
+/// Worked out from the text: twice what was read and 16 segments, and twice again by as much as it grew.
+#[test]
+fn an_earlier_receiver_adds_a_cushion_and_counts_what_waits() {
+    let mut window = ReceiveWindow::new(64 << 20, 65_535, Autotuning::Linux54);
+    assert_eq!(window.space(), 65_535);
+    for (ts_ecr, sample_ms, estimate) in [(1, 60, 60_000), (2, 52, 59_000)] {
+        window.measure_by_timestamp(ts_ecr + sample_ms, ts_ecr, true);
+        assert_eq!(window.rtt_x8() / 8, estimate);
+    }
+    let round = Duration::from_millis(60);
+    let (mut now, mut copied) = (Instant::ZERO + round, 0);
+    window.on_read(now, copied, 1448);
+    let mut before = 14_480;
+    for (read, waiting) in [(28_960, 2_896), (57_920, 14_480), (115_840, 0)] {
+        now += round;
+        copied += read;
+        window.on_read(now, copied, 1448);
+        window.settle(now + MS, copied + waiting, 1448, || 1 << 30);
+        let target = 2 * read + 16 * 1448;
+        let expected = target + 2 * target * (read - before) / before;
+        assert_eq!(window.space(), expected);
+        before = read;
+    }
+    window.make_room_beyond(1 << 24);
+    assert_eq!(window.space(), 3 * (2 * 115_840 + 16 * 1448));
+}
+
+#[test]
 fn the_round_trip_falls_at_once_and_rises_slowly() {
     // From the same flow, in microseconds.
-    let mut window = ReceiveWindow::new(64 << 20, 65_535, true);
+    let mut window = ReceiveWindow::new(64 << 20, 65_535, Autotuning::Current);
     let mut ts_ecr = 1;
     for (sample_ms, estimate) in [(53, 53_000), (55, 53_250), (58, 53_843), (52, 52_000)] {
         ts_ecr += 1;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use congestion::{Algorithm, Phase};
 use tcp::segment::{AckSegment, DataSegment, Segment};
-use tcp::{AckPolicy, LossDetection, Receiver, ReceiverConfig, Sender, SenderConfig};
+use tcp::{AckPolicy, Autotuning, LossDetection, Receiver, ReceiverConfig, Sender, SenderConfig};
 use units::{Bytes, Duration, Instant, Rate};
 
 /// What happens to a data segment on its way.
@@ -59,7 +59,7 @@ fn receiver(buffer: u64) -> ReceiverConfig {
     ReceiverConfig {
         receive_buffer: Bytes::new(buffer),
         initial_window: Bytes::new(65_535),
-        autotuning: false,
+        autotuning: Autotuning::Off,
         ack_policy: AckPolicy::Delayed,
         sack: true,
     }
@@ -194,7 +194,7 @@ fn acks_in_slow_start() {
     assert_eq!(pair.sender.window().cwnd_segments(), 10 + segments);
 
     let autotuned = ReceiverConfig {
-        autotuning: true,
+        autotuning: Autotuning::Current,
         ..receiver(64 * MIB)
     };
     let mut pair = Pair::new(sender("cubic+standard"), autotuned, 10_000, 100);
@@ -215,7 +215,7 @@ fn acks_in_slow_start() {
 #[test]
 fn autotuning_costs_no_time() {
     let bytes = 40 * MIB;
-    let took = [false, true].map(|autotuning| {
+    let took = [Autotuning::Off, Autotuning::Current].map(|autotuning| {
         let config = ReceiverConfig {
             autotuning,
             ..receiver(64 * MIB)

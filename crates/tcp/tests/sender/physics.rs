@@ -6,7 +6,7 @@
 //! until then B + BDP packets are dropped. The times were computed by an independent simulation
 //! that begins with the SYN.
 
-use tcp::{AckPolicy, Receiver, ReceiverConfig};
+use tcp::{AckPolicy, Autotuning, Receiver, ReceiverConfig};
 use units::{Bytes, Duration, Instant};
 
 use super::support::{Faults, Path, config};
@@ -44,7 +44,7 @@ fn first_drop_detection_and_number_of_drops() {
         path.receiver = Receiver::new(ReceiverConfig {
             receive_buffer: Bytes::new(1 << 30),
             initial_window: Bytes::new(1 << 30),
-            autotuning: false,
+            autotuning: Autotuning::Off,
             ack_policy: AckPolicy::EverySegment,
             sack: true,
         });

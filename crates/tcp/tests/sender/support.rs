@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use congestion::Algorithm;
 use tcp::segment::{AckSegment, DataSegment, SackBlocks};
-use tcp::{AckPolicy, LossDetection, Receiver, ReceiverConfig, Sender, SenderConfig};
+use tcp::{AckPolicy, Autotuning, LossDetection, Receiver, ReceiverConfig, Sender, SenderConfig};
 use units::{Bytes, Duration, Instant};
 
 /// Segment size of the scripted tests: easy to read.
@@ -206,7 +206,7 @@ impl Path {
             receiver: Receiver::new(ReceiverConfig {
                 receive_buffer: Bytes::new(receive_buffer),
                 initial_window: Bytes::new(65_535.min(receive_buffer)),
-                autotuning: true,
+                autotuning: Autotuning::Current,
                 ack_policy: policy,
                 sack: config.sack,
             }),
