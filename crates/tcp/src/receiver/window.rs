@@ -39,7 +39,7 @@ const INITIAL_SEGMENTS: u64 = 10;
 /// What was added to the target before 6.16, in segments.
 const CUSHION: u64 = 16;
 /// Segments that come at one instant before the application reads the first of them. On Linux 6.18 behind the
-/// emulator, over LTE, 5G and Wi-Fi, 0 to 8 wait when the space is raised (`inq` of
+/// emulator, over LTE, 5G and Wi-Fi, mostly 0 to 8 wait when the space is raised (`inq` of
 /// `tcp:tcp_rcvbuf_grow`), 4 in the median.
 const WAKING: u64 = 4;
 /// Largest shift of the window scale option (RFC 7323 section 2.3).
