@@ -7,11 +7,10 @@ use network::{
 };
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use tcp::{AckPolicy, LossDetection};
-
-use crate::flow::AUTOTUNING;
 use units::{Bytes, Duration, Instant, Rate};
 
 use crate::access::Access;
+use crate::flow::AUTOTUNING;
 use crate::{Application, Flow, PathModel, RouterModel, Scenario, Traffic, TrafficKind};
 
 /// So many steps of a rate are listed; of more there are their number, length and mean alone.

@@ -194,7 +194,7 @@ impl ReceiveWindow {
         }
         let sample = u64::from(elapsed) * 1_000;
         // The estimate falls at once and rises slowly (`tcp_rcv_rtt_update`).
-        let falls = self.autotuning == Autotuning::Current;
+        let falls = self.autotuning != Autotuning::Linux54;
         self.rtt_x8 = match self.rtt_x8 {
             rtt_x8 if rtt_x8 == 0 || (falls && sample * 8 < rtt_x8) => sample * 8,
             rtt_x8 => rtt_x8 - (rtt_x8 >> 3) + sample,
@@ -226,17 +226,13 @@ impl ReceiveWindow {
             return;
         };
         self.measured = None;
-        let read = copied - self.read_at;
-        if self.autotuning == Autotuning::Linux54 {
-            if read > self.read_per_round {
-                self.right_size(read, CUSHION * rcv_mss, 0);
-            }
-        } else {
-            let waiting = (rcv_nxt - copied).min(WAKING * rcv_mss);
-            let read = read.saturating_sub(waiting);
-            if read > self.read_per_round {
-                self.right_size(read, 0, span());
-            }
+        let (waiting, cushion) = match self.autotuning {
+            Autotuning::Linux54 => (0, CUSHION * rcv_mss),
+            _ => ((rcv_nxt - copied).min(WAKING * rcv_mss), 0),
+        };
+        let read = (copied - self.read_at).saturating_sub(waiting);
+        if read > self.read_per_round {
+            self.right_size(read, cushion, span);
         }
         self.read_at = copied;
         self.read_since = Some(since);
@@ -253,11 +249,15 @@ impl ReceiveWindow {
 
     /// Twice what was read, as this is one round trip late, twice again by as much as it grew since
     /// the round trip before, and what lies out of order (`tcp_rcvbuf_grow`).
-    fn right_size(&mut self, read: u64, cushion: u64, span: u64) {
+    fn right_size(&mut self, read: u64, cushion: u64, span: impl FnOnce() -> u64) {
         let before = self.read_per_round.max(1);
         self.read_per_round = read;
         let steady = u128::from(read) * 2 + u128::from(cushion);
         let growth = steady * u128::from(read.saturating_sub(before)) / u128::from(before);
+        let span = match self.autotuning {
+            Autotuning::Linux54 => 0,
+            _ => span(),
+        };
         let target = steady + 2 * growth + u128::from(span);
         self.raise_space(u64::try_from(target).unwrap_or(u64::MAX));
     }
