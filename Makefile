@@ -6,6 +6,8 @@
 #   make test-kernel                  the programs in bpf/, in this kernel: needs root
 #   make guest                        the program for slowstart --stack linux-vm (x86-64)
 #   make bench                        packets per CPU second, peak memory, and the cost of an ACK
+#   make bench BASE=COMMIT            the speed of this state over that of a commit, in turns
+#                                     (both take SCENARIOS="S1 S3")
 #   make clean
 
 SHELL := /bin/bash
@@ -76,9 +78,24 @@ python/slowstart/slowstart-guest: $(SOURCES) | tools
 	cp "$$(cargo metadata --format-version 1 --no-deps | $(PYTHON) -c \
 	  'import json, sys; print(json.load(sys.stdin)["target_directory"])')/release/slowstart-guest" $@
 
+# The commit is checked out and built below target/, beside the builds that are there already.
+BASE ?=
+SCENARIOS ?=
+BASE_TREE := target/bench-base
 bench: tools
-	cargo run --release --locked -p slowstart-benches
+ifeq ($(BASE),)
+	cargo run --release --locked -p slowstart-benches -- $(SCENARIOS)
 	cargo run --release --locked -p slowstart-benches acks
+	@command -v valgrind >/dev/null || echo "Without valgrind no instructions are counted: apt install valgrind"
+	@! command -v valgrind >/dev/null || cargo run --release --locked -p slowstart-benches instructions $(SCENARIOS)
+else
+	git rev-parse --verify --quiet '$(BASE)^{commit}' >/dev/null || { \
+	  echo "make bench: there is no commit $(BASE)" >&2; exit 2; }
+	rm -rf $(BASE_TREE)/tree && mkdir -p $(BASE_TREE)/tree
+	git archive '$(BASE)' | tar -x -C $(BASE_TREE)/tree
+	cd $(BASE_TREE)/tree && CARGO_TARGET_DIR=$(CURDIR)/$(BASE_TREE)/build cargo build --release --locked -p slowstart-benches
+	cargo run --release --locked -p slowstart-benches -- --against $(BASE_TREE)/build/release/bench $(SCENARIOS)
+endif
 
 clean:
 	rm -rf $(VENV) target report python/slowstart/*.so $(GUEST) .pytest_cache .mypy_cache .ruff_cache

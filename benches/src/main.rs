@@ -1,11 +1,13 @@
-//! `make bench`: data packets through the bottleneck per second of processor time, and peak memory.
+//! `make bench`: data packets through the bottleneck per CPU second, and peak memory.
 //!
-//! Each scenario runs in a process of its own (so that its peak memory is its own), several times
-//! in turn; the median is printed. A result depends on the machine: a regression is judged by
-//! running before and after on the same machine, in turns.
+//! Each scenario runs in processes of its own, so that its peak memory is its own. A process repeats
+//! the scenario and reads its own CPU time around each repetition; medians and quartiles are over all
+//! repetitions. Absolute figures belong to the machine: to judge a change, run the states before and
+//! after in turns (`make bench BASE=COMMIT`, which calls `bench --against PROGRAM`).
 //!
-//! `bench` runs all; `bench S2 S3` some; `bench --repeat 9 S1` more often. `bench acks` tells what
-//! each algorithm costs for an ACK.
+//! `bench` runs all; `bench S2 S3` some; `bench --repeat 9 S1` more processes of each. `bench acks`
+//! prints the cost of an ACK in each algorithm, `bench instructions` the instructions per packet by
+//! component.
 
 #![expect(
     clippy::print_stdout,
@@ -14,128 +16,290 @@
 )]
 
 mod acks;
+mod clock;
+mod instructions;
 mod scenarios;
 #[cfg(test)]
 mod traffic;
 
-use std::process::{Command, ExitCode};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
 use std::sync::atomic::AtomicBool;
 
+use clock::{Quartiles, children_cpu_seconds, cpu_seconds, peak_kilobytes};
 use scenarios::{Bench, all};
+
+/// A process repeats its scenario for about this many CPU seconds, and at least three times.
+const SECONDS: f64 = 0.4;
+const LEAST: usize = 3;
+/// Pairs of runs of `--against`.
+const PAIRS: usize = 15;
+
+const USAGE: &str = "usage: bench [--repeat N] [--against PROGRAM] [S1 S2 S3 S4 S5]\n\
+                     \x20      bench instructions [S1 ...]\n\
+                     \x20      bench acks";
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    match words.as_slice() {
+        [flag, name] if flag == "--one" => return one(name, 1, 0.0),
+        [flag, name, more] if flag == "--one" && more == "--many" => {
+            return one(name, LEAST, SECONDS);
+        }
+        [word] if word == "acks" => {
+            acks();
+            return ExitCode::SUCCESS;
+        }
+        _ => {}
+    }
+    match Options::read(words) {
+        Ok(options) => options.run(),
+        Err(message) => {
+            eprintln!("bench: {message}\n{USAGE}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// What the command line asks for.
+struct Options {
+    repeat: Option<usize>,
+    against: Option<PathBuf>,
+    instructions: bool,
+    benches: Vec<Bench>,
+}
+
+impl Options {
+    fn read(mut words: Vec<String>) -> Result<Self, String> {
+        let mut value = |flag: &str| -> Result<Option<String>, String> {
+            let Some(at) = words.iter().position(|word| word == flag) else {
+                return Ok(None);
+            };
+            words.remove(at);
+            let given = (at < words.len()).then(|| words.remove(at));
+            given.map(Some).ok_or(format!("{flag} needs a value"))
+        };
+        let number = |text: String| {
+            let number = text.parse().ok().filter(|&number| number > 0);
+            number.ok_or("--repeat takes a positive number".to_owned())
+        };
+        let repeat = value("--repeat")?.map(number).transpose()?;
+        let against = value("--against")?.map(PathBuf::from);
+        let instructions = words.first().is_some_and(|word| word == "instructions");
+        let names = &words[usize::from(instructions)..];
+        let known = all();
+        if let Some(name) = names
+            .iter()
+            .find(|name| known.iter().all(|one| one.name != **name))
+        {
+            return Err(format!("there is no scenario {name}"));
+        }
+        let wanted =
+            |bench: &Bench| names.is_empty() || names.iter().any(|name| name == bench.name);
+        Ok(Self {
+            repeat,
+            against,
+            instructions,
+            benches: known.into_iter().filter(wanted).collect(),
+        })
+    }
+
+    fn run(&self) -> ExitCode {
+        let done = if self.instructions {
+            self.benches.iter().try_for_each(print_instructions)
+        } else if let Some(base) = &self.against {
+            print_against(&self.benches, base, self.repeat.unwrap_or(PAIRS))
+        } else {
+            print_rates(&self.benches, self.repeat.unwrap_or(5))
+        };
+        match done {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(message) => {
+                eprintln!("bench: {message}");
+                ExitCode::FAILURE
+            }
+        }
+    }
+}
+
+fn print_rates(benches: &[Bench], repeat: usize) -> Result<(), String> {
+    println!(
+        "{:<4} {:<52} {:>9} {:>9} {:>21} {:>8}",
+        "", "scenario", "packets", "CPU ms", "M packets/s (quartiles)", "peak MB"
+    );
+    let program = own_program()?;
+    for bench in benches {
+        let mut seconds = Vec::new();
+        let mut packets = 0;
+        let mut peak = 0;
+        for _ in 0..repeat {
+            let measured = Measured::of(&program, bench.name, true)?;
+            seconds.extend(measured.seconds);
+            packets = measured.packets;
+            peak = peak.max(measured.peak_kilobytes);
+        }
+        let seconds = Quartiles::of(seconds).ok_or("nothing was measured")?;
+        let rate = |seconds: f64| packets as f64 / seconds / 1e6;
+        println!(
+            "{:<4} {:<52} {packets:>9} {:>9.2} {:>8.2} ({:.2}-{:.2}) {:>11.1}",
+            bench.name,
+            bench.summary,
+            seconds.median * 1e3,
+            rate(seconds.median),
+            rate(seconds.high),
+            rate(seconds.low),
+            peak as f64 / 1024.0,
+        );
+    }
+    Ok(())
+}
+
+/// Runs this program and another one in turns, and prints by how much this one is faster.
+fn print_against(benches: &[Bench], base: &Path, pairs: usize) -> Result<(), String> {
+    println!(
+        "{:<4} {:<52} {:>9} {:>9} {:>22}",
+        "", "scenario", "base M/s", "M/s", "times base (quartiles)"
+    );
+    let program = own_program()?;
+    for bench in benches {
+        // An older program repeats nothing within a process and reads a coarser clock.
+        let repeats = Measured::of(base, bench.name, true).is_ok();
+        let cost = |program: &Path| -> Result<(f64, u64), String> {
+            if repeats {
+                let measured = Measured::of(program, bench.name, true)?;
+                let seconds = Quartiles::of(measured.seconds).ok_or("nothing was measured")?;
+                return Ok((seconds.median, measured.packets));
+            }
+            let before = children_cpu_seconds();
+            let measured = Measured::of(program, bench.name, false)?;
+            Ok((children_cpu_seconds() - before, measured.packets))
+        };
+        let mut ours = Vec::new();
+        let mut theirs = Vec::new();
+        let mut ratios = Vec::new();
+        for pair in 0..pairs {
+            // The order alternates, so that a drift of the machine favours neither.
+            let (mine, other) = if pair % 2 == 0 {
+                let mine = cost(&program)?;
+                (mine, cost(base)?)
+            } else {
+                let other = cost(base)?;
+                (cost(&program)?, other)
+            };
+            ours.push(mine.1 as f64 / mine.0 / 1e6);
+            theirs.push(other.1 as f64 / other.0 / 1e6);
+            ratios.push(other.0 / mine.0);
+        }
+        let [ours, theirs, ratios] = [ours, theirs, ratios].map(Quartiles::of);
+        let (Some(ours), Some(theirs), Some(ratio)) = (ours, theirs, ratios) else {
+            return Err("nothing was measured".to_owned());
+        };
+        println!(
+            "{:<4} {:<52} {:>9.2} {:>9.2} {:>8.3} ({:.3}-{:.3}){}",
+            bench.name,
+            bench.summary,
+            theirs.median,
+            ours.median,
+            ratio.median,
+            ratio.low,
+            ratio.high,
+            if repeats { "" } else { "  whole processes" },
+        );
+    }
+    Ok(())
+}
+
+fn print_instructions(bench: &Bench) -> Result<(), String> {
+    let (packets, components) = instructions::count(bench.name)?;
+    let total: u64 = components.values().sum();
+    let per_packet = |count: u64| count as f64 / packets as f64;
+    println!(
+        "{} {}: {:.0} instructions per packet",
+        bench.name,
+        bench.summary,
+        per_packet(total)
+    );
+    for (component, count) in components {
+        println!("    {component:<24} {:>8.1}", per_packet(count));
+    }
+    Ok(())
+}
+
+fn own_program() -> Result<PathBuf, String> {
+    std::env::current_exe().map_err(|error| error.to_string())
+}
 
 /// What one process measured.
 struct Measured {
     packets: u64,
-    cpu_seconds: f64,
     peak_kilobytes: u64,
+    /// CPU seconds of each repetition.
+    seconds: Vec<f64>,
 }
 
-fn main() -> ExitCode {
-    let mut names: Vec<String> = std::env::args().skip(1).collect();
-    if let [flag, name] = names.as_slice()
-        && flag == "--one"
-    {
-        return one(name);
-    }
-    if names == ["acks"] {
-        acks();
-        return ExitCode::SUCCESS;
-    }
-    let mut repeat = 5;
-    if let Some(at) = names.iter().position(|word| word == "--repeat") {
-        match names.get(at + 1).and_then(|word| word.parse().ok()) {
-            Some(times) if times > 0 => repeat = times,
-            _ => {
-                eprintln!("bench: --repeat takes a positive number");
-                return ExitCode::from(2);
-            }
-        }
-        names.drain(at..at + 2);
-    }
-    let benches: Vec<Bench> = all()
-        .into_iter()
-        .filter(|bench| names.is_empty() || names.iter().any(|name| name == bench.name))
-        .collect();
-    if benches.is_empty() {
-        eprintln!("bench: no such scenario; there are S1, S2, S3, S4, S5, and acks");
-        return ExitCode::from(2);
-    }
-    println!(
-        "{:<4} {:<52} {:>9} {:>9} {:>16} {:>9}",
-        "", "scenario", "packets", "CPU s", "M packets/s", "peak MB"
-    );
-    for bench in &benches {
-        let mut runs: Vec<Measured> = (0..repeat)
-            .filter_map(|_| in_own_process(bench.name))
+impl Measured {
+    /// Runs `program --one NAME`, which prints its packets, the CPU seconds of its first repetition,
+    /// its peak memory in kilobytes, and with `--many` the CPU seconds of all further repetitions.
+    fn of(program: &Path, name: &str, many: bool) -> Result<Self, String> {
+        let output = Command::new(program)
+            .args(["--one", name])
+            .args(many.then_some("--many"))
+            .stderr(Stdio::null())
+            .output()
+            .map_err(|error| format!("{}: {error}", program.display()))?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        let numbers: Vec<f64> = text
+            .split_whitespace()
+            .map_while(|word| word.parse().ok())
             .collect();
-        runs.sort_by(|a, b| a.cpu_seconds.total_cmp(&b.cpu_seconds));
-        let Some(middle) = runs.get(runs.len() / 2) else {
-            eprintln!("bench: {} did not run", bench.name);
-            return ExitCode::FAILURE;
-        };
-        let rate = |measured: &Measured| measured.packets as f64 / measured.cpu_seconds / 1e6;
-        println!(
-            "{:<4} {:<52} {:>9} {:>9.3} {:>5.2} ({:.2}-{:.2}) {:>9.1}",
-            bench.name,
-            bench.summary,
-            middle.packets,
-            middle.cpu_seconds,
-            rate(middle),
-            runs.last().map_or(0.0, rate),
-            runs.first().map_or(0.0, rate),
-            middle.peak_kilobytes as f64 / 1024.0,
-        );
+        match numbers.as_slice() {
+            [packets, first, peak, rest @ ..] if output.status.success() => Ok(Self {
+                packets: *packets as u64,
+                peak_kilobytes: *peak as u64,
+                seconds: std::iter::once(first).chain(rest).copied().collect(),
+            }),
+            _ => Err(format!("{} did not run {name}", program.display())),
+        }
     }
-    ExitCode::SUCCESS
 }
 
-/// Runs a scenario in a child, which prints its three numbers.
-fn in_own_process(name: &str) -> Option<Measured> {
-    let output = Command::new(std::env::current_exe().ok()?)
-        .args(["--one", name])
-        .output()
-        .ok()?;
-    let text = String::from_utf8(output.stdout).ok()?;
-    let mut words = text.split_whitespace();
-    Some(Measured {
-        packets: words.next()?.parse().ok()?,
-        cpu_seconds: words.next()?.parse().ok()?,
-        peak_kilobytes: words.next()?.parse().ok()?,
-    })
-}
-
-fn one(name: &str) -> ExitCode {
+/// Repeats a scenario `least` times and for at least `seconds`, and prints what it cost.
+fn one(name: &str, least: usize, seconds: f64) -> ExitCode {
     let Some(bench) = all().into_iter().find(|bench| bench.name == name) else {
         return ExitCode::from(2);
     };
     let scenario = (bench.build)();
-    let before = cpu_seconds();
     let never = AtomicBool::new(false);
-    let Ok(output) = simulator::run(&scenario, 0, &simulator::RunOptions::default(), &never) else {
-        return ExitCode::FAILURE;
-    };
-    let spent = cpu_seconds() - before;
-    println!(
-        "{} {} {}",
-        output.result.links[0].packets,
-        spent,
-        peak_kilobytes()
-    );
+    let mut costs: Vec<f64> = Vec::new();
+    let mut packets = 0;
+    while costs.len() < least || costs.iter().sum::<f64>() < seconds {
+        let before = cpu_seconds();
+        let options = simulator::RunOptions::default();
+        let Ok(output) = simulator::run(&scenario, 0, &options, &never) else {
+            return ExitCode::FAILURE;
+        };
+        costs.push(cpu_seconds() - before);
+        packets = output.result.links[0].packets;
+    }
+    let first = costs.remove(0);
+    println!("{packets} {first} {}", peak_kilobytes());
+    for cost in costs {
+        println!("{cost}");
+    }
     ExitCode::SUCCESS
 }
 
 /// Prints what an ACK costs in each algorithm: the median of five measurements.
 fn acks() {
-    // The scheduler's account moves in steps of some milliseconds.
-    const COUNT: u64 = 3_000_000;
+    const COUNT: u64 = 300_000;
     let cost = |run: fn(&congestion::Algorithm, u64), algorithm: &congestion::Algorithm| {
-        let mut times = [(); 5].map(|()| {
+        let times = [(); 5].map(|()| {
             let before = cpu_seconds();
             run(algorithm, COUNT);
             cpu_seconds() - before
         });
-        times.sort_by(f64::total_cmp);
-        times[2] / COUNT as f64 * 1e9
+        let median = Quartiles::of(times.to_vec()).map_or(f64::NAN, |times| times.median);
+        median / COUNT as f64 * 1e9
     };
     println!(
         "{:<24} {:>18} {:>18}",
@@ -149,23 +313,4 @@ fn acks() {
             cost(acks::after_a_loss, &algorithm),
         );
     }
-}
-
-/// Processor time of this process, from the scheduler's own account in nanoseconds.
-fn cpu_seconds() -> f64 {
-    std::fs::read_to_string("/proc/self/schedstat")
-        .ok()
-        .and_then(|text| text.split_whitespace().next()?.parse::<f64>().ok())
-        .map_or(f64::NAN, |nanos| nanos / 1e9)
-}
-
-/// The most memory that this process ever had resident.
-fn peak_kilobytes() -> u64 {
-    std::fs::read_to_string("/proc/self/status")
-        .ok()
-        .and_then(|text| {
-            let line = text.lines().find(|line| line.starts_with("VmHWM:"))?;
-            line.split_whitespace().nth(1)?.parse().ok()
-        })
-        .unwrap_or(0)
 }
