@@ -7,8 +7,6 @@ extern crate alloc;
 
 mod burst;
 mod config;
-mod fack;
-mod frto;
 pub mod min_filter;
 mod pacing;
 mod quick_start;

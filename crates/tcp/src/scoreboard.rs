@@ -21,6 +21,7 @@
 //! covers in part; no receiver of whole segments sends such a block.
 
 mod delivery;
+mod fack;
 
 use alloc::collections::VecDeque;
 use alloc::vec;

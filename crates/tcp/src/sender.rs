@@ -33,7 +33,9 @@
 //!   see `frto.rs`. What Linux 2.6.24 did is in `fack.rs`.
 
 mod ack;
+mod fack;
 mod feedback;
+mod frto;
 mod newreno;
 mod recovery;
 mod report;
@@ -47,7 +49,6 @@ use congestion::{
 use units::feedback::Feedback;
 use units::{Bytes, Duration, Instant, Rate};
 
-use crate::fack::Suspicion;
 use crate::min_filter::{MIN_RTT_WINDOW, MinFilter};
 use crate::pacing::{Pacer, window_rate};
 use crate::quick_start::QuickStart;
@@ -59,7 +60,7 @@ use crate::tlp::Tlp;
 use crate::undo::Undo;
 use crate::{LossDetection, SenderConfig};
 
-pub(crate) use ack::AckFacts;
+use fack::Suspicion;
 pub use report::SenderStats;
 
 /// Reordering that is expected before any is seen, in segments (`tcp_reordering`).
@@ -83,7 +84,7 @@ enum Timer {
 
 /// What the last event allows to be sent again (`rexmit` of `tcp_ack`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Resend {
+enum Resend {
     /// Nothing.
     Nothing,
     /// What is marked lost.
@@ -123,14 +124,14 @@ struct Validation {
 /// then ask [`Self::poll_timeout`] when to call [`Self::handle_timeout`].
 #[derive(Clone, Debug)]
 pub struct Sender {
-    pub(crate) cc: AnyCongestionControl,
+    cc: AnyCongestionControl,
     /// The congestion control's, read after each change, and its `cwnd` in whole segments.
     window: Window,
     cwnd_segments: u32,
-    pub(crate) board: Scoreboard,
+    board: Scoreboard,
     rack: Rack,
     tlp: Tlp,
-    pub(crate) undo: Undo,
+    undo: Undo,
     rate: RateEstimator,
     rtt: RttEstimator,
     min_rtt_filter: MinFilter,
@@ -143,9 +144,9 @@ pub struct Sender {
     backoff: u32,
     retransmits: u32,
     state: State,
-    pub(crate) phase: Phase,
-    pub(crate) snd_una: u64,
-    pub(crate) snd_nxt: u64,
+    phase: Phase,
+    snd_una: u64,
+    snd_nxt: u64,
     /// First offset that the receive window does not hold.
     window_end: u64,
     receive_window: u64,
@@ -153,12 +154,12 @@ pub struct Sender {
     stream_end: u64,
     is_closed: bool,
     /// Recovery point.
-    pub(crate) high_seq: u64,
+    high_seq: u64,
     /// Whether the timeout may yet turn out to be spurious.
-    pub(crate) frto: bool,
+    frto: bool,
     /// The same where losses are found by forward acknowledgment.
-    pub(crate) suspicion: Option<Suspicion>,
-    pub(crate) resend: Resend,
+    suspicion: Option<Suspicion>,
+    resend: Resend,
     forced: Option<Forced>,
     syn_due: bool,
     syn_sent: Instant,
@@ -205,7 +206,7 @@ pub struct Sender {
     /// What the handshake brought of the routers.
     answer: Option<Feedback>,
     config: SenderConfig,
-    pub(crate) stats: SenderStats,
+    stats: SenderStats,
 }
 
 impl Sender {
@@ -401,13 +402,13 @@ impl Sender {
 
     /// Whether losses are found by forward acknowledgment; see `fack.rs`.
     #[inline]
-    pub(crate) fn is_fack(&self) -> bool {
+    fn is_fack(&self) -> bool {
         self.config.loss_detection == LossDetection::Fack && self.config.sack
     }
 
     /// `segments` as the window counts them.
     #[inline]
-    pub(crate) fn size(&self, segments: u32) -> Bytes {
+    fn size(&self, segments: u32) -> Bytes {
         Bytes::new(self.smss() * u64::from(segments))
     }
 

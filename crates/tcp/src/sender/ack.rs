@@ -11,17 +11,17 @@ use crate::segment::{AckSegment, MAX_SACK_BLOCKS};
 
 /// What an ACK told (Linux's `flag`).
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct AckFacts {
+pub(super) struct AckFacts {
     pub(super) ack: u64,
     pub(super) prior_una: u64,
     pub(super) ts_ecr: u32,
     /// `FLAG_SND_UNA_ADVANCED`.
-    pub(crate) advanced: bool,
+    pub(super) advanced: bool,
     /// `FLAG_WIN_UPDATE`.
     window_updated: bool,
     /// Segments acknowledged cumulatively (`FLAG_ACKED`), and newly SACKed (`FLAG_DATA_SACKED`).
     acked: u32,
-    pub(crate) sacked: u32,
+    pub(super) sacked: u32,
     /// Duplicates that the receiver reports: retransmissions that were not needed, and arrived.
     duplicates: u32,
     /// `FLAG_DSACKING_ACK`, `FLAG_DSACK_TLP`.
@@ -30,14 +30,14 @@ pub(crate) struct AckFacts {
     /// `FLAG_ECE`.
     pub(super) ece: bool,
     /// `FLAG_ORIG_SACK_ACKED`.
-    pub(crate) original_before_high: bool,
+    pub(super) original_before_high: bool,
     /// A duplicate ACK (`num_dupack`).
-    pub(crate) is_duplicate: bool,
+    pub(super) is_duplicate: bool,
     /// `FLAG_LOST_RETRANS`.
     pub(super) retransmission_lost: bool,
-    pub(crate) newly_lost: u32,
+    pub(super) newly_lost: u32,
     /// F-RTO sets the window with this ACK (`frto_cwnd`).
-    pub(crate) holds_window: bool,
+    pub(super) holds_window: bool,
     /// Segments that a duplicate ACK delivered, where there is no SACK to tell which.
     pub(super) delivered_unseen: u32,
     /// `FLAG_SET_XMIT_TIMER`.
@@ -46,7 +46,7 @@ pub(crate) struct AckFacts {
 
 impl AckFacts {
     /// `FLAG_NOT_DUP`.
-    pub(crate) const fn is_not_duplicate(&self) -> bool {
+    pub(super) const fn is_not_duplicate(&self) -> bool {
         self.window_updated || self.acked > 0
     }
 

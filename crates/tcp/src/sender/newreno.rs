@@ -48,7 +48,7 @@ impl Sender {
     }
 
     /// `tcp_add_reno_sack`: a duplicate ACK delivers one segment.
-    pub(crate) fn count_duplicate(&mut self, now: Instant, facts: &mut AckFacts) {
+    pub(super) fn count_duplicate(&mut self, now: Instant, facts: &mut AckFacts) {
         if self.config.sack || !facts.is_duplicate {
             return;
         }
@@ -62,7 +62,7 @@ impl Sender {
     }
 
     /// `tcp_reset_reno_sack`.
-    pub(crate) fn forget_duplicates(&mut self) {
+    pub(super) fn forget_duplicates(&mut self) {
         if !self.config.sack {
             self.board.sacked_out = 0;
         }
@@ -101,7 +101,7 @@ impl Sender {
     /// `tcp_is_non_sack_preventing_reopen`: an ACK of the recovery point alone leaves the state, so
     /// that duplicates of the old flight begin no new episode. (Linux forgets here when the first
     /// retransmission left, and must then take care that this does not look like none at all.)
-    pub(crate) fn holds_state(&self) -> bool {
+    pub(super) fn holds_state(&self) -> bool {
         !self.config.sack && self.snd_una == self.high_seq
     }
 

@@ -98,7 +98,7 @@ impl Sender {
         self.undo.refused = true;
     }
 
-    pub(crate) fn congest(&mut self, now: Instant, kind: CongestionKind) {
+    pub(super) fn congest(&mut self, now: Instant, kind: CongestionKind) {
         self.cc.on_congestion(&Congestion {
             now,
             kind,
@@ -112,7 +112,7 @@ impl Sender {
     }
 
     /// Linux `tcp_init_cwnd_reduction`.
-    pub(crate) fn begin_reduction(&mut self, now: Instant, kind: CongestionKind) {
+    pub(super) fn begin_reduction(&mut self, now: Instant, kind: CongestionKind) {
         self.congest(now, kind);
         self.high_seq = self.snd_nxt;
         self.tlp.end = None;
@@ -146,7 +146,7 @@ impl Sender {
     }
 
     /// Linux `tcp_init_undo`.
-    pub(crate) fn begin_undo(&mut self) {
+    pub(super) fn begin_undo(&mut self) {
         let probe = u32::from(self.tlp.is_resent());
         self.undo
             .begin(self.snd_una, self.board.retrans_out + probe);
@@ -210,7 +210,7 @@ impl Sender {
     }
 
     /// Linux `tcp_try_undo_recovery`: everything of the episode is acknowledged.
-    pub(crate) fn try_undo_recovery(&mut self, now: Instant, facts: &AckFacts) -> bool {
+    pub(super) fn try_undo_recovery(&mut self, now: Instant, facts: &AckFacts) -> bool {
         let undo = self.undo.is_possible(facts.ts_ecr);
         if undo {
             self.undo_reduction(now, false);
@@ -252,7 +252,7 @@ impl Sender {
     }
 
     /// Linux `tcp_try_undo_loss`.
-    pub(crate) fn try_undo_loss(&mut self, now: Instant, facts: &AckFacts, spurious: bool) -> bool {
+    pub(super) fn try_undo_loss(&mut self, now: Instant, facts: &AckFacts, spurious: bool) -> bool {
         if !spurious && !self.undo.is_possible(facts.ts_ecr) {
             return false;
         }
@@ -293,17 +293,17 @@ impl Sender {
         }
     }
 
-    pub(crate) const fn has_seen_reordering(&self) -> bool {
+    pub(super) const fn has_seen_reordering(&self) -> bool {
         self.reordering_seen > 0
     }
 
     /// Segments that may overtake one that is not lost (`tp->reordering`).
-    pub(crate) const fn reordering_limit(&self) -> u32 {
+    pub(super) const fn reordering_limit(&self) -> u32 {
         self.reordering
     }
 
     /// The window is what is in flight and `grant` segments, until [`Self::release_window`].
-    pub(crate) fn hold_window(&mut self, grant: u32) {
+    pub(super) fn hold_window(&mut self, grant: u32) {
         let held = self.board.in_flight() + grant;
         self.cwnd_segments = self.cwnd_segments.min(held);
         if grant > 1 {
@@ -312,13 +312,13 @@ impl Sender {
     }
 
     /// The window is the congestion control's again.
-    pub(crate) fn release_window(&mut self, now: Instant) {
+    pub(super) fn release_window(&mut self, now: Instant) {
         self.window = self.cc.window();
         self.cwnd_segments = u32::try_from(self.window.cwnd_segments()).unwrap_or(u32::MAX);
         self.validation.stamp = now;
     }
 
-    pub(crate) fn count_losses(&mut self, now: Instant, lost: u32) {
+    pub(super) fn count_losses(&mut self, now: Instant, lost: u32) {
         if lost > 0 {
             self.stats.segments_lost += u64::from(lost);
             self.stats.first_loss.get_or_insert(now);

@@ -235,12 +235,12 @@ impl Sender {
     }
 
     /// Whether no segment was sent again by the timer since `snd_una` advanced.
-    pub(crate) const fn is_first_timeout(&self) -> bool {
+    pub(super) const fn is_first_timeout(&self) -> bool {
         self.retransmits == 0
     }
 
     /// The timeout as the next one would be, back-off included.
-    pub(crate) const fn timeout(&self) -> Duration {
+    pub(super) const fn timeout(&self) -> Duration {
         self.rto
     }
 

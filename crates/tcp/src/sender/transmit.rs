@@ -94,7 +94,7 @@ impl Sender {
     }
 
     /// Whether there is new data that the receive window holds.
-    pub(crate) fn can_send_new(&self) -> bool {
+    pub(super) fn can_send_new(&self) -> bool {
         self.unsent() > 0 && self.next_end() <= self.window_end
     }
 

@@ -7,11 +7,12 @@
 use congestion::Phase;
 use units::Instant;
 
-use crate::sender::{AckFacts, Resend, Sender};
+use super::ack::AckFacts;
+use super::{Resend, Sender};
 
 impl Sender {
     /// An ACK in the state Loss.
-    pub(crate) fn process_loss(&mut self, now: Instant, facts: &mut AckFacts) {
+    pub(super) fn process_loss(&mut self, now: Instant, facts: &mut AckFacts) {
         debug_assert_eq!(self.phase, Phase::Loss);
         let recovered = self.snd_una >= self.high_seq;
         if facts.advanced && self.try_undo_loss(now, facts, false) {

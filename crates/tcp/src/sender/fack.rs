@@ -33,12 +33,12 @@
 use congestion::{Congestion, CongestionControl, CongestionKind, Phase};
 use units::Instant;
 
-use crate::scoreboard::{LOST, RETRANS, Resent, SACKED, Scoreboard};
-use crate::sender::{AckFacts, Resend, Sender};
+use super::ack::AckFacts;
+use super::{Resend, Sender};
 
 /// A timeout that F-RTO looks into (`frto_counter`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Suspicion {
+pub(super) struct Suspicion {
     /// An ACK advanced, and new data was sent for the next one to tell.
     is_probing: bool,
     /// What was sent before the timeout ends here (`frto_highmark`).
@@ -51,7 +51,7 @@ pub(crate) struct Suspicion {
 
 impl Sender {
     /// `tcp_enter_frto`.
-    pub(crate) fn suspect_timeout(&mut self, now: Instant) {
+    pub(super) fn suspect_timeout(&mut self, now: Instant) {
         self.stats.timeouts += 1;
         let again = self.suspicion.take();
         let before = again.map_or(self.phase, |earlier| earlier.before);
@@ -87,7 +87,7 @@ impl Sender {
     }
 
     /// `tcp_process_frto`: an ACK while a timeout is looked into. True when it is settled.
-    pub(crate) fn settle_suspicion(&mut self, now: Instant, facts: &mut AckFacts) -> bool {
+    pub(super) fn settle_suspicion(&mut self, now: Instant, facts: &mut AckFacts) -> bool {
         let Some(suspicion) = self.suspicion else {
             return true;
         };
@@ -162,7 +162,7 @@ impl Sender {
 
     /// `tcp_time_to_recover`, `tcp_update_scoreboard` and `tcp_mark_lost_retrans`.
     #[cold]
-    pub(crate) fn find_unacknowledged(&mut self, now: Instant, facts: &mut AckFacts) {
+    pub(super) fn find_unacknowledged(&mut self, now: Instant, facts: &mut AckFacts) {
         let in_recovery = self.phase == Phase::Recovery;
         let top = self.board.sacked_top();
         self.board.forget_settled();
@@ -203,74 +203,5 @@ impl Sender {
         }
         self.count_losses(now, lost);
         facts.newly_lost += lost;
-    }
-}
-
-impl Scoreboard {
-    /// One past the highest SACKed segment; the head when none is.
-    fn sacked_top(&self) -> u64 {
-        if self.sacked_out == 0 {
-            self.base
-        } else {
-            self.index_at(self.highest_sacked)
-        }
-    }
-
-    /// Marks what was neither SACKed nor lost nor sent again of the first `count` segments.
-    fn mark_untouched(&mut self, count: u64) -> u32 {
-        let end = (self.base + count).min(self.next);
-        let mut lost = 0;
-        // The head may have been looked at before a reduction was undone.
-        for index in core::iter::once(self.base).chain(self.rack_next.max(self.base)..end) {
-            if !self.slot(index).has(SACKED | LOST | RETRANS) {
-                lost += u32::from(self.mark_lost(index));
-            }
-        }
-        self.rack_next = self.rack_next.max(end);
-        lost
-    }
-
-    /// Marks segments from the head on that were last sent before `time` (`tcp_skb_timedout`).
-    fn mark_older(&mut self, time: Instant) -> u32 {
-        let mut lost = 0;
-        for index in self.base..self.next {
-            if self.slot(index).sent >= time {
-                break;
-            }
-            if !self.slot(index).has(SACKED | LOST | RETRANS) {
-                lost += u32::from(self.mark_lost(index));
-            }
-        }
-        lost
-    }
-
-    /// Marks everything below `end` that is not SACKed, retransmissions in flight too.
-    fn mark_below(&mut self, end: u64) -> u32 {
-        (self.base..end).fold(0, |lost, index| lost + u32::from(self.mark_lost(index)))
-    }
-
-    /// Marks retransmissions after which something that is SACKed was sent for the first time.
-    fn mark_lost_again(&mut self, top: u64) -> u32 {
-        let mut lost = 0;
-        while let Some(&Resent { index, turn, next }) = self.resent.front() {
-            if self.is_resent_alive(index, turn) {
-                if top <= next {
-                    break;
-                }
-                lost += u32::from(self.mark_lost(index));
-            }
-            self.resent.pop_front();
-        }
-        lost
-    }
-
-    /// Forgets the earliest retransmissions whose fate is known.
-    fn forget_settled(&mut self) {
-        while let Some(&Resent { index, turn, .. }) = self.resent.front() {
-            if self.is_resent_alive(index, turn) {
-                break;
-            }
-            self.resent.pop_front();
-        }
     }
 }

@@ -1,0 +1,78 @@
+//! The scoreboard's part of forward acknowledgment (Mathis and Mahdavi, "Forward acknowledgement:
+//! refining TCP congestion control", SIGCOMM 1996): segments are lost by their distance from the
+//! highest one SACKed, or by their age.
+//!
+//! Assumes SACK. Nothing here is called for a sender that uses RACK.
+
+use units::Instant;
+
+use super::{LOST, RETRANS, Resent, SACKED, Scoreboard};
+
+impl Scoreboard {
+    /// One past the highest SACKed segment; the head when none is.
+    pub(crate) fn sacked_top(&self) -> u64 {
+        if self.sacked_out == 0 {
+            self.base
+        } else {
+            self.index_at(self.highest_sacked)
+        }
+    }
+
+    /// Marks what was neither SACKed nor lost nor sent again of the first `count` segments.
+    pub(crate) fn mark_untouched(&mut self, count: u64) -> u32 {
+        let end = (self.base + count).min(self.next);
+        let mut lost = 0;
+        // The head may have been looked at before a reduction was undone.
+        for index in core::iter::once(self.base).chain(self.rack_next.max(self.base)..end) {
+            if !self.slot(index).has(SACKED | LOST | RETRANS) {
+                lost += u32::from(self.mark_lost(index));
+            }
+        }
+        self.rack_next = self.rack_next.max(end);
+        lost
+    }
+
+    /// Marks segments from the head on that were last sent before `time` (`tcp_skb_timedout`).
+    pub(crate) fn mark_older(&mut self, time: Instant) -> u32 {
+        let mut lost = 0;
+        for index in self.base..self.next {
+            if self.slot(index).sent >= time {
+                break;
+            }
+            if !self.slot(index).has(SACKED | LOST | RETRANS) {
+                lost += u32::from(self.mark_lost(index));
+            }
+        }
+        lost
+    }
+
+    /// Marks everything below `end` that is not SACKed, retransmissions in flight too.
+    pub(crate) fn mark_below(&mut self, end: u64) -> u32 {
+        (self.base..end).fold(0, |lost, index| lost + u32::from(self.mark_lost(index)))
+    }
+
+    /// Marks retransmissions after which something that is SACKed was sent for the first time.
+    pub(crate) fn mark_lost_again(&mut self, top: u64) -> u32 {
+        let mut lost = 0;
+        while let Some(&Resent { index, turn, next }) = self.resent.front() {
+            if self.is_resent_alive(index, turn) {
+                if top <= next {
+                    break;
+                }
+                lost += u32::from(self.mark_lost(index));
+            }
+            self.resent.pop_front();
+        }
+        lost
+    }
+
+    /// Forgets the earliest retransmissions whose fate is known.
+    pub(crate) fn forget_settled(&mut self) {
+        while let Some(&Resent { index, turn, .. }) = self.resent.front() {
+            if self.is_resent_alive(index, turn) {
+                break;
+            }
+            self.resent.pop_front();
+        }
+    }
+}
