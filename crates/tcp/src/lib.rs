@@ -13,6 +13,7 @@ mod quick_start;
 mod rack;
 pub mod range_set;
 mod receiver;
+mod retransmission_timer;
 pub mod rtt;
 mod scoreboard;
 pub mod segment;

@@ -53,7 +53,8 @@ use crate::min_filter::{MIN_RTT_WINDOW, MinFilter};
 use crate::pacing::{Pacer, window_rate};
 use crate::quick_start::QuickStart;
 use crate::rack::Rack;
-use crate::rtt::{RTO_FALLBACK, RTO_INITIAL, RttEstimator};
+use crate::retransmission_timer::RetransmissionTimer;
+use crate::rtt::{RTO_INITIAL, RttEstimator};
 use crate::scoreboard::Scoreboard;
 use crate::segment::AckSegment;
 use crate::tlp::Tlp;
@@ -71,15 +72,6 @@ enum State {
     Closed,
     SynSent,
     Established,
-}
-
-/// What the one timer of a connection (`icsk_retransmit_timer`) is armed for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Timer {
-    Retransmission,
-    Reordering,
-    LossProbe,
-    WindowProbe,
 }
 
 /// What the last event allows to be sent again (`rexmit` of `tcp_ack`).
@@ -139,10 +131,6 @@ pub struct Sender {
     latest_rtt: Option<Duration>,
     /// The sample of the ACK handled last.
     rtt_sample: Option<Duration>,
-    rto: Duration,
-    /// Timeouts since the last RTT sample (`icsk_backoff`), and since `snd_una` advanced.
-    backoff: u32,
-    retransmits: u32,
     state: State,
     phase: Phase,
     snd_una: u64,
@@ -163,7 +151,7 @@ pub struct Sender {
     forced: Option<Forced>,
     syn_due: bool,
     syn_sent: Instant,
-    timer: Option<(Instant, Timer)>,
+    timer: RetransmissionTimer,
     pacer: Pacer,
     pacing_rate: Rate,
     is_paced: bool,
@@ -239,9 +227,6 @@ impl Sender {
             min_rtt: None,
             latest_rtt: None,
             rtt_sample: None,
-            rto: RTO_INITIAL,
-            backoff: 0,
-            retransmits: 0,
             state: State::Closed,
             phase: Phase::Open,
             snd_una: 0,
@@ -257,7 +242,7 @@ impl Sender {
             forced: None,
             syn_due: false,
             syn_sent: Instant::ZERO,
-            timer: None,
+            timer: RetransmissionTimer::new(),
             pacer: Pacer::default(),
             pacing_rate: Rate::MAX,
             is_spread: false,
@@ -332,8 +317,7 @@ impl Sender {
             self.state = State::SynSent;
             self.syn_due = true;
             self.syn_sent = now;
-            self.rto = RTO_INITIAL;
-            self.arm(now + self.rto, Timer::Retransmission);
+            self.timer.start(now, RTO_INITIAL);
         }
     }
 
@@ -352,9 +336,7 @@ impl Sender {
     fn establish(&mut self, now: Instant, ack: &AckSegment) {
         self.state = State::Established;
         self.syn_due = false;
-        self.timer = None;
-        self.retransmits = 0;
-        self.backoff = 0;
+        self.timer.on_established();
         self.ts_recent = ack.ts_val;
         self.receive_window = u64::from(ack.window);
         self.window_end = self.receive_window;
@@ -364,7 +346,6 @@ impl Sender {
         } else {
             echoed_rtt(now, ack.ts_ecr)
         };
-        self.rto = RTO_FALLBACK;
         if let Some(rtt) = rtt {
             self.take_rtt_sample(now, rtt, rtt, false);
         }

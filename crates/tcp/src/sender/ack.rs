@@ -87,7 +87,7 @@ impl Sender {
         self.update_receive_window(ack, &mut facts);
         self.snd_una = ack.ack;
         if facts.advanced {
-            self.retransmits = 0;
+            self.timer.on_progress();
             self.stats.bytes_acked += ack.ack - facts.prior_una;
         }
         if !ack.sack.is_empty() {
@@ -269,10 +269,9 @@ impl Sender {
         // Linux `tcp_ack_probe`.
         if self.unsent() > 0 {
             if self.next_end() <= self.window_end {
-                self.backoff = 0;
-                self.disarm_window_probe();
+                self.timer.on_window_open();
             } else {
-                self.arm_window_probe(now);
+                self.timer.arm_window_probe(now);
             }
         }
         if self.tlp.end.is_some() {
@@ -406,8 +405,7 @@ impl Sender {
         self.latest_rtt = Some(newest);
         self.rtt_sample = Some(newest);
         self.rtt.on_sample(oldest, self.snd_una, self.snd_nxt);
-        self.rto = self.rtt.rto();
-        self.backoff = 0;
+        self.timer.on_sample(self.rtt.rto());
     }
 
     /// Linux `tcp_is_cwnd_limited`.

@@ -60,7 +60,7 @@ impl Sender {
             || {
                 matches!(before, Phase::Open | Phase::Disorder)
                     || self.high_seq <= self.snd_una
-                    || before == Phase::Loss && self.is_first_timeout()
+                    || before == Phase::Loss && self.timer.is_first_timeout()
             },
             |earlier| earlier.first_of_window,
         );
@@ -184,7 +184,7 @@ impl Sender {
         let is_old = self
             .board
             .head()
-            .is_some_and(|head| now.saturating_since(head.sent) > self.timeout());
+            .is_some_and(|head| now.saturating_since(head.sent) > self.timer.rto());
         let is_due = if in_recovery {
             facts.is_duplicate || (facts.sacked > 0 || facts.advanced) && count > limit
         } else {
@@ -199,7 +199,7 @@ impl Sender {
             lost += self.board.mark_untouched(u64::from(reach));
         }
         if is_old {
-            lost += self.board.mark_older(now - self.timeout());
+            lost += self.board.mark_older(now - self.timer.rto());
         }
         self.count_losses(now, lost);
         facts.newly_lost += lost;

@@ -5,7 +5,7 @@ use congestion::CongestionControl;
 use units::feedback::Feedback;
 use units::{Bytes, Duration, Instant};
 
-use super::{Sender, State, Timer};
+use super::{Sender, State};
 use crate::quick_start::drawn;
 use crate::rtt::RTO_FALLBACK;
 use crate::segment::DataSegment;
@@ -34,8 +34,7 @@ impl Sender {
         }
         let rate = self.cc.requested_rate(Bytes::new(queued))?;
         // RFC 4782, section 4.7.2: an initial timeout of three seconds.
-        self.rto = RTO_FALLBACK;
-        self.arm(now + self.rto, Timer::Retransmission);
+        self.timer.start(now, RTO_FALLBACK);
         Some(self.quick_start.ask(rate, drawn(self.config.seed)))
     }
 

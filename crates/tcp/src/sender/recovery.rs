@@ -5,8 +5,9 @@ use congestion::{Congestion, CongestionControl, CongestionKind, Lost, Phase};
 use units::{Bytes, Duration, Instant};
 
 use super::ack::AckFacts;
-use super::{Resend, Sender, Timer};
+use super::{Resend, Sender};
 use crate::rack::TIMER_SLACK;
+use crate::retransmission_timer::Timer;
 use crate::scoreboard::EVER_RETRANS;
 use crate::tlp::{ProbeAck, Verdict};
 
@@ -260,7 +261,7 @@ impl Sender {
         if spurious {
             self.stats.spurious_timeouts += 1;
         }
-        self.retransmits = 0;
+        self.timer.on_progress();
         if !self.holds_state() && (spurious || self.config.sack) {
             self.phase = Phase::Open;
         }
@@ -288,7 +289,7 @@ impl Sender {
         facts.newly_lost += found.lost;
         facts.retransmission_lost |= found.retransmission;
         if let Some(wait) = found.wait {
-            self.arm(now + wait + TIMER_SLACK, Timer::Reordering);
+            self.timer.arm(now + wait + TIMER_SLACK, Timer::Reordering);
             facts.sets_timer = false;
         }
     }

@@ -117,7 +117,7 @@ impl Sender {
     /// Retransmission timeout, with its back-off.
     #[must_use]
     pub const fn rto(&self) -> Duration {
-        self.rto
+        self.timer.rto()
     }
 
     /// First unacknowledged offset.

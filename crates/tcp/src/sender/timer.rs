@@ -3,21 +3,16 @@
 use congestion::{AnyCongestionControl, Congestion, CongestionControl, CongestionKind, Phase};
 use units::{Duration, Instant};
 
-use super::{Forced, REORDERING, Resend, Sender, State, Timer};
-use crate::rtt::{RTO_MAX, RTO_MIN, back_off};
+use super::{Forced, REORDERING, Resend, Sender, State};
+use crate::retransmission_timer::Timer;
 use crate::tlp::{probe_timeout, rto_left};
-
-/// SYN timeouts before they double (`tcp_syn_linear_timeouts`).
-const LINEAR_SYN_TIMEOUTS: u64 = 4;
-/// Least time that a timer is armed for.
-const SOONEST: Duration = Duration::from_micros(1);
 
 impl Sender {
     /// When to call [`Self::handle_timeout`], if nothing happens before.
     #[inline]
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
-        let timer = self.timer.map(|(at, _)| at);
+        let timer = self.timer.expires_at();
         if !self.pacer.blocked {
             return timer;
         }
@@ -31,25 +26,14 @@ impl Sender {
         if self.pacer.next <= now {
             self.pacer.blocked = false;
         }
-        let Some((_, timer)) = self.timer.filter(|&(at, _)| at <= now) else {
-            return;
-        };
-        self.timer = None;
-        match timer {
-            Timer::Retransmission if self.state == State::SynSent => self.on_syn_timeout(now),
-            Timer::Retransmission => self.on_retransmission_timeout(now),
-            Timer::Reordering => self.on_reordering_timeout(now),
-            Timer::LossProbe => self.on_probe_timeout(now),
-            Timer::WindowProbe => self.on_window_probe_timeout(now),
+        match self.timer.expire(now) {
+            None => {}
+            Some(Timer::Retransmission) if self.state == State::SynSent => self.on_syn_timeout(now),
+            Some(Timer::Retransmission) => self.on_retransmission_timeout(now),
+            Some(Timer::Reordering) => self.on_reordering_timeout(now),
+            Some(Timer::LossProbe) => self.on_probe_timeout(now),
+            Some(Timer::WindowProbe) => self.on_window_probe_timeout(now),
         }
-    }
-
-    pub(super) fn arm(&mut self, at: Instant, timer: Timer) {
-        self.timer = Some((at, timer));
-    }
-
-    fn is_armed_for(&self, wanted: Timer) -> bool {
-        self.timer.is_some_and(|(_, timer)| timer == wanted)
     }
 
     /// Linux `tcp_reset_xmit_timer`: what was sent last takes until the pacer lets the next burst go.
@@ -59,20 +43,16 @@ impl Sender {
         } else {
             now
         };
-        self.arm(from + delay, timer);
+        self.timer.arm(from + delay, timer);
     }
 
     /// Linux `tcp_rearm_rto`: from now, less what passed under another timer.
     pub(super) fn rearm_rto(&mut self, now: Instant) {
         let Some(head) = self.board.head() else {
-            self.timer = None;
+            self.timer.disarm();
             return;
         };
-        let delay = if self.is_armed_for(Timer::Reordering) || self.is_armed_for(Timer::LossProbe) {
-            rto_left(head.sent, self.rto, now).unwrap_or(SOONEST)
-        } else {
-            self.rto
-        };
+        let delay = self.timer.rto_from(now, head.sent);
         self.arm_after_pacing(now, delay, Timer::Retransmission);
     }
 
@@ -93,9 +73,9 @@ impl Sender {
             return false;
         };
         let rto_in = if restarts {
-            Some(self.rto)
+            Some(self.timer.rto())
         } else {
-            rto_left(head.sent, self.rto, now)
+            rto_left(head.sent, self.timer.rto(), now)
         };
         let delay = probe_timeout(
             self.rtt.srtt(),
@@ -109,11 +89,8 @@ impl Sender {
 
     fn on_syn_timeout(&mut self, now: Instant) {
         self.stats.syn_retransmitted += 1;
-        if self.stats.syn_retransmitted > LINEAR_SYN_TIMEOUTS {
-            self.rto = back_off(self.rto, 1);
-        }
         self.syn_due = true;
-        self.arm(now + self.rto, Timer::Retransmission);
+        self.timer.on_syn_timeout(now, self.stats.syn_retransmitted);
     }
 
     /// Linux `tcp_retransmit_timer`.
@@ -126,11 +103,8 @@ impl Sender {
         } else {
             self.enter_loss(now);
         }
-        self.retransmits = self.retransmits.saturating_add(1);
-        self.backoff = self.backoff.saturating_add(1);
-        self.rto = back_off(self.rto, 1).min(RTO_MAX);
         self.forced = Some(Forced::Head);
-        self.arm(now + self.rto, Timer::Retransmission);
+        self.timer.on_timeout(now);
     }
 
     /// Linux `tcp_enter_loss`.
@@ -150,7 +124,7 @@ impl Sender {
         self.count_losses(now, lost);
         let first_of_window = is_open
             || self.high_seq <= self.snd_una
-            || before == Phase::Loss && self.retransmits == 0;
+            || before == Phase::Loss && self.timer.is_first_timeout();
         if first_of_window {
             self.begin_undo();
         }
@@ -172,7 +146,7 @@ impl Sender {
         self.high_seq = self.snd_nxt;
         self.tlp.end = None;
         self.cwr_due = self.config.ecn;
-        self.frto = new_recovery || self.retransmits > 0;
+        self.frto = new_recovery || !self.timer.is_first_timeout();
         // Only the head leaves now; what else is lost waits for ACKs to open the window.
         self.resend = Resend::Lost;
     }
@@ -195,14 +169,14 @@ impl Sender {
             self.resend = Resend::Lost;
         }
         // What is still waited for is looked at with the next ACK; the RTO goes on where it was.
-        self.timer = Some((now, Timer::Reordering));
+        self.timer.arm(now, Timer::Reordering);
         self.rearm_rto(now);
     }
 
     /// Linux `tcp_send_loss_probe`.
     fn on_probe_timeout(&mut self, now: Instant) {
         if self.tlp.end.is_some() || self.board.is_empty() {
-            self.timer = Some((now, Timer::LossProbe));
+            self.timer.arm(now, Timer::LossProbe);
             self.rearm_rto(now);
             return;
         }
@@ -218,37 +192,6 @@ impl Sender {
         }
         self.stats.window_probes += 1;
         self.forced = Some(Forced::WindowProbe);
-        self.backoff = self.backoff.saturating_add(1);
-        self.arm_window_probe(now);
-    }
-
-    /// Linux `tcp_probe0_when`.
-    pub(super) fn arm_window_probe(&mut self, now: Instant) {
-        let delay = back_off(self.rto.max(RTO_MIN), self.backoff);
-        self.arm(now + delay, Timer::WindowProbe);
-    }
-
-    pub(super) fn disarm_window_probe(&mut self) {
-        if self.is_armed_for(Timer::WindowProbe) {
-            self.timer = None;
-        }
-    }
-
-    /// Whether no segment was sent again by the timer since `snd_una` advanced.
-    pub(super) const fn is_first_timeout(&self) -> bool {
-        self.retransmits == 0
-    }
-
-    /// The timeout as the next one would be, back-off included.
-    pub(super) const fn timeout(&self) -> Duration {
-        self.rto
-    }
-
-    pub(super) fn is_probe_armed(&self) -> bool {
-        self.is_armed_for(Timer::LossProbe)
-    }
-
-    pub(super) fn is_reordering_armed(&self) -> bool {
-        self.is_armed_for(Timer::Reordering)
+        self.timer.on_window_probe(now);
     }
 }

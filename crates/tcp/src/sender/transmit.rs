@@ -3,9 +3,10 @@
 use congestion::{CongestionControl, Phase, Sent};
 use units::Instant;
 
-use super::{Forced, Resend, Sender, State, Timer};
+use super::{Forced, Resend, Sender, State};
 use crate::burst::{Deferral, LEAST_SEGMENTS, autosize, segments, small_queue};
 use crate::rack::timestamp;
+use crate::retransmission_timer::Timer;
 use crate::scoreboard::{LOST, SACKED};
 use crate::segment::{DataSegment, HEADER_BYTES};
 
@@ -114,7 +115,7 @@ impl Sender {
         let idle = now.saturating_since(self.last_sent);
         if !self.config.restart_after_idle
             || !self.board.is_empty()
-            || idle <= self.rto
+            || idle <= self.timer.rto()
             || self.restarted_after == Some(self.last_sent)
         {
             return;
@@ -123,7 +124,7 @@ impl Sender {
         self.restarted_after = Some(self.last_sent);
         let initial_window = self.size(self.config.initial_window);
         self.cc
-            .on_idle_restart(now, idle, self.rto, initial_window, self.snd_nxt);
+            .on_idle_restart(now, idle, self.timer.rto(), initial_window, self.snd_nxt);
         self.read_window();
         self.validation.stamp = now;
         self.validation.used = 0;
@@ -207,8 +208,8 @@ impl Sender {
         self.burst_left -= 1;
         let segment = self.retransmit(now, index, false);
         let is_head = index == self.board.base;
-        if is_head && !self.is_reordering_armed() && !self.is_impatient() {
-            self.arm_after_pacing(now, self.rto, Timer::Retransmission);
+        if is_head && !self.timer.is_armed_for(Timer::Reordering) && !self.is_impatient() {
+            self.arm_after_pacing(now, self.timer.rto(), Timer::Retransmission);
         }
         Some(segment)
     }
@@ -390,7 +391,7 @@ impl Sender {
         self.pass_sent += 1;
         // In the states that probe, the end of the pass schedules the probe anew.
         let is_probing = matches!(self.phase, Phase::Open | Phase::Cwr);
-        if nothing_out || !is_probing && self.is_probe_armed() {
+        if nothing_out || !is_probing && self.timer.is_armed_for(Timer::LossProbe) {
             self.rearm_rto(now);
         }
         let cwr = core::mem::take(&mut self.cwr_due);
@@ -487,11 +488,11 @@ impl Sender {
             self.set_timer(now);
         }
         if self.board.is_empty()
-            && self.timer.is_none()
+            && !self.timer.is_armed()
             && self.unsent() > 0
             && !self.can_send_new()
         {
-            self.arm_window_probe(now);
+            self.timer.arm_window_probe(now);
         }
     }
 
@@ -514,7 +515,9 @@ impl Sender {
         }
         let validation = &mut self.validation;
         validation.used = validation.used.max(packets_out);
-        if self.config.restart_after_idle && now.saturating_since(validation.stamp) >= self.rto {
+        if self.config.restart_after_idle
+            && now.saturating_since(validation.stamp) >= self.timer.rto()
+        {
             let used = validation.used;
             validation.used = 0;
             validation.stamp = now;

@@ -1,0 +1,235 @@
+//! The one timer of a connection (`icsk_retransmit_timer`), and the retransmission timeout (RTO)
+//! that it is mostly armed for: RFC 6298, section 5, as in Linux 6.12 (`tcp_retransmit_timer`,
+//! `tcp_rearm_rto`, `tcp_probe0_when`).
+//!
+//! The timer serves one purpose at a time: arming it for another one replaces the first.
+//!
+//! Assumes that the caller reports what was acknowledged, and decides what an expiry does.
+
+use units::{Duration, Instant};
+
+use crate::rtt::{RTO_FALLBACK, RTO_INITIAL, RTO_MAX, RTO_MIN, back_off};
+use crate::tlp::rto_left;
+
+/// SYN timeouts before they double (`tcp_syn_linear_timeouts`).
+const LINEAR_SYN_TIMEOUTS: u64 = 4;
+/// Least time that the timer is armed for.
+const SOONEST: Duration = Duration::from_micros(1);
+
+/// What the timer is armed for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Timer {
+    Retransmission,
+    Reordering,
+    LossProbe,
+    WindowProbe,
+}
+
+/// The timer and the RTO.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RetransmissionTimer {
+    armed: Option<(Instant, Timer)>,
+    /// The timeout, back-off included.
+    rto: Duration,
+    /// Timeouts since the last RTT sample (`icsk_backoff`).
+    backoff: u32,
+    /// Timeouts since `SND.UNA` advanced (`icsk_retransmits`).
+    retransmits: u32,
+}
+
+impl RetransmissionTimer {
+    pub(crate) const fn new() -> Self {
+        Self {
+            armed: None,
+            rto: RTO_INITIAL,
+            backoff: 0,
+            retransmits: 0,
+        }
+    }
+
+    /// The retransmission timeout, back-off included.
+    #[inline]
+    pub(crate) const fn rto(&self) -> Duration {
+        self.rto
+    }
+
+    /// When the timer expires, if it is armed.
+    #[inline]
+    pub(crate) fn expires_at(&self) -> Option<Instant> {
+        self.armed.map(|(at, _)| at)
+    }
+
+    #[inline]
+    pub(crate) const fn is_armed(&self) -> bool {
+        self.armed.is_some()
+    }
+
+    #[inline]
+    pub(crate) fn is_armed_for(&self, wanted: Timer) -> bool {
+        self.armed.is_some_and(|(_, timer)| timer == wanted)
+    }
+
+    #[inline]
+    pub(crate) const fn arm(&mut self, at: Instant, timer: Timer) {
+        self.armed = Some((at, timer));
+    }
+
+    #[inline]
+    pub(crate) const fn disarm(&mut self) {
+        self.armed = None;
+    }
+
+    /// What the timer was armed for, if it has expired at `now`; it is then disarmed.
+    pub(crate) fn expire(&mut self, now: Instant) -> Option<Timer> {
+        let (_, timer) = self.armed.filter(|&(at, _)| at <= now)?;
+        self.armed = None;
+        Some(timer)
+    }
+
+    /// Sets the timeout to `rto`, and starts it.
+    pub(crate) fn start(&mut self, now: Instant, rto: Duration) {
+        self.rto = rto;
+        self.arm(now + rto, Timer::Retransmission);
+    }
+
+    /// The handshake is over. The timeout is [`RTO_FALLBACK`] until there is an RTT sample.
+    pub(crate) const fn on_established(&mut self) {
+        self.armed = None;
+        self.rto = RTO_FALLBACK;
+        self.backoff = 0;
+        self.retransmits = 0;
+    }
+
+    /// An RTT sample gives the timeout `rto` and ends the back-off (RFC 6298, section 5).
+    #[inline]
+    pub(crate) const fn on_sample(&mut self, rto: Duration) {
+        self.rto = rto;
+        self.backoff = 0;
+    }
+
+    /// `SND.UNA` has advanced, or an undo shows that the timeouts were spurious.
+    #[inline]
+    pub(crate) const fn on_progress(&mut self) {
+        self.retransmits = 0;
+    }
+
+    /// Whether no timeout has occurred since `SND.UNA` advanced.
+    pub(crate) const fn is_first_timeout(&self) -> bool {
+        self.retransmits == 0
+    }
+
+    /// A SYN timed out, for the `count`-th time: the SYN is retransmitted now.
+    pub(crate) fn on_syn_timeout(&mut self, now: Instant, count: u64) {
+        if count > LINEAR_SYN_TIMEOUTS {
+            self.rto = back_off(self.rto, 1);
+        }
+        self.start(now, self.rto);
+    }
+
+    /// Data timed out and is retransmitted now: the timeout doubles (RFC 6298, rules 5.5 and 5.6).
+    pub(crate) fn on_timeout(&mut self, now: Instant) {
+        self.retransmits = self.retransmits.saturating_add(1);
+        self.backoff = self.backoff.saturating_add(1);
+        self.start(now, back_off(self.rto, 1).min(RTO_MAX));
+    }
+
+    /// How long from `now` the RTO is to run; the lowest segment in flight was last sent at
+    /// `head_sent`. Linux `tcp_rearm_rto`: it starts anew, unless the timer served another purpose.
+    /// Then the time since `head_sent` counts.
+    #[inline]
+    pub(crate) fn rto_from(&self, now: Instant, head_sent: Instant) -> Duration {
+        if self.is_armed_for(Timer::Reordering) || self.is_armed_for(Timer::LossProbe) {
+            rto_left(head_sent, self.rto, now).unwrap_or(SOONEST)
+        } else {
+            self.rto
+        }
+    }
+
+    /// Linux `tcp_probe0_when`: arms the timer for the next probe of a closed window.
+    pub(crate) fn arm_window_probe(&mut self, now: Instant) {
+        let delay = back_off(self.rto.max(RTO_MIN), self.backoff);
+        self.arm(now + delay, Timer::WindowProbe);
+    }
+
+    /// A window probe leaves: the next one waits twice as long.
+    pub(crate) fn on_window_probe(&mut self, now: Instant) {
+        self.backoff = self.backoff.saturating_add(1);
+        self.arm_window_probe(now);
+    }
+
+    /// The window has opened: no probe is needed.
+    pub(crate) fn on_window_open(&mut self) {
+        self.backoff = 0;
+        if self.is_armed_for(Timer::WindowProbe) {
+            self.armed = None;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(millis: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(millis)
+    }
+
+    #[test]
+    fn timeouts_double_until_a_sample_and_stop_at_the_largest() {
+        let mut timer = RetransmissionTimer::new();
+        timer.on_established();
+        timer.on_sample(Duration::from_millis(300));
+        timer.on_timeout(at(0));
+        assert_eq!(timer.expires_at(), Some(at(600)));
+        timer.on_timeout(at(600));
+        assert_eq!(timer.expires_at(), Some(at(1_800)));
+        assert!(!timer.is_first_timeout());
+        // Progress without a sample (Karn's rule) keeps the back-off.
+        timer.on_progress();
+        assert!(timer.is_first_timeout());
+        assert_eq!(timer.rto(), Duration::from_millis(1_200));
+        timer.on_sample(Duration::from_millis(300));
+        assert_eq!(timer.rto(), Duration::from_millis(300));
+        for _ in 0..40 {
+            timer.on_timeout(at(0));
+        }
+        assert_eq!(timer.rto(), RTO_MAX);
+    }
+
+    #[test]
+    fn syn_timeouts_double_after_the_fourth() {
+        let mut timer = RetransmissionTimer::new();
+        for (count, seconds) in [(1, 1), (4, 1), (5, 2), (6, 4)] {
+            timer.on_syn_timeout(at(0), count);
+            assert_eq!(timer.expires_at(), Some(at(seconds * 1_000)));
+        }
+    }
+
+    #[test]
+    fn the_rto_counts_from_the_head_after_another_timer() {
+        let mut timer = RetransmissionTimer::new();
+        timer.on_sample(Duration::from_millis(300));
+        assert_eq!(timer.rto_from(at(100), at(0)), Duration::from_millis(300));
+        timer.arm(at(150), Timer::LossProbe);
+        assert_eq!(timer.rto_from(at(100), at(0)), Duration::from_millis(200));
+        assert_eq!(timer.rto_from(at(400), at(0)), SOONEST);
+    }
+
+    #[test]
+    fn window_probes_back_off_until_the_window_opens() {
+        let mut timer = RetransmissionTimer::new();
+        timer.on_sample(Duration::from_millis(300));
+        timer.arm_window_probe(at(0));
+        assert_eq!(timer.expire(at(299)), None);
+        assert_eq!(timer.expire(at(300)), Some(Timer::WindowProbe));
+        assert!(!timer.is_armed());
+        timer.on_window_probe(at(300));
+        assert_eq!(timer.expires_at(), Some(at(900)));
+        timer.on_window_open();
+        assert!(!timer.is_armed());
+        // Another purpose of the timer outlives the window's opening.
+        timer.arm(at(1_000), Timer::Retransmission);
+        timer.on_window_open();
+        assert!(timer.is_armed_for(Timer::Retransmission));
+    }
+}
