@@ -8,7 +8,7 @@
 
 use units::{Duration, Instant};
 
-use crate::rtt::{RTO_FALLBACK, RTO_INITIAL, RTO_MAX, RTO_MIN, back_off};
+use crate::rtt::{RTO_FALLBACK, RTO_INITIAL, RTO_MIN, back_off};
 use crate::tlp::rto_left;
 
 /// SYN timeouts before they double (`tcp_syn_linear_timeouts`).
@@ -130,7 +130,7 @@ impl RetransmissionTimer {
     pub(crate) fn on_timeout(&mut self, now: Instant) {
         self.retransmits = self.retransmits.saturating_add(1);
         self.backoff = self.backoff.saturating_add(1);
-        self.start(now, back_off(self.rto, 1).min(RTO_MAX));
+        self.start(now, back_off(self.rto, 1));
     }
 
     /// How long from `now` the RTO is to run; the lowest segment in flight was last sent at
@@ -169,9 +169,10 @@ impl RetransmissionTimer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rtt::RTO_MAX;
 
-    fn at(millis: u64) -> Instant {
-        Instant::ZERO + Duration::from_millis(millis)
+    const fn at(millis: u64) -> Instant {
+        Instant::from_millis(millis)
     }
 
     #[test]

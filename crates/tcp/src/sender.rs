@@ -51,12 +51,14 @@ use units::{Bytes, Duration, Instant, Rate};
 
 use crate::min_filter::{MIN_RTT_WINDOW, MinFilter};
 use crate::pacing::{Pacer, window_rate};
+use crate::peer_window::PeerWindow;
 use crate::quick_start::QuickStart;
 use crate::rack::Rack;
 use crate::retransmission_timer::RetransmissionTimer;
 use crate::rtt::{RTO_INITIAL, RttEstimator};
 use crate::scoreboard::Scoreboard;
 use crate::segment::AckSegment;
+use crate::stream::Stream;
 use crate::tlp::Tlp;
 use crate::undo::Undo;
 use crate::{LossDetection, SenderConfig};
@@ -135,12 +137,8 @@ pub struct Sender {
     phase: Phase,
     snd_una: u64,
     snd_nxt: u64,
-    /// First offset that the receive window does not hold.
-    window_end: u64,
-    receive_window: u64,
-    /// End of what the application wrote.
-    stream_end: u64,
-    is_closed: bool,
+    peer_window: PeerWindow,
+    stream: Stream,
     /// Recovery point.
     high_seq: u64,
     /// Whether the timeout may yet turn out to be spurious.
@@ -179,8 +177,6 @@ pub struct Sender {
     last_sent: Instant,
     /// The `last_sent` of the last pause that shrank the window.
     restarted_after: Option<Instant>,
-    /// End of the last segment that was not full (`snd_sml`).
-    small_end: u64,
     cwr_due: bool,
     reordering: u32,
     reordering_seen: u32,
@@ -231,10 +227,8 @@ impl Sender {
             phase: Phase::Open,
             snd_una: 0,
             snd_nxt: 0,
-            window_end: 0,
-            receive_window: 0,
-            stream_end: 0,
-            is_closed: false,
+            peer_window: PeerWindow::default(),
+            stream: Stream::default(),
             high_seq: 0,
             frto: false,
             suspicion: None,
@@ -258,7 +252,6 @@ impl Sender {
             validation: Validation::default(),
             last_sent: Instant::ZERO,
             restarted_after: None,
-            small_end: 0,
             cwr_due: false,
             reordering: REORDERING,
             reordering_seen: 0,
@@ -275,21 +268,21 @@ impl Sender {
 
     /// The application writes `bytes` more; `u64::MAX` never ends.
     pub fn write(&mut self, now: Instant, bytes: u64) {
-        if self.is_closed || bytes == 0 {
+        if self.stream.is_closed() || bytes == 0 {
             return;
         }
         if self.state == State::Established {
             self.check_app_limited();
             self.restart_after_idle(now);
         }
-        self.stream_end = self.stream_end.saturating_add(bytes);
+        self.stream.write(bytes);
         self.is_quiet = false;
     }
 
     /// Bytes that the application wrote so far.
     #[must_use]
     pub const fn written(&self) -> u64 {
-        self.stream_end
+        self.stream.end()
     }
 
     /// What earlier connections over the path left, for algorithms that remember. Call it before
@@ -306,7 +299,7 @@ impl Sender {
 
     /// No more will be written: the last byte carries the FIN, if it has not left yet.
     pub fn close(&mut self) {
-        self.is_closed = true;
+        self.stream.close();
         self.is_quiet = false;
     }
 
@@ -338,8 +331,7 @@ impl Sender {
         self.syn_due = false;
         self.timer.on_established();
         self.ts_recent = ack.ts_val;
-        self.receive_window = u64::from(ack.window);
-        self.window_end = self.receive_window;
+        self.peer_window.open(ack.window);
         // Karn's rule; the timestamp tells even then which SYN was answered, to a millisecond.
         let rtt = if self.stats.syn_retransmitted == 0 {
             Some(now.saturating_since(self.syn_sent))
@@ -365,7 +357,7 @@ impl Sender {
             now,
             rtt,
             queued: Bytes::new(self.unsent()),
-            receive_window: Bytes::new(self.receive_window),
+            receive_window: Bytes::new(self.peer_window.advertised()),
             memory: self.memory,
         });
         self.settle_feedback(now, rtt);
@@ -433,10 +425,9 @@ impl Sender {
             self.pacer.next = self.pacer.next.max(start);
         }
         if self.is_steered
-            && self.receive_window > 0
             && let Some(window) = self.cc.supposed_receive_window()
         {
-            self.window_end = self.window_end.max(self.snd_una + window.get());
+            self.peer_window.exceed(self.snd_una + window.get());
         }
     }
 }

@@ -84,7 +84,7 @@ impl Sender {
             self.process_old_ack(now, ack, &context, &mut facts);
             return;
         }
-        self.update_receive_window(ack, &mut facts);
+        facts.window_updated = self.peer_window.update(ack.ack, ack.window, facts.advanced);
         self.snd_una = ack.ack;
         if facts.advanced {
             self.timer.on_progress();
@@ -268,7 +268,7 @@ impl Sender {
         }
         // Linux `tcp_ack_probe`.
         if self.unsent() > 0 {
-            if self.next_end() <= self.window_end {
+            if self.peer_window.holds(self.next_end()) {
                 self.timer.on_window_open();
             } else {
                 self.timer.arm_window_probe(now);
@@ -276,16 +276,6 @@ impl Sender {
         }
         if self.tlp.end.is_some() {
             self.settle_probe(now, facts);
-        }
-    }
-
-    /// Linux `tcp_ack_update_window`: pure ACKs update it when they are new or open it.
-    fn update_receive_window(&mut self, ack: &AckSegment, facts: &mut AckFacts) {
-        let window = u64::from(ack.window);
-        if facts.advanced || window > self.receive_window || window == 0 {
-            self.receive_window = window;
-            self.window_end = ack.ack + window;
-            facts.window_updated = true;
         }
     }
 

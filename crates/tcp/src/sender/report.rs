@@ -159,7 +159,7 @@ impl Sender {
     /// Whether the stream is closed and all of it acknowledged.
     #[must_use]
     pub fn is_complete(&self) -> bool {
-        self.is_closed && self.is_established() && self.snd_una == self.stream_end
+        self.is_established() && self.stream.ends_at(self.snd_una)
     }
 
     /// Delivered so far: acknowledged or SACKed, a short segment counted as a full one.
@@ -212,7 +212,7 @@ impl Sender {
         self.board.is_consistent(self.config.sack)
             && head <= self.snd_una
             && self.snd_una <= self.snd_nxt
-            && self.snd_nxt <= self.stream_end
+            && self.snd_nxt <= self.stream.end()
             && self.window.cwnd >= self.window.smss
     }
 }

@@ -86,7 +86,7 @@ impl Sender {
 
     /// Bytes that the application wrote and that were never sent.
     pub(super) const fn unsent(&self) -> u64 {
-        self.stream_end - self.snd_nxt
+        self.stream.end() - self.snd_nxt
     }
 
     /// Where the next new segment would end.
@@ -96,7 +96,7 @@ impl Sender {
 
     /// Whether there is new data that the receive window holds.
     pub(super) fn can_send_new(&self) -> bool {
-        self.unsent() > 0 && self.next_end() <= self.window_end
+        self.unsent() > 0 && self.peer_window.holds(self.next_end())
     }
 
     pub(super) fn is_app_limited(&self) -> bool {
@@ -173,7 +173,7 @@ impl Sender {
     /// Linux `tcp_write_wakeup`: what the window holds, or else a segment without data that the
     /// receiver answers.
     fn transmit_window_probe(&mut self, now: Instant) -> Option<DataSegment> {
-        let room = self.window_end.saturating_sub(self.snd_nxt);
+        let room = self.peer_window.usable(self.snd_nxt);
         if room > 0 {
             let len = room.min(self.unsent()).min(self.smss()) as u16;
             return Some(self.send_new_of(now, len));
@@ -228,7 +228,7 @@ impl Sender {
     /// further question. False when nothing may be sent.
     fn begin_burst(&mut self, now: Instant) -> bool {
         let unsent = self.unsent();
-        if unsent == 0 || self.cwnd_room() == 0 || self.next_end() > self.window_end {
+        if unsent == 0 || self.cwnd_room() == 0 || !self.peer_window.holds(self.next_end()) {
             return false;
         }
         if self.board.is_empty() {
@@ -306,7 +306,7 @@ impl Sender {
     fn sendable(&self) -> u32 {
         let smss = self.smss();
         let room = self.cwnd_room();
-        let bytes = self.unsent().min(self.window_end - self.snd_nxt);
+        let bytes = self.unsent().min(self.peer_window.usable(self.snd_nxt));
         if bytes >= smss * u64::from(room) {
             room
         } else {
@@ -321,7 +321,7 @@ impl Sender {
     /// A segment that is not full waits while another such is in flight (Minshall's form of
     /// Nagle's rule, `tcp_nagle_check`), unless it is the last.
     fn nagle_holds(&self) -> bool {
-        !self.is_closed && !self.board.is_empty() && self.small_end > self.snd_una
+        !self.board.is_empty() && self.stream.nagle_holds(self.snd_una)
     }
 
     /// Segments of a full burst.
@@ -356,7 +356,7 @@ impl Sender {
                 self.last_sent
             },
             limit,
-            window: self.window.cwnd.get().min(self.receive_window),
+            window: self.window.cwnd.get().min(self.peer_window.advertised()),
             full: u64::from(full) * self.smss(),
             unsent: self.unsent(),
             head_sent: self.board.head().map(|head| head.sent),
@@ -365,7 +365,8 @@ impl Sender {
         let waits = deferral.should_wait();
         // The windows are compared as they are: what the receiver's leaves over of a segment does
         // not make the congestion window the smaller one.
-        let is_by_cwnd = u64::from(self.cwnd_room()) * self.smss() < self.window_end - self.snd_nxt;
+        let is_by_cwnd =
+            u64::from(self.cwnd_room()) * self.smss() < self.peer_window.usable(self.snd_nxt);
         self.is_deferred |= waits && is_by_cwnd;
         waits
     }
@@ -386,7 +387,7 @@ impl Sender {
         self.board.push(seq, len, now, stamp);
         self.snd_nxt += u64::from(len);
         if u64::from(len) < self.smss() {
-            self.small_end = self.snd_nxt;
+            self.stream.on_small_segment(self.snd_nxt);
         }
         self.pass_sent += 1;
         // In the states that probe, the end of the pass schedules the probe anew.
@@ -402,8 +403,8 @@ impl Sender {
             ts_val: timestamp(now),
             ts_ecr: self.ts_recent,
             syn: false,
-            fin: self.is_closed && self.snd_nxt == self.stream_end,
-            psh: self.snd_nxt == self.stream_end,
+            fin: self.stream.ends_at(self.snd_nxt),
+            psh: self.snd_nxt == self.stream.end(),
             cwr,
             retransmission: false,
         }
@@ -427,8 +428,8 @@ impl Sender {
             ts_val: timestamp(now),
             ts_ecr: self.ts_recent,
             syn: false,
-            fin: self.is_closed && segment.end() == self.stream_end,
-            psh: segment.end() == self.stream_end,
+            fin: self.stream.ends_at(segment.end()),
+            psh: segment.end() == self.stream.end(),
             cwr: false,
             retransmission: true,
         }

@@ -1,0 +1,102 @@
+//! The window that the peer advertises: RFC 9293, section 3.8.6, as in Linux 6.12
+//! (`tcp_ack_update_window`).
+//!
+//! Assumes that windows come unscaled, as bytes. The end of the window may move back: a peer may
+//! shrink its window although RFC 9293 discourages it, and then nothing new leaves until the end is
+//! passed again.
+
+/// What the peer allows to be sent.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct PeerWindow {
+    /// The window that was advertised last.
+    advertised: u64,
+    /// First offset beyond it.
+    end: u64,
+}
+
+impl PeerWindow {
+    /// The window of the SYN-ACK.
+    pub(crate) fn open(&mut self, window: u32) {
+        self.advertised = u64::from(window);
+        self.end = self.advertised;
+    }
+
+    /// A pure ACK of `ack` advertises `window`. It counts if the ACK has `advanced`, or if it opens
+    /// or closes the window; says whether it counts.
+    #[inline]
+    pub(crate) fn update(&mut self, ack: u64, window: u32, advanced: bool) -> bool {
+        let window = u64::from(window);
+        let counts = advanced || window > self.advertised || window == 0;
+        if counts {
+            self.advertised = window;
+            self.end = ack + window;
+        }
+        counts
+    }
+
+    /// Sends up to `end` although the peer advertised less, unless it closed its window.
+    pub(crate) fn exceed(&mut self, end: u64) {
+        if self.advertised > 0 {
+            self.end = self.end.max(end);
+        }
+    }
+
+    #[inline]
+    pub(crate) const fn advertised(&self) -> u64 {
+        self.advertised
+    }
+
+    /// Whether a segment that ends at `end` lies inside.
+    #[inline]
+    pub(crate) const fn holds(&self, end: u64) -> bool {
+        end <= self.end
+    }
+
+    /// Bytes from `seq` to the end of the window.
+    #[inline]
+    pub(crate) const fn usable(&self, seq: u64) -> u64 {
+        self.end.saturating_sub(seq)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn opened() -> PeerWindow {
+        let mut window = PeerWindow::default();
+        window.open(10_000);
+        window
+    }
+
+    #[test]
+    fn a_duplicate_opens_or_closes_the_window_and_never_shrinks_it() {
+        let mut window = opened();
+        assert!(!window.update(0, 10_000, false));
+        assert!(!window.update(0, 9_000, false));
+        assert!(window.holds(10_000));
+        assert!(window.update(0, 12_000, false));
+        assert_eq!(window.usable(2_000), 10_000);
+        assert!(window.update(0, 0, false));
+        assert_eq!((window.advertised(), window.usable(0)), (0, 0));
+    }
+
+    #[test]
+    fn an_ack_that_advances_may_move_the_end_back() {
+        let mut window = opened();
+        assert!(window.update(1_000, 4_000, true));
+        assert!(window.holds(5_000) && !window.holds(5_001));
+        // What was sent beyond the end before leaves no negative window.
+        assert_eq!(window.usable(8_000), 0);
+    }
+
+    #[test]
+    fn a_closed_window_is_never_exceeded() {
+        let mut window = opened();
+        window.exceed(20_000);
+        assert!(window.holds(20_000));
+        window.update(0, 0, false);
+        window.exceed(20_000);
+        assert!(!window.holds(1));
+    }
+}
