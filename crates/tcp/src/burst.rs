@@ -37,23 +37,6 @@ pub(crate) fn segments(bytes: u64, smss: u64, least: u32, most: u32) -> u32 {
     count.max(least).min(most)
 }
 
-/// Most bytes that an unpaced sender holds in its device (`tcp_limit_output_bytes`, the value of newer
-/// kernels; fast-startup C9 has it from memory).
-const LIMIT_OUTPUT: u64 = 1 << 20;
-/// Memory of a full segment in a packet of its own (`truesize`).
-const TRUESIZE: u64 = 2_304;
-
-/// Linux `tcp_small_queue_check`: what may wait in the device before a burst of `bytes` of IP follows.
-pub(crate) fn small_queue(rate: Rate, shift: u8, bytes: u64, is_paced: bool) -> u64 {
-    let by_rate = rate.bytes_per_sec() >> shift.min(63);
-    let limit = by_rate.max(2 * bytes.max(TRUESIZE));
-    if is_paced {
-        limit
-    } else {
-        limit.min(LIMIT_OUTPUT)
-    }
-}
-
 /// What the decision to defer depends on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Deferral {
@@ -90,36 +73,5 @@ impl Deferral {
         };
         let expected_in = (head_sent + self.srtt).saturating_since(self.now);
         expected_in <= PATIENCE.min(self.srtt / 2)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// fast-startup D-TSQ.
-    #[test]
-    fn small_queues_of_the_notes() {
-        for (rate, shift, limit) in [
-            (1_000_000, 10, 4_608),
-            (1_000_000, 8, 4_608),
-            (1_000_000, 7, 7_812),
-            (1_000_000, 6, 15_625),
-            (12_500_000, 10, 12_207),
-            (12_500_000, 8, 48_828),
-            (12_500_000, 7, 97_656),
-            (12_500_000, 6, 195_312),
-            (125_000_000, 10, 122_070),
-            (125_000_000, 8, 488_281),
-            (125_000_000, 7, 976_562),
-            (125_000_000, 6, 1_953_125),
-        ] {
-            let rate = Rate::from_bytes_per_sec(rate);
-            assert_eq!(small_queue(rate, shift, 1_500, true), limit);
-            assert_eq!(small_queue(rate, shift, 1_500, false), limit.min(1 << 20));
-        }
-        // Two bursts at least, whatever the rate; and no rate is without end when nothing is paced.
-        assert_eq!(small_queue(Rate::ZERO, 10, 67_500, true), 135_000);
-        assert_eq!(small_queue(Rate::MAX, 10, 1_500, false), 1 << 20);
     }
 }

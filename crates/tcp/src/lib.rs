@@ -7,8 +7,10 @@ extern crate alloc;
 
 mod burst;
 mod config;
+mod device;
 pub mod min_filter;
 mod pacing;
+mod pass;
 mod peer_window;
 mod quick_start;
 mod rack;

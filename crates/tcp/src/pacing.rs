@@ -1,4 +1,8 @@
-//! Pacing rate and pacing (Linux 6.12 `tcp_update_pacing_rate`, `tcp_update_skb_after_send`).
+//! Pacing rate and pacing (Linux 6.12 `tcp_update_pacing_rate`, `tcp_update_skb_after_send`; no RFC
+//! asks TCP for it).
+//!
+//! Assumes that a burst is announced before its segments, and that the caller comes back when it may
+//! leave.
 
 use congestion::Window;
 use units::{Bytes, Duration, Instant, Rate};
@@ -31,13 +35,17 @@ pub(crate) fn window_rate(window: &Window, packets_out: u32, srtt: Option<Durati
     }
 }
 
-/// Spaces bursts at the pacing rate.
-#[derive(Clone, Copy, Debug, Default)]
+/// Spaces bursts at the pacing rate. The rate is known, and used by others, where nothing is paced.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Pacer {
+    rate: Rate,
+    is_on: bool,
+    /// Paced from the first segment on, because a start-up requires it.
+    is_spread: bool,
+    /// A burst waits for `next`.
+    blocked: bool,
     /// Nothing may leave before (`tcp_wstamp_ns`).
-    pub(crate) next: Instant,
-    /// A burst waits for that.
-    pub(crate) blocked: bool,
+    next: Instant,
     /// When the burst under way began, what it had waited beyond its time, and what it has sent.
     began: Instant,
     credit: Duration,
@@ -45,8 +53,91 @@ pub(crate) struct Pacer {
 }
 
 impl Pacer {
+    /// Without a rate.
+    pub(crate) fn new(is_on: bool) -> Self {
+        Self {
+            rate: Rate::MAX,
+            is_on,
+            is_spread: false,
+            blocked: false,
+            next: Instant::ZERO,
+            began: Instant::ZERO,
+            credit: Duration::ZERO,
+            sent: 0,
+        }
+    }
+
+    #[inline]
+    pub(crate) const fn rate(&self) -> Rate {
+        self.rate
+    }
+
+    /// Whether bursts are paced.
+    #[inline]
+    pub(crate) const fn is_on(&self) -> bool {
+        self.is_on
+    }
+
+    /// Whether they are paced from the first segment on.
+    #[inline]
+    pub(crate) const fn is_spread(&self) -> bool {
+        self.is_spread
+    }
+
+    /// From the next burst on.
+    #[inline]
+    pub(crate) const fn set(&mut self, rate: Rate, is_on: bool, is_spread: bool) {
+        self.rate = rate;
+        self.is_on = is_on;
+        self.is_spread = is_spread;
+    }
+
+    /// Lets nothing leave before `start`.
+    pub(crate) fn hold_until(&mut self, start: Instant) {
+        self.next = self.next.max(start);
+    }
+
+    /// When the burst that waits may leave; none where no burst waits.
+    #[inline]
+    pub(crate) fn waits_until(&self) -> Option<Instant> {
+        self.blocked.then_some(self.next)
+    }
+
+    /// Whether a burst waits.
+    pub(crate) const fn is_blocked(&self) -> bool {
+        self.blocked
+    }
+
+    /// No burst waits until one is refused again.
+    #[inline]
+    pub(crate) const fn unblock(&mut self) {
+        self.blocked = false;
+    }
+
+    /// Time has passed.
+    pub(crate) fn on_timeout(&mut self, now: Instant) {
+        if self.next <= now {
+            self.blocked = false;
+        }
+    }
+
+    /// When the next burst may leave, at the earliest.
+    #[inline]
+    pub(crate) fn earliest(&self, now: Instant) -> Instant {
+        if self.is_on { now.max(self.next) } else { now }
+    }
+
+    /// When something was last sent, by the pacing clock; by the wall clock it was at `last_sent`.
+    pub(crate) const fn clock(&self, last_sent: Instant) -> Instant {
+        if self.is_on { self.next } else { last_sent }
+    }
+
     /// Whether a burst may begin.
+    #[inline]
     pub(crate) fn may_begin(&mut self, now: Instant) -> bool {
+        if !self.is_on {
+            return true;
+        }
         self.blocked = self.next > now;
         !self.blocked
     }
@@ -61,12 +152,55 @@ impl Pacer {
 
     /// A segment of the burst left, the `count`-th of the connection. What the burst was late is
     /// credited, up to half of its length.
-    pub(crate) fn on_sent(&mut self, bytes: u64, count: u64, rate: Rate) {
-        if count < UNPACED_SEGMENTS || rate == Rate::MAX || rate == Rate::ZERO {
+    #[inline]
+    pub(crate) fn on_sent(&mut self, bytes: u64, count: u64) {
+        let is_charged = self.is_spread || count >= UNPACED_SEGMENTS;
+        if !self.is_on || !is_charged || self.rate == Rate::MAX || self.rate == Rate::ZERO {
             return;
         }
         self.sent += bytes;
-        let length = rate.time_for(Bytes::new(self.sent));
+        let length = self.rate.time_for(Bytes::new(self.sent));
         self.next = self.began + length.saturating_sub(self.credit.min(length / 2));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn at(millis: u64) -> Instant {
+        Instant::from_millis(millis)
+    }
+
+    /// 1,000 bytes in a millisecond.
+    fn paced(is_spread: bool) -> Pacer {
+        let mut pacer = Pacer::new(true);
+        pacer.set(Rate::from_bytes_per_sec(1_000_000), true, is_spread);
+        pacer
+    }
+
+    #[test]
+    fn nine_segments_are_free_unless_a_start_up_requires_pacing() {
+        let mut pacer = paced(false);
+        pacer.begin(at(5));
+        pacer.on_sent(1_000, 9);
+        assert!(pacer.may_begin(at(5)));
+        pacer.begin(at(5));
+        pacer.on_sent(1_000, 10);
+        assert!(!pacer.may_begin(at(5)));
+        assert_eq!(pacer.waits_until(), Some(at(6)));
+        let mut pacer = paced(true);
+        pacer.begin(at(5));
+        pacer.on_sent(4_000, 1);
+        // It began 5 ms late; half of its length is credited.
+        assert_eq!(pacer.earliest(at(5)), at(7));
+    }
+
+    #[test]
+    fn a_pacer_that_is_off_never_blocks() {
+        let mut pacer = Pacer::new(false);
+        pacer.hold_until(at(9));
+        assert!(pacer.may_begin(at(1)));
+        assert_eq!((pacer.waits_until(), pacer.earliest(at(1))), (None, at(1)));
     }
 }

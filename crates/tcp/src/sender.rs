@@ -47,10 +47,12 @@ use congestion::{
     AnyCongestionControl, BuildContext, CongestionControl, Established, PathMemory, Phase, Window,
 };
 use units::feedback::Feedback;
-use units::{Bytes, Duration, Instant, Rate};
+use units::{Bytes, Duration, Instant};
 
+use crate::device::DeviceQueue;
 use crate::min_filter::{MIN_RTT_WINDOW, MinFilter};
 use crate::pacing::{Pacer, window_rate};
+use crate::pass::Pass;
 use crate::peer_window::PeerWindow;
 use crate::quick_start::QuickStart;
 use crate::rack::Rack;
@@ -151,27 +153,13 @@ pub struct Sender {
     syn_sent: Instant,
     timer: RetransmissionTimer,
     pacer: Pacer,
-    pacing_rate: Rate,
-    is_paced: bool,
-    /// Paced because a start-up says so: from the first segment on.
-    is_spread: bool,
     /// Every segment from this number on has its copy, or needs none.
     copied_from: Option<u64>,
     /// The start-up changes window and pacing as segments leave.
     is_steered: bool,
     /// What earlier connections over the path left.
     memory: PathMemory,
-    /// Segments that the burst under way may still send, and whether it is one of new data.
-    burst_left: u32,
-    burst_is_new: bool,
-    /// New segments sent since the last pass ended.
-    pass_sent: u32,
-    /// Nothing may leave until something happens: an ACK, a timer, a write.
-    is_quiet: bool,
-    /// The pass under way ends with the timer set anew (`FLAG_SET_XMIT_TIMER`).
-    sets_timer: bool,
-    /// A partial burst was held back because of the window.
-    is_deferred: bool,
+    pass: Pass,
     validation: Validation,
     /// When a data segment was last sent (`lsndtime`).
     last_sent: Instant,
@@ -183,9 +171,7 @@ pub struct Sender {
     /// ACKs of the recovery under way that advanced and did not end it; without SACK.
     partial_acks: u32,
     ts_recent: u32,
-    /// Bytes of IP in the sender's device, and whether it waits for them to leave (TSQ).
-    in_device: u64,
-    is_throttled: bool,
+    device: DeviceQueue,
     quick_start: QuickStart,
     /// What the handshake brought of the routers.
     answer: Option<Feedback>,
@@ -211,7 +197,7 @@ impl Sender {
         Self {
             window: cc.window(),
             cwnd_segments: u32::try_from(cc.window().cwnd_segments()).unwrap_or(u32::MAX),
-            is_paced: config.pacing || cc.requires_pacing(),
+            pacer: Pacer::new(config.pacing || cc.requires_pacing()),
             cc,
             board: Scoreboard::new(u64::from(config.smss)),
             rack: Rack::new(),
@@ -237,18 +223,10 @@ impl Sender {
             syn_due: false,
             syn_sent: Instant::ZERO,
             timer: RetransmissionTimer::new(),
-            pacer: Pacer::default(),
-            pacing_rate: Rate::MAX,
-            is_spread: false,
             copied_from: None,
             is_steered: false,
             memory: PathMemory::default(),
-            burst_left: 0,
-            burst_is_new: false,
-            pass_sent: 0,
-            is_quiet: false,
-            sets_timer: false,
-            is_deferred: false,
+            pass: Pass::default(),
             validation: Validation::default(),
             last_sent: Instant::ZERO,
             restarted_after: None,
@@ -257,8 +235,7 @@ impl Sender {
             reordering_seen: 0,
             partial_acks: 0,
             ts_recent: 0,
-            in_device: 0,
-            is_throttled: false,
+            device: DeviceQueue::default(),
             quick_start: QuickStart::default(),
             answer: None,
             config,
@@ -276,7 +253,7 @@ impl Sender {
             self.restart_after_idle(now);
         }
         self.stream.write(bytes);
-        self.is_quiet = false;
+        self.pass.resume();
     }
 
     /// Bytes that the application wrote so far.
@@ -300,12 +277,12 @@ impl Sender {
     /// No more will be written: the last byte carries the FIN, if it has not left yet.
     pub fn close(&mut self) {
         self.stream.close();
-        self.is_quiet = false;
+        self.pass.resume();
     }
 
     /// Opens the connection: a SYN is due.
     pub fn open(&mut self, now: Instant) {
-        self.is_quiet = false;
+        self.pass.resume();
         if self.state == State::Closed {
             self.state = State::SynSent;
             self.syn_due = true;
@@ -316,8 +293,7 @@ impl Sender {
 
     /// An ACK, or the SYN-ACK, has arrived.
     pub fn handle_ack(&mut self, now: Instant, ack: &AckSegment) {
-        self.is_quiet = false;
-        self.burst_left = 0;
+        self.pass.begin();
         self.rtt_sample = None;
         match self.state {
             State::Established if !ack.syn && ack.ack <= self.snd_nxt => self.process_ack(now, ack),
@@ -410,19 +386,20 @@ impl Sender {
 
     #[inline]
     fn update_pacing_rate(&mut self) {
-        self.pacing_rate = match self.cc.pacing_rate() {
+        let rate = match self.cc.pacing_rate() {
             Some(rate) => rate,
             None => window_rate(&self.window, self.board.packets_out(), self.rtt.srtt()),
         };
         let requires_pacing = self.cc.requires_pacing();
-        self.is_paced = self.config.pacing || requires_pacing;
-        self.is_spread = requires_pacing
+        let is_spread = requires_pacing
             && matches!(
                 self.cc,
                 AnyCongestionControl::Classic(_) | AnyCongestionControl::Rcp(_)
             );
+        self.pacer
+            .set(rate, self.config.pacing || requires_pacing, is_spread);
         if let Some(start) = self.cc.pacing_start() {
-            self.pacer.next = self.pacer.next.max(start);
+            self.pacer.hold_until(start);
         }
         if self.is_steered
             && let Some(window) = self.cc.supposed_receive_window()

@@ -166,8 +166,7 @@ impl Sender {
         }
         if facts.sets_timer {
             if self.phase == Phase::Open {
-                // The end of the pass sets it, once, whatever is sent.
-                self.sets_timer = true;
+                self.pass.set_timer_at_end();
             } else if !self.keeps_timer(&facts) {
                 self.set_timer(now);
             }
@@ -212,8 +211,8 @@ impl Sender {
             cwnd_limited: self.is_cwnd_limited(),
             app_limited: self.rate.is_app_limited(),
             phase: self.phase,
-            paced: self.is_paced,
-            pacing_rate: self.pacing_rate,
+            paced: self.pacer.is_on(),
+            pacing_rate: self.pacer.rate(),
         }
     }
 

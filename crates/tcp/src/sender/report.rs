@@ -99,13 +99,13 @@ impl Sender {
     /// there is one.
     #[must_use]
     pub const fn pacing_rate(&self) -> Rate {
-        self.pacing_rate
+        self.pacer.rate()
     }
 
     /// Whether bursts are paced.
     #[must_use]
     pub const fn is_paced(&self) -> bool {
-        self.is_paced
+        self.pacer.is_on()
     }
 
     /// State of the sender.

@@ -13,19 +13,16 @@ impl Sender {
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
         let timer = self.timer.expires_at();
-        if !self.pacer.blocked {
-            return timer;
+        match self.pacer.waits_until() {
+            None => timer,
+            Some(next) => Some(timer.map_or(next, |at| at.min(next))),
         }
-        Some(timer.map_or(self.pacer.next, |at| at.min(self.pacer.next)))
     }
 
     /// Time has passed; call it when [`Self::poll_timeout`] is not later than `now`.
     pub fn handle_timeout(&mut self, now: Instant) {
-        self.is_quiet = false;
-        self.burst_left = 0;
-        if self.pacer.next <= now {
-            self.pacer.blocked = false;
-        }
+        self.pass.begin();
+        self.pacer.on_timeout(now);
         match self.timer.expire(now) {
             None => {}
             Some(Timer::Retransmission) if self.state == State::SynSent => self.on_syn_timeout(now),
@@ -38,12 +35,7 @@ impl Sender {
 
     /// Linux `tcp_reset_xmit_timer`: what was sent last takes until the pacer lets the next burst go.
     pub(super) fn arm_after_pacing(&mut self, now: Instant, delay: Duration, timer: Timer) {
-        let from = if self.is_paced {
-            now.max(self.pacer.next)
-        } else {
-            now
-        };
-        self.timer.arm(from + delay, timer);
+        self.timer.arm(self.pacer.earliest(now) + delay, timer);
     }
 
     /// Linux `tcp_rearm_rto`: from now, less what passed under another timer.

@@ -4,7 +4,9 @@ use congestion::{CongestionControl, Phase, Sent};
 use units::Instant;
 
 use super::{Forced, Resend, Sender, State};
-use crate::burst::{Deferral, LEAST_SEGMENTS, autosize, segments, small_queue};
+use crate::burst::{Deferral, LEAST_SEGMENTS, autosize, segments};
+use crate::device::small_queue;
+use crate::pass::Ended;
 use crate::rack::timestamp;
 use crate::retransmission_timer::Timer;
 use crate::scoreboard::{LOST, SACKED};
@@ -22,17 +24,17 @@ impl Sender {
     /// The next segment that leaves at `now`; `None` when nothing more may.
     #[inline]
     pub fn poll_transmit(&mut self, now: Instant) -> Option<DataSegment> {
-        if self.is_quiet {
+        if self.pass.is_over() {
             return None;
         }
-        if self.burst_left == 0 || !self.burst_is_new {
+        if !self.pass.has_new_burst() {
             match self.choose(now) {
                 Choice::New => {}
                 Choice::Nothing => return None,
                 Choice::Segment(segment) => return Some(segment),
             }
         }
-        self.burst_left -= 1;
+        self.pass.take_segment();
         Some(self.send_new(now))
     }
 
@@ -43,7 +45,7 @@ impl Sender {
                 .transmit_syn(now)
                 .map_or(Choice::Nothing, Choice::Segment);
         }
-        self.pacer.blocked = false;
+        self.pacer.unblock();
         if let Some(forced) = self.forced.take()
             && let Some(segment) = self.transmit_forced(now, forced)
         {
@@ -141,7 +143,7 @@ impl Sender {
                     self.retransmit(now, self.board.next - 1, true)
                 } else {
                     let segment = self.send_new(now);
-                    self.pass_sent = 0;
+                    self.pass.forget_sent();
                     segment
                 };
                 self.stats.tlp_probes += 1;
@@ -200,12 +202,11 @@ impl Sender {
             return None;
         }
         let index = self.board.next_pending()?;
-        if self.burst_left == 0 {
-            self.burst_left = self.full_burst();
-            self.burst_is_new = false;
+        if !self.pass.has_burst() {
+            self.pass.begin_retransmissions(self.full_burst());
             self.pacer.begin(now);
         }
-        self.burst_left -= 1;
+        self.pass.take_segment();
         let segment = self.retransmit(now, index, false);
         let is_head = index == self.board.base;
         if is_head && !self.timer.is_armed_for(Timer::Reordering) && !self.is_impatient() {
@@ -216,7 +217,7 @@ impl Sender {
 
     /// F-RTO step 2.b: when no new data could be sent, what is lost.
     fn transmit_instead_of_new(&mut self, now: Instant) -> Option<DataSegment> {
-        if self.snd_nxt > self.high_seq || self.pacer.blocked {
+        if self.snd_nxt > self.high_seq || self.pacer.is_blocked() {
             return None;
         }
         self.frto = false;
@@ -237,33 +238,32 @@ impl Sender {
         if unsent < self.smss() && self.nagle_holds() {
             return false;
         }
-        if self.is_paced && !self.pacer.may_begin(now) {
+        if !self.pacer.may_begin(now) {
             return false;
         }
         let limit = self.sendable();
         let mut burst = limit;
         if self.config.tso_segments > 1 {
             let full = self.full_burst();
-            let steered = self.is_spread && self.is_steered;
+            let steered = self.pacer.is_spread() && self.is_steered;
             if limit < full && !steered && self.defers(now, limit, full) {
                 return false;
             }
             burst = limit.min(full);
-        } else if self.is_paced {
+        } else if self.pacer.is_on() {
             burst = 1;
         }
-        if self.is_paced {
+        if self.pacer.is_on() {
             // At most half of the window in one burst.
             burst = burst.min((self.cwnd_segments / 2).max(1));
         }
         if self.config.small_queue.is_some() && self.is_device_full(burst, 0) {
             return false;
         }
-        if self.is_paced {
+        if self.pacer.is_on() {
             self.pacer.begin(now);
         }
-        self.burst_left = burst;
-        self.burst_is_new = true;
+        self.pass.begin_new(burst);
         true
     }
 
@@ -276,29 +276,27 @@ impl Sender {
             return false;
         };
         let bytes = u64::from(segments) * (self.smss() + u64::from(HEADER_BYTES));
-        let limit = small_queue(self.pacing_rate, shift, bytes, self.is_paced) << factor;
-        self.is_throttled = self.in_device > limit && self.board.packets_out() > 1;
-        self.is_throttled
+        let limit = small_queue(self.pacer.rate(), shift, bytes, self.pacer.is_on()) << factor;
+        self.device.throttle(limit, self.board.packets_out() > 1)
     }
 
     /// `bytes` of IP that this sender handed out wait in its device until
     /// [`Self::handle_transmitted`]; for senders with small queues.
     pub fn handle_queued(&mut self, bytes: u64) {
-        self.in_device += bytes;
+        self.device.on_queued(bytes);
     }
 
     /// The device has sent `bytes` of IP.
     pub fn handle_transmitted(&mut self, bytes: u64) {
-        self.in_device = self.in_device.saturating_sub(bytes);
-        if core::mem::take(&mut self.is_throttled) {
-            self.is_quiet = false;
+        if self.device.on_transmitted(bytes) {
+            self.pass.resume();
         }
     }
 
     /// Whether it waits for its device.
     #[must_use]
     pub const fn is_throttled(&self) -> bool {
-        self.is_throttled
+        self.device.is_throttled()
     }
 
     /// Segments that both windows hold and the application has written; at least one.
@@ -315,7 +313,7 @@ impl Sender {
     }
 
     fn may_begin_burst(&mut self, now: Instant) -> bool {
-        self.burst_left > 0 || !self.is_paced || self.pacer.may_begin(now)
+        self.pass.has_burst() || self.pacer.may_begin(now)
     }
 
     /// A segment that is not full waits while another such is in flight (Minshall's form of
@@ -329,13 +327,13 @@ impl Sender {
         if self.config.tso_segments == 1 {
             return 1;
         }
-        let least = if self.is_paced {
+        let least = if self.pacer.is_on() {
             self.cc.least_burst_segments()
         } else {
             LEAST_SEGMENTS
         };
         segments(
-            autosize(self.pacing_rate, self.min_rtt),
+            autosize(self.pacer.rate(), self.min_rtt),
             self.smss(),
             least,
             self.config.tso_segments,
@@ -350,11 +348,7 @@ impl Sender {
         let limit = u64::from(limit) * self.smss();
         let deferral = Deferral {
             now,
-            last_sent: if self.is_paced {
-                self.pacer.next
-            } else {
-                self.last_sent
-            },
+            last_sent: self.pacer.clock(self.last_sent),
             limit,
             window: self.window.cwnd.get().min(self.peer_window.advertised()),
             full: u64::from(full) * self.smss(),
@@ -367,7 +361,9 @@ impl Sender {
         // not make the congestion window the smaller one.
         let is_by_cwnd =
             u64::from(self.cwnd_room()) * self.smss() < self.peer_window.usable(self.snd_nxt);
-        self.is_deferred |= waits && is_by_cwnd;
+        if waits && is_by_cwnd {
+            self.pass.defer();
+        }
         waits
     }
 
@@ -389,7 +385,7 @@ impl Sender {
         if u64::from(len) < self.smss() {
             self.stream.on_small_segment(self.snd_nxt);
         }
-        self.pass_sent += 1;
+        self.pass.on_new_segment();
         // In the states that probe, the end of the pass schedules the probe anew.
         let is_probing = matches!(self.phase, Phase::Open | Phase::Cwr);
         if nothing_out || !is_probing && self.timer.is_armed_for(Timer::LossProbe) {
@@ -455,14 +451,7 @@ impl Sender {
         };
         self.cc.on_sent(&sent);
         self.stats.segments_sent += 1;
-        if self.is_paced {
-            let count = if self.is_spread {
-                u64::MAX
-            } else {
-                self.stats.segments_sent
-            };
-            self.pacer.on_sent(u64::from(len), count, self.pacing_rate);
-        }
+        self.pacer.on_sent(u64::from(len), self.stats.segments_sent);
         self.stats.bytes_sent += u64::from(len);
         self.last_sent = now;
         if self.is_steered {
@@ -474,14 +463,15 @@ impl Sender {
     /// Nothing more leaves now (the end of `tcp_write_xmit`).
     #[inline]
     fn end_pass(&mut self, now: Instant) {
-        self.is_quiet = true;
-        self.burst_left = 0;
-        let sent = core::mem::take(&mut self.pass_sent);
-        let is_limited = core::mem::take(&mut self.is_deferred) || !self.has_cwnd_room();
+        let Ended {
+            sent,
+            is_deferred,
+            sets_timer,
+        } = self.pass.end();
+        let is_limited = is_deferred || !self.has_cwnd_room();
         if sent > 0 || is_limited {
             self.validate_window(now, is_limited);
         }
-        let sets_timer = core::mem::take(&mut self.sets_timer);
         if sent > 0 && self.schedule_probe(now, false) {
             return;
         }

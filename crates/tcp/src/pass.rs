@@ -1,0 +1,162 @@
+//! A pass: what leaves after one event, as one or several bursts (one run of Linux's
+//! `tcp_write_xmit`; RFC 9293 leaves this to implementations).
+//!
+//! A pass begins when something happens (an ACK, a timer, a write) and ends when nothing more may
+//! leave. The segments of a burst share one decision: the first was allowed to leave, and with it
+//! all others.
+//!
+//! Assumes that the caller asks for one segment at a time, and ends the pass when it sends nothing.
+
+/// The pass under way, and its burst.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Pass {
+    /// Segments that the burst under way may still send, and whether it is one of new data.
+    burst_left: u32,
+    burst_is_new: bool,
+    /// New segments sent since the last pass ended.
+    sent: u32,
+    /// Nothing may leave until something happens.
+    is_over: bool,
+    sets_timer: bool,
+    is_deferred: bool,
+}
+
+/// What was noted during a pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Ended {
+    /// New segments sent.
+    pub(crate) sent: u32,
+    /// A partial burst was held back because of the congestion window.
+    pub(crate) is_deferred: bool,
+    /// The timer is to be set anew (`FLAG_SET_XMIT_TIMER`).
+    pub(crate) sets_timer: bool,
+}
+
+impl Pass {
+    /// Something happened that may let segments leave; a burst under way goes on.
+    #[inline]
+    pub(crate) const fn resume(&mut self) {
+        self.is_over = false;
+    }
+
+    /// Something happened that asks for a new decision: a burst under way is cut short.
+    #[inline]
+    pub(crate) const fn begin(&mut self) {
+        self.is_over = false;
+        self.burst_left = 0;
+    }
+
+    #[inline]
+    pub(crate) const fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    /// A burst of new data begins.
+    #[inline]
+    pub(crate) const fn begin_new(&mut self, segments: u32) {
+        self.burst_left = segments;
+        self.burst_is_new = true;
+    }
+
+    /// A burst of retransmissions begins.
+    pub(crate) const fn begin_retransmissions(&mut self, segments: u32) {
+        self.burst_left = segments;
+        self.burst_is_new = false;
+    }
+
+    /// Whether a burst is under way, of whichever kind.
+    pub(crate) const fn has_burst(&self) -> bool {
+        self.burst_left > 0
+    }
+
+    /// Whether a burst of new data is under way.
+    #[inline]
+    pub(crate) const fn has_new_burst(&self) -> bool {
+        self.burst_left > 0 && self.burst_is_new
+    }
+
+    /// A segment of the burst leaves.
+    #[inline]
+    pub(crate) const fn take_segment(&mut self) {
+        self.burst_left -= 1;
+    }
+
+    /// A new segment was sent.
+    #[inline]
+    pub(crate) const fn on_new_segment(&mut self) {
+        self.sent += 1;
+    }
+
+    /// What was sent so far was a probe, and does not count as sent by the pass.
+    pub(crate) const fn forget_sent(&mut self) {
+        self.sent = 0;
+    }
+
+    /// A partial burst is held back because of the congestion window.
+    pub(crate) const fn defer(&mut self) {
+        self.is_deferred = true;
+    }
+
+    /// The end of the pass sets the timer, once, whatever is sent.
+    #[inline]
+    pub(crate) const fn set_timer_at_end(&mut self) {
+        self.sets_timer = true;
+    }
+
+    /// Nothing more leaves.
+    #[inline]
+    pub(crate) const fn end(&mut self) -> Ended {
+        let ended = Ended {
+            sent: self.sent,
+            is_deferred: self.is_deferred,
+            sets_timer: self.sets_timer,
+        };
+        self.is_over = true;
+        self.burst_left = 0;
+        self.sent = 0;
+        self.is_deferred = false;
+        self.sets_timer = false;
+        ended
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_cuts_a_burst_short_and_a_write_does_not() {
+        let mut pass = Pass::default();
+        pass.begin_new(3);
+        pass.take_segment();
+        pass.resume();
+        assert!(pass.has_new_burst());
+        pass.begin();
+        assert!(!pass.has_burst());
+        pass.begin_retransmissions(2);
+        assert!(pass.has_burst() && !pass.has_new_burst());
+    }
+
+    #[test]
+    fn the_end_reports_once_what_was_noted() {
+        let mut pass = Pass::default();
+        pass.on_new_segment();
+        pass.forget_sent();
+        pass.on_new_segment();
+        pass.defer();
+        pass.set_timer_at_end();
+        let noted = Ended {
+            sent: 1,
+            is_deferred: true,
+            sets_timer: true,
+        };
+        let nothing = Ended {
+            sent: 0,
+            is_deferred: false,
+            sets_timer: false,
+        };
+        assert_eq!((pass.end(), pass.is_over()), (noted, true));
+        pass.begin();
+        assert_eq!(pass.end(), nothing);
+    }
+}
