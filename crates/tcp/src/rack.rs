@@ -58,13 +58,13 @@ pub(crate) struct Rack {
     /// Round-trip time of the last delivered one.
     rtt: Duration,
     /// Something was delivered since the last detection.
-    pub(crate) advanced: bool,
+    advanced: bool,
     /// Multiplier of the reordering window.
     steps: u8,
     /// Recoveries until the multiplier falls back.
     persist: u8,
     /// A duplicate was reported, and the multiplier not yet raised for it.
-    pub(crate) dsack_seen: bool,
+    dsack_seen: bool,
     /// `delivered` when the multiplier was last raised.
     last_delivered: Bytes,
 }
@@ -126,6 +126,27 @@ impl Rack {
         } else if self.persist == 0 {
             self.steps = 1;
         }
+    }
+
+    /// Whether something was delivered since the last detection.
+    #[inline]
+    pub(crate) const fn has_advanced(&self) -> bool {
+        self.advanced
+    }
+
+    /// Losses are looked for now.
+    pub(crate) const fn on_detection(&mut self) {
+        self.advanced = false;
+    }
+
+    /// Marks were taken back: losses are looked for with the next ACK, whatever it delivers.
+    pub(crate) const fn look_again(&mut self) {
+        self.advanced = true;
+    }
+
+    /// A duplicate was reported although reordering is expected: the window was too small.
+    pub(crate) const fn on_dsack(&mut self) {
+        self.dsack_seen = true;
     }
 
     /// A recovery ended without an undo.

@@ -44,75 +44,36 @@ mod transmit;
 
 use congestion::rate_sample::RateEstimator;
 use congestion::{
-    AnyCongestionControl, BuildContext, CongestionControl, Established, PathMemory, Phase, Window,
+    AnyCongestionControl, BuildContext, CongestionControl, Established, PathMemory, Phase,
 };
-use units::feedback::Feedback;
 use units::{Bytes, Duration, Instant};
 
+use crate::cwnd::CongestionWindow;
 use crate::device::DeviceQueue;
-use crate::min_filter::{MIN_RTT_WINDOW, MinFilter};
+use crate::ecn::Ecn;
+use crate::handshake::Handshake;
 use crate::pacing::{Pacer, window_rate};
 use crate::pass::Pass;
 use crate::peer_window::PeerWindow;
 use crate::quick_start::QuickStart;
 use crate::rack::Rack;
+use crate::reordering::Reordering;
+use crate::repair::Repair;
 use crate::retransmission_timer::RetransmissionTimer;
-use crate::rtt::{RTO_INITIAL, RttEstimator};
+use crate::round_trip::{RoundTrip, RttSample};
+use crate::rtt::RTO_INITIAL;
 use crate::scoreboard::Scoreboard;
 use crate::segment::AckSegment;
 use crate::stream::Stream;
 use crate::tlp::Tlp;
 use crate::undo::Undo;
+use crate::validation::Validation;
 use crate::{LossDetection, SenderConfig};
 
 use fack::Suspicion;
+use frto::Frto;
+use newreno::PartialAcks;
 pub use report::SenderStats;
-
-/// Reordering that is expected before any is seen, in segments (`tcp_reordering`).
-const REORDERING: u32 = 3;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    Closed,
-    SynSent,
-    Established,
-}
-
-/// What the last event allows to be sent again (`rexmit` of `tcp_ack`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Resend {
-    /// Nothing.
-    Nothing,
-    /// What is marked lost.
-    Lost,
-    /// F-RTO: new data first, and if there is none, what is marked lost.
-    AfterNew,
-}
-
-/// A segment that must leave whatever the window says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Forced {
-    /// The head, after a timeout.
-    Head,
-    /// A tail loss probe.
-    LossProbe,
-    /// A probe of the receive window.
-    WindowProbe,
-    /// A copy of a segment in flight.
-    Copy,
-}
-
-/// Congestion window validation (RFC 2861 in Linux's form, `tcp_cwnd_validate`).
-#[derive(Clone, Copy, Debug, Default)]
-struct Validation {
-    is_cwnd_limited: bool,
-    max_packets_out: u32,
-    /// The two above hold until this is acknowledged (`cwnd_usage_seq`).
-    usage_end: u64,
-    /// Most in flight while not limited (`snd_cwnd_used`), since `stamp`.
-    used: u32,
-    stamp: Instant,
-}
 
 /// The sending side of a connection.
 ///
@@ -121,60 +82,40 @@ struct Validation {
 #[derive(Clone, Debug)]
 pub struct Sender {
     cc: AnyCongestionControl,
-    /// The congestion control's, read after each change, and its `cwnd` in whole segments.
-    window: Window,
-    cwnd_segments: u32,
+    cwnd: CongestionWindow,
+    validation: Validation,
+    pacer: Pacer,
+    pass: Pass,
+    repair: Repair,
     board: Scoreboard,
     rack: Rack,
     tlp: Tlp,
     undo: Undo,
+    frto: Frto,
+    /// A timeout that may be spurious, where losses are found by forward acknowledgment.
+    suspicion: Option<Suspicion>,
+    reordering: Reordering,
+    partial_acks: PartialAcks,
     rate: RateEstimator,
-    rtt: RttEstimator,
-    min_rtt_filter: MinFilter,
-    min_rtt: Option<Duration>,
-    latest_rtt: Option<Duration>,
-    /// The sample of the ACK handled last.
-    rtt_sample: Option<Duration>,
-    state: State,
+    rtt: RoundTrip,
+    timer: RetransmissionTimer,
+    handshake: Handshake,
     phase: Phase,
     snd_una: u64,
     snd_nxt: u64,
-    peer_window: PeerWindow,
-    stream: Stream,
     /// Recovery point.
     high_seq: u64,
-    /// Whether the timeout may yet turn out to be spurious.
-    frto: bool,
-    /// The same where losses are found by forward acknowledgment.
-    suspicion: Option<Suspicion>,
-    resend: Resend,
-    forced: Option<Forced>,
-    syn_due: bool,
-    syn_sent: Instant,
-    timer: RetransmissionTimer,
-    pacer: Pacer,
-    /// Every segment from this number on has its copy, or needs none.
-    copied_from: Option<u64>,
+    stream: Stream,
+    peer_window: PeerWindow,
+    device: DeviceQueue,
+    ecn: Ecn,
+    quick_start: QuickStart,
+    /// The peer's last timestamp, to be echoed.
+    ts_recent: u32,
     /// The start-up changes window and pacing as segments leave.
     is_steered: bool,
     /// What earlier connections over the path left.
     memory: PathMemory,
-    pass: Pass,
-    validation: Validation,
-    /// When a data segment was last sent (`lsndtime`).
-    last_sent: Instant,
-    /// The `last_sent` of the last pause that shrank the window.
-    restarted_after: Option<Instant>,
-    cwr_due: bool,
-    reordering: u32,
-    reordering_seen: u32,
-    /// ACKs of the recovery under way that advanced and did not end it; without SACK.
-    partial_acks: u32,
-    ts_recent: u32,
-    device: DeviceQueue,
-    quick_start: QuickStart,
-    /// What the handshake brought of the routers.
-    answer: Option<Feedback>,
     config: SenderConfig,
     stats: SenderStats,
 }
@@ -195,49 +136,36 @@ impl Sender {
             cc = build(&config, Instant::ZERO, config.initial_window, None);
         }
         Self {
-            window: cc.window(),
-            cwnd_segments: u32::try_from(cc.window().cwnd_segments()).unwrap_or(u32::MAX),
+            cwnd: CongestionWindow::new(cc.window()),
+            validation: Validation::default(),
             pacer: Pacer::new(config.pacing || cc.requires_pacing()),
             cc,
+            pass: Pass::default(),
+            repair: Repair::new(),
             board: Scoreboard::new(u64::from(config.smss)),
             rack: Rack::new(),
             tlp: Tlp::default(),
             undo: Undo::default(),
+            frto: Frto::default(),
+            suspicion: None,
+            reordering: Reordering::new(),
+            partial_acks: PartialAcks::default(),
             rate: RateEstimator::default(),
-            rtt: RttEstimator::new(config.rto_min),
-            min_rtt_filter: MinFilter::new(MIN_RTT_WINDOW),
-            min_rtt: None,
-            latest_rtt: None,
-            rtt_sample: None,
-            state: State::Closed,
+            rtt: RoundTrip::new(config.rto_min),
+            timer: RetransmissionTimer::new(),
+            handshake: Handshake::new(),
             phase: Phase::Open,
             snd_una: 0,
             snd_nxt: 0,
-            peer_window: PeerWindow::default(),
-            stream: Stream::default(),
             high_seq: 0,
-            frto: false,
-            suspicion: None,
-            resend: Resend::Nothing,
-            forced: None,
-            syn_due: false,
-            syn_sent: Instant::ZERO,
-            timer: RetransmissionTimer::new(),
-            copied_from: None,
+            stream: Stream::default(),
+            peer_window: PeerWindow::default(),
+            device: DeviceQueue::default(),
+            ecn: Ecn::new(config.ecn),
+            quick_start: QuickStart::default(),
+            ts_recent: 0,
             is_steered: false,
             memory: PathMemory::default(),
-            pass: Pass::default(),
-            validation: Validation::default(),
-            last_sent: Instant::ZERO,
-            restarted_after: None,
-            cwr_due: false,
-            reordering: REORDERING,
-            reordering_seen: 0,
-            partial_acks: 0,
-            ts_recent: 0,
-            device: DeviceQueue::default(),
-            quick_start: QuickStart::default(),
-            answer: None,
             config,
             stats: SenderStats::default(),
         }
@@ -248,7 +176,7 @@ impl Sender {
         if self.stream.is_closed() || bytes == 0 {
             return;
         }
-        if self.state == State::Established {
+        if self.handshake.is_established() {
             self.check_app_limited();
             self.restart_after_idle(now);
         }
@@ -283,10 +211,7 @@ impl Sender {
     /// Opens the connection: a SYN is due.
     pub fn open(&mut self, now: Instant) {
         self.pass.resume();
-        if self.state == State::Closed {
-            self.state = State::SynSent;
-            self.syn_due = true;
-            self.syn_sent = now;
+        if self.handshake.open(now) {
             self.timer.start(now, RTO_INITIAL);
         }
     }
@@ -294,28 +219,31 @@ impl Sender {
     /// An ACK, or the SYN-ACK, has arrived.
     pub fn handle_ack(&mut self, now: Instant, ack: &AckSegment) {
         self.pass.begin();
-        self.rtt_sample = None;
-        match self.state {
-            State::Established if !ack.syn && ack.ack <= self.snd_nxt => self.process_ack(now, ack),
-            State::SynSent if ack.syn => self.establish(now, ack),
-            _ => {}
+        self.rtt.begin_ack();
+        if self.handshake.is_established() {
+            if !ack.syn && ack.ack <= self.snd_nxt {
+                self.process_ack(now, ack);
+            }
+        } else if self.handshake.is_under_way() && ack.syn {
+            self.establish(now, ack);
         }
     }
 
     fn establish(&mut self, now: Instant, ack: &AckSegment) {
-        self.state = State::Established;
-        self.syn_due = false;
         self.timer.on_established();
         self.ts_recent = ack.ts_val;
         self.peer_window.open(ack.window);
-        // Karn's rule; the timestamp tells even then which SYN was answered, to a millisecond.
-        let rtt = if self.stats.syn_retransmitted == 0 {
-            Some(now.saturating_since(self.syn_sent))
-        } else {
-            echoed_rtt(now, ack.ts_ecr)
-        };
+        let is_ambiguous = self.stats.syn_retransmitted > 0;
+        let rtt = self.handshake.complete(now, ack.ts_ecr, is_ambiguous);
         if let Some(rtt) = rtt {
-            self.take_rtt_sample(now, rtt, rtt, false);
+            self.take_rtt_sample(
+                now,
+                RttSample {
+                    oldest: rtt,
+                    newest: rtt,
+                    maybe_delayed: false,
+                },
+            );
         }
         // Linux `tcp_init_transfer`: one segment when more than one SYN was lost.
         let lost_syns = self.stats.syn_retransmitted > 1;
@@ -338,8 +266,7 @@ impl Sender {
         });
         self.settle_feedback(now, rtt);
         self.read_window();
-        self.validation.stamp = now;
-        self.last_sent = now;
+        self.validation.on_established(now);
         // Linux: the first write finds nothing in flight, so the first flight is marked.
         self.rate.on_app_limited(Bytes::ZERO);
         self.update_pacing_rate();
@@ -364,19 +291,13 @@ impl Sender {
     /// Reads the congestion control's window after it may have changed.
     #[inline]
     fn read_window(&mut self) {
-        let window = self.cc.window();
-        if window.cwnd != self.window.cwnd {
-            self.cwnd_segments = u32::try_from(window.cwnd_segments()).unwrap_or(u32::MAX);
-        }
-        self.window = window;
+        self.cwnd.update(self.cc.window());
     }
 
     /// Segments that the congestion window has room for.
     #[inline]
     fn cwnd_room(&self) -> u32 {
-        self.cwnd_segments
-            .max(1)
-            .saturating_sub(self.board.in_flight())
+        self.cwnd.room(self.board.in_flight())
     }
 
     #[inline]
@@ -388,7 +309,7 @@ impl Sender {
     fn update_pacing_rate(&mut self) {
         let rate = match self.cc.pacing_rate() {
             Some(rate) => rate,
-            None => window_rate(&self.window, self.board.packets_out(), self.rtt.srtt()),
+            None => window_rate(&self.cwnd.get(), self.board.packets_out(), self.rtt.srtt()),
         };
         let requires_pacing = self.cc.requires_pacing();
         let is_spread = requires_pacing
@@ -423,15 +344,4 @@ fn build(
         seed: config.seed,
         handshake_rtt,
     })
-}
-
-/// The round-trip time that a timestamp echo tells, to a millisecond; none without an echo.
-fn echoed_rtt(now: Instant, ts_ecr: u32) -> Option<Duration> {
-    if ts_ecr == 0 {
-        return None;
-    }
-    let elapsed = crate::rack::timestamp(now).wrapping_sub(ts_ecr) as i32;
-    u64::try_from(elapsed)
-        .ok()
-        .map(|ms| Duration::from_millis(ms.max(1)))
 }

@@ -3,6 +3,8 @@
 //!
 //! When ACKs stop coming, one segment is sent after about two round trips, so that a loss at the
 //! tail is found by SACK and not by a timeout.
+//!
+//! Assumes SACK, and that the caller runs the timer.
 
 use units::{Duration, Instant};
 
@@ -13,9 +15,9 @@ use crate::rtt::RTO_INITIAL;
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Tlp {
     /// `SND.NXT` when it was sent (`tlp_high_seq`).
-    pub(crate) end: Option<u64>,
+    end: Option<u64>,
     /// It repeated a segment (`tlp_retrans`).
-    pub(crate) is_retransmission: bool,
+    is_retransmission: bool,
 }
 
 /// What an ACK says about the probe.
@@ -59,6 +61,28 @@ impl Tlp {
         };
         self.end = None;
         verdict
+    }
+
+    /// A probe was sent: new data, or a retransmission. `snd_nxt` is that after it.
+    pub(crate) const fn on_sent(&mut self, snd_nxt: u64, is_retransmission: bool) {
+        self.end = Some(snd_nxt);
+        self.is_retransmission = is_retransmission;
+    }
+
+    /// A reduction begins: what becomes of the probe does not matter any more.
+    pub(crate) const fn forget(&mut self) {
+        self.end = None;
+    }
+
+    /// A probe is in flight.
+    #[inline]
+    pub(crate) const fn is_in_flight(&self) -> bool {
+        self.end.is_some()
+    }
+
+    /// A probe that repeats the segment that ends at `end` is in flight.
+    pub(crate) fn repeated_up_to(&self, end: u64) -> bool {
+        self.is_retransmission && self.end == Some(end)
     }
 
     /// A probe that repeats a segment is in flight.

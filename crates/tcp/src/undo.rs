@@ -4,6 +4,8 @@
 //! A reduction was a mistake when the ACK that ends it echoes a timestamp older than the first
 //! retransmission (so the original arrived), when nothing was retransmitted at all, or when the
 //! receiver has reported every retransmission as a duplicate.
+//!
+//! Assumes that the caller restores the window, and says when a reduction begins and ends.
 
 use crate::rack::timestamp_before;
 
@@ -11,14 +13,14 @@ use crate::rack::timestamp_before;
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Undo {
     /// `snd_una` when the reduction began (`undo_marker`).
-    pub(crate) marker: Option<u64>,
+    marker: Option<u64>,
     /// Retransmissions not reported as duplicates (`undo_retrans`); `None` while there was none, so
     /// that zero means that all were reported.
     retransmissions: Option<u32>,
     /// Timestamp of the first retransmission (`retrans_stamp`).
-    pub(crate) stamp: Option<u32>,
+    stamp: Option<u32>,
     /// An ECN echo came since: nothing may be restored (`prior_ssthresh` is zero).
-    pub(crate) refused: bool,
+    refused: bool,
 }
 
 impl Undo {
@@ -27,6 +29,31 @@ impl Undo {
         self.marker = Some(snd_una);
         self.retransmissions = (in_flight > 0).then_some(in_flight);
         self.refused = false;
+    }
+
+    /// There is nothing to be undone any more.
+    pub(crate) const fn close(&mut self) {
+        self.marker = None;
+    }
+
+    /// Whether there is a reduction that may turn out to be a mistake.
+    pub(crate) const fn is_open(&self) -> bool {
+        self.marker.is_some()
+    }
+
+    /// An ECN echo, or a reduction on top: nothing may be restored.
+    pub(crate) const fn refuse(&mut self) {
+        self.refused = true;
+    }
+
+    pub(crate) const fn is_refused(&self) -> bool {
+        self.refused
+    }
+
+    /// No retransmission is in flight or remembered: the next one is the first.
+    #[inline]
+    pub(crate) const fn forget_retransmission(&mut self) {
+        self.stamp = None;
     }
 
     /// A segment is sent again with this timestamp.

@@ -4,8 +4,9 @@ use congestion::rate_sample::RateSample;
 use congestion::{Ack, CongestionControl, Phase};
 use units::{Bytes, Duration, Instant};
 
-use super::{Forced, Sender, echoed_rtt};
+use super::Sender;
 use crate::rack::RackContext;
+use crate::round_trip::{RttSample, echoed_rtt};
 use crate::scoreboard::Delivery;
 use crate::segment::{AckSegment, MAX_SACK_BLOCKS};
 
@@ -66,12 +67,12 @@ impl Sender {
             prior_una: self.snd_una,
             ts_ecr: ack.ts_ecr,
             advanced: ack.ack > self.snd_una,
-            ece: ack.ece && self.config.ecn,
+            ece: self.ecn.is_echo(ack.ece),
             ..AckFacts::default()
         };
         let context = RackContext {
             now,
-            min_rtt: self.min_rtt.unwrap_or(Duration::MAX),
+            min_rtt: self.rtt.min().unwrap_or(Duration::MAX),
             ts_ecr: ack.ts_ecr,
             high_seq: self.high_seq,
         };
@@ -151,7 +152,7 @@ impl Sender {
             newest.map(|newest| newest.stamp.delivered),
             self.rate.delivered(),
         );
-        if self.tlp.end.is_some() {
+        if self.tlp.is_in_flight() {
             self.settle_probe(now, &facts);
         }
         if self.phase != Phase::Open || facts.is_alarming() {
@@ -173,12 +174,12 @@ impl Sender {
         }
         signal.rate = self.sample_rate(now, newest, maybe_delayed);
         signal.cwnd_limited = self.is_cwnd_limited();
-        if !self.phase.is_reducing() && self.reordering > super::REORDERING {
+        if !self.phase.is_reducing() && self.reordering.exceeds_expected() {
             signal.advanced = facts.advanced || delivery.delivered > 0;
         }
         if signal.advanced && !self.phase.is_reducing() {
             // Linux `tcp_cong_avoid`: the window was asked to grow, so it counts as in use.
-            self.validation.stamp = now;
+            self.validation.on_window_change(now);
         }
         if !self.config.byte_counting && !self.phase.is_reducing() {
             signal.delivered = signal.delivered.min(self.size(1));
@@ -186,8 +187,8 @@ impl Sender {
         self.cc.on_ack(&signal);
         self.read_window();
         self.update_pacing_rate();
-        if self.cc.sends_copies() && self.forced.is_none() {
-            self.forced = Some(Forced::Copy);
+        if self.cc.sends_copies() {
+            self.repair.force_copy();
         }
     }
 
@@ -206,7 +207,7 @@ impl Sender {
             bytes_sent: self.stats.bytes_sent,
             latest_rtt: None,
             srtt: self.rtt.srtt().unwrap_or(Duration::ZERO),
-            min_rtt: self.min_rtt.unwrap_or(Duration::ZERO),
+            min_rtt: self.rtt.min().unwrap_or(Duration::ZERO),
             rate: None,
             cwnd_limited: self.is_cwnd_limited(),
             app_limited: self.rate.is_app_limited(),
@@ -233,7 +234,7 @@ impl Sender {
         newest: Option<congestion::rate_sample::Newest>,
         maybe_delayed: bool,
     ) -> Option<RateSample> {
-        let min_rtt = self.min_rtt.unwrap_or(Duration::ZERO);
+        let min_rtt = self.rtt.min().unwrap_or(Duration::ZERO);
         let lost = Bytes::new(self.stats.segments_lost * self.smss());
         self.rate.sample(now, newest, min_rtt, lost, maybe_delayed)
     }
@@ -273,7 +274,7 @@ impl Sender {
                 self.timer.arm_window_probe(now);
             }
         }
-        if self.tlp.end.is_some() {
+        if self.tlp.is_in_flight() {
             self.settle_probe(now, facts);
         }
     }
@@ -304,7 +305,7 @@ impl Sender {
         }
         facts.sacked = delivery.sacked;
         if let Some(low) = low.into_iter().chain(delivery.reordered_sack).min()
-            && (self.phase != Phase::Loss || self.undo.marker.is_some())
+            && (self.phase != Phase::Loss || self.undo.is_open())
         {
             self.check_reordering(low);
         }
@@ -317,7 +318,7 @@ impl Sender {
             return None;
         }
         let duplicates = u32::try_from((end - start).div_ceil(self.smss())).unwrap_or(u32::MAX);
-        if duplicates == 1 && self.tlp.is_resent() && self.tlp.end == Some(end) {
+        if duplicates == 1 && self.tlp.repeated_up_to(end) {
             facts.dsack_of_probe = true;
         }
         self.stats.dsacks += u64::from(duplicates);
@@ -326,11 +327,11 @@ impl Sender {
             return None;
         }
         facts.dsack = true;
-        if self.reordering_seen > 0 && !facts.dsack_of_probe {
-            self.rack.dsack_seen = true;
+        if self.reordering.seen() > 0 && !facts.dsack_of_probe {
+            self.rack.on_dsack();
         }
         // What the receiver reports twice may be a copy, which undoes nothing.
-        if self.copied_from.is_some() {
+        if self.repair.has_copies() {
             return None;
         }
         if !self.is_fack() {
@@ -377,31 +378,25 @@ impl Sender {
         let (Some(oldest), Some(newest)) = (oldest, newest) else {
             return (None, false);
         };
-        self.take_rtt_sample(now, oldest, newest, maybe_delayed);
+        self.take_rtt_sample(
+            now,
+            RttSample {
+                oldest,
+                newest,
+                maybe_delayed,
+            },
+        );
         (Some(newest), true)
     }
 
-    pub(super) fn take_rtt_sample(
-        &mut self,
-        now: Instant,
-        oldest: Duration,
-        newest: Duration,
-        maybe_delayed: bool,
-    ) {
-        if !(maybe_delayed && self.min_rtt.is_some_and(|min_rtt| newest > min_rtt)) {
-            self.min_rtt = Some(self.min_rtt_filter.update(now, newest));
-        }
-        self.latest_rtt = Some(newest);
-        self.rtt_sample = Some(newest);
-        self.rtt.on_sample(oldest, self.snd_una, self.snd_nxt);
-        self.timer.on_sample(self.rtt.rto());
+    pub(super) fn take_rtt_sample(&mut self, now: Instant, sample: RttSample) {
+        let rto = self.rtt.on_sample(now, sample, self.snd_una, self.snd_nxt);
+        self.timer.on_sample(rto);
     }
 
     /// Linux `tcp_is_cwnd_limited`.
     pub(super) fn is_cwnd_limited(&self) -> bool {
-        self.validation.is_cwnd_limited
-            || self.window.in_slow_start()
-                && self.cwnd_segments < self.validation.max_packets_out.saturating_mul(2)
+        self.validation.is_cwnd_limited(&self.cwnd)
     }
 }
 

@@ -33,8 +33,9 @@
 use congestion::{Congestion, CongestionControl, CongestionKind, Phase};
 use units::Instant;
 
+use super::Sender;
 use super::ack::AckFacts;
-use super::{Resend, Sender};
+use crate::repair::Resend;
 
 /// A timeout that F-RTO looks into (`frto_counter`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,7 +75,7 @@ impl Sender {
         };
         let lost = u32::from(self.board.mark_lost(self.board.base));
         self.count_losses(now, lost);
-        self.hold_window(1);
+        self.cwnd.hold(self.board.in_flight(), 1);
         self.suspicion = Some(Suspicion {
             is_probing: false,
             end,
@@ -83,7 +84,7 @@ impl Sender {
         });
         self.phase = Phase::Disorder;
         self.high_seq = end;
-        self.resend = Resend::Nothing;
+        self.repair.allow(Resend::Nothing);
     }
 
     /// `tcp_process_frto`: an ACK while a timeout is looked into. True when it is settled.
@@ -99,10 +100,10 @@ impl Sender {
         if !suspicion.is_probing {
             if !facts.advanced {
                 // No new data before the head is known to have arrived.
-                self.hold_window(0);
+                self.cwnd.hold(self.board.in_flight(), 0);
                 return false;
             }
-            self.hold_window(2);
+            self.cwnd.hold(self.board.in_flight(), 2);
             if self.can_send_new() {
                 self.suspicion = Some(Suspicion {
                     is_probing: true,
@@ -153,7 +154,7 @@ impl Sender {
     fn refute_timeout(&mut self, now: Instant, suspicion: Suspicion) {
         self.suspicion = None;
         self.stats.spurious_timeouts += 1;
-        self.undo.marker = None;
+        self.undo.close();
         self.phase = suspicion.before;
         self.begin_reduction(now, CongestionKind::Loss);
         self.release_window(now);
@@ -174,13 +175,13 @@ impl Sender {
             lost += self.board.mark_lost_again(top);
         }
         let span = (top - self.board.base) as u32;
-        let is_exact = self.has_seen_reordering();
+        let is_exact = self.reordering.seen() > 0;
         let count = if is_exact {
             self.board.sacked_out + 1
         } else {
             span
         };
-        let limit = self.reordering_limit();
+        let limit = self.reordering.limit();
         let is_old = self
             .board
             .head()

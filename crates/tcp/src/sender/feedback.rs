@@ -5,7 +5,7 @@ use congestion::CongestionControl;
 use units::feedback::Feedback;
 use units::{Bytes, Duration, Instant};
 
-use super::{Sender, State};
+use super::Sender;
 use crate::quick_start::drawn;
 use crate::rtt::RTO_FALLBACK;
 use crate::segment::DataSegment;
@@ -40,20 +40,18 @@ impl Sender {
 
     /// What the ACK brings that is handled next.
     pub fn handle_feedback(&mut self, now: Instant, feedback: Feedback) {
-        match self.state {
-            State::SynSent => self.answer = Some(feedback),
-            State::Established => {
-                self.cc.on_feedback(now, &feedback);
-                self.read_window();
-                self.update_pacing_rate();
-            }
-            State::Closed => {}
+        if self.handshake.is_established() {
+            self.cc.on_feedback(now, &feedback);
+            self.read_window();
+            self.update_pacing_rate();
+        } else if self.handshake.is_under_way() {
+            self.handshake.keep_answer(feedback);
         }
     }
 
     /// The handshake took `rtt`, and is over: what it brought.
     pub(super) fn settle_feedback(&mut self, now: Instant, rtt: Option<Duration>) {
-        let answer = self.answer.take();
+        let answer = self.handshake.take_answer();
         if let (Some(rate), Some(rtt)) = (self.quick_start.settle(answer.as_ref()), rtt) {
             self.cc.on_approval(now, rate, rtt);
         }

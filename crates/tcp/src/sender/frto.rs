@@ -7,8 +7,31 @@
 use congestion::Phase;
 use units::Instant;
 
+use super::Sender;
 use super::ack::AckFacts;
-use super::{Resend, Sender};
+use crate::repair::Resend;
+
+/// Whether the last timeout may yet turn out to be spurious.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Frto {
+    is_undecided: bool,
+}
+
+impl Frto {
+    /// A timeout. A first one within a recovery is no candidate: it is a loss that was seen before.
+    pub(super) const fn on_timeout(&mut self, is_candidate: bool) {
+        self.is_undecided = is_candidate;
+    }
+
+    /// Something was really lost, or it cannot be told any more.
+    pub(super) const fn decide(&mut self) {
+        self.is_undecided = false;
+    }
+
+    pub(super) const fn is_undecided(&self) -> bool {
+        self.is_undecided
+    }
+}
 
 impl Sender {
     /// An ACK in the state Loss.
@@ -18,7 +41,7 @@ impl Sender {
         if facts.advanced && self.try_undo_loss(now, facts, false) {
             return;
         }
-        if self.frto {
+        if self.frto.is_undecided() {
             // Step 3.b: data that was not sent again has arrived.
             if facts.original_before_high && self.try_undo_loss(now, facts, true) {
                 return;
@@ -26,16 +49,16 @@ impl Sender {
             if self.snd_nxt > self.high_seq {
                 // Step 3.a: new data was sent, and duplicates came of it: the loss is real.
                 if facts.sacked > 0 || facts.is_duplicate {
-                    self.frto = false;
+                    self.frto.decide();
                 }
             } else if facts.advanced && !recovered {
                 // Step 2.b.
                 self.high_seq = self.snd_nxt;
                 if self.can_send_new() {
-                    self.resend = Resend::AfterNew;
+                    self.repair.allow(Resend::AfterNew);
                     return;
                 }
-                self.frto = false;
+                self.frto.decide();
             }
         }
         if recovered {
@@ -48,6 +71,6 @@ impl Sender {
         } else if facts.advanced {
             self.forget_duplicates();
         }
-        self.resend = Resend::Lost;
+        self.repair.allow(Resend::Lost);
     }
 }

@@ -25,9 +25,27 @@ use units::Instant;
 
 use super::Sender;
 use super::ack::AckFacts;
-use super::recovery::MOST_REORDERING;
 use crate::rack::Rack;
 use crate::scoreboard::{Delivery, LOST};
+
+/// ACKs of the recovery under way that advanced and did not end it; without SACK.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct PartialAcks(u32);
+
+impl PartialAcks {
+    /// A recovery begins.
+    pub(super) const fn reset(&mut self) {
+        self.0 = 0;
+    }
+
+    const fn count(&mut self) {
+        self.0 = self.0.saturating_add(1);
+    }
+
+    const fn is_past_first(self) -> bool {
+        self.0 > 1
+    }
+}
 
 impl Sender {
     /// `tcp_remove_reno_sacks`: of the segments that left the ring, one filled the hole, and the rest
@@ -75,8 +93,7 @@ impl Sender {
         let holes = self.board.lost_out.max(1).min(out);
         if self.board.sacked_out > out - holes {
             self.board.sacked_out = out - holes;
-            self.reordering = u64::from(out + gone).min(MOST_REORDERING) as u32;
-            self.reordering_seen = self.reordering_seen.saturating_add(1);
+            self.reordering.on_excess_duplicates(out + gone);
         }
     }
 
@@ -85,7 +102,9 @@ impl Sender {
         let is_lost = match self.phase {
             Phase::Recovery => facts.advanced,
             Phase::Loss => false,
-            Phase::Open | Phase::Disorder | Phase::Cwr => self.board.sacked_out >= self.reordering,
+            Phase::Open | Phase::Disorder | Phase::Cwr => {
+                self.board.sacked_out >= self.reordering.limit()
+            }
         };
         let is_news = self.board.head().is_some_and(|head| !head.has(LOST));
         if is_lost && is_news {
@@ -109,7 +128,7 @@ impl Sender {
     /// partial ACK.
     pub(super) fn keeps_timer(&mut self, facts: &AckFacts) -> bool {
         if self.phase == Phase::Recovery && facts.advanced && self.snd_una < self.high_seq {
-            self.partial_acks = self.partial_acks.saturating_add(1);
+            self.partial_acks.count();
         }
         self.is_impatient()
     }
@@ -119,6 +138,6 @@ impl Sender {
         self.config.impatient
             && !self.config.sack
             && self.phase == Phase::Recovery
-            && self.partial_acks > 1
+            && self.partial_acks.is_past_first()
     }
 }

@@ -4,15 +4,13 @@
 use congestion::{Congestion, CongestionControl, CongestionKind, Lost, Phase};
 use units::{Bytes, Duration, Instant};
 
+use super::Sender;
 use super::ack::AckFacts;
-use super::{Resend, Sender};
 use crate::rack::TIMER_SLACK;
+use crate::repair::Resend;
 use crate::retransmission_timer::Timer;
 use crate::scoreboard::EVER_RETRANS;
 use crate::tlp::{ProbeAck, Verdict};
-
-/// Largest reordering metric (`tcp_max_reordering`).
-pub(super) const MOST_REORDERING: u64 = 300;
 
 impl Sender {
     /// Linux `tcp_fastretrans_alert`.
@@ -24,7 +22,7 @@ impl Sender {
             return;
         }
         if self.phase == Phase::Open {
-            self.undo.stamp = None;
+            self.undo.forget_retransmission();
         } else if self.snd_una >= self.high_seq {
             match self.phase {
                 // Held until something above is acknowledged, for the CWR mark to arrive.
@@ -38,7 +36,7 @@ impl Sender {
                     if self.phase == Phase::Recovery {
                         return;
                     }
-                    if !undone && self.undo.marker.is_some() {
+                    if !undone && self.undo.is_open() {
                         self.end_reduction(now);
                     }
                 }
@@ -63,7 +61,7 @@ impl Sender {
                     }
                     self.enter_recovery(now, facts.ece);
                 }
-                self.resend = Resend::Lost;
+                self.repair.allow(Resend::Lost);
                 return;
             }
             Phase::Loss => {
@@ -88,15 +86,15 @@ impl Sender {
             return;
         }
         self.enter_recovery(now, facts.ece);
-        self.resend = Resend::Lost;
+        self.repair.allow(Resend::Lost);
     }
 
     /// An ECN echo: what was reduced stays so.
     fn refuse_undo(&mut self, now: Instant) {
-        if !self.undo.refused && self.phase == Phase::Recovery {
+        if !self.undo.is_refused() && self.phase == Phase::Recovery {
             self.congest(now, CongestionKind::Ecn);
         }
-        self.undo.refused = true;
+        self.undo.refuse();
     }
 
     pub(super) fn congest(&mut self, now: Instant, kind: CongestionKind) {
@@ -109,36 +107,38 @@ impl Sender {
             first_of_window: true,
         });
         self.read_window();
-        self.validation.stamp = now;
+        self.validation.on_window_change(now);
     }
 
     /// Linux `tcp_init_cwnd_reduction`.
     pub(super) fn begin_reduction(&mut self, now: Instant, kind: CongestionKind) {
         self.congest(now, kind);
         self.high_seq = self.snd_nxt;
-        self.tlp.end = None;
-        self.cwr_due = self.config.ecn;
+        self.tlp.forget();
+        self.ecn.on_reduction();
     }
 
     /// Linux `tcp_end_cwnd_reduction`.
     fn end_reduction(&mut self, now: Instant) {
         self.cc.on_recovery_exit(now);
         self.read_window();
-        self.validation.stamp = now;
+        self.validation.on_window_change(now);
     }
 
     /// Linux `tcp_enter_recovery`.
     pub(super) fn enter_recovery(&mut self, now: Instant, ece: bool) {
         if !self.any_retransmission() {
-            self.undo.stamp = None;
+            self.undo.forget_retransmission();
         }
         self.begin_undo();
-        self.undo.refused = ece;
-        self.partial_acks = 0;
+        if ece {
+            self.undo.refuse();
+        }
+        self.partial_acks.reset();
         self.stats.recoveries += 1;
         if self.phase.is_reducing() {
             // One reduction is enough, and by now it cannot be undone.
-            self.undo.refused = true;
+            self.undo.refuse();
             self.congest(now, CongestionKind::Loss);
         } else {
             self.begin_reduction(now, CongestionKind::Loss);
@@ -156,7 +156,7 @@ impl Sender {
     /// Linux `tcp_enter_cwr`.
     fn enter_cwr(&mut self, now: Instant) {
         if matches!(self.phase, Phase::Open | Phase::Disorder) {
-            self.undo.marker = None;
+            self.undo.close();
             self.begin_reduction(now, CongestionKind::Ecn);
             self.phase = Phase::Cwr;
         }
@@ -170,7 +170,7 @@ impl Sender {
     /// Linux `tcp_try_to_open`.
     fn try_to_open(&mut self, now: Instant, facts: &AckFacts) {
         if !self.any_retransmission() {
-            self.undo.stamp = None;
+            self.undo.forget_retransmission();
         }
         if facts.ece {
             self.enter_cwr(now);
@@ -200,14 +200,14 @@ impl Sender {
             self.board.unmark_lost();
         }
         self.stats.undone += 1;
-        if !self.undo.refused {
+        if !self.undo.is_refused() {
             self.cc.undo(now);
             self.read_window();
-            self.cwr_due = false;
+            self.ecn.on_undo();
         }
-        self.validation.stamp = now;
-        self.undo.marker = None;
-        self.rack.advanced = true;
+        self.validation.on_window_change(now);
+        self.undo.close();
+        self.rack.look_again();
     }
 
     /// Linux `tcp_try_undo_recovery`: everything of the episode is acknowledged.
@@ -226,16 +226,16 @@ impl Sender {
 
     /// Linux `tcp_try_undo_partial`. True when nothing more may be marked or sent again for now.
     fn try_undo_partial(&mut self, now: Instant, facts: &AckFacts) -> bool {
-        if self.undo.marker.is_none() || !self.undo.packet_was_delayed(facts.ts_ecr) {
+        if !self.undo.is_open() || !self.undo.packet_was_delayed(facts.ts_ecr) {
             return false;
         }
         self.check_reordering(facts.prior_una);
         if self.board.retrans_out > 0 {
-            self.resend = Resend::Nothing;
+            self.repair.allow(Resend::Nothing);
             return true;
         }
         if !self.any_retransmission() {
-            self.undo.stamp = None;
+            self.undo.forget_retransmission();
         }
         self.undo_reduction(now, true);
         self.keep_open();
@@ -278,10 +278,10 @@ impl Sender {
             self.find_unacknowledged(now, facts);
             return;
         }
-        if !self.rack.advanced || self.board.is_empty() {
+        if !self.rack.has_advanced() || self.board.is_empty() {
             return;
         }
-        self.rack.advanced = false;
+        self.rack.on_detection();
         let found = self
             .board
             .detect_losses(&self.rack, self.reordering_window(), now);
@@ -294,29 +294,10 @@ impl Sender {
         }
     }
 
-    pub(super) const fn has_seen_reordering(&self) -> bool {
-        self.reordering_seen > 0
-    }
-
-    /// Segments that may overtake one that is not lost (`tp->reordering`).
-    pub(super) const fn reordering_limit(&self) -> u32 {
-        self.reordering
-    }
-
-    /// The window is what is in flight and `grant` segments, until [`Self::release_window`].
-    pub(super) fn hold_window(&mut self, grant: u32) {
-        let held = self.board.in_flight() + grant;
-        self.cwnd_segments = self.cwnd_segments.min(held);
-        if grant > 1 {
-            self.cwnd_segments = held;
-        }
-    }
-
     /// The window is the congestion control's again.
     pub(super) fn release_window(&mut self, now: Instant) {
-        self.window = self.cc.window();
-        self.cwnd_segments = u32::try_from(self.window.cwnd_segments()).unwrap_or(u32::MAX);
-        self.validation.stamp = now;
+        self.cwnd.release(self.cc.window());
+        self.validation.on_window_change(now);
     }
 
     pub(super) fn count_losses(&mut self, now: Instant, lost: u32) {
@@ -354,13 +335,13 @@ impl Sender {
 
     /// Linux `tcp_rack_reo_wnd`.
     pub(super) fn reordering_window(&self) -> Duration {
-        if self.reordering_seen == 0
+        if self.reordering.seen() == 0
             && (matches!(self.phase, Phase::Recovery | Phase::Loss)
-                || self.board.sacked_out >= self.reordering)
+                || self.board.sacked_out >= self.reordering.limit())
         {
             return Duration::ZERO;
         }
-        let min_rtt = self.min_rtt.unwrap_or(Duration::ZERO);
+        let min_rtt = self.rtt.min().unwrap_or(Duration::ZERO);
         self.rack
             .window(min_rtt, self.rtt.srtt().unwrap_or(Duration::ZERO))
     }
@@ -375,12 +356,8 @@ impl Sender {
         if low >= fack {
             return;
         }
-        let distance = fack - low;
         let smss = self.smss();
-        if distance > u64::from(self.reordering) * smss {
-            self.reordering = distance.div_ceil(smss).min(MOST_REORDERING) as u32;
-        }
-        self.reordering_seen = self.reordering_seen.saturating_add(1);
+        self.reordering.on_late(fack - low, smss);
     }
 
     /// Linux `tcp_process_tlp_ack`.

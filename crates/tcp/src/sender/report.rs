@@ -3,7 +3,7 @@
 use congestion::{AnyCongestionControl, CongestionControl, Phase, SlowStartExit, Window};
 use units::{Bytes, Duration, Instant, Rate};
 
-use super::{Sender, State};
+use super::Sender;
 use crate::SenderConfig;
 
 /// Counters of a connection's sending side.
@@ -55,13 +55,13 @@ impl Sender {
     /// `cwnd` and `ssthresh`.
     #[must_use]
     pub const fn window(&self) -> Window {
-        self.window
+        self.cwnd.get()
     }
 
     /// Slow-start threshold.
     #[must_use]
     pub const fn ssthresh(&self) -> Bytes {
-        self.window.ssthresh
+        self.cwnd.get().ssthresh
     }
 
     /// In flight, a short segment counted as a full one.
@@ -79,20 +79,20 @@ impl Sender {
     /// Smallest round-trip time of the last 300 s, once there was a sample.
     #[must_use]
     pub const fn min_rtt(&self) -> Option<Duration> {
-        self.min_rtt
+        self.rtt.min()
     }
 
     /// Last round-trip time measured: that of the newest segment of an ACK.
     #[must_use]
     pub const fn latest_rtt(&self) -> Option<Duration> {
-        self.latest_rtt
+        self.rtt.latest()
     }
 
     /// The round-trip time that the last ACK measured, of the newest segment that it delivered;
     /// `None` where it measured none.
     #[must_use]
     pub const fn rtt_sample(&self) -> Option<Duration> {
-        self.rtt_sample
+        self.rtt.of_ack()
     }
 
     /// The pacing rate, which is computed whether the sender paces or not; [`Rate::MAX`] before
@@ -153,7 +153,7 @@ impl Sender {
     /// Whether the handshake is over.
     #[must_use]
     pub fn is_established(&self) -> bool {
-        self.state == State::Established
+        self.handshake.is_established()
     }
 
     /// Whether the stream is closed and all of it acknowledged.
@@ -195,13 +195,13 @@ impl Sender {
     /// Reordering metric in segments (`reordering`).
     #[must_use]
     pub const fn reordering(&self) -> u32 {
-        self.reordering
+        self.reordering.limit()
     }
 
     /// How often reordering was seen (`reord_seen`).
     #[must_use]
     pub const fn reordering_seen(&self) -> u32 {
-        self.reordering_seen
+        self.reordering.seen()
     }
 
     /// Recomputes what is in flight from the segments themselves and compares: for tests. Takes
@@ -209,10 +209,11 @@ impl Sender {
     #[must_use]
     pub fn is_consistent(&self) -> bool {
         let head = self.board.head().map_or(self.snd_nxt, |head| head.seq);
+        let window = self.cwnd.get();
         self.board.is_consistent(self.config.sack)
             && head <= self.snd_una
             && self.snd_una <= self.snd_nxt
             && self.snd_nxt <= self.stream.end()
-            && self.window.cwnd >= self.window.smss
+            && window.cwnd >= window.smss
     }
 }

@@ -3,7 +3,8 @@
 use congestion::{AnyCongestionControl, Congestion, CongestionControl, CongestionKind, Phase};
 use units::{Duration, Instant};
 
-use super::{Forced, REORDERING, Resend, Sender, State};
+use super::Sender;
+use crate::repair::{Forced, Resend};
 use crate::retransmission_timer::Timer;
 use crate::tlp::{probe_timeout, rto_left};
 
@@ -25,7 +26,9 @@ impl Sender {
         self.pacer.on_timeout(now);
         match self.timer.expire(now) {
             None => {}
-            Some(Timer::Retransmission) if self.state == State::SynSent => self.on_syn_timeout(now),
+            Some(Timer::Retransmission) if self.handshake.is_under_way() => {
+                self.on_syn_timeout(now)
+            }
             Some(Timer::Retransmission) => self.on_retransmission_timeout(now),
             Some(Timer::Reordering) => self.on_reordering_timeout(now),
             Some(Timer::LossProbe) => self.on_probe_timeout(now),
@@ -81,7 +84,7 @@ impl Sender {
 
     fn on_syn_timeout(&mut self, now: Instant) {
         self.stats.syn_retransmitted += 1;
-        self.syn_due = true;
+        self.handshake.on_timeout();
         self.timer.on_syn_timeout(now, self.stats.syn_retransmitted);
     }
 
@@ -95,7 +98,7 @@ impl Sender {
         } else {
             self.enter_loss(now);
         }
-        self.forced = Some(Forced::Head);
+        self.repair.force(Forced::Head);
         self.timer.on_timeout(now);
     }
 
@@ -130,17 +133,18 @@ impl Sender {
             first_of_window,
         });
         self.read_window();
-        self.validation.stamp = now;
-        if is_open && self.board.sacked_out >= REORDERING {
-            self.reordering = self.reordering.min(REORDERING);
+        self.validation.on_window_change(now);
+        if is_open {
+            self.reordering.on_timeout_while_open(self.board.sacked_out);
         }
         self.phase = Phase::Loss;
         self.high_seq = self.snd_nxt;
-        self.tlp.end = None;
-        self.cwr_due = self.config.ecn;
-        self.frto = new_recovery || !self.timer.is_first_timeout();
+        self.tlp.forget();
+        self.ecn.on_reduction();
+        self.frto
+            .on_timeout(new_recovery || !self.timer.is_first_timeout());
         // Only the head leaves now; what else is lost waits for ACKs to open the window.
-        self.resend = Resend::Lost;
+        self.repair.allow(Resend::Lost);
     }
 
     /// Linux `tcp_rack_reo_timeout`.
@@ -158,7 +162,7 @@ impl Sender {
                     self.grant_one(now, found.lost);
                 }
             }
-            self.resend = Resend::Lost;
+            self.repair.allow(Resend::Lost);
         }
         // What is still waited for is looked at with the next ACK; the RTO goes on where it was.
         self.timer.arm(now, Timer::Reordering);
@@ -167,12 +171,12 @@ impl Sender {
 
     /// Linux `tcp_send_loss_probe`.
     fn on_probe_timeout(&mut self, now: Instant) {
-        if self.tlp.end.is_some() || self.board.is_empty() {
+        if self.tlp.is_in_flight() || self.board.is_empty() {
             self.timer.arm(now, Timer::LossProbe);
             self.rearm_rto(now);
             return;
         }
-        self.forced = Some(Forced::LossProbe);
+        self.repair.force(Forced::LossProbe);
         // The RTO starts anew with the probe.
         self.rearm_rto(now);
     }
@@ -183,7 +187,7 @@ impl Sender {
             return;
         }
         self.stats.window_probes += 1;
-        self.forced = Some(Forced::WindowProbe);
+        self.repair.force(Forced::WindowProbe);
         self.timer.on_window_probe(now);
     }
 }

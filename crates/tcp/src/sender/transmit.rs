@@ -3,14 +3,16 @@
 use congestion::{CongestionControl, Phase, Sent};
 use units::Instant;
 
-use super::{Forced, Resend, Sender, State};
+use super::Sender;
 use crate::burst::{Deferral, LEAST_SEGMENTS, autosize, segments};
 use crate::device::small_queue;
 use crate::pass::Ended;
 use crate::rack::timestamp;
+use crate::repair::{Forced, Resend};
 use crate::retransmission_timer::Timer;
 use crate::scoreboard::{LOST, SACKED};
 use crate::segment::{DataSegment, HEADER_BYTES};
+use crate::validation::Usage;
 
 /// What leaves next.
 enum Choice {
@@ -40,18 +42,18 @@ impl Sender {
 
     /// What leaves next. When it is new data, a burst of it has begun.
     fn choose(&mut self, now: Instant) -> Choice {
-        if self.state != State::Established {
+        if !self.handshake.is_established() {
             return self
                 .transmit_syn(now)
                 .map_or(Choice::Nothing, Choice::Segment);
         }
         self.pacer.unblock();
-        if let Some(forced) = self.forced.take()
+        if let Some(forced) = self.repair.take_forced()
             && let Some(segment) = self.transmit_forced(now, forced)
         {
             return Choice::Segment(segment);
         }
-        if self.resend == Resend::Lost
+        if self.repair.allows(Resend::Lost)
             && self.board.has_pending()
             && let Some(segment) = self.transmit_lost(now)
         {
@@ -60,7 +62,7 @@ impl Sender {
         if self.begin_burst(now) {
             return Choice::New;
         }
-        if self.resend == Resend::AfterNew
+        if self.repair.allows(Resend::AfterNew)
             && let Some(segment) = self.transmit_instead_of_new(now)
         {
             return Choice::Segment(segment);
@@ -70,7 +72,7 @@ impl Sender {
     }
 
     fn transmit_syn(&mut self, now: Instant) -> Option<DataSegment> {
-        if !core::mem::take(&mut self.syn_due) {
+        if !self.handshake.take_syn() {
             return None;
         }
         Some(DataSegment {
@@ -114,22 +116,17 @@ impl Sender {
 
     /// Linux `tcp_slow_start_after_idle_check`.
     pub(super) fn restart_after_idle(&mut self, now: Instant) {
-        let idle = now.saturating_since(self.last_sent);
-        if !self.config.restart_after_idle
-            || !self.board.is_empty()
-            || idle <= self.timer.rto()
-            || self.restarted_after == Some(self.last_sent)
-        {
+        if !self.config.restart_after_idle || !self.board.is_empty() {
             return;
         }
-        // A pause counts once, however many writes end it.
-        self.restarted_after = Some(self.last_sent);
+        let Some(idle) = self.validation.take_pause(now, self.timer.rto()) else {
+            return;
+        };
         let initial_window = self.size(self.config.initial_window);
         self.cc
             .on_idle_restart(now, idle, self.timer.rto(), initial_window, self.snd_nxt);
         self.read_window();
-        self.validation.stamp = now;
-        self.validation.used = 0;
+        self.validation.on_restart(now);
     }
 
     fn transmit_forced(&mut self, now: Instant, forced: Forced) -> Option<DataSegment> {
@@ -138,8 +135,8 @@ impl Sender {
                 Some(self.retransmit(now, self.board.base, false))
             }
             Forced::LossProbe if !self.board.is_empty() => {
-                self.tlp.is_retransmission = !self.can_send_new();
-                let segment = if self.tlp.is_retransmission {
+                let is_retransmission = !self.can_send_new();
+                let segment = if is_retransmission {
                     self.retransmit(now, self.board.next - 1, true)
                 } else {
                     let segment = self.send_new(now);
@@ -147,7 +144,7 @@ impl Sender {
                     segment
                 };
                 self.stats.tlp_probes += 1;
-                self.tlp.end = Some(self.snd_nxt);
+                self.tlp.on_sent(self.snd_nxt, is_retransmission);
                 Some(segment)
             }
             Forced::WindowProbe if self.unsent() > 0 => self.transmit_window_probe(now),
@@ -159,12 +156,7 @@ impl Sender {
     /// A copy of the last segment that has none, was not delivered and is not lost. To the books it
     /// is a probe: not in flight, no sign of loss.
     fn transmit_copy(&mut self, now: Instant) -> Option<DataSegment> {
-        let mut index = self
-            .copied_from
-            .map_or(self.board.next, |from| from.min(self.board.next));
-        while index > self.board.base {
-            index -= 1;
-            self.copied_from = Some(index);
+        while let Some(index) = self.repair.next_copy(self.board.base, self.board.next) {
             if !self.board.slot(index).has(SACKED | LOST) {
                 return Some(self.retransmit(now, index, true));
             }
@@ -220,8 +212,8 @@ impl Sender {
         if self.snd_nxt > self.high_seq || self.pacer.is_blocked() {
             return None;
         }
-        self.frto = false;
-        self.resend = Resend::Lost;
+        self.frto.decide();
+        self.repair.allow(Resend::Lost);
         self.transmit_lost(now)
     }
 
@@ -255,7 +247,7 @@ impl Sender {
         }
         if self.pacer.is_on() {
             // At most half of the window in one burst.
-            burst = burst.min((self.cwnd_segments / 2).max(1));
+            burst = burst.min((self.cwnd.segments() / 2).max(1));
         }
         if self.config.small_queue.is_some() && self.is_device_full(burst, 0) {
             return false;
@@ -333,7 +325,7 @@ impl Sender {
             LEAST_SEGMENTS
         };
         segments(
-            autosize(self.pacer.rate(), self.min_rtt),
+            autosize(self.pacer.rate(), self.rtt.min()),
             self.smss(),
             least,
             self.config.tso_segments,
@@ -348,9 +340,14 @@ impl Sender {
         let limit = u64::from(limit) * self.smss();
         let deferral = Deferral {
             now,
-            last_sent: self.pacer.clock(self.last_sent),
+            last_sent: self.pacer.clock(self.validation.last_sent()),
             limit,
-            window: self.window.cwnd.get().min(self.peer_window.advertised()),
+            window: self
+                .cwnd
+                .get()
+                .cwnd
+                .get()
+                .min(self.peer_window.advertised()),
             full: u64::from(full) * self.smss(),
             unsent: self.unsent(),
             head_sent: self.board.head().map(|head| head.sent),
@@ -391,7 +388,7 @@ impl Sender {
         if nothing_out || !is_probing && self.timer.is_armed_for(Timer::LossProbe) {
             self.rearm_rto(now);
         }
-        let cwr = core::mem::take(&mut self.cwr_due);
+        let cwr = self.ecn.take_cwr();
         self.after_sending(now, len, in_flight, stamp.app_limited, false);
         DataSegment {
             seq,
@@ -446,14 +443,14 @@ impl Sender {
             in_flight,
             snd_nxt: self.snd_nxt,
             retransmission,
-            idle_since: in_flight.is_zero().then_some(self.last_sent),
+            idle_since: in_flight.is_zero().then_some(self.validation.last_sent()),
             app_limited,
         };
         self.cc.on_sent(&sent);
         self.stats.segments_sent += 1;
         self.pacer.on_sent(u64::from(len), self.stats.segments_sent);
         self.stats.bytes_sent += u64::from(len);
-        self.last_sent = now;
+        self.validation.on_sent(now);
         if self.is_steered {
             self.read_window();
             self.update_pacing_rate();
@@ -489,36 +486,25 @@ impl Sender {
 
     /// Linux `tcp_cwnd_validate`.
     fn validate_window(&mut self, now: Instant, is_limited: bool) {
-        let packets_out = self.board.packets_out();
-        let validation = &mut self.validation;
-        if self.snd_una >= validation.usage_end
-            || is_limited
-            || !validation.is_cwnd_limited && packets_out > validation.max_packets_out
-        {
-            validation.is_cwnd_limited = is_limited;
-            validation.max_packets_out = packets_out;
-            validation.usage_end = self.snd_nxt;
-        }
-        if self.is_cwnd_limited() {
-            self.validation.used = 0;
-            self.validation.stamp = now;
+        let usage = Usage {
+            now,
+            is_limited,
+            packets_out: self.board.packets_out(),
+            snd_una: self.snd_una,
+            snd_nxt: self.snd_nxt,
+        };
+        if self.validation.on_pass(&usage, &self.cwnd) || !self.config.restart_after_idle {
             return;
         }
-        let validation = &mut self.validation;
-        validation.used = validation.used.max(packets_out);
-        if self.config.restart_after_idle
-            && now.saturating_since(validation.stamp) >= self.timer.rto()
+        // With data left unsent it is the receiver that limits, not the application.
+        if let Some(used) = self.validation.take_unused(now, self.timer.rto())
+            && self.phase == Phase::Open
+            && self.unsent() == 0
         {
-            let used = validation.used;
-            validation.used = 0;
-            validation.stamp = now;
-            // With data left unsent it is the receiver that limits, not the application.
-            if self.phase == Phase::Open && self.unsent() == 0 {
-                let initial_window = self.size(self.config.initial_window);
-                self.cc
-                    .on_window_unused(now, self.size(used), initial_window);
-                self.read_window();
-            }
+            let initial_window = self.size(self.config.initial_window);
+            self.cc
+                .on_window_unused(now, self.size(used), initial_window);
+            self.read_window();
         }
     }
 }

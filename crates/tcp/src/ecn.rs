@@ -1,0 +1,61 @@
+//! ECN of the sender: RFC 3168, section 6.1.2. The receiver echoes a mark (ECE) until a segment says
+//! that the window was reduced (CWR).
+//!
+//! Assumes that the peer agreed to ECN wherever it is on.
+
+/// Whether ECN is on, and whether CWR is owed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ecn {
+    is_on: bool,
+    cwr_due: bool,
+}
+
+impl Ecn {
+    pub(crate) const fn new(is_on: bool) -> Self {
+        Self {
+            is_on,
+            cwr_due: false,
+        }
+    }
+
+    /// Whether an ACK with this ECE flag reports a mark.
+    #[inline]
+    pub(crate) const fn is_echo(&self, ece: bool) -> bool {
+        ece && self.is_on
+    }
+
+    /// The window was reduced, be it by a loss: the next new segment says so.
+    pub(crate) const fn on_reduction(&mut self) {
+        self.cwr_due = self.is_on;
+    }
+
+    /// The reduction was undone.
+    pub(crate) const fn on_undo(&mut self) {
+        self.cwr_due = false;
+    }
+
+    /// Whether the new segment that leaves now carries CWR.
+    #[inline]
+    pub(crate) const fn take_cwr(&mut self) -> bool {
+        core::mem::replace(&mut self.cwr_due, false)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cwr_is_said_once_for_a_reduction_that_stands() {
+        let mut ecn = Ecn::new(true);
+        assert!(ecn.is_echo(true) && !ecn.is_echo(false));
+        ecn.on_reduction();
+        assert!(ecn.take_cwr() && !ecn.take_cwr());
+        ecn.on_reduction();
+        ecn.on_undo();
+        assert!(!ecn.take_cwr());
+        let mut off = Ecn::new(false);
+        off.on_reduction();
+        assert!(!off.take_cwr() && !off.is_echo(true));
+    }
+}

@@ -1,0 +1,116 @@
+//! What may be retransmitted now: what the last event allows (`rexmit` of Linux's `tcp_ack`), what
+//! must leave whatever the window says (RFC 6298, rule 5.4, and RFC 8985, section 7.3), and which
+//! segments a start-up has copied.
+//!
+//! Assumes nothing of the segments: the scoreboard knows which of them are lost.
+
+/// What the last event allows to be retransmitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Resend {
+    /// Nothing.
+    Nothing,
+    /// What is marked lost.
+    Lost,
+    /// F-RTO: new data first, and if there is none, what is marked lost.
+    AfterNew,
+}
+
+/// A segment that must leave whatever the window says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Forced {
+    /// The head, after a timeout.
+    Head,
+    /// A tail loss probe.
+    LossProbe,
+    /// A probe of the receive window.
+    WindowProbe,
+    /// A copy of a segment in flight.
+    Copy,
+}
+
+/// What is allowed, and what is due.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Repair {
+    allowed: Resend,
+    forced: Option<Forced>,
+    /// Every segment from this number on has its copy, or needs none.
+    copied_from: Option<u64>,
+}
+
+impl Repair {
+    pub(crate) const fn new() -> Self {
+        Self {
+            allowed: Resend::Nothing,
+            forced: None,
+            copied_from: None,
+        }
+    }
+
+    pub(crate) const fn allow(&mut self, resend: Resend) {
+        self.allowed = resend;
+    }
+
+    #[inline]
+    pub(crate) fn allows(&self, resend: Resend) -> bool {
+        self.allowed == resend
+    }
+
+    /// `forced` leaves next, in place of what was due before.
+    pub(crate) const fn force(&mut self, forced: Forced) {
+        self.forced = Some(forced);
+    }
+
+    /// A copy leaves next, unless something else is due.
+    pub(crate) fn force_copy(&mut self) {
+        self.forced.get_or_insert(Forced::Copy);
+    }
+
+    #[inline]
+    pub(crate) const fn take_forced(&mut self) -> Option<Forced> {
+        self.forced.take()
+    }
+
+    /// Whether segments were copied.
+    pub(crate) const fn has_copies(&self) -> bool {
+        self.copied_from.is_some()
+    }
+
+    /// The segment to be copied next, of those in flight (`base..next`), highest first: each is named
+    /// once.
+    pub(crate) fn next_copy(&mut self, base: u64, next: u64) -> Option<u64> {
+        let from = self.copied_from.map_or(next, |from| from.min(next));
+        if from <= base {
+            return None;
+        }
+        self.copied_from = Some(from - 1);
+        self.copied_from
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_segment_is_copied_once_from_the_highest_down() {
+        let mut repair = Repair::new();
+        assert!(!repair.has_copies());
+        assert_eq!(repair.next_copy(3, 6), Some(5));
+        assert_eq!(repair.next_copy(3, 9), Some(4));
+        assert!(repair.has_copies());
+        assert_eq!(repair.next_copy(4, 9), None);
+        assert_eq!(repair.next_copy(3, 9), Some(3));
+        assert_eq!(repair.next_copy(3, 9), None);
+    }
+
+    #[test]
+    fn a_copy_never_replaces_a_retransmission() {
+        let mut repair = Repair::new();
+        repair.force(Forced::Head);
+        repair.force_copy();
+        assert_eq!(repair.take_forced(), Some(Forced::Head));
+        repair.force_copy();
+        repair.force(Forced::LossProbe);
+        assert_eq!(repair.take_forced(), Some(Forced::LossProbe));
+    }
+}

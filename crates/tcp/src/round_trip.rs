@@ -1,0 +1,132 @@
+//! What a sender knows of the round-trip time: the estimator of the timeout (RFC 6298), the smallest
+//! sample of the last five minutes, and the samples of the ACKs (Linux 6.12
+//! `tcp_ack_update_rtt`).
+//!
+//! Assumes that the caller leaves out ambiguous samples (Karn's rule).
+
+use units::{Duration, Instant};
+
+use crate::min_filter::{MIN_RTT_WINDOW, MinFilter};
+use crate::rack::timestamp;
+use crate::rtt::RttEstimator;
+
+/// The samples of an ACK.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RttSample {
+    /// Of the oldest segment that it acknowledged, and of the newest.
+    pub(crate) oldest: Duration,
+    pub(crate) newest: Duration,
+    /// The receiver may have delayed the ACK: what is no new minimum says nothing about the minimum.
+    pub(crate) maybe_delayed: bool,
+}
+
+/// What the samples came to.
+#[derive(Clone, Debug)]
+pub(crate) struct RoundTrip {
+    estimator: RttEstimator,
+    min_filter: MinFilter,
+    min: Option<Duration>,
+    latest: Option<Duration>,
+    /// The sample of the ACK handled last.
+    of_ack: Option<Duration>,
+}
+
+impl RoundTrip {
+    /// Without samples; `rto_min` is the floor of the variance term.
+    pub(crate) fn new(rto_min: Duration) -> Self {
+        Self {
+            estimator: RttEstimator::new(rto_min),
+            min_filter: MinFilter::new(MIN_RTT_WINDOW),
+            min: None,
+            latest: None,
+            of_ack: None,
+        }
+    }
+
+    /// An ACK is handled, which has given no sample yet.
+    #[inline]
+    pub(crate) const fn begin_ack(&mut self) {
+        self.of_ack = None;
+    }
+
+    /// Takes the samples of an ACK. `snd_una` and `snd_nxt` tell when a round trip has passed. Returns
+    /// the retransmission timeout that follows.
+    pub(crate) fn on_sample(
+        &mut self,
+        now: Instant,
+        sample: RttSample,
+        snd_una: u64,
+        snd_nxt: u64,
+    ) -> Duration {
+        let newest = sample.newest;
+        if !(sample.maybe_delayed && self.min.is_some_and(|min| newest > min)) {
+            self.min = Some(self.min_filter.update(now, newest));
+        }
+        self.latest = Some(newest);
+        self.of_ack = Some(newest);
+        self.estimator.on_sample(sample.oldest, snd_una, snd_nxt);
+        self.estimator.rto()
+    }
+
+    /// Smoothed.
+    #[inline]
+    pub(crate) const fn srtt(&self) -> Option<Duration> {
+        self.estimator.srtt()
+    }
+
+    /// The smallest of the last five minutes.
+    #[inline]
+    pub(crate) const fn min(&self) -> Option<Duration> {
+        self.min
+    }
+
+    /// The last sample, of whichever ACK.
+    #[inline]
+    pub(crate) const fn latest(&self) -> Option<Duration> {
+        self.latest
+    }
+
+    /// The sample of the ACK handled last, if it gave one.
+    #[inline]
+    pub(crate) const fn of_ack(&self) -> Option<Duration> {
+        self.of_ack
+    }
+}
+
+/// The round-trip time by a timestamp echo, to a millisecond; none without an echo (`ts_ecr` zero).
+pub(crate) fn echoed_rtt(now: Instant, ts_ecr: u32) -> Option<Duration> {
+    if ts_ecr == 0 {
+        return None;
+    }
+    let elapsed = timestamp(now).wrapping_sub(ts_ecr) as i32;
+    u64::try_from(elapsed)
+        .ok()
+        .map(|ms| Duration::from_millis(ms.max(1)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_delayed_ack_may_lower_the_minimum_and_never_renews_it() {
+        let mut rtt = RoundTrip::new(crate::rtt::RTO_MIN);
+        let mut take = |seconds: u64, millis: u64, maybe_delayed: bool| {
+            let newest = Duration::from_millis(millis);
+            let sample = RttSample {
+                oldest: newest,
+                newest,
+                maybe_delayed,
+            };
+            rtt.begin_ack();
+            rtt.on_sample(Instant::from_secs(seconds), sample, 0, 0);
+            assert_eq!((rtt.latest(), rtt.of_ack()), (Some(newest), Some(newest)));
+            rtt.min()
+        };
+        assert_eq!(take(0, 100, true), Some(Duration::from_millis(100)));
+        assert_eq!(take(1, 90, true), Some(Duration::from_millis(90)));
+        // Beyond the filter's window, only what was not delayed may replace it.
+        assert_eq!(take(400, 140, true), Some(Duration::from_millis(90)));
+        assert_eq!(take(401, 100, false), Some(Duration::from_millis(100)));
+    }
+}
