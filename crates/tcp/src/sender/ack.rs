@@ -101,18 +101,7 @@ impl Sender {
             self.process_ack_of_nothing(now, &mut facts);
             return;
         }
-        if facts.advanced {
-            self.board
-                .acknowledge(ack.ack, &context, &mut self.rack, &mut delivery);
-            facts.acked = delivery.acked;
-            if !self.config.sack {
-                self.settle_duplicates(&mut delivery);
-            }
-        }
-        facts.original_before_high = delivery.original_before_high;
-        if delivery.delivered > 0 {
-            self.rate.on_delivered(now, self.size(delivery.delivered));
-        }
+        self.take_deliveries(&context, &mut facts, &mut delivery);
         let newest = self.board.newest(&delivery);
         let maybe_delayed = delivery.acked == 1
             && !prior_sacked
@@ -122,18 +111,9 @@ impl Sender {
                 newest.stamp.delivered + self.size(1) == self.rate.delivered()
             });
         let (latest_rtt, took_sample) = self.measure_rtt(now, &delivery, &facts, maybe_delayed);
-        if delivery.acked > 0 {
-            facts.sets_timer = true;
-            if let Some(low) = delivery.lowest_acked.filter(|&low| low < prior_fack) {
-                self.check_reordering(low);
-            }
-        } else if took_sample
-            && let Some((first, _)) = delivery.sacked_sent
-            && self.board.head().is_some_and(|head| first < head.sent)
-        {
-            // What was SACKed left before the head did for the last time, so the head is not overdue
-            // yet. Whatever left after it says nothing, or the timeout would never come.
-            facts.sets_timer = true;
+        facts.sets_timer = self.restarts_timer(&delivery, took_sample);
+        if let Some(low) = delivery.lowest_acked.filter(|&low| low < prior_fack) {
+            self.check_reordering(low);
         }
 
         let mut signal = Ack {
@@ -162,7 +142,7 @@ impl Sender {
             signal.newly_lost = self.size(facts.newly_lost);
             signal.in_flight = self.bytes_in_flight();
             signal.phase = self.phase;
-            // While F-RTO looks into a timeout nothing grows.
+            // While F-RTO examines a timeout nothing grows.
             signal.advanced &= !facts.holds_window;
         }
         if facts.sets_timer {
@@ -173,6 +153,47 @@ impl Sender {
             }
         }
         signal.rate = self.sample_rate(now, newest, maybe_delayed);
+        self.report_ack(now, &facts, &delivery, signal);
+    }
+
+    /// The segments that an ACK above `SND.UNA` acknowledges (Linux `tcp_clean_rtx_queue`).
+    #[inline]
+    fn take_deliveries(
+        &mut self,
+        context: &RackContext,
+        facts: &mut AckFacts,
+        delivery: &mut Delivery,
+    ) {
+        if facts.advanced {
+            self.board
+                .acknowledge(facts.ack, context, &mut self.rack, delivery);
+            facts.acked = delivery.acked;
+            if !self.config.sack {
+                self.settle_duplicates(delivery);
+            }
+        }
+        facts.original_before_high = delivery.original_before_high;
+        if delivery.delivered > 0 {
+            self.rate
+                .on_delivered(context.now, self.size(delivery.delivered));
+        }
+    }
+
+    /// Whether the retransmission timer starts anew: something was acknowledged, or what was SACKed
+    /// left before the head did for the last time, so that the head is not overdue yet. Whatever left
+    /// after the head says nothing, or the timeout would never come.
+    #[inline]
+    fn restarts_timer(&self, delivery: &Delivery, took_sample: bool) -> bool {
+        delivery.acked > 0
+            || took_sample
+                && delivery.sacked_sent.is_some_and(|(first, _)| {
+                    self.board.head().is_some_and(|head| first < head.sent)
+                })
+    }
+
+    /// Tells the congestion control what the ACK came to (Linux `tcp_cong_control`).
+    #[inline]
+    fn report_ack(&mut self, now: Instant, facts: &AckFacts, delivery: &Delivery, mut signal: Ack) {
         signal.cwnd_limited = self.is_cwnd_limited();
         if !self.phase.is_reducing() && self.reordering.exceeds_expected() {
             signal.advanced = facts.advanced || delivery.delivered > 0;
