@@ -39,8 +39,10 @@ mod frto;
 mod newreno;
 mod recovery;
 mod report;
+mod retransmit;
 mod timer;
 mod transmit;
+mod usage;
 
 use congestion::rate_sample::RateEstimator;
 use congestion::{

@@ -1,4 +1,4 @@
-//! What leaves, and when (Linux `tcp_write_xmit`, `tcp_xmit_retransmit_queue`).
+//! What leaves, and when (Linux 6.12 `tcp_write_xmit`).
 
 use congestion::{CongestionControl, Phase, Sent};
 use units::Instant;
@@ -8,11 +8,9 @@ use crate::burst::{Deferral, LEAST_SEGMENTS, autosize, segments};
 use crate::device::small_queue;
 use crate::pass::Ended;
 use crate::rack::timestamp;
-use crate::repair::{Forced, Resend};
+use crate::repair::Resend;
 use crate::retransmission_timer::Timer;
-use crate::scoreboard::{LOST, SACKED};
 use crate::segment::{DataSegment, HEADER_BYTES};
-use crate::validation::Usage;
 
 /// What leaves next.
 enum Choice {
@@ -103,120 +101,6 @@ impl Sender {
         self.unsent() > 0 && self.peer_window.holds(self.next_end())
     }
 
-    pub(super) fn is_app_limited(&self) -> bool {
-        self.unsent() < self.smss() && self.has_cwnd_room()
-    }
-
-    /// Linux `tcp_rate_check_app_limited`, which runs when the application writes again.
-    pub(super) fn check_app_limited(&mut self) {
-        if self.is_app_limited() && !self.board.has_pending() {
-            self.rate.on_app_limited(self.bytes_in_flight());
-        }
-    }
-
-    /// Linux `tcp_slow_start_after_idle_check`.
-    pub(super) fn restart_after_idle(&mut self, now: Instant) {
-        if !self.config.restart_after_idle || !self.board.is_empty() {
-            return;
-        }
-        let Some(idle) = self.validation.take_pause(now, self.timer.rto()) else {
-            return;
-        };
-        let initial_window = self.size(self.config.initial_window);
-        self.cc
-            .on_idle_restart(now, idle, self.timer.rto(), initial_window, self.snd_nxt);
-        self.read_window();
-        self.validation.on_restart(now);
-    }
-
-    fn transmit_forced(&mut self, now: Instant, forced: Forced) -> Option<DataSegment> {
-        match forced {
-            Forced::Head if !self.board.is_empty() => {
-                Some(self.retransmit(now, self.board.base, false))
-            }
-            Forced::LossProbe if !self.board.is_empty() => {
-                let is_retransmission = !self.can_send_new();
-                let segment = if is_retransmission {
-                    self.retransmit(now, self.board.next - 1, true)
-                } else {
-                    let segment = self.send_new(now);
-                    self.pass.forget_sent();
-                    segment
-                };
-                self.stats.tlp_probes += 1;
-                self.tlp.on_sent(self.snd_nxt, is_retransmission);
-                Some(segment)
-            }
-            Forced::WindowProbe if self.unsent() > 0 => self.transmit_window_probe(now),
-            Forced::Copy => self.transmit_copy(now),
-            _ => None,
-        }
-    }
-
-    /// A copy of the last segment that has none, was not delivered and is not lost. To the books it
-    /// is a probe: not in flight, no sign of loss.
-    fn transmit_copy(&mut self, now: Instant) -> Option<DataSegment> {
-        while let Some(index) = self.repair.next_copy(self.board.base, self.board.next) {
-            if !self.board.slot(index).has(SACKED | LOST) {
-                return Some(self.retransmit(now, index, true));
-            }
-        }
-        None
-    }
-
-    /// Linux `tcp_write_wakeup`: what the window holds, or else a segment without data that the
-    /// receiver answers.
-    fn transmit_window_probe(&mut self, now: Instant) -> Option<DataSegment> {
-        let room = self.peer_window.usable(self.snd_nxt);
-        if room > 0 {
-            let len = room.min(self.unsent()).min(self.smss()) as u16;
-            return Some(self.send_new_of(now, len));
-        }
-        Some(DataSegment {
-            seq: self.snd_una,
-            len: 0,
-            ts_val: timestamp(now),
-            ts_ecr: self.ts_recent,
-            syn: false,
-            fin: false,
-            psh: false,
-            cwr: false,
-            retransmission: false,
-        })
-    }
-
-    /// A lost segment, lowest first.
-    fn transmit_lost(&mut self, now: Instant) -> Option<DataSegment> {
-        if !self.has_cwnd_room() || !self.may_begin_burst(now) {
-            return None;
-        }
-        if self.config.small_queue.is_some() && self.is_device_full(1, 1) {
-            return None;
-        }
-        let index = self.board.next_pending()?;
-        if !self.pass.has_burst() {
-            self.pass.begin_retransmissions(self.full_burst());
-            self.pacer.begin(now);
-        }
-        self.pass.take_segment();
-        let segment = self.retransmit(now, index, false);
-        let is_head = index == self.board.base;
-        if is_head && !self.timer.is_armed_for(Timer::Reordering) && !self.is_impatient() {
-            self.arm_after_pacing(now, self.timer.rto(), Timer::Retransmission);
-        }
-        Some(segment)
-    }
-
-    /// F-RTO step 2.b: when no new data could be sent, what is lost.
-    fn transmit_instead_of_new(&mut self, now: Instant) -> Option<DataSegment> {
-        if self.snd_nxt > self.high_seq || self.pacer.is_blocked() {
-            return None;
-        }
-        self.frto.decide();
-        self.repair.allow(Resend::Lost);
-        self.transmit_lost(now)
-    }
-
     /// Begins a burst of new data, as large as windows and data allow; its segments follow without
     /// further question. False when nothing may be sent.
     fn begin_burst(&mut self, now: Instant) -> bool {
@@ -263,7 +147,7 @@ impl Sender {
     /// may wait there for each `factor`.
     #[cold]
     #[inline(never)]
-    fn is_device_full(&mut self, segments: u32, factor: u32) -> bool {
+    pub(super) fn is_device_full(&mut self, segments: u32, factor: u32) -> bool {
         let Some(shift) = self.config.small_queue else {
             return false;
         };
@@ -304,7 +188,7 @@ impl Sender {
         }
     }
 
-    fn may_begin_burst(&mut self, now: Instant) -> bool {
+    pub(super) fn may_begin_burst(&mut self, now: Instant) -> bool {
         self.pass.has_burst() || self.pacer.may_begin(now)
     }
 
@@ -315,7 +199,7 @@ impl Sender {
     }
 
     /// Segments of a full burst.
-    fn full_burst(&self) -> u32 {
+    pub(super) fn full_burst(&self) -> u32 {
         if self.config.tso_segments == 1 {
             return 1;
         }
@@ -365,14 +249,14 @@ impl Sender {
     }
 
     #[inline]
-    fn send_new(&mut self, now: Instant) -> DataSegment {
+    pub(super) fn send_new(&mut self, now: Instant) -> DataSegment {
         let len = self.unsent().min(self.smss()) as u16;
         self.send_new_of(now, len)
     }
 
     /// Linux `tcp_event_new_data_sent`.
     #[inline]
-    fn send_new_of(&mut self, now: Instant, len: u16) -> DataSegment {
+    pub(super) fn send_new_of(&mut self, now: Instant, len: u16) -> DataSegment {
         let nothing_out = self.board.is_empty();
         let in_flight = self.bytes_in_flight();
         let stamp = self.rate.on_sent(now, nothing_out);
@@ -403,33 +287,8 @@ impl Sender {
         }
     }
 
-    /// Linux `tcp_retransmit_skb`.
-    #[inline(never)]
-    fn retransmit(&mut self, now: Instant, index: u64, probe: bool) -> DataSegment {
-        let in_flight = self.bytes_in_flight();
-        let stamp = self.rate.on_sent(now, self.board.is_empty());
-        self.board.resend(index, now, stamp, probe);
-        if !probe {
-            self.undo.on_retransmit(timestamp(now));
-        }
-        self.stats.segments_retransmitted += 1;
-        let segment = *self.board.slot(index);
-        self.after_sending(now, segment.len, in_flight, stamp.app_limited, true);
-        DataSegment {
-            seq: segment.seq,
-            len: u32::from(segment.len),
-            ts_val: timestamp(now),
-            ts_ecr: self.ts_recent,
-            syn: false,
-            fin: self.stream.ends_at(segment.end()),
-            psh: segment.end() == self.stream.end(),
-            cwr: false,
-            retransmission: true,
-        }
-    }
-
     #[inline]
-    fn after_sending(
+    pub(super) fn after_sending(
         &mut self,
         now: Instant,
         len: u16,
@@ -481,30 +340,6 @@ impl Sender {
             && !self.can_send_new()
         {
             self.timer.arm_window_probe(now);
-        }
-    }
-
-    /// Linux `tcp_cwnd_validate`.
-    fn validate_window(&mut self, now: Instant, is_limited: bool) {
-        let usage = Usage {
-            now,
-            is_limited,
-            packets_out: self.board.packets_out(),
-            snd_una: self.snd_una,
-            snd_nxt: self.snd_nxt,
-        };
-        if self.validation.on_pass(&usage, &self.cwnd) || !self.config.restart_after_idle {
-            return;
-        }
-        // With data left unsent it is the receiver that limits, not the application.
-        if let Some(used) = self.validation.take_unused(now, self.timer.rto())
-            && self.phase == Phase::Open
-            && self.unsent() == 0
-        {
-            let initial_window = self.size(self.config.initial_window);
-            self.cc
-                .on_window_unused(now, self.size(used), initial_window);
-            self.read_window();
         }
     }
 }

@@ -1,0 +1,126 @@
+//! What leaves a second time, or out of turn: what is lost (RFC 5681, section 3.2; Linux 6.12
+//! `tcp_xmit_retransmit_queue`), what a timer forces, and a start-up's copies.
+
+use units::Instant;
+
+use super::Sender;
+use crate::rack::timestamp;
+use crate::repair::{Forced, Resend};
+use crate::retransmission_timer::Timer;
+use crate::scoreboard::{LOST, SACKED};
+use crate::segment::DataSegment;
+
+impl Sender {
+    pub(super) fn transmit_forced(&mut self, now: Instant, forced: Forced) -> Option<DataSegment> {
+        match forced {
+            Forced::Head if !self.board.is_empty() => {
+                Some(self.retransmit(now, self.board.base, false))
+            }
+            Forced::LossProbe if !self.board.is_empty() => {
+                let is_retransmission = !self.can_send_new();
+                let segment = if is_retransmission {
+                    self.retransmit(now, self.board.next - 1, true)
+                } else {
+                    let segment = self.send_new(now);
+                    self.pass.forget_sent();
+                    segment
+                };
+                self.stats.tlp_probes += 1;
+                self.tlp.on_sent(self.snd_nxt, is_retransmission);
+                Some(segment)
+            }
+            Forced::WindowProbe if self.unsent() > 0 => self.transmit_window_probe(now),
+            Forced::Copy => self.transmit_copy(now),
+            _ => None,
+        }
+    }
+
+    /// A copy of the last segment that has none, was not delivered and is not lost. To the books it
+    /// is a probe: not in flight, no sign of loss.
+    fn transmit_copy(&mut self, now: Instant) -> Option<DataSegment> {
+        while let Some(index) = self.repair.next_copy(self.board.base, self.board.next) {
+            if !self.board.slot(index).has(SACKED | LOST) {
+                return Some(self.retransmit(now, index, true));
+            }
+        }
+        None
+    }
+
+    /// Linux `tcp_write_wakeup`: what the window holds, or else a segment without data that the
+    /// receiver answers.
+    fn transmit_window_probe(&mut self, now: Instant) -> Option<DataSegment> {
+        let room = self.peer_window.usable(self.snd_nxt);
+        if room > 0 {
+            let len = room.min(self.unsent()).min(self.smss()) as u16;
+            return Some(self.send_new_of(now, len));
+        }
+        Some(DataSegment {
+            seq: self.snd_una,
+            len: 0,
+            ts_val: timestamp(now),
+            ts_ecr: self.ts_recent,
+            syn: false,
+            fin: false,
+            psh: false,
+            cwr: false,
+            retransmission: false,
+        })
+    }
+
+    /// A lost segment, lowest first.
+    pub(super) fn transmit_lost(&mut self, now: Instant) -> Option<DataSegment> {
+        if !self.has_cwnd_room() || !self.may_begin_burst(now) {
+            return None;
+        }
+        if self.config.small_queue.is_some() && self.is_device_full(1, 1) {
+            return None;
+        }
+        let index = self.board.next_pending()?;
+        if !self.pass.has_burst() {
+            self.pass.begin_retransmissions(self.full_burst());
+            self.pacer.begin(now);
+        }
+        self.pass.take_segment();
+        let segment = self.retransmit(now, index, false);
+        let is_head = index == self.board.base;
+        if is_head && !self.timer.is_armed_for(Timer::Reordering) && !self.is_impatient() {
+            self.arm_after_pacing(now, self.timer.rto(), Timer::Retransmission);
+        }
+        Some(segment)
+    }
+
+    /// F-RTO step 2.b: when no new data could be sent, what is lost.
+    pub(super) fn transmit_instead_of_new(&mut self, now: Instant) -> Option<DataSegment> {
+        if self.snd_nxt > self.high_seq || self.pacer.is_blocked() {
+            return None;
+        }
+        self.frto.decide();
+        self.repair.allow(Resend::Lost);
+        self.transmit_lost(now)
+    }
+
+    /// Linux `tcp_retransmit_skb`.
+    #[inline(never)]
+    fn retransmit(&mut self, now: Instant, index: u64, probe: bool) -> DataSegment {
+        let in_flight = self.bytes_in_flight();
+        let stamp = self.rate.on_sent(now, self.board.is_empty());
+        self.board.resend(index, now, stamp, probe);
+        if !probe {
+            self.undo.on_retransmit(timestamp(now));
+        }
+        self.stats.segments_retransmitted += 1;
+        let segment = *self.board.slot(index);
+        self.after_sending(now, segment.len, in_flight, stamp.app_limited, true);
+        DataSegment {
+            seq: segment.seq,
+            len: u32::from(segment.len),
+            ts_val: timestamp(now),
+            ts_ecr: self.ts_recent,
+            syn: false,
+            fin: self.stream.ends_at(segment.end()),
+            psh: segment.end() == self.stream.end(),
+            cwr: false,
+            retransmission: true,
+        }
+    }
+}
