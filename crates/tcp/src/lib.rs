@@ -31,7 +31,6 @@ mod stream;
 mod tlp;
 mod undo;
 mod validation;
-mod watch;
 
 pub use config::*;
 pub use receiver::{Receiver, ReceiverStats};

@@ -10,7 +10,7 @@
 //!   only what is new in it;
 //! - lost segments that wait for retransmission are bits, searched from the lowest upward;
 //! - the order of sending, which RACK needs, is the ring itself for originals and a queue for
-//!   retransmissions (`rack.rs`).
+//!   retransmissions (`scoreboard/rack.rs`).
 //!
 //! Linux counts segments, and so do the counters here; `in_flight = packets_out - sacked_out -
 //! lost_out + retrans_out`.
@@ -21,7 +21,10 @@
 //! covers in part; no receiver of whole segments sends such a block.
 
 mod delivery;
+mod duplicates;
 mod fack;
+mod rack;
+mod watch;
 
 use alloc::collections::VecDeque;
 use alloc::vec;
@@ -30,7 +33,7 @@ use alloc::vec::Vec;
 use congestion::rate_sample::SendStamp;
 use units::{Bytes, Instant};
 
-use crate::watch::Watch;
+use watch::Watch;
 
 pub(crate) use delivery::Delivery;
 
@@ -39,11 +42,11 @@ pub(crate) const SACKED: u8 = 1;
 /// Declared lost, and not delivered since.
 pub(crate) const LOST: u8 = 2;
 /// Its retransmission is in flight.
-pub(crate) const RETRANS: u8 = 4;
+const RETRANS: u8 = 4;
 /// Sent more than once, be it as a probe.
 pub(crate) const EVER_RETRANS: u8 = 8;
 /// RACK marked it and looks at it no more until it is sent again.
-pub(crate) const DETACHED: u8 = 16;
+const DETACHED: u8 = 16;
 /// Sent while the application limited the sender.
 const APP_LIMITED: u8 = 32;
 
@@ -60,7 +63,7 @@ pub(crate) struct Segment {
     /// least this many segments from here are.
     order_or_reach: u32,
     pub(crate) len: u16,
-    pub(crate) flags: u8,
+    flags: u8,
 }
 
 const _: () = assert!(size_of::<Segment>() == 48);
@@ -124,45 +127,45 @@ impl Turn {
 
 /// A segment that was sent again.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Resent {
-    pub(crate) index: u64,
-    pub(crate) turn: Turn,
+struct Resent {
+    index: u64,
+    turn: Turn,
     /// The segment that was to be sent next for the first time.
-    pub(crate) next: u64,
+    next: u64,
 }
 
 /// The segments in flight.
 #[derive(Clone, Debug)]
 pub(crate) struct Scoreboard {
-    pub(crate) slots: Vec<Segment>,
+    slots: Vec<Segment>,
     /// One bit for each slot: lost, and its retransmission not in flight.
     pending: Vec<u64>,
-    pub(crate) mask: u64,
+    mask: u64,
     /// Number of the lowest segment in flight, and of the next to be sent.
-    pub(crate) base: u64,
-    pub(crate) next: u64,
+    base: u64,
+    next: u64,
     /// `2^64 / smss`.
     reciprocal: u64,
-    pub(crate) sacked_out: u32,
-    pub(crate) lost_out: u32,
-    pub(crate) retrans_out: u32,
+    sacked_out: u32,
+    lost_out: u32,
+    retrans_out: u32,
     pending_count: u32,
     /// No pending bit is set below this number.
     pending_hint: u64,
     /// End of the highest segment SACKed since the ring held no SACKed one.
-    pub(crate) highest_sacked: u64,
+    highest_sacked: u64,
     /// RACK looked at every original below this number.
-    pub(crate) rack_next: u64,
+    rack_next: u64,
     /// RACK's reordering timer looked at every original below this number.
-    pub(crate) rack_seen: u64,
+    rack_seen: u64,
     /// The last of those that it waits for.
-    pub(crate) rack_waiting: Option<u64>,
+    rack_waiting: Option<u64>,
     /// Segments sent, the first time or again, modulo 2^32.
     transmissions: u32,
     /// Retransmissions in the order of sending: number and time.
-    pub(crate) resent: VecDeque<Resent>,
+    resent: VecDeque<Resent>,
     /// Only where the congestion control watches losses.
-    pub(crate) watch: Option<Watch>,
+    watch: Option<Watch>,
 }
 
 impl Scoreboard {
@@ -189,6 +192,36 @@ impl Scoreboard {
         }
     }
 
+    /// Number of the lowest segment in flight.
+    #[inline]
+    pub(crate) const fn base(&self) -> u64 {
+        self.base
+    }
+
+    /// Number of the next segment to be sent for the first time.
+    #[inline]
+    pub(crate) const fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// Segments SACKed; without SACK, duplicate ACKs.
+    #[inline]
+    pub(crate) const fn sacked_out(&self) -> u32 {
+        self.sacked_out
+    }
+
+    /// Segments marked lost and not yet delivered.
+    #[inline]
+    pub(crate) const fn lost_out(&self) -> u32 {
+        self.lost_out
+    }
+
+    /// Retransmissions in flight.
+    #[inline]
+    pub(crate) const fn retrans_out(&self) -> u32 {
+        self.retrans_out
+    }
+
     /// Segments sent and not acknowledged cumulatively.
     #[inline]
     pub(crate) const fn packets_out(&self) -> u32 {
@@ -210,7 +243,7 @@ impl Scoreboard {
     }
 
     #[inline]
-    pub(crate) fn slot_mut(&mut self, index: u64) -> &mut Segment {
+    fn slot_mut(&mut self, index: u64) -> &mut Segment {
         &mut self.slots[(index & self.mask) as usize]
     }
 

@@ -79,7 +79,7 @@ impl Sender {
         let prior_packets = self.board.packets_out();
         let prior_in_flight = self.board.in_flight();
         let prior_fack = self.board.fack(self.snd_una);
-        let prior_sacked = self.board.sacked_out > 0;
+        let prior_sacked = self.board.sacked_out() > 0;
         let mut delivery = Delivery::NONE;
         if ack.ack < self.snd_una {
             self.process_old_ack(now, ack, &context, &mut facts);

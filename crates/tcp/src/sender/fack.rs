@@ -73,7 +73,7 @@ impl Sender {
         } else {
             self.snd_nxt
         };
-        let lost = u32::from(self.board.mark_lost(self.board.base));
+        let lost = u32::from(self.board.mark_lost(self.board.base()));
         self.count_losses(now, lost);
         self.cwnd.hold(self.board.in_flight(), 1);
         self.suspicion = Some(Suspicion {
@@ -174,10 +174,10 @@ impl Sender {
         if in_recovery {
             lost += self.board.mark_lost_again(top);
         }
-        let span = (top - self.board.base) as u32;
+        let span = (top - self.board.base()) as u32;
         let is_exact = self.reordering.seen() > 0;
         let count = if is_exact {
-            self.board.sacked_out + 1
+            self.board.sacked_out() + 1
         } else {
             span
         };
@@ -189,7 +189,7 @@ impl Sender {
         let is_due = if in_recovery {
             facts.is_duplicate || (facts.sacked > 0 || facts.advanced) && count > limit
         } else {
-            count > limit || self.board.lost_out > 0
+            count > limit || self.board.lost_out() > 0
         };
         if is_due || is_old {
             let reach = if is_exact {

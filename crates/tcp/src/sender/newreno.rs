@@ -26,7 +26,7 @@ use units::Instant;
 use super::Sender;
 use super::ack::AckFacts;
 use crate::rack::Rack;
-use crate::scoreboard::{Delivery, LOST};
+use crate::scoreboard::Delivery;
 
 /// ACKs of the recovery under way that advanced and did not end it; without SACK.
 #[derive(Clone, Copy, Debug, Default)]
@@ -57,9 +57,7 @@ impl Sender {
         if delivery.acked == 0 {
             return;
         }
-        let duplicates = self.board.sacked_out;
-        delivery.delivered = delivery.acked.saturating_sub(duplicates).max(1);
-        self.board.sacked_out = duplicates.saturating_sub(delivery.acked - 1);
+        delivery.delivered = self.board.remove_duplicates(delivery.acked);
         self.limit_duplicates(delivery.acked);
         // Which transmission arrived is not known (`FLAG_RETRANS_DATA_ACKED`).
         delivery.original_before_high &= !delivery.retransmission_acked;
@@ -70,10 +68,10 @@ impl Sender {
         if self.config.sack || !facts.is_duplicate {
             return;
         }
-        let before = self.board.sacked_out;
-        self.board.sacked_out += 1;
+        let before = self.board.sacked_out();
+        self.board.add_duplicate();
         self.limit_duplicates(0);
-        if self.board.sacked_out > before {
+        if self.board.sacked_out() > before {
             facts.delivered_unseen += 1;
             self.rate.on_delivered(now, self.size(1));
         }
@@ -82,18 +80,16 @@ impl Sender {
     /// `tcp_reset_reno_sack`.
     pub(super) fn forget_duplicates(&mut self) {
         if !self.config.sack {
-            self.board.sacked_out = 0;
+            self.board.forget_duplicates();
         }
     }
 
     /// `tcp_check_reno_reordering`: no more can have arrived than is out and not lost, and the head is
     /// missing. More duplicates than that are reordering; `gone` segments left the ring just now.
     fn limit_duplicates(&mut self, gone: u32) {
-        let out = self.board.packets_out();
-        let holes = self.board.lost_out.max(1).min(out);
-        if self.board.sacked_out > out - holes {
-            self.board.sacked_out = out - holes;
-            self.reordering.on_excess_duplicates(out + gone);
+        if self.board.limit_duplicates() {
+            self.reordering
+                .on_excess_duplicates(self.board.packets_out() + gone);
         }
     }
 
@@ -103,17 +99,12 @@ impl Sender {
             Phase::Recovery => facts.advanced,
             Phase::Loss => false,
             Phase::Open | Phase::Disorder | Phase::Cwr => {
-                self.board.sacked_out >= self.reordering.limit()
+                self.board.sacked_out() >= self.reordering.limit()
             }
         };
-        let is_news = self.board.head().is_some_and(|head| !head.has(LOST));
-        if is_lost && is_news {
-            self.board.mark_lost(self.board.base);
+        if is_lost && self.board.mark_head_lost() {
             self.count_losses(now, 1);
             facts.newly_lost += 1;
-            // The head was not among those that arrived.
-            let most = self.board.packets_out() - self.board.lost_out;
-            self.board.sacked_out = self.board.sacked_out.min(most);
         }
     }
 

@@ -56,7 +56,7 @@ impl Sender {
                 }
                 self.find_losses(now, facts);
                 if self.phase != Phase::Recovery {
-                    if self.board.lost_out == 0 {
+                    if self.board.lost_out() == 0 {
                         return;
                     }
                     self.enter_recovery(now, facts.ece);
@@ -81,7 +81,7 @@ impl Sender {
         }
         self.count_duplicate(now, facts);
         self.find_losses(now, facts);
-        if self.board.lost_out == 0 {
+        if self.board.lost_out() == 0 {
             self.try_to_open(now, facts);
             return;
         }
@@ -150,7 +150,7 @@ impl Sender {
     pub(super) fn begin_undo(&mut self) {
         let probe = u32::from(self.tlp.is_resent());
         self.undo
-            .begin(self.snd_una, self.board.retrans_out + probe);
+            .begin(self.snd_una, self.board.retrans_out() + probe);
     }
 
     /// Linux `tcp_enter_cwr`.
@@ -164,7 +164,7 @@ impl Sender {
 
     /// Linux `tcp_any_retrans_done`.
     fn any_retransmission(&self) -> bool {
-        self.board.retrans_out > 0 || self.board.head().is_some_and(|head| head.has(EVER_RETRANS))
+        self.board.retrans_out() > 0 || self.board.head().is_some_and(|head| head.has(EVER_RETRANS))
     }
 
     /// Linux `tcp_try_to_open`.
@@ -182,7 +182,7 @@ impl Sender {
 
     /// Linux `tcp_try_keep_open`.
     fn keep_open(&mut self) {
-        let left_out = self.board.sacked_out + self.board.lost_out > 0;
+        let left_out = self.board.sacked_out() + self.board.lost_out() > 0;
         let phase = if left_out || self.any_retransmission() {
             Phase::Disorder
         } else {
@@ -230,7 +230,7 @@ impl Sender {
             return false;
         }
         self.check_reordering(facts.prior_una);
-        if self.board.retrans_out > 0 {
+        if self.board.retrans_out() > 0 {
             self.repair.allow(Resend::Nothing);
             return true;
         }
@@ -337,7 +337,7 @@ impl Sender {
     pub(super) fn reordering_window(&self) -> Duration {
         if self.reordering.seen() == 0
             && (matches!(self.phase, Phase::Recovery | Phase::Loss)
-                || self.board.sacked_out >= self.reordering.limit())
+                || self.board.sacked_out() >= self.reordering.limit())
         {
             return Duration::ZERO;
         }
@@ -348,7 +348,7 @@ impl Sender {
 
     /// Linux `tcp_check_sack_reordering`: `low` was delivered after what lies above it.
     pub(super) fn check_reordering(&mut self, low: u64) {
-        let fack = if self.config.sack || self.board.sacked_out == 0 {
+        let fack = if self.config.sack || self.board.sacked_out() == 0 {
             self.board.fack(self.snd_una)
         } else {
             self.snd_nxt

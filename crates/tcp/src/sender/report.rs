@@ -177,19 +177,19 @@ impl Sender {
     /// Segments marked lost and not yet delivered (`lost_out`).
     #[must_use]
     pub const fn segments_lost_out(&self) -> u32 {
-        self.board.lost_out
+        self.board.lost_out()
     }
 
     /// Segments SACKed (`sacked_out`).
     #[must_use]
     pub const fn segments_sacked_out(&self) -> u32 {
-        self.board.sacked_out
+        self.board.sacked_out()
     }
 
     /// Retransmissions in flight (`retrans_out`).
     #[must_use]
     pub const fn segments_retrans_out(&self) -> u32 {
-        self.board.retrans_out
+        self.board.retrans_out()
     }
 
     /// Reordering metric in segments (`reordering`).

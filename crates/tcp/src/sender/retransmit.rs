@@ -14,12 +14,12 @@ impl Sender {
     pub(super) fn transmit_forced(&mut self, now: Instant, forced: Forced) -> Option<DataSegment> {
         match forced {
             Forced::Head if !self.board.is_empty() => {
-                Some(self.retransmit(now, self.board.base, false))
+                Some(self.retransmit(now, self.board.base(), false))
             }
             Forced::LossProbe if !self.board.is_empty() => {
                 let is_retransmission = !self.can_send_new();
                 let segment = if is_retransmission {
-                    self.retransmit(now, self.board.next - 1, true)
+                    self.retransmit(now, self.board.next() - 1, true)
                 } else {
                     let segment = self.send_new(now);
                     self.pass.forget_sent();
@@ -38,7 +38,7 @@ impl Sender {
     /// A copy of the last segment that has none, was not delivered and is not lost. To the books it
     /// is a probe: not in flight, no sign of loss.
     fn transmit_copy(&mut self, now: Instant) -> Option<DataSegment> {
-        while let Some(index) = self.repair.next_copy(self.board.base, self.board.next) {
+        while let Some(index) = self.repair.next_copy(self.board.base(), self.board.next()) {
             if !self.board.slot(index).has(SACKED | LOST) {
                 return Some(self.retransmit(now, index, true));
             }
@@ -82,7 +82,7 @@ impl Sender {
         }
         self.pass.take_segment();
         let segment = self.retransmit(now, index, false);
-        let is_head = index == self.board.base;
+        let is_head = index == self.board.base();
         if is_head && !self.timer.is_armed_for(Timer::Reordering) && !self.is_impatient() {
             self.arm_after_pacing(now, self.timer.rto(), Timer::Retransmission);
         }

@@ -135,7 +135,8 @@ impl Sender {
         self.read_window();
         self.validation.on_window_change(now);
         if is_open {
-            self.reordering.on_timeout_while_open(self.board.sacked_out);
+            self.reordering
+                .on_timeout_while_open(self.board.sacked_out());
         }
         self.phase = Phase::Loss;
         self.high_seq = self.snd_nxt;

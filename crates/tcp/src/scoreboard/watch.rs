@@ -8,7 +8,7 @@ use core::ops::Range;
 
 use units::Bytes;
 
-use crate::scoreboard::Scoreboard;
+use super::Scoreboard;
 
 /// The connection just after a segment was (last) sent.
 #[derive(Clone, Copy, Debug, Default)]
