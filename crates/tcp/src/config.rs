@@ -14,7 +14,8 @@ pub struct SenderConfig {
     pub initial_window: u32,
     /// Whether segments are paced as under `fq`; off as without it.
     pub pacing: bool,
-    /// Largest burst that leaves unpaced as one TSO packet, in segments (64 KB: 45); 1 turns TSO off.
+    /// Largest burst that leaves unpaced as one TSO packet, in segments (64 KB: 45); 1 turns TSO
+    /// off.
     pub tso_segments: u32,
     /// Whether a pause longer than the RTO shrinks the window (`tcp_slow_start_after_idle`).
     pub restart_after_idle: bool,
@@ -28,13 +29,13 @@ pub struct SenderConfig {
     /// alone (RFC 6582, section 4, "Impatient"). Linux starts it anew at each.
     pub impatient: bool,
     /// TCP Small Queues: so much of the pacing rate, as a part of a second, 2 to the power of minus
-    /// this, may wait in the sender's own device (`sk_pacing_shift`: 10; Wi-Fi drivers relax it to 8
-    /// or 7). `None` knows no device.
+    /// this, may wait in the sender's own device (`sk_pacing_shift`: 10; Wi-Fi drivers relax it to
+    /// 8 or 7). `None` knows no device.
     pub small_queue: Option<u8>,
     /// How losses are found, and what a timeout means.
     pub loss_detection: LossDetection,
-    /// Whether an ACK earns growth for all that it acknowledges, as since Linux 4.0 (RFC 3465 without
-    /// its limit); else for one segment, as before (`tcp_abc` 0).
+    /// Whether an ACK earns growth for all that it acknowledges, as since Linux 4.0 (RFC 3465
+    /// without its limit); else for one segment, as before (`tcp_abc` 0).
     pub byte_counting: bool,
     /// Seed of what the congestion control draws (the phase of BBR's PROBE_BW).
     pub seed: u64,
@@ -46,8 +47,8 @@ pub enum LossDetection {
     /// Linux 6.x: RACK-TLP (RFC 8985), and timeouts that F-RTO may find spurious are undone.
     #[default]
     Rack,
-    /// Linux 2.6.24: forward acknowledgment, no probes, and F-RTO that answers a spurious timeout by a
-    /// reduction; after a true one everything is sent again that is not SACKed. It needs SACK.
+    /// Linux 2.6.24: forward acknowledgment, no probes, and F-RTO that answers a spurious timeout
+    /// by a reduction; after a true one everything is sent again that is not SACKed. It needs SACK.
     Fack,
 }
 
@@ -73,8 +74,8 @@ pub enum Autotuning {
     /// As since Linux 6.16.
     #[default]
     Current,
-    /// As in Linux 5.4 to 6.2, whose receivers the documents of 2020 to 2024 had: 16 segments of cushion, and
-    /// neither what waits to be read nor what lies out of order counts.
+    /// As in Linux 5.4 to 6.2, whose receivers the documents of 2020 to 2024 had: 16 segments of
+    /// cushion, and neither what waits to be read nor what lies out of order counts.
     Linux54,
     /// Not: it is `receive_buffer` from the start (`SO_RCVBUF`).
     Off,

@@ -1,6 +1,6 @@
-//! The congestion window as the sender uses it: what the congestion control says (RFC 5681), counted
-//! in whole segments as Linux counts it (`snd_cwnd`), and held lower for a while where a timeout is
-//! in doubt (F-RTO of RFC 4138).
+//! The congestion window as the sender uses it: the value of the congestion control (RFC 5681) in
+//! whole segments, as Linux counts it (`snd_cwnd`). The F-RTO of RFC 4138 holds it lower while a
+//! timeout is in doubt.
 //!
 //! Assumes that the caller reports the congestion control's window after each call that may
 //! change it.
@@ -46,7 +46,7 @@ impl CongestionWindow {
         *self = Self::new(window);
     }
 
-    /// What the congestion control says.
+    /// The window of the congestion control, held or not.
     #[inline]
     pub(crate) const fn get(&self) -> Window {
         self.window

@@ -6,8 +6,8 @@
 
 use units::Rate;
 
-/// Most bytes that an unpaced sender holds in its device (`tcp_limit_output_bytes` of recent kernels;
-/// the value is from memory and was not compared with their source).
+/// Most bytes that an unpaced sender holds in its device (`tcp_limit_output_bytes` of recent
+/// kernels; the value is from memory and was not compared with their source).
 const LIMIT_OUTPUT: u64 = 1 << 20;
 /// Memory of a full segment in a packet of its own (`truesize`).
 const TRUESIZE: u64 = 2_304;
@@ -26,14 +26,14 @@ impl DeviceQueue {
         self.queued += bytes;
     }
 
-    /// The device has sent `bytes`. Whether a burst waited for that.
+    /// The device has sent `bytes`. Returns whether a burst waited for that.
     pub(crate) fn on_transmitted(&mut self, bytes: u64) -> bool {
         self.queued = self.queued.saturating_sub(bytes);
         core::mem::take(&mut self.is_throttled)
     }
 
-    /// Whether a burst waits because more than `limit` is queued. With one segment out or none, none
-    /// waits (`may_wait` is false): nothing else would wake the sender.
+    /// Whether a burst has to wait because more than `limit` is queued. `may_wait` is false where
+    /// at most one segment is out: then no ACK might wake the sender.
     pub(crate) fn throttle(&mut self, limit: u64, may_wait: bool) -> bool {
         self.is_throttled = self.queued > limit && may_wait;
         self.is_throttled
@@ -44,7 +44,8 @@ impl DeviceQueue {
     }
 }
 
-/// Linux `tcp_small_queue_check`: what may wait in the device before a burst of `bytes` of IP follows.
+/// Linux `tcp_small_queue_check`: what may wait in the device before a burst of `bytes` of IP
+/// follows.
 pub(crate) fn small_queue(rate: Rate, shift: u8, bytes: u64, is_paced: bool) -> u64 {
     let by_rate = rate.bytes_per_sec() >> shift.min(63);
     let limit = by_rate.max(2 * bytes.max(TRUESIZE));

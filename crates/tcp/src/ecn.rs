@@ -1,9 +1,9 @@
-//! ECN of the sender: RFC 3168, section 6.1.2. The receiver echoes a mark (ECE) until a segment says
-//! that the window was reduced (CWR).
+//! ECN at the sender: RFC 3168, section 6.1.2. The receiver echoes a congestion mark (ECE) until a
+//! segment reports that the sender has reduced its window (CWR).
 //!
 //! Assumes that the peer agreed to ECN wherever it is on.
 
-/// Whether ECN is on, and whether CWR is owed.
+/// Whether ECN is on, and whether the next new segment carries CWR.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ecn {
     is_on: bool,
@@ -24,7 +24,7 @@ impl Ecn {
         ece && self.is_on
     }
 
-    /// The window was reduced, be it by a loss: the next new segment says so.
+    /// The window was reduced, for whatever reason: the next new segment carries CWR.
     pub(crate) const fn on_reduction(&mut self) {
         self.cwr_due = self.is_on;
     }
@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cwr_is_said_once_for_a_reduction_that_stands() {
+    fn cwr_is_sent_once_for_a_reduction_that_stands() {
         let mut ecn = Ecn::new(true);
         assert!(ecn.is_echo(true) && !ecn.is_echo(false));
         ecn.on_reduction();

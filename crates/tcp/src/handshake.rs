@@ -1,5 +1,5 @@
-//! The handshake of an active opener: RFC 9293, section 3.5, and its round-trip time (RFC 6298; Linux
-//! 6.12 `tcp_connect`, `tcp_synack_rtt_meas`).
+//! The handshake of an active opener: RFC 9293, section 3.5, and its round-trip time (RFC 6298;
+//! Linux 6.12 `tcp_connect`, `tcp_rcv_synsent_state_process`).
 //!
 //! Assumes that the caller runs the timer of the SYN, and that a connection is opened once.
 
@@ -22,7 +22,7 @@ pub(crate) struct Handshake {
     syn_due: bool,
     /// When the first SYN was due.
     opened: Instant,
-    /// What it brought of the routers.
+    /// The routers' answer, if the SYN-ACK brought one.
     answer: Option<Feedback>,
 }
 
@@ -36,7 +36,7 @@ impl Handshake {
         }
     }
 
-    /// A SYN is due; false if the connection was opened before.
+    /// Makes a SYN due. Returns false if the connection was opened before.
     pub(crate) fn open(&mut self, now: Instant) -> bool {
         let is_first = self.state == State::Closed;
         if is_first {
@@ -67,9 +67,9 @@ impl Handshake {
         core::mem::replace(&mut self.syn_due, false)
     }
 
-    /// The SYN-ACK, which echoes `ts_ecr`, has arrived. Returns the round-trip time, where there is
-    /// one: a SYN sent twice gives none (Karn's rule), but the timestamp tells even then which one was
-    /// answered, to a millisecond.
+    /// The SYN-ACK, which echoes `ts_ecr`, has arrived. Returns the round-trip time. It is
+    /// ambiguous if the SYN was retransmitted (Karn's rule); the timestamp then identifies the SYN
+    /// that was answered, and gives the time to a millisecond.
     pub(crate) fn complete(
         &mut self,
         now: Instant,
@@ -85,7 +85,7 @@ impl Handshake {
         }
     }
 
-    /// What the SYN-ACK brings of the routers.
+    /// The SYN-ACK that arrives next brings the routers' `answer`.
     pub(crate) const fn keep_answer(&mut self, answer: Feedback) {
         self.answer = Some(answer);
     }

@@ -2,6 +2,10 @@
 //!
 //! [`Sender`] and the receiver hold no clock, no socket and no queue: time is an argument, segments
 //! are values, and the caller asks after each call what is to be sent and when to come back.
+//!
+//! The sender is made of parts with private fields: the timer, the pass, the pacer, the windows,
+//! RACK and so on. A part knows nothing of [`Sender`]; only the files of `sender/`, one for each
+//! task, bring parts together.
 #![no_std]
 extern crate alloc;
 

@@ -1,8 +1,8 @@
 //! Pacing rate and pacing (Linux 6.12 `tcp_update_pacing_rate`, `tcp_update_skb_after_send`; no RFC
 //! asks TCP for it).
 //!
-//! Assumes that a burst is announced before its segments, and that the caller comes back when it may
-//! leave.
+//! Assumes that a burst is announced before its segments, and that the caller comes back when it
+//! may leave.
 
 use congestion::Window;
 use units::{Bytes, Duration, Instant, Rate};
@@ -35,12 +35,13 @@ pub(crate) fn window_rate(window: &Window, packets_out: u32, srtt: Option<Durati
     }
 }
 
-/// Spaces bursts at the pacing rate. The rate is known, and used by others, where nothing is paced.
+/// Spaces bursts at the pacing rate. There is a rate even where nothing is paced: the size of
+/// bursts follows from it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pacer {
     rate: Rate,
     is_on: bool,
-    /// Paced from the first segment on, because a start-up requires it.
+    /// The first segments are paced too, because a start-up requires it.
     is_spread: bool,
     /// A burst waits for `next`.
     blocked: bool,
@@ -78,13 +79,13 @@ impl Pacer {
         self.is_on
     }
 
-    /// Whether they are paced from the first segment on.
+    /// Whether the first segments are paced too.
     #[inline]
     pub(crate) const fn is_spread(&self) -> bool {
         self.is_spread
     }
 
-    /// From the next burst on.
+    /// Changes rate and mode from the next burst on.
     #[inline]
     pub(crate) const fn set(&mut self, rate: Rate, is_on: bool, is_spread: bool) {
         self.rate = rate;
@@ -127,7 +128,7 @@ impl Pacer {
         if self.is_on { now.max(self.next) } else { now }
     }
 
-    /// When something was last sent, by the pacing clock; by the wall clock it was at `last_sent`.
+    /// When the last segment left by the pacing clock; without pacing, `last_sent`.
     pub(crate) const fn clock(&self, last_sent: Instant) -> Instant {
         if self.is_on { self.next } else { last_sent }
     }

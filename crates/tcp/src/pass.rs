@@ -1,9 +1,8 @@
-//! A pass: what leaves after one event, as one or several bursts (one run of Linux's
-//! `tcp_write_xmit`; RFC 9293 leaves this to implementations).
+//! A pass: the segments that leave after one event, in one or several bursts (one run of Linux's
+//! `tcp_write_xmit`; no RFC describes it).
 //!
 //! A pass begins when something happens (an ACK, a timer, a write) and ends when nothing more may
-//! leave. The segments of a burst share one decision: the first was allowed to leave, and with it
-//! all others.
+//! leave. The sender decides once for each burst: if its first segment may leave, all may.
 //!
 //! Assumes that the caller asks for one segment at a time, and ends the pass when it sends nothing.
 
@@ -21,7 +20,7 @@ pub(crate) struct Pass {
     is_deferred: bool,
 }
 
-/// What was noted during a pass.
+/// The record of a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Ended {
     /// New segments sent.
@@ -87,7 +86,7 @@ impl Pass {
         self.sent += 1;
     }
 
-    /// What was sent so far was a probe, and does not count as sent by the pass.
+    /// What the pass has sent so far was a probe, which does not count.
     pub(crate) const fn forget_sent(&mut self) {
         self.sent = 0;
     }

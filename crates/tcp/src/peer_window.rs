@@ -1,14 +1,14 @@
 //! The window that the peer advertises: RFC 9293, section 3.8.6, as in Linux 6.12
 //! (`tcp_ack_update_window`).
 //!
-//! Assumes that windows come unscaled, as bytes. The end of the window may move back: a peer may
-//! shrink its window although RFC 9293 discourages it, and then nothing new leaves until the end is
-//! passed again.
+//! Assumes that windows come unscaled, in bytes. The end of the window may move back: RFC 9293
+//! discourages a peer from shrinking its window, and requires a sender to survive it. Nothing new
+//! leaves until the window has passed what was sent.
 
-/// What the peer allows to be sent.
+/// The last window that the peer advertised.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct PeerWindow {
-    /// The window that was advertised last.
+    /// Its size.
     advertised: u64,
     /// First offset beyond it.
     end: u64,
@@ -21,8 +21,8 @@ impl PeerWindow {
         self.end = self.advertised;
     }
 
-    /// A pure ACK of `ack` advertises `window`. It counts if the ACK has `advanced`, or if it opens
-    /// or closes the window; says whether it counts.
+    /// A pure ACK of `ack` advertises `window`. The window counts if the ACK has `advanced`, or
+    /// if it opens or closes the window. Returns whether it counts.
     #[inline]
     pub(crate) fn update(&mut self, ack: u64, window: u32, advanced: bool) -> bool {
         let window = u64::from(window);

@@ -1,8 +1,8 @@
-//! The sender's part of asking the routers: Quick-Start's request, its answer and its report (RFC 4782,
-//! sections 4.1 to 4.5; `spec/fast-startup.md` A3.4 and A3.6).
+//! The sender's part of asking the routers: Quick-Start's request, its answer and its report (RFC
+//! 4782, sections 4.1 to 4.5; `spec/fast-startup.md` A3.4 and A3.6).
 //!
-//! A request goes with the first SYN alone; a SYN that is sent again has none, and the first waits 3 s
-//! for its answer. An answer holds when the difference of the two times to live is that of the
+//! A request goes with the first SYN alone; a SYN that is sent again has none, and the first waits
+//! 3 s for its answer. An answer holds when the difference of the two times to live is that of the
 //! request, the rate is not above it, and the nonce proves it. The report goes with the first data.
 //!
 //! ## Deviations
@@ -112,7 +112,8 @@ mod tests {
         assert_eq!(settle(rate, diff, nonce), Some(rate.rate()));
         let six = RateCode::new(6);
         assert_eq!(settle(six, diff, lowered), Some(six.rate()));
-        // A router that did not help, a receiver that claims more, and one that claims the impossible.
+        // A router that did not help, a receiver that claims more, and one that claims the
+        // impossible.
         assert_eq!(settle(six, diff.wrapping_sub(1), lowered), None);
         assert_eq!(settle(RateCode::new(7), diff, lowered), None);
         assert_eq!(settle(RateCode::new(9), diff, nonce), None);

@@ -71,8 +71,8 @@ impl Rack {
         }
     }
 
-    /// Linux `tcp_clean_rtx_queue`: `segment` is acknowledged cumulatively. The echo is that of what filled
-    /// the hole, so it tells when the original did.
+    /// Linux `tcp_clean_rtx_queue`: `segment` is acknowledged cumulatively. The echo is that of
+    /// what filled the hole, so it tells when the original did.
     #[inline]
     pub(crate) fn on_acked(&mut self, segment: &Segment, context: &RackContext) {
         let is_original = segment.has(EVER_RETRANS)
@@ -83,8 +83,8 @@ impl Rack {
         }
     }
 
-    /// Linux `tcp_rack_advance`: `segment` is delivered by this ACK. The echo of an ACK that only SACKs it is
-    /// older than the hole, and says nothing of it.
+    /// Linux `tcp_rack_advance`: `segment` is delivered by this ACK. The echo of an ACK that only
+    /// SACKs it is older than the hole, and says nothing of it.
     #[inline]
     pub(crate) fn on_delivered(&mut self, segment: &Segment, context: &RackContext) {
         let rtt = context.now.saturating_since(segment.sent);
@@ -123,17 +123,17 @@ impl Rack {
         self.advanced
     }
 
-    /// Losses are looked for now.
+    /// A detection begins.
     pub(crate) const fn on_detection(&mut self) {
         self.advanced = false;
     }
 
-    /// Marks were taken back: losses are looked for with the next ACK, whatever it delivers.
+    /// An undo took back marks: the next ACK looks for losses, whatever it delivers.
     pub(crate) const fn look_again(&mut self) {
         self.advanced = true;
     }
 
-    /// A duplicate was reported although reordering is expected: the window was too small.
+    /// The receiver reported a duplicate: the reordering window was too small.
     pub(crate) const fn on_dsack(&mut self) {
         self.dsack_seen = true;
     }

@@ -1,6 +1,6 @@
-//! How much reordering the path has shown (Linux 6.12 `tp->reordering`, `tp->reord_seen`): so many
-//! segments may overtake one before it counts as lost. It begins at the three of RFC 5681, section
-//! 3.2, and grows with what was seen, as in RFC 4653.
+//! The reordering metric (Linux 6.12 `tp->reordering`, `tp->reord_seen`): the number of segments
+//! that may overtake one before it counts as lost. It begins at the three of RFC 5681, section 3.2,
+//! and grows with the reordering that the path shows, an aim it shares with RFC 4653.
 //!
 //! Assumes that the caller recognises a late original; see `check_reordering` and `newreno`.
 
@@ -42,7 +42,7 @@ impl Reordering {
         self.limit > EXPECTED
     }
 
-    /// A segment of `smss` bytes arrived `distance` bytes behind what had overtaken it.
+    /// A segment arrived `distance` bytes behind the highest one that had overtaken it.
     pub(crate) fn on_late(&mut self, distance: u64, smss: u64) {
         if distance > u64::from(self.limit) * smss {
             self.limit = distance.div_ceil(smss).min(MOST) as u32;
@@ -50,14 +50,15 @@ impl Reordering {
         self.seen = self.seen.saturating_add(1);
     }
 
-    /// Without SACK: more duplicate ACKs came than segments can be missing, with `out` segments out.
+    /// Without SACK: there were more duplicate ACKs than can be explained by the `out` segments
+    /// that were out.
     pub(crate) fn on_excess_duplicates(&mut self, out: u32) {
         self.limit = u64::from(out).min(MOST) as u32;
         self.seen = self.seen.saturating_add(1);
     }
 
-    /// A timeout, with `sacked` segments delivered behind a hole and no recovery begun: the limit was
-    /// too large to see the loss (`tcp_enter_loss`).
+    /// A timeout occurred before a recovery began, although `sacked` segments had arrived behind a
+    /// hole: the limit was too large to detect the loss (`tcp_enter_loss`).
     pub(crate) fn on_timeout_while_open(&mut self, sacked: u32) {
         if sacked >= EXPECTED {
             self.limit = self.limit.min(EXPECTED);

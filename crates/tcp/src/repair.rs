@@ -1,8 +1,8 @@
-//! What may be retransmitted now: what the last event allows (`rexmit` of Linux's `tcp_ack`), what
-//! must leave whatever the window says (RFC 6298, rule 5.4, and RFC 8985, section 7.3), and which
-//! segments a start-up has copied.
+//! What the sender may retransmit next: what the last event allows (`rexmit` of Linux's `tcp_ack`),
+//! what must leave whatever the window (RFC 6298, rule 5.4; RFC 8985, section 7.3), and the copies
+//! of a start-up that duplicates its first flight.
 //!
-//! Assumes nothing of the segments: the scoreboard knows which of them are lost.
+//! Assumes nothing about the segments: the scoreboard knows which of them are lost.
 
 /// What the last event allows to be retransmitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,8 +75,8 @@ impl Repair {
         self.copied_from.is_some()
     }
 
-    /// The segment to be copied next, of those in flight (`base..next`), highest first: each is named
-    /// once.
+    /// The next segment to copy of those in flight (`base..next`). Returns each number once, the
+    /// highest first.
     pub(crate) fn next_copy(&mut self, base: u64, next: u64) -> Option<u64> {
         let from = self.copied_from.map_or(next, |from| from.min(next));
         if from <= base {

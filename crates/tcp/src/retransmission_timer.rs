@@ -133,9 +133,9 @@ impl RetransmissionTimer {
         self.start(now, back_off(self.rto, 1));
     }
 
-    /// How long from `now` the RTO is to run; the lowest segment in flight was last sent at
-    /// `head_sent`. Linux `tcp_rearm_rto`: it starts anew, unless the timer served another purpose.
-    /// Then the time since `head_sent` counts.
+    /// The delay of the RTO from `now` on (Linux `tcp_rearm_rto`). The RTO starts anew, unless the
+    /// timer serves another purpose; then it runs since `head_sent`, when the lowest segment in
+    /// flight was last sent.
     #[inline]
     pub(crate) fn rto_from(&self, now: Instant, head_sent: Instant) -> Duration {
         if self.is_armed_for(Timer::Reordering) || self.is_armed_for(Timer::LossProbe) {

@@ -1,5 +1,5 @@
-//! What a sender knows of the round-trip time: the estimator of the timeout (RFC 6298), the smallest
-//! sample of the last five minutes, and the samples of the ACKs (Linux 6.12
+//! What the sender knows about the round-trip time: the estimator behind the timeout (RFC 6298),
+//! the smallest sample of the last five minutes, and the samples of the ACKs (Linux 6.12
 //! `tcp_ack_update_rtt`).
 //!
 //! Assumes that the caller leaves out ambiguous samples (Karn's rule).
@@ -16,11 +16,12 @@ pub(crate) struct RttSample {
     /// Of the oldest segment that it acknowledged, and of the newest.
     pub(crate) oldest: Duration,
     pub(crate) newest: Duration,
-    /// The receiver may have delayed the ACK: what is no new minimum says nothing about the minimum.
+    /// The receiver may have delayed the ACK: what is no new minimum says nothing about the
+    /// minimum.
     pub(crate) maybe_delayed: bool,
 }
 
-/// What the samples came to.
+/// The estimates that follow from the samples.
 #[derive(Clone, Debug)]
 pub(crate) struct RoundTrip {
     estimator: RttEstimator,
@@ -49,8 +50,8 @@ impl RoundTrip {
         self.of_ack = None;
     }
 
-    /// Takes the samples of an ACK. `snd_una` and `snd_nxt` tell when a round trip has passed. Returns
-    /// the retransmission timeout that follows.
+    /// Takes the samples of an ACK. `snd_una` and `snd_nxt` mark the end of a round trip.
+    /// Returns the retransmission timeout that follows.
     pub(crate) fn on_sample(
         &mut self,
         now: Instant,

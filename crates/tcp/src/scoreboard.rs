@@ -77,8 +77,8 @@ impl Segment {
         self.flags & flags != 0
     }
 
-    /// When it was last sent, for comparison: what was sent at the same instant, after different ACKs,
-    /// has its order too.
+    /// When it was last sent, for comparison: what was sent at the same instant, after different
+    /// ACKs, has its order too.
     pub(crate) const fn turn(&self) -> Turn {
         Turn {
             sent: self.sent,

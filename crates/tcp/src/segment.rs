@@ -39,7 +39,8 @@ pub struct SackBlocks {
 }
 
 impl SackBlocks {
-    /// Adds the block `start..end` after an ACK of `ack`; a block beyond the last place is left out.
+    /// Adds the block `start..end` after an ACK of `ack`; a block beyond the last place is left
+    /// out.
     pub fn push(&mut self, ack: u64, start: u64, end: u64) {
         if let Some(slot) = self.blocks.get_mut(usize::from(self.count)) {
             let offset = start.wrapping_sub(ack) as i64;

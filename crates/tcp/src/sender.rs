@@ -6,29 +6,31 @@
 //! [`Sender::poll_transmit`] sends what the window allows.
 //!
 //! Assumes that both ends use SACK and ECN where configured (without SACK, see `newreno`), and that
-//! one application writes the stream. An ACK without timestamps (`ts_ecr` zero) is taken as from a peer without them.
+//! one application writes the stream. An ACK without timestamps (`ts_ecr` zero) comes from a peer
+//! that does not use them.
 //!
 //! ## Deviations
 //!
 //! - Timers are exact; Linux rounds them to its tick. Round-trip times are in nanoseconds until the
 //!   estimator takes them in microseconds.
-//! - A segment handed out has left, and the send buffer never limits. Where `small_queue` is set, the
-//!   caller tells what waits in the sender's device ([`Sender::handle_queued`]); it counts bytes of IP
-//!   there, where Linux counts memory.
+//! - A segment handed out has left, and the send buffer never limits. Where `small_queue` is set,
+//!   the caller reports what waits in the sender's device ([`Sender::handle_queued`]), in bytes of
+//!   IP; Linux counts memory.
 //! - The FIN takes no sequence number and is never sent alone: the stream ends with its last byte.
 //! - A connection never gives up: retransmissions go on with backed-off timers.
 //! - Linux lets the window grow on SACKs too, not only on cumulative ACKs, once it has measured
-//!   reordering above 3 segments. The congestion control is then told `advanced` for those.
+//!   reordering above 3 segments. The congestion control then sees `advanced` for those.
 //! - A start-up that requires pacing is paced from its first segment on; Linux charges nothing for
 //!   the first ten.
 //! - What an ACK below `snd_una` SACKs counts as delivered; Linux's rate samples never see it.
-//! - A probe that repaired a loss reduces nothing where a reduction is under way; Linux reduces again.
-//! - Where the receive window ends within a segment, Linux sends the part that fits if nothing small is
-//!   in flight (`tcp_mss_split_point`); here only whole segments leave.
-//! - A retransmission that an undo left in flight, and that is lost, is sent again; Linux leaves it to
-//!   the timeout.
-//! - A receiver that drops what it had SACKed is found out by the timeout, and not 10 ms after the ACK
-//!   that shows it; what was sent within the last round trip is then not lost.
+//! - A probe that repaired a loss reduces nothing where a reduction is under way; Linux reduces
+//!   again.
+//! - Where the receive window ends within a segment, Linux sends the part that fits if nothing
+//!   small is in flight (`tcp_mss_split_point`); here only whole segments leave.
+//! - A retransmission that an undo left in flight, and that is lost, is retransmitted; Linux waits
+//!   for the timeout.
+//! - The timeout, and not a timer of 10 ms, detects a receiver that drops what it had SACKed; what
+//!   was sent within the last round trip is then not lost.
 //! - After a timeout, Linux's F-RTO (RFC 5682, SACK form) holds back retransmissions for new data;
 //!   see `frto.rs`. What Linux 2.6.24 did is in `fack.rs`.
 

@@ -1,7 +1,7 @@
-//! The stream that the application writes, and Nagle's rule for what it leaves over: Minshall's form
-//! of RFC 1122, section 4.2.3.4, as in Linux (`tcp_nagle_check`, `snd_sml`).
+//! The stream that the application writes, and Nagle's rule for segments that are not full: RFC
+//! 1122, section 4.2.3.4, in Minshall's form as in Linux (`tcp_nagle_check`, `snd_sml`).
 //!
-//! Assumes that nothing is ever taken back: the stream grows until it is closed.
+//! Assumes that the stream only grows until it is closed.
 
 /// What the application has written.
 #[derive(Clone, Copy, Debug, Default)]
@@ -45,8 +45,8 @@ impl Stream {
         self.small_end = end;
     }
 
-    /// Whether a segment that is not full waits: another one of those is not yet acknowledged
-    /// (`snd_una`), and this one is not the last of the stream.
+    /// Whether a segment that is not full waits: an earlier one is not yet acknowledged
+    /// (`snd_una`), and the application may write more.
     pub(crate) const fn nagle_holds(&self, snd_una: u64) -> bool {
         !self.is_closed && self.small_end > snd_una
     }

@@ -63,13 +63,13 @@ impl Tlp {
         verdict
     }
 
-    /// A probe was sent: new data, or a retransmission. `snd_nxt` is that after it.
+    /// A probe was sent, as new data or as a retransmission; `SND.NXT` is `snd_nxt` afterwards.
     pub(crate) const fn on_sent(&mut self, snd_nxt: u64, is_retransmission: bool) {
         self.end = Some(snd_nxt);
         self.is_retransmission = is_retransmission;
     }
 
-    /// A reduction begins: what becomes of the probe does not matter any more.
+    /// A reduction begins, whatever becomes of the probe.
     pub(crate) const fn forget(&mut self) {
         self.end = None;
     }

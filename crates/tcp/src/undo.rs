@@ -24,14 +24,15 @@ pub(crate) struct Undo {
 }
 
 impl Undo {
-    /// Linux `tcp_init_undo`, with `in_flight` retransmissions, a tail loss probe among them, under way.
+    /// Linux `tcp_init_undo`, with `in_flight` retransmissions, a tail loss probe among them, under
+    /// way.
     pub(crate) fn begin(&mut self, snd_una: u64, in_flight: u32) {
         self.marker = Some(snd_una);
         self.retransmissions = (in_flight > 0).then_some(in_flight);
         self.refused = false;
     }
 
-    /// There is nothing to be undone any more.
+    /// The reduction stands.
     pub(crate) const fn close(&mut self) {
         self.marker = None;
     }
@@ -50,7 +51,7 @@ impl Undo {
         self.refused
     }
 
-    /// No retransmission is in flight or remembered: the next one is the first.
+    /// No retransmission is in flight: the next one is the first of an episode.
     #[inline]
     pub(crate) const fn forget_retransmission(&mut self) {
         self.stamp = None;

@@ -1,8 +1,9 @@
-//! Congestion window validation: is the window used, and what is left of it after a pause? RFC 2861
-//! in Linux 6.12's form (`tcp_cwnd_validate`, `tcp_is_cwnd_limited`,
+//! Congestion window validation: whether the sender uses its window, and how much of it survives a
+//! pause. RFC 2861 in Linux 6.12's form (`tcp_cwnd_validate`, `tcp_is_cwnd_limited`,
 //! `tcp_slow_start_after_idle_check`).
 //!
-//! Assumes that the caller reports each pass that sent something or was limited, and each segment.
+//! Assumes that the caller reports each data segment, and each pass that sent something or was
+//! limited by the window.
 
 use units::{Duration, Instant};
 
@@ -25,11 +26,11 @@ pub(crate) struct Validation {
     restarted_after: Option<Instant>,
 }
 
-/// What a pass came to.
+/// The state of the connection at the end of a pass.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Usage {
     pub(crate) now: Instant,
-    /// The congestion window kept something back.
+    /// The congestion window held segments back.
     pub(crate) is_limited: bool,
     pub(crate) packets_out: u32,
     pub(crate) snd_una: u64,
@@ -89,7 +90,8 @@ impl Validation {
         is_limited
     }
 
-    /// What was used of the window, if it was not used fully for a whole `rto`; measured anew then.
+    /// The most segments in flight, if the window was not fully used for a whole `rto`. The next
+    /// measurement begins then.
     pub(crate) fn take_unused(&mut self, now: Instant, rto: Duration) -> Option<u32> {
         if now.saturating_since(self.stamp) < rto {
             return None;
@@ -98,8 +100,8 @@ impl Validation {
         Some(core::mem::take(&mut self.used))
     }
 
-    /// How long nothing was sent, if that is longer than `rto`. A pause counts once, however many
-    /// writes end it.
+    /// How long the sender was idle, if longer than `rto`. A pause counts once, however many writes
+    /// end it.
     pub(crate) fn take_pause(&mut self, now: Instant, rto: Duration) -> Option<Duration> {
         let idle = now.saturating_since(self.last_sent);
         if idle <= rto || self.restarted_after == Some(self.last_sent) {

@@ -23,8 +23,8 @@ impl Scoreboard {
         acked.saturating_sub(duplicates).max(1)
     }
 
-    /// No more can have arrived than is out and not lost, and the head is missing. Whether there were
-    /// more duplicates than that.
+    /// No more can have arrived than is out and not lost, and the head is missing. Whether there
+    /// were more duplicates than that.
     pub(crate) fn limit_duplicates(&mut self) -> bool {
         let out = self.packets_out();
         let most = out - self.lost_out.max(1).min(out);

@@ -1,5 +1,7 @@
-//! RACK's look at the segments: which of them are lost by now (RFC 8985, section 6.2, step 5; Linux
-//! 6.12 `tcp_rack_detect_loss`).
+//! RACK's search for lost segments (RFC 8985, section 6.2, step 5; Linux 6.12
+//! `tcp_rack_detect_loss`).
+//!
+//! Assumes SACK.
 //!
 //! Linux keeps all segments in one list in the order of sending. Here the originals are in that
 //! order in the ring already, and retransmissions wait in a queue; a number that only moves up
@@ -9,9 +11,9 @@
 //! ## Deviations
 //!
 //! The reordering timer fires for the last segment that it waits for, as in Linux. When that one
-//! has meanwhile been delivered and the segments before it are all accounted for too (64 are tried),
-//! the timer keeps its time instead of looking further: it fires later than Linux's by less than
-//! the time those segments took to send.
+//! has meanwhile been delivered and the segments before it are all accounted for too (64 are
+//! tried), the timer keeps its time instead of looking further: it fires later than Linux's by less
+//! than the time those segments took to send.
 
 use units::{Duration, Instant};
 

@@ -1,6 +1,7 @@
-//! What a congestion control that watches losses wants remembered of each segment: what was in flight
-//! and what had been lost when it left (`P.tx_in_flight` and `P.lost` of the BBR draft), and which were
-//! declared lost since it was last told. Beside the ring of segments, so that nobody else pays.
+//! What a congestion control that watches losses wants remembered of each segment: what was in
+//! flight and what had been lost when it left (`P.tx_in_flight` and `P.lost` of the BBR draft), and
+//! which were declared lost since it was last told. Beside the ring of segments, so that nobody
+//! else pays.
 
 use alloc::vec;
 use alloc::vec::Vec;

@@ -153,7 +153,7 @@ impl Sender {
             }
         }
         signal.rate = self.sample_rate(now, newest, maybe_delayed);
-        self.report_ack(now, &facts, &delivery, signal);
+        self.report_ack(now, &facts, &delivery, &mut signal);
     }
 
     /// The segments that an ACK above `SND.UNA` acknowledges (Linux `tcp_clean_rtx_queue`).
@@ -180,8 +180,8 @@ impl Sender {
     }
 
     /// Whether the retransmission timer starts anew: something was acknowledged, or what was SACKed
-    /// left before the head did for the last time, so that the head is not overdue yet. Whatever left
-    /// after the head says nothing, or the timeout would never come.
+    /// left before the head did for the last time, so that the head is not overdue yet. Whatever
+    /// left after the head says nothing, or the timeout would never come.
     #[inline]
     fn restarts_timer(&self, delivery: &Delivery, took_sample: bool) -> bool {
         delivery.acked > 0
@@ -193,7 +193,13 @@ impl Sender {
 
     /// Tells the congestion control what the ACK came to (Linux `tcp_cong_control`).
     #[inline]
-    fn report_ack(&mut self, now: Instant, facts: &AckFacts, delivery: &Delivery, mut signal: Ack) {
+    fn report_ack(
+        &mut self,
+        now: Instant,
+        facts: &AckFacts,
+        delivery: &Delivery,
+        signal: &mut Ack,
+    ) {
         signal.cwnd_limited = self.is_cwnd_limited();
         if !self.phase.is_reducing() && self.reordering.exceeds_expected() {
             signal.advanced = facts.advanced || delivery.delivered > 0;
@@ -205,7 +211,7 @@ impl Sender {
         if !self.config.byte_counting && !self.phase.is_reducing() {
             signal.delivered = signal.delivered.min(self.size(1));
         }
-        self.cc.on_ack(&signal);
+        self.cc.on_ack(signal);
         self.read_window();
         self.update_pacing_rate();
         if self.cc.sends_copies() {
@@ -332,8 +338,8 @@ impl Sender {
         }
     }
 
-    /// Linux `tcp_dsack_seen` and `tcp_check_dsack`. Returns where a segment begins that was SACKed before and
-    /// has now arrived again: its original was late.
+    /// Linux `tcp_dsack_seen` and `tcp_check_dsack`. Returns where a segment begins that was SACKed
+    /// before and has now arrived again: its original was late.
     fn take_dsack(&mut self, start: u64, end: u64, facts: &mut AckFacts) -> Option<u64> {
         if start >= end || end > self.snd_nxt {
             return None;

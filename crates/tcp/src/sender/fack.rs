@@ -1,34 +1,36 @@
 //! Loss detection and timeouts as in Linux 2.6.24 of January 2008 (`tcp_input.c`): forward
 //! acknowledgment (Mathis and Mahdavi, SIGCOMM 1996), F-RTO (RFC 4138 with SACK) and its answer.
 //!
-//! - A recovery begins when more than three segments (`reordering`) lie between `snd_una` and the end
-//!   of what is SACKed, delivered or not (`tcp_time_to_recover`), or when an ACK that is not plain
-//!   finds that the head was sent more than an RTO ago. All but the last three of these are lost
-//!   (`tcp_update_scoreboard`), and so is each segment that is older than the RTO.
-//! - In a recovery a retransmission is lost when something is SACKed that was sent for the first time
-//!   after it (`tcp_mark_lost_retrans`). After a timeout it is missed by the next timeout alone.
-//! - A timeout retransmits the head and nothing else (`tcp_enter_frto`). When the next ACK advances, two
-//!   new segments leave; when the one after delivers something that was sent before the timeout,
-//!   it was spurious, and the window is reduced as by a loss, without forgetting anything
-//!   (`tcp_ratehalving_spur_to_response`, the default then). Else the timeout is true
-//!   (`tcp_enter_frto_loss`): all that is not SACKed is lost, and the congestion control starts anew.
+//! - A recovery begins when more than three segments (`reordering`) lie between `snd_una` and the
+//!   end of what is SACKed, delivered or not (`tcp_time_to_recover`), or when an ACK that is not
+//!   plain finds that the head was sent more than an RTO ago. All but the last three of these are
+//!   lost (`tcp_update_scoreboard`), and so is each segment that is older than the RTO.
+//! - In a recovery a retransmission is lost when something is SACKed that was sent for the first
+//!   time after it (`tcp_mark_lost_retrans`). After a timeout it is missed by the next timeout
+//!   alone.
+//! - A timeout retransmits the head and nothing else (`tcp_enter_frto`). When the next ACK
+//!   advances, two new segments leave; when the one after delivers something that was sent before
+//!   the timeout, it was spurious, and the window is reduced as by a loss, without forgetting
+//!   anything (`tcp_ratehalving_spur_to_response`, the default then). Else the timeout is true
+//!   (`tcp_enter_frto_loss`): all that is not SACKed is lost, and the congestion control starts
+//!   anew.
 //!
-//! There are no tail loss probes and no reordering timer, and SACKs give no RTT samples, so that they do
-//! not put the timeout off either. Once reordering was seen, SACKed segments are counted instead of
-//! all below the highest, and only the head is marked (`tcp_disable_fack`).
+//! There are no tail loss probes and no reordering timer, and SACKs give no RTT samples, so that
+//! they do not put the timeout off either. Once reordering was seen, SACKed segments are counted
+//! instead of all below the highest, and only the head is marked (`tcp_disable_fack`).
 //!
 //! ## Deviations
 //!
 //! - Written from what is known of that version and from later public copies of the file, not run
 //!   against it.
-//! - The threshold is asked for when F-RTO has decided, from the window before the timeout. Linux asks
-//!   at once, with the same window. With Westwood+ the estimate is then that of two ACKs later, and a
-//!   spurious timeout does not take its smallest RTT anew.
-//! - Segments that were never SACKed are not sent again ahead of time when nothing new may be sent (the
-//!   forward retransmissions of `tcp_xmit_retransmit_queue`).
+//! - The threshold is asked for when F-RTO has decided, from the window before the timeout. Linux
+//!   asks at once, with the same window. With Westwood+ the estimate is then that of two ACKs
+//!   later, and a spurious timeout does not take its smallest RTT anew.
+//! - Segments that were never SACKed are not sent again ahead of time when nothing new may be sent
+//!   (the forward retransmissions of `tcp_xmit_retransmit_queue`).
 //! - The head does not count as in flight twice while F-RTO looks into the timeout.
-//! - The first timeout of a SYN is one second, as today (three then); metrics of earlier connections are
-//!   not taken over; the estimator counts microseconds, not jiffies.
+//! - The first timeout of a SYN is one second, as today (three then); metrics of earlier
+//!   connections are not taken over; the estimator counts microseconds, not jiffies.
 
 use congestion::{Congestion, CongestionControl, CongestionKind, Phase};
 use units::Instant;

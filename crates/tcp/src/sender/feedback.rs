@@ -11,8 +11,9 @@ use crate::rtt::RTO_FALLBACK;
 use crate::segment::DataSegment;
 
 impl Sender {
-    /// Whether segments carry something for routers: then [`Self::feedback`] is to be asked for each
-    /// segment that leaves, and [`Self::handle_feedback`] told what each ACK brings. It never changes.
+    /// Whether segments carry something for routers: then [`Self::feedback`] is to be asked for
+    /// each segment that leaves, and [`Self::handle_feedback`] told what each ACK brings. It never
+    /// changes.
     #[must_use]
     pub fn asks_routers(&self) -> bool {
         self.cc.header_bytes().is_some() || self.cc.requested_rate(Bytes::MAX).is_some()

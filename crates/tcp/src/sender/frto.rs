@@ -18,12 +18,12 @@ pub(super) struct Frto {
 }
 
 impl Frto {
-    /// A timeout. A first one within a recovery is no candidate: it is a loss that was seen before.
+    /// A timeout has occurred. The first one within a recovery is no candidate: the loss was known.
     pub(super) const fn on_timeout(&mut self, is_candidate: bool) {
         self.is_undecided = is_candidate;
     }
 
-    /// Something was really lost, or it cannot be told any more.
+    /// The timeout was genuine, or later ACKs cannot show otherwise.
     pub(super) const fn decide(&mut self) {
         self.is_undecided = false;
     }

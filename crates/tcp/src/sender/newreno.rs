@@ -2,21 +2,21 @@
 //! `tcp_remove_reno_sacks`, `tcp_newreno_mark_lost`; congestion-control, section A4).
 //!
 //! A duplicate ACK says that *something* arrived: it counts as a SACK of nobody knows which segment
-//! (`sacked_out`), so that what is in flight, and with it limited transmit and the recovery part, are
-//! those of a connection with SACK. Three of them (`reordering`) mark the head lost; during recovery
-//! each ACK that advances and does not end it (a partial ACK) marks the new head. Recovery, and the
-//! state after a timeout, is held until something *above* the recovery point is acknowledged. There
-//! is no RACK and no tail loss probe.
+//! (`sacked_out`), so that what is in flight, and with it limited transmit and the recovery part,
+//! are those of a connection with SACK. Three of them (`reordering`) mark the head lost; during
+//! recovery each ACK that advances and does not end it (a partial ACK) marks the new head.
+//! Recovery, and the state after a timeout, is held until something *above* the recovery point is
+//! acknowledged. There is no RACK and no tail loss probe.
 //!
 //! Every function here does nothing where there is SACK.
 //!
 //! ## Deviations
 //!
 //! - RFC 6582 inflates the window by what Linux takes off what is in flight. With the recovery part
-//!   `newreno` both send the same segments at the same ACKs; with `prr`, the default, sends are spread
-//!   as in Linux. Test: `newreno::the_example_of_the_notes`.
-//! - RFC 6582 starts the retransmission timer anew at the first partial ACK alone ("Impatient"); Linux
-//!   does at each. `impatient` has the RFC's.
+//!   `newreno` both send the same segments at the same ACKs; with `prr`, the default, sends are
+//!   spread as in Linux. Test: `newreno::the_example_of_the_notes`.
+//! - RFC 6582 starts the retransmission timer anew at the first partial ACK alone ("Impatient");
+//!   Linux does at each. `impatient` has the RFC's.
 //! - The RFC's check that guards against a second reduction (`recover`) is Linux's: the state is
 //!   held, so that duplicates of the old flight are those of the old episode.
 
@@ -48,8 +48,8 @@ impl PartialAcks {
 }
 
 impl Sender {
-    /// `tcp_remove_reno_sacks`: of the segments that left the ring, one filled the hole, and the rest
-    /// are those of the duplicate ACKs before.
+    /// `tcp_remove_reno_sacks`: of the segments that left the ring, one filled the hole, and the
+    /// rest are those of the duplicate ACKs before.
     #[cold]
     pub(super) fn settle_duplicates(&mut self, delivery: &mut Delivery) {
         // RACK must not learn from ACKs that may be of either transmission.
@@ -84,8 +84,9 @@ impl Sender {
         }
     }
 
-    /// `tcp_check_reno_reordering`: no more can have arrived than is out and not lost, and the head is
-    /// missing. More duplicates than that are reordering; `gone` segments left the ring just now.
+    /// `tcp_check_reno_reordering`: no more can have arrived than is out and not lost, and the head
+    /// is missing. More duplicates than that are reordering; `gone` segments left the ring just
+    /// now.
     fn limit_duplicates(&mut self, gone: u32) {
         if self.board.limit_duplicates() {
             self.reordering

@@ -36,7 +36,8 @@ impl Sender {
         }
     }
 
-    /// Linux `tcp_reset_xmit_timer`: what was sent last takes until the pacer lets the next burst go.
+    /// Linux `tcp_reset_xmit_timer`: what was sent last takes until the pacer lets the next burst
+    /// go.
     pub(super) fn arm_after_pacing(&mut self, now: Instant, delay: Duration, timer: Timer) {
         self.timer.arm(self.pacer.earliest(now) + delay, timer);
     }

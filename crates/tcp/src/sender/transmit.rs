@@ -143,8 +143,8 @@ impl Sender {
         true
     }
 
-    /// Linux `tcp_small_queue_check`: whether a burst of `segments` waits for the device; twice as much
-    /// may wait there for each `factor`.
+    /// Linux `tcp_small_queue_check`: whether a burst of `segments` waits for the device; twice as
+    /// much may wait there for each `factor`.
     #[cold]
     #[inline(never)]
     pub(super) fn is_device_full(&mut self, segments: u32, factor: u32) -> bool {
