@@ -10,7 +10,7 @@ use crate::round_trip::{RttSample, echoed_rtt};
 use crate::scoreboard::Delivery;
 use crate::segment::{AckSegment, MAX_SACK_BLOCKS};
 
-/// What an ACK told (Linux's `flag`).
+/// What an ACK reports (Linux's `flag`).
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct AckFacts {
     pub(super) ack: u64,
@@ -46,6 +46,19 @@ pub(super) struct AckFacts {
 }
 
 impl AckFacts {
+    /// What the header says, before the scoreboard is asked.
+    #[inline]
+    fn new(ack: &AckSegment, prior_una: u64, ece: bool) -> Self {
+        Self {
+            ack: ack.ack,
+            prior_una,
+            ts_ecr: ack.ts_ecr,
+            advanced: ack.ack > prior_una,
+            ece,
+            ..Self::default()
+        }
+    }
+
     /// `FLAG_NOT_DUP`.
     pub(super) const fn is_not_duplicate(&self) -> bool {
         self.window_updated || self.acked > 0
@@ -62,14 +75,7 @@ impl Sender {
         if ack.ts_val != 0 {
             self.ts_recent = ack.ts_val;
         }
-        let mut facts = AckFacts {
-            ack: ack.ack,
-            prior_una: self.snd_una,
-            ts_ecr: ack.ts_ecr,
-            advanced: ack.ack > self.snd_una,
-            ece: self.ecn.is_echo(ack.ece),
-            ..AckFacts::default()
-        };
+        let mut facts = AckFacts::new(ack, self.snd_una, self.ecn.is_echo(ack.ece));
         let context = RackContext {
             now,
             min_rtt: self.rtt.min().unwrap_or(Duration::MAX),
@@ -111,9 +117,13 @@ impl Sender {
                 newest.stamp.delivered + self.size(1) == self.rate.delivered()
             });
         let (latest_rtt, took_sample) = self.measure_rtt(now, &delivery, &facts, maybe_delayed);
-        facts.sets_timer = self.restarts_timer(&delivery, took_sample);
-        if let Some(low) = delivery.lowest_acked.filter(|&low| low < prior_fack) {
-            self.check_reordering(low);
+        if delivery.acked > 0 {
+            facts.sets_timer = true;
+            if let Some(low) = delivery.lowest_acked.filter(|&low| low < prior_fack) {
+                self.check_reordering(low);
+            }
+        } else if took_sample && self.precedes_head(&delivery) {
+            facts.sets_timer = true;
         }
 
         let mut signal = Ack {
@@ -179,16 +189,14 @@ impl Sender {
         }
     }
 
-    /// Whether the retransmission timer starts anew: something was acknowledged, or what was SACKed
-    /// left before the head did for the last time, so that the head is not overdue yet. Whatever
-    /// left after the head says nothing, or the timeout would never come.
+    /// Whether what was SACKed left before the head did for the last time: the head is not overdue
+    /// yet, and the timer starts anew. What left after the head proves nothing, or the timeout
+    /// would never come.
     #[inline]
-    fn restarts_timer(&self, delivery: &Delivery, took_sample: bool) -> bool {
-        delivery.acked > 0
-            || took_sample
-                && delivery.sacked_sent.is_some_and(|(first, _)| {
-                    self.board.head().is_some_and(|head| first < head.sent)
-                })
+    fn precedes_head(&self, delivery: &Delivery) -> bool {
+        delivery
+            .sacked_sent
+            .is_some_and(|(first, _)| self.board.head().is_some_and(|head| first < head.sent))
     }
 
     /// Tells the congestion control what the ACK came to (Linux `tcp_cong_control`).
