@@ -1,5 +1,5 @@
 //! The sender's part of asking the routers: Quick-Start's request, its answer and its report (RFC
-//! 4782, sections 4.1 to 4.5; `spec/fast-startup.md` A3.4 and A3.6).
+//! 4782, sections 4.1 to 4.5).
 //!
 //! A request goes with the first SYN alone; a SYN that is sent again has none, and the first waits
 //! 3 s for its answer. An answer holds when the difference of the two times to live is that of the

@@ -1,6 +1,6 @@
 //! One ACK, from the scoreboard to the congestion control (Linux `tcp_ack`).
 
-use congestion::rate_sample::RateSample;
+use congestion::rate_sample::{Newest, RateSample};
 use congestion::{Ack, CongestionControl, Phase};
 use units::{Bytes, Duration, Instant};
 
@@ -109,13 +109,7 @@ impl Sender {
         }
         self.take_deliveries(&context, &mut facts, &mut delivery);
         let newest = self.board.newest(&delivery);
-        let maybe_delayed = delivery.acked == 1
-            && !prior_sacked
-            && !facts.is_alarming()
-            && ack.ack - facts.prior_una < self.smss()
-            && newest.is_some_and(|newest| {
-                newest.stamp.delivered + self.size(1) == self.rate.delivered()
-            });
+        let maybe_delayed = !prior_sacked && self.may_be_delayed(&facts, &delivery, newest);
         let (latest_rtt, took_sample) = self.measure_rtt(now, &delivery, &facts, maybe_delayed);
         if delivery.acked > 0 {
             facts.sets_timer = true;
@@ -156,14 +150,26 @@ impl Sender {
             signal.advanced &= !facts.holds_window;
         }
         if facts.sets_timer {
-            if self.phase == Phase::Open {
-                self.pass.set_timer_at_end();
-            } else if !self.keeps_timer(&facts) {
-                self.set_timer(now);
-            }
+            self.restart_timer(now, &facts);
         }
         signal.rate = self.sample_rate(now, newest, maybe_delayed);
-        self.report_ack(now, &facts, &delivery, &mut signal);
+        signal.cwnd_limited = self.is_cwnd_limited();
+        if !self.phase.is_reducing() && self.reordering.exceeds_expected() {
+            signal.advanced = facts.advanced || delivery.delivered > 0;
+        }
+        if signal.advanced && !self.phase.is_reducing() {
+            // Linux `tcp_cong_avoid`: the window was asked to grow, so it counts as in use.
+            self.validation.on_window_change(now);
+        }
+        if !self.config.byte_counting && !self.phase.is_reducing() {
+            signal.delivered = signal.delivered.min(self.size(1));
+        }
+        self.cc.on_ack(&signal);
+        self.read_window();
+        self.update_pacing_rate();
+        if self.cc.sends_copies() {
+            self.repair.force_copy();
+        }
     }
 
     /// The segments that an ACK above `SND.UNA` acknowledges (Linux `tcp_clean_rtx_queue`).
@@ -189,6 +195,33 @@ impl Sender {
         }
     }
 
+    /// Whether the receiver may have delayed the ACK (`FLAG_ACK_MAYBE_DELAYED`): it acknowledges one
+    /// segment that is not full, in order, with nothing delivered since the segment left.
+    #[inline]
+    fn may_be_delayed(
+        &self,
+        facts: &AckFacts,
+        delivery: &Delivery,
+        newest: Option<Newest>,
+    ) -> bool {
+        delivery.acked == 1
+            && !facts.is_alarming()
+            && facts.ack - facts.prior_una < self.smss()
+            && newest.is_some_and(|newest| {
+                newest.stamp.delivered + self.size(1) == self.rate.delivered()
+            })
+    }
+
+    /// The retransmission timer starts anew: at the end of the pass, unless there is a loss.
+    #[inline]
+    fn restart_timer(&mut self, now: Instant, facts: &AckFacts) {
+        if self.phase == Phase::Open {
+            self.pass.set_timer_at_end();
+        } else if !self.keeps_timer(facts) {
+            self.set_timer(now);
+        }
+    }
+
     /// Whether what was SACKed left before the head did for the last time: the head is not overdue
     /// yet, and the timer starts anew. What left after the head proves nothing, or the timeout
     /// would never come.
@@ -197,34 +230,6 @@ impl Sender {
         delivery
             .sacked_sent
             .is_some_and(|(first, _)| self.board.head().is_some_and(|head| first < head.sent))
-    }
-
-    /// Tells the congestion control what the ACK came to (Linux `tcp_cong_control`).
-    #[inline]
-    fn report_ack(
-        &mut self,
-        now: Instant,
-        facts: &AckFacts,
-        delivery: &Delivery,
-        signal: &mut Ack,
-    ) {
-        signal.cwnd_limited = self.is_cwnd_limited();
-        if !self.phase.is_reducing() && self.reordering.exceeds_expected() {
-            signal.advanced = facts.advanced || delivery.delivered > 0;
-        }
-        if signal.advanced && !self.phase.is_reducing() {
-            // Linux `tcp_cong_avoid`: the window was asked to grow, so it counts as in use.
-            self.validation.on_window_change(now);
-        }
-        if !self.config.byte_counting && !self.phase.is_reducing() {
-            signal.delivered = signal.delivered.min(self.size(1));
-        }
-        self.cc.on_ack(signal);
-        self.read_window();
-        self.update_pacing_rate();
-        if self.cc.sends_copies() {
-            self.repair.force_copy();
-        }
     }
 
     /// What can be told of the connection at any time.
@@ -266,7 +271,7 @@ impl Sender {
     fn sample_rate(
         &mut self,
         now: Instant,
-        newest: Option<congestion::rate_sample::Newest>,
+        newest: Option<Newest>,
         maybe_delayed: bool,
     ) -> Option<RateSample> {
         let min_rtt = self.rtt.min().unwrap_or(Duration::ZERO);

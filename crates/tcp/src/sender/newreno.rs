@@ -1,7 +1,7 @@
 //! Without SACK: NewReno as Linux 6.12 does it (RFC 6582 and 3042; `tcp_add_reno_sack`,
-//! `tcp_remove_reno_sacks`, `tcp_newreno_mark_lost`; congestion-control, section A4).
+//! `tcp_remove_reno_sacks`, `tcp_newreno_mark_lost`).
 //!
-//! A duplicate ACK says that *something* arrived: it counts as a SACK of nobody knows which segment
+//! A duplicate ACK says that *something* arrived: it counts as a SACK of an unknown segment
 //! (`sacked_out`), so that what is in flight, and with it limited transmit and the recovery part,
 //! are those of a connection with SACK. Three of them (`reordering`) mark the head lost; during
 //! recovery each ACK that advances and does not end it (a partial ACK) marks the new head.

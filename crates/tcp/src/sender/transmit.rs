@@ -226,12 +226,7 @@ impl Sender {
             now,
             last_sent: self.pacer.clock(self.validation.last_sent()),
             limit,
-            window: self
-                .cwnd
-                .get()
-                .cwnd
-                .get()
-                .min(self.peer_window.advertised()),
+            window: self.window().cwnd.get().min(self.peer_window.advertised()),
             full: u64::from(full) * self.smss(),
             unsent: self.unsent(),
             head_sent: self.board.head().map(|head| head.sent),
