@@ -15,7 +15,7 @@ fn most_bytes(seconds: u64) -> (u64, u64) {
     let mut scenario = Scenario::new(path, vec![Flow::new(algorithm)]);
     scenario.flows[0].size = Some(units::Bytes::new(1000));
     scenario.flows[0].start = units::Instant::from_secs(seconds - 1);
-    let mut begun = 0;
+    let mut started = 0;
     let info = allocation_counter::measure(|| {
         let output = simulator::run(
             &scenario,
@@ -23,9 +23,9 @@ fn most_bytes(seconds: u64) -> (u64, u64) {
             &simulator::RunOptions::default(),
             &AtomicBool::new(false),
         );
-        begun = output.expect("nobody cancels").result.traffic[0].begun;
+        started = output.expect("nobody cancels").result.traffic[0].started;
     });
-    (info.bytes_max, begun)
+    (info.bytes_max, started)
 }
 
 /// It does not grow with the flows that are over.

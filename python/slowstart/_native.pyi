@@ -272,7 +272,7 @@ class Result:
     """What was measured, scenario by scenario and run by run."""
 
     def to_json(self) -> str:
-        """The result document (``"format": 1``), indented."""
+        """The result document (``"format": 2``), indented."""
 
     def select(self, index: int) -> Result:
         """The results of one scenario alone."""

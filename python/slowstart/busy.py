@@ -63,7 +63,7 @@ def watch(path: str, resolved: dict[str, Any], *, seed: int, duration: str) -> B
             # Counted behind the propagation, of which nothing is to be seen here.
             late = ways["delay_ms"] if isinstance(ways["delay_ms"], float) else 0.0
             times = mine["time_s"].to_numpy() - late / 1e3
-            carried[name] = (times, mine["carried_bytes"].cast(pl.Float64).to_numpy())
+            carried[name] = (times, mine["transmitted_bytes"].cast(pl.Float64).to_numpy())
     return Busy(
         begin_s=float(resolved["warm_up_s"]),
         end_s=float(document["end_s"]),

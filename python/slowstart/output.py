@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 RESULT = "result.json"
 
+_FORMATS = (1, 2)
+"""Formats of result documents that slowstart has written."""
+
 
 def _is_ours(folder: Path) -> bool:
     """Whether ``folder`` holds an earlier result document, so that it may be replaced."""
@@ -25,7 +28,7 @@ def _is_ours(folder: Path) -> bool:
         document = json.loads((folder / RESULT).read_bytes())
     except (OSError, ValueError):
         return False
-    if not isinstance(document, dict) or document.get("format") != 1:
+    if not isinstance(document, dict) or document.get("format") not in _FORMATS:
         return False
     return "runs" in document or "look" in document
 

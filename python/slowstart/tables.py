@@ -58,7 +58,7 @@ TRAFFIC_COLUMNS = (
     Column("flows", "that began in a run, and the share that finished: means over runs"),
     Column("completion", "mean flow completion time of those that finished"),
     Column("offered", "payload to send as a share of what its direction's rate carries: mean"),
-    Column("carried", "payload received as a share of the same: mean"),
+    Column("delivered", "payload received as a share of the same: mean"),
     Column("lost", "share of its segments that senders declared lost"),
 )
 
@@ -157,18 +157,20 @@ def _mean(values: Sequence[float | None]) -> float | None:
 
 
 def _traffic_row(beside: str, runs: Sequence[dict[str, Any]]) -> list[Cell]:
-    begun, finished, sent, lost = (
+    started, finished, sent, lost = (
         sum(each[key] for each in runs)
-        for key in ("begun", "finished", "segments_sent", "segments_lost")
+        for key in ("started", "finished", "segments_sent", "segments_lost")
     )
     times = sum((each["fct_mean_s"] or 0.0) * each["finished"] for each in runs)
     return [
         Cell(runs[0]["name"]),
         Cell(beside),
-        Cell(f"{begun / len(runs):.0f}", f"{_percent(finished / begun)} done" if finished else ""),
+        Cell(
+            f"{started / len(runs):.0f}", f"{_percent(finished / started)} done" if finished else ""
+        ),
         Cell(seconds(times / finished) if finished else "-"),
         Cell(_optional(_mean([each["load_offered"] for each in runs]), _percent)),
-        Cell(_optional(_mean([each["load_carried"] for each in runs]), _percent)),
+        Cell(_optional(_mean([each["load_delivered"] for each in runs]), _percent)),
         Cell(_percent(lost / sent) if sent else "-"),
     ]
 

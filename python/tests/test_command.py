@@ -67,7 +67,7 @@ def test_json_is_one_document_with_the_right_numbers(command: Command) -> None:
     )
     assert (done.returncode, done.stderr) == (0, "")
     document = json.loads(done.stdout)
-    assert document["format"] == 1
+    assert document["format"] == 2
     assert len(document["runs"]) == 6
     assert [row["algorithm"] for row in document["summary"]] == ["reno+standard", "cubic+hystart"]
     for run in document["runs"]:

@@ -34,7 +34,7 @@ def test_a_comparison_on_the_kernel_has_the_same_document(
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
-    assert document["format"] == 1
+    assert document["format"] == 2
     assert [each["stack"] for each in document["runs"]] == ["linux"] * 4
     assert [each["run"] for each in document["runs"]] == [0, 1, 0, 1]
     assert {row["runs"] for row in document["summary"]} == {2}

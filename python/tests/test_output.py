@@ -73,10 +73,10 @@ def test_a_scenario_is_written_with_its_traces(command: Command, tmp_path: Path)
 
 def test_an_earlier_result_is_replaced_and_a_foreign_folder_is_not(tmp_path: Path) -> None:
     target = tmp_path / "out"
-    for text in ("one", "two"):
+    for number, text in enumerate(("one", "two"), start=1):
         with output_folder(str(target)) as folder:
             assert folder is not None
-            (folder / "result.json").write_text('{"format": 1, "runs": []}')
+            (folder / "result.json").write_text(f'{{"format": {number}, "runs": []}}')
             (folder / text).touch()
     assert sorted(each.name for each in target.iterdir()) == ["result.json", "two"]
     (target / "result.json").write_text('{"format": "a letter"}')

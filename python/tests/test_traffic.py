@@ -51,9 +51,9 @@ def test_every_algorithm_meets_the_same(busy: Path) -> None:
     by_run: dict[int, list[list[tuple[float, int]]]] = {}
     for run in document["runs"]:
         web = run["traffic"][0]
-        assert web["begun"] == len(web["flows"]) > 0
-        begun = [(flow["start_s"], flow["size_bytes"]) for flow in web["flows"]]
-        by_run.setdefault(run["run"], []).append(begun)
+        assert web["started"] == len(web["flows"]) > 0
+        started = [(flow["start_s"], flow["size_bytes"]) for flow in web["flows"]]
+        by_run.setdefault(run["run"], []).append(started)
     for cubic, bbr in by_run.values():
         both = min(len(cubic), len(bbr))
         assert cubic[:both] == bbr[:both]
@@ -61,8 +61,8 @@ def test_every_algorithm_meets_the_same(busy: Path) -> None:
 
     table = pl.DataFrame(result.traffic())
     assert table["traffic"].to_list() == ["web", "upload"] * 4
-    assert table["begun"].to_list() == [
-        each["begun"] for run in document["runs"] for each in run["traffic"]
+    assert table["started"].to_list() == [
+        each["started"] for run in document["runs"] for each in run["traffic"]
     ]
     assert table["flows"].unique().sort().to_list() == ["bbr", "cubic+hystart"]
 

@@ -118,7 +118,7 @@ impl LinkState {
             let overhead = u64::from(self.link.overhead()) * counters.packets_out;
             trace.drops.push(counters.dropped());
             trace
-                .carried_bytes
+                .transmitted_bytes
                 .push(counters.bytes_out.get() + overhead);
         }
         admission

@@ -2,7 +2,7 @@
 //!
 //! Probes take facts as they happen and keep a bounded amount of them; [`FlowResult`],
 //! [`LinkResult`] and [`RunResult`] are what remains; [`document`] is the result document
-//! (`"format": 1`), [`tables`] the same as Arrow tables. Times in results are seconds since the
+//! (`"format": 2`), [`tables`] the same as Arrow tables. Times in results are seconds since the
 //! flow's SYN left unless a field says otherwise.
 
 mod capacity;

@@ -1,4 +1,4 @@
-//! The result document (`"format": 1`).
+//! The result document (`"format": 2`).
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -157,12 +157,12 @@ pub struct TrafficResult {
     pub direction: String,
     /// The algorithm of its connections, in canonical form; null where it has none.
     pub algorithm: Option<String>,
-    /// Flows that began.
-    pub begun: u64,
+    /// Flows that were opened.
+    pub started: u64,
     /// Of these, the ones whose receivers have every byte.
     pub finished: u64,
-    /// Flows that were due when too many were open, and did not begin.
-    pub turned_away: u64,
+    /// Flows that were not started because too many were open.
+    pub rejected: u64,
     /// What its applications had to send; null for flows without an end.
     pub bytes_offered: Option<u64>,
     /// Bytes in order at the receiving applications; of datagrams, those that arrived.
@@ -173,7 +173,7 @@ pub struct TrafficResult {
     /// end; null where one of them has none.
     pub load_offered: Option<f64>,
     /// The same of `bytes_delivered`.
-    pub load_carried: Option<f64>,
+    pub load_delivered: Option<f64>,
     /// Data segments sent, retransmissions included.
     pub segments_sent: u64,
     /// Segments that senders declared lost; of datagrams, those that the network dropped.
@@ -211,7 +211,7 @@ pub struct RunResult {
 #[must_use]
 pub fn document(version: &str, scenario: Value, runs: &[RunResult]) -> Value {
     json!({
-        "format": 1,
+        "format": 2,
         "version": version,
         "scenario": scenario,
         "runs": runs,

@@ -201,9 +201,9 @@ pub fn traffic(runs: &[RunResult]) -> Result<RecordBatch, ArrowError> {
     table.maybe_text("algorithm", others().map(|each| each.algorithm.clone()));
     type Count = fn(&TrafficResult) -> Option<u64>;
     let counts: [(&str, Count); 8] = [
-        ("begun", |each| Some(each.begun)),
+        ("started", |each| Some(each.started)),
         ("finished", |each| Some(each.finished)),
-        ("turned_away", |each| Some(each.turned_away)),
+        ("rejected", |each| Some(each.rejected)),
         ("bytes_offered", |each| each.bytes_offered),
         ("bytes_delivered", |each| Some(each.bytes_delivered)),
         ("segments_sent", |each| Some(each.segments_sent)),
@@ -215,7 +215,7 @@ pub fn traffic(runs: &[RunResult]) -> Result<RecordBatch, ArrowError> {
     }
     table.real("fct_mean_s", others().map(|each| each.fct_mean_s));
     table.real("load_offered", others().map(|each| each.load_offered));
-    table.real("load_carried", others().map(|each| each.load_carried));
+    table.real("load_delivered", others().map(|each| each.load_delivered));
     table.finish()
 }
 
@@ -413,8 +413,8 @@ pub fn link_traces(traces: &[Traces]) -> Result<RecordBatch, ArrowError> {
         all().flat_map(|(_, link)| link.drops.iter().copied().map(Some)),
     );
     table.count(
-        "carried_bytes",
-        all().flat_map(|(_, link)| link.carried_bytes.iter().copied().map(Some)),
+        "transmitted_bytes",
+        all().flat_map(|(_, link)| link.transmitted_bytes.iter().copied().map(Some)),
     );
     table.finish()
 }

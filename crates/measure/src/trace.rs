@@ -80,7 +80,7 @@ pub struct LinkTrace {
     /// Packets dropped so far.
     pub drops: Vec<u64>,
     /// Bytes handed on so far, behind the propagation, as the link counts them.
-    pub carried_bytes: Vec<u64>,
+    pub transmitted_bytes: Vec<u64>,
 }
 
 /// All series of a run.

@@ -165,7 +165,7 @@ impl Result {
 
 #[pymethods]
 impl Result {
-    /// The result document, `"format": 1`, indented by two spaces.
+    /// The result document, `"format": 2`, indented by two spaces.
     fn to_json(&self, py: Python<'_>) -> PyResult<String> {
         py.detach(|| serde_json::to_string_pretty(&self.document()?).map_err(errors::run))
     }

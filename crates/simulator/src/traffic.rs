@@ -82,7 +82,7 @@ pub struct Source<'a> {
     sizes: Option<TruncatedPareto>,
     /// Starts that are known beforehand, the next one last.
     starts: Vec<Instant>,
-    begun: usize,
+    started: usize,
     next: Option<Begin>,
     /// Its place in the calendar.
     pub component: Option<Component>,
@@ -116,7 +116,7 @@ impl<'a> Source<'a> {
             random,
             sizes,
             starts,
-            begun: 0,
+            started: 0,
             next: None,
             component: None,
         };
@@ -149,9 +149,9 @@ impl<'a> Source<'a> {
             _ => (self.starts.pop(), None),
         };
         let delays = &self.traffic.extra_delays;
-        let extra_delay = delays.get(self.begun % delays.len().max(1));
+        let extra_delay = delays.get(self.started % delays.len().max(1));
         let seed = self.random.next_u64();
-        self.begun += 1;
+        self.started += 1;
         self.next = at
             .filter(|&at| self.traffic.stop.is_none_or(|stop| at < stop))
             .map(|at| Begin {
@@ -175,9 +175,9 @@ fn share_of(span: Duration, share: f64) -> Duration {
 /// What is kept of the flows of one table.
 #[derive(Clone, Debug, Default)]
 pub struct Totals {
-    pub begun: u64,
+    pub started: u64,
     pub finished: u64,
-    pub turned_away: u64,
+    pub rejected: u64,
     pub offered: u64,
     pub delivered: u64,
     pub segments_sent: u64,
@@ -200,9 +200,9 @@ impl Totals {
         self.listed.as_ref().map_or(0, |listed| listed.len() as u32)
     }
 
-    /// A flow has begun.
+    /// A flow has started.
     pub fn begin(&mut self, begin: &Begin) {
-        self.begun += 1;
+        self.started += 1;
         self.offered += begin.size.map_or(0, Bytes::get);
         if let Some(listed) = &mut self.listed {
             listed.push(TrafficFlow {
@@ -246,15 +246,15 @@ impl Totals {
             }
             .to_owned(),
             algorithm: connects.then(|| traffic.flow.algorithm.to_string()),
-            begun: self.begun,
+            started: self.started,
             finished: self.finished,
-            turned_away: self.turned_away,
+            rejected: self.rejected,
             bytes_offered: offered,
             bytes_delivered: self.delivered,
             fct_mean_s: (self.finished > 0)
                 .then(|| self.fct_nanos as f64 / self.finished as f64 / 1e9),
             load_offered: offered.and_then(load),
-            load_carried: load(self.delivered),
+            load_delivered: load(self.delivered),
             segments_sent: self.segments_sent,
             segments_lost: self.segments_lost,
             timeouts: self.timeouts,

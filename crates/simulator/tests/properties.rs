@@ -152,14 +152,14 @@ proptest! {
             run(&scenario, false).result
         }).collect();
         for (one, other) in results[0].traffic.iter().zip(&results[1].traffic) {
-            prop_assert_eq!(one.begun, other.begun);
-            let begun = |traffic: &measure::TrafficResult| -> Vec<_> {
+            prop_assert_eq!(one.started, other.started);
+            let started = |traffic: &measure::TrafficResult| -> Vec<_> {
                 traffic.flows.iter().flatten().map(|flow| (flow.start_s.to_bits(), flow.size_bytes)).collect()
             };
-            prop_assert_eq!(begun(one), begun(other));
+            prop_assert_eq!(started(one), started(other));
             for traffic in [one, other] {
-                prop_assert_eq!(traffic.flows.as_ref().map(|flows| flows.len() as u64), Some(traffic.begun));
-                prop_assert!(traffic.finished <= traffic.begun && traffic.turned_away == 0);
+                prop_assert_eq!(traffic.flows.as_ref().map(|flows| flows.len() as u64), Some(traffic.started));
+                prop_assert!(traffic.finished <= traffic.started && traffic.rejected == 0);
                 prop_assert!(traffic.bytes_offered.is_none_or(|offered| traffic.bytes_delivered <= offered), "{traffic:?}");
                 prop_assert!(traffic.segments_sent * 1472 >= traffic.bytes_delivered);
                 let link = usize::from(traffic.direction == "reverse");

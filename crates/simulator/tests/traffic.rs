@@ -28,7 +28,7 @@ fn result(path: &PathModel, name: &str, seconds: u64) -> RunResult {
     run(&scenario(path, name, seconds), false).result
 }
 
-fn begun(traffic: &TrafficResult) -> Vec<(f64, Option<u64>)> {
+fn started(traffic: &TrafficResult) -> Vec<(f64, Option<u64>)> {
     let listed = traffic.flows.as_ref().expect("they are listed");
     listed
         .iter()
@@ -80,8 +80,8 @@ fn what_begins_is_the_same_for_every_algorithm() {
     );
     assert_eq!(cubic.traffic.len(), 5);
     for (one, other) in cubic.traffic.iter().zip(&bbr.traffic) {
-        assert!(one.begun > 0 && one.turned_away == 0, "{one:?}");
-        assert_eq!(begun(one), begun(other), "{}", one.name);
+        assert!(one.started > 0 && one.rejected == 0, "{one:?}");
+        assert_eq!(started(one), started(other), "{}", one.name);
     }
     let fct = |run: &RunResult| run.traffic[0].fct_mean_s;
     assert_ne!(
@@ -97,12 +97,12 @@ fn the_same_seed_gives_the_same_bytes_and_another_one_other_traffic() {
     let mut scenario = scenario(&path, "cubic", 10);
     let bytes = |scenario: &Scenario| serde_json::to_string(&run(scenario, false).result).unwrap();
     assert_eq!(bytes(&scenario), bytes(&scenario));
-    let first = begun(&run(&scenario, false).result.traffic[0]);
+    let first = started(&run(&scenario, false).result.traffic[0]);
     scenario.seed += 1;
-    assert_ne!(begun(&run(&scenario, false).result.traffic[0]), first);
+    assert_ne!(started(&run(&scenario, false).result.traffic[0]), first);
 }
 
-/// Traffic that has not begun yet leaves everything as it is, random draws included; further tables leave the
+/// Traffic that has not started yet leaves everything as it is, random draws included; further tables leave the
 /// draws of a first one as they are.
 #[test]
 fn it_moves_nobody_elses_draws() {
@@ -113,7 +113,7 @@ fn it_moves_nobody_elses_draws() {
     let (alone, beside) = (result(&plain, "cubic", 10), result(&later, "cubic", 10));
     assert!(alone.flows[0].segments_lost > 0);
     assert_eq!((alone.flows, alone.links), (beside.flows, beside.links));
-    assert_eq!(beside.traffic[0].begun, 0);
+    assert_eq!(beside.traffic[0].started, 0);
 
     let one = "[[traffic]]\nkind = 'web'\nload = '10 %'\nlist = true\n";
     let two = format!("{one}[[traffic]]\nkind = 'web'\nload = '10 %'\nlist = true\n");
@@ -121,8 +121,8 @@ fn it_moves_nobody_elses_draws() {
         result(&path(one), "cubic", 10),
         result(&path(&two), "cubic", 10),
     );
-    assert_eq!(begun(&one.traffic[0]), begun(&two.traffic[0]));
-    assert_ne!(begun(&two.traffic[0]), begun(&two.traffic[1]));
+    assert_eq!(started(&one.traffic[0]), started(&two.traffic[0]));
+    assert_ne!(started(&two.traffic[0]), started(&two.traffic[1]));
 }
 
 /// 31.25 arrivals in a second of a mean of 14 kB, over 2000 seconds: both are within four standard errors.
@@ -131,7 +131,7 @@ fn it_offers_the_load_that_was_asked_for() {
     let path = path("[[traffic]]\nkind = 'web'\nload = '35 %'\nlist = true\n");
     let traffic = &result(&path, "cubic", 2000).traffic[0];
     let expected = 2000.0 * 31.25;
-    let arrivals = traffic.begun as f64;
+    let arrivals = traffic.started as f64;
     assert!(
         (arrivals - expected).abs() < 4.0 * expected.sqrt(),
         "{arrivals}"
@@ -149,7 +149,7 @@ fn it_offers_the_load_that_was_asked_for() {
     );
     assert!((traffic.load_offered.unwrap() - offered * 8.0 / 2000.0 / 1e7).abs() < 1e-12);
 
-    let mut sizes: Vec<u64> = begun(traffic)
+    let mut sizes: Vec<u64> = started(traffic)
         .into_iter()
         .filter_map(|(_, size)| size)
         .collect();
@@ -180,12 +180,18 @@ fn it_is_carried_while_the_path_has_room() {
     scenario.flows[0].start = Instant::from_secs(299);
     let run = run(&scenario, false).result;
     let traffic = &run.traffic[0];
-    let (offered, carried) = (traffic.load_offered.unwrap(), traffic.load_carried.unwrap());
+    let (offered, carried) = (
+        traffic.load_offered.unwrap(),
+        traffic.load_delivered.unwrap(),
+    );
     assert!(
         carried <= offered && offered - carried < 0.01,
         "{carried} of {offered}"
     );
-    assert!(traffic.finished * 1000 > traffic.begun * 995, "{traffic:?}");
+    assert!(
+        traffic.finished * 1000 > traffic.started * 995,
+        "{traffic:?}"
+    );
     assert_eq!(traffic.segments_lost, 0);
     // Handshake and one more round trip at least, and little more for most.
     let fct = traffic.fct_mean_s.unwrap();
@@ -208,7 +214,7 @@ fn it_travels_in_the_reverse_direction() {
         ))
     };
     let back = result(&bulk("reverse"), "cubic", 60);
-    let carried = back.traffic[0].load_carried.unwrap();
+    let carried = back.traffic[0].load_delivered.unwrap();
     // 400 to 800 ACKs of 66 bytes in a second take a tenth to a fifth, headers a twentieth of the rest.
     assert!((0.65..0.85).contains(&carried), "{carried}");
     assert!(
@@ -230,7 +236,7 @@ fn it_travels_in_the_reverse_direction() {
     let there = result(&bulk("forward"), "cubic", 60);
     let shares = (
         there.flows[0].goodput_bps / alone,
-        there.traffic[0].load_carried.unwrap(),
+        there.traffic[0].load_delivered.unwrap(),
     );
     assert!(
         (0.25..0.75).contains(&shares.0) && (0.2..0.75).contains(&shares.1),
@@ -244,10 +250,10 @@ fn a_way_back_without_a_rate_takes_data_too() {
     ideal.traffic = path("[[traffic]]\nkind = 'bulk'\nsize = '1 MB'\ncount = 2\ndirection = 'reverse'\nextra_delay = ['0 s', '5 ms']\n").traffic;
     let traffic = &result(&ideal, "cubic", 20).traffic[0];
     assert_eq!(
-        (traffic.begun, traffic.finished, traffic.bytes_delivered),
+        (traffic.started, traffic.finished, traffic.bytes_delivered),
         (2, 2, 2_000_000)
     );
-    assert_eq!(traffic.load_carried, None);
+    assert_eq!(traffic.load_delivered, None);
 }
 
 #[test]
@@ -274,13 +280,13 @@ fn video_writes_its_segments_and_is_idle_between() {
     scenario.flows[0].start = Instant::from_secs(29);
     let run = run(&scenario, false).result;
     let traffic = &run.traffic[0];
-    assert_eq!((traffic.begun, traffic.finished), (1, 0));
+    assert_eq!((traffic.started, traffic.finished), (1, 0));
     // Segments of 500 kB at 0, 4, 8, 12 and 16 seconds.
     assert_eq!(
         (traffic.bytes_offered, traffic.bytes_delivered),
         (Some(2_500_000), 2_500_000)
     );
-    assert_eq!(traffic.load_carried, Some(0.1));
+    assert_eq!(traffic.load_delivered, Some(0.1));
 }
 
 #[test]
@@ -289,7 +295,7 @@ fn datagrams_keep_their_rate_whatever_is_lost() {
     let run = result(&path(tables), "cubic", 60);
     let traffic = &run.traffic[0];
     // 1500 bytes each 2 ms, for half of the time.
-    assert_eq!((traffic.begun, traffic.segments_sent), (1, 15_000));
+    assert_eq!((traffic.started, traffic.segments_sent), (1, 15_000));
     assert_eq!(traffic.bytes_offered, Some(15_000 * 1472));
     assert!(traffic.segments_lost > 0, "the queue overflows");
     let arrived = traffic.bytes_delivered / 1472;
@@ -332,11 +338,11 @@ fn many_short_flows_leave_nothing() {
         path("[[traffic]]\nkind = 'web'\narrivals = '1000 /s'\nmean = '100 bytes'\ncut = '1 kB'\n");
     let traffic = &result(&path, "cubic", 20).traffic[0];
     assert!(
-        (19_000..21_000).contains(&traffic.begun),
+        (19_000..21_000).contains(&traffic.started),
         "{}",
-        traffic.begun
+        traffic.started
     );
-    assert!(traffic.finished * 10 > traffic.begun * 9);
+    assert!(traffic.finished * 10 > traffic.started * 9);
     assert_eq!(traffic.flows, None);
 }
 

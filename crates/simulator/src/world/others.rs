@@ -92,7 +92,7 @@ impl World<'_> {
         state.source = table;
         let totals = &mut self.totals[table as usize];
         let Some(flow) = self.flows.open(state) else {
-            totals.turned_away += 1;
+            totals.rejected += 1;
             return;
         };
         totals.begin(begin);
