@@ -20,6 +20,7 @@ mod look;
 mod traffic;
 mod world;
 
+use std::num::NonZero;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -86,8 +87,18 @@ pub fn run(
     world::World::new(scenario, run, options).run(cancel)
 }
 
+/// More threads than this for each core only wait for each other.
+const THREADS_PER_CORE: usize = 4;
+
+/// How many threads `jobs` runs are spread over, where `asked` were asked for (0: one for each core).
+fn workers(asked: usize, jobs: usize, cores: usize) -> usize {
+    let wanted = if asked == 0 { cores } else { asked };
+    wanted.min(cores * THREADS_PER_CORE).min(jobs).max(1)
+}
+
 /// Runs all `jobs` on `threads` threads (0: one for each core) and returns their outputs in the
-/// order of the jobs. `progress` is told how many are done.
+/// order of the jobs. There are no more threads than jobs, and at most four for each core.
+/// `progress` is called with the number of jobs that are done.
 ///
 /// # Errors
 /// [`RunError::Cancelled`] when `cancel` became true; nothing is returned then.
@@ -99,8 +110,9 @@ pub fn run_all(
     progress: &(dyn Fn(usize) + Sync),
 ) -> Result<Vec<RunOutput>, RunError> {
     let done = AtomicUsize::new(0);
+    let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
     let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(threads)
+        .num_threads(workers(threads, jobs.len(), cores))
         .build()
         .map_err(|_| RunError::Threads)?;
     pool.install(|| {
@@ -113,4 +125,40 @@ pub fn run_all(
             })
             .collect()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+
+    #[test]
+    fn threads_are_as_many_as_runs_and_cores_need() {
+        assert_eq!(workers(0, 100, 8), 8);
+        assert_eq!(workers(0, 3, 8), 3);
+        assert_eq!(workers(12, 100, 8), 12);
+        assert_eq!(workers(4096, 100, 8), 32);
+        assert_eq!(workers(4096, 100, 64), 100);
+        assert_eq!(workers(1, 0, 8), 1);
+    }
+
+    #[test]
+    fn thousands_of_threads_are_not_started() {
+        let text = "[path]\npreset = \"wired\"\n[[flow]]\nalgorithm = \"cubic\"\nsize = \"1 B\"\n";
+        let scenario = Scenario::parse(text, "tiny.toml", ".".as_ref()).expect("it is valid");
+        let scenario = Arc::new(scenario);
+        let jobs: Vec<Job> = (0..100)
+            .map(|run| Job {
+                scenario: Arc::clone(&scenario),
+                run,
+            })
+            .collect();
+        let started = Mutex::new(0);
+        let progress = |_| *started.lock().expect("no panic") = rayon::current_num_threads();
+        let cancel = AtomicBool::new(false);
+        let outputs = run_all(&jobs, &RunOptions::default(), 4096, &cancel, &progress);
+        assert_eq!(outputs.map(|outputs| outputs.len()), Ok(100));
+        assert!((1..=100).contains(&*started.lock().expect("no panic")));
+    }
 }
