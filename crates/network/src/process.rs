@@ -52,7 +52,12 @@ impl Process {
 
     /// The bytes that could be served before `until`, by a process at its beginning.
     pub(crate) fn capacity(mut self, until: Instant) -> Bytes {
-        capacity(Instant::ZERO, until, |at| self.stretch(at))
+        let (from, done) = match &self {
+            Self::Steps(steps) => steps.cycles_before(until),
+            Self::Varying(_) => (Instant::ZERO, 0),
+        };
+        let rest = work_done(from, until, |at| self.stretch(at));
+        to_bytes(done.saturating_add(rest))
     }
 }
 
@@ -82,10 +87,19 @@ pub(crate) fn finish(
 
 /// The bytes that could be served from `at` until `until`.
 pub(crate) fn capacity(
-    mut at: Instant,
+    at: Instant,
     until: Instant,
-    mut stretch: impl FnMut(Instant) -> Stretch,
+    stretch: impl FnMut(Instant) -> Stretch,
 ) -> Bytes {
+    to_bytes(work_done(at, until, stretch))
+}
+
+fn to_bytes(work: u128) -> Bytes {
+    Bytes::new(u64::try_from(work / BYTE).unwrap_or(u64::MAX))
+}
+
+/// The work that could be done from `at` until `until`.
+fn work_done(mut at: Instant, until: Instant, mut stretch: impl FnMut(Instant) -> Stretch) -> u128 {
     let mut work = 0_u128;
     while at < until {
         let Stretch { end, rate } = stretch(at);
@@ -93,7 +107,7 @@ pub(crate) fn capacity(
         work += u128::from(rate.bits_per_sec()) * u128::from((end - at).as_nanos());
         at = end;
     }
-    Bytes::new(u64::try_from(work / BYTE).unwrap_or(u64::MAX))
+    work
 }
 
 /// Quotient and remainder; packets stay in 64 bits, where division is fast.
@@ -176,6 +190,16 @@ impl Steps {
         let span = cycles.saturating_mul(u128::from(self.cycle));
         let span = Duration::from_nanos(u64::try_from(span).unwrap_or(u64::MAX));
         (at + span, work - cycles * self.work)
+    }
+
+    /// The beginning of the cycle that `until` lies in, and the work of the whole cycles before it.
+    fn cycles_before(&self, until: Instant) -> (Instant, u128) {
+        if self.work == 0 {
+            return (Instant::ZERO, 0);
+        }
+        let cycles = until.as_nanos() / self.cycle;
+        let begin = Instant::from_nanos(cycles * self.cycle);
+        (begin, u128::from(cycles).saturating_mul(self.work))
     }
 }
 

@@ -266,6 +266,39 @@ fn busy_periods_are_told_apart_by_idle_time() {
     assert_eq!(link.busy_time(at(9000)), Duration::from_micros(3000));
 }
 
+/// A cycle of two nanoseconds repeats 1.8 trillion times in an hour. Nothing may take time in
+/// proportion to that: neither serving a packet nor counting the link's capacity.
+#[test]
+fn short_steps_are_passed_over_in_whole_cycles() {
+    let step = |rate| (Duration::from_nanos(1), Rate::from_bits_per_sec(rate));
+    let hour = Instant::from_secs(3600);
+    // 1.5 bit/s on average: 8000 bits take 5333.3 s, and an hour carries 5400 bits.
+    let mut link = build(&bare(Service::Steps {
+        steps: [step(1), step(2)].into(),
+    }));
+    let _ = link.push(Instant::ZERO, packet(1000, 0));
+    let leaves = link.busy_until().as_nanos();
+    assert!(leaves.abs_diff(5_333_333_333_333) <= 2, "{leaves}");
+    assert_eq!(link.capacity(hour), Some(Bytes::new(5400 / 8)));
+    assert!((link.utilization(hour) - 1.0).abs() < 1e-12);
+    // It is the sum over the stretches, also where the end cuts a cycle.
+    let uneven = [(3_u64, 7_000), (1, 0), (4, 90_000)]
+        .map(|(ms, rate)| (Duration::from_millis(ms), Rate::from_bits_per_sec(rate)));
+    let link = build(&bare(Service::Steps {
+        steps: uneven.into(),
+    }));
+    for ms in 0..50 {
+        let bits: u64 = (0..ms)
+            .map(|ms| [7, 7, 7, 0, 90, 90, 90, 90][ms as usize % 8])
+            .sum();
+        assert_eq!(
+            link.capacity(Instant::from_millis(ms)),
+            Some(Bytes::new(bits / 8)),
+            "{ms} ms"
+        );
+    }
+}
+
 /// Busy time counts for a constant rate, bytes over capacity for one that changes; and the mean
 /// rates are what a bandwidth-delay product is worked from.
 #[test]

@@ -163,6 +163,7 @@ fn backlogged(
         }
         let (waiting, _) = link.queue_len(now);
         for _ in waiting..backlog {
+            stop(cancel)?;
             if link.push(now, packet(FULL_PACKET, 0)) != Admission::Accepted {
                 break;
             }
