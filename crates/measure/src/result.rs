@@ -53,7 +53,8 @@ pub struct FlowResult {
     pub segments_sent: u64,
     /// Of these, sent before.
     pub segments_retransmitted: u64,
-    /// Segments that the sender declared lost (an inference).
+    /// Segments that the sender declared lost (an inference), without those whose declaration it took
+    /// back: at most `segments_sent`.
     pub segments_lost: u64,
     /// Data segments that the network dropped (a fact); null where the network is not ours.
     pub segments_dropped: Option<u64>,
@@ -61,7 +62,8 @@ pub struct FlowResult {
     pub loss_ratio: f64,
     /// Retransmission timeouts of data.
     pub timeouts: u64,
-    /// Smallest RTT sample; null without any, as are the next two.
+    /// Smallest RTT sample; null without any, as are the next two. Samples from timestamps are whole
+    /// milliseconds, so it may be 1 ms below the RTT.
     pub rtt_min_ms: Option<f64>,
     /// Mean of the RTT samples.
     pub rtt_mean_ms: Option<f64>,
@@ -172,7 +174,7 @@ pub struct TrafficResult {
     /// `bytes_offered` as a share of what the direction's rate carries from the traffic's start to its
     /// end; null where one of them has none.
     pub load_offered: Option<f64>,
-    /// The same of `bytes_delivered`.
+    /// The same of `bytes_delivered`, to the end of its last flow.
     pub load_delivered: Option<f64>,
     /// Data segments sent, retransmissions included.
     pub segments_sent: u64,

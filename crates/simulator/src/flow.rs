@@ -53,6 +53,8 @@ pub struct FlowState<'a> {
     pub stop: Instant,
     /// Delay of its own access, one way.
     pub extra_delay: Duration,
+    /// Whether its data takes the path's reverse direction.
+    pub reverse: bool,
     /// Its place in the calendar while it runs.
     pub component: Option<Component>,
     /// What waits in the sender's own device, where that limits it.
@@ -126,6 +128,7 @@ impl<'a> FlowState<'a> {
             size: place.size,
             stop: place.stop.unwrap_or(Instant::MAX),
             extra_delay: place.extra_delay,
+            reverse: false,
             component: None,
             asks_routers: false,
             device: config.small_queue.map(|_| Device::default()),
@@ -264,8 +267,22 @@ impl<'a> FlowState<'a> {
         }
     }
 
+    /// When the receiving application had everything, by `now`.
+    ///
+    /// Both directions of the flow's own access lie on the path's reverse direction: the receiver at
+    /// the end of the forward direction is early by one of them, that of the reverse one late.
+    fn finished_at(&self, receiver: &Receiver, now: Instant) -> Option<Instant> {
+        let at = receiver.finished_at()?;
+        let at = if self.reverse {
+            at - self.extra_delay
+        } else {
+            at + self.extra_delay
+        };
+        Some(at).filter(|at| *at <= now)
+    }
+
     /// The end of a flow of other traffic: what it was adds to the totals.
-    pub fn account(&self, totals: &mut Totals) {
+    pub fn account(&self, now: Instant, totals: &mut Totals) {
         let Some(Endpoints {
             sender, receiver, ..
         }) = self.endpoints.as_deref()
@@ -275,12 +292,13 @@ impl<'a> FlowState<'a> {
         let stats = sender.stats();
         totals.delivered += receiver.delivered().get();
         totals.segments_sent += stats.segments_sent;
-        totals.segments_lost += stats.segments_lost;
+        totals.segments_lost += stats.net_losses();
         totals.timeouts += stats.timeouts;
         if self.size.is_none() {
             totals.offered = totals.offered.saturating_add(sender.written());
         }
-        if let Some(at) = receiver.finished_at() {
+        totals.last = totals.last.max(now);
+        if let Some(at) = self.finished_at(receiver, now) {
             totals.finish(self.index, at.saturating_since(self.start));
         }
     }
@@ -296,7 +314,7 @@ impl<'a> FlowState<'a> {
             ..
         } = endpoints;
         let stats = sender.stats();
-        let finished = receiver.finished_at();
+        let finished = self.finished_at(receiver, now);
         let end = finished.unwrap_or(now);
         let seconds = end.saturating_since(start).as_secs_f64();
         let exit_result = |exit: SlowStartExit| SlowStartExitResult {
@@ -324,10 +342,10 @@ impl<'a> FlowState<'a> {
             },
             segments_sent: stats.segments_sent,
             segments_retransmitted: stats.segments_retransmitted,
-            segments_lost: stats.segments_lost,
+            segments_lost: stats.net_losses(),
             segments_dropped: Some(probe.drops),
             loss_ratio: if stats.segments_sent > 0 {
-                stats.segments_lost as f64 / stats.segments_sent as f64
+                stats.net_losses() as f64 / stats.segments_sent as f64
             } else {
                 0.0
             },

@@ -9,8 +9,10 @@
 //! - The sender opens the connection: its SYN leaves at the flow's start, data follows the
 //!   SYN-ACK, one base RTT later.
 //! - Hosts take no time, and their own interfaces no rate: a burst reaches the first link at once.
-//! - A flow's own access delay (`extra_delay`, both directions) is spent on its ACK path, so the
-//!   receiver sees data earlier by it than it would; the sender sees no difference.
+//! - A flow's own access delay (`extra_delay`, both directions) is spent on the path's reverse
+//!   direction. The sender sees no difference. The receiver of forward data sees it earlier by one
+//!   access delay than it would; completion times add that delay, `delivered_bytes` of a trace does
+//!   not.
 
 mod carried;
 mod flow;

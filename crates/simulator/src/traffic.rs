@@ -183,6 +183,8 @@ pub struct Totals {
     pub segments_sent: u64,
     pub segments_lost: u64,
     pub timeouts: u64,
+    /// When the last of its flows ended.
+    pub last: Instant,
     fct_nanos: u128,
     listed: Option<Vec<TrafficFlow>>,
 }
@@ -226,11 +228,10 @@ impl Totals {
     /// What remains of it at the end of a run.
     pub fn result(self, traffic: &Traffic, path: &PathModel, now: Instant) -> TrafficResult {
         let end = traffic.stop.map_or(now, |stop| stop.min(now));
-        let seconds = end.saturating_since(traffic.start).as_secs_f64();
         let rate = path.rate_of(traffic.direction);
-        let capacity = rate.map(|rate| rate.bits_per_sec() as f64 * seconds / 8.0);
-        let load = |bytes: u64| {
-            capacity
+        let load = |bytes: u64, end: Instant| {
+            let seconds = end.saturating_since(traffic.start).as_secs_f64();
+            rate.map(|rate| rate.bits_per_sec() as f64 * seconds / 8.0)
                 .filter(|&capacity| capacity > 0.0)
                 .map(|capacity| bytes as f64 / capacity)
         };
@@ -253,8 +254,9 @@ impl Totals {
             bytes_delivered: self.delivered,
             fct_mean_s: (self.finished > 0)
                 .then(|| self.fct_nanos as f64 / self.finished as f64 / 1e9),
-            load_offered: offered.and_then(load),
-            load_delivered: load(self.delivered),
+            load_offered: offered.and_then(|offered| load(offered, end)),
+            // Web-like flows go on after the last one has started.
+            load_delivered: load(self.delivered, end.max(self.last)),
             segments_sent: self.segments_sent,
             segments_lost: self.segments_lost,
             timeouts: self.timeouts,

@@ -7,8 +7,8 @@
 
 mod common;
 
-use common::{run_traced, wired};
-use scenario::{AckPolicy, Flow};
+use common::{run, run_traced, wired};
+use scenario::{AckPolicy, Flow, Scenario};
 use units::{Bytes, Duration};
 
 struct Identity {
@@ -245,4 +245,44 @@ fn a_passive_decision_after_the_loss_is_none() {
     };
     assert_eq!(run(413), (false, Some("late")));
     assert_eq!(run(4 * 413), (true, Some("chokepoint")));
+}
+
+fn parsed(text: &str) -> Scenario {
+    Scenario::parse(text, "test.toml", "".as_ref()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Handshake and data: three one-way delays of the path and of the flow's own access, in either
+/// direction.
+#[test]
+fn a_flows_own_access_is_part_of_its_completion_time() {
+    let text = "[path]\nrate = '50 Mbit/s'\nrtt = '100 ms'\nreverse.rate = '50 Mbit/s'\n\
+        [[flow]]\nalgorithm = 'cubic'\nsize = '1000 B'\n\
+        [[flow]]\nalgorithm = 'bbr'\nsize = '1000 B'\nextra_delay = '20 ms'\n\
+        [[traffic]]\nkind = 'bulk'\nsize = '1000 B'\nspread = '0 s'\nextra_delay = '20 ms'\n\
+        [[traffic]]\nkind = 'bulk'\nsize = '1000 B'\nspread = '0 s'\nextra_delay = '20 ms'\n\
+        direction = 'reverse'\n";
+    let result = run(&parsed(text), false).result;
+    let flows = result.flows.iter().map(|flow| flow.fct_s);
+    let traffic = result.traffic.iter().map(|traffic| traffic.fct_mean_s);
+    let found: Vec<f64> = flows
+        .chain(traffic)
+        .map(|fct| fct.expect("it completed"))
+        .collect();
+    // A packet of data takes 0.2 ms, and waits for the other flows' at most.
+    for (fct, expected) in found.iter().zip([0.150, 0.210, 0.210, 0.210]) {
+        assert!((0.0..0.001).contains(&(fct - expected)), "{found:?}");
+    }
+}
+
+/// Timeouts on a slow uplink are spurious: all in flight is declared lost, and taken back, three
+/// times.
+#[test]
+fn no_more_segments_are_lost_than_were_sent() {
+    let text = "duration = '3.489 s'\n[path]\n\
+        rate = { model = 'umts-uplink', rate = '0.039 Mbit/s' }\ndelay = '289 us'\n\
+        [[flow]]\nalgorithm = 'vegas+hystart++'\n[[flow]]\nalgorithm = 'hybla+fbe'\n";
+    for flow in run(&parsed(text), false).result.flows {
+        assert!(flow.segments_lost <= flow.segments_sent, "{flow:?}");
+        assert!(flow.timeouts > 0 && flow.loss_ratio <= 1.0, "{flow:?}");
+    }
 }

@@ -162,6 +162,9 @@ proptest! {
                 prop_assert!(traffic.finished <= traffic.started && traffic.rejected == 0);
                 prop_assert!(traffic.bytes_offered.is_none_or(|offered| traffic.bytes_delivered <= offered), "{traffic:?}");
                 prop_assert!(traffic.segments_sent * 1472 >= traffic.bytes_delivered);
+                prop_assert!(traffic.segments_lost <= traffic.segments_sent, "{traffic:?}");
+                // The rates of these paths are constant.
+                prop_assert!(traffic.load_delivered.is_none_or(|load| load <= 1.0), "{traffic:?}");
                 let link = usize::from(traffic.direction == "reverse");
                 prop_assert!(traffic.bytes_delivered == 0 || results[0].links[link].packets > 0);
             }
@@ -187,8 +190,11 @@ proptest! {
             prop_assert!(flow.segments_sent >= size.div_ceil(1448));
             prop_assert!(flow.segments_retransmitted < flow.segments_sent);
             let fct = flow.fct_s.expect("completed");
-            // A handshake and one way, at least.
-            prop_assert!(fct >= scenario.path.base_rtt.as_secs_f64() * 1.5 - 1e-9, "{fct} s is faster than the path");
+            // A handshake and one way, at least, with the flow's own access.
+            let base_rtt = scenario.path.base_rtt + config.extra_delay * 2;
+            prop_assert!(fct >= base_rtt.as_secs_f64() * 1.5 - 1e-9, "{fct} s is faster than the path");
+            // Each segment that was declared lost had been sent.
+            prop_assert!(flow.segments_lost <= flow.segments_sent, "{flow:?}");
         }
         for link in &output.result.links {
             prop_assert!(link.utilization.is_none_or(|share| (0.0..=1.0).contains(&share)), "{link:?}");

@@ -270,6 +270,24 @@ fn it_passes_routers() {
     assert_eq!(delivered, [500_000, 500_000]);
 }
 
+/// Web-like flows that started in half a second are delivered in the seconds after it.
+#[test]
+fn no_more_is_delivered_than_the_rate_allows() {
+    let path =
+        path("[[traffic]]\nkind = 'web'\nload = '95 %'\nmean = '2 MB'\nduration = '500 ms'\n");
+    let mut largest = 0.0_f64;
+    for seed in 0..20 {
+        let mut scenario = scenario(&path, "cubic", 20);
+        scenario.seed = seed;
+        scenario.flows[0].start = Instant::from_secs(19);
+        let traffic = &run(&scenario, false).result.traffic[0];
+        let delivered = traffic.load_delivered.unwrap();
+        assert!(delivered <= 1.0, "{traffic:?}");
+        largest = largest.max(delivered);
+    }
+    assert!(largest > 0.3, "{largest}");
+}
+
 #[test]
 fn video_writes_its_segments_and_is_idle_between() {
     let path = path(

@@ -90,6 +90,7 @@ impl World<'_> {
         };
         let mut state = FlowState::new(self.scenario, &traffic.flow, place);
         state.source = table;
+        state.reverse = traffic.direction == Direction::Reverse;
         let totals = &mut self.totals[table as usize];
         let Some(flow) = self.flows.open(state) else {
             totals.rejected += 1;
@@ -110,7 +111,7 @@ impl World<'_> {
         let Some(state) = self.flows.close(flow) else {
             return;
         };
-        state.account(&mut self.totals[state.source as usize]);
+        state.account(self.now, &mut self.totals[state.source as usize]);
         state.endpoints = None;
         if let Some(component) = state.component.take() {
             self.calendar.schedule(component, None);

@@ -13,8 +13,10 @@ pub struct SenderStats {
     pub segments_sent: u64,
     /// Data segments sent again.
     pub segments_retransmitted: u64,
-    /// Segments marked lost; one whose retransmission is lost too counts again.
+    /// Segments marked lost; one whose retransmission is lost too counts again (Linux `tp->lost`).
     pub segments_lost: u64,
+    /// Marks that an undo took back: the segments were only late.
+    pub losses_withdrawn: u64,
     /// SYNs sent again.
     pub syn_retransmitted: u64,
     /// Retransmission timeouts of data.
@@ -37,6 +39,15 @@ pub struct SenderStats {
     pub bytes_acked: u64,
     /// When the first segment was marked lost.
     pub first_loss: Option<Instant>,
+}
+
+impl SenderStats {
+    /// Segments declared lost, without those whose declaration was taken back. Each stands for one
+    /// transmission, so there are never more than segments sent.
+    #[must_use]
+    pub const fn net_losses(&self) -> u64 {
+        self.segments_lost.saturating_sub(self.losses_withdrawn)
+    }
 }
 
 impl Sender {
