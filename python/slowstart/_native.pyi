@@ -192,10 +192,13 @@ def emulate(
     capture: str | PathLike[str] | None = None,
     capture_side: str = "sender",
     log: str | PathLike[str] | None = None,
+    force: bool = False,
     server_command: str | None = None,
     watch: Callable[[float, int, int, int, int], object] | None = None,
 ) -> tuple[int, list[str]]:
     """Runs a command behind a path: its exit status, and why not to believe the emulation.
+
+    A capture or log that exists and is not empty is refused; ``force`` replaces it.
 
     ``watch`` is called with the seconds so far, and of the forward link the IP bytes delivered, the
     packets that wait, and the packets dropped and marked.

@@ -55,6 +55,7 @@ def run(
     capture: str | None,
     capture_side: str,
     log: str | None,
+    force: bool,
     server_command: str | None,
     live: bool,
 ) -> int:
@@ -80,6 +81,7 @@ def run(
             capture=capture,
             capture_side=capture_side,
             log=log,
+            force=force,
             server_command=server_command,
             watch=line,
         )

@@ -252,6 +252,9 @@ def _emulate(
         typer.Option(metavar="FILE", help="Write the forward link's log, in Mahimahi's format.",
                      show_default=False),
     ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace a capture or log that exists.")
+    ] = False,
     server_command: Annotated[
         str | None,
         typer.Option(metavar="CMD", help="Run this (by sh -c) at the other end, and wait until it "
@@ -274,6 +277,7 @@ def _emulate(
         capture=capture,
         capture_side=(capture_side or Side.SENDER).value,
         log=log,
+        force=force,
         server_command=server_command,
         live=live,
     )

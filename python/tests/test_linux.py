@@ -166,6 +166,27 @@ def test_a_command_that_is_not_there_is_refused(command: Command, tmp_path: Path
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.usefixtures("right")
+def test_a_file_that_exists_is_kept_and_no_two_have_one_name(
+    command: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "a").write_text("mine")
+    for words, named in (
+        (("--log", "a"), "--force"),
+        (("--capture", "a"), "--force"),
+        (("--capture", "b", "--log", "./b"), "one name"),
+    ):
+        done = command("emulate", "wired", *words, "--", "true")
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr.count("\n") == 1
+        assert named in done.stderr
+        assert [each.name for each in tmp_path.iterdir()] == ["a"]
+        assert (tmp_path / "a").read_text() == "mine"
+    done = command("emulate", "wired", "--log", "a", "--force", "--", "true")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "a").read_text() != "mine"
+
+
 REFUSED = {
     "forced simulations": (("compare", "wired", "--force"), "--stack linux"),
     "switched simulations": (("compare", "wired", "--switch-hystart"), "--stack linux"),

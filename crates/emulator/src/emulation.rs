@@ -24,6 +24,7 @@ use crate::live::{Live, Snapshot};
 use crate::machine::{Processors, Watch};
 use crate::mover::{Mover, Noted};
 use crate::namespace::Namespace;
+use crate::output::Existing;
 use crate::process::{self, Running};
 use crate::record::{CaptureTo, Files, LogTo, Writing};
 use crate::report::{LinkReport, Report};
@@ -54,6 +55,8 @@ pub struct EmulationOptions {
     pub captures: Vec<CaptureTo>,
     /// Logs to write.
     pub logs: Vec<LogTo>,
+    /// What becomes of captures and logs that are there already.
+    pub existing: Existing,
     /// What is said of the run in captures and logs.
     pub title: String,
     /// What a valid run may not exceed.
@@ -74,6 +77,7 @@ impl Default for EmulationOptions {
             deliveries: false,
             captures: Vec::new(),
             logs: Vec::new(),
+            existing: Existing::default(),
             title: String::new(),
             bounds: Bounds::default(),
         }
@@ -264,7 +268,7 @@ impl Emulation {
         }
         // First what most often fails, so that the sentence is about that.
         drop(device::open()?);
-        let files = Files::open(&options.captures, &options.logs)?;
+        let files = Files::open(&options.captures, &options.logs, options.existing)?;
         let (namespaces, devices) = make_hosts(&mut options)?;
         let names = devices.each_ref().map(|device| device.name.clone());
         let mut devices = devices.map(|device| device.file);

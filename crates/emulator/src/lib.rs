@@ -51,6 +51,7 @@ pub use emulation::{Emulation, EmulationOptions, Prepared};
 pub use error::EmulatorError;
 pub use flows::{Delivery, Drop, FlowFacts, FlowKey};
 pub use live::{LinkSnapshot, Snapshot};
+pub use output::Existing;
 pub use process::Running;
 pub use record::{CaptureTo, LogTo};
 pub use report::{LinkReport, Report};

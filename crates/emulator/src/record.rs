@@ -15,7 +15,7 @@ use units::Instant;
 use crate::clock::Clock;
 use crate::error::EmulatorError;
 use crate::mahimahi::Log;
-use crate::output::Output;
+use crate::output::{Existing, Output, refuse_one_name_for_two};
 use crate::{Direction, Side, device};
 
 /// A capture that is asked for: what passes the device of one side, in both directions.
@@ -132,13 +132,19 @@ pub(crate) struct Files {
 }
 
 impl Files {
-    pub(crate) fn open(captures: &[CaptureTo], logs: &[LogTo]) -> Result<Self, EmulatorError> {
+    pub(crate) fn open(
+        captures: &[CaptureTo],
+        logs: &[LogTo],
+        existing: Existing,
+    ) -> Result<Self, EmulatorError> {
+        let captured = captures.iter().map(|to| to.file.as_path());
+        refuse_one_name_for_two(captured.chain(logs.iter().map(|to| to.file.as_path())))?;
         let captures = captures
             .iter()
-            .map(|to| Ok((to.clone(), Output::create(&to.file)?)));
+            .map(|to| Ok((to.clone(), Output::create(&to.file, existing)?)));
         let logs = logs
             .iter()
-            .map(|to| Ok((to.clone(), Output::create(&to.file)?)));
+            .map(|to| Ok((to.clone(), Output::create(&to.file, existing)?)));
         Ok(Self {
             captures: captures.collect::<Result<_, EmulatorError>>()?,
             logs: logs.collect::<Result<_, EmulatorError>>()?,

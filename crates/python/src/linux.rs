@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use emulator::stack::{GuestExit, StackError, StackOptions};
 use emulator::{
-    CaptureTo, Direction, EmulateOptions, EmulatorError, LogTo, SelfCheck, Side, Snapshot,
+    CaptureTo, Direction, EmulateOptions, EmulatorError, Existing, LogTo, SelfCheck, Side, Snapshot,
 };
 use measure::Traces;
 use pyo3::prelude::*;
@@ -162,7 +162,7 @@ struct Batch {
 /// drops and marks so far; an exception of its asks the command to end.
 #[pyfunction]
 #[pyo3(signature = (path, command, *, seed, upload = false, capture = None,
-    capture_side = "sender", log = None, server_command = None, watch = None))]
+    capture_side = "sender", log = None, force = false, server_command = None, watch = None))]
 #[allow(
     clippy::too_many_arguments,
     reason = "they are keyword arguments in Python"
@@ -176,6 +176,7 @@ pub fn emulate(
     capture: Option<PathBuf>,
     capture_side: &str,
     log: Option<PathBuf>,
+    force: bool,
     server_command: Option<OsString>,
     watch: Option<Bound<'_, PyAny>>,
 ) -> PyResult<(i32, Vec<String>)> {
@@ -214,6 +215,10 @@ pub fn emulate(
         })
         .into_iter()
         .collect();
+
+    if force {
+        options.emulation.existing = Existing::Replace;
+    }
 
     let cancel = AtomicBool::new(false);
     let latest: Mutex<Snapshot> = Mutex::default();
