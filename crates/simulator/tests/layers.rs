@@ -68,6 +68,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
 /// Crates that must not bring a standard library into a kernel or a small device.
 const NO_STD: &[&str] = &["units", "congestion", "tcp", "network"];
 
+/// Crates that make system calls without a safe wrapper, and give a reason for each `unsafe`. The
+/// others forbid it; what PyO3's macros write into `python` is theirs.
+const UNSAFE: &[&str] = &["emulator", "vm"];
+
 fn metadata() -> Value {
     let output = Command::new(env!("CARGO"))
         .args([
@@ -137,5 +141,24 @@ fn the_lower_rooms_are_no_std() {
             !(allocates && ["units", "congestion"].contains(name)),
             "`{name}` allocates"
         );
+    }
+}
+
+#[test]
+fn unsafe_code_stands_where_it_is_said_to() {
+    let workspace = concat!(env!("CARGO_MANIFEST_DIR"), "/../../Cargo.toml");
+    let workspace = std::fs::read_to_string(workspace).expect("Cargo.toml");
+    assert!(workspace.contains("[workspace.lints.rust]\nunsafe_code = \"forbid\""));
+    for package in metadata()["packages"].as_array().expect("packages") {
+        let name = package["name"].as_str().expect("a name");
+        let name = name.trim_start_matches("slowstart-");
+        let manifest = package["manifest_path"].as_str().expect("a path");
+        let manifest = std::fs::read_to_string(manifest).expect("Cargo.toml");
+        let forbids = manifest.contains("[lints]\nworkspace = true");
+        assert_ne!(forbids, UNSAFE.contains(&name), "`{name}`");
+        for lint in ["unsafe_code", "undocumented_unsafe_blocks"] {
+            let denied = format!("{lint} = \"deny\"");
+            assert!(forbids || manifest.contains(&denied), "`{name}`: {lint}");
+        }
     }
 }
