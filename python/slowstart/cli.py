@@ -296,6 +296,15 @@ def _terminated(number: int, _: FrameType | None) -> None:
     raise SystemExit(128 + number)
 
 
+def _undecodable(arguments: Sequence[str]) -> str | None:
+    r"""The first of ``arguments`` whose bytes are not UTF-8, with these as ``\xff``."""
+    for each in arguments:
+        shown = os.fsencode(each).decode(errors="backslashreplace")
+        if shown != each:
+            return shown
+    return None
+
+
 def invoke(arguments: Sequence[str]) -> int:
     """Runs the command with ``arguments`` and returns its exit status."""
     try:
@@ -313,6 +322,9 @@ def invoke(arguments: Sequence[str]) -> int:
         return 0
     except OSError as error:
         return complain(f"{error.filename or 'output'}: {(error.strerror or '').lower()}", 1)
+    except UnicodeEncodeError as error:
+        culprit = _undecodable(arguments) or repr(error.object)
+        return complain(f"`{culprit}` is not UTF-8 text", 2)
     except MemoryError:
         return complain("the memory of this machine does not suffice for these runs", 1)
     except Exception as error:
