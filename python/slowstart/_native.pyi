@@ -101,6 +101,13 @@ def parse_toml(text: str, name: str) -> tuple[dict[str, Any], dict[tuple[str | i
         slowstart.InputError: It is no TOML; with ``name`` and the line.
     """
 
+def read_text(file: str | PathLike[str], limit: int) -> str:
+    """The text of a regular file of at most ``limit`` bytes, and of no device or pipe.
+
+    Raises:
+        slowstart.InputError: It cannot be read, is larger, or is no text.
+    """
+
 def run_batch(
     scenarios: Sequence[Scenario],
     *,

@@ -24,6 +24,8 @@ _FORMATS = (1, 2)
 
 def _is_ours(folder: Path) -> bool:
     """Whether ``folder`` holds an earlier result document, so that it may be replaced."""
+    if not (folder / RESULT).is_file():
+        return False  # a pipe would be waited for
     try:
         document = json.loads((folder / RESULT).read_bytes())
     except (OSError, ValueError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ FILES = {
 SHORT = ("--size", "100 kB")
 REFUSED = {
     "unknown algorithm": (("compare", "wired", "-a", "cubik"), "cubik"),
+    "bytes that are no text": (("compare", "wired", "-a", "cubic+\udcff"), "`cubic+\\xff` is not"),
     "unknown start-up": (("compare", "wired", "-a", "cubic+serach"), "search"),
     "unknown option": (("compare", "wired", "-a", "cubic+search:speed=9"), "speed"),
     "unknown value": (("compare", "wired", "-a", "cubic+search:version=9"), "version"),
@@ -58,6 +60,8 @@ REFUSED = {
     "no path": (("compare",), "PATH"),
     "unknown command": (("compose",), "compose"),
     "unknown flag": (("compare", "wired", "--sice", "1MB"), "--sice"),
+    "a vector without an end": (("conformance", "/dev/zero"), "/dev/zero"),
+    "a scenario without an end": (("run", "/dev/zero"), "/dev/zero"),
     "unknown topic": (("list", "wires"), "wires"),
     "traces without a folder": (("run", "no-flow.toml", "--traces"), "-o"),
     "output below nothing": (("compare", "wired", *SHORT, "-o", "absent/out"), "absent/out"),
@@ -84,6 +88,17 @@ def test_it_is_refused_in_one_sentence(command: Command, tmp_path: Path, name: s
     assert named in done.stderr
     assert "Traceback" not in done.stderr
     assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize("words", [("conformance", "pipe"), ("run", "pipe"), ("study", "folder")])
+def test_nobody_waits_for_a_pipe(command: Command, tmp_path: Path, words: tuple[str, str]) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "folder" / "study.toml")
+    done = command(*words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.count("\n") == 1
+    assert words[1] in done.stderr
 
 
 WORKING = {

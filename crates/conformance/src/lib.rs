@@ -6,7 +6,8 @@
 //! `congestion`, or against anything else that implements [`Subject`].
 //!
 //! ```no_run
-//! let report = conformance::run_file("conformance/standard-slow-start.vec".as_ref())?;
+//! let text = std::fs::read_to_string("conformance/standard-slow-start.vec").expect("the vector");
+//! let report = conformance::run_text("standard-slow-start.vec", &text)?;
 //! assert!(report.passed(), "{report}");
 //! # Ok::<(), conformance::Error>(())
 //! ```
@@ -39,15 +40,13 @@ pub fn parse(file: &str, text: &str) -> Result<Vector, Error> {
     parse::parse(file, text)
 }
 
-/// Runs the vector in a file against the algorithm that it names.
+/// Runs the vector in `text` against the algorithm that it names. `file` is what messages call it.
 ///
 /// # Errors
-/// The file cannot be read, it is not a vector, or it names an algorithm that is not known here.
+/// It is not a vector, or it names an algorithm that is not known here.
 /// A vector that was run and not answered as it says is no error but a report that did not pass.
-pub fn run_file(path: &Path) -> Result<Report, Error> {
-    let file = path.display().to_string();
-    let text = std::fs::read_to_string(path).map_err(|error| Error::file(&file, &error))?;
-    run_algorithm(&parse(&file, &text)?)
+pub fn run_text(file: &str, text: &str) -> Result<Report, Error> {
+    run_algorithm(&parse(file, text)?)
 }
 
 /// The vectors (`*.vec`) in a folder, by name.

@@ -1,4 +1,6 @@
-//! TOML documents with the place of every value, for whoever checks them in Python.
+//! Files that Python checks: their text, and TOML with the place of every value.
+
+use std::path::PathBuf;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
@@ -105,4 +107,11 @@ pub fn parse_toml<'py>(
     })?;
     let root = reader.table(tree.get_ref(), &PyTuple::empty(py))?;
     Ok((root, reader.lines))
+}
+
+/// Reads the text of a regular file of at most `limit` bytes.
+#[pyfunction]
+pub fn read_text(file: PathBuf, limit: u64) -> PyResult<String> {
+    scenario::read_text(&file, limit)
+        .map_err(|reason| input(format!("{}: {reason}", file.display())))
 }

@@ -64,7 +64,7 @@ mod _native {
     #[pymodule_export]
     use super::conformance::run_vector;
     #[pymodule_export]
-    use super::documents::parse_toml;
+    use super::documents::{parse_toml, read_text};
     #[pymodule_export]
     use super::kernel_programs::{kernel_load, kernel_status, kernel_unload};
     #[pymodule_export]

@@ -44,6 +44,7 @@ pub use quantity::{
 };
 pub use schema::{KnownTable, known_tables};
 pub use tcp::{AckPolicy, Autotuning, LossDetection};
+pub use trace_file::{read_bytes, read_text};
 pub use traffic::{Direction, Traffic, TrafficKind};
 
 /// IP bytes of a full packet. A link counts its `overhead` on top.

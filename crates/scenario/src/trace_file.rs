@@ -60,8 +60,20 @@ pub(crate) fn read_delays(path: &Path) -> Result<Arc<[Duration]>, Problem> {
     Ok(trace::parse_delays(&text, &path.to_string_lossy())?)
 }
 
-/// The text of a regular file of at most `limit` bytes. The error is the end of a sentence.
-pub(crate) fn read_text(path: &Path, limit: u64) -> Result<String, String> {
+/// The text of a regular file of at most `limit` bytes: never a device that does not end, or a pipe
+/// that waits for a writer.
+///
+/// # Errors
+/// Why the file cannot be read, as the end of a sentence that begins with its name.
+pub fn read_text(path: &Path, limit: u64) -> Result<String, String> {
+    String::from_utf8(read_bytes(path, limit)?).map_err(|_| "the file is no text".to_owned())
+}
+
+/// As [`read_text`], of any bytes.
+///
+/// # Errors
+/// As [`read_text`].
+pub fn read_bytes(path: &Path, limit: u64) -> Result<Vec<u8>, String> {
     let unreadable = |error: std::io::Error| match error.kind() {
         std::io::ErrorKind::NotFound => "the file does not exist".to_owned(),
         std::io::ErrorKind::PermissionDenied => "the file may not be read".to_owned(),
@@ -85,5 +97,5 @@ pub(crate) fn read_text(path: &Path, limit: u64) -> Result<String, String> {
             limit / 1_000_000
         ));
     }
-    String::from_utf8(bytes).map_err(|_| "the file is no text".to_owned())
+    Ok(bytes)
 }

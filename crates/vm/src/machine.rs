@@ -72,6 +72,9 @@ const PATIENCE_S: u64 = 300;
 /// How often it is looked at.
 const PERIOD_MS: u64 = 20;
 
+/// Largest file that is packed into a machine.
+const MAX_FILE: u64 = 100_000_000;
+
 /// What a machine is made of.
 #[derive(Clone, Debug)]
 pub struct Machine {
@@ -155,7 +158,10 @@ impl Machine {
     /// The machine's files.
     fn pack(&self, job: &Job, to: &File) -> Result<(), VmError> {
         let job = serde_json::to_vec(job).map_err(|error| VmError::Failed(error.to_string()))?;
-        let read = |file: &Path| fs::read(file).map_err(VmError::system(file));
+        let read = |file: &Path| {
+            scenario::read_bytes(file, MAX_FILE)
+                .map_err(|reason| VmError::Failed(format!("{}: {reason}", file.display())))
+        };
         let guest = read(&self.guest)?;
         let mut modules = Vec::new();
         for file in self.module_files()? {

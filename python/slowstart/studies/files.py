@@ -6,7 +6,7 @@ import difflib
 import math
 from typing import TYPE_CHECKING, Any
 
-from slowstart._native import parse_toml
+from slowstart._native import parse_toml, read_text
 from slowstart.errors import InputError
 
 if TYPE_CHECKING:
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 Scalar = str | int | float | bool
+
+_LARGEST = 16_000_000
+"""Bytes of a file of a study."""
 
 
 def nearest(word: str, known: Iterable[object]) -> str:
@@ -47,14 +50,7 @@ class Node:
         Raises:
             InputError: It cannot be read, or is no TOML.
         """
-        try:
-            text = file.read_text(encoding="utf-8")
-        except OSError as error:
-            reason = (error.strerror or str(error)).lower()
-            raise InputError(f"{file}: {reason}") from error
-        except UnicodeDecodeError as error:
-            raise InputError(f"{file}: this is no UTF-8 text") from error
-        value, lines = parse_toml(text, str(file))
+        value, lines = parse_toml(read_text(file, _LARGEST), str(file))
         return cls(str(file), value, lines)
 
     def line(self, *below: str | int) -> int:
