@@ -1,9 +1,9 @@
 //! When a flow reached the capacity of its path, and how its slow-start exit compares with that.
 //!
-//! The two heuristics are those of the SEARCH thesis (document 001, section 5.2): the one-way
-//! latency offset for paths of high RTT, and the median throughput for paths of low RTT. The
-//! simulator also knows the truth: the first moment from which the bottleneck stays busy for one
-//! base RTT.
+//! The two heuristics are those of the SEARCH thesis (Ataei Kachooei, MS thesis, WPI, December 2024,
+//! section 5.2): the one-way latency offset for paths of high RTT, and the median throughput for
+//! paths of low RTT. The simulator also knows the truth: the first moment from which the bottleneck
+//! stays busy for one base RTT.
 
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant};
@@ -20,7 +20,7 @@ pub struct CapacityPoint {
     pub median_throughput_bps: Option<u64>,
 }
 
-/// Where slow start ended relative to the capacity of the path (document 001, section 5.2).
+/// Where slow start ended relative to the capacity of the path (the SEARCH thesis, section 5.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ExitClass {

@@ -70,7 +70,8 @@ impl Histogram {
             .then(|| Duration::from_nanos((self.sum_nanos / u128::from(self.total)) as u64))
     }
 
-    /// The value that `permille` thousandths of all do not exceed (nearest rank, upper edge of its bucket).
+    /// The value that `permille` thousandths of all do not exceed (nearest rank, upper edge of its
+    /// bucket).
     #[must_use]
     pub fn quantile(&self, permille: u64) -> Option<Duration> {
         let rank = (self.total * permille).div_ceil(1000).max(1);

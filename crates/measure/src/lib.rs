@@ -19,8 +19,8 @@ pub use histogram::Histogram;
 pub use look::{Deliveries, Look, Probe};
 pub use probe::FlowProbe;
 pub use result::{
-    FlowResult, LinkResult, RunResult, SlowStartExitResult, Stack, TrafficFlow, TrafficResult,
-    document,
+    Document, FlowResult, LinkResult, RunResult, SlowStartExitResult, Stack, TrafficFlow,
+    TrafficResult, document,
 };
 pub use summary::{Interval, Shares, SummaryRow, median_with_interval, summarize};
 pub use trace::{FlowSample, FlowTrace, LinkTrace, Traces};

@@ -1,11 +1,12 @@
 //! The result document (`"format": 2`).
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde::ser::Error as _;
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::Value;
 
-use crate::{CapacityPoint, ExitClass, summarize};
+use crate::{CapacityPoint, ExitClass, SummaryRow, summarize};
 
-/// What ran.
+/// The TCP implementation that ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stack {
@@ -17,31 +18,31 @@ pub enum Stack {
     LinuxVm,
 }
 
-/// The end of the first slow start.
+/// The first slow-start exit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SlowStartExitResult {
     /// Seconds since the SYN left.
     pub time_s: f64,
-    /// The window when it was decided, before any reduction.
+    /// The congestion window at the decision, before any reduction.
     pub cwnd_bytes: u64,
-    /// What ended it.
+    /// The reason for the exit.
     pub reason: String,
 }
 
 /// One flow of one run. Byte counts never include headers, segment counts never pure ACKs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FlowResult {
-    /// Its place in the scenario.
+    /// Index of the flow in the scenario.
     pub flow: u32,
-    /// What the scenario calls it.
+    /// Name in the scenario.
     pub name: String,
-    /// Its algorithm, in canonical form.
+    /// Algorithm, in canonical form.
     pub algorithm: String,
-    /// When its SYN left, in seconds since the run began.
+    /// Time at which the SYN left, in seconds since the run began.
     pub start_s: f64,
     /// Payload bytes acknowledged cumulatively.
     pub bytes_acked: u64,
-    /// Whether the receiving application has every byte of a sized transfer. False for a timed one.
+    /// Whether the receiving application has every byte of a sized transfer; false for a timed one.
     pub completed: bool,
     /// Flow completion time: from the SYN to the last byte in order at the receiving application.
     /// Null where the transfer was not sized or did not complete.
@@ -51,42 +52,42 @@ pub struct FlowResult {
     pub goodput_bps: f64,
     /// Data segments sent, retransmissions included.
     pub segments_sent: u64,
-    /// Of these, sent before.
+    /// Of these, retransmissions.
     pub segments_retransmitted: u64,
-    /// Segments that the sender declared lost (an inference), without those whose declaration it took
-    /// back: at most `segments_sent`.
+    /// Segments that the sender declared lost (an inference). A declaration that it took back does
+    /// not count, so there are at most `segments_sent`.
     pub segments_lost: u64,
-    /// Data segments that the network dropped (a fact); null where the network is not ours.
+    /// Data segments that the network dropped (a fact); null over a network that reports no drops.
     pub segments_dropped: Option<u64>,
     /// `segments_lost / segments_sent`.
     pub loss_ratio: f64,
     /// Retransmission timeouts of data.
     pub timeouts: u64,
-    /// Smallest RTT sample; null without any, as are the next two. Samples from timestamps are whole
-    /// milliseconds, so it may be 1 ms below the RTT.
+    /// Smallest RTT sample; null without any, as are the next two. Samples from timestamps are
+    /// whole milliseconds, so it may be 1 ms below the RTT.
     pub rtt_min_ms: Option<f64>,
     /// Mean of the RTT samples.
     pub rtt_mean_ms: Option<f64>,
     /// 95th percentile of the RTT samples (at most 0.8 % too high).
     pub rtt_p95_ms: Option<f64>,
-    /// The end of the first slow start; null while in it.
+    /// The first slow-start exit; null without one.
     pub slow_start_exit: Option<SlowStartExitResult>,
-    /// What a passive start-up decided without acting; null for others, and where slow start had
+    /// The exit that a passive start-up would have made; null for others, and where slow start had
     /// ended before.
     pub passive_exit: Option<SlowStartExitResult>,
-    /// When the path's capacity was reached.
+    /// The time at which the flow reached the path's capacity.
     pub capacity: CapacityPoint,
-    /// First drop of one of its packets by the network; null without any.
+    /// Time of the first drop of one of its packets in the network; null without a drop.
     pub first_drop_s: Option<f64>,
-    /// First time its sender declared a loss; null without any.
+    /// Time at which the sender first declared a loss; null without a loss.
     pub first_loss_s: Option<f64>,
-    /// Where slow start ended (of the passive decision, where there is one); null while in it.
+    /// Class of the slow-start exit (of the passive one, if any); null without an exit.
     pub exit_class: Option<ExitClass>,
 }
 
 impl FlowResult {
-    /// A flow that sent nothing: its time did not come before the run ended, or its connection did
-    /// not open. `start_s` is in seconds since the run began.
+    /// A flow that sent nothing: the run ended before its start, or its connection did not open.
+    /// `start_s` is in seconds since the run began.
     #[must_use]
     pub fn unopened(flow: u32, name: &str, algorithm: &str, start_s: f64) -> Self {
         Self {
@@ -120,16 +121,16 @@ impl FlowResult {
 /// One link of one run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LinkResult {
-    /// Its name.
+    /// Name of the link.
     pub name: String,
-    /// Share of the time (from the first packet to the end) in which it was busy; null for a pure
-    /// delay line.
+    /// Fraction of the time from the first packet to the end in which the link was busy; null for a
+    /// pure delay line.
     pub utilization: Option<f64>,
-    /// Packets that it delivered, of any kind.
+    /// Packets of any kind that the link delivered.
     pub packets: u64,
-    /// Packets that it dropped, of any kind.
+    /// Packets of any kind that the link dropped.
     pub drops: u64,
-    /// Packets that it marked as having met congestion (ECN) instead of dropping them.
+    /// Packets that the link marked (ECN) instead of dropping them.
     pub marks: u64,
     /// Longest queue, waiting packets only.
     pub queue_max_packets: u64,
@@ -137,42 +138,42 @@ pub struct LinkResult {
     pub queue_mean_packets: f64,
 }
 
-/// One flow of other traffic.
+/// One flow of background traffic.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TrafficFlow {
-    /// When its SYN left, in seconds since the run began.
+    /// Time at which the SYN left, in seconds since the run began.
     pub start_s: f64,
-    /// What it sends; null without an end.
+    /// Bytes to send; null for a flow without an end.
     pub size_bytes: Option<u64>,
     /// Flow completion time; null where it did not complete.
     pub fct_s: Option<f64>,
 }
 
-/// The other traffic of one kind in one run. Byte counts never include headers.
+/// The background traffic of one table in one run. Byte counts never include headers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TrafficResult {
-    /// What the scenario calls it.
+    /// Name in the scenario.
     pub name: String,
-    /// Its kind.
+    /// Kind of traffic.
     pub kind: String,
-    /// Where its data travels: `forward` or `reverse`.
+    /// Direction of its data: `forward` or `reverse`.
     pub direction: String,
-    /// The algorithm of its connections, in canonical form; null where it has none.
+    /// Algorithm of its connections, in canonical form; null for datagrams.
     pub algorithm: Option<String>,
     /// Flows that were opened.
     pub started: u64,
-    /// Of these, the ones whose receivers have every byte.
+    /// Of these, flows whose receiver has every byte.
     pub finished: u64,
     /// Flows that were not started because too many were open.
     pub rejected: u64,
-    /// What its applications had to send; null for flows without an end.
+    /// Bytes that its applications had to send; null for flows without an end.
     pub bytes_offered: Option<u64>,
     /// Bytes in order at the receiving applications; of datagrams, those that arrived.
     pub bytes_delivered: u64,
     /// Mean flow completion time of those that finished; null without any.
     pub fct_mean_s: Option<f64>,
-    /// `bytes_offered` as a share of what the direction's rate carries from the traffic's start to its
-    /// end; null where one of them has none.
+    /// `bytes_offered` as a fraction of what the direction's mean rate carries from the traffic's
+    /// start to its end; null without a size or a rate.
     pub load_offered: Option<f64>,
     /// The same of `bytes_delivered`, to the end of its last flow.
     pub load_delivered: Option<f64>,
@@ -182,7 +183,7 @@ pub struct TrafficResult {
     pub segments_lost: u64,
     /// Retransmission timeouts of data.
     pub timeouts: u64,
-    /// Its flows in the order in which they began, where the scenario asks for them.
+    /// Its flows in the order of their starts, where the scenario asks for them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flows: Option<Vec<TrafficFlow>>,
 }
@@ -194,7 +195,7 @@ pub struct RunResult {
     pub run: u32,
     /// Its seed. Runs of the same number share it across algorithms.
     pub seed: u64,
-    /// What ran.
+    /// The TCP implementation that ran.
     pub stack: Stack,
     /// The path's name.
     pub path: String,
@@ -204,19 +205,63 @@ pub struct RunResult {
     pub flows: Vec<FlowResult>,
     /// Its links.
     pub links: Vec<LinkResult>,
-    /// The other traffic; absent where there is none.
+    /// Background traffic; absent where there is none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub traffic: Vec<TrafficResult>,
 }
 
-/// The whole document: what was run, each run, and the summary.
+/// The whole document: what was run, each run, and the summary. Keys are in alphabetical order, on
+/// every level. Runs are written one at a time, so that the document takes no memory beside them.
+#[derive(Debug, Serialize)]
+#[serde(bound(serialize = "R: IntoIterator<Item: Serialize> + Clone"))]
+pub struct Document<'a, R> {
+    format: u32,
+    #[serde(serialize_with = "in_turn")]
+    runs: R,
+    scenario: Value,
+    #[serde(serialize_with = "in_order")]
+    summary: Vec<SummaryRow>,
+    version: &'a str,
+}
+
+/// The result document of `runs`; `counted` are those that the summary is over.
 #[must_use]
-pub fn document(version: &str, scenario: Value, runs: &[RunResult]) -> Value {
-    json!({
-        "format": 2,
-        "version": version,
-        "scenario": scenario,
-        "runs": runs,
-        "summary": summarize(runs),
-    })
+pub fn document<'a, R>(
+    version: &'a str,
+    scenario: Value,
+    runs: R,
+    counted: &[RunResult],
+) -> Document<'a, R>
+where
+    R: IntoIterator<Item: Serialize> + Clone,
+{
+    Document {
+        format: 2,
+        runs,
+        scenario,
+        summary: summarize(counted),
+        version,
+    }
+}
+
+fn in_turn<R, S>(runs: &R, serializer: S) -> Result<S::Ok, S::Error>
+where
+    R: IntoIterator<Item: Serialize> + Clone,
+    S: Serializer,
+{
+    serializer.collect_seq(runs.clone().into_iter().map(InOrder))
+}
+
+fn in_order<S: Serializer>(value: &impl Serialize, serializer: S) -> Result<S::Ok, S::Error> {
+    InOrder(value).serialize(serializer)
+}
+
+/// Written with its keys in alphabetical order.
+struct InOrder<T>(T);
+
+impl<T: Serialize> Serialize for InOrder<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let value = serde_json::to_value(&self.0).map_err(S::Error::custom)?;
+        value.serialize(serializer)
+    }
 }

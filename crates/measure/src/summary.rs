@@ -18,7 +18,7 @@ pub struct Interval {
     pub n: usize,
 }
 
-/// How many flows ended slow start where.
+/// Numbers of flows by the class of their slow-start exit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Shares {
     /// Before capacity.
@@ -50,27 +50,27 @@ pub struct SummaryRow {
     pub fct_s: Option<Interval>,
     /// Goodput.
     pub goodput_bps: Option<Interval>,
-    /// Share of segments declared lost.
+    /// Fraction of segments declared lost.
     pub loss_ratio: Option<Interval>,
     /// Segments retransmitted.
     pub segments_retransmitted: Option<Interval>,
-    /// Packets that the links of a run marked instead of dropping them, whose flow ever they are of.
+    /// Packets of any flow that the links of a run marked instead of dropping them.
     pub marks: Option<Interval>,
     /// Retransmission timeouts, all flows together.
     pub timeouts: u64,
     /// Mean RTT.
     pub rtt_mean_ms: Option<Interval>,
-    /// End of slow start; null where none ended.
+    /// Time of the slow-start exit; null where no flow has one.
     pub exit_s: Option<Interval>,
-    /// The window then.
+    /// Congestion window at the exit.
     pub exit_cwnd_bytes: Option<Interval>,
-    /// Capacity as the simulator knows it.
+    /// Time of the capacity point, as the simulator knows it.
     pub capacity_s: Option<Interval>,
-    /// Capacity by the latency heuristic.
+    /// Time of the capacity point by the latency heuristic.
     pub latency_offset_s: Option<Interval>,
-    /// First loss.
+    /// Time of the first declared loss.
     pub first_loss_s: Option<Interval>,
-    /// Where slow start ended.
+    /// Classes of the slow-start exits.
     pub exit_class: Shares,
 }
 
@@ -91,7 +91,7 @@ pub fn median_with_interval(values: impl Iterator<Item = f64>) -> Option<Interva
     Some(Interval { median, ci95, n })
 }
 
-/// The largest rank r with P(X < r) <= 0.025 for X ~ Binomial(n, 1/2); `None` when even r = 1 fails.
+/// The largest rank r with P(X < r) <= 0.025 for X ~ Binomial(n, 1/2); `None` if even r = 1 fails.
 fn lower_rank(n: usize) -> Option<usize> {
     // Terms are scaled by the largest one, so that no power of one half underflows.
     let weights: Vec<f64> = {

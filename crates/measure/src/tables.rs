@@ -181,7 +181,7 @@ pub fn links(runs: &[RunResult]) -> Result<RecordBatch, ArrowError> {
     table.finish()
 }
 
-/// One row for each kind of other traffic of each run.
+/// One row for each table of background traffic of each run.
 ///
 /// # Errors
 /// None in practice: columns are built with one length.

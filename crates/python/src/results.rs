@@ -128,7 +128,7 @@ impl Result {
             .ok_or_else(|| errors::input("no time series were kept: run with traces=True"))
     }
 
-    fn document(&self) -> PyResult<Value> {
+    fn json(&self) -> PyResult<String> {
         let mut scenarios = self
             .scenarios
             .iter()
@@ -140,26 +140,22 @@ impl Result {
             1 => scenarios.remove(0),
             _ => json!({ "scenarios": scenarios }),
         };
-        let mut document = measure::document(VERSION, scenario, &self.counted());
-        if !self.kernels().is_empty() {
-            document["runs"] = self
-                .results()
-                .iter()
-                .zip(self.kernels())
-                .map(|(result, kernel)| {
-                    let mut run = serde_json::to_value(result).map_err(errors::run)?;
-                    if let (Some(run), Some(facts)) =
-                        (run.as_object_mut(), kernel.facts.as_object())
-                    {
-                        run.extend(facts.clone());
-                        run.insert("counts".to_owned(), kernel.counts.into());
-                    }
-                    Ok(run)
-                })
-                .collect::<PyResult<Vec<Value>>>()?
-                .into();
+        let counted = self.counted();
+        if self.kernels().is_empty() {
+            let document = measure::document(VERSION, scenario, self.results(), &counted);
+            return serde_json::to_string_pretty(&document).map_err(errors::run);
         }
-        Ok(document)
+        let pairs = self.results().iter().zip(self.kernels());
+        let runs = pairs.map(|(result, kernel)| {
+            let mut run = json!(result);
+            if let (Some(run), Some(facts)) = (run.as_object_mut(), kernel.facts.as_object()) {
+                run.extend(facts.clone());
+                run.insert("counts".to_owned(), kernel.counts.into());
+            }
+            run
+        });
+        let document = measure::document(VERSION, scenario, runs, &counted);
+        serde_json::to_string_pretty(&document).map_err(errors::run)
     }
 }
 
@@ -167,7 +163,7 @@ impl Result {
 impl Result {
     /// The result document, `"format": 2`, indented by two spaces.
     fn to_json(&self, py: Python<'_>) -> PyResult<String> {
-        py.detach(|| serde_json::to_string_pretty(&self.document()?).map_err(errors::run))
+        py.detach(|| self.json())
     }
 
     /// How many scenarios there are.

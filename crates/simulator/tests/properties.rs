@@ -218,7 +218,7 @@ proptest! {
         let bytes = |threads| {
             let outputs = run_all(&jobs, &RunOptions { traces: false }, threads, &AtomicBool::new(false), &|_| {}).expect("nobody cancels");
             let results: Vec<_> = outputs.into_iter().map(|output| output.result).collect();
-            serde_json::to_string(&measure::document("test", serde_json::Value::Null, &results)).expect("serialises")
+            serde_json::to_string(&measure::document("test", serde_json::Value::Null, &results, &results)).expect("serialises")
         };
         prop_assert_eq!(bytes(1), bytes(3));
     }

@@ -145,7 +145,7 @@ pub struct StackOutput {
     pub sampler: Sampler,
     /// How often: one for each ACK by the probe, or one for each time a flow was looked at.
     pub samples: u64,
-    /// ACKs of which the probe could not tell, because nobody listened in time.
+    /// ACK events that were dropped because the probe's ring buffer was full.
     pub samples_lost: u64,
     /// The slow-start exit of each flow as TCP_INFO shows it beside the probe, where asked for.
     pub cross_checked: Vec<Option<SlowStartExitResult>>,
