@@ -3,6 +3,7 @@
 #
 #   make demo [TRACE=FILE] [RUNS=N]   compare start-ups over a satellite link and an LTE link
 #   make test                         everything that .ci/run checks
+#   make snapshots                    write the tables of results anew, after a change that is meant
 #   make test-kernel                  the programs in bpf/, in this kernel: needs root
 #   make guest                        the program for slowstart --stack linux-vm (x86-64)
 #   make bench                        packets per CPU second, peak memory, and the cost of an ACK
@@ -46,7 +47,7 @@ ifeq ($(shell uname -sm),Linux x86_64)
 GUEST := python/slowstart/slowstart-guest
 endif
 
-.PHONY: guest demo test test-kernel kernel-tools capture-tools vm-tools bench clean tools rust-components
+.PHONY: guest demo test snapshots test-kernel kernel-tools capture-tools vm-tools bench clean tools rust-components
 
 demo: $(VENV)/installed
 	$(BIN)/slowstart compare geo lte $(if $(TRACE),"trace:$(TRACE)") $(addprefix -a ,$(ALGORITHMS)) \
@@ -61,6 +62,12 @@ test: $(VENV)/installed-dev rust-components $(if $(SLOWSTART_REQUIRE_ROOT_TESTS)
 	$(BIN)/mypy
 	cargo test $(RUST) --locked
 	$(BIN)/pytest
+
+# Prints the rows that differ from those of the last run that passed here.
+snapshots: tools
+	SLOWSTART_SNAPSHOT=write cargo test --locked -p slowstart-simulator --test matrix --test table \
+	  --test routers -- --nocapture
+	SLOWSTART_SNAPSHOT=write cargo test --locked -p slowstart-conformance --test pages
 
 test-kernel: kernel-tools
 	$(MAKE) -C bpf

@@ -51,6 +51,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "kernel",
         ],
     ),
+    // For tests alone, so that no crate may use it.
+    ("testing", &[]),
     (
         "benches",
         &[

@@ -1,14 +1,11 @@
 //! Every start-up with every avoidance, and every whole congestion control, over every preset: each
-//! transfer completes and conserves, and its course is one reviewed line of integers.
-//!
-//! `SLOWSTART_SNAPSHOT=write` in the environment takes a new table, as for `table.rs`.
+//! transfer completes and conserves, and its course is one line of integers in a snapshot.
 
 mod common;
 
-use std::fmt::Write;
-
-use common::{algorithm, combinations, compare_with_snapshot, run};
+use common::{algorithm, combinations, compare_with_snapshot, known, run};
 use scenario::{Flow, PRESETS, PathModel, Preset, Scenario};
+use testing::snapshot::Table;
 use units::Bytes;
 
 const SIZE: u64 = 3_000_000;
@@ -58,7 +55,7 @@ fn row(path: &str, name: &str) -> String {
     let millis = |seconds: f64| (seconds * 1e3).round() as i64;
     let exit = flow.slow_start_exit.as_ref();
     format!(
-        "{path:<12} {name:<24} {:>6} {:>5} {:>5} {:>5} {:>3} {:>6} {:>6} {}\n",
+        "{path:<12} {name:<24} {:>6} {:>5} {:>5} {:>5} {:>3} {:>6} {:>6} {}",
         millis(fct),
         flow.segments_sent,
         flow.segments_retransmitted,
@@ -70,19 +67,26 @@ fn row(path: &str, name: &str) -> String {
     )
 }
 
+/// Which line of the snapshot covers a row: the avoidances of one start-up stand together.
+fn group(name: &str) -> String {
+    match name.split_once('+') {
+        Some((_, startup)) => format!("*+{startup}"),
+        None => name.to_owned(),
+    }
+}
+
 #[test]
 fn every_combination_over_every_path() {
-    let mut table = String::new();
-    let _ = writeln!(
-        table,
+    let mut table = Table::new(&format!(
         "3 MB. Completion and exit in ms; exit window in segments; -1 is none.\n\
          {:<12} {:<24} {:>6} {:>5} {:>5} {:>5} {:>3} {:>6} {:>6} reason",
         "path", "algorithm", "done", "sent", "again", "lost", "rto", "exit", "window"
-    );
+    ));
     let full = |preset: &&Preset| !preset.name.ends_with("-reduced");
     for preset in PRESETS.iter().filter(full) {
         for name in combinations() {
-            table.push_str(&row(preset.name, &name));
+            let (path, group) = (preset.name, group(&name));
+            table.push_grouped(&group, known(path, &name), &row(path, &name));
         }
     }
     compare_with_snapshot("matrix.txt", &table);

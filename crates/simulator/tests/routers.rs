@@ -11,6 +11,7 @@ use measure::FlowResult;
 use network::router::{Help, QuickStartConfig, RcpConfig, XcpConfig};
 use network::{QueueLimit, Service};
 use scenario::{Flow, PathModel, RouterModel, Scenario};
+use testing::snapshot::Table;
 use units::{Bytes, Duration, Instant, Rate};
 
 const RTT: f64 = 0.2;
@@ -234,11 +235,11 @@ fn xcp_fills_the_link_without_a_loss_and_is_no_fast_start() {
 }
 
 /// One line for each: completion in ms, segments sent and sent again, drops and the longest queue of
-/// the bottleneck. `SLOWSTART_SNAPSHOT=write` takes a new table, as for `table.rs`.
+/// the bottleneck.
 #[test]
 fn transfers_over_three_routers() {
-    let mut table =
-        "algorithm           routers        size   done  sent again drops queue\n".to_owned();
+    let heading = "algorithm           routers        size   done  sent again drops queue";
+    let mut table = Table::new(heading);
     for (name, kind, help) in [
         ("cubic+quick-start", "quick-start", QUICK_START),
         ("reno+quick-start", "quick-start", QUICK_START),
@@ -252,8 +253,8 @@ fn transfers_over_three_routers() {
                 let output = run(&Scenario::new(path([help; 3]), vec![flow]), false);
                 let (flow, link) = (&output.result.flows[0], &output.result.links[0]);
                 let millis = flow.fct_s.expect("completed") * 1e3;
-                table.push_str(&format!(
-                    "{name:<19} {kind:<12} {size:>8} {:>6} {:>5} {:>5} {:>5} {:>5}\n",
+                table.push(&format!(
+                    "{name:<19} {kind:<12} {size:>8} {:>6} {:>5} {:>5} {:>5} {:>5}",
                     millis.round(),
                     flow.segments_sent,
                     flow.segments_retransmitted,

@@ -1,14 +1,13 @@
 //! Every algorithm over every preset: one table of integers, reviewed when it changes.
 //!
-//! To take a new table after a change that is meant to change results, run with
-//! `SLOWSTART_SNAPSHOT=write` in the environment and read the difference before committing it.
+//! After a change that is meant to change results, `make snapshots` takes a new table and prints
+//! the rows that differ.
 
 mod common;
 
-use std::fmt::Write;
-
-use common::{algorithm, compare_with_snapshot, run};
+use common::{algorithm, compare_with_snapshot, known, run};
 use scenario::{Flow, PRESETS, PathModel, Preset, Scenario};
+use testing::snapshot::Table;
 use units::{Bytes, Instant};
 
 const ALGORITHMS: &[&str] = &[
@@ -74,7 +73,7 @@ fn row(path: &str, name: &str) -> String {
     let millis = |seconds: Option<f64>| seconds.map_or(-1, |s| (s * 1e3).round() as i64);
     let exit = flow.slow_start_exit.as_ref();
     format!(
-        "{path:<12} {name:<36} {:>6} {:>6} {:>5} {:>5} {:>3} {:>6} {:>6} {:>6} {:<10} {}\n",
+        "{path:<12} {name:<36} {:>6} {:>6} {:>5} {:>5} {:>3} {:>6} {:>6} {:>6} {:<10} {}",
         millis(flow.fct_s),
         flow.segments_sent,
         flow.segments_retransmitted,
@@ -90,17 +89,15 @@ fn row(path: &str, name: &str) -> String {
 
 #[test]
 fn algorithms_over_paths() {
-    let mut table = String::new();
-    let _ = writeln!(
-        table,
+    let mut table = Table::new(&format!(
         "10 MB. Completion, capacity and exit in ms; exit window in segments; -1 is none.\n\
          {:<12} {:<36} {:>6} {:>6} {:>5} {:>5} {:>3} {:>6} {:>6} {:>6} reason     class",
         "path", "algorithm", "done", "sent", "again", "lost", "rto", "capac.", "exit", "window"
-    );
+    ));
     let full = |preset: &&Preset| !preset.name.ends_with("-reduced");
     for preset in PRESETS.iter().filter(full) {
         for name in ALGORITHMS {
-            table.push_str(&row(preset.name, name));
+            table.push_grouped(name, known(preset.name, name), &row(preset.name, name));
         }
     }
     compare_with_snapshot("table.txt", &table);
