@@ -1,6 +1,5 @@
 //! What the start-up tests share: signals with usual values, and the files of test vectors.
 #![allow(dead_code, reason = "every test program uses a part of it")]
-#![allow(clippy::print_stdout, reason = "a skipped test says so")]
 
 pub mod streams;
 
@@ -81,26 +80,11 @@ pub fn congestion(kind: CongestionKind, snd_nxt: u64) -> Congestion {
     }
 }
 
-/// The lines of a file of test vectors without its heading, split at commas; `None`, with a
-/// message, where the folder is absent.
-pub fn vectors(name: &str) -> Option<Vec<Vec<String>>> {
-    let path = format!(
-        concat!(
-            env!("CARGO_MANIFEST_DIR"),
-            "/../../../shared/spec/vectors/search/{}"
-        ),
-        name
-    );
-    match std::fs::read_to_string(&path) {
-        Ok(text) => Some(
-            text.lines()
-                .skip(1)
-                .map(|line| line.split(',').map(|cell| cell.trim().to_owned()).collect())
-                .collect(),
-        ),
-        Err(error) => {
-            println!("skipped: no test vectors {name} ({error})");
-            None
-        }
-    }
+/// The lines of a file of `search_vectors` without its heading, split at commas.
+pub fn vectors(name: &str) -> Vec<Vec<String>> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/search_vectors");
+    let text = std::fs::read_to_string(format!("{folder}/{name}"));
+    let text = text.unwrap_or_else(|error| panic!("{name}: {error}"));
+    let cells = |line: &str| line.split(',').map(|cell| cell.trim().to_owned()).collect();
+    text.lines().skip(1).map(cells).collect()
 }
