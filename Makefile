@@ -33,6 +33,10 @@ ifeq ($(wildcard $(TRACE)),)
 $(error there is no trace file $(TRACE))
 endif
 endif
+# A test that could not judge notes it in this file, and .ci/not-judged counts the notes.
+export SLOWSTART_NOT_JUDGED ?= $(CURDIR)/target/not-judged.txt
+# How often the host may stall before that is a failure; empty: as often as it does.
+NOT_JUDGED_LIMIT ?=
 # The extension module is found by the interpreter that loads it; the rest is plain Rust.
 RUST := --workspace --exclude slowstart-python
 
@@ -55,6 +59,7 @@ demo: $(VENV)/installed
 	@echo "Open $(CURDIR)/report/report.html"
 
 test: $(VENV)/installed-dev rust-components $(if $(SLOWSTART_REQUIRE_ROOT_TESTS),capture-tools vm-tools)
+	@rm -f $(SLOWSTART_NOT_JUDGED)
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	$(BIN)/ruff check python
@@ -62,6 +67,7 @@ test: $(VENV)/installed-dev rust-components $(if $(SLOWSTART_REQUIRE_ROOT_TESTS)
 	$(BIN)/mypy
 	cargo test $(RUST) --locked
 	$(BIN)/pytest
+	@.ci/not-judged $(SLOWSTART_NOT_JUDGED) $(NOT_JUDGED_LIMIT)
 
 # Prints the rows that differ from those of the last run that passed here.
 snapshots: tools
@@ -70,12 +76,14 @@ snapshots: tools
 	SLOWSTART_SNAPSHOT=write cargo test --locked -p slowstart-conformance --test pages
 
 test-kernel: kernel-tools
+	@rm -f $(SLOWSTART_NOT_JUDGED)
 	$(MAKE) -C bpf
 	cargo clippy -p slowstart-kernel -p slowstart-python --all-targets \
 	  --features slowstart-kernel/bpf,slowstart-python/bpf --locked -- -D warnings
 	SLOWSTART_REQUIRE_ROOT_TESTS=1 cargo test -p slowstart-kernel --features bpf --locked
 	# The same as in `make test`, told of by the probe in place of TCP_INFO.
 	SLOWSTART_REQUIRE_ROOT_TESTS=1 cargo test -p slowstart-emulator --features bpf --locked --test stack
+	@.ci/not-judged $(SLOWSTART_NOT_JUDGED) $(NOT_JUDGED_LIMIT)
 
 guest: $(GUEST)
 

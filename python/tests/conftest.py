@@ -23,6 +23,17 @@ buffer = "1 bdp"
 """
 
 
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Notes a skipped test where ``make test`` counts what was not judged."""
+    notes = os.environ.get("SLOWSTART_NOT_JUDGED")
+    if notes and report.skipped and not hasattr(report, "wasxfail"):
+        assert isinstance(report.longrepr, tuple)
+        reason = report.longrepr[2].removeprefix("Skipped: ")
+        reason = reason.replace("\n", " ").replace("\t", " ")
+        with Path(notes).open("a", encoding="utf-8") as file:
+            file.write(f"{reason}\t{report.nodeid}\n")
+
+
 @pytest.fixture
 def command(tmp_path: Path) -> Command:
     """Runs ``slowstart`` in an empty folder."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -172,21 +171,19 @@ def test_wrong_input_is_refused_and_nothing_is_written(
 
 @pytest.mark.usefixtures("right")
 def test_a_path_is_validated_against_this_kernel(
-    command: Command, tmp_path: Path, path_file: Path, capsys: pytest.CaptureFixture[str]
+    command: Command, tmp_path: Path, path_file: Path
 ) -> None:
     arguments = ("validate", path_file.name, "-a", "reno", "--size", "1MB", "-n", "1", "--json")
     for turn in range(3):
         done = command(*arguments, "-o", f"turn{turn}")
         if done.returncode == 0:
             break
-        # The emulator vouches for no run: that is said, and nothing is claimed.
+        # No run passed the timing self-check: the command says so, and claims nothing.
         assert done.returncode == 1, done.stderr
         assert "can be trusted" in done.stderr
         assert not (tmp_path / f"turn{turn}" / "report.html").exists()
     else:
-        with capsys.disabled():
-            sys.stderr.write("validate: not judged, the emulator vouches for no run here now\n")
-        return
+        pytest.skip("host stalled")
     out = tmp_path / f"turn{turn}"
     document = json.loads(done.stdout)
     quantities = {each["quantity"] for each in document["quantities"]}

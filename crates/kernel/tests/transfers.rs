@@ -13,7 +13,7 @@ use kernel::{CONTROLS, Control, Error, Guest, Wanted, load, status, unload};
 use measure::{FlowResult, FlowTrace};
 
 use common::turns::with_turns;
-use common::{allowed, exit, print, required, run, scenario, simulated, traced};
+use common::{allowed, exit, print, required, run, scenario, simulated, skip, traced};
 
 /// Mbit/s, milliseconds and buffer of the path; a bin of SEARCH is 0.35 of the round trip.
 const PATH: (u32, u32, &str) = (20, 60, "6 bdp");
@@ -186,7 +186,7 @@ fn what_is_loaded_stays_until_it_is_unloaded() {
         if is_loaded(control.name) && required() {
             unload(&[control]).expect("unloaded");
         } else if is_loaded(control.name) {
-            print(&format!("skipped: {} is loaded already", control.name));
+            skip(&format!("{} is loaded already", control.name));
             continue;
         }
         let _unload = Unload(control);

@@ -2,7 +2,6 @@
 
 mod common;
 
-use std::path::Path;
 use std::sync::Arc;
 
 use common::{MBIT, assert_conserved, bare, packet, pop_all};
@@ -483,16 +482,13 @@ fn the_reduced_model_varies_as_the_notes_say() {
 /// Section A.10: the recorded traces have the statistics of the notes, and the fits have theirs about.
 #[test]
 fn the_fits_are_near_the_recorded_traces() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/traces");
     let published = [
         ("TMobile-LTE-short", 0.59, [0.7, 9.1, 14.4, 22.3, 39.5]),
         ("TMobile-UMTS-driving", 0.78, [0.0, 0.6, 1.8, 2.9, 5.6]),
     ];
     for (name, cv, quantiles) in published {
-        let file = folder.join(format!("{name}.down"));
-        let Ok(text) = std::fs::read_to_string(&file) else {
-            println!("{name}: skipped, the recorded trace is not here");
-            continue;
+        let Some(text) = testing::traces::read(&format!("{name}.down")) else {
+            return;
         };
         let mut tenths = Vec::new();
         for line in text.lines() {

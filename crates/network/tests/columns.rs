@@ -11,8 +11,6 @@ use network::{Element, JitterConfig, JitterDistribution, LinkConfig, Service};
 use proptest::prelude::*;
 use units::{Bytes, Duration, Instant, Rate};
 
-const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/traces/");
-
 fn steps(text: &str) -> Vec<(u64, u64)> {
     let steps = parse_rates(text, "a").unwrap_or_else(|error| panic!("{error}"));
     steps
@@ -243,13 +241,12 @@ const NORWAY: [(&str, u64, u64, u64, f64); 6] = [
 
 #[test]
 fn the_recorded_rates_have_their_means() {
-    let Ok(folder) = std::fs::read_dir(format!("{FOLDER}norway-hsdpa")) else {
-        println!("skipped: the folder of recorded traces is not there");
+    let Some(folder) = testing::traces::folder() else {
         return;
     };
     let mut kinds: BTreeMap<String, (u64, u128, u128, f64)> = BTreeMap::new();
     let mut extremes = (u64::MAX, 0);
-    for entry in folder {
+    for entry in std::fs::read_dir(folder.join("norway-hsdpa")).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_str().unwrap().to_owned();
         let text = std::fs::read_to_string(&path).unwrap();
@@ -317,8 +314,7 @@ fn the_recorded_rates_have_their_means() {
 
 #[test]
 fn the_recorded_delay_has_its_extremes_and_mean() {
-    let Ok(text) = std::fs::read_to_string(format!("{FOLDER}starlink-leocc.delay")) else {
-        println!("skipped: the folder of recorded traces is not there");
+    let Some(text) = testing::traces::read("starlink-leocc.delay") else {
         return;
     };
     let delays = parse_delays(&text, "starlink-leocc.delay").unwrap();

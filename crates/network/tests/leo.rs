@@ -2,7 +2,6 @@
 
 mod common;
 
-use std::path::Path;
 use std::sync::Arc;
 
 use common::{MBIT, assert_conserved, bare, build, packet, pop_all};
@@ -15,10 +14,6 @@ const MEASURED: LeoConfig = LeoConfig::measured(Rate::from_bits_per_sec(48_700_0
 /// In seconds; within a burst packets of the model are at most 0.4 ms apart.
 const PAUSE: f64 = 0.0009;
 const INTERVAL_S: f64 = 15.0;
-const FOLDER: &str = concat!(
-    env!("CARGO_MANIFEST_DIR"),
-    "/../../../shared/data/traces/starlink-leocc.rate"
-);
 
 fn leo(config: LeoConfig) -> LinkConfig {
     bare(Service::Access(Arc::new(AccessConfig::Leo(config))))
@@ -226,11 +221,9 @@ fn intervals_differ_as_measured() {
 /// The same statistics of the recorded trace, where it is there.
 #[test]
 fn the_recorded_trace_has_the_same_statistics() {
-    if !Path::new(FOLDER).exists() {
-        println!("skipped: the folder of recorded traces is not there");
+    let Some(text) = testing::traces::read("starlink-leocc.rate") else {
         return;
-    }
-    let text = std::fs::read_to_string(FOLDER).expect("it can be read");
+    };
     let times: Vec<f64> = text
         .lines()
         .map(|line| line.trim().parse::<f64>().expect("a millisecond") / 1000.0)

@@ -367,7 +367,6 @@ const RECORDED: [Recorded; 7] = [
 
 #[test]
 fn recorded_traces_have_the_statistics_of_the_notes() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/traces/");
     for Recorded {
         name,
         rate,
@@ -375,9 +374,8 @@ fn recorded_traces_have_the_statistics_of_the_notes() {
         gaps,
     } in RECORDED
     {
-        let Ok(text) = std::fs::read_to_string(format!("{folder}{name}")) else {
-            println!("skipped {name}: the folder of recorded traces is not there");
-            continue;
+        let Some(text) = testing::traces::read(name) else {
+            return;
         };
         let trace = parse(&text, name).unwrap();
         let mbit = trace.mean_rate().bits_per_sec() as f64 * 1500.0 / 1504.0 / 1e6;

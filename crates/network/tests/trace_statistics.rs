@@ -85,23 +85,12 @@ fn autocorrelation(values: &[f64], lag: usize) -> f64 {
     mean(pairs.map(|(one, later)| (one - middle) * (later - middle))) / variance(values)
 }
 
-#[expect(
-    clippy::print_stdout,
-    reason = "a test says what it found, and what it skips"
-)]
 fn opportunities(name: &str) -> Option<Vec<u32>> {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/traces/");
-    let Ok(text) = std::fs::read_to_string(format!("{folder}{name}")) else {
-        println!("skipped {name}: the folder of recorded traces is not there");
-        return None;
-    };
+    let text = testing::traces::read(name)?;
     Some(parse(&text, name).expect("a trace").opportunities_ms)
 }
 
-#[expect(
-    clippy::print_stdout,
-    reason = "a test says what it found, and what it skips"
-)]
+#[expect(clippy::print_stdout, reason = "a test says what it found")]
 fn near(what: &str, found: f64, expected: f64, within: f64) {
     println!("{what}: {found:.3}, the notes {expected}");
     assert!(

@@ -8,11 +8,10 @@ use units::{Bytes, Duration, Rate};
 
 #[test]
 fn recorded_traces() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/traces");
-    if !Path::new(folder).exists() {
-        println!("skipped: the recorded traces are not here");
+    let Some(place) = testing::traces::folder() else {
         return;
-    }
+    };
+    let folder = place.display();
     let path = PathModel::resolve(&format!(
         "trace:{folder}/TMobile-LTE-short.down,{folder}/TMobile-LTE-short.up"
     ))
@@ -32,7 +31,7 @@ fn recorded_traces() {
     let own = PathModel::parse(
         "path = { trace = 'Verizon-LTE-short.down', rtt = '50 ms', buffer = '1 bdp' }",
         "t.toml",
-        Path::new(folder),
+        &place,
     )
     .unwrap();
     assert!(
@@ -41,7 +40,7 @@ fn recorded_traces() {
     let wrong = PathModel::parse(
         "path = { trace = 'starlink-leocc.delay', rtt = '50 ms' }",
         "t.toml",
-        Path::new(folder),
+        &place,
     )
     .unwrap_err();
     let wrong = wrong.to_string();

@@ -1,4 +1,4 @@
-//! Every recorded trace carries a transfer: the files next to the project, each as a user names it.
+//! Every recorded trace carries a transfer: each as a user names it.
 
 mod common;
 
@@ -9,7 +9,6 @@ use network::QueueLimit;
 use scenario::{Flow, PathModel, Scenario};
 use units::Bytes;
 
-const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/traces");
 const SIZE: u64 = 1_000_000;
 
 /// All files of a folder and the folders in it, in order.
@@ -47,12 +46,10 @@ fn names(file: &Path) -> Vec<String> {
 
 #[test]
 fn every_recorded_trace_carries_a_transfer() {
-    let folder = Path::new(FOLDER);
-    if !folder.exists() {
-        println!("skipped: the folder of recorded traces is not there");
+    let Some(folder) = testing::traces::folder() else {
         return;
-    }
-    let names: Vec<String> = files(folder).iter().flat_map(|file| names(file)).collect();
+    };
+    let names: Vec<String> = files(&folder).iter().flat_map(|file| names(file)).collect();
     assert!(!names.is_empty(), "the folder is empty");
     let mut drops = 0;
     for name in names {

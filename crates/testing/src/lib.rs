@@ -9,4 +9,6 @@
     reason = "tests print what they found"
 )]
 
+pub mod notes;
 pub mod snapshot;
+pub mod traces;

@@ -4,6 +4,8 @@
 
 pub mod turns;
 
+pub use testing::notes::skip;
+
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::PathBuf;
@@ -19,8 +21,8 @@ use units::{Duration, Instant, Rate};
 /// Emulations of one test binary run one after the other: two would be measured against each other.
 static ONE: Mutex<()> = Mutex::new(());
 
-/// The right to run an emulation; `None`, with the reason printed, where this machine gives none.
-/// Where skipping is not acceptable (`CI` or `SLOWSTART_REQUIRE_ROOT_TESTS` is set), it panics.
+/// The right to run an emulation; `None`, with a note of the reason, where this machine gives none.
+/// Where skipping is not acceptable, it panics (see [`skip`]).
 pub fn may_emulate() -> Option<MutexGuard<'static, ()>> {
     let guard = ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     let Some(sentence) = emulator::missing() else {
@@ -28,15 +30,6 @@ pub fn may_emulate() -> Option<MutexGuard<'static, ()>> {
     };
     skip(&sentence);
     None
-}
-
-/// Says why something is not tested, or fails where that is not acceptable.
-pub fn skip(sentence: &str) {
-    let required = ["CI", "SLOWSTART_REQUIRE_ROOT_TESTS"]
-        .iter()
-        .any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()));
-    assert!(!required, "{sentence}");
-    eprintln!("skipped: {sentence}");
 }
 
 /// A link without loss and jitter that counts IP alone.

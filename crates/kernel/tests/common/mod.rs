@@ -12,23 +12,17 @@ use emulator::stack::{self, StackOptions, StackOutput};
 use measure::{FlowResult, SlowStartExitResult, Traces};
 use scenario::Scenario;
 use simulator::{RunOptions, RunOutput};
+pub use testing::notes::{required, skip};
 
 /// One test at a time: two would be measured against each other.
 static ONE: Mutex<()> = Mutex::new(());
 
-/// Whether a skipped test is a failure.
-pub fn required() -> bool {
-    let names = ["CI", "SLOWSTART_REQUIRE_ROOT_TESTS"];
-    names.iter().any(|name| std::env::var_os(name).is_some())
-}
-
-/// A turn, where the kernel can be changed; if not, why is printed.
+/// A turn, where the kernel can be changed; if not, why is noted.
 pub fn allowed() -> Option<MutexGuard<'static, ()>> {
     let turn = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     let reason = kernel::missing_for_guests().join("\n");
-    assert!(reason.is_empty() || !required(), "{reason}");
     if !reason.is_empty() {
-        print(&format!("skipped: {reason}"));
+        skip(&reason);
         return None;
     }
     Some(turn)
