@@ -92,6 +92,9 @@ pub struct Flight {
     pacing_rate: Rate,
 }
 
+/// How many segments one event may send.
+const MOST_SEGMENTS: u64 = 1 << 16;
+
 /// Why an event cannot happen.
 pub type Impossible = String;
 
@@ -188,12 +191,12 @@ impl Flight {
                     memory: PathMemory::default(),
                 }))
             }
-            Kind::Send { size } => Ok(self.send(size, false)),
+            Kind::Send { size } => self.send(size, false),
             Kind::Resend { size } => {
                 if self.resent + size > self.lost {
                     return Err("more is resent than was declared lost".to_owned());
                 }
-                Ok(self.send(size, true))
+                self.send(size, true)
             }
             Kind::Ack { .. } => self.ack(&event.kind),
             Kind::Drop {
@@ -245,7 +248,11 @@ impl Flight {
         }
     }
 
-    fn send(&mut self, size: Bytes, retransmission: bool) -> Facts {
+    fn send(&mut self, size: Bytes, retransmission: bool) -> Result<Facts, Impossible> {
+        // The subject hears of each segment: a vector must not keep it busy for hours.
+        if size.get().div_ceil(self.smss.get()) > MOST_SEGMENTS {
+            return Err(format!("more than {MOST_SEGMENTS} segments leave at once"));
+        }
         let in_flight = self.in_flight();
         let facts = Facts::Sent {
             size,
@@ -262,7 +269,7 @@ impl Flight {
         }
         self.bytes_sent += size.get();
         self.last_sent = self.now;
-        facts
+        Ok(facts)
     }
 
     fn ack(&mut self, kind: &Kind) -> Result<Facts, Impossible> {

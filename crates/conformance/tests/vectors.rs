@@ -168,6 +168,10 @@ fn mistakes_are_named_with_their_place() {
             "v.vec:13:3: this cannot happen: the cumulative acknowledgment goes back",
         ),
         (
+            timeline("0 send 65537s"),
+            "v.vec:11:3: this cannot happen: more than 65536 segments leave at once",
+        ),
+        (
             timeline("0 send 2s\n1 ack 0 sacked=3s"),
             "v.vec:12:3: this cannot happen: it SACKs more than is outstanding",
         ),

@@ -65,6 +65,18 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "measure",
         ],
     ),
+    (
+        "fuzz",
+        &[
+            "units",
+            "congestion",
+            "network",
+            "scenario",
+            "simulator",
+            "conformance",
+            "capture",
+        ],
+    ),
 ];
 
 /// Crates that must not bring a standard library into a kernel or a small device.
