@@ -40,10 +40,13 @@ NOT_JUDGED_LIMIT ?=
 # The extension module is found by the interpreter that loads it; the rest is plain Rust.
 RUST := --workspace --exclude slowstart-python
 
-# The programs for the kernel are in the package where they can be built (bpf/README.md); without
-# them `slowstart kernel` says what is missing.
+# The programs for the kernel are in the package where they can be built (bpf/README.md). A build
+# without an optional part says so in one line, as `slowstart kernel` and `slowstart vm` do later.
 PIP = if $(MAKE) -s -C bpf tools >/dev/null 2>&1 && pkg-config --exists libelf zlib 2>/dev/null; then \
-	  $(MAKE) -s -C bpf; export MATURIN_PEP517_ARGS="--features bpf"; fi; \
+	  $(MAKE) -s -C bpf; export MATURIN_PEP517_ARGS="--features bpf"; \
+	else echo "Without the programs of slowstart kernel, which need $(KERNEL_PACKAGES)"; fi; \
+	$(if $(GUEST),command -v qemu-system-x86_64 >/dev/null || \
+	  echo "Without --stack linux-vm: that needs qemu-system-x86";) \
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 # The program of the virtual machine (slowstart vm) has no library, and is built where it can run.
@@ -62,6 +65,7 @@ test: $(VENV)/installed-dev rust-components $(if $(SLOWSTART_REQUIRE_ROOT_TESTS)
 	@rm -f $(SLOWSTART_NOT_JUDGED)
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
 	$(BIN)/ruff check python
 	$(BIN)/ruff format --check python
 	$(BIN)/mypy

@@ -11,7 +11,7 @@
 //! acknowledged, the window is the rate of those ACKs times the RTT, and slow start goes on.
 //!
 //! Assumes a transport that sends the copies (see
-//! [`Startup::sends_copies`](crate::Startup::sends_copies)) outside of the window and takes them for
+//! [`Startup::sends_copies`]) outside of the window and takes them for
 //! no sign of loss.
 //!
 //! # Deviations

@@ -1,7 +1,7 @@
 //! The TCP of the running kernel as a stack: a scenario goes in, the same measurements come out
 //! as of a simulation.
 //!
-//! The path is an [`Emulation`](crate::Emulation); a sender and a receiver of our own use real
+//! The path is an [`Emulation`]; a sender and a receiver of our own use real
 //! sockets on its two sides. A probe in the sender's kernel tells of each ACK where that is allowed
 //! ([`Sampler::TcpProbe`]); otherwise the kernel is asked once a millisecond (TCP_INFO). The
 //! network's side (drops, queue, true capacity) is known because the network is ours. Design,
