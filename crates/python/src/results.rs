@@ -39,6 +39,7 @@ struct Outputs {
 }
 
 /// Which time series of runs on a kernel are kept.
+#[cfg(target_os = "linux")]
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Keep {
     None,
@@ -47,6 +48,7 @@ pub enum Keep {
     All,
 }
 
+#[cfg(target_os = "linux")]
 impl Keep {
     pub fn named(word: &str) -> PyResult<Self> {
         match word {
