@@ -197,7 +197,7 @@ impl Sender {
     /// Linux `tcp_undo_cwnd_reduction`.
     fn undo_reduction(&mut self, now: Instant, unmark: bool) {
         if unmark {
-            self.stats.losses_withdrawn += u64::from(self.board.lost_out);
+            self.stats.losses_withdrawn += u64::from(self.board.lost_out());
             self.board.unmark_lost();
         }
         self.stats.undone += 1;
