@@ -26,8 +26,11 @@ fn root() -> PathBuf {
 
 /// The file of a part's module, from the root of the project, and those of the forms it has besides.
 fn modules(part: &PartInfo) -> Vec<String> {
-    let mut words: Vec<&str> = part.type_name().split("::").collect();
+    let mut words: Vec<&str> = part.settings_type().split("::").collect();
     words.pop();
+    if words.last() == Some(&"config") {
+        words.pop();
+    }
     let base = format!("crates/congestion/src/{}", words[1..].join("/"));
     let file = format!("{base}.rs");
     if root().join(&file).exists() {

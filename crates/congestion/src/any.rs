@@ -133,13 +133,14 @@ pub struct PartInfo {
 }
 
 impl PartInfo {
-    /// The type that implements it, with its modules: `congestion::startup::hystart::HyStart`.
+    /// The type of its settings, with its modules: `congestion::startup::fbe::FbeConfig`. Two parts
+    /// may be settings of one type.
     #[must_use]
-    pub fn type_name(&self) -> &'static str {
-        None.or_else(|| AvoidanceConfig::type_name(self.name))
-            .or_else(|| StartupConfig::type_name(self.name))
-            .or_else(|| RecoveryConfig::type_name(self.name))
-            .or_else(|| WholeConfig::type_name(self.name))
+    pub fn settings_type(&self) -> &'static str {
+        None.or_else(|| AvoidanceConfig::settings_type(self.name))
+            .or_else(|| StartupConfig::settings_type(self.name))
+            .or_else(|| RecoveryConfig::settings_type(self.name))
+            .or_else(|| WholeConfig::settings_type(self.name))
             .unwrap_or(self.name)
     }
 }
@@ -228,7 +229,7 @@ wholes! {
         "version 1: paces at the measured bandwidth, with a window of two bandwidth-delay products";
     Bbr3(whole::Bbr3, whole::Bbr3Config) = "bbr3", STANDARD, "draft-ietf-ccwg-bbr",
         "version 3: as version 1, and more than 2 % lost bound what is in flight";
-    Bbrp(whole::Bbrp, whole::BbrpConfig) = "bbrp", RECONSTRUCTION, "Grazia, Klapez and Casoni 2020 (abstract)",
+    Bbrp(whole::Bbr, whole::BbrpConfig) = "bbrp", RECONSTRUCTION, "Grazia, Klapez and Casoni 2020 (abstract)",
         "version 1 that sends faster than it measures, so that Wi-Fi has frames to aggregate";
     Rcp(whole::Rcp, whole::RcpConfig) = "rcp", "from published code (ns-2)", "Dukkipati and McKeown 2005",
         "sends at the smallest rate that the routers of the path tell every flow, from the first data on (the fall-back where one does not is ours)";

@@ -22,9 +22,9 @@ macro_rules! kind {
                 match self { $( Self::$variant(config) => config.set(name, value), )* }
             }
 
-            fn type_name(name: &str) -> Option<&'static str> {
+            fn settings_type(name: &str) -> Option<&'static str> {
                 match name {
-                    $( $name => Some(core::any::type_name::<$part>()), )*
+                    $( $name => Some(core::any::type_name::<$settings>()), )*
                     _ => None,
                 }
             }

@@ -43,7 +43,7 @@ pub mod xcp;
 
 pub use bbr::{Bbr, BbrConfig};
 pub use bbr3::{Bbr3, Bbr3Config};
-pub use bbrp::{Bbrp, BbrpConfig};
+pub use bbrp::BbrpConfig;
 pub use rcp::{Rcp, RcpConfig};
 pub use xcp::{Xcp, XcpConfig};
 

@@ -254,7 +254,7 @@ fn bbrp_with_a_pace_of_one_is_bbr() {
 fn bbrp_sends_faster_than_it_measures() {
     let mut path = Path::of("bbrp");
     let mode = |path: &Path| match &path.control {
-        AnyCongestionControl::Bbrp(bbrp) => bbrp.mode(),
+        AnyCongestionControl::Bbrp(bbr) => bbr.mode(),
         _ => "",
     };
     let rate = |path: &Path| {

@@ -47,9 +47,21 @@ const INITIAL_DELIVERED: u64 = 10;
 /// In thousandths: segments leave at the pacing rate.
 const ORDINARY_PACE: u64 = 1_000;
 
-/// BBR has no options.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct BbrConfig {}
+/// Settings of [`Bbr`]. The name `bbr` has no options; `bbrp` sets the pace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BbrConfig {
+    /// The rate at which segments leave outside DRAIN and PROBE_RTT, in thousandths of the pacing
+    /// rate.
+    pub pace_permille: u64,
+}
+
+impl Default for BbrConfig {
+    fn default() -> Self {
+        Self {
+            pace_permille: ORDINARY_PACE,
+        }
+    }
+}
 
 impl Options for BbrConfig {
     const OPTIONS: &'static [OptionInfo] = &[];
@@ -91,7 +103,7 @@ pub struct Bbr {
     exit: Option<SlowStartExit>,
 
     pacing_rate: Rate,
-    /// What is sent of the pacing rate outside DRAIN and PROBE_RTT, in thousandths (`bbrp`).
+    /// See [`BbrConfig::pace_permille`].
     pace_permille: u64,
     seen_rtt: bool,
     /// When the next segment may leave, as pacing has it.
@@ -105,7 +117,7 @@ pub struct Bbr {
 impl Bbr {
     /// A new connection.
     #[must_use]
-    pub fn new(_config: BbrConfig, context: &BuildContext) -> Self {
+    pub fn new(config: impl Into<BbrConfig>, context: &BuildContext) -> Self {
         let smss = context.smss.max(Bytes::new(1));
         let cwnd = context.initial_window.segments(smss).max(1);
         let unknown = rate::bandwidth(cwnd, Duration::from_millis(1));
@@ -132,19 +144,13 @@ impl Bbr {
             full: modes::FullPipe::default(),
             exit: None,
             pacing_rate: rate::pacing_rate(unknown, HIGH_GAIN, smss),
-            pace_permille: ORDINARY_PACE,
+            pace_permille: config.into().pace_permille,
             seen_rtt: false,
             next_departure: context.now,
             idle_restart: false,
             phase: Phase::Open,
             packet_conservation: false,
         }
-    }
-
-    /// Sends faster than its pacing rate by `permille` thousandths.
-    pub(super) const fn with_pace(mut self, permille: u64) -> Self {
-        self.pace_permille = permille;
-        self
     }
 
     /// The rate at which segments leave.
