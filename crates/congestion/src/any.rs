@@ -17,10 +17,12 @@ use units::feedback::Feedback;
 use units::{Bytes, Duration, Instant, Rate};
 
 use crate::options::{OptionError, OptionInfo, Options};
+use crate::parts::hooks::forward;
+use crate::parts::{avoidance_hooks, congestion_control_hooks, recovery_hooks, startup_hooks};
 use crate::{
-    Ack, Avoidance, Classic, Congestion, CongestionControl, Decision, Established, Lost,
-    PathMemory, Recovery, Reduction, Sent, SlowStartExit, Startup, Step, Window, avoidance,
-    recovery, startup, whole,
+    Ack, AsksRouters, Avoidance, Classic, Congestion, CongestionControl, Decision, Established,
+    JumpStarts, Lost, Pace, PathMemory, Recovery, Sent, SlowStartExit, Startup, SteersSending,
+    Step, Window, avoidance, recovery, startup, whole,
 };
 
 impl Default for AvoidanceConfig {

@@ -167,7 +167,7 @@ impl<S: Startup, A: Avoidance, R: Recovery> CongestionControl for Classic<S, A, 
     #[inline]
     fn pacing_rate(&self) -> Option<Rate> {
         if self.window.in_slow_start() {
-            self.startup.pacing_rate()
+            self.startup.pacing().map(|pace| pace.rate)
         } else {
             None
         }
@@ -175,7 +175,15 @@ impl<S: Startup, A: Avoidance, R: Recovery> CongestionControl for Classic<S, A, 
 
     #[inline]
     fn requires_pacing(&self) -> bool {
-        self.startup.requires_pacing() && self.pacing_rate().is_some()
+        self.pacing_rate().is_some()
+    }
+
+    fn paces_first_segments(&self) -> bool {
+        true
+    }
+
+    fn reduces_by_deliveries(&self) -> bool {
+        true
     }
 
     fn sends_copies(&self) -> bool {
@@ -184,16 +192,16 @@ impl<S: Startup, A: Avoidance, R: Recovery> CongestionControl for Classic<S, A, 
 
     #[inline]
     fn pacing_start(&self) -> Option<Instant> {
-        self.startup.pacing_start()
+        self.startup.pacing().and_then(|pace| pace.not_before)
     }
 
     #[inline]
-    fn steers_sending(&self) -> bool {
-        self.startup.steers_sending()
+    fn steers_sending(&mut self) -> bool {
+        self.startup.steers_sending().is_some()
     }
 
-    fn supposed_receive_window(&self) -> Option<Bytes> {
-        self.startup.supposed_receive_window()
+    fn supposed_receive_window(&mut self) -> Option<Bytes> {
+        self.startup.steers_sending()?.supposed_receive_window()
     }
 
     fn on_established(&mut self, start: &Established) {
@@ -202,12 +210,14 @@ impl<S: Startup, A: Avoidance, R: Recovery> CongestionControl for Classic<S, A, 
         }
     }
 
-    fn requested_rate(&self, queued: Bytes) -> Option<Rate> {
-        self.startup.requested_rate(queued)
+    fn requested_rate(&mut self, queued: Bytes) -> Option<Rate> {
+        self.startup.asks_routers()?.requested_rate(queued)
     }
 
     fn on_approval(&mut self, now: Instant, rate: Rate, rtt: Duration) {
-        if let Some(step) = self.startup.on_approval(rate, rtt, &self.window) {
+        if let Some(startup) = self.startup.asks_routers()
+            && let Some(step) = startup.on_approval(rate, rtt, &self.window)
+        {
             self.apply(step, now, Bytes::ZERO);
         }
     }
@@ -221,9 +231,9 @@ impl<S: Startup, A: Avoidance, R: Recovery> CongestionControl for Classic<S, A, 
         if self.reducing && !self.taken_over {
             self.recovery.on_sent(sent.size);
         }
-        if self.startup.steers_sending()
-            && self.window.in_slow_start()
-            && let Some(step) = self.startup.after_sent(sent, &self.window)
+        if self.window.in_slow_start()
+            && let Some(startup) = self.startup.steers_sending()
+            && let Some(step) = startup.after_sent(sent, &self.window)
         {
             self.apply(step, sent.now, Bytes::ZERO);
         }
@@ -257,11 +267,12 @@ impl<S: Startup, A: Avoidance, R: Recovery> CongestionControl for Classic<S, A, 
     #[inline]
     fn on_ack(&mut self, ack: &Ack) {
         if ack.phase.is_reducing() {
-            let cwnd = if self.taken_over {
-                let cwnd = self.startup.on_recovery_ack(ack, &self.window);
-                whole(cwnd, self.window.smss)
-            } else {
-                self.recovery.on_ack(ack, &self.window)
+            let cwnd = match self.startup.jump_starts() {
+                Some(startup) if self.taken_over => {
+                    let cwnd = startup.on_recovery_ack(ack, &self.window);
+                    whole(cwnd, self.window.smss)
+                }
+                _ => self.recovery.on_ack(ack, &self.window),
             };
             self.window.cwnd = cwnd.max(self.window.smss);
             return;
@@ -313,19 +324,19 @@ impl<S: Startup, A: Avoidance, R: Recovery> CongestionControl for Classic<S, A, 
             } else {
                 Bytes::ZERO
             };
-            let cwnd = self.startup.reduces_from(congestion, &self.window);
-            let reduced = Window {
-                cwnd: cwnd.unwrap_or(self.window.cwnd),
-                ..self.window
-            };
+            let mut reduced = self.window;
+            if let Some(startup) = self.startup.jump_starts()
+                && let Some(cwnd) = startup.reduces_from(congestion, &self.window)
+            {
+                reduced.cwnd = cwnd;
+            }
             let threshold = self.avoidance.on_congestion(congestion, &reduced);
             self.window.ssthresh = whole(threshold, self.window.smss);
         }
         self.startup.on_congestion(congestion);
-        let taken_over = if timeout {
-            None
-        } else {
-            self.startup.take_over(congestion, &before)
+        let taken_over = match self.startup.jump_starts() {
+            Some(startup) if !timeout => startup.take_over(congestion, &before),
+            _ => None,
         };
         self.taken_over = taken_over.is_some();
         if timeout {
@@ -349,8 +360,10 @@ impl<S: Startup, A: Avoidance, R: Recovery> CongestionControl for Classic<S, A, 
 
     fn on_recovery_exit(&mut self, now: Instant) {
         self.reducing = false;
-        if core::mem::take(&mut self.taken_over) {
-            let reduction = self.startup.on_recovery_exit(now, &self.window);
+        if core::mem::take(&mut self.taken_over)
+            && let Some(startup) = self.startup.jump_starts()
+        {
+            let reduction = startup.on_recovery_exit(now, &self.window);
             self.set(reduction);
             return;
         }

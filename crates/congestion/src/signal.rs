@@ -207,6 +207,26 @@ pub enum Step {
     },
 }
 
+/// The pace that a start-up needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pace {
+    /// The rate at which segments leave.
+    pub rate: Rate,
+    /// Nothing leaves before this time.
+    pub not_before: Option<Instant>,
+}
+
+impl Pace {
+    /// At `rate`, from this moment on.
+    #[must_use]
+    pub const fn at(rate: Rate) -> Self {
+        Self {
+            rate,
+            not_before: None,
+        }
+    }
+}
+
 /// A window and a threshold that a start-up sets itself, around an episode that it takes over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reduction {

@@ -6,8 +6,8 @@ use congestion::options::Options;
 use congestion::startup::{QuickStart, QuickStartConfig};
 use congestion::whole::{Rcp, RcpConfig, Xcp, XcpConfig};
 use congestion::{
-    Ack, BuildContext, Congestion, CongestionControl, CongestionKind, Phase, Reduction, Sent,
-    Startup, Step, Window,
+    Ack, AsksRouters, BuildContext, Congestion, CongestionControl, CongestionKind, JumpStarts,
+    Phase, Reduction, Sent, Startup, Step, Window,
 };
 use startup_support::{ack, window};
 use units::feedback::{Feedback, HOST_TTL, RateCode};
@@ -71,7 +71,7 @@ fn windows_and_pacing_of_quick_start() {
             Some(Step::Set(SMSS * segments)),
             "{rtt_ms} ms, code {code}"
         );
-        let pace = startup.pacing_rate().expect("it paces");
+        let pace = startup.pacing().expect("it paces").rate;
         let interval = pace.time_for(SMSS).as_nanos() as f64;
         let expected = rate.time_for(Bytes::new(1500)).as_nanos() as f64;
         assert!((interval - expected).abs() <= 1.0 + expected * 1e-6);
@@ -84,7 +84,7 @@ fn windows_and_pacing_of_quick_start() {
             startup.on_approval(rate, Duration::from_millis(rtt_ms), &ten()),
             None
         );
-        assert_eq!(startup.pacing_rate(), None);
+        assert_eq!(startup.pacing().map(|pace| pace.rate), None);
     }
 }
 
@@ -98,7 +98,7 @@ fn a_round_trip_measured_too_long_costs_what_was_not_sent() {
         cwnd: SMSS * 170,
         ..ten()
     };
-    let interval = startup.pacing_rate().expect("it paces").time_for(SMSS);
+    let interval = startup.pacing().expect("it paces").rate.time_for(SMSS);
     let mut number = 0;
     while interval * number <= Duration::from_millis(100) {
         startup.on_sent(&sent((interval * number).as_nanos(), number, false));
@@ -113,7 +113,7 @@ fn a_round_trip_measured_too_long_costs_what_was_not_sent() {
         startup.on_delivery(&first, &granted),
         Some(Step::Set(SMSS * 86))
     );
-    assert_eq!(startup.pacing_rate(), None);
+    assert_eq!(startup.pacing().map(|pace| pace.rate), None);
     // Once: the next ACK is slow start's.
     assert_eq!(startup.on_delivery(&first, &granted), None);
 }

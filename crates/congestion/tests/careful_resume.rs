@@ -4,7 +4,7 @@
 mod startup_support;
 
 use congestion::startup::{CarefulResume, CarefulResumeConfig};
-use congestion::{Ack, CongestionKind, PathMemory, Sent, Startup, Step, Window};
+use congestion::{Ack, CongestionKind, JumpStarts, PathMemory, Sent, Startup, Step, Window};
 use startup_support::{SMSS, ack, at, congestion, established, micros, segments, window};
 use units::{Bytes, Duration, Instant};
 
@@ -40,10 +40,10 @@ fn careful_resume_spreads_its_jump_over_an_rtt() {
         });
         let step = startup.on_delivery(&initial_window_came_back(rtt_us, 18), &window(19));
         assert_eq!(step, Some(Step::Set(segments(jump))));
-        let rate = startup.pacing_rate().expect("the jump is paced");
+        let rate = startup.pacing().expect("the jump is paced").rate;
         let spacing = rate.time_for(SMSS).as_nanos();
         assert!(spacing.abs_diff(spacing_ns) <= 1, "{spacing} {spacing_ns}");
-        assert!(startup.requires_pacing());
+        assert!(startup.pacing().is_some());
     }
 }
 

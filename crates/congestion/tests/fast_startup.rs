@@ -237,9 +237,9 @@ fn stateful_jumps_of_the_specification() {
         let mut startup = Stateful::new(config, Instant::ZERO, 0);
         let step = startup.on_established(&established(PathMemory::default(), rtt_us), &window(10));
         assert_eq!(step, jump.map(|count| Step::Set(segments(count))));
-        assert_eq!(startup.requires_pacing(), jump.is_some());
+        assert_eq!(startup.pacing().is_some(), jump.is_some());
         let pace = jump.map(|_| Rate::from_bytes_per_sec(rate));
-        assert_eq!(startup.pacing_rate(), pace);
+        assert_eq!(startup.pacing().map(|pace| pace.rate), pace);
     }
 }
 
@@ -269,7 +269,7 @@ fn a_stateful_jump_ends_with_what_is_in_flight() {
     );
     let step = startup.on_delivery(&with(85), &window(86));
     assert_eq!(step, Some(Step::Set(segments(85))));
-    assert!(!startup.requires_pacing());
+    assert!(startup.pacing().is_none());
     assert_eq!(startup.on_ack(&with(85), &window(85)), Step::Grow(SMSS));
 
     let mut startup = jumping();
@@ -386,7 +386,7 @@ fn rapid_start_triples_until_a_queue_shows() {
     let mut startup = RapidStart::new(RapidStartConfig::default(), Instant::ZERO, 0);
     let step = startup.on_established(&established(PathMemory::default(), 100_000), &window(10));
     assert_eq!(step, Some(Step::Set(segments(20))));
-    let pace = startup.pacing_rate().expect("the first window is paced");
+    let pace = startup.pacing().expect("the first window is paced").rate;
     assert_eq!(pace.bytes_per_sec(), SMSS.get() * 200);
     let round = |startup: &mut RapidStart, number: u64, rtt_us: u64| {
         let one = Ack {
@@ -403,7 +403,11 @@ fn rapid_start_triples_until_a_queue_shows() {
         startup.on_ack(&one, &window(20))
     };
     assert_eq!(round(&mut startup, 1, 100_000), Step::Grow(segments(2)));
-    assert_eq!(startup.pacing_rate(), None, "the first window has left");
+    assert_eq!(
+        startup.pacing().map(|pace| pace.rate),
+        None,
+        "the first window has left"
+    );
     assert_eq!(round(&mut startup, 2, 104_000), Step::Grow(segments(2)));
     assert_eq!(round(&mut startup, 3, 104_001), Step::Grow(segments(1)));
     assert_eq!(round(&mut startup, 4, 100_000), Step::Grow(segments(2)));

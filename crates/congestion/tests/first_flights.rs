@@ -9,8 +9,8 @@ use congestion::startup::{
     JumpStartConfig,
 };
 use congestion::{
-    Congestion, CongestionKind, Established, PathMemory, Phase, Reduction, Sent, Startup, Step,
-    Window,
+    Congestion, CongestionKind, Established, JumpStarts, PathMemory, Phase, Reduction, Sent,
+    Startup, Step, Window,
 };
 use startup_support::{SMSS, ack, segments, window};
 use units::{Bytes, Duration, Instant, Rate};
@@ -82,9 +82,9 @@ fn jumps() {
         let start = begin(queued, receive_window, rtt);
         let step = startup.on_established(&start, &window_of(1460, 10));
         assert_eq!(step, Some(Step::Set(Bytes::new(1460 * count))), "{queued}");
-        assert!(startup.requires_pacing());
+        assert!(startup.pacing().is_some());
         let rate = Rate::from_bits_per_sec(count * 1460 * 8 * 1_000 / rtt);
-        assert_eq!(startup.pacing_rate(), Some(rate));
+        assert_eq!(startup.pacing().map(|pace| pace.rate), Some(rate));
     }
     let mut config = JumpStartConfig::default();
     config.set("burst_if_fits", "true").expect("known");
@@ -93,7 +93,7 @@ fn jumps() {
         startup.on_established(&begin(14_480, 65_535, 100), &window(10)),
         None
     );
-    assert!(!startup.requires_pacing());
+    assert!(startup.pacing().is_none());
 }
 
 fn sent(count: u64, retransmission: bool) -> Sent {
@@ -119,7 +119,7 @@ fn jumped(config: JumpStartConfig, count: u64) -> (JumpStart, Option<Step>) {
     let first = ack(Instant::from_millis(100), SMSS, SMSS.get(), rtt);
     startup.observe(&first, &window(count));
     let step = startup.on_delivery(&first, &window(count));
-    assert!(!startup.requires_pacing(), "the first ACK ends the pacing");
+    assert!(startup.pacing().is_none(), "the first ACK ends the pacing");
     (startup, step)
 }
 
@@ -252,11 +252,11 @@ fn abcss_paces_at_twice_the_window() {
         Some(Duration::from_millis(100)),
     );
     let mut abcss = Abcss::new(AbcssConfig::default(), Instant::ZERO, 0);
-    assert!(!abcss.requires_pacing(), "nothing is measured yet");
+    assert!(abcss.pacing().is_none(), "nothing is measured yet");
     abcss.on_delivery(&sample, &window(10));
-    assert!(abcss.requires_pacing());
+    assert!(abcss.pacing().is_some());
     assert_eq!(
-        abcss.pacing_rate(),
+        abcss.pacing().map(|pace| pace.rate),
         Some(Rate::from_bits_per_sec(2 * 10 * 1448 * 8 * 10))
     );
 }

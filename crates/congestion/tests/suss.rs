@@ -5,7 +5,10 @@ mod startup_support;
 use congestion::options::Options;
 use congestion::startup::suss::Acceleration;
 use congestion::startup::{Suss, SussConfig};
-use congestion::{Ack, Congestion, CongestionKind, ExitReason, Phase, Sent, Startup, Step};
+use congestion::{
+    Ack, Congestion, CongestionKind, ExitReason, JumpStarts, Phase, Sent, Startup, SteersSending,
+    Step,
+};
 use startup_support::{SMSS, ack, at, segments, window};
 use units::{Bytes, Duration, Instant, Rate};
 
@@ -204,19 +207,26 @@ fn accelerated() -> Path {
 #[test]
 fn red_segments_are_paced_and_their_acks_release_nothing() {
     let mut path = accelerated();
-    assert!(path.suss.steers_sending() && !path.suss.requires_pacing());
+    assert!(path.suss.steers_sending().is_some() && path.suss.pacing().is_none());
     assert_eq!(path.suss.after_sent(&sent(208_000, 18), &window(20)), None);
-    assert_eq!(path.suss.pacing_rate(), None, "clocked while there is room");
+    assert_eq!(
+        path.suss.pacing().map(|pace| pace.rate),
+        None,
+        "clocked while there is room"
+    );
     // The window is full: it grows by two, and what follows is paced.
     let grown = Some(Step::Grow(segments(2)));
     assert_eq!(path.suss.after_sent(&sent(208_000, 19), &window(20)), grown);
-    assert!(path.suss.requires_pacing());
+    assert!(path.suss.pacing().is_some());
     assert_eq!(
-        path.suss.pacing_rate(),
+        path.suss.pacing().map(|pace| pace.rate),
         Some(Rate::from_bytes_per_sec(579_200))
     );
     // The tail came at 207.2 ms; the train counts as 8 ms: (50 - 8) / 2 ms later.
-    assert_eq!(path.suss.pacing_start(), Some(at(228_200)));
+    assert_eq!(
+        path.suss.pacing().and_then(|pace| pace.not_before),
+        Some(at(228_200))
+    );
     assert_eq!(path.suss.after_sent(&sent(230_000, 38), &window(39)), grown);
     assert_eq!(path.suss.after_sent(&sent(230_000, 39), &window(40)), None);
     // A red ACK within the round.
@@ -235,7 +245,7 @@ fn red_segments_are_paced_and_their_acks_release_nothing() {
     // The next round is clocked.
     path.now = 300_000;
     assert_eq!(path.deliver(100_000, 50), None);
-    assert!(!path.suss.requires_pacing());
+    assert!(path.suss.pacing().is_none());
     assert_eq!(path.cwnd, 41, "a blue ACK");
 }
 
@@ -316,7 +326,7 @@ fn after_two_accelerations_the_exit_leaves_what_is_in_flight() {
     // The ninth sample of the round: nine of the 160 segments are acknowledged.
     assert_eq!((cwnd, ssthresh), (segments(151), segments(151)));
     assert!(matches!(reason, ExitReason::Delay { .. }), "{reason:?}");
-    assert!(!path.suss.requires_pacing());
+    assert!(path.suss.pacing().is_none());
 }
 
 #[test]

@@ -316,11 +316,7 @@ impl Sender {
             None => window_rate(&self.cwnd.get(), self.board.packets_out(), self.rtt.srtt()),
         };
         let requires_pacing = self.cc.requires_pacing();
-        let is_spread = requires_pacing
-            && matches!(
-                self.cc,
-                AnyCongestionControl::Classic(_) | AnyCongestionControl::Rcp(_)
-            );
+        let is_spread = requires_pacing && self.cc.paces_first_segments();
         self.pacer
             .set(rate, self.config.pacing || requires_pacing, is_spread);
         if let Some(start) = self.cc.pacing_start() {

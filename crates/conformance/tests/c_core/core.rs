@@ -14,8 +14,8 @@ use congestion::options::Options;
 use congestion::recovery::{Prr, PrrConfig};
 use congestion::startup::{Standard, StandardConfig};
 use congestion::{
-    Ack, Avoidance, Classic, Congestion, CongestionControl, CongestionKind, ExitReason, Phase,
-    Sent, SlowStartExit, Startup, Step, Window,
+    Ack, Avoidance, Classic, Congestion, CongestionControl, CongestionKind, ExitReason, JumpStarts,
+    Pace, Phase, Sent, SlowStartExit, Startup, SteersSending, Step, Window,
 };
 use testing::notes::skip;
 use units::{Bytes, Duration, Instant, Rate};
@@ -350,37 +350,20 @@ impl Startup for CoreStartup {
             .unwrap_or(Step::Grow(ack.delivered))
     }
 
-    fn steers_sending(&self) -> bool {
-        self.steers
-    }
-
-    fn after_sent(&mut self, sent: &Sent, window: &Window) -> Option<Step> {
-        let in_flight = (sent.in_flight + sent.size).segments(self.smss);
-        let reply = self.tell(&format!("sent {in_flight} {}", window.cwnd_segments()));
-        self.step(reply, window)
-    }
-
-    fn pacing_rate(&self) -> Option<Rate> {
-        self.last().rate.map(Rate::from_bytes_per_sec)
-    }
-
-    fn requires_pacing(&self) -> bool {
-        self.last().rate.is_some()
-    }
-
-    fn pacing_start(&self) -> Option<Instant> {
+    fn pacing(&self) -> Option<Pace> {
         let last = self.last();
-        last.rate.map(|_| Instant::from_nanos(last.from))
+        last.rate.map(|rate| Pace {
+            rate: Rate::from_bytes_per_sec(rate),
+            not_before: Some(Instant::from_nanos(last.from)),
+        })
     }
 
-    fn reduces_from(&mut self, congestion: &Congestion, window: &Window) -> Option<Bytes> {
-        if congestion.kind == CongestionKind::Timeout {
-            return None;
-        }
-        match self.step(self.congestion(congestion), window) {
-            Some(Step::Set(cwnd)) => Some(cwnd),
-            _ => None,
-        }
+    fn jump_starts(&mut self) -> Option<&mut dyn JumpStarts> {
+        Some(self)
+    }
+
+    fn steers_sending(&mut self) -> Option<&mut dyn SteersSending> {
+        if self.steers { Some(self) } else { None }
     }
 
     fn on_congestion(&mut self, congestion: &Congestion) {
@@ -391,6 +374,26 @@ impl Startup for CoreStartup {
 
     fn restart(&mut self, _now: Instant, _snd_nxt: u64) {
         self.tell("restart");
+    }
+}
+
+impl JumpStarts for CoreStartup {
+    fn reduces_from(&mut self, congestion: &Congestion, window: &Window) -> Option<Bytes> {
+        if congestion.kind == CongestionKind::Timeout {
+            return None;
+        }
+        match self.step(self.congestion(congestion), window) {
+            Some(Step::Set(cwnd)) => Some(cwnd),
+            _ => None,
+        }
+    }
+}
+
+impl SteersSending for CoreStartup {
+    fn after_sent(&mut self, sent: &Sent, window: &Window) -> Option<Step> {
+        let in_flight = (sent.in_flight + sent.size).segments(self.smss);
+        let reply = self.tell(&format!("sent {in_flight} {}", window.cwnd_segments()));
+        self.step(reply, window)
     }
 }
 

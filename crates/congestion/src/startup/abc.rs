@@ -18,7 +18,7 @@
 use units::{Duration, Instant, Rate};
 
 use crate::options::{self, OptionError, OptionInfo, Options};
-use crate::{Ack, Congestion, CongestionKind, Startup, Step, Window};
+use crate::{Ack, Congestion, CongestionKind, Pace, Startup, Step, Window};
 
 /// Configuration of [`Abc`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -179,11 +179,7 @@ impl Startup for Abcss {
         self.abc.on_congestion(congestion);
     }
 
-    fn pacing_rate(&self) -> Option<Rate> {
-        self.rate
-    }
-
-    fn requires_pacing(&self) -> bool {
-        self.rate.is_some()
+    fn pacing(&self) -> Option<Pace> {
+        self.rate.map(Pace::at)
     }
 }

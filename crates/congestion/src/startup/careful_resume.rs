@@ -31,8 +31,8 @@ use units::{Bytes, Duration, Instant, Rate};
 use crate::memory::Saved;
 use crate::options::{self, OptionError, OptionInfo, Options};
 use crate::{
-    Ack, Congestion, CongestionKind, Established, PathMemory, Reduction, Sent, Startup, Step,
-    Window,
+    Ack, Congestion, CongestionKind, Established, JumpStarts, Pace, PathMemory, Reduction, Sent,
+    Startup, Step, Window,
 };
 
 /// The jump takes one part in so many of what is saved.
@@ -372,6 +372,31 @@ impl Startup for CarefulResume {
         self.retreated |= is_probing;
     }
 
+    fn pacing(&self) -> Option<Pace> {
+        match self.state {
+            State::Unvalidated(jump) => Some(Pace::at(jump.rate)),
+            _ => None,
+        }
+    }
+
+    fn on_close(&self, now: Instant, memory: &mut PathMemory) {
+        if self.retreated {
+            memory.saved = None;
+        } else if self.rounds.most >= self.initial_window * WORTH_SAVING {
+            memory.saved = Some(Saved {
+                cwnd: self.rounds.most,
+                rtt: self.rounds.min_rtt,
+                at: Some(now),
+            });
+        }
+    }
+
+    fn jump_starts(&mut self) -> Option<&mut dyn JumpStarts> {
+        Some(self)
+    }
+}
+
+impl JumpStarts for CarefulResume {
     fn take_over(&mut self, congestion: &Congestion, window: &Window) -> Option<Reduction> {
         let (State::Unvalidated(mut jump) | State::Validating(mut jump)) = self.state else {
             return None;
@@ -408,29 +433,6 @@ impl Startup for CarefulResume {
         Reduction {
             cwnd: window.ssthresh,
             ssthresh,
-        }
-    }
-
-    fn pacing_rate(&self) -> Option<Rate> {
-        match self.state {
-            State::Unvalidated(jump) => Some(jump.rate),
-            _ => None,
-        }
-    }
-
-    fn requires_pacing(&self) -> bool {
-        matches!(self.state, State::Unvalidated(_))
-    }
-
-    fn on_close(&self, now: Instant, memory: &mut PathMemory) {
-        if self.retreated {
-            memory.saved = None;
-        } else if self.rounds.most >= self.initial_window * WORTH_SAVING {
-            memory.saved = Some(Saved {
-                cwnd: self.rounds.most,
-                rtt: self.rounds.min_rtt,
-                at: Some(now),
-            });
         }
     }
 }

@@ -8,9 +8,9 @@
 
 use core::fmt;
 
-use units::{Instant, Rate};
+use units::Rate;
 
-use crate::{Ack, BuildContext, Congestion, Sent, Startup, Step, Window};
+use crate::{Ack, BuildContext, Congestion, Pace, Sent, Startup, Step, Window};
 
 /// Start-ups of one kind, by number.
 pub trait ForeignKind: Sync {
@@ -121,14 +121,7 @@ impl Startup for Foreign {
         self.look();
     }
 
-    /// A timeout is told by [`Startup::on_congestion`].
-    fn restart(&mut self, _now: Instant, _snd_nxt: u64) {}
-
-    fn pacing_rate(&self) -> Option<Rate> {
-        self.pacing_rate
-    }
-
-    fn requires_pacing(&self) -> bool {
-        self.pacing_rate.is_some()
+    fn pacing(&self) -> Option<Pace> {
+        self.pacing_rate.map(Pace::at)
     }
 }

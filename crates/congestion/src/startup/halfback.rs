@@ -22,7 +22,7 @@ use units::{Bytes, Duration, Instant, Rate};
 
 use super::dispersion::{bytes_per_second, product};
 use crate::options::{self, OptionError, OptionInfo, Options};
-use crate::{Ack, Congestion, Established, Startup, Step, Window};
+use crate::{Ack, Congestion, Established, Pace, Startup, Step, Window};
 
 /// Configuration of [`Halfback`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -168,14 +168,10 @@ impl Startup for Halfback {
         self.flight = None;
     }
 
-    fn pacing_rate(&self) -> Option<Rate> {
+    fn pacing(&self) -> Option<Pace> {
         self.flight
             .filter(|_| !self.has_left)
-            .map(|flight| flight.rate)
-    }
-
-    fn requires_pacing(&self) -> bool {
-        self.flight.is_some() && !self.has_left
+            .map(|flight| Pace::at(flight.rate))
     }
 
     fn sends_copies(&self) -> bool {

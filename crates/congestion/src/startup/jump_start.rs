@@ -25,8 +25,8 @@ use units::{Bytes, Instant, Rate};
 
 use crate::options::{self, OptionError, OptionInfo, Options};
 use crate::{
-    Ack, Congestion, CongestionKind, Established, ExitReason, Reduction, Sent, Startup, Step,
-    Window,
+    Ack, Congestion, CongestionKind, Established, ExitReason, JumpStarts, Pace, Reduction, Sent,
+    Startup, Step, Window,
 };
 
 /// What a loss in the flight leaves.
@@ -224,6 +224,21 @@ impl Startup for JumpStart {
         Step::Grow(ack.delivered)
     }
 
+    fn restart(&mut self, _now: Instant, _snd_nxt: u64) {
+        self.jump = None;
+    }
+
+    fn pacing(&self) -> Option<Pace> {
+        let jump = self.jump.filter(|jump| jump.end.is_none());
+        jump.map(|jump| Pace::at(jump.rate))
+    }
+
+    fn jump_starts(&mut self) -> Option<&mut dyn JumpStarts> {
+        Some(self)
+    }
+}
+
+impl JumpStarts for JumpStart {
     fn take_over(&mut self, congestion: &Congestion, window: &Window) -> Option<Reduction> {
         let jump = self.jump?;
         if congestion.kind != CongestionKind::Loss || self.snd_una >= jump.end? {
@@ -261,18 +276,5 @@ impl Startup for JumpStart {
             cwnd,
             ssthresh: cwnd,
         }
-    }
-
-    fn restart(&mut self, _now: Instant, _snd_nxt: u64) {
-        self.jump = None;
-    }
-
-    fn pacing_rate(&self) -> Option<Rate> {
-        let jump = self.jump.filter(|jump| jump.end.is_none());
-        jump.map(|jump| jump.rate)
-    }
-
-    fn requires_pacing(&self) -> bool {
-        self.jump.is_some_and(|jump| jump.end.is_none())
     }
 }

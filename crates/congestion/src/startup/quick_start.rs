@@ -25,7 +25,10 @@ use units::{Bytes, Duration, Instant, Rate};
 
 use crate::options::{self, OptionError, OptionInfo, Options};
 use crate::startup::{Limited, LimitedConfig};
-use crate::{Ack, Congestion, CongestionKind, Reduction, Sent, Startup, Step, Window};
+use crate::{
+    Ack, AsksRouters, Congestion, CongestionKind, JumpStarts, Pace, Reduction, Sent, Startup, Step,
+    Window,
+};
 
 /// IP and TCP headers of a full segment, which the approved rate counts.
 const HEADERS: u64 = 52;
@@ -109,28 +112,6 @@ impl QuickStart {
 }
 
 impl Startup for QuickStart {
-    fn requested_rate(&self, queued: Bytes) -> Option<Rate> {
-        if self.config.rate.is_some() {
-            return self.config.rate;
-        }
-        let per_second = 1_000_000_000 / UNKNOWN_RTT.as_nanos();
-        Some(Rate::from_bytes_per_sec(
-            queued.get().saturating_mul(per_second),
-        ))
-    }
-
-    fn on_approval(&mut self, rate: Rate, rtt: Duration, window: &Window) -> Option<Step> {
-        let packet = window.smss + Bytes::new(HEADERS);
-        let cwnd = window.smss * rate.bytes_in(rtt).segments(packet);
-        if cwnd <= window.cwnd {
-            return None;
-        }
-        self.mode = Mode::Paced;
-        self.pace = rate.mul_div(window.smss.get(), packet.get());
-        self.initial_window = window.cwnd;
-        Some(Step::Set(cwnd))
-    }
-
     fn on_sent(&mut self, sent: &Sent) {
         match self.mode {
             Mode::Paced if !sent.retransmission => {
@@ -164,6 +145,24 @@ impl Startup for QuickStart {
         }
     }
 
+    fn restart(&mut self, now: Instant, snd_nxt: u64) {
+        self.limited.restart(now, snd_nxt);
+    }
+
+    fn pacing(&self) -> Option<Pace> {
+        (self.mode == Mode::Paced).then(|| Pace::at(self.pace))
+    }
+
+    fn jump_starts(&mut self) -> Option<&mut dyn JumpStarts> {
+        Some(self)
+    }
+
+    fn asks_routers(&mut self) -> Option<&mut dyn AsksRouters> {
+        Some(self)
+    }
+}
+
+impl JumpStarts for QuickStart {
     fn take_over(&mut self, _congestion: &Congestion, _window: &Window) -> Option<Reduction> {
         if !matches!(self.mode, Mode::Paced | Mode::Probation) {
             return None;
@@ -182,16 +181,28 @@ impl Startup for QuickStart {
             ssthresh: self.flight.saturating_sub(self.resent) / 2,
         }
     }
+}
 
-    fn restart(&mut self, now: Instant, snd_nxt: u64) {
-        self.limited.restart(now, snd_nxt);
+impl AsksRouters for QuickStart {
+    fn requested_rate(&self, queued: Bytes) -> Option<Rate> {
+        if self.config.rate.is_some() {
+            return self.config.rate;
+        }
+        let per_second = 1_000_000_000 / UNKNOWN_RTT.as_nanos();
+        Some(Rate::from_bytes_per_sec(
+            queued.get().saturating_mul(per_second),
+        ))
     }
 
-    fn pacing_rate(&self) -> Option<Rate> {
-        (self.mode == Mode::Paced).then_some(self.pace)
-    }
-
-    fn requires_pacing(&self) -> bool {
-        true
+    fn on_approval(&mut self, rate: Rate, rtt: Duration, window: &Window) -> Option<Step> {
+        let packet = window.smss + Bytes::new(HEADERS);
+        let cwnd = window.smss * rate.bytes_in(rtt).segments(packet);
+        if cwnd <= window.cwnd {
+            return None;
+        }
+        self.mode = Mode::Paced;
+        self.pace = rate.mul_div(window.smss.get(), packet.get());
+        self.initial_window = window.cwnd;
+        Some(Step::Set(cwnd))
     }
 }

@@ -18,7 +18,7 @@
 use units::{Bytes, Duration, Instant, Rate};
 
 use crate::options::{self, OptionError, OptionInfo, Options};
-use crate::{Ack, Congestion, Established, Reduction, Startup, Step, Window};
+use crate::{Ack, Congestion, Established, JumpStarts, Pace, Reduction, Startup, Step, Window};
 
 /// `K` is 11/18; `beta` is in thousandths. So shares are counted in this.
 const SHARES: u64 = 18_000;
@@ -224,6 +224,21 @@ impl Startup for RapidStart {
         self.first = None;
     }
 
+    fn restart(&mut self, _now: Instant, _snd_nxt: u64) {
+        self.over = true;
+        self.answer = None;
+    }
+
+    fn pacing(&self) -> Option<Pace> {
+        self.first.map(|(rate, _)| Pace::at(rate))
+    }
+
+    fn jump_starts(&mut self) -> Option<&mut dyn JumpStarts> {
+        Some(self)
+    }
+}
+
+impl JumpStarts for RapidStart {
     fn take_over(&mut self, _congestion: &Congestion, window: &Window) -> Option<Reduction> {
         if core::mem::replace(&mut self.over, true) {
             return None;
@@ -260,18 +275,5 @@ impl Startup for RapidStart {
             cwnd,
             ssthresh: cwnd,
         }
-    }
-
-    fn restart(&mut self, _now: Instant, _snd_nxt: u64) {
-        self.over = true;
-        self.answer = None;
-    }
-
-    fn pacing_rate(&self) -> Option<Rate> {
-        self.first.map(|(rate, _)| rate)
-    }
-
-    fn requires_pacing(&self) -> bool {
-        self.first.is_some()
     }
 }

@@ -28,7 +28,7 @@ use super::dispersion::{Samples, bytes_per_second};
 use super::{HyStart, HyStartConfig};
 use crate::memory::Measured;
 use crate::options::{self, OptionError, OptionInfo, Options};
-use crate::{Ack, Congestion, Established, PathMemory, Startup, Step, Window};
+use crate::{Ack, Congestion, Established, Pace, PathMemory, Startup, Step, Window};
 
 /// A jump must be larger than so many segments; what else the window is.
 const LEAST_WINDOW: u64 = 10;
@@ -283,12 +283,8 @@ impl Startup for Stateful {
         self.rest.restart(now, snd_nxt);
     }
 
-    fn pacing_rate(&self) -> Option<Rate> {
-        self.jump.map(|(rate, _)| rate)
-    }
-
-    fn requires_pacing(&self) -> bool {
-        self.jump.is_some()
+    fn pacing(&self) -> Option<Pace> {
+        self.jump.map(|(rate, _)| Pace::at(rate))
     }
 
     fn on_close(&self, now: Instant, memory: &mut PathMemory) {

@@ -36,7 +36,10 @@ use units::{Bytes, Duration, Instant, Rate};
 
 use super::hystart::{HyStart, HyStartConfig, ack_delay, leave};
 use crate::options::{self, OptionError, OptionInfo, Options};
-use crate::{Ack, Congestion, CongestionKind, ExitReason, Sent, Startup, Step, Window};
+use crate::{
+    Ack, Congestion, CongestionKind, ExitReason, JumpStarts, Pace, Sent, Startup, SteersSending,
+    Step, Window,
+};
 
 /// Round-trip times below this are not worth it, in microseconds.
 const LEAST_RTT: u64 = 10_000;
@@ -414,54 +417,13 @@ impl Startup for Suss {
         Step::Grow(ack.delivered)
     }
 
-    fn steers_sending(&self) -> bool {
-        true
-    }
-
-    fn after_sent(&mut self, sent: &Sent, window: &Window) -> Option<Step> {
-        let limit = self
-            .acceleration
-            .filter(|_| self.state == State::Pacing)?
-            .limit;
-        if window.cwnd_segments() >= limit || window.cwnd > sent.in_flight + sent.size {
-            return None;
-        }
-        self.is_pacing = true;
-        Some(Step::Grow(window.smss * GROWTH))
-    }
-
-    fn pacing_rate(&self) -> Option<Rate> {
+    fn pacing(&self) -> Option<Pace> {
         self.acceleration
             .filter(|_| self.is_pacing)
-            .map(|red| red.rate)
-    }
-
-    fn requires_pacing(&self) -> bool {
-        self.is_pacing
-    }
-
-    fn pacing_start(&self) -> Option<Instant> {
-        self.acceleration
-            .filter(|_| self.is_pacing)
-            .map(|red| red.from)
-    }
-
-    fn supposed_receive_window(&self) -> Option<Bytes> {
-        if !self.config.override_window || self.initial_window == 0 {
-            return None;
-        }
-        let is_early = self.is_running() && self.round < self.config.max + self.jumps;
-        let doublings = if is_early {
-            self.round + self.jumps - 1
-        } else {
-            0
-        };
-        Some(self.smss * (self.initial_window << doublings.min(24)))
-    }
-
-    fn reduces_from(&mut self, congestion: &Congestion, window: &Window) -> Option<Bytes> {
-        let is_loss = congestion.kind != CongestionKind::Timeout;
-        (is_loss && self.is_running()).then_some(congestion.in_flight.max(window.smss))
+            .map(|red| Pace {
+                rate: red.rate,
+                not_before: Some(red.from),
+            })
     }
 
     fn on_congestion(&mut self, congestion: &Congestion) {
@@ -475,5 +437,47 @@ impl Startup for Suss {
             self.state = State::Ended;
         }
         self.hystart.on_congestion(congestion);
+    }
+
+    fn jump_starts(&mut self) -> Option<&mut dyn JumpStarts> {
+        Some(self)
+    }
+
+    fn steers_sending(&mut self) -> Option<&mut dyn SteersSending> {
+        Some(self)
+    }
+}
+
+impl JumpStarts for Suss {
+    fn reduces_from(&mut self, congestion: &Congestion, window: &Window) -> Option<Bytes> {
+        let is_loss = congestion.kind != CongestionKind::Timeout;
+        (is_loss && self.is_running()).then_some(congestion.in_flight.max(window.smss))
+    }
+}
+
+impl SteersSending for Suss {
+    fn after_sent(&mut self, sent: &Sent, window: &Window) -> Option<Step> {
+        let limit = self
+            .acceleration
+            .filter(|_| self.state == State::Pacing)?
+            .limit;
+        if window.cwnd_segments() >= limit || window.cwnd > sent.in_flight + sent.size {
+            return None;
+        }
+        self.is_pacing = true;
+        Some(Step::Grow(window.smss * GROWTH))
+    }
+
+    fn supposed_receive_window(&self) -> Option<Bytes> {
+        if !self.config.override_window || self.initial_window == 0 {
+            return None;
+        }
+        let is_early = self.is_running() && self.round < self.config.max + self.jumps;
+        let doublings = if is_early {
+            self.round + self.jumps - 1
+        } else {
+            0
+        };
+        Some(self.smss * (self.initial_window << doublings.min(24)))
     }
 }

@@ -1,38 +1,5 @@
 //! Congestion controls that are start-up, avoidance and recovery at once.
 
-/// The calls that a congestion control with an `ordinary` one in it hands on to that one, whoever steers.
-macro_rules! handed_to_ordinary {
-    () => {
-        fn on_established(&mut self, start: &Established) {
-            self.ordinary.on_established(start);
-        }
-
-        fn on_sent(&mut self, sent: &Sent) {
-            self.ordinary.on_sent(sent);
-        }
-
-        fn on_idle_restart(
-            &mut self,
-            now: Instant,
-            idle: Duration,
-            rto: Duration,
-            initial_window: Bytes,
-            snd_nxt: u64,
-        ) {
-            self.ordinary
-                .on_idle_restart(now, idle, rto, initial_window, snd_nxt);
-        }
-
-        fn on_window_unused(&mut self, now: Instant, used: Bytes, initial_window: Bytes) {
-            self.ordinary.on_window_unused(now, used, initial_window);
-        }
-
-        fn slow_start_exit(&self) -> Option<SlowStartExit> {
-            self.ordinary.slow_start_exit()
-        }
-    };
-}
-
 pub mod bbr;
 pub mod bbr3;
 pub mod bbrp;

@@ -23,8 +23,11 @@ use units::{Bytes, Duration, Instant, Rate};
 
 use super::Ordinary;
 use crate::options::{OptionError, OptionInfo, Options};
+use crate::parts::congestion_control_hooks;
+use crate::parts::hooks::{delegate, own_hooks};
 use crate::{
-    Ack, BuildContext, Congestion, CongestionControl, Established, Sent, SlowStartExit, Window,
+    Ack, BuildContext, Congestion, CongestionControl, Established, Lost, PathMemory, Sent,
+    SlowStartExit, Window,
 };
 
 /// IP and TCP headers of a full segment with timestamps, and RCP's own.
@@ -72,8 +75,14 @@ impl Rcp {
     }
 }
 
+own_hooks! {
+    ($) own: window pacing_rate requires_pacing paces_first_segments reduces_by_deliveries
+        header_bytes feedback on_feedback on_delivery on_ack on_congestion
+}
+
 impl CongestionControl for Rcp {
-    handed_to_ordinary!();
+    // Everything else is the ordinary congestion control's.
+    congestion_control_hooks!(delegate!(ordinary but own));
 
     fn window(&self) -> Window {
         let Some(rate) = self.rate else {
@@ -96,6 +105,10 @@ impl CongestionControl for Rcp {
 
     fn requires_pacing(&self) -> bool {
         self.rate.is_some()
+    }
+
+    fn paces_first_segments(&self) -> bool {
+        true
     }
 
     fn header_bytes(&self) -> Option<u32> {
@@ -133,13 +146,5 @@ impl CongestionControl for Rcp {
         if self.rate.is_none() {
             self.ordinary.on_congestion(congestion);
         }
-    }
-
-    fn on_recovery_exit(&mut self, now: Instant) {
-        self.ordinary.on_recovery_exit(now);
-    }
-
-    fn undo(&mut self, now: Instant) {
-        self.ordinary.undo(now);
     }
 }

@@ -18,8 +18,11 @@ use units::{Bytes, Duration, Instant, Rate};
 
 use super::Ordinary;
 use crate::options::{OptionError, OptionInfo, Options};
+use crate::parts::congestion_control_hooks;
+use crate::parts::hooks::{delegate, own_hooks};
 use crate::{
-    Ack, BuildContext, Congestion, CongestionControl, Established, Sent, SlowStartExit, Window,
+    Ack, BuildContext, Congestion, CongestionControl, Established, Lost, PathMemory, Sent,
+    SlowStartExit, Window,
 };
 
 /// IP and TCP headers of a full segment with timestamps, and XCP's own.
@@ -89,16 +92,14 @@ impl Xcp {
     }
 }
 
+own_hooks! {
+    ($) own: paces_first_segments reduces_by_deliveries
+        header_bytes feedback on_feedback on_ack on_recovery_exit undo
+}
+
 impl CongestionControl for Xcp {
-    handed_to_ordinary!();
-
-    fn window(&self) -> Window {
-        self.ordinary.window()
-    }
-
-    fn pacing_rate(&self) -> Option<Rate> {
-        None
-    }
+    // Everything else is the ordinary congestion control's.
+    congestion_control_hooks!(delegate!(ordinary but own));
 
     fn header_bytes(&self) -> Option<u32> {
         Some(HEADER)
@@ -125,10 +126,6 @@ impl CongestionControl for Xcp {
         }
     }
 
-    fn on_delivery(&mut self, ack: &Ack) {
-        self.ordinary.on_delivery(ack);
-    }
-
     fn on_ack(&mut self, ack: &Ack) {
         self.srtt = ack.srtt;
         self.is_reducing = ack.phase.is_reducing();
@@ -136,10 +133,6 @@ impl CongestionControl for Xcp {
         if self.is_reducing || !self.is_helped {
             self.ordinary.on_ack(ack);
         }
-    }
-
-    fn on_congestion(&mut self, congestion: &Congestion) {
-        self.ordinary.on_congestion(congestion);
     }
 
     fn on_recovery_exit(&mut self, now: Instant) {

@@ -15,7 +15,7 @@ impl Sender {
     /// each segment that leaves, and [`Self::handle_feedback`] told what each ACK brings. It never
     /// changes.
     #[must_use]
-    pub fn asks_routers(&self) -> bool {
+    pub fn asks_routers(&mut self) -> bool {
         self.cc.header_bytes().is_some() || self.cc.requested_rate(Bytes::MAX).is_some()
     }
 

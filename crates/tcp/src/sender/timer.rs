@@ -1,6 +1,6 @@
 //! The timers: retransmission, reordering, tail loss probe, window probe (Linux `tcp_timer.c`).
 
-use congestion::{AnyCongestionControl, Congestion, CongestionControl, CongestionKind, Phase};
+use congestion::{Congestion, CongestionControl, CongestionKind, Phase};
 use units::{Duration, Instant};
 
 use super::Sender;
@@ -159,8 +159,7 @@ impl Sender {
         if self.board.in_flight() != before {
             if self.phase != Phase::Recovery {
                 self.enter_recovery(now, false);
-                // A reduction is clocked by deliveries, and there is none: Linux grants one.
-                if matches!(self.cc, AnyCongestionControl::Classic(_)) {
+                if self.cc.reduces_by_deliveries() {
                     self.grant_one(now, found.lost);
                 }
             }

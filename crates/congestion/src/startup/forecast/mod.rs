@@ -32,7 +32,7 @@ use self::weights::{
 };
 use super::dispersion::product;
 use crate::options::{self, OptionError, OptionInfo, Options};
-use crate::{Ack, Congestion, ExitReason, Startup, Step, Window};
+use crate::{Ack, Congestion, ExitReason, Pace, Startup, Step, Window};
 
 /// ACKs that the forecast is made of.
 const ACKS: usize = 20;
@@ -300,14 +300,10 @@ impl Startup for Forecast {
         self.state = State::Over;
     }
 
-    fn pacing_rate(&self) -> Option<Rate> {
+    fn pacing(&self) -> Option<Pace> {
         match self.state {
-            State::Paced { rate, .. } => Some(rate),
+            State::Paced { rate, .. } => Some(Pace::at(rate)),
             _ => None,
         }
-    }
-
-    fn requires_pacing(&self) -> bool {
-        matches!(self.state, State::Paced { .. })
     }
 }

@@ -372,9 +372,7 @@ impl CongestionControl for Bbr {
         self.next_departure = departure + self.departure_rate().time_for(sent.size);
     }
 
-    #[inline]
-    fn on_delivery(&mut self, _ack: &Ack) {}
-
+    /// Recovery of BBR ends here, by itself.
     fn on_ack(&mut self, ack: &Ack) {
         self.round_start = false;
         let mut app_limited = ack.app_limited;
@@ -417,28 +415,11 @@ impl CongestionControl for Bbr {
         }
     }
 
-    /// Recovery of BBR ends by itself, in the next ACK.
-    fn on_recovery_exit(&mut self, _now: Instant) {}
-
     fn undo(&mut self, now: Instant) {
         self.full.forget();
         let seen = self.seen(now, false, false);
         self.policer.reset(&seen);
     }
-
-    /// Linux exempts congestion controls with a model.
-    fn on_idle_restart(
-        &mut self,
-        _now: Instant,
-        _idle: Duration,
-        _rto: Duration,
-        _initial_window: Bytes,
-        _snd_nxt: u64,
-    ) {
-    }
-
-    /// Linux exempts congestion controls with a model.
-    fn on_window_unused(&mut self, _now: Instant, _used: Bytes, _initial_window: Bytes) {}
 
     fn slow_start_exit(&self) -> Option<SlowStartExit> {
         self.exit

@@ -477,9 +477,6 @@ impl CongestionControl for Bbr3 {
         }
     }
 
-    #[inline]
-    fn on_delivery(&mut self, _ack: &Ack) {}
-
     fn on_lost(&mut self, lost: &Lost) {
         self.handle_lost_packet(lost);
     }
@@ -518,26 +515,9 @@ impl CongestionControl for Bbr3 {
         }
     }
 
-    /// The window comes back with the next ACK, whose phase tells it.
-    fn on_recovery_exit(&mut self, _now: Instant) {}
-
     fn undo(&mut self, now: Instant) {
         self.handle_spurious_loss_detection(now);
     }
-
-    /// A pause leaves the window as it is (section "Restarting From Idle").
-    fn on_idle_restart(
-        &mut self,
-        _now: Instant,
-        _idle: Duration,
-        _rto: Duration,
-        _initial_window: Bytes,
-        _snd_nxt: u64,
-    ) {
-    }
-
-    /// As after a pause.
-    fn on_window_unused(&mut self, _now: Instant, _used: Bytes, _initial_window: Bytes) {}
 
     fn slow_start_exit(&self) -> Option<SlowStartExit> {
         self.exit
