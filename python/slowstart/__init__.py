@@ -63,7 +63,7 @@ def compare(
 
     Args:
         path: Names of presets (:func:`paths`), ``trace:FILE``, or path files; one or several.
-        algorithm: ``avoidance+startup[:option=value,...]`` or a whole congestion control; one or
+        algorithm: ``avoidance+startup[:option=value,...]`` or a monolithic congestion control; one or
             several. See :func:`algorithms`.
         size: How much each flow sends, with its unit (``"20 MB"``); either this or ``duration``.
         duration: How long each flow sends, with its unit (``"10 s"``).

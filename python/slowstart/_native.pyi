@@ -15,7 +15,7 @@ class AlgorithmInfo(TypedDict):
     """``start-up``, ``avoidance``, ``recovery`` or ``congestion control`` (all three)."""
     summary: str
     source: str
-    truth: str
+    provenance: str
     """How sure this project is of it."""
     options: list[OptionInfo]
 

@@ -86,7 +86,7 @@ def _show_algorithms(out: Console, entries: Sequence[Mapping[str, Any]]) -> None
         table.add_column(no_wrap=True)
         table.add_column()
         for entry in (entry for entry in entries if entry["kind"] == kind):
-            origin = (f"\n{entry['truth']}: {entry['source']}", "dim")
+            origin = (f"\n{entry['provenance']}: {entry['source']}", "dim")
             table.add_row(Text(entry["name"], "bold"), Text.assemble(entry["summary"], origin))
             for option in entry["options"]:
                 default = f"{option['name']}={option['default']}"

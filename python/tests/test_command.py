@@ -159,8 +159,8 @@ def test_list_names_what_there_is(command: Command, topic: str) -> None:
 def test_list_says_what_a_name_can_be_trusted_for(command: Command) -> None:
     found = json.loads(command("list", "algorithms", "--json").stdout)["algorithms"]
     shown = command("list", "algorithms").stdout
-    assert {"from the standard", "from the paper"} <= {entry["truth"] for entry in found}
-    assert all(entry["truth"] in shown for entry in found)
+    assert {"from the standard", "from the paper"} <= {entry["provenance"] for entry in found}
+    assert all(entry["provenance"] in shown for entry in found)
 
 
 def test_output_is_quiet_when_nobody_reads_on(tmp_path: Path) -> None:

@@ -143,7 +143,7 @@ def test_the_registry_is_whole() -> None:
     for part in slowstart.algorithms():
         assert part["summary"]
         assert part["source"]
-        assert part["truth"]
+        assert part["provenance"]
         assert all(option["help"] for option in part["options"])
     assert {"wired", "ethernet", "geo", "leo", "lte", "wifi-strong", "wifi-weak"} <= {
         path["name"] for path in slowstart.paths()

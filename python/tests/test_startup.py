@@ -154,7 +154,7 @@ def test_what_is_no_start_up_is_refused(module: Callable[[str], str]) -> None:
         (f"cubic+{name}:Empty", f"`{name}:Empty` is no start-up: it has no method"),
         ("cubic+nowhere_to_be:Found", "there is no start-up and no module `nowhere_to_be`"),
         ("cubic+search:version", "option `version` has no value"),
-        (f"bbr+{name}:Empty", "is a whole congestion control and stands alone"),
+        (f"bbr+{name}:Empty", "is a monolithic congestion control and stands alone"),
     ]:
         with pytest.raises(slowstart.InputError, match=r"^[^\n]*$") as caught:
             slowstart.compare("wired", algorithm, size="1 MB")

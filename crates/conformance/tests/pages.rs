@@ -14,11 +14,11 @@ const KINDS: [(PartKind, &str); 4] = [
     (PartKind::Startup, "Start-up"),
     (PartKind::Avoidance, "Avoidance"),
     (PartKind::Recovery, "Recovery"),
-    (PartKind::Whole, "Whole congestion controls"),
+    (PartKind::Monolithic, "Monolithic congestion controls"),
 ];
 
-const NOTE: &str = "<!-- Written from the code by `SLOWSTART_SNAPSHOT=write cargo test -p slowstart-conformance \
-                    --test pages`; change the code. -->\n\n";
+const NOTE: &str = "<!-- Written from the code by `SLOWSTART_SNAPSHOT=write cargo test -p \
+                    slowstart-conformance --test pages`; change the code. -->\n\n";
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -119,11 +119,11 @@ fn page(part: &PartInfo, vectors: &[(String, String)]) -> String {
     let files = modules(part);
     let _ = write!(
         page,
-        "# {}\n\n{}.\n\n| | |\n| --- | --- |\n| kind | {} |\n| what it is | {} |\n| described in | {} |\n",
+        "# {}\n\n{}.\n\n| | |\n| --- | --- |\n| kind | {} |\n| provenance | {} |\n| described in | {} |\n",
         part.name,
         sentence(part.summary),
         part.kind.word(),
-        cell(part.truth),
+        cell(part.provenance),
         cell(part.source)
     );
     let links: Vec<String> = files
@@ -173,14 +173,16 @@ fn sentence(text: &str) -> String {
 fn index() -> String {
     let mut index = NOTE.to_owned();
     index.push_str(
-        "# Algorithms\n\nAn algorithm is written `avoidance+startup[:option=value,...]`, with a recovery after another `+`\n\
-         where it shall not be `prr`, or it is a whole congestion control. `slowstart list algorithms` says the\n\
-         same on the command line. *What it is* says what its name can be trusted for.\n",
+        "# Algorithms\n\n\
+         An algorithm is written `avoidance+startup[:option=value,...]`, with a recovery after another\n\
+         `+` where it shall not be `prr`, or it is a monolithic congestion control. `slowstart list\n\
+         algorithms` says the same on the command line. *Provenance* is where the behaviour comes from: a\n\
+         standard, published code, a paper, or our reconstruction.\n",
     );
     for (kind, title) in KINDS {
         let _ = write!(
             index,
-            "\n## {title}\n\n| name | what it does | what it is | described in |\n| --- | --- | --- | --- |\n"
+            "\n## {title}\n\n| name | what it does | provenance | described in |\n| --- | --- | --- | --- |\n"
         );
         for part in PARTS.iter().filter(|part| part.kind == kind) {
             let _ = writeln!(
@@ -188,7 +190,7 @@ fn index() -> String {
                 "| [{0}]({0}.md) | {1} | {2} | {3} |",
                 part.name,
                 cell(part.summary),
-                cell(part.truth),
+                cell(part.provenance),
                 cell(part.source)
             );
         }
@@ -237,7 +239,7 @@ fn pages_say_what_the_code_says() {
     }
 }
 
-/// Whoever reads a page learns what the name may be trusted for.
+/// A page says where the behaviour comes from, and where it departs from that.
 #[test]
 fn every_algorithm_says_where_it_departs_from_its_source() {
     let kinds = [
@@ -249,10 +251,10 @@ fn every_algorithm_says_where_it_departs_from_its_source() {
     ];
     for part in PARTS {
         assert!(
-            kinds.iter().any(|kind| part.truth.starts_with(kind)),
-            "{}: what kind of truth is `{}`?",
+            kinds.iter().any(|kind| part.provenance.starts_with(kind)),
+            "{}: what provenance is `{}`?",
             part.name,
-            part.truth
+            part.provenance
         );
         let says = modules(part)
             .iter()

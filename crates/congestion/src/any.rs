@@ -22,7 +22,7 @@ use crate::parts::{avoidance_hooks, congestion_control_hooks, recovery_hooks, st
 use crate::{
     Ack, AsksRouters, Avoidance, Classic, Congestion, CongestionControl, Decision, Established,
     JumpStarts, Lost, Pace, PathMemory, Recovery, Sent, SlowStartExit, Startup, SteersSending,
-    Step, Window, avoidance, recovery, startup, whole,
+    Step, Window, avoidance, monolithic, recovery, startup,
 };
 
 impl Default for AvoidanceConfig {
@@ -42,28 +42,12 @@ impl AvoidanceConfig {
     }
 }
 
-impl StartupConfig {
-    /// Whether it only watches slow start and ends it, so that an avoidance may grow it otherwise.
-    /// Any other sets or limits the growth itself.
-    const fn only_watches(&self) -> bool {
-        matches!(
-            self,
-            Self::Best(_)
-                | Self::Fbe(_)
-                | Self::HyStart(_)
-                | Self::PacketPair(_)
-                | Self::Search(_)
-                | Self::Standard(_)
-        )
-    }
-}
-
-/// Why a start-up and an avoidance that exist have no meaning together, as a clause after "because".
+/// Why a start-up and an avoidance have no meaning together, as a clause after "because".
 fn contradiction(avoidance: &AvoidanceConfig, startup: &StartupConfig) -> Option<&'static str> {
     match avoidance {
         AvoidanceConfig::Hybla(_) if !startup.only_watches() => Some(
-            "Hybla grows slow start by itself: only a start-up that does no more than to watch and end it \
-             has a meaning there, such as `standard`, `hystart` and `search`",
+            "Hybla grows slow start by itself: only a start-up that does no more than to watch and \
+             end it has a meaning there, such as `standard`, `hystart` and `search`",
         ),
         _ => None,
     }
@@ -101,7 +85,7 @@ pub enum PartKind {
     /// Reduces the window.
     Recovery,
     /// All three at once.
-    Whole,
+    Monolithic,
 }
 
 impl PartKind {
@@ -112,7 +96,7 @@ impl PartKind {
             Self::Startup => "start-up",
             Self::Avoidance => "avoidance",
             Self::Recovery => "recovery",
-            Self::Whole => "congestion control",
+            Self::Monolithic => "congestion control",
         }
     }
 }
@@ -130,8 +114,8 @@ pub struct PartInfo {
     pub source: &'static str,
     /// Its options.
     pub options: &'static [OptionInfo],
-    /// How sure we are of it.
-    pub truth: &'static str,
+    /// Where its behaviour comes from: a standard, published code, a paper, or a reconstruction.
+    pub provenance: &'static str,
 }
 
 impl PartInfo {
@@ -142,7 +126,7 @@ impl PartInfo {
         None.or_else(|| AvoidanceConfig::settings_type(self.name))
             .or_else(|| StartupConfig::settings_type(self.name))
             .or_else(|| RecoveryConfig::settings_type(self.name))
-            .or_else(|| WholeConfig::settings_type(self.name))
+            .or_else(|| MonolithicConfig::settings_type(self.name))
             .unwrap_or(self.name)
     }
 }
@@ -157,92 +141,295 @@ const PAPER: &str = "from the paper";
 /// Made up by us where the source is not fully known: results say nothing about the original.
 const RECONSTRUCTION: &str = "our reconstruction";
 
+// `only_watches`: the start-up watches slow start and ends it, and no more, so that an avoidance
+// may grow the window otherwise. Any other start-up sets or limits the growth itself.
 startups! {
-    Abc(startup::Abc, startup::AbcConfig) = "abc", STANDARD, "RFC 3465",
-        "slow start that adds what an ACK acknowledges, up to two segments";
-    Abcss(startup::Abcss, startup::AbcssConfig) = "abcss", RECONSTRUCTION, "Kasoro et al. 2021 (abstract)",
-        "one segment for each ACK in the first rounds, byte counting afterwards, paced";
-    Best(startup::Best, startup::BestConfig) = "best", RECONSTRUCTION, "Kachooei et al. 2022 (announcement)",
-        "slow start that ends at bandwidth times RTT, by the dispersion of packet pairs";
-    CarefulResume(startup::CarefulResume, startup::CarefulResumeConfig) = "careful-resume", STANDARD, "RFC 9959",
-        "jumps to half of what an earlier connection over the path reached, and retreats if that was wrong";
-    Fbe(startup::Fbe, startup::FbeConfig) = "fbe", RECONSTRUCTION, "Li, Chen and Li 2023 (abstract)",
-        "slow start that ends at bandwidth times RTT, by refined ACK intervals";
-    Forecast(startup::Forecast, startup::ForecastConfig) = "forecast", RECONSTRUCTION, "Luebben 2022 (abstract)",
-        "after twenty ACKs the window is what a small neural network forecasts";
-    Halfback(startup::Halfback, startup::HalfbackConfig) = "halfback", RECONSTRUCTION, "Li, Dong and Godfrey 2015",
-        "paces a short flow over one round trip, and sends its second half again as ACKs come";
-    HyStart(startup::HyStart, startup::HyStartConfig) = "hystart", LINUX, "Ha and Rhee 2011; Linux tcp_cubic.c",
-        "slow start that ends when ACK trains or delays grow; the default of Linux";
-    HyStartPlusPlus(startup::HyStartPlusPlus, startup::HyStartPlusPlusConfig) = "hystart++", STANDARD, "RFC 9406",
-        "slow start that slows down when delays grow, and ends when they stay";
-    Limited(startup::Limited, startup::LimitedConfig) = "limited", STANDARD, "RFC 3742",
-        "slow start that adds at most half of max_ssthresh each round trip";
-    InitialStart(startup::InitialStart, startup::InitialStartConfig) = "initial-start", STANDARD, "RFC 6928; RFC 3390; Scharf 2009",
-        "slow start from an initial window of choice";
-    JumpStart(startup::JumpStart, startup::JumpStartConfig) = "jump-start", "from the paper, as recalled; RFC 7661", "Liu et al., PFLDnet 2007; Scharf 2009",
-        "sends what is queued in the first round trip, paced";
-    PacketPair(startup::PacketPair, startup::PacketPairConfig) = "packet-pair", RECONSTRUCTION, "Abed and Jasim 2022 (abstract)",
-        "slow start with bandwidth times RTT as threshold, corrected each round by packet pairs";
-    QuickStart(startup::QuickStart, startup::QuickStartConfig) = "quick-start", STANDARD, "RFC 4782",
-        "begins with the rate that every router of the path approved, and with slow start where one did not";
-    RapidStart(startup::RapidStart, startup::RapidStartConfig) = "rapid-start", STANDARD, "draft-kazuho-ccwg-rapid-start",
-        "triples the window each round while no queue shows, and answers the first loss for it";
-    Search(startup::Search, startup::SearchConfig) = "search", "from the thesis, its drafts and published code", "draft-chung-ccwg-search; thesis",
-        "slow start that ends when delivery falls behind what was sent one round trip before";
-    Standard(startup::Standard, startup::StandardConfig) = "standard", STANDARD, "RFC 5681",
-        "slow start: the window doubles each round trip until something is lost";
-    Stateful(startup::Stateful, startup::StatefulConfig) = "stateful", "from published code (S-CUBIC 1.0)", "Guo and Lee 2020; draft-lee-tcpm-stateful-tcp",
-        "begins with the bandwidth and RTT that an earlier connection over the path left";
-    Suss(startup::Suss, startup::SussConfig) = "suss", "from published code (the authors')", "Arghavani et al., SIGCOMM 2024; SUSSdeveloper/SUSS for Linux 6.8",
-        "slow start that paces additional segments while HyStart would not end it one round later";
+    Abc(startup::Abc, startup::AbcConfig) {
+        name: "abc",
+        provenance: STANDARD,
+        source: "RFC 3465",
+        summary: "slow start that adds what an ACK acknowledges, up to two segments",
+        only_watches: false,
+    }
+
+    Abcss(startup::Abcss, startup::AbcssConfig) {
+        name: "abcss",
+        provenance: RECONSTRUCTION,
+        source: "Kasoro et al. 2021 (abstract)",
+        summary: "one segment for each ACK in the first rounds, byte counting afterwards, paced",
+        only_watches: false,
+    }
+
+    Best(startup::Best, startup::BestConfig) {
+        name: "best",
+        provenance: RECONSTRUCTION,
+        source: "Kachooei et al. 2022 (announcement)",
+        summary: "slow start that ends at bandwidth times RTT, by the dispersion of packet pairs",
+        only_watches: true,
+    }
+
+    CarefulResume(startup::CarefulResume, startup::CarefulResumeConfig) {
+        name: "careful-resume",
+        provenance: STANDARD,
+        source: "RFC 9959",
+        summary: "jumps to half of what an earlier connection over the path reached, and retreats \
+                  if that was wrong",
+        only_watches: false,
+    }
+
+    Fbe(startup::Fbe, startup::FbeConfig) {
+        name: "fbe",
+        provenance: RECONSTRUCTION,
+        source: "Li, Chen and Li 2023 (abstract)",
+        summary: "slow start that ends at bandwidth times RTT, by refined ACK intervals",
+        only_watches: true,
+    }
+
+    Forecast(startup::Forecast, startup::ForecastConfig) {
+        name: "forecast",
+        provenance: RECONSTRUCTION,
+        source: "Luebben 2022 (abstract)",
+        summary: "after twenty ACKs the window is what a small neural network forecasts",
+        only_watches: false,
+    }
+
+    Halfback(startup::Halfback, startup::HalfbackConfig) {
+        name: "halfback",
+        provenance: RECONSTRUCTION,
+        source: "Li, Dong and Godfrey 2015",
+        summary: "paces a short flow over one round trip, and sends its second half again as ACKs \
+                  come",
+        only_watches: false,
+    }
+
+    HyStart(startup::HyStart, startup::HyStartConfig) {
+        name: "hystart",
+        provenance: LINUX,
+        source: "Ha and Rhee 2011; Linux tcp_cubic.c",
+        summary: "slow start that ends when ACK trains or delays grow; the default of Linux",
+        only_watches: true,
+    }
+
+    HyStartPlusPlus(startup::HyStartPlusPlus, startup::HyStartPlusPlusConfig) {
+        name: "hystart++",
+        provenance: STANDARD,
+        source: "RFC 9406",
+        summary: "slow start that slows down when delays grow, and ends when they stay",
+        only_watches: false,
+    }
+
+    Limited(startup::Limited, startup::LimitedConfig) {
+        name: "limited",
+        provenance: STANDARD,
+        source: "RFC 3742",
+        summary: "slow start that adds at most half of max_ssthresh each round trip",
+        only_watches: false,
+    }
+
+    InitialStart(startup::InitialStart, startup::InitialStartConfig) {
+        name: "initial-start",
+        provenance: STANDARD,
+        source: "RFC 6928; RFC 3390; Scharf 2009",
+        summary: "slow start from an initial window of choice",
+        only_watches: false,
+    }
+
+    JumpStart(startup::JumpStart, startup::JumpStartConfig) {
+        name: "jump-start",
+        provenance: "from the paper, as recalled; RFC 7661",
+        source: "Liu et al., PFLDnet 2007; Scharf 2009",
+        summary: "sends what is queued in the first round trip, paced",
+        only_watches: false,
+    }
+
+    PacketPair(startup::PacketPair, startup::PacketPairConfig) {
+        name: "packet-pair",
+        provenance: RECONSTRUCTION,
+        source: "Abed and Jasim 2022 (abstract)",
+        summary: "slow start with bandwidth times RTT as threshold, corrected each round by packet \
+                  pairs",
+        only_watches: true,
+    }
+
+    QuickStart(startup::QuickStart, startup::QuickStartConfig) {
+        name: "quick-start",
+        provenance: STANDARD,
+        source: "RFC 4782",
+        summary: "begins with the rate that every router of the path approved, and with slow start \
+                  where one did not",
+        only_watches: false,
+    }
+
+    RapidStart(startup::RapidStart, startup::RapidStartConfig) {
+        name: "rapid-start",
+        provenance: STANDARD,
+        source: "draft-kazuho-ccwg-rapid-start",
+        summary: "triples the window each round while no queue shows, and answers the first loss \
+                  for it",
+        only_watches: false,
+    }
+
+    Search(startup::Search, startup::SearchConfig) {
+        name: "search",
+        provenance: "from the thesis, its drafts and published code",
+        source: "draft-chung-ccwg-search; thesis",
+        summary: "slow start that ends when delivery falls behind what was sent one round trip \
+                  before",
+        only_watches: true,
+    }
+
+    Standard(startup::Standard, startup::StandardConfig) {
+        name: "standard",
+        provenance: STANDARD,
+        source: "RFC 5681",
+        summary: "slow start: the window doubles each round trip until something is lost",
+        only_watches: true,
+    }
+
+    Stateful(startup::Stateful, startup::StatefulConfig) {
+        name: "stateful",
+        provenance: "from published code (S-CUBIC 1.0)",
+        source: "Guo and Lee 2020; draft-lee-tcpm-stateful-tcp",
+        summary: "begins with the bandwidth and RTT that an earlier connection over the path left",
+        only_watches: false,
+    }
+
+    Suss(startup::Suss, startup::SussConfig) {
+        name: "suss",
+        provenance: "from published code (the authors')",
+        source: "Arghavani et al., SIGCOMM 2024; SUSSdeveloper/SUSS for Linux 6.8",
+        summary: "slow start that paces additional segments while HyStart would not end it one \
+                  round later",
+        only_watches: false,
+    }
 }
 
 avoidances! {
-    Bic(avoidance::Bic, avoidance::BicConfig) = "bic", LINUX, "Xu, Harfoush and Rhee 2004; Linux tcp_bic.c",
-        "a binary search for the window of the last loss";
-    Cubic(avoidance::Cubic, avoidance::CubicConfig) = "cubic", LINUX, "RFC 9438; Linux tcp_cubic.c",
-        "a cubic curve of time around the window of the last loss; the default of Linux";
-    Fast(avoidance::Fast, avoidance::FastConfig) = "fast", PAPER, "Wei, Jin, Low and Hegde 2006",
-        "keeps a constant number of segments in queues, by the delay that they cause";
-    Hybla(avoidance::Hybla, avoidance::HyblaConfig) = "hybla", LINUX, "Caini and Firrincieli 2004; Linux tcp_hybla.c",
-        "grows on long paths as Reno does on one of 25 ms, in slow start too";
-    Reno(avoidance::Reno, avoidance::RenoConfig) = "reno", LINUX, "RFC 5681; Linux tcp_cong.c",
-        "one segment more each round trip, half on congestion";
-    Vegas(avoidance::Vegas, avoidance::VegasConfig) = "vegas", LINUX, "Brakmo and Peterson 1995; Linux tcp_vegas.c",
-        "one segment more or less each round trip, by how many wait in queues";
-    Westwood(avoidance::Westwood, avoidance::WestwoodConfig) = "westwood", LINUX, "Dell'Aera, Grieco and Mascolo 2004; Linux tcp_westwood.c",
-        "Reno that falls to the measured bandwidth after a loss (Westwood+)";
+    Bic(avoidance::Bic, avoidance::BicConfig) {
+        name: "bic",
+        provenance: LINUX,
+        source: "Xu, Harfoush and Rhee 2004; Linux tcp_bic.c",
+        summary: "a binary search for the window of the last loss",
+    }
+
+    Cubic(avoidance::Cubic, avoidance::CubicConfig) {
+        name: "cubic",
+        provenance: LINUX,
+        source: "RFC 9438; Linux tcp_cubic.c",
+        summary: "a cubic curve of time around the window of the last loss; the default of Linux",
+    }
+
+    Fast(avoidance::Fast, avoidance::FastConfig) {
+        name: "fast",
+        provenance: PAPER,
+        source: "Wei, Jin, Low and Hegde 2006",
+        summary: "keeps a constant number of segments in queues, by the delay that they cause",
+    }
+
+    Hybla(avoidance::Hybla, avoidance::HyblaConfig) {
+        name: "hybla",
+        provenance: LINUX,
+        source: "Caini and Firrincieli 2004; Linux tcp_hybla.c",
+        summary: "grows on long paths as Reno does on one of 25 ms, in slow start too",
+    }
+
+    Reno(avoidance::Reno, avoidance::RenoConfig) {
+        name: "reno",
+        provenance: LINUX,
+        source: "RFC 5681; Linux tcp_cong.c",
+        summary: "one segment more each round trip, half on congestion",
+    }
+
+    Vegas(avoidance::Vegas, avoidance::VegasConfig) {
+        name: "vegas",
+        provenance: LINUX,
+        source: "Brakmo and Peterson 1995; Linux tcp_vegas.c",
+        summary: "one segment more or less each round trip, by how many wait in queues",
+    }
+
+    Westwood(avoidance::Westwood, avoidance::WestwoodConfig) {
+        name: "westwood",
+        provenance: LINUX,
+        source: "Dell'Aera, Grieco and Mascolo 2004; Linux tcp_westwood.c",
+        summary: "Reno that falls to the measured bandwidth after a loss (Westwood+)",
+    }
 }
 
 recoveries! {
-    Prr(recovery::Prr, recovery::PrrConfig) = "prr", LINUX, "RFC 9937; Linux tcp_input.c",
-        "proportional rate reduction: sends are spread over one round trip";
-    NewReno(recovery::NewReno, recovery::NewRenoConfig) = "newreno", STANDARD, "RFC 6582",
-        "the window is the threshold at once, and what is found lost is repeated at once";
-    Plain(recovery::Plain, recovery::PlainConfig) = "plain", STANDARD, "RFC 5681, RFC 6675",
-        "the window is the threshold at once, limited by the pipe";
-    RateHalving(recovery::RateHalving, recovery::RateHalvingConfig) = "rate-halving", LINUX, "Mathis, Semke and Mahdavi 1999; Linux 2.6 tcp_input.c",
-        "every second ACK takes a segment off the window, as Linux did before PRR";
+    Prr(recovery::Prr, recovery::PrrConfig) {
+        name: "prr",
+        provenance: LINUX,
+        source: "RFC 9937; Linux tcp_input.c",
+        summary: "proportional rate reduction: sends are spread over one round trip",
+    }
+
+    NewReno(recovery::NewReno, recovery::NewRenoConfig) {
+        name: "newreno",
+        provenance: STANDARD,
+        source: "RFC 6582",
+        summary: "the window is the threshold at once, and what is found lost is repeated at once",
+    }
+
+    Plain(recovery::Plain, recovery::PlainConfig) {
+        name: "plain",
+        provenance: STANDARD,
+        source: "RFC 5681, RFC 6675",
+        summary: "the window is the threshold at once, limited by the pipe",
+    }
+
+    RateHalving(recovery::RateHalving, recovery::RateHalvingConfig) {
+        name: "rate-halving",
+        provenance: LINUX,
+        source: "Mathis, Semke and Mahdavi 1999; Linux 2.6 tcp_input.c",
+        summary: "every second ACK takes a segment off the window, as Linux did before PRR",
+    }
 }
 
-wholes! {
-    Bbr(whole::Bbr, whole::BbrConfig) = "bbr", LINUX, "Cardwell et al. 2016; Linux tcp_bbr.c",
-        "version 1: paces at the measured bandwidth, with a window of two bandwidth-delay products";
-    Bbr3(whole::Bbr3, whole::Bbr3Config) = "bbr3", STANDARD, "draft-ietf-ccwg-bbr",
-        "version 3: as version 1, and more than 2 % lost bound what is in flight";
-    Bbrp(whole::Bbr, whole::BbrpConfig) = "bbrp", RECONSTRUCTION, "Grazia, Klapez and Casoni 2020 (abstract)",
-        "version 1 that sends faster than it measures, so that Wi-Fi has frames to aggregate";
-    Rcp(whole::Rcp, whole::RcpConfig) = "rcp", "from published code (ns-2)", "Dukkipati and McKeown 2005",
-        "sends at the smallest rate that the routers of the path tell every flow, from the first data on (the fall-back where one does not is ours)";
-    Xcp(whole::Xcp, whole::XcpConfig) = "xcp", "from published code (ns-2)", "Katabi, Handley and Rohrs 2002",
-        "changes its window as the routers of the path tell each packet (the fall-back where one does not is ours)";
+monoliths! {
+    Bbr(monolithic::Bbr, monolithic::BbrConfig) {
+        name: "bbr",
+        provenance: LINUX,
+        source: "Cardwell et al. 2016; Linux tcp_bbr.c",
+        summary: "version 1: paces at the measured bandwidth, with a window of two bandwidth-delay \
+                  products",
+    }
+
+    Bbr3(monolithic::Bbr3, monolithic::Bbr3Config) {
+        name: "bbr3",
+        provenance: STANDARD,
+        source: "draft-ietf-ccwg-bbr",
+        summary: "version 3: as version 1, and more than 2 % lost bound what is in flight",
+    }
+
+    Bbrp(monolithic::Bbr, monolithic::BbrpConfig) {
+        name: "bbrp",
+        provenance: RECONSTRUCTION,
+        source: "Grazia, Klapez and Casoni 2020 (abstract)",
+        summary: "version 1 that sends faster than it measures, so that Wi-Fi has frames to \
+                  aggregate",
+    }
+
+    Rcp(monolithic::Rcp, monolithic::RcpConfig) {
+        name: "rcp",
+        provenance: "from published code (ns-2)",
+        source: "Dukkipati and McKeown 2005",
+        summary: "sends at the smallest rate that the routers of the path tell every flow, from \
+                  the first data on (the fall-back where one does not is ours)",
+    }
+
+    Xcp(monolithic::Xcp, monolithic::XcpConfig) {
+        name: "xcp",
+        provenance: "from published code (ns-2)",
+        source: "Katabi, Handley and Rohrs 2002",
+        summary: "changes its window as the routers of the path tell each packet (the fall-back \
+                  where one does not is ours)",
+    }
 }
 
-const PARTS_COUNT: usize = STARTUPS.len() + AVOIDANCES.len() + RECOVERIES.len() + WHOLES.len();
+const PARTS_COUNT: usize = STARTUPS.len() + AVOIDANCES.len() + RECOVERIES.len() + MONOLITHIC.len();
 
 /// Every part that can be named, by kind.
-pub const PARTS: &[PartInfo] = &joined([AVOIDANCES, STARTUPS, RECOVERIES, WHOLES]);
+pub const PARTS: &[PartInfo] = &joined([AVOIDANCES, STARTUPS, RECOVERIES, MONOLITHIC]);
 
 const fn joined<const N: usize>(tables: [&[PartInfo]; N]) -> [PartInfo; PARTS_COUNT] {
     let mut all = [RECOVERIES[0]; PARTS_COUNT];

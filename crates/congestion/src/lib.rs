@@ -19,11 +19,11 @@ mod parts;
 mod signal;
 
 pub mod avoidance;
+pub mod monolithic;
 pub mod options;
 pub mod rate_sample;
 pub mod recovery;
 pub mod startup;
-pub mod whole;
 
 pub use any::*;
 pub use classic::Classic;

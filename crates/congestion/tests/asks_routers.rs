@@ -2,9 +2,9 @@
 
 mod startup_support;
 
+use congestion::monolithic::{Rcp, RcpConfig, Xcp, XcpConfig};
 use congestion::options::Options;
 use congestion::startup::{QuickStart, QuickStartConfig};
-use congestion::whole::{Rcp, RcpConfig, Xcp, XcpConfig};
 use congestion::{
     Ack, AsksRouters, BuildContext, Congestion, CongestionControl, CongestionKind, JumpStarts,
     Phase, Reduction, Sent, Startup, Step, Window,

@@ -106,7 +106,7 @@ fn algorithms(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
         entry.set_item("kind", part.kind.word())?;
         entry.set_item("summary", part.summary)?;
         entry.set_item("source", part.source)?;
-        entry.set_item("truth", part.truth)?;
+        entry.set_item("provenance", part.provenance)?;
         entry.set_item("options", options)?;
         list.append(entry)?;
     }

@@ -120,7 +120,7 @@ pub struct PathModel {
 pub struct Flow {
     /// Its name in results; the algorithm where none is given.
     pub name: String,
-    /// Start-up and avoidance, or a whole congestion control.
+    /// Start-up and avoidance, or a monolithic congestion control.
     pub algorithm: Algorithm,
     /// How much it sends; `None` for as much as it can.
     pub size: Option<Bytes>,

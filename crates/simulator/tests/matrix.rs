@@ -1,5 +1,5 @@
-//! Every start-up with every avoidance, and every whole congestion control, over every preset: each
-//! transfer completes and conserves, and its course is one line of integers in a snapshot.
+//! Every start-up with every avoidance, and every monolithic congestion control, over every preset:
+//! each transfer completes and conserves, and its course is one line of integers in a snapshot.
 
 mod common;
 

@@ -6,7 +6,7 @@ use units::{Bytes, Duration};
 /// The sending side.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SenderConfig {
-    /// Start-up, avoidance and recovery, or a whole congestion control.
+    /// Start-up, avoidance and recovery, or a monolithic congestion control.
     pub algorithm: Algorithm,
     /// Sender maximum segment size in payload bytes; 1448 fills 1500 bytes of IP with timestamps.
     pub smss: u32,

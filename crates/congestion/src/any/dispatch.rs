@@ -1,11 +1,13 @@
-//! What a table of parts becomes: their configurations by name, and an enum that hands every call of
-//! the kind's trait on to the part at hand.
+//! What a table of parts becomes: their configurations by name, and an enum that forwards every
+//! hook of the kind's contract to the part at hand.
 
 /// The configurations of one kind of part, and its table for `PARTS`.
 macro_rules! kind {
     (
         $config:ident, $table:ident, $kind:ident,
-        $( $variant:ident($part:ty, $settings:ty) = $name:literal, $truth:expr, $source:literal, $summary:literal; )*
+        $( $variant:ident($settings:ty) {
+            $name:literal, $provenance:expr, $source:literal, $summary:literal
+        } )*
     ) => {
         #[derive(Clone, Copy, Debug, PartialEq)]
         enum $config { $( $variant($settings), )* }
@@ -36,22 +38,28 @@ macro_rules! kind {
             summary: $summary,
             source: $source,
             options: <$settings as Options>::OPTIONS,
-            truth: $truth,
+            provenance: $provenance,
         }, )* ];
     };
 }
 
 macro_rules! startups {
-    ( $( $variant:ident($part:ty, $settings:ty) = $name:literal, $truth:expr, $source:literal, $summary:literal; )* ) => {
+    ( $( $variant:ident($part:ty, $settings:ty) {
+        name: $name:literal,
+        provenance: $provenance:expr,
+        source: $source:literal,
+        summary: $summary:literal,
+        only_watches: $only_watches:literal,
+    } )* ) => {
         kind! {
             StartupConfig, STARTUPS, Startup,
-            $( $variant($part, $settings) = $name, $truth, $source, $summary; )*
+            $( $variant($settings) { $name, $provenance, $source, $summary } )*
         }
 
         /// Any start-up.
         #[derive(Clone, Debug)]
         #[allow(missing_docs, reason = "the names of the parts")]
-        #[allow(clippy::large_enum_variant, reason = "one per connection, and nothing may be allocated")]
+        #[allow(clippy::large_enum_variant, reason = "one per connection, without allocation")]
         pub enum AnyStartup { $( $variant($part), )* Foreign(startup::Foreign) }
 
         impl StartupConfig {
@@ -59,8 +67,16 @@ macro_rules! startups {
                 match self { $( Self::$variant(_) => $name, )* }
             }
 
+            const fn only_watches(&self) -> bool {
+                match self { $( Self::$variant(_) => $only_watches, )* }
+            }
+
             fn build(self, context: &BuildContext) -> AnyStartup {
-                match self { $( Self::$variant(config) => AnyStartup::$variant(<$part>::new(config, context.now, 0)), )* }
+                match self {
+                    $( Self::$variant(config) => {
+                        AnyStartup::$variant(<$part>::new(config, context.now, 0))
+                    } )*
+                }
             }
         }
 
@@ -71,21 +87,30 @@ macro_rules! startups {
 }
 
 macro_rules! avoidances {
-    ( $( $variant:ident($part:ty, $settings:ty) = $name:literal, $truth:expr, $source:literal, $summary:literal; )* ) => {
+    ( $( $variant:ident($part:ty, $settings:ty) {
+        name: $name:literal,
+        provenance: $provenance:expr,
+        source: $source:literal,
+        summary: $summary:literal,
+    } )* ) => {
         kind! {
             AvoidanceConfig, AVOIDANCES, Avoidance,
-            $( $variant($part, $settings) = $name, $truth, $source, $summary; )*
+            $( $variant($settings) { $name, $provenance, $source, $summary } )*
         }
 
         /// Any congestion avoidance.
         #[derive(Clone, Debug)]
         #[allow(missing_docs, reason = "the names of the parts")]
-        #[allow(clippy::large_enum_variant, reason = "one per connection, and nothing may be allocated")]
+        #[allow(clippy::large_enum_variant, reason = "one per connection, without allocation")]
         pub enum AnyAvoidance { $( $variant($part), )* }
 
         impl AvoidanceConfig {
             fn build(self) -> AnyAvoidance {
-                match self { $( Self::$variant(config) => AnyAvoidance::$variant(<$part>::new(config)), )* }
+                match self {
+                    $( Self::$variant(config) => {
+                        AnyAvoidance::$variant(<$part>::new(config))
+                    } )*
+                }
             }
         }
 
@@ -96,21 +121,30 @@ macro_rules! avoidances {
 }
 
 macro_rules! recoveries {
-    ( $( $variant:ident($part:ty, $settings:ty) = $name:literal, $truth:expr, $source:literal, $summary:literal; )* ) => {
+    ( $( $variant:ident($part:ty, $settings:ty) {
+        name: $name:literal,
+        provenance: $provenance:expr,
+        source: $source:literal,
+        summary: $summary:literal,
+    } )* ) => {
         kind! {
             RecoveryConfig, RECOVERIES, Recovery,
-            $( $variant($part, $settings) = $name, $truth, $source, $summary; )*
+            $( $variant($settings) { $name, $provenance, $source, $summary } )*
         }
 
         /// Any recovery.
         #[derive(Clone, Debug)]
         #[allow(missing_docs, reason = "the names of the parts")]
-        #[allow(clippy::large_enum_variant, reason = "one per connection, and nothing may be allocated")]
+        #[allow(clippy::large_enum_variant, reason = "one per connection, without allocation")]
         pub enum AnyRecovery { $( $variant($part), )* }
 
         impl RecoveryConfig {
             fn build(self) -> AnyRecovery {
-                match self { $( Self::$variant(config) => AnyRecovery::$variant(<$part>::new(config)), )* }
+                match self {
+                    $( Self::$variant(config) => {
+                        AnyRecovery::$variant(<$part>::new(config))
+                    } )*
+                }
             }
         }
 
@@ -120,23 +154,32 @@ macro_rules! recoveries {
     };
 }
 
-macro_rules! wholes {
-    ( $( $variant:ident($part:ty, $settings:ty) = $name:literal, $truth:expr, $source:literal, $summary:literal; )* ) => {
+macro_rules! monoliths {
+    ( $( $variant:ident($part:ty, $settings:ty) {
+        name: $name:literal,
+        provenance: $provenance:expr,
+        source: $source:literal,
+        summary: $summary:literal,
+    } )* ) => {
         kind! {
-            WholeConfig, WHOLES, Whole,
-            $( $variant($part, $settings) = $name, $truth, $source, $summary; )*
+            MonolithicConfig, MONOLITHIC, Monolithic,
+            $( $variant($settings) { $name, $provenance, $source, $summary } )*
         }
 
-        impl WholeConfig {
+        impl MonolithicConfig {
             fn build(self, context: &BuildContext) -> AnyCongestionControl {
-                match self { $( Self::$variant(config) => AnyCongestionControl::$variant(<$part>::new(config, context)), )* }
+                match self {
+                    $( Self::$variant(config) => {
+                        AnyCongestionControl::$variant(<$part>::new(config, context))
+                    } )*
+                }
             }
         }
 
         /// Any congestion control.
         #[derive(Clone, Debug)]
         #[allow(missing_docs, reason = "the names of the congestion controls")]
-        #[allow(clippy::large_enum_variant, reason = "one per connection, and nothing may be allocated")]
+        #[allow(clippy::large_enum_variant, reason = "one per connection, without allocation")]
         pub enum AnyCongestionControl {
             Classic(Classic<AnyStartup, AnyAvoidance, AnyRecovery>),
             $( $variant($part), )*

@@ -36,10 +36,10 @@ pub enum Problem {
         /// The part's kind.
         kind: PartKind,
     },
-    /// More after a whole congestion control.
+    /// More after a monolithic congestion control.
     NotAlone {
-        /// The whole congestion control.
-        whole: &'static str,
+        /// The monolithic congestion control.
+        name: &'static str,
     },
     /// Two parts that exist and have no meaning together.
     Contradiction {
@@ -101,9 +101,9 @@ impl fmt::Display for AlgorithmError {
                 write!(f, "unknown {} `{word}`", expected.word())?;
                 suggest(f, nearest)?;
                 let alone = expected == PartKind::Avoidance;
-                let known = PARTS
-                    .iter()
-                    .filter(|part| part.kind == expected || alone && part.kind == PartKind::Whole);
+                let known = PARTS.iter().filter(|part| {
+                    part.kind == expected || alone && part.kind == PartKind::Monolithic
+                });
                 list(f, known.map(|part| part.name))
             }
             Problem::Misplaced { kind } => {
@@ -112,13 +112,13 @@ impl fmt::Display for AlgorithmError {
                     PartKind::Avoidance => ("an", "it comes first, as in `cubic+hystart`"),
                     PartKind::Startup => ("a", "it follows an avoidance, as in `cubic+hystart`"),
                     PartKind::Recovery => ("a", "it comes last, as in `cubic+hystart+prr`"),
-                    PartKind::Whole => ("a whole", "it stands alone"),
+                    PartKind::Monolithic => ("a monolithic", "it stands alone"),
                 };
                 write!(f, "{article} {}: {place}", kind.word())
             }
-            Problem::NotAlone { whole } => write!(
+            Problem::NotAlone { name } => write!(
                 f,
-                "`{whole}` is a whole congestion control and stands alone: remove `+{word}`"
+                "`{name}` is a monolithic congestion control and stands alone: remove `+{word}`"
             ),
             Problem::Contradiction { avoidance, why } => {
                 write!(f, "`{word}` does not go with `{avoidance}`, because {why}")

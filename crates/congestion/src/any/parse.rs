@@ -1,7 +1,7 @@
 //! From a description to an algorithm: `part[:option=value[,option=value...]][+part...]`.
 //!
-//! Either a whole congestion control alone (`bbr`), or an avoidance, then optionally a start-up,
-//! then optionally a recovery (`cubic+search:version=4.0+plain`).
+//! Either a monolithic congestion control alone (`bbr`), or an avoidance, then optionally a
+//! start-up, then optionally a recovery (`cubic+search:version=4.0+plain`).
 
 use core::fmt;
 use core::ops::Range;
@@ -10,8 +10,8 @@ use core::str::FromStr;
 use super::error::{AlgorithmError, Problem, nearest};
 use super::name::Name;
 use super::{
-    AnyCongestionControl, AnyStartup, AvoidanceConfig, BuildContext, PARTS, PartInfo, PartKind,
-    RecoveryConfig, StartupConfig, WholeConfig, contradiction,
+    AnyCongestionControl, AnyStartup, AvoidanceConfig, BuildContext, MonolithicConfig, PARTS,
+    PartInfo, PartKind, RecoveryConfig, StartupConfig, contradiction,
 };
 use crate::options::OptionError;
 use crate::startup::foreign::{Foreign, ForeignKind, ForeignRef};
@@ -41,7 +41,7 @@ enum Parts {
         /// In place of `startup`.
         foreign: Option<ForeignRef>,
     },
-    Whole(WholeConfig),
+    Monolithic(MonolithicConfig),
 }
 
 /// The configuration of any part.
@@ -50,7 +50,7 @@ enum AnyConfig {
     Startup(StartupConfig),
     Avoidance(AvoidanceConfig),
     Recovery(RecoveryConfig),
-    Whole(WholeConfig),
+    Monolithic(MonolithicConfig),
 }
 
 impl AnyConfig {
@@ -58,7 +58,7 @@ impl AnyConfig {
         None.or_else(|| AvoidanceConfig::named(name).map(Self::Avoidance))
             .or_else(|| StartupConfig::named(name).map(Self::Startup))
             .or_else(|| RecoveryConfig::named(name).map(Self::Recovery))
-            .or_else(|| WholeConfig::named(name).map(Self::Whole))
+            .or_else(|| MonolithicConfig::named(name).map(Self::Monolithic))
     }
 
     fn set(&mut self, name: &str, value: &str) -> Result<(), OptionError> {
@@ -66,7 +66,7 @@ impl AnyConfig {
             Self::Startup(config) => config.set(name, value),
             Self::Avoidance(config) => config.set(name, value),
             Self::Recovery(config) => config.set(name, value),
-            Self::Whole(config) => config.set(name, value),
+            Self::Monolithic(config) => config.set(name, value),
         }
     }
 }
@@ -95,7 +95,7 @@ impl Algorithm {
         let (first, mut next) = Described::read(input, 0, PartKind::Avoidance)?;
         let avoidance = match first.config {
             AnyConfig::Avoidance(config) => config,
-            AnyConfig::Whole(config) => return first.alone(input, next, config),
+            AnyConfig::Monolithic(config) => return first.alone(input, next, config),
             _ => return Err(first.misplaced(input)),
         };
         let (mut startup, mut recovery) = (None, None);
@@ -155,7 +155,7 @@ impl Algorithm {
     }
 
     /// The same with a start-up that lives elsewhere in place of its own, for as long as the
-    /// program runs; a whole congestion control has none to replace, and is `None`.
+    /// program runs; a monolithic congestion control has none to replace, and is `None`.
     #[must_use]
     pub fn with_foreign(&self, kind: &'static dyn ForeignKind) -> Option<Self> {
         let mut parts = self.parts;
@@ -191,7 +191,7 @@ impl Algorithm {
     #[must_use]
     pub fn build(&self, context: BuildContext) -> AnyCongestionControl {
         match self.parts {
-            Parts::Whole(config) => config.build(&context),
+            Parts::Monolithic(config) => config.build(&context),
             Parts::Classic {
                 avoidance,
                 startup,
@@ -284,8 +284,9 @@ impl<'a> Described<'a> {
         let known = PARTS.iter().find(|part| part.name == name);
         let (Some(info), Some(config)) = (known, AnyConfig::named(name)) else {
             let alone = expected == PartKind::Avoidance;
-            let fitting =
-                |part: &&PartInfo| part.kind == expected || alone && part.kind == PartKind::Whole;
+            let fitting = |part: &&PartInfo| {
+                part.kind == expected || alone && part.kind == PartKind::Monolithic
+            };
             let names = PARTS.iter().filter(fitting).map(|part| part.name);
             let nearest = nearest(name, names);
             let problem = Problem::UnknownPart { expected, nearest };
@@ -346,22 +347,22 @@ impl<'a> Described<'a> {
         Ok(())
     }
 
-    /// A whole congestion control, if nothing follows.
+    /// A monolithic congestion control, if nothing follows.
     fn alone(
         &self,
         input: &str,
         next: Option<usize>,
-        config: WholeConfig,
+        config: MonolithicConfig,
     ) -> Result<Algorithm, AlgorithmError> {
         if let Some(start) = next {
             let problem = Problem::NotAlone {
-                whole: self.info.name,
+                name: self.info.name,
             };
             return Err(AlgorithmError::new(input, start..input.len(), problem));
         }
         let mut name = Name::new();
         self.write(&mut name);
-        let parts = Parts::Whole(config);
+        let parts = Parts::Monolithic(config);
         Ok(Algorithm { parts, name })
     }
 

@@ -42,8 +42,8 @@ hooks! {
         /// The episode (Cwr or Recovery) ended, and was not a mistake; see [`Self::undo`].
         fn on_recovery_exit(&mut self, now: Instant) {}
 
-        /// The application paused longer than the retransmission timeout (`idle > rto`), and restart
-        /// after idle is on: Linux `tcp_cwnd_restart`, which exempts congestion controls with a
+        /// The application paused longer than the retransmission timeout (`idle > rto`), and
+        /// restart after idle is on: Linux `tcp_cwnd_restart`, which exempts congestion controls with a
         /// model. The window may restart from `initial_window`: the connection's own, also where it
         /// began with less because its SYN was lost.
         fn on_idle_restart(
@@ -112,8 +112,8 @@ hooks! {
         /// changes.
         fn watches_losses(&self) -> bool { false }
 
-        /// A segment was declared lost: between [`Self::on_delivery`] and [`Self::on_congestion`] or
-        /// [`Self::on_ack`], or before the [`Self::on_congestion`] of a timer. Only for those that
+        /// A segment was declared lost: between [`Self::on_delivery`] and [`Self::on_congestion`]
+        /// or [`Self::on_ack`], or before the [`Self::on_congestion`] of a timer. Only for those that
         /// watch losses.
         fn on_lost(&mut self, lost: &Lost) {}
 

@@ -1,8 +1,8 @@
 //! One list of hooks for each contract, from which the trait and all forwarding are made.
 //!
 //! [`hooks!`] declares a trait and, beside it, a macro that passes the signatures of its hooks to
-//! another macro. An enum of parts forwards with `startup_hooks!(forward!(Abc Best Fbe));`, a wrapper
-//! with [`own_hooks!`] and [`delegate!`]. A hook that is added to the list is therefore forwarded
+//! another macro. An enum of parts forwards with `startup_hooks!(forward!(Abc Best Fbe));`, a
+//! wrapper with [`own_hooks!`] and [`delegate!`]. A hook that is added to the list is therefore forwarded
 //! everywhere, or the crate does not compile.
 
 /// Declares a trait and the macro that lists its hooks.
@@ -63,7 +63,9 @@ macro_rules! forward_one {
             $crate::parts::hooks::call_variant!(self $variants $hook ($($name),*))
         }
     };
-    ($variants:tt fn $hook:ident(&mut self $(, $name:ident: $type:ty)* $(,)?) $(-> $result:ty)?) => {
+    (
+        $variants:tt fn $hook:ident(&mut self $(, $name:ident: $type:ty)* $(,)?) $(-> $result:ty)?
+    ) => {
         #[inline]
         fn $hook(&mut self $(, $name: $type)*) $(-> $result)? {
             $crate::parts::hooks::call_variant!(self $variants $hook ($($name),*))
@@ -80,7 +82,8 @@ macro_rules! call_variant {
     };
 }
 
-/// Names the hooks that a wrapper implements itself, for [`delegate!`]: `own_hooks!(($) own: window)`.
+/// Names the hooks that a wrapper implements itself, for [`delegate!`], as in
+/// `own_hooks!(($) own: window)`.
 macro_rules! own_hooks {
     (($dollar:tt) $name:ident: $($own:ident)*) => {
         macro_rules! $name {

@@ -19,8 +19,8 @@ hooks! {
 
     required {
         /// What this ACK does to the window. Called only in slow start, when growth is allowed
-        /// (`snd_una` advanced, limited by the window, no reduction in progress); `ack.delivered` is
-        /// what may be credited.
+        /// (`snd_una` advanced, limited by the window, no reduction in progress); `ack.delivered`
+        /// is what may be credited.
         fn on_ack(&mut self, ack: &Ack, window: &Window) -> Step;
     }
 
@@ -80,8 +80,8 @@ hooks! {
 pub trait JumpStarts {
     /// Asked after [`Startup::on_congestion`], unless it is a timeout, with the window before the
     /// episode. `Some` takes the episode over: window and threshold are these (the avoidance is
-    /// notified of the congestion all the same), [`Self::on_recovery_ack`] sets the window until the
-    /// episode ends, and [`Self::on_recovery_exit`] what it leaves.
+    /// notified of the congestion all the same), [`Self::on_recovery_ack`] sets the window until
+    /// the episode ends, and [`Self::on_recovery_exit`] what it leaves.
     fn take_over(&mut self, _congestion: &Congestion, _window: &Window) -> Option<Reduction> {
         None
     }
@@ -120,8 +120,8 @@ pub trait AsksRouters {
 
 /// A start-up whose window or pace changes as segments leave.
 pub trait SteersSending {
-    /// A segment left in slow start: what that does to the window (growth that sending releases, not
-    /// ACKs).
+    /// A segment left in slow start: what that does to the window (growth that sending releases,
+    /// not ACKs).
     fn after_sent(&mut self, sent: &Sent, window: &Window) -> Option<Step>;
 
     /// A receive window to send by where the advertised one is smaller but not zero, against RFC

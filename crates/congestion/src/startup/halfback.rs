@@ -16,7 +16,7 @@
 //!
 //! # Deviations
 //! The goal is known from the paper's abstract; the mechanics, and the threshold of 141 kB, are known
-//! from memory alone. So truth says "our reconstruction", though it is near.
+//! from memory alone. So the provenance is "our reconstruction", though it is near.
 
 use units::{Bytes, Duration, Instant, Rate};
 

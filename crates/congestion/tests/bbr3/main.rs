@@ -3,7 +3,7 @@
 
 mod path;
 
-use congestion::whole::bbr3::State;
+use congestion::monolithic::bbr3::State;
 use congestion::{CongestionControl, ExitReason};
 use units::{Bytes, Duration, Instant, Rate};
 

@@ -6,9 +6,9 @@
 
 use std::collections::VecDeque;
 
+use congestion::monolithic::bbr3::{Model, State};
+use congestion::monolithic::{Bbr3, Bbr3Config};
 use congestion::rate_sample::{Newest, RateEstimator, SendStamp};
-use congestion::whole::bbr3::{Model, State};
-use congestion::whole::{Bbr3, Bbr3Config};
 use congestion::{
     Ack, BuildContext, Congestion, CongestionControl, CongestionKind, Lost, Phase, Sent,
 };

@@ -1,4 +1,4 @@
-//! BIC, FAST, Hybla, Vegas and Westwood+ within a whole congestion control.
+//! BIC, FAST, Hybla, Vegas and Westwood+ within a complete congestion control.
 
 use congestion::{
     Algorithm, AnyCongestionControl, BuildContext, CongestionControl, CongestionKind, ExitReason,

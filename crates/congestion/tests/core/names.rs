@@ -69,7 +69,7 @@ fn mistakes_are_named_with_their_place() {
         (
             "cubic+bbr",
             6..9,
-            "`bbr` is a whole congestion control: it stands alone",
+            "`bbr` is a monolithic congestion control: it stands alone",
         ),
         (
             "cubic+prr+plain",
@@ -84,7 +84,7 @@ fn mistakes_are_named_with_their_place() {
         (
             "bbr+plain",
             4..9,
-            "`bbr` is a whole congestion control and stands alone: remove `+plain`",
+            "`bbr` is a monolithic congestion control and stands alone: remove `+plain`",
         ),
         (
             "cubic:hz",
@@ -166,7 +166,7 @@ fn the_registry_is_complete_and_its_defaults_are_defaults() {
     names.dedup();
     assert_eq!(names.len(), PARTS.len(), "a name stands for two parts");
     for part in PARTS {
-        assert!(!part.summary.is_empty() && !part.source.is_empty() && !part.truth.is_empty());
+        assert!(!part.summary.is_empty() && !part.source.is_empty() && !part.provenance.is_empty());
         let alone = described(part.name, part.kind, "");
         for option in part.options {
             let text = format!(":{}={}", option.name, option.default);
@@ -185,7 +185,7 @@ pub fn is_refused(text: &str) -> bool {
 /// A description in which `name` stands with `options`.
 fn described(name: &str, kind: PartKind, options: &str) -> String {
     match kind {
-        PartKind::Avoidance | PartKind::Whole => format!("{name}{options}"),
+        PartKind::Avoidance | PartKind::Monolithic => format!("{name}{options}"),
         PartKind::Startup => format!("cubic+{name}{options}"),
         PartKind::Recovery => format!("cubic+hystart+{name}{options}"),
     }

@@ -236,7 +236,7 @@ impl Transport {
     }
 }
 
-/// Every avoidance with every start-up, every recovery, and every whole congestion control.
+/// Every avoidance with every start-up, every recovery, and every monolithic congestion control.
 fn all() -> Vec<String> {
     let named = |kind| {
         let parts = PARTS.iter().filter(move |part| part.kind == kind);
@@ -256,7 +256,7 @@ fn all() -> Vec<String> {
     pairs
         .filter(|pair| !is_refused(pair))
         .chain(recoveries)
-        .chain(named(PartKind::Whole).map(str::to_owned))
+        .chain(named(PartKind::Monolithic).map(str::to_owned))
         .collect()
 }
 

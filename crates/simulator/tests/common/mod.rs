@@ -15,7 +15,8 @@ pub fn algorithm(name: &str) -> Algorithm {
     Algorithm::parse(name).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Every avoidance with every start-up that has a meaning with it, and every whole congestion control.
+/// Every avoidance with every start-up that has a meaning with it, and every monolithic congestion
+/// control.
 pub fn combinations() -> Vec<String> {
     let named = |kind| {
         let parts = PARTS.iter().filter(move |part| part.kind == kind);
@@ -28,7 +29,7 @@ pub fn combinations() -> Vec<String> {
         let problem = Algorithm::parse(name).map_err(|error| error.problem);
         !matches!(problem, Err(Problem::Contradiction { .. }))
     };
-    let wholes = named(PartKind::Whole).map(str::to_owned);
+    let wholes = named(PartKind::Monolithic).map(str::to_owned);
     pairs.filter(has_meaning).chain(wholes).collect()
 }
 

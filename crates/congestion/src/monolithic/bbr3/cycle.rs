@@ -6,7 +6,7 @@ use units::{Bytes, Duration, Instant};
 use super::model::Sample;
 use super::{Bbr3, HEADROOM, State, UNIT};
 use crate::Ack;
-use crate::whole::random::Random;
+use crate::monolithic::random::Random;
 
 /// Segments of additive growth double each round, up to this power (`RaiseInflightLongtermSlope`).
 const MOST_PROBE_UP_ROUNDS: u32 = 30;

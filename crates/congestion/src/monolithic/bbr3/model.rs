@@ -5,7 +5,7 @@ use units::{Bytes, Duration, Instant, Rate};
 
 use super::{BETA, Bbr3, State, UNIT};
 use crate::Ack;
-use crate::whole::filter::WindowedMax;
+use crate::monolithic::filter::WindowedMax;
 
 /// `BBR.ExtraAckedFilterLen`, in rounds; in Startup one.
 const EXTRA_ACKED_FILTER_LEN: u64 = 10;

@@ -6,7 +6,7 @@
 use units::{Duration, Instant};
 
 use super::{Bbr, HIGH_GAIN, MIN_CWND, rate};
-use crate::whole::random::Random;
+use crate::monolithic::random::Random;
 use crate::{Ack, ExitReason, SlowStartExit};
 
 /// `bbr_drain_gain`: the inverse of the high gain.

@@ -28,9 +28,9 @@ use units::{Bytes, Duration, Instant, Rate};
 use self::aggregation::Aggregation;
 use self::modes::Mode;
 use self::policer::{Policer, Seen};
+use crate::monolithic::filter::WindowedMax;
 use crate::options::{OptionError, OptionInfo, Options};
 use crate::rate_sample::RateSample;
-use crate::whole::filter::WindowedMax;
 use crate::{
     Ack, BuildContext, Congestion, CongestionControl, CongestionKind, Established, Phase, Sent,
     SlowStartExit, Window,
