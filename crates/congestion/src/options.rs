@@ -43,6 +43,93 @@ pub trait Options: Sized {
     fn set(&mut self, name: &str, value: &str) -> Result<(), OptionError>;
 }
 
+/// Declares a configuration with its options: each has one entry, from which the field, the default,
+/// the help and the reader come.
+///
+/// ```
+/// congestion::settings! {
+///     /// Settings of a start-up.
+///     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+///     pub struct GentleConfig {
+///         /// What an acknowledged segment earns, in thousandths of a segment.
+///         growth_permille: u64 {
+///             name: "growth",
+///             default: "0.5",
+///             help: "segments that an acknowledged segment earns, from 0.1 to 1",
+///             read: |value| thousandths(value, 100, 1_000, "a number from 0.1 to 1"),
+///         }
+///     }
+/// }
+/// # use congestion::options::{Options, thousandths};
+/// assert_eq!(GentleConfig::default().growth_permille, 500);
+/// assert_eq!(GentleConfig::OPTIONS[0].default, "0.5");
+/// ```
+#[macro_export]
+macro_rules! settings {
+    ($(#[$meta:meta])* pub struct $config:ident {}) => {
+        $(#[$meta])*
+        #[derive(Default)]
+        pub struct $config {}
+
+        impl $crate::options::Options for $config {
+            const OPTIONS: &'static [$crate::options::OptionInfo] = &[];
+
+            fn set(
+                &mut self,
+                _name: &str,
+                _value: &str,
+            ) -> Result<(), $crate::options::OptionError> {
+                Err($crate::options::OptionError::Unknown)
+            }
+        }
+    };
+    (
+        $(#[$meta:meta])*
+        pub struct $config:ident { $(
+            $(#[$field_meta:meta])*
+            $field:ident: $type:ty {
+                name: $name:literal,
+                default: $default:expr,
+                help: $help:expr,
+                read: $read:expr,
+            }
+        )* }
+    ) => {
+        $(#[$meta])*
+        pub struct $config {
+            $( $(#[$field_meta])* pub $field: $type, )*
+        }
+
+        impl Default for $config {
+            fn default() -> Self {
+                Self { $(
+                    $field: {
+                        let read: fn(&str) -> Result<$type, $crate::options::OptionError> = $read;
+                        read($default).expect("an option takes its default")
+                    },
+                )* }
+            }
+        }
+
+        impl $crate::options::Options for $config {
+            const OPTIONS: &'static [$crate::options::OptionInfo] = &[ $(
+                $crate::options::OptionInfo { name: $name, default: $default, help: $help },
+            )* ];
+
+            fn set(&mut self, name: &str, value: &str) -> Result<(), $crate::options::OptionError> {
+                match name {
+                    $( $name => {
+                        let read: fn(&str) -> Result<$type, $crate::options::OptionError> = $read;
+                        self.$field = read(value)?;
+                    } )*
+                    _ => return Err($crate::options::OptionError::Unknown),
+                }
+                Ok(())
+            }
+        }
+    };
+}
+
 /// Reads `true` or `false`.
 ///
 /// # Errors
@@ -71,16 +158,14 @@ pub fn choice<T: Copy>(
 ///
 /// # Errors
 /// Anything else is invalid; `expected` says what is taken.
-pub fn integer(
+pub fn integer<T: TryFrom<u64>>(
     value: &str,
     least: u64,
     most: u64,
     expected: &'static str,
-) -> Result<u64, OptionError> {
-    match value.parse::<u64>() {
-        Ok(number) if (least..=most).contains(&number) && !value.starts_with('+') => Ok(number),
-        _ => Err(OptionError::Invalid { expected }),
-    }
+) -> Result<T, OptionError> {
+    let number = value.parse().ok().filter(|_| !value.starts_with('+'));
+    within(number, least, most, expected)
 }
 
 /// Reads a decimal number in thousandths (`3.5` is 3500), from `least` to `most` thousandths.
@@ -88,16 +173,25 @@ pub fn integer(
 /// # Errors
 /// Signs, exponents, more than three decimals and numbers out of range are invalid; `expected` says
 /// what is taken.
-pub fn thousandths(
+pub fn thousandths<T: TryFrom<u64>>(
     value: &str,
     least: u64,
     most: u64,
     expected: &'static str,
-) -> Result<u64, OptionError> {
-    match scaled(value, 3) {
-        Some(number) if (least..=most).contains(&number) => Ok(number),
-        _ => Err(OptionError::Invalid { expected }),
-    }
+) -> Result<T, OptionError> {
+    within(scaled(value, 3), least, most, expected)
+}
+
+fn within<T: TryFrom<u64>>(
+    number: Option<u64>,
+    least: u64,
+    most: u64,
+    expected: &'static str,
+) -> Result<T, OptionError> {
+    number
+        .filter(|number| (least..=most).contains(number))
+        .and_then(|number| T::try_from(number).ok())
+        .ok_or(OptionError::Invalid { expected })
 }
 
 /// Reads a span of time with its unit: `ns`, `us`, `ms` or `s`, as in `2ms`, `0.5 s`.
@@ -178,12 +272,12 @@ mod tests {
             "NaN",
         ] {
             assert_eq!(
-                thousandths(text, 0, u64::MAX, "it"),
+                thousandths::<u64>(text, 0, u64::MAX, "it"),
                 Err(EXPECTED),
                 "{text}"
             );
         }
-        assert_eq!(thousandths("3.5", 0, 3499, "it"), Err(EXPECTED));
+        assert_eq!(thousandths::<u64>("3.5", 0, 3499, "it"), Err(EXPECTED));
     }
 
     #[test]
@@ -221,8 +315,9 @@ mod tests {
     fn words_and_whole_numbers() {
         assert_eq!(boolean("true"), Ok(true));
         assert!(boolean("yes").is_err());
-        assert_eq!(integer("10", 1, 10, "it"), Ok(10));
-        assert_eq!(integer("+10", 1, 10, "it"), Err(EXPECTED));
-        assert_eq!(integer("11", 1, 10, "it"), Err(EXPECTED));
+        assert_eq!(integer("10", 1, 10, "it"), Ok(10_u64));
+        assert_eq!(integer::<u64>("+10", 1, 10, "it"), Err(EXPECTED));
+        assert_eq!(integer::<u64>("11", 1, 10, "it"), Err(EXPECTED));
+        assert_eq!(integer::<u8>("300", 1, 1_000, "it"), Err(EXPECTED));
     }
 }

@@ -17,9 +17,9 @@
 
 use units::{Bytes, Instant};
 
-use super::{AdditiveIncrease, DEFAULT_HZ, HZ, Jiffies, read_hz};
-use crate::options::{self, OptionError, OptionInfo, Options};
+use super::{AdditiveIncrease, HZ, Jiffies, read_hz};
 use crate::{Ack, Avoidance, Congestion, Phase, Window};
+use crate::{options, settings};
 
 /// `beta` in 1/1024: what a reduction leaves of the window.
 const BETA: u64 = 819;
@@ -38,50 +38,33 @@ const UNKNOWN_COUNT: u64 = 20;
 /// `ACK_RATIO_SHIFT`: the ACK ratio is counted in sixteenths.
 const ACK_RATIO_SHIFT: u32 = 4;
 
-/// Settings of [`Bic`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BicConfig {
-    /// Ticks per second of the kernel (`HZ`): 250 on Debian.
-    pub hz: u32,
-    /// Whether a flow that lost below its last maximum gives way (`fast_convergence`).
-    pub fast_convergence: bool,
-    /// Whether growth is scaled by the ACK ratio, as in Linux.
-    pub delayed_ack: bool,
-}
-
-impl Default for BicConfig {
-    fn default() -> Self {
-        Self {
-            hz: DEFAULT_HZ,
-            fast_convergence: true,
-            delayed_ack: true,
+settings! {
+    /// Settings of [`Bic`].
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct BicConfig {
+        /// Ticks per second of the kernel (`HZ`): 250 on Debian.
+        hz: u32 {
+            name: "hz",
+            default: HZ.default,
+            help: HZ.help,
+            read: read_hz,
         }
-    }
-}
 
-impl Options for BicConfig {
-    const OPTIONS: &'static [OptionInfo] = &[
-        HZ,
-        OptionInfo {
+        /// Whether a flow that lost below its last maximum gives way (`fast_convergence`).
+        fast_convergence: bool {
             name: "fast_convergence",
             default: "true",
             help: "whether a flow that lost below its last maximum gives way",
-        },
-        OptionInfo {
+            read: options::boolean,
+        }
+
+        /// Whether growth is scaled by the ACK ratio, as in Linux.
+        delayed_ack: bool {
             name: "delayed_ack",
             default: "true",
             help: "whether growth is scaled by the number of segments per ACK, as in Linux",
-        },
-    ];
-
-    fn set(&mut self, name: &str, value: &str) -> Result<(), OptionError> {
-        match name {
-            "hz" => self.hz = read_hz(value)?,
-            "fast_convergence" => self.fast_convergence = options::boolean(value)?,
-            "delayed_ack" => self.delayed_ack = options::boolean(value)?,
-            _ => return Err(OptionError::Unknown),
+            read: options::boolean,
         }
-        Ok(())
     }
 }
 

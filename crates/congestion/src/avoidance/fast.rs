@@ -28,8 +28,8 @@
 
 use units::{Bytes, Duration};
 
-use crate::options::{self, OptionError, OptionInfo, Options};
 use crate::{Ack, Avoidance, Congestion, Decision, ExitReason, Window};
+use crate::{options, settings};
 
 /// One segment in the unit of windows.
 const ONE: u128 = 1 << 20;
@@ -38,96 +38,68 @@ const PERMILLE: u128 = 1_000;
 /// Parts of a nanosecond that the average keeps.
 const PARTS: u128 = 1 << 16;
 
-/// Settings of [`Fast`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FastConfig {
-    /// Segments that the flow keeps in queues.
-    pub alpha: u64,
-    /// How much of the way to the equation's window one update goes, in thousandths.
-    pub gamma_permille: u64,
-    /// Round trips from one update to the next.
-    pub period: u64,
-    /// Queueing delay that ends slow start.
-    pub exit_delay: Duration,
-    /// Whether the backlog ends slow start and sets `gamma`.
-    pub personalised: bool,
-    /// The part of `alpha` that ends slow start then, in thousandths.
-    pub theta_permille: u64,
-}
-
-impl Default for FastConfig {
-    fn default() -> Self {
-        Self {
-            alpha: 20,
-            gamma_permille: 500,
-            period: 2,
-            exit_delay: Duration::from_micros(750),
-            personalised: false,
-            theta_permille: 500,
-        }
-    }
-}
-
-impl Options for FastConfig {
-    const OPTIONS: &'static [OptionInfo] = &[
-        OptionInfo {
+settings! {
+    /// Settings of [`Fast`].
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct FastConfig {
+        /// Segments that the flow keeps in queues.
+        alpha: u64 {
             name: "alpha",
             default: "20",
-            help: "segments that the flow keeps in queues (published: 8 to 200, 20 at 10 Mbit/s, 200 at 1 Gbit/s)",
-        },
-        OptionInfo {
+            help: "segments that the flow keeps in queues (published: 8 to 200, 20 at 10 Mbit/s, \
+                   200 at 1 Gbit/s)",
+            read: |value| {
+                options::integer(value, 1, 100_000, "a number of segments from 1 to 100000")
+            },
+        }
+
+        /// How much of the way to the equation's window one update goes, in thousandths.
+        gamma_permille: u64 {
             name: "gamma",
             default: "0.5",
             help: "how much of the way to the equation's window one update goes, from 0.001 to 1",
-        },
-        OptionInfo {
+            read: |value| options::thousandths(value, 1, 1_000, "a number from 0.001 to 1"),
+        }
+
+        /// Round trips from one update to the next.
+        period: u64 {
             name: "period",
             default: "2",
             help: "round trips from one update to the next",
-        },
-        OptionInfo {
+            read: |value| options::integer(value, 1, 100, "a number of round trips from 1 to 100"),
+        }
+
+        /// Queueing delay that ends slow start.
+        exit_delay: Duration {
             name: "exit_delay",
             default: "0.75ms",
             help: "queueing delay that ends slow start",
-        },
-        OptionInfo {
+            read: |value| {
+                options::duration(
+                    value,
+                    Duration::from_secs(60),
+                    "a time from 0 to 60 s, such as 0.75ms",
+                )
+            },
+        }
+
+        /// Whether the backlog ends slow start and sets `gamma`.
+        personalised: bool {
             name: "personalised",
             default: "false",
-            help: "the variant of Ye, Huang and Chen (our reconstruction): the backlog ends slow start and sets gamma",
-        },
-        OptionInfo {
+            help: "the variant of Ye, Huang and Chen (our reconstruction): the backlog ends slow \
+                   start and sets gamma",
+            read: options::boolean,
+        }
+
+        /// The part of `alpha` that ends slow start then, in thousandths.
+        theta_permille: u64 {
             name: "theta",
             default: "0.5",
-            help: "with personalised: the part of alpha in queues that ends slow start, from 0.001 to 100",
-        },
-    ];
-
-    fn set(&mut self, name: &str, value: &str) -> Result<(), OptionError> {
-        match name {
-            "alpha" => {
-                const SEGMENTS: &str = "a number of segments from 1 to 100000";
-                self.alpha = options::integer(value, 1, 100_000, SEGMENTS)?;
-            }
-            "gamma" => {
-                const PART: &str = "a number from 0.001 to 1";
-                self.gamma_permille = options::thousandths(value, 1, 1_000, PART)?;
-            }
-            "period" => {
-                const ROUNDS: &str = "a number of round trips from 1 to 100";
-                self.period = options::integer(value, 1, 100, ROUNDS)?;
-            }
-            "exit_delay" => {
-                const SPAN: &str = "a time from 0 to 60 s, such as 0.75ms";
-                self.exit_delay = options::duration(value, Duration::from_secs(60), SPAN)?;
-            }
-            "personalised" => self.personalised = options::boolean(value)?,
-            "theta" => {
-                const PART: &str = "a number from 0.001 to 100";
-                self.theta_permille = options::thousandths(value, 1, 100_000, PART)?;
-            }
-            _ => return Err(OptionError::Unknown),
+            help: "with personalised: the part of alpha in queues that ends slow start, from \
+                   0.001 to 100",
+            read: |value| options::thousandths(value, 1, 100_000, "a number from 0.001 to 100"),
         }
-        Ok(())
     }
 }
 

@@ -23,7 +23,8 @@
 use units::{Bytes, Duration};
 
 use super::AdditiveIncrease;
-use crate::options::{self, OptionError, OptionInfo, Options};
+use crate::options::{self, OptionError};
+use crate::settings;
 use crate::{Ack, Avoidance, BuildContext, Congestion, Phase, Window};
 
 /// `128 * 2^(eighths / 8)`, rounded: the fraction of an exponent.
@@ -35,55 +36,36 @@ const EXPONENT_MAX: u64 = 16;
 /// `snd_cwnd_clamp`, in segments.
 const CLAMP: u64 = 65_535;
 
-/// Settings of [`Hybla`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct HyblaConfig {
-    /// Round-trip time of the path that every flow shall be as fast as (`rtt0`).
-    pub rtt0: Duration,
-    /// Whether the first window is `rho` segments, as in Linux.
-    pub begins_with_rho: bool,
-}
-
-impl Default for HyblaConfig {
-    fn default() -> Self {
-        Self {
-            rtt0: Duration::from_millis(25),
-            begins_with_rho: true,
-        }
-    }
-}
-
-impl Options for HyblaConfig {
-    const OPTIONS: &'static [OptionInfo] = &[
-        OptionInfo {
+settings! {
+    /// Settings of [`Hybla`].
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct HyblaConfig {
+        /// Round-trip time of the path that every flow shall be as fast as (`rtt0`).
+        rtt0: Duration {
             name: "rtt0",
             default: "25ms",
             help: "round-trip time of the path that every flow shall be as fast as",
-        },
-        OptionInfo {
-            name: "initial_window",
-            default: "rho",
-            help: "rho: the first window is the ratio of the round-trip times, as in Linux; flow: the flow's",
-        },
-    ];
-
-    fn set(&mut self, name: &str, value: &str) -> Result<(), OptionError> {
-        match name {
-            "rtt0" => {
+            read: |value| {
                 const SPAN: &str = "a time from 1 ms to 10 s, such as 25ms";
                 let span = options::duration(value, Duration::from_secs(10), SPAN)?;
                 if span < Duration::from_millis(1) {
                     return Err(OptionError::Invalid { expected: SPAN });
                 }
-                self.rtt0 = span;
-            }
-            "initial_window" => {
-                let words = [("rho", true), ("flow", false)];
-                self.begins_with_rho = options::choice(value, &words, "rho or flow")?;
-            }
-            _ => return Err(OptionError::Unknown),
+                Ok(span)
+            },
         }
-        Ok(())
+
+        /// Whether the first window is `rho` segments, as in Linux.
+        begins_with_rho: bool {
+            name: "initial_window",
+            default: "rho",
+            help: "rho: the first window is the ratio of the round-trip times, as in Linux; flow: \
+                   the flow's",
+            read: |value| {
+                let words = [("rho", true), ("flow", false)];
+                options::choice(value, &words, "rho or flow")
+            },
+        }
     }
 }
 

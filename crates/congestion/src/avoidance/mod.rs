@@ -53,9 +53,6 @@ impl AdditiveIncrease {
     }
 }
 
-/// Ticks per second of Linux's timer where nothing else is said: Debian's `HZ`.
-const DEFAULT_HZ: u32 = 250;
-
 /// The option `hz`, which every algorithm has that Linux counts in ticks.
 const HZ: OptionInfo = OptionInfo {
     name: "hz",

@@ -10,19 +10,13 @@
 use units::Bytes;
 
 use super::AdditiveIncrease;
-use crate::options::{OptionError, OptionInfo, Options};
+use crate::settings;
 use crate::{Ack, Avoidance, Congestion, Window};
 
-/// Reno has no options.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RenoConfig {}
-
-impl Options for RenoConfig {
-    const OPTIONS: &'static [OptionInfo] = &[];
-
-    fn set(&mut self, _name: &str, _value: &str) -> Result<(), OptionError> {
-        Err(OptionError::Unknown)
-    }
+settings! {
+    /// Reno has no options.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct RenoConfig {}
 }
 
 /// Reno's additive increase and halving.

@@ -18,58 +18,38 @@
 use units::{Bytes, Duration, Instant};
 
 use super::AdditiveIncrease;
-use crate::options::{self, OptionError, OptionInfo, Options};
 use crate::{Ack, Avoidance, Congestion, Decision, ExitReason, Phase, Window};
+use crate::{options, settings};
 
-/// Settings of [`Vegas`], in segments; the defaults are those of the module parameters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct VegasConfig {
-    /// The window grows while fewer than this wait in queues.
-    pub alpha: u64,
-    /// The window shrinks while more than this wait.
-    pub beta: u64,
-    /// Slow start ends when more than this wait.
-    pub gamma: u64,
-}
+const SEGMENTS: &str = "a number of segments from 0 to 100000";
 
-impl Default for VegasConfig {
-    fn default() -> Self {
-        Self {
-            alpha: 2,
-            beta: 4,
-            gamma: 1,
-        }
-    }
-}
-
-impl Options for VegasConfig {
-    const OPTIONS: &'static [OptionInfo] = &[
-        OptionInfo {
+settings! {
+    /// Settings of [`Vegas`], in segments; the defaults are those of the module parameters.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct VegasConfig {
+        /// The window grows while fewer than this wait in queues.
+        alpha: u64 {
             name: "alpha",
             default: "2",
             help: "segments in queues below which the window grows",
-        },
-        OptionInfo {
+            read: |value| options::integer(value, 0, 100_000, SEGMENTS),
+        }
+
+        /// The window shrinks while more than this wait.
+        beta: u64 {
             name: "beta",
             default: "4",
             help: "segments in queues above which the window shrinks",
-        },
-        OptionInfo {
+            read: |value| options::integer(value, 0, 100_000, SEGMENTS),
+        }
+
+        /// Slow start ends when more than this wait.
+        gamma: u64 {
             name: "gamma",
             default: "1",
             help: "segments in queues above which slow start ends",
-        },
-    ];
-
-    fn set(&mut self, name: &str, value: &str) -> Result<(), OptionError> {
-        let field = match name {
-            "alpha" => &mut self.alpha,
-            "beta" => &mut self.beta,
-            "gamma" => &mut self.gamma,
-            _ => return Err(OptionError::Unknown),
-        };
-        *field = options::integer(value, 0, 100_000, "a number of segments from 0 to 100000")?;
-        Ok(())
+            read: |value| options::integer(value, 0, 100_000, SEGMENTS),
+        }
     }
 }
 

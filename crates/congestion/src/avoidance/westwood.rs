@@ -20,8 +20,8 @@
 
 use units::{Bytes, Duration, Instant};
 
-use super::{AdditiveIncrease, DEFAULT_HZ, HZ, Jiffies, read_hz};
-use crate::options::{OptionError, OptionInfo, Options};
+use super::{AdditiveIncrease, HZ, Jiffies, read_hz};
+use crate::settings;
 use crate::{Ack, Avoidance, BuildContext, Congestion, CongestionKind, Window};
 
 /// `TCP_WESTWOOD_RTT_MIN`: the shortest span of a bandwidth sample.
@@ -29,28 +29,17 @@ const SHORTEST_SAMPLE: Duration = Duration::from_millis(50);
 /// `TCP_WESTWOOD_INIT_RTT`: the round-trip time before there is a sample.
 const INITIAL_RTT: Duration = Duration::from_secs(20);
 
-/// Settings of [`Westwood`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct WestwoodConfig {
-    /// Ticks per second of the kernel (`HZ`): 250 on Debian.
-    pub hz: u32,
-}
-
-impl Default for WestwoodConfig {
-    fn default() -> Self {
-        Self { hz: DEFAULT_HZ }
-    }
-}
-
-impl Options for WestwoodConfig {
-    const OPTIONS: &'static [OptionInfo] = &[HZ];
-
-    fn set(&mut self, name: &str, value: &str) -> Result<(), OptionError> {
-        match name {
-            "hz" => self.hz = read_hz(value)?,
-            _ => return Err(OptionError::Unknown),
+settings! {
+    /// Settings of [`Westwood`].
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct WestwoodConfig {
+        /// Ticks per second of the kernel (`HZ`): 250 on Debian.
+        hz: u32 {
+            name: "hz",
+            default: HZ.default,
+            help: HZ.help,
+            read: read_hz,
         }
-        Ok(())
     }
 }
 

@@ -16,38 +16,18 @@
 //!   the transport chooses the size of bursts.
 
 use super::BbrConfig;
-use crate::options::{self, OptionError, OptionInfo, Options};
+use crate::{options, settings};
 
-/// Settings of [`Bbr`](super::Bbr) as BBRp.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BbrpConfig {
-    /// The rate at which segments leave, in thousandths of BBR's.
-    pub pace_permille: u64,
-}
-
-impl Default for BbrpConfig {
-    fn default() -> Self {
-        Self {
-            pace_permille: 2_000,
-        }
-    }
-}
-
-impl Options for BbrpConfig {
-    const OPTIONS: &'static [OptionInfo] = &[OptionInfo {
-        name: "pace",
-        default: "2",
-        help: "times the rate of bbr, from 1 (which is bbr) to 16",
-    }];
-
-    fn set(&mut self, name: &str, value: &str) -> Result<(), OptionError> {
-        match name {
-            "pace" => {
-                const PACE: &str = "a number from 1 to 16";
-                self.pace_permille = options::thousandths(value, 1_000, 16_000, PACE)?;
-                Ok(())
-            }
-            _ => Err(OptionError::Unknown),
+settings! {
+    /// Settings of [`Bbr`](super::Bbr) as BBRp.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct BbrpConfig {
+        /// The rate at which segments leave, in thousandths of BBR's.
+        pace_permille: u64 {
+            name: "pace",
+            default: "2",
+            help: "times the rate of bbr, from 1 (which is bbr) to 16",
+            read: |value| options::thousandths(value, 1_000, 16_000, "a number from 1 to 16"),
         }
     }
 }

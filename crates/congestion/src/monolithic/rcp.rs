@@ -22,9 +22,9 @@ use units::feedback::{Feedback, HOST_TTL};
 use units::{Bytes, Duration, Instant, Rate};
 
 use super::Ordinary;
-use crate::options::{OptionError, OptionInfo, Options};
 use crate::parts::congestion_control_hooks;
 use crate::parts::hooks::{delegate, own_hooks};
+use crate::settings;
 use crate::{
     Ack, BuildContext, Congestion, CongestionControl, Established, Lost, PathMemory, Sent,
     SlowStartExit, Window,
@@ -38,16 +38,10 @@ const ROUND_TRIPS: u64 = 2;
 /// And no less than this, in segments.
 const LEAST_WINDOW: u64 = 4;
 
-/// RCP has no options.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RcpConfig {}
-
-impl Options for RcpConfig {
-    const OPTIONS: &'static [OptionInfo] = &[];
-
-    fn set(&mut self, _name: &str, _value: &str) -> Result<(), OptionError> {
-        Err(OptionError::Unknown)
-    }
+settings! {
+    /// RCP has no options.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct RcpConfig {}
 }
 
 /// RCP.

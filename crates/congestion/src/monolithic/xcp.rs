@@ -17,9 +17,9 @@ use units::feedback::{Feedback, HOST_TTL};
 use units::{Bytes, Duration, Instant, Rate};
 
 use super::Ordinary;
-use crate::options::{OptionError, OptionInfo, Options};
 use crate::parts::congestion_control_hooks;
 use crate::parts::hooks::{delegate, own_hooks};
+use crate::settings;
 use crate::{
     Ack, BuildContext, Congestion, CongestionControl, Established, Lost, PathMemory, Sent,
     SlowStartExit, Window,
@@ -33,16 +33,10 @@ const PARTS: i128 = 1 << 20;
 /// No window is larger, in bytes.
 const LARGEST: i128 = 1 << 40;
 
-/// XCP has no options.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct XcpConfig {}
-
-impl Options for XcpConfig {
-    const OPTIONS: &'static [OptionInfo] = &[];
-
-    fn set(&mut self, _name: &str, _value: &str) -> Result<(), OptionError> {
-        Err(OptionError::Unknown)
-    }
+settings! {
+    /// XCP has no options.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct XcpConfig {}
 }
 
 /// XCP.

@@ -16,19 +16,13 @@
 
 use units::Bytes;
 
-use crate::options::{OptionError, OptionInfo, Options};
+use crate::settings;
 use crate::{Ack, Recovery, Window};
 
-/// NewReno's recovery has no options.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct NewRenoConfig {}
-
-impl Options for NewRenoConfig {
-    const OPTIONS: &'static [OptionInfo] = &[];
-
-    fn set(&mut self, _name: &str, _value: &str) -> Result<(), OptionError> {
-        Err(OptionError::Unknown)
-    }
+settings! {
+    /// NewReno's recovery has no options.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct NewRenoConfig {}
 }
 
 /// NewReno's recovery.

@@ -11,19 +11,13 @@
 
 use units::Bytes;
 
-use crate::options::{OptionError, OptionInfo, Options};
+use crate::settings;
 use crate::{Ack, Recovery, Window};
 
-/// Plain recovery has no options.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PlainConfig {}
-
-impl Options for PlainConfig {
-    const OPTIONS: &'static [OptionInfo] = &[];
-
-    fn set(&mut self, _name: &str, _value: &str) -> Result<(), OptionError> {
-        Err(OptionError::Unknown)
-    }
+settings! {
+    /// Plain recovery has no options.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct PlainConfig {}
 }
 
 /// The window is the threshold, limited by the pipe alone.

@@ -16,8 +16,8 @@
 
 use units::Bytes;
 
-use crate::options::{self, OptionError, OptionInfo, Options};
 use crate::{Ack, Recovery, Window};
+use crate::{options, settings};
 
 /// The two forms of Proportional Rate Reduction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,27 +29,21 @@ pub enum PrrForm {
     Rfc9937,
 }
 
-/// Settings of [`Prr`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PrrConfig {
-    /// Whose arithmetic.
-    pub form: PrrForm,
-}
-
-impl Options for PrrConfig {
-    const OPTIONS: &'static [OptionInfo] = &[OptionInfo {
-        name: "rfc",
-        default: "linux",
-        help: "whose arithmetic: `linux` (scaled by the window at entry) or `9937` (by the flight)",
-    }];
-
-    fn set(&mut self, name: &str, value: &str) -> Result<(), OptionError> {
-        if name != "rfc" {
-            return Err(OptionError::Unknown);
+settings! {
+    /// Settings of [`Prr`].
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct PrrConfig {
+        /// Whose arithmetic.
+        form: PrrForm {
+            name: "rfc",
+            default: "linux",
+            help: "whose arithmetic: `linux` (scaled by the window at entry) or `9937` (by the \
+                   flight)",
+            read: |value| {
+                let forms = [("linux", PrrForm::Linux), ("9937", PrrForm::Rfc9937)];
+                options::choice(value, &forms, "linux or 9937")
+            },
         }
-        let forms = [("linux", PrrForm::Linux), ("9937", PrrForm::Rfc9937)];
-        self.form = options::choice(value, &forms, "linux or 9937")?;
-        Ok(())
     }
 }
 

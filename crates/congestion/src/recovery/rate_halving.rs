@@ -18,19 +18,13 @@
 
 use units::Bytes;
 
-use crate::options::{OptionError, OptionInfo, Options};
+use crate::settings;
 use crate::{Ack, Recovery, Window};
 
-/// Rate halving has no options.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RateHalvingConfig {}
-
-impl Options for RateHalvingConfig {
-    const OPTIONS: &'static [OptionInfo] = &[];
-
-    fn set(&mut self, _name: &str, _value: &str) -> Result<(), OptionError> {
-        Err(OptionError::Unknown)
-    }
+settings! {
+    /// Rate halving has no options.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct RateHalvingConfig {}
 }
 
 /// Rate halving.

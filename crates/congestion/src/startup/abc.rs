@@ -17,35 +17,20 @@
 
 use units::{Duration, Instant, Rate};
 
-use crate::options::{self, OptionError, OptionInfo, Options};
 use crate::{Ack, Congestion, CongestionKind, Pace, Startup, Step, Window};
+use crate::{options, settings};
 
-/// Configuration of [`Abc`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AbcConfig {
-    /// `L`: segments that one ACK may be credited with.
-    pub limit: u32,
-}
-
-impl Default for AbcConfig {
-    fn default() -> Self {
-        Self { limit: 2 }
-    }
-}
-
-impl Options for AbcConfig {
-    const OPTIONS: &'static [OptionInfo] = &[OptionInfo {
-        name: "limit",
-        default: "2",
-        help: "L: segments that one ACK adds at most, 1 or 2; after a timeout it is 1",
-    }];
-
-    fn set(&mut self, name: &str, value: &str) -> Result<(), OptionError> {
-        if name != "limit" {
-            return Err(OptionError::Unknown);
+settings! {
+    /// Configuration of [`Abc`].
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct AbcConfig {
+        /// `L`: segments that one ACK may be credited with.
+        limit: u32 {
+            name: "limit",
+            default: "2",
+            help: "L: segments that one ACK adds at most, 1 or 2; after a timeout it is 1",
+            read: |value| options::integer(value, 1, 2, "1 or 2"),
         }
-        self.limit = options::integer(value, 1, 2, "1 or 2")? as u32;
-        Ok(())
     }
 }
 
@@ -85,48 +70,25 @@ impl Startup for Abc {
     }
 }
 
-/// Configuration of [`Abcss`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AbcssConfig {
-    /// Rounds in which an ACK adds one segment.
-    pub first_rounds: u32,
-    /// Whether segments are paced in slow start.
-    pub pace: bool,
-}
-
-impl Default for AbcssConfig {
-    fn default() -> Self {
-        Self {
-            first_rounds: 2,
-            pace: true,
-        }
-    }
-}
-
-impl Options for AbcssConfig {
-    const OPTIONS: &'static [OptionInfo] = &[
-        OptionInfo {
+settings! {
+    /// Configuration of [`Abcss`].
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct AbcssConfig {
+        /// Rounds in which an ACK adds one segment.
+        first_rounds: u32 {
             name: "first_rounds",
             default: "2",
             help: "rounds in which an ACK adds one segment, before bytes are counted",
-        },
-        OptionInfo {
+            read: |value| options::integer(value, 0, 1_000, "a whole number from 0 to 1000"),
+        }
+
+        /// Whether segments are paced in slow start.
+        pace: bool {
             name: "pace",
             default: "true",
             help: "whether slow start is paced, at twice the window in a round trip",
-        },
-    ];
-
-    fn set(&mut self, name: &str, value: &str) -> Result<(), OptionError> {
-        match name {
-            "first_rounds" => {
-                let expected = "a whole number from 0 to 1000";
-                self.first_rounds = options::integer(value, 0, 1_000, expected)? as u32;
-            }
-            "pace" => self.pace = options::boolean(value)?,
-            _ => return Err(OptionError::Unknown),
+            read: options::boolean,
         }
-        Ok(())
     }
 }
 

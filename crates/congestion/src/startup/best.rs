@@ -17,8 +17,8 @@
 use units::{Bytes, Duration, Instant};
 
 use super::dispersion::{Pairs, Samples, Target, bytes_per_second};
-use crate::options::{self, OptionError, OptionInfo, Options};
 use crate::{Ack, Congestion, Startup, Step, Window};
+use crate::{options, settings};
 
 /// Pair dispersions that are kept, and that are needed.
 const PAIRS: usize = 16;
@@ -29,26 +29,18 @@ const PERIODS_PER_RTT: u64 = 2;
 /// Periods in a row without enough growth.
 const PERIODS: u32 = 3;
 
-/// Configuration of [`Best`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct BestConfig {
-    /// Whether deliveries per period end slow start, not pairs.
-    pub period: bool,
-}
-
-impl Options for BestConfig {
-    const OPTIONS: &'static [OptionInfo] = &[OptionInfo {
-        name: "period",
-        default: "false",
-        help: "true ends slow start by what each half RTT delivers (a patent's rule), not by pairs",
-    }];
-
-    fn set(&mut self, name: &str, value: &str) -> Result<(), OptionError> {
-        match name {
-            "period" => self.period = options::boolean(value)?,
-            _ => return Err(OptionError::Unknown),
+settings! {
+    /// Configuration of [`Best`].
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct BestConfig {
+        /// Whether deliveries per period end slow start, not pairs.
+        period: bool {
+            name: "period",
+            default: "false",
+            help: "true ends slow start by what each half RTT delivers (a patent's rule), not by \
+                   pairs",
+            read: options::boolean,
         }
-        Ok(())
     }
 }
 

@@ -29,11 +29,11 @@
 use units::{Bytes, Duration, Instant, Rate};
 
 use crate::memory::Saved;
-use crate::options::{self, OptionError, OptionInfo, Options};
 use crate::{
     Ack, Congestion, CongestionKind, Established, JumpStarts, Pace, PathMemory, Reduction, Sent,
     Startup, Step, Window,
 };
+use crate::{options, settings};
 
 /// The jump takes one part in so many of what is saved.
 const JUMP_DIVISOR: u64 = 2;
@@ -44,88 +44,58 @@ const RETREAT_DIVISOR: u64 = 2;
 /// Initial windows below which nothing is worth saving.
 const WORTH_SAVING: u64 = 4;
 
-/// Configuration of [`CarefulResume`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CarefulResumeConfig {
-    /// Given `saved_cwnd` in segments; zero for none.
-    pub saved_cwnd: u32,
-    /// Given `saved_rtt`.
-    pub saved_rtt: Duration,
-    /// `max_jump` in segments; zero for none.
-    pub max_jump: u32,
-    /// Thousandths of `PipeSize` that the threshold is after a retreat.
-    pub beta: u32,
-    /// How long a saved set holds.
-    pub lifetime: Duration,
-}
+const COUNT: &str = "a whole number of segments from 0 to 10000000";
 
-impl Default for CarefulResumeConfig {
-    fn default() -> Self {
-        Self {
-            saved_cwnd: 0,
-            saved_rtt: Duration::ZERO,
-            max_jump: 0,
-            beta: 500,
-            lifetime: Duration::from_secs(300),
+settings! {
+    /// Configuration of [`CarefulResume`].
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct CarefulResumeConfig {
+        /// Given `saved_cwnd` in segments; zero for none.
+        saved_cwnd: u32 {
+            name: "saved_cwnd",
+            default: "0",
+            help: "segments in one RTT to remember from the beginning; 0: what connections left",
+            read: |value| options::integer(value, 0, 10_000_000, COUNT),
+        }
+
+        /// Given `saved_rtt`.
+        saved_rtt: Duration {
+            name: "saved_rtt",
+            default: "0s",
+            help: "the RTT that belongs to it",
+            read: |value| {
+                options::duration(value, LONGEST_RTT, "a time from 0 to 60 s, such as 600ms")
+            },
+        }
+
+        /// `max_jump` in segments; zero for none.
+        max_jump: u32 {
+            name: "max_jump",
+            default: "0",
+            help: "largest jump in segments; 0 for half of what is remembered",
+            read: |value| options::integer(value, 0, 10_000_000, COUNT),
+        }
+
+        /// Thousandths of `PipeSize` that the threshold is after a retreat.
+        beta: u32 {
+            name: "beta",
+            default: "0.5",
+            help: "the part of what the path carried that the threshold is after a retreat",
+            read: |value| options::thousandths(value, 500, 1_000, "a number from 0.5 to 1"),
+        }
+
+        /// How long a saved set holds.
+        lifetime: Duration {
+            name: "lifetime",
+            default: "300s",
+            help: "how long what a connection left holds",
+            read: |value| options::duration(value, LONGEST_LIFE, "a time up to a year, such as 300s"),
         }
     }
 }
 
 const LONGEST_RTT: Duration = Duration::from_secs(60);
 const LONGEST_LIFE: Duration = Duration::from_secs(31_536_000);
-
-impl Options for CarefulResumeConfig {
-    const OPTIONS: &'static [OptionInfo] = &[
-        OptionInfo {
-            name: "saved_cwnd",
-            default: "0",
-            help: "segments in one RTT to remember from the beginning; 0: what connections left",
-        },
-        OptionInfo {
-            name: "saved_rtt",
-            default: "0s",
-            help: "the RTT that belongs to it",
-        },
-        OptionInfo {
-            name: "max_jump",
-            default: "0",
-            help: "largest jump in segments; 0 for half of what is remembered",
-        },
-        OptionInfo {
-            name: "beta",
-            default: "0.5",
-            help: "the part of what the path carried that the threshold is after a retreat",
-        },
-        OptionInfo {
-            name: "lifetime",
-            default: "300s",
-            help: "how long what a connection left holds",
-        },
-    ];
-
-    fn set(&mut self, name: &str, value: &str) -> Result<(), OptionError> {
-        const COUNT: &str = "a whole number of segments from 0 to 10000000";
-        let count = || options::integer(value, 0, 10_000_000, COUNT).map(|count| count as u32);
-        match name {
-            "saved_cwnd" => self.saved_cwnd = count()?,
-            "max_jump" => self.max_jump = count()?,
-            "saved_rtt" => {
-                let span = "a time from 0 to 60 s, such as 600ms";
-                self.saved_rtt = options::duration(value, LONGEST_RTT, span)?;
-            }
-            "beta" => {
-                let part = "a number from 0.5 to 1";
-                self.beta = options::thousandths(value, 500, 1_000, part)? as u32;
-            }
-            "lifetime" => {
-                let span = "a time up to a year, such as 300s";
-                self.lifetime = options::duration(value, LONGEST_LIFE, span)?;
-            }
-            _ => return Err(OptionError::Unknown),
-        }
-        Ok(())
-    }
-}
 
 /// A jump, from its beginning to the end of what it sent.
 #[derive(Clone, Copy, Debug)]

@@ -18,8 +18,8 @@
 use units::{Bytes, Duration, Instant};
 
 use super::dispersion::{Point, Samples, Target, bytes_per_second};
-use crate::options::{self, OptionError, OptionInfo, Options};
 use crate::{Ack, Congestion, Startup, Step, Window};
+use crate::{options, settings};
 
 /// Intervals of one chunk that are kept.
 const INTERVALS: usize = 16;
@@ -32,33 +32,16 @@ const AGGREGATED: u64 = 10;
 /// Two estimates agree when they differ by less than one part in so many.
 const AGREEMENT: u128 = 5;
 
-/// Configuration of [`Fbe`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FbeConfig {
-    /// Segments of a chunk.
-    pub chunk: u32,
-}
-
-impl Default for FbeConfig {
-    fn default() -> Self {
-        Self { chunk: 8 }
-    }
-}
-
-impl Options for FbeConfig {
-    const OPTIONS: &'static [OptionInfo] = &[OptionInfo {
-        name: "chunk",
-        default: "8",
-        help: "segments of a chunk",
-    }];
-
-    fn set(&mut self, name: &str, value: &str) -> Result<(), OptionError> {
-        match name {
-            "chunk" => {
-                self.chunk = options::integer(value, 2, 16, "a whole number from 2 to 16")? as u32;
-                Ok(())
-            }
-            _ => Err(OptionError::Unknown),
+settings! {
+    /// Configuration of [`Fbe`].
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct FbeConfig {
+        /// Segments of a chunk.
+        chunk: u32 {
+            name: "chunk",
+            default: "8",
+            help: "segments of a chunk",
+            read: |value| options::integer(value, 2, 16, "a whole number from 2 to 16"),
         }
     }
 }

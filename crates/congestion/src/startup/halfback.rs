@@ -21,51 +21,30 @@
 use units::{Bytes, Duration, Instant, Rate};
 
 use super::dispersion::{bytes_per_second, product};
-use crate::options::{self, OptionError, OptionInfo, Options};
 use crate::{Ack, Congestion, Established, Pace, Startup, Step, Window};
+use crate::{options, settings};
 
-/// Configuration of [`Halfback`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct HalfbackConfig {
-    /// Pacing threshold: the most that the first round trip sends, in bytes.
-    pub threshold: u64,
-    /// Whether copies are sent.
-    pub copies: bool,
-}
-
-impl Default for HalfbackConfig {
-    fn default() -> Self {
-        Self {
-            threshold: 141_000,
-            copies: true,
-        }
-    }
-}
-
-impl Options for HalfbackConfig {
-    const OPTIONS: &'static [OptionInfo] = &[
-        OptionInfo {
+settings! {
+    /// Configuration of [`Halfback`].
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct HalfbackConfig {
+        /// Pacing threshold: the most that the first round trip sends, in bytes.
+        threshold: u64 {
             name: "threshold",
             default: "141000",
             help: "bytes that the first round trip sends at most",
-        },
-        OptionInfo {
+            read: |value| {
+                options::integer(value, 1_000, 1_000_000_000, "bytes from 1000 to 1000000000")
+            },
+        }
+
+        /// Whether copies are sent.
+        copies: bool {
             name: "copies",
             default: "true",
             help: "whether each ACK sends a copy from the end of the flow",
-        },
-    ];
-
-    fn set(&mut self, name: &str, value: &str) -> Result<(), OptionError> {
-        match name {
-            "threshold" => {
-                let bytes = "bytes from 1000 to 1000000000";
-                self.threshold = options::integer(value, 1_000, 1_000_000_000, bytes)?;
-            }
-            "copies" => self.copies = options::boolean(value)?,
-            _ => return Err(OptionError::Unknown),
+            read: options::boolean,
         }
-        Ok(())
     }
 }
 

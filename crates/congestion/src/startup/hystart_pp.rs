@@ -29,8 +29,8 @@
 
 use units::{Bytes, Duration, Instant};
 
-use crate::options::{self, OptionError, OptionInfo, Options};
 use crate::{Ack, Congestion, ExitReason, Startup, Step, Window};
+use crate::{options, settings};
 
 /// Which description to follow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,114 +42,88 @@ pub enum HyStartPlusPlusForm {
     Patch,
 }
 
-/// Configuration of [`HyStartPlusPlus`]; the defaults are the constants of RFC 9406 section 4.3.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct HyStartPlusPlusConfig {
-    /// Which description to follow.
-    pub form: HyStartPlusPlusForm,
-    /// `MIN_RTT_THRESH`: smallest delay increase that counts.
-    pub min_rtt_thresh: Duration,
-    /// `MAX_RTT_THRESH`: delay increase that always counts.
-    pub max_rtt_thresh: Duration,
-    /// `MIN_RTT_DIVISOR`: the part of the RTT that counts in between.
-    pub min_rtt_divisor: u32,
-    /// `N_RTT_SAMPLE`: samples that a round needs to be judged.
-    pub n_rtt_sample: u32,
-    /// `CSS_GROWTH_DIVISOR`: how much slower conservative slow start grows.
-    pub css_growth_divisor: u32,
-    /// `CSS_ROUNDS`: how many rounds of it end slow start.
-    pub css_rounds: u32,
-    /// `L`: segments that one ACK may be credited with where the sender does not pace.
-    pub limit: u32,
-}
+const SPAN: &str = "a time from 0 to 60 s, such as 4ms";
+const COUNT: &str = "a whole number from 1 to 1000000";
 
-impl Default for HyStartPlusPlusConfig {
-    fn default() -> Self {
-        Self {
-            form: HyStartPlusPlusForm::default(),
-            min_rtt_thresh: Duration::from_millis(4),
-            max_rtt_thresh: Duration::from_millis(16),
-            min_rtt_divisor: 8,
-            n_rtt_sample: 8,
-            css_growth_divisor: 4,
-            css_rounds: 5,
-            limit: 8,
+settings! {
+    /// Configuration of [`HyStartPlusPlus`]; the defaults are the constants of RFC 9406 section 4.3.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct HyStartPlusPlusConfig {
+        /// Which description to follow.
+        form: HyStartPlusPlusForm {
+            name: "form",
+            default: "rfc",
+            help: "rfc: RFC 9406; patch: the patch for Linux of 2025, whose rounds begin with a \
+                   flight, without a limit for one ACK",
+            read: |value| {
+                let forms = [
+                    ("rfc", HyStartPlusPlusForm::Rfc),
+                    ("patch", HyStartPlusPlusForm::Patch),
+                ];
+                options::choice(value, &forms, "rfc or patch")
+            },
+        }
+
+        /// `MIN_RTT_THRESH`: smallest delay increase that counts.
+        min_rtt_thresh: Duration {
+            name: "min_rtt_thresh",
+            default: "4ms",
+            help: "smallest delay increase that begins CSS",
+            read: |value| options::duration(value, LONGEST, SPAN),
+        }
+
+        /// `MAX_RTT_THRESH`: delay increase that always counts.
+        max_rtt_thresh: Duration {
+            name: "max_rtt_thresh",
+            default: "16ms",
+            help: "delay increase that is always enough",
+            read: |value| options::duration(value, LONGEST, SPAN),
+        }
+
+        /// `MIN_RTT_DIVISOR`: the part of the RTT that counts in between.
+        min_rtt_divisor: u32 {
+            name: "min_rtt_divisor",
+            default: "8",
+            help: "the part of the last round's RTT that is enough in between",
+            read: |value| options::integer(value, 1, 1_000_000, COUNT),
+        }
+
+        /// `N_RTT_SAMPLE`: samples that a round needs to be judged.
+        n_rtt_sample: u32 {
+            name: "n_rtt_sample",
+            default: "8",
+            help: "RTT samples that a round needs to be judged",
+            read: |value| options::integer(value, 1, 1_000_000, COUNT),
+        }
+
+        /// `CSS_GROWTH_DIVISOR`: how much slower conservative slow start grows.
+        css_growth_divisor: u32 {
+            name: "css_growth_divisor",
+            default: "4",
+            help: "how much slower conservative slow start grows",
+            read: |value| options::integer(value, 1, 1_000_000, COUNT),
+        }
+
+        /// `CSS_ROUNDS`: how many rounds of it end slow start.
+        css_rounds: u32 {
+            name: "css_rounds",
+            default: "5",
+            help: "rounds of conservative slow start that end slow start",
+            read: |value| options::integer(value, 1, 1_000_000, COUNT),
+        }
+
+        /// `L`: segments that one ACK may be credited with where the sender does not pace.
+        limit: u32 {
+            name: "limit",
+            default: "8",
+            help: "L: segments that one ACK adds at most, unless the sender paces",
+            read: |value| options::integer(value, 1, 1_000_000, COUNT),
         }
     }
 }
 
 /// The longest span that an option takes.
 const LONGEST: Duration = Duration::from_secs(60);
-
-impl Options for HyStartPlusPlusConfig {
-    const OPTIONS: &'static [OptionInfo] = &[
-        OptionInfo {
-            name: "form",
-            default: "rfc",
-            help: "rfc: RFC 9406; patch: the patch for Linux of 2025, whose rounds begin with a flight, without a limit for one ACK",
-        },
-        OptionInfo {
-            name: "min_rtt_thresh",
-            default: "4ms",
-            help: "smallest delay increase that begins CSS",
-        },
-        OptionInfo {
-            name: "max_rtt_thresh",
-            default: "16ms",
-            help: "delay increase that is always enough",
-        },
-        OptionInfo {
-            name: "min_rtt_divisor",
-            default: "8",
-            help: "the part of the last round's RTT that is enough in between",
-        },
-        OptionInfo {
-            name: "n_rtt_sample",
-            default: "8",
-            help: "RTT samples that a round needs to be judged",
-        },
-        OptionInfo {
-            name: "css_growth_divisor",
-            default: "4",
-            help: "how much slower conservative slow start grows",
-        },
-        OptionInfo {
-            name: "css_rounds",
-            default: "5",
-            help: "rounds of conservative slow start that end slow start",
-        },
-        OptionInfo {
-            name: "limit",
-            default: "8",
-            help: "L: segments that one ACK adds at most, unless the sender paces",
-        },
-    ];
-
-    fn set(&mut self, name: &str, value: &str) -> Result<(), OptionError> {
-        const SPAN: &str = "a time from 0 to 60 s, such as 4ms";
-        const COUNT: &str = "a whole number from 1 to 1000000";
-        let count =
-            |least| options::integer(value, least, 1_000_000, COUNT).map(|count| count as u32);
-        match name {
-            "form" => {
-                let forms = [
-                    ("rfc", HyStartPlusPlusForm::Rfc),
-                    ("patch", HyStartPlusPlusForm::Patch),
-                ];
-                self.form = options::choice(value, &forms, "rfc or patch")?;
-            }
-            "min_rtt_thresh" => self.min_rtt_thresh = options::duration(value, LONGEST, SPAN)?,
-            "max_rtt_thresh" => self.max_rtt_thresh = options::duration(value, LONGEST, SPAN)?,
-            "min_rtt_divisor" => self.min_rtt_divisor = count(1)?,
-            "n_rtt_sample" => self.n_rtt_sample = count(1)?,
-            "css_growth_divisor" => self.css_growth_divisor = count(1)?,
-            "css_rounds" => self.css_rounds = count(1)?,
-            "limit" => self.limit = count(1)?,
-            _ => return Err(OptionError::Unknown),
-        }
-        Ok(())
-    }
-}
 
 /// Conservative slow start in progress.
 #[derive(Clone, Copy, Debug)]

@@ -16,8 +16,8 @@
 
 use units::{Bytes, Instant};
 
-use crate::options::{self, OptionError, OptionInfo, Options};
 use crate::{Ack, Established, Startup, Step, Window};
+use crate::{options, settings};
 
 #[cfg(doc)]
 use super::Standard;
@@ -48,31 +48,29 @@ impl InitialWindow {
     }
 }
 
-/// Configuration of [`InitialStart`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct InitialStartConfig {
-    /// The window that the connection begins with.
-    pub initial_window: InitialWindow,
-}
-
-impl Options for InitialStartConfig {
-    const OPTIONS: &'static [OptionInfo] = &[OptionInfo {
-        name: "initial_window",
-        default: "rfc6928",
-        help: "the window to begin with: rfc6928 (10 segments of usual size), rfc3390 (3 or 4), or a number of segments",
-    }];
-
-    fn set(&mut self, name: &str, value: &str) -> Result<(), OptionError> {
-        if name != "initial_window" {
-            return Err(OptionError::Unknown);
+settings! {
+    /// Configuration of [`InitialStart`].
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct InitialStartConfig {
+        /// The window that the connection begins with.
+        initial_window: InitialWindow {
+            name: "initial_window",
+            default: "rfc6928",
+            help: "the window to begin with: rfc6928 (10 segments of usual size), rfc3390 (3 or \
+                   4), or a number of segments",
+            read: |value| {
+                Ok(match value {
+                    "rfc6928" => InitialWindow::Rfc6928,
+                    "rfc3390" => InitialWindow::Rfc3390,
+                    _ => InitialWindow::Segments(options::integer(
+                        value,
+                        1,
+                        10_000,
+                        "rfc6928, rfc3390 or a number of segments from 1 to 10000",
+                    )?),
+                })
+            },
         }
-        let expected = "rfc6928, rfc3390 or a number of segments from 1 to 10000";
-        self.initial_window = match value {
-            "rfc6928" => InitialWindow::Rfc6928,
-            "rfc3390" => InitialWindow::Rfc3390,
-            _ => InitialWindow::Segments(options::integer(value, 1, 10_000, expected)? as u32),
-        };
-        Ok(())
     }
 }
 

@@ -18,46 +18,30 @@
 
 use units::{Bytes, Instant};
 
-use crate::options::{self, OptionError, OptionInfo, Options};
 use crate::{Ack, Startup, Step, Window};
+use crate::{options, settings};
 
 /// The part of a delivered byte that the carry is counted in, so that a change of `K` loses nothing
 /// that matters.
 const PARTS: u128 = 1 << 20;
 
-/// Configuration of [`Limited`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LimitedConfig {
-    /// `max_ssthresh` in segments; RFC 3742 section 2 recommends 100.
-    pub max_ssthresh: u32,
-}
-
-impl Default for LimitedConfig {
-    fn default() -> Self {
-        Self { max_ssthresh: 100 }
-    }
-}
-
-impl Options for LimitedConfig {
-    const OPTIONS: &'static [OptionInfo] = &[OptionInfo {
-        name: "max_ssthresh",
-        default: "100",
-        help: "window in segments up to which it doubles; above, a round adds half as many",
-    }];
-
-    fn set(&mut self, name: &str, value: &str) -> Result<(), OptionError> {
-        match name {
-            "max_ssthresh" => {
-                let segments = options::integer(
+settings! {
+    /// Configuration of [`Limited`].
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct LimitedConfig {
+        /// `max_ssthresh` in segments; RFC 3742 section 2 recommends 100.
+        max_ssthresh: u32 {
+            name: "max_ssthresh",
+            default: "100",
+            help: "window in segments up to which it doubles; above, a round adds half as many",
+            read: |value| {
+                options::integer(
                     value,
                     1,
                     1_000_000,
                     "a number of segments from 1 to 1000000",
-                )?;
-                self.max_ssthresh = segments as u32;
-                Ok(())
-            }
-            _ => Err(OptionError::Unknown),
+                )
+            },
         }
     }
 }

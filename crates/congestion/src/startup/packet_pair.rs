@@ -18,40 +18,22 @@
 use units::{Bytes, Instant};
 
 use super::dispersion::{Pairs, Samples, Target};
-use crate::options::{self, OptionError, OptionInfo, Options};
 use crate::{Ack, Congestion, Startup, Step, Window};
+use crate::{options, settings};
 
 /// Pairs of a round that are kept: the last of them.
 const KEPT: usize = 64;
 
-/// Configuration of [`PacketPair`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PacketPairConfig {
-    /// Pairs that a round needs to set the threshold.
-    pub pairs: u32,
-}
-
-impl Default for PacketPairConfig {
-    fn default() -> Self {
-        Self { pairs: 3 }
-    }
-}
-
-impl Options for PacketPairConfig {
-    const OPTIONS: &'static [OptionInfo] = &[OptionInfo {
-        name: "pairs",
-        default: "3",
-        help: "pairs that a round needs to set the threshold",
-    }];
-
-    fn set(&mut self, name: &str, value: &str) -> Result<(), OptionError> {
-        match name {
-            "pairs" => {
-                let pairs = options::integer(value, 1, KEPT as u64, "a whole number from 1 to 64")?;
-                self.pairs = pairs as u32;
-                Ok(())
-            }
-            _ => Err(OptionError::Unknown),
+settings! {
+    /// Configuration of [`PacketPair`].
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct PacketPairConfig {
+        /// Pairs that a round needs to set the threshold.
+        pairs: u32 {
+            name: "pairs",
+            default: "3",
+            help: "pairs that a round needs to set the threshold",
+            read: |value| options::integer(value, 1, KEPT as u64, "a whole number from 1 to 64"),
         }
     }
 }

@@ -23,44 +23,38 @@
 
 use units::{Bytes, Duration, Instant, Rate};
 
-use crate::options::{self, OptionError, OptionInfo, Options};
 use crate::startup::{Limited, LimitedConfig};
 use crate::{
     Ack, AsksRouters, Congestion, CongestionKind, JumpStarts, Pace, Reduction, Sent, Startup, Step,
     Window,
 };
+use crate::{options, settings};
 
 /// IP and TCP headers of a full segment, which the approved rate counts.
 const HEADERS: u64 = 52;
 /// What is asked for is used within this time, where no round trip is known (RFC 4782, section 4.2).
 const UNKNOWN_RTT: Duration = Duration::from_millis(100);
 
-/// Configuration of [`QuickStart`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct QuickStartConfig {
-    /// What is asked for; `None` for what the application has to send in 100 ms.
-    pub rate: Option<Rate>,
-}
-
-impl Options for QuickStartConfig {
-    const OPTIONS: &'static [OptionInfo] = &[OptionInfo {
-        name: "rate",
-        default: "auto",
-        help: "what the routers are asked for, in Mbit/s with headers; `auto`: the data at hand in 100 ms",
-    }];
-
-    fn set(&mut self, name: &str, value: &str) -> Result<(), OptionError> {
-        if name != "rate" {
-            return Err(OptionError::Unknown);
+settings! {
+    /// Configuration of [`QuickStart`].
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct QuickStartConfig {
+        /// What is asked for; `None` for what the application has to send in 100 ms.
+        rate: Option<Rate> {
+            name: "rate",
+            default: "auto",
+            help: "what the routers are asked for, in Mbit/s with headers; `auto`: the data at \
+                   hand in 100 ms",
+            read: |value| {
+                Ok(if value == "auto" {
+                    None
+                } else {
+                    let expected = "`auto`, or Mbit/s from 0.08 to 1310.72";
+                    let kbits: u64 = options::thousandths(value, 80, 1_310_720, expected)?;
+                    Some(Rate::from_bits_per_sec(kbits * 1000))
+                })
+            },
         }
-        self.rate = if value == "auto" {
-            None
-        } else {
-            let expected = "`auto`, or Mbit/s from 0.08 to 1310.72";
-            let kbits = options::thousandths(value, 80, 1_310_720, expected)?;
-            Some(Rate::from_bits_per_sec(kbits * 1000))
-        };
-        Ok(())
     }
 }
 

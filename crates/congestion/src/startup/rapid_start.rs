@@ -17,8 +17,8 @@
 
 use units::{Bytes, Duration, Instant, Rate};
 
-use crate::options::{self, OptionError, OptionInfo, Options};
 use crate::{Ack, Congestion, Established, JumpStarts, Pace, Reduction, Startup, Step, Window};
+use crate::{options, settings};
 
 /// `K` is 11/18; `beta` is in thousandths. So shares are counted in this.
 const SHARES: u64 = 18_000;
@@ -35,23 +35,36 @@ pub enum Threshold {
     Code,
 }
 
-/// Configuration of [`RapidStart`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RapidStartConfig {
-    /// Which RTT shows no queue.
-    pub threshold: Threshold,
-    /// `beta` in thousandths.
-    pub beta: u32,
-    /// The first window in initial ones.
-    pub jump: u32,
-}
+settings! {
+    /// Configuration of [`RapidStart`].
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct RapidStartConfig {
+        /// Which RTT shows no queue.
+        threshold: Threshold {
+            name: "threshold",
+            default: "draft",
+            help: "the RTT that shows no queue: as the draft says, or as the shipped code has it \
+                   (code)",
+            read: |value| {
+                let words = [("draft", Threshold::Draft), ("code", Threshold::Code)];
+                options::choice(value, &words, "draft or code")
+            },
+        }
 
-impl Default for RapidStartConfig {
-    fn default() -> Self {
-        Self {
-            threshold: Threshold::Draft,
-            beta: 700,
-            jump: 2,
+        /// `beta` in thousandths.
+        beta: u32 {
+            name: "beta",
+            default: "0.7",
+            help: "what a loss of nothing more than one segment leaves of the window",
+            read: |value| options::thousandths(value, 100, 1_000, "a number from 0.1 to 1"),
+        }
+
+        /// The first window in initial ones.
+        jump: u32 {
+            name: "jump",
+            default: "2",
+            help: "the first window, in initial windows: 1 or 2",
+            read: |value| options::integer(value, 1, 2, "1 or 2"),
         }
     }
 }
@@ -84,42 +97,6 @@ impl RapidStartConfig {
             .saturating_sub(share(acked, ack))
             .saturating_sub(share(lost, silence))
             .max(floor)
-    }
-}
-
-impl Options for RapidStartConfig {
-    const OPTIONS: &'static [OptionInfo] = &[
-        OptionInfo {
-            name: "threshold",
-            default: "draft",
-            help: "the RTT that shows no queue: as the draft says, or as the shipped code has it (code)",
-        },
-        OptionInfo {
-            name: "beta",
-            default: "0.7",
-            help: "what a loss of nothing more than one segment leaves of the window",
-        },
-        OptionInfo {
-            name: "jump",
-            default: "2",
-            help: "the first window, in initial windows: 1 or 2",
-        },
-    ];
-
-    fn set(&mut self, name: &str, value: &str) -> Result<(), OptionError> {
-        match name {
-            "threshold" => {
-                let words = [("draft", Threshold::Draft), ("code", Threshold::Code)];
-                self.threshold = options::choice(value, &words, "draft or code")?;
-            }
-            "beta" => {
-                let part = "a number from 0.1 to 1";
-                self.beta = options::thousandths(value, 100, 1_000, part)? as u32;
-            }
-            "jump" => self.jump = options::integer(value, 1, 2, "1 or 2")? as u32,
-            _ => return Err(OptionError::Unknown),
-        }
-        Ok(())
     }
 }
 

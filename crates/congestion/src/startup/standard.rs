@@ -11,19 +11,13 @@
 
 use units::Instant;
 
-use crate::options::{OptionError, OptionInfo, Options};
+use crate::settings;
 use crate::{Ack, Startup, Step, Window};
 
-/// Standard slow start has no options.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct StandardConfig {}
-
-impl Options for StandardConfig {
-    const OPTIONS: &'static [OptionInfo] = &[];
-
-    fn set(&mut self, _name: &str, _value: &str) -> Result<(), OptionError> {
-        Err(OptionError::Unknown)
-    }
+settings! {
+    /// Standard slow start has no options.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct StandardConfig {}
 }
 
 /// Standard slow start.

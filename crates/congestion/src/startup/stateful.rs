@@ -27,8 +27,8 @@ use units::{Bytes, Duration, Instant, Rate};
 use super::dispersion::{Samples, bytes_per_second};
 use super::{HyStart, HyStartConfig};
 use crate::memory::Measured;
-use crate::options::{self, OptionError, OptionInfo, Options};
 use crate::{Ack, Congestion, Established, Pace, PathMemory, Startup, Step, Window};
+use crate::{options, settings};
 
 /// A jump must be larger than so many segments; what else the window is.
 const LEAST_WINDOW: u64 = 10;
@@ -41,26 +41,57 @@ const SAMPLES: usize = 5;
 /// A sample has more ACKs than this, and at least as many segments.
 const FEW_ACKS: u32 = 3;
 
-/// Configuration of [`Stateful`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct StatefulConfig {
-    /// Given bandwidth in bytes per second; zero for none.
-    pub rate: u64,
-    /// Given smallest RTT.
-    pub min_rtt: Duration,
-    /// How long a memory holds.
-    pub lifetime: Duration,
-    /// Thousandths of bandwidth times RTT that the jump takes.
-    pub part: u32,
-}
+settings! {
+    /// Configuration of [`Stateful`].
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct StatefulConfig {
+        /// Given bandwidth in bytes per second; zero for none.
+        rate: u64 {
+            name: "rate",
+            default: "0",
+            help: "bandwidth to remember from the beginning, in bytes per second; 0: what \
+                   connections left",
+            read: |value| {
+                options::integer(
+                    value,
+                    0,
+                    LARGEST_RATE,
+                    "bytes per second from 0 to 12500000000",
+                )
+            },
+        }
 
-impl Default for StatefulConfig {
-    fn default() -> Self {
-        Self {
-            rate: 0,
-            min_rtt: Duration::ZERO,
-            lifetime: Duration::MAX,
-            part: 1_000,
+        /// Given smallest RTT.
+        min_rtt: Duration {
+            name: "min_rtt",
+            default: "0s",
+            help: "the RTT that belongs to it",
+            read: |value| {
+                options::duration(value, LONGEST_RTT, "a time from 0 to 60 s, such as 100ms")
+            },
+        }
+
+        /// How long a memory holds.
+        lifetime: Duration {
+            name: "lifetime",
+            default: "forever",
+            help: "how long what a connection left holds: a time, or forever",
+            read: |value| {
+                Ok(if value == "forever" {
+                    Duration::MAX
+                } else {
+                    let span = "forever, or a time up to a year, such as 300s";
+                    options::duration(value, LONGEST_LIFE, span)?
+                })
+            },
+        }
+
+        /// Thousandths of bandwidth times RTT that the jump takes.
+        part: u32 {
+            name: "part",
+            default: "1",
+            help: "the part of bandwidth times RTT that the first window takes",
+            read: |value| options::thousandths(value, 1, 1_000, "a number from 0.001 to 1"),
         }
     }
 }
@@ -70,58 +101,6 @@ const LONGEST_RTT: Duration = Duration::from_secs(60);
 const LONGEST_LIFE: Duration = Duration::from_secs(31_536_000);
 /// 100 Gbit/s.
 const LARGEST_RATE: u64 = 12_500_000_000;
-
-impl Options for StatefulConfig {
-    const OPTIONS: &'static [OptionInfo] = &[
-        OptionInfo {
-            name: "rate",
-            default: "0",
-            help: "bandwidth to remember from the beginning, in bytes per second; 0: what connections left",
-        },
-        OptionInfo {
-            name: "min_rtt",
-            default: "0s",
-            help: "the RTT that belongs to it",
-        },
-        OptionInfo {
-            name: "lifetime",
-            default: "forever",
-            help: "how long what a connection left holds: a time, or forever",
-        },
-        OptionInfo {
-            name: "part",
-            default: "1",
-            help: "the part of bandwidth times RTT that the first window takes",
-        },
-    ];
-
-    fn set(&mut self, name: &str, value: &str) -> Result<(), OptionError> {
-        match name {
-            "rate" => {
-                let bytes = "bytes per second from 0 to 12500000000";
-                self.rate = options::integer(value, 0, LARGEST_RATE, bytes)?;
-            }
-            "min_rtt" => {
-                let span = "a time from 0 to 60 s, such as 100ms";
-                self.min_rtt = options::duration(value, LONGEST_RTT, span)?;
-            }
-            "lifetime" => {
-                self.lifetime = if value == "forever" {
-                    Duration::MAX
-                } else {
-                    let span = "forever, or a time up to a year, such as 300s";
-                    options::duration(value, LONGEST_LIFE, span)?
-                };
-            }
-            "part" => {
-                let part = "a number from 0.001 to 1";
-                self.part = options::thousandths(value, 1, 1_000, part)? as u32;
-            }
-            _ => return Err(OptionError::Unknown),
-        }
-        Ok(())
-    }
-}
 
 /// Gap-compensated bandwidth estimation over one window of ACKs.
 #[derive(Clone, Copy, Debug, Default)]

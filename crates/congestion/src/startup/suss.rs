@@ -35,11 +35,11 @@
 use units::{Bytes, Duration, Instant, Rate};
 
 use super::hystart::{HyStart, HyStartConfig, ack_delay, leave};
-use crate::options::{self, OptionError, OptionInfo, Options};
 use crate::{
     Ack, Congestion, CongestionKind, ExitReason, JumpStarts, Pace, Sent, Startup, SteersSending,
     Step, Window,
 };
+use crate::{options, settings};
 
 /// Round-trip times below this are not worth it, in microseconds.
 const LEAST_RTT: u64 = 10_000;
@@ -60,59 +60,38 @@ pub enum SussForm {
     Talk,
 }
 
-/// Configuration of [`Suss`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SussConfig {
-    /// Which description to follow.
-    pub form: SussForm,
-    /// How many rounds may be accelerated (`suss_max`); the first that can be is round 2.
-    pub max: u32,
-    /// Whether a larger receive window is supposed than the peer announces.
-    pub override_window: bool,
-}
-
-impl Default for SussConfig {
-    fn default() -> Self {
-        Self {
-            form: SussForm::default(),
-            max: 3,
-            override_window: true,
-        }
-    }
-}
-
-impl Options for SussConfig {
-    const OPTIONS: &'static [OptionInfo] = &[
-        OptionInfo {
+settings! {
+    /// Configuration of [`Suss`].
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct SussConfig {
+        /// Which description to follow.
+        form: SussForm {
             name: "form",
             default: "code",
-            help: "code: the authors' patch; talk: a round is accelerated only when its train is at most a quarter of the smallest RTT",
-        },
-        OptionInfo {
+            help: "code: the authors' patch; talk: a round is accelerated only when its train is \
+                   at most a quarter of the smallest RTT",
+            read: |value| {
+                let forms = [("code", SussForm::Code), ("talk", SussForm::Talk)];
+                options::choice(value, &forms, "code or talk")
+            },
+        }
+
+        /// How many rounds may be accelerated (`suss_max`); the first that can be is round 2.
+        max: u32 {
             name: "max",
             default: "3",
             help: "rounds that may be accelerated, from the second on",
-        },
-        OptionInfo {
+            read: |value| options::integer(value, 0, 10, "a whole number from 0 to 10"),
+        }
+
+        /// Whether a larger receive window is supposed than the peer announces.
+        override_window: bool {
             name: "override_window",
             default: "true",
-            help: "whether a larger receive window is supposed than the peer announces, against the standard, as the authors' patch does",
-        },
-    ];
-
-    fn set(&mut self, name: &str, value: &str) -> Result<(), OptionError> {
-        match name {
-            "form" => {
-                let forms = [("code", SussForm::Code), ("talk", SussForm::Talk)];
-                self.form = options::choice(value, &forms, "code or talk")?;
-            }
-            "max" => {
-                self.max = options::integer(value, 0, 10, "a whole number from 0 to 10")? as u32;
-            }
-            "override_window" => self.override_window = options::boolean(value)?,
-            _ => return Err(OptionError::Unknown),
+            help: "whether a larger receive window is supposed than the peer announces, against \
+                   the standard, as the authors' patch does",
+            read: options::boolean,
         }
-        Ok(())
     }
 }
 

@@ -10,42 +10,21 @@
 
 use units::{Duration, Instant};
 
-use crate::options::{self, OptionError, OptionInfo, Options};
-use crate::{Ack, ExitReason, Startup, Step, Window};
+use crate::{Ack, ExitReason, Startup, Step, Window, options, settings};
 
 /// Round-trip times in a row that must be high.
 const SAMPLES: u32 = 8;
 
-/// Settings of [`Gentle`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct GentleConfig {
-    /// What an acknowledged segment earns, in thousandths of a segment.
-    pub growth_permille: u64,
-}
-
-impl Default for GentleConfig {
-    fn default() -> Self {
-        Self {
-            growth_permille: 500,
-        }
-    }
-}
-
-impl Options for GentleConfig {
-    const OPTIONS: &'static [OptionInfo] = &[OptionInfo {
-        name: "growth",
-        default: "0.5",
-        help: "segments that an acknowledged segment earns, from 0.1 to 1",
-    }];
-
-    fn set(&mut self, name: &str, value: &str) -> Result<(), OptionError> {
-        match name {
-            "growth" => {
-                const PART: &str = "a number from 0.1 to 1";
-                self.growth_permille = options::thousandths(value, 100, 1_000, PART)?;
-                Ok(())
-            }
-            _ => Err(OptionError::Unknown),
+settings! {
+    /// Settings of [`Gentle`].
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct GentleConfig {
+        /// What an acknowledged segment earns, in thousandths of a segment.
+        growth_permille: u64 {
+            name: "growth",
+            default: "0.5",
+            help: "segments that an acknowledged segment earns, from 0.1 to 1",
+            read: |value| options::thousandths(value, 100, 1_000, "a number from 0.1 to 1"),
         }
     }
 }

@@ -7,7 +7,7 @@ mod gentle;
 
 pub use congestion::{
     Ack, Avoidance, Classic, CongestionControl, ExitReason, Phase, Recovery, Startup, Step, Window,
-    avoidance, options, recovery,
+    avoidance, options, recovery, settings,
 };
 
 use gentle::{Gentle, GentleConfig};

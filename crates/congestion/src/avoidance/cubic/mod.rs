@@ -15,9 +15,9 @@ pub use rfc9438::CubicRfc9438;
 
 use units::{Bytes, Instant};
 
-use super::{DEFAULT_HZ, HZ, read_hz};
-use crate::options::{self, OptionError, OptionInfo, Options};
+use super::{HZ, read_hz};
 use crate::{Ack, Avoidance, Congestion, Window};
+use crate::{options, settings};
 
 /// Which of Linux's CUBICs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,71 +29,53 @@ pub enum CubicVersion {
     V2_1,
 }
 
-/// Settings of [`Cubic`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CubicConfig {
-    /// Ticks per second of the kernel (`HZ`): 250 on Debian.
-    pub hz: u32,
-    /// Whether a flow that lost below its last maximum gives way (`fast_convergence`).
-    pub fast_convergence: bool,
-    /// Whether the window is at least Reno's (`tcp_friendliness`).
-    pub tcp_friendliness: bool,
-    /// Whether the arithmetic is RFC 9438's.
-    pub rfc9438: bool,
-    /// Which of Linux's, where it is not RFC 9438's.
-    pub version: CubicVersion,
-}
-
-impl Default for CubicConfig {
-    fn default() -> Self {
-        Self {
-            hz: DEFAULT_HZ,
-            fast_convergence: true,
-            tcp_friendliness: true,
-            rfc9438: false,
-            version: CubicVersion::Linux,
+settings! {
+    /// Settings of [`Cubic`].
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct CubicConfig {
+        /// Ticks per second of the kernel (`HZ`): 250 on Debian.
+        hz: u32 {
+            name: "hz",
+            default: HZ.default,
+            help: HZ.help,
+            read: read_hz,
         }
-    }
-}
 
-impl Options for CubicConfig {
-    const OPTIONS: &'static [OptionInfo] = &[
-        HZ,
-        OptionInfo {
+        /// Whether a flow that lost below its last maximum gives way (`fast_convergence`).
+        fast_convergence: bool {
             name: "fast_convergence",
             default: "true",
             help: "whether a flow that lost below its last maximum gives way",
-        },
-        OptionInfo {
+            read: options::boolean,
+        }
+
+        /// Whether the window is at least Reno's (`tcp_friendliness`).
+        tcp_friendliness: bool {
             name: "tcp_friendliness",
             default: "true",
             help: "whether the window is at least Reno's",
-        },
-        OptionInfo {
+            read: options::boolean,
+        }
+
+        /// Whether the arithmetic is RFC 9438's.
+        rfc9438: bool {
             name: "rfc9438",
             default: "false",
             help: "whether the arithmetic is RFC 9438's instead of Linux's",
-        },
-        OptionInfo {
+            read: options::boolean,
+        }
+
+        /// Which of Linux's, where it is not RFC 9438's.
+        version: CubicVersion {
             name: "version",
             default: "linux",
-            help: "which of Linux's: `linux` (6.x) or `2.1` (2.6.24: a reduction leaves 0.8 of the window)",
-        },
-    ];
-
-    fn set(&mut self, name: &str, value: &str) -> Result<(), OptionError> {
-        match name {
-            "hz" => self.hz = read_hz(value)?,
-            "fast_convergence" => self.fast_convergence = options::boolean(value)?,
-            "tcp_friendliness" => self.tcp_friendliness = options::boolean(value)?,
-            "rfc9438" => self.rfc9438 = options::boolean(value)?,
-            "version" => {
+            help: "which of Linux's: `linux` (6.x) or `2.1` (2.6.24: a reduction leaves 0.8 of \
+                   the window)",
+            read: |value| {
                 let versions = [("linux", CubicVersion::Linux), ("2.1", CubicVersion::V2_1)];
-                self.version = options::choice(value, &versions, "linux or 2.1")?;
-            }
-            _ => return Err(OptionError::Unknown),
+                options::choice(value, &versions, "linux or 2.1")
+            },
         }
-        Ok(())
     }
 }
 

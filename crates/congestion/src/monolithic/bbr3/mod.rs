@@ -46,7 +46,7 @@ use self::loss::{Losses, Undo};
 use self::model::{Aggregation, MinRtt, Rounds, Sample, ShortTerm};
 use self::probe_rtt::ProbeRtt;
 use self::startup::FullBw;
-use crate::options::{OptionError, OptionInfo, Options};
+use crate::settings;
 use crate::{
     Ack, BuildContext, Congestion, CongestionControl, CongestionKind, Lost, Phase, Sent,
     SlowStartExit, Window,
@@ -84,16 +84,10 @@ const MAX_QUANTUM: Bytes = Bytes::new(65_536);
 /// The offload budget of TCP, in quanta (`UpdateOffloadBudget`).
 const OFFLOAD_QUANTA: u64 = 3;
 
-/// BBR version 3 has no options.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Bbr3Config {}
-
-impl Options for Bbr3Config {
-    const OPTIONS: &'static [OptionInfo] = &[];
-
-    fn set(&mut self, _name: &str, _value: &str) -> Result<(), OptionError> {
-        Err(OptionError::Unknown)
-    }
+settings! {
+    /// BBR version 3 has no options.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Bbr3Config {}
 }
 
 /// The states of the draft.

@@ -31,8 +31,8 @@ use self::weights::{
     SECOND_BIAS, SPREAD,
 };
 use super::dispersion::product;
-use crate::options::{self, OptionError, OptionInfo, Options};
 use crate::{Ack, Congestion, ExitReason, Pace, Startup, Step, Window};
+use crate::{options, settings};
 
 /// ACKs that the forecast is made of.
 const ACKS: usize = 20;
@@ -41,34 +41,16 @@ const ENDS: usize = 5;
 /// No input is further from its middle, in 2^-10.
 const FAR: i64 = 4_096;
 
-/// Configuration of [`Forecast`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ForecastConfig {
-    /// Thousandths of the forecast that the window takes.
-    pub part: u32,
-}
-
-impl Default for ForecastConfig {
-    fn default() -> Self {
-        Self { part: 800 }
-    }
-}
-
-impl Options for ForecastConfig {
-    const OPTIONS: &'static [OptionInfo] = &[OptionInfo {
-        name: "part",
-        default: "0.8",
-        help: "the part of forecast rate times smallest RTT that the window takes",
-    }];
-
-    fn set(&mut self, name: &str, value: &str) -> Result<(), OptionError> {
-        match name {
-            "part" => {
-                let part = "a number from 0.1 to 2";
-                self.part = options::thousandths(value, 100, 2_000, part)? as u32;
-                Ok(())
-            }
-            _ => Err(OptionError::Unknown),
+settings! {
+    /// Configuration of [`Forecast`].
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct ForecastConfig {
+        /// Thousandths of the forecast that the window takes.
+        part: u32 {
+            name: "part",
+            default: "0.8",
+            help: "the part of forecast rate times smallest RTT that the window takes",
+            read: |value| options::thousandths(value, 100, 2_000, "a number from 0.1 to 2"),
         }
     }
 }

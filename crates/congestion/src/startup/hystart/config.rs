@@ -180,11 +180,9 @@ impl Options for HyStartConfig {
             }
             "train" => self.train = options::boolean(value)?,
             "delay" => self.delay = options::boolean(value)?,
-            "low_window" => self.low_window = options::integer(value, 0, 1_000_000, COUNT)? as u32,
+            "low_window" => self.low_window = options::integer(value, 0, 1_000_000, COUNT)?,
             "ack_delta" => self.ack_delta = options::duration(value, LONGEST, SPAN)?,
-            "min_samples" => {
-                self.min_samples = options::integer(value, 0, 1_000_000, COUNT)? as u32
-            }
+            "min_samples" => self.min_samples = options::integer(value, 0, 1_000_000, COUNT)?,
             "delay_min" => self.delay_min = options::duration(value, LONGEST, SPAN)?,
             "delay_max" => self.delay_max = options::duration(value, LONGEST, SPAN)?,
             "round_min" => {
@@ -192,7 +190,7 @@ impl Options for HyStartConfig {
                 self.round_min_is_frozen = options::choice(value, &words, "all or first")?;
             }
             "skip_rounds" => {
-                self.skip_rounds = options::integer(value, 0, 1_000_000, COUNT)? as u32;
+                self.skip_rounds = options::integer(value, 0, 1_000_000, COUNT)?;
             }
             _ => return Err(OptionError::Unknown),
         }

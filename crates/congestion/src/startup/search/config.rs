@@ -1,6 +1,7 @@
 //! What can be chosen about SEARCH, and what each published version chose.
 
-use crate::options::{self, OptionError, OptionInfo, Options};
+use crate::options::{self, OptionError};
+use crate::settings;
 
 /// Largest number of bins in a window.
 pub const MAX_BINS: u32 = 48;
@@ -119,65 +120,247 @@ pub enum Arithmetic {
     Shifted,
 }
 
-/// Configuration of [`Search`](super::Search). `None` means the version's own choice.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SearchConfig {
-    /// Which SEARCH.
-    pub version: Version,
-    /// What happens to the window at the exit.
-    pub exit: Option<Exit>,
-    /// Log the first decision and do not act on it.
-    pub passive: bool,
-    /// `THRESH` in thousandths of the expectation.
-    pub threshold_permille: Option<u32>,
-    /// Window in thousandths of the initial RTT.
-    pub window_permille: u32,
-    /// `W`: bins in a window.
-    pub bins: u32,
-    /// `EXTRA_BINS`: bins beyond the window, of the ring that is looked back into.
-    pub extra_bins: Option<u32>,
-    /// Which RTT says how far to look back.
-    pub lookback: LookBack,
-    /// How the norm must stand to the threshold.
-    pub comparison: Comparison,
-    /// When a bin ends.
-    pub boundary: Option<Boundary>,
-    /// What happens when bins passed without an ACK.
-    pub missed: Missed,
-    /// For [`Missed::Reset`] and [`Missed::Freeze`]: initial RTTs without an ACK that are tolerated.
-    pub alpha: u32,
-    /// What happens when the look-back reaches beyond the bins.
-    pub few_bins: FewBins,
-    /// What happens while the application limits the sender.
-    pub app_limited: Option<AppLimited>,
-    /// How the integers are kept.
-    pub arithmetic: Arithmetic,
-    /// What the norm is a part of.
-    pub norm_of: Whole,
-    /// Behave as the published source of the version does, with its faults (`published.rs`).
-    pub as_published: bool,
-}
+settings! {
+    /// Configuration of [`Search`](super::Search). `None` means the version's own choice.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct SearchConfig {
+        /// Which SEARCH.
+        version: Version {
+            name: "version",
+            default: "2.0",
+            help: "1.0 (sent against delivered bytes), 2.0 (thesis: delivered bytes), 3.0 (the \
+                   same, cumulative), 3.1 (with resets), 4.0 (sent against delivered bytes); \
+                   options not given are the version's own",
+            read: |value| {
+                let words = [
+                    ("1.0", Version::V1_0),
+                    ("2.0", Version::V2_0),
+                    ("3.0", Version::V3_0),
+                    ("3.1", Version::V3_1),
+                    ("4.0", Version::V4_0),
+                ];
+                options::choice(value, &words, "1.0, 2.0, 3.0, 3.1 or 4.0")
+            },
+        }
 
-impl Default for SearchConfig {
-    fn default() -> Self {
-        Self {
-            version: Version::default(),
-            exit: None,
-            passive: false,
-            threshold_permille: None,
-            window_permille: 3_500,
-            bins: 10,
-            extra_bins: None,
-            lookback: LookBack::default(),
-            comparison: Comparison::default(),
-            boundary: None,
-            missed: Missed::default(),
-            alpha: 2,
-            few_bins: FewBins::default(),
-            app_limited: None,
-            arithmetic: Arithmetic::default(),
-            norm_of: Whole::default(),
-            as_published: false,
+        /// What happens to the window at the exit.
+        exit: Option<Exit> {
+            name: "exit",
+            default: "version",
+            help: "plain: the threshold becomes the window; rollback: the window also loses what \
+                   it grew in two initial RTTs; drain: it falls to what one initial RTT delivers \
+                   as the queue empties (4.0: drain, else plain)",
+            read: |value| {
+                let words = [
+                    ("plain", Some(Exit::Plain)),
+                    ("rollback", Some(Exit::Rollback)),
+                    ("drain", Some(Exit::Drain)),
+                    ("version", None),
+                ];
+                options::choice(value, &words, "plain, rollback, drain or version")
+            },
+        }
+
+        /// Log the first decision and do not act on it.
+        passive: bool {
+            name: "passive",
+            default: "false",
+            help: "true: log the decision and do not act on it",
+            read: options::boolean,
+        }
+
+        /// `THRESH` in thousandths of the expectation.
+        threshold_permille: Option<u32> {
+            name: "threshold",
+            default: "version",
+            help: "percent by which delivery may miss the expectation (4.0: 26, else 35)",
+            read: |value| {
+                version_or(value, |value| {
+                    // Thousandths of a percent; a tenth of a percent is one per mille.
+                    let parts: u32 = options::thousandths(value, 0, 100_000, PERCENT)?;
+                    if parts.is_multiple_of(100) {
+                        Ok(parts / 100)
+                    } else {
+                        Err(OptionError::Invalid { expected: PERCENT })
+                    }
+                })
+            },
+        }
+
+        /// Window in thousandths of the initial RTT.
+        window_permille: u32 {
+            name: "window",
+            default: "3.5",
+            help: "length of a window in initial RTTs",
+            read: |value| {
+                options::thousandths(
+                    value,
+                    500,
+                    20_000,
+                    "a number of RTTs from 0.5 to 20, such as 3.5",
+                )
+            },
+        }
+
+        /// `W`: bins in a window.
+        bins: u32 {
+            name: "bins",
+            default: "10",
+            help: "bins in a window",
+            read: |value| {
+                options::integer(value, 2, u64::from(MAX_BINS), "a whole number from 2 to 48")
+            },
+        }
+
+        /// `EXTRA_BINS`: bins beyond the window, of the ring that is looked back into.
+        extra_bins: Option<u32> {
+            name: "extra_bins",
+            default: "version",
+            help: "bins beyond the window, which limit the look-back (4.0: 40, else 15)",
+            read: |value| {
+                version_or(value, |value| {
+                    let expected = "a whole number from 1 to 64, or version";
+                    options::integer(value, 1, u64::from(MAX_EXTRA_BINS), expected)
+                })
+            },
+        }
+
+        /// Which RTT says how far to look back.
+        lookback: LookBack {
+            name: "lookback",
+            default: "current",
+            help: "current: look back by the RTT of the ACK at hand; initial: by the first RTT",
+            read: |value| {
+                let words = [
+                    ("current", LookBack::Current),
+                    ("initial", LookBack::Initial),
+                ];
+                options::choice(value, &words, "current or initial")
+            },
+        }
+
+        /// How the norm must stand to the threshold.
+        comparison: Comparison {
+            name: "comparison",
+            default: "at-least",
+            help: "at-least: exit when the norm reaches the threshold; above: when it passes it",
+            read: |value| {
+                let words = [
+                    ("at-least", Comparison::AtLeast),
+                    ("above", Comparison::Above),
+                ];
+                options::choice(value, &words, "at-least or above")
+            },
+        }
+
+        /// When a bin ends.
+        boundary: Option<Boundary> {
+            name: "boundary",
+            default: "version",
+            help: "at: a bin ends with the first ACK at its end or later; after: strictly later \
+                   (2.0: after, else at)",
+            read: |value| {
+                let words = [
+                    ("at", Some(Boundary::At)),
+                    ("after", Some(Boundary::After)),
+                    ("version", None),
+                ];
+                options::choice(value, &words, "at, after or version")
+            },
+        }
+
+        /// What happens when bins passed without an ACK.
+        missed: Missed {
+            name: "missed",
+            default: "keep",
+            help: "bins without ACK: keep (they delivered nothing); or, when more than alpha \
+                   initial RTTs pass without one, reset, or freeze (that time does not count)",
+            read: |value| {
+                let words = [
+                    ("keep", Missed::Keep),
+                    ("reset", Missed::Reset),
+                    ("freeze", Missed::Freeze),
+                ];
+                options::choice(value, &words, "keep, reset or freeze")
+            },
+        }
+
+        /// For [`Missed::Reset`] and [`Missed::Freeze`]: initial RTTs without an ACK that are tolerated.
+        alpha: u32 {
+            name: "alpha",
+            default: "2",
+            help: "initial RTTs without an ACK that missed=reset and missed=freeze tolerate",
+            read: |value| options::integer(value, 1, 65_535, "a whole number from 1 to 65535"),
+        }
+
+        /// What happens when the look-back reaches beyond the bins.
+        few_bins: FewBins {
+            name: "few_bins",
+            default: "mute",
+            help: "when the look-back reaches beyond the bins: mute (no test), or shrink (the \
+                   windows give up as many bins, at most half of theirs)",
+            read: |value| {
+                let words = [("mute", FewBins::Mute), ("shrink", FewBins::Shrink)];
+                options::choice(value, &words, "mute or shrink")
+            },
+        }
+
+        /// What happens while the application limits the sender.
+        app_limited: Option<AppLimited> {
+            name: "app_limited",
+            default: "version",
+            help: "while the application limits the sender: ignore that, reset the bins, or skip \
+                   its ACKs (2.0: ignore, else reset)",
+            read: |value| {
+                let words = [
+                    ("ignore", Some(AppLimited::Ignore)),
+                    ("reset", Some(AppLimited::Reset)),
+                    ("skip", Some(AppLimited::Skip)),
+                    ("version", None),
+                ];
+                options::choice(value, &words, "ignore, reset, skip or version")
+            },
+        }
+
+        /// What the norm is a part of.
+        norm_of: Whole {
+            name: "norm_of",
+            default: "expected",
+            help: "what the norm is a part of: expected, or delivered (1.0 in section 4.3 of the \
+                   thesis)",
+            read: |value| {
+                let words = [
+                    ("expected", Whole::Expected),
+                    ("delivered", Whole::Delivered),
+                ];
+                options::choice(value, &words, "expected or delivered")
+            },
+        }
+
+        /// Behave as the published source of the version does, with its faults (`published.rs`).
+        as_published: bool {
+            name: "as_published",
+            default: "false",
+            help: "true: as the published source of the version behaves, with its faults, so that \
+                   others' results can be repeated (4.0: threshold 35)",
+            read: options::boolean,
+        }
+
+        /// How the integers are kept.
+        arithmetic: Arithmetic {
+            name: "arithmetic",
+            default: "exact",
+            help: "exact: nanoseconds, bytes, exact fractions; percent: fractions in whole \
+                   percent (neqo); shifted: microseconds, 16-bit bins with a shared shift \
+                   (Linux)",
+            read: |value| {
+                let words = [
+                    ("exact", Arithmetic::Exact),
+                    ("percent", Arithmetic::Percent),
+                    ("shifted", Arithmetic::Shifted),
+                ];
+                options::choice(value, &words, "exact, percent or shifted")
+            },
         }
     }
 }
@@ -253,217 +436,6 @@ impl SearchConfig {
             Version::V3_0 | Version::V3_1 | Version::V4_0 => 2,
         };
         u64::from(self.extra_bins().clamp(1, MAX_EXTRA_BINS)).saturating_sub(spare)
-    }
-}
-
-impl Options for SearchConfig {
-    const OPTIONS: &'static [OptionInfo] = &[
-        OptionInfo {
-            name: "version",
-            default: "2.0",
-            help: "1.0 (sent against delivered bytes), 2.0 (thesis: delivered bytes), 3.0 (the same, cumulative), 3.1 (with resets), 4.0 (sent against delivered bytes); options not given are the version's own",
-        },
-        OptionInfo {
-            name: "exit",
-            default: "version",
-            help: "plain: the threshold becomes the window; rollback: the window also loses what it grew in two initial RTTs; drain: it falls to what one initial RTT delivers as the queue empties (4.0: drain, else plain)",
-        },
-        OptionInfo {
-            name: "passive",
-            default: "false",
-            help: "true: log the decision and do not act on it",
-        },
-        OptionInfo {
-            name: "threshold",
-            default: "version",
-            help: "percent by which delivery may miss the expectation (4.0: 26, else 35)",
-        },
-        OptionInfo {
-            name: "window",
-            default: "3.5",
-            help: "length of a window in initial RTTs",
-        },
-        OptionInfo {
-            name: "bins",
-            default: "10",
-            help: "bins in a window",
-        },
-        OptionInfo {
-            name: "extra_bins",
-            default: "version",
-            help: "bins beyond the window, which limit the look-back (4.0: 40, else 15)",
-        },
-        OptionInfo {
-            name: "lookback",
-            default: "current",
-            help: "current: look back by the RTT of the ACK at hand; initial: by the first RTT",
-        },
-        OptionInfo {
-            name: "comparison",
-            default: "at-least",
-            help: "at-least: exit when the norm reaches the threshold; above: when it passes it",
-        },
-        OptionInfo {
-            name: "boundary",
-            default: "version",
-            help: "at: a bin ends with the first ACK at its end or later; after: strictly later (2.0: after, else at)",
-        },
-        OptionInfo {
-            name: "missed",
-            default: "keep",
-            help: "bins without ACK: keep (they delivered nothing); or, when more than alpha initial RTTs pass without one, reset, or freeze (that time does not count)",
-        },
-        OptionInfo {
-            name: "alpha",
-            default: "2",
-            help: "initial RTTs without an ACK that missed=reset and missed=freeze tolerate",
-        },
-        OptionInfo {
-            name: "few_bins",
-            default: "mute",
-            help: "when the look-back reaches beyond the bins: mute (no test), or shrink (the windows give up as many bins, at most half of theirs)",
-        },
-        OptionInfo {
-            name: "app_limited",
-            default: "version",
-            help: "while the application limits the sender: ignore that, reset the bins, or skip its ACKs (2.0: ignore, else reset)",
-        },
-        OptionInfo {
-            name: "norm_of",
-            default: "expected",
-            help: "what the norm is a part of: expected, or delivered (1.0 in section 4.3 of the thesis)",
-        },
-        OptionInfo {
-            name: "as_published",
-            default: "false",
-            help: "true: as the published source of the version behaves, with its faults, so that others' results can be repeated (4.0: threshold 35)",
-        },
-        OptionInfo {
-            name: "arithmetic",
-            default: "exact",
-            help: "exact: nanoseconds, bytes, exact fractions; percent: fractions in whole percent (neqo); shifted: microseconds, 16-bit bins with a shared shift (Linux)",
-        },
-    ];
-
-    fn set(&mut self, name: &str, value: &str) -> Result<(), OptionError> {
-        match name {
-            "version" => {
-                let words = [
-                    ("1.0", Version::V1_0),
-                    ("2.0", Version::V2_0),
-                    ("3.0", Version::V3_0),
-                    ("3.1", Version::V3_1),
-                    ("4.0", Version::V4_0),
-                ];
-                self.version = options::choice(value, &words, "1.0, 2.0, 3.0, 3.1 or 4.0")?;
-            }
-            "exit" => {
-                let words = [
-                    ("plain", Some(Exit::Plain)),
-                    ("rollback", Some(Exit::Rollback)),
-                    ("drain", Some(Exit::Drain)),
-                    ("version", None),
-                ];
-                self.exit = options::choice(value, &words, "plain, rollback, drain or version")?;
-            }
-            "passive" => self.passive = options::boolean(value)?,
-            "threshold" => {
-                self.threshold_permille = version_or(value, |value| {
-                    // Thousandths of a percent; a tenth of a percent is one per mille.
-                    let parts = options::thousandths(value, 0, 100_000, PERCENT)?;
-                    if parts % 100 == 0 {
-                        Ok((parts / 100) as u32)
-                    } else {
-                        Err(OptionError::Invalid { expected: PERCENT })
-                    }
-                })?;
-            }
-            "window" => {
-                self.window_permille = options::thousandths(
-                    value,
-                    500,
-                    20_000,
-                    "a number of RTTs from 0.5 to 20, such as 3.5",
-                )? as u32;
-            }
-            "bins" => {
-                self.bins =
-                    options::integer(value, 2, u64::from(MAX_BINS), "a whole number from 2 to 48")?
-                        as u32;
-            }
-            "extra_bins" => {
-                self.extra_bins = version_or(value, |value| {
-                    let expected = "a whole number from 1 to 64, or version";
-                    Ok(options::integer(value, 1, u64::from(MAX_EXTRA_BINS), expected)? as u32)
-                })?;
-            }
-            "lookback" => {
-                let words = [
-                    ("current", LookBack::Current),
-                    ("initial", LookBack::Initial),
-                ];
-                self.lookback = options::choice(value, &words, "current or initial")?;
-            }
-            "comparison" => {
-                let words = [
-                    ("at-least", Comparison::AtLeast),
-                    ("above", Comparison::Above),
-                ];
-                self.comparison = options::choice(value, &words, "at-least or above")?;
-            }
-            "boundary" => {
-                let words = [
-                    ("at", Some(Boundary::At)),
-                    ("after", Some(Boundary::After)),
-                    ("version", None),
-                ];
-                self.boundary = options::choice(value, &words, "at, after or version")?;
-            }
-            "missed" => {
-                let words = [
-                    ("keep", Missed::Keep),
-                    ("reset", Missed::Reset),
-                    ("freeze", Missed::Freeze),
-                ];
-                self.missed = options::choice(value, &words, "keep, reset or freeze")?;
-            }
-            "few_bins" => {
-                let words = [("mute", FewBins::Mute), ("shrink", FewBins::Shrink)];
-                self.few_bins = options::choice(value, &words, "mute or shrink")?;
-            }
-            "alpha" => {
-                self.alpha =
-                    options::integer(value, 1, 65_535, "a whole number from 1 to 65535")? as u32
-            }
-            "app_limited" => {
-                let words = [
-                    ("ignore", Some(AppLimited::Ignore)),
-                    ("reset", Some(AppLimited::Reset)),
-                    ("skip", Some(AppLimited::Skip)),
-                    ("version", None),
-                ];
-                self.app_limited =
-                    options::choice(value, &words, "ignore, reset, skip or version")?;
-            }
-            "norm_of" => {
-                let words = [
-                    ("expected", Whole::Expected),
-                    ("delivered", Whole::Delivered),
-                ];
-                self.norm_of = options::choice(value, &words, "expected or delivered")?;
-            }
-            "as_published" => self.as_published = options::boolean(value)?,
-            "arithmetic" => {
-                let words = [
-                    ("exact", Arithmetic::Exact),
-                    ("percent", Arithmetic::Percent),
-                    ("shifted", Arithmetic::Shifted),
-                ];
-                self.arithmetic = options::choice(value, &words, "exact, percent or shifted")?;
-            }
-            _ => return Err(OptionError::Unknown),
-        }
-        Ok(())
     }
 }
 
