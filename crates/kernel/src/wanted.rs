@@ -1,5 +1,12 @@
 //! From a name to what is loaded: `ss_search40`, `cubic+search:version=4.0`.
 
+use congestion::avoidance::{BicConfig, CubicConfig, WestwoodConfig};
+use congestion::startup::hystart::HyStartVariant;
+use congestion::startup::hystart_pp::HyStartPlusPlusForm;
+use congestion::startup::search::{Arithmetic, Exit, Missed, Version};
+use congestion::startup::{HyStartConfig, HyStartPlusPlusConfig, SearchConfig, SussConfig};
+use congestion::{Algorithm, AvoidanceConfig, RecoveryConfig, StartupConfig};
+
 use crate::Error;
 use crate::control::{CONTROLS, Control, ExitAction, Options};
 
@@ -23,7 +30,8 @@ impl Wanted {
             control,
             options: Options::default(),
         });
-        wanted.or_else(|| Self::of_algorithm(name)).ok_or_else(|| {
+        let parsed = || Self::of_algorithm(&Algorithm::parse(name).ok()?);
+        wanted.or_else(parsed).ok_or_else(|| {
             let names: Vec<&str> = CONTROLS.iter().map(|control| control.name).collect();
             Error::Invalid(format!(
                 "`{name}` cannot be loaded into the kernel; there are {} (cubic+search with \
@@ -34,77 +42,97 @@ impl Wanted {
         })
     }
 
-    /// What does as `algorithm` says, which is `avoidance+startup[:option=value,...]`; `None` where
-    /// nothing does.
+    /// The program that does what `algorithm` says; `None` where none does.
     #[must_use]
-    pub fn of_algorithm(algorithm: &str) -> Option<Self> {
-        let (name, settings) = match algorithm.split_once(':') {
-            Some((name, settings)) => (name, settings),
-            None => (algorithm, ""),
-        };
-        let settings = settings
-            .split(',')
-            .map(str::trim)
-            .filter(|setting| !setting.is_empty());
-        let (mut control, mut options, mut resets) = (None, Options::default(), false);
-        match name.trim() {
-            "cubic+hystart++" => control = Some("ss_hspp"),
-            "cubic+standard" => control = Some("ss_cubic_std"),
-            "cubic+suss" => control = Some("ss_suss"),
-            "bic" | "bic+standard" => control = Some("ss_bic"),
-            "westwood" | "westwood+standard" => control = Some("ss_westwood"),
-            "cubic+search" | "cubic+hystart" => {}
-            _ => return None,
+    pub fn of_algorithm(algorithm: &Algorithm) -> Option<Self> {
+        let (avoidance, startup, recovery) = algorithm.classic()?;
+        if *recovery != RecoveryConfig::default() {
+            return None;
         }
-        let search = name.trim() == "cubic+search";
-        let hystart = name.trim() == "cubic+hystart";
-        for setting in settings {
-            let (name, value) = setting.split_once('=')?;
-            match (name.trim(), value.trim()) {
-                ("variant", "paper") if hystart => control = Some("ss_hspaper"),
-                ("form", "rfc") if control == Some("ss_hspp") => {}
-                ("form", "patch") if control == Some("ss_hspp") => control = Some("ss_hspatch"),
-                // The program cannot suppose a larger window; bpf/README.md says so.
-                ("override_window", "true" | "false") if control == Some("ss_suss") => {}
-                _ if !search => return None,
-                ("version", "2.0") => control = Some("ss_search"),
-                ("version", "3.1") => control = Some("ss_search31"),
-                ("version", "4.0") => control = Some("ss_search40"),
-                // The programs have whole percent; by how little that differs, bpf/README.md says.
-                ("arithmetic", "exact" | "percent") => {}
-                ("passive", "true") => options.passive = true,
-                ("passive", "false") => options.passive = false,
-                ("exit" | "threshold", "version") => {}
-                ("exit", "plain") => options.exit = Some(ExitAction::Plain),
-                ("exit", "rollback") => options.exit = Some(ExitAction::Rollback),
-                ("exit", "drain") => options.exit = Some(ExitAction::Drain),
-                ("threshold", percent) => options.threshold_permille = Some(permille(percent)?),
-                ("missed", "keep") => resets = false,
-                ("missed", "reset") => {
-                    resets = true;
-                    options.alpha.get_or_insert(2);
-                }
-                ("alpha", rounds) => options.alpha = Some(rounds.parse().ok()?),
-                _ => return None,
+        let bic = AvoidanceConfig::Bic(BicConfig::default());
+        let westwood = AvoidanceConfig::Westwood(WestwoodConfig::default());
+        let cubic = AvoidanceConfig::Cubic(CubicConfig::default());
+        let mut options = Options::default();
+        let name = match startup {
+            StartupConfig::Standard(_) if *avoidance == bic => "ss_bic",
+            StartupConfig::Standard(_) if *avoidance == westwood => "ss_westwood",
+            _ if *avoidance != cubic => return None,
+            StartupConfig::Standard(_) => "ss_cubic_std",
+            StartupConfig::HyStartPlusPlus(config) => hystart_pp(config)?,
+            // HyStart as Linux has it is the kernel's own.
+            StartupConfig::HyStart(config)
+                if *config == HyStartConfig::of(HyStartVariant::Paper) =>
+            {
+                "ss_hspaper"
             }
-        }
-        if !resets {
-            options.alpha = None;
-        }
-        // HyStart as Linux has it is the kernel's own.
-        let control = control.or(search.then_some("ss_search"))?;
-        let control = CONTROLS.iter().find(|known| known.name == control)?;
+            // The program cannot suppose a larger window; bpf/README.md says so.
+            StartupConfig::Suss(config)
+                if SussConfig::default()
+                    == (SussConfig {
+                        override_window: true,
+                        ..*config
+                    }) =>
+            {
+                "ss_suss"
+            }
+            StartupConfig::Search(config) => {
+                options = search_options(config)?;
+                match config.version {
+                    Version::V2_0 => "ss_search",
+                    Version::V3_1 => "ss_search31",
+                    Version::V4_0 => "ss_search40",
+                    Version::V1_0 | Version::V3_0 => return None,
+                }
+            }
+            _ => return None,
+        };
         options.check().ok()?;
+        let control = CONTROLS.iter().find(|known| known.name == name)?;
         Some(Self { control, options })
     }
 }
 
-/// Percent with at most one digit after the point, in thousandths.
-fn permille(percent: &str) -> Option<u32> {
-    let (whole, tenths) = percent.split_once('.').unwrap_or((percent, "0"));
-    let tenths: u32 = (tenths.len() == 1).then(|| tenths.parse().ok())??;
-    let whole: u32 = whole.parse().ok()?;
-    whole.checked_mul(10)?.checked_add(tenths)
+fn hystart_pp(config: &HyStartPlusPlusConfig) -> Option<&'static str> {
+    let plain = HyStartPlusPlusConfig {
+        form: config.form,
+        ..HyStartPlusPlusConfig::default()
+    };
+    let name = match config.form {
+        HyStartPlusPlusForm::Rfc => "ss_hspp",
+        HyStartPlusPlusForm::Patch => "ss_hspatch",
+    };
+    (*config == plain).then_some(name)
+}
+
+/// What the programs can do of SEARCH's settings; `None` where some other one is set.
+fn search_options(config: &SearchConfig) -> Option<Options> {
+    let known = SearchConfig {
+        version: config.version,
+        exit: config.exit,
+        passive: config.passive,
+        threshold_permille: config.threshold_permille,
+        missed: config.missed,
+        alpha: config.alpha,
+        arithmetic: config.arithmetic,
+        ..SearchConfig::default()
+    };
+    let alpha = match config.missed {
+        Missed::Keep => None,
+        Missed::Reset => Some(config.alpha),
+        Missed::Freeze => return None,
+    };
+    // The programs have whole percent; bpf/README.md says by how little that differs.
+    let has_arithmetic = config.arithmetic != Arithmetic::Shifted;
+    (*config == known && has_arithmetic).then_some(Options {
+        exit: config.exit.map(|exit| match exit {
+            Exit::Plain => ExitAction::Plain,
+            Exit::Rollback => ExitAction::Rollback,
+            Exit::Drain => ExitAction::Drain,
+        }),
+        threshold_permille: config.threshold_permille,
+        alpha,
+        passive: config.passive,
+    })
 }
 
 #[cfg(test)]

@@ -1,6 +1,5 @@
 //! The congestion controls of this project in the running kernel: load, unload, status.
 
-use congestion::Algorithm;
 use kernel::{Control, Error, Wanted};
 use pyo3::prelude::*;
 use serde_json::json;
@@ -16,10 +15,7 @@ fn kernel_error(error: &Error) -> PyErr {
 
 /// What `names` say: names of the kernel, or algorithms.
 fn wanted(names: &[String]) -> PyResult<Vec<Wanted>> {
-    let named = |name: &String| {
-        let canonical = Algorithm::parse(name).map(|algorithm| algorithm.to_string());
-        Wanted::named(canonical.as_ref().unwrap_or(name)).map_err(|error| kernel_error(&error))
-    };
+    let named = |name: &String| Wanted::named(name).map_err(|error| kernel_error(&error));
     names.iter().map(named).collect()
 }
 

@@ -19,12 +19,19 @@ const ALLOWED: &[(&str, &[&str])] = &[
         "emulator",
         // `kernel` brings libbpf with a feature alone; without it, it only says what is missing.
         &[
-            "units", "network", "scenario", "measure", "capture", "kernel",
+            "units",
+            "congestion",
+            "network",
+            "scenario",
+            "measure",
+            "capture",
+            "kernel",
         ],
     ),
     ("vm", &["scenario", "measure", "emulator"]),
     ("conformance", &["units", "congestion"]),
-    ("kernel", &["units"]),
+    // The names of algorithms are parsed in `congestion` alone.
+    ("kernel", &["units", "congestion"]),
     (
         "simulator",
         &[

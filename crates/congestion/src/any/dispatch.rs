@@ -9,8 +9,10 @@ macro_rules! kind {
             $name:literal, $provenance:expr, $source:literal, $summary:literal
         } )*
     ) => {
+        /// A part of its kind, by name, with its settings.
         #[derive(Clone, Copy, Debug, PartialEq)]
-        enum $config { $( $variant($settings), )* }
+        #[allow(missing_docs, reason = "the names of the parts")]
+        pub enum $config { $( $variant($settings), )* }
 
         impl $config {
             fn named(name: &str) -> Option<Self> {

@@ -175,6 +175,21 @@ impl Algorithm {
         fits.then_some(Self { parts, name })
     }
 
+    /// Its avoidance, start-up and recovery, where it is made of those and they are all of this
+    /// crate.
+    #[must_use]
+    pub const fn classic(&self) -> Option<(&AvoidanceConfig, &StartupConfig, &RecoveryConfig)> {
+        match &self.parts {
+            Parts::Classic {
+                avoidance,
+                startup,
+                recovery,
+                foreign: None,
+            } => Some((avoidance, startup, recovery)),
+            _ => None,
+        }
+    }
+
     /// Whether its start-up lives elsewhere.
     #[must_use]
     pub const fn is_foreign(&self) -> bool {

@@ -6,6 +6,7 @@
 
 use std::fs;
 
+use congestion::Algorithm;
 use kernel::Wanted;
 
 /// A congestion control of the kernel.
@@ -75,19 +76,23 @@ fn kind_of(wanted: &Wanted) -> Kind {
 }
 
 /// Finds the congestion control for `algorithm`, first in `more`, and what has to be loaded for it.
-pub(crate) fn find(algorithm: &str, more: &[KernelName]) -> Option<(KernelName, Option<Wanted>)> {
-    if let Some(name) = more.iter().find(|name| name.algorithm == algorithm) {
+pub(crate) fn find(
+    algorithm: &Algorithm,
+    more: &[KernelName],
+) -> Option<(KernelName, Option<Wanted>)> {
+    let canonical = algorithm.name();
+    if let Some(name) = more.iter().find(|name| name.algorithm == canonical) {
         return Some((name.clone(), None));
     }
     let named = |kernel: &str, kind| KernelName {
-        algorithm: algorithm.to_owned(),
+        algorithm: canonical.to_owned(),
         kernel: kernel.to_owned(),
         kind,
     };
     if let Some(wanted) = Wanted::of_algorithm(algorithm) {
         return Some((named(wanted.control.name, kind_of(&wanted)), Some(wanted)));
     }
-    let (_, kernel, kind) = NAMES.iter().find(|(ours, _, _)| *ours == algorithm)?;
+    let (_, kernel, kind) = NAMES.iter().find(|(ours, _, _)| *ours == canonical)?;
     Some((named(kernel, *kind), None))
 }
 

@@ -219,7 +219,7 @@ fn plan_flow(
         ));
     }
     let algorithm = flow.algorithm.to_string();
-    let Some((mut found, wanted)) = names::find(&algorithm, &options.names) else {
+    let Some((mut found, wanted)) = names::find(&flow.algorithm, &options.names) else {
         return refuse(format!(
             "flow `{name}`: no congestion control of the kernel is `{algorithm}`; known are {}",
             names::known(&options.names)
