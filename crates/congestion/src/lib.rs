@@ -12,6 +12,12 @@
 //! No allocation, no floating point, no clock, no randomness.
 #![no_std]
 
+// The tests beside the hooks include a file of `tests/`, which calls this crate by its name.
+#[cfg(test)]
+extern crate self as congestion;
+#[cfg(test)]
+extern crate std;
+
 mod any;
 mod classic;
 mod memory;

@@ -2,7 +2,12 @@
 //! calls every hook of its parts. The probes are made from the lists themselves: a hook that is
 //! added to a list is probed here, without a line of this file changing.
 
-extern crate std;
+#[allow(
+    dead_code,
+    reason = "operations on a transport, of which each test has its own"
+)]
+#[path = "../../tests/core/transport.rs"]
+mod transport;
 
 use core::cell::RefCell;
 use core::marker::PhantomData;
@@ -20,6 +25,7 @@ use crate::{
     CongestionKind, Decision, Established, ExitReason, JumpStarts, Lost, Pace, PathMemory, Phase,
     Recovery, Reduction, Sent, SlowStartExit, Startup, SteersSending, Step, Window,
 };
+use transport::{Operation, Transport};
 
 /// Writes down which hooks of the contract `K` were called.
 struct Probe<K: ?Sized>(Rc<RefCell<BTreeSet<&'static str>>>, PhantomData<K>);
@@ -431,4 +437,70 @@ fn classic_calls_every_hook_of_its_parts() {
     let mut unused = Probe::<dyn Recovery>::new();
     let expected = recovery_hooks!(call_all!(unused Recovery));
     assert_eq!(*recovery.0.borrow(), expected);
+}
+
+/// A congestion control of which each hook is noted and then called.
+struct Spied<C> {
+    control: C,
+    seen: Probe<()>,
+}
+
+macro_rules! spy {
+    (() $( fn $hook:ident $arguments:tt $(-> $result:ty)?; )*) => {
+        $( spy_one! { fn $hook $arguments $(-> $result)? } )*
+    };
+}
+
+macro_rules! spy_one {
+    (fn $hook:ident(&self $(, $name:ident: $type:ty)* $(,)?) $(-> $result:ty)?) => {
+        fn $hook(&self $(, $name: $type)*) $(-> $result)? {
+            self.seen.note::<()>(stringify!($hook));
+            self.control.$hook($($name),*)
+        }
+    };
+    (fn $hook:ident(&mut self $(, $name:ident: $type:ty)* $(,)?) $(-> $result:ty)?) => {
+        fn $hook(&mut self $(, $name: $type)*) $(-> $result)? {
+            self.seen.note::<()>(stringify!($hook));
+            self.control.$hook($($name),*)
+        }
+    };
+}
+
+impl<C: CongestionControl> CongestionControl for Spied<C> {
+    congestion_control_hooks!(spy!());
+}
+
+#[test]
+fn the_transport_of_the_tests_calls_every_hook() {
+    let seen = Probe::new();
+    for name in ["cubic+quick-start", "cubic+suss", "bbr3", "xcp"] {
+        let algorithm: crate::Algorithm = name.parse().expect(name);
+        let mut transport = Transport::new(Spied {
+            control: algorithm.build(BuildContext::example()),
+            seen: seen.handle(),
+        });
+        let ack = Operation::Ack {
+            segments: 20,
+            advanced: true,
+        };
+        let second = Operation::Idle(Duration::from_secs(1));
+        for operation in [
+            Operation::Send(20),
+            Operation::Lose(2),
+            Operation::Undo,
+            Operation::Lose(2),
+            Operation::Send(20),
+            ack,
+            second,
+            Operation::Unused(3),
+            Operation::Timeout,
+        ] {
+            transport.apply(operation);
+            transport.check();
+        }
+        transport.close();
+    }
+    let mut unused = Probe::<dyn CongestionControl>::new();
+    let listed = congestion_control_hooks!(call_all!(unused CongestionControl));
+    assert_eq!(*seen.0.borrow(), listed);
 }

@@ -9,3 +9,4 @@ pub mod names;
 mod operations;
 mod rate;
 mod recovery;
+mod transport;
