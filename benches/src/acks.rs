@@ -153,7 +153,7 @@ pub fn algorithms() -> Vec<Algorithm> {
         PartKind::Startup => Some(format!("reno+{}", part.name)),
         PartKind::Avoidance if part.name != "reno" => Some(format!("{}+standard", part.name)),
         PartKind::Avoidance | PartKind::Recovery => None,
-        PartKind::Whole => Some(part.name.to_owned()),
+        PartKind::Monolithic => Some(part.name.to_owned()),
     });
     parts.map(parse).collect()
 }
