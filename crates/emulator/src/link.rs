@@ -1,10 +1,10 @@
-//! A link under the real clock: the element, and what is noted about it.
+//! A link under the real clock: the link itself, and what is noted about it.
 
 use std::collections::VecDeque;
 
 use crate::packet;
 use measure::LinkTrace;
-use network::{Admission, Element, Link, LinkConfig, Packet, Streams};
+use network::{Admission, Link, LinkConfig, Packet, Streams};
 use units::{Duration, Instant, Rate};
 
 /// A packet inside a link.
@@ -32,19 +32,15 @@ const MOST_PERIODS: usize = 1_000_000;
 /// One direction of the path.
 pub(crate) struct LinkState {
     pub(crate) link: Link<Carried>,
-    /// Whether it has a queue to speak of.
-    pub(crate) queued: bool,
     /// Its mean rate, where it has one.
     pub(crate) rate: Option<Rate>,
     offered: u64,
     /// Of the packets inside, in order, where that was known on arrival.
     services: VecDeque<Service>,
-    pub(crate) first_packet: Option<Instant>,
     pub(crate) trace: Option<LinkTrace>,
     /// Ended busy periods of at least `shortest`, in order.
     pub(crate) periods: Vec<(Instant, Instant)>,
     shortest: Duration,
-    periods_seen: u64,
 }
 
 impl LinkState {
@@ -68,22 +64,20 @@ impl LinkState {
         ]
     }
 
-    fn new(link: Link<Carried>, config: &LinkConfig, base_rtt: Duration, traced: bool) -> Self {
-        let queued = config.service != network::Service::Unlimited;
+    fn new(mut link: Link<Carried>, config: &LinkConfig, base_rtt: Duration, traced: bool) -> Self {
+        link.keep_busy_periods(base_rtt);
+        let traced = traced && link.has_rate();
         Self {
             link,
-            queued,
             rate: config.service.mean_rate(),
             offered: 0,
             services: VecDeque::new(),
-            first_packet: None,
-            trace: (traced && queued).then(|| LinkTrace {
+            trace: traced.then(|| LinkTrace {
                 link: config.name.clone(),
                 ..LinkTrace::default()
             }),
             periods: Vec::new(),
             shortest: base_rtt,
-            periods_seen: 0,
         }
     }
 
@@ -94,13 +88,12 @@ impl LinkState {
 
     /// Offers a packet.
     pub(crate) fn push(&mut self, now: Instant, mut packet: Packet<Carried>) -> Admission {
-        self.first_packet.get_or_insert(now);
         packet.payload.arrived = now;
         self.offered += 1;
         let admission = self.link.push(now, packet);
         if admission == Admission::Accepted && !self.link.decides_late() {
             self.services.push_back(Service {
-                leaves: if self.queued {
+                leaves: if self.link.has_rate() {
                     self.link.busy_until()
                 } else {
                     now
@@ -110,16 +103,12 @@ impl LinkState {
         }
         self.note_periods();
         if let Some(trace) = &mut self.trace {
-            let (packets, bytes) = self.link.queue_len(now);
-            trace.time_s.push(now.as_secs_f64());
-            trace.queue_packets.push(packets);
-            trace.queue_bytes.push(bytes.get());
-            let counters = self.link.counters();
-            let overhead = u64::from(self.link.overhead()) * counters.packets_out;
-            trace.drops.push(counters.dropped());
-            trace
-                .transmitted_bytes
-                .push(counters.bytes_out.get() + overhead);
+            let network::Sample {
+                queue,
+                drops,
+                transmitted,
+            } = self.link.sample(now);
+            trace.push(now, queue, drops, transmitted);
         }
         admission
     }
@@ -140,12 +129,8 @@ impl LinkState {
     }
 
     fn note_periods(&mut self) {
-        let periods = self.link.busy_periods();
-        if periods != self.periods_seen {
-            self.periods_seen = periods;
-            if periods > 1 {
-                self.keep(self.link.previous_busy_period());
-            }
+        while let Some(period) = self.link.take_busy_period() {
+            self.keep(period);
         }
     }
 

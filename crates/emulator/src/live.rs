@@ -3,7 +3,6 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use network::Element;
 use units::{Bytes, Duration, Instant};
 
 use crate::link::LinkState;

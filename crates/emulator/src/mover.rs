@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use measure::Histogram;
-use network::{Admission, Dropped, Ecn, Element, Packet};
+use network::{Admission, Dropped, Ecn, Packet};
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
 use units::{Duration, Instant, Rate};

@@ -1,7 +1,7 @@
 //! What a run leaves.
 
 use measure::{LinkResult, LinkTrace};
-use network::{Counters, Element};
+use network::Counters;
 use units::{Duration, Instant};
 
 use crate::flows::{Delivery, Drop, FlowFacts};
@@ -28,32 +28,21 @@ pub struct LinkReport {
 
 impl LinkReport {
     pub(crate) fn new(mut state: LinkState, end: Instant) -> Self {
-        let counters = state.link.counters();
-        // Utilisation and mean queue are over the time since the first packet, as in a simulation.
-        let active = end.saturating_since(state.first_packet.unwrap_or(end));
-        let share = |value: f64| {
-            if active.is_zero() {
-                0.0
-            } else {
-                (value * end.as_secs_f64() / active.as_secs_f64()).max(0.0)
-            }
-        };
-        let utilization = state
-            .queued
-            .then(|| share(state.link.utilization(end)).min(1.0));
+        let summary = state.link.summary(end);
+        let counters = summary.counters;
         Self {
             result: LinkResult {
                 name: state.link.name().to_owned(),
-                utilization,
+                utilization: summary.utilization,
                 packets: counters.packets_out,
                 drops: counters.dropped(),
                 marks: counters.marks,
-                queue_max_packets: state.link.queue_max_packets(),
-                queue_mean_packets: share(state.link.queue_mean_packets(end)),
+                queue_max_packets: summary.queue_max_packets,
+                queue_mean_packets: summary.queue_mean_packets,
             },
             counters,
             held: state.link.held(),
-            first_packet: state.first_packet,
+            first_packet: state.link.first_packet(),
             busy_periods: state.periods,
             trace: state.trace,
         }
@@ -62,12 +51,7 @@ impl LinkReport {
     /// Whether every packet is accounted for.
     #[must_use]
     pub const fn conserved(&self) -> bool {
-        let Counters {
-            packets_in,
-            packets_out,
-            ..
-        } = self.counters;
-        packets_in == packets_out + self.counters.dropped() + self.held
+        self.counters.conserve(self.held)
     }
 
     /// When a flow that began at `start` reached the capacity of the link: the first moment from

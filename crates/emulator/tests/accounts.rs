@@ -11,7 +11,7 @@ use std::process::Command;
 
 use common::{Folder, connect, link, may_emulate, path, receive, send};
 use emulator::{CaptureTo, Direction, Emulation, EmulationOptions, LogTo, Report, Side};
-use network::{Admission, DropReason, Element, Link, LossConfig, Packet, Service, Streams};
+use network::{Admission, DropReason, Link, LossConfig, Packet, Service, Streams};
 use nix::sys::socket::{setsockopt, sockopt};
 use pcap_file::pcapng::{Block, PcapNgReader};
 use scenario::PathModel;

@@ -83,6 +83,17 @@ pub struct LinkTrace {
     pub transmitted_bytes: Vec<u64>,
 }
 
+impl LinkTrace {
+    /// Adds a row: the packets and bytes that wait, the packets dropped and the bytes handed on so far.
+    pub fn push(&mut self, now: Instant, queue: (u64, Bytes), drops: u64, carried: Bytes) {
+        self.time_s.push(now.as_secs_f64());
+        self.queue_packets.push(queue.0);
+        self.queue_bytes.push(queue.1.get());
+        self.drops.push(drops);
+        self.transmitted_bytes.push(carried.get());
+    }
+}
+
 /// All series of a run.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Traces {

@@ -12,8 +12,8 @@ use std::sync::Arc;
 
 use network::access::cellular::{CellConfig, CellularConfig, HsdpaConfig};
 use network::{
-    AccessConfig, Discipline, Ecn, Element, JitterConfig, JitterDistribution, Link, LinkConfig,
-    LossConfig, Packet, QueueConfig, QueueLimit, Service, TraceConfig,
+    AccessConfig, Discipline, Ecn, JitterConfig, JitterDistribution, Link, LinkConfig, LossConfig,
+    Packet, QueueConfig, QueueLimit, Service, TraceConfig,
 };
 use rand_chacha::ChaCha8Rng;
 use rand_core::SeedableRng;

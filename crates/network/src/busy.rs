@@ -5,47 +5,102 @@
 //! somebody is there (a packet that arrives in the nanosecond in which the last one leaves continues the
 //! period); where service comes in opportunities, as long as none goes by that the next packet
 //! could have used: whoever sends at half the rate keeps no such link busy, though somebody always waits.
+//!
+//! Several periods may end between two looks at a link. Whoever wants to know each of them says how long the
+//! shortest is that counts ([`Busy::keep`]), and takes them one by one: what he learns does not depend on
+//! how often he looks.
+
+use alloc::collections::VecDeque;
 
 use units::{Duration, Instant};
 
+/// Beginning and end of a busy period.
+pub type Period = (Instant, Instant);
+
+/// The busy time of a server until the last packet that it has accepted.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Busy {
+pub struct BusyTime {
     /// Periods begun.
-    pub(crate) periods: u64,
+    pub periods: u64,
     since: Instant,
     /// When the last packet that was accepted leaves the server.
-    pub(crate) until: Instant,
-    pub(crate) previous: (Instant, Instant),
+    pub until: Instant,
     /// In the periods before the last.
     finished: Duration,
 }
 
-impl Busy {
-    /// A packet is accepted at `now` and leaves the server at `until`; `after_gap` where service was wasted
-    /// before it.
-    #[inline]
-    pub(crate) fn extend(&mut self, now: Instant, until: Instant, after_gap: bool) {
-        if after_gap || self.periods == 0 {
-            // A packet that came too late for what is left of a block ends the period within the block.
-            let until = self.until.min(now);
-            self.previous = (self.since, until);
-            self.finished += until.saturating_since(self.since);
-            self.since = now;
-            self.periods += 1;
-        }
-        self.until = until;
-    }
-
-    pub(crate) fn since(&self, now: Instant) -> Option<Instant> {
+impl BusyTime {
+    /// When the period that lasts at `now` began.
+    #[must_use]
+    pub fn since(&self, now: Instant) -> Option<Instant> {
         (self.until > now).then_some(self.since)
     }
 
-    pub(crate) fn last(&self, now: Instant) -> Option<(Instant, Instant)> {
+    /// The last period that began, cut at `now`.
+    #[must_use]
+    pub fn last(&self, now: Instant) -> Option<Period> {
         (self.periods > 0).then_some((self.since, self.until.min(now)))
     }
 
     /// Busy time from the beginning of the run to `now`.
-    pub(crate) fn time(&self, now: Instant) -> Duration {
+    #[must_use]
+    pub fn total(&self, now: Instant) -> Duration {
         self.finished + self.until.min(now).saturating_since(self.since)
+    }
+}
+
+/// The busy periods of a server.
+#[derive(Clone, Debug, Default)]
+pub struct Busy {
+    time: BusyTime,
+    /// Periods are kept that last as long at least.
+    shortest: Option<Duration>,
+    ended: VecDeque<Period>,
+}
+
+impl Busy {
+    /// What is known by the last packet.
+    #[inline]
+    #[must_use]
+    pub const fn time(&self) -> &BusyTime {
+        &self.time
+    }
+
+    /// A packet is accepted at `now` and leaves the server at `until`; `after_gap` where service was wasted
+    /// before it.
+    #[inline]
+    pub fn extend(&mut self, now: Instant, until: Instant, after_gap: bool) {
+        if after_gap || self.time.periods == 0 {
+            self.begin(now);
+        }
+        self.time.until = until;
+    }
+
+    #[inline]
+    fn begin(&mut self, now: Instant) {
+        let BusyTime { since, until, .. } = self.time;
+        // A packet that came too late for what is left of a block ends the period within the block.
+        let until = until.min(now);
+        let span = until.saturating_since(since);
+        if let Some(shortest) = self.shortest
+            && self.time.periods > 0
+            && span >= shortest
+        {
+            self.ended.push_back((since, until));
+        }
+        self.time.finished += span;
+        self.time.since = now;
+        self.time.periods += 1;
+    }
+
+    /// From now on periods that last `shortest` at least are kept when they end.
+    pub fn keep(&mut self, shortest: Duration) {
+        self.shortest = Some(shortest);
+    }
+
+    /// The first ended period that is kept and was not taken.
+    #[inline]
+    pub fn take(&mut self) -> Option<Period> {
+        self.ended.pop_front()
     }
 }

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use units::{Bytes, Duration, Rate};
 
-use crate::access::{AccessConfig, CellularConfig, WifiConfig};
+use crate::access::{AccessConfig, AccessModel, CellularConfig, WifiConfig};
 use crate::aqm::{CoDelConfig, FqCoDelConfig, PieConfig, RedConfig};
 
 /// One direction of a path: `loss -> queue -> server -> delay line`.
@@ -77,11 +77,20 @@ pub enum Service {
 }
 
 impl Service {
+    /// The model of an access network that it is.
+    #[must_use]
+    pub fn access(&self) -> Option<&AccessConfig> {
+        match self {
+            Self::Access(access) => Some(access),
+            _ => None,
+        }
+    }
+
     /// The Wi-Fi network that it is.
     #[must_use]
     pub fn wifi(&self) -> Option<&WifiConfig> {
-        match self {
-            Self::Access(access) => access.wifi(),
+        match self.access()? {
+            AccessConfig::Wifi(config) => Some(config),
             _ => None,
         }
     }
@@ -89,11 +98,8 @@ impl Service {
     /// The cellular network that it is.
     #[must_use]
     pub fn cellular(&self) -> Option<&CellularConfig> {
-        match self {
-            Self::Access(access) => match &**access {
-                AccessConfig::Cellular(config) => Some(config),
-                _ => None,
-            },
+        match self.access()? {
+            AccessConfig::Cellular(config) => Some(config),
             _ => None,
         }
     }
@@ -101,23 +107,20 @@ impl Service {
     /// Whether a packet is served when its turn has come and not before.
     #[must_use]
     pub fn serves_late(&self) -> bool {
-        matches!(self, Self::Access(access) if access.serves_late())
+        self.access().is_some_and(AccessModel::serves_late)
     }
 
     /// Whether it suppresses ACKs that have become redundant while they waited.
     #[must_use]
     pub fn filters_acks(&self) -> bool {
-        matches!(self, Self::Access(access)
-            if matches!(&**access, AccessConfig::Dama(config) if config.ack_filter))
+        self.access().is_some_and(AccessModel::filters_acks)
     }
 
     /// What it adds on average to the delay of a packet that finds nobody there; of a rate, nothing.
     #[must_use]
     pub fn idle_delay(&self) -> Duration {
-        match self {
-            Self::Access(access) => access.idle_delay(),
-            _ => Duration::ZERO,
-        }
+        let access = self.access();
+        access.map_or(Duration::ZERO, AccessModel::idle_delay)
     }
 
     /// The rate averaged over a long time, for a buffer given in bandwidth-delay products; `None`

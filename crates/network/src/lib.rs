@@ -1,7 +1,7 @@
 //! Links, queues, delay, loss and traces, without a clock and without a protocol.
 //!
 //! A [`Link`] is built from a [`LinkConfig`] and carries packets under a simulated or a real clock
-//! alike: see the contract in [`Element`]. Recorded traces are read by [`trace::read`]. A
+//! alike. An access network is a model ([`access`]), or a [`medium`] that links share. Recorded traces are read by [`trace::read`]. A
 //! [`router::Router`] in front of a link reads and writes what packets carry for it.
 #![no_std]
 extern crate alloc;
@@ -10,11 +10,16 @@ pub mod access;
 mod aqm;
 mod busy;
 mod config;
-mod element;
 mod jitter;
+mod late;
+mod line;
 mod link;
 mod loss;
+pub mod medium;
+mod meter;
+mod packet;
 mod process;
+mod prompt;
 mod random;
 mod room;
 pub mod router;
@@ -24,7 +29,9 @@ pub mod trace;
 
 pub use access::AccessConfig;
 pub use aqm::{CoDelConfig, FqCoDelConfig, PieConfig, RedConfig};
+pub use busy::{Busy, BusyTime, Period};
 pub use config::*;
-pub use element::*;
 pub use link::Link;
+pub use meter::{Sample, Summary};
+pub use packet::*;
 pub use streams::Streams;

@@ -5,11 +5,10 @@
 
 use alloc::boxed::Box;
 
-use rand_chacha::ChaCha8Rng;
 use units::{Bytes, Instant, Rate, Transmission};
 
-use crate::access::cellular::Rrc;
-use crate::access::{Model, Served};
+use crate::access::{AccessServer, Model, Served, Surroundings};
+use crate::busy::BusyTime;
 use crate::process::{Process, Steps, Varying};
 use crate::trace::Follower;
 use crate::{DropReason, Ecn, Service};
@@ -33,8 +32,6 @@ pub(crate) struct ModelServer {
     /// As it was at the beginning of the run.
     origin: Model,
     model: Model,
-    /// The states of the radio that it is a direction of.
-    rrc: Option<Rrc>,
 }
 
 #[derive(Clone, Debug)]
@@ -45,19 +42,8 @@ pub(crate) struct ProcessServer {
     debt: u128,
 }
 
-impl ModelServer {
-    fn serve(&mut self, now: Instant, busy_until: Instant, bytes: u64) -> Served {
-        let Some(rrc) = &self.rrc else {
-            return self.model.serve(now, busy_until, bytes);
-        };
-        let served = self.model.serve(rrc.serves_from(now), busy_until, bytes);
-        rrc.used_until(served.end);
-        served
-    }
-}
-
 impl Server {
-    pub(crate) fn new(service: &Service, rng: &ChaCha8Rng, path: &ChaCha8Rng) -> Self {
+    pub(crate) fn new(service: &Service, around: &Surroundings<'_>) -> Self {
         let process = match service {
             Service::Unlimited => return Self::Unlimited,
             Service::Fixed(Rate::ZERO)
@@ -76,13 +62,12 @@ impl Server {
             Service::Trace(trace) => return Self::Trace(Box::new(Follower::new(trace.clone()))),
             Service::Access(access) => {
                 // What a medium serves does not come here.
-                let Some(model) = Model::new(access, rng, path) else {
+                let Some(model) = access.server(around) else {
                     return Self::Outage;
                 };
                 return Self::Model(Box::new(ModelServer {
                     origin: model.clone(),
                     model,
-                    rrc: None,
                 }));
             }
             Service::Steps { steps } => Process::Steps(Steps::new(steps.clone())),
@@ -98,7 +83,7 @@ impl Server {
                 *correlation,
                 *slot,
                 *peak,
-                rng,
+                around.rng,
             ))),
         };
         Self::Process(Box::new(ProcessServer {
@@ -106,13 +91,6 @@ impl Server {
             process,
             debt: 0,
         }))
-    }
-
-    /// It is a direction of a radio with states.
-    pub(crate) fn joins(&mut self, rrc: Option<Rrc>) {
-        if let Self::Model(server) = self {
-            server.rrc = rrc;
-        }
     }
 
     /// Whether a packet that arrives at `now`, while those before it leave by `busy_until`, has to wait.
@@ -159,7 +137,7 @@ impl Server {
                 end
             }
             Self::Trace(follower) => return follower.serve(now, busy_until, bytes),
-            Self::Model(server) => return server.serve(now, busy_until, bytes),
+            Self::Model(server) => return server.model.serve(now, busy_until, bytes),
         };
         Served {
             start,
@@ -179,8 +157,10 @@ impl Server {
     ) -> Served {
         match self {
             Self::Trace(follower) => follower.serve(came, busy_until, bytes),
-            Self::Model(server) if server.model.asks_when_it_came() => {
-                server.serve(came, busy_until, bytes)
+            Self::Model(server) => {
+                let asks_when_it_came = server.model.asks_when_it_came();
+                let at = if asks_when_it_came { came } else { turn };
+                server.model.serve(at, busy_until, bytes)
             }
             _ => self.serve(turn, busy_until, bytes),
         }
@@ -236,6 +216,16 @@ impl Server {
             Self::Process(server) => Some(server.origin.clone().capacity(until)),
             Self::Trace(follower) => Some(follower.capacity(until)),
             Self::Model(server) => Some(server.origin.clone().capacity(until)),
+        }
+    }
+
+    /// What was served until `now`, of what could have been: with a constant rate the time in which it was
+    /// busy, otherwise `served` bytes, a packet in service as a whole.
+    pub(crate) fn used(&self, now: Instant, busy: &BusyTime, served: u64) -> (u64, u64) {
+        if let Self::Fixed { .. } = self {
+            (busy.total(now).as_nanos(), now.as_nanos())
+        } else {
+            (served, self.capacity(now).unwrap_or(Bytes::ZERO).get())
         }
     }
 }

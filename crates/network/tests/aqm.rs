@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 use common::{MBIT, assert_conserved, bare, build, fixed, packet, pop_all};
 use network::{
-    Admission, CoDelConfig, Discipline, Ecn, Element, FqCoDelConfig, Link, LinkConfig, Packet,
-    PieConfig, QueueLimit, RedConfig, Service, TraceConfig,
+    Admission, CoDelConfig, Discipline, Ecn, FqCoDelConfig, Link, LinkConfig, Packet, PieConfig,
+    QueueLimit, RedConfig, Service, TraceConfig,
 };
 use proptest::prelude::*;
 use units::{Bytes, Duration, Instant, Rate};
@@ -486,6 +486,7 @@ proptest! {
         late.queue.discipline = never_acts(which);
         let run = |config: &LinkConfig| {
             let mut link = build(config);
+            link.keep_busy_periods(Duration::ZERO);
             let mut at = Instant::ZERO;
             let mut taken = Vec::new();
             for (number, &(gap, size, ..)) in (0_u64..).zip(&arrivals) {
@@ -496,7 +497,8 @@ proptest! {
             let end = at + Duration::from_millis(1);
             let out = pop_all(&mut link, end);
             let mean = (link.queue_mean_packets(end) * 1e6) as u64;
-            let periods = (link.busy_periods(), link.last_busy_period(end), link.previous_busy_period());
+            let ended: Vec<_> = core::iter::from_fn(|| link.take_busy_period()).collect();
+            let periods = (link.busy_periods(), link.last_busy_period(end), ended);
             (taken, queue, out, link.counters(), link.queue_max_packets(), mean, periods, link.busy_time(end))
         };
         prop_assert_eq!(run(&plain), run(&late));

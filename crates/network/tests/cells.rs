@@ -9,7 +9,7 @@ use network::access::cellular::{
     BlockConfig, CellConfig, CellularConfig, Duplex, GrantsConfig, HsdpaConfig, Length,
     OutageConfig, ReducedConfig, RrcConfig, UmtsUplinkConfig,
 };
-use network::{AccessConfig, Element, Link, Service, Streams};
+use network::{AccessConfig, Link, Service, Streams};
 use units::{Duration, Instant, Rate};
 
 fn link(config: CellularConfig, seed: u64) -> Link<u64> {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use common::{assert_conserved, bare, build, packet, pop_all};
 use network::trace::{Recorded, parse_delays, parse_rates, read};
-use network::{Element, JitterConfig, JitterDistribution, LinkConfig, Service};
+use network::{JitterConfig, JitterDistribution, LinkConfig, Service};
 use proptest::prelude::*;
 use units::{Bytes, Duration, Instant, Rate};
 

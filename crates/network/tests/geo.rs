@@ -9,8 +9,8 @@ use std::sync::Arc;
 use common::{MBIT, assert_conserved, bare, build, fixed, packet, pop_all};
 use network::access::{AcmConfig, DamaConfig, GeoConfig, MODCODS, RainConfig};
 use network::{
-    AccessConfig, Admission, CoDelConfig, Discipline, Element, FqCoDelConfig, Link, LinkConfig,
-    QueueConfig, QueueLimit, Service,
+    AccessConfig, Admission, CoDelConfig, Discipline, FqCoDelConfig, Link, LinkConfig, QueueConfig,
+    QueueLimit, Service,
 };
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;

@@ -8,7 +8,7 @@ use common::{MBIT, assert_conserved, bare, packet, pop_all};
 use network::access::cellular::{
     BlockConfig, CellularConfig, FadingConfig, HsdpaConfig, UmtsUplinkConfig,
 };
-use network::{AccessConfig, Element, Link, QueueLimit, Service, Streams};
+use network::{AccessConfig, Link, QueueLimit, Service, Streams};
 use units::{Bytes, Duration, Instant, Rate};
 
 fn link(config: CellularConfig, limit: QueueLimit, seed: u64) -> Link<u64> {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use common::{MBIT, assert_conserved, bare, build, packet, pop_all};
 use network::access::LeoConfig;
-use network::{AccessConfig, Admission, DropReason, Element, Link, LinkConfig, Service, Streams};
+use network::{AccessConfig, Admission, DropReason, Link, LinkConfig, Service, Streams};
 use units::{Duration, Instant, Rate};
 
 /// The median rate of the recorded trace.

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{MBIT, assert_conserved, bare, build, fixed, packet, pop_all};
-use network::{Admission, Discipline, DropReason, Element, LossConfig, QueueLimit, Service};
+use network::{Admission, Discipline, DropReason, LossConfig, QueueLimit, Service};
 use units::{Bytes, Duration, Instant, Rate};
 
 /// A.1: 50 Mbit/s, 100 ms, one BDP of 413 packets of 1514 bytes.
@@ -248,6 +248,7 @@ fn the_ends_of_the_range_work() {
 fn busy_periods_are_told_apart_by_idle_time() {
     let mut link = build(&bare(fixed(12 * MBIT))); // 1 ms for a packet
     let at = Instant::from_micros;
+    link.keep_busy_periods(Duration::from_millis(2));
     assert_eq!((link.busy_periods(), link.busy_since(at(0))), (0, None));
     let _ = link.push(at(500), packet(1500, 0));
     let _ = link.push(at(1500), packet(1500, 1)); // as the first one leaves: no gap
@@ -261,9 +262,17 @@ fn busy_periods_are_told_apart_by_idle_time() {
     );
     let _ = link.push(at(3000), packet(1500, 2));
     assert_eq!(link.busy_periods(), 2);
-    assert_eq!(link.previous_busy_period(), (at(500), at(2500)));
+    assert_eq!(link.take_busy_period(), Some((at(500), at(2500))));
     assert_eq!(link.busy_time(at(3500)), Duration::from_micros(2500));
     assert_eq!(link.busy_time(at(9000)), Duration::from_micros(3000));
+    // A period that is shorter than asked for is not kept.
+    let _ = link.push(at(9000), packet(1500, 3));
+    assert_eq!(
+        (link.busy_periods(), link.take_busy_period()),
+        (3, None),
+        "{:?}",
+        link.last_busy_period(at(9500))
+    );
 }
 
 /// A cycle of two nanoseconds repeats 1.8 trillion times in an hour. Nothing may take time in

@@ -5,8 +5,8 @@ mod common;
 use common::{MBIT, assert_conserved, bare, build, fixed, packet, pop_all};
 use network::access::PolicerConfig;
 use network::{
-    AccessConfig, Admission, CoDelConfig, Discipline, DropReason, Ecn, Element, Link, Packet,
-    QueueLimit, Service,
+    AccessConfig, Admission, CoDelConfig, Discipline, DropReason, Ecn, Link, Packet, QueueLimit,
+    Service,
 };
 use proptest::prelude::*;
 use units::{Bytes, Duration, Instant, Rate};

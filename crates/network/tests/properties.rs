@@ -12,8 +12,8 @@ use network::access::cellular::{
     SleepConfig, UmtsUplinkConfig,
 };
 use network::{
-    AccessConfig, Admission, Discipline, Element, JitterConfig, JitterDistribution, LinkConfig,
-    LossConfig, QueueLimit, Service, TraceConfig,
+    AccessConfig, Admission, Discipline, JitterConfig, JitterDistribution, LinkConfig, LossConfig,
+    QueueLimit, Service, TraceConfig,
 };
 use proptest::prelude::*;
 use units::{Bytes, Duration, Instant, Rate};

@@ -13,7 +13,7 @@ use network::router::xcp::Control;
 use network::router::{
     Help, QuickStartConfig, QuickStartRouter, RcpConfig, RcpRouter, Router, View, XcpConfig,
 };
-use network::{Element, Link, Packet, Service, Streams};
+use network::{Link, Packet, Service, Streams};
 use rand_chacha::ChaCha8Rng;
 use units::feedback::{Feedback, Nonce, RateCode};
 use units::{Bytes, Duration, Instant, Rate};

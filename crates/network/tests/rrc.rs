@@ -8,7 +8,7 @@ use common::{MBIT, assert_conserved, bare, packet};
 use network::access::cellular::{
     CellConfig, CellularConfig, GrantsConfig, HsdpaConfig, RrcConfig, UmtsUplinkConfig,
 };
-use network::{AccessConfig, Element, Link, LinkConfig, Service, Streams};
+use network::{AccessConfig, Link, LinkConfig, Service, Streams};
 use units::{Duration, Instant, Rate};
 
 fn config(config: CellularConfig) -> LinkConfig {

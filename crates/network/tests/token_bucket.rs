@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use network::access::TokenBucketConfig;
 use network::{
-    AccessConfig, Discipline, Ecn, Element, Link, LinkConfig, LossConfig, Packet, QueueConfig,
-    QueueLimit, Service, Streams,
+    AccessConfig, Discipline, Ecn, Link, LinkConfig, LossConfig, Packet, QueueConfig, QueueLimit,
+    Service, Streams,
 };
 use units::{Bytes, Duration, Instant, Rate};
 

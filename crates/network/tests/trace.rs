@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use common::{assert_conserved, bare, build, packet, pop_all};
 use network::trace::{OPPORTUNITY_BYTES, TraceProblem, parse};
-use network::{Admission, Element, LinkConfig, QueueLimit, Service, TraceConfig};
+use network::{Admission, LinkConfig, QueueLimit, Service, TraceConfig};
 use proptest::prelude::*;
 use units::{Bytes, Duration, Instant, Rate};
 

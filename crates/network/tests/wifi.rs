@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use common::{assert_conserved, bare, packet, pop_all};
 use network::access::{WifiConfig, WifiStandard, WifiTraffic, WifiWidth};
-use network::{AccessConfig, Element, Link, LinkConfig, Service};
+use network::{AccessConfig, Link, LinkConfig, Service};
 use proptest::prelude::*;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -191,7 +191,7 @@ fn acknowledgements_take_their_share_of_the_medium() {
                 }
             }
             pop_all(&mut links[1], at);
-            at = links.iter().filter_map(Element::next_event).min().unwrap();
+            at = links.iter().filter_map(Link::next_event).min().unwrap();
         }
         let found = count as f64 * PAYLOAD / 5e6;
         println!("{standard:?} {width:?} MCS {mcs}: {found:.1} Mbit/s of {published}");

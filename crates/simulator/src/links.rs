@@ -1,11 +1,11 @@
-//! A link in the simulation: the element, its place in the calendar, what is noted about it.
+//! A link in the simulation: the link itself, its place in the calendar, what is noted about it.
 
 use engine::{Calendar, Component};
 use measure::{LinkResult, LinkTrace};
 use network::router::{Help, Router};
-use network::{Admission, Element, Link, LinkConfig, Packet, Service};
+use network::{Admission, Link, LinkConfig, Packet};
 use rand_chacha::ChaCha8Rng;
-use units::{Duration, Instant, Rate};
+use units::{Instant, Rate};
 
 use crate::carried::Carried;
 
@@ -19,10 +19,6 @@ pub struct LinkState {
     /// What the calendar holds for it.
     scheduled: Option<Instant>,
     trace: Option<LinkTrace>,
-    /// Whether it has a queue to speak of.
-    queued: bool,
-    first_packet: Option<Instant>,
-    periods_seen: u64,
 }
 
 impl LinkState {
@@ -35,39 +31,31 @@ impl LinkState {
         calendar: &mut Calendar,
         traced: bool,
     ) -> Self {
-        let queued = config.service != Service::Unlimited;
+        let traced = traced && link.has_rate();
         let rate = config.service.mean_rate().unwrap_or(Rate::MAX);
         Self {
             router: Router::new(help, rate, rng),
             link,
             component: calendar.add(),
             scheduled: None,
-            trace: (traced && queued).then(|| LinkTrace {
+            trace: traced.then(|| LinkTrace {
                 link: config.name.clone(),
                 ..LinkTrace::default()
             }),
-            queued,
-            first_packet: None,
-            periods_seen: 0,
         }
     }
 
     /// Offers a packet; true if it was accepted.
     #[inline]
     pub fn push(&mut self, now: Instant, packet: Packet<Carried>, calendar: &mut Calendar) -> bool {
-        self.first_packet.get_or_insert(now);
         let accepted = self.link.push(now, packet) == Admission::Accepted;
         if let Some(trace) = &mut self.trace {
-            let (packets, bytes) = self.link.queue_len(now);
-            trace.time_s.push(now.as_secs_f64());
-            trace.queue_packets.push(packets);
-            trace.queue_bytes.push(bytes.get());
-            let counters = self.link.counters();
-            let overhead = u64::from(self.link.overhead()) * counters.packets_out;
-            trace.drops.push(counters.dropped());
-            trace
-                .transmitted_bytes
-                .push(counters.bytes_out.get() + overhead);
+            let network::Sample {
+                queue,
+                drops,
+                transmitted,
+            } = self.link.sample(now);
+            trace.push(now, queue, drops, transmitted);
         }
         // Behind others it changes nothing about who comes out next.
         if self.scheduled.is_none() || self.link.decides_late() {
@@ -86,45 +74,22 @@ impl LinkState {
         }
     }
 
-    /// The busy period that ended since this was last asked, if one did.
-    #[inline]
-    pub fn ended_busy_period(&mut self) -> Option<(Instant, Instant)> {
-        let periods = self.link.busy_periods();
-        if periods == self.periods_seen {
-            return None;
-        }
-        self.periods_seen = periods;
-        (periods > 1).then(|| self.link.previous_busy_period())
-    }
-
     /// What remains of it at the end of a run.
     pub fn finish(mut self, now: Instant) -> (LinkResult, Option<LinkTrace>) {
-        let counters = self.link.counters();
-        assert_eq!(
-            counters.packets_in,
-            counters.packets_out + counters.dropped() + self.link.held(),
+        let summary = self.link.summary(now);
+        let counters = summary.counters;
+        assert!(
+            counters.conserve(self.link.held()),
             "a link lost count of its packets"
         );
-        let active = now.saturating_since(self.first_packet.unwrap_or(Instant::ZERO));
-        // The mean is over the time since the first packet, in which the link was in use.
-        let share = |value: f64| {
-            if active == Duration::ZERO {
-                0.0
-            } else {
-                (value * now.as_secs_f64() / active.as_secs_f64()).max(0.0)
-            }
-        };
-        let utilization = self
-            .queued
-            .then(|| share(self.link.utilization(now)).min(1.0));
         let result = LinkResult {
             name: self.link.name().to_owned(),
-            utilization,
+            utilization: summary.utilization,
             packets: counters.packets_out,
             drops: counters.dropped(),
             marks: counters.marks,
-            queue_max_packets: self.link.queue_max_packets(),
-            queue_mean_packets: share(self.link.queue_mean_packets(now)),
+            queue_max_packets: summary.queue_max_packets,
+            queue_mean_packets: summary.queue_mean_packets,
         };
         (result, self.trace)
     }

@@ -15,8 +15,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use measure::{Deliveries, Look, Probe};
 use network::{
-    Admission, Discipline, Ecn, Element, Link, LinkConfig, LossConfig, Packet, QueueConfig,
-    QueueLimit, Streams,
+    Admission, Discipline, Ecn, Link, LinkConfig, LossConfig, Packet, QueueConfig, QueueLimit,
+    Streams,
 };
 use scenario::{FULL_PACKET, PathModel};
 use units::{Duration, Instant};

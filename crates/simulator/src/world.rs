@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use congestion::PathMemory;
 use engine::{Calendar, Component};
-use network::{Ecn, Element, Packet, Streams};
+use network::{Ecn, Packet, Streams};
 use rand_core::RngCore;
 use scenario::Scenario;
 use units::{Duration, Instant};
@@ -312,7 +312,7 @@ impl World<'_> {
         }
     }
 
-    /// Offers a packet to a link, and notes a drop and the end of a busy period.
+    /// Offers a packet to a link, and notes drops and busy periods that ended.
     #[inline]
     fn offer(&mut self, link: u32, packet: Packet<Carried>) -> bool {
         let now = self.now;
@@ -322,10 +322,8 @@ impl World<'_> {
         }
         let accepted = state.push(now, packet, &mut self.calendar);
         let late = state.link.has_dropped();
-        if link == FORWARD
-            && let Some(period) = state.ended_busy_period()
-        {
-            self.note_busy(period);
+        if link == FORWARD {
+            self.note_busy_periods();
         }
         if !accepted {
             self.note_drop(now, packet);

@@ -4,8 +4,8 @@ mod common;
 
 use common::{algorithm, run, wired};
 use network::{
-    CoDelConfig, Discipline, Ecn, Element, FqCoDelConfig, Link, LinkConfig, Packet, PieConfig,
-    QueueConfig, QueueLimit, RedConfig, Service, Streams,
+    CoDelConfig, Discipline, Ecn, FqCoDelConfig, Link, LinkConfig, Packet, PieConfig, QueueConfig,
+    QueueLimit, RedConfig, Service, Streams,
 };
 use scenario::{Flow, PathModel, Scenario};
 use units::{Bytes, Duration, Instant};

@@ -5,7 +5,7 @@ mod common;
 
 use common::{algorithm, run};
 use measure::FlowResult;
-use network::{Ecn, Element, Link, Packet, Streams};
+use network::{Ecn, Link, Packet, Streams};
 use scenario::{Autotuning, Flow, PathModel, Scenario};
 use units::{Bytes, Duration, Instant};
 

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{algorithm, run};
-use network::{Ecn, Element, Link, Packet, Streams};
+use network::{Ecn, Link, Packet, Streams};
 use scenario::{Flow, PathModel, Scenario};
 use units::Instant;
 

@@ -27,7 +27,7 @@ use alloc::collections::VecDeque;
 use rand_chacha::ChaCha8Rng;
 use units::{Bytes, Duration, Instant, Rate};
 
-use super::Served;
+use super::{AccessModel, AccessServer, Served, Serves, Surroundings};
 use crate::random::{Purpose, stream, unit};
 
 /// A return link whose capacity is assigned on demand.
@@ -65,16 +65,37 @@ impl DamaConfig {
 
     /// No less is granted of a request, so that everything ends.
     pub const LEAST_GRANTED: f64 = 0.01;
+}
 
-    /// What it adds on average to the delay of a packet that finds nobody there: the wait for a frame and the
-    /// frame; without capacity of its own also the request's frame and the loop.
-    pub(super) fn idle_delay(&self) -> Duration {
+impl AccessModel for DamaConfig {
+    fn mean_rate(&self) -> Rate {
+        self.max
+    }
+
+    /// The wait for a frame and the frame; without capacity of its own also the request's frame and the loop.
+    fn idle_delay(&self) -> Duration {
         let frames = self.frame.mul_div(3, 2);
         if self.cra == Rate::ZERO {
             frames + self.grant_loop + self.frame.mul_div(1, 2)
         } else {
             frames
         }
+    }
+
+    fn serves_late(&self) -> bool {
+        true
+    }
+
+    fn filters_acks(&self) -> bool {
+        self.ack_filter
+    }
+}
+
+impl Serves for DamaConfig {
+    type Server = Dama;
+
+    fn server(&self, around: &Surroundings<'_>) -> Dama {
+        Dama::new(self, around.rng)
     }
 }
 
@@ -95,7 +116,7 @@ struct Grant {
 
 /// The server.
 #[derive(Clone, Debug)]
-pub(crate) struct Dama {
+pub struct Dama {
     config: DamaConfig,
     /// What is granted of a request in this run.
     share: f64,
@@ -126,7 +147,7 @@ struct Demand {
 }
 
 impl Dama {
-    pub(crate) fn new(config: &DamaConfig, rng: &ChaCha8Rng) -> Self {
+    fn new(config: &DamaConfig, rng: &ChaCha8Rng) -> Self {
         let frame = config.frame.max(DamaConfig::LEAST_FRAME);
         let config = DamaConfig {
             frame,
@@ -239,9 +260,11 @@ impl Dama {
         }
         (self.bytes(rate), until)
     }
+}
 
+impl AccessServer for Dama {
     /// A packet comes in at `now`.
-    pub(crate) fn enters(&mut self, now: Instant, bytes: u64) {
+    fn enters(&mut self, now: Instant, bytes: u64) {
         let mut demand = core::mem::take(&mut self.demand);
         self.ask_before(&mut demand, now);
         demand.account(self.frame_from(now));
@@ -254,7 +277,7 @@ impl Dama {
     }
 
     /// The queue drops `bytes` of what waits at `now`.
-    pub(crate) fn loses(&mut self, now: Instant, bytes: u64) {
+    fn loses(&mut self, now: Instant, bytes: u64) {
         let mut demand = core::mem::take(&mut self.demand);
         self.ask_before(&mut demand, now);
         demand.waiting = demand.waiting.saturating_sub(bytes);
@@ -262,7 +285,7 @@ impl Dama {
     }
 
     /// Serves the packet whose turn comes at `turn`.
-    pub(crate) fn serve(&mut self, turn: Instant, busy_until: Instant, bytes: u64) -> Served {
+    fn serve(&mut self, turn: Instant, busy_until: Instant, bytes: u64) -> Served {
         let mut demand = core::mem::take(&mut self.demand);
         let start = turn.max(busy_until);
         self.ask_before(&mut demand, start);
@@ -349,11 +372,11 @@ impl Dama {
     }
 
     /// What went in a frame is out at its end.
-    pub(crate) fn release(&self, end: Instant) -> Instant {
+    fn release(&mut self, end: Instant) -> Instant {
         end + Duration::from_nanos(self.frame)
     }
 
-    pub(crate) fn capacity(&self, until: Instant) -> Bytes {
+    fn capacity(&mut self, until: Instant) -> Bytes {
         let frames = until.as_nanos() / self.frame;
         let most = self.config.max.max(self.config.cra).bits_per_sec();
         Bytes::new(self.bytes(most).saturating_mul(frames))

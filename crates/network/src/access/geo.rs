@@ -18,7 +18,7 @@
 use rand_chacha::ChaCha8Rng;
 use units::{Bytes, Duration, Instant, Rate};
 
-use super::Served;
+use super::{AccessModel, AccessServer, Served, Serves, Surroundings};
 use crate::process::{self, BYTE, Stretch};
 use crate::random::{Purpose, normal, stream};
 
@@ -87,10 +87,22 @@ pub struct RainConfig {
     pub hold: Duration,
 }
 
-impl GeoConfig {
-    /// What it adds on average to the delay of a packet that finds nobody there: half a frame.
-    pub(super) fn idle_delay(&self) -> Duration {
+impl AccessModel for GeoConfig {
+    fn mean_rate(&self) -> Rate {
+        self.rate
+    }
+
+    /// Half a frame.
+    fn idle_delay(&self) -> Duration {
         self.frame.mul_div(1, 2)
+    }
+}
+
+impl Serves for GeoConfig {
+    type Server = Geo;
+
+    fn server(&self, around: &Surroundings<'_>) -> Geo {
+        Geo::new(self, around.rng)
     }
 }
 
@@ -117,7 +129,7 @@ fn efficiency(available: f64) -> f64 {
 
 /// The server.
 #[derive(Clone, Debug)]
-pub(crate) struct Geo {
+pub struct Geo {
     rate: Rate,
     frame: u64,
     acm: Option<Acm>,
@@ -136,7 +148,7 @@ struct Acm {
 }
 
 impl Geo {
-    pub(crate) fn new(config: &GeoConfig, rng: &ChaCha8Rng) -> Self {
+    fn new(config: &GeoConfig, rng: &ChaCha8Rng) -> Self {
         let mut rng = stream(rng, Purpose::Rate);
         let median = config.rate.bits_per_sec() as f64;
         // At least one bit per second, so that everything ends.
@@ -193,8 +205,10 @@ impl Geo {
         }
         self.current
     }
+}
 
-    pub(crate) fn serve(&mut self, now: Instant, busy_until: Instant, bytes: u64) -> Served {
+impl AccessServer for Geo {
+    fn serve(&mut self, now: Instant, busy_until: Instant, bytes: u64) -> Served {
         let after_gap = now > busy_until;
         let start = now.max(busy_until);
         let debt = if after_gap { 0 } else { self.debt };
@@ -208,7 +222,7 @@ impl Geo {
         }
     }
 
-    pub(crate) fn release(&self, end: Instant) -> Instant {
+    fn release(&mut self, end: Instant) -> Instant {
         if self.frame == 0 || end == Instant::MAX {
             return end;
         }
@@ -216,7 +230,7 @@ impl Geo {
         Instant::from_nanos(frames.saturating_mul(self.frame))
     }
 
-    pub(crate) fn capacity(mut self, until: Instant) -> Bytes {
+    fn capacity(&mut self, until: Instant) -> Bytes {
         process::capacity(Instant::ZERO, until, |at| self.stretch(at))
     }
 }

@@ -24,9 +24,10 @@
 use rand_chacha::ChaCha8Rng;
 use units::{Bytes, Duration, Instant, Rate};
 
-use super::Served;
+use super::{AccessModel, AccessServer, Served, Serves, Surroundings};
 use crate::process::{self, BYTE, Stretch};
 use crate::random::{Purpose, normal, stream, unit};
+use crate::{DropReason, Ecn};
 
 /// Three frames (750 in a second).
 const THREE_FRAMES: u64 = 4_000_000;
@@ -108,10 +109,15 @@ impl LeoConfig {
             grant: Duration::ZERO,
         }
     }
+}
 
-    /// What it adds on average to the delay of a packet that finds nobody there: the middle of the base delays,
-    /// the wait for a burst and for a grant, jitter.
-    pub(super) fn idle_delay(&self) -> Duration {
+impl AccessModel for LeoConfig {
+    fn mean_rate(&self) -> Rate {
+        self.rate
+    }
+
+    /// The middle of the base delays, the wait for a burst and for a grant, jitter.
+    fn idle_delay(&self) -> Duration {
         let jitter = if self.jitter.is_zero() {
             Duration::ZERO
         } else {
@@ -119,6 +125,14 @@ impl LeoConfig {
             Duration::from_nanos(THREE_FRAMES / 6) + self.jitter.mul_div(798, 1000)
         };
         self.step * 2 + self.drift + BURST_WAIT + self.grant.mul_div(1, 2) + jitter
+    }
+}
+
+impl Serves for LeoConfig {
+    type Server = Leo;
+
+    fn server(&self, around: &Surroundings<'_>) -> Leo {
+        Leo::new(self, around.rng, around.path)
     }
 }
 
@@ -152,7 +166,7 @@ struct Burst {
 
 /// The server.
 #[derive(Clone, Debug)]
-pub(crate) struct Leo {
+pub struct Leo {
     config: LeoConfig,
     /// Interval zero begins so long before the run.
     back: u64,
@@ -172,7 +186,7 @@ pub(crate) struct Leo {
 }
 
 impl Leo {
-    pub(crate) fn new(config: &LeoConfig, rng: &ChaCha8Rng, path: &ChaCha8Rng) -> Self {
+    fn new(config: &LeoConfig, rng: &ChaCha8Rng, path: &ChaCha8Rng) -> Self {
         let config = LeoConfig {
             rate: config.rate.max(LEAST_RATE),
             interval: config.interval.max(LEAST_INTERVAL),
@@ -308,9 +322,11 @@ impl Leo {
         }
         unused >= work
     }
+}
 
+impl AccessServer for Leo {
     /// Whether a packet that arrives at `now` is dropped at a boundary.
-    pub(crate) fn refuses(&mut self, now: Instant) -> bool {
+    fn refuses(&mut self, now: Instant, _bytes: u64, _ecn: &mut Ecn) -> Option<DropReason> {
         if now >= self.door.end {
             let number = self.number(now);
             let mut rng = self.rng.clone();
@@ -320,10 +336,10 @@ impl Leo {
         if closed {
             self.door.drops -= 1;
         }
-        closed
+        closed.then_some(DropReason::Loss)
     }
 
-    pub(crate) fn serve(&mut self, now: Instant, busy_until: Instant, bytes: u64) -> Served {
+    fn serve(&mut self, now: Instant, busy_until: Instant, bytes: u64) -> Served {
         let mut start = now.max(busy_until);
         let mut work = u128::from(bytes) * BYTE;
         let mut after_gap = false;
@@ -343,7 +359,7 @@ impl Leo {
         }
     }
 
-    pub(crate) fn release(&mut self, end: Instant) -> Instant {
+    fn release(&mut self, end: Instant) -> Instant {
         if end == Instant::MAX {
             return end;
         }
@@ -357,7 +373,7 @@ impl Leo {
         self.released
     }
 
-    pub(crate) fn capacity(mut self, until: Instant) -> Bytes {
+    fn capacity(&mut self, until: Instant) -> Bytes {
         process::capacity(Instant::ZERO, until, |at| self.stretch(at))
     }
 }

@@ -10,8 +10,8 @@
 
 use units::{Bytes, Instant, Rate, Transmission};
 
-use super::Served;
 use super::token_bucket::{BYTE, Bucket};
+use super::{AccessModel, AccessServer, Served, Serves, Surroundings};
 use crate::{DropReason, Ecn};
 
 /// A policer.
@@ -30,7 +30,7 @@ pub struct PolicerConfig {
 
 /// The server of a policed line.
 #[derive(Clone, Debug)]
-pub(crate) struct Policer {
+pub struct Policer {
     bucket: Bucket,
     then: Rate,
     marks: bool,
@@ -39,23 +39,28 @@ pub(crate) struct Policer {
     unused: u128,
 }
 
-impl Policer {
-    pub(crate) fn new(config: &PolicerConfig) -> Self {
-        Self {
-            bucket: Bucket::new(config.rate, config.burst),
-            then: config.then,
-            marks: config.marks,
+impl AccessModel for PolicerConfig {
+    fn mean_rate(&self) -> Rate {
+        self.rate
+    }
+}
+
+impl Serves for PolicerConfig {
+    type Server = Policer;
+
+    fn server(&self, _around: &Surroundings<'_>) -> Policer {
+        Policer {
+            bucket: Bucket::new(self.rate, self.burst),
+            then: self.then,
+            marks: self.marks,
             transmission: Transmission::default(),
             unused: 0,
         }
     }
+}
 
-    pub(crate) fn refuses(
-        &mut self,
-        now: Instant,
-        bytes: u64,
-        ecn: &mut Ecn,
-    ) -> Option<DropReason> {
+impl AccessServer for Policer {
+    fn refuses(&mut self, now: Instant, bytes: u64, ecn: &mut Ecn) -> Option<DropReason> {
         self.unused = self.bucket.fill(now);
         if self.bucket.take(u128::from(bytes) * BYTE) {
             return None;
@@ -68,7 +73,7 @@ impl Policer {
     }
 
     /// A packet that was let through just now.
-    pub(crate) fn serve(&mut self, now: Instant, busy_until: Instant, bytes: u64) -> Served {
+    fn serve(&mut self, now: Instant, busy_until: Instant, bytes: u64) -> Served {
         let start = now.max(busy_until);
         if now > busy_until {
             self.transmission.reset();
@@ -85,7 +90,7 @@ impl Policer {
         }
     }
 
-    pub(crate) fn capacity(&self, until: Instant) -> Bytes {
+    fn capacity(&mut self, until: Instant) -> Bytes {
         let tokens = u64::try_from(self.bucket.capacity(until)).unwrap_or(u64::MAX);
         Bytes::new(tokens).min(self.then.bytes_in(until - Instant::ZERO))
     }

@@ -9,7 +9,7 @@
 
 use units::{Bytes, Duration, Instant, Rate};
 
-use super::Served;
+use super::{AccessModel, AccessServer, Served, Serves, Surroundings};
 
 /// Work of one byte.
 pub(super) const BYTE: u128 = 8_000_000_000;
@@ -81,21 +81,32 @@ impl Bucket {
 
 /// The server of a token bucket.
 #[derive(Clone, Debug)]
-pub(crate) struct TokenBucket {
+pub struct TokenBucket {
     main: Bucket,
     peak: Option<Bucket>,
 }
 
-impl TokenBucket {
-    pub(crate) fn new(config: &TokenBucketConfig) -> Self {
-        Self {
-            main: Bucket::new(config.rate, config.burst),
-            peak: config.peak.map(|peak| Bucket::new(peak, config.peak_burst)),
+impl AccessModel for TokenBucketConfig {
+    fn mean_rate(&self) -> Rate {
+        self.rate
+    }
+}
+
+impl Serves for TokenBucketConfig {
+    type Server = TokenBucket;
+
+    fn server(&self, _around: &Surroundings<'_>) -> TokenBucket {
+        TokenBucket {
+            main: Bucket::new(self.rate, self.burst),
+            peak: self.peak.map(|peak| Bucket::new(peak, self.peak_burst)),
         }
     }
+}
 
-    /// The packet is at the head of the queue from `start` on.
-    pub(crate) fn serve(&mut self, start: Instant, bytes: u64) -> Served {
+impl AccessServer for TokenBucket {
+    fn serve(&mut self, now: Instant, busy_until: Instant, bytes: u64) -> Served {
+        // The packet is at the head of the queue from then on.
+        let start = now.max(busy_until);
         let work = u128::from(bytes) * BYTE;
         let unused = self.main.fill(start);
         let mut wait = self.main.wait(work);
@@ -118,7 +129,7 @@ impl TokenBucket {
         }
     }
 
-    pub(crate) fn capacity(&self, until: Instant) -> Bytes {
+    fn capacity(&mut self, until: Instant) -> Bytes {
         let main = self.main.capacity(until);
         let peak = self.peak.as_ref().map(|peak| peak.capacity(until));
         let least = peak.map_or(main, |peak| peak.min(main));

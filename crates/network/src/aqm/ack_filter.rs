@@ -27,18 +27,21 @@ struct Last {
 
 #[derive(Clone, Debug)]
 pub(crate) struct AckFilter<T> {
-    plain_ack: PlainAck<T>,
+    pub(crate) plain_ack: PlainAck<T>,
     flows: BTreeMap<u32, Last>,
 }
 
-impl<T> AckFilter<T> {
-    pub(crate) const fn new(plain_ack: PlainAck<T>) -> Self {
+impl<T> Default for AckFilter<T> {
+    /// Knows of no ACK.
+    fn default() -> Self {
         Self {
-            plain_ack,
+            plain_ack: |_| None,
             flows: BTreeMap::new(),
         }
     }
+}
 
+impl<T> AckFilter<T> {
     /// Whether a packet may replace the last one of its flow, if that still waits; and what to remember once it is
     /// taken.
     fn judge(&self, packet: &Packet<T>) -> (bool, Last) {

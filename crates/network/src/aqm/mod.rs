@@ -27,7 +27,9 @@ use units::{Bytes, Duration, Instant};
 pub use config::{CoDelConfig, FqCoDelConfig, PieConfig, RedConfig};
 
 use crate::random::{Purpose, stream};
-use crate::{Discipline, DropReason, Dropped, Ecn, LinkConfig, Packet, QueueLimit, Service};
+use crate::{
+    Counters, Discipline, DropReason, Dropped, Ecn, LinkConfig, Packet, QueueLimit, Service,
+};
 use ack_filter::{AckFilter, PlainAck};
 use codel::CoDel;
 use fq_codel::FqCoDel;
@@ -94,6 +96,13 @@ pub(crate) struct Fate<T> {
 }
 
 impl<T> Fate<T> {
+    /// Adds drops and marks.
+    pub(crate) const fn count(&self, counters: &mut Counters) {
+        counters.drops_early += self.early;
+        counters.drops_overflow += self.overflow;
+        counters.marks += self.marks;
+    }
+
     fn drop_early(&mut self, now: Instant, waiting: Option<Waiting<T>>) {
         if let Some(waiting) = waiting {
             self.early += 1;
@@ -139,6 +148,8 @@ pub(crate) struct Limit {
 #[derive(Clone, Debug)]
 enum Scheme<T> {
     DropTail(Fifo<T>),
+    /// Drop-tail, and who is redundant among those that wait goes.
+    AckFilter(AckFilter<T>, Fifo<T>),
     CoDel(CoDelConfig, CoDel, Fifo<T>),
     FqCoDel(FqCoDel<T>),
     Pie(Box<Pie>, Fifo<T>),
@@ -151,26 +162,33 @@ pub(crate) struct Managed<T> {
     scheme: Scheme<T>,
     limit: Limit,
     pub(crate) fate: Fate<T>,
-    /// When the packets on the delay line left the server, and in which busy period.
-    pub(crate) left: VecDeque<(Instant, u64)>,
-    /// Whether redundant ACKs are suppressed, as soon as somebody says what an ACK is.
-    filters_acks: bool,
-    pub(crate) ack_filter: Option<AckFilter<T>>,
     max_packets: u64,
     /// Packets times nanoseconds until `changed`.
     waits: u128,
     changed: Instant,
 }
 
+/// Where a packet went that a queue took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Admitted {
+    /// To those that wait.
+    Behind,
+    /// Into the place of one that it made redundant.
+    InPlace,
+}
+
 impl<T> Managed<T> {
     /// `None` where the discipline is one of a closed form, or nobody ever waits.
-    pub(crate) fn new(config: &LinkConfig, rng: &ChaCha8Rng) -> Option<Box<Self>> {
+    pub(crate) fn new(config: &LinkConfig, rng: &ChaCha8Rng) -> Option<Self> {
         if config.service == Service::Unlimited {
             return None;
         }
         let rng = stream(rng, Purpose::Queue);
         let fifo = Fifo::default();
         let scheme = match config.queue.discipline {
+            Discipline::DropTail if config.service.filters_acks() => {
+                Scheme::AckFilter(AckFilter::default(), fifo)
+            }
             Discipline::DropTail if config.service.serves_late() => Scheme::DropTail(fifo),
             Discipline::DropTail | Discipline::RandomAbove { .. } => return None,
             Discipline::CoDel(config) => Scheme::CoDel(config, CoDel::default(), fifo),
@@ -181,17 +199,13 @@ impl<T> Managed<T> {
                 Scheme::Red(Box::new(Red::new(&red, rate, rng)), red.ecn, fifo)
             }
         };
-        let mut managed = Self::of(scheme, config.queue.limit);
-        managed.filters_acks = config.service.filters_acks();
-        Some(Box::new(managed))
+        Some(Self::of(scheme, config.queue.limit))
     }
 
     /// The queue before a medium, which is first come, first served where the discipline decides on arrival.
     pub(crate) fn before_medium(config: &LinkConfig, rng: &ChaCha8Rng) -> Self {
-        Self::new(config, rng).map_or_else(
-            || Self::of(Scheme::DropTail(Fifo::default()), config.queue.limit),
-            |managed| *managed,
-        )
+        Self::new(config, rng)
+            .unwrap_or_else(|| Self::of(Scheme::DropTail(Fifo::default()), config.queue.limit))
     }
 
     fn of(scheme: Scheme<T>, limit: QueueLimit) -> Self {
@@ -210,18 +224,17 @@ impl<T> Managed<T> {
                 overflow: 0,
                 marks: 0,
             },
-            left: VecDeque::new(),
-            filters_acks: false,
-            ack_filter: None,
             max_packets: 0,
             waits: 0,
             changed: Instant::ZERO,
         }
     }
 
-    /// Begins to suppress redundant ACKs, where the link's model does.
+    /// Says what an ACK is, for a queue that suppresses redundant ones.
     pub(crate) fn filter_acks(&mut self, plain_ack: PlainAck<T>) {
-        self.ack_filter = self.filters_acks.then(|| AckFilter::new(plain_ack));
+        if let Scheme::AckFilter(filter, _) = &mut self.scheme {
+            filter.plain_ack = plain_ack;
+        }
     }
 
     /// Whether nobody is dropped before the queue is full.
@@ -234,6 +247,7 @@ impl<T> Managed<T> {
         let (packets, bytes) = match &self.scheme {
             Scheme::FqCoDel(queues) => queues.len(),
             Scheme::DropTail(fifo)
+            | Scheme::AckFilter(_, fifo)
             | Scheme::CoDel(_, _, fifo)
             | Scheme::Pie(_, fifo)
             | Scheme::Red(_, _, fifo) => (fifo.len(), fifo.bytes()),
@@ -265,28 +279,14 @@ impl<T> Managed<T> {
         self.changed = self.changed.max(now);
     }
 
-    /// Lets an ACK take the place of a redundant one, of the packets that wait and of that in service which is `served` but
-    /// not on its way yet; gives the packet back if it has to wait itself.
-    pub(crate) fn thin(
-        &mut self,
-        newer: Waiting<T>,
-        served: Option<&mut Packet<T>>,
-    ) -> Option<Waiting<T>> {
-        let (Some(filter), Scheme::DropTail(fifo)) = (&mut self.ack_filter, &mut self.scheme)
-        else {
-            return Some(newer);
-        };
-        let waiting = fifo.packets.iter_mut().rev();
-        let waiting = waiting.map(|waiting| &mut waiting.packet);
-        filter.replace(newer, waiting.chain(served), &mut self.fate)
-    }
-
-    /// Offers a packet; `idle` is how long the server has been idle, if it is.
+    /// Offers a packet; `idle` is how long the server has been idle, if it is, and `in_service` the packet
+    /// that it serves and that is not on its way yet.
     pub(crate) fn enqueue(
         &mut self,
         mut waiting: Waiting<T>,
         idle: Option<Duration>,
-    ) -> Result<(), DropReason> {
+        in_service: Option<&mut Packet<T>>,
+    ) -> Result<Admitted, DropReason> {
         let now = waiting.at;
         self.account(now);
         let limit = self.limit;
@@ -305,10 +305,20 @@ impl<T> Managed<T> {
                 if is_full {
                     return Err(DropReason::Overflow);
                 }
-                if let Some(filter) = &mut self.ack_filter {
-                    filter.note(&waiting.packet);
-                }
                 fifo.push(waiting);
+            }
+            Scheme::AckFilter(filter, fifo) => {
+                let newest_first = fifo.packets.iter_mut().rev();
+                let newest_first = newest_first.map(|waiting| &mut waiting.packet);
+                let newest_first = newest_first.chain(in_service);
+                match filter.replace(waiting, newest_first, &mut self.fate) {
+                    None => return Ok(Admitted::InPlace),
+                    Some(_) if is_full => return Err(DropReason::Overflow),
+                    Some(waiting) => {
+                        filter.note(&waiting.packet);
+                        fifo.push(waiting);
+                    }
+                }
             }
             Scheme::Pie(pie, fifo) => {
                 pie.advance(now);
@@ -341,7 +351,7 @@ impl<T> Managed<T> {
         if idle.is_none() {
             self.max_packets = self.max_packets.max(self.len().0);
         }
-        Ok(())
+        Ok(Admitted::Behind)
     }
 
     /// The next packet, for a server that is free at `now`.
@@ -357,7 +367,9 @@ impl<T> Managed<T> {
                 pie.departs(now.saturating_since(waiting.at), fifo.bytes());
                 Some(waiting)
             }
-            Scheme::DropTail(fifo) | Scheme::Red(_, _, fifo) => fifo.pop(),
+            Scheme::DropTail(fifo) | Scheme::AckFilter(_, fifo) | Scheme::Red(_, _, fifo) => {
+                fifo.pop()
+            }
         }
     }
 }

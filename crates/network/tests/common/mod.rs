@@ -2,8 +2,7 @@
 #![allow(dead_code, reason = "each test file uses its part")]
 
 use network::{
-    Discipline, Ecn, Element, Link, LinkConfig, LossConfig, Packet, QueueConfig, QueueLimit,
-    Service,
+    Discipline, Ecn, Link, LinkConfig, LossConfig, Packet, QueueConfig, QueueLimit, Service,
 };
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;

@@ -83,6 +83,12 @@ impl<'a> World<'a> {
             let state = FlowState::new(scenario, config, place);
             world.flows.measured.push(state);
         }
+        // No flow's capacity shows in a shorter one.
+        if let Some(shortest) = world.flows.measured.iter().map(|flow| flow.base_rtt).min() {
+            world.links[FORWARD as usize]
+                .link
+                .keep_busy_periods(shortest);
+        }
         let start = |flow: &u32| scenario.flows[*flow as usize].start;
         world
             .waiting

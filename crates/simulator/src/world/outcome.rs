@@ -1,7 +1,7 @@
 //! What is found out of a flow and of the run: its capacity point, its end, the result.
 
 use measure::{LinkResult, RunResult, Stack, Traces};
-use units::Instant;
+use network::Period;
 
 use super::{FORWARD, REVERSE, World};
 use crate::RunOutput;
@@ -9,8 +9,17 @@ use crate::flow::FlowState;
 use crate::flows::OTHER;
 
 impl World<'_> {
+    /// Notes each busy period of the bottleneck that has ended.
+    #[inline]
+    pub(super) fn note_busy_periods(&mut self) {
+        while let Some(period) = self.links[FORWARD as usize].link.take_busy_period() {
+            self.note_busy(period);
+        }
+    }
+
     /// The bottleneck was busy from `period.0` to `period.1`: capacity for whom it lasted one base RTT.
-    pub(super) fn note_busy(&mut self, period: (Instant, Instant)) {
+    #[cold]
+    fn note_busy(&mut self, period: Period) {
         let flows = &mut self.flows.measured;
         self.unresolved.retain(|&flow| {
             let state = &mut flows[flow as usize];
@@ -27,8 +36,9 @@ impl World<'_> {
             return self.finish_other(flow);
         }
         let now = self.now;
-        let link = &mut self.links[FORWARD as usize].link;
-        link.advance(now);
+        self.links[FORWARD as usize].link.advance(now);
+        self.note_busy_periods();
+        let link = &self.links[FORWARD as usize].link;
         let state = &mut self.flows.measured[flow as usize];
         if let Some(period) = link.last_busy_period(now) {
             resolve(state, period);
@@ -109,7 +119,7 @@ impl World<'_> {
 
 /// A busy period resolves a flow's capacity if it lasts one base RTT while the flow sends data. (A
 /// SYN that waits for its turn on a slow trace is no sign of capacity.)
-fn resolve(state: &mut FlowState<'_>, (since, until): (Instant, Instant)) {
+fn resolve(state: &mut FlowState<'_>, (since, until): Period) {
     if let Some(endpoints) = state.endpoints.as_deref_mut()
         && endpoints.capacity.is_none()
         && let Some(began) = endpoints.began

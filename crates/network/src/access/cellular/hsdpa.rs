@@ -187,7 +187,7 @@ impl Hsdpa {
         self.radio.release(end)
     }
 
-    pub(crate) fn capacity(self, until: Instant) -> Bytes {
+    pub(crate) fn capacity(&mut self, until: Instant) -> Bytes {
         self.radio.capacity(until)
     }
 }

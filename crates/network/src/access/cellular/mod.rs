@@ -9,9 +9,9 @@ use alloc::boxed::Box;
 use rand_chacha::ChaCha8Rng;
 use units::{Bytes, Duration, Instant, Rate};
 
-use super::Served;
-use crate::DropReason;
+use super::{AccessModel, AccessServer, Served, Serves, Shared, Surroundings};
 use crate::random::{Purpose, numbered};
+use crate::{DropReason, Ecn};
 
 mod blocks;
 mod cell;
@@ -31,13 +31,13 @@ pub use channel::ChannelConfig;
 pub use grants::GrantsConfig;
 pub use hsdpa::{HsdpaConfig, UmtsUplinkConfig};
 pub use reduced::{FadingConfig, ReducedConfig};
-pub(crate) use rrc::Rrc;
 pub use rrc::{DrxConfig, RrcConfig, SleepConfig};
 
 use cell::Cell;
 use grants::Grants;
 use hsdpa::Hsdpa;
 use reduced::Fading;
+use rrc::{Radio, Rrc};
 use slotted::{Slotted, Steady};
 
 /// Which cellular network, in which direction.
@@ -103,9 +103,50 @@ fn stream(rng: &ChaCha8Rng, number: u32) -> ChaCha8Rng {
     numbered(rng, Purpose::Cell, number)
 }
 
+impl AccessModel for CellularConfig {
+    fn mean_rate(&self) -> Rate {
+        Self::mean_rate(self)
+    }
+
+    fn idle_delay(&self) -> Duration {
+        Self::idle_delay(self)
+    }
+
+    fn shared(&self, path: &ChaCha8Rng) -> Option<Shared> {
+        Some(Radio::shared(self.rrc()?, path))
+    }
+}
+
+impl Serves for CellularConfig {
+    type Server = Cellular;
+
+    fn server(&self, around: &Surroundings<'_>) -> Cellular {
+        let rng = around.rng;
+        let network = match self {
+            Self::Cell(config) => Network::Cell(Box::new(cell::server(config, rng))),
+            Self::Grants(config) => Network::Grants(Box::new(Grants::new(config, rng))),
+            Self::Reduced(config) => Network::Reduced(Box::new(reduced::server(config, rng))),
+            Self::Hsdpa(config) => Network::Hsdpa(Box::new(Hsdpa::new(config, rng))),
+            Self::UmtsUplink(config) => Network::UmtsUplink(Box::new(hsdpa::uplink(config, rng))),
+        };
+        let radio = around.shared();
+        Cellular {
+            network,
+            rrc: radio.map(|radio| Rrc::new(radio, self.is_downlink())),
+        }
+    }
+}
+
 /// The server of a cellular network.
 #[derive(Clone, Debug)]
-pub(crate) enum Cellular {
+pub struct Cellular {
+    network: Network,
+    /// The states of the radio that it is a direction of.
+    rrc: Option<Rrc>,
+}
+
+#[derive(Clone, Debug)]
+enum Network {
     Cell(Box<Slotted<Cell>>),
     Grants(Box<Grants>),
     Reduced(Box<Slotted<Fading>>),
@@ -113,29 +154,51 @@ pub(crate) enum Cellular {
     UmtsUplink(Box<Slotted<Steady>>),
 }
 
-impl Cellular {
-    pub(super) fn new(config: &CellularConfig, rng: &ChaCha8Rng) -> Self {
-        match config {
-            CellularConfig::Cell(config) => Self::Cell(Box::new(cell::server(config, rng))),
-            CellularConfig::Grants(config) => Self::Grants(Box::new(Grants::new(config, rng))),
-            CellularConfig::Reduced(config) => {
-                Self::Reduced(Box::new(reduced::server(config, rng)))
-            }
-            CellularConfig::Hsdpa(config) => Self::Hsdpa(Box::new(Hsdpa::new(config, rng))),
-            CellularConfig::UmtsUplink(config) => {
-                Self::UmtsUplink(Box::new(hsdpa::uplink(config, rng)))
-            }
-        }
-    }
-
-    pub(super) fn refuses(&mut self, now: Instant) -> Option<DropReason> {
-        match self {
-            Self::Hsdpa(hsdpa) => hsdpa.refuses(now),
+impl AccessServer for Cellular {
+    fn refuses(&mut self, now: Instant, _bytes: u64, _ecn: &mut Ecn) -> Option<DropReason> {
+        match &mut self.network {
+            Network::Hsdpa(hsdpa) => hsdpa.refuses(now),
             _ => None,
         }
     }
 
-    pub(super) fn serve(&mut self, now: Instant, busy_until: Instant, bytes: u64) -> Served {
+    /// Not HSDPA, whose queue is at the RNC and hands on at a packet's turn.
+    fn asks_when_it_came(&mut self) -> bool {
+        !matches!(self.network, Network::Hsdpa(_))
+    }
+
+    fn serve(&mut self, now: Instant, busy_until: Instant, bytes: u64) -> Served {
+        let now = self.rrc.as_ref().map_or(now, |rrc| rrc.serves_from(now));
+        let served = self.network.serve(now, busy_until, bytes);
+        if let Some(rrc) = &self.rrc {
+            rrc.used_until(served.end);
+        }
+        served
+    }
+
+    fn release(&mut self, end: Instant) -> Instant {
+        match &self.network {
+            Network::Cell(radio) => radio.release(end),
+            Network::Grants(grants) => grants.release(end),
+            Network::Reduced(radio) => radio.release(end),
+            Network::Hsdpa(hsdpa) => hsdpa.release(end),
+            Network::UmtsUplink(radio) => radio.release(end),
+        }
+    }
+
+    fn capacity(&mut self, until: Instant) -> Bytes {
+        match &mut self.network {
+            Network::Cell(radio) => radio.capacity(until),
+            Network::Grants(grants) => grants.capacity(until),
+            Network::Reduced(radio) => radio.capacity(until),
+            Network::Hsdpa(hsdpa) => hsdpa.capacity(until),
+            Network::UmtsUplink(radio) => radio.capacity(until),
+        }
+    }
+}
+
+impl Network {
+    fn serve(&mut self, now: Instant, busy_until: Instant, bytes: u64) -> Served {
         // A queue that decides when a packet leaves it asks when the one before it is through.
         let goes_on = now == busy_until;
         match self {
@@ -144,26 +207,6 @@ impl Cellular {
             Self::Reduced(radio) => radio.serve(now, busy_until, goes_on, bytes),
             Self::Hsdpa(hsdpa) => hsdpa.serve(now, busy_until, bytes),
             Self::UmtsUplink(radio) => radio.serve(now, busy_until, goes_on, bytes),
-        }
-    }
-
-    pub(super) fn release(&self, end: Instant) -> Instant {
-        match self {
-            Self::Cell(radio) => radio.release(end),
-            Self::Grants(grants) => grants.release(end),
-            Self::Reduced(radio) => radio.release(end),
-            Self::Hsdpa(hsdpa) => hsdpa.release(end),
-            Self::UmtsUplink(radio) => radio.release(end),
-        }
-    }
-
-    pub(super) fn capacity(self, until: Instant) -> Bytes {
-        match self {
-            Self::Cell(radio) => radio.capacity(until),
-            Self::Grants(grants) => grants.capacity(until),
-            Self::Reduced(radio) => radio.capacity(until),
-            Self::Hsdpa(hsdpa) => hsdpa.capacity(until),
-            Self::UmtsUplink(radio) => radio.capacity(until),
         }
     }
 }

@@ -24,7 +24,7 @@ use atomic_refcell::AtomicRefCell;
 use rand_chacha::ChaCha8Rng;
 use units::{Duration, Instant};
 
-use crate::LinkConfig;
+use super::Shared;
 use crate::random::{Purpose, stream, unit};
 
 /// A state without a channel of one's own.
@@ -94,7 +94,7 @@ impl RrcConfig {
 
 /// A radio with its states.
 #[derive(Debug)]
-struct Radio {
+pub(super) struct Radio {
     config: RrcConfig,
     rng: ChaCha8Rng,
     /// A stretch of time in which there is no more than one promotion, in nanoseconds.
@@ -109,43 +109,37 @@ struct Radio {
 
 /// A direction's hold on the radio.
 #[derive(Clone, Debug)]
-pub(crate) struct Rrc {
+pub(super) struct Rrc {
     radio: Arc<AtomicRefCell<Radio>>,
     /// Whether data that comes this way has to find the terminal listening.
     down: bool,
 }
 
 impl Rrc {
-    /// Those of links that are one radio, which the first of them that says something about its states describes.
-    /// Its random numbers are beside `rng`.
-    pub(crate) fn of<const N: usize>(
-        links: [&LinkConfig; N],
-        rng: &ChaCha8Rng,
-    ) -> [Option<Self>; N] {
-        let cellular = links.map(|link| link.service.cellular());
-        let config = cellular.iter().flatten().find_map(|config| config.rrc());
-        let radio = config.map(|config| Arc::new(AtomicRefCell::new(Radio::new(config, rng))));
-        cellular.map(|config| {
-            Some(Self {
-                radio: Arc::clone(radio.as_ref()?),
-                down: config?.is_downlink(),
-            })
-        })
+    /// The hold of a direction on `radio`.
+    pub(super) const fn new(radio: Arc<AtomicRefCell<Radio>>, down: bool) -> Self {
+        Self { radio, down }
     }
 
     /// From when on a packet that is there at `now` can be served.
-    pub(crate) fn serves_from(&self, now: Instant) -> Instant {
+    pub(super) fn serves_from(&self, now: Instant) -> Instant {
         self.radio.borrow_mut().serves_from(now, self.down)
     }
 
     /// A packet is through at `end`.
-    pub(crate) fn used_until(&self, end: Instant) {
+    pub(super) fn used_until(&self, end: Instant) {
         let mut radio = self.radio.borrow_mut();
         radio.used = radio.used.max(Some(end));
     }
 }
 
 impl Radio {
+    /// The radio of a path, which its first direction that says something about its states describes. Its random
+    /// numbers are beside `path`.
+    pub(super) fn shared(config: RrcConfig, path: &ChaCha8Rng) -> Shared {
+        Arc::new(AtomicRefCell::new(Self::new(config, path)))
+    }
+
     fn new(mut config: RrcConfig, rng: &ChaCha8Rng) -> Self {
         let mut rng = stream(rng, Purpose::Rrc);
         config.drx = config.drx.filter(|drx| !drx.cycle.is_zero());

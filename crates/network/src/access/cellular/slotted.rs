@@ -134,7 +134,7 @@ impl<S: Source> Slotted<S> {
     }
 
     /// The bytes that all blocks before `until` could have carried.
-    pub(crate) fn capacity(mut self, until: Instant) -> Bytes {
+    pub(crate) fn capacity(&mut self, until: Instant) -> Bytes {
         let slots = until.as_nanos() / self.slot;
         let bits = (0..slots).fold(0_u64, |bits, slot| {
             bits.saturating_add(self.source.block(slot))

@@ -8,28 +8,22 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use rand_chacha::ChaCha8Rng;
-use units::{Duration, Instant};
+use units::{Bytes, Duration, Instant};
 
+use super::super::Payload;
 use super::channel::Channel;
 use super::config::WifiConfig;
 use super::others::{Crowd, Station};
 use super::phy::Phy;
 use super::port::{Port, Times};
-use crate::LinkConfig;
-use crate::aqm::Managed;
+use crate::aqm::{Managed, Waiting};
+use crate::busy::Busy;
+use crate::medium::{AirCounters, Medium, Passage, StationConfig};
 use crate::random::{Chance, Purpose, numbered};
+use crate::{Counters, DropReason, Dropped, Packet};
 
 /// Who looks again within this time looks often.
 const OFTEN: Duration = Duration::from_millis(100);
-
-/// What went over a medium.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct AirCounters {
-    /// Frames of everybody but the networks beside ours.
-    pub frames: u64,
-    /// Of these, those that collided.
-    pub collisions: u64,
-}
 
 /// The streams of a medium, beside that of its link.
 #[derive(Clone, Copy)]
@@ -45,35 +39,32 @@ enum Stream {
 }
 
 #[derive(Debug)]
-pub(crate) struct Medium<T> {
+pub(super) struct Air<T> {
     config: Arc<WifiConfig>,
     phy: Phy,
     channel: Channel,
-    pub(super) ports: [Port<T>; 2],
+    ports: [Port<T>; 2],
     stations: Vec<Station>,
     crowd: Option<Crowd>,
     hidden: Option<(Chance, ChaCha8Rng)>,
     /// From when on nobody sends.
-    pub(super) idle: Instant,
+    idle: Instant,
     /// When somebody last looked.
     looked: Instant,
-    pub(super) counters: AirCounters,
+    counters: AirCounters,
     /// Stations that send, with their packets: room that is used again.
     senders: Vec<(usize, u32)>,
 }
 
-impl<T> Medium<T> {
-    /// The medium of `config`, whose streams lie beside `rng`, with a port for each of `links`, whose
-    /// queues draw from streams of their own.
-    pub(crate) fn new(
-        config: &WifiConfig,
-        links: [(&LinkConfig, &ChaCha8Rng); 2],
-        rng: &ChaCha8Rng,
-    ) -> Self {
+impl<T> Air<T> {
+    /// The medium of `config`, whose streams lie beside that of the first of `stations`, with a port for each
+    /// of two, whose queues draw from streams of their own.
+    pub(super) fn new(config: &WifiConfig, stations: [StationConfig<'_>; 2]) -> Self {
         let phy = Phy::new(config);
+        let rng = stations[0].rng;
         let stream = |number: u32| numbered(rng, Purpose::Medium, number);
         let mut number = 0;
-        let ports = links.map(|(link, rng)| {
+        let ports = stations.map(|StationConfig { link, rng }| {
             let backoff = stream(Stream::Backoff as u32 + number);
             let errors = stream(Stream::Errors as u32 + number);
             number += 1;
@@ -103,26 +94,26 @@ impl<T> Medium<T> {
     }
 
     /// Bits per second of a direction's rate.
-    pub(super) fn rate(&self, port: usize) -> f64 {
+    fn rate(&self, port: usize) -> f64 {
         self.phy.bit_rate(self.channel.mcs(port, 0))
     }
 
     /// When a direction sends next, unless somebody else does before.
-    pub(super) fn start(&self, port: usize) -> Instant {
+    fn start(&self, port: usize) -> Instant {
         self.ports[port].start(self.idle, &self.phy)
     }
 
     /// Goes on to `now`, or until neither direction has something to send: what others do then is settled
     /// when a packet comes. For who looks often, as the emulator does, it is settled at once: the packet that
     /// ends a rest does not wait for the reckoning of it.
-    pub(super) fn advance(&mut self, now: Instant) {
+    fn advance(&mut self, now: Instant) {
         // Whoever looks twice at one instant, be it the end of time, wants what is on its way.
         let often = now > self.looked && now.saturating_since(self.looked) <= OFTEN;
         self.go_on(now, often);
     }
 
     /// Goes on to `now`, at which a packet comes.
-    pub(super) fn catch_up(&mut self, now: Instant) {
+    fn catch_up(&mut self, now: Instant) {
         self.go_on(now, true);
     }
 
@@ -245,5 +236,78 @@ impl<T> Medium<T> {
         }
         self.senders.clear();
         self.idle = end;
+    }
+}
+
+impl<T: Payload> Medium<T> for Air<T> {
+    fn push(
+        &mut self,
+        station: usize,
+        now: Instant,
+        packet: Packet<T>,
+        bytes: u64,
+    ) -> Result<(), DropReason> {
+        self.catch_up(now);
+        let rate = self.rate(station);
+        let waiting = Waiting {
+            at: now,
+            bytes,
+            packet,
+        };
+        self.ports[station].push(waiting, self.idle, rate)
+    }
+
+    fn pop(&mut self, station: usize, now: Instant) -> Option<Passage<T>> {
+        self.advance(now);
+        self.ports[station].out.pop_front()
+    }
+
+    fn next_event(&self, station: usize) -> Instant {
+        let start = self.start(station);
+        let out = self.ports[station].out.front();
+        out.map_or(start, |out| start.min(out.at))
+    }
+
+    /// Not what the driver has.
+    fn queue_len(&self, station: usize) -> (u64, Bytes) {
+        self.ports[station].queue.len()
+    }
+
+    fn queue_max_packets(&self, station: usize) -> u64 {
+        self.ports[station].queue.max_packets()
+    }
+
+    fn queue_mean_packets(&mut self, station: usize, now: Instant) -> f64 {
+        self.ports[station].queue.mean_packets(now)
+    }
+
+    fn held(&self, station: usize) -> u64 {
+        self.ports[station].held()
+    }
+
+    fn count(&self, station: usize, counters: &mut Counters) {
+        let port = &self.ports[station];
+        port.queue.fate.count(counters);
+        counters.drops_loss += port.lost;
+    }
+
+    fn has_dropped(&self, station: usize) -> bool {
+        !self.ports[station].queue.fate.dropped.is_empty()
+    }
+
+    fn take_dropped(&mut self, station: usize) -> Option<Dropped<T>> {
+        self.ports[station].queue.fate.dropped.pop_front()
+    }
+
+    fn busy(&self, station: usize) -> &Busy {
+        &self.ports[station].busy
+    }
+
+    fn busy_mut(&mut self, station: usize) -> &mut Busy {
+        &mut self.ports[station].busy
+    }
+
+    fn air(&self) -> AirCounters {
+        self.counters
     }
 }

@@ -27,8 +27,9 @@ use super::contention::Contender;
 use super::phy::Phy;
 use crate::aqm::{Managed, Waiting};
 use crate::busy::Busy;
+use crate::medium::Passage;
 use crate::random::unit;
-use crate::{DropReason, Dropped, Packet};
+use crate::{DropReason, Dropped};
 
 /// A packet between the queue and the receiver's host.
 #[derive(Debug)]
@@ -44,16 +45,6 @@ impl<T> Flying<T> {
     const fn is_outstanding(&self) -> bool {
         self.waiting.is_some() && !self.received
     }
-}
-
-/// A packet that is through.
-#[derive(Debug)]
-pub(super) struct Through<T> {
-    /// When.
-    pub(super) at: Instant,
-    /// The busy period that it was served in.
-    pub(super) period: u64,
-    pub(super) packet: Packet<T>,
 }
 
 /// When a frame ends, and when the medium is idle after it, with its answer and without.
@@ -76,7 +67,7 @@ pub(super) struct Port<T> {
     outstanding: usize,
     /// What the frame of the moment holds, as places in `flying`.
     frame: Vec<usize>,
-    pub(super) out: VecDeque<Through<T>>,
+    pub(super) out: VecDeque<Passage<T>>,
     errors: ChaCha8Rng,
     retries: u32,
     airtime_limit: Option<Duration>,
@@ -154,8 +145,8 @@ impl<T> Port<T> {
     ) -> Result<(), DropReason> {
         let now = waiting.at;
         let was_ready = self.is_ready();
-        let rest = (!was_ready).then(|| now.saturating_since(self.busy.until));
-        self.queue.enqueue(waiting, rest)?;
+        let rest = (!was_ready).then(|| now.saturating_since(self.busy.time().until));
+        self.queue.enqueue(waiting, rest, None)?;
         self.refill(now, rate);
         if !was_ready {
             self.ready = now;
@@ -308,9 +299,9 @@ impl<T> Port<T> {
         {
             let waiting = self.flying.pop_front().and_then(|front| front.waiting);
             if let Some(waiting) = waiting {
-                self.out.push_back(Through {
+                self.out.push_back(Passage {
                     at: handed_on,
-                    period: self.busy.periods,
+                    period: self.busy.time().periods,
                     packet: waiting.packet,
                 });
             }

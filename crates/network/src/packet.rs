@@ -1,7 +1,4 @@
-//! The contract of everything that a packet passes through.
-//!
-//! The same object works under a simulated and under a real clock: time is always an argument,
-//! and departures are stamped with the time they were *due*, never with the time somebody looked.
+//! A packet as the network sees it, and what becomes of it.
 
 use units::{Bytes, Instant};
 
@@ -24,7 +21,7 @@ pub struct Packet<T> {
     pub size: u32,
     /// The flow it belongs to.
     pub flow: u32,
-    /// ECN field; the only thing in a packet that an element may change.
+    /// ECN field; the only thing in a packet that a link may change.
     pub ecn: Ecn,
     /// Carried, not read.
     pub payload: T,
@@ -62,7 +59,7 @@ pub enum Admission {
     Dropped(DropReason),
 }
 
-/// Packets and bytes through an element since the run began.
+/// Packets and bytes through a link since the run began.
 ///
 /// Conservation: `packets_in = packets_out + dropped() + held`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -89,23 +86,10 @@ impl Counters {
     pub const fn dropped(&self) -> u64 {
         self.drops_overflow + self.drops_early + self.drops_loss
     }
-}
 
-/// Something that takes packets and gives them back later.
-pub trait Element<T> {
-    /// Offers a packet. Calls come in order of time, also across `push` and `pop`.
-    fn push(&mut self, now: Instant, packet: Packet<T>) -> Admission;
-
-    /// The next packet that is due at or before `now`, with the instant it was due.
-    fn pop(&mut self, now: Instant) -> Option<(Instant, Packet<T>)>;
-
-    /// When to call `pop` next; `None` while nothing will happen by itself. It may be early
-    /// (`pop` then returns `None` and the answer has moved on), never late.
-    fn next_event(&self) -> Option<Instant>;
-
-    /// What went through.
-    fn counters(&self) -> Counters;
-
-    /// Packets inside.
-    fn held(&self) -> u64;
+    /// Whether every packet is accounted for, with so many inside.
+    #[must_use]
+    pub const fn conserve(&self, held: u64) -> bool {
+        self.packets_in == self.packets_out + self.dropped() + held
+    }
 }

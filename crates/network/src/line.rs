@@ -1,0 +1,90 @@
+//! The delay line of a link: propagation and jitter, behind what serves its queue.
+
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+
+use rand_chacha::ChaCha8Rng;
+use units::{Duration, Instant};
+
+use crate::jitter::{self, Jitter};
+use crate::{LinkConfig, Packet};
+
+#[derive(Debug)]
+pub(crate) struct Line<T> {
+    /// With the instants they are due, in order of both.
+    inside: VecDeque<(Instant, Packet<T>)>,
+    last_due: Instant,
+    delay: Duration,
+    jitter: Option<Box<Jitter>>,
+    /// When the packets that were sent late left the server, and in which busy period.
+    left: VecDeque<(Instant, u64)>,
+}
+
+impl<T> Line<T> {
+    pub(crate) fn new(config: &LinkConfig, rng: &ChaCha8Rng) -> Self {
+        Self {
+            inside: VecDeque::new(),
+            last_due: Instant::ZERO,
+            delay: config.delay,
+            jitter: jitter::new(config.jitter.as_ref(), rng),
+            left: VecDeque::new(),
+        }
+    }
+
+    /// The packet leaves the server at `leaves` and is handed on at `released`.
+    #[inline(always)]
+    pub(crate) fn send(&mut self, leaves: Instant, released: Instant, packet: Packet<T>) {
+        let mut due = released + self.delay;
+        if let Some(jitter) = &mut self.jitter {
+            // Nobody overtakes.
+            due = (due + jitter.at(leaves)).max(self.last_due);
+            self.last_due = due;
+        }
+        self.inside.push_back((due, packet));
+    }
+
+    /// The same for a packet that waited elsewhere: its busy period is noted.
+    pub(crate) fn send_late(
+        &mut self,
+        (leaves, released): (Instant, Instant),
+        period: u64,
+        packet: Packet<T>,
+    ) {
+        self.left.push_back((leaves, period));
+        self.send(leaves, released, packet);
+    }
+
+    /// When the next packet is due; [`Instant::MAX`] with none inside.
+    #[inline]
+    pub(crate) fn due(&self) -> Instant {
+        self.inside.front().map_or(Instant::MAX, |(due, _)| *due)
+    }
+
+    /// The next packet, if it is due at `now`.
+    #[inline]
+    pub(crate) fn pop(&mut self, now: Instant) -> Option<(Instant, Packet<T>)> {
+        if self.inside.front()?.0 > now {
+            return None;
+        }
+        self.inside.pop_front()
+    }
+
+    /// When the next packet left the server, and in which busy period, where it was sent late.
+    pub(crate) fn front_left(&self) -> Option<(Instant, u64)> {
+        self.left.front().copied()
+    }
+
+    pub(crate) fn forget_left(&mut self) {
+        self.left.pop_front();
+    }
+
+    /// The packet that was sent last, while it is inside.
+    pub(crate) fn last(&mut self) -> Option<&mut Packet<T>> {
+        self.inside.back_mut().map(|(_, packet)| packet)
+    }
+
+    /// Packets inside.
+    pub(crate) fn len(&self) -> u64 {
+        self.inside.len() as u64
+    }
+}

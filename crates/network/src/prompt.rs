@@ -1,0 +1,74 @@
+//! A queue that is first come, first served and decides on arrival: when a packet comes out is known when it
+//! is accepted, so it goes on the delay line at once, and only who waits is remembered.
+
+use rand_chacha::ChaCha8Rng;
+use units::{Bytes, Instant};
+
+use crate::access::Served;
+use crate::busy::Busy;
+use crate::line::Line;
+use crate::room::Room;
+use crate::server::Server;
+use crate::{DropReason, LinkConfig, Packet};
+
+#[derive(Debug)]
+pub(crate) struct Prompt {
+    pub(crate) server: Server,
+    pub(crate) room: Room,
+    pub(crate) busy: Busy,
+    /// Bytes accepted, overhead included.
+    accepted: u64,
+}
+
+impl Prompt {
+    pub(crate) fn new(config: &LinkConfig, rng: &ChaCha8Rng, server: Server) -> Self {
+        Self {
+            server,
+            room: Room::new(&config.queue, rng),
+            busy: Busy::default(),
+            accepted: 0,
+        }
+    }
+
+    /// Takes in a packet, if there is room.
+    #[inline(always)]
+    pub(crate) fn push<T>(
+        &mut self,
+        now: Instant,
+        packet: Packet<T>,
+        bytes: u64,
+        line: &mut Line<T>,
+    ) -> Result<(), DropReason> {
+        let until = self.busy.time().until;
+        let waits = self.server.waits(now, until);
+        if waits {
+            self.room.advance(now);
+            self.room.admit(bytes)?;
+        }
+        self.server.enters(now, bytes);
+        let Served {
+            start,
+            end,
+            after_gap,
+        } = self.server.serve(now, until, bytes);
+        if waits {
+            self.room.enter(now, start, bytes);
+        }
+        self.busy.extend(now, end, after_gap);
+        self.accepted += bytes;
+        line.send(end, self.server.release(end), packet);
+        Ok(())
+    }
+
+    /// What was served until `now`, of what could have been: in bytes, or in nanoseconds.
+    pub(crate) fn used(&mut self, now: Instant) -> (u64, u64) {
+        self.room.advance(now);
+        let (_, waiting) = self.room.len();
+        let served = self.accepted - waiting.get();
+        self.server.used(now, self.busy.time(), served)
+    }
+
+    pub(crate) fn capacity(&self, now: Instant) -> Option<Bytes> {
+        self.server.capacity(now)
+    }
+}
