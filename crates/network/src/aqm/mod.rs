@@ -349,9 +349,14 @@ impl<T> Managed<T> {
             }
         }
         if idle.is_none() {
-            self.max_packets = self.max_packets.max(self.len().0);
+            self.count_most();
         }
         Ok(Admitted::Behind)
+    }
+
+    /// Whoever is there now waits.
+    pub(crate) fn count_most(&mut self) {
+        self.max_packets = self.max_packets.max(self.len().0);
     }
 
     /// The next packet, for a server that is free at `now`.

@@ -149,6 +149,8 @@ impl<T> Port<T> {
         self.queue.enqueue(waiting, rest, None)?;
         self.refill(now, rate);
         if !was_ready {
+            // Even alone it waits for its turn.
+            self.queue.count_most();
             self.ready = now;
             if now < idle {
                 self.contender.meets_busy();
