@@ -35,12 +35,13 @@ pub use policer::PolicerConfig;
 pub use token_bucket::TokenBucketConfig;
 pub use wifi::{WifiConfig, WifiRateMap, WifiStandard, WifiTraffic, WifiWidth};
 
-/// Makes the enums of all models, their names, and what forwards a call to the one that they hold.
+/// Makes the enums of all models, and what forwards a call to the one that they hold. A row has the
+/// configuration, the server, and the page of the model.
 macro_rules! models {
     (
         ($d:tt)
-        servers { $( $(#[$doc:meta])* $name:ident($config:ty, $server:ty) = $word:literal; )* }
-        mediums { $( $(#[$medium_doc:meta])* $medium:ident($medium_config:ty) = $medium_word:literal; )* }
+        servers { $( $(#[$doc:meta])* $name:ident($config:ty, $server:ty) = $page:literal; )* }
+        mediums { $( $(#[$medium_doc:meta])* $medium:ident($medium_config:ty) = $medium_page:literal; )* }
     ) => {
         /// Which model, with its parameters.
         #[derive(Clone, Debug, PartialEq)]
@@ -72,8 +73,11 @@ macro_rules! models {
         }
 
         impl AccessConfig {
-            /// The names of all models.
-            pub const NAMES: &[&str] = &[$($word,)* $($medium_word,)*];
+            /// The page of each model in `docs/reference/networks`.
+            pub const PAGES: &[(&str, &str)] = &[
+                $((stringify!($name), $page),)*
+                $((stringify!($medium), $medium_page),)*
+            ];
 
             /// Its server; `None` where a medium serves.
             pub(crate) fn server(&self, around: &Surroundings<'_>) -> Option<Model> {
@@ -107,21 +111,21 @@ models! {
     ($)
     servers {
         /// A token bucket: DSL, DOCSIS, `tbf`.
-        TokenBucket(TokenBucketConfig, token_bucket::TokenBucket) = "token-bucket";
+        TokenBucket(TokenBucketConfig, token_bucket::TokenBucket) = "token-bucket.md";
         /// A policer: what has no token on arrival is dropped, or marked.
-        Policer(PolicerConfig, policer::Policer) = "policer";
+        Policer(PolicerConfig, policer::Policer) = "policer.md";
         /// A cellular network: LTE, 5G, HSDPA, UMTS.
-        Cellular(Box<CellularConfig>, cellular::Cellular) = "cellular";
+        Cellular(Box<CellularConfig>, cellular::Cellular) = "lte.md";
         /// The forward link of a geostationary satellite.
-        Geo(GeoConfig, Box<geo::Geo>) = "geo";
+        Geo(GeoConfig, Box<geo::Geo>) = "geo.md";
         /// A return link with capacity on demand.
-        Dama(DamaConfig, dama::Dama) = "dama";
+        Dama(DamaConfig, dama::Dama) = "geo.md";
         /// One direction of a low-orbit constellation.
-        Leo(LeoConfig, Box<leo::Leo>) = "leo";
+        Leo(LeoConfig, Box<leo::Leo>) = "leo.md";
     }
     mediums {
         /// A Wi-Fi network; its two directions share the medium that the first of them describes.
-        Wifi(WifiConfig) = "wifi";
+        Wifi(WifiConfig) = "wifi.md";
     }
 }
 

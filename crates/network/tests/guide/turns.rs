@@ -1,0 +1,106 @@
+//! A line that several customers use in turns, as on a passive optical network with fixed grants. Made up
+//! for the guide; no document describes it.
+//!
+//! Time is divided into cycles. In each cycle the line serves this customer for one turn, at its full rate, and
+//! others for the rest. A packet that does not fit into what is left of a turn goes on in the next.
+//!
+//! ## Deviations
+//!
+//! - Nothing is published to deviate from.
+
+use units::{Bytes, Duration, Instant, Rate, Transmission};
+
+use super::{AccessModel, AccessServer, Served, Serves, Surroundings};
+
+/// A line that is used in turns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct TurnsConfig {
+    /// The rate within a turn.
+    pub rate: Rate,
+    /// From the beginning of one turn to that of the next.
+    pub cycle: Duration,
+    /// How long a turn lasts.
+    pub turn: Duration,
+}
+
+impl TurnsConfig {
+    /// Both in nanoseconds, a turn no longer than a cycle.
+    fn lengths(&self) -> (u64, u64) {
+        let cycle = self.cycle.as_nanos().max(1);
+        (cycle, self.turn.as_nanos().clamp(1, cycle))
+    }
+}
+
+impl AccessModel for TurnsConfig {
+    fn mean_rate(&self) -> Rate {
+        let (cycle, turn) = self.lengths();
+        self.rate.mul_div(turn, cycle)
+    }
+
+    /// Whoever comes between two turns waits half the time between them in the mean.
+    fn idle_delay(&self) -> Duration {
+        let (cycle, turn) = self.lengths();
+        Duration::from_nanos(cycle - turn).mul_div(cycle - turn, 2 * cycle)
+    }
+}
+
+impl Serves for TurnsConfig {
+    type Server = Turns;
+
+    fn server(&self, _around: &Surroundings<'_>) -> Turns {
+        let (cycle, turn) = self.lengths();
+        Turns {
+            rate: self.rate.max(Rate::from_bits_per_sec(1)),
+            cycle,
+            turn,
+            transmission: Transmission::default(),
+        }
+    }
+}
+
+/// The server of such a line.
+#[derive(Clone, Debug)]
+pub struct Turns {
+    rate: Rate,
+    cycle: u64,
+    turn: u64,
+    /// Keeps the fractions of a nanosecond from packet to packet.
+    transmission: Transmission,
+}
+
+impl Turns {
+    /// The time in turns before `at`.
+    fn turns_before(&self, at: Instant) -> Duration {
+        let (cycles, rest) = (at.as_nanos() / self.cycle, at.as_nanos() % self.cycle);
+        Duration::from_nanos(cycles * self.turn + rest.min(self.turn))
+    }
+
+    /// When there was so much time in turns.
+    fn after_turns(&self, time: Duration) -> Instant {
+        let nanos = time.as_nanos().max(1);
+        let cycles = (nanos - 1) / self.turn;
+        let end = cycles.saturating_mul(self.cycle) + (nanos - cycles * self.turn);
+        Instant::from_nanos(end)
+    }
+}
+
+impl AccessServer for Turns {
+    fn serve(&mut self, now: Instant, busy_until: Instant, bytes: u64) -> Served {
+        let start = now.max(busy_until);
+        let unused = self.turns_before(start) - self.turns_before(busy_until);
+        if !unused.is_zero() {
+            self.transmission.reset();
+        }
+        let time = self.transmission.time_for(Bytes::new(bytes), self.rate);
+        Served {
+            start,
+            end: self.after_turns(self.turns_before(start) + time),
+            after_gap: unused >= time,
+        }
+    }
+
+    fn capacity(&mut self, until: Instant) -> Bytes {
+        self.rate.bytes_in(self.turns_before(until))
+    }
+}
