@@ -84,7 +84,7 @@ pub struct LinkTrace {
 }
 
 impl LinkTrace {
-    /// Adds a row: the packets and bytes that wait, the packets dropped and the bytes handed on so far.
+    /// Adds a row: packets and bytes in the queue, packets dropped and bytes transmitted so far.
     pub fn push(&mut self, now: Instant, queue: (u64, Bytes), drops: u64, carried: Bytes) {
         self.time_s.push(now.as_secs_f64());
         self.queue_packets.push(queue.0);

@@ -1,14 +1,15 @@
-//! When the server of a link was busy: has a packet in service, or (a trace, a frame) one that waits
-//! for its opportunity.
+//! When the server of a link was busy: has a packet in service, or (a trace, a frame) one that
+//! waits for its opportunity.
 //!
-//! A period goes on as long as no service is wasted for want of packets. With a rate that is as long as
-//! somebody is there (a packet that arrives in the nanosecond in which the last one leaves continues the
-//! period); where service comes in opportunities, as long as none goes by that the next packet
-//! could have used: whoever sends at half the rate keeps no such link busy, though somebody always waits.
+//! A period goes on as long as no service is wasted for want of packets. With a rate that is as
+//! long as somebody is there (a packet that arrives in the nanosecond in which the last one leaves
+//! continues the period); where service comes in opportunities, as long as none goes by that the
+//! next packet could have used: whoever sends at half the rate keeps no such link busy, though
+//! somebody always waits.
 //!
-//! Several periods may end between two looks at a link. Whoever wants to know each of them says how long the
-//! shortest is that counts ([`Busy::keep`]), and takes them one by one: what he learns does not depend on
-//! how often he looks.
+//! Several periods can end between two calls. [`Busy::keep`] sets the shortest period of interest;
+//! each such period is then queued when it ends, and [`Busy::take`] returns them one by one. The
+//! periods returned do not depend on how often the caller asks.
 
 use alloc::collections::VecDeque;
 
@@ -17,7 +18,7 @@ use units::{Duration, Instant};
 /// Beginning and end of a busy period.
 pub type Period = (Instant, Instant);
 
-/// The busy time of a server until the last packet that it has accepted.
+/// The busy time of a server up to the last packet that it accepted.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BusyTime {
     /// Periods begun.
@@ -25,7 +26,7 @@ pub struct BusyTime {
     since: Instant,
     /// When the last packet that was accepted leaves the server.
     pub until: Instant,
-    /// In the periods before the last.
+    /// Total length of the periods before the last.
     finished: Duration,
 }
 
@@ -53,13 +54,13 @@ impl BusyTime {
 #[derive(Clone, Debug, Default)]
 pub struct Busy {
     time: BusyTime,
-    /// Periods are kept that last as long at least.
+    /// Periods at least as long are kept.
     shortest: Option<Duration>,
     ended: VecDeque<Period>,
 }
 
 impl Busy {
-    /// What is known by the last packet.
+    /// The busy time up to the last packet.
     #[inline]
     #[must_use]
     pub const fn time(&self) -> &BusyTime {
@@ -93,12 +94,12 @@ impl Busy {
         self.time.periods += 1;
     }
 
-    /// From now on periods that last `shortest` at least are kept when they end.
+    /// Keeps each period that ends from now on and lasted at least `shortest`.
     pub fn keep(&mut self, shortest: Duration) {
         self.shortest = Some(shortest);
     }
 
-    /// The first ended period that is kept and was not taken.
+    /// The oldest kept period that was not taken yet.
     #[inline]
     pub fn take(&mut self) -> Option<Period> {
         self.ended.pop_front()

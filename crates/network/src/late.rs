@@ -1,7 +1,7 @@
-//! Where packets wait whose way out is not known when they come.
+//! Stages of a link that hold packets whose departure is unknown on arrival.
 //!
-//! Such a stage stands between the losses of a link and its delay line. It puts a packet on the line as soon
-//! as its way out is known, which may be before the packet leaves.
+//! A stage stands between the random losses of a link and its delay line. It puts a packet on the
+//! line as soon as its departure is known, possibly before that departure.
 
 use core::fmt::Debug;
 
@@ -16,13 +16,13 @@ use crate::server::Server;
 use crate::{Counters, DropReason, Dropped, Ecn, Packet};
 
 pub(crate) trait Late<T>: Debug + Send + Sync {
-    /// Whether a packet that is offered at `now`, to which it has advanced, is dropped before it could
-    /// queue; it may be marked.
+    /// Whether a packet that arrives at `now` is dropped before the queue sees it; may mark it. The
+    /// stage has advanced to `now`.
     fn refuses(&mut self, _now: Instant, _bytes: u64, _ecn: &mut Ecn) -> Option<DropReason> {
         None
     }
 
-    /// Offers a packet that counts `bytes`.
+    /// Offers a packet of `bytes`, overhead included.
     fn push(
         &mut self,
         now: Instant,
@@ -31,28 +31,28 @@ pub(crate) trait Late<T>: Debug + Send + Sync {
         line: &mut Line<T>,
     ) -> Result<(), DropReason>;
 
-    /// Serves whoever is due by `now`, as of then.
+    /// Performs all services that are due by `now`, each as of the instant at which it is due.
     fn advance(&mut self, now: Instant, line: &mut Line<T>);
 
-    /// Puts on the line what may be due before its front.
+    /// Puts packets on the line that may leave it before its current front.
     fn receive(&mut self, _now: Instant, _line: &mut Line<T>) {}
 
-    /// When something may happen that puts a packet before the front of the line.
+    /// When a packet may become due earlier than the front of the line.
     fn next_event(&self) -> Instant {
         Instant::MAX
     }
 
-    /// Packets and bytes that wait.
+    /// Packets and bytes in the queue.
     fn queue_len(&self) -> (u64, Bytes);
 
     fn queue_max_packets(&self) -> u64;
 
     fn queue_mean_packets(&mut self, now: Instant) -> f64;
 
-    /// Packets inside that are not on the line.
+    /// Packets in the stage that are not on the line.
     fn held(&self) -> u64;
 
-    /// Adds drops and marks of what was accepted.
+    /// Adds the drops and marks of accepted packets.
     fn count(&self, counters: &mut Counters);
 
     fn has_dropped(&self) -> bool;
@@ -65,31 +65,31 @@ pub(crate) trait Late<T>: Debug + Send + Sync {
 
     fn take_busy_period(&mut self) -> Option<Period>;
 
-    /// The bytes that could have been served before `now`, where that can be told.
+    /// The bytes that could have been served before `now`, if that is defined.
     fn capacity(&self, _now: Instant) -> Option<Bytes> {
         None
     }
 
-    /// What was served until `now`, of what could have been: in bytes, or in nanoseconds.
+    /// What was used until `now`, and what was available: both in bytes or both in nanoseconds.
     fn used(&self, now: Instant) -> (u64, u64);
 
-    /// Suppresses redundant ACKs, where its model does.
+    /// Sets how its queue reads ACKs, if it suppresses redundant ones.
     fn filter_acks(&mut self, _plain_ack: fn(&T) -> Option<u32>) {}
 
-    /// What went over its medium.
+    /// What was sent over its medium.
     fn air(&self) -> Option<AirCounters> {
         None
     }
 }
 
-/// A queue whose discipline decides when a packet leaves, or before a server that serves late. The packet
-/// in service is on the line already, so that nothing happens between two packets that are due there.
+/// A queue whose discipline acts at dequeue, or one in front of a server that serves late. The packet in
+/// service is already on the line, so the stage needs no event of its own.
 #[derive(Debug)]
 pub(crate) struct Queued<T> {
     queue: Managed<T>,
     server: Server,
     busy: Busy,
-    /// Bytes handed to the server, overhead included.
+    /// Bytes passed to the server, overhead included.
     served: u64,
 }
 
@@ -103,7 +103,7 @@ impl<T> Queued<T> {
         }
     }
 
-    /// The server, which is free at `at`, takes the next packet, if there is one.
+    /// The server, idle at `at`, takes the next packet; false if there is none.
     fn serve_next(&mut self, at: Instant, line: &mut Line<T>) -> bool {
         if self.queue.is_empty() {
             return false;

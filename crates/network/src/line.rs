@@ -1,4 +1,4 @@
-//! The delay line of a link: propagation and jitter, behind what serves its queue.
+//! The delay line of a link: propagation delay and jitter, after the server.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -11,12 +11,12 @@ use crate::{LinkConfig, Packet};
 
 #[derive(Debug)]
 pub(crate) struct Line<T> {
-    /// With the instants they are due, in order of both.
+    /// Packets with the instants at which they are due, in order of both.
     inside: VecDeque<(Instant, Packet<T>)>,
     last_due: Instant,
     delay: Duration,
     jitter: Option<Box<Jitter>>,
-    /// When the packets that were sent late left the server, and in which busy period.
+    /// For packets from a late stage: when each left the server, and in which busy period.
     left: VecDeque<(Instant, u64)>,
 }
 
@@ -31,19 +31,19 @@ impl<T> Line<T> {
         }
     }
 
-    /// The packet leaves the server at `leaves` and is handed on at `released`.
+    /// The packet leaves the server at `leaves` and enters the line at `released`.
     #[inline(always)]
     pub(crate) fn send(&mut self, leaves: Instant, released: Instant, packet: Packet<T>) {
         let mut due = released + self.delay;
         if let Some(jitter) = &mut self.jitter {
-            // Nobody overtakes.
+            // Packets are never reordered.
             due = (due + jitter.at(leaves)).max(self.last_due);
             self.last_due = due;
         }
         self.inside.push_back((due, packet));
     }
 
-    /// The same for a packet that waited elsewhere: its busy period is noted.
+    /// The same for a packet from a late stage, which reports its busy period too.
     pub(crate) fn send_late(
         &mut self,
         (leaves, released): (Instant, Instant),
@@ -69,7 +69,8 @@ impl<T> Line<T> {
         self.inside.pop_front()
     }
 
-    /// When the next packet left the server, and in which busy period, where it was sent late.
+    /// When the next packet left the server, and in which busy period; `None` if not from a late
+    /// stage.
     pub(crate) fn front_left(&self) -> Option<(Instant, u64)> {
         self.left.front().copied()
     }
@@ -78,7 +79,7 @@ impl<T> Line<T> {
         self.left.pop_front();
     }
 
-    /// The packet that was sent last, while it is inside.
+    /// The last packet in the line.
     pub(crate) fn last(&mut self) -> Option<&mut Packet<T>> {
         self.inside.back_mut().map(|(_, packet)| packet)
     }

@@ -1,19 +1,19 @@
 //! One direction of a path: `loss -> queue -> server -> delay line`.
 //!
 //! Where service is first come first served and drops are decided on arrival, when a packet comes
-//! out is known when it is accepted, for the delay line never reorders; the packet goes at once into
-//! one ring buffer with the instant it is due. A packet costs one `push`, one `pop`, and no event
-//! inside the link. Network-models, sections 0.1 and 0.4.
+//! out is known when it is accepted, for the delay line never reorders; the packet goes at once
+//! into one ring buffer with the instant it is due. A packet costs one `push`, one `pop`, and no
+//! event inside the link. Network-models, sections 0.1 and 0.4.
 //!
-//! A discipline that decides later (`late`, `aqm`) keeps the packets that wait. The one in service is
-//! on the delay line already, so that the link's next event is still the front of that line: whoever
-//! waits is served, as of the instant he was due, when the link is next touched.
+//! A discipline that acts at dequeue keeps the queued packets (`late`, `aqm`). The packet in
+//! service is already on the delay line, so the next event of the link is still the front of that
+//! line. Queued packets are served at the next call, each as of the instant at which it is due.
 //!
-//! So it is with a link that is one end of a medium that others share (`medium`): the packets wait
-//! there, and come to the delay line when the medium has carried them.
+//! A link can be one end of a shared medium (`medium`): packets wait there, and reach the delay
+//! line when the medium has carried them.
 //!
-//! A link works under a simulated and under a real clock: time is always an argument, and departures are
-//! stamped with the time they were due, never with the time somebody looked.
+//! A link works with a simulated clock and with the wall clock: time is always an argument, and a
+//! departure has the time at which it was due, not the time of the call.
 //!
 //! ## Deviations
 //!
@@ -39,12 +39,12 @@ use crate::prompt::Prompt;
 use crate::server::Server;
 use crate::{Admission, Counters, DropReason, Dropped, LinkConfig, Packet, Service};
 
-/// What stands between the losses and the delay line.
+/// What stands between the random losses and the delay line.
 #[derive(Debug)]
 enum Stage<T> {
-    /// When a packet comes out is decided on its arrival.
+    /// The departure of a packet is known on its arrival.
     Prompt(Prompt),
-    /// It is decided later.
+    /// It becomes known later.
     Late(Box<dyn Late<T>>),
 }
 
@@ -64,7 +64,8 @@ impl<T: Payload> Link<T> {
     /// The link of `config`. Its losses, its queue, its jitter and its rate draw from four
     /// streams of their own beside the stream that `rng` stands on; two links with the same seed
     /// and stream draw the same numbers.
-    /// A direction of a medium that links share has it to itself; see [`Self::pair`].
+    ///
+    /// A link of a shared medium has that medium to itself; see [`Self::pair`].
     #[must_use]
     pub fn new(config: &LinkConfig, rng: ChaCha8Rng) -> Self {
         let station = StationConfig {
@@ -76,9 +77,9 @@ impl<T: Payload> Link<T> {
         Self::at(station, &rng, &shared, medium)
     }
 
-    /// The two links of a path. Where both are directions of a medium they share it: the first of them
-    /// describes it, and its streams lie beside the first one's. So do the streams of what other models have
-    /// in common.
+    /// The two links of a path. If both are configured as a shared medium, they share the medium
+    /// that the first one describes. Its random streams, and those of any state that the models of
+    /// both directions share, are derived from the stream of the first link.
     #[must_use]
     pub fn pair(configs: [&LinkConfig; 2], rngs: [ChaCha8Rng; 2]) -> [Self; 2] {
         let stations = [0, 1].map(|index| StationConfig {
@@ -101,8 +102,8 @@ impl<T: Payload> Link<T> {
         })
     }
 
-    /// A link whose packets `medium` carries from its `station`, in place of the service and the queue of
-    /// `config`; losses, overhead, propagation and jitter are the link's own.
+    /// A link that sends over `medium` from `station`, which replaces the service and the queue of
+    /// `config`. Losses, overhead, propagation delay and jitter are those of `config`.
     #[must_use]
     pub fn over(
         config: &LinkConfig,
@@ -151,7 +152,7 @@ impl<T: Payload> Link<T> {
     }
 }
 
-/// What the model of a link has for both directions of its path.
+/// The state that the model of a link provides for both directions of its path.
 fn shared(config: &LinkConfig, path: &ChaCha8Rng) -> Option<Shared> {
     config.service.access()?.shared(path)
 }
@@ -194,7 +195,7 @@ impl<T> Link<T> {
         }
     }
 
-    /// A model may refuse it, or mark it, before it could queue.
+    /// The model may drop the packet, or mark it, before the queue sees it.
     #[cold]
     #[inline(never)]
     fn push_policed(&mut self, now: Instant, mut packet: Packet<T>, bytes: u64) -> Admission {
@@ -437,7 +438,7 @@ impl<T> Link<T> {
         self.busy().total(now)
     }
 
-    /// From now on each busy period that lasts `shortest` at least is kept when it ends, for
+    /// Keeps each busy period that ends from now on and lasted at least `shortest`, for
     /// [`Self::take_busy_period`].
     pub fn keep_busy_periods(&mut self, shortest: Duration) {
         match &mut self.stage {
@@ -446,8 +447,8 @@ impl<T> Link<T> {
         }
     }
 
-    /// The first busy period that ended, is kept and was not taken. How often somebody looks changes
-    /// nothing.
+    /// The oldest kept busy period that was not taken yet. The periods returned do not depend on how
+    /// often the caller asks.
     #[inline]
     pub fn take_busy_period(&mut self) -> Option<Period> {
         match &mut self.stage {
@@ -497,7 +498,7 @@ impl<T> Link<T> {
         self.first_packet
     }
 
-    /// Whether its rate has an end, so that packets can wait.
+    /// Whether its rate is limited, so that packets can queue.
     #[must_use]
     pub const fn has_rate(&self) -> bool {
         !matches!(

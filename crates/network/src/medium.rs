@@ -1,12 +1,13 @@
-//! A medium that several stations share: who sends when is decided among all of them.
+//! A medium that several stations share and contend for.
 //!
-//! The two links of a path over one [`Medium`] are two of its stations. Each link has an end of it
-//! (`End`), which stands where another link has a queue and a server; behind it come the link's own
-//! propagation and jitter, as everywhere. A medium may have more stations than links: those work inside it.
-//! [`crate::Link::over`] makes a link of any station of any medium, also of one from another crate.
+//! The two links of a path over a [`Medium`] are two of its stations. Such a link has an `End`
+//! where another link has its queue and server; its own propagation delay and jitter follow. A
+//! medium can simulate further stations that belong to no link. [`crate::Link::over`] creates a
+//! link for a station of any medium, including one that another crate implements.
 //!
-//! A medium belongs to all its links. It is shared behind a counted pointer whose borrows are checked, and can
-//! go to another thread with them, as the emulator's do; each call borrows it once and gives it back.
+//! The links own the medium together, through a reference-counted pointer with borrow checks at run
+//! time. They can move to another thread together, as the emulator's do. Each call borrows the
+//! medium once.
 
 use alloc::sync::Arc;
 use core::fmt::Debug;
@@ -21,30 +22,30 @@ use crate::late::Late;
 use crate::line::Line;
 use crate::{Counters, DropReason, Dropped, LinkConfig, Packet};
 
-/// A medium with the links that share it.
+/// A medium that is shared between links.
 pub type SharedMedium<T> = Arc<AtomicRefCell<dyn Medium<T>>>;
 
-/// What a station of a medium is made of.
+/// The configuration of a station.
 #[derive(Clone, Copy, Debug)]
 pub struct StationConfig<'a> {
-    /// The link whose end it is: its queue is the station's.
+    /// The link of the station, which configures its queue.
     pub link: &'a LinkConfig,
-    /// The station's own random numbers are in streams beside this one.
+    /// The station's random numbers come from streams derived from this one.
     pub rng: &'a ChaCha8Rng,
 }
 
-/// A packet that got through.
+/// A packet that the medium delivers.
 #[derive(Clone, Copy, Debug)]
 pub struct Passage<T> {
-    /// When; perhaps later than the instant at which that is known.
+    /// When. This may be later than the call that reports it.
     pub at: Instant,
-    /// The busy period of its station that it was served in.
+    /// The busy period of its station in which it was sent.
     pub period: u64,
-    /// Which.
+    /// The packet.
     pub packet: Packet<T>,
 }
 
-/// What went over a medium.
+/// What was sent over a medium.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AirCounters {
     /// Frames of all stations.
@@ -53,11 +54,12 @@ pub struct AirCounters {
     pub collisions: u64,
 }
 
-/// What several stations send over, each from a queue of its own. Calls come in order of time, whichever
-/// station they are for. Nothing depends on how often they come: what happens between two calls is done in
-/// order, as of the instants at which it was due.
+/// A medium over which several stations send, each from a queue of its own.
+///
+/// Calls come in order of time over all stations. Results must not depend on how often calls come: a
+/// medium performs what happened between two calls in order, each event as of its own instant.
 pub trait Medium<T>: Debug + Send + Sync {
-    /// Offers a packet that counts `bytes` to the queue of `station`.
+    /// Offers a packet of `bytes`, link overhead included, to the queue of `station`.
     ///
     /// # Errors
     /// Why it was dropped.
@@ -69,40 +71,40 @@ pub trait Medium<T>: Debug + Send + Sync {
         bytes: u64,
     ) -> Result<(), DropReason>;
 
-    /// The next packet of `station` of which it is known at `now` that it gets through.
+    /// The next packet of `station` whose delivery is known at `now`.
     fn pop(&mut self, station: usize, now: Instant) -> Option<Passage<T>>;
 
-    /// When to look at `station` again: no later than something happens to its packets.
+    /// When to call [`Self::pop`] for `station` again: no later than its next delivery becomes known.
     fn next_event(&self, station: usize) -> Instant;
 
-    /// Packets and bytes that wait in the queue of `station`.
+    /// Packets and bytes in the queue of `station`.
     fn queue_len(&self, station: usize) -> (u64, Bytes);
 
-    /// The most packets that ever waited in it.
+    /// Its largest queue so far, in packets.
     fn queue_max_packets(&self, station: usize) -> u64;
 
-    /// The number of packets that waited in it, averaged from the beginning of the run to `now`.
+    /// Its mean queue from the beginning of the run to `now`, in packets.
     fn queue_mean_packets(&mut self, station: usize, now: Instant) -> f64;
 
-    /// Packets inside, also on their way: offered, and neither popped nor dropped.
+    /// Packets of `station` that were accepted and neither popped nor dropped.
     fn held(&self, station: usize) -> u64;
 
-    /// Adds what `station` dropped of what it had accepted, and what it marked.
+    /// Adds the drops of accepted packets, and the marks, of `station`.
     fn count(&self, station: usize, counters: &mut Counters);
 
-    /// Whether [`Self::take_dropped`] has something to give.
+    /// Whether [`Self::take_dropped`] returns a packet.
     fn has_dropped(&self, station: usize) -> bool;
 
-    /// A packet that `station` dropped after it had accepted it; each once, in order.
+    /// A packet that `station` accepted and then dropped; each once, in order.
     fn take_dropped(&mut self, station: usize) -> Option<Dropped<T>>;
 
-    /// When `station` had something to send.
+    /// The busy periods of `station`: when it had packets to send.
     fn busy(&self, station: usize) -> &Busy;
 
-    /// The same.
+    /// The same, to be changed.
     fn busy_mut(&mut self, station: usize) -> &mut Busy;
 
-    /// What all stations sent.
+    /// What all stations have sent.
     fn air(&self) -> AirCounters;
 }
 

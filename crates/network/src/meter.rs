@@ -1,35 +1,35 @@
-//! What is told about a link in results, the same under both clocks.
+//! What results and traces report of a link, the same in simulation and emulation.
 
 use units::{Bytes, Instant};
 
 use crate::{Counters, Link};
 
-/// A link at one moment: a row of its trace.
+/// The state of a link at one moment: a row of its trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample {
-    /// Packets and bytes (overhead included) that wait.
+    /// Packets and bytes (overhead included) in the queue.
     pub queue: (u64, Bytes),
     /// Packets dropped so far.
     pub drops: u64,
-    /// Bytes handed on so far, overhead included.
+    /// Bytes transmitted so far, overhead included.
     pub transmitted: Bytes,
 }
 
-/// A link over a run. Shares and means are over the time since its first packet, in which it was in use.
+/// A link over a run. Utilization and mean queue are taken over the time since its first packet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Summary {
-    /// Of what it could have served, the share that it did; `None` where its rate has no end.
+    /// Fraction of its capacity that was used; `None` for an unlimited rate.
     pub utilization: Option<f64>,
-    /// What went through.
+    /// Packets and bytes.
     pub counters: Counters,
-    /// The most packets that ever waited.
+    /// Largest queue.
     pub queue_max_packets: u64,
-    /// The number of packets that waited, in the mean.
+    /// Mean queue.
     pub queue_mean_packets: f64,
 }
 
 impl<T> Link<T> {
-    /// The link at `now`.
+    /// The state of the link at `now`.
     pub fn sample(&mut self, now: Instant) -> Sample {
         let queue = self.queue_len(now);
         let counters = self.counters();

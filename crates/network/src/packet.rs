@@ -1,4 +1,4 @@
-//! A packet as the network sees it, and what becomes of it.
+//! A packet as the network sees it, and the outcome of offering one.
 
 use units::{Bytes, Instant};
 
@@ -87,7 +87,7 @@ impl Counters {
         self.drops_overflow + self.drops_early + self.drops_loss
     }
 
-    /// Whether every packet is accounted for, with so many inside.
+    /// Whether every packet is accounted for when `held` are inside.
     #[must_use]
     pub const fn conserve(&self, held: u64) -> bool {
         self.packets_in == self.packets_out + self.dropped() + held

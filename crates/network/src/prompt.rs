@@ -1,5 +1,6 @@
-//! A queue that is first come, first served and decides on arrival: when a packet comes out is known when it
-//! is accepted, so it goes on the delay line at once, and only who waits is remembered.
+//! A FIFO queue whose drops are decided on arrival: the departure of a packet is known when the
+//! queue accepts it. The packet goes to the delay line at once, and only its place in the queue is
+//! kept.
 
 use rand_chacha::ChaCha8Rng;
 use units::{Bytes, Instant};
@@ -30,7 +31,7 @@ impl Prompt {
         }
     }
 
-    /// Takes in a packet, if there is room.
+    /// Accepts a packet unless the queue drops it.
     #[inline(always)]
     pub(crate) fn push<T>(
         &mut self,
@@ -60,7 +61,7 @@ impl Prompt {
         Ok(())
     }
 
-    /// What was served until `now`, of what could have been: in bytes, or in nanoseconds.
+    /// What was used until `now`, and what was available: both in bytes or both in nanoseconds.
     pub(crate) fn used(&mut self, now: Instant) -> (u64, u64) {
         self.room.advance(now);
         let (_, waiting) = self.room.len();

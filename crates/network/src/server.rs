@@ -219,8 +219,8 @@ impl Server {
         }
     }
 
-    /// What was served until `now`, of what could have been: with a constant rate the time in which it was
-    /// busy, otherwise `served` bytes, a packet in service as a whole.
+    /// What was used until `now`, and what was available: busy time with a constant rate, otherwise
+    /// bytes, of which `served` were used.
     pub(crate) fn used(&self, now: Instant, busy: &BusyTime, served: u64) -> (u64, u64) {
         if let Self::Fixed { .. } = self {
             (busy.total(now).as_nanos(), now.as_nanos())

@@ -1,4 +1,4 @@
-//! A medium of somebody else's, with as many stations as he likes: links of it are links like others.
+//! A shared medium outside the crate, with any number of stations.
 
 mod common;
 
@@ -13,16 +13,16 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 use units::{Bytes, Duration, Instant};
 
-/// What a packet takes on the medium.
+/// The time of a packet on the medium.
 const AIRTIME: Duration = Duration::from_millis(1);
-/// So many wait at a station.
-const ROOM: usize = 3;
+/// Queue limit of a station, in packets.
+const LIMIT: usize = 3;
 
-/// Stations that send one packet each in turn; who has nothing is passed over.
+/// Stations that send one packet each in turn; stations without packets are skipped.
 #[derive(Debug)]
 struct Ring<T> {
     stations: Vec<Station<T>>,
-    /// Whose turn it is, and from when on the medium is free.
+    /// The station whose turn it is, and when the medium becomes idle.
     turn: usize,
     free: Instant,
     frames: u64,
@@ -50,7 +50,7 @@ impl<T> Ring<T> {
         }
     }
 
-    /// When somebody sends next.
+    /// When the next frame starts.
     fn next(&self) -> Option<Instant> {
         let came = self.stations.iter().filter_map(|s| s.waiting.front());
         came.map(|(came, _)| self.free.max(*came)).min()
@@ -64,7 +64,10 @@ impl<T> Ring<T> {
                 let front = self.stations[index].waiting.front();
                 front.is_some_and(|(came, _)| *came <= at)
             };
-            let index = order.into_iter().find(is_ready).expect("somebody sends");
+            let index = order
+                .into_iter()
+                .find(is_ready)
+                .expect("a station is ready");
             self.turn = (index + 1) % count;
             self.free = at + AIRTIME;
             self.frames += 1;
@@ -91,7 +94,7 @@ impl<T: core::fmt::Debug + Send + Sync> Medium<T> for Ring<T> {
     ) -> Result<(), DropReason> {
         self.advance(now);
         let waiting = &mut self.stations[station].waiting;
-        if waiting.len() == ROOM {
+        if waiting.len() == LIMIT {
             return Err(DropReason::Overflow);
         }
         waiting.push_back((now, packet));
@@ -116,7 +119,7 @@ impl<T: core::fmt::Debug + Send + Sync> Medium<T> for Ring<T> {
     }
 
     fn queue_max_packets(&self, _station: usize) -> u64 {
-        ROOM as u64
+        LIMIT as u64
     }
 
     fn queue_mean_packets(&mut self, _station: usize, _now: Instant) -> f64 {
@@ -198,7 +201,7 @@ fn a_queue_of_its_own_may_refuse() {
     for number in 0..5 {
         let _ = links[0].push(Instant::ZERO, packet(1500, number));
     }
-    // One is on the air.
+    // One of the four accepted packets is on the air.
     let counters = links[0].counters();
     assert_eq!((counters.packets_in, counters.drops_overflow), (5, 1));
     assert_eq!(links[0].held(), 4);

@@ -312,7 +312,7 @@ impl World<'_> {
         }
     }
 
-    /// Offers a packet to a link, and notes drops and busy periods that ended.
+    /// Offers a packet to a link, and records drops and busy periods that ended.
     #[inline]
     fn offer(&mut self, link: u32, packet: Packet<Carried>) -> bool {
         let now = self.now;

@@ -1,5 +1,5 @@
-//! Measuring changes nothing that is measured: a run gives the same result with and without traces, which
-//! look at its links more often. And what is measured of a queue agrees with itself.
+//! Traces sample links more often, and must not change results: each run gives the same result with
+//! and without them. The mean of each queue is at most its maximum.
 
 mod common;
 
@@ -11,7 +11,7 @@ use measure::RunResult;
 use scenario::{PRESETS, Scenario};
 use simulator::{RunOptions, RunOutput};
 
-/// One line for each key of a flow, as a user who turns it would write it.
+/// Each key of a flow, set to a value that is not its default.
 const FLOWS: &[&str] = &[
     "",
     "initial_window = 40",
@@ -40,7 +40,7 @@ fn scenario(path: &str, algorithm: &str, size: &str, flow: &str) -> Scenario {
     Scenario::parse(&text, "test.toml", Path::new("")).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// The result of a run, which is the same with traces.
+/// The result of a run, after a check that traces do not change it.
 fn measured(scenario: &Scenario, number: u32, what: &str) -> RunResult {
     let run = |traces| {
         let RunOutput { result, .. } = simulator::run(
@@ -73,7 +73,7 @@ fn a_run_is_the_same_with_traces() {
     }
 }
 
-/// Where frames are lost and stations rest, several busy periods end between two looks at the medium.
+/// Over Wi-Fi, several busy periods can end between two calls for one link.
 #[test]
 fn a_run_over_wifi_is_the_same_with_traces() {
     let mut reached = 0;
@@ -92,7 +92,7 @@ fn a_run_over_wifi_is_the_same_with_traces() {
     assert!(reached > 20, "{reached}");
 }
 
-/// A packet that waits for its turn on the medium waits in the queue, also where it is alone.
+/// A packet that waits for AIFS and backoff on an idle medium counts as queued.
 #[test]
 fn a_packet_alone_on_a_medium_has_waited() {
     let scenario = scenario("wifi-testbed", "cubic", "size = \"127 B\"", "");

@@ -72,7 +72,8 @@ impl AccessModel for DamaConfig {
         self.max
     }
 
-    /// The wait for a frame and the frame; without capacity of its own also the request's frame and the loop.
+    /// The wait for a frame and the frame. Without a constant rate, also the wait for the next
+    /// request and the grant loop.
     fn idle_delay(&self) -> Duration {
         let frames = self.frame.mul_div(3, 2);
         if self.cra == Rate::ZERO {

@@ -9,8 +9,8 @@
 //! What is random about a channel is drawn for each slot of time, whether a packet uses it or not, never
 //! for a packet, so that two senders meet the same channel (network-models, section 0.2).
 //!
-//! A new model is one file with its `*Config` and its server, and one row of `models!` below; `model` says
-//! what it may answer. `docs/guides/new-network.md` makes one from nothing.
+//! A new model is one file with its configuration and its server, and one row of `models!` below.
+//! `model` has the traits. `docs/guides/new-network.md` adds a model step by step.
 
 use alloc::boxed::Box;
 
@@ -35,8 +35,8 @@ pub use policer::PolicerConfig;
 pub use token_bucket::TokenBucketConfig;
 pub use wifi::{WifiConfig, WifiRateMap, WifiStandard, WifiTraffic, WifiWidth};
 
-/// Makes the enums of all models, and what forwards a call to the one that they hold. A row has the
-/// configuration, the server, and the page of the model.
+/// Generates the enums of all models, and the macros that call the model that an enum holds. A row
+/// names the configuration, the server, and the page of the model.
 macro_rules! models {
     (
         ($d:tt)
@@ -79,7 +79,7 @@ macro_rules! models {
                 $((stringify!($medium), $medium_page),)*
             ];
 
-            /// Its server; `None` where a medium serves.
+            /// Creates its server; `None` for a medium.
             pub(crate) fn server(&self, around: &Surroundings<'_>) -> Option<Model> {
                 match self {
                     $( Self::$name(config) => Some(Model::$name(config.server(around).into())), )*
@@ -87,13 +87,13 @@ macro_rules! models {
                 }
             }
 
-            /// Whether links share a medium that it describes.
+            /// Whether it describes a medium that links share.
             #[must_use]
             pub const fn is_medium(&self) -> bool {
                 matches!(self, $(Self::$medium(_))|*)
             }
 
-            /// The medium that it describes, where it does, with a station for each of `stations`.
+            /// Creates the medium that it describes, with a station for each of `stations`.
             pub(crate) fn medium<T: Payload>(
                 &self,
                 stations: &[StationConfig<'_>],
@@ -129,5 +129,5 @@ models! {
     }
 }
 
-// After the table, because it forwards to what stands there.
+// After the table, whose macros it uses.
 mod model;

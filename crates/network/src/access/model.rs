@@ -1,11 +1,12 @@
-//! What a model of an access network is: two short contracts, and the macros that forward them.
+//! The traits of an access network model, and the macro that generates their forwarding.
 //!
-//! A model's configuration is an [`AccessModel`]: it answers what a scenario asks before a run. A model that
-//! serves one link [`Serves`] as well: it makes an [`AccessServer`]. A model that several links
-//! share [`Carries`] instead: it makes a [`Medium`].
+//! The configuration of a model implements [`AccessModel`], which a scenario queries before a run.
+//! A model that serves a single link also implements [`Serves`] and creates an [`AccessServer`]. A
+//! model of a shared medium implements [`Carries`] instead and creates a
+//! [`Medium`](crate::medium::Medium).
 //!
-//! Each hook stands once, in the list of its contract below. The enums of all models forward what stands in the
-//! lists, so that no hook can be forgotten.
+//! Each hook is declared once, in the list of its trait below. The macro generates the trait and
+//! the forwarding of the enums of all models from that list, so a hook cannot be forgotten.
 
 use alloc::sync::Arc;
 use core::any::Any;
@@ -17,7 +18,8 @@ use units::{Bytes, Duration, Instant, Rate};
 use crate::medium::{SharedMedium, StationConfig};
 use crate::{DropReason, Ecn};
 
-/// Declares a contract and its forwarding: `$each!(self, model => call)` calls the model that an enum holds.
+/// Declares a trait and implements it for the enum of all models.
+/// `$each!(self, model => call)` calls the model that the enum holds.
 macro_rules! hooks {
     (
         $(#[$about:meta])*
@@ -29,7 +31,7 @@ macro_rules! hooks {
         )* }
     ) => {
         $(#[$about])*
-        #[allow(unused_variables, reason = "what is usual does not depend on them")]
+        #[allow(unused_variables, reason = "most defaults ignore their arguments")]
         pub trait $contract: $($bound +)+ {
             $( $(#[$doc])* fn $hook(&$this $(, $arg: $ty)*) -> $ret; )*
             $( $(#[$may_doc])* fn $may(&$may_this $(, $may_arg: $may_ty)*) -> $may_ret $usual )*
@@ -51,7 +53,7 @@ macro_rules! hooks {
         )* }
     ) => {
         $(#[$about])*
-        #[allow(unused_variables, reason = "what is usual does not depend on them")]
+        #[allow(unused_variables, reason = "most defaults ignore their arguments")]
         pub trait $contract: $($bound +)+ {
             $( $(#[$doc])* fn $hook(&mut $this $(, $arg: $ty)*) -> $ret; )*
             $( $(#[$may_doc])* fn $may(&mut $may_this $(, $may_arg: $may_ty)*) -> $may_ret $usual )*
@@ -67,34 +69,34 @@ macro_rules! hooks {
     };
 }
 
-/// What becomes of a packet in a server.
+/// How a server serves a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Served {
-    /// When its service starts: it no longer counts as waiting.
+    /// When its service starts; from then on the packet does not count as queued.
     pub start: Instant,
-    /// When its last bit is through; [`Instant::MAX`] is never.
+    /// When its last bit has been served; [`Instant::MAX`] is never.
     pub end: Instant,
-    /// Whether, since the packet before it, so much went unused that this packet could have been served
-    /// with it: a new busy period.
+    /// Whether enough capacity has gone unused since the previous packet to serve this one. A new
+    /// busy period then starts.
     pub after_gap: bool,
 }
 
-/// What the models of both directions of a path use together.
+/// State that the models of both directions of a path share.
 pub type Shared = Arc<dyn Any + Send + Sync>;
 
-/// What a server is made beside: its random streams, and what it shares with the other direction.
+/// What a server is created with: its random streams, and the state shared by both directions.
 #[derive(Clone, Copy, Debug)]
 pub struct Surroundings<'a> {
-    /// The model draws from streams beside this one.
+    /// The model draws from streams derived from this one.
     pub rng: &'a ChaCha8Rng,
-    /// What it has in common with the other direction it draws beside this one.
+    /// Values that both directions have in common are drawn from streams derived from this one.
     pub path: &'a ChaCha8Rng,
-    /// What the models of the path share, by direction.
+    /// The shared state that the model of each direction provides.
     pub shared: &'a [Option<Shared>],
 }
 
 impl Surroundings<'_> {
-    /// What is shared of type `S`: of the first direction that has one.
+    /// The shared state of type `S`, from the first direction that provides it.
     #[must_use]
     pub fn shared<S: Any + Send + Sync>(&self) -> Option<Arc<S>> {
         let shared = self.shared.iter().flatten();
@@ -105,32 +107,32 @@ impl Surroundings<'_> {
 }
 
 hooks! {
-    /// A model of an access network, by its configuration: what a scenario asks before a run.
+    /// The configuration of an access network model: what a scenario queries before a run.
     trait AccessModel: Debug; for AccessConfig by each_config
     needs {
-        /// The rate averaged over a long time, for a buffer given in bandwidth-delay products.
+        /// The long-term mean rate, for a buffer given in BDPs.
         fn mean_rate(&self) -> Rate;
     }
     may {
-        /// What the model adds on average to the delay of a packet that finds nobody there.
+        /// The mean delay that the model adds to a packet on an idle link.
         fn idle_delay(&self) -> Duration {
             Duration::ZERO
         }
 
-        /// Whether the end of a service can depend on packets that arrive after its own, so that a packet
-        /// is served when its turn has come and not before.
+        /// Whether the end of a packet's service can depend on packets that arrive later. The link
+        /// then serves a packet when it reaches the head of the queue, not on its arrival.
         fn serves_late(&self) -> bool {
             false
         }
 
-        /// Whether the model suppresses ACKs that have become redundant while they waited. Its drop-tail
-        /// queue then looks at what a packet acknowledges ([`crate::Link::filter_acks`]).
+        /// Whether the model suppresses queued ACKs that a newer ACK makes redundant. Its drop-tail
+        /// queue then reads acknowledgment numbers ([`crate::Link::filter_acks`]).
         fn filters_acks(&self) -> bool {
             false
         }
 
-        /// What this direction has for both directions of its path; its random numbers are beside `path`.
-        /// A server finds it in its [`Surroundings`].
+        /// State that this direction provides for both directions of its path. Its random numbers
+        /// come from streams derived from `path`. A server finds it in its [`Surroundings`].
         fn shared(&self, path: &ChaCha8Rng) -> Option<Shared> {
             None
         }
@@ -141,60 +143,60 @@ hooks! {
     /// The server of a model. Calls come in order of time.
     mut trait AccessServer: Clone, Debug; for Model by each_server
     needs {
-        /// Serves a packet that is offered at `now` (of a model that serves late: whose turn comes at
-        /// `now`), while those before it are through by `busy_until`.
+        /// Serves a packet that arrives at `now`; the packets before it are served by `busy_until`.
+        /// With [`AccessModel::serves_late`], `now` is when the packet reaches the head of the queue.
         fn serve(&mut self, now: Instant, busy_until: Instant, bytes: u64) -> Served;
 
-        /// The bytes that could be through before `until`, of a server at its beginning whose queue is
-        /// never empty, which is of no use afterwards. Takes time in proportion to the slots: it is for the
-        /// end of a run.
+        /// The bytes that a new server with a saturated queue can serve before `until`. The call may
+        /// use the server up. It takes time in proportion to the number of slots, so it is made
+        /// once, at the end of a run.
         fn capacity(&mut self, until: Instant) -> Bytes;
     }
     may {
-        /// Whether a packet offered at `now` is refused before it could queue: what the model itself drops. A
-        /// model that marks changes `ecn`.
+        /// Whether the model drops a packet that arrives at `now`, before the queue sees it. A model
+        /// that marks packets changes `ecn`.
         fn refuses(&mut self, now: Instant, bytes: u64, ecn: &mut Ecn) -> Option<DropReason> {
             None
         }
 
-        /// A packet was taken into the queue (or straight into service) at `now`. For models that
-        /// learn from arrivals; it comes before the packet's `serve`.
+        /// The queue accepted a packet at `now`, or the packet went straight into service. The call
+        /// precedes the packet's `serve`.
         fn enters(&mut self, now: Instant, bytes: u64) -> () {}
 
-        /// Of what was taken into the queue so many bytes are dropped at `now` and will not be served.
+        /// The queue drops `bytes` of the accepted packets at `now`; they will not be served.
         fn loses(&mut self, now: Instant, bytes: u64) -> () {}
 
-        /// Whether when a packet came, and not when its turn comes, says which of its blocks may carry it,
-        /// where a queue holds packets until their turn.
+        /// Whether a packet that was queued is served as of its arrival instead of as of the moment
+        /// at which it reached the head of the queue.
         fn asks_when_it_came(&mut self) -> bool {
             false
         }
 
-        /// When what was through at `end` is handed on: in order, so never before what was handed on last.
-        /// Called once for each packet, after its `serve`.
+        /// When a packet whose service ended at `end` is delivered, in order. Called once for each
+        /// packet, after its `serve`.
         fn release(&mut self, end: Instant) -> Instant {
             end
         }
     }
 }
 
-/// A model that serves one link.
+/// A model that serves a single link.
 pub trait Serves: AccessModel {
     /// Its server.
     type Server: AccessServer;
 
-    /// The server at the beginning of a run.
+    /// Creates the server for a run.
     fn server(&self, around: &Surroundings<'_>) -> Self::Server;
 }
 
-/// A model whose links share a medium.
+/// A model of a medium that several links share.
 pub trait Carries: AccessModel {
-    /// The medium that this configuration describes, with a station for each of `stations`, the first of which
-    /// its streams lie beside.
+    /// Creates the medium, with a station for each of `stations`. Its random streams are derived
+    /// from that of the first station.
     fn medium<T: Payload>(&self, stations: &[StationConfig<'_>]) -> SharedMedium<T>;
 }
 
-/// What a link carries and does not look into.
+/// Anything that a link can carry. A link does not read it.
 pub trait Payload: Debug + Send + Sync + 'static {}
 
 impl<T: Debug + Send + Sync + 'static> Payload for T {}

@@ -32,7 +32,7 @@ pub(crate) struct AckFilter<T> {
 }
 
 impl<T> Default for AckFilter<T> {
-    /// Knows of no ACK.
+    /// Takes no packet for an ACK.
     fn default() -> Self {
         Self {
             plain_ack: |_| None,

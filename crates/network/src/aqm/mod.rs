@@ -148,7 +148,7 @@ pub(crate) struct Limit {
 #[derive(Clone, Debug)]
 enum Scheme<T> {
     DropTail(Fifo<T>),
-    /// Drop-tail, and who is redundant among those that wait goes.
+    /// Drop-tail that also removes redundant ACKs.
     AckFilter(AckFilter<T>, Fifo<T>),
     CoDel(CoDelConfig, CoDel, Fifo<T>),
     FqCoDel(FqCoDel<T>),
@@ -168,12 +168,12 @@ pub(crate) struct Managed<T> {
     changed: Instant,
 }
 
-/// Where a packet went that a queue took.
+/// Where the queue put an accepted packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Admitted {
-    /// To those that wait.
+    /// At the tail.
     Behind,
-    /// Into the place of one that it made redundant.
+    /// In place of an ACK that it makes redundant.
     InPlace,
 }
 
@@ -230,7 +230,7 @@ impl<T> Managed<T> {
         }
     }
 
-    /// Says what an ACK is, for a queue that suppresses redundant ones.
+    /// Sets how a queue that suppresses redundant ACKs reads them; other queues ignore it.
     pub(crate) fn filter_acks(&mut self, plain_ack: PlainAck<T>) {
         if let Scheme::AckFilter(filter, _) = &mut self.scheme {
             filter.plain_ack = plain_ack;
@@ -279,8 +279,8 @@ impl<T> Managed<T> {
         self.changed = self.changed.max(now);
     }
 
-    /// Offers a packet; `idle` is how long the server has been idle, if it is, and `in_service` the packet
-    /// that it serves and that is not on its way yet.
+    /// Offers a packet. `idle` is how long the server has been idle, if it is; `in_service` is the
+    /// packet in service, if there is one.
     pub(crate) fn enqueue(
         &mut self,
         mut waiting: Waiting<T>,
@@ -354,7 +354,7 @@ impl<T> Managed<T> {
         Ok(Admitted::Behind)
     }
 
-    /// Whoever is there now waits.
+    /// Counts all packets in the queue as waiting.
     pub(crate) fn count_most(&mut self) {
         self.max_packets = self.max_packets.max(self.len().0);
     }

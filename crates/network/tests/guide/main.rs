@@ -1,5 +1,4 @@
-//! The example of `docs/guides/new-network.md` compiles, does what the guide says, and stands there as it
-//! is here.
+//! The example of `docs/guides/new-network.md` compiles, does what the guide says, and is shown there.
 
 #![allow(missing_docs, reason = "the names of the crate, for the example")]
 
@@ -44,10 +43,10 @@ fn it_serves_in_its_turns() {
         ends.push(busy_until);
     }
     assert_eq!(ends, [1_000, 2_000, 11_000, 12_000].map(at));
-    // Between two turns nothing is wasted: the busy period goes on.
+    // No capacity was wasted between two turns: the busy period continues.
     let served = server.serve(at(19_999), busy_until, 125_000);
     assert_eq!((served.end, served.after_gap), (at(21_000), false));
-    // Half a turn went by unused, which is what a packet of that length could have used.
+    // Half a turn passed unused, enough for this packet: a new busy period.
     let served = server.serve(at(22_000), served.end, 125_000);
     assert_eq!((served.end, served.after_gap), (at(31_000), true));
 }
@@ -58,7 +57,7 @@ fn it_says_what_it_gives() {
     assert_eq!(CONFIG.idle_delay(), Duration::from_micros(3_200));
     let second = Instant::from_secs(1);
     assert_eq!(server(CONFIG).capacity(second), Bytes::new(25_000_000));
-    // A queue that is never empty takes all of it, bit for bit.
+    // A saturated queue uses all of it, to the byte.
     let (mut server, mut busy_until, mut bytes) = (server(CONFIG), Instant::ZERO, 0);
     while busy_until < second {
         busy_until = server.serve(at(0), busy_until, 1_000).end;

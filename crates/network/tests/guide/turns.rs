@@ -1,31 +1,32 @@
-//! A line that several customers use in turns, as on a passive optical network with fixed grants. Made up
-//! for the guide; no document describes it.
+//! A line that customers use in turns, as on a passive optical network with fixed grants. The model is
+//! made up for the guide.
 //!
-//! Time is divided into cycles. In each cycle the line serves this customer for one turn, at its full rate, and
-//! others for the rest. A packet that does not fit into what is left of a turn goes on in the next.
+//! Time is divided into cycles. In each cycle the line serves this customer for one turn, at its full
+//! rate, and other customers for the rest. A packet that exceeds the remaining turn continues in the
+//! next one.
 //!
 //! ## Deviations
 //!
-//! - Nothing is published to deviate from.
+//! - None: there is no published model.
 
 use units::{Bytes, Duration, Instant, Rate, Transmission};
 
 use super::{AccessModel, AccessServer, Served, Serves, Surroundings};
 
-/// A line that is used in turns.
+/// Configuration of a line that customers use in turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct TurnsConfig {
     /// The rate within a turn.
     pub rate: Rate,
-    /// From the beginning of one turn to that of the next.
+    /// From the start of one turn to the start of the next.
     pub cycle: Duration,
-    /// How long a turn lasts.
+    /// Length of a turn.
     pub turn: Duration,
 }
 
 impl TurnsConfig {
-    /// Both in nanoseconds, a turn no longer than a cycle.
+    /// Cycle and turn in nanoseconds; a turn is at most a cycle.
     fn lengths(&self) -> (u64, u64) {
         let cycle = self.cycle.as_nanos().max(1);
         (cycle, self.turn.as_nanos().clamp(1, cycle))
@@ -38,7 +39,7 @@ impl AccessModel for TurnsConfig {
         self.rate.mul_div(turn, cycle)
     }
 
-    /// Whoever comes between two turns waits half the time between them in the mean.
+    /// A packet that arrives between two turns waits for half of that gap on average.
     fn idle_delay(&self) -> Duration {
         let (cycle, turn) = self.lengths();
         Duration::from_nanos(cycle - turn).mul_div(cycle - turn, 2 * cycle)
@@ -65,18 +66,18 @@ pub struct Turns {
     rate: Rate,
     cycle: u64,
     turn: u64,
-    /// Keeps the fractions of a nanosecond from packet to packet.
+    /// Carries fractions of a nanosecond from packet to packet.
     transmission: Transmission,
 }
 
 impl Turns {
-    /// The time in turns before `at`.
+    /// The total time of turns before `at`.
     fn turns_before(&self, at: Instant) -> Duration {
         let (cycles, rest) = (at.as_nanos() / self.cycle, at.as_nanos() % self.cycle);
         Duration::from_nanos(cycles * self.turn + rest.min(self.turn))
     }
 
-    /// When there was so much time in turns.
+    /// When the total time of turns reaches `time`.
     fn after_turns(&self, time: Duration) -> Instant {
         let nanos = time.as_nanos().max(1);
         let cycles = (nanos - 1) / self.turn;

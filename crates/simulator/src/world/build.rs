@@ -83,7 +83,7 @@ impl<'a> World<'a> {
             let state = FlowState::new(scenario, config, place);
             world.flows.measured.push(state);
         }
-        // No flow's capacity shows in a shorter one.
+        // Shorter busy periods mark no flow's capacity point.
         if let Some(shortest) = world.flows.measured.iter().map(|flow| flow.base_rtt).min() {
             world.links[FORWARD as usize]
                 .link

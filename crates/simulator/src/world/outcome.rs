@@ -9,7 +9,7 @@ use crate::flow::FlowState;
 use crate::flows::OTHER;
 
 impl World<'_> {
-    /// Notes each busy period of the bottleneck that has ended.
+    /// Processes each busy period of the bottleneck that has ended.
     #[inline]
     pub(super) fn note_busy_periods(&mut self) {
         while let Some(period) = self.links[FORWARD as usize].link.take_busy_period() {

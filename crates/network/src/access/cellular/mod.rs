@@ -162,7 +162,7 @@ impl AccessServer for Cellular {
         }
     }
 
-    /// Not HSDPA, whose queue is at the RNC and hands on at a packet's turn.
+    /// Not HSDPA: its queue is at the RNC, which forwards a packet when it reaches the head.
     fn asks_when_it_came(&mut self) -> bool {
         !matches!(self.network, Network::Hsdpa(_))
     }

@@ -116,7 +116,7 @@ pub(super) struct Rrc {
 }
 
 impl Rrc {
-    /// The hold of a direction on `radio`.
+    /// One direction's handle of `radio`.
     pub(super) const fn new(radio: Arc<AtomicRefCell<Radio>>, down: bool) -> Self {
         Self { radio, down }
     }
@@ -134,8 +134,7 @@ impl Rrc {
 }
 
 impl Radio {
-    /// The radio of a path, which its first direction that says something about its states describes. Its random
-    /// numbers are beside `path`.
+    /// The radio of a path. Its random numbers come from a stream derived from `path`.
     pub(super) fn shared(config: RrcConfig, path: &ChaCha8Rng) -> Shared {
         Arc::new(AtomicRefCell::new(Self::new(config, path)))
     }

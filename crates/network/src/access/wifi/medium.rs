@@ -57,8 +57,8 @@ pub(super) struct Air<T> {
 }
 
 impl<T> Air<T> {
-    /// The medium of `config`, whose streams lie beside that of the first of `stations`, with a port for each
-    /// of two, whose queues draw from streams of their own.
+    /// The medium of `config`. Its streams are derived from that of the first station; the queue
+    /// of each station draws from a stream of its own.
     pub(super) fn new(config: &WifiConfig, stations: [StationConfig<'_>; 2]) -> Self {
         let phy = Phy::new(config);
         let rng = stations[0].rng;
@@ -268,7 +268,7 @@ impl<T: Payload> Medium<T> for Air<T> {
         out.map_or(start, |out| start.min(out.at))
     }
 
-    /// Not what the driver has.
+    /// Without the packets that the driver holds.
     fn queue_len(&self, station: usize) -> (u64, Bytes) {
         self.ports[station].queue.len()
     }

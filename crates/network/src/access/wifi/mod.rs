@@ -42,7 +42,7 @@ impl AccessModel for WifiConfig {
 
 impl Carries for WifiConfig {
     fn medium<T: Payload>(&self, stations: &[StationConfig<'_>]) -> SharedMedium<T> {
-        // A direction that is alone has a silent station at the other end.
+        // Where only one direction is Wi-Fi, the other station never sends.
         let own = stations[0];
         let other = stations.get(1).copied().unwrap_or(own);
         Arc::new(AtomicRefCell::new(Air::new(self, [own, other])))

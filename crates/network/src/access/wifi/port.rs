@@ -149,7 +149,7 @@ impl<T> Port<T> {
         self.queue.enqueue(waiting, rest, None)?;
         self.refill(now, rate);
         if !was_ready {
-            // Even alone it waits for its turn.
+            // Even on an idle medium the packet waits for AIFS and backoff.
             self.queue.count_most();
             self.ready = now;
             if now < idle {
