@@ -8,9 +8,8 @@ use units::Duration;
 
 use crate::document::{Item, Table};
 use crate::error::Error;
-use crate::link::{MIN_SLOT, positive, time_up_to};
-use crate::path::MAX_RTT;
 use crate::quantity::{self, Buffer};
+use crate::read::{MAX_RTT, MIN_SLOT, positive, time_up_to};
 use crate::schema::AQM;
 
 /// The gateway of a GEO operator: a quarter of what arrives above half (network-models B.1.1).
@@ -60,9 +59,10 @@ pub(crate) fn read(item: &Item<'_>) -> Result<Discipline, Error> {
             set(&table, "target", &mut config.target, span)?;
             set(&table, "update", &mut config.update, |item| {
                 item.read("\"15 ms\"", |text| match positive(text)? {
-                    update if update < MIN_SLOT => {
-                        Err(format!("the least is {}", crate::format_duration(MIN_SLOT)))
-                    }
+                    update if update < MIN_SLOT => Err(format!(
+                        "the least is {}",
+                        quantity::format_duration(MIN_SLOT)
+                    )),
                     update => Ok(update),
                 })
             })?;

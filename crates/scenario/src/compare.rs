@@ -7,10 +7,10 @@ use units::{Bytes, Duration};
 use crate::error::Error;
 use crate::file::{MAX_RUNS, MAX_SEED};
 use crate::flow::{MAX_FLOWS, MAX_INITIAL_WINDOW, receive_buffer, staggered};
-use crate::quantity::MAX_DURATION;
-use crate::{
+use crate::model::{
     DEFAULT_INITIAL_WINDOW, DEFAULT_RECEIVE_BUFFER, DEFAULT_TIME_LIMIT, Flow, PathModel, Scenario,
 };
+use crate::quantity::{self, MAX_DURATION};
 
 /// What a comparison asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -161,7 +161,7 @@ impl CompareOptions {
         if self.time_limit.is_zero() || longest > MAX_DURATION {
             return Err(format!(
                 "times have to be above zero, and at most {}",
-                crate::format_duration(MAX_DURATION)
+                quantity::format_duration(MAX_DURATION)
             ));
         }
         Ok(())

@@ -7,12 +7,13 @@ use units::{Duration, Instant};
 use crate::document::{Document, Table};
 use crate::error::{Error, quoted};
 use crate::flow::{self, MAX_FLOWS};
-use crate::link::positive;
+use crate::model::{Flow, PathModel, Scenario};
 use crate::path::{PathSpec, names};
+use crate::read::positive;
 use crate::schema::{FLOW, PATH, SCENARIO};
 use crate::trace_file::read_text;
 use crate::traffic;
-use crate::{Flow, PathModel, Scenario, presets};
+use crate::{named, presets};
 
 /// Longest scenario file.
 const MAX_FILE: u64 = 4_000_000;
@@ -128,10 +129,10 @@ impl PathModel {
     /// wrong at a line and column.
     pub fn resolve(spec: &str) -> Result<Self, Error> {
         if let Some(files) = spec.strip_prefix("trace:") {
-            return presets::trace(files);
+            return named::trace(files);
         }
         if let Some(preset) = presets::find(spec) {
-            return presets::path(preset);
+            return named::path(preset);
         }
         if spec.is_empty() {
             return Err(Error::new(format!(

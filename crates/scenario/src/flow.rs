@@ -6,11 +6,10 @@ use units::{Bytes, Duration, Instant};
 
 use crate::document::Table;
 use crate::error::Error;
-use crate::link::{positive, time_up_to};
-use crate::path::MAX_RTT;
+use crate::model::{Application, DEFAULT_TSO_SEGMENTS, FULL_PACKET, Flow};
 use crate::quantity::{self, MAX_DURATION};
+use crate::read::{MAX_RTT, positive, time_up_to};
 use crate::schema::APPLICATION;
-use crate::{Application, DEFAULT_TSO_SEGMENTS, FULL_PACKET, Flow};
 
 /// Most flows of a scenario.
 pub(crate) const MAX_FLOWS: usize = 100_000;
@@ -143,7 +142,7 @@ pub(crate) fn receive_buffer(size: Bytes) -> Result<Bytes, String> {
     if size < MIN_RECEIVE_BUFFER {
         return Err(format!(
             "the least is two segments, {}",
-            crate::format_size(MIN_RECEIVE_BUFFER)
+            quantity::format_size(MIN_RECEIVE_BUFFER)
         ));
     }
     if size > MAX_RECEIVE_BUFFER {

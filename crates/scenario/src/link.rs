@@ -10,8 +10,8 @@ use crate::access;
 use crate::aqm;
 use crate::document::{Item, Table};
 use crate::error::Error;
-use crate::path::{MAX_RTT, SaidJitter};
-use crate::quantity::{self, Buffer, MAX_DURATION, MAX_RATE};
+use crate::quantity::{self, Buffer, MAX_RATE};
+use crate::read::{MAX_RTT, MIN_SLOT, positive, time_up_to};
 use crate::schema::{DELAY, JITTER, LOSS, STEP, TRACE, VARYING};
 use crate::trace_file;
 
@@ -19,14 +19,15 @@ use crate::trace_file;
 const MAX_STEPS: usize = 100_000;
 /// Most bytes that a link may count on top of each packet.
 const MAX_OVERHEAD: u64 = 1500;
-/// A slot is no shorter, because each costs a draw.
-pub(crate) const MIN_SLOT: Duration = Duration::from_micros(10);
 /// The slot of a varying rate (network-models B.3.4: a grid of 10 to 20 ms) and of random jitter.
 const DEFAULT_SLOT: Duration = Duration::from_millis(10);
 /// A line of a trace of delays (LeoReplayer's format, network-models A.9).
 pub(crate) const DELAY_SLOT: Duration = Duration::from_millis(10);
 /// A sine is smooth, so it is sampled more finely.
 const DEFAULT_SINE_SLOT: Duration = Duration::from_millis(1);
+/// Jitter that was said: `Some(None)` is "none at all".
+pub(crate) type SaidJitter = Option<Option<JitterConfig>>;
+
 /// Propagation in one direction.
 #[derive(Clone, Debug)]
 pub(crate) enum Delay {
@@ -107,15 +108,6 @@ impl LinkSpec {
         self.ecn = over.ecn.or(self.ecn);
         self.overhead = over.overhead.or(self.overhead);
     }
-}
-
-/// A span of time of at most `max`. The error is the end of a sentence.
-pub(crate) fn time_up_to(text: &str, max: Duration) -> Result<Duration, String> {
-    let span = quantity::duration(text)?;
-    if span > max {
-        return Err(format!("the limit is {}", crate::format_duration(max)));
-    }
-    Ok(span)
 }
 
 /// `delay`, one way: a time, or a trace and how long each of its lines lasts.
@@ -341,7 +333,7 @@ fn slot(table: &Table<'_>, usual: Duration) -> Result<Duration, Error> {
         if slot < MIN_SLOT {
             return Err(format!(
                 "a slot lasts at least {}",
-                crate::format_duration(MIN_SLOT)
+                quantity::format_duration(MIN_SLOT)
             ));
         }
         Ok(slot)
@@ -351,11 +343,10 @@ fn slot(table: &Table<'_>, usual: Duration) -> Result<Duration, Error> {
         .map_or(Ok(usual), |item| item.read("\"10 ms\"", read))
 }
 
-/// A span of time above zero.
-pub(crate) fn positive(text: &str) -> Result<Duration, String> {
-    let span = time_up_to(text, MAX_DURATION)?;
-    if span.is_zero() {
-        return Err("it is zero".to_owned());
-    }
-    Ok(span)
+/// `[path.forward]`, `[path.reverse]`, or the link of a router.
+pub(crate) fn direction(table: &Table<'_>, folder: &Path) -> Result<LinkSpec, Error> {
+    let mut spec = LinkSpec::read(table, folder)?;
+    spec.delay = delay(table, folder)?;
+    spec.overhead = overhead(table)?.or(spec.overhead);
+    Ok(spec)
 }

@@ -9,23 +9,22 @@ use std::path::Path;
 use std::sync::Arc;
 
 use network::router::Help;
-use network::{Discipline, JitterConfig, LinkConfig, LossConfig, QueueConfig, QueueLimit, Service};
+use network::{Discipline, LinkConfig, LossConfig, QueueConfig, QueueLimit, Service};
 use units::{Bytes, Duration, Rate};
 
 use crate::access;
 use crate::aqm;
-use crate::document::Table;
+use crate::document::{Document, Table};
 use crate::error::Error;
-use crate::link::{self, Delay, LinkSpec};
-use crate::presets;
-use crate::quantity::Buffer;
+use crate::link::{self, Delay, LinkSpec, direction};
+use crate::model::{DEFAULT_OVERHEAD, FULL_PACKET, PathModel, RouterModel};
+use crate::presets::{self, Preset};
+use crate::quantity::{self, Buffer};
+use crate::read::{MAX_RTT, time_up_to};
 use crate::router::{self, MAX_ROUTERS, RouterSpec};
-use crate::schema::{DIRECTION, KnownTable, ROUTER};
+use crate::schema::{DIRECTION, KnownTable, PATH, ROUTER};
 use crate::traffic::{self, TrafficSpec};
-use crate::{DEFAULT_OVERHEAD, FULL_PACKET, PathModel, RouterModel};
 
-/// Longest base round trip.
-pub(crate) const MAX_RTT: Duration = Duration::from_secs(60);
 /// Longest name, and longest summary, in characters.
 const MAX_NAME: usize = 80;
 const MAX_SUMMARY: usize = 200;
@@ -74,12 +73,26 @@ impl PathSpec {
             presets::find(name)
                 .ok_or_else(|| format!("there is no such preset{}", presets::hint(name)))
         })?;
-        let mut base = presets::spec(found)?;
+        let mut base = Self::of(found)?;
         base.name = None;
         base.lay(own);
         base.read_rrc(table)?;
         base.refuse_marking(table)?;
         Ok(base)
+    }
+
+    /// What a preset says.
+    pub(crate) fn of(preset: &Preset) -> Result<Self, Error> {
+        let document = Document {
+            file: preset.name,
+            text: preset.toml,
+        };
+        let tree = document.parse()?;
+        let table = Table::new(document, &PATH, tree.get_ref(), 0)?;
+        let mut spec = Self::read(&table, Path::new(""))?;
+        spec.name = Some(preset.name.to_owned());
+        spec.summary = Some(preset.summary.to_owned());
+        Ok(spec)
     }
 
     /// Refuses `ecn = true` of the path and of its directions, whose disciplines are known by now, wherever they were said.
@@ -184,7 +197,7 @@ impl PathSpec {
             self.reverse.delay = delay;
             return Ok(());
         }
-        let rtt = item.read("\"100 ms\"", |text| link::time_up_to(text, MAX_RTT))?;
+        let rtt = item.read("\"100 ms\"", |text| time_up_to(text, MAX_RTT))?;
         let forward = rtt / 2;
         self.forward.delay = Some(Delay::Half(forward));
         self.reverse.delay = Some(Delay::Half(rtt - forward));
@@ -204,8 +217,8 @@ impl PathSpec {
         if rtt < radio {
             return Err(format!(
                 "has an rtt of {}, but its models of access networks alone take {}",
-                crate::format_duration(rtt),
-                crate::format_duration(radio)
+                quantity::format_duration(rtt),
+                quantity::format_duration(radio)
             ));
         }
         let lines = rtt - radio;
@@ -266,7 +279,7 @@ impl PathSpec {
         if base_rtt > MAX_RTT {
             return Err(format!(
                 "has a round trip of more than {}",
-                crate::format_duration(MAX_RTT)
+                quantity::format_duration(MAX_RTT)
             ));
         }
         let way_back = way_back(&service, self.reverse.service.clone())?;
@@ -339,7 +352,7 @@ fn resolve_router(
     {
         return Err(format!(
             "has a {name} of {}, which is slower than the path's rate, that of its bottleneck",
-            crate::format_rate(own)
+            quantity::format_rate(own)
         ));
     }
     if help != Help::None && service == Service::Unlimited {
@@ -349,14 +362,6 @@ fn resolve_router(
     }
     let link = finish(&name, link, service, DEFAULT_BUFFER, base_rtt)?;
     Ok(RouterModel { link, help })
-}
-
-/// `[path.forward]`, `[path.reverse]`, or the link of a router.
-pub(crate) fn direction(table: &Table<'_>, folder: &Path) -> Result<LinkSpec, Error> {
-    let mut spec = LinkSpec::read(table, folder)?;
-    spec.delay = link::delay(table, folder)?;
-    spec.overhead = link::overhead(table)?.or(spec.overhead);
-    Ok(spec)
 }
 
 /// `name` and `summary` of a table.
@@ -402,7 +407,7 @@ fn finish(
     if let QueueLimit::Bytes(bytes) = limit
         && bytes < packet
     {
-        let least = crate::format_size(packet);
+        let least = quantity::format_size(packet);
         return Err(format!(
             "has a {name} buffer that is too small for one full packet of {least}, overhead included"
         ));
@@ -452,17 +457,3 @@ fn finish(
         jitter,
     })
 }
-
-/// The waiting room of a link in bytes, `overhead` included.
-pub(crate) fn buffer_bytes(link: &LinkConfig) -> Option<Bytes> {
-    match link.queue.limit {
-        QueueLimit::Unlimited => None,
-        QueueLimit::Bytes(bytes) => Some(bytes),
-        QueueLimit::Packets(packets) => {
-            Some(Bytes::new(u64::from(FULL_PACKET) + u64::from(link.overhead)) * packets)
-        }
-    }
-}
-
-/// Jitter that was said: `Some(None)` is "none at all".
-pub(crate) type SaidJitter = Option<Option<JitterConfig>>;

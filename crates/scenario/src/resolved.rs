@@ -11,32 +11,15 @@ use units::{Bytes, Duration, Instant, Rate};
 
 use crate::access::Access;
 use crate::flow::AUTOTUNING;
-use crate::{Application, Flow, PathModel, RouterModel, Scenario, Traffic, TrafficKind};
+use crate::model::{Application, Flow, PathModel, RouterModel, Scenario, Traffic, TrafficKind};
+use crate::write::{map, millis};
 
 /// So many steps of a rate are listed; of more there are their number, length and mean alone.
 const MAX_LISTED: usize = 1000;
 
-/// For output only.
-pub(crate) fn millis(span: Duration) -> f64 {
-    span.as_nanos() as f64 / 1e6
-}
-
 fn seconds(span: Option<Duration>) -> Option<f64> {
     span.map(Duration::as_secs_f64)
 }
-
-/// Writes `key: value` pairs as a map; one behind a semicolon only where there is a value.
-macro_rules! map {
-    ($serializer:expr, $( $key:literal: $value:expr ),* $(,)? $(; $last:literal: $option:expr)?) => {{
-        let mut map = $serializer.serialize_map(None)?;
-        $( map.serialize_entry($key, &$value)?; )*
-        $( if let Some(value) = $option {
-            map.serialize_entry($last, &value)?;
-        } )?
-        map.end()
-    }};
-}
-pub(crate) use map;
 
 impl Serialize for Scenario {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -8,8 +8,7 @@ use network::router::{Help, QuickStartConfig, RcpConfig, XcpConfig};
 use crate::aqm;
 use crate::document::{Item, Table};
 use crate::error::Error;
-use crate::link::LinkSpec;
-use crate::path::direction;
+use crate::link::{Delay, LinkSpec, direction};
 use crate::quantity;
 use crate::schema::HELPS;
 
@@ -31,7 +30,7 @@ impl RouterSpec {
             table.need("rate", "\"100 Mbit/s\"")?;
         }
         if link.delay.is_none() {
-            link.delay = Some(crate::link::Delay::Constant(units::Duration::ZERO));
+            link.delay = Some(Delay::Constant(units::Duration::ZERO));
         }
         Ok(Self {
             link,

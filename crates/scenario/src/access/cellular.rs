@@ -11,9 +11,9 @@ use units::{Duration, Rate};
 use super::rrc::{self, Rrc};
 use crate::document::Table;
 use crate::error::Error;
-use crate::link::{MIN_SLOT, positive};
 use crate::quantity;
-use crate::resolved::{map, millis};
+use crate::read::{MIN_SLOT, optional, positive, span};
+use crate::write::{map, millis};
 
 /// The slowest mean, below which blocks carry nothing.
 const LEAST_MEAN: Rate = Rate::from_bits_per_sec(10_000);
@@ -36,35 +36,12 @@ const MAX_BLOCK: u64 = 84_384;
 fn mean(text: &str) -> Result<Rate, String> {
     let rate = quantity::rate(text)?;
     if rate < LEAST_MEAN {
-        return Err(format!("the least is {}", crate::format_rate(LEAST_MEAN)));
+        return Err(format!(
+            "the least is {}",
+            quantity::format_rate(LEAST_MEAN)
+        ));
     }
     Ok(rate)
-}
-
-pub(super) fn span(least: Duration, most: Duration) -> impl Fn(&str) -> Result<Duration, String> {
-    move |text| {
-        let span = positive(text)?;
-        if span < least || span > most {
-            return Err(format!(
-                "it is from {} to {}",
-                crate::format_duration(least),
-                crate::format_duration(most)
-            ));
-        }
-        Ok(span)
-    }
-}
-
-/// What stands at `key`, or `usual`.
-pub(super) fn optional<T>(
-    table: &Table<'_>,
-    key: &'static str,
-    example: &str,
-    usual: T,
-    read: impl FnOnce(&str) -> Result<T, String>,
-) -> Result<T, Error> {
-    let item = table.get(key);
-    item.map_or(Ok(usual), |item| item.read(example, read))
 }
 
 fn percent(table: &Table<'_>, key: &'static str, usual: f64) -> Result<f64, Error> {
@@ -152,8 +129,8 @@ fn outages(table: &Table<'_>, usual: Option<OutageConfig>) -> Result<Option<Outa
             key,
             format!(
                 "half of the outages exceed {}, and the longest lasts {}{hint}",
-                crate::format_duration(median),
-                crate::format_duration(most)
+                quantity::format_duration(median),
+                quantity::format_duration(most)
             ),
         ));
     }
@@ -299,7 +276,7 @@ fn cell(table: &Table<'_>, usual: CellConfig) -> Result<CellConfig, Error> {
             "sinr",
             format!(
                 "such a cell carries less than {} for the path's user",
-                crate::format_rate(LEAST_MEAN)
+                quantity::format_rate(LEAST_MEAN)
             ),
         ));
     }
@@ -388,7 +365,7 @@ pub(super) fn hsdpa(table: &Table<'_>) -> Result<AccessConfig, Error> {
         return Err(table.refuse(format!(
             "a block of {} bits each 2 ms carries {}, which is less than the mean",
             config.block,
-            crate::format_rate(config.category_rate())
+            quantity::format_rate(config.category_rate())
         )));
     }
     done(CellularConfig::Hsdpa(config))

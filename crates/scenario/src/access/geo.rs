@@ -7,11 +7,10 @@ use units::{Bytes, Duration, Instant, Rate};
 
 use crate::document::Table;
 use crate::error::Error;
-use crate::link::{positive, time_up_to};
-use crate::path::MAX_RTT;
 use crate::quantity::{self, MAX_DURATION};
-use crate::resolved::{map, millis};
+use crate::read::{MAX_RTT, positive, time_up_to};
 use crate::schema::{ACM, RAIN};
+use crate::write::{map, millis};
 
 /// Most decibels of anything.
 const MAX_DECIBEL: f64 = 100.0;
@@ -94,7 +93,7 @@ pub(super) fn read_dama(table: &Table<'_>) -> Result<AccessConfig, Error> {
         if slot.is_zero() || slot > MAX_SLOT {
             return Err(item.refuse(format!(
                 "a slot carries 1 byte to {}",
-                crate::format_size(MAX_SLOT)
+                quantity::format_size(MAX_SLOT)
             )));
         }
         Ok(slot)
@@ -107,8 +106,8 @@ pub(super) fn read_dama(table: &Table<'_>) -> Result<AccessConfig, Error> {
             key.unwrap_or("max"),
             format!(
                 "the constant rate is cra = {}, and the most in all max = {}",
-                crate::format_rate(cra),
-                crate::format_rate(max)
+                quantity::format_rate(cra),
+                quantity::format_rate(max)
             ),
         ));
     }
@@ -145,7 +144,7 @@ pub(super) fn read_dama(table: &Table<'_>) -> Result<AccessConfig, Error> {
 fn dama_frame(text: &str) -> Result<Duration, String> {
     let (frame, least) = (time_up_to(text, MAX_RTT)?, DamaConfig::LEAST_FRAME);
     if frame < least {
-        let least = crate::format_duration(least);
+        let least = quantity::format_duration(least);
         return Err(format!("a frame lasts at least {least}"));
     }
     Ok(frame)
@@ -156,7 +155,7 @@ fn look(text: &str) -> Result<Duration, String> {
     let least = Duration::from_millis(1);
     let every = time_up_to(text, MAX_DURATION)?;
     if every < least {
-        return Err(format!("the least is {}", crate::format_duration(least)));
+        return Err(format!("the least is {}", quantity::format_duration(least)));
     }
     Ok(every)
 }

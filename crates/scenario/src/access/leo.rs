@@ -7,10 +7,9 @@ use units::{Duration, Rate};
 
 use crate::document::Table;
 use crate::error::Error;
-use crate::link::time_up_to;
-use crate::path::MAX_RTT;
 use crate::quantity::{self, MAX_DURATION};
-use crate::resolved::{map, millis};
+use crate::read::{MAX_RTT, positive, time_up_to};
+use crate::write::{map, millis};
 
 /// Bursts of the slowest link still carry something.
 const LEAST_RATE: Rate = Rate::from_bits_per_sec(1000);
@@ -23,7 +22,10 @@ pub(super) fn read(table: &Table<'_>) -> Result<AccessConfig, Error> {
     let item = table.need("rate", "\"100 Mbit/s\"")?;
     let rate = item.read("\"100 Mbit/s\"", quantity::rate)?;
     if rate < LEAST_RATE {
-        return Err(item.refuse(format!("the least is {}", crate::format_rate(LEAST_RATE))));
+        return Err(item.refuse(format!(
+            "the least is {}",
+            quantity::format_rate(LEAST_RATE)
+        )));
     }
     let usual = LeoConfig::measured(rate);
     let delay = |text: &str| time_up_to(text, MAX_RTT);
@@ -41,7 +43,7 @@ pub(super) fn read(table: &Table<'_>) -> Result<AccessConfig, Error> {
         phase: phase.transpose()?,
         spread: table.share("spread", usual.spread, 100)?,
         wander: table.share("wander", usual.wander, 100)?,
-        correlation: table.time("correlation", usual.correlation, crate::link::positive)?,
+        correlation: table.time("correlation", usual.correlation, positive)?,
         burst: table.share("burst", usual.burst, 100)?,
         step: table.time("step", usual.step, delay)?,
         drift: table.time("drift", usual.drift, delay)?,
@@ -61,8 +63,8 @@ pub(super) fn read(table: &Table<'_>) -> Result<AccessConfig, Error> {
             key.unwrap_or("outage"),
             format!(
                 "the shortest stop is outage = {}, and the longest outage_max = {}",
-                crate::format_duration(config.outage),
-                crate::format_duration(config.outage_max)
+                quantity::format_duration(config.outage),
+                quantity::format_duration(config.outage_max)
             ),
         ));
     }
@@ -74,7 +76,7 @@ fn interval(text: &str) -> Result<Duration, String> {
     if interval < LEAST_INTERVAL {
         return Err(format!(
             "the least is {}",
-            crate::format_duration(LEAST_INTERVAL)
+            quantity::format_duration(LEAST_INTERVAL)
         ));
     }
     Ok(interval)

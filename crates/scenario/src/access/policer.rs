@@ -8,7 +8,7 @@ use super::token_bucket::{LEAST_BURST, burst};
 use crate::document::Table;
 use crate::error::Error;
 use crate::quantity;
-use crate::resolved::map;
+use crate::write::map;
 
 pub(super) fn read(table: &Table<'_>) -> Result<AccessConfig, Error> {
     let rate = table

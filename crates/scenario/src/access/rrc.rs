@@ -4,12 +4,12 @@ use network::access::cellular::{DrxConfig, RrcConfig, SleepConfig};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use units::Duration;
 
-use super::cellular::{optional, span};
 use crate::document::{Item, Table};
 use crate::error::Error;
 use crate::quantity::MAX_DURATION;
-use crate::resolved::{map, millis};
+use crate::read::{optional, span};
 use crate::schema::{KnownTable, RRC, RRC_UMTS};
+use crate::write::{map, millis};
 
 /// A channel is kept for so long at least: longer than what is on its way in the other direction.
 const LEAST_REST: Duration = Duration::from_secs(1);

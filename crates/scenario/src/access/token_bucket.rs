@@ -8,7 +8,7 @@ use units::{Bytes, Rate};
 use crate::document::Table;
 use crate::error::Error;
 use crate::quantity;
-use crate::resolved::map;
+use crate::write::map;
 
 /// A full packet with the most that a link may add to it.
 pub(super) const LEAST_BURST: Bytes = Bytes::new(3000);
@@ -18,7 +18,7 @@ pub(super) fn burst(text: &str) -> Result<Bytes, String> {
     if burst < LEAST_BURST {
         return Err(format!(
             "a bucket holds at least {}, so that any packet fits",
-            crate::format_size(LEAST_BURST)
+            quantity::format_size(LEAST_BURST)
         ));
     }
     Ok(burst)

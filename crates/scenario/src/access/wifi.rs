@@ -8,10 +8,10 @@ use units::{Duration, Rate};
 
 use crate::document::{Item, Table};
 use crate::error::Error;
-use crate::link::{positive, time_up_to};
 use crate::quantity;
-use crate::resolved::map;
+use crate::read::{positive, time_up_to};
 use crate::schema::WIFI_TRAFFIC;
+use crate::write::map;
 
 const STANDARDS: &[(&str, WifiStandard)] = &[
     ("b", WifiStandard::B),
@@ -165,7 +165,7 @@ fn frame(text: &str) -> Result<Duration, String> {
     if span < SHORTEST_FRAME {
         return Err(format!(
             "the least is {}",
-            crate::format_duration(SHORTEST_FRAME)
+            quantity::format_duration(SHORTEST_FRAME)
         ));
     }
     Ok(span)
@@ -183,7 +183,10 @@ fn traffic(item: &Item<'_>) -> Result<WifiTraffic, Error> {
         let rate = item.read("\"5 Mbit/s\"", |text| {
             let rate = quantity::rate(text)?;
             match rate > MOST_TRAFFIC {
-                true => Err(format!("the limit is {}", crate::format_rate(MOST_TRAFFIC))),
+                true => Err(format!(
+                    "the limit is {}",
+                    quantity::format_rate(MOST_TRAFFIC)
+                )),
                 false => Ok(rate),
             }
         })?;
