@@ -256,7 +256,7 @@ impl Emulation {
         if path.has_routers() {
             return Err(EmulatorError::Invalid(
                 "an emulated path is one link in each direction, whose routers help nobody: leave out \
-                 `helps` and `[[path.router]]`"
+                 `router_support` and `[[path.router]]`"
                     .to_owned(),
             ));
         }

@@ -14,10 +14,12 @@ mod access;
 mod aqm;
 mod compare;
 mod decimal;
+mod described;
 mod document;
 mod error;
 mod file;
 mod flow;
+mod limits;
 mod link;
 mod model;
 mod named;
@@ -25,12 +27,13 @@ mod parcel;
 mod path;
 mod presets;
 mod quantity;
-mod read;
 mod resolved;
 mod router;
 mod schema;
+mod tables;
 mod trace_file;
 mod traffic;
+mod value;
 mod write;
 
 pub use compare::CompareOptions;
@@ -45,6 +48,6 @@ pub use quantity::{
     Buffer, format_buffer, format_duration, format_rate, format_size, parse_buffer, parse_duration,
     parse_probability, parse_rate, parse_size,
 };
-pub use schema::{KnownTable, known_tables};
+pub use schema::{known_tables, models};
 pub use tcp::{AckPolicy, Autotuning, LossDetection};
 pub use trace_file::{read_bytes, read_text};

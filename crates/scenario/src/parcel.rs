@@ -95,7 +95,7 @@ struct WholeTraffic {
     extra_delays: Vec<Duration>,
     start: Instant,
     stop: Option<Instant>,
-    list: bool,
+    list_flows: bool,
 }
 
 #[derive(Serialize, Deserialize)]

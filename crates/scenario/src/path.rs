@@ -8,26 +8,25 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use network::access::WifiConfig;
 use network::router::Help;
 use network::{Discipline, LinkConfig, LossConfig, QueueConfig, QueueLimit, Service};
+use units::table::{MAX_DELAY, Table as Known};
 use units::{Bytes, Duration, Rate};
 
 use crate::access;
 use crate::aqm;
 use crate::document::{Document, Table};
 use crate::error::Error;
+use crate::limits::MAX_ROUTERS;
 use crate::link::{self, Delay, LinkSpec, direction};
 use crate::model::{DEFAULT_OVERHEAD, FULL_PACKET, PathModel, RouterModel};
 use crate::presets::{self, Preset};
 use crate::quantity::{self, Buffer};
-use crate::read::{MAX_RTT, time_up_to};
-use crate::router::{self, MAX_ROUTERS, RouterSpec};
-use crate::schema::{DIRECTION, KnownTable, PATH, ROUTER};
+use crate::router::{self, RouterSpec};
+use crate::tables::{DIRECTION, PATH, ROUTER};
 use crate::traffic::{self, TrafficSpec};
 
-/// Longest name, and longest summary, in characters.
-const MAX_NAME: usize = 80;
-const MAX_SUMMARY: usize = 200;
 /// The transmit queue that Linux gives a network device; for a direction whose rate is given
 /// without a buffer and that is not the bottleneck.
 const DEFAULT_REVERSE_BUFFER: Buffer = Buffer::Packets(1000);
@@ -69,7 +68,7 @@ impl PathSpec {
             own.read_rrc(table)?;
             return Ok(own);
         };
-        let found = preset.read("\"geo\"", |name| {
+        let found = preset.parse(|name| {
             presets::find(name)
                 .ok_or_else(|| format!("there is no such preset{}", presets::hint(name)))
         })?;
@@ -108,12 +107,12 @@ impl PathSpec {
 
     /// Reads `[path.forward]` and `[path.reverse]`.
     fn directions(&mut self, table: &Table<'_>, folder: &Path) -> Result<(), Error> {
-        const KNOWN: &KnownTable = &DIRECTION;
+        const KNOWN: &Known = &DIRECTION;
         if let Some(item) = table.get("forward") {
             let forward = item.table(KNOWN)?;
-            for key in KNOWN.keys {
+            for key in KNOWN.keys.iter().map(|key| key.name) {
                 // `delay` alone has no short form; `rtt` is checked with it.
-                if *key != "delay" && *key != "overhead" && table.has(key) && forward.has(key) {
+                if key != "delay" && key != "overhead" && table.has(key) && forward.has(key) {
                     return Err(forward.refuse_at(
                         key,
                         format!("{key} and forward.{key} are the same thing: keep one"),
@@ -137,7 +136,7 @@ impl PathSpec {
         Ok(())
     }
 
-    /// `helps` of the bottleneck, and the routers before it.
+    /// `router_support` of the bottleneck, and the routers before it.
     fn read_routers(&mut self, table: &Table<'_>, folder: &Path) -> Result<(), Error> {
         self.help = router::help(table)?;
         let Some(item) = table.get("router") else {
@@ -197,7 +196,7 @@ impl PathSpec {
             self.reverse.delay = delay;
             return Ok(());
         }
-        let rtt = item.read("\"100 ms\"", |text| time_up_to(text, MAX_RTT))?;
+        let rtt = table.needed::<Duration>("rtt")?;
         let forward = rtt / 2;
         self.forward.delay = Some(Delay::Half(forward));
         self.reverse.delay = Some(Delay::Half(rtt - forward));
@@ -276,10 +275,10 @@ impl PathSpec {
         });
         let idle = self.forward.idle_delay() + self.reverse.idle_delay();
         let base_rtt = forward_delay + reverse_delay + before + idle;
-        if base_rtt > MAX_RTT {
+        if base_rtt > MAX_DELAY {
             return Err(format!(
                 "has a round trip of more than {}",
-                quantity::format_duration(MAX_RTT)
+                quantity::format_duration(MAX_DELAY)
             ));
         }
         let way_back = way_back(&service, self.reverse.service.clone())?;
@@ -307,7 +306,7 @@ impl PathSpec {
 fn way_back(forward: &Service, reverse: Option<Service>) -> Result<Service, String> {
     match (forward.wifi(), reverse) {
         (Some(wifi), Some(reverse)) => match reverse.wifi() {
-            Some(said) if said == wifi || *said == access::usual_wifi() => Ok(forward.clone()),
+            Some(said) if said == wifi || *said == WifiConfig::USUAL => Ok(forward.clone()),
             Some(_) => Err(
                 "describes its Wi-Fi network in both directions, which share one medium: write \
                  reverse.rate = { model = \"wifi\" }, or leave it out"
@@ -366,14 +365,8 @@ fn resolve_router(
 
 /// `name` and `summary` of a table.
 pub(crate) fn names(table: &Table<'_>) -> Result<(Option<String>, Option<String>), Error> {
-    let name = table
-        .get("name")
-        .map(|item| item.words(MAX_NAME))
-        .transpose()?;
-    let summary = table
-        .get("summary")
-        .map(|item| item.words(MAX_SUMMARY))
-        .transpose()?;
+    let name = table.get("name").map(|item| item.words()).transpose()?;
+    let summary = table.get("summary").map(|item| item.words()).transpose()?;
     Ok((name, summary))
 }
 

@@ -66,7 +66,7 @@ pub(crate) fn read_delays(path: &Path) -> Result<Arc<[Duration]>, Problem> {
 /// # Errors
 /// Why the file cannot be read, as the end of a sentence that begins with its name.
 pub fn read_text(path: &Path, limit: u64) -> Result<String, String> {
-    String::from_utf8(read_bytes(path, limit)?).map_err(|_| "the file is no text".to_owned())
+    String::from_utf8(read_bytes(path, limit)?).map_err(|_| "not a text file".to_owned())
 }
 
 /// As [`read_text`], of any bytes.
@@ -85,7 +85,7 @@ pub fn read_bytes(path: &Path, limit: u64) -> Result<Vec<u8>, String> {
         return Err("this is a folder, not a file".to_owned());
     }
     if !metadata.is_file() {
-        return Err("this is no regular file".to_owned());
+        return Err("not a regular file".to_owned());
     }
     let mut bytes = Vec::new();
     File::open(path)

@@ -164,7 +164,7 @@ fn refusals() {
         ("flow = 3", "f.toml:2:1: flow = 3: flows are written as tables [[flow]]".to_owned()),
         ("[[flow]]\nsize = '1 MB'", "f.toml:2:1: [[flow]] needs algorithm, such as algorithm = \"cubic+search\"".to_owned()),
         ("[[flow]]\nalgorithm = 'cubic'", "f.toml: the flow \"cubic+hystart\" never ends: give it a size or a duration, or the scenario a duration".to_owned()),
-        ("[[flow]]\nalgorithm = 'cubic'\nsize = '0 B'", "f.toml:4:1: size = \"0 B\": a transfer has at least one byte".to_owned()),
+        ("[[flow]]\nalgorithm = 'cubic'\nsize = '0 B'", "f.toml:4:1: size = \"0 B\": it is zero".to_owned()),
         ("[[flow]]\nalgorithm = 'cubic'\nsize = '1 B'\nduration = '1 s'", "f.toml:5:1: [[flow]] says size or duration, not both".to_owned()),
         ("[[flow]]\nalgorithm = 'cubic'\nsize = '1 B'\nstart = '11 min'", "f.toml: the flow \"cubic+hystart\" starts when the run is already over".to_owned()),
         ("[[flow]]\nalgorithm = 'cubic'\n  initial_windw = 3", "f.toml:4:3: unknown key \"initial_windw\" in [[flow]]; did you mean \"initial_window\"?".to_owned()),

@@ -1,87 +1,466 @@
-//! The published JSON Schema lists what the parser knows, no more and no less.
+//! `docs/reference/scenario.schema.json` and the tables of `docs/reference/scenario.md` are made from
+//! the descriptions of the tables, and the defaults that these state are those of the readers.
+//!
+//! `SLOWSTART_SNAPSHOT=write cargo test -p slowstart-scenario --test schema` writes them.
 
-use scenario::{PRESETS, known_tables};
-use serde_json::Value;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
 
-const SCHEMA: &str = include_str!("../../../docs/reference/scenario.schema.json");
-const REFERENCE: &str = include_str!("../../../docs/reference/scenario.md");
+use scenario::{PRESETS, PathModel, Scenario, known_tables, models};
+use units::table::{Key, Kind, MAX_DELAY, MAX_DURATION, MAX_RATE, MAX_SIZE, Table, Usual, Value};
 
-fn schema() -> Value {
-    serde_json::from_str(SCHEMA).expect("the schema is JSON")
+/// JSON whose keys keep their order.
+enum Json {
+    Raw(String),
+    List(Vec<Json>),
+    Object(Vec<(&'static str, Json)>),
+}
+
+use Json::{List, Object, Raw};
+
+impl Json {
+    fn write(&self, indent: usize, out: &mut String) {
+        let pad = |depth| "  ".repeat(depth);
+        let (open, close, entries): (_, _, Vec<(String, &Self)>) = match self {
+            Raw(text) => return out.push_str(text),
+            List(list) if list.iter().all(|entry| matches!(entry, Raw(_))) => {
+                let texts = list.iter().filter_map(|entry| match entry {
+                    Raw(text) => Some(text.as_str()),
+                    _ => None,
+                });
+                let _ = write!(out, "[{}]", texts.collect::<Vec<_>>().join(", "));
+                return;
+            }
+            List(list) => (
+                '[',
+                ']',
+                list.iter().map(|entry| (String::new(), entry)).collect(),
+            ),
+            Object(entries) => {
+                let entries = entries.iter();
+                let named = entries.map(|(name, entry)| (format!("\"{name}\": "), entry));
+                ('{', '}', named.collect())
+            }
+        };
+        out.push(open);
+        for (place, (name, entry)) in entries.iter().enumerate() {
+            let comma = if place == 0 { "" } else { "," };
+            let _ = write!(out, "{comma}\n{}{name}", pad(indent + 1));
+            entry.write(indent + 1, out);
+        }
+        let _ = write!(out, "\n{}{close}", pad(indent));
+    }
+}
+
+fn text(text: &str) -> Json {
+    Raw(serde_json::to_string(text).expect("a text is JSON"))
+}
+
+fn number(number: impl std::fmt::Display) -> Json {
+    Raw(number.to_string())
+}
+
+fn words(words: &[&str]) -> Json {
+    Object(vec![(
+        "enum",
+        List(words.iter().map(|word| text(word)).collect()),
+    )])
+}
+
+fn defined(name: &str) -> Json {
+    Object(vec![("$ref", text(&format!("#/$defs/{name}")))])
+}
+
+/// A kind without its key.
+fn kind(kind: &Kind) -> Vec<(&'static str, Json)> {
+    let of = match kind {
+        Kind::Rate(..) => defined("rate"),
+        Kind::Time(..) | Kind::Seconds(..) => defined("time"),
+        Kind::Size(..) => defined("size"),
+        Kind::Buffer => defined("buffer"),
+        Kind::Share(..) => defined("share"),
+        Kind::Decibel(..) => defined("decibel"),
+        Kind::Level(..) => defined("level"),
+        Kind::Hertz(..) => defined("hertz"),
+        Kind::Frequency(..) => defined("frequency"),
+        Kind::Packets => defined("packets"),
+        Kind::Model => defined("model"),
+        Kind::Table(table) => defined(table.name),
+        Kind::Integer(least, most) => Object(vec![
+            ("type", text("integer")),
+            ("minimum", number(least)),
+            ("maximum", number(most)),
+        ]),
+        Kind::Number(least, most) => Object(vec![
+            ("type", text("number")),
+            ("minimum", number(least)),
+            ("maximum", number(most)),
+        ]),
+        Kind::Switch => Object(vec![("type", text("boolean"))]),
+        Kind::Words(list) => words(list),
+        Kind::Text(u32::MAX) => Object(vec![("type", text("string"))]),
+        Kind::Text(most) => Object(vec![("type", text("string")), ("maxLength", number(most))]),
+        Kind::Tables(table, most) => Object(vec![
+            ("type", text("array")),
+            ("maxItems", number(most)),
+            ("items", defined(table.name)),
+        ]),
+        Kind::List(of, least, most) => Object(vec![
+            ("type", text("array")),
+            ("minItems", number(least)),
+            ("maxItems", number(most)),
+            ("items", Object(self::kind(of))),
+        ]),
+        Kind::Any(kinds) => {
+            let kinds = kinds.iter().map(|of| Object(self::kind(of)));
+            Object(vec![("anyOf", List(kinds.collect()))])
+        }
+    };
+    match of {
+        Object(entries) => entries,
+        _ => Vec::new(),
+    }
+}
+
+/// The range of a kind in words, where it is not everybody's.
+fn range(kind: &Kind) -> String {
+    let of = |least: Option<String>, most: Option<String>| match (least, most) {
+        (Some(least), Some(most)) => format!("{least} to {most}"),
+        (Some(least), None) => format!("at least {least}"),
+        (None, Some(most)) => format!("at most {most}"),
+        (None, None) => String::new(),
+    };
+    let unit = |least: f64, most: f64, unit: &str| {
+        let least = (least != 0.0).then(|| format!("{least} {unit}"));
+        of(least, Some(format!("{most} {unit}")))
+    };
+    match *kind {
+        Kind::Rate(least, most) => of(
+            (least.bits_per_sec() > 1).then(|| least.to_string()),
+            (most != MAX_RATE).then(|| most.to_string()),
+        ),
+        Kind::Time(least, most) | Kind::Seconds(least, most) => of(
+            (least.as_nanos() > 1).then(|| least.to_string()),
+            (most != MAX_DURATION && most != MAX_DELAY).then(|| most.to_string()),
+        ),
+        Kind::Size(least, most) => of(
+            (least.get() > 1).then(|| format!("{} bytes", least.get())),
+            (most != MAX_SIZE).then(|| format!("{} bytes", most.get())),
+        ),
+        Kind::Share(_, 100.0) => String::new(),
+        Kind::Share(_, most) => unit(0.0, most, "%"),
+        Kind::Decibel(least, most) => unit(least, most, "dB"),
+        Kind::Level(least, most) => unit(least, most, "dBm"),
+        Kind::Integer(least, most) => format!("{least} to {most}"),
+        Kind::Number(least, most) => format!("{least} to {most}"),
+        _ => String::new(),
+    }
+}
+
+/// A value as a file has it, without quotes.
+fn shown(kind: &Kind, value: Value) -> Option<String> {
+    let list: &[&str] = match kind {
+        Kind::Words(list) => list,
+        _ => &[],
+    };
+    Some(match (kind, value) {
+        (_, Value::Nothing) => return None,
+        (_, Value::Rate(rate)) => rate.to_string(),
+        (_, Value::Time(span)) => span.to_string(),
+        (_, Value::Size(bytes)) => bytes.to_string(),
+        (_, Value::Integer(number)) => number.to_string(),
+        (_, Value::Word(word)) => list[word].to_owned(),
+        (Kind::Words(_), Value::Switch(on)) => list[usize::from(on)].to_owned(),
+        (_, Value::Switch(on)) => on.to_string(),
+        (Kind::Share(..), Value::Number(number)) => format!("{} %", (number * 1e8).round() / 1e6),
+        (Kind::Decibel(..), Value::Number(number)) => format!("{number} dB"),
+        (Kind::Level(..), Value::Number(number)) => format!("{number} dBm"),
+        (Kind::Hertz(..), Value::Number(number)) => format!("{number} Hz"),
+        (_, Value::Number(number)) => number.to_string(),
+    })
+}
+
+/// The default as a file has it: the value, and whether it stands in quotes.
+fn default(key: &Key) -> Option<(String, bool)> {
+    let value = match key.usual {
+        Usual::Is(value) => value.to_owned(),
+        Usual::Value(value) => shown(&key.kind, value())?,
+        Usual::Needed(_) | Usual::Sometimes(..) | Usual::Words(_) => return None,
+    };
+    let is_bare = matches!(
+        key.kind,
+        Kind::Integer(..) | Kind::Number(..) | Kind::Switch
+    );
+    Some((value, !is_bare))
+}
+
+/// One line of text, without its line breaks.
+fn line(doc: &str) -> String {
+    doc.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn property(key: &Key) -> Json {
+    let mut entries = kind(&key.kind);
+    let mut doc = line(key.doc);
+    let range = match key.kind {
+        Kind::Integer(..) | Kind::Number(..) => String::new(),
+        ref kind => range(kind),
+    };
+    if !range.is_empty() {
+        let _ = write!(doc, " Range: {range}.");
+    }
+    match (default(key), key.usual) {
+        (Some((value, true)), _) => entries.push(("default", text(&value))),
+        (Some((value, false)), _) => entries.push(("default", Raw(value))),
+        (None, Usual::Words(words) | Usual::Sometimes(_, words)) if !words.is_empty() => {
+            let _ = write!(doc, " Default: {words}.");
+        }
+        _ => {}
+    }
+    entries.insert(0, ("description", text(&doc)));
+    Object(entries)
+}
+
+fn object(table: &Table, is_model: bool) -> Json {
+    let needed = table
+        .keys
+        .iter()
+        .filter(|key| matches!(key.usual, Usual::Needed(_)));
+    let mut required: Vec<Json> = needed.map(|key| text(key.name)).collect();
+    let mut properties: Vec<(&'static str, Json)> = Vec::new();
+    if is_model {
+        required.insert(0, text("model"));
+        properties.push(("model", Object(vec![("const", text(table.name))])));
+    }
+    for key in table.keys {
+        let mut property = property(key);
+        if let ("preset", Object(entries)) = (key.name, &mut property) {
+            let names: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
+            entries.truncate(1);
+            entries.push(("enum", List(names.into_iter().map(text).collect())));
+        }
+        properties.push((key.name, property));
+    }
+    let mut entries = vec![
+        ("type", text("object")),
+        ("description", text(&line(table.summary))),
+        ("additionalProperties", Raw("false".to_owned())),
+        ("properties", Object(properties)),
+    ];
+    if !required.is_empty() {
+        entries.push(("required", List(required)));
+    }
+    Object(entries)
+}
+
+/// A quantity: its name, pattern, description, and examples.
+const QUANTITIES: [(&str, &str, &str, &[&str]); 10] = [
+    (
+        "rate",
+        "([kMGT]?bit/s|[kMG]?bps|[kMG]?b/s|[kMG]?B/s)",
+        "A rate, at most 1 Tbit/s. b and bit are bits, B bytes; prefixes are decimal.",
+        &["50 Mbit/s", "6.25 MB/s"],
+    ),
+    (
+        "time",
+        "(ns|us|\u{b5}s|\u{3bc}s|ms|s|min|h)",
+        "A span of time.",
+        &["100 ms", "1.5 s"],
+    ),
+    (
+        "size",
+        "(B|bytes?|[kMGT]B|[KMG]iB)",
+        "A number of bytes. kB is 1000 bytes, KiB 1024.",
+        &["20 MB", "64 KiB"],
+    ),
+    ("share", "%", "A fraction in percent.", &["0.1 %"]),
+    ("decibel", "dB", "A ratio in dB.", &["12 dB"]),
+    ("level", "dBm", "A level in dBm.", &["-53 dBm"]),
+    ("hertz", "Hz", "A frequency.", &["3 Hz"]),
+    (
+        "frequency",
+        "/(s|min|h)",
+        "How often something happens.",
+        &["31.25 /s"],
+    ),
+    (
+        "packets",
+        "(packets?|pkts?)",
+        "A number of packets.",
+        &["15 packets"],
+    ),
+    (
+        "buffer",
+        "(packets?|pkts?|bdp|BDP|B|bytes?|[kMGT]B|[KMG]iB)",
+        "The size of a buffer: in packets, in bytes with overhead, in multiples of the \
+         bandwidth-delay product (rounded to whole packets), or unlimited.",
+        &["413 packets", "36 MB", "1.5 bdp", "unlimited"],
+    ),
+];
+
+fn schema() -> String {
+    let models = models();
+    let is_model = |table: &Table| models.iter().any(|model| model.name == table.name);
+    let mut tables = known_tables();
+    tables.push(network::access::StationTraffic::TABLE);
+    tables.push(network::access::AcmConfig::TABLE);
+    tables.push(network::access::RainConfig::TABLE);
+    let mut defs: Vec<(&'static str, Json)> = Vec::new();
+    for table in &tables {
+        defs.push((table.name, object(table, is_model(table))));
+    }
+    let refs = models.iter().map(|model| defined(model.name)).collect();
+    defs.push((
+        "model",
+        Object(vec![
+            ("description", text("A model of an access network.")),
+            ("oneOf", List(refs)),
+        ]),
+    ));
+    for (name, units, doc, examples) in QUANTITIES {
+        let unlimited = if name == "buffer" { "unlimited|" } else { "" };
+        let sign = if matches!(name, "decibel" | "level") {
+            "[-\u{2212}]?"
+        } else {
+            ""
+        };
+        let pattern = format!(r"^\s*({unlimited}{sign}[0-9]+(\.[0-9]+)?\s*{units})\s*$");
+        let examples = examples.iter().map(|example| text(example)).collect();
+        defs.push((
+            name,
+            Object(vec![
+                ("type", text("string")),
+                ("pattern", text(&pattern)),
+                ("description", text(doc)),
+                ("examples", List(examples)),
+            ]),
+        ));
+    }
+    let about = "The TOML file that `slowstart run` and `slowstart compare` read. Made from the \
+                 descriptions in the code by the test `schema` of slowstart-scenario.";
+    let root = Object(vec![
+        (
+            "$schema",
+            text("https://json-schema.org/draft/2020-12/schema"),
+        ),
+        ("title", text("slowstart scenario")),
+        ("description", text(about)),
+        ("$ref", text("#/$defs/scenario")),
+        ("$defs", Object(defs)),
+    ]);
+    let mut out = String::new();
+    root.write(0, &mut out);
+    out.push('\n');
+    out
+}
+
+/// The rows of a table in the reference.
+fn rows(table: &Table) -> String {
+    let mut out = String::from("| key | meaning | default |\n| --- | --- | --- |\n");
+    for key in table.keys {
+        let usual = match (default(key), key.usual) {
+            (Some((value, true)), _) => format!("`\"{value}\"`"),
+            (Some((value, false)), _) => format!("`{value}`"),
+            (None, Usual::Needed(_)) => "needed".to_owned(),
+            (None, Usual::Words(words) | Usual::Sometimes(_, words)) => words.to_owned(),
+            (None, _) => String::new(),
+        };
+        let range = match range(&key.kind) {
+            range if range.is_empty() => range,
+            range => format!(" Range: {range}."),
+        };
+        let values = match key.kind {
+            Kind::Words(list) => {
+                let quoted: Vec<String> = list.iter().map(|word| format!("`\"{word}\"`")).collect();
+                format!(" One of {}.", quoted.join(", "))
+            }
+            _ => String::new(),
+        };
+        let _ = writeln!(
+            out,
+            "| `{}` | {}{values}{range} | {usual} |",
+            key.name,
+            line(key.doc)
+        );
+    }
+    out
+}
+
+/// `text` with what stands between `<!-- keys: NAME -->` and `<!-- end -->` made anew.
+fn with_tables(text: &str) -> String {
+    let mut tables = known_tables();
+    tables.push(network::access::StationTraffic::TABLE);
+    tables.push(network::access::AcmConfig::TABLE);
+    tables.push(network::access::RainConfig::TABLE);
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("<!-- keys: ") {
+        let (name, after) = after.split_once(" -->").expect("the end of a marker");
+        let (_, after) = after
+            .split_once("<!-- end -->")
+            .expect("the end of a table");
+        let table = tables.iter().find(|table| table.name == name);
+        let table = table.unwrap_or_else(|| panic!("there is no table {name}"));
+        let _ = write!(
+            out,
+            "{before}<!-- keys: {name} -->\n\n{}\n<!-- end -->",
+            rows(table)
+        );
+        rest = after;
+    }
+    out + rest
+}
+
+fn reference() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference")
+}
+
+/// Compares a file with what it should hold, or writes it.
+fn settle(file: &Path, made: &str) {
+    if std::env::var("SLOWSTART_SNAPSHOT").is_ok_and(|mode| mode == "write") {
+        std::fs::write(file, made).expect("a page can be written");
+    }
+    let found = std::fs::read_to_string(file).expect("a page");
+    assert!(
+        found == made,
+        "{} is not what the code says; write it with SLOWSTART_SNAPSHOT=write",
+        file.display()
+    );
 }
 
 #[test]
-fn the_schema_has_exactly_the_keys_of_the_parser() {
-    let schema = schema();
-    let tables: Vec<&String> = schema["$defs"]
-        .as_object()
-        .unwrap()
-        .iter()
-        .filter(|(_, def)| def["type"] == "object")
-        .map(|(name, _)| name)
-        .collect();
-    let mut known: Vec<&str> = known_tables().iter().map(|table| table.name).collect();
-    known.sort_unstable();
-    assert_eq!(tables, known);
+fn the_schema_is_made_from_the_code() {
+    let made = schema();
+    let parsed: serde_json::Value = serde_json::from_str(&made).expect("the schema is JSON");
+    for (place, _) in made.match_indices("\"#/$defs/") {
+        let name = made[place + 9..].split('"').next().unwrap_or_default();
+        assert!(!parsed["$defs"][name].is_null(), "{name} is not defined");
+    }
+    settle(&reference().join("scenario.schema.json"), &made);
+}
+
+#[test]
+fn the_reference_has_the_tables_of_the_code() {
+    let networks = std::fs::read_dir(reference().join("networks")).expect("a folder");
+    let pages = networks.map(|entry| entry.expect("an entry").path());
+    let mut whole = String::new();
+    for page in pages.chain([reference().join("scenario.md")]) {
+        let text = std::fs::read_to_string(&page).expect("a page");
+        settle(&page, &with_tables(&text));
+        whole.push_str(&text);
+    }
     for table in known_tables() {
-        let def = &schema["$defs"][table.name];
-        assert_eq!(def["additionalProperties"], false, "{}", table.name);
-        let mut keys = table.keys.to_vec();
-        keys.sort_unstable();
-        assert_eq!(
-            def["properties"]
-                .as_object()
-                .unwrap()
-                .keys()
-                .collect::<Vec<_>>(),
-            keys,
-            "{}",
+        assert!(
+            whole.contains(&format!("<!-- keys: {} -->", table.name)),
+            "no page has the keys of {}",
             table.name
         );
-        for required in def["required"].as_array().unwrap_or(&Vec::new()) {
-            assert!(
-                table.keys.contains(&required.as_str().unwrap()),
-                "{required}"
-            );
-        }
     }
-}
-
-#[test]
-fn the_schema_refers_to_what_it_defines() {
-    fn visit(value: &Value, schema: &Value) {
-        match value {
-            Value::Object(map) => {
-                if let Some(Value::String(target)) = map.get("$ref") {
-                    assert!(
-                        schema.pointer(target.trim_start_matches('#')).is_some(),
-                        "{target}"
-                    );
-                }
-                map.values().for_each(|value| visit(value, schema));
-            }
-            Value::Array(list) => list.iter().for_each(|value| visit(value, schema)),
-            _ => {}
-        }
-    }
-    let schema = schema();
-    visit(&schema, &schema);
-}
-
-#[test]
-fn schema_and_reference_name_every_preset_and_key() {
-    let presets: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
-    assert_eq!(
-        schema()["$defs"]["path"]["properties"]["preset"]["enum"],
-        serde_json::json!(presets)
-    );
-    let keys = known_tables()
-        .iter()
-        .flat_map(|table| table.keys.iter().copied());
-    for word in presets.into_iter().chain(keys) {
+    for preset in PRESETS {
         assert!(
-            REFERENCE.contains(&format!("`{word}")) || REFERENCE.contains(&format!("{word} =")),
-            "{word} is not described"
+            whole.contains(&format!("`{}`", preset.name)),
+            "{}",
+            preset.name
         );
     }
 }
@@ -89,17 +468,165 @@ fn schema_and_reference_name_every_preset_and_key() {
 /// Each preset's page is there, and so is each that the list of all networks links.
 #[test]
 fn every_network_has_its_page() {
-    let folder = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../docs/reference/networks/"
-    );
-    let there = |page: &str| std::path::Path::new(folder).join(page).exists();
+    let folder = reference().join("networks");
+    let there = |page: &str| folder.join(page).exists();
     for preset in PRESETS {
         assert!(there(preset.page()), "{}: {}", preset.name, preset.page());
     }
-    let index = std::fs::read_to_string(format!("{folder}README.md")).unwrap();
+    let index = std::fs::read_to_string(folder.join("README.md")).expect("a page");
     for link in index.split("](").skip(1) {
         let page = link.split([')', '#']).next().unwrap_or_default();
         assert!(there(page), "README.md links {page}");
     }
+}
+
+/// A file in which a table stands: what comes before its keys, and after them.
+fn around(table: &str) -> Option<(String, &'static str, &'static str)> {
+    const PATH: &str = "path = { rate = '50 Mbit/s', rtt = '100 ms' }\n";
+    const FLOW: &str = "\n[[flow]]\nalgorithm = 'cubic'\nsize = '1 MB'\n";
+    let rate = |keys: &str| format!("path.rtt = '300 ms'\npath.rate = {{ {keys}");
+    let more = |key: &str, keys: &str| {
+        format!("path.rtt = '300 ms'\npath.rate = '50 Mbit/s'\npath.{key} = {{ {keys}")
+    };
+    Some(match table {
+        "scenario" => (PATH.to_owned(), "\n", FLOW),
+        "path" => (
+            "[path]\nrtt = '100 ms'\nrate = '50 Mbit/s'\n".to_owned(),
+            "\n",
+            FLOW,
+        ),
+        "direction" => (
+            "[path]\nrtt = '100 ms'\n[path.forward]\nrate = '50 Mbit/s'\n".to_owned(),
+            "\n",
+            FLOW,
+        ),
+        "router" => (
+            format!(
+                "[path]\nrate = '50 Mbit/s'\nrtt = '100 ms'\n[[path.router]]\nrate = '80 Mbit/s'\n"
+            ),
+            "\n",
+            FLOW,
+        ),
+        "varying-rate" => (
+            rate("mean = '4 Mbit/s', variation = '30 %', correlation = '1 s', "),
+            "",
+            " }",
+        ),
+        "gilbert-elliott" => (more("loss", "p = '1 %', "), "", " }"),
+        "jitter" => (more("jitter", "amount = '5 ms', "), "", " }"),
+        "flow" => (
+            format!("{PATH}[[flow]]\nalgorithm = 'cubic'\nsize = '1 MB'\n"),
+            "\n",
+            "",
+        ),
+        "lte" | "5g" | "hsdpa" => (rate(&format!("model = '{table}', ")), "", " }"),
+        "cell-uplink" | "umts-uplink" => (
+            rate(&format!("model = '{table}', rate = '1 Mbit/s', ")),
+            "",
+            " }",
+        ),
+        "cell-reduced" => (
+            rate("model = 'cell-reduced', mean = '40 Mbit/s', "),
+            "",
+            " }",
+        ),
+        "rrc" => (format!("path.preset = 'lte'\npath.rrc = {{ "), "", " }"),
+        "rrc-umts" => (format!("path.preset = 'hsdpa'\npath.rrc = {{ "), "", " }"),
+        _ => return None,
+    })
+}
+
+/// Of a key that has a meaning for one kind alone, the kind stands before its sentence.
+fn kinds(table: &str, key: &Key) -> Option<(String, String)> {
+    let doc = line(key.doc);
+    let kind = doc.split([':', ',']).next().unwrap_or_default().to_owned();
+    let path = "path = { rate = '50 Mbit/s', rtt = '100 ms' }\n";
+    let needed = match kind.as_str() {
+        "web" if key.name != "load" => "load = '10 %'\n",
+        "video" => "bitrate = '1 Mbit/s'\n",
+        "datagrams" => "rate = '1 Mbit/s'\n",
+        _ => "",
+    };
+    match table {
+        "aqm" => {
+            let start =
+                "path.rate = '50 Mbit/s'\npath.rtt = '100 ms'\npath.buffer = '100 packets'\n";
+            Some((
+                format!("{start}path.aqm = {{ kind = '{kind}', "),
+                " }".to_owned(),
+            ))
+        }
+        "traffic" => {
+            let (kind, needed) = match doc.starts_with(char::is_lowercase) {
+                true => (kind.as_str(), needed),
+                false => ("bulk", ""),
+            };
+            Some((
+                format!("{path}[[traffic]]\nkind = '{kind}'\n{needed}"),
+                String::new(),
+            ))
+        }
+        "router-support" => Some((
+            format!(
+                "path.rate = '50 Mbit/s'\npath.rtt = '100 ms'\npath.router_support = {{ kind = '{kind}', "
+            ),
+            " }".to_owned(),
+        )),
+        _ => None,
+    }
+}
+
+/// What a file comes to.
+fn resolved(text: &str) -> String {
+    match text.contains("[[flow]]") {
+        true => Scenario::parse(text, "f.toml", Path::new(""))
+            .map(|scenario| serde_json::to_string(&scenario).expect("JSON")),
+        false => PathModel::parse(text, "f.toml", Path::new(""))
+            .map(|path| serde_json::to_string(&path).expect("JSON")),
+    }
+    .unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+/// A key that says its default changes nothing.
+#[test]
+fn the_defaults_are_those_of_the_readers() {
+    let mut judged = 0;
+    for table in known_tables() {
+        for key in table.keys {
+            let Some((value, is_quoted)) = default(key) else {
+                continue;
+            };
+            // Said of every flow, and only where there are several.
+            if matches!(key.name, "stagger") {
+                continue;
+            }
+            let (before, after) = match (around(table.name), kinds(table.name, key)) {
+                (Some((before, _, after)), _) => (before, after.to_owned()),
+                (None, Some(both)) => both,
+                (None, None) => continue,
+            };
+            // With outages there has to be a time between two.
+            let extra = match key.name {
+                "outage" | "longest" if table.name == "cell-reduced" => "outages = '20 s', ",
+                "impatient" => "sack = false\n",
+                _ => "",
+            };
+            let value = if is_quoted {
+                format!("'{value}'")
+            } else {
+                value
+            };
+            let said = format!("{before}{extra}{} = {value}{after}", key.name);
+            let unsaid = format!("{before}{extra}{after}").replace(",  }", " }");
+            assert_eq!(
+                resolved(&said),
+                resolved(&unsaid),
+                "{}: {}",
+                table.name,
+                key.name
+            );
+            judged += 1;
+        }
+    }
+    assert!(judged > 90, "{judged}");
 }

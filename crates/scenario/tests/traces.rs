@@ -236,8 +236,7 @@ fn rates_and_delays_from_files() {
         ),
         (
             "rate = '1 Mbit/s'\ndelay = { trace = 'delays', slot = '0 s' }",
-            "t.toml:3:29: slot = \"0 s\": a slot lasts at \
-          least 10 us",
+            "t.toml:3:29: slot = \"0 s\": it is zero",
         ),
         (
             "rate = '1 Mbit/s'\ndelay = { file = 'delays' }",

@@ -41,32 +41,32 @@ const MIXED: &str = "
 kind = 'web'
 load = '35 %'
 extra_delay = ['0 s', '12 ms', '25 ms']
-list = true
+list_flows = true
 [[traffic]]
 kind = 'web'
 load = '20 %'
 direction = 'reverse'
-list = true
+list_flows = true
 [[traffic]]
 kind = 'bulk'
 count = 2
 size = '1 MB'
 spread = '10 s'
 extra_delay = '30 ms'
-list = true
+list_flows = true
 [[traffic]]
 kind = 'video'
 bitrate = '1 Mbit/s'
 segment = '2 s'
 count = 2
-list = true
+list_flows = true
 [[traffic]]
 kind = 'datagrams'
 rate = '500 kbit/s'
 on = '500 ms'
 off = '500 ms'
 count = 3
-list = true
+list_flows = true
 ";
 
 #[test]

@@ -6,8 +6,11 @@
 //! saturates; a subtraction that would go below zero is zero where the name says
 //! `saturating_`, and a bug (a panic in debug builds) elsewhere.
 //!
-//! [`feedback`] is what hosts and routers write into a packet for each other.
+//! [`feedback`] is what hosts and routers write into a packet for each other; [`table`] describes
+//! the keys of a scenario file.
 #![no_std]
+
+extern crate alloc;
 
 /// Sums, differences and multiples of a quantity; `$negative` is what a difference below zero would be.
 macro_rules! saturating_arithmetic {
@@ -57,6 +60,8 @@ macro_rules! saturating_arithmetic {
 
 pub mod feedback;
 mod quantity;
+mod show;
+pub mod table;
 mod time;
 
 pub use quantity::{Bytes, Rate, Transmission};

@@ -1,53 +1,85 @@
-//! `rate = { model = "...", ... }`: the access networks. One file for each model, which reads its keys and
-//! lists them again in the resolved form; every key has a default unless the model's page says otherwise.
+//! `rate = { model = "...", ... }`: the access networks. A model that describes its table is one row;
+//! Wi-Fi and the cellular networks, whose keys do not fill one configuration, have a file each.
 
 use network::AccessConfig;
-use network::access::WifiConfig;
-use serde::ser::{Serialize, Serializer};
+use network::access::{
+    DamaConfig, GeoConfig, LeoConfig, PolicerConfig, TokenBucketConfig, WifiConfig,
+};
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use units::table::{Described, Table as Known};
 
+use crate::described;
 use crate::document::{Item, Table};
 use crate::error::Error;
-use crate::schema::{
-    CELL_REDUCED, CELL_UPLINK, DAMA, GEO, HSDPA, KnownTable, LEO, LTE, NR, POLICER, TOKEN_BUCKET,
-    UMTS_UPLINK, WIFI,
-};
+use crate::tables::cellular::{CELL_REDUCED, CELL_UPLINK, HSDPA, LTE, NR, UMTS_UPLINK};
 
 pub(crate) mod cellular;
-mod geo;
-mod leo;
-mod policer;
 mod rrc;
-mod token_bucket;
 mod wifi;
 
-/// How a table of a model is read.
-type Reader = fn(&Table<'_>) -> Result<AccessConfig, Error>;
+/// A model under the word that its table has for a name.
+pub(crate) struct Model {
+    pub(crate) table: &'static Known,
+    read: fn(&Table<'_>) -> Result<AccessConfig, Error>,
+}
 
-/// The models, each under the word that stands after `model`.
-const MODELS: &[(&str, (&KnownTable, Reader))] = &[
-    ("token-bucket", (&TOKEN_BUCKET, token_bucket::read)),
-    ("policer", (&POLICER, policer::read)),
-    ("lte", (&LTE, cellular::lte)),
-    ("5g", (&NR, cellular::nr)),
-    ("cell-uplink", (&CELL_UPLINK, cellular::uplink)),
-    ("cell-reduced", (&CELL_REDUCED, cellular::reduced)),
-    ("hsdpa", (&HSDPA, cellular::hsdpa)),
-    ("umts-uplink", (&UMTS_UPLINK, cellular::umts_uplink)),
-    ("wifi", (&WIFI, wifi::read)),
-    ("geo", (&GEO, geo::read)),
-    ("dama", (&DAMA, geo::read_dama)),
-    ("leo", (&LEO, leo::read)),
+/// A model whose configuration describes itself.
+macro_rules! described {
+    ($config:ident, $variant:ident) => {
+        Model {
+            table: $config::TABLE,
+            read: |table| {
+                let mut config = $config::USUAL;
+                described::read(table, &mut config)?;
+                Ok(AccessConfig::$variant(config))
+            },
+        }
+    };
+}
+
+/// The models.
+pub(crate) const MODELS: &[Model] = &[
+    described!(TokenBucketConfig, TokenBucket),
+    described!(PolicerConfig, Policer),
+    Model {
+        table: &LTE,
+        read: cellular::lte,
+    },
+    Model {
+        table: &NR,
+        read: cellular::nr,
+    },
+    Model {
+        table: &CELL_UPLINK,
+        read: cellular::uplink,
+    },
+    Model {
+        table: &CELL_REDUCED,
+        read: cellular::reduced,
+    },
+    Model {
+        table: &HSDPA,
+        read: cellular::hsdpa,
+    },
+    Model {
+        table: &UMTS_UPLINK,
+        read: cellular::umts_uplink,
+    },
+    Model {
+        table: WifiConfig::TABLE,
+        read: wifi::read,
+    },
+    described!(GeoConfig, Geo),
+    described!(DamaConfig, Dama),
+    described!(LeoConfig, Leo),
 ];
 
 /// The model of a table in which `model` stands; `None` where it does not.
 pub(crate) fn read(item: &Item<'_>) -> Option<Result<AccessConfig, Error>> {
-    let model = item.inner("model")?.choice(MODELS);
-    Some(model.and_then(|(known, read)| read(&item.table(known)?)))
-}
-
-/// What `{ model = "wifi" }` says.
-pub(crate) fn usual_wifi() -> WifiConfig {
-    wifi::usual()
+    let word = item.inner("model")?;
+    let names: Vec<(&str, &Model)> = MODELS.iter().map(|row| (row.table.name, row)).collect();
+    let model = word.choice(&names);
+    Some(model.and_then(|model| (model.read)(&item.table(model.table)?)))
 }
 
 /// For output.
@@ -56,13 +88,21 @@ pub(crate) struct Access<'a>(pub(crate) &'a AccessConfig);
 impl Serialize for Access<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.0 {
-            AccessConfig::TokenBucket(config) => token_bucket::write(config, serializer),
-            AccessConfig::Policer(config) => policer::write(config, serializer),
+            AccessConfig::TokenBucket(config) => write(config, serializer),
+            AccessConfig::Policer(config) => write(config, serializer),
             AccessConfig::Cellular(config) => cellular::write(config, serializer),
             AccessConfig::Wifi(config) => wifi::write(config, serializer),
-            AccessConfig::Geo(config) => geo::write(config, serializer),
-            AccessConfig::Dama(config) => geo::write_dama(config, serializer),
-            AccessConfig::Leo(config) => leo::write(config, serializer),
+            AccessConfig::Geo(config) => write(config, serializer),
+            AccessConfig::Dama(config) => write(config, serializer),
+            AccessConfig::Leo(config) => write(config, serializer),
         }
     }
+}
+
+/// A configuration that describes itself.
+fn write<S: Serializer>(config: &dyn Described, serializer: S) -> Result<S::Ok, S::Error> {
+    let mut map = serializer.serialize_map(None)?;
+    map.serialize_entry("kind", config.table().name)?;
+    described::write(&mut map, config, &|_, _| None)?;
+    map.end()
 }

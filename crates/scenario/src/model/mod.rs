@@ -8,7 +8,7 @@ mod flow;
 mod traffic;
 
 pub use flow::{Application, Flow};
-pub(crate) use flow::{DEFAULT_INITIAL_WINDOW, DEFAULT_RECEIVE_BUFFER, DEFAULT_TSO_SEGMENTS};
+pub(crate) use flow::{DEFAULT_INITIAL_WINDOW, DEFAULT_RECEIVE_BUFFER};
 pub use traffic::{Direction, Traffic, TrafficKind};
 
 /// IP bytes of a full packet. A link counts its `overhead` on top.

@@ -94,7 +94,7 @@ pub struct Traffic {
     /// When it ends: connections are cut, but of web-like traffic none begins any more.
     pub stop: Option<Instant>,
     /// Whether the result lists each of its flows.
-    pub list: bool,
+    pub list_flows: bool,
 }
 
 impl PathModel {
