@@ -42,19 +42,19 @@ pub(crate) fn read(table: &Table<'_>, config: &mut dyn Described) -> Result<(), 
     check(table, config)
 }
 
-/// Writes each key of a configuration into its resolved form, but for those that `odd` writes.
+/// Writes each key of a configuration into its resolved form, but for those that `odd` writes
+/// itself and says so.
 pub(crate) fn write<M: SerializeMap>(
     map: &mut M,
     config: &dyn Described,
-    odd: &dyn Fn(&mut M, &str) -> Option<Result<(), M::Error>>,
+    odd: impl Fn(&mut M, &str) -> Result<bool, M::Error>,
 ) -> Result<(), M::Error> {
     for (place, key) in config.table().keys.iter().enumerate() {
         let value = config.value(place);
         if key.only_if_said && matches!(key.usual, Usual::Value(usual) if usual() == value) {
             continue;
         }
-        if let Some(done) = odd(map, key.name) {
-            done?;
+        if odd(map, key.name)? {
             continue;
         }
         let name = match key.resolved {
@@ -74,7 +74,7 @@ struct Inner<'a>(&'a dyn Described);
 impl serde::Serialize for Inner<'_> {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        write(&mut map, self.0, &|_, _| None)?;
+        write(&mut map, self.0, |_, _| Ok(false))?;
         map.end()
     }
 }

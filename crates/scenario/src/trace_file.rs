@@ -10,6 +10,7 @@ use network::trace::{self, Recorded, TraceError, TraceProblem};
 use units::Duration;
 
 use crate::error::Error;
+use crate::limits::{MIN_LAP, MIN_STEP};
 
 /// Longest trace: 64 MB hold about ten million opportunities, or three million rates.
 const MAX_TRACE: u64 = 64_000_000;
@@ -38,7 +39,18 @@ pub(crate) fn read(path: &Path) -> Result<Service, Problem> {
     let name = path.to_string_lossy();
     match trace::read(&text, &name) {
         Ok(Recorded::Opportunities(trace)) => Ok(Service::Trace(Arc::new(trace))),
-        Ok(Recorded::Rates(steps)) => Ok(Service::Steps { steps }),
+        Ok(Recorded::Rates(steps)) => {
+            let lap = steps.iter().fold(Duration::ZERO, |lap, step| lap + step.0);
+            if lap < MIN_LAP || steps.iter().any(|step| step.0 < MIN_STEP) {
+                return Err(Problem::Content(Error::in_file(
+                    &name,
+                    format!(
+                        "each rate holds for at least {MIN_STEP}, and all of them for {MIN_LAP}"
+                    ),
+                )));
+            }
+            Ok(Service::Steps { steps })
+        }
         Err(error) => {
             let hint = if matches!(error.problem, TraceProblem::Decreasing { .. })
                 && trace::parse_delays(&text, &name)

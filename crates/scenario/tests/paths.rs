@@ -328,6 +328,18 @@ fn refusals_of_paths() {
             "test.toml:3:1: overhead = \"4 B\": a trace counts bytes of IP alone, so nothing is added: leave overhead out",
         ),
         (
+            "rate = [{ for = '1 ns', rate = '1 bit/s' }]",
+            "test.toml:2:11: for = \"1 ns\": the least is 1 us",
+        ),
+        (
+            "rate = [{ for = '500 us', rate = '1 bit/s' }]",
+            "test.toml:2:1: rate = [...]: the steps together last at least 1 ms",
+        ),
+        (
+            "helps = 'rcp'",
+            "test.toml:2:1: `helps` is now `router_support`",
+        ),
+        (
             "rate = []",
             "test.toml:2:1: rate = [...]: at least one step needs a rate above zero",
         ),

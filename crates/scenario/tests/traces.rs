@@ -130,6 +130,7 @@ fn rates_and_delays_from_files() {
             ("commas,delay=x", "1\n"),
             ("a,b", "1\n"),
             ("broken", "0 9\n1 -4\n"),
+            ("endless", "0.000000001 0.000001\n0.000000002 0.000002\n"),
         ],
     );
     let path = traces.path("trace = 'rates'\nrtt = '50 ms'").unwrap();
@@ -182,6 +183,10 @@ fn rates_and_delays_from_files() {
             "trace:@delays",
             "@delays:2: 25 ms comes after 30 ms; times must not decrease; if these are delays, name the \
           file after a trace of the rate: trace:RATE,delay=FILE, or delay = { trace = \"FILE\" } in a path file",
+        ),
+        (
+            "trace:@endless",
+            "@endless: each rate holds for at least 1 us, and all of them for 1 ms",
         ),
         (
             "trace:@broken",

@@ -103,6 +103,6 @@ impl Serialize for Access<'_> {
 fn write<S: Serializer>(config: &dyn Described, serializer: S) -> Result<S::Ok, S::Error> {
     let mut map = serializer.serialize_map(None)?;
     map.serialize_entry("kind", config.table().name)?;
-    described::write(&mut map, config, &|_, _| None)?;
+    described::write(&mut map, config, |_, _| Ok(false))?;
     map.end()
 }

@@ -58,8 +58,12 @@ impl Serialize for Traffic {
 pub(super) fn write<S: Serializer>(config: &WifiConfig, serializer: S) -> Result<S::Ok, S::Error> {
     let mut map = serializer.serialize_map(None)?;
     map.serialize_entry("kind", "wifi")?;
-    described::write(&mut map, config, &|map, key| {
-        (key == "traffic").then(|| map.serialize_entry(key, &Traffic(config.traffic)))
+    described::write(&mut map, config, |map, key| {
+        let is_traffic = key == "traffic";
+        if is_traffic {
+            map.serialize_entry(key, &Traffic(config.traffic))?;
+        }
+        Ok(is_traffic)
     })?;
     map.serialize_entry("mean_bps", &config.mean_rate().bits_per_sec())?;
     map.end()
