@@ -145,7 +145,7 @@ impl<'a> Table<'a> {
         let example = known.map_or_else(String::new, |known| match (known.kind, known.usual) {
             (Kind::Table(_), Usual::Needed(text)) => text.to_owned(),
             (_, Usual::Needed(text) | Usual::Sometimes(text, _)) => format!("\"{text}\""),
-            (kind, _) => format!("\"{}\"", crate::value::example(&kind)),
+            (kind, _) => format!("\"{}\"", kind.example()),
         });
         self.refuse(format!(
             "{} needs {key}, such as {key} = {example}",
@@ -226,7 +226,7 @@ pub(crate) struct Item<'a> {
     key: &'static str,
     pub(crate) kind: Kind,
     /// What the value could be; empty where its kind says it.
-    pub(crate) example: &'static str,
+    example: &'static str,
     at: usize,
     pub(crate) value: &'a Spanned<DeValue<'a>>,
 }
@@ -269,6 +269,14 @@ impl<'a> Item<'a> {
             return Err(self.refuse(format!("one line of at most {max} characters is expected")));
         }
         Ok(text.to_owned())
+    }
+
+    /// What the value could be.
+    pub(crate) const fn example(&self) -> &'static str {
+        match self.example.is_empty() {
+            true => self.kind.example(),
+            false => self.example,
+        }
     }
 
     /// A text that `read` understands.

@@ -10,41 +10,6 @@ use crate::document::Item;
 use crate::error::Error;
 use crate::quantity;
 
-/// How a value of a kind is written.
-pub(crate) const fn example(kind: &Kind) -> &'static str {
-    match kind {
-        Kind::Rate(..) => "50 Mbit/s",
-        Kind::Time(..) | Kind::Seconds(..) => "10 ms",
-        Kind::Size(..) => "20 MB",
-        Kind::Buffer => "413 packets",
-        Kind::Share(..) => "10 %",
-        Kind::Decibel(..) => "2 dB",
-        Kind::Level(..) => "-53 dBm",
-        Kind::Hertz(..) => "3 Hz",
-        Kind::Frequency(..) => "30 /s",
-        Kind::Packets => "15 packets",
-        Kind::List(of, ..) => example(of),
-        Kind::Any(kinds) => {
-            let mut place = 0;
-            while place < kinds.len() {
-                if is_quantity(&kinds[place]) {
-                    return example(&kinds[place]);
-                }
-                place += 1;
-            }
-            "..."
-        }
-        _ => "...",
-    }
-}
-
-const fn is_quantity(kind: &Kind) -> bool {
-    !matches!(
-        kind,
-        Kind::Words(_) | Kind::Table(_) | Kind::Tables(..) | Kind::List(..) | Kind::Model
-    )
-}
-
 impl Item<'_> {
     /// The value, as the key's kind has it. Of several kinds a word comes first, then the quantity;
     /// tables and lists are the caller's.
@@ -63,7 +28,7 @@ impl Item<'_> {
         if let Some(word) = word {
             return Ok(Value::Word(word));
         }
-        match (kinds.iter().find(|kind| is_quantity(kind)), words) {
+        match (kinds.iter().find(|kind| kind.is_quantity()), words) {
             (Some(kind), _) => self.of(kind),
             (None, Some(words)) => self.of(&Kind::Words(words)),
             (None, None) => Ok(Value::Nothing),
@@ -141,14 +106,6 @@ impl Item<'_> {
         let example = self.example();
         self.parse(|text| quantity::level(text, unit, example, (least, most)))
             .map(Value::Number)
-    }
-
-    /// What the value could be.
-    pub(crate) const fn example(&self) -> &'static str {
-        match self.example.is_empty() {
-            true => example(&self.kind),
-            false => self.example,
-        }
     }
 
     fn integer(&self, min: u64, max: u64) -> Result<u64, Error> {

@@ -146,6 +146,46 @@ impl Kind {
     }
 }
 
+impl Kind {
+    /// How a value is written, without quotes.
+    #[must_use]
+    pub const fn example(&self) -> &'static str {
+        match self {
+            Self::Rate(..) => "50 Mbit/s",
+            Self::Time(..) | Self::Seconds(..) => "10 ms",
+            Self::Size(..) => "20 MB",
+            Self::Buffer => "413 packets",
+            Self::Share(..) => "10 %",
+            Self::Decibel(..) => "2 dB",
+            Self::Level(..) => "-53 dBm",
+            Self::Hertz(..) => "3 Hz",
+            Self::Frequency(..) => "30 /s",
+            Self::Packets => "15 packets",
+            Self::List(of, ..) => of.example(),
+            Self::Any(kinds) => {
+                let mut place = 0;
+                while place < kinds.len() {
+                    if kinds[place].is_quantity() {
+                        return kinds[place].example();
+                    }
+                    place += 1;
+                }
+                "..."
+            }
+            _ => "...",
+        }
+    }
+
+    /// Whether it is neither a word nor a table or list.
+    #[must_use]
+    pub const fn is_quantity(&self) -> bool {
+        !matches!(
+            self,
+            Self::Words(_) | Self::Table(_) | Self::Tables(..) | Self::List(..) | Self::Model
+        )
+    }
+}
+
 impl Key {
     /// A key of a table that is read by hand.
     #[must_use]

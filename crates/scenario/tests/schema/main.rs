@@ -3,73 +3,18 @@
 //!
 //! `SLOWSTART_SNAPSHOT=write cargo test -p slowstart-scenario --test schema` writes them.
 
+mod defaults;
+mod json;
+mod words;
+
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use scenario::{PRESETS, PathModel, Scenario, known_tables, models};
-use units::table::{Key, Kind, MAX_DELAY, MAX_DURATION, MAX_RATE, MAX_SIZE, Table, Usual, Value};
+use scenario::{PRESETS, known_tables, models};
+use units::table::{Key, Kind, Table, Usual};
 
-/// JSON whose keys keep their order.
-enum Json {
-    Raw(String),
-    List(Vec<Json>),
-    Object(Vec<(&'static str, Json)>),
-}
-
-use Json::{List, Object, Raw};
-
-impl Json {
-    fn write(&self, indent: usize, out: &mut String) {
-        let pad = |depth| "  ".repeat(depth);
-        let (open, close, entries): (_, _, Vec<(String, &Self)>) = match self {
-            Raw(text) => return out.push_str(text),
-            List(list) if list.iter().all(|entry| matches!(entry, Raw(_))) => {
-                let texts = list.iter().filter_map(|entry| match entry {
-                    Raw(text) => Some(text.as_str()),
-                    _ => None,
-                });
-                let _ = write!(out, "[{}]", texts.collect::<Vec<_>>().join(", "));
-                return;
-            }
-            List(list) => (
-                '[',
-                ']',
-                list.iter().map(|entry| (String::new(), entry)).collect(),
-            ),
-            Object(entries) => {
-                let entries = entries.iter();
-                let named = entries.map(|(name, entry)| (format!("\"{name}\": "), entry));
-                ('{', '}', named.collect())
-            }
-        };
-        out.push(open);
-        for (place, (name, entry)) in entries.iter().enumerate() {
-            let comma = if place == 0 { "" } else { "," };
-            let _ = write!(out, "{comma}\n{}{name}", pad(indent + 1));
-            entry.write(indent + 1, out);
-        }
-        let _ = write!(out, "\n{}{close}", pad(indent));
-    }
-}
-
-fn text(text: &str) -> Json {
-    Raw(serde_json::to_string(text).expect("a text is JSON"))
-}
-
-fn number(number: impl std::fmt::Display) -> Json {
-    Raw(number.to_string())
-}
-
-fn words(words: &[&str]) -> Json {
-    Object(vec![(
-        "enum",
-        List(words.iter().map(|word| text(word)).collect()),
-    )])
-}
-
-fn defined(name: &str) -> Json {
-    Object(vec![("$ref", text(&format!("#/$defs/{name}")))])
-}
+use json::{Json, List, Object, Raw, defined, number, text, words};
+use words::{default, line, range};
 
 /// A kind without its key.
 fn kind(kind: &Kind) -> Vec<(&'static str, Json)> {
@@ -120,83 +65,6 @@ fn kind(kind: &Kind) -> Vec<(&'static str, Json)> {
         Object(entries) => entries,
         _ => Vec::new(),
     }
-}
-
-/// The range of a kind in words, where it is not everybody's.
-fn range(kind: &Kind) -> String {
-    let of = |least: Option<String>, most: Option<String>| match (least, most) {
-        (Some(least), Some(most)) => format!("{least} to {most}"),
-        (Some(least), None) => format!("at least {least}"),
-        (None, Some(most)) => format!("at most {most}"),
-        (None, None) => String::new(),
-    };
-    let unit = |least: f64, most: f64, unit: &str| {
-        let least = (least != 0.0).then(|| format!("{least} {unit}"));
-        of(least, Some(format!("{most} {unit}")))
-    };
-    match *kind {
-        Kind::Rate(least, most) => of(
-            (least.bits_per_sec() > 1).then(|| least.to_string()),
-            (most != MAX_RATE).then(|| most.to_string()),
-        ),
-        Kind::Time(least, most) | Kind::Seconds(least, most) => of(
-            (least.as_nanos() > 1).then(|| least.to_string()),
-            (most != MAX_DURATION && most != MAX_DELAY).then(|| most.to_string()),
-        ),
-        Kind::Size(least, most) => of(
-            (least.get() > 1).then(|| format!("{} bytes", least.get())),
-            (most != MAX_SIZE).then(|| format!("{} bytes", most.get())),
-        ),
-        Kind::Share(_, 100.0) => String::new(),
-        Kind::Share(_, most) => unit(0.0, most, "%"),
-        Kind::Decibel(least, most) => unit(least, most, "dB"),
-        Kind::Level(least, most) => unit(least, most, "dBm"),
-        Kind::Integer(least, most) => format!("{least} to {most}"),
-        Kind::Number(least, most) => format!("{least} to {most}"),
-        _ => String::new(),
-    }
-}
-
-/// A value as a file has it, without quotes.
-fn shown(kind: &Kind, value: Value) -> Option<String> {
-    let list: &[&str] = match kind {
-        Kind::Words(list) => list,
-        _ => &[],
-    };
-    Some(match (kind, value) {
-        (_, Value::Nothing) => return None,
-        (_, Value::Rate(rate)) => rate.to_string(),
-        (_, Value::Time(span)) => span.to_string(),
-        (_, Value::Size(bytes)) => bytes.to_string(),
-        (_, Value::Integer(number)) => number.to_string(),
-        (_, Value::Word(word)) => list[word].to_owned(),
-        (Kind::Words(_), Value::Switch(on)) => list[usize::from(on)].to_owned(),
-        (_, Value::Switch(on)) => on.to_string(),
-        (Kind::Share(..), Value::Number(number)) => format!("{} %", (number * 1e8).round() / 1e6),
-        (Kind::Decibel(..), Value::Number(number)) => format!("{number} dB"),
-        (Kind::Level(..), Value::Number(number)) => format!("{number} dBm"),
-        (Kind::Hertz(..), Value::Number(number)) => format!("{number} Hz"),
-        (_, Value::Number(number)) => number.to_string(),
-    })
-}
-
-/// The default as a file has it: the value, and whether it stands in quotes.
-fn default(key: &Key) -> Option<(String, bool)> {
-    let value = match key.usual {
-        Usual::Is(value) => value.to_owned(),
-        Usual::Value(value) => shown(&key.kind, value())?,
-        Usual::Needed(_) | Usual::Sometimes(..) | Usual::Words(_) => return None,
-    };
-    let is_bare = matches!(
-        key.kind,
-        Kind::Integer(..) | Kind::Number(..) | Kind::Switch
-    );
-    Some((value, !is_bare))
-}
-
-/// One line of text, without its line breaks.
-fn line(doc: &str) -> String {
-    doc.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn property(key: &Key) -> Json {
@@ -482,131 +350,4 @@ fn every_network_has_its_page() {
         let page = link.split([')', '#']).next().unwrap_or_default();
         assert!(there(page), "README.md links {page}");
     }
-}
-
-/// A file in which a table stands: what comes before its keys, and after them.
-fn around(table: &str) -> Option<(String, &'static str)> {
-    const PATH: &str = "path = { rate = '50 Mbit/s', rtt = '100 ms' }\n";
-    const FLOW: &str = "\n[[flow]]\nalgorithm = 'cubic'\nsize = '1 MB'\n";
-    const ROUTED: &str =
-        "[path]\nrate = '50 Mbit/s'\nrtt = '100 ms'\n[[path.router]]\nrate = '80 Mbit/s'\n";
-    let rate = |keys: &str| (format!("path.rtt = '300 ms'\npath.rate = {{ {keys}"), " }");
-    let wired = "path.rtt = '300 ms'\npath.rate = '50 Mbit/s'\n";
-    Some(match table {
-        "scenario" => (PATH.to_owned(), FLOW),
-        "path" => (
-            "[path]\nrtt = '100 ms'\nrate = '50 Mbit/s'\n".to_owned(),
-            FLOW,
-        ),
-        "direction" => (
-            "path.rtt = '100 ms'\n[path.forward]\nrate = '50 Mbit/s'\n".to_owned(),
-            FLOW,
-        ),
-        "router" => (ROUTED.to_owned(), FLOW),
-        "varying-rate" => rate("mean = '4 Mbit/s', variation = '30 %', correlation = '1 s', "),
-        "gilbert-elliott" => (format!("{wired}path.loss = {{ p = '1 %', "), " }"),
-        "jitter" => (format!("{wired}path.jitter = {{ amount = '5 ms', "), " }"),
-        "flow" => (format!("{PATH}{FLOW}"), ""),
-        "lte" | "5g" | "hsdpa" => rate(&format!("model = '{table}', ")),
-        "cell-uplink" | "umts-uplink" => rate(&format!("model = '{table}', rate = '1 Mbit/s', ")),
-        "cell-reduced" => rate("model = 'cell-reduced', mean = '40 Mbit/s', "),
-        "rrc" => ("path.preset = 'lte'\npath.rrc = { ".to_owned(), " }"),
-        "rrc-umts" => ("path.preset = 'hsdpa'\npath.rrc = { ".to_owned(), " }"),
-        _ => return None,
-    })
-}
-
-/// Of a key that has a meaning for one kind alone, the kind stands before its sentence.
-fn kinds(table: &str, key: &Key) -> Option<(String, String)> {
-    let doc = line(key.doc);
-    let kind = doc.split([':', ',']).next().unwrap_or_default().to_owned();
-    let path = "path = { rate = '50 Mbit/s', rtt = '100 ms' }\n";
-    let needed = match kind.as_str() {
-        "web" if key.name != "load" => "load = '10 %'\n",
-        "video" => "bitrate = '1 Mbit/s'\n",
-        "datagrams" => "rate = '1 Mbit/s'\n",
-        _ => "",
-    };
-    match table {
-        "aqm" => {
-            let start =
-                "path.rate = '50 Mbit/s'\npath.rtt = '100 ms'\npath.buffer = '100 packets'\n";
-            Some((
-                format!("{start}path.aqm = {{ kind = '{kind}', "),
-                " }".to_owned(),
-            ))
-        }
-        "traffic" => {
-            let (kind, needed) = match doc.starts_with(char::is_lowercase) {
-                true => (kind.as_str(), needed),
-                false => ("bulk", ""),
-            };
-            Some((
-                format!("{path}[[traffic]]\nkind = '{kind}'\n{needed}"),
-                String::new(),
-            ))
-        }
-        "router-support" => Some((
-            format!(
-                "path.rate = '50 Mbit/s'\npath.rtt = '100 ms'\npath.router_support = {{ kind = '{kind}', "
-            ),
-            " }".to_owned(),
-        )),
-        _ => None,
-    }
-}
-
-/// What a file comes to.
-fn resolved(text: &str) -> String {
-    match text.contains("[[flow]]") {
-        true => Scenario::parse(text, "f.toml", Path::new(""))
-            .map(|scenario| serde_json::to_string(&scenario).expect("JSON")),
-        false => PathModel::parse(text, "f.toml", Path::new(""))
-            .map(|path| serde_json::to_string(&path).expect("JSON")),
-    }
-    .unwrap_or_else(|error| panic!("{error}: {text}"))
-}
-
-/// A key that says its default changes nothing.
-#[test]
-fn the_defaults_are_those_of_the_readers() {
-    let mut judged = 0;
-    for table in known_tables() {
-        for key in table.keys {
-            let Some((value, is_quoted)) = default(key) else {
-                continue;
-            };
-            // Said of every flow, and only where there are several.
-            if matches!(key.name, "stagger") {
-                continue;
-            }
-            let (before, after) = match (around(table.name), kinds(table.name, key)) {
-                (Some((before, after)), _) => (before, after.to_owned()),
-                (None, Some(both)) => both,
-                (None, None) => continue,
-            };
-            // With outages there has to be a time between two.
-            let extra = match key.name {
-                "outage" | "longest" if table.name == "cell-reduced" => "outages = '20 s', ",
-                "impatient" => "sack = false\n",
-                _ => "",
-            };
-            let value = if is_quoted {
-                format!("'{value}'")
-            } else {
-                value
-            };
-            let said = format!("{before}{extra}{} = {value}{after}", key.name);
-            let unsaid = format!("{before}{extra}{after}").replace(",  }", " }");
-            assert_eq!(
-                resolved(&said),
-                resolved(&unsaid),
-                "{}: {}",
-                table.name,
-                key.name
-            );
-            judged += 1;
-        }
-    }
-    assert!(judged > 90, "{judged}");
 }
