@@ -38,7 +38,8 @@ macro_rules! cell {
             "sinr": Kind::Decibel(-20.0, 60.0), is $sinr,
                 "Mean signal-to-interference-and-noise ratio.";
             "sinr_spread": Kind::Decibel(0.0, 30.0), is "0 dB",
-                "Standard deviation of the mean SINR between runs and users (normal, cut at twice this).";
+                "Standard deviation of the mean SINR between runs and users (normal, cut at twice \
+                 this).";
             "shadow": Kind::Decibel(0.0, 30.0), is "2 dB", "Standard deviation of the shadowing.";
             "shadow_tau": Kind::Time(Duration::from_millis(10), MAX_DURATION), is "10 s",
                 "Time after which the correlation of the shadowing has fallen to 1/e.";
@@ -49,10 +50,12 @@ macro_rules! cell {
             "users": Kind::Integer(0, MAX_USERS), is "2",
                 "Other users of the cell; with `users_most` their smallest number.";
             "users_most": Kind::Integer(0, MAX_USERS), or "as `users`",
-                "Largest number of other users: each run draws a number from `users` to this, uniformly.";
+                "Largest number of other users: each run draws a number from `users` to this, \
+                 uniformly.";
             "on": LASTING, is "1 s", "Mean time for which another user has data to receive.";
             "off": LASTING, is "2 s", "Mean time for which another user has no data to receive.";
-            "error": Kind::PERCENT, is "10 %", "Fraction of the blocks whose first transmission fails.";
+            "error": Kind::PERCENT, is "10 %",
+                "Fraction of the blocks whose first transmission fails.";
             "handovers": BETWEEN, is "none", "Mean time from one handover to the next.";
             $($more)*
         }}
@@ -124,7 +127,8 @@ table! { UMTS_UPLINK = "umts-uplink", "a UMTS uplink", "A dedicated uplink chann
 table! { RRC = "rrc", "a radio's states",
     "What the radio of LTE or 5G does while it is idle (radio resource control)." {
     "begins": Kind::Words(BEGINS), is "idle",
-        "State at the start of a run: without a connection, or with one that was in use until then.";
+        "State at the start of a run: without a connection, or with one that was in use until \
+         then.";
     "inactivity": LASTING, is "100 ms",
         "Time without traffic after which the terminal listens only once in each cycle (DRX).";
     "cycle": CYCLE, is "160 ms", "Time from one listening period to the next.";
@@ -136,12 +140,15 @@ table! { RRC = "rrc", "a radio's states",
 table! { RRC_UMTS = "rrc-umts", "a UMTS radio's states",
     "What the radio of HSDPA does while it is idle (radio resource control)." {
     "begins": Kind::Words(BEGINS), is "idle",
-        "State at the start of a run: without a connection, or with one that was in use until then.";
+        "State at the start of a run: without a connection, or with one that was in use until \
+         then.";
     "fach": REST, is "5 s",
         "Time without traffic after which the dedicated channel is released (FACH).";
     "fach_promotion": PROMOTION, or "[\"500 ms\", \"1 s\"]",
-        "Time to get a dedicated channel from FACH: one value, or the limits of a uniform distribution.";
+        "Time to get a dedicated channel from FACH: one value, or the limits of a uniform \
+         distribution.";
     "idle": REST, is "17 s", "Time without traffic after which the connection is released.";
     "promotion": PROMOTION, or "[\"1.5 s\", \"2.5 s\"]",
-        "Time to get a dedicated channel without a connection: one value, or the limits of a uniform distribution.";
+        "Time to get a dedicated channel without a connection: one value, or the limits of a \
+         uniform distribution.";
 }}

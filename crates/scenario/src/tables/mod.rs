@@ -17,7 +17,8 @@ pub(crate) use queue::AQM;
 pub(crate) use traffic::TRAFFIC;
 
 /// A table with its keys: `"key": kind, how "default", "What it means.";`, where `how` is `needed`
-/// (with an example), `sometimes` (with an example and words), `is` (a value), or `or` (words about it).
+/// (with an example), `sometimes` (with an example and words), `is` (a value), or `or` (words about
+/// it).
 macro_rules! table {
     ($name:ident = $table:literal, $title:literal, $summary:literal {
         $( $key:literal: $kind:expr, $how:ident $($usual:literal)+, $doc:literal; )*

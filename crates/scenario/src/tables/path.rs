@@ -62,27 +62,33 @@ table! { SCENARIO = "scenario", "the scenario", "A scenario, or a path alone." {
 }}
 
 table! { PATH = "path", "[path]",
-    "The path that packets take. rate, trace, buffer, loss, jitter, aqm and ecn describe the forward direction." {
+    "The path that packets take. rate, trace, buffer, loss, jitter, aqm and ecn describe the \
+     forward direction." {
     "name": NAME, or "the scenario's name, or the file's", "Name in results.";
     "summary": SUMMARY, or "", "One line about it.";
     "preset": Kind::Text(MAX_NAME), or "", "A path by name, whose keys the others replace.";
     "rate": SERVICE, or "needed, or trace, preset",
-        "Rate of the bottleneck: fixed, varying or a model of an access network (tables), or steps that repeat (array).";
+        "Rate of the bottleneck: fixed, varying or a model of an access network (tables), or \
+         steps that repeat (array).";
     "trace": RECORDED, or "",
-        "A recorded rate in place of `rate`: a Mahimahi trace, or lines of time in s and rate in Mbit/s. The file name is relative to this file.";
+        "A recorded rate in place of `rate`: a Mahimahi trace, or lines of time in s and rate in \
+         Mbit/s. The file name is relative to this file.";
     "rtt": Kind::DELAY, or "needed, or delay",
         "Base round-trip time, half of it in each direction.";
     "delay": PROPAGATION, or "",
-        "One-way propagation delay of each direction: a time or a recorded delay, which takes no jitter beside it.";
+        "One-way propagation delay of each direction: a time or a recorded delay, which takes no \
+         jitter beside it.";
     "buffer": Kind::Buffer, is "1 bdp", "Buffer in front of the bottleneck.";
     "loss": LOSSES, or "none",
-        "Losses of the medium, before the queue: a fraction of the packets, or a table with two states.";
+        "Losses of the medium, before the queue: a fraction of the packets, or a table with two \
+         states.";
     "jitter": VARIATION, or "none",
         "Largest addition to the delay (uniform), or a table; jitter never reorders packets.";
     "aqm": DISCIPLINE, is "drop-tail",
         "Queue discipline: which packets are dropped or marked before the buffer is full.";
     "ecn": Kind::Switch, is "false",
-        "Whether the queue marks ECN-capable packets instead of dropping them; needs codel, fq-codel, pie or red.";
+        "Whether the queue marks ECN-capable packets instead of dropping them; needs codel, \
+         fq-codel, pie or red.";
     "overhead": OVERHEAD, or "\"14 bytes\"; none with a trace",
         "Bytes that the link counts for each packet beside IP, in both directions.";
     "forward": Kind::Table(&DIRECTION), or "", "The direction from senders to receivers.";
@@ -91,16 +97,19 @@ table! { PATH = "path", "[path]",
     "router_support": ROUTERS_HELP, is "none",
         "What the router in front of the bottleneck does for flows that ask it.";
     "router": Kind::Tables(&ROUTER, MAX_ROUTERS), or "none",
-        "Routers that data passes before the bottleneck, in order; none is slower than the bottleneck.";
+        "Routers that data passes before the bottleneck, in order; none is slower than the \
+         bottleneck.";
     "traffic": Kind::Tables(&TRAFFIC, MAX_TRAFFIC), or "none",
         "Background traffic, as `[[traffic]]` of the file, which replaces that of a preset.";
     "rrc": RADIO, or "a radio that is always ready",
-        "What the radio of lte, 5g, cell-reduced (table rrc) or hsdpa (table rrc-umts) does while it is idle: the state at the start of a run, or a table.";
+        "What the radio of lte, 5g, cell-reduced (table rrc) or hsdpa (table rrc-umts) does while \
+         it is idle: the state at the start of a run, or a table.";
 }}
 
 table! { DIRECTION = "direction", "a direction of the path", "One direction of a path." {
     "rate": SERVICE, or "unlimited",
-        "Rate: fixed, varying or a model of an access network (tables), steps that repeat (array), or \"unlimited\" in the reverse direction.";
+        "Rate: fixed, varying or a model of an access network (tables), steps that repeat \
+         (array), or \"unlimited\" in the reverse direction.";
     "trace": RECORDED, or "", "A recorded rate in place of `rate`.";
     "delay": PROPAGATION, or "", "One-way propagation delay: a time or a recorded delay.";
     "buffer": Kind::Buffer, or "1000 packets in reverse", "Buffer in front of the link.";
@@ -114,8 +123,10 @@ table! { DIRECTION = "direction", "a direction of the path", "One direction of a
         "Bytes that the link counts for each packet beside IP.";
 }}
 
-table! { ROUTER = "router", "[[path.router]]", "A router before the bottleneck, and the link behind it." {
-    "rate": SERVICE, sometimes "100 Mbit/s" "needed, or trace", "Rate, no slower than the bottleneck.";
+table! { ROUTER = "router", "[[path.router]]",
+    "A router before the bottleneck, and the link behind it." {
+    "rate": SERVICE, sometimes "100 Mbit/s" "needed, or trace",
+        "Rate, no slower than the bottleneck.";
     "trace": RECORDED, or "", "A recorded rate in place of `rate`.";
     "delay": PROPAGATION, is "0 s", "One-way propagation delay: a time or a recorded delay.";
     "buffer": Kind::Buffer, is "1 bdp", "Buffer in front of the link.";
@@ -150,7 +161,8 @@ table! { VARYING = "varying-rate", "a varying rate",
 }}
 
 table! { STEP = "rate-step", "a step of the rate",
-    "One step of a rate; after the last step comes the first. All steps together last at least 1 ms." {
+    "One step of a rate; after the last step comes the first. All steps together last at least 1 \
+     ms." {
     "for": Kind::Time(MIN_STEP, MAX_DURATION), needed "10 s", "How long the step lasts.";
     "rate": Kind::Rate(Rate::ZERO, MAX_RATE), needed "50 Mbit/s",
         "Rate of the step; zero is an outage.";
@@ -163,7 +175,8 @@ table! { TRACE = "trace", "a trace", "A recorded rate." {
 }}
 
 table! { DELAY = "delay-trace", "a trace of delays",
-    "A recorded one-way delay: one number of milliseconds on each line. It starts again after the last line." {
+    "A recorded one-way delay: one number of milliseconds on each line. It starts again after the \
+     last line." {
     "trace": FILE, needed "starlink-leocc.delay", "File name, relative to this file.";
     "slot": SLOT, is "10 ms", "Time for which each line holds.";
 }}

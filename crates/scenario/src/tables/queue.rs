@@ -16,7 +16,8 @@ table! { AQM = "aqm", "a queue discipline", "A queue discipline with its paramet
     "probability": Kind::PERCENT, or "\"25 %\" for random-above, \"10 %\" for red",
         "random-above: drop probability above the fill level; red: drop probability at `max`.";
     "target": Kind::SPAN, or "\"5 ms\"; \"15 ms\" for pie",
-        "codel, fq-codel: acceptable queueing delay; pie: queueing delay that the controller aims at.";
+        "codel, fq-codel: acceptable queueing delay; pie: queueing delay that the controller aims \
+         at.";
     "interval": Kind::SPAN, is "100 ms",
         "codel, fq-codel: time for which the delay has to exceed the target before the first drop.";
     "quantum": Kind::Size(Bytes::new(256), Bytes::new(1_000_000)), is "1514 bytes",
@@ -34,7 +35,8 @@ table! { AQM = "aqm", "a queue discipline", "A queue discipline with its paramet
     "weight": FRACTION, or "1 - exp(-1/C) with C packets per second",
         "red: weight of the newest queue length in the average.";
     "gentle": Kind::Switch, is "true",
-        "red: whether the drop probability rises to one between `max` and twice `max`, instead of at once.";
+        "red: whether the drop probability rises to one between `max` and twice `max`, instead of \
+         at once.";
     "adaptive": Kind::Switch, is "false",
         "red: whether the drop probability adapts to keep the average between `min` and `max`.";
 }}
