@@ -59,6 +59,7 @@ macro_rules! saturating_arithmetic {
 }
 
 pub mod feedback;
+mod macros;
 mod quantity;
 mod show;
 pub mod table;
