@@ -115,8 +115,8 @@ fn it_moves_nobody_elses_draws() {
     assert_eq!((alone.flows, alone.links), (beside.flows, beside.links));
     assert_eq!(beside.traffic[0].started, 0);
 
-    let one = "[[traffic]]\nkind = 'web'\nload = '10 %'\nlist = true\n";
-    let two = format!("{one}[[traffic]]\nkind = 'web'\nload = '10 %'\nlist = true\n");
+    let one = "[[traffic]]\nkind = 'web'\nload = '10 %'\nlist_flows = true\n";
+    let two = format!("{one}[[traffic]]\nkind = 'web'\nload = '10 %'\nlist_flows = true\n");
     let (one, two) = (
         result(&path(one), "cubic", 10),
         result(&path(&two), "cubic", 10),
@@ -128,7 +128,7 @@ fn it_moves_nobody_elses_draws() {
 /// 31.25 arrivals in a second of a mean of 14 kB, over 2000 seconds: both are within four standard errors.
 #[test]
 fn it_offers_the_load_that_was_asked_for() {
-    let path = path("[[traffic]]\nkind = 'web'\nload = '35 %'\nlist = true\n");
+    let path = path("[[traffic]]\nkind = 'web'\nload = '35 %'\nlist_flows = true\n");
     let traffic = &result(&path, "cubic", 2000).traffic[0];
     let expected = 2000.0 * 31.25;
     let arrivals = traffic.started as f64;
