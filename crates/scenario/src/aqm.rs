@@ -4,8 +4,8 @@
 //! the limit that Linux's discipline of the name has.
 
 use network::{CoDelConfig, Discipline, FqCoDelConfig, PieConfig, RedConfig};
+use tables::Value;
 use units::Bytes;
-use units::table::Value;
 
 use crate::document::{Item, Table};
 use crate::error::Error;

@@ -1,8 +1,8 @@
 //! The scenarios of `slowstart compare`: each algorithm over the same path with the same seeds.
 
 use congestion::Algorithm;
+use tables::MAX_DURATION;
 use tcp::AckPolicy;
-use units::table::MAX_DURATION;
 use units::{Bytes, Duration};
 
 use crate::error::Error;

@@ -1,7 +1,7 @@
 //! Reads and writes any configuration that describes its table.
 
 use serde::ser::SerializeMap;
-use units::table::{Described, Key, Kind, Usual, Value};
+use tables::{Described, Key, Kind, Usual, Value};
 
 use crate::document::Table;
 use crate::error::Error;

@@ -1,8 +1,8 @@
 //! Typed access to a TOML document that remembers where everything stands.
 
+use tables::{Field, Kind, Table as Known, Usual, Value, Wrong};
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
-use units::table::{Field, Kind, Table as Known, Usual, Value, Wrong};
 
 use crate::error::{Error, quoted, suggestion};
 

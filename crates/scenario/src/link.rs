@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use network::{Discipline, JitterConfig, JitterDistribution, LossConfig, Service};
-use units::table::{MAX_RATE, Value, Wrong};
+use tables::{MAX_RATE, Value, Wrong};
 use units::{Bytes, Duration, Rate};
 
 use crate::access;

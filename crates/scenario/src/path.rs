@@ -11,7 +11,7 @@ use std::sync::Arc;
 use network::access::WifiConfig;
 use network::router::Help;
 use network::{Discipline, LinkConfig, LossConfig, QueueConfig, QueueLimit, Service};
-use units::table::{MAX_DELAY, Table as Known};
+use tables::{MAX_DELAY, Table as Known};
 use units::{Bytes, Duration, Rate};
 
 use crate::access;

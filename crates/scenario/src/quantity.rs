@@ -5,7 +5,7 @@
 //! `Mb/s` and `MB/s` differ by a factor of eight.
 
 use network::QueueLimit;
-use units::table::{MAX_DURATION, MAX_RATE, MAX_SIZE};
+use tables::{MAX_DURATION, MAX_RATE, MAX_SIZE};
 use units::{Bytes, Duration, Rate};
 
 use crate::decimal::{self, Decimal, Inexact};

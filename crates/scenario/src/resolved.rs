@@ -6,7 +6,7 @@ use network::{
     Discipline, JitterConfig, JitterDistribution, LinkConfig, LossConfig, QueueLimit, Service,
 };
 use serde::ser::{Serialize, SerializeMap, Serializer};
-use units::table::Kind;
+use tables::Kind;
 use units::{Bytes, Duration, Instant, Rate};
 
 use crate::access::Access;

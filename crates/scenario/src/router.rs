@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use network::router::{Help, QuickStartConfig, RcpConfig, XcpConfig};
-use units::table::Value;
+use tables::Value;
 
 use crate::aqm;
 use crate::document::Table;

@@ -1,6 +1,6 @@
 //! Every kind of table that a scenario file can have, and the JSON Schema of all of them.
 
-use units::table::Table;
+use ::tables::Table;
 
 use crate::access::MODELS;
 use crate::tables::{self, cellular};

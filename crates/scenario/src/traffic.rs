@@ -12,7 +12,7 @@
 //!   the path does not carry in time waits at the sender.
 
 use congestion::Algorithm;
-use units::table::{Value, Wrong};
+use tables::{Value, Wrong};
 use units::{Bytes, Duration, Instant, Rate};
 
 use crate::document::{Item, Table};

@@ -2,8 +2,8 @@
 
 use std::fmt::Display;
 
+use tables::{Kind, LEAST_RATE, MAX_DURATION, MAX_RATE, MAX_SIZE, Value};
 use toml::de::DeValue;
-use units::table::{Kind, LEAST_RATE, MAX_DURATION, MAX_RATE, MAX_SIZE, Value};
 use units::{Bytes, Duration};
 
 use crate::document::Item;

@@ -377,7 +377,7 @@ fn refusals_of_names() {
     );
     assert_eq!(refused("trace:nowhere"), "nowhere: the file does not exist");
     assert_eq!(refused("src/"), "src/: this is a folder, not a file");
-    assert_eq!(refused("/dev/zero"), "/dev/zero: this is no regular file");
+    assert_eq!(refused("/dev/zero"), "/dev/zero: not a regular file");
     assert!(refused("").starts_with("the path has no name"));
 }
 

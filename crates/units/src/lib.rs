@@ -6,11 +6,8 @@
 //! saturates; a subtraction that would go below zero is zero where the name says
 //! `saturating_`, and a bug (a panic in debug builds) elsewhere.
 //!
-//! [`feedback`] is what hosts and routers write into a packet for each other; [`table`] describes
-//! the keys of a scenario file.
+//! [`feedback`] is what hosts and routers write into a packet for each other.
 #![no_std]
-
-extern crate alloc;
 
 /// Sums, differences and multiples of a quantity; `$negative` is what a difference below zero would be.
 macro_rules! saturating_arithmetic {
@@ -59,10 +56,8 @@ macro_rules! saturating_arithmetic {
 }
 
 pub mod feedback;
-mod macros;
 mod quantity;
 mod show;
-pub mod table;
 mod time;
 
 pub use quantity::{Bytes, Rate, Transmission};

@@ -16,8 +16,8 @@
 //! - Below the threshold of the most robust MODCOD the link goes on with that one.
 
 use rand_chacha::ChaCha8Rng;
-use units::table::{Key, Kind, MAX_DURATION, Rules};
-use units::{Bytes, Duration, Instant, Rate, described};
+use tables::{Key, Kind, MAX_DURATION, Rules, described};
+use units::{Bytes, Duration, Instant, Rate};
 
 use super::{AccessModel, AccessServer, Served, Serves, Surroundings};
 use crate::process::{self, BYTE, Stretch};

@@ -24,8 +24,8 @@
 use alloc::format;
 
 use rand_chacha::ChaCha8Rng;
-use units::table::{Key, Kind, MAX_DURATION, MAX_RATE, Rules, Wrong};
-use units::{Bytes, Duration, Instant, Rate, described};
+use tables::{Key, Kind, MAX_DURATION, MAX_RATE, Rules, Wrong, described};
+use units::{Bytes, Duration, Instant, Rate};
 
 use super::{AccessModel, AccessServer, Served, Serves, Surroundings};
 use crate::process::{self, BYTE, Stretch};

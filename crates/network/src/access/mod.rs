@@ -33,10 +33,7 @@ pub use model::{
 };
 pub use policer::PolicerConfig;
 pub use token_bucket::TokenBucketConfig;
-pub use wifi::{
-    StationTraffic, WifiConfig, WifiRateMap, WifiStandard, WifiTraffic, WifiWidth,
-};
-
+pub use wifi::{StationTraffic, WifiConfig, WifiRateMap, WifiStandard, WifiTraffic, WifiWidth};
 
 /// Generates the enums of all models, and the macros that call the model that an enum holds. A row
 /// names the configuration, the server, and the page of the model.

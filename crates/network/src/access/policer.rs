@@ -8,8 +8,8 @@
 //! The link counts as busy while the tokens are used up, not while the line is: the bottleneck of
 //! a policed path is the policer.
 
-use units::table::{Key, Kind, MAX_SIZE, Rules, Wrong};
-use units::{Bytes, Instant, Rate, Transmission, described};
+use tables::{Key, Kind, MAX_SIZE, Rules, Wrong, described};
+use units::{Bytes, Instant, Rate, Transmission};
 
 use super::token_bucket::{BYTE, Bucket, LEAST_BURST};
 use super::{AccessModel, AccessServer, Served, Serves, Surroundings};

@@ -7,8 +7,8 @@
 //!
 //! Tokens are kept in bits times 10^9, as work is in the rates that change: exact for any rate.
 
-use units::table::{Key, Kind, MAX_SIZE, Rules, Wrong};
-use units::{Bytes, Duration, Instant, Rate, described};
+use tables::{Key, Kind, MAX_SIZE, Rules, Wrong, described};
+use units::{Bytes, Duration, Instant, Rate};
 
 use super::{AccessModel, AccessServer, Served, Serves, Surroundings};
 

@@ -6,8 +6,8 @@ use network::access::cellular::{
     HsdpaConfig, Length, OutageConfig, ReducedConfig, UmtsUplinkConfig,
 };
 use serde::ser::{Serialize, SerializeMap, Serializer};
+use tables::{MAX_RATE, Value};
 use units::Duration;
-use units::table::{MAX_RATE, Value};
 
 use super::rrc::{self, Rrc};
 use crate::document::Table;

@@ -6,7 +6,7 @@ use network::access::{
     DamaConfig, GeoConfig, LeoConfig, PolicerConfig, TokenBucketConfig, WifiConfig,
 };
 use serde::ser::{Serialize, SerializeMap, Serializer};
-use units::table::{Described, Table as Known};
+use tables::{Described, Table as Known};
 
 use crate::described;
 use crate::document::{Item, Table};

@@ -4,7 +4,7 @@ use network::access::cellular::{DrxConfig, RrcConfig, SleepConfig};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use units::Duration;
 
-use units::table::{Table as Known, Value};
+use tables::{Table as Known, Value};
 
 use crate::document::{Item, Table};
 use crate::error::Error;

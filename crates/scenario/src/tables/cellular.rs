@@ -1,6 +1,6 @@
 //! The models of cellular networks, whose keys fill several configurations, and `rrc`.
 
-use units::table::{Kind, MAX_DURATION, MAX_RATE};
+use tables::{Kind, MAX_DURATION, MAX_RATE};
 use units::{Duration, Rate};
 
 use super::table;

@@ -1,6 +1,6 @@
 //! `[[flow]]` and its application.
 
-use units::table::{Kind, MAX_DURATION, MAX_SIZE};
+use tables::{Kind, MAX_DURATION, MAX_SIZE};
 use units::{Bytes, Duration};
 
 use super::table;

@@ -23,11 +23,11 @@ macro_rules! table {
     ($name:ident = $table:literal, $title:literal, $summary:literal {
         $( $key:literal: $kind:expr, $how:ident $($usual:literal)+, $doc:literal; )*
     }) => {
-        pub(crate) const $name: units::table::Table = units::table::Table {
+        pub(crate) const $name: tables::Table = tables::Table {
             name: $table,
             title: $title,
             summary: $summary,
-            keys: &[ $( units::table::Key::new(
+            keys: &[ $( tables::Key::new(
                 $key,
                 $kind,
                 $crate::tables::usual!($how $($usual)+),
@@ -39,16 +39,16 @@ macro_rules! table {
 
 macro_rules! usual {
     (needed $example:literal) => {
-        units::table::Usual::Needed($example)
+        tables::Usual::Needed($example)
     };
     (sometimes $example:literal $which:literal) => {
-        units::table::Usual::Sometimes($example, $which)
+        tables::Usual::Sometimes($example, $which)
     };
     (is $value:literal) => {
-        units::table::Usual::Is($value)
+        tables::Usual::Is($value)
     };
     (or $words:literal) => {
-        units::table::Usual::Words($words)
+        tables::Usual::Words($words)
     };
 }
 

@@ -1,6 +1,6 @@
 //! The file, `[path]`, and what a link is made of.
 
-use units::table::{Kind, MAX_DURATION, MAX_RATE};
+use tables::{Kind, MAX_DURATION, MAX_RATE};
 use units::{Bytes, Rate};
 
 use super::{AQM, FLOW, TRAFFIC, cellular, table};

@@ -1,7 +1,7 @@
 //! `aqm`: a queue discipline with its parameters.
 
+use tables::{Kind, MAX_DURATION};
 use units::Bytes;
-use units::table::{Kind, MAX_DURATION};
 
 use super::table;
 use crate::limits::MIN_SLOT;

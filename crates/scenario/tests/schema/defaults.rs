@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use scenario::{PathModel, Scenario, known_tables};
-use units::table::Key;
+use tables::Key;
 
 use super::words::{default, line};
 

@@ -11,7 +11,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use scenario::{PRESETS, known_tables, models};
-use units::table::{Key, Kind, Table, Usual};
+use tables::{Key, Kind, Table, Usual};
 
 use json::{Json, List, Object, Raw, defined, number, text, words};
 use words::{default, line, range};

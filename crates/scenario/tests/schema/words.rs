@@ -1,6 +1,6 @@
 //! Ranges and defaults in words.
 
-use units::table::{Key, Kind, MAX_DELAY, MAX_DURATION, MAX_RATE, MAX_SIZE, Usual, Value};
+use tables::{Key, Kind, MAX_DELAY, MAX_DURATION, MAX_RATE, MAX_SIZE, Usual, Value};
 
 /// The range of a kind in words, where it is not everybody's.
 pub fn range(kind: &Kind) -> String {

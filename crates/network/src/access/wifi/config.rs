@@ -2,8 +2,8 @@
 
 use alloc::format;
 
-use units::table::{Field, Key, Kind, LEAST_RATE, MAX_DURATION, Rules, Value, Wrong};
-use units::{Duration, Rate, described, words};
+use tables::{Field, Key, Kind, LEAST_RATE, MAX_DURATION, Rules, Value, Wrong, described, words};
+use units::{Duration, Rate};
 
 use super::phy::Phy;
 use super::saturation::saturation;

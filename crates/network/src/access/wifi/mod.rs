@@ -25,7 +25,6 @@ use units::Rate;
 
 pub use config::{StationTraffic, WifiConfig, WifiRateMap, WifiStandard, WifiTraffic, WifiWidth};
 
-
 use medium::Air;
 
 use super::{AccessModel, Carries, Payload};

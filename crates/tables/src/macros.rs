@@ -1,4 +1,4 @@
-//! What makes a description and the type that it describes from one list; see [`crate::table`].
+//! What makes a description and the type that it describes from one list; see [`Table`](crate::Table).
 
 /// Makes an enumeration the words of a key: `words!(Direction: "forward" => Forward, ...)`.
 #[macro_export]
@@ -10,15 +10,15 @@ macro_rules! words {
             const OF_WORDS: &'static [Self] = &[$(Self::$variant),+];
         }
 
-        impl $crate::table::Field for $type {
-            fn value(&self) -> $crate::table::Value {
+        impl $crate::Field for $type {
+            fn value(&self) -> $crate::Value {
                 let place = Self::OF_WORDS.iter().position(|word| word == self);
-                $crate::table::Value::Word(place.unwrap_or_default())
+                $crate::Value::Word(place.unwrap_or_default())
             }
 
-            fn of(value: $crate::table::Value) -> Option<Self> {
+            fn of(value: $crate::Value) -> Option<Self> {
                 match value {
-                    $crate::table::Value::Word(word) => Self::OF_WORDS.get(word).copied(),
+                    $crate::Value::Word(word) => Self::OF_WORDS.get(word).copied(),
                     _ => None,
                 }
             }
@@ -29,8 +29,8 @@ macro_rules! words {
 /// Makes a configuration and its description from one list.
 ///
 /// ```
-/// use units::table::{Described, Key, Kind, Rules, Value};
-/// use units::{Duration, Rate, described};
+/// use tables::{Described, Key, Kind, Rules, Value, described};
+/// use units::{Duration, Rate};
 ///
 /// described! {
 ///     #[derive(Clone, Debug)]
@@ -65,32 +65,32 @@ macro_rules! described {
             pub const USUAL: Self = Self { $( $field: $usual, )* };
 
             /// The keys of its table.
-            pub const TABLE: &'static $crate::table::Table = &$crate::table::Table {
+            pub const TABLE: &'static $crate::Table = &$crate::Table {
                 name: $table,
                 title: $title,
                 summary: $summary,
                 keys: &[ $( $key.complete(
                     stringify!($field),
-                    || <$type as $crate::table::Field>::value(&$name::USUAL.$field),
+                    || <$type as $crate::Field>::value(&$name::USUAL.$field),
                     concat!($($doc),+),
                 ), )* ],
             };
         }
 
-        impl $crate::table::Described for $name {
-            fn table(&self) -> &'static $crate::table::Table {
+        impl $crate::Described for $name {
+            fn table(&self) -> &'static $crate::Table {
                 Self::TABLE
             }
 
-            fn value(&self, key: usize) -> $crate::table::Value {
-                let values: &[&dyn Fn() -> $crate::table::Value] =
-                    &[ $( &|| $crate::table::Field::value(&self.$field), )* ];
-                values.get(key).map_or($crate::table::Value::Nothing, |value| value())
+            fn value(&self, key: usize) -> $crate::Value {
+                let values: &[&dyn Fn() -> $crate::Value] =
+                    &[ $( &|| $crate::Field::value(&self.$field), )* ];
+                values.get(key).map_or($crate::Value::Nothing, |value| value())
             }
 
-            fn set(&mut self, key: usize, value: $crate::table::Value) {
-                let setters: &[fn(&mut Self, $crate::table::Value)] = &[ $( |config, value| {
-                    if let Some(value) = $crate::table::Field::of(value) {
+            fn set(&mut self, key: usize, value: $crate::Value) {
+                let setters: &[fn(&mut Self, $crate::Value)] = &[ $( |config, value| {
+                    if let Some(value) = $crate::Field::of(value) {
                         config.$field = value;
                     }
                 }, )* ];
@@ -99,33 +99,33 @@ macro_rules! described {
                 }
             }
 
-            fn inner(&self, key: usize) -> Option<&dyn $crate::table::Described> {
-                let inner: &[fn(&Self) -> Option<&dyn $crate::table::Described>] =
-                    &[ $( |config| $crate::table::Field::inner(&config.$field), )* ];
+            fn inner(&self, key: usize) -> Option<&dyn $crate::Described> {
+                let inner: &[fn(&Self) -> Option<&dyn $crate::Described>] =
+                    &[ $( |config| $crate::Field::inner(&config.$field), )* ];
                 inner.get(key).and_then(|inner| inner(self))
             }
 
-            fn inner_mut(&mut self, key: usize) -> Option<&mut dyn $crate::table::Described> {
-                let inner: &[fn(&mut Self) -> Option<&mut dyn $crate::table::Described>] =
-                    &[ $( |config| $crate::table::Field::inner_mut(&mut config.$field), )* ];
+            fn inner_mut(&mut self, key: usize) -> Option<&mut dyn $crate::Described> {
+                let inner: &[fn(&mut Self) -> Option<&mut dyn $crate::Described>] =
+                    &[ $( |config| $crate::Field::inner_mut(&mut config.$field), )* ];
                 inner.get(key).and_then(|inner| inner(self))
             }
         }
 
-        impl $crate::table::Field for $name {
-            fn value(&self) -> $crate::table::Value {
-                $crate::table::Value::Nothing
+        impl $crate::Field for $name {
+            fn value(&self) -> $crate::Value {
+                $crate::Value::Nothing
             }
 
-            fn of(_: $crate::table::Value) -> Option<Self> {
+            fn of(_: $crate::Value) -> Option<Self> {
                 Some(Self::USUAL)
             }
 
-            fn inner(&self) -> Option<&dyn $crate::table::Described> {
+            fn inner(&self) -> Option<&dyn $crate::Described> {
                 Some(self)
             }
 
-            fn inner_mut(&mut self) -> Option<&mut dyn $crate::table::Described> {
+            fn inner_mut(&mut self) -> Option<&mut dyn $crate::Described> {
                 Some(self)
             }
         }

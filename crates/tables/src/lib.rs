@@ -5,9 +5,15 @@
 //! from there. [`described!`](crate::described) makes a configuration and its table from one list,
 //! so that a new key is one line; [`Described`] is what a reader and a writer see of it.
 
+#![no_std]
+
+extern crate alloc;
+
+mod macros;
+
 use alloc::string::String;
 
-use crate::{Bytes, Duration, Instant, Rate};
+use units::{Bytes, Duration, Instant, Rate};
 
 /// The slowest link.
 pub const LEAST_RATE: Rate = Rate::from_bits_per_sec(1);
