@@ -2,7 +2,7 @@
 
 use ::tables::Table;
 
-use crate::access::MODELS;
+use crate::access;
 use crate::tables::{self, cellular};
 
 /// Every kind of table, the file as a whole first; those of the models last.
@@ -34,5 +34,5 @@ pub fn known_tables() -> Vec<&'static Table> {
 /// The tables of the models of access networks.
 #[must_use]
 pub fn models() -> Vec<&'static Table> {
-    MODELS.iter().map(|model| model.table).collect()
+    access::models().iter().map(|model| model.table).collect()
 }

@@ -11,7 +11,7 @@ use std::path::Path;
 const CIRCLES: &[(&str, &[&str])] = &[
     ("emulator", &["flows", "packet"]),
     ("kernel", &["libbpf", "loader", "needs", "status"]),
-    ("tcp", &["fack", "rack", "scoreboard", "sender", "watch"]),
+    ("tcp", &["rack", "scoreboard"]),
 ];
 
 type Arrows = BTreeMap<String, BTreeSet<String>>;

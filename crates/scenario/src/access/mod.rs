@@ -1,10 +1,9 @@
-//! `rate = { model = "...", ... }`: the access networks. A model that describes its table is one row;
-//! Wi-Fi and the cellular networks, whose keys do not fill one configuration, have a file each.
+//! `rate = { model = "...", ... }`: the access networks. A model that describes its table comes from
+//! the registry of `network` and needs nothing here. Wi-Fi and the cellular networks, whose keys do
+//! not fill one configuration, have a file each.
 
 use network::AccessConfig;
-use network::access::{
-    DamaConfig, GeoConfig, LeoConfig, PolicerConfig, TokenBucketConfig, WifiConfig,
-};
+use network::access::WifiConfig;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use tables::{Described, Table as Known};
 
@@ -17,69 +16,67 @@ pub(crate) mod cellular;
 mod rrc;
 mod wifi;
 
-/// A model under the word that its table has for a name.
+/// A model, under the word that its table has for a name.
 pub(crate) struct Model {
     pub(crate) table: &'static Known,
-    read: fn(&Table<'_>) -> Result<AccessConfig, Error>,
+    reader: Reader,
 }
 
-/// A model whose configuration describes itself.
-macro_rules! described {
-    ($config:ident, $variant:ident) => {
-        Model {
-            table: $config::TABLE,
-            read: |table| {
-                let mut config = $config::USUAL;
-                described::read(table, &mut config)?;
-                Ok(AccessConfig::$variant(config))
-            },
+/// How a table becomes the configuration of its model.
+enum Reader {
+    /// Key by key, from its defaults.
+    Described(AccessConfig),
+    /// By a function of its own.
+    Own(fn(&Table<'_>) -> Result<AccessConfig, Error>),
+}
+
+impl Model {
+    fn read(&self, table: &Table<'_>) -> Result<AccessConfig, Error> {
+        match &self.reader {
+            Reader::Own(read) => read(table),
+            Reader::Described(usual) => {
+                let mut config = usual.clone();
+                if let Some(described) = config.as_described_mut() {
+                    described::read(table, described)?;
+                }
+                Ok(config)
+            }
         }
-    };
+    }
 }
 
-/// The models.
-pub(crate) const MODELS: &[Model] = &[
-    described!(TokenBucketConfig, TokenBucket),
-    described!(PolicerConfig, Policer),
-    Model {
-        table: &LTE,
-        read: cellular::lte,
-    },
-    Model {
-        table: &NR,
-        read: cellular::nr,
-    },
-    Model {
-        table: &CELL_UPLINK,
-        read: cellular::uplink,
-    },
-    Model {
-        table: &CELL_REDUCED,
-        read: cellular::reduced,
-    },
-    Model {
-        table: &HSDPA,
-        read: cellular::hsdpa,
-    },
-    Model {
-        table: &UMTS_UPLINK,
-        read: cellular::umts_uplink,
-    },
-    Model {
-        table: WifiConfig::TABLE,
-        read: wifi::read,
-    },
-    described!(GeoConfig, Geo),
-    described!(DamaConfig, Dama),
-    described!(LeoConfig, Leo),
-];
+/// The models: those that describe themselves, and those whose tables are read here.
+pub(crate) fn models() -> Vec<Model> {
+    type Own = fn(&Table<'_>) -> Result<AccessConfig, Error>;
+    let own: [(&'static Known, Own); 7] = [
+        (&LTE, cellular::lte),
+        (&NR, cellular::nr),
+        (&CELL_UPLINK, cellular::uplink),
+        (&CELL_REDUCED, cellular::reduced),
+        (&HSDPA, cellular::hsdpa),
+        (&UMTS_UPLINK, cellular::umts_uplink),
+        (WifiConfig::TABLE, wifi::read),
+    ];
+    let described = AccessConfig::described().into_iter();
+    let described = described.filter_map(|usual| {
+        let table = usual.as_described()?.table();
+        let reader = Reader::Described(usual);
+        Some(Model { table, reader })
+    });
+    let own = own.map(|(table, read)| Model {
+        table,
+        reader: Reader::Own(read),
+    });
+    described.chain(own).collect()
+}
 
 /// The model of a table in which `model` stands; `None` where it does not.
 pub(crate) fn read(item: &Item<'_>) -> Option<Result<AccessConfig, Error>> {
     let word = item.inner("model")?;
-    let names: Vec<(&str, &Model)> = MODELS.iter().map(|row| (row.table.name, row)).collect();
+    let models = models();
+    let names: Vec<(&str, &Model)> = models.iter().map(|row| (row.table.name, row)).collect();
     let model = word.choice(&names);
-    Some(model.and_then(|model| (model.read)(&item.table(model.table)?)))
+    Some(model.and_then(|model| model.read(&item.table(model.table)?)))
 }
 
 /// For output.
@@ -87,14 +84,13 @@ pub(crate) struct Access<'a>(pub(crate) &'a AccessConfig);
 
 impl Serialize for Access<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if let Some(config) = self.0.as_described() {
+            return write(config, serializer);
+        }
         match self.0 {
-            AccessConfig::TokenBucket(config) => write(config, serializer),
-            AccessConfig::Policer(config) => write(config, serializer),
             AccessConfig::Cellular(config) => cellular::write(config, serializer),
             AccessConfig::Wifi(config) => wifi::write(config, serializer),
-            AccessConfig::Geo(config) => write(config, serializer),
-            AccessConfig::Dama(config) => write(config, serializer),
-            AccessConfig::Leo(config) => write(config, serializer),
+            _ => unreachable!("every other model describes itself"),
         }
     }
 }
