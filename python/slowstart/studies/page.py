@@ -123,7 +123,7 @@ def claims_table(findings: Findings) -> list[dict[str, Any]]:
     for verdict in findings.verdicts:
         claim = verdict.claim
         row = rows.setdefault(claim.name, {"claim": claim, "verdicts": []})
-        row["looked_into"] = findings.told(claim)
+        row["explanation"] = findings.told(claim)
         row["expected"] = "-" if claim.expected is None else claim.expected.words(claim.unit)
         row["published"] = "-" if claim.published is None else plain(claim.published)
         value, detail = measured(verdict.estimate)

@@ -65,7 +65,7 @@ class Findings:
     def told(self, claim: Claim) -> Told:
         """What was found out about a claim, with the numbers of these runs."""
         if claim.name not in self._told:
-            self._told[claim.name] = claim.looked_into.tell(self, self.stacks)
+            self._told[claim.name] = claim.explanation.tell(self, self.stacks)
         return self._told[claim.name]
 
     def why_left_out(self, experiment: str, stack: Stack) -> str | None:
@@ -198,10 +198,10 @@ def _claim(verdict: Verdict, findings: Findings) -> dict[str, Any]:
         "tolerance_reason": claim.reason,
         "verdict": verdict.word,
         "reason": verdict.reason,
-        "looked_into": told.text,
+        "explanation": told.text,
         "holds": told.holds,
         "evidence": {
-            name: {**_number(number), **_of(claim.looked_into.evidence[name].measure)}
+            name: {**_number(number), **_of(claim.explanation.evidence[name].measure)}
             for name, number in told.numbers.items()
         },
         "measured": None

@@ -64,7 +64,7 @@ def show(findings: Findings, report: str | None) -> None:
     out.print(
         f"{totals[AGREES]} agree, {totals[DIFFERS]} differ, {totals[CANNOT_TEST]} cannot be tested"
     )
-    wrong = [row["claim"].name for row in rows if _differs(row) and not row["looked_into"].holds]
+    wrong = [row["claim"].name for row in rows if _differs(row) and not row["explanation"].holds]
     if wrong and not findings.quick:
         out.print(Text(f"What was found out does not hold in these runs: {_few(wrong)}"))
     if findings.quick:
