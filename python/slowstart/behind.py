@@ -10,7 +10,7 @@ import time
 from typing import TYPE_CHECKING
 
 from slowstart._native import emulate, enter_user_namespace
-from slowstart.errors import InputError
+from slowstart.errors import InputError, complain
 from slowstart.tables import number, rate
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def run(
         signal.signal(signal.SIGINT, lambda *_: None)
     line = _Live() if live else None
     try:
-        status, reasons = emulate(
+        status, reasons, listened = emulate(
             path,
             command,
             seed=seed,
@@ -88,6 +88,11 @@ def run(
     finally:
         if line is not None:
             line.end()
+    if not listened:
+        complain(
+            "the server command did not listen on a port within 10 s, and the command was started "
+            "without it"
+        )
     if reasons:
-        sys.stderr.write(f"slowstart: the emulation is not to be trusted: {'; '.join(reasons)}\n")
+        complain(f"the emulation failed its timing self-check: {'; '.join(reasons)}")
     return status

@@ -77,15 +77,15 @@ pub(crate) struct Recorder {
 #[derive(Debug)]
 pub(crate) struct Writing {
     thread: JoinHandle<io::Result<()>>,
+    /// The files, as a message names them.
+    files: String,
 }
 
 impl Writing {
     /// Waits until everything is written and the files have their names.
     pub(crate) fn finish(self) -> Result<(), EmulatorError> {
         match self.thread.join() {
-            Ok(result) => {
-                result.map_err(|error| EmulatorError::File("a capture or log".into(), error))
-            }
+            Ok(result) => result.map_err(|error| EmulatorError::File(self.files, error)),
             Err(panic) => std::panic::resume_unwind(panic),
         }
     }
@@ -163,6 +163,12 @@ impl Files {
             return Ok(None);
         }
         let mut keeps = [0; 2];
+        let captured = self.captures.iter().map(|(to, _)| &to.file);
+        let files: Vec<_> = captured
+            .chain(self.logs.iter().map(|(to, _)| &to.file))
+            .map(|file| file.display().to_string())
+            .collect();
+        let files = files.join(" or ");
         let mut sinks = Sinks {
             clock,
             captures: Vec::new(),
@@ -209,7 +215,7 @@ impl Files {
             keeps,
             lost: 0,
         };
-        Ok(Some((recorder, Writing { thread })))
+        Ok(Some((recorder, Writing { thread, files })))
     }
 }
 

@@ -57,6 +57,8 @@ pub struct EmulateOutcome {
     pub status: i32,
     /// What was measured.
     pub report: Report,
+    /// Whether the server command listened on a port before the command started; true without one.
+    pub server_listens: bool,
 }
 
 /// Between two looks at whether the command has ended.
@@ -103,9 +105,12 @@ pub fn emulate(
             ..options.emulation
         },
     )?;
-    let mut server = match &options.server_command {
-        Some(line) => Some(start_server(&prepared, near.peer(), line)?),
-        None => None,
+    let (mut server, server_listens) = match &options.server_command {
+        Some(line) => {
+            let (server, listens) = start_server(&prepared, near.peer(), line)?;
+            (Some(server), listens)
+        }
+        None => (None, true),
     };
     let mut command = Command::new(program);
     command.args(arguments);
@@ -135,7 +140,11 @@ pub fn emulate(
         server.kill();
     }
     let report = emulation.finish()?;
-    Ok(EmulateOutcome { status, report })
+    Ok(EmulateOutcome {
+        status,
+        report,
+        server_listens,
+    })
 }
 
 /// Sends SIGTERM to the command itself: the child of the first process of its namespace, which
@@ -150,12 +159,12 @@ fn ask_to_end(running: &Running) {
     }
 }
 
-/// Starts the server and waits until a port of its side is listened on.
+/// Starts the server and waits until it listens on a port of its side; whether it does.
 fn start_server(
     prepared: &Prepared<'_>,
     side: Side,
     line: &OsString,
-) -> Result<Running, EmulatorError> {
+) -> Result<(Running, bool), EmulatorError> {
     let mut command = Command::new("/bin/sh");
     command.arg("-c").arg(line).stdin(Stdio::null());
     // What it says is no output of the command's.
@@ -167,14 +176,14 @@ fn start_server(
     let clock = Clock::begin();
     while clock.now().saturating_since(Instant::ZERO) < SERVER_PATIENCE {
         if !prepared.within(side, listeners)?.is_subset(&before) {
-            break;
+            return Ok((server, true));
         }
         if let Some(status) = server.try_wait() {
             return Err(EmulatorError::ServerEnded(status));
         }
         clock::pause(Duration::from_millis(10));
     }
-    Ok(server)
+    Ok((server, false))
 }
 
 /// Local addresses of the TCP sockets of the calling thread's namespace that listen, and of the UDP
