@@ -17,7 +17,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from slowstart import __version__, path_command, run_command, study_command, vm_command
+from slowstart import (
+    __version__,
+    path_command,
+    run_command,
+    study_command,
+    traces_command,
+    vm_command,
+)
 from slowstart.errors import InputError, RunError, complain
 from slowstart.fidelity import command as fidelity
 
@@ -284,6 +291,7 @@ def _emulate(
 
 
 app.command("study", epilog=study_command.EPILOG)(study_command.study)
+app.add_typer(traces_command.app, name="traces")
 app.add_typer(vm_command.app, name="vm")
 app.command("validate", epilog=fidelity.EPILOG)(fidelity.validate)
 
