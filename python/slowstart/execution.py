@@ -132,7 +132,10 @@ def _say_untrusted(scenarios: Sequence[Scenario], result: Result, force: bool) -
         fate = "counts, as forced" if force else "is left out"
         complain(f"{which}, {fate}: {'; '.join(reasons)}")
     if untrusted and not force and len(result.flows()) == 0:
-        raise RunError("no run can be trusted on this machine as it is now; --force counts them")
+        raise RunError(
+            "every run failed the emulator's timing self-check on this machine; use --force to "
+            "include them anyway"
+        )
 
 
 def _say_unfinished(scenarios: Sequence[Scenario], runs: Sequence[dict[str, Any]]) -> None:

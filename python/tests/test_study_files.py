@@ -189,7 +189,7 @@ def test_a_text_that_no_longer_holds_says_so(command: Command, tmp_path: Path) -
     claims = CLAIMS.replace("fct_s < 0", "fct_s > 0")
     folder = write(tmp_path, claims=claims + SECOND)
     shown = command("study", str(folder), "-n", "1", "-o", "out").stdout
-    assert "What was found out does not hold in these runs: c, d" in shown
+    assert "The explanation does not hold in these runs: c, d" in shown
     first, second = studies.load(folder).run(tmp_path / "out", runs=1).document()["claims"]
     assert first["explanation"].endswith(
         "(This does not hold in these runs: share is 1 and was to be at most 0.5.)"

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from slowstart.studies.files import Node
+    from slowstart.studies.grid import Stack
     from slowstart.studies.measures import Rows
-    from slowstart.studies.store import Stack
 
 AGREES, DIFFERS, CANNOT_TEST = "agrees", "differs", "cannot-test"
 _KEYS = (

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from slowstart.studies.estimates import Estimate
     from slowstart.studies.files import Node
+    from slowstart.studies.grid import Stack
     from slowstart.studies.measures import Known, Measure, Rows
-    from slowstart.studies.store import Stack
 
 # A format of ours: the number with its interval.
 _INTERVAL = "interval"

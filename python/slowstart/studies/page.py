@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from slowstart.studies.claims import Verdict
     from slowstart.studies.drawings import Drawing
     from slowstart.studies.estimates import Estimate
+    from slowstart.studies.grid import Stack
     from slowstart.studies.runner import Findings
-    from slowstart.studies.store import Stack
 
 
 def write(findings: Findings, folder: Path) -> None:
