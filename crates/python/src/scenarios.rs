@@ -202,7 +202,9 @@ impl Scenario {
     #[getter]
     fn resolved(&self, py: Python<'_>) -> PyResult<Py<PyDict>> {
         let made = self.resolved.get_or_try_init(py, || {
-            let read = py.import("json")?.call_method1("loads", (self.to_json()?,))?;
+            let read = py
+                .import("json")?
+                .call_method1("loads", (self.to_json()?,))?;
             Ok::<_, PyErr>(read.cast_into::<PyDict>()?.unbind())
         })?;
         Ok(made.clone_ref(py))

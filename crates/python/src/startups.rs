@@ -383,9 +383,8 @@ pub fn with_hint(refusal: String, text: &str) -> String {
     let unknown = refusal.split_once("unknown start-up `");
     let word = unknown.and_then(|(_, rest)| rest.split('`').next());
     let is_class = |word: &str| {
-        text.split(['"', '\'']).any(|each| {
-            foreign(each).is_some_and(|named| named.module == word)
-        })
+        text.split(['"', '\''])
+            .any(|each| foreign(each).is_some_and(|named| named.module == word))
     };
     match word {
         Some(word) if is_class(word) => format!(
