@@ -125,8 +125,7 @@ def execute(
         result = simulate(every, progress=_from(done, total, progress))
         position = 0
         for size, group in groups.items():
-            places = range(position, position + len(group))
-            runs.sizes[size] = [result.select(place) for place in places]
+            runs.sizes[size] = [result.select(position + place) for place in range(len(group))]
             position += len(group)
     return runs
 
