@@ -112,7 +112,7 @@ def execute(plan: Plan, how: How, as_json: bool, output: str | None, quiet: bool
     if as_json:
         sys.stdout.write(runs.text + "\n")
     elif not quiet:
-        _print_tables(plan.scenarios, runs.document, output)
+        _print_tables(plan, runs.document, output)
 
 
 def _say_untrusted(scenarios: Sequence[Scenario], result: Result, force: bool) -> None:
@@ -144,13 +144,14 @@ def _say_unfinished(scenarios: Sequence[Scenario], runs: Sequence[dict[str, Any]
             complain(f"{which} were cut at their time limit, {limit:g} s")
 
 
-def _print_tables(
-    scenarios: Sequence[Scenario], document: dict[str, Any], output: str | None
-) -> None:
+def _print_tables(plan: Plan, document: dict[str, Any], output: str | None) -> None:
     from slowstart import tables
 
-    paths = {each.path: each.resolved["path"] for each in scenarios}
+    paths = {each.path: each.resolved["path"] for each in plan.scenarios}
     tables.show(document, paths)
-    _say_unfinished(scenarios, document["runs"])
+    out = tables.console()
+    for sentence in (*tables.remarks(document), *plan.remarks):
+        out.print(sentence, markup=False)
+    _say_unfinished(plan.scenarios, document["runs"])
     if output is not None:
         sys.stdout.write(f"The report is {os.path.join(output, 'report.html')}\n")  # noqa: PTH118

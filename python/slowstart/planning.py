@@ -40,6 +40,8 @@ class Plan:
     """Whether a kernel runs them; nothing is run for the figures then."""
     at_size: Callable[[str], list[Scenario]] | None = None
     """The same scenarios with transfers of another size."""
+    remarks: Sequence[str] = ()
+    """What stands below the tables."""
 
     @property
     def keep(self) -> str:

@@ -170,7 +170,13 @@ def compare_paths(
         return compare(paths, algorithms, size=smaller, **settings)
 
     how = How(stack, force, switch_hystart, threads)
-    plan = Plan(scenarios, report=output is not None, kernel=how.kernel, at_size=at_size)
+    plan = Plan(
+        scenarios,
+        report=output is not None,
+        kernel=how.kernel,
+        at_size=at_size,
+        remarks=() if algorithm else ("These are the default algorithms; choose others with -a.",),
+    )
     execute(plan, how, as_json, output, quiet)
 
 
