@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+import re
 import sys
 from dataclasses import dataclass
 from enum import Enum
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
 
     from slowstart import Result, Scenario
     from slowstart.planning import Plan
+
+
+# Congestion controls of Linux that are modules of their own.
+_MODULES = ("bic", "hybla", "westwood")
 
 
 class Stack(str, Enum):
@@ -61,7 +66,10 @@ class How:
             raise InputError("runs on the kernel are made one at a time: leave out --threads")
         with contextlib.suppress(InputError):  # the check says it better
             enter_user_namespace()
-        check_linux(scenarios, switch_hystart=self.switch_hystart)
+        try:
+            check_linux(scenarios, switch_hystart=self.switch_hystart)
+        except InputError as error:
+            raise InputError(_with_module(str(error))) from error
 
     def run(
         self, scenarios: Sequence[Scenario], keep: str, progress: Callable[[int, int], object]
@@ -88,6 +96,15 @@ class How:
             switch_hystart=self.switch_hystart,
             progress=progress,
         )
+
+
+def _with_module(refusal: str) -> str:
+    """Adds which module of the kernel may have the congestion control that it lacks."""
+    lacking = re.search(r"no congestion control of the kernel is `(\w+)\+standard`", refusal)
+    if lacking is None or lacking[1] not in _MODULES:
+        return refusal
+    module = f"tcp_{lacking[1]}"
+    return f"{refusal}; it may be the module {module}, which is not loaded (modprobe {module})"
 
 
 def execute(plan: Plan, how: How, as_json: bool, output: str | None, quiet: bool) -> None:

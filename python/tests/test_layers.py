@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[1] / "slowstart"
 
 # From the ground up. Modules on one floor may import each other where no circle comes of it.
 FLOORS = (
-    ("_native", "errors", "colors", "stats", "progress", "startup"),
+    ("_native", "errors", "colors", "stats", "plain", "progress", "startup"),
     ("output", "vm", "tables", "vectors"),
     ("", "traces"),  # the package itself: compare and run
     ("planning", "run_store", "programs", "behind", "plots", "busy"),

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
@@ -171,7 +172,7 @@ def flip(batch: Path) -> None:
     file.write_bytes(bytes(content))
 
 
-DAMAGES = {
+DAMAGES: dict[str, Callable[[Path], object]] = {
     "a table cut short": cut,
     "a bit that flipped": flip,
     "a table that is gone": lambda batch: (batch / "flows.parquet").unlink(),
