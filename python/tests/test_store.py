@@ -172,16 +172,18 @@ def flip(batch: Path) -> None:
     file.write_bytes(bytes(content))
 
 
+def replace(batch: Path) -> None:
+    (batch / "runs.parquet").unlink()
+    (batch / "runs.parquet").mkdir()
+
+
 DAMAGES: dict[str, Callable[[Path], object]] = {
     "a table cut short": cut,
     "a bit that flipped": flip,
     "a table that is gone": lambda batch: (batch / "flows.parquet").unlink(),
     "no checksums": lambda batch: (batch / "checksums.json").unlink(),
     "empty checksums": lambda batch: (batch / "checksums.json").write_text(""),
-    "a table that is a folder": lambda batch: (
-        (batch / "runs.parquet").unlink(),
-        (batch / "runs.parquet").mkdir(),
-    ),
+    "a table that is a folder": replace,
 }
 
 
