@@ -252,6 +252,50 @@ def test_a_study_without_a_readme_is_refused(tmp_path: Path) -> None:
         studies.load(tmp_path / "mine")
 
 
+def test_all_that_is_missing_is_said_at_once(tmp_path: Path) -> None:
+    folder = write(tmp_path, STUDY.replace('title = "A study"\ndocument = "none"\n', ""))
+    (folder / "README.md").unlink()
+    with pytest.raises(InputError, match=r"title and document are missing; .*README\.md"):
+        studies.load(folder)
+
+
+def test_a_study_without_claims_needs_neither_readme_nor_where(
+    command: Command, tmp_path: Path
+) -> None:
+    head, _, rest = STUDY.partition("[[experiment]]")
+    assert "summary" in head
+    folder = write(tmp_path, f"[[experiment]]{rest}".replace('where = "W"\n', ""))
+    (folder / "claims.toml").unlink()
+    (folder / "README.md").unlink()
+    done = command("study", str(folder), "-n", "1", "-o", "out")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "agree" not in done.stdout
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "<h2>Claims</h2>" not in page
+    assert "data:image/svg+xml" in page
+
+
+def test_a_damaged_mark_locks_no_run_out(tmp_path: Path) -> None:
+    study = studies.load(write(tmp_path))
+    first = study.run(tmp_path / "out", runs=1).document()
+    (tmp_path / "out" / "study.json").write_text("")
+    (tmp_path / "out" / ".report.abcdefgh").mkdir()
+    assert study.run(tmp_path / "out", runs=1).document() == first
+    assert not list((tmp_path / "out").glob(".*"))
+
+
+def test_an_analysis_may_be_a_package(tmp_path: Path) -> None:
+    folder = write(tmp_path, STUDY.replace("traces = 1", 'traces = 1\nextract = ["found"]'))
+    (folder / "analysis").mkdir()
+    (folder / "analysis" / "__init__.py").write_text("from .parts import found\n")
+    (folder / "analysis" / "parts.py").write_text(
+        "from slowstart.studies import Extract\n"
+        'found = Extract("found", lambda flow, series, links: float(len(series)))\n'
+    )
+    (extract,) = studies.load(folder).experiments["one"].extracts
+    assert extract.name == "found"
+
+
 def test_an_extract_comes_from_the_module(tmp_path: Path) -> None:
     folder = write(tmp_path, STUDY.replace("traces = 1", 'traces = 1\nextract = ["found"]'))
     (folder / "analysis.py").write_text(
