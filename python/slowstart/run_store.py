@@ -99,11 +99,10 @@ class RunStore:
     def _tidy(self) -> None:
         """Removes what a killed process left half written, and sets aside what cannot be used."""
         mark = self.folder / _MARK
-        for leftover in [*self._batches.glob(".*"), *self.folder.glob(".*")]:
-            if leftover.is_dir():
-                shutil.rmtree(leftover, ignore_errors=True)
-            else:
-                leftover.unlink(missing_ok=True)
+        for leftover in self._batches.glob(".*"):
+            shutil.rmtree(leftover, ignore_errors=True)
+        for leftover in self.folder.glob(f".{_MARK}.*"):
+            leftover.unlink(missing_ok=True)
         if mark.exists() and _format_of(mark) == 1 and any(self._batches.iterdir()):
             aside = _free(self.folder / "damaged" / "format-1")
             aside.parent.mkdir(exist_ok=True)
@@ -171,7 +170,7 @@ class RunStore:
 
 def _is_aside(path: Path) -> bool:
     """Whether a file is one that was being written when a process was killed."""
-    return path.name.startswith(".")
+    return path.name.startswith(f".{_MARK}.")
 
 
 def _format_of(mark: Path) -> object:
