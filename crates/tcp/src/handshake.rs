@@ -15,14 +15,14 @@ enum State {
     Established,
 }
 
-/// How far the handshake is.
+/// Progress of the handshake.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Handshake {
     state: State,
     syn_due: bool,
     /// When the first SYN was due.
     opened: Instant,
-    /// The routers' answer, if the SYN-ACK brought one.
+    /// The routers' answer, if the SYN-ACK carried one.
     answer: Option<Feedback>,
 }
 
@@ -85,7 +85,7 @@ impl Handshake {
         }
     }
 
-    /// The SYN-ACK that arrives next brings the routers' `answer`.
+    /// The next SYN-ACK carries the routers' `answer`.
     pub(crate) const fn keep_answer(&mut self, answer: Feedback) {
         self.answer = Some(answer);
     }

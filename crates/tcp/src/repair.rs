@@ -1,21 +1,21 @@
 //! What the sender may retransmit next: what the last event allows (`rexmit` of Linux's `tcp_ack`),
-//! what must leave whatever the window (RFC 6298, rule 5.4; RFC 8985, section 7.3), and the copies
-//! of a start-up that duplicates its first flight.
+//! what must leave regardless of the window (RFC 6298, rule 5.4; RFC 8985, section 7.3), and the
+//! copies of a start-up that duplicates its first flight.
 //!
-//! Assumes nothing about the segments: the scoreboard knows which of them are lost.
+//! Makes no assumption about the segments: the scoreboard records which of them are lost.
 
-/// What the last event allows to be retransmitted.
+/// The retransmissions that the last event allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Resend {
     /// Nothing.
     Nothing,
-    /// What is marked lost.
+    /// Segments marked lost.
     Lost,
-    /// F-RTO: new data first, and if there is none, what is marked lost.
+    /// F-RTO: new data first, or segments marked lost if there is none.
     AfterNew,
 }
 
-/// A segment that must leave whatever the window says.
+/// A segment that must leave regardless of the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Forced {
     /// The head, after a timeout.
@@ -55,12 +55,12 @@ impl Repair {
         self.allowed == resend
     }
 
-    /// `forced` leaves next, in place of what was due before.
+    /// `forced` leaves next, and replaces any segment that was due.
     pub(crate) const fn force(&mut self, forced: Forced) {
         self.forced = Some(forced);
     }
 
-    /// A copy leaves next, unless something else is due.
+    /// A copy leaves next, unless another segment is due.
     pub(crate) fn force_copy(&mut self) {
         self.forced.get_or_insert(Forced::Copy);
     }
@@ -75,7 +75,7 @@ impl Repair {
         self.copied_from.is_some()
     }
 
-    /// The next segment to copy of those in flight (`base..next`). Returns each number once, the
+    /// The next segment to copy among those in flight (`base..next`). Returns each number once, the
     /// highest first.
     pub(crate) fn next_copy(&mut self, base: u64, next: u64) -> Option<u64> {
         let from = self.copied_from.map_or(next, |from| from.min(next));
