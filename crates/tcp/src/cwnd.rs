@@ -84,7 +84,10 @@ mod tests {
     #[test]
     fn a_held_window_stays_until_it_changes_or_is_released() {
         let mut cwnd = CongestionWindow::new(of(10_500));
-        assert_eq!((cwnd.segments(), cwnd.available(4), cwnd.available(11)), (10, 6, 0));
+        assert_eq!(
+            (cwnd.segments(), cwnd.available(4), cwnd.available(11)),
+            (10, 6, 0)
+        );
         cwnd.hold(6, 1);
         cwnd.update(of(10_500));
         assert_eq!(cwnd.segments(), 7);

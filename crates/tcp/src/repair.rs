@@ -6,7 +6,7 @@
 
 /// The retransmissions that the last event allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Resend {
+pub(crate) enum Retransmit {
     /// Nothing.
     Nothing,
     /// Segments marked lost.
@@ -31,7 +31,7 @@ pub(crate) enum Forced {
 /// What is allowed, and what is due.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Repair {
-    allowed: Resend,
+    allowed: Retransmit,
     forced: Option<Forced>,
     /// Every segment from this number on has its copy, or needs none.
     copied_from: Option<u64>,
@@ -40,19 +40,19 @@ pub(crate) struct Repair {
 impl Repair {
     pub(crate) const fn new() -> Self {
         Self {
-            allowed: Resend::Nothing,
+            allowed: Retransmit::Nothing,
             forced: None,
             copied_from: None,
         }
     }
 
-    pub(crate) const fn allow(&mut self, resend: Resend) {
-        self.allowed = resend;
+    pub(crate) const fn allow(&mut self, retransmit: Retransmit) {
+        self.allowed = retransmit;
     }
 
     #[inline]
-    pub(crate) fn allows(&self, resend: Resend) -> bool {
-        self.allowed == resend
+    pub(crate) fn allows(&self, retransmit: Retransmit) -> bool {
+        self.allowed == retransmit
     }
 
     /// `forced` leaves next, and replaces any segment that was due.

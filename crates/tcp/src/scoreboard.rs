@@ -129,7 +129,7 @@ impl Turn {
 
 /// A retransmission of a segment.
 #[derive(Clone, Copy, Debug)]
-struct Resent {
+struct Retransmission {
     index: u64,
     turn: Turn,
     /// The segment that was next to be sent for the first time.
@@ -165,7 +165,7 @@ pub(crate) struct Scoreboard {
     /// Transmissions, retransmissions included, modulo 2^32.
     transmissions: u32,
     /// Retransmissions in the order of transmission.
-    resent: VecDeque<Resent>,
+    retransmissions: VecDeque<Retransmission>,
     /// Present only if the congestion control watches losses.
     watch: Option<Watch>,
 }
@@ -189,7 +189,7 @@ impl Scoreboard {
             rack_seen: 0,
             rack_waiting: None,
             transmissions: 0,
-            resent: VecDeque::new(),
+            retransmissions: VecDeque::new(),
             watch: None,
         }
     }
@@ -318,7 +318,7 @@ impl Scoreboard {
     }
 
     /// The segment `index` was retransmitted. A probe does not count as a retransmission in flight.
-    pub(crate) fn resend(&mut self, index: u64, now: Instant, stamp: SendStamp, probe: bool) {
+    pub(crate) fn retransmit(&mut self, index: u64, now: Instant, stamp: SendStamp, probe: bool) {
         self.clear_pending(index);
         let turn = self.next_turn(now);
         let segment = self.slot_mut(index);
@@ -328,7 +328,7 @@ impl Scoreboard {
             segment.flags |= RETRANS;
             self.retrans_out += 1;
         }
-        self.resent.push_back(Resent {
+        self.retransmissions.push_back(Retransmission {
             index,
             turn,
             next: self.next,
@@ -388,10 +388,10 @@ impl Scoreboard {
         if segment.has(SACKED) || is_pending(segment.flags) {
             return false;
         }
-        let was_resent = segment.has(RETRANS);
+        let was_retransmitted = segment.has(RETRANS);
         let was_lost = segment.has(LOST);
         segment.flags = (segment.flags | LOST) & !RETRANS;
-        if was_resent {
+        if was_retransmitted {
             self.retrans_out -= 1;
         }
         if !was_lost {
@@ -465,13 +465,13 @@ impl Scoreboard {
     /// Recomputes every counter from the segments, for tests. Without SACK, it is unknown which
     /// segments `sacked_out` counts.
     pub(crate) fn is_consistent(&self, sack: bool) -> bool {
-        let (mut sacked, mut lost, mut resent, mut pending) = (0, 0, 0, 0);
+        let (mut sacked, mut lost, mut retransmitted, mut pending) = (0, 0, 0, 0);
         let mut end = None;
         for index in self.base..self.next {
             let segment = self.slot(index);
             sacked += u32::from(segment.has(SACKED));
             lost += u32::from(segment.has(LOST));
-            resent += u32::from(segment.has(RETRANS));
+            retransmitted += u32::from(segment.has(RETRANS));
             pending += u32::from(is_pending(segment.flags));
             let bit = index & self.mask;
             let is_set = self.pending[(bit >> 6) as usize] & (1 << (bit & 63)) != 0;
@@ -486,7 +486,7 @@ impl Scoreboard {
         }
         let bits: u32 = self.pending.iter().map(|word| word.count_ones()).sum();
         let known = if sack { self.sacked_out } else { 0 };
-        (sacked, lost, resent) == (known, self.lost_out, self.retrans_out)
+        (sacked, lost, retransmitted) == (known, self.lost_out, self.retrans_out)
             && self.sacked_out + self.lost_out <= self.packets_out()
             && pending == self.pending_count
             && bits == pending

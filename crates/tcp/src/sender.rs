@@ -300,13 +300,13 @@ impl Sender {
 
     /// Segments that the congestion window still permits.
     #[inline]
-    fn cwnd_room(&self) -> u32 {
+    fn cwnd_left(&self) -> u32 {
         self.cwnd.available(self.board.in_flight())
     }
 
     #[inline]
-    fn has_cwnd_room(&self) -> bool {
-        self.cwnd_room() > 0
+    fn has_cwnd_left(&self) -> bool {
+        self.cwnd_left() > 0
     }
 
     #[inline]

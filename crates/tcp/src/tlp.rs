@@ -81,12 +81,12 @@ impl Tlp {
     }
 
     /// A probe that retransmits the segment ending at `end` is in flight.
-    pub(crate) fn repeated_up_to(&self, end: u64) -> bool {
+    pub(crate) fn retransmits_up_to(&self, end: u64) -> bool {
         self.is_retransmission && self.end == Some(end)
     }
 
     /// A probe that retransmits a segment is in flight.
-    pub(crate) const fn is_resent(&self) -> bool {
+    pub(crate) const fn is_retransmitted(&self) -> bool {
         self.end.is_some() && self.is_retransmission
     }
 }

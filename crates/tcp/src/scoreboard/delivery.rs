@@ -61,7 +61,7 @@ impl Delivery {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Duplicate {
     /// Segments of it that were retransmitted.
-    pub(crate) resent: u32,
+    pub(crate) retransmitted: u32,
     /// The lowest of these that was SACKed before.
     pub(crate) low: Option<u64>,
 }
@@ -81,7 +81,7 @@ impl Scoreboard {
             if !segment.has(EVER_RETRANS) {
                 continue;
             }
-            duplicate.resent += 1;
+            duplicate.retransmitted += 1;
             if segment.has(SACKED) {
                 duplicate.low.get_or_insert(segment.seq);
             }

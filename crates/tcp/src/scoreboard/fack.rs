@@ -6,7 +6,7 @@
 
 use units::Instant;
 
-use super::{LOST, RETRANS, Resent, SACKED, Scoreboard};
+use super::{LOST, RETRANS, Retransmission, SACKED, Scoreboard};
 
 impl Scoreboard {
     /// One past the highest SACKed segment, or the head if there is none.
@@ -54,25 +54,25 @@ impl Scoreboard {
     /// Marks retransmissions that preceded the first transmission of a SACKed segment.
     pub(crate) fn mark_lost_again(&mut self, top: u64) -> u32 {
         let mut lost = 0;
-        while let Some(&Resent { index, turn, next }) = self.resent.front() {
-            if self.is_resent_alive(index, turn) {
+        while let Some(&Retransmission { index, turn, next }) = self.retransmissions.front() {
+            if self.is_retransmission_alive(index, turn) {
                 if top <= next {
                     break;
                 }
                 lost += u32::from(self.mark_lost(index));
             }
-            self.resent.pop_front();
+            self.retransmissions.pop_front();
         }
         lost
     }
 
     /// Removes the earliest retransmissions whose outcome is known.
     pub(crate) fn forget_settled(&mut self) {
-        while let Some(&Resent { index, turn, .. }) = self.resent.front() {
-            if self.is_resent_alive(index, turn) {
+        while let Some(&Retransmission { index, turn, .. }) = self.retransmissions.front() {
+            if self.is_retransmission_alive(index, turn) {
                 break;
             }
-            self.resent.pop_front();
+            self.retransmissions.pop_front();
         }
     }
 }

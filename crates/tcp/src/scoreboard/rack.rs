@@ -17,7 +17,7 @@
 
 use units::{Duration, Instant};
 
-use super::{DETACHED, EVER_RETRANS, LOST, RETRANS, Resent, SACKED, Scoreboard, Turn};
+use super::{DETACHED, EVER_RETRANS, LOST, RETRANS, Retransmission, SACKED, Scoreboard, Turn};
 use crate::rack::Rack;
 
 /// Number of segments tried for the reordering timer.
@@ -47,7 +47,7 @@ impl Scoreboard {
     ) -> Detection {
         let mut found = Detection::default();
         self.detect_originals(rack, reo_wnd, now, &mut found);
-        self.detect_resent(rack, reo_wnd, now, &mut found);
+        self.detect_lost_retransmissions(rack, reo_wnd, now, &mut found);
         found
     }
 
@@ -109,15 +109,15 @@ impl Scoreboard {
         last
     }
 
-    fn detect_resent(
+    fn detect_lost_retransmissions(
         &mut self,
         rack: &Rack,
         reo_wnd: Duration,
         now: Instant,
         found: &mut Detection,
     ) {
-        while let Some(&Resent { index, turn, .. }) = self.resent.front() {
-            if self.is_resent_alive(index, turn) {
+        while let Some(&Retransmission { index, turn, .. }) = self.retransmissions.front() {
+            if self.is_retransmission_alive(index, turn) {
                 if !rack.is_after(turn) {
                     return;
                 }
@@ -128,34 +128,34 @@ impl Scoreboard {
                 self.slot_mut(index).flags |= DETACHED;
                 found.lost += u32::from(self.mark_lost(index));
             }
-            self.resent.pop_front();
+            self.retransmissions.pop_front();
         }
-        if self.resent.is_empty() {
+        if self.retransmissions.is_empty() {
             return;
         }
         let candidates = self
-            .resent
-            .partition_point(|resent| rack.has_reached(resent.turn));
-        for &Resent { index, turn, .. } in self
-            .resent
+            .retransmissions
+            .partition_point(|sent| rack.has_reached(sent.turn));
+        for &Retransmission { index, turn, .. } in self
+            .retransmissions
             .range(..candidates)
             .rev()
             .take(WAITING_TRIES as usize)
         {
-            if self.is_resent_alive(index, turn) && rack.is_after(turn) {
+            if self.is_retransmission_alive(index, turn) && rack.is_after(turn) {
                 let wait = rack.remaining(turn.sent, reo_wnd, now);
                 found.wait = Some(found.wait.map_or(wait, |other| other.max(wait)));
                 return;
             }
         }
-        if let Some(&Resent { turn, .. }) = self.resent.front() {
+        if let Some(&Retransmission { turn, .. }) = self.retransmissions.front() {
             let wait = rack.remaining(turn.sent, reo_wnd, now);
             found.wait = Some(found.wait.map_or(wait, |other| other.max(wait)));
         }
     }
 
     /// Whether the transmission `turn` of `index` is its last one, with an unknown outcome.
-    pub(super) fn is_resent_alive(&self, index: u64, turn: Turn) -> bool {
+    pub(super) fn is_retransmission_alive(&self, index: u64, turn: Turn) -> bool {
         if index < self.base {
             return false;
         }

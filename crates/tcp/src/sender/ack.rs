@@ -358,7 +358,7 @@ impl Sender {
             return None;
         }
         let duplicates = u32::try_from((end - start).div_ceil(self.smss())).unwrap_or(u32::MAX);
-        if duplicates == 1 && self.tlp.repeated_up_to(end) {
+        if duplicates == 1 && self.tlp.retransmits_up_to(end) {
             facts.dsack_of_probe = true;
         }
         self.stats.dsacks += u64::from(duplicates);
@@ -384,7 +384,7 @@ impl Sender {
             return None;
         }
         let duplicate = self.board.take_duplicate(start, end);
-        self.undo.on_dsack(end, duplicate.resent, end);
+        self.undo.on_dsack(end, duplicate.retransmitted, end);
         duplicate.low
     }
 

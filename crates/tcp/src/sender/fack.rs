@@ -36,7 +36,7 @@ use units::Instant;
 
 use super::Sender;
 use super::ack::AckFacts;
-use crate::repair::Resend;
+use crate::repair::Retransmit;
 
 /// A timeout that F-RTO examines (`frto_counter`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,7 +85,7 @@ impl Sender {
         });
         self.phase = Phase::Disorder;
         self.high_seq = end;
-        self.repair.allow(Resend::Nothing);
+        self.repair.allow(Retransmit::Nothing);
     }
 
     /// `tcp_process_frto`: an ACK while F-RTO examines a timeout. Returns true once the timeout is

@@ -9,7 +9,7 @@ use units::Instant;
 
 use super::Sender;
 use super::ack::AckFacts;
-use crate::repair::Resend;
+use crate::repair::Retransmit;
 
 /// Whether the last timeout may still prove spurious.
 #[derive(Clone, Copy, Debug, Default)]
@@ -56,7 +56,7 @@ impl Sender {
                 // Step 2.b.
                 self.high_seq = self.snd_nxt;
                 if self.can_send_new() {
-                    self.repair.allow(Resend::AfterNew);
+                    self.repair.allow(Retransmit::AfterNew);
                     return;
                 }
                 self.frto.decide();
@@ -72,6 +72,6 @@ impl Sender {
         } else if facts.advanced {
             self.forget_duplicates();
         }
-        self.repair.allow(Resend::Lost);
+        self.repair.allow(Retransmit::Lost);
     }
 }

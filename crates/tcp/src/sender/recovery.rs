@@ -7,7 +7,7 @@ use units::{Bytes, Duration, Instant};
 use super::Sender;
 use super::ack::AckFacts;
 use crate::rack::TIMER_SLACK;
-use crate::repair::Resend;
+use crate::repair::Retransmit;
 use crate::retransmission_timer::Timer;
 use crate::scoreboard::EVER_RETRANS;
 use crate::tlp::{ProbeAck, Verdict};
@@ -61,7 +61,7 @@ impl Sender {
                     }
                     self.enter_recovery(now, facts.ece);
                 }
-                self.repair.allow(Resend::Lost);
+                self.repair.allow(Retransmit::Lost);
                 return;
             }
             Phase::Loss => {
@@ -86,7 +86,7 @@ impl Sender {
             return;
         }
         self.enter_recovery(now, facts.ece);
-        self.repair.allow(Resend::Lost);
+        self.repair.allow(Retransmit::Lost);
     }
 
     /// An ECN echo: the reduction becomes final.
@@ -148,7 +148,7 @@ impl Sender {
 
     /// Linux `tcp_init_undo`.
     pub(super) fn begin_undo(&mut self) {
-        let probe = u32::from(self.tlp.is_resent());
+        let probe = u32::from(self.tlp.is_retransmitted());
         self.undo
             .begin(self.snd_una, self.board.retrans_out() + probe);
     }
@@ -233,7 +233,7 @@ impl Sender {
         }
         self.check_reordering(facts.prior_una);
         if self.board.retrans_out() > 0 {
-            self.repair.allow(Resend::Nothing);
+            self.repair.allow(Retransmit::Nothing);
             return true;
         }
         if !self.any_retransmission() {

@@ -5,7 +5,7 @@ use units::Instant;
 
 use super::Sender;
 use crate::rack::timestamp;
-use crate::repair::{Forced, Resend};
+use crate::repair::{Forced, Retransmit};
 use crate::retransmission_timer::Timer;
 use crate::scoreboard::{LOST, SACKED};
 use crate::segment::DataSegment;
@@ -49,9 +49,9 @@ impl Sender {
     /// Linux `tcp_write_wakeup`: data that fits into the window, or else a segment without data
     /// that the receiver answers.
     fn transmit_window_probe(&mut self, now: Instant) -> Option<DataSegment> {
-        let room = self.peer_window.usable(self.snd_nxt);
-        if room > 0 {
-            let len = room.min(self.unsent()).min(self.smss()) as u16;
+        let left = self.peer_window.usable(self.snd_nxt);
+        if left > 0 {
+            let len = left.min(self.unsent()).min(self.smss()) as u16;
             return Some(self.send_new_of(now, len));
         }
         Some(DataSegment {
@@ -69,7 +69,7 @@ impl Sender {
 
     /// The lowest lost segment.
     pub(super) fn transmit_lost(&mut self, now: Instant) -> Option<DataSegment> {
-        if !self.has_cwnd_room() || !self.may_begin_burst(now) {
+        if !self.has_cwnd_left() || !self.may_begin_burst(now) {
             return None;
         }
         if self.config.small_queue.is_some() && self.is_device_full(1, 1) {
@@ -95,7 +95,7 @@ impl Sender {
             return None;
         }
         self.frto.decide();
-        self.repair.allow(Resend::Lost);
+        self.repair.allow(Retransmit::Lost);
         self.transmit_lost(now)
     }
 
@@ -104,7 +104,7 @@ impl Sender {
     fn retransmit(&mut self, now: Instant, index: u64, probe: bool) -> DataSegment {
         let in_flight = self.bytes_in_flight();
         let stamp = self.rate.on_sent(now, self.board.is_empty());
-        self.board.resend(index, now, stamp, probe);
+        self.board.retransmit(index, now, stamp, probe);
         if !probe {
             self.undo.on_retransmit(timestamp(now));
         }

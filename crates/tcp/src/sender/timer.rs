@@ -4,7 +4,7 @@ use congestion::{Congestion, CongestionControl, CongestionKind, Phase};
 use units::{Duration, Instant};
 
 use super::Sender;
-use crate::repair::{Forced, Resend};
+use crate::repair::{Forced, Retransmit};
 use crate::retransmission_timer::Timer;
 use crate::tlp::{probe_timeout, rto_left};
 
@@ -145,7 +145,7 @@ impl Sender {
         self.frto
             .on_timeout(new_recovery || !self.timer.is_first_timeout());
         // Only the head leaves immediately. Other lost segments wait for ACKs to open the window.
-        self.repair.allow(Resend::Lost);
+        self.repair.allow(Retransmit::Lost);
     }
 
     /// Linux `tcp_rack_reo_timeout`.
@@ -163,7 +163,7 @@ impl Sender {
                     self.grant_one(now, found.lost);
                 }
             }
-            self.repair.allow(Resend::Lost);
+            self.repair.allow(Retransmit::Lost);
         }
         // The next ACK checks the remaining segments; the RTO continues as before.
         self.timer.arm(now, Timer::Reordering);

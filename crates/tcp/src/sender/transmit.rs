@@ -8,7 +8,7 @@ use crate::burst::{Deferral, LEAST_SEGMENTS, autosize, segments};
 use crate::device::small_queue;
 use crate::pass::Ended;
 use crate::rack::timestamp;
-use crate::repair::Resend;
+use crate::repair::Retransmit;
 use crate::retransmission_timer::Timer;
 use crate::segment::{DataSegment, HEADER_BYTES};
 
@@ -51,7 +51,7 @@ impl Sender {
         {
             return Choice::Segment(segment);
         }
-        if self.repair.allows(Resend::Lost)
+        if self.repair.allows(Retransmit::Lost)
             && self.board.has_pending()
             && let Some(segment) = self.transmit_lost(now)
         {
@@ -60,7 +60,7 @@ impl Sender {
         if self.begin_burst(now) {
             return Choice::New;
         }
-        if self.repair.allows(Resend::AfterNew)
+        if self.repair.allows(Retransmit::AfterNew)
             && let Some(segment) = self.transmit_instead_of_new(now)
         {
             return Choice::Segment(segment);
@@ -105,7 +105,7 @@ impl Sender {
     /// further checks. Returns false if nothing may be sent.
     fn begin_burst(&mut self, now: Instant) -> bool {
         let unsent = self.unsent();
-        if unsent == 0 || self.cwnd_room() == 0 || !self.peer_window.holds(self.next_end()) {
+        if unsent == 0 || self.cwnd_left() == 0 || !self.peer_window.holds(self.next_end()) {
             return false;
         }
         if self.board.is_empty() {
@@ -179,10 +179,10 @@ impl Sender {
     #[inline]
     fn sendable(&self) -> u32 {
         let smss = self.smss();
-        let room = self.cwnd_room();
+        let left = self.cwnd_left();
         let bytes = self.unsent().min(self.peer_window.usable(self.snd_nxt));
-        if bytes >= smss * u64::from(room) {
-            room
+        if bytes >= smss * u64::from(left) {
+            left
         } else {
             ((bytes / smss) as u32).max(1)
         }
@@ -236,7 +236,7 @@ impl Sender {
         // The windows are compared in bytes: the unusable remainder of the receive window does not
         // make the congestion window the smaller one.
         let is_by_cwnd =
-            u64::from(self.cwnd_room()) * self.smss() < self.peer_window.usable(self.snd_nxt);
+            u64::from(self.cwnd_left()) * self.smss() < self.peer_window.usable(self.snd_nxt);
         if waits && is_by_cwnd {
             self.pass.defer();
         }
@@ -319,7 +319,7 @@ impl Sender {
             is_deferred,
             sets_timer,
         } = self.pass.end();
-        let is_limited = is_deferred || !self.has_cwnd_room();
+        let is_limited = is_deferred || !self.has_cwnd_left();
         if sent > 0 || is_limited {
             self.validate_window(now, is_limited);
         }

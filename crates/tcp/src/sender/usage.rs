@@ -9,7 +9,7 @@ use crate::validation::Usage;
 
 impl Sender {
     pub(super) fn is_app_limited(&self) -> bool {
-        self.unsent() < self.smss() && self.has_cwnd_room()
+        self.unsent() < self.smss() && self.has_cwnd_left()
     }
 
     /// Linux `tcp_rate_check_app_limited`, which runs when the application writes again.
