@@ -1,4 +1,4 @@
-//! What is written is read back by the parser: times to the nanosecond, lengths, comments.
+//! The parser reads back what was written: times to the nanosecond, lengths, comments.
 
 use std::time::Duration;
 

@@ -335,8 +335,8 @@ fn f_rto_recognises_a_real_loss() {
     script.at(702).ack(1).ignore_sent().expect_ssthresh(Some(7));
     script.at(802).sack(1, &[(11, 12)]);
     script.expect_phase(Phase::Loss);
-    let repeated = script.take_retransmitted();
-    assert_eq!(repeated.first(), Some(&1), "{repeated:?}");
+    let retransmitted = script.take_retransmitted();
+    assert_eq!(retransmitted.first(), Some(&1), "{retransmitted:?}");
     assert_eq!(script.sender.stats().spurious_timeouts, 0);
 }
 

@@ -112,12 +112,12 @@ fn sacked_data_is_never_retransmitted() {
     script.sack(0, &[(1, 3), (5, 6), (8, 9)]).ignore_sent();
     // No more ACKs: recovery, and then one timeout after another.
     script.at(30_000);
-    let repeated = script.take_retransmitted();
+    let retransmitted = script.take_retransmitted();
     assert!(script.sender.stats().timeouts >= 3);
     assert!(
-        repeated
+        retransmitted
             .iter()
             .all(|segment| [0, 3, 4, 6, 7, 9].contains(segment)),
-        "{repeated:?}"
+        "{retransmitted:?}"
     );
 }
