@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn equal_times_go_by_number() {
+    fn equal_times_are_ordered_by_number() {
         let mut calendar = Calendar::default();
         let components: Vec<_> = (0..3).map(|_| calendar.add()).collect();
         for &component in components.iter().rev() {

@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_ambiguous_round_trip_is_that_of_the_timestamp() {
+    fn an_ambiguous_round_trip_uses_the_timestamp() {
         let mut handshake = Handshake::new();
         assert!(handshake.open(Instant::from_millis(10)));
         assert!(!handshake.open(Instant::from_millis(20)));

@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_reports_once_what_was_noted() {
+    fn the_end_of_a_pass_reports_its_record_once() {
         let mut pass = Pass::default();
         pass.on_new_segment();
         pass.forget_sent();

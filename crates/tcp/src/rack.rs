@@ -129,7 +129,7 @@ impl Rack {
     }
 
     /// An undo removed loss marks: the next ACK checks for losses, whatever it delivers.
-    pub(crate) const fn look_again(&mut self) {
+    pub(crate) const fn check_again(&mut self) {
         self.advanced = true;
     }
 

@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_limit_grows_to_what_was_seen_and_no_further_than_the_largest() {
+    fn the_limit_grows_to_the_observed_distance_up_to_the_maximum() {
         let mut reordering = Reordering::new();
         reordering.on_late(3_000, 1_000);
         assert_eq!((reordering.limit(), reordering.seen()), (3, 1));

@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_archive_is_what_the_kernel_reads() {
+    fn an_archive_has_the_format_that_the_kernel_reads() {
         let mut archive = Archive::new(Vec::new());
         archive.file("ab", b"12345").unwrap();
         let bytes = archive.finish().unwrap();

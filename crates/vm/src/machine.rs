@@ -139,18 +139,18 @@ impl Machine {
         let child = start(&mut command, inherited).map_err(VmError::system(&self.qemu))?;
         let mut running = Running(child);
         running.watch(&answer, cancel)?;
-        let said = contents(&answer).map_err(VmError::system("the virtual machine's answer"))?;
-        let parsed = said
+        let written = contents(&answer).map_err(VmError::system("the virtual machine's answer"))?;
+        let parsed = written
             .iter()
             .position(|&byte| byte == b'\n')
-            .and_then(|end| serde_json::from_slice(&said[end..]).ok());
+            .and_then(|end| serde_json::from_slice(&written[end..]).ok());
         match parsed {
             Some(Answer::Done(output)) => Ok(*output),
             Some(Answer::Unsupported(sentence)) => Err(VmError::Unsupported(sentence)),
             Some(Answer::Failed(sentence)) => Err(VmError::Failed(sentence)),
             None => Err(VmError::Failed(format!(
                 "the machine ended without an answer ({})",
-                last_words([&messages, &console])
+                last_line([&messages, &console])
             ))),
         }
     }
@@ -222,7 +222,7 @@ struct Running(Child);
 impl Running {
     /// Waits until QEMU ends.
     fn watch(&mut self, answer: &File, cancel: &[&AtomicBool]) -> Result<(), VmError> {
-        let (mut said, mut since) = (0, monotonic_seconds());
+        let (mut seen, mut since) = (0, monotonic_seconds());
         loop {
             match self.0.try_wait() {
                 Ok(Some(_)) => return Ok(()),
@@ -234,8 +234,8 @@ impl Running {
             }
             let now = monotonic_seconds();
             let length = answer.metadata().map_or(0, |file| file.len());
-            if length > said {
-                (said, since) = (length, now);
+            if length > seen {
+                (seen, since) = (length, now);
             }
             if now > since + PATIENCE_S {
                 return Err(VmError::Failed(format!(
@@ -269,7 +269,7 @@ fn contents(mut file: &File) -> io::Result<Vec<u8>> {
 }
 
 /// The last non-empty line of the first file that has one.
-fn last_words(files: [&File; 2]) -> String {
+fn last_line(files: [&File; 2]) -> String {
     files
         .iter()
         .find_map(|file| {

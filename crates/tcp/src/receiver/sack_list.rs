@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn four_are_remembered_and_three_reported() {
+    fn four_blocks_are_kept_and_three_reported() {
         let mut list = SackList::default();
         for start in [10, 30, 50, 70, 90] {
             list.add(start, start + 5);

@@ -28,7 +28,7 @@ pub(crate) struct Watch {
     /// Segments declared lost so far.
     lost: u64,
     /// Segments declared lost and not yet reported.
-    news: Vec<u64>,
+    new_losses: Vec<u64>,
 }
 
 impl Watch {
@@ -43,7 +43,7 @@ impl Watch {
 
     pub(crate) fn on_lost(&mut self, index: u64) {
         self.lost += 1;
-        self.news.push(index);
+        self.new_losses.push(index);
     }
 }
 
@@ -54,7 +54,7 @@ impl Scoreboard {
             smss,
             flights: vec![Flight::default(); self.slots.len()],
             lost: 0,
-            news: Vec::new(),
+            new_losses: Vec::new(),
         });
     }
 
@@ -84,18 +84,18 @@ impl Scoreboard {
     }
 
     /// The numbers of the segments declared lost since the last call, in that order. Return the
-    /// list with [`Self::give_back_news`].
-    pub(crate) fn take_news(&mut self) -> Vec<u64> {
+    /// list with [`Self::return_new_losses`].
+    pub(crate) fn take_new_losses(&mut self) -> Vec<u64> {
         self.watch
             .as_mut()
-            .map_or(Vec::new(), |watch| core::mem::take(&mut watch.news))
+            .map_or(Vec::new(), |watch| core::mem::take(&mut watch.new_losses))
     }
 
     /// Reuses the memory of the list.
-    pub(crate) fn give_back_news(&mut self, mut news: Vec<u64>) {
-        news.clear();
+    pub(crate) fn return_new_losses(&mut self, mut new_losses: Vec<u64>) {
+        new_losses.clear();
         if let Some(watch) = &mut self.watch {
-            watch.news = news;
+            watch.new_losses = new_losses;
         }
     }
 }

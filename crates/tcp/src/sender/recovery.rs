@@ -208,7 +208,7 @@ impl Sender {
         }
         self.validation.on_window_change(now);
         self.undo.close();
-        self.rack.look_again();
+        self.rack.check_again();
     }
 
     /// Linux `tcp_try_undo_recovery`: all data of the episode is acknowledged.
@@ -315,9 +315,9 @@ impl Sender {
     /// Reports each loss to a congestion control that watches losses.
     #[cold]
     fn report_losses(&mut self, now: Instant) {
-        let news = self.board.take_news();
-        let before = self.stats.segments_lost - news.len() as u64;
-        for (&index, lost) in news.iter().zip(before + 1..) {
+        let new_losses = self.board.take_new_losses();
+        let before = self.stats.segments_lost - new_losses.len() as u64;
+        for (&index, lost) in new_losses.iter().zip(before + 1..) {
             let segment = *self.board.slot(index);
             let flight = self.board.flight(index);
             self.cc.on_lost(&Lost {
@@ -331,7 +331,7 @@ impl Sender {
                 app_limited: segment.stamp().app_limited,
             });
         }
-        self.board.give_back_news(news);
+        self.board.return_new_losses(new_losses);
         self.read_window();
     }
 

@@ -119,7 +119,7 @@ fn impatient_does_not_restart_the_timer() {
 /// Duplicates of the flight before a recovery do not begin another one (RFC 6582, section 3.2 step
 /// 1).
 #[test]
-fn duplicates_of_the_old_flight_are_no_new_loss() {
+fn duplicates_of_the_old_flight_are_not_a_new_loss() {
     let mut script = newreno("reno+standard");
     script.write(30).expect_new(10).at(100);
     for _ in 0..3 {

@@ -294,7 +294,7 @@ fn an_older_echo_undoes_the_reduction() {
 /// F-RTO: after a timeout, the first ACK releases new data, and the second delivers an original:
 /// the timeout was spurious. (Without timestamps, which would show this at once.)
 #[test]
-fn f_rto_recognises_a_spurious_timeout() {
+fn f_rto_recognizes_a_spurious_timeout() {
     let mut script = Script::new(Setup::default());
     script.write(20).expect_new(10);
     script.at(202).expect_new(1);
@@ -324,7 +324,7 @@ fn f_rto_recognises_a_spurious_timeout() {
 /// F-RTO: a SACK after the new data shows that the loss is genuine, and slow start retransmits the
 /// rest.
 #[test]
-fn f_rto_recognises_a_real_loss() {
+fn f_rto_recognizes_a_genuine_loss() {
     let mut script = Script::new(Setup::default());
     script.write(20).expect_new(10);
     script.at(202).expect_new(1);

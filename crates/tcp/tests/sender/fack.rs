@@ -165,7 +165,7 @@ fn an_ack_of_everything_settles_a_timeout_as_genuine() {
 }
 
 #[test]
-fn a_retransmission_is_lost_when_something_newer_is_sacked() {
+fn a_retransmission_is_lost_when_newer_data_is_sacked() {
     let mut script = ten_out("reno+standard+rate-halving");
     assert_eq!(script.ack(0, &[(1, 5)]), [0]);
     let mut newest = 0;

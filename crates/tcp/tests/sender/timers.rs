@@ -148,7 +148,7 @@ fn the_probe_of_a_single_segment_waits_for_the_delayed_ack() {
 }
 
 #[test]
-fn a_probe_sends_new_data_if_there_is_any() {
+fn a_probe_sends_new_data_if_available() {
     let mut script = Script::bulk("cubic", 100);
     assert_eq!(script.run_to(ms(302)), [(302, 10)]);
     assert_eq!(script.in_flight(), 11, "one above the window");
@@ -323,7 +323,7 @@ fn a_silly_window_is_filled_only_by_the_probe() {
 }
 
 #[test]
-fn the_receive_window_limits_what_is_sent() {
+fn the_receive_window_limits_the_sender() {
     let mut script = Script::established(config("cubic"), 100);
     script.rwnd = 4_500;
     script.now = ms(101);
