@@ -6,10 +6,10 @@
 //! subtraction below zero gives zero if the name begins with `saturating_`, and otherwise is a bug
 //! (a panic in debug builds).
 //!
-//! [`feedback`] defines the feedback between hosts and routers in packet headers.
+//! [`feedback`] is what hosts and routers write into a packet for each other.
 #![no_std]
 
-/// Sums, differences and multiples of a quantity. `$negative` describes a difference below zero.
+/// Sums, differences and multiples of a quantity; `$negative` is what a difference below zero would be.
 macro_rules! saturating_arithmetic {
     ($quantity:ident, $negative:literal) => {
         impl core::ops::Add for $quantity {

@@ -13,7 +13,7 @@ pub struct SenderStats {
     pub segments_sent: u64,
     /// Data segments retransmitted.
     pub segments_retransmitted: u64,
-    /// Segments marked lost. A segment whose retransmission is lost too counts again.
+    /// Segments marked lost; one whose retransmission is lost too counts again.
     pub segments_lost: u64,
     /// Loss marks that an undo removed: the segments were only late.
     pub losses_withdrawn: u64,
