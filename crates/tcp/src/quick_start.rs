@@ -5,6 +5,7 @@
 //! none. An answer is valid if its difference of the two TTLs equals that of the request, its rate
 //! is not above the request, and the nonce proves the rate. The first data segment carries the
 //! report.
+//!
 //! ## Deviations
 //!
 //! The RFC allows the report in the first data segment or in an earlier packet. Here the third
@@ -41,7 +42,7 @@ impl QuickStart {
         Feedback::RateRequest { rate, ttl, nonce }
     }
 
-    /// Withdraws the request: its SYN is treated as lost.
+    /// Withdraws the request.
     pub(crate) fn withdraw(&mut self) {
         self.asked = None;
     }

@@ -51,7 +51,7 @@ use window::ReceiveWindow;
 const MSS_DEFAULT: u32 = 536;
 /// Segments smaller than this do not grow the window (`tcp_event_data_recv`).
 const SMALLEST_TO_GROW: u32 = 128;
-/// Number of blocks in the SACK list at which compression stops (`TCP_SACK_BLOCKS_EXPECTED`).
+/// Compression stops beyond this number of SACK blocks (`TCP_SACK_BLOCKS_EXPECTED`).
 const COMPRESSION_BLOCKS: usize = 2;
 
 /// Counters of a connection's receiving side.
@@ -78,7 +78,7 @@ pub struct ReceiverStats {
 struct Pending {
     /// Data waits.
     scheduled: bool,
-    /// The data includes a small or pushed segment; it includes two small ones.
+    /// The data includes a small or pushed segment; a small one after that.
     pushed: bool,
     pushed_twice: bool,
     /// An immediate ACK is required (`ICSK_ACK_NOW`).
@@ -466,7 +466,7 @@ impl Receiver {
         if self.quick > 0 && self.pending.scheduled {
             self.quick -= 1;
             if self.quick == 0 {
-                // Leaving quick-ACK mode resets the timeout.
+                // Leaving quick-ACK mode resets the ATO to its minimum.
                 self.ato = ATO_MIN;
             }
         }

@@ -86,7 +86,7 @@ impl Tlp {
     }
 
     /// A probe that retransmits a segment is in flight.
-    pub(crate) const fn is_retransmitted(&self) -> bool {
+    pub(crate) const fn is_retransmission_in_flight(&self) -> bool {
         self.end.is_some() && self.is_retransmission
     }
 }

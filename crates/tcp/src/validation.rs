@@ -60,8 +60,8 @@ impl Validation {
         self.last_sent
     }
 
-    /// Linux `tcp_is_cwnd_limited`: whether the window may grow. In slow start, more than half of
-    /// the window must be in use.
+    /// Linux `tcp_is_cwnd_limited`: whether the window may grow. In slow start, use of more than
+    /// half of it suffices.
     #[inline]
     pub(crate) fn is_cwnd_limited(&self, cwnd: &CongestionWindow) -> bool {
         self.is_cwnd_limited

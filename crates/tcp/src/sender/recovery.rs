@@ -148,7 +148,7 @@ impl Sender {
 
     /// Linux `tcp_init_undo`.
     pub(super) fn begin_undo(&mut self) {
-        let probe = u32::from(self.tlp.is_retransmitted());
+        let probe = u32::from(self.tlp.is_retransmission_in_flight());
         self.undo
             .begin(self.snd_una, self.board.retrans_out() + probe);
     }

@@ -35,10 +35,10 @@ fn all_but_three_below_the_highest_sack_are_lost_at_once() {
         (3, 3, 5)
     );
     // RACK would have waited, and would then have declared all nine lost.
-    let mut today = Script::bulk("reno+standard", 100);
-    today.now = ms(200);
-    assert_eq!(today.ack(0, &[(9, 10)]), [10]);
-    assert_eq!(today.sender.stats().segments_lost, 0);
+    let mut rack = Script::bulk("reno+standard", 100);
+    rack.now = ms(200);
+    assert_eq!(rack.ack(0, &[(9, 10)]), [10]);
+    assert_eq!(rack.sender.stats().segments_lost, 0);
 }
 
 #[test]
@@ -208,8 +208,8 @@ fn an_ack_earns_growth_for_one_segment() {
     assert_eq!(script.cwnd(), 11);
     script.ack(8, &[]);
     assert_eq!(script.cwnd(), 12);
-    let mut today = Script::bulk("reno+standard", 100);
-    today.now = ms(200);
-    today.ack(2, &[]);
-    assert_eq!(today.cwnd(), 12);
+    let mut current = Script::bulk("reno+standard", 100);
+    current.now = ms(200);
+    current.ack(2, &[]);
+    assert_eq!(current.cwnd(), 12);
 }

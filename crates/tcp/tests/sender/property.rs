@@ -74,7 +74,11 @@ proptest! {
         path.sender.close();
         while !path.sender.is_complete() {
             prop_assert!(path.step(), "no event is pending: {:?}", path.sender.stats());
-            prop_assert!(path.now < Instant::from_secs(3_600), "the transfer took an hour: {:?}", path.sender.stats());
+            prop_assert!(
+                path.now < Instant::from_secs(3_600),
+                "the transfer took an hour: {:?}",
+                path.sender.stats()
+            );
             prop_assert!(path.events < 2_000_000, "livelock");
             check(&path)?;
         }
