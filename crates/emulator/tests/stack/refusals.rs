@@ -35,14 +35,14 @@ fn what_the_kernel_cannot_do_is_refused_with_a_sentence() {
                 extra_delay: Duration::from_millis(1),
                 ..reno()
             }],
-            "`extra_delay` cannot be had",
+            "`extra_delay` is not supported",
         ),
         (
             vec![Flow {
                 sack: false,
                 ..reno()
             }],
-            "`sack = false` cannot be had",
+            "`sack = false` is not supported",
         ),
         (
             vec![Flow {
@@ -59,7 +59,7 @@ fn what_the_kernel_cannot_do_is_refused_with_a_sentence() {
                     ..reno()
                 },
             ],
-            "`receive_buffer` is one setting for all flows",
+            "`receive_buffer` must be the same for all flows",
         ),
         (
             vec![
@@ -69,7 +69,7 @@ fn what_the_kernel_cannot_do_is_refused_with_a_sentence() {
                     ..reno()
                 },
             ],
-            "`restart_after_idle` is one setting",
+            "`restart_after_idle` must be the same",
         ),
         (
             vec![
@@ -79,7 +79,7 @@ fn what_the_kernel_cannot_do_is_refused_with_a_sentence() {
                     ..reno()
                 },
             ],
-            "`tso_segments` is one setting",
+            "`tso_segments` must be the same",
         ),
         (
             vec![Flow {
@@ -89,7 +89,7 @@ fn what_the_kernel_cannot_do_is_refused_with_a_sentence() {
                 },
                 ..reno()
             }],
-            "`pause` cannot be had; `every` can",
+            "`every` is supported",
         ),
         (vec![], "1 to 65534 flows"),
     ];
@@ -106,7 +106,7 @@ fn what_the_kernel_cannot_do_is_refused_with_a_sentence() {
     let busy = stack::supports(&Scenario::new(busy, vec![reno()]), &plain).unwrap_err();
     assert_eq!(
         busy.to_string(),
-        "other traffic is simulated alone, not on the kernel: leave out `[[traffic]]`"
+        "background traffic is available in simulations only, not on the kernel: leave out `[[traffic]]`"
     );
     // Algorithms that this project loads into the kernel are there or not; nothing else changes.
     let own = StackOptions {
