@@ -162,14 +162,16 @@ pub(crate) fn judge(bounds: &Bounds, measured: &Measured) -> Vec<String> {
     }
     if measured.stall > longest {
         reasons.push(format!(
-            "the emulator's thread did not run for {:.1} ms while packets waited; the bound is {} ms",
+            "the emulator's thread did not run for {:.1} ms while packets waited; the bound is {} \
+             ms",
             ms(measured.stall),
             ms(longest)
         ));
     }
     if let Some(standstill) = measured.standstill.filter(|span| *span > longest) {
         reasons.push(format!(
-            "a processor stood still for {:.1} ms, possibly with a host's TCP on it; the bound is {} ms",
+            "a processor stood still for {:.1} ms, possibly with a host's TCP on it; the bound is \
+             {} ms",
             ms(standstill),
             ms(longest)
         ));

@@ -43,7 +43,7 @@ impl ThreadClock {
     )]
     pub(crate) fn of<T>(thread: &JoinHandle<T>) -> Option<Self> {
         let mut id = 0;
-        // SAFETY: the thread is not joined while there is a handle, and the call writes one integer.
+        // SAFETY: the thread is not joined while it has a handle, and the call writes one integer.
         let status = unsafe { libc::pthread_getcpuclockid(thread.as_pthread_t(), &raw mut id) };
         (status == 0).then(|| Self(ClockId::from_raw(id)))
     }

@@ -64,7 +64,8 @@ fn hold_on(cancel: &AtomicBool) -> Result<Held, StackError> {
     match read_switch() {
         Some(true) | None => Ok(Held { locked }),
         Some(false) => Err(StackError::Unsupported(format!(
-            "`cubic+hystart` needs HyStart, which is switched off in this kernel: write 1 to {SWITCH}"
+            "`cubic+hystart` needs HyStart, which is switched off in this kernel: write 1 to \
+             {SWITCH}"
         ))),
     }
 }

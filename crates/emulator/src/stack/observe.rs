@@ -357,7 +357,7 @@ mod tests {
 
     #[test]
     fn the_smoothed_rtt_is_inverted() {
-        // Four samples of 140 ms after 100 ms, as the kernel smooths them: in eighths, rounded down.
+        // Four samples of 140 ms after 100 ms, smoothed as in the kernel: in eighths, rounded down.
         let mut eighths: i64 = 800_000;
         for _ in 0..4 {
             eighths += 140_000 - (eighths >> 3);

@@ -116,8 +116,8 @@ impl Plan {
         }
         if !all_same(scenario, |flow| flow.receive_buffer.get()) {
             return refuse(
-                "`receive_buffer` must be the same for all flows on the kernel, whose autotuning has \
-                 one limit"
+                "`receive_buffer` must be the same for all flows on the kernel, whose autotuning \
+                 has one limit"
                     .into(),
             );
         }
@@ -179,8 +179,8 @@ fn plan_flow(
     let name = &flow.name;
     if flow.extra_delay != Duration::ZERO {
         return refuse(format!(
-            "flow `{name}`: `extra_delay` is not supported on the kernel, where all flows share one \
-             path"
+            "flow `{name}`: `extra_delay` is not supported on the kernel, where all flows share \
+             one path"
         ));
     }
     if flow.syn_window != Flow::new(flow.algorithm).syn_window {
@@ -191,13 +191,14 @@ fn plan_flow(
     }
     if let Application::Pausing { .. } = flow.application {
         return refuse(format!(
-            "flow `{name}`: `pause` is not supported on the kernel, because an application does not \
-             learn when all data are acknowledged; `every` is supported"
+            "flow `{name}`: `pause` is not supported on the kernel, because an application does \
+             not learn when all data are acknowledged; `every` is supported"
         ));
     }
     if flow.small_queue.is_some() {
         return refuse(format!(
-            "flow `{name}`: `small_queue` is not supported: the kernel uses its own TCP small queues"
+            "flow `{name}`: `small_queue` is not supported: the kernel uses its own TCP small \
+             queues"
         ));
     }
     if !flow.sack {
@@ -218,7 +219,8 @@ fn plan_flow(
     }
     if flow.tso_segments == 0 || flow.tso_segments > TSO_SEGMENTS {
         return refuse(format!(
-            "flow `{name}`: `tso_segments = {}` is not supported: the kernel's TSO packets hold 1 to \
+            "flow `{name}`: `tso_segments = {}` is not supported: the kernel's TSO packets hold 1 \
+            to \
              {TSO_SEGMENTS} segments",
             flow.tso_segments
         ));
@@ -226,7 +228,8 @@ fn plan_flow(
     let algorithm = flow.algorithm.to_string();
     let Some((mut found, wanted)) = names::find(&flow.algorithm, &options.names) else {
         return refuse(format!(
-            "flow `{name}`: no congestion control of the kernel implements `{algorithm}`; known are {}",
+            "flow `{name}`: no congestion control of the kernel implements `{algorithm}`; known \
+             are {}",
             names::known(&options.names)
         ));
     };
@@ -264,7 +267,8 @@ fn plan_flow(
     if let Some(needs) = needs {
         if *hystart != HyStart::Unused && *hystart != needs {
             return refuse(format!(
-                "flow `{name}`: `cubic+hystart` and `cubic+standard` in one run need `{}`, which {}",
+                "flow `{name}`: `cubic+hystart` and `cubic+standard` in one run need `{}`, which \
+                 {}",
                 names::PLAIN_CUBIC,
                 offer.advice("cubic+standard"),
             ));
