@@ -64,18 +64,18 @@ void BPF_PROG(op_cong_avoid, struct sock *sk, __u32 ack, __u32 acked)
 {
 	struct ss_socket *s = ss_socket_of(sk);
 	struct tcp_sock *tp = ss_tcp(sk);
-	__u32 cwnd = tp->snd_cwnd, room;
+	__u32 cwnd = tp->snd_cwnd, gap;
 
 	if (!ss_window_limited(tp))
 		return;
 	if (ss_in_slow_start(tp)) {
-		room = tp->snd_ssthresh - cwnd;
-		if (acked <= room) {
+		gap = tp->snd_ssthresh - cwnd;
+		if (acked <= gap) {
 			ss_set_window(tp, cwnd + acked);
 			return;
 		}
-		cwnd += room;
-		acked -= room;
+		cwnd += gap;
+		acked -= gap;
 		ss_set_window(tp, cwnd);
 	}
 	if (s)

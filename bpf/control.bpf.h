@@ -49,18 +49,18 @@ static __always_inline struct ss_socket *ss_socket_of(struct sock *sk)
 static __always_inline void ss_tell_exit(struct ss_socket *s, struct sock *sk,
 					 const struct ss_ack *a, __u32 cwnd)
 {
-	struct ss_exit *told = bpf_ringbuf_reserve(&ss_exits, sizeof(*told), 0);
+	struct ss_exit *record = bpf_ringbuf_reserve(&ss_exits, sizeof(*record), 0);
 
-	if (!told)
+	if (!record)
 		return;
-	told->now = a->now;
-	told->bin = 0;
-	told->why = SS_WHY_OWN;
-	told->norm = 0;
-	told->source = sk->__sk_common.skc_rcv_saddr;
-	told->cwnd = cwnd;
-	ss_evidence(&s->own, told);
-	bpf_ringbuf_submit(told, BPF_RB_NO_WAKEUP);
+	record->now = a->now;
+	record->bin = 0;
+	record->why = SS_WHY_OWN;
+	record->norm = 0;
+	record->source = sk->__sk_common.skc_rcv_saddr;
+	record->cwnd = cwnd;
+	ss_evidence(&s->own, record);
+	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 }
 
 #endif

@@ -53,9 +53,9 @@ static __always_inline void ss_event(struct ss_hystart *s, struct sock *sk, stru
 {
 }
 
-static __always_inline void ss_evidence(const struct ss_hystart *s, struct ss_exit *told)
+static __always_inline void ss_evidence(const struct ss_hystart *s, struct ss_exit *record)
 {
-	told->why = s->why;
+	record->why = s->why;
 }
 
 #include "control.bpf.h"

@@ -73,9 +73,9 @@ static __always_inline void ss_event(struct ss_hspp *s, struct sock *sk, struct 
 {
 }
 
-static __always_inline void ss_evidence(const struct ss_hspp *s, struct ss_exit *told)
+static __always_inline void ss_evidence(const struct ss_hspp *s, struct ss_exit *record)
 {
-	told->bin = s->rounds;
+	record->bin = s->rounds;
 }
 
 #include "control.bpf.h"

@@ -84,10 +84,10 @@ static __always_inline void ss_event(struct ss_search *s, struct sock *sk, struc
 		ss_search_on_resume(s, bpf_ktime_get_ns(), flow->last_ack - flow->last_rtt);
 }
 
-static __always_inline void ss_evidence(const struct ss_search *s, struct ss_exit *told)
+static __always_inline void ss_evidence(const struct ss_search *s, struct ss_exit *record)
 {
-	told->bin = s->index;
-	told->norm = s->norm;
+	record->bin = s->index;
+	record->norm = s->norm;
 }
 
 #include "control.bpf.h"

@@ -89,10 +89,10 @@ static __always_inline void ss_event(struct ss_suss_socket *s, struct sock *sk, 
 	ss_set_threshold(tp, cubictcp_recalc_ssthresh(sk));
 }
 
-static __always_inline void ss_evidence(const struct ss_suss_socket *s, struct ss_exit *told)
+static __always_inline void ss_evidence(const struct ss_suss_socket *s, struct ss_exit *record)
 {
-	told->bin = s->suss.jumps;
-	told->why = s->suss.hystart.why;
+	record->bin = s->suss.jumps;
+	record->why = s->suss.hystart.why;
 }
 
 static __always_inline void ss_steer(struct ss_suss_socket *s, struct sock *sk, __u64 rate)

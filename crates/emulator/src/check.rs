@@ -145,7 +145,7 @@ pub(crate) fn judge(bounds: &Bounds, measured: &Measured) -> Vec<String> {
     {
         reasons.push(format!(
             "1 % of the packets were delivered more than {} ms late, behind others due at the \
-            same time that took {} us each; the bounds are {} ms and {} us",
+             same time that took {} us each; the bounds are {} ms and {} us",
             ms(p99),
             1e3 * ms(measured.each.unwrap_or_default()),
             ms(work),

@@ -150,7 +150,7 @@ impl Ring {
     fn new(object: &Object, of: &str, size: usize) -> Result<Self, Error> {
         let fail = |error: libbpf_rs::Error| refused(of, "to read from", &error);
         let bytes: Arc<Mutex<Vec<u8>>> = Arc::default();
-        let room = Arc::clone(&bytes);
+        let sink = Arc::clone(&bytes);
         let mut maps = object.maps();
         let map = maps.find(|map| map.map_type() == MapType::RingBuf);
         let map = map.ok_or_else(|| stale(of))?;
@@ -158,8 +158,8 @@ impl Ring {
         builder
             .add(&map, move |record: &[u8]| {
                 if let Some(record) = record.get(..size) {
-                    let mut room = room.lock().unwrap_or_else(PoisonError::into_inner);
-                    room.extend_from_slice(record);
+                    let mut sink = sink.lock().unwrap_or_else(PoisonError::into_inner);
+                    sink.extend_from_slice(record);
                 }
                 0
             })
@@ -204,8 +204,8 @@ pub(crate) fn hold(wanted: &Wanted, name: &str, record: usize) -> Result<Held, E
             .map_err(|error| refused(known, "to open", &error))?;
     }
     let (link, object) = registered(object, known)?;
-    let tells = object.maps().any(|map| map.map_type() == MapType::RingBuf);
-    let exits = tells
+    let reports = object.maps().any(|map| map.map_type() == MapType::RingBuf);
+    let exits = reports
         .then(|| Ring::new(&object, known, record))
         .transpose()?;
     Ok(Held {

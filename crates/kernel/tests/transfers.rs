@@ -62,9 +62,9 @@ fn slow_start_ends_where_it_does_in_the_simulator() {
             let wanted = Wanted::named(algorithm).expect("known");
             assert_eq!(output.congestion, [wanted.control.name]);
             assert_eq!(output.sampler, Sampler::TcpProbe);
-            let told = output.decisions[0].is_some();
+            let decided = output.decisions[0].is_some();
             let own = ["search", "css-rounds", "ack-train", "delay"];
-            assert_eq!(told, own.contains(&kernel_reason.as_str()));
+            assert_eq!(decided, own.contains(&kernel_reason.as_str()));
             assert_eq!(kernel_reason, reason);
             assert!((kernel_time - time).abs() <= slack);
             let fct = flow.fct_s.zip(expected.fct_s);
@@ -98,14 +98,14 @@ fn suss_paces_what_it_adds() {
         turn.note(&output.check);
         let trace = &output.traces.as_ref().expect("traces").flows[0];
         let times = red(trace, output.result.flows[0].start_s);
-        let told = output.decisions[0].map(|told| told.bin);
+        let rounds = output.decisions[0].map(|exit| exit.bin);
         print(&format!(
-            "SUSS: {told:?} rounds, ACKs after {times:.4?} s; simulated {expected:.4?}"
+            "SUSS: {rounds:?} rounds, ACKs after {times:.4?} s; simulated {expected:.4?}"
         ));
         let mut pairs = times.iter().zip(&expected);
         assert_eq!(times.len(), expected.len());
         assert!(pairs.all(|(time, at)| (time - at).abs() < 0.002));
-        assert_eq!(told, Some(2));
+        assert_eq!(rounds, Some(2));
     });
 }
 

@@ -87,7 +87,7 @@ fn the_kernels_own_algorithms_finish_and_fill_every_field() {
     });
 }
 
-/// Repeated runs exit at the same number of segments. Measured in about 125 runs on a loaded
+/// Repeated runs leave slow start at the same number of segments. Measured in about 125 runs on a loaded
 /// machine: 530 or 531 segments, except for 499 in one that passed the timing self-check and 511 in
 /// one that failed it; more runs differ while a hypervisor stalls its guests. The self-check does
 /// not see what delays a host, so the number of runs that agree within one percent is printed here,
