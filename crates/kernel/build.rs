@@ -20,7 +20,7 @@ const NAMES: [&str; 11] = [
 ];
 
 fn main() {
-    let folder = |name| PathBuf::from(env::var_os(name).expect("cargo says"));
+    let folder = |name| PathBuf::from(env::var_os(name).expect("set by cargo"));
     let built = folder("CARGO_MANIFEST_DIR").join("../../bpf/build");
     let out = folder("OUT_DIR");
     println!("cargo::rerun-if-changed=build.rs");
@@ -34,7 +34,7 @@ fn main() {
                 table,
                 "    ({name:?}, include_bytes!(concat!(env!(\"OUT_DIR\"), \"/{object}\"))),"
             )
-            .expect("a string");
+            .expect("writing to a string");
         }
     }
     table.push_str("];\n");
