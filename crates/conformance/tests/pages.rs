@@ -1,5 +1,5 @@
-//! The pages of `docs/reference/algorithms`, made from what the code says of each algorithm: its row
-//! in the registry, the head of its module, and the vectors that bear its name.
+//! The pages of `docs/reference/algorithms`, generated from the code of each algorithm: its row in
+//! the registry, the head of its module, and the conformance vectors named after it.
 //!
 //! `SLOWSTART_SNAPSHOT=write cargo test -p slowstart-conformance --test pages` writes them.
 
@@ -17,14 +17,14 @@ const KINDS: [(PartKind, &str); 4] = [
     (PartKind::Monolithic, "Monolithic congestion controls"),
 ];
 
-const NOTE: &str = "<!-- Written from the code by `SLOWSTART_SNAPSHOT=write cargo test -p \
-                    slowstart-conformance --test pages`; change the code. -->\n\n";
+const NOTE: &str = "<!-- Generated from the code by `SLOWSTART_SNAPSHOT=write cargo test -p \
+                    slowstart-conformance --test pages`; edit the code instead. -->\n\n";
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The file of a part's module, from the root of the project, and those of the forms it has besides.
+/// The file of a part's module, from the root of the project, and those of its variants.
 fn modules(part: &PartInfo) -> Vec<String> {
     let mut words: Vec<&str> = part.settings_type().split("::").collect();
     words.pop();
@@ -62,7 +62,7 @@ fn head(file: &str) -> String {
     head
 }
 
-/// Names in the code that rustdoc links, without the link.
+/// Removes the links of names that rustdoc links.
 fn without_links(line: &str) -> String {
     let mut plain = String::new();
     let mut rest = line;
@@ -82,7 +82,7 @@ fn without_links(line: &str) -> String {
     plain + rest
 }
 
-/// Files of vectors and what each shows, by the algorithm whose name they begin with.
+/// Vector files and their titles, by the algorithm that their names begin with.
 fn vectors() -> BTreeMap<&'static str, Vec<(String, String)>> {
     let mut found = BTreeMap::new();
     for file in files_in(&root().join("conformance")).expect("the folder of vectors") {
@@ -119,7 +119,7 @@ fn page(part: &PartInfo, vectors: &[(String, String)]) -> String {
     let files = modules(part);
     let _ = write!(
         page,
-        "# {}\n\n{}.\n\n| | |\n| --- | --- |\n| kind | {} |\n| provenance | {} |\n| described in | {} |\n",
+        "# {}\n\n{}.\n\n| | |\n| --- | --- |\n| kind | {} |\n| provenance | {} |\n| source | {} |\n",
         part.name,
         sentence(part.summary),
         part.kind.word(),
@@ -132,9 +132,9 @@ fn page(part: &PartInfo, vectors: &[(String, String)]) -> String {
         .collect();
     let _ = write!(page, "| code | {} |\n\n## Options\n\n", links.join(", "));
     if part.options.is_empty() {
-        page.push_str("It has none.\n");
+        page.push_str("None.\n");
     } else {
-        page.push_str("| option | default | what it does, and takes |\n| --- | --- | --- |\n");
+        page.push_str("| option | default | description |\n| --- | --- | --- |\n");
         for option in part.options {
             let (name, default, help) = (option.name, option.default, cell(option.help));
             let _ = writeln!(page, "| `{name}` | `{default}` | {help} |");
@@ -155,7 +155,7 @@ fn page(part: &PartInfo, vectors: &[(String, String)]) -> String {
     }
     page.push_str("\n## Conformance vectors\n\n");
     if vectors.is_empty() {
-        page.push_str("None bears its name; its numbers are tests of its code.\n");
+        page.push_str("None; unit tests check its numbers.\n");
     }
     for (file, title) in vectors {
         let _ = writeln!(page, "- [{file}](../../../conformance/{file}): {title}");
@@ -174,15 +174,15 @@ fn index() -> String {
     let mut index = NOTE.to_owned();
     index.push_str(
         "# Algorithms\n\n\
-         An algorithm is written `avoidance+startup[:option=value,...]`, with a recovery after another\n\
-         `+` where it shall not be `prr`, or it is a monolithic congestion control. `slowstart list\n\
-         algorithms` says the same on the command line. *Provenance* is where the behaviour comes from: a\n\
-         standard, published code, a paper, or our reconstruction.\n",
+         An algorithm is written `avoidance+startup[:option=value,...]`, followed by `+` and a recovery\n\
+         other than the default `prr`, or it is a monolithic congestion control. `slowstart list\n\
+         algorithms` prints the same list. *Provenance* is the origin of the behaviour: a standard,\n\
+         published code, a paper, or our reconstruction.\n",
     );
     for (kind, title) in KINDS {
         let _ = write!(
             index,
-            "\n## {title}\n\n| name | what it does | provenance | described in |\n| --- | --- | --- | --- |\n"
+            "\n## {title}\n\n| name | description | provenance | source |\n| --- | --- | --- | --- |\n"
         );
         for part in PARTS.iter().filter(|part| part.kind == kind) {
             let _ = writeln!(
@@ -201,9 +201,9 @@ fn index() -> String {
 #[test]
 #[expect(
     clippy::disallowed_methods,
-    reason = "the environment says whether the pages are written"
+    reason = "the environment decides whether to write the pages"
 )]
-fn pages_say_what_the_code_says() {
+fn pages_match_the_code() {
     let vectors = vectors();
     let mut pages = BTreeMap::from([("README.md".to_owned(), index())]);
     for part in PARTS {
@@ -227,21 +227,21 @@ fn pages_say_what_the_code_says() {
         }
     } else {
         for file in &there {
-            assert!(pages.contains_key(file), "{file} is the page of nothing");
+            assert!(pages.contains_key(file), "{file} belongs to no algorithm");
         }
         for (file, text) in &pages {
             let found = std::fs::read_to_string(folder.join(file)).unwrap_or_default();
             assert_eq!(
                 &found, text,
-                "{file} is stale: its first line says how to write it anew"
+                "{file} is stale: its first line says how to regenerate it"
             );
         }
     }
 }
 
-/// A page says where the behaviour comes from, and where it departs from that.
+/// Each page states the origin of the behaviour and its deviations.
 #[test]
-fn every_algorithm_says_where_it_departs_from_its_source() {
+fn every_algorithm_states_its_provenance_and_deviations() {
     let kinds = [
         "from the standard",
         "from published code",
@@ -252,7 +252,7 @@ fn every_algorithm_says_where_it_departs_from_its_source() {
     for part in PARTS {
         assert!(
             kinds.iter().any(|kind| part.provenance.starts_with(kind)),
-            "{}: what provenance is `{}`?",
+            "{}: unknown provenance `{}`",
             part.name,
             part.provenance
         );

@@ -1,8 +1,8 @@
-//! Every algorithm by name: the registry, and enums that dispatch without allocation.
+//! The registry of algorithms by name, and enums that dispatch without allocation.
 //!
 //! To add an algorithm, write its file and add one entry to the table of its kind below. An
-//! [`Algorithm`] is a description (`cubic+search:version=4.0`) that was understood; it builds any
-//! number of connections' congestion controls.
+//! [`Algorithm`] is a parsed description (`cubic+search:version=4.0`); it builds the congestion
+//! controls of any number of connections.
 
 #[macro_use]
 mod dispatch;
@@ -33,7 +33,7 @@ impl Default for AvoidanceConfig {
 }
 
 impl AvoidanceConfig {
-    /// The start-up that an avoidance has when none is named.
+    /// The default start-up of an avoidance.
     fn default_startup(&self) -> StartupConfig {
         match self {
             Self::Cubic(_) => StartupConfig::HyStart(startup::HyStartConfig::default()),
@@ -42,12 +42,12 @@ impl AvoidanceConfig {
     }
 }
 
-/// Why a start-up and an avoidance have no meaning together, as a clause after "because".
+/// Why a start-up and an avoidance cannot be combined, as a clause after "because".
 fn contradiction(avoidance: &AvoidanceConfig, startup: &StartupConfig) -> Option<&'static str> {
     match avoidance {
         AvoidanceConfig::Hybla(_) if !startup.only_watches() => Some(
-            "Hybla grows slow start by itself: only a start-up that does no more than to watch and \
-             end it has a meaning there, such as `standard`, `hystart` and `search`",
+            "Hybla has its own slow-start growth: it accepts only start-ups that monitor slow \
+             start and decide its exit, such as `standard`, `hystart` and `search`",
         ),
         _ => None,
     }
@@ -60,7 +60,7 @@ impl Default for RecoveryConfig {
     }
 }
 
-/// What an algorithm is told when a connection begins.
+/// Parameters of a new connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BuildContext {
     /// When the connection is established.
@@ -69,13 +69,13 @@ pub struct BuildContext {
     pub smss: Bytes,
     /// Initial window.
     pub initial_window: Bytes,
-    /// Seed of what the algorithm draws.
+    /// Seed of the algorithm's random numbers.
     pub seed: u64,
-    /// Round-trip time of the handshake, where it gave a sample.
+    /// Round-trip time of the handshake, if it gave a sample.
     pub handshake_rtt: Option<Duration>,
 }
 
-/// What a part does.
+/// The role of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PartKind {
     /// Finds the capacity.
@@ -84,12 +84,12 @@ pub enum PartKind {
     Avoidance,
     /// Reduces the window.
     Recovery,
-    /// All three at once.
+    /// Combines all three.
     Monolithic,
 }
 
 impl PartKind {
-    /// The word for it in messages.
+    /// The name of the kind in messages.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -101,16 +101,16 @@ impl PartKind {
     }
 }
 
-/// What is known about a part that can be named in an algorithm.
+/// Description of a part that an algorithm's name may contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PartInfo {
     /// The name.
     pub name: &'static str,
-    /// What it does.
+    /// Its role.
     pub kind: PartKind,
-    /// One line about it.
+    /// One-line summary.
     pub summary: &'static str,
-    /// Where it is described.
+    /// Publication or code that describes it.
     pub source: &'static str,
     /// Its options.
     pub options: &'static [OptionInfo],
@@ -119,8 +119,8 @@ pub struct PartInfo {
 }
 
 impl PartInfo {
-    /// The type of its settings, with its modules: `congestion::startup::fbe::FbeConfig`. Two parts
-    /// may be settings of one type.
+    /// The full path of its configuration type, such as `congestion::startup::fbe::FbeConfig`. Two
+    /// parts may share a type.
     #[must_use]
     pub fn settings_type(&self) -> &'static str {
         None.or_else(|| AvoidanceConfig::settings_type(self.name))
@@ -131,24 +131,24 @@ impl PartInfo {
     }
 }
 
-/// Follows a standard, with what Linux does differently as the default.
+/// Follows a standard; defaults are those of Linux where it differs.
 const STANDARD: &str = "from the standard";
 /// Follows the arithmetic of published code.
 const LINUX: &str = "from published code (Linux)";
 
 /// Follows the equations of a paper.
 const PAPER: &str = "from the paper";
-/// Made up by us where the source is not fully known: results say nothing about the original.
+/// Reconstructed by us where the source is not fully known: results say nothing about the original.
 const RECONSTRUCTION: &str = "our reconstruction";
 
-// `only_watches`: the start-up watches slow start and ends it, and no more, so that an avoidance
-// may grow the window otherwise. Any other start-up sets or limits the growth itself.
+// `only_watches`: the start-up only monitors slow start and decides its exit, so that an avoidance
+// may replace the growth. Any other start-up sets or limits the growth itself.
 startups! {
     Abc(startup::Abc, startup::AbcConfig) {
         name: "abc",
         provenance: STANDARD,
         source: "RFC 3465",
-        summary: "slow start that adds what an ACK acknowledges, up to two segments",
+        summary: "slow start that adds the bytes that each ACK acknowledges, up to two segments",
         only_watches: false,
     }
 
@@ -156,7 +156,8 @@ startups! {
         name: "abcss",
         provenance: RECONSTRUCTION,
         source: "Kasoro et al. 2021 (abstract)",
-        summary: "one segment for each ACK in the first rounds, byte counting afterwards, paced",
+        summary: "slow start that adds one segment per ACK in the first rounds and counts bytes \
+                  afterwards, paced",
         only_watches: false,
     }
 
@@ -164,7 +165,7 @@ startups! {
         name: "best",
         provenance: RECONSTRUCTION,
         source: "Kachooei et al. 2022 (announcement)",
-        summary: "slow start that ends at bandwidth times RTT, by the dispersion of packet pairs",
+        summary: "slow start that exits at the BDP estimated from packet-pair dispersion",
         only_watches: true,
     }
 
@@ -172,33 +173,34 @@ startups! {
         name: "careful-resume",
         provenance: STANDARD,
         source: "RFC 9959",
-        summary: "jumps to half of what an earlier connection over the path reached, and retreats \
-                  if that was wrong",
+        summary: "jumps to half of the window saved by an earlier connection over the path, and \
+                  retreats on congestion",
         only_watches: false,
     }
 
     Fbe(startup::Fbe, startup::FbeConfig) {
         name: "fbe",
         provenance: RECONSTRUCTION,
-        source: "Li, Chen and Li 2023 (abstract)",
-        summary: "slow start that ends at bandwidth times RTT, by refined ACK intervals",
+        source: "Li et al. 2023 (citation only)",
+        summary: "slow start that exits at the BDP estimated from refined ACK intervals",
         only_watches: true,
     }
 
     Forecast(startup::Forecast, startup::ForecastConfig) {
         name: "forecast",
         provenance: RECONSTRUCTION,
-        source: "Luebben 2022 (abstract)",
-        summary: "after twenty ACKs the window is what a small neural network forecasts",
+        source: "Lübben 2022 (abstract)",
+        summary: "after twenty ACKs sets the window from the rate that a small neural network \
+                  forecasts",
         only_watches: false,
     }
 
     Halfback(startup::Halfback, startup::HalfbackConfig) {
         name: "halfback",
         provenance: RECONSTRUCTION,
-        source: "Li, Dong and Godfrey 2015",
-        summary: "paces a short flow over one round trip, and sends its second half again as ACKs \
-                  come",
+        source: "Li et al. 2015 (abstract)",
+        summary: "paces a short flow over one round trip, and proactively retransmits its second \
+                  half as ACKs arrive",
         only_watches: false,
     }
 
@@ -206,7 +208,7 @@ startups! {
         name: "hystart",
         provenance: LINUX,
         source: "Ha and Rhee 2011; Linux tcp_cubic.c",
-        summary: "slow start that ends when ACK trains or delays grow; the default of Linux",
+        summary: "slow start that exits when ACK trains or delays grow; the default of Linux",
         only_watches: true,
     }
 
@@ -214,7 +216,7 @@ startups! {
         name: "hystart++",
         provenance: STANDARD,
         source: "RFC 9406",
-        summary: "slow start that slows down when delays grow, and ends when they stay",
+        summary: "slow start that grows more slowly when delay rises, and exits if it stays high",
         only_watches: false,
     }
 
@@ -222,23 +224,23 @@ startups! {
         name: "limited",
         provenance: STANDARD,
         source: "RFC 3742",
-        summary: "slow start that adds at most half of max_ssthresh each round trip",
+        summary: "slow start that adds at most half of max_ssthresh per round trip",
         only_watches: false,
     }
 
     InitialStart(startup::InitialStart, startup::InitialStartConfig) {
         name: "initial-start",
         provenance: STANDARD,
-        source: "RFC 6928; RFC 3390; Scharf 2009",
-        summary: "slow start from an initial window of choice",
+        source: "RFC 6928; RFC 3390; Scharf 2011",
+        summary: "slow start from a configurable initial window",
         only_watches: false,
     }
 
     JumpStart(startup::JumpStart, startup::JumpStartConfig) {
         name: "jump-start",
         provenance: "from the paper, as recalled; RFC 7661",
-        source: "Liu et al., PFLDnet 2007; Scharf 2009",
-        summary: "sends what is queued in the first round trip, paced",
+        source: "Liu et al. 2007; Scharf 2011",
+        summary: "sends all queued data in the first round trip, paced",
         only_watches: false,
     }
 
@@ -246,7 +248,7 @@ startups! {
         name: "packet-pair",
         provenance: RECONSTRUCTION,
         source: "Abed and Jasim 2022 (abstract)",
-        summary: "slow start with bandwidth times RTT as threshold, corrected each round by packet \
+        summary: "slow start with the estimated BDP as threshold, corrected each round from packet \
                   pairs",
         only_watches: true,
     }
@@ -255,26 +257,25 @@ startups! {
         name: "quick-start",
         provenance: STANDARD,
         source: "RFC 4782",
-        summary: "begins with the rate that every router of the path approved, and with slow start \
-                  where one did not",
+        summary: "starts at a rate approved by every router of the path, or with slow start if one \
+                  did not approve",
         only_watches: false,
     }
 
     RapidStart(startup::RapidStart, startup::RapidStartConfig) {
         name: "rapid-start",
         provenance: STANDARD,
-        source: "draft-kazuho-ccwg-rapid-start",
-        summary: "triples the window each round while no queue shows, and answers the first loss \
-                  for it",
+        source: "draft-kazuho-ccwg-rapid-start (Oku 2026)",
+        summary: "triples the window each round while the RTT shows no queue, and corrects the \
+                  overshoot at the first loss",
         only_watches: false,
     }
 
     Search(startup::Search, startup::SearchConfig) {
         name: "search",
-        provenance: "from the thesis, its drafts and published code",
-        source: "draft-chung-ccwg-search; thesis",
-        summary: "slow start that ends when delivery falls behind what was sent one round trip \
-                  before",
+        provenance: "from the thesis (Kachooei 2024), drafts and published code",
+        source: "Kachooei 2024; draft-chung-ccwg-search",
+        summary: "slow start that exits when delivery falls behind what was sent one RTT earlier",
         only_watches: true,
     }
 
@@ -282,7 +283,7 @@ startups! {
         name: "standard",
         provenance: STANDARD,
         source: "RFC 5681",
-        summary: "slow start: the window doubles each round trip until something is lost",
+        summary: "slow start: the window doubles each round trip until a loss",
         only_watches: true,
     }
 
@@ -290,16 +291,16 @@ startups! {
         name: "stateful",
         provenance: "from published code (S-CUBIC 1.0)",
         source: "Guo and Lee 2020; draft-lee-tcpm-stateful-tcp",
-        summary: "begins with the bandwidth and RTT that an earlier connection over the path left",
+        summary: "starts from the bandwidth and RTT saved by an earlier connection over the path",
         only_watches: false,
     }
 
     Suss(startup::Suss, startup::SussConfig) {
         name: "suss",
         provenance: "from published code (the authors')",
-        source: "Arghavani et al., SIGCOMM 2024; SUSSdeveloper/SUSS for Linux 6.8",
-        summary: "slow start that paces additional segments while HyStart would not end it one \
-                  round later",
+        source: "Arghavani et al. 2024; SUSSdeveloper/SUSS for Linux 6.8",
+        summary: "slow start that paces additional segments in a round if HyStart would not exit \
+                  one round later",
         only_watches: false,
     }
 }
@@ -308,50 +309,50 @@ avoidances! {
     Bic(avoidance::Bic, avoidance::BicConfig) {
         name: "bic",
         provenance: LINUX,
-        source: "Xu, Harfoush and Rhee 2004; Linux tcp_bic.c",
-        summary: "a binary search for the window of the last loss",
+        source: "Xu et al. 2004; Linux tcp_bic.c",
+        summary: "binary search for the window of the last loss",
     }
 
     Cubic(avoidance::Cubic, avoidance::CubicConfig) {
         name: "cubic",
         provenance: LINUX,
         source: "RFC 9438; Linux tcp_cubic.c",
-        summary: "a cubic curve of time around the window of the last loss; the default of Linux",
+        summary: "cubic function of time around the window of the last loss; the default of Linux",
     }
 
     Fast(avoidance::Fast, avoidance::FastConfig) {
         name: "fast",
         provenance: PAPER,
-        source: "Wei, Jin, Low and Hegde 2006",
-        summary: "keeps a constant number of segments in queues, by the delay that they cause",
+        source: "Wei et al. 2006",
+        summary: "keeps a constant number of segments queued, estimated from their delay",
     }
 
     Hybla(avoidance::Hybla, avoidance::HyblaConfig) {
         name: "hybla",
         provenance: LINUX,
         source: "Caini and Firrincieli 2004; Linux tcp_hybla.c",
-        summary: "grows on long paths as Reno does on one of 25 ms, in slow start too",
+        summary: "grows on long paths as Reno does at an RTT of 25 ms, also in slow start",
     }
 
     Reno(avoidance::Reno, avoidance::RenoConfig) {
         name: "reno",
         provenance: LINUX,
         source: "RFC 5681; Linux tcp_cong.c",
-        summary: "one segment more each round trip, half on congestion",
+        summary: "adds one segment per round trip, and halves the window on congestion",
     }
 
     Vegas(avoidance::Vegas, avoidance::VegasConfig) {
         name: "vegas",
         provenance: LINUX,
         source: "Brakmo and Peterson 1995; Linux tcp_vegas.c",
-        summary: "one segment more or less each round trip, by how many wait in queues",
+        summary: "adds or removes one segment per round trip, by the number of queued segments",
     }
 
     Westwood(avoidance::Westwood, avoidance::WestwoodConfig) {
         name: "westwood",
         provenance: LINUX,
-        source: "Dell'Aera, Grieco and Mascolo 2004; Linux tcp_westwood.c",
-        summary: "Reno that falls to the measured bandwidth after a loss (Westwood+)",
+        source: "Dell'Aera et al. 2004; Linux tcp_westwood.c",
+        summary: "Reno that sets the window from the measured bandwidth after a loss (Westwood+)",
     }
 }
 
@@ -360,28 +361,28 @@ recoveries! {
         name: "prr",
         provenance: LINUX,
         source: "RFC 9937; Linux tcp_input.c",
-        summary: "proportional rate reduction: sends are spread over one round trip",
+        summary: "proportional rate reduction: spreads transmissions over one round trip",
     }
 
     NewReno(recovery::NewReno, recovery::NewRenoConfig) {
         name: "newreno",
         provenance: STANDARD,
         source: "RFC 6582",
-        summary: "the window is the threshold at once, and what is found lost is repeated at once",
+        summary: "sets the window to the threshold at once, and retransmits losses at once",
     }
 
     Plain(recovery::Plain, recovery::PlainConfig) {
         name: "plain",
         provenance: STANDARD,
         source: "RFC 5681, RFC 6675",
-        summary: "the window is the threshold at once, limited by the pipe",
+        summary: "sets the window to the threshold at once, limited by the pipe",
     }
 
     RateHalving(recovery::RateHalving, recovery::RateHalvingConfig) {
         name: "rate-halving",
         provenance: LINUX,
-        source: "Mathis, Semke and Mahdavi 1999; Linux 2.6 tcp_input.c",
-        summary: "every second ACK takes a segment off the window, as Linux did before PRR",
+        source: "Mathis et al. 1999; Linux 2.6 tcp_input.c",
+        summary: "reduces the window by one segment on every second ACK, as Linux did before PRR",
     }
 }
 
@@ -390,45 +391,44 @@ monoliths! {
         name: "bbr",
         provenance: LINUX,
         source: "Cardwell et al. 2016; Linux tcp_bbr.c",
-        summary: "version 1: paces at the measured bandwidth, with a window of two bandwidth-delay \
-                  products",
+        summary: "BBRv1: paces at the measured bandwidth, with a window of two BDP",
     }
 
     Bbr3(monolithic::Bbr3, monolithic::Bbr3Config) {
         name: "bbr3",
         provenance: STANDARD,
         source: "draft-ietf-ccwg-bbr",
-        summary: "version 3: as version 1, and more than 2 % lost bound what is in flight",
+        summary: "BBRv3: like BBRv1, but loss above 2 % bounds inflight (inflight_longterm)",
     }
 
     Bbrp(monolithic::Bbr, monolithic::BbrpConfig) {
         name: "bbrp",
         provenance: RECONSTRUCTION,
-        source: "Grazia, Klapez and Casoni 2020 (abstract)",
-        summary: "version 1 that sends faster than it measures, so that Wi-Fi has frames to \
+        source: "Grazia et al. 2020 (abstract)",
+        summary: "BBRv1 that paces above the measured bandwidth, so that Wi-Fi has frames to \
                   aggregate",
     }
 
     Rcp(monolithic::Rcp, monolithic::RcpConfig) {
         name: "rcp",
         provenance: "from published code (ns-2)",
-        source: "Dukkipati and McKeown 2005",
-        summary: "sends at the smallest rate that the routers of the path tell every flow, from \
-                  the first data on (the fall-back where one does not is ours)",
+        source: "Dukkipati and McKeown",
+        summary: "sends at the smallest rate that the routers of the path offer, from the first \
+                  data on (the fallback without router support is ours)",
     }
 
     Xcp(monolithic::Xcp, monolithic::XcpConfig) {
         name: "xcp",
         provenance: "from published code (ns-2)",
-        source: "Katabi, Handley and Rohrs 2002",
-        summary: "changes its window as the routers of the path tell each packet (the fall-back \
-                  where one does not is ours)",
+        source: "Katabi et al. 2002",
+        summary: "changes its window by the feedback of the path's routers (the fallback without \
+                  router support is ours)",
     }
 }
 
 const PARTS_COUNT: usize = STARTUPS.len() + AVOIDANCES.len() + RECOVERIES.len() + MONOLITHIC.len();
 
-/// Every part that can be named, by kind.
+/// Every part that an algorithm's name may contain, by kind.
 pub const PARTS: &[PartInfo] = &joined([AVOIDANCES, STARTUPS, RECOVERIES, MONOLITHIC]);
 
 const fn joined<const N: usize>(tables: [&[PartInfo]; N]) -> [PartInfo; PARTS_COUNT] {

@@ -334,7 +334,7 @@ fn options_set_what_they_say() {
         few_bins: FewBins::Shrink,
         app_limited: Some(AppLimited::Skip),
         arithmetic: Arithmetic::Shifted,
-        norm_of: congestion::startup::search::Whole::Delivered,
+        norm_of: congestion::startup::search::NormBase::Delivered,
         as_published: true,
     };
     assert_eq!(config, expected);

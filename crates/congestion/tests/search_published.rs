@@ -3,7 +3,7 @@
 mod startup_support;
 
 use congestion::startup::Search;
-use congestion::startup::search::{Exit, SearchConfig, Version, Whole};
+use congestion::startup::search::{Exit, NormBase, SearchConfig, Version};
 use congestion::{Congestion, CongestionKind, Phase, Startup, Step};
 use startup_support::streams::{agree, events, expected, first_hit, stream, stream_a};
 use startup_support::{vectors, window};
@@ -105,8 +105,8 @@ fn version_1_0_on_the_stream_that_doubles() {
         ..SearchConfig::of(Version::V1_0)
     };
     let (expected, delivered) = (
-        events(of(Whole::Expected), &lines),
-        events(of(Whole::Delivered), &lines),
+        events(of(NormBase::Expected), &lines),
+        events(of(NormBase::Delivered), &lines),
     );
     let mut compared = 0;
     for (micros, event) in &expected {
@@ -121,8 +121,8 @@ fn version_1_0_on_the_stream_that_doubles() {
     assert!(compared > 15, "{compared}");
     // A part of 0.35 of what was delivered is one of 0.259 of what was sent: it leaves earlier.
     let hit = |config| first_hit(config, &lines).expect("a hit").0;
-    assert_eq!(hit(of(Whole::Expected)), 1_050_000);
-    assert_eq!(hit(of(Whole::Delivered)), 945_000);
+    assert_eq!(hit(of(NormBase::Expected)), 1_050_000);
+    assert_eq!(hit(of(NormBase::Delivered)), 945_000);
     // quicly rounds 2.86 bins to 3, so it looks back further and leaves earlier or at once.
     assert!(hit(published(Version::V1_0)) <= 1_050_000);
 }

@@ -7,11 +7,11 @@ struct Sample {
     value: u64,
 }
 
-/// The largest value of the last `window` rounds; needs three samples, not all of them.
+/// The largest value of the last `window` rounds, kept in three samples.
 #[derive(Clone, Debug)]
 pub struct WindowedMax {
     window: u64,
-    /// The best, the best since then, and the best since that.
+    /// The best, the best since then, and the best since that one.
     best: [Sample; 3],
 }
 
@@ -24,7 +24,7 @@ impl WindowedMax {
         }
     }
 
-    /// From now on, a maximum over `window` rounds.
+    /// Changes the length of the window, in rounds.
     pub fn set_window(&mut self, window: u64) {
         self.window = window;
     }
@@ -35,7 +35,7 @@ impl WindowedMax {
         self.best[0].value
     }
 
-    /// `value` was measured in `round`; rounds never go back.
+    /// Adds a `value` measured in `round`; rounds never decrease.
     pub fn update(&mut self, round: u64, value: u64) {
         let new = Sample { round, value };
         let best = &mut self.best;
@@ -52,7 +52,7 @@ impl WindowedMax {
         self.age(new);
     }
 
-    /// Lets samples grow old, so that the second and third best come from later quarters.
+    /// Expires old samples, so that the second and third best come from later quarters.
     fn age(&mut self, new: Sample) {
         let best = &mut self.best;
         let age = new.round - best[0].round;
@@ -85,7 +85,7 @@ mod tests {
             filter.update(round as u64, value);
             best[round] = filter.get();
         }
-        // 100 of round 0 is forgotten in round 11; the 60 of round 3 follows.
+        // The 100 of round 0 expires in round 11; the 60 of round 3 follows.
         assert_eq!(best[..11], [100; 11]);
         assert_eq!(best[11..], [60, 60]);
         filter.update(13, 200);

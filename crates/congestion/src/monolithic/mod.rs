@@ -1,4 +1,4 @@
-//! Congestion controls that are start-up, avoidance and recovery at once.
+//! Congestion controls that combine start-up, avoidance and recovery.
 
 pub mod bbr;
 pub mod bbr3;
@@ -19,8 +19,7 @@ use crate::recovery::{Prr, PrrConfig};
 use crate::startup::{Standard, StandardConfig};
 use crate::{BuildContext, Classic};
 
-/// What a congestion control that needs routers does on a path that has none which help: the plain
-/// standard.
+/// What XCP and RCP fall back to on a path without router support: the standard.
 type Ordinary = Classic<Standard, Reno, Prr>;
 
 fn ordinary(context: &BuildContext) -> Ordinary {

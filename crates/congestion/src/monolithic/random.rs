@@ -1,4 +1,4 @@
-//! Numbers that an algorithm draws, from the connection's seed.
+//! Random numbers of an algorithm, from the connection's seed.
 
 /// SplitMix64 (Steele, Lea and Flood 2014).
 #[derive(Clone, Debug)]
@@ -9,7 +9,7 @@ impl Random {
         Self(seed)
     }
 
-    /// One of the numbers below `bound`, all as likely.
+    /// A uniformly distributed number below `bound`.
     pub fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.draw()) * u128::from(bound)) >> 64) as u64
     }

@@ -1,22 +1,22 @@
-//! RCP: the Rate Control Protocol (Dukkipati and McKeown; `spec/fast-startup.md` A4).
+//! RCP: the Rate Control Protocol (Dukkipati and McKeown).
 //!
-//! Every packet collects the smallest rate that a router of its path offers to every flow, the
-//! receiver echoes it, and the sender paces at it: from the first data on, because the SYN has
-//! collected one. There is no slow start, and a loss changes nothing but what is sent again.
+//! Every packet collects the smallest rate that a router of its path offers to every flow. The
+//! receiver echoes it, and the sender paces at it, from the first data on because the SYN has
+//! collected a rate. There is no slow start, and a loss causes only a retransmission.
 //!
-//! A path of which one router does not help is served as without RCP: slow start and Reno.
+//! If one router of the path does not support RCP, the flow uses slow start and Reno.
 //!
-//! Assumes routers that tell a rate (`network::router`), and a transport that carries it.
+//! Assumes routers that offer a rate (`network::router`), and a transport that carries it.
 //!
 //! # Deviations
-//! - The texts assume that every router helps; how a sender learns that one does not is ours, see
-//!   `units::feedback`.
-//! - The window does not control; two round trips at the rate bound what is in flight, where the
-//!   texts have no bound.
-//! - A rate of less than one packet each round trip is kept fresh by its packets, not by the texts'
-//!   header-only ones.
-//! - Lost packets are found and sent again as with any other control (SACK, RACK), where the
-//!   simulation code waits for the end and sends again by count; the notes say so.
+//! - The publications assume that every router supports RCP. How a sender learns that one does not
+//!   is our choice, see `units::feedback`.
+//! - The window does not control the sender; two round trips at the rate bound what is in flight,
+//!   where the publications have no bound.
+//! - A rate below one packet per round trip is refreshed by data packets, not by the header-only
+//!   packets of the publications.
+//! - Lost packets are detected and retransmitted as in any other congestion control (SACK, RACK).
+//!   The simulation code waits for the end and retransmits by count.
 
 use units::feedback::{Feedback, HOST_TTL};
 use units::{Bytes, Duration, Instant, Rate};
@@ -33,9 +33,9 @@ use crate::{
 /// IP and TCP headers of a full segment with timestamps, and RCP's own.
 const HEADERS: u64 = 52 + HEADER as u64;
 const HEADER: u32 = 12;
-/// In flight is at most what the rate sends in so many round trips.
+/// At most this many round trips at the rate are in flight.
 const ROUND_TRIPS: u64 = 2;
-/// And no less than this, in segments.
+/// Smallest window, in segments.
 const LEAST_WINDOW: u64 = 4;
 
 settings! {
@@ -47,10 +47,10 @@ settings! {
 /// RCP.
 #[derive(Clone, Debug)]
 pub struct Rcp {
-    /// What is done on a path that does not help.
+    /// Controls alone on a path without support.
     ordinary: Ordinary,
     smss: Bytes,
-    /// The rate of the path with headers; `None` where a router did not help.
+    /// The rate of the path with headers; `None` if a router does not support RCP.
     rate: Option<Rate>,
     /// Zero before the first sample.
     srtt: Duration,
@@ -75,7 +75,7 @@ own_hooks! {
 }
 
 impl CongestionControl for Rcp {
-    // Everything else is the ordinary congestion control's.
+    // `ordinary` implements all other hooks.
     congestion_control_hooks!(delegate!(ordinary but own));
 
     fn window(&self) -> Window {

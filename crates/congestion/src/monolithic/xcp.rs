@@ -1,17 +1,18 @@
-//! XCP: the eXplicit Control Protocol (Katabi, Handley and Rohrs; `spec/fast-startup.md` A5).
+//! XCP: the eXplicit Control Protocol (Katabi et al. 2002).
 //!
-//! Every packet tells the routers its flow's round trip and time between packets, and brings back by how
-//! many bytes per second the flow may send more or must send less; the window moves by that times the
-//! round trip. It begins at the initial window: XCP is no fast start. A loss is answered as Reno does.
+//! Every packet carries its flow's round-trip time and the time between its packets to the routers.
+//! The feedback states by how many bytes per second the flow may or must change its rate; the
+//! window changes by that times the RTT. The flow begins with the initial window: XCP is not a fast
+//! start-up. A loss is handled as in Reno.
 //!
-//! A path of which one router does not help is served as without XCP: slow start and Reno.
+//! If one router of the path does not support XCP, the flow uses slow start and Reno.
 //!
-//! Assumes routers that deal feedback (`network::router`), and a transport that carries it.
+//! Assumes routers that distribute feedback (`network::router`), and a transport that carries it.
 //!
 //! # Deviations
-//! - How a sender learns that a router does not help is ours, see `units::feedback`.
-//! - While a loss is being repaired the feedback does not move the window.
-//! - The first data knows the handshake's round trip, so that it asks for feedback already.
+//! - How a sender learns that a router does not support XCP is our choice, see `units::feedback`.
+//! - While a loss is being repaired the feedback does not change the window.
+//! - The first data already knows the handshake's RTT, so that it requests feedback.
 
 use units::feedback::{Feedback, HOST_TTL};
 use units::{Bytes, Duration, Instant, Rate};
@@ -28,9 +29,9 @@ use crate::{
 /// IP and TCP headers of a full segment with timestamps, and XCP's own.
 const HEADERS: i128 = 52 + HEADER as i128;
 const HEADER: u32 = 20;
-/// The window is kept in this part of a byte.
+/// Fraction of a byte in which the window is kept.
 const PARTS: i128 = 1 << 20;
-/// No window is larger, in bytes.
+/// Largest window, in bytes.
 const LARGEST: i128 = 1 << 40;
 
 settings! {
@@ -42,11 +43,11 @@ settings! {
 /// XCP.
 #[derive(Clone, Debug)]
 pub struct Xcp {
-    /// What holds the window, answers losses, and does all on a path that does not help.
+    /// Keeps the window, handles losses, and controls alone on a path without support.
     ordinary: Ordinary,
-    /// The window to a part of a byte, as long as `ordinary` has its whole segments.
+    /// The window in [`PARTS`] of a byte, while `ordinary` holds its whole segments.
     exact: i128,
-    is_helped: bool,
+    is_supported: bool,
     /// Zero before the first sample.
     srtt: Duration,
     is_reducing: bool,
@@ -59,19 +60,19 @@ impl Xcp {
         Self {
             ordinary: super::ordinary(context),
             exact: 0,
-            is_helped: false,
+            is_supported: false,
             srtt: context.handshake_rtt.unwrap_or(Duration::ZERO),
             is_reducing: false,
         }
     }
 
-    /// The window moves by `delta` bytes per second over a round trip.
+    /// Changes the window by `delta` bytes per second over a round trip.
     fn move_window(&mut self, delta: i64) {
         let window = self.ordinary.window();
         let smss = i128::from(window.smss.get());
         let whole = i128::from(window.cwnd.get());
         if self.exact / PARTS / smss * smss != whole {
-            // A loss has set it.
+            // A loss has set the window.
             self.exact = whole * PARTS;
         }
         let rtt = i128::from(self.srtt.as_nanos());
@@ -92,7 +93,7 @@ own_hooks! {
 }
 
 impl CongestionControl for Xcp {
-    // Everything else is the ordinary congestion control's.
+    // `ordinary` implements all other hooks.
     congestion_control_hooks!(delegate!(ordinary but own));
 
     fn header_bytes(&self) -> Option<u32> {
@@ -111,7 +112,7 @@ impl CongestionControl for Xcp {
 
     fn on_feedback(&mut self, _now: Instant, feedback: &Feedback) {
         if let Feedback::XcpEcho { delta } = feedback {
-            self.is_helped = delta.is_some();
+            self.is_supported = delta.is_some();
             if let Some(delta) = delta
                 && !self.is_reducing
             {
@@ -123,8 +124,8 @@ impl CongestionControl for Xcp {
     fn on_ack(&mut self, ack: &Ack) {
         self.srtt = ack.srtt;
         self.is_reducing = ack.phase.is_reducing();
-        // Only the routers let it grow.
-        if self.is_reducing || !self.is_helped {
+        // Only the routers' feedback grows the window.
+        if self.is_reducing || !self.is_supported {
             self.ordinary.on_ack(ack);
         }
     }

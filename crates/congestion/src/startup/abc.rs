@@ -1,19 +1,20 @@
-//! Appropriate byte counting, RFC 3465, and ABCSS, Kasoro et al. 2021.
+//! Appropriate byte counting (ABC), RFC 3465, and ABCSS, Kasoro et al. 2021.
 //!
-//! `abc`: an ACK of `N` new bytes adds `min(N, L * SMSS)` with `L` 2, and 1 in the slow start after
-//! a timeout (section 2.3). Congestion avoidance of the same RFC counts bytes as `reno` here does.
+//! `abc`: an ACK of `N` new bytes adds `min(N, L * SMSS)`. `L` is 2, or 1 in the slow start after a
+//! timeout (section 2.3). The RFC's congestion avoidance counts bytes as `reno` does here.
 //!
-//! `abcss` begins with one segment for each ACK, whatever it acknowledges, and goes over to `abc` after
-//! `first_rounds` rounds; what an ACK releases leaves paced over half of the round trip.
+//! `abcss` adds one segment for each ACK, whatever the ACK acknowledges, and switches to `abc`
+//! after `first_rounds` rounds. It paces what an ACK releases over half of the round trip.
 //!
-//! Assumes that the driver asks only in slow start and limits growth by the threshold.
+//! Assumes that the driver calls it only in slow start and limits growth by the threshold.
 //!
 //! # Deviations
-//! - The bytes counted include SACKed ones, as everywhere here; RFC 3465 counts cumulative ones.
-//! - `abcss` is known by its abstract alone: that it combines both, so that the window does not stay
-//!   "invariant during the first round trips", and that it limits bursts. Which rule applies when is
-//!   our reading. The burst limit of three segments with the rest paced is here one pacing rate, twice
-//!   the window in a round trip.
+//! - The bytes counted include SACKed ones, as in every algorithm here; RFC 3465 counts only
+//!   cumulatively acknowledged ones.
+//! - Only the abstract of ABCSS is known. It says that ABCSS combines both rules, so that the
+//!   window does not stay "invariant during the first round trips", and that it limits bursts.
+//!   Which rule applies when is our reading. ABCSS limits a burst to three segments and paces the
+//!   rest; one pacing rate, twice the window per round trip, replaces that here.
 
 use units::{Duration, Instant, Rate};
 
@@ -24,11 +25,11 @@ settings! {
     /// Configuration of [`Abc`].
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct AbcConfig {
-        /// `L`: segments that one ACK may be credited with.
+        /// `L`: the most segments that one ACK may add.
         limit: u32 {
             name: "limit",
             default: "2",
-            help: "L: segments that one ACK adds at most, 1 or 2; after a timeout it is 1",
+            help: "L: the most segments that one ACK adds, 1 or 2; always 1 after a timeout",
             read: |value| options::integer(value, 1, 2, "1 or 2"),
         }
     }
@@ -78,7 +79,7 @@ settings! {
         first_rounds: u32 {
             name: "first_rounds",
             default: "2",
-            help: "rounds in which an ACK adds one segment, before bytes are counted",
+            help: "number of first rounds in which an ACK adds one segment, before byte counting",
             read: |value| options::integer(value, 0, 1_000, "a whole number from 0 to 1000"),
         }
 
@@ -86,7 +87,7 @@ settings! {
         pace: bool {
             name: "pace",
             default: "true",
-            help: "whether slow start is paced, at twice the window in a round trip",
+            help: "pace slow start at twice the window per round trip",
             read: options::boolean,
         }
     }
@@ -97,7 +98,7 @@ settings! {
 pub struct Abcss {
     config: AbcssConfig,
     abc: Abc,
-    /// Rounds that have ended, and where the present one ends.
+    /// Number of rounds that have ended, and where the current one ends.
     rounds: u32,
     round_end: u64,
     rate: Option<Rate>,

@@ -1,18 +1,19 @@
-//! BEST, a slow start that ends at an estimate of the path: Kachooei et al., netdev 0x16, 2022
-//! (`spec/fast-startup.md` C12).
+//! BEST, a slow start that exits at an estimate of the BDP: Kachooei et al. 2022.
 //!
-//! Bandwidth is the median of the last 16 pair dispersions, a pair being two segments that left
-//! within 50 us and were acknowledged apart. Once there are 16, and the window is at least 16
-//! segments, the threshold is bandwidth times smallest RTT; slow start ends when the window is there.
+//! The bandwidth is the median of the last 16 pair dispersions; a pair is two segments that left
+//! within 50 us and were acknowledged apart. Once there are 16 samples and the window is at least
+//! 16 segments, the threshold is the bandwidth times the smallest RTT. Slow start exits when the
+//! window reaches it.
 //!
-//! `period=true` ends it by deliveries instead (US patent 11 082 883, a relative): what is delivered
-//! in each half of the smallest RTT is compared with the most that any such period delivered. When
-//! three periods in a row deliver less than 5/4 of the best before them, the path is full.
+//! `period=true` uses the delivery rate instead (US patent 11 082 883, a related method): the bytes
+//! delivered in each half of the smallest RTT are compared with the most that any earlier period
+//! delivered. When three consecutive periods deliver less than 5/4 of the best before them, the
+//! path is full.
 //!
 //! # Deviations
 //! Our reconstruction: only the announcement of the talk is known. The filter, the rule, all
-//! constants, and whether the patent's rule is the same method are not; the socket tuning that
-//! belonged to it is left out. A median of 16 is the lower of the two in the middle.
+//! constants, and whether the patent's rule is the same method are not known. The socket tuning
+//! that belonged to BEST is left out. The median of 16 samples is the lower of the two middle ones.
 
 use units::{Bytes, Duration, Instant};
 
@@ -20,39 +21,39 @@ use super::dispersion::{Pairs, Samples, Target, bytes_per_second};
 use crate::{Ack, Congestion, Startup, Step, Window};
 use crate::{options, settings};
 
-/// Pair dispersions that are kept, and that are needed.
+/// Number of pair dispersions that are kept, and that an estimate needs.
 const PAIRS: usize = 16;
-/// Window in segments below which nothing ends.
+/// Smallest window, in segments, at which slow start may exit.
 const LOW_WINDOW: u64 = 16;
-/// A period is one part in so many of the smallest RTT.
+/// A period is the smallest RTT divided by this.
 const PERIODS_PER_RTT: u64 = 2;
-/// Periods in a row without enough growth.
+/// Consecutive periods without enough growth that end slow start.
 const PERIODS: u32 = 3;
 
 settings! {
     /// Configuration of [`Best`].
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct BestConfig {
-        /// Whether deliveries per period end slow start, not pairs.
+        /// Whether slow start exits by deliveries per period instead of packet pairs.
         period: bool {
             name: "period",
             default: "false",
-            help: "true ends slow start by what each half RTT delivers (a patent's rule), not by \
-                   pairs",
+            help: "exit slow start by the delivery rate of each half RTT (US patent 11 082 883) \
+                   instead of packet pairs",
             read: options::boolean,
         }
     }
 }
 
-/// Deliveries by periods.
+/// Deliveries per period.
 #[derive(Clone, Copy, Debug, Default)]
 struct Periods {
-    /// When the present one began; known from the first ACK on.
+    /// When the current period began; known from the first ACK on.
     began: Option<Instant>,
     delivered: Bytes,
-    /// The most that one delivered, in bytes per second.
+    /// The highest rate of a period, in bytes per second.
     best: u64,
-    /// How many in a row were not enough above it.
+    /// Number of consecutive periods that did not exceed it enough.
     flat: u32,
 }
 
@@ -105,7 +106,7 @@ impl Best {
         }
     }
 
-    /// The threshold at which slow start will end, once there is one.
+    /// The threshold at which slow start will end, once it is known.
     #[must_use]
     pub fn threshold(&self) -> Option<Bytes> {
         self.target.map(|target| target.window)
@@ -135,7 +136,7 @@ impl Startup for Best {
         }
         let target = Target::new(rate, ack.min_rtt, window.smss);
         self.target = Some(target);
-        // Deliveries that stopped growing end it at once, pairs where the window is there.
+        // Deliveries that stop growing end slow start at once; pairs end it at the target window.
         (self.config.period || window.cwnd >= target.window).then(|| target.exit(window.cwnd))
     }
 

@@ -1,30 +1,31 @@
 //! Careful Resume: "Convergence of Congestion Control from Retained State", RFC 9959, read as
-//! draft-ietf-tsvwg-careful-resume-24 (`spec/fast-startup.md` A10).
+//! draft-ietf-tsvwg-careful-resume-24.
 //!
-//! A connection that closes leaves what it delivered in one round trip and its smallest RTT. The
-//! next one over the path looks first (*Reconnaissance*: the initial window must come back without
-//! congestion, and not in half the remembered RTT), then jumps to half of what is remembered, paced
-//! over one RTT (*Unvalidated*). What was sent beyond the flight of before is on probation until it is
-//! acknowledged (*Validating*). Congestion among it means *Safe Retreat*: the memory is deleted, the
-//! window is half of what the path is known to have carried (`PipeSize`) and stays so until the last
-//! unvalidated segment is dealt with; the threshold then is `beta` times `PipeSize`, and slow start
-//! goes on below it.
+//! A connection that closes saves its smallest RTT and the bytes delivered in one round trip. The
+//! next connection over the path observes first (*Reconnaissance*: the initial window must be
+//! acknowledged without congestion, with an RTT of more than half the saved one). It then jumps to
+//! half of the saved window, paced over one RTT (*Unvalidated*). The data sent beyond the earlier
+//! flight is unvalidated until it is acknowledged (*Validating*). Congestion in that data starts
+//! *Safe Retreat*: the saved state is deleted, and the window becomes half of what the path is
+//! known to have carried (`PipeSize`). The window stays there until the last unvalidated segment is
+//! acknowledged or declared lost. The threshold then is `beta` times `PipeSize`, and slow start
+//! continues below it.
 //!
-//! `PipeSize` begins as the flight when the jump began, and is what was delivered since once that is
-//! more; what was delivered only because it was sent again does not count.
+//! `PipeSize` starts as the flight at the jump. It becomes the bytes delivered since then, once
+//! that is more; bytes delivered only by a retransmission do not count.
 //!
-//! A connection without a usable memory is a plain slow start. `saved_cwnd` with `saved_rtt` is a
-//! memory that is given.
+//! A connection without usable saved state uses plain slow start. `saved_cwnd` with `saved_rtt`
+//! supplies the saved state directly.
 //!
 //! # Deviations
-//! - The retreat ends where the transport's recovery ends (all that was sent before the loss is
+//! - The retreat ends where the transport's recovery ends (all data sent before the loss is
 //!   acknowledged), which is not before the last unvalidated segment.
-//! - What is saved is the most that one round trip delivered; the text leaves the choice open, as
-//!   long as it was delivered. It is saved at the end of a connection and not in between.
-//! - The draft's example of a loss starts `PipeSize` from nothing and floors the retreat at the initial
-//!   window; its rules do neither, and the rules are followed. Test: `careful_resume.rs`
-//!   (`safe_retreat_of_the_specification`).
-//! - A saved set is in use while any connection that was lent it is open.
+//! - The saved window is the most that one round trip delivered. The RFC leaves the choice open, as
+//!   long as the data was delivered. It is saved only at the end of a connection.
+//! - The draft's example of a loss starts `PipeSize` from zero and keeps the retreat at or above
+//!   the initial window. Its rules do neither, and the rules are followed. Test:
+//!   `careful_resume.rs` (`safe_retreat_of_the_specification`).
+//! - Saved state counts as in use while any connection that received it is open.
 
 use units::{Bytes, Duration, Instant, Rate};
 
@@ -35,13 +36,13 @@ use crate::{
 };
 use crate::{options, settings};
 
-/// The jump takes one part in so many of what is saved.
+/// The jump is the saved window divided by this.
 const JUMP_DIVISOR: u64 = 2;
-/// An RTT of at most one part in so many of the saved one is another path.
+/// An RTT of at most the saved one divided by this means another path.
 const RTT_DIVISOR: u64 = 2;
-/// The retreat leaves one part in so many of `PipeSize`.
+/// The retreat divides `PipeSize` by this.
 const RETREAT_DIVISOR: u64 = 2;
-/// Initial windows below which nothing is worth saving.
+/// A window of fewer initial windows than this is not saved.
 const WORTH_SAVING: u64 = 4;
 
 const COUNT: &str = "a whole number of segments from 0 to 10000000";
@@ -50,19 +51,19 @@ settings! {
     /// Configuration of [`CarefulResume`].
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct CarefulResumeConfig {
-        /// Given `saved_cwnd` in segments; zero for none.
+        /// Configured `saved_cwnd` in segments; zero for none.
         saved_cwnd: u32 {
             name: "saved_cwnd",
             default: "0",
-            help: "segments in one RTT to remember from the beginning; 0: what connections left",
+            help: "saved window, in segments; 0: use what earlier connections saved",
             read: |value| options::integer(value, 0, 10_000_000, COUNT),
         }
 
-        /// Given `saved_rtt`.
+        /// Configured `saved_rtt`.
         saved_rtt: Duration {
             name: "saved_rtt",
             default: "0s",
-            help: "the RTT that belongs to it",
+            help: "saved RTT that belongs to saved_cwnd",
             read: |value| {
                 options::duration(value, LONGEST_RTT, "a time from 0 to 60 s, such as 600ms")
             },
@@ -72,24 +73,26 @@ settings! {
         max_jump: u32 {
             name: "max_jump",
             default: "0",
-            help: "largest jump in segments; 0 for half of what is remembered",
+            help: "largest jump in segments; 0: half of the saved window",
             read: |value| options::integer(value, 0, 10_000_000, COUNT),
         }
 
-        /// Thousandths of `PipeSize` that the threshold is after a retreat.
+        /// Threshold after a retreat, in thousandths of `PipeSize`.
         beta: u32 {
             name: "beta",
             default: "0.5",
-            help: "the part of what the path carried that the threshold is after a retreat",
+            help: "threshold after a retreat, as a fraction of what the path carried (PipeSize)",
             read: |value| options::thousandths(value, 500, 1_000, "a number from 0.5 to 1"),
         }
 
-        /// How long a saved set holds.
+        /// How long saved state is valid.
         lifetime: Duration {
             name: "lifetime",
             default: "300s",
-            help: "how long what a connection left holds",
-            read: |value| options::duration(value, LONGEST_LIFE, "a time up to a year, such as 300s"),
+            help: "how long saved state is valid",
+            read: |value| {
+                options::duration(value, LONGEST_LIFE, "a time up to a year, such as 300s")
+            },
         }
     }
 }
@@ -97,32 +100,32 @@ settings! {
 const LONGEST_RTT: Duration = Duration::from_secs(60);
 const LONGEST_LIFE: Duration = Duration::from_secs(31_536_000);
 
-/// A jump, from its beginning to the end of what it sent.
+/// A jump, from its start until all that it sent is acknowledged.
 #[derive(Clone, Copy, Debug)]
 struct Jump {
     began: Instant,
     rtt: Duration,
     cwnd: Bytes,
     rate: Rate,
-    /// The flight when it began, and what was delivered since.
+    /// The flight when it started, and what was delivered since.
     flight: Bytes,
     delivered: Bytes,
-    /// `snd_una` when it began.
+    /// `snd_una` when it started.
     base: u64,
     /// The first unvalidated offset, and the end of the last once it is known.
     first: u64,
     end: Option<u64>,
-    /// Sent again since.
+    /// Retransmitted since.
     resent: Bytes,
 }
 
 impl Jump {
-    /// `PipeSize` while nothing was sent again.
+    /// `PipeSize` while nothing was retransmitted.
     fn pipe(&self) -> Bytes {
         self.delivered.max(self.flight)
     }
 
-    /// `PipeSize` when all up to `end` is acknowledged.
+    /// `PipeSize` once everything up to `end` is acknowledged.
     fn pipe_at_end(&self) -> Bytes {
         let end = self.end.unwrap_or(self.first);
         let sent = Bytes::new(end.saturating_sub(self.base));
@@ -133,7 +136,7 @@ impl Jump {
 /// The phases of the RFC.
 #[derive(Clone, Copy, Debug, Default)]
 enum State {
-    /// Observing, or whatever congestion control does.
+    /// Observing, or ordinary congestion control.
     #[default]
     Normal,
     Reconnaissance {
@@ -178,7 +181,7 @@ impl CarefulResume {
         }
     }
 
-    /// The RFC's name of the present phase.
+    /// The RFC's name of the current phase.
     #[must_use]
     pub const fn phase(&self) -> &'static str {
         match self.state {
@@ -190,7 +193,7 @@ impl CarefulResume {
         }
     }
 
-    /// The saved set that this connection may use.
+    /// The saved state that this connection may use.
     fn saved(&self, start: &Established, smss: Bytes) -> Option<Saved> {
         if self.config.saved_cwnd > 0 {
             return Some(Saved {
@@ -206,7 +209,7 @@ impl CarefulResume {
         saved.filter(|_| !start.memory.is_in_use())
     }
 
-    /// The initial window came back: the jump, unless the path is another or it would be none.
+    /// The initial window was acknowledged: jumps, unless the path is another or the jump is none.
     fn jump(&mut self, saved: Saved, ack: &Ack, window: &Window) -> Option<Step> {
         self.state = State::Normal;
         let smss = window.smss;
@@ -251,7 +254,7 @@ impl CarefulResume {
         }
         jump.end.get_or_insert(ack.snd_nxt);
         self.state = State::Validating(jump);
-        // A jump that was filled keeps its window: the flight then was the window.
+        // A jump that filled its window keeps it: the flight was the window then.
         (!is_filled).then_some(Step::Set(flight))
     }
 }
@@ -380,7 +383,7 @@ impl JumpStarts for CarefulResume {
         })
     }
 
-    /// The window stands still, but for one retransmission at once.
+    /// The window does not grow, but allows one retransmission at once.
     fn on_recovery_ack(&mut self, ack: &Ack, window: &Window) -> Bytes {
         match self.state {
             State::Retreat(jump) if jump.resent.is_zero() => {

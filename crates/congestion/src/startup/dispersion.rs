@@ -1,18 +1,19 @@
-//! What the start-ups that estimate bandwidth share: which two ACKs belong to segments that were
-//! sent back to back, a small ring of samples with its quantiles, and a threshold of their own.
+//! What the start-ups that estimate bandwidth have in common: packet pairs (ACKs of segments sent
+//! back to back), a small ring of samples with its quantiles, and their own threshold.
 //!
-//! A *pair* is two ACKs in a row whose newest segments left within [`BACK_TO_BACK`] of each other;
-//! its *dispersion* is the time between the ACKs, for which the second delivered so many bytes. When
-//! a segment left is known from its round-trip time, so nothing is kept for each segment.
+//! A *pair* is two consecutive ACKs whose newest segments left within [`BACK_TO_BACK`] of each
+//! other. Its *dispersion* is the time between the ACKs, during which the second ACK's bytes were
+//! delivered. The send time of a segment follows from its round-trip time, so no state is kept per
+//! segment.
 
 use units::{Bytes, Duration, Instant, Rate};
 
 use crate::{Ack, ExitReason, Step, Window};
 
-/// Segments that leave within this span were sent back to back.
+/// Segments that leave within this time were sent back to back.
 pub(super) const BACK_TO_BACK: Duration = Duration::from_micros(50);
 
-/// A newest segment that an ACK delivered: when it left and when its ACK came.
+/// The newest segment that an ACK delivered: when it left and when its ACK came.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Point {
     pub(super) sent: Instant,
@@ -20,7 +21,7 @@ pub(super) struct Point {
 }
 
 impl Point {
-    /// Of this ACK, if it measured a round-trip time.
+    /// The point of this ACK, if it measured a round-trip time.
     pub(super) fn of(ack: &Ack) -> Option<Self> {
         let rtt = ack.latest_rtt?;
         Some(Self {
@@ -37,8 +38,8 @@ pub(super) struct Pairs {
 }
 
 impl Pairs {
-    /// The bandwidth that this ACK and the one before it show, if they are a pair, in bytes per
-    /// second. ACKs at the same time show none.
+    /// The bandwidth in bytes per second by this ACK and the one before it, if they are a pair.
+    /// ACKs at the same time give none.
     pub(super) fn on_ack(&mut self, ack: &Ack) -> Option<u64> {
         let last = core::mem::replace(&mut self.last, Point::of(ack));
         let (first, second) = (last?, self.last?);
@@ -49,7 +50,7 @@ impl Pairs {
     }
 }
 
-/// `size` in `span`; none in no time.
+/// `size` in `span`, or `None` if `span` is zero.
 pub(super) fn bytes_per_second(size: Bytes, span: Duration) -> Option<u64> {
     let nanos = u128::from(span.as_nanos());
     let scaled = u128::from(size.get()) * 1_000_000_000;
@@ -60,7 +61,7 @@ pub(super) fn bytes_per_second(size: Bytes, span: Duration) -> Option<u64> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Samples<const N: usize> {
     ring: [u64; N],
-    /// How many there were in all.
+    /// Number of samples pushed in total.
     count: usize,
 }
 
@@ -77,13 +78,13 @@ impl<const N: usize> Samples<N> {
         self.count += 1;
     }
 
-    /// How many are held.
+    /// Number of samples held.
     pub(super) fn len(&self) -> usize {
         self.count.min(N)
     }
 
-    /// The sample that `percent` of those held do not exceed, by the nearest rank; of an even
-    /// number, 50 is the lower of the two in the middle.
+    /// The `percent` quantile of the samples held, by the nearest rank; for an even number of
+    /// samples, 50 gives the lower of the two middle ones.
     pub(super) fn quantile(&self, percent: usize) -> Option<u64> {
         let len = self.len();
         let mut sorted = self.ring;
@@ -104,11 +105,11 @@ pub(super) fn product(rate: u64, min_rtt: Duration, smss: Bytes) -> Bytes {
     (smss * bytes.segments(smss)).max(smss * 2)
 }
 
-/// A threshold that an estimate gave; slow start ends where the window reaches it.
+/// A threshold from an estimate; slow start ends when the window reaches it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Target {
     pub(super) window: Bytes,
-    /// The estimate in bytes per second, and the smallest RTT it was multiplied with.
+    /// The estimate in bytes per second, and the smallest RTT that it was multiplied by.
     rate: u64,
     min_rtt: Duration,
 }
@@ -122,7 +123,7 @@ impl Target {
         }
     }
 
-    /// Grows by `growth`, and leaves at the target. A window above the target leaves as it is.
+    /// Grows by `growth`, and exits at the target. A window above the target stays as it is.
     pub(super) fn grow(&self, growth: Bytes, window: &Window) -> Step {
         if window.cwnd + growth < self.window {
             return Step::Grow(growth);
@@ -130,7 +131,7 @@ impl Target {
         self.exit(window.cwnd.max(self.window))
     }
 
-    /// Leaves at `cwnd`.
+    /// Exits at `cwnd`.
     pub(super) fn exit(&self, cwnd: Bytes) -> Step {
         Step::Exit {
             cwnd,

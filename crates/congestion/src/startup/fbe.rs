@@ -1,19 +1,19 @@
-//! FBE, a slow start that ends at an estimate from refined ACK intervals: Li, Chen and Li, "Small
-//! chunks can talk", IWQoS 2023 (`spec/fast-startup.md` C5).
+//! FBE, a slow start that exits at an estimate from refined ACK intervals: Li et al. 2023.
 //!
-//! Deliveries are taken in chunks of eight segments. In a chunk the first ACK only starts the clock;
-//! an interval shorter than a tenth of the chunk's median belongs to an aggregate (Wi-Fi, 5G) and is
-//! merged with the one before it. The chunk's rate is what arrived over the sum of the intervals, the
-//! estimate the 75th percentile of the last eight chunks. When two estimates in a row differ by less
-//! than a fifth, the threshold is estimate times smallest RTT, and slow start ends there.
+//! Deliveries are divided into chunks of eight segments. In a chunk the first ACK only starts the
+//! clock. An interval shorter than a tenth of the chunk's median belongs to an aggregate (Wi-Fi,
+//! 5G) and is merged with the one before it. The rate of a chunk is the bytes delivered divided by
+//! the sum of the intervals; the estimate is the 75th percentile of the last eight chunks. When two
+//! consecutive estimates differ by less than a fifth, the threshold is the estimate times the
+//! smallest RTT, and slow start exits there.
 //!
-//! A chunk counts only where it was sent faster than it was acknowledged: otherwise its ACKs tell how
-//! fast the sender was, not the path.
+//! A chunk counts only if it was sent faster than it was acknowledged. Otherwise its ACKs show the
+//! rate of the sender, not of the path.
 //!
 //! # Deviations
-//! Our reconstruction: nothing quantitative of the paper is known to us. Chunk size, refinement and
-//! window rule are our choice. The paper's sender shapes its slow start into chunks; here the chunks
-//! are cut out of what the ACK clock sends anyway.
+//! Our reconstruction: nothing quantitative of the paper is known to us. The chunk size, the
+//! refinement and the window rule are our choice. The paper's sender shapes its slow start into
+//! chunks; here the chunks are cut out of what the ACK clock sends anyway.
 
 use units::{Bytes, Duration, Instant};
 
@@ -21,26 +21,26 @@ use super::dispersion::{Point, Samples, Target, bytes_per_second};
 use crate::{Ack, Congestion, Startup, Step, Window};
 use crate::{options, settings};
 
-/// Intervals of one chunk that are kept.
+/// Number of intervals kept from one chunk.
 const INTERVALS: usize = 16;
-/// Chunks that an estimate is made of.
+/// Number of chunks in an estimate.
 const CHUNKS: usize = 8;
-/// The estimate: the percentile of the chunks.
+/// The estimate is this percentile of the chunks' rates.
 const PERCENTILE: usize = 75;
-/// An interval shorter than one part in so many of the median belongs to an aggregate.
+/// An interval shorter than the median divided by this belongs to an aggregate.
 const AGGREGATED: u64 = 10;
-/// Two estimates agree when they differ by less than one part in so many.
+/// Two estimates agree if they differ by less than the earlier one divided by this.
 const AGREEMENT: u128 = 5;
 
 settings! {
     /// Configuration of [`Fbe`].
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct FbeConfig {
-        /// Segments of a chunk.
+        /// Segments per chunk.
         chunk: u32 {
             name: "chunk",
             default: "8",
-            help: "segments of a chunk",
+            help: "segments per chunk",
             read: |value| options::integer(value, 2, 16, "a whole number from 2 to 16"),
         }
     }
@@ -51,7 +51,7 @@ settings! {
 struct Chunk {
     first: Point,
     last: Point,
-    /// All that was delivered, and by the ACKs after the first.
+    /// Bytes delivered in total, and by the ACKs after the first.
     total: Bytes,
     later: Bytes,
     intervals: [u64; INTERVALS],
@@ -81,15 +81,15 @@ impl Chunk {
         }
     }
 
-    /// Bytes per second, once the intervals are refined; none of a chunk that the sender spread.
+    /// Bytes per second over the refined intervals; `None` if the sender spread the chunk.
     fn rate(&self) -> Option<u64> {
         let sent_in = self.last.sent.saturating_since(self.first.sent);
         let acked_in = self.last.acked.saturating_since(self.first.acked);
         if sent_in >= acked_in || self.count == 0 {
             return None;
         }
-        // Merging an interval with the one before it moves no time out of the chunk, unless it is
-        // the first: the aggregate that the chunk begins with came before its clock.
+        // Merging an interval with the one before it keeps the chunk's time, except for the first:
+        // an aggregate at the start of a chunk began before its clock.
         let mut sorted = self.intervals;
         let held = &mut sorted[..self.count];
         held.sort_unstable();
@@ -113,7 +113,7 @@ pub struct Fbe {
     config: FbeConfig,
     chunk: Option<Chunk>,
     rates: Samples<CHUNKS>,
-    /// The estimate before, in bytes per second.
+    /// The previous estimate, in bytes per second.
     estimate: Option<u64>,
     target: Option<Target>,
     /// The initial slow start is over.
@@ -134,7 +134,7 @@ impl Fbe {
         }
     }
 
-    /// The threshold at which slow start will end, once there is one.
+    /// The threshold at which slow start will end, once it is known.
     #[must_use]
     pub fn threshold(&self) -> Option<Bytes> {
         self.target.map(|target| target.window)

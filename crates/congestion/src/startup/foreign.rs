@@ -1,10 +1,10 @@
-//! Start-ups that live outside of this crate: in Python, say.
+//! Start-ups implemented outside of this crate, for example in Python.
 //!
-//! A [`ForeignKind`] makes them and is asked for every one by its number; [`Foreign`] is one of them,
-//! as the rest of the crate knows start-ups. A kind lives as long as the program.
+//! A [`ForeignKind`] creates start-ups and identifies each by a number; [`Foreign`] adapts one of
+//! them to [`Startup`]. A kind lives as long as the program.
 //!
-//! The name of an algorithm cannot tell what it does not know, so a foreign start-up enters by
-//! [`Algorithm::with_foreign`](crate::Algorithm::with_foreign).
+//! The name of an algorithm cannot refer to code that the registry does not know, so a foreign
+//! start-up is added with [`Algorithm::with_foreign`](crate::Algorithm::with_foreign).
 
 use core::fmt;
 
@@ -14,16 +14,16 @@ use crate::{Ack, BuildContext, Congestion, Pace, Sent, Startup, Step, Window};
 
 /// Start-ups of one kind, by number.
 pub trait ForeignKind: Sync {
-    /// What stands in the name of an algorithm.
+    /// The start-up's part of an algorithm's name.
     fn name(&self) -> &str;
 
-    /// A new one, for a connection that begins.
+    /// Creates a start-up for a new connection.
     fn begin(&self, context: &BuildContext) -> u64;
 
-    /// A copy of one.
+    /// Copies a start-up.
     fn copy(&self, number: u64) -> u64;
 
-    /// One is used no more.
+    /// Releases a start-up.
     fn end(&self, number: u64);
 
     /// See [`Startup::on_sent`].
@@ -38,7 +38,8 @@ pub trait ForeignKind: Sync {
     /// See [`Startup::on_congestion`].
     fn on_congestion(&self, number: u64, congestion: &Congestion);
 
-    /// The pacing rate that one wants, at this time; `None` leaves pacing to the transport.
+    /// The pacing rate that a start-up requests at this time; `None` leaves pacing to the
+    /// transport.
     fn pacing_rate(&self, number: u64) -> Option<Rate>;
 }
 
@@ -58,12 +59,12 @@ impl fmt::Debug for ForeignRef {
     }
 }
 
-/// A start-up that lives elsewhere.
+/// A start-up implemented outside of this crate.
 #[derive(Debug)]
 pub struct Foreign {
     kind: ForeignRef,
     number: u64,
-    /// What it said last.
+    /// The last requested rate.
     pacing_rate: Option<Rate>,
 }
 
@@ -78,7 +79,7 @@ impl Foreign {
         }
     }
 
-    fn look(&mut self) {
+    fn read_pacing(&mut self) {
         self.pacing_rate = self.kind.0.pacing_rate(self.number);
     }
 }
@@ -101,24 +102,24 @@ impl Drop for Foreign {
 impl Startup for Foreign {
     fn on_sent(&mut self, sent: &Sent) {
         self.kind.0.on_sent(self.number, sent);
-        self.look();
+        self.read_pacing();
     }
 
     fn on_delivery(&mut self, ack: &Ack, window: &Window) -> Option<Step> {
         let step = self.kind.0.on_delivery(self.number, ack, window);
-        self.look();
+        self.read_pacing();
         step
     }
 
     fn on_ack(&mut self, ack: &Ack, window: &Window) -> Step {
         let step = self.kind.0.on_ack(self.number, ack, window);
-        self.look();
+        self.read_pacing();
         step
     }
 
     fn on_congestion(&mut self, congestion: &Congestion) {
         self.kind.0.on_congestion(self.number, congestion);
-        self.look();
+        self.read_pacing();
     }
 
     fn pacing(&self) -> Option<Pace> {

@@ -1,22 +1,21 @@
-//! Halfback: "Halfback: Running Short Flows Quickly and Safely", CoNEXT 2015
-//! (`spec/fast-startup.md` A7).
+//! Halfback: Li et al. 2015.
 //!
-//! All data of a short flow leaves at once, paced over the round trip of the handshake, within the
-//! receive window and `threshold`. Then each ACK also sends one copy of a segment that is not yet
-//! acknowledged, from the end of the flow backward (*reverse-ordered proactive retransmission*), until
-//! that meets what is acknowledged: without a loss, half of the flow leaves twice. What is lost at the
-//! tail, where it would cost a timeout, so comes again before it is missed.
+//! All data of a short flow leaves at once, paced over the handshake's RTT, within the advertised
+//! window and `threshold`. Each ACK then also sends one copy of a segment that is not yet
+//! acknowledged, from the end of the flow backward (*reverse-ordered proactive retransmission*),
+//! until the copies meet the acknowledged data. Without a loss, half of the flow is therefore sent
+//! twice. A loss at the tail, which would cost a timeout, is repaired before it is detected.
 //!
-//! A flow longer than `threshold` sends that much in the first round trip and no copies; once it is
-//! acknowledged, the window is the rate of those ACKs times the RTT, and slow start goes on.
+//! A flow longer than `threshold` sends that much in the first round trip and no copies. Once that
+//! data is acknowledged, the window is the rate of those ACKs times the RTT, and slow start
+//! continues.
 //!
-//! Assumes a transport that sends the copies (see
-//! [`Startup::sends_copies`]) outside of the window and takes them for
-//! no sign of loss.
+//! Assumes a transport that sends the copies (see [`Startup::sends_copies`]) outside of the window
+//! and does not take them as a sign of loss.
 //!
 //! # Deviations
-//! The goal is known from the paper's abstract; the mechanics, and the threshold of 141 kB, are known
-//! from memory alone. So the provenance is "our reconstruction", though it is near.
+//! The goal is known from the paper's abstract. The mechanics, and the threshold of 141 kB, are
+//! recalled from memory. The provenance is therefore "our reconstruction", though it is close.
 
 use units::{Bytes, Duration, Instant, Rate};
 
@@ -28,11 +27,11 @@ settings! {
     /// Configuration of [`Halfback`].
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct HalfbackConfig {
-        /// Pacing threshold: the most that the first round trip sends, in bytes.
+        /// Pacing threshold: the most bytes that the first round trip sends.
         threshold: u64 {
             name: "threshold",
             default: "141000",
-            help: "bytes that the first round trip sends at most",
+            help: "the most bytes that the first round trip sends",
             read: |value| {
                 options::integer(value, 1_000, 1_000_000_000, "bytes from 1000 to 1000000000")
             },
@@ -42,7 +41,7 @@ settings! {
         copies: bool {
             name: "copies",
             default: "true",
-            help: "whether each ACK sends a copy from the end of the flow",
+            help: "send a copy from the end of the flow on each ACK",
             read: options::boolean,
         }
     }
@@ -52,10 +51,10 @@ settings! {
 #[derive(Clone, Copy, Debug)]
 struct Flight {
     rate: Rate,
-    /// Its end, and whether the flow ends with it.
+    /// End of the flight, and whether the flow ends with it.
     end: u64,
     is_all: bool,
-    /// Since the first ACK: when that came, and what was delivered after it.
+    /// When the first ACK came, and the bytes delivered after it.
     first_ack: Option<Instant>,
     delivered: Bytes,
 }
@@ -65,7 +64,7 @@ struct Flight {
 pub struct Halfback {
     config: HalfbackConfig,
     flight: Option<Flight>,
-    /// The first flight has left whole.
+    /// The whole first flight has left.
     has_left: bool,
 }
 
@@ -80,7 +79,7 @@ impl Halfback {
         }
     }
 
-    /// The window after the flight of a long flow: the rate of its ACKs times the RTT.
+    /// The window after the first flight of a long flow: the rate of its ACKs times the RTT.
     fn measured(flight: &Flight, ack: &Ack, window: &Window) -> Option<Step> {
         let span: Duration = ack.now.saturating_since(flight.first_ack?);
         let rate = bytes_per_second(flight.delivered, span)?;
@@ -128,7 +127,7 @@ impl Startup for Halfback {
         step
     }
 
-    /// The window stands while the first flight is out.
+    /// The window does not grow while the first flight is outstanding.
     fn on_ack(&mut self, ack: &Ack, _window: &Window) -> Step {
         match &self.flight {
             Some(flight) if ack.snd_una < flight.end => Step::Grow(Bytes::ZERO),
@@ -137,7 +136,7 @@ impl Startup for Halfback {
     }
 
     fn on_congestion(&mut self, _congestion: &Congestion) {
-        // A long flow goes on as TCP; the copies of a short one go on beside its recovery.
+        // A long flow continues as ordinary TCP; a short one keeps sending copies during recovery.
         if self.flight.is_some_and(|flight| !flight.is_all) {
             self.flight = None;
         }

@@ -1,44 +1,45 @@
 //! HyStart++: RFC 9406.
 //!
-//! A delay increase against the previous round does not end slow start but begins *conservative
-//! slow start* (CSS), which grows a quarter as fast. If the RTT falls below what it was on entry,
-//! the increase was spurious and slow start goes on; after five rounds of CSS, slow start ends.
+//! A delay increase over the previous round does not end slow start but begins *conservative slow
+//! start* (CSS), which grows a quarter as fast. If the RTT falls below its value on entry, the
+//! increase was spurious and slow start continues. After five rounds of CSS, slow start ends.
 //!
-//! It runs in the initial slow start only, that is as long as no threshold was ever set; later slow
-//! starts are standard ones (RFC 9406 section 4.3). The window stays a whole number of segments:
-//! the quarters are carried.
+//! HyStart++ runs only in the initial slow start, that is as long as no threshold was ever set;
+//! later slow starts are standard ones (RFC 9406 section 4.3). The window stays a whole number of
+//! segments; the quarters are carried over.
 //!
 //! Assumes that `latest_rtt` is the RFC's `currRTT`. The first round is the initial window. An ACK
 //! that ends a round still belongs to it, with its RTT sample.
 //!
-//! `form=patch` is the patch for Linux's `tcp_cubic.c` of 2025 (SUSSdeveloper/HyStartPP), which
-//! document 000 evaluates: a round ends with the first ACK beyond `windowEnd`, whose sample belongs to
-//! the next; CSS may be found spurious from the ninth sample of a round on; `L` is without limit.
+//! `form=patch` is the patch for Linux's `tcp_cubic.c` that SUSS developers 2025 evaluate
+//! (SUSSdeveloper/HyStartPP): a round ends with the first ACK beyond `windowEnd`, whose sample
+//! belongs to the next round; CSS can be found spurious from the ninth sample of a round on; `L`
+//! has no limit.
 //!
 //! # Deviations
-//! - Rounds that end as the RFC says begin with the last ACKs of a flight, and move forward through
-//!   it with each round. Eight late samples may then begin CSS until the next flight's first ACK shows
-//!   that it was spurious; rounds of the patch begin with a flight. Test: `suss.rs` of the simulator
-//!   (`the_losses_of_document_000`).
+//! - Rounds that end as in the RFC begin with the last ACKs of a flight, and move forward through
+//!   it with each round. Eight late samples may then begin CSS, until the first ACK of the next
+//!   flight shows that it was spurious. Rounds of the patch begin with a flight. Test: `suss.rs` of
+//!   the simulator.
 //! - The detectors run before the window grows, so the final threshold is the window before the
-//!   last ACK's growth, as with Linux's HyStart; the RFC leaves the order open.
-//! - `L` limits by the bytes that the ACK delivered, SACKed ones included, where the RFC speaks of
-//!   cumulatively acknowledged ones.
-//! - On loss or ECN the RFC sets the threshold to the window before the usual reduction; here the
-//!   reduction alone sets it, which is what remains of the RFC's sequence too.
+//!   last ACK's growth, as in Linux's HyStart; the RFC leaves the order open.
+//! - `L` limits the bytes that the ACK delivered, SACKed ones included; the RFC counts cumulatively
+//!   acknowledged bytes.
+//! - On loss or ECN the RFC sets the threshold to the window before the usual reduction. Here only
+//!   the reduction sets it, which is also the result of the RFC's sequence.
 
 use units::{Bytes, Duration, Instant};
 
 use crate::{Ack, Congestion, ExitReason, Startup, Step, Window};
 use crate::{options, settings};
 
-/// Which description to follow.
+/// The description that HyStart++ follows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum HyStartPlusPlusForm {
     /// RFC 9406.
     #[default]
     Rfc,
-    /// The patch for Linux that document 000 evaluates.
+    /// The patch for Linux that SUSS developers 2025 evaluate.
     Patch,
 }
 
@@ -46,15 +47,15 @@ const SPAN: &str = "a time from 0 to 60 s, such as 4ms";
 const COUNT: &str = "a whole number from 1 to 1000000";
 
 settings! {
-    /// Configuration of [`HyStartPlusPlus`]; the defaults are the constants of RFC 9406 section 4.3.
+    /// Configuration of [`HyStartPlusPlus`]; the defaults are those of RFC 9406 section 4.3.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct HyStartPlusPlusConfig {
-        /// Which description to follow.
+        /// The description to follow.
         form: HyStartPlusPlusForm {
             name: "form",
             default: "rfc",
-            help: "rfc: RFC 9406; patch: the patch for Linux of 2025, whose rounds begin with a \
-                   flight, without a limit for one ACK",
+            help: "rfc: RFC 9406; patch: the Linux patch evaluated by SUSS developers 2025 \
+                   (rounds begin with a flight, no limit per ACK)",
             read: |value| {
                 let forms = [
                     ("rfc", HyStartPlusPlusForm::Rfc),
@@ -64,7 +65,7 @@ settings! {
             },
         }
 
-        /// `MIN_RTT_THRESH`: smallest delay increase that counts.
+        /// `MIN_RTT_THRESH`: smallest delay increase that begins CSS.
         min_rtt_thresh: Duration {
             name: "min_rtt_thresh",
             default: "4ms",
@@ -72,57 +73,58 @@ settings! {
             read: |value| options::duration(value, LONGEST, SPAN),
         }
 
-        /// `MAX_RTT_THRESH`: delay increase that always counts.
+        /// `MAX_RTT_THRESH`: delay increase that always begins CSS.
         max_rtt_thresh: Duration {
             name: "max_rtt_thresh",
             default: "16ms",
-            help: "delay increase that is always enough",
+            help: "delay increase that always begins CSS",
             read: |value| options::duration(value, LONGEST, SPAN),
         }
 
-        /// `MIN_RTT_DIVISOR`: the part of the RTT that counts in between.
+        /// `MIN_RTT_DIVISOR`: between the two, the RTT divided by this begins CSS.
         min_rtt_divisor: u32 {
             name: "min_rtt_divisor",
             default: "8",
-            help: "the part of the last round's RTT that is enough in between",
+            help: "between the two thresholds, an increase of the last round's RTT divided by this \
+                   begins CSS",
             read: |value| options::integer(value, 1, 1_000_000, COUNT),
         }
 
-        /// `N_RTT_SAMPLE`: samples that a round needs to be judged.
+        /// `N_RTT_SAMPLE`: RTT samples that a round needs for the delay test.
         n_rtt_sample: u32 {
             name: "n_rtt_sample",
             default: "8",
-            help: "RTT samples that a round needs to be judged",
+            help: "RTT samples that a round needs for the delay test",
             read: |value| options::integer(value, 1, 1_000_000, COUNT),
         }
 
-        /// `CSS_GROWTH_DIVISOR`: how much slower conservative slow start grows.
+        /// `CSS_GROWTH_DIVISOR`: the growth of CSS is divided by this.
         css_growth_divisor: u32 {
             name: "css_growth_divisor",
             default: "4",
-            help: "how much slower conservative slow start grows",
+            help: "divisor of the growth in conservative slow start",
             read: |value| options::integer(value, 1, 1_000_000, COUNT),
         }
 
-        /// `CSS_ROUNDS`: how many rounds of it end slow start.
+        /// `CSS_ROUNDS`: rounds of CSS after which slow start ends.
         css_rounds: u32 {
             name: "css_rounds",
             default: "5",
-            help: "rounds of conservative slow start that end slow start",
+            help: "rounds of conservative slow start after which slow start ends",
             read: |value| options::integer(value, 1, 1_000_000, COUNT),
         }
 
-        /// `L`: segments that one ACK may be credited with where the sender does not pace.
+        /// `L`: the most segments that one ACK may add if the sender does not pace.
         limit: u32 {
             name: "limit",
             default: "8",
-            help: "L: segments that one ACK adds at most, unless the sender paces",
+            help: "L: the most segments that one ACK adds, unless the sender paces",
             read: |value| options::integer(value, 1, 1_000_000, COUNT),
         }
     }
 }
 
-/// The longest span that an option takes.
+/// The longest duration that an option accepts.
 const LONGEST: Duration = Duration::from_secs(60);
 
 /// Conservative slow start in progress.
@@ -130,7 +132,7 @@ const LONGEST: Duration = Duration::from_secs(60);
 struct Conservative {
     /// `cssBaselineMinRtt`: the RTT that began it.
     baseline: Duration,
-    /// Rounds that ended since, the one of the entry included.
+    /// Rounds that have ended since, including the round of the entry.
     rounds: u32,
 }
 
@@ -144,7 +146,7 @@ pub struct HyStartPlusPlus {
     /// `windowEnd`; known from the first ACK on.
     window_end: Option<u64>,
     css: Option<Conservative>,
-    /// Credited in CSS and not yet grown, in bytes; `css_growth_divisor` segments are one of window.
+    /// Bytes credited in CSS and not yet grown; `css_growth_divisor` segments of it add one.
     carry: Bytes,
     /// The initial slow start is over.
     over: bool,
@@ -180,7 +182,7 @@ impl HyStartPlusPlus {
         self.config.form == HyStartPlusPlusForm::Patch
     }
 
-    /// Takes a sample of the round; CSS is entered or left after it.
+    /// Records a sample of the round, and enters or leaves CSS.
     fn sample(&mut self, rtt: Duration) {
         let least = self
             .current_round_min_rtt
@@ -188,14 +190,14 @@ impl HyStartPlusPlus {
         self.current_round_min_rtt = Some(least);
         let counted = self.rtt_sample_count;
         self.rtt_sample_count = counted.saturating_add(1);
-        // The patch asks whether CSS was spurious only of samples that it no longer counts.
+        // The patch tests for spurious CSS only on samples beyond those that it counts.
         if !(self.is_patch() && self.css.is_some() && counted < self.config.n_rtt_sample) {
-            self.judge();
+            self.test_delay();
         }
     }
 
     /// Enters or leaves CSS after a sample (RFC 9406 section 4.2).
-    fn judge(&mut self) {
+    fn test_delay(&mut self) {
         let Some(current) = self.current_round_min_rtt else {
             return;
         };
@@ -220,7 +222,7 @@ impl HyStartPlusPlus {
         }
     }
 
-    /// A round ended; the end of slow start, if it was the last of CSS.
+    /// Ends a round; returns the reason to exit if it was the last round of CSS.
     fn end_round(&mut self, snd_nxt: u64) -> Option<ExitReason> {
         self.window_end = Some(snd_nxt);
         self.last_round_min_rtt = self.current_round_min_rtt.take();

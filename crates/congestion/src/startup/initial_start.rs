@@ -1,18 +1,18 @@
-//! Initial-Start: standard slow start from a larger initial window, RFC 6928 and Scharf's study
-//! (document 003, where it is IW10).
+//! Initial-Start: standard slow start from a larger initial window, RFC 6928 and Scharf 2011 (there
+//! called IW10).
 //!
-//! RFC 6928 lets a connection begin with `min(10 MSS, max(2 MSS, 14600 bytes))`; RFC 3390 allowed
-//! `min(4 MSS, max(2 MSS, 4380 bytes))`, the baseline of the study. Any other number of segments can
-//! be named. What follows is [`Standard`].
+//! RFC 6928 lets a connection begin with `min(10 MSS, max(2 MSS, 14600 bytes))`. RFC 3390, the
+//! baseline of Scharf 2011, allows `min(4 MSS, max(2 MSS, 4380 bytes))`. Any other number of
+//! segments can be set. [`Standard`] slow start follows.
 //!
-//! Assumes that a flow whose window begins with one segment lost its SYNs, and leaves it there, as
-//! RFC 6928 section 2 says of more than one lost SYN.
+//! Assumes that a flow whose window begins with one segment lost its SYNs, and leaves that window,
+//! as RFC 6928 section 2 requires after more than one lost SYN.
 //!
 //! # Deviations
-//! - The window after a pause or a timeout is the transport's: one segment after a timeout, and the
+//! - The transport sets the window after a pause or a timeout: one segment after a timeout, and the
 //!   flow's own initial window after a pause, where RFC 6928 allows this one.
-//! - RFC 6928 section 3 returns to RFC 3390 for later restarts when the initial window lost segments;
-//!   no transport here does.
+//! - RFC 6928 section 3 returns to RFC 3390 for later restarts when the initial window lost
+//!   segments; no transport here does.
 
 use units::{Bytes, Instant};
 
@@ -30,7 +30,7 @@ pub enum InitialWindow {
     Rfc6928,
     /// RFC 3390: 4 segments, or 4,380 bytes of larger ones.
     Rfc3390,
-    /// So many segments.
+    /// This number of segments.
     Segments(u32),
 }
 
@@ -56,8 +56,8 @@ settings! {
         initial_window: InitialWindow {
             name: "initial_window",
             default: "rfc6928",
-            help: "the window to begin with: rfc6928 (10 segments of usual size), rfc3390 (3 or \
-                   4), or a number of segments",
+            help: "initial window: rfc6928 (10 segments of usual size), rfc3390 (3 or 4), or a \
+                   number of segments",
             read: |value| {
                 Ok(match value {
                     "rfc6928" => InitialWindow::Rfc6928,

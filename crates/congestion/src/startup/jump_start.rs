@@ -1,24 +1,27 @@
-//! Jump-Start: Liu, Allman, Jin and Wang, "Congestion Control Without a Startup Phase", PFLDnet 2007,
-//! and Scharf's modification of it (document 003).
+//! Jump-Start: Liu et al. 2007, and the modification of Scharf 2011.
 //!
-//! What the application has queued when the connection is established leaves in the first round trip,
-//! paced: `N` segments, limited by the receive window and a cap, one each `RTT / N`. The first ACK
-//! turns pacing off and makes the window what was sent until then; from there it is ordinary,
-//! ACK-clocked TCP. A loss in the flight halves the window for the recovery; after it the window and
-//! the threshold are `(N - R) / 2`, `R` being the segments of the flight that were lost, for half of an
-//! oversized `N` may still be too much (RFC 7661 has the same rule).
+//! The data that the application has queued when the connection is established leaves in the first
+//! round trip, paced: `N` segments, limited by the advertised window and a cap, one every
+//! `RTT / N`. The first ACK turns pacing off and sets the window to what was sent until then;
+//! ordinary ACK-clocked TCP follows. A loss in the flight halves the window for the recovery. After
+//! the recovery the window and the threshold are `(N - R) / 2`, where `R` is the number of segments
+//! of the flight that were lost, because half of an oversized `N` may still be too much (RFC 7661
+//! has the same rule).
 //!
-//! Scharf's study made it "slightly" less aggressive: `variant=scharf` sends no more than 65,535
-//! bytes, what a window of the SYN can announce, and goes on in congestion avoidance.
+//! Scharf's study made it "slightly" less aggressive: `variant=scharf` sends at most 65,535 bytes,
+//! the largest window that a SYN can advertise, and continues in congestion avoidance.
 //!
-//! Assumes a handshake that gave an RTT; without one the connection begins with its initial window.
+//! Assumes that the handshake gave an RTT; without one the connection begins with its initial
+//! window.
 //!
 //! # Deviations
-//! - The paper's rule is recalled, its loss rule confirmed by RFC 7661, which names it. What exactly
-//!   Scharf changed is not readable: `variant=scharf` is our suggestion, its parts are options.
-//! - `R` counts what is retransmitted until the flight is acknowledged; a segment of it that is lost
-//!   twice counts twice, and so does one sent later that is lost in the same recovery.
-//! - Scharf's limit of one jump at a time for each host is not built: a flow knows no other.
+//! - The paper's rule is recalled; RFC 7661, which names the paper, confirms its loss rule.
+//!   Scharf's exact change is not readable: `variant=scharf` is our suggestion, and its parts are
+//!   options.
+//! - `R` counts retransmissions until the flight is acknowledged. A segment of the flight that is
+//!   lost twice counts twice, and a segment sent later but lost in the same recovery also counts.
+//! - Scharf's limit of one jump at a time per host is not implemented: a flow does not know the
+//!   others.
 //! - Segments leave in the transport's bursts, two at a time; without TSO one by one.
 
 use units::{Bytes, Instant, Rate};
@@ -29,7 +32,7 @@ use crate::{
     Startup, Step, Window,
 };
 
-/// What a loss in the flight leaves.
+/// The window after a loss in the flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JumpLoss {
     /// `(N - R) / 2`.
@@ -43,13 +46,13 @@ pub enum JumpLoss {
 /// Configuration of [`JumpStart`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JumpStartConfig {
-    /// Most that the jump sends, in bytes; zero is without limit.
+    /// The most bytes that the jump sends; zero for no limit.
     pub cap: u64,
-    /// Whether the jump is followed by congestion avoidance, not slow start.
+    /// Whether congestion avoidance, not slow start, follows the jump.
     pub avoidance: bool,
-    /// What a loss in the flight leaves.
+    /// The window after a loss in the flight.
     pub loss: JumpLoss,
-    /// Whether a flight that fits the initial window leaves at once.
+    /// Whether a flight that fits in the initial window leaves at once.
     pub burst_if_fits: bool,
 }
 
@@ -74,22 +77,23 @@ impl Options for JumpStartConfig {
         OptionInfo {
             name: "cap",
             default: "0",
-            help: "most that the jump sends, in bytes; 0 is without limit",
+            help: "the most bytes that the jump sends; 0 for no limit",
         },
         OptionInfo {
             name: "after",
             default: "slow-start",
-            help: "what follows a jump without loss: slow-start or avoidance",
+            help: "phase after a jump without loss: slow-start or avoidance",
         },
         OptionInfo {
             name: "loss",
             default: "half-of-delivered",
-            help: "what a loss in the jump leaves: half-of-delivered, half, or slow-start from the initial window",
+            help: "window after a loss in the jump: half-of-delivered, half, or slow-start from \
+                   the initial window",
         },
         OptionInfo {
             name: "burst_if_fits",
             default: "false",
-            help: "whether what fits the initial window leaves at once instead of paced",
+            help: "send data that fits in the initial window at once instead of paced",
         },
     ];
 
@@ -127,12 +131,12 @@ impl Options for JumpStartConfig {
 /// The flight of the first round trip.
 #[derive(Clone, Copy, Debug)]
 struct Jump {
-    /// `N`: segments of it that have left or may leave.
+    /// `N`: segments of the flight that have left or may leave.
     segments: u64,
     rate: Rate,
-    /// Its end, once the first ACK has come.
+    /// End of the flight, once the first ACK has come.
     end: Option<u64>,
-    /// `R`: segments sent again since.
+    /// `R`: segments retransmitted since.
     resent: u64,
 }
 

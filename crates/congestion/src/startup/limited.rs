@@ -5,24 +5,23 @@
 //! `max_ssthresh / 2` segments. From `W0` it takes about
 //! `log2(max_ssthresh / W0) + (W - max_ssthresh) / (max_ssthresh / 2)` rounds to reach `W`.
 //!
-//! Assumes that the driver asks only in slow start. The window stays a whole number of segments: the
-//! fractions are carried, so the growth is that of real-valued `1/K`.
+//! Assumes that the driver calls it only in slow start. The window stays a whole number of
+//! segments; fractions are carried over, so the growth is that of a real-valued `1/K`.
 //!
 //! # Deviations
-//! - The RFC states the rule for each ACK of one segment; here it holds for each delivered segment,
-//!   so that delayed and stretched ACKs change nothing (as with Linux's slow start).
-//! - The RFC's example (83,000 segments in 836 rounds with `max_ssthresh` 100) contradicts its rule,
-//!   which gives 1,664.6 rounds; 836 is what 100 segments per round would give. The rule is
-//!   implemented. Test: `limited.rs` (`the_rfc_example_takes_twice_as_long_as_it_says`).
-//! - Linux removed its version long ago, so there is none to follow.
+//! - The RFC states the rule for each ACK of one segment. Here it applies to each delivered
+//!   segment, so that delayed and stretch ACKs change nothing (as in Linux's slow start).
+//! - The RFC's example (83,000 segments in 836 rounds with `max_ssthresh` 100) contradicts its
+//!   rule, which gives 1,664.6 rounds; 836 rounds would result from 100 segments per round. The
+//!   rule is implemented. Test: `limited.rs` (`the_rfc_example_takes_twice_as_long_as_it_says`).
+//! - Linux removed its version long ago, so there is no Linux behaviour to follow.
 
 use units::{Bytes, Instant};
 
 use crate::{Ack, Startup, Step, Window};
 use crate::{options, settings};
 
-/// The part of a delivered byte that the carry is counted in, so that a change of `K` loses nothing
-/// that matters.
+/// Parts of a byte in which the carry is counted, so that a change of `K` loses almost nothing.
 const PARTS: u128 = 1 << 20;
 
 settings! {
@@ -33,7 +32,8 @@ settings! {
         max_ssthresh: u32 {
             name: "max_ssthresh",
             default: "100",
-            help: "window in segments up to which it doubles; above, a round adds half as many",
+            help: "window in segments up to which it doubles; above, a round adds at most half \
+                   of this",
             read: |value| {
                 options::integer(
                     value,
@@ -50,7 +50,7 @@ settings! {
 #[derive(Clone, Debug)]
 pub struct Limited {
     config: LimitedConfig,
-    /// Delivered and not yet credited, in [`PARTS`] of a byte; `K` segments of it are one of window.
+    /// Delivered and not yet credited, in [`PARTS`] of a byte; `K` segments of it add one segment.
     carry: u128,
     /// The `K` that `carry` is counted for.
     k: u64,
@@ -67,7 +67,7 @@ impl Limited {
         }
     }
 
-    /// The part of a segment that the window would have on top if it could, in bytes.
+    /// The fraction of a segment that the window would have in addition, in bytes.
     #[must_use]
     pub fn carried(&self) -> Bytes {
         Bytes::new((self.carry / PARTS) as u64 / self.k)
@@ -83,9 +83,9 @@ impl Startup for Limited {
         while !left.is_zero() {
             let segments = cwnd.segments(smss);
             if segments <= max_ssthresh {
-                // Every segment that finds the window at or below the limit adds one.
-                let room = (smss * (max_ssthresh + 1)).saturating_sub(cwnd);
-                let credited = left.min(room.max(Bytes::new(1)));
+                // Each segment delivered while the window is at or below the limit adds one.
+                let below = (smss * (max_ssthresh + 1)).saturating_sub(cwnd);
+                let credited = left.min(below.max(Bytes::new(1)));
                 cwnd += credited;
                 left = left.saturating_sub(credited);
                 continue;

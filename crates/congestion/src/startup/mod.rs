@@ -1,8 +1,8 @@
 //! Start-up: finding the capacity of an unknown path.
 //!
-//! Each part is one file: a state that implements [`Startup`](crate::Startup), and a configuration
-//! whose fields are options ([`Options`](crate::options::Options)). All are made in the same way,
-//! `X::new(config, now, snd_nxt)`, at the time the connection is established.
+//! Each part is one file with a state that implements [`Startup`](crate::Startup) and a
+//! configuration whose fields are options ([`Options`](crate::options::Options)). Every part is
+//! created by `X::new(config, now, snd_nxt)` when the connection is established.
 
 pub mod abc;
 pub mod best;

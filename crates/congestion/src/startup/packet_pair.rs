@@ -1,18 +1,18 @@
-//! Slow start with a threshold from packet pairs: Abed and Jasim 2022 (`spec/fast-startup.md` C6).
+//! Slow start with a threshold from packet pairs: Abed and Jasim 2022.
 //!
 //! On long paths slow start overshoots, because the first threshold is arbitrarily high. Here the
-//! threshold is the available bandwidth times the smallest RTT. Bandwidth is the median of what
-//! pairs of a round show: segments that left back to back and whose ACKs came apart. Each round
-//! trip that has enough pairs corrects the threshold, until the window has reached it; slow start
+//! threshold is the available bandwidth times the smallest RTT. The bandwidth is the median over
+//! the packet pairs of a round: segments that left back to back and whose ACKs came apart. Each
+//! round trip with enough pairs corrects the threshold, until the window has reached it. Slow start
 //! then ends, and congestion avoidance follows.
 //!
-//! Assumes that the receiver acknowledges singly at the beginning (Linux's quick ACKs); a delayed ACK
-//! counts with all that it delivers.
+//! Assumes that the receiver acknowledges each segment at the beginning (Linux's quick ACKs); a
+//! delayed ACK counts with all that it delivers.
 //!
 //! # Deviations
-//! Our reconstruction: only the paper's abstract is known. Its filter, its number of pairs and what
-//! it does later are our choice: the median of one round's pairs (at most 64), three pairs at least,
-//! a threshold of two segments at least. Pairs of which a round-trip time is unknown (after a
+//! Our reconstruction: only the paper's abstract is known. The filter, the number of pairs and the
+//! later behaviour are our choice: the median of one round's pairs (at most 64), at least three
+//! pairs, and a threshold of at least two segments. Pairs without a round-trip time (after a
 //! retransmission) are not used.
 
 use units::{Bytes, Instant};
@@ -21,18 +21,18 @@ use super::dispersion::{Pairs, Samples, Target};
 use crate::{Ack, Congestion, Startup, Step, Window};
 use crate::{options, settings};
 
-/// Pairs of a round that are kept: the last of them.
+/// Number of pairs kept from a round: the last ones.
 const KEPT: usize = 64;
 
 settings! {
     /// Configuration of [`PacketPair`].
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct PacketPairConfig {
-        /// Pairs that a round needs to set the threshold.
+        /// Number of pairs that a round needs to set the threshold.
         pairs: u32 {
             name: "pairs",
             default: "3",
-            help: "pairs that a round needs to set the threshold",
+            help: "number of pairs that a round needs to set the threshold",
             read: |value| options::integer(value, 1, KEPT as u64, "a whole number from 1 to 64"),
         }
     }
@@ -43,7 +43,7 @@ settings! {
 pub struct PacketPair {
     config: PacketPairConfig,
     pairs: Pairs,
-    /// What the pairs of this round show, in bytes per second.
+    /// Bandwidth samples of this round, in bytes per second.
     round: Samples<KEPT>,
     /// The round ends when this offset is passed; known from the first ACK on.
     round_end: Option<u64>,
@@ -66,7 +66,7 @@ impl PacketPair {
         }
     }
 
-    /// The threshold at which slow start will end, once there is one.
+    /// The threshold at which slow start will end, once it is known.
     #[must_use]
     pub fn threshold(&self) -> Option<Bytes> {
         self.target.map(|target| target.window)

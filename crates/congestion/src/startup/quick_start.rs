@@ -1,24 +1,25 @@
-//! Quick-Start: RFC 4782 (`spec/fast-startup.md` A3).
+//! Quick-Start: RFC 4782.
 //!
-//! The SYN asks the routers of the path for a rate. When every one of them approved, the window is
-//! `R * T / (MSS + H)` segments at once, for the approved rate `R` and the handshake's round trip `T`,
-//! and it leaves paced at `R`. With the first ACK the pacing ends, the window is what was really sent,
-//! and slow start goes on in its limited form (RFC 3742, which the RFC demands). A loss or a mark among
-//! what was sent so is answered as if nothing had been approved: recovery and slow start begin from the
+//! The SYN requests a rate from the routers of the path. If every router approved, the window
+//! becomes `R * T / (MSS + H)` segments at once, for the approved rate `R` and the handshake's RTT
+//! `T`. The sender paces it at `R`. The first ACK ends the pacing and sets the window to what was
+//! really sent; limited slow start (RFC 3742, which the RFC requires) follows. A loss or a mark in
+//! that flight is handled as if no rate had been approved: recovery and slow start begin from the
 //! initial window, and the threshold is half of what the flight delivered.
 //!
-//! Asking, checking the answer and reporting it are the transport's part, and the approval is the
-//! routers'. Where one router does not help, or no more is approved than the initial window sends in
-//! a round trip, this is limited slow start.
+//! The transport sends the request, checks the answer and reports it; the routers approve. If one
+//! router does not support Quick-Start, or if the approved rate is no more than the initial window
+//! per round trip, this is limited slow start.
 //!
 //! # Deviations
-//! - The request is what the application has written when the SYN leaves, within the 100 ms that the
-//!   RFC allows where no round trip is known; `rate` asks for another.
-//! - There is one request, with the SYN: none after a pause, and none in the middle of a connection.
+//! - The request asks for the data that the application has written when the SYN leaves, within the
+//!   100 ms that the RFC allows where no round trip is known; `rate` requests another rate.
+//! - The SYN carries the only request: none follows a pause or comes in the middle of a connection.
 //! - An approved window that the application does not use at once is not taken back after
 //!   `min(RTT, 3 s)`.
-//! - What a flight delivered is what was sent less what was sent again.
-//! - A timeout is answered as any other: the threshold is the avoidance's, of the window at hand.
+//! - The delivered part of a flight is computed as what was sent less what was retransmitted.
+//! - A timeout is handled as any other: the avoidance computes the threshold from the current
+//!   window.
 //! - Headers (`H`) are 52 bytes, those of a segment with timestamps; the RFC's example has 40.
 
 use units::{Bytes, Duration, Instant, Rate};
@@ -30,21 +31,21 @@ use crate::{
 };
 use crate::{options, settings};
 
-/// IP and TCP headers of a full segment, which the approved rate counts.
+/// IP and TCP headers of a full segment, which count toward the approved rate.
 const HEADERS: u64 = 52;
-/// What is asked for is used within this time, where no round trip is known (RFC 4782, section 4.2).
+/// Time in which the request is to be used, where no RTT is known (RFC 4782, section 4.2).
 const UNKNOWN_RTT: Duration = Duration::from_millis(100);
 
 settings! {
     /// Configuration of [`QuickStart`].
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct QuickStartConfig {
-        /// What is asked for; `None` for what the application has to send in 100 ms.
+        /// Requested rate; `None` requests the application's pending data in 100 ms.
         rate: Option<Rate> {
             name: "rate",
             default: "auto",
-            help: "what the routers are asked for, in Mbit/s with headers; `auto`: the data at \
-                   hand in 100 ms",
+            help: "rate to request from the routers, in Mbit/s with headers; `auto`: the pending \
+                   data in 100 ms",
             read: |value| {
                 Ok(if value == "auto" {
                     None
@@ -58,16 +59,16 @@ settings! {
     }
 }
 
-/// Where a connection stands.
+/// The state of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
-    /// Nothing was approved, or it is over.
+    /// No rate was approved, or Quick-Start is over.
     Ordinary,
-    /// Quick-Start mode: what leaves is paced at the approved rate.
+    /// Quick-Start mode: the sender paces at the approved rate.
     Paced,
     /// The flight is being acknowledged.
     Probation,
-    /// It was too much.
+    /// The flight met congestion.
     Retreat,
 }
 
@@ -81,10 +82,10 @@ pub struct QuickStart {
     pace: Rate,
     /// The window without the approval.
     initial_window: Bytes,
-    /// Sent in Quick-Start mode as the window counts it, and where it ends.
+    /// Bytes sent in Quick-Start mode, as the window counts them, and where they end.
     flight: Bytes,
     flight_end: u64,
-    /// Sent again in the recovery from it.
+    /// Bytes retransmitted in the recovery from that flight.
     resent: Bytes,
 }
 
@@ -125,7 +126,7 @@ impl Startup for QuickStart {
         if self.mode == Mode::Probation && ack.snd_una >= self.flight_end {
             self.mode = Mode::Ordinary;
         }
-        // The round trip may have been measured too long: the window is what was sent by now.
+        // The handshake's RTT may have been too long: the window is what was sent so far.
         (first && self.flight < window.cwnd).then_some(Step::Set(self.flight))
     }
 

@@ -1,37 +1,40 @@
-//! Rapid Start: draft-kazuho-ccwg-rapid-start (2026; `spec/fast-startup.md` A9.5).
+//! Rapid Start: draft-kazuho-ccwg-rapid-start (Oku 2026).
 //!
-//! Nothing is known of the path: the first window is two initial ones, paced over one round trip.
-//! While the round trips show no queue, each delivered byte adds two (the window triples each round),
-//! otherwise one. The first loss answers for that: the window falls at once to
-//! `silence = beta + K (1 - beta)` of what it was, `K = 11/18`, and then by `K (1 - beta)` of each byte
-//! that the round trip delivers and by `silence` of each that it loses. If `l` of the flight is lost,
-//! `beta (1 - l)` remains, at least a third of `beta`.
+//! Nothing is known of the path in advance. The first window is two initial windows, paced over one
+//! round trip. While the round-trip times show no queue, each delivered byte adds two (the window
+//! triples each round), otherwise one. The first loss corrects the overshoot: the window falls at
+//! once to `silence = beta + K (1 - beta)` of its size, with `K = 11/18`. It then falls by
+//! `K (1 - beta)` of each byte that the round trip delivers and by `silence` of each byte that it
+//! loses. If the fraction `l` of the flight is lost, `beta (1 - l)` remains, at least a third of
+//! `beta`.
 //!
 //! # Deviations
-//! - No queue is an RTT, in the last round, of at most `min(min_rtt + 4 ms, 1.1 min_rtt)`, as the text
-//!   says. The shipped code has `max(min_rtt + 4 ms, 35/32 min_rtt)`, which `threshold=code` is.
-//! - The code looks at the last RTT in slots of time and is off where there are fewer milliseconds
-//!   than slots; here rounds of sequence numbers are looked at, at any RTT.
-//! - `beta` is that of CUBIC unless set, whatever the avoidance.
-//! - After the first window pacing is the transport's.
+//! - The last round shows no queue if its RTT is at most `min(min_rtt + 4 ms, 1.1 min_rtt)`, as in
+//!   the draft. The published code uses `max(min_rtt + 4 ms, 35/32 min_rtt)`, which
+//!   `threshold=code` selects.
+//! - The code takes the last RTT in slots of time, and does nothing if the RTT has fewer
+//!   milliseconds than there are slots; here the RTT is taken in rounds of sequence numbers, at any
+//!   RTT.
+//! - `beta` is CUBIC's unless set, whatever the avoidance.
+//! - The transport paces after the first window.
 
 use units::{Bytes, Duration, Instant, Rate};
 
 use crate::{Ack, Congestion, Established, JumpStarts, Pace, Reduction, Startup, Step, Window};
 use crate::{options, settings};
 
-/// `K` is 11/18; `beta` is in thousandths. So shares are counted in this.
-const SHARES: u64 = 18_000;
-/// Delay that is no queue yet.
+/// Fractions are counted in this: `K` is 11/18, and `beta` is in thousandths.
+const PARTS: u64 = 18_000;
+/// Delay that does not count as a queue.
 const MARGIN: Duration = Duration::from_millis(4);
 
 /// Which RTT shows no queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Threshold {
-    /// The text: the smaller of two margins.
+    /// The draft: the smaller of two margins.
     #[default]
     Draft,
-    /// The shipped code: the larger of two.
+    /// The published code: the larger of two.
     Code,
 }
 
@@ -43,8 +46,8 @@ settings! {
         threshold: Threshold {
             name: "threshold",
             default: "draft",
-            help: "the RTT that shows no queue: as the draft says, or as the shipped code has it \
-                   (code)",
+            help: "largest RTT that shows no queue: as in the draft (draft) or in the published \
+                   code (code)",
             read: |value| {
                 let words = [("draft", Threshold::Draft), ("code", Threshold::Code)];
                 options::choice(value, &words, "draft or code")
@@ -55,11 +58,11 @@ settings! {
         beta: u32 {
             name: "beta",
             default: "0.7",
-            help: "what a loss of nothing more than one segment leaves of the window",
+            help: "fraction of the window that remains after the loss of a single segment",
             read: |value| options::thousandths(value, 100, 1_000, "a number from 0.1 to 1"),
         }
 
-        /// The first window in initial ones.
+        /// The first window in initial windows.
         jump: u32 {
             name: "jump",
             default: "2",
@@ -79,7 +82,7 @@ impl RapidStartConfig {
         }
     }
 
-    /// `silence` (which is `loss` too) and `ack`, in shares of 18000.
+    /// `silence` (which is also `loss`) and `ack`, in parts of 18000.
     #[must_use]
     pub fn shares(&self) -> (u64, u64) {
         let beta = u64::from(self.beta.min(1_000));
@@ -87,36 +90,36 @@ impl RapidStartConfig {
         (18 * beta + ack, ack)
     }
 
-    /// The window after a loss at `before`, when so much was delivered and lost since.
+    /// The window after a loss at `before`, with `acked` delivered and `lost` lost since.
     #[must_use]
     pub fn reduced(&self, before: Bytes, acked: Bytes, lost: Bytes) -> Bytes {
         let (silence, ack) = self.shares();
-        let share = |bytes: Bytes, parts: u64| bytes.mul_div(parts, SHARES);
-        let floor = before.mul_div(3 * silence - ack - 2 * silence, 3 * SHARES);
-        share(before, silence)
-            .saturating_sub(share(acked, ack))
-            .saturating_sub(share(lost, silence))
+        let part_of = |bytes: Bytes, parts: u64| bytes.mul_div(parts, PARTS);
+        let floor = before.mul_div(3 * silence - ack - 2 * silence, 3 * PARTS);
+        part_of(before, silence)
+            .saturating_sub(part_of(acked, ack))
+            .saturating_sub(part_of(lost, silence))
             .max(floor)
     }
 }
 
-/// The answer to the first loss.
+/// The response to the first loss.
 #[derive(Clone, Copy, Debug)]
 struct Answer {
     before: Bytes,
     acked: Bytes,
     lost: Bytes,
-    /// Delivered by the ACK at hand and not yet counted: the one that ends the episode.
+    /// Delivered by the current ACK and not yet counted: the one that ends the episode.
     uncounted: Bytes,
 }
 
 impl Answer {
-    /// What was sent after the loss does not count.
+    /// Counts nothing that was sent after the loss.
     fn count(&mut self, delivered: Bytes, lost: Bytes) {
-        let room = self.before.saturating_sub(self.acked + self.lost);
-        let lost = lost.min(room);
+        let left = self.before.saturating_sub(self.acked + self.lost);
+        let lost = lost.min(left);
         self.lost += lost;
-        self.acked += delivered.min(room.saturating_sub(lost));
+        self.acked += delivered.min(left.saturating_sub(lost));
         self.uncounted = Bytes::ZERO;
     }
 }
@@ -128,7 +131,7 @@ pub struct RapidStart {
     /// The pacing rate of the first window, and its end.
     first: Option<(Rate, u64)>,
     round_end: u64,
-    /// Smallest RTT of the present round, and of the last.
+    /// Smallest RTT of the current round, and of the last.
     current: Option<Duration>,
     last: Option<Duration>,
     answer: Option<Answer>,
@@ -151,7 +154,7 @@ impl RapidStart {
         }
     }
 
-    /// What is left of the window that was lost at, in whole segments.
+    /// What remains of the window at the loss, in whole segments.
     fn remains(&self, answer: &Answer, smss: Bytes) -> Bytes {
         let cwnd = self
             .config

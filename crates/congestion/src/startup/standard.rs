@@ -1,9 +1,11 @@
-//! Standard slow start: RFC 5681 section 3.1, as Linux does it (`tcp_slow_start`).
+//! Standard slow start: RFC 5681 section 3.1, as in Linux (`tcp_slow_start`).
 //!
-//! The window grows by what each ACK delivered. The driver stops it at the threshold and gives what is
-//! left over to congestion avoidance. Only a loss, a mark, a timeout or the threshold ends it.
+//! The window grows by what each ACK delivered. The driver stops the growth at the threshold and
+//! gives the rest to congestion avoidance. Only a loss, a mark, a timeout or the threshold ends
+//! slow start.
 //!
-//! Assumes that the driver asks only while the window is below the threshold and limits the sender.
+//! Assumes that the driver calls it only while the window is below the threshold and limits the
+//! sender.
 //!
 //! # Deviations
 //! RFC 5681 credits at most one segment for an ACK and RFC 3465 at most two. Linux has no such

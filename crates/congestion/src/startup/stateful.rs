@@ -1,26 +1,27 @@
-//! S-CUBIC, a start that remembers the path: Guo and Lee 2020, in the arithmetic of the authors'
-//! kernel module 1.0 (`spec/fast-startup.md` C11; draft-lee-tcpm-stateful-tcp).
+//! S-CUBIC, a start-up that remembers the path: Guo and Lee 2020, with the arithmetic of the
+//! authors' kernel module S-CUBIC 1.0; draft-lee-tcpm-stateful-tcp.
 //!
-//! A connection that closes leaves the path's bandwidth (the most of its last five samples) and its
-//! smallest RTT. The next one jumps: if bandwidth times RTT is more than ten segments, that is the
-//! first window, paced at the bandwidth. The jump ends with the first of the first eleven ACKs that
-//! leaves more than five segments in flight; the window is then what is in flight, at least ten, and
-//! slow start goes on with HyStart and without pacing. If none of the eleven does, the twelfth sets
-//! ten segments.
+//! A connection that closes saves the path's bandwidth (the largest of its last five samples) and
+//! its smallest RTT. The next one jumps: if the BDP is more than ten segments, it is the first
+//! window, paced at the bandwidth. The jump ends at the first of the first eleven ACKs that leaves
+//! more than five segments in flight. The window is then what is in flight, at least ten segments,
+//! and slow start continues with HyStart and without pacing. If none of the eleven ACKs ends the
+//! jump, the twelfth sets ten segments.
 //!
-//! Bandwidth is sampled by *gap-compensated bandwidth estimation* ([`GapCompensated`]): in one RTT of
-//! ACKs, the longest gap between two of them is cut out, which is the pause between two flights.
+//! Bandwidth is sampled by *gap-compensated bandwidth estimation* ([`GapCompensated`]): over one
+//! RTT of ACKs, the longest gap between two of them, which is the pause between two flights, is cut
+//! out.
 //!
-//! The first connection over a path has nothing to remember and is a slow start with HyStart.
-//! `rate` with `min_rtt` is a memory that is given.
+//! The first connection over a path has no saved state and uses slow start with HyStart. `rate`
+//! with `min_rtt` supplies the saved state directly.
 //!
 //! # Deviations
-//! - The module has neither ageing nor an answer to a jump that was too high, and so has this;
-//!   `lifetime` and `part` are ours, and do nothing unless set.
-//! - The module enlarges a peer's smaller receive window to its own window; here the receive window
-//!   holds, as no receiver would keep what lies outside.
-//! - A sampling window ends with the first ACK one RTT after it began that satisfies the module's
-//!   other conditions (more than three ACKs, three segments).
+//! - The module neither ages its saved state nor reacts to a jump that was too large, and neither
+//!   does this; `lifetime` and `part` are ours, and have no effect unless set.
+//! - The module raises a smaller advertised window to its own window. Here the advertised window
+//!   holds, because no receiver would keep data outside it.
+//! - A sampling window ends with the first ACK at least one RTT after its start that satisfies the
+//!   module's other conditions (more than three ACKs, at least three segments).
 
 use units::{Bytes, Duration, Instant, Rate};
 
@@ -30,27 +31,26 @@ use crate::memory::Measured;
 use crate::{Ack, Congestion, Established, Pace, PathMemory, Startup, Step, Window};
 use crate::{options, settings};
 
-/// A jump must be larger than so many segments; what else the window is.
+/// A jump must be larger than this many segments; also the smallest window after it.
 const LEAST_WINDOW: u64 = 10;
-/// ACKs among which the one that ends the jump is looked for.
+/// Number of ACKs that may end the jump with the flight as window.
 const ACKS: u32 = 11;
-/// So many segments in flight are too few to end it.
+/// More segments than this must be in flight to end the jump.
 const FEW_IN_FLIGHT: u64 = 5;
-/// Samples of which the largest is remembered.
+/// Number of samples of which the largest is saved.
 const SAMPLES: usize = 5;
-/// A sample has more ACKs than this, and at least as many segments.
+/// A sample needs more ACKs than this, and at least this many segments.
 const FEW_ACKS: u32 = 3;
 
 settings! {
     /// Configuration of [`Stateful`].
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct StatefulConfig {
-        /// Given bandwidth in bytes per second; zero for none.
+        /// Configured bandwidth in bytes per second; zero for none.
         rate: u64 {
             name: "rate",
             default: "0",
-            help: "bandwidth to remember from the beginning, in bytes per second; 0: what \
-                   connections left",
+            help: "saved bandwidth, in bytes per second; 0: use what earlier connections saved",
             read: |value| {
                 options::integer(
                     value,
@@ -61,21 +61,21 @@ settings! {
             },
         }
 
-        /// Given smallest RTT.
+        /// Configured smallest RTT.
         min_rtt: Duration {
             name: "min_rtt",
             default: "0s",
-            help: "the RTT that belongs to it",
+            help: "saved smallest RTT that belongs to rate",
             read: |value| {
                 options::duration(value, LONGEST_RTT, "a time from 0 to 60 s, such as 100ms")
             },
         }
 
-        /// How long a memory holds.
+        /// How long saved state is valid.
         lifetime: Duration {
             name: "lifetime",
             default: "forever",
-            help: "how long what a connection left holds: a time, or forever",
+            help: "how long saved state is valid: a time, or forever",
             read: |value| {
                 Ok(if value == "forever" {
                     Duration::MAX
@@ -86,11 +86,11 @@ settings! {
             },
         }
 
-        /// Thousandths of bandwidth times RTT that the jump takes.
+        /// The first window in thousandths of the BDP.
         part: u32 {
             name: "part",
             default: "1",
-            help: "the part of bandwidth times RTT that the first window takes",
+            help: "first window as a fraction of the BDP",
             read: |value| options::thousandths(value, 1, 1_000, "a number from 0.001 to 1"),
         }
     }
@@ -111,7 +111,7 @@ pub struct GapCompensated {
     bytes: Bytes,
     first: Bytes,
     gap: Duration,
-    /// What the ACK that ended the longest gap delivered.
+    /// Bytes delivered by the ACK that ended the longest gap.
     after_gap: Bytes,
 }
 
@@ -145,8 +145,8 @@ impl GapCompensated {
         self.last.saturating_since(self.began)
     }
 
-    /// The bandwidth in bytes per second: without what the first ACK delivered, and without the
-    /// longest gap and the ACK that ended it. None where too little came.
+    /// The bandwidth in bytes per second, without the bytes of the first ACK, and without the
+    /// longest gap and the ACK that ended it. `None` if too little was delivered.
     #[must_use]
     pub fn estimate(&self, smss: Bytes) -> Option<u64> {
         if self.acks <= FEW_ACKS || self.bytes < smss * u64::from(FEW_ACKS) {
@@ -164,7 +164,7 @@ impl GapCompensated {
 #[derive(Clone, Debug)]
 pub struct Stateful {
     config: StatefulConfig,
-    /// What follows the jump.
+    /// The start-up after the jump.
     rest: HyStart,
     /// The jump in progress: its rate, and how many ACKs it has seen.
     jump: Option<(Rate, u32)>,
@@ -187,7 +187,7 @@ impl Stateful {
         }
     }
 
-    /// What is remembered, from the options or from earlier connections.
+    /// The saved state, from the options or from earlier connections.
     fn remembered(&self, start: &Established) -> Option<Measured> {
         if self.config.rate > 0 {
             return Some(Measured {

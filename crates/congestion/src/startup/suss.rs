@@ -1,36 +1,36 @@
-//! SUSS: Arghavani, Zhang, Eyers and Arghavani, "SUSS: Improving TCP Performance by Speeding Up
-//! Slow-Start", SIGCOMM 2024, as in the authors' patch for Linux 6.8.
+//! SUSS: Arghavani et al. 2024, as in the authors' patch for Linux 6.8.
 //!
-//! In a round of slow start the *blue* segments are those that plain slow start would send, two for
-//! each segment acknowledged. Once the ACKs of the blue segments of the last round are in, SUSS
-//! extrapolates HyStart's two tests by one round. If neither would end slow start then, the window
-//! may quadruple: the additional *red* segments leave paced in the rest of the round, after a guard
-//! interval, also where the sender is otherwise unpaced. ACKs of red segments release nothing of
-//! their own while red ones are being paced, so that the train of blue ACKs stays a measurement.
+//! In a round of slow start the *blue* segments are those that standard slow start would send, two
+//! for each segment acknowledged. Once the ACKs of the last round's blue segments have arrived,
+//! SUSS extrapolates HyStart's two tests by one round. If neither would then end slow start, the
+//! window may quadruple: the additional *red* segments are paced over the rest of the round, after
+//! a guard interval, even if the sender is otherwise unpaced. While red segments are being paced,
+//! ACKs of red segments release nothing themselves, so that the train of blue ACKs remains a
+//! measurement.
 //!
-//! HyStart ends slow start: its train test looks at blue ACKs alone and at the train that there
-//! would be with the accelerations so far; when it fires, growth goes on up to the window that
-//! belongs to the whole train. Its delay test is Linux's. After more than one acceleration the window
-//! falls to what is in flight, as it does when a loss ends slow start.
+//! HyStart ends slow start. Its train test considers only blue ACKs and the train that would result
+//! from the accelerations so far; when it fires, growth continues up to the window that belongs to
+//! the whole train. Its delay test is Linux's. After more than one acceleration the window falls to
+//! what is in flight, as it does when a loss ends slow start.
 //!
-//! `docs/concepts/suss-evaluation.md` shows the effect of each setting on the numbers of SUSS
+//! `docs/concepts/suss-evaluation.md` shows the effect of each setting on the results of SUSS
 //! developers 2025.
 //!
-//! Assumes Linux's ACK processing, and an unpaced sender: on a paced one SUSS is off, and what
-//! remains is HyStart.
+//! Assumes Linux's ACK processing and an unpaced sender: if the sender paces, SUSS is off and only
+//! HyStart remains.
 //!
 //! # Deviations
-//! - The talk (`form=talk`) and the code (`form=code`, the default) differ in the first test: the
-//!   talk accepts a train of up to a quarter of the smallest RTT in every round, the code does so in
-//!   round 2 and lets the predicted train of later rounds grow to the whole of it. Test: `suss.rs`
+//! - The talk (`form=talk`) and the code (`form=code`, the default) differ in the first test. The
+//!   talk accepts a train of up to a quarter of the smallest RTT in every round. The code does so
+//!   in round 2 and lets the predicted train of later rounds grow to the whole RTT. Test: `suss.rs`
 //!   (`the_code_accepts_longer_trains_than_the_talk`). Our reading of the talk is from its slides.
-//! - The patch supposes a larger receive window than the peer announces, which RFC 9293 section 3.8.6
-//!   forbids; so does this (`override_window=true`), because a receiver that opens its window as
-//!   Linux does, from 64 KB, otherwise leaves SUSS next to nothing to gain. It goes well because the
-//!   window has moved on when the segments arrive. A closed window stays closed here; in the patch it
-//!   does not. Test: `suss.rs` of the simulator.
-//! - The patch counts on an initial window of ten segments and on TCP port 80; here it is the flow's
-//!   own initial window, and any port.
+//! - The patch sends beyond the advertised receive window, which RFC 9293 section 3.8.6 forbids,
+//!   and so does this (`override_window=true`). A receiver that opens its window from 64 KB as
+//!   Linux does otherwise leaves SUSS almost nothing to gain. The segments are accepted because the
+//!   window has advanced when they arrive. A closed window stays closed here; in the patch it does
+//!   not. Test: `suss.rs` of the simulator.
+//! - The patch assumes an initial window of ten segments and TCP port 80. This uses the flow's own
+//!   initial window, and any port.
 //! - Where the patch divides by zero (one ACK for a whole blue train), the train has no length.
 
 use units::{Bytes, Duration, Instant, Rate};
@@ -42,16 +42,16 @@ use crate::{
 };
 use crate::{options, settings};
 
-/// Round-trip times below this are not worth it, in microseconds.
+/// SUSS is off below this round-trip time, in microseconds.
 const LEAST_RTT: u64 = 10_000;
-/// SUSS gives up for good when a timeout leaves less than this window, in segments.
+/// SUSS turns off permanently when a timeout leaves a window below this, in segments.
 const LEAST_WINDOW_AFTER_TIMEOUT: u64 = 40;
-/// Binary digits of the fraction of a ratio (`SUSS_SCALE`).
+/// Fraction bits of a ratio (`SUSS_SCALE`).
 const SCALE: u32 = 10;
-/// What one sent burst adds while red segments are paced, in segments.
+/// Window growth per burst sent while red segments are paced, in segments.
 const GROWTH: u64 = 2;
 
-/// Which description to follow.
+/// The description that SUSS follows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SussForm {
     /// The authors' patch.
@@ -65,12 +65,12 @@ settings! {
     /// Configuration of [`Suss`].
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct SussConfig {
-        /// Which description to follow.
+        /// The description to follow.
         form: SussForm {
             name: "form",
             default: "code",
-            help: "code: the authors' patch; talk: a round is accelerated only when its train is \
-                   at most a quarter of the smallest RTT",
+            help: "code: the authors' patch; talk: accelerate a round only if its train is at most \
+                   a quarter of the smallest RTT",
             read: |value| {
                 let forms = [("code", SussForm::Code), ("talk", SussForm::Talk)];
                 options::choice(value, &forms, "code or talk")
@@ -85,12 +85,12 @@ settings! {
             read: |value| options::integer(value, 0, 10, "a whole number from 0 to 10"),
         }
 
-        /// Whether a larger receive window is supposed than the peer announces.
+        /// Whether to send beyond the advertised receive window.
         override_window: bool {
             name: "override_window",
             default: "true",
-            help: "whether a larger receive window is supposed than the peer announces, against \
-                   the standard, as the authors' patch does",
+            help: "send beyond the advertised receive window, as the authors' patch does (violates \
+                   RFC 9293 section 3.8.6)",
             read: options::boolean,
         }
     }
@@ -99,17 +99,17 @@ settings! {
 /// `suss_state`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// 1: everything is clocked by ACKs.
+    /// 1: ACKs clock everything.
     Clocked,
     /// 2: red segments are being paced.
     Pacing,
-    /// 3, 4 and 9: slow start has ended, by a detector or by a loss.
+    /// 3, 4 and 9: a detector or a loss has ended slow start.
     Ended,
-    /// 10: off for good; HyStart alone.
+    /// 10: off permanently; only HyStart runs.
     Off,
 }
 
-/// What the last ACK acknowledged.
+/// The segments that the last ACK acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Colour {
     Blue,
@@ -118,7 +118,7 @@ enum Colour {
     Red,
 }
 
-/// The train test has fired: growth goes on up to a window.
+/// The train test has fired: growth continues up to a window.
 #[derive(Clone, Copy, Debug)]
 struct Cap {
     segments: u64,
@@ -126,22 +126,22 @@ struct Cap {
     threshold: u64,
 }
 
-/// What the end of a blue train led to.
+/// The outcome of a blue train.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Acceleration {
-    /// The round, the first being that of the initial window.
+    /// Number of the round; the first is that of the initial window.
     pub round: u32,
-    /// How long the blue train was, for all the segments that it stands for.
+    /// Length of the blue train, scaled to all segments of the round.
     pub train: Duration,
-    /// Red segments that may be sent, and those of the round before that are still in flight.
+    /// Red segments that may be sent, and those of the previous round still in flight.
     pub red: u64,
     /// See `red`.
     pub red_in_flight: u64,
     /// The window that they may fill, in segments.
     pub limit: u64,
-    /// The rate at which they leave.
+    /// Their pacing rate.
     pub rate: Rate,
-    /// When the first leaves.
+    /// When the first one leaves.
     pub from: Instant,
 }
 
@@ -165,7 +165,7 @@ pub struct Suss {
     round_start: u64,
     /// Whether rounds may still be accelerated (`suss_gf`).
     is_accelerating: bool,
-    /// Rounds that were (`suss_num_of_jump`).
+    /// Number of accelerated rounds (`suss_num_of_jump`).
     jumps: u32,
     /// The round in which the smallest RTT was last lowered.
     lowered_in: u32,
@@ -203,13 +203,13 @@ impl Suss {
         }
     }
 
-    /// The last round that was accelerated, for traces.
+    /// The last accelerated round, for traces.
     #[must_use]
     pub const fn acceleration(&self) -> Option<Acceleration> {
         self.acceleration
     }
 
-    /// How many rounds were accelerated.
+    /// Number of accelerated rounds.
     #[must_use]
     pub const fn accelerations(&self) -> u32 {
         self.jumps
@@ -219,7 +219,7 @@ impl Suss {
         matches!(self.state, State::Clocked | State::Pacing)
     }
 
-    /// Leaves slow start: with what is in flight, after more than one acceleration.
+    /// Exits slow start: with what is in flight, after more than one acceleration.
     fn leave(&mut self, ack: &Ack, window: &Window, reason: ExitReason) -> Step {
         self.hystart.fire();
         if self.state == State::Off {
@@ -266,8 +266,8 @@ impl Suss {
         None
     }
 
-    /// Whether exponential growth would go on for one more round than this (`suss_speedup`), after
-    /// a blue train of this length.
+    /// Whether exponential growth would continue for one more round (`suss_speedup`) after a blue
+    /// train of this length.
     fn may_accelerate(&mut self, train: u64) -> bool {
         let (min_rtt, round_rtt) = self.hystart.smallest_rtts();
         if self.round == 2 {
@@ -280,7 +280,7 @@ impl Suss {
         if self.round >= self.config.max.saturating_add(2) {
             return false;
         }
-        // What the train would be if all segments of the round were blue; at most 2^9 rounds' worth.
+        // The train if all segments of the round were blue; at most 2^9 rounds' worth.
         let whole = u128::from(train) << (self.round - 2);
         let fits = match self.config.form {
             SussForm::Code => {
@@ -409,7 +409,7 @@ impl Startup for Suss {
     fn on_congestion(&mut self, congestion: &Congestion) {
         self.is_pacing = false;
         if congestion.kind == CongestionKind::Timeout {
-            // The window is then one segment more than what is in flight.
+            // The window is then what is in flight plus one segment.
             if congestion.in_flight.segments(self.smss) + 1 < LEAST_WINDOW_AFTER_TIMEOUT {
                 self.state = State::Off;
             }

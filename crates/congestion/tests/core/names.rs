@@ -100,8 +100,8 @@ fn mistakes_are_named_with_their_place() {
         (
             "hybla+limited+plain",
             6..13,
-            "`limited` does not go with `hybla`, because Hybla grows slow start by itself: only a \
-             start-up that does no more than to watch and end it has a meaning there, such as \
+            "`limited` does not go with `hybla`, because Hybla has its own slow-start growth: it \
+             accepts only start-ups that monitor slow start and decide its exit, such as \
              `standard`, `hystart` and `search`",
         ),
         (

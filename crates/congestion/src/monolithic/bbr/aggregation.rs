@@ -1,7 +1,8 @@
-//! ACK aggregation: how much more than the estimate arrives at once (Linux `bbr_update_ack_aggregation`).
+//! ACK aggregation: the excess of acknowledged data over the estimate (Linux
+//! `bbr_update_ack_aggregation`).
 //!
 //! A receiver or a link that holds ACKs back and then releases them would starve a window of
-//! exactly two BDP; the excess of the last 5 to 10 rounds is added to it.
+//! exactly two BDP; BBR adds the excess of the last 5 to 10 rounds to the window.
 
 use units::{Duration, Instant};
 
@@ -9,9 +10,9 @@ use super::rate;
 
 /// `bbr_extra_acked_win_rtts`: rounds of one slot; the maximum covers two.
 const SLOT_ROUNDS: u64 = 5;
-/// `bbr_ack_epoch_acked_reset_thresh`: segments after which an epoch ends anyway.
+/// `bbr_ack_epoch_acked_reset_thresh`: an epoch ends after this many segments.
 const EPOCH_LIMIT: u64 = 1 << 20;
-/// `bbr_extra_acked_max_us`: at most this much time's worth is added.
+/// `bbr_extra_acked_max_us`: at most the data of this time is added.
 const MOST: Duration = Duration::from_millis(100);
 
 /// The excess of ACKs over the bandwidth estimate.
@@ -65,13 +66,13 @@ impl Aggregation {
         self.extra[self.slot] = self.extra[self.slot].max(extra);
     }
 
-    /// Begins to count anew: sending resumes.
+    /// Restarts the count when sending resumes.
     pub fn restart(&mut self, now: Instant) {
         self.epoch = now;
         self.acked = 0;
     }
 
-    /// `bbr_ack_aggregation_cwnd`: what the window needs beyond its gain, in segments.
+    /// `bbr_ack_aggregation_cwnd`: the addition to the window, in segments.
     pub fn window(&self, bandwidth: u64) -> u64 {
         let extra = self.extra[0].max(self.extra[1]);
         extra.min(rate::segments_in(bandwidth, MOST))

@@ -1,19 +1,20 @@
 //! BBR version 1 as in Linux 6.12 (`tcp_bbr.c`): `bbr_main` and what it calls.
 //!
-//! A model of the path (the largest bandwidth of 10 rounds, the smallest round-trip time of 10 s)
-//! sets the pacing rate and the window; losses do not. The parts: a windowed maximum keeps the bandwidth,
-//! `rate` does the arithmetic, `aggregation` measures bunched ACKs, `policer` detects policers,
-//! `modes` moves between STARTUP, DRAIN, PROBE_BW and PROBE_RTT, and this file puts the pacing rate
-//! and the window together.
+//! A model of the path (the largest bandwidth of 10 rounds, the smallest RTT of 10 s) sets the
+//! pacing rate and the window; losses do not. A windowed maximum keeps the bandwidth, `rate` does
+//! the arithmetic, `aggregation` measures bunched ACKs, `policer` detects policers, and `modes`
+//! moves between STARTUP, DRAIN, PROBE_BW and PROBE_RTT. This file computes the pacing rate and the
+//! window.
 //!
-//! Assumes delivery-rate samples (`RateSample`) and a sender that paces at what this says.
+//! The handshake's RTT is the first sample of the RTT filter and sets the pacing rate of the first
+//! window. Without it, that pacing rate assumes 1 ms, as in Linux.
+//!
+//! Assumes delivery-rate samples (`RateSample`) and a sender that paces at the pacing rate.
 //!
 //! ## Deviations
 //!
-//! - Linux knows a round-trip time from the handshake when BBR begins; here the pacing rate before
-//!   the first ACK is that of an unknown one (1 ms), as there without a handshake sample.
-//! - PROBE_RTT cannot mark the transport application-limited. Samples of segments that were sent
-//!   while Linux would have it marked are treated as application-limited here instead.
+//! - PROBE_RTT cannot mark the transport as application-limited. Instead, samples of segments sent
+//!   while Linux would have it marked count as application-limited here.
 //! - The time of the next paced departure, which Linux reads from the socket, is modelled from the
 //!   segments sent and the pacing rate.
 //! - The phase in which PROBE_BW begins is drawn from the connection's seed.
@@ -36,18 +37,18 @@ use crate::{
     SlowStartExit, Window,
 };
 
-/// `bbr_high_gain`: 2/ln(2), the smallest that doubles the delivery rate each round.
+/// `bbr_high_gain`: 2/ln(2), the smallest gain that doubles the delivery rate each round.
 const HIGH_GAIN: u64 = 739;
 /// `bbr_bw_rtts`: rounds of the bandwidth filter.
 const BANDWIDTH_ROUNDS: u64 = 10;
 /// `bbr_cwnd_min_target`, in segments.
 const MIN_CWND: u64 = 4;
-/// `TCP_INIT_CWND`: until so many segments were delivered the window grows whatever the model says.
+/// `TCP_INIT_CWND`: the window grows until this many segments are delivered.
 const INITIAL_DELIVERED: u64 = 10;
-/// In thousandths: segments leave at the pacing rate.
+/// Pace of plain BBR, in thousandths of the pacing rate.
 const ORDINARY_PACE: u64 = 1_000;
 
-/// Settings of [`Bbr`]. The name `bbr` has no options; `bbrp` sets the pace.
+/// Configuration of [`Bbr`]. The name `bbr` has no options; `bbrp` sets the pace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BbrConfig {
     /// The rate at which segments leave outside DRAIN and PROBE_RTT, in thousandths of the pacing
@@ -77,7 +78,7 @@ pub struct Bbr {
     smss: Bytes,
     cwnd: u64,
     ssthresh: Bytes,
-    /// The window to come back to after recovery or PROBE_RTT.
+    /// The window to restore after recovery or PROBE_RTT.
     prior_cwnd: u64,
 
     bandwidth: WindowedMax,
@@ -86,12 +87,12 @@ pub struct Bbr {
     aggregation: Aggregation,
     policer: Policer,
 
-    /// Delivered so far, in segments, and the totals of the last sample.
+    /// Segments delivered and lost so far, as of the last sample.
     delivered: u64,
     lost: u64,
     round: u64,
     round_start: bool,
-    /// The round ends when a segment that was sent after this much was delivered is delivered.
+    /// The round ends with the delivery of a segment sent after this much was delivered.
     next_round_delivered: u64,
 
     mode: Mode,
@@ -106,9 +107,9 @@ pub struct Bbr {
     /// See [`BbrConfig::pace_permille`].
     pace_permille: u64,
     seen_rtt: bool,
-    /// When the next segment may leave, as pacing has it.
+    /// When pacing allows the next segment.
     next_departure: Instant,
-    /// Sending resumed after the application paused, and nothing was delivered since.
+    /// Sending resumed after an application pause, and nothing has been delivered since.
     idle_restart: bool,
     phase: Phase,
     packet_conservation: bool,
@@ -164,7 +165,7 @@ impl Bbr {
         }
     }
 
-    /// What it is doing, as Linux calls it.
+    /// Linux's name of the current mode.
     #[must_use]
     pub const fn mode(&self) -> &'static str {
         self.mode.name()
@@ -237,7 +238,7 @@ impl Bbr {
         }
     }
 
-    /// `bbr_quantization_budget`: room for bursts in the sender and delayed ACKs.
+    /// `bbr_quantization_budget`: allowance for bursts of the sender and delayed ACKs.
     fn quantized(&self, cwnd: u64) -> u64 {
         let cwnd = cwnd + 3 * rate::burst(self.pacing_rate, self.smss);
         let even = (cwnd + 1) & !1;
@@ -248,12 +249,13 @@ impl Bbr {
         }
     }
 
-    /// `bbr_inflight`: what should be in flight at `gain` times the estimated bandwidth.
+    /// `bbr_inflight`: target inflight at `gain` times the estimated bandwidth.
     fn inflight(&self, gain: u64) -> u64 {
         self.quantized(rate::bdp(self.bandwidth.get(), self.min_rtt, gain))
     }
 
-    /// `bbr_packets_in_net_at_edt`: of `in_flight`, what is in the network when the next segment leaves.
+    /// `bbr_packets_in_net_at_edt`: the part of `in_flight` still in the network when the next
+    /// segment leaves.
     fn in_net_at_departure(&self, in_flight: u64, now: Instant) -> u64 {
         let wait = self.next_departure.saturating_since(now);
         let delivered = rate::segments_in(self.bandwidth(), wait);
@@ -291,8 +293,8 @@ impl Bbr {
         }
     }
 
-    /// `bbr_set_cwnd_to_recover_or_restore`: losses leave the window, one round of conservation
-    /// begins with recovery, and the window of before comes back at its end.
+    /// `bbr_set_cwnd_to_recover_or_restore`: lost segments reduce the window, recovery begins with
+    /// one round of packet conservation, and its end restores the earlier window.
     fn recover_or_restore(&mut self, ack: &Ack, acked: u64) -> u64 {
         let lost = self.segments(ack.newly_lost);
         let mut cwnd = self.cwnd.saturating_sub(lost).max(1);
@@ -351,7 +353,7 @@ impl CongestionControl for Bbr {
         rate::least_burst(self.pacing_rate)
     }
 
-    /// `bbr_init`: the handshake's round trip is the first of its filter, and paces the first window.
+    /// `bbr_init`: the handshake's RTT starts the RTT filter, and paces the first window.
     fn on_established(&mut self, start: &Established) {
         self.min_rtt = start.rtt;
         self.min_rtt_stamp = start.now;
@@ -372,7 +374,7 @@ impl CongestionControl for Bbr {
         self.next_departure = departure + self.departure_rate().time_for(sent.size);
     }
 
-    /// Recovery of BBR ends here, by itself.
+    /// `bbr_main`; it also ends the recovery of BBR.
     fn on_ack(&mut self, ack: &Ack) {
         self.round_start = false;
         let mut app_limited = ack.app_limited;

@@ -1,4 +1,4 @@
-//! The modes of BBR: when the pipe is full, the cycle of gains, and looking for a shorter RTT.
+//! The modes of BBR: detection of a full pipe, the cycle of gains, and PROBE_RTT.
 //!
 //! `bbr_check_full_bw_reached`, `bbr_check_drain`, `bbr_update_cycle_phase`, `bbr_update_min_rtt`
 //! and `bbr_update_gains` of Linux.
@@ -13,13 +13,13 @@ use crate::{Ack, ExitReason, SlowStartExit};
 const DRAIN_GAIN: u64 = 88;
 /// `bbr_cwnd_gain` of PROBE_BW: two BDP tolerate delayed and stretched ACKs.
 const CWND_GAIN: u64 = 512;
-/// `bbr_pacing_gain`: probe, drain what that queued, cruise.
+/// `bbr_pacing_gain`: probe, drain the resulting queue, cruise.
 const CYCLE_GAINS: [u64; 8] = [320, 192, 256, 256, 256, 256, 256, 256];
-/// `bbr_cycle_rand`: PROBE_BW begins in any phase but the draining one.
+/// `bbr_cycle_rand`: PROBE_BW begins in any phase except the draining one.
 const RANDOM_PHASES: u64 = 7;
-/// `bbr_full_bw_thresh`: growth by less than a quarter is no growth.
+/// `bbr_full_bw_thresh`: growth by less than a quarter does not count.
 const FULL_THRESHOLD: u64 = rate::UNIT * 5 / 4;
-/// `bbr_full_bw_cnt`: rounds without growth after which the pipe is full.
+/// `bbr_full_bw_cnt`: the pipe is full after this many rounds without growth.
 const FULL_ROUNDS: u32 = 3;
 /// `bbr_min_rtt_win_sec`.
 const MIN_RTT_WINDOW: Duration = Duration::from_secs(10);
@@ -31,11 +31,11 @@ const PROBE_RTT_TIME: Duration = Duration::from_millis(200);
 pub enum Mode {
     /// Doubling the rate each round.
     Startup,
-    /// Draining what start-up queued.
+    /// Draining the queue of STARTUP.
     Drain,
     /// Cycling around the estimate.
     ProbeBw,
-    /// Four segments in flight, to see the path without a queue.
+    /// Four segments in flight, to measure the path without a queue.
     ProbeRtt,
 }
 
@@ -64,7 +64,7 @@ impl FullPipe {
         self.reached
     }
 
-    /// A round that the application did not limit has begun; true when the pipe is found full.
+    /// A round without application limit has begun; true if the pipe is full.
     pub fn on_round(&mut self, bandwidth: u64) -> bool {
         if bandwidth >= (self.bandwidth * FULL_THRESHOLD) >> 8 {
             self.bandwidth = bandwidth;
@@ -76,7 +76,7 @@ impl FullPipe {
         self.reached
     }
 
-    /// Starts comparing again; that the pipe was full once stays known.
+    /// Restarts the comparison; `reached` stays set.
     pub fn forget(&mut self) {
         self.bandwidth = 0;
         self.rounds = 0;
@@ -100,7 +100,7 @@ impl Cycle {
         }
     }
 
-    /// Whether this is the phase that sends more than the estimate.
+    /// Whether this phase sends above the estimate.
     #[inline]
     pub fn is_probing(&self) -> bool {
         self.index == 0
@@ -118,7 +118,7 @@ impl Cycle {
     }
 }
 
-/// The search for a shorter round trip.
+/// The state of PROBE_RTT.
 #[derive(Clone, Debug, Default)]
 pub struct ProbeRtt {
     /// When four segments have been in flight for long enough; `None` until they are.
@@ -130,7 +130,7 @@ pub struct ProbeRtt {
 }
 
 impl ProbeRtt {
-    /// Whether a segment that was sent when `delivered` were delivered was held back by PROBE_RTT.
+    /// Whether PROBE_RTT limited a segment sent when `delivered` segments were delivered.
     #[inline]
     pub fn limited(&self, delivered: u64) -> bool {
         self.limited
@@ -166,7 +166,7 @@ impl Bbr {
         let prior = self.segments(ack.prior_in_flight);
         let in_flight = self.in_net_at_departure(prior, ack.now);
         if self.pacing_gain > rate::UNIT {
-            // Until the probe has had its effect: losses, or a queue as long as it should make.
+            // Until the probe has had its effect: losses, or the intended queue.
             let full = !ack.newly_lost.is_zero() || in_flight >= self.inflight(self.pacing_gain);
             full_length && full
         } else {
@@ -275,7 +275,7 @@ mod tests {
         assert_eq!((full.bandwidth, full.rounds), (400, 3));
     }
 
-    /// The cycle never begins in the phase that drains a queue that nobody made.
+    /// The cycle never begins in the draining phase, before a probe has built a queue.
     #[test]
     fn the_first_phase_is_random() {
         let mut seen = [0; 8];

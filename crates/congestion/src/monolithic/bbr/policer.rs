@@ -1,8 +1,7 @@
 //! Token-bucket policers: Linux's long-term bandwidth (`bbr_lt_bw_sampling`).
 //!
-//! Two intervals in a row, each of 4 to 16 rounds ending in loss, with at least 19.5 % lost and
-//! about the same rate, mean that something throws away what is above that rate. BBR then sends at
-//! the rate for 48 rounds.
+//! Two consecutive intervals, each of 4 to 16 rounds ending in loss, with at least 19.5 % lost and
+//! about the same rate, indicate a policer at that rate. BBR then sends at that rate for 48 rounds.
 
 use units::{Bytes, Duration, Instant, Rate};
 
@@ -10,9 +9,9 @@ use super::rate;
 
 /// `bbr_lt_intvl_min_rtts`.
 const SHORTEST: u64 = 4;
-/// An interval is given up after four times the shortest.
+/// An interval is abandoned after four times the shortest.
 const LONGEST: u64 = 4 * SHORTEST;
-/// `bbr_lt_loss_thresh`: lost of delivered, in 1/256.
+/// `bbr_lt_loss_thresh`: lost segments per delivered segment, in 1/256.
 const LOSS_THRESHOLD: u64 = 50;
 /// `bbr_lt_bw_ratio`: the rates of two intervals differ by at most 1/8 ...
 const RATIO: u64 = rate::UNIT / 8;
@@ -21,7 +20,7 @@ const DIFFERENCE: Rate = Rate::from_bits_per_sec(4_000);
 /// `bbr_lt_bw_max_rtts`: rounds of PROBE_BW at the policed rate.
 const ROUNDS: u64 = 48;
 
-/// What the policer detector sees of an ACK with a bandwidth sample; counts in segments.
+/// Input of the policer detector from an ACK with a bandwidth sample; counts in segments.
 #[derive(Clone, Copy, Debug)]
 pub struct Seen {
     pub now: Instant,
@@ -43,7 +42,7 @@ pub struct Policer {
     sampling: bool,
     /// The rate in use is `bandwidth`.
     active: bool,
-    /// Of the last interval; zero when there was none.
+    /// Bandwidth of the last interval; zero if there was none.
     bandwidth: u64,
     rounds: u64,
     start: Instant,
@@ -58,7 +57,7 @@ impl Policer {
         self.active.then_some(self.bandwidth)
     }
 
-    /// Takes note of an ACK; true when the policed rate was used long enough and probing begins again.
+    /// Processes an ACK; true if the policed rate was used long enough and probing begins again.
     pub fn on_ack(&mut self, seen: &Seen) -> bool {
         if self.active {
             if seen.probing && seen.round_start {
@@ -123,7 +122,7 @@ impl Policer {
         self.rounds = 0;
     }
 
-    /// Forgets everything.
+    /// Resets the detector.
     pub fn reset(&mut self, seen: &Seen) {
         *self = Self::default();
         self.begin(seen);
@@ -134,7 +133,7 @@ impl Policer {
 mod tests {
     use super::*;
 
-    /// A round of 100 ms in which 80 of 100 segments pass, for `policer`.
+    /// Feeds `policer` a round of 100 ms that delivers 80 segments and loses `lost`.
     fn round(policer: &mut Policer, seen: &mut Seen, lost: u64) -> bool {
         seen.now += Duration::from_millis(100);
         seen.delivered += 80;

@@ -6,13 +6,13 @@ use units::{Bytes, Duration, Rate};
 const BW_SCALE: u32 = 24;
 /// `BBR_UNIT`: a gain of one.
 pub const UNIT: u64 = 256;
-/// `bbr_pacing_margin_percent`: how much slower than the estimate BBR sends, so that no queue grows.
+/// `bbr_pacing_margin_percent`: BBR paces this much below the estimate, to avoid a queue.
 const PACING_MARGIN_PERCENT: u64 = 1;
 /// `TCP_INIT_CWND`, the window before a round-trip time is known, in segments.
 const UNKNOWN_BDP: u64 = 10;
-/// `bbr_min_tso_rate`: below 1.2 Mbit/s single segments are paced.
+/// `bbr_min_tso_rate`: below 1.2 Mbit/s BBR paces single segments.
 const MIN_TSO_RATE: Rate = Rate::from_bits_per_sec(1_200_000);
-/// The most bytes of a burst (`GSO_LEGACY_MAX_SIZE`).
+/// Largest burst in bytes (`GSO_LEGACY_MAX_SIZE`).
 const MAX_BURST: u64 = 65_536;
 
 /// `segments` in `interval`, as a bandwidth.
@@ -21,12 +21,12 @@ pub fn bandwidth(segments: u64, interval: Duration) -> u64 {
     (segments << BW_SCALE) / micros(interval).max(1)
 }
 
-/// The segments that pass in `span` at `bandwidth`, rounded down.
+/// The segments delivered in `span` at `bandwidth`, rounded down.
 pub fn segments_in(bandwidth: u64, span: Duration) -> u64 {
     ((u128::from(bandwidth) * u128::from(micros(span))) >> BW_SCALE) as u64
 }
 
-/// `bbr_bdp`: what is in flight when the pipe is full, times `gain`, in segments rounded up.
+/// `bbr_bdp`: the BDP times `gain`, in segments rounded up.
 pub fn bdp(bandwidth: u64, min_rtt: Option<Duration>, gain: u64) -> u64 {
     let Some(min_rtt) = min_rtt else {
         return UNKNOWN_BDP;
@@ -44,13 +44,13 @@ pub fn pacing_rate(bandwidth: u64, gain: u64, smss: Bytes) -> Rate {
     Rate::from_bytes_per_sec(u64::try_from(rate).unwrap_or(u64::MAX))
 }
 
-/// `bbr_tso_segs_goal`: the segments of one paced burst, about a millisecond of them.
+/// `bbr_tso_segs_goal`: segments of one paced burst, about a millisecond of data.
 pub fn burst(rate: Rate, smss: Bytes) -> u64 {
     let bytes = (rate.bytes_per_sec() >> 10).min(MAX_BURST);
     (bytes / smss.get().max(1)).clamp(u64::from(least_burst(rate)), 127)
 }
 
-/// `bbr_min_tso_segs`: the fewest segments of one paced burst.
+/// `bbr_min_tso_segs`: smallest number of segments in one paced burst.
 pub fn least_burst(rate: Rate) -> u32 {
     if rate < MIN_TSO_RATE { 1 } else { 2 }
 }

@@ -1,4 +1,4 @@
-//! ProbeBW: DOWN, CRUISE, REFILL and UP, and what a probe teaches (section "ProbeBW Algorithm
+//! ProbeBW: DOWN, CRUISE, REFILL and UP, and the result of a probe (section "ProbeBW Algorithm
 //! Details").
 
 use units::{Bytes, Duration, Instant};
@@ -8,15 +8,16 @@ use super::{Bbr3, HEADROOM, State, UNIT};
 use crate::Ack;
 use crate::monolithic::random::Random;
 
-/// Segments of additive growth double each round, up to this power (`RaiseInflightLongtermSlope`).
+/// Additive growth in segments doubles each round, up to this power of two
+/// (`RaiseInflightLongtermSlope`).
 const MOST_PROBE_UP_ROUNDS: u32 = 30;
-/// `T_reno_bound`: rounds after which a probe is due whatever the window.
+/// `T_reno_bound`: a probe is due after this many rounds at any window.
 const RENO_ROUNDS: u64 = 63;
 /// `T_bbr` lies between 2 and 3 s (`PickProbeWait`).
 const LEAST_WAIT: Duration = Duration::from_secs(2);
 const RANDOM_WAIT: Duration = Duration::from_secs(1);
 
-/// `BBR.ack_phase`: what the ACKs that arrive tell of a probe.
+/// `BBR.ack_phase`: the part of a probe that arriving ACKs belong to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AckPhase {
     Init,
@@ -199,7 +200,7 @@ impl Bbr3 {
         }
     }
 
-    /// `AdaptLongTermModel`: true when it has decided on a state.
+    /// `AdaptLongTermModel`: true if it has set the state.
     fn adapt_long_term_model(&mut self, ack: &Ack, sample: &Sample) -> bool {
         if self.rounds.start {
             match self.cycle.ack_phase {
@@ -221,8 +222,8 @@ impl Bbr3 {
         false
     }
 
-    /// The last ACKs of a probe have come. True when the next one begins at once, because this one
-    /// stopped early out of caution and lost nothing.
+    /// Processes the last ACKs of a probe. True if the next probe begins at once, because this one
+    /// stopped early as a precaution and lost nothing.
     fn end_probe(&mut self, sample: &Sample) -> bool {
         self.cycle.is_bw_probe_sample = false;
         self.cycle.ack_phase = AckPhase::Init;

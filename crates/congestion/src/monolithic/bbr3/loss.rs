@@ -1,4 +1,4 @@
-//! What a lost segment says of the path, and how that is taken back when nothing was lost (sections
+//! The response of the model to a lost segment, and its undo after a spurious recovery (sections
 //! "Updating the Model Upon Packet Loss" and "... Upon Detecting a Spurious Loss Recovery").
 
 use units::{Bytes, Instant, Rate};
@@ -12,7 +12,7 @@ use crate::{Congestion, Lost};
 pub struct Losses {
     /// `BBR.is_loss_in_round`.
     pub in_round: bool,
-    /// The state before the loss at hand was saved since the last ACK.
+    /// Whether the state before the current loss has been saved since the last ACK.
     pub saved: bool,
     /// Discontiguous sequence ranges lost in this round, and where the last one ends.
     ranges: u32,
@@ -29,7 +29,7 @@ impl Losses {
         self.range_end = lost.end;
     }
 
-    /// A round is over: the ranges of it.
+    /// The ranges lost in the round that ends.
     pub fn take_ranges(&mut self) -> u32 {
         core::mem::take(&mut self.ranges)
     }
@@ -95,7 +95,7 @@ impl Bbr3 {
         self.delivered = lost.delivered;
         self.note_loss();
         if !self.losses.saved && !Self::in_loss_recovery(self.phase) {
-            // The transport enters recovery for it.
+            // The transport enters recovery for this loss.
             self.save_state_upon_loss();
         }
         self.losses.count_range(lost);
@@ -127,7 +127,7 @@ impl Bbr3 {
         }
     }
 
-    /// An ECN mark is congestion, and ends what probes.
+    /// An ECN mark counts as congestion, and ends probing.
     pub(super) fn handle_mark(&mut self, congestion: &Congestion) {
         if self.cycle.is_bw_probe_sample {
             self.handle_inflight_too_high(congestion.in_flight, false, congestion.now);
@@ -160,8 +160,8 @@ impl Bbr3 {
     }
 }
 
-/// `InflightAtLoss`: the volume in flight at which the losses crossed `BBR.LossThresh`, somewhere
-/// within this segment.
+/// `InflightAtLoss`: the inflight volume, within this segment, at which losses crossed
+/// `BBR.LossThresh`.
 fn inflight_at_loss(lost: &Lost) -> Bytes {
     let inflight_prev = lost.tx_in_flight.saturating_sub(lost.size);
     let lost_prev = lost.lost.saturating_sub(lost.size);
@@ -186,10 +186,10 @@ mod tests {
         }
     }
 
-    /// Of 100 segments, the third lost one crosses 2 %: (2 % of 99,000 - 2,000) is below zero. Of 120,
-    /// (2 % of 119,000 - 2,000) / 98 % = 387 bytes of it still fit.
+    /// Of 100 segments, the third lost one crosses 2 %: (2 % of 99,000 - 2,000) is below zero. Of
+    /// 120, (2 % of 119,000 - 2,000) / 98 % = 387 bytes of it still fit.
     #[test]
-    fn the_share_of_a_segment_that_fits() {
+    fn the_fraction_of_a_segment_that_fits() {
         assert_eq!(inflight_at_loss(&lost(100_000, 3_000)).get(), 99_000);
         assert_eq!(inflight_at_loss(&lost(120_000, 3_000)).get(), 119_387);
         assert_eq!(inflight_at_loss(&lost(500, 3_000)).get(), 0);

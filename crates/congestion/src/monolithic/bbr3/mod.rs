@@ -1,37 +1,37 @@
 //! BBR version 3: draft-ietf-ccwg-bbr (text of August 2026), section "Detailed Algorithm".
 //!
-//! As version 1, a model of the path (bandwidth and smallest round-trip time) sets pacing rate and
-//! window. Losses belong to the model here: more than 2 % of a flight end start-up and each probe
-//! for bandwidth and bound what may be in flight from then on, and fewer lower a short-term bound
-//! that lasts until the next probe. The parts: `model` keeps bandwidth, round trips and bounds,
-//! `startup` has Startup and Drain, `cycle` the four states of ProbeBW, `probe_rtt` the smallest
-//! RTT, `loss` what a lost segment says and how that is undone; this file puts window and pacing
-//! rate together. Names are the draft's.
+//! As in version 1, a model of the path (bandwidth and smallest RTT) sets the pacing rate and the
+//! window. Here losses are part of the model. A loss above 2 % of a flight ends Startup and each
+//! bandwidth probe, and bounds the inflight data from then on (`inflight_longterm`). A smaller loss
+//! lowers a short-term bound that lasts until the next probe. `model` keeps bandwidth, RTT and
+//! bounds, `startup` has Startup and Drain, `cycle` the four states of ProbeBW, `probe_rtt` the
+//! smallest RTT, and `loss` the response to a lost segment and its undo. This file computes the
+//! window and the pacing rate. Names are the draft's.
 //!
-//! Assumes delivery-rate samples, a sender that paces at what this says, and one that tells of each
-//! lost segment.
+//! Assumes delivery-rate samples, a sender that paces at the pacing rate, and a transport that
+//! reports each lost segment.
 //!
 //! ## Deviations
 //!
 //! - Rates are whole bits per second and volumes whole bytes, rounded down; the transport sends
 //!   whole segments of the window.
-//! - SACK is assumed (`C.has_selective_acks`): without it, losses are judged as with it.
-//! - An ACK whose rate sample is not valid (shorter than the smallest RTT) counts no round, as in
+//! - SACK is assumed (`C.has_selective_acks`): without it, losses are handled as with it.
+//! - An ACK without a valid rate sample (one shorter than the smallest RTT) counts no round, as in
 //!   Linux; the draft would count it.
-//! - The draft leaves the response to ECN open and asks that a mark be congestion: it is a loss in
-//!   the round, and the end of a probe for bandwidth.
-//! - `MarkConnectionAppLimited` of ProbeRTT cannot mark the transport. Samples of segments that left
-//!   while the draft would have it marked are treated as application-limited here.
-//! - The state before a loss is saved with the first loss, not once more when the transport enters
-//!   recovery for it, which would save what that loss has changed.
-//! - A share of a segment below zero (`InflightAtLoss`) is none. A cycle without any sample keeps the
-//!   maximum bandwidth of the one before. After a pause, what was acknowledged before is no excess
-//!   (`extra_acked_delivered` begins anew with its interval, as in Linux).
-//! - A loss ends Startup with `full_bw_now` too, as the draft's second test case has it.
-//! - The draft knows no slow-start threshold: it is infinite in Startup, and one bandwidth-delay
-//!   product afterwards, as Linux tells for version 1.
-//! - Google's Linux code has other numbers than the draft (Drain at 0.34, losses counted in ACKs,
-//!   two initial windows at the start); the draft's are used.
+//! - The draft leaves the response to ECN open and asks that a mark count as congestion: here a
+//!   mark counts as a loss in the round, and ends a bandwidth probe.
+//! - `MarkConnectionAppLimited` of ProbeRTT cannot mark the transport. Samples of segments sent
+//!   while the draft would have it marked count as application-limited here.
+//! - The state before a loss is saved at the first loss, and not again when the transport enters
+//!   recovery for it, which would save the changes made by that loss.
+//! - A negative fraction of a segment (`InflightAtLoss`) counts as zero. A cycle without any sample
+//!   keeps the maximum bandwidth of the previous cycle. After a pause, data acknowledged earlier
+//!   does not count as excess (`extra_acked_delivered` restarts with its interval, as in Linux).
+//! - A loss that ends Startup also sets `full_bw_now`, as in the draft's second test case.
+//! - The draft has no slow-start threshold. It is infinite in Startup and one BDP afterwards, as
+//!   Linux reports it for version 1.
+//! - Google's Linux code uses other numbers than the draft (Drain at 0.34, losses counted in ACKs,
+//!   two initial windows at the start); the draft's are used here.
 
 mod cycle;
 mod loss;
@@ -52,7 +52,7 @@ use crate::{
     SlowStartExit, Window,
 };
 
-/// Gains, thresholds and margins are in per cent.
+/// Gains, thresholds and margins are in percent.
 const UNIT: u64 = 100;
 /// `BBR.StartupPacingGain`: 4 ln 2.
 const STARTUP_PACING_GAIN: u64 = 277;
@@ -76,9 +76,9 @@ const BETA: u64 = 70;
 const HEADROOM: u64 = 15;
 /// `BBR.MinPipeCwnd`, in segments.
 const MIN_PIPE_CWND: u64 = 4;
-/// The RTT before one is known (`InitPacingRate`).
+/// Assumed RTT until one is known (`InitPacingRate`).
 const UNKNOWN_RTT: Duration = Duration::from_millis(1);
-/// `SetSendQuantum`: what leaves in 1 ms, at most this.
+/// `SetSendQuantum`: the data of 1 ms, limited to `MAX_QUANTUM`.
 const QUANTUM_TIME: Duration = Duration::from_millis(1);
 const MAX_QUANTUM: Bytes = Bytes::new(65_536);
 /// The offload budget of TCP, in quanta (`UpdateOffloadBudget`).
@@ -95,22 +95,22 @@ settings! {
 pub enum State {
     /// Doubling the rate each round.
     Startup,
-    /// Draining what Startup queued.
+    /// Draining the queue of Startup.
     Drain,
-    /// Sending slower than the estimate.
+    /// Sending below the estimate.
     ProbeBwDown,
     /// Sending at the estimate.
     ProbeBwCruise,
     /// Filling the pipe before a probe.
     ProbeBwRefill,
-    /// Sending faster than the estimate.
+    /// Sending above the estimate.
     ProbeBwUp,
-    /// Half a bandwidth-delay product in flight, to see the path without a queue.
+    /// Half a BDP in flight, to measure the path without a queue.
     ProbeRtt,
 }
 
 impl State {
-    /// The name that the draft has for it.
+    /// The draft's name.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -158,12 +158,12 @@ impl State {
     }
 }
 
-/// What BBR believes of the path, and what it is doing: for observers. `MAX` stands for infinity.
+/// BBR's model of the path and its state, for observers. `MAX` stands for infinity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Model {
-    /// What it is doing.
+    /// The current state.
     pub state: State,
-    /// Gains in per cent.
+    /// Gains in percent.
     pub pacing_gain: u64,
     /// See [`Self::pacing_gain`].
     pub cwnd_gain: u64,
@@ -206,7 +206,7 @@ pub struct Bbr3 {
     ssthresh: Bytes,
     prior_cwnd: Bytes,
     pacing_rate: Rate,
-    /// The pacing rate follows from a round-trip time that was measured.
+    /// Whether a measured RTT has set the pacing rate.
     seen_rtt: bool,
 
     state: State,
@@ -269,13 +269,13 @@ impl Bbr3 {
         }
     }
 
-    /// What it is doing.
+    /// The current state.
     #[must_use]
     pub const fn state(&self) -> State {
         self.state
     }
 
-    /// What it believes.
+    /// The model of the path.
     #[must_use]
     pub fn model(&self) -> Model {
         Model {
@@ -344,7 +344,7 @@ impl Bbr3 {
         self.quantization_budget(self.bdp_multiple(bw, gain))
     }
 
-    /// `TargetInflight`: the estimated bandwidth-delay product, unless congestion cut the window.
+    /// `TargetInflight`: the estimated BDP, limited by the window.
     fn target_inflight(&self) -> Bytes {
         self.bdp_multiple(self.bw, UNIT).min(self.cwnd)
     }
@@ -493,7 +493,7 @@ impl CongestionControl for Bbr3 {
         self.set_cwnd(ack.delivered);
     }
 
-    /// `OnEnterRTO`, `OnEnterFastRecovery`, and the congestion that an ECN mark is.
+    /// `OnEnterRTO`, `OnEnterFastRecovery`, and the response to an ECN mark.
     fn on_congestion(&mut self, congestion: &Congestion) {
         self.note_loss();
         if !self.losses.saved {

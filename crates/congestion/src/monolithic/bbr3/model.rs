@@ -1,4 +1,4 @@
-//! The model of the path: round trips, bandwidth, aggregation, and what the last round delivered
+//! The model of the path: rounds, bandwidth, aggregation, and the delivery of the last round
 //! (section "Updating Network Path Model Parameters").
 
 use units::{Bytes, Duration, Instant, Rate};
@@ -7,7 +7,7 @@ use super::{BETA, Bbr3, State, UNIT};
 use crate::Ack;
 use crate::monolithic::filter::WindowedMax;
 
-/// `BBR.ExtraAckedFilterLen`, in rounds; in Startup one.
+/// `BBR.ExtraAckedFilterLen`, in rounds; one in Startup.
 const EXTRA_ACKED_FILTER_LEN: u64 = 10;
 const STARTUP_EXTRA_ACKED_FILTER_LEN: u64 = 1;
 
@@ -17,7 +17,7 @@ pub fn rate_of(bytes: Bytes, interval: Duration) -> Rate {
     Rate::from_bits_per_sec(NANO_BITS).mul_div(bytes.get(), interval.as_nanos().max(1))
 }
 
-/// `RS`, the rate sample of an ACK. Without a valid one, nothing was delivered and no time passed.
+/// `RS`, the rate sample of an ACK. Without a valid one, all values are zero.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sample {
     /// `RS.delivery_rate`; zero without a valid sample.
@@ -38,12 +38,12 @@ pub struct Rounds {
     pub start: bool,
     /// `BBR.next_round_delivered`.
     pub next_delivered: Bytes,
-    /// The same for rounds in which losses are looked at.
+    /// The same for the rounds in which losses are counted.
     pub loss_round_delivered: Bytes,
     pub loss_round_start: bool,
 }
 
-/// The short-term model, and the latest round from which it is made.
+/// The short-term model, and the delivery of the latest round.
 #[derive(Clone, Debug)]
 pub struct ShortTerm {
     /// `BBR.bw_shortterm`, `BBR.inflight_shortterm`.
@@ -73,7 +73,7 @@ impl ShortTerm {
     }
 }
 
-/// `BBR.extra_acked`: how much more than the estimate arrives at once.
+/// `BBR.extra_acked`: the excess of acknowledged data over the estimate.
 #[derive(Clone, Debug)]
 pub struct Aggregation {
     interval_start: Instant,
@@ -101,7 +101,7 @@ impl Aggregation {
     }
 }
 
-/// The smallest RTT of 10 s, and that of 5 s, whose age calls for ProbeRTT.
+/// The smallest RTT of 10 s, and that of 5 s, whose age starts ProbeRTT.
 #[derive(Clone, Debug)]
 pub struct MinRtt {
     pub min_rtt: Duration,
@@ -210,7 +210,7 @@ impl Bbr3 {
         }
     }
 
-    /// `AdvanceMaxBwFilter`: a cycle is over.
+    /// `AdvanceMaxBwFilter`: a cycle has ended.
     pub(super) fn advance_max_bw_filter(&mut self) {
         if self.max_bw_filter[0] > Rate::ZERO {
             self.max_bw_filter = [Rate::ZERO, self.max_bw_filter[0]];
@@ -261,8 +261,8 @@ impl Bbr3 {
         aggregation.filter.update(self.rounds.count, extra.get());
     }
 
-    /// `BBR.ssthresh` of the transport: infinite in Startup.
-    pub(super) fn tell_ssthresh(&mut self) {
+    /// Sets the threshold reported to the transport: infinite in Startup.
+    pub(super) fn update_ssthresh(&mut self) {
         self.ssthresh = if self.state == State::Startup {
             Bytes::MAX
         } else {

@@ -1,5 +1,5 @@
-//! ProbeRTT: half a bandwidth-delay product in flight for 200 ms, when no RTT as small was seen for
-//! 5 s (section "ProbeRTT").
+//! ProbeRTT: half a BDP in flight for 200 ms, if no RTT as small was measured for 5 s (section
+//! "ProbeRTT").
 
 use units::{Bytes, Duration, Instant};
 
@@ -20,13 +20,12 @@ pub struct ProbeRtt {
     /// `BBR.probe_rtt_done_stamp`.
     done: Option<Instant>,
     round_done: bool,
-    /// Samples of segments that left between these totals of delivered data are
-    /// application-limited.
+    /// Samples of segments sent between these totals of delivered data are application-limited.
     limited: Option<(Bytes, Bytes)>,
 }
 
 impl ProbeRtt {
-    /// Whether a segment that left when `delivered` was the total was held back by ProbeRTT.
+    /// Whether ProbeRTT limited a segment sent when the total was `delivered`.
     #[inline]
     pub fn limited(&self, delivered: Bytes) -> bool {
         self.limited

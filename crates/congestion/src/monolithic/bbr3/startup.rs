@@ -1,4 +1,4 @@
-//! Startup and Drain: whether the pipe is full, by bandwidth that no longer grows or by losses.
+//! Startup and Drain: detection of a full pipe by bandwidth that stops growing or by losses.
 
 use units::Rate;
 
@@ -6,13 +6,13 @@ use super::model::Sample;
 use super::{Bbr3, State, UNIT};
 use crate::{Ack, ExitReason, Phase, SlowStartExit};
 
-/// Growth by less than a quarter is no growth (`CheckFullBWReached`).
+/// Growth by less than a quarter does not count (`CheckFullBWReached`).
 const FULL_BW_THRESH: u64 = 125;
-/// Rounds without growth after which the pipe is full.
+/// The pipe is full after this many rounds without growth.
 const FULL_BW_COUNT: u32 = 3;
 /// `BBRStartupFullLossCnt`: sequence ranges lost in one round.
 const STARTUP_FULL_LOSS_CNT: u32 = 6;
-/// Drain ends after this many rounds whatever is in flight.
+/// Drain ends after this many rounds with any inflight data.
 const DRAIN_ROUNDS: u64 = 3;
 
 /// The full-pipe estimator.
@@ -22,7 +22,7 @@ pub struct FullBw {
     pub bw: Rate,
     pub count: u32,
     pub now: bool,
-    /// That the pipe was full once stays known.
+    /// Whether the pipe was ever full; never cleared by [`Self::reset`].
     pub reached: bool,
 }
 
@@ -34,7 +34,7 @@ impl FullBw {
         self.now = false;
     }
 
-    /// A round that the application did not limit has ended with this rate.
+    /// A round without application limit has ended with this rate.
     fn on_round(&mut self, delivery_rate: Rate) {
         if delivery_rate >= self.bw.mul_div(FULL_BW_THRESH, UNIT) {
             self.reset(delivery_rate);
@@ -50,7 +50,7 @@ impl Bbr3 {
     /// `EnterStartup`.
     pub(super) fn enter_startup(&mut self) {
         self.state = State::Startup;
-        self.tell_ssthresh();
+        self.update_ssthresh();
     }
 
     /// `CheckFullBWReached`.
@@ -64,7 +64,7 @@ impl Bbr3 {
     pub(super) fn check_startup_done(&mut self, ack: &Ack, sample: &Sample) {
         self.check_startup_high_loss(ack, sample);
         if self.state == State::Startup && self.full_bw.reached {
-            // A mark is told before the ACK that carries it, and fills the pipe then.
+            // A mark is reported before the ACK that carries it, and already set `reached`.
             let reason = match self.undo.state {
                 Some(State::Startup) => ExitReason::Ecn,
                 _ => ExitReason::FullPipe,
@@ -73,7 +73,7 @@ impl Bbr3 {
         }
     }
 
-    /// `CheckStartupHighLoss`: a full round of recovery, more than 2 % lost in it, in six places.
+    /// `CheckStartupHighLoss`: a full round of recovery with more than 2 % lost, in six ranges.
     fn check_startup_high_loss(&mut self, ack: &Ack, sample: &Sample) {
         if !self.rounds.loss_round_start {
             return;
@@ -94,7 +94,7 @@ impl Bbr3 {
         }
     }
 
-    /// What congestion in Startup does to the model.
+    /// Marks the pipe full because of congestion in Startup.
     pub(super) fn full_by_congestion(&mut self) {
         self.undo.state = Some(State::Startup);
         self.full_bw.now = true;
@@ -113,7 +113,7 @@ impl Bbr3 {
         }
         self.state = State::Drain;
         self.drain_start_round = self.rounds.count;
-        self.tell_ssthresh();
+        self.update_ssthresh();
     }
 
     /// `CheckDrainDone`.

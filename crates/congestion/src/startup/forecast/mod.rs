@@ -1,26 +1,28 @@
-//! A start that asks a neural network for the path's rate: Lübben, "Neural network forecast of the
-//! sending rate", 2022 (`spec/fast-startup.md` C4).
+//! A start-up with a neural network that forecasts the path's rate: R. Lübben, "Forecasting TCP's
+//! Rate to Speed up Slow Start", 2022.
 //!
-//! The first twenty ACKs that measure a round-trip time say how long it is and how it rises, how the
-//! ACKs are spaced, what was acknowledged and what is in flight. A network of two hidden layers makes
-//! of that the rate of the bottleneck. Once, the window becomes `part` of rate times smallest RTT,
-//! paced at the rate for one round trip, and that is the threshold too. Before the twentieth ACK it
-//! is slow start.
+//! The network's inputs come from the first twenty ACKs that measure a round-trip time: the RTT and
+//! its rise, the spacing of the ACKs, the bytes acknowledged and in flight. A network of two hidden
+//! layers computes the rate of the bottleneck from them. The window is then set once, to `part`
+//! times the forecast rate times the smallest RTT. It is paced at the forecast rate for one round
+//! trip, and is also the threshold. Before the twentieth ACK this is standard slow start.
 //!
 //! The network was trained on our own simulated starts (`python/training/forecast.py`, which draws
-//! links of 0.3 to 500 Mbit/s with 4 to 800 ms and drop-tail buffers, some with jitter); its weights
-//! are `weights.rs`. Inference is whole numbers throughout, so that it is the same everywhere:
+//! links of 0.3 to 500 Mbit/s with 4 to 800 ms and drop-tail buffers, some with jitter). Its
+//! weights are in `weights.rs`. Inference uses whole numbers throughout, so that it gives the same
+//! result on every machine:
 //!
-//! 1. Inputs are logarithms in 1/256 ([`log2`]), the rise of the RTT with its sign.
-//! 2. `x = ((input - centre) * factor) >> 10`, in 2^-10, not beyond 4 either way.
-//! 3. Each layer: `(weights * x + bias) >> 12`; nothing below zero leaves a hidden one.
+//! 1. Inputs are logarithms in 1/256 ([`log2`]); the rise of the RTT has a sign.
+//! 2. `x = ((input - centre) * factor) >> 10`, in 2^-10, is clamped to 4 either way.
+//! 3. Each layer computes `(weights * x + bias) >> 12`; hidden layers clamp negative values to
+//!    zero.
 //! 4. `middle + ((answer * spread) >> 10)` is the logarithm of the rate in kbit/s.
 //!
 //! # Deviations
-//! Our reconstruction: known is that a network forecasts the rate from what a TCP stack sees early.
-//! Inputs, shape, training data, and what is done with the forecast are ours; the author's code feeds a
-//! modified BBR. Nothing is claimed for paths unlike those that it was trained on: cellular links,
-//! Wi-Fi and cross traffic among them.
+//! Our reconstruction: the abstract says only that a network forecasts the rate from what a TCP
+//! stack observes early. Inputs, shape, training data and the use of the forecast are ours; the
+//! author's code feeds a modified BBR. Nothing is claimed for paths unlike the training data, such
+//! as cellular links, Wi-Fi and cross traffic.
 
 mod weights;
 
@@ -34,22 +36,22 @@ use super::dispersion::product;
 use crate::{Ack, Congestion, ExitReason, Pace, Startup, Step, Window};
 use crate::{options, settings};
 
-/// ACKs that the forecast is made of.
+/// Number of ACKs that the forecast uses.
 const ACKS: usize = 20;
-/// At each end of them, so many make a mean, of which the difference is the rise.
+/// The rise of the RTT is the difference of the means over this many ACKs at each end.
 const ENDS: usize = 5;
-/// No input is further from its middle, in 2^-10.
+/// Largest distance of an input from its centre, in 2^-10.
 const FAR: i64 = 4_096;
 
 settings! {
     /// Configuration of [`Forecast`].
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct ForecastConfig {
-        /// Thousandths of the forecast that the window takes.
+        /// The window in thousandths of the forecast BDP.
         part: u32 {
             name: "part",
             default: "0.8",
-            help: "the part of forecast rate times smallest RTT that the window takes",
+            help: "window as a fraction of the forecast rate times the smallest RTT",
             read: |value| options::thousandths(value, 100, 2_000, "a number from 0.1 to 2"),
         }
     }
@@ -65,7 +67,7 @@ pub fn log2(value: u64) -> i64 {
     i64::from(power) * 256 + ((u128::from(value) << 8) >> power) as i64 - 256
 }
 
-/// What has this [`log2`], rounded down.
+/// The inverse of [`log2`], rounded down.
 #[must_use]
 pub fn exp2(log2: i64) -> u64 {
     let log2 = log2.clamp(0, 62 * 256) as u64;
@@ -73,12 +75,12 @@ pub fn exp2(log2: i64) -> u64 {
     (u128::from(256 + log2 % 256) << power >> 8) as u64
 }
 
-/// What the first ACKs told: round-trip times and times since the first of them in microseconds.
+/// What the first ACKs showed; times in microseconds since the first ACK.
 #[derive(Clone, Copy, Debug)]
 pub struct Observed {
     /// Round-trip times.
     pub rtts: [u64; ACKS],
-    /// When they came.
+    /// Arrival times.
     pub times: [u64; ACKS],
     /// Segments acknowledged.
     pub acked: u64,
@@ -158,7 +160,7 @@ fn layer<const N: usize>(
     y
 }
 
-/// Where the start is.
+/// The state of the start-up.
 #[derive(Clone, Copy, Debug)]
 #[allow(
     clippy::large_enum_variant,
@@ -171,7 +173,7 @@ enum State {
         rtts: [u32; ACKS],
         times: [u32; ACKS],
     },
-    /// The forecast is in force until then.
+    /// Paced at the forecast rate until then.
     Paced {
         rate: Rate,
         until: Instant,
@@ -179,12 +181,12 @@ enum State {
     Over,
 }
 
-/// The start with a forecast.
+/// Start-up with a forecast.
 #[derive(Clone, Debug)]
 pub struct Forecast {
     config: ForecastConfig,
     state: State,
-    /// The forecast, once it was made.
+    /// The forecast, once it is made.
     forecast: Option<Rate>,
 }
 
@@ -204,13 +206,13 @@ impl Forecast {
         }
     }
 
-    /// The forecast, once it was made.
+    /// The forecast, once it is made.
     #[must_use]
     pub const fn forecast(&self) -> Option<Rate> {
         self.forecast
     }
 
-    /// Notes an ACK; what was observed, once it is enough.
+    /// Records an ACK; returns the observations once there are enough.
     fn watch(&mut self, ack: &Ack, smss: Bytes) -> Option<Observed> {
         let State::Watching {
             count,

@@ -1,56 +1,57 @@
-//! What can be chosen about HyStart, and what each published form chose.
+//! Configuration of HyStart, and the values of each published form.
 
 use units::Duration;
 
 use crate::options::{self, OptionError, OptionInfo, Options};
 
-/// Whose HyStart.
+/// The source that HyStart follows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum HyStartVariant {
-    /// The kernel's.
+    /// The Linux kernel.
     #[default]
     Linux,
-    /// That of Ha and Rhee's paper of 2011.
+    /// Ha and Rhee 2011.
     Paper,
-    /// The port to ns-2 of document 004, whose round minimum is measured where the excerpt does
-    /// not show it.
+    /// Shahgir's port to ns-2, assuming that code outside of the published excerpt measures the
+    /// round minimum.
     Ns2,
-    /// The same port, read as its excerpt stands: nothing lowers the round minimum.
+    /// The same port exactly as in the published excerpt: nothing lowers the round minimum.
     Ns2Excerpt,
 }
 
-/// Which Linux to follow.
+/// The Linux version that HyStart follows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum HyStartForm {
-    /// 6.14, and stable kernels since January 2025: rounds are followed at any window.
+    /// 6.14, and stable kernels since January 2025: rounds are tracked at any window.
     #[default]
     V6_14,
     /// 5.16 to 6.13: nothing happens below `low_window`.
     V5_16,
 }
 
-/// Configuration of [`HyStart`](super::HyStart); the defaults are those of Linux's module parameters.
+/// Configuration of [`HyStart`](super::HyStart); the defaults are Linux's module parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HyStartConfig {
-    /// Whose HyStart. Setting it by name also sets what its source has for the fields below `delay`.
+    /// The source to follow. Setting it by name also sets the source's values of the fields below
+    /// `delay`.
     pub variant: HyStartVariant,
-    /// Which Linux to follow, for [`HyStartVariant::Linux`].
+    /// The Linux version, for [`HyStartVariant::Linux`].
     pub linux: HyStartForm,
-    /// Whether ACK trains are looked for (`hystart_detect` bit 0).
+    /// Whether the ACK-train detector runs (`hystart_detect` bit 0).
     pub train: bool,
-    /// Whether delay increase is looked for (`hystart_detect` bit 1).
+    /// Whether the delay detector runs (`hystart_detect` bit 1).
     pub delay: bool,
     /// Window in segments below which nothing is detected (`hystart_low_window`).
     pub low_window: u32,
     /// Largest spacing of ACKs in a train (`hystart_ack_delta_us`).
     pub ack_delta: Duration,
-    /// Samples of a round before the delay is judged (`HYSTART_MIN_SAMPLES`).
+    /// RTT samples that a round needs before its delay is tested (`HYSTART_MIN_SAMPLES`).
     pub min_samples: u32,
     /// Smallest delay increase that counts (`HYSTART_DELAY_MIN`).
     pub delay_min: Duration,
     /// Delay increase that always counts (`HYSTART_DELAY_MAX`).
     pub delay_max: Duration,
-    /// Whether only the first `min_samples` RTTs of a round may lower its smallest, as in Linux
+    /// Whether only the first `min_samples` RTTs of a round may lower its minimum, as in Linux
     /// before 5.8.
     pub round_min_is_frozen: bool,
     /// Rounds at the beginning of a connection in which nothing is detected.
@@ -64,10 +65,10 @@ impl Default for HyStartConfig {
 }
 
 impl HyStartConfig {
-    /// A variant with the constants of its source.
+    /// The configuration of a variant, with the constants of its source.
     #[must_use]
     pub const fn of(variant: HyStartVariant) -> Self {
-        // Low window in segments; spacing in a train, least and largest delay increase in ms.
+        // Low window in segments; spacing in a train, smallest and largest delay increase in ms.
         let (low_window, ack_delta, delay_min, delay_max) = match variant {
             HyStartVariant::Linux => (16, 2, 4, 16),
             HyStartVariant::Paper => (16, 2, 2, 8),
@@ -89,7 +90,7 @@ impl HyStartConfig {
     }
 }
 
-/// The longest span that an option takes.
+/// The longest duration that an option accepts.
 const LONGEST: Duration = Duration::from_secs(60);
 
 impl Options for HyStartConfig {
@@ -97,27 +98,31 @@ impl Options for HyStartConfig {
         OptionInfo {
             name: "variant",
             default: "linux",
-            help: "linux; paper: Ha and Rhee 2011 (2 to 8 ms, against the round before); ns2: the port of document 004 (4 ms trains, no low window), ns2-excerpt: the same as its excerpt stands. It also sets low_window, ack_delta, delay_min and delay_max",
+            help: "linux; paper: Ha and Rhee 2011 (2 to 8 ms above the previous round); ns2: \
+                   Shahgir's port to ns-2 (4 ms trains, no low window); ns2-excerpt: the same, \
+                   exactly as in its published excerpt; also sets low_window, ack_delta, \
+                   delay_min and delay_max",
         },
         OptionInfo {
             name: "linux",
             default: "6.14",
-            help: "6.14: rounds are followed at any window; 5.16: only from low_window on, as before January 2025",
+            help: "6.14: rounds are tracked at any window; 5.16: only from low_window on, as \
+                   before January 2025",
         },
         OptionInfo {
             name: "train",
             default: "true",
-            help: "whether ACK trains are looked for",
+            help: "run the ACK-train detector",
         },
         OptionInfo {
             name: "delay",
             default: "true",
-            help: "whether delay increase is looked for",
+            help: "run the delay detector",
         },
         OptionInfo {
             name: "low_window",
             default: "16",
-            help: "window in segments below which nothing is detected",
+            help: "smallest window, in segments, at which the detectors act",
         },
         OptionInfo {
             name: "ack_delta",
@@ -127,7 +132,7 @@ impl Options for HyStartConfig {
         OptionInfo {
             name: "min_samples",
             default: "8",
-            help: "RTT samples of a round before the delay is judged",
+            help: "RTT samples that a round needs before its delay is tested",
         },
         OptionInfo {
             name: "delay_min",
@@ -137,17 +142,19 @@ impl Options for HyStartConfig {
         OptionInfo {
             name: "delay_max",
             default: "16ms",
-            help: "delay increase that is always enough",
+            help: "delay increase that always ends slow start",
         },
         OptionInfo {
             name: "round_min",
             default: "all",
-            help: "with variant=linux: all RTTs of a round may lower its smallest, or only the first min_samples (first), as before 5.8 and the report of Kuehlewind",
+            help: "with variant=linux: all: every RTT of a round may lower its minimum; first: \
+                   only the first min_samples, as before Linux 5.8 and in Kühlewind's report",
         },
         OptionInfo {
             name: "skip_rounds",
             default: "0",
-            help: "with variant=linux: first rounds of a connection in which nothing is detected; our reading of Bruhn et al. for cellular links",
+            help: "with variant=linux: number of first rounds without detection; our reading of \
+                   Bruhn et al. for cellular links",
         },
     ];
 

@@ -1,39 +1,39 @@
-//! HyStart: Ha and Rhee, "Taming the elephants: New TCP slow start", Computer Networks 55(9), 2011,
-//! as in Linux (`hystart_update` of `tcp_cubic.c`), in the paper, and in a port to ns-2.
+//! HyStart: Ha and Rhee 2011, as in Linux (`hystart_update` of `tcp_cubic.c`), in the paper, and in
+//! a port to ns-2.
 //!
-//! Two detectors run in each round of slow start, a round being one window of data, and only where
+//! Two detectors run in each round of slow start. A round is one window of data. They act only if
 //! the window is at least `low_window` segments:
 //!
 //! - *ACK train*: ACKs that follow each other within `ack_delta` form a train. Once the train is
-//!   longer than the connection's smallest RTT plus an allowance for aggregation (halved where the
+//!   longer than the connection's smallest RTT plus an allowance for aggregation (halved if the
 //!   sender does not pace), the path is full.
 //! - *Delay*: once the round has `min_samples` samples, the next one ends slow start if the round's
 //!   smallest RTT exceeds the connection's smallest by more than an eighth of it, clamped.
 //!
-//! Either sets the threshold to the window, before the ACK at hand makes it grow. `variants.rs` has
-//! what `variant=paper` (the article) and `variant=ns2` (document 004) do instead.
+//! Either detector sets the threshold to the window, before the current ACK makes it grow.
+//! `variants.rs` describes `variant=paper` (Ha and Rhee 2011) and `variant=ns2` (Shahgir).
 //!
-//! Bruhn, Kuehlewind and Muehleisen (2022, 2023) adjust CUBIC's HyStart for low delay over cellular
-//! links, where single round-trip times vary most when a flow begins. One of their two changes is in
-//! Linux since 5.8 and the default here: every RTT of a round may lower the round's smallest, not only
-//! the first eight (`round_min=first` is the form before). The other is not published in what could be
-//! read; it is our reconstruction that it skips first rounds or takes a higher threshold:
+//! Bruhn, Kühlewind and Muehleisen (2022, 2023) adjust CUBIC's HyStart for low delay over cellular
+//! links, where round-trip times vary most when a flow begins. One of their two changes is in Linux
+//! since 5.8 and is the default here: every RTT of a round may lower the round's minimum, not only
+//! the first eight (`round_min=first` is the earlier form). The other is not published in what we
+//! could read. We reconstruct it as skipping the first rounds or raising the threshold:
 //! `cubic+hystart:skip_rounds=1,delay_min=8ms`.
 //!
 //! Assumes that the driver hides `latest_rtt` during the first second of a CUBIC epoch, as
 //! `cubictcp_acked` does. Clock and round-trip times are whole microseconds, as in Linux. As in
-//! Linux, only a timeout arms a HyStart that has fired; a restart after idling changes nothing.
+//! Linux, only a timeout rearms a HyStart that has fired; a restart after idling changes nothing.
 //!
 //! # Deviations
-//! - `linux=6.14` (the default) follows rounds below `low_window` too, since the fix of January
-//!   2025 that stable kernels also carry; `linux=5.16` is the form of 5.16 to 6.13, which skips all
-//!   steps there, so that the first round it sees starts late. Test: `hystart.rs`
+//! - `linux=6.14` (the default) tracks rounds below `low_window` too, as Linux does since a fix of
+//!   January 2025 that stable kernels also carry. `linux=5.16` is the form of 5.16 to 6.13, which
+//!   skips all steps there, so that the first round it tracks starts late. Test: `hystart.rs`
 //!   (`the_two_forms_leave_at_different_windows`).
-//! - Linux deviates from the paper, which compares with the previous round, uses the first eight
-//!   samples of a round, clamps to 2 and 8 ms and compares the train with half the RTT alone: that
-//!   is `variant=paper`.
-//! - The kernel's CUBIC also updates its smallest RTT outside slow start; here the detector only
-//!   sees slow start, which matters only where slow start is entered again without a timeout.
+//! - Linux deviates from the paper. The paper compares with the previous round, uses the first
+//!   eight samples of a round, clamps to 2 and 8 ms, and compares the train with half the RTT
+//!   alone: `variant=paper`.
+//! - The kernel's CUBIC also updates its smallest RTT outside slow start. Here the detector runs
+//!   only in slow start, which matters only if slow start is entered again without a timeout.
 
 mod config;
 mod variants;
@@ -48,7 +48,7 @@ use crate::{Ack, Congestion, CongestionKind, ExitReason, Startup, Step, Window};
 #[derive(Clone, Debug)]
 pub struct HyStart {
     config: HyStartConfig,
-    /// A detector fired; only a timeout arms them again.
+    /// A detector has fired; only a timeout rearms them.
     found: bool,
     round_start: u64,
     /// The last ACK of the train.
@@ -58,9 +58,9 @@ pub struct HyStart {
     /// Smallest RTT of the round.
     curr_rtt: u64,
     sample_cnt: u32,
-    /// Smallest RTT of the connection; zero when none is known.
+    /// Smallest RTT of the connection; zero if unknown.
     delay_min: u64,
-    /// Smallest RTT of the round before (`variant=paper`); `u64::MAX` when none is known.
+    /// Smallest RTT of the previous round (`variant=paper`); `u64::MAX` if unknown.
     last_rtt: u64,
     /// Rounds that have begun.
     rounds: u32,
@@ -105,7 +105,7 @@ impl HyStart {
         self.sample_cnt = 0;
     }
 
-    /// Takes a sample of the connection's smallest RTT; true when it is a new one.
+    /// Updates the connection's smallest RTT; true if the sample lowers it.
     pub(super) fn observe(&mut self, rtt: u64) -> bool {
         let lower = self.delay_min == 0 || rtt < self.delay_min;
         if lower {
@@ -119,12 +119,12 @@ impl HyStart {
         self.found
     }
 
-    /// No detector runs any more, until a timeout.
+    /// Stops the detectors until a timeout.
     pub(super) const fn fire(&mut self) {
         self.found = true;
     }
 
-    /// Begins a round if this ACK does, and tells whether detectors run at this window.
+    /// Begins a round if this ACK does; returns whether detectors run at this window.
     pub(super) fn follow_round(&mut self, ack: &Ack, window: &Window) -> bool {
         let low = window.cwnd_segments() < u64::from(self.config.low_window);
         if low && self.config.linux == HyStartForm::V5_16 {
@@ -207,7 +207,7 @@ impl HyStart {
     }
 }
 
-/// Leaves slow start with the window as threshold.
+/// Exits slow start with the window as threshold.
 pub(super) const fn leave(window: &Window, reason: ExitReason) -> Step {
     Step::Exit {
         cwnd: window.cwnd,
@@ -240,7 +240,7 @@ impl Startup for HyStart {
         if self.config.variant == HyStartVariant::Linux {
             self.delay_min = 0;
         }
-        // The port never clears it.
+        // The port never rearms the detectors.
         let is_port = matches!(
             self.config.variant,
             HyStartVariant::Ns2 | HyStartVariant::Ns2Excerpt

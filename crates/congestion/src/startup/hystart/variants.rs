@@ -1,30 +1,31 @@
-//! HyStart as its paper has it, and as document 004 ported it to ns-2.
+//! HyStart as in the paper (Ha and Rhee 2011), and as ported to ns-2 (Shahgir).
 //!
-//! *The paper* (Ha and Rhee 2011). A round ends when what was outstanding at its start is
+//! *The paper* (Ha and Rhee 2011). A round ends when the data outstanding at its start is
 //! acknowledged. A train as long as half the smallest RTT ends slow start (`>=`, no allowance,
-//! paced or not). So does the smallest of the first eight RTTs of a round that is a sixteenth
-//! (rounded up, 2 to 8 ms) above that of the *round before*. Below 16 segments neither counts.
+//! paced or not). So does a round whose smallest of the first eight RTTs is a sixteenth (rounded
+//! up, 2 to 8 ms) above that of the *previous round*. Below 16 segments neither counts.
 //!
-//! *The port* (seed document 004, ns-2.35's `tcp_cubic.c`). Trains allow 4 ms between ACKs and end
-//! slow start above half the smallest RTT; the delay is judged as in Linux. The ACK that opens a
-//! round is neither train member nor sample nor seen by the smallest RTT, so the tenth ACK of a
-//! round is the first that decides. There is no low window, and nothing arms the detectors again.
+//! *The port* (Shahgir, `tcp_cubic.c` of ns-2.35). Trains allow 4 ms between ACKs and end slow
+//! start above half the smallest RTT; the delay test is Linux's. The ACK that opens a round is
+//! neither a member of the train nor a sample, and does not update the smallest RTT, so the tenth
+//! ACK of a round is the first that decides. There is no low window, and nothing rearms the
+//! detectors.
 //!
 //! # Deviations
 //! - The paper's clamps and its ratio of 1/16 are taken from two independent programs that quote
-//!   it; the paper itself speaks of milliseconds, here there are microseconds.
-//! - The excerpt of the port resets the round's smallest RTT to 2^32 - 1 and never shows it being
-//!   lowered. `variant=ns2` supposes that the function it calls to measure does so;
-//!   `variant=ns2-excerpt` takes the excerpt at its word, so that the first test of a round always
+//!   it. The paper uses milliseconds; microseconds are used here.
+//! - The published excerpt of the port resets the round's smallest RTT to 2^32 - 1 and never shows
+//!   it being lowered. `variant=ns2` assumes that the measurement function it calls lowers it;
+//!   `variant=ns2-excerpt` follows the excerpt literally, so that the first test of a round always
 //!   ends slow start. Test: `hystart_variants.rs` (`the_excerpt_leaves_at_the_tenth_ack`).
-//! - The port also runs where window and threshold are equal; here that is no slow start.
+//! - The port also runs when window and threshold are equal; here that is not slow start.
 
 use units::Duration;
 
 use super::HyStart;
 use crate::{Ack, ExitReason, Window};
 
-/// What the port's round minimum holds until something lowers it, in microseconds.
+/// The port's round minimum until something lowers it, in microseconds.
 const UNMEASURED: u64 = u32::MAX as u64;
 
 impl HyStart {

@@ -1,4 +1,4 @@
-//! What can be chosen about SEARCH, and what each published version chose.
+//! Configuration of SEARCH, and the values of each published version.
 
 use crate::options::{self, OptionError};
 use crate::settings;
@@ -8,44 +8,44 @@ pub const MAX_BINS: u32 = 48;
 /// Largest number of bins beyond the window.
 pub const MAX_EXTRA_BINS: u32 = 64;
 
-/// Which SEARCH.
+/// The version of SEARCH.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Version {
-    /// Sent against delivered bytes in the thesis' first form (section 4.3; LCN 2023).
+    /// Compares delivered with sent bytes (Kachooei 2024, section 4.3; LCN 2023).
     V1_0,
-    /// The thesis' Algorithm 1 with its errata repaired: delivered bytes alone.
+    /// Uses only delivered bytes (Kachooei 2024, Algorithm 1, errata repaired).
     #[default]
     V2_0,
-    /// The same with cumulative bins, as its published source intends.
+    /// As 2.0 with cumulative bins, as its published source intends.
     V3_0,
     /// Cumulative bins with resets, as proposed to netdev in January 2025, repaired.
     V3_1,
-    /// Sent against delivered bytes, as in draft-09.
+    /// Compares delivered with sent bytes, as in draft-09.
     V4_0,
 }
 
-/// What happens to the window at the exit.
+/// The window at the exit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
     /// The threshold becomes the window.
     Plain,
-    /// The window also gives back what it grew in the last two initial RTTs.
+    /// The window also loses its growth of the last two initial RTTs.
     Rollback,
-    /// The window first falls to what was delivered in the last initial RTT, as the queue drains.
+    /// The window falls to what was delivered in the last initial RTT, as the queue drains.
     Drain,
 }
 
-/// Which RTT says how far to look back.
+/// The RTT that sets the look-back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LookBack {
-    /// The sample of the ACK at hand, as all publications have it.
+    /// The sample of the current ACK, as in all publications.
     #[default]
     Current,
-    /// The sample that the bins were made from.
+    /// The sample that fixed the bins.
     Initial,
 }
 
-/// How the norm must stand to the threshold.
+/// How the norm is compared with the threshold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Comparison {
     /// `>=`, as in Linux and neqo.
@@ -64,57 +64,57 @@ pub enum Boundary {
     After,
 }
 
-/// What happens when bins passed without an ACK.
+/// Handling of bins without an ACK.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Missed {
     /// They count as bins without delivery.
     #[default]
     Keep,
-    /// More than `alpha` initial RTTs of them make all bins worthless.
+    /// More than `alpha` initial RTTs of them reset all bins.
     Reset,
-    /// More than `alpha` initial RTTs of them do not count as time (thesis chapter 7).
+    /// More than `alpha` initial RTTs of them do not count as time (Kachooei 2024, chapter 7).
     Freeze,
 }
 
-/// What happens when the look-back reaches beyond the bins.
+/// Handling of a look-back that reaches beyond the bins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FewBins {
-    /// There is no test.
+    /// No test runs.
     #[default]
     Mute,
-    /// The windows give up as many bins as are missing, but no more than half of theirs (thesis
-    /// chapter 7; what the Linux module 3.2 intends).
+    /// The windows shrink by the number of missing bins, at most by half (Kachooei 2024,
+    /// chapter 7; intended by the Linux module 3.2).
     Shrink,
 }
 
-/// What happens while the application limits the sender.
+/// Handling of an application-limited sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AppLimited {
-    /// Nothing special (2.0).
+    /// No special handling (2.0).
     Ignore,
-    /// A bin that ends then makes all bins worthless (3.1, 4.0 of Linux).
+    /// A bin that ends while application-limited resets all bins (Linux 3.1 and 4.0).
     Reset,
-    /// ACKs are passed over (neqo).
+    /// Skips the ACKs (neqo).
     Skip,
 }
 
-/// What the norm of 1.0 is a part of.
+/// The quantity that divides the missing bytes in the norm of 1.0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Whole {
-    /// What is expected (thesis section 4.2; all later versions).
+pub enum NormBase {
+    /// The expected bytes (Kachooei 2024, section 4.2; all later versions).
     #[default]
     Expected,
-    /// What was delivered (thesis section 4.3).
+    /// The delivered bytes (Kachooei 2024, section 4.3).
     Delivered,
 }
 
-/// How the integers are kept.
+/// The integer arithmetic.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Arithmetic {
     /// Nanoseconds, whole bytes, exact fractions.
     #[default]
     Exact,
-    /// Nanoseconds, whole bytes, the look-back's fraction in whole percent (neqo).
+    /// Nanoseconds, whole bytes, the fraction of the look-back in whole percent (neqo).
     Percent,
     /// Microseconds, 16-bit bins with a shared shift, whole percent (Linux 3.1 and 4.0).
     Shifted,
@@ -124,13 +124,13 @@ settings! {
     /// Configuration of [`Search`](super::Search). `None` means the version's own choice.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct SearchConfig {
-        /// Which SEARCH.
+        /// The version.
         version: Version {
             name: "version",
             default: "2.0",
-            help: "1.0 (sent against delivered bytes), 2.0 (thesis: delivered bytes), 3.0 (the \
-                   same, cumulative), 3.1 (with resets), 4.0 (sent against delivered bytes); \
-                   options not given are the version's own",
+            help: "1.0 (delivered against sent bytes), 2.0 (Kachooei 2024: delivered bytes), 3.0 \
+                   (the same, cumulative), 3.1 (with resets), 4.0 (delivered against sent bytes); \
+                   other options default to the version's values",
             read: |value| {
                 let words = [
                     ("1.0", Version::V1_0),
@@ -143,13 +143,13 @@ settings! {
             },
         }
 
-        /// What happens to the window at the exit.
+        /// The window at the exit.
         exit: Option<Exit> {
             name: "exit",
             default: "version",
-            help: "plain: the threshold becomes the window; rollback: the window also loses what \
-                   it grew in two initial RTTs; drain: it falls to what one initial RTT delivers \
-                   as the queue empties (4.0: drain, else plain)",
+            help: "plain: the threshold becomes the window; rollback: the window also loses its \
+                   growth of two initial RTTs; drain: it falls to what one initial RTT delivers \
+                   as the queue drains (4.0: drain, else plain)",
             read: |value| {
                 let words = [
                     ("plain", Some(Exit::Plain)),
@@ -161,19 +161,20 @@ settings! {
             },
         }
 
-        /// Log the first decision and do not act on it.
+        /// Whether to log the first decision and not apply it.
         passive: bool {
             name: "passive",
             default: "false",
-            help: "true: log the decision and do not act on it",
+            help: "log the decision but do not exit slow start",
             read: options::boolean,
         }
 
-        /// `THRESH` in thousandths of the expectation.
+        /// `THRESH` in thousandths of the expected bytes.
         threshold_permille: Option<u32> {
             name: "threshold",
             default: "version",
-            help: "percent by which delivery may miss the expectation (4.0: 26, else 35)",
+            help: "percentage by which delivery may fall short of the expected bytes (4.0: 26, \
+                   else 35)",
             read: |value| {
                 version_or(value, |value| {
                     // Thousandths of a percent; a tenth of a percent is one per mille.
@@ -212,7 +213,7 @@ settings! {
             },
         }
 
-        /// `EXTRA_BINS`: bins beyond the window, of the ring that is looked back into.
+        /// `EXTRA_BINS`: bins beyond the window in the ring of the look-back.
         extra_bins: Option<u32> {
             name: "extra_bins",
             default: "version",
@@ -225,11 +226,11 @@ settings! {
             },
         }
 
-        /// Which RTT says how far to look back.
+        /// The RTT that sets the look-back.
         lookback: LookBack {
             name: "lookback",
             default: "current",
-            help: "current: look back by the RTT of the ACK at hand; initial: by the first RTT",
+            help: "current: look back by the RTT of the current ACK; initial: by the first RTT",
             read: |value| {
                 let words = [
                     ("current", LookBack::Current),
@@ -239,11 +240,11 @@ settings! {
             },
         }
 
-        /// How the norm must stand to the threshold.
+        /// How the norm is compared with the threshold.
         comparison: Comparison {
             name: "comparison",
             default: "at-least",
-            help: "at-least: exit when the norm reaches the threshold; above: when it passes it",
+            help: "at-least: exit when the norm reaches the threshold; above: when it exceeds it",
             read: |value| {
                 let words = [
                     ("at-least", Comparison::AtLeast),
@@ -258,7 +259,7 @@ settings! {
             name: "boundary",
             default: "version",
             help: "at: a bin ends with the first ACK at its end or later; after: strictly later \
-                   (2.0: after, else at)",
+                   (1.0 to 3.0: after, else at)",
             read: |value| {
                 let words = [
                     ("at", Some(Boundary::At)),
@@ -269,12 +270,12 @@ settings! {
             },
         }
 
-        /// What happens when bins passed without an ACK.
+        /// Handling of bins without an ACK.
         missed: Missed {
             name: "missed",
             default: "keep",
-            help: "bins without ACK: keep (they delivered nothing); or, when more than alpha \
-                   initial RTTs pass without one, reset, or freeze (that time does not count)",
+            help: "bins without an ACK: keep (they delivered nothing); after more than alpha \
+                   initial RTTs without one: reset, or freeze (that time does not count)",
             read: |value| {
                 let words = [
                     ("keep", Missed::Keep),
@@ -285,7 +286,7 @@ settings! {
             },
         }
 
-        /// For [`Missed::Reset`] and [`Missed::Freeze`]: initial RTTs without an ACK that are tolerated.
+        /// Initial RTTs without an ACK that [`Missed::Reset`] and [`Missed::Freeze`] tolerate.
         alpha: u32 {
             name: "alpha",
             default: "2",
@@ -293,24 +294,24 @@ settings! {
             read: |value| options::integer(value, 1, 65_535, "a whole number from 1 to 65535"),
         }
 
-        /// What happens when the look-back reaches beyond the bins.
+        /// Handling of a look-back that reaches beyond the bins.
         few_bins: FewBins {
             name: "few_bins",
             default: "mute",
-            help: "when the look-back reaches beyond the bins: mute (no test), or shrink (the \
-                   windows give up as many bins, at most half of theirs)",
+            help: "if the look-back reaches beyond the bins: mute (no test), or shrink (the \
+                   windows shrink by the missing bins, at most by half)",
             read: |value| {
                 let words = [("mute", FewBins::Mute), ("shrink", FewBins::Shrink)];
                 options::choice(value, &words, "mute or shrink")
             },
         }
 
-        /// What happens while the application limits the sender.
+        /// Handling of an application-limited sender.
         app_limited: Option<AppLimited> {
             name: "app_limited",
             default: "version",
-            help: "while the application limits the sender: ignore that, reset the bins, or skip \
-                   its ACKs (2.0: ignore, else reset)",
+            help: "while the sender is application-limited: ignore it, reset the bins, or skip the \
+                   ACKs (1.0 to 3.0: ignore, else reset)",
             read: |value| {
                 let words = [
                     ("ignore", Some(AppLimited::Ignore)),
@@ -322,31 +323,31 @@ settings! {
             },
         }
 
-        /// What the norm is a part of.
-        norm_of: Whole {
+        /// The quantity that divides the missing bytes in the norm.
+        norm_of: NormBase {
             name: "norm_of",
             default: "expected",
-            help: "what the norm is a part of: expected, or delivered (1.0 in section 4.3 of the \
-                   thesis)",
+            help: "divisor of the norm: expected, or delivered bytes (1.0 in Kachooei 2024, \
+                   section 4.3)",
             read: |value| {
                 let words = [
-                    ("expected", Whole::Expected),
-                    ("delivered", Whole::Delivered),
+                    ("expected", NormBase::Expected),
+                    ("delivered", NormBase::Delivered),
                 ];
                 options::choice(value, &words, "expected or delivered")
             },
         }
 
-        /// Behave as the published source of the version does, with its faults (`published.rs`).
+        /// Whether to behave as the version's published source, errors included (`published.rs`).
         as_published: bool {
             name: "as_published",
             default: "false",
-            help: "true: as the published source of the version behaves, with its faults, so that \
-                   others' results can be repeated (4.0: threshold 35)",
+            help: "behave as the version's published source, errors included, to reproduce \
+                   published results (4.0: threshold 35)",
             read: options::boolean,
         }
 
-        /// How the integers are kept.
+        /// The integer arithmetic.
         arithmetic: Arithmetic {
             name: "arithmetic",
             default: "exact",
@@ -366,7 +367,7 @@ settings! {
 }
 
 impl SearchConfig {
-    /// SEARCH of a version, with the version's own choices.
+    /// A version of SEARCH, with the version's own values.
     #[must_use]
     pub fn of(version: Version) -> Self {
         Self {
@@ -375,7 +376,7 @@ impl SearchConfig {
         }
     }
 
-    /// What happens at the exit: draining in 4.0, nothing but the threshold before.
+    /// The window at the exit: drained in 4.0, unchanged in earlier versions.
     #[must_use]
     pub fn exit(&self) -> Exit {
         self.exit.unwrap_or(match self.version {
@@ -384,8 +385,8 @@ impl SearchConfig {
         })
     }
 
-    /// `THRESH` in thousandths: 350, or 260 in 4.0 (draft-09, FreeBSD; the Linux module has 350, and
-    /// so does 4.0 as published).
+    /// `THRESH` in thousandths: 350, or 260 in 4.0 (draft-09, FreeBSD; the Linux module and 4.0 as
+    /// published have 350).
     #[must_use]
     pub fn threshold(&self) -> u32 {
         self.threshold_permille.unwrap_or(match self.version {
@@ -403,7 +404,7 @@ impl SearchConfig {
         })
     }
 
-    /// When a bin ends: strictly after its end in 2.0, at it since.
+    /// When a bin ends: strictly after its end up to 3.0, at its end from 3.1 on.
     #[must_use]
     pub fn boundary(&self) -> Boundary {
         self.boundary.unwrap_or(match self.version {
@@ -412,7 +413,7 @@ impl SearchConfig {
         })
     }
 
-    /// What an application-limited sender means: nothing in 2.0, a reset since.
+    /// Handling of an application-limited sender: ignored up to 3.0, a reset from 3.1 on.
     #[must_use]
     pub fn app_limited(&self) -> AppLimited {
         self.app_limited.unwrap_or(match self.version {
@@ -421,7 +422,7 @@ impl SearchConfig {
         })
     }
 
-    /// Whether what was sent is compared with what was delivered.
+    /// Whether delivered bytes are compared with sent bytes.
     pub(super) const fn compares_sent(&self) -> bool {
         matches!(self.version, Version::V1_0 | Version::V4_0)
     }
@@ -441,7 +442,7 @@ impl SearchConfig {
 
 const PERCENT: &str = "a percentage from 0 to 100 with at most one decimal, or version";
 
-/// What `read` makes of the value, or `None` for the word `version`.
+/// The value as `read` parses it, or `None` for the word `version`.
 fn version_or(
     value: &str,
     read: impl Fn(&str) -> Result<u32, OptionError>,

@@ -1,32 +1,32 @@
-//! What happens once the test says that the path is full.
+//! The exit once the test finds the path full.
 //!
-//! - *Plain*: the threshold becomes the window (thesis, quicly, neqo).
-//! - *Rollback*: the window first gives back what it grew in the last two initial RTTs, which is what
-//!   was acknowledged then (draft-00; optional in 2.0 and 3.x).
-//! - *Drain* (Linux 4.0): the target is what was acknowledged in the last initial RTT, rounded up to
-//!   bins. Until the window is there, one segment leaves for every three delivered, and neither
-//!   growth nor tests happen. The decision is answered as an exit that keeps window and threshold,
-//!   so that it counts as the end of slow start; the last ACK of the drain sets both.
+//! - *Plain*: the threshold becomes the window (Kachooei 2024, quicly, neqo).
+//! - *Rollback*: the window first loses its growth of the last two initial RTTs, which is what was
+//!   acknowledged then (draft-00; optional in 2.0 and 3.x).
+//! - *Drain* (Linux 4.0): the target is what was acknowledged in the last initial RTT, rounded up
+//!   to bins. Until the window reaches it, one segment leaves for every three delivered, and
+//!   neither growth nor tests happen. The decision is returned as an exit that keeps window and
+//!   threshold, so that it counts as the slow-start exit; the last ACK of the drain sets both.
 
 use units::{Bytes, Instant};
 
 use super::{Exit, Search, Version};
 use crate::{Ack, ExitReason, SlowStartExit, Step, Window};
 
-/// Linux's `TCP_INIT_CWND` in segments, below which no exit takes the window.
+/// Linux's `TCP_INIT_CWND` in segments; no exit sets a smaller window.
 const INITIAL_WINDOW: u64 = 10;
-/// Segments delivered for each one that is sent while the window drains.
+/// Segments delivered for each segment sent while the window drains.
 const DRAIN_RATIO: u64 = 3;
 /// Initial RTTs that a rollback undoes.
 const ROLLBACK_RTTS: u64 = 2;
 
-/// A window that is being drained.
+/// A window that is draining.
 #[derive(Clone, Copy, Debug)]
 pub struct Drain {
-    /// The decision; the ACK that made it changes nothing.
+    /// Time of the decision; the ACK that made it changes nothing.
     since: Instant,
     target: Bytes,
-    /// Delivered and not yet answered by a segment.
+    /// Bytes delivered for which no segment has been sent yet.
     carry: Bytes,
     reason: ExitReason,
 }
@@ -37,7 +37,7 @@ impl Drain {
         self.carry += delivered;
     }
 
-    /// What the window becomes: `max(in_flight + carry / 3, target)`.
+    /// The next window: `max(in_flight + carry / 3, target)`.
     pub fn step(&mut self, ack: &Ack, window: &Window) -> Step {
         if ack.now == self.since {
             return Step::Grow(Bytes::ZERO);
@@ -58,7 +58,7 @@ impl Drain {
 }
 
 impl Search {
-    /// Records the decision and does what the configuration says.
+    /// Records the decision and applies the configured exit.
     pub(super) fn act(
         &mut self,
         now: Instant,
@@ -108,7 +108,7 @@ impl Search {
         }
     }
 
-    /// The window that draining aims at; `None` where it takes more bins than there are.
+    /// The target of draining; `None` if it needs more bins than there are.
     #[must_use]
     pub fn drain_target(&self, window: &Window) -> Option<Bytes> {
         let count = self.rtts_in_bins(1).1;

@@ -1,7 +1,7 @@
 //! SEARCH: Slow start Exit At Right CHokepoint.
 //!
-//! In slow start a window of time delivers twice what the window one RTT before it delivered, and
-//! as much as was sent then. When it delivers clearly less, the path is full:
+//! In slow start a window of time delivers twice what the window one RTT earlier delivered, which
+//! is also what was sent in that earlier window. If it delivers clearly less, the path is full:
 //!
 //! ```text
 //! norm = (expected - delivered(window ending now)) / expected        exit when norm >= THRESH
@@ -9,42 +9,45 @@
 //!          = sent(window ending one RTT ago)             (1.0, 4.0)
 //! ```
 //!
-//! A window is 3.5 initial RTTs in 10 bins; the test runs when a bin ends. One RTT ago lies between
-//! two bins, so the two windows that end there are weighted.
+//! A window is 3.5 initial RTTs in 10 bins; the test runs when a bin ends. One RTT ago falls
+//! between two bins, so the test blends the two windows that end there.
 //!
-//! Sources: Ataei Kachooei, MS thesis (WPI, December 2024), Algorithm 1, for 2.0; the netdev patch of
-//! January 2025 for 3.1; draft-chung-ccwg-search-09 and its ports for 4.0; the thesis' section 4.3 for
-//! 1.0, and the authors' repository for what 3.0 intends: 2.0 with cumulative bins, which look back one
-//! bin less. `as_published=true` is `published.rs`.
+//! Sources: Kachooei 2024, Algorithm 1, for 2.0; the netdev patch of January 2025 for 3.1;
+//! draft-chung-ccwg-search-09 and its ports for 4.0; Kachooei 2024, section 4.3, for 1.0; and the
+//! authors' repository for the intent of 3.0: 2.0 with cumulative bins, which look back one bin
+//! less. `published.rs` describes `as_published=true`.
 //!
-//! Assumes that `ack.snd_una` counts the cumulatively acknowledged bytes (as Linux does: SACKed bytes
-//! do not count) and `ack.bytes_sent` what was sent before this ACK released anything. ACKs without
-//! RTT sample are passed over; the next one has their bytes.
+//! Assumes that `ack.snd_una` counts the cumulatively acknowledged bytes (as in Linux, without
+//! SACKed bytes) and `ack.bytes_sent` the bytes sent before this ACK released any. ACKs without an
+//! RTT sample are skipped; the next ACK includes their bytes.
 //!
-//! Counts are kept whole since the connection began: only differences matter, and no difference
-//! reaches behind the last reset. So a reset needs no base, and re-entering slow start loses no
-//! precision.
+//! Counts are cumulative over the connection: only differences matter, and no difference spans a
+//! reset. A reset therefore needs no base, and re-entering slow start loses no precision.
 //!
 //! # Deviations
 //!
 //! The versions are the published ones with their errata repaired (`as_published=true` keeps them);
 //! `tests/search_streams.rs` shows where the results differ.
 //!
-//! - 2.0 clears the bins after the last one (Algorithm 1 erases that too), looks back 14 bins at most
-//!   (not 15, which reaches the slot being written), blends the two windows (the Linux module picks
-//!   one) and has no sticky stop: a restart makes it anew.
-//! - 3.1 and 4.0 test only with a whole bin before the oldest window (`p > W`). The Linux modules let
-//!   bin 0 stand for it, which after a reset holds the connection's total and exits falsely.
+//! - 2.0 clears the bins beyond the last one (Algorithm 1 erases the last one too), looks back at
+//!   most 14 bins (15 would reach the slot being written), blends the two windows (the Linux module
+//!   picks one) and has no sticky stop: a restart initializes it again.
+//! - 3.1 and 4.0 test only with a whole bin before the oldest window (`p > W`). The Linux modules
+//!   use bin 0 in its place, which after a reset holds the connection's total and causes false
+//!   exits.
 //! - 3.1's rollback counts bytes; the Linux module forgets the shift.
-//! - 4.0 has the threshold of the draft (26 %; the Linux module has 35 %), and looks at the
-//!   connection where an ACK has no rate sample that says whether it was application-limited.
-//! - Linux resets when it restarts the window after idling for longer than the retransmission timeout.
-//!   A start-up does not know the timeout; here it is the shortest that Linux sets, SRTT + 200 ms.
-//! - `missed=reset` is off by default, as in the Linux repository, though its text says `alpha` is 2.
-//! - `missed=freeze` and `few_bins=shrink` are our reading of the thesis' chapter 7, which names them
-//!   as future work without saying how; the published 3.2 intends the second and does not compile.
-//! - `arithmetic=shifted` keeps 16-bit counts as Linux 3.1 and 4.0 do. What it stores is the count
-//!   shifted right by the smallest shift that makes all fit, which is computed when it is read.
+//! - 4.0 uses the threshold of the draft (26 %; the Linux module has 35 %). If an ACK has no rate
+//!   sample, the connection decides whether it was application-limited.
+//! - Linux resets when it restarts the window after idling for longer than the retransmission
+//!   timeout. A start-up does not know that timeout; the shortest one of Linux, SRTT + 200 ms, is
+//!   used.
+//! - `missed=reset` is off by default, as in the Linux repository, though its text says `alpha` is
+//!   2.
+//! - `missed=freeze` and `few_bins=shrink` are our reading of Kachooei 2024, chapter 7, which names
+//!   them as future work without a specification; the published 3.2 intends the second and does not
+//!   compile.
+//! - `arithmetic=shifted` keeps 16-bit counts as Linux 3.1 and 4.0 do. The stored value is the
+//!   count shifted right by the smallest shift that makes all counts fit, computed when it is read.
 
 mod config;
 mod exit;
@@ -54,7 +57,7 @@ mod ring;
 
 pub use config::{
     AppLimited, Arithmetic, Boundary, Comparison, Exit, FewBins, LookBack, MAX_BINS,
-    MAX_EXTRA_BINS, Missed, SearchConfig, Version, Whole,
+    MAX_EXTRA_BINS, Missed, NormBase, SearchConfig, Version,
 };
 pub use norm::Measurement;
 
@@ -65,7 +68,7 @@ use self::norm::Norm;
 use self::ring::{Ring, SLOTS};
 use crate::{Ack, Congestion, ExitReason, Sent, SlowStartExit, Startup, Step, Window};
 
-/// The longest RTT that is told from longer ones; with it no product overflows.
+/// Longer RTTs count as this one, so that no product overflows.
 const LONGEST_RTT: Duration = Duration::from_secs(3_600);
 /// The shortest bin (Linux 4.0).
 const SHORTEST_BIN: Duration = Duration::from_micros(1);
@@ -84,7 +87,7 @@ struct Open {
     shift: u32,
 }
 
-/// What the first sample fixed: the bin's duration and the sample.
+/// The values fixed by the first sample: the bin's duration and the sample.
 #[derive(Clone, Copy, Debug)]
 struct Scale {
     bin: Duration,
@@ -95,19 +98,19 @@ struct Scale {
 #[derive(Clone, Debug)]
 pub struct Search {
     config: SearchConfig,
-    /// The first opening of the connection: 2.0 counts what its first ACK acknowledged.
+    /// Before the first opening of the bins: 2.0 counts what the first ACK acknowledged.
     first: bool,
     scale: Option<Scale>,
     open: Option<Open>,
     acked: Ring,
-    /// Used by 4.0 alone.
+    /// Used only by 4.0.
     sent: Ring,
     measurement: Option<Measurement>,
     decision: Option<SlowStartExit>,
     drain: Option<Drain>,
     /// Smoothed RTT at the last ACK.
     srtt: Duration,
-    /// Over for good, as published 2.0 and 3.0 are once slow start was left.
+    /// Stopped permanently, as published 2.0 and 3.0 are after they left slow start.
     stopped: bool,
 }
 
@@ -130,7 +133,7 @@ impl Search {
         }
     }
 
-    /// How it was made.
+    /// The configuration.
     #[must_use]
     pub const fn config(&self) -> &SearchConfig {
         &self.config
@@ -142,8 +145,8 @@ impl Search {
         self.measurement
     }
 
-    /// The first decision to leave slow start, acted on or not. With `exit=drain` the threshold is set
-    /// only later, when the window has drained.
+    /// The first decision to exit slow start, whether or not it was applied. With `exit=drain` the
+    /// threshold is set later, when the window has drained.
     #[must_use]
     pub const fn decision(&self) -> Option<SlowStartExit> {
         self.decision
@@ -183,14 +186,14 @@ impl Search {
         u64::from(self.config.bins.clamp(1, MAX_BINS))
     }
 
-    /// `count` initial RTTs in bins, rounded down and up. It does not depend on the RTT.
+    /// `count` initial RTTs in bins, rounded down and up, independent of the RTT.
     fn rtts_in_bins(&self, count: u64) -> (u64, u64) {
         let bins = count * self.bins() * 1_000;
         let window = u64::from(self.config.window_permille.max(1));
         (bins / window, bins.div_ceil(window))
     }
 
-    /// A clock reading or a sample as the arithmetic sees it, in nanoseconds.
+    /// A time or an RTT sample in the resolution of the arithmetic, in nanoseconds.
     fn quantized(&self, nanos: u64) -> u64 {
         if self.counts_micros() {
             nanos / 1_000 * 1_000
@@ -207,7 +210,7 @@ impl Search {
         }
     }
 
-    /// Forgets the bins; `full`: their duration, too.
+    /// Clears the bins, and with `full` also their duration.
     fn reset(&mut self, full: bool) {
         self.open = None;
         self.measurement = None;
@@ -261,7 +264,7 @@ impl Search {
         (ring.get(to) >> open.shift).saturating_sub(ring.get(from) >> open.shift)
     }
 
-    /// Acknowledged in the last `count` bins; `None` if there are not that many.
+    /// Bytes acknowledged in the last `count` bins; `None` if there are fewer bins.
     fn acked_in_last(&self, count: u64) -> Option<Bytes> {
         let open = self.open?;
         let from = open.index.checked_sub(count.min(SLOTS as u64 - 1))?;
@@ -270,7 +273,7 @@ impl Search {
         ))
     }
 
-    /// Bins in the windows of a test that looks so far back; `None` if there are too few.
+    /// Bins in the windows of a test with this look-back; `None` if there are too few.
     fn width(&self, look_back: u64) -> Option<u64> {
         let missing = look_back.saturating_sub(self.config.longest_lookback());
         match self.config.few_bins {
@@ -283,7 +286,7 @@ impl Search {
         }
     }
 
-    /// The test at the end of a bin, if there are bins enough for it.
+    /// The test at the end of a bin, if there are enough bins.
     fn test(&self, at: Instant, rtt: Duration) -> Option<Measurement> {
         let (open, scale) = (self.open?, self.scale?);
         let back = match self.config.lookback {
@@ -332,8 +335,8 @@ impl Search {
         };
         let norm = Norm::new(current, previous * factor, denominator)?;
         let norm = match self.config.norm_of {
-            Whole::Expected => norm,
-            Whole::Delivered => norm.of_delivered()?,
+            NormBase::Expected => norm,
+            NormBase::Delivered => norm.of_delivered()?,
         };
         let threshold = self.config.threshold();
         let bytes =
@@ -352,7 +355,7 @@ impl Search {
         })
     }
 
-    /// Books the ACK to the bins; the test, if a bin ended and there are bins enough.
+    /// Adds the ACK to the bins; returns the test if a bin ended and there are enough bins.
     fn measure(&mut self, ack: &Ack) -> Option<Measurement> {
         let rtt = ack
             .latest_rtt?

@@ -1,11 +1,11 @@
-//! The arithmetic of the test: how far delivery falls behind the expectation.
+//! The arithmetic of the test: how far delivery falls short of the expected bytes.
 
 use units::{Bytes, Instant};
 
 /// One test at the end of a bin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Measurement {
-    /// When.
+    /// Time of the test.
     pub at: Instant,
     /// Index of the bin that ended; bin 0 is the opening of the bins.
     pub index: u64,
@@ -15,13 +15,13 @@ pub struct Measurement {
     pub current: Bytes,
     /// Delivered (4.0: sent) in the window that ended one look-back ago, rounded down.
     pub previous: Bytes,
-    /// By how much `current` misses the expectation, in thousandths of it, rounded down.
+    /// Shortfall of `current`, in thousandths of the expected bytes, rounded down.
     pub norm_permille: i64,
-    /// Whether that reaches the threshold.
+    /// Whether the shortfall reaches the threshold.
     pub hit: bool,
 }
 
-/// `part / whole` behind an expectation, as an exact fraction.
+/// The shortfall `missing / expected` as an exact fraction.
 #[derive(Clone, Copy, Debug)]
 pub struct Norm {
     expected: i128,
@@ -29,7 +29,7 @@ pub struct Norm {
 }
 
 impl Norm {
-    /// Of `current` against `expected / scale`. `None` when nothing is expected.
+    /// The shortfall of `current` against `expected / scale`. `None` if nothing is expected.
     ///
     /// Counts are below 2^64 and scales below 2^46, so that a thousandfold stays below 2^127.
     pub fn new(current: u64, expected: u128, scale: u64) -> Option<Self> {
@@ -43,7 +43,7 @@ impl Norm {
         })
     }
 
-    /// The same as a part of what was delivered, `None` when that is nothing.
+    /// The same as a fraction of the delivered bytes. `None` if nothing was delivered.
     pub fn of_delivered(self) -> Option<Self> {
         let delivered = self.expected - self.missing;
         (delivered > 0).then_some(Self {

@@ -1,32 +1,33 @@
-//! What the published sources of SEARCH do, faults included (`as_published=true`), so that results
-//! obtained with them can be repeated.
+//! The behaviour of the published sources of SEARCH, errors included (`as_published=true`), to
+//! reproduce results obtained with them.
 //!
-//! - *2.0* (Linux): one RTT ago lies between two windows, and integer division picks one of them
-//!   instead of blending: the newer when the ACK came at least as long after the bin's end as the RTT
-//!   exceeds whole bins. Where both hold the same, the test is skipped. It looks back 15 bins, where
-//!   the oldest bin of the window is the slot that was just written. Once slow start was left, only
-//!   idling begins it anew.
-//! - *3.0*: the weight of the blend is always zero, so the look-back is cut to whole bins. Sticky as 2.0.
-//! - *3.1* and *4.0* (Linux): bin 0 stands for the bin before the oldest window; after a reset it holds
-//!   the connection's total, and the first test is wrong. 3.1's rollback forgets the shift of the
-//!   counts, and 4.0's threshold is 35 %.
-//! - *1.0* (quicly): the look-back is rounded to the nearest bin, at least one, and the norm must pass
-//!   the threshold, not only reach it.
+//! - *2.0* (Linux): one RTT ago falls between two windows, and integer division picks one of them
+//!   instead of blending: the newer if the ACK came at least as long after the bin's end as the RTT
+//!   exceeds whole bins. If both hold the same, the test is skipped. It looks back 15 bins, where
+//!   the oldest bin of the window is the slot that was just written. After the slow-start exit,
+//!   only idling starts it again.
+//! - *3.0*: the weight of the blend is always zero, so the look-back is cut to whole bins. Sticky
+//!   as 2.0.
+//! - *3.1* and *4.0* (Linux): bin 0 takes the place of the bin before the oldest window. After a
+//!   reset it holds the connection's total, and the first test is wrong. 3.1's rollback forgets the
+//!   shift of the counts, and 4.0's threshold is 35 %.
+//! - *1.0* (quicly): the look-back is rounded to the nearest bin, at least one, and the norm must
+//!   exceed the threshold, not only reach it.
 //!
-//! Assumes microseconds, as in Linux. Source: the authors' repository, quicly, as `spec/search.md`
-//! sections 2, 5 and 6 describe them.
+//! Assumes microseconds, as in Linux. Sources: the SEARCH draft and the authors' repositories,
+//! quicly (docs/reference/sources.md).
 //!
 //! ## Deviations
 //!
-//! - 3.0 as published does not compile; this is a reading of it, without its faults in filling missed
-//!   bins, and it looks back 13 bins.
-//! - quicly's 1.0 counts milliseconds, estimates what was sent from what is in flight, and tests each
-//!   missed bin; here the sent bytes are counted and only the last bin is tested.
+//! - 3.0 as published does not compile. This is a reading of it, without its errors in filling
+//!   missed bins, and it looks back 13 bins.
+//! - quicly's 1.0 counts milliseconds, estimates the bytes sent from the bytes in flight, and tests
+//!   each missed bin; here the sent bytes are counted and only the last bin is tested.
 //! - The clock of 3.1, which wraps after 71.6 minutes, is not reproduced.
 
 use super::{Arithmetic, Comparison, Search, Version};
 
-/// Which of two windows the look-back takes: newer, older, whether the ACK was late, bins back.
+/// Picks the window of the look-back from: newer, older, whether the ACK was late, bins back.
 type Pick = fn(&Search, u128, u128, bool, u64) -> Option<u128>;
 
 /// Slots of the published ring of 2.0 beyond the window.
@@ -37,7 +38,7 @@ impl Search {
         self.config.as_published && self.config.version as u8 == version as u8
     }
 
-    /// How the integers are kept: what was published is kept as there.
+    /// The integer arithmetic: that of the publication for a published version.
     pub(super) const fn arithmetic(&self) -> Arithmetic {
         if self.is_published(Version::V3_1) || self.is_published(Version::V4_0) {
             Arithmetic::Shifted
@@ -58,7 +59,7 @@ impl Search {
         }
     }
 
-    /// Whether leaving slow start ends it for good.
+    /// Whether a slow-start exit stops SEARCH permanently.
     pub(super) const fn is_sticky(&self) -> bool {
         self.is_published(Version::V2_0) || self.is_published(Version::V3_0)
     }
@@ -81,7 +82,7 @@ impl Search {
         }
     }
 
-    /// A look-back in whole bins, and the rest.
+    /// A look-back in whole bins, and the remainder.
     pub(super) const fn split(&self, back: u64, bin: u64) -> (u64, u64) {
         if self.is_published(Version::V1_0) {
             let nearest = (back + bin / 2) / bin;
@@ -90,7 +91,7 @@ impl Search {
         (back / bin, back % bin)
     }
 
-    /// What takes the place of the blend, where there is something.
+    /// The function that replaces the blend, if any.
     pub(super) const fn picks(&self) -> Option<Pick> {
         if self.is_published(Version::V2_0) {
             Some(Self::pick_one)
@@ -111,7 +112,7 @@ impl Search {
         };
         let mut older = older;
         if look_back == EXTRA_BINS {
-            // The oldest bin of the older window has the slot of the newest bin.
+            // The oldest bin of the older window shares its slot with the newest bin.
             let oldest = open.index.checked_sub(EXTRA_BINS + self.bins())?;
             older = older.saturating_sub(delivered(oldest)) + delivered(open.index);
         }
