@@ -1,4 +1,4 @@
-//! Quick-Start, RCP and XCP at the sender: the numbers of `spec/fast-startup.md` part D, restated here.
+//! Quick-Start, RCP and XCP at the sender: values computed by hand from the cited rules.
 
 mod startup_support;
 
@@ -41,7 +41,7 @@ fn sent(nanos: u64, number: u64, retransmission: bool) -> Sent {
     }
 }
 
-/// D-Q2, for windows above the initial one of ten segments; the interval is that of 1500 bytes.
+/// Windows above the initial window of ten segments; the interval is that of 1500 bytes.
 #[test]
 fn windows_and_pacing_of_quick_start() {
     for (rtt_ms, code, segments) in [
@@ -76,7 +76,7 @@ fn windows_and_pacing_of_quick_start() {
         let expected = rate.time_for(Bytes::new(1500)).as_nanos() as f64;
         assert!((interval - expected).abs() <= 1.0 + expected * 1e-6);
     }
-    // What the initial window sends anyway is not used.
+    // A rate that the initial window reaches anyway is not used.
     for (rtt_ms, code) in [(4, 9), (28, 5), (98, 5), (200, 4)] {
         let mut startup = quick_start();
         let rate = RateCode::new(code).rate();
@@ -88,9 +88,10 @@ fn windows_and_pacing_of_quick_start() {
     }
 }
 
-/// D-Q8: 200 ms were measured, the round trip is 100 ms: 170 planned, 86 sent by the first ACK.
+/// The handshake measured 200 ms, but the RTT is 100 ms: 170 segments planned, 86 sent by the first
+/// ACK.
 #[test]
-fn a_round_trip_measured_too_long_costs_what_was_not_sent() {
+fn an_overestimated_rtt_limits_the_window_to_what_was_sent() {
     let mut startup = quick_start();
     let step = startup.on_approval(RateCode::new(8).rate(), Duration::from_millis(200), &ten());
     assert_eq!(step, Some(Step::Set(SMSS * 170)));
@@ -114,13 +115,13 @@ fn a_round_trip_measured_too_long_costs_what_was_not_sent() {
         Some(Step::Set(SMSS * 86))
     );
     assert_eq!(startup.pacing().map(|pace| pace.rate), None);
-    // Once: the next ACK is slow start's.
+    // Only once: the next ACK belongs to slow start.
     assert_eq!(startup.on_delivery(&first, &granted), None);
 }
 
-/// Section A3.6: as if nothing had been approved, with half of what the flight delivered as threshold.
+/// As if nothing had been approved, with half of the flight's delivered data as threshold.
 #[test]
-fn a_flight_that_was_too_much_is_forgotten() {
+fn a_loss_in_the_flight_cancels_the_approval() {
     let mut startup = quick_start();
     startup.on_approval(RateCode::new(7).rate(), Duration::from_millis(200), &ten());
     for number in 0..85 {
@@ -136,12 +137,12 @@ fn a_flight_that_was_too_much_is_forgotten() {
     };
     let during = startup
         .take_over(&loss, &ten())
-        .expect("it answers for its flight");
+        .expect("it handles the loss of its flight");
     assert_eq!(during.cwnd, SMSS * 10);
     for number in 20..45 {
         startup.on_sent(&sent(300 * MS, number, true));
     }
-    // 85 sent, 25 of them again: 60 got through.
+    // 85 sent, 25 retransmitted: 60 delivered.
     let after = startup.on_recovery_exit(Instant::from_nanos(500 * MS), &ten());
     let expected = Reduction {
         cwnd: SMSS * 10,
@@ -151,9 +152,9 @@ fn a_flight_that_was_too_much_is_forgotten() {
     assert_eq!(
         startup.take_over(&loss, &ten()),
         None,
-        "the next loss is ordinary"
+        "the avoidance handles the next loss"
     );
-    // A loss behind the flight is ordinary too.
+    // The avoidance also handles a loss beyond the flight.
     let mut startup = quick_start();
     startup.on_approval(RateCode::new(7).rate(), Duration::from_millis(200), &ten());
     startup.on_sent(&sent(0, 0, false));
@@ -164,21 +165,21 @@ fn a_flight_that_was_too_much_is_forgotten() {
     assert_eq!(startup.take_over(&loss, &ten()), None);
 }
 
-/// RFC 3742 above 100 segments, as the RFC demands of what follows.
+/// RFC 3742 above 100 segments, as RFC 4782 requires.
 #[test]
-fn what_follows_a_quick_start_is_limited_slow_start() {
+fn limited_slow_start_follows_a_quick_start() {
     let mut startup = quick_start();
     let large = Window {
         cwnd: SMSS * 200,
         ..ten()
     };
-    // K = 4: four segments acknowledged are one more.
+    // K = 4: four acknowledged segments add one.
     let step = startup.on_ack(&ack(Instant::ZERO, SMSS * 8, SMSS.get() * 8, None), &large);
     assert_eq!(step, Step::Grow(SMSS * 2));
 }
 
 #[test]
-fn what_is_asked_for() {
+fn the_requested_rate() {
     let asks = |option: Option<&str>, queued| {
         let mut config = QuickStartConfig::default();
         if let Some(value) = option {
@@ -223,12 +224,12 @@ fn rcp_paces_at_the_rate_of_the_path() {
         Instant::ZERO,
         &tells(Some(Rate::from_bits_per_sec(12_000_000))),
     );
-    // A packet of 1500 bytes each millisecond, two round trips of them in flight at most.
+    // One packet of 1500 bytes per millisecond, at most two round trips of them in flight.
     let pace = rcp.pacing_rate().expect("it paces");
     assert_eq!(pace.time_for(Bytes::new(1436)), Duration::from_millis(1));
     assert!(rcp.requires_pacing());
     assert_eq!(rcp.window().cwnd_segments(), 200);
-    // A loss is none of its business.
+    // A loss changes nothing.
     rcp.on_congestion(&Congestion {
         now: Instant::ZERO,
         kind: CongestionKind::Loss,
@@ -238,7 +239,7 @@ fn rcp_paces_at_the_rate_of_the_path() {
         first_of_window: true,
     });
     assert_eq!(rcp.window().cwnd_segments(), 200);
-    // A router that does not help: the plain standard.
+    // A router without support: slow start and Reno.
     rcp.on_feedback(Instant::ZERO, &tells(None));
     assert_eq!((rcp.pacing_rate(), rcp.requires_pacing()), (None, false));
     assert_eq!(rcp.window().cwnd_segments(), 10);
@@ -259,7 +260,7 @@ fn xcp_moves_its_window_by_the_feedback_times_the_round_trip() {
         xcp.on_feedback(Instant::ZERO, &Feedback::XcpEcho { delta: Some(delta) });
         xcp.window().cwnd_segments()
     };
-    // 15,000 B/s for 100 ms are one packet of 1500 bytes, a third of it three times too.
+    // 15,000 B/s for 100 ms are one packet of 1500 bytes; so is a third of that rate, three times.
     assert_eq!(told(15_000), 11);
     assert_eq!([told(5_000), told(5_000), told(5_001)], [11, 11, 12]);
     assert_eq!(told(-150_000), 2);

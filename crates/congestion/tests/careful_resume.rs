@@ -1,5 +1,5 @@
-//! Careful Resume: the numbers of blocks D-C1 to D-C3 of `spec/fast-startup.md`, restated here, and who may use
-//! what an earlier connection saved.
+//! Careful Resume: values computed by hand from RFC 9959, and which connection may use the saved
+//! state.
 
 mod startup_support;
 
@@ -14,7 +14,7 @@ fn resuming(config: CarefulResumeConfig) -> CarefulResume {
     startup
 }
 
-/// The ACK of the whole initial window, with so much in flight.
+/// The ACK of the whole initial window, with `in_flight` bytes in flight.
 fn initial_window_came_back(rtt_us: u64, in_flight: u64) -> Ack {
     Ack {
         in_flight: segments(in_flight),
@@ -23,7 +23,6 @@ fn initial_window_came_back(rtt_us: u64, in_flight: u64) -> Ack {
     }
 }
 
-/// D-C1.
 #[test]
 fn careful_resume_spreads_its_jump_over_an_rtt() {
     for (saved, max, rtt_us, jump, spacing_ns) in [
@@ -47,7 +46,7 @@ fn careful_resume_spreads_its_jump_over_an_rtt() {
     }
 }
 
-/// D-C2: an RTT of half of the remembered one, or less, is another path; a longer one is no danger.
+/// An RTT of at most half the saved one means another path; a longer one is accepted.
 #[test]
 fn careful_resume_checks_the_rtt() {
     for (saved_ms, rtt_us, jumps) in [
@@ -73,10 +72,10 @@ fn careful_resume_checks_the_rtt() {
     }
 }
 
-/// D-C3, with the flight on entry, the saved window, the unvalidated segments, the first lost one, how
-/// many are lost, and what the retreat makes of it.
+/// Cases: flight on entry, saved window, unvalidated segments, first lost one, number lost, and the
+/// result of the retreat.
 #[test]
-fn safe_retreat_of_the_specification() {
+fn safe_retreat_follows_the_rules() {
     for (flight, saved, sent, first_lost, lost, cwnd, beta, ssthresh) in [
         (20, 400, 180, 50, 1, 24, 500, 99),
         (20, 400, 180, 50, 1, 24, 700, 139),
@@ -93,7 +92,7 @@ fn safe_retreat_of_the_specification() {
         let step = startup.on_delivery(&initial_window_came_back(100_000, flight), &window(25));
         let jump = u64::from(saved) / 2;
         assert_eq!(step, Some(Step::Set(segments(jump))));
-        // The jump leaves: packets `flight + 1` to `flight + sent`, which fills the window.
+        // The jump sends packets `flight + 1` to `flight + sent`, which fills the window.
         for packet in 0..sent {
             startup.on_sent(&Sent {
                 now: at(100_000),
@@ -122,7 +121,7 @@ fn safe_retreat_of_the_specification() {
                 &congestion(CongestionKind::Loss, offset(end)),
                 &window(jump),
             )
-            .expect("the loss is of the jump");
+            .expect("the lost segment belongs to the jump");
         assert_eq!(reduction.cwnd.segments(SMSS), cwnd);
         assert_eq!(startup.phase(), "safe retreat");
         let frozen = Window {
@@ -130,7 +129,7 @@ fn safe_retreat_of_the_specification() {
             ssthresh: segments(cwnd),
             smss: SMSS,
         };
-        // One retransmission at once, and then nothing above the window.
+        // One retransmission at once, then nothing above the window.
         let one = ack(at(160_000), Bytes::ZERO, offset(first_lost - 1), None);
         let full = Ack {
             in_flight: segments(100),
@@ -154,16 +153,16 @@ fn safe_retreat_of_the_specification() {
         assert_eq!(after.cwnd, segments(cwnd));
         assert_eq!(after.ssthresh.segments(SMSS), ssthresh);
         assert_eq!(startup.phase(), "normal");
-        // The set was wrong: it is forgotten.
+        // The saved state was wrong: it is deleted.
         let mut memory = PathMemory::default();
         startup.on_close(at(400_000), &mut memory);
         assert_eq!(memory, PathMemory::default());
     }
 }
 
-/// Two connections at once: the second may not use the set that the first was lent.
+/// Of two concurrent connections, the second may not use the saved state that the first holds.
 #[test]
-fn a_saved_set_is_used_by_one_connection_at_a_time() {
+fn one_connection_at_a_time_uses_the_saved_state() {
     let observer = {
         let mut startup = resuming(CarefulResumeConfig::default());
         for round in 0..6 {

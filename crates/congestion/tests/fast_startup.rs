@@ -1,5 +1,5 @@
-//! Start-ups that estimate, remember or jump: the numbers of `spec/fast-startup.md` part D and of its
-//! blocks C5, C6, C11 and C12, restated here.
+//! Start-ups that estimate, use saved state or jump: values computed by hand from the rules in
+//! their module heads.
 
 mod startup_support;
 
@@ -15,7 +15,7 @@ use units::{Bytes, Duration, Instant, Rate};
 
 const MS: u64 = 1_000;
 
-/// ACKs of one flight of segments that left together at zero: the first after `rtt`, the others after
+/// ACKs of one flight of segments sent together at zero: the first after `rtt`, the others after
 /// these spacings, all in microseconds.
 fn flight(rtt: u64, spacings: &[u64], smss: Bytes) -> Vec<Ack> {
     let mut now = rtt;
@@ -35,10 +35,10 @@ fn flight(rtt: u64, spacings: &[u64], smss: Bytes) -> Vec<Ack> {
         .collect()
 }
 
-/// C6: 1500-byte packets, spacing 1.2 ms, smallest RTT 600 ms: 10 Mbit/s, 500 packets; and the same
-/// for spacings of 1.0, 1.2 and 4.8 ms, of which 1.2 is the median.
+/// 1500-byte packets, spacing 1.2 ms, smallest RTT 600 ms: 10 Mbit/s, 500 packets; and the same for
+/// spacings of 1.0, 1.2 and 4.8 ms, whose median is 1.2 ms.
 #[test]
-fn packet_pairs_of_the_specification() {
+fn packet_pairs_set_the_threshold() {
     let smss = Bytes::new(1_500);
     let path = Window {
         smss,
@@ -93,11 +93,11 @@ fn packet_pairs_end_slow_start_at_their_threshold() {
 }
 
 #[test]
-fn segments_that_left_apart_are_no_pair() {
+fn segments_sent_apart_are_not_a_pair() {
     let mut startup = PacketPair::new(PacketPairConfig::default(), Instant::ZERO, 0);
     let path = window(10);
     for index in 0..10 {
-        // Each left 51 us after the one before.
+        // Each left 51 us after the previous one.
         let now = 100 * MS + 1_200 * index;
         let mut one = ack(
             at(now),
@@ -111,8 +111,8 @@ fn segments_that_left_apart_are_no_pair() {
     assert_eq!(startup.threshold(), None);
 }
 
-/// C12: the median of sixteen dispersions, nothing below sixteen segments of window or samples, and
-/// the end where the window is there.
+/// The median of sixteen dispersions; nothing below a window of sixteen segments or sixteen
+/// samples; the exit when the window reaches the threshold.
 #[test]
 fn best_needs_sixteen_of_both() {
     let smss = Bytes::new(1_500);
@@ -140,9 +140,9 @@ fn best_needs_sixteen_of_both() {
     );
 }
 
-/// The patent's rule: half RTTs that deliver 10, 20, 40, 49, 50 ... segments. From 40 on none reaches
-/// 5/4 of the best before it, so the third ends it. (A period begins with the first ACK, a little
-/// after the ones counted here.)
+/// The patent's rule: half RTTs that deliver 10, 20, 40, 49, 50 ... segments. After 40 none reaches
+/// 5/4 of the best before it, so the third of them ends slow start. (A period begins with the first
+/// ACK, shortly after the ones counted here.)
 #[test]
 fn best_by_periods_ends_after_three_flat_ones() {
     let mut startup = Best::new(BestConfig { period: true }, Instant::ZERO, 0);
@@ -163,7 +163,7 @@ fn best_by_periods_ends_after_three_flat_ones() {
     assert_eq!(steps[ended].0, 6);
 }
 
-/// C5: chunks whose ACKs come 1.2 ms apart agree at once; an aggregate does not raise the rate.
+/// Chunks whose ACKs arrive 1.2 ms apart agree at once; an aggregate does not raise the rate.
 #[test]
 fn fbe_agrees_on_refined_intervals() {
     let smss = Bytes::new(1_500);
@@ -179,7 +179,7 @@ fn fbe_agrees_on_refined_intervals() {
         startup.on_delivery(&ack, &path);
     }
     assert_eq!(startup.threshold(), Some(smss * 100));
-    // The second chunk ends with two ACKs that waited for the one after: 2.4 ms, nothing, 1.2 ms.
+    // The second chunk ends with an aggregate: intervals of 2.4 ms, zero and 1.2 ms.
     let mut startup = Fbe::new(FbeConfig::default(), Instant::ZERO, 0);
     spacings = vec![
         1_200, 1_200, 1_200, 1_200, 1_200, 1_200, 1_200, 1_200, 1_200, 2_400, 0, 1_200, 1_200,
@@ -191,7 +191,7 @@ fn fbe_agrees_on_refined_intervals() {
     assert_eq!(startup.threshold(), Some(smss * 100));
 }
 
-/// ACKs as far apart as the segments left show the sender, not the path.
+/// ACKs spaced like the segments show the rate of the sender, not of the path.
 #[test]
 fn fbe_does_not_measure_its_own_pace() {
     let mut startup = Fbe::new(FbeConfig::default(), Instant::ZERO, 0);
@@ -203,9 +203,9 @@ fn fbe_does_not_measure_its_own_pace() {
     assert_eq!(startup.threshold(), None);
 }
 
-/// D-S1: 8081 kbit/s, where bytes over time would say 4044.
+/// 8081 kbit/s, where bytes divided by time give 4044.
 #[test]
-fn gap_compensation_of_the_specification() {
+fn gap_compensation_removes_the_longest_gap() {
     let mut estimator = GapCompensated::default();
     for tenth_ms in [0, 12, 24, 136, 148, 160, 172, 401] {
         estimator.on_ack(at(tenth_ms * 100), Bytes::new(2_896));
@@ -220,9 +220,8 @@ fn gap_compensation_of_the_specification() {
     assert_eq!(few.estimate(SMSS), None, "three ACKs are too few");
 }
 
-/// D-S2.
 #[test]
-fn stateful_jumps_of_the_specification() {
+fn stateful_jumps_to_the_saved_bdp() {
     for (rate, rtt_us, jump) in [
         (1_250_000, 100_000, Some(86)),
         (1_250_000, 10_000, None),
@@ -243,10 +242,10 @@ fn stateful_jumps_of_the_specification() {
     }
 }
 
-/// C11: the first ACK among eleven with more than five segments in flight ends the jump; without one
-/// the twelfth does.
+/// The first ACK among eleven with more than five segments in flight ends the jump; otherwise the
+/// twelfth does.
 #[test]
-fn a_stateful_jump_ends_with_what_is_in_flight() {
+fn a_stateful_jump_ends_with_inflight_as_window() {
     let config = StatefulConfig {
         rate: 1_250_000,
         min_rtt: micros(100_000),
@@ -285,12 +284,12 @@ fn a_stateful_jump_ends_with_what_is_in_flight() {
     assert_eq!(step, Some(Step::Set(segments(10))));
 }
 
-/// What a connection leaves is what the next one jumps to, unless it is too old.
+/// A connection jumps to what the previous one saved, unless that is too old.
 #[test]
-fn stateful_remembers_the_most_of_its_last_samples() {
+fn stateful_saves_the_largest_of_its_last_samples() {
     let first = {
         let mut startup = Stateful::new(StatefulConfig::default(), Instant::ZERO, 0);
-        // Nine ACKs of four segments each 4.6336 ms: 10 Mbit/s in an RTT of 40 ms.
+        // Nine ACKs of four segments, 4.6336 ms apart: 10 Mbit/s over an RTT of 40 ms.
         for index in 0..40_u64 {
             let now = Instant::from_nanos(100_000_000 + 4_633_600 * index);
             let one = ack(now, segments(4), 0, Some(micros(40_000)));
@@ -300,7 +299,7 @@ fn stateful_remembers_the_most_of_its_last_samples() {
     };
     let mut memory = PathMemory::default();
     let mut kept = memory.lend();
-    assert_eq!(kept, memory, "nothing is known yet");
+    assert_eq!(kept, memory, "nothing is measured yet");
     first.on_close(at(1_000_000), &mut kept);
     memory = kept;
     let jump = |config: StatefulConfig, now: u64| {
@@ -326,9 +325,9 @@ fn stateful_remembers_the_most_of_its_last_samples() {
     assert_eq!(jump(half, 1), Some(Step::Set(segments(17))));
 }
 
-/// D-RS: which RTT shows no queue; `us` are exact.
+/// The largest RTT that shows no queue, in exact microseconds.
 #[test]
-fn rapid_start_thresholds_of_the_specification() {
+fn rapid_start_thresholds() {
     for (rtt_us, draft, code) in [
         (10_000, 11_000, 14_000),
         (20_000, 22_000, 24_000),
@@ -350,9 +349,9 @@ fn rapid_start_thresholds_of_the_specification() {
     }
 }
 
-/// D-RS: the shares, and what a loss of this part of 18 million bytes leaves, in millionths.
+/// The fractions, and what remains after a loss of this part of 18 million bytes, in millionths.
 #[test]
-fn rapid_start_losses_of_the_specification() {
+fn rapid_start_losses() {
     let before = 18_000_000_u64;
     for (beta, silence, ack, ends) in [
         (500, 805_556, 305_556, [500_000, 375_000, 333_333, 166_667]),
@@ -375,7 +374,7 @@ fn rapid_start_losses_of_the_specification() {
             let millionths = left.get() / 18;
             assert!(millionths.abs_diff(end) <= 1, "{beta} {lost}: {millionths}");
         }
-        // No more can be lost than leaves a third of beta.
+        // At least a third of beta remains.
         let least = config.reduced(Bytes::new(before), Bytes::ZERO, Bytes::new(before));
         assert_eq!(least.get() / 18, ends[3] - u64::from(beta == 500));
     }
@@ -413,7 +412,7 @@ fn rapid_start_triples_until_a_queue_shows() {
     assert_eq!(round(&mut startup, 4, 100_000), Step::Grow(segments(2)));
 }
 
-/// The logarithm of the forecast and its inverse agree on what they can say.
+/// The forecast's logarithm and its inverse agree within their resolution.
 #[test]
 fn the_forecasts_logarithm_is_inverted() {
     use congestion::startup::forecast::{exp2, log2};
@@ -430,7 +429,7 @@ fn the_forecasts_logarithm_is_inverted() {
     assert!(exp2(i64::MAX) <= 1 << 63);
 }
 
-/// Whatever the ACKs told, the network answers.
+/// The network gives a result for any observations.
 #[test]
 fn a_forecast_of_anything_is_a_number() {
     use congestion::startup::forecast::Observed;

@@ -1,4 +1,4 @@
-//! Initial-Start, Jump-Start, and byte counting: the numbers of the specification.
+//! Initial-Start, Jump-Start, and byte counting: values from the reference calculation.
 
 mod startup_support;
 
@@ -33,7 +33,7 @@ fn window_of(smss: u64, cwnd: u64) -> Window {
     }
 }
 
-/// `iw.csv`: segment size, segments by RFC 3390 and by RFC 6928.
+/// Segment size, segments by RFC 3390 and by RFC 6928.
 #[test]
 fn initial_windows() {
     for (smss, rfc3390, rfc6928) in [
@@ -61,8 +61,7 @@ fn initial_windows() {
     }
 }
 
-/// `jumpstart_pacing.csv`: queued, receive window, cap, RTT in ms, N; the rate is N segments a round
-/// trip.
+/// Queued bytes, advertised window, cap, RTT in ms, N; the rate is N segments per round trip.
 #[test]
 fn jumps() {
     for (queued, receive_window, cap, rtt, count) in [
@@ -108,7 +107,7 @@ fn sent(count: u64, retransmission: bool) -> Sent {
     }
 }
 
-/// A jump of `count` segments of which the first ACK, for one segment, finds all sent.
+/// A jump of `count` segments, all sent before the first ACK, which is for one segment.
 fn jumped(config: JumpStartConfig, count: u64) -> (JumpStart, Option<Step>) {
     let mut startup = JumpStart::new(config, Instant::ZERO, 0);
     startup.on_established(&begin(count * SMSS.get(), u64::MAX, 100), &window(10));
@@ -132,7 +131,7 @@ const LOSS: Congestion = Congestion {
     first_of_window: true,
 };
 
-/// `jumpstart_loss.csv`: N, R, the window in recovery, the window after it.
+/// N, R, the window in recovery, the window after it.
 #[test]
 fn losses_in_a_jump() {
     for (count, lost, within, after) in [
@@ -178,12 +177,12 @@ fn after_the_jump_it_is_ordinary() {
         panic!("{step:?}");
     };
     assert_eq!((cwnd, ssthresh), (segments(40), segments(40)));
-    // A loss after the flight is acknowledged is the avoidance's.
+    // The avoidance handles a loss after the flight is acknowledged.
     let (mut startup, _) = jumped(JumpStartConfig::default(), 40);
     let all = ack(Instant::from_millis(200), SMSS, 40 * SMSS.get(), None);
     startup.observe(&all, &window(80));
     assert_eq!(startup.take_over(&LOSS, &window(80)), None);
-    // Only part of it had left when the first ACK came.
+    // Only part of the jump had left when the first ACK arrived.
     let mut startup = JumpStart::new(JumpStartConfig::default(), Instant::ZERO, 0);
     startup.on_established(&begin(100 * SMSS.get(), u64::MAX, 100), &window(10));
     startup.on_sent(&sent(60, false));
@@ -194,7 +193,8 @@ fn after_the_jump_it_is_ordinary() {
     );
 }
 
-/// The windows at the ends of rounds with an ACK for each two segments, a last one alone.
+/// The windows at the ends of rounds with one ACK for every two segments, and one for a last single
+/// segment.
 fn delayed(startup: &mut impl Startup, rounds: usize) -> Vec<u64> {
     let (mut cwnd, mut una, mut nxt) = (10, 0, 10);
     let mut windows = vec![cwnd];

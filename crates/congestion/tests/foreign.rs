@@ -1,4 +1,4 @@
-//! Start-ups that live outside of the crate.
+//! Start-ups implemented outside of the crate.
 
 mod startup_support;
 
@@ -11,7 +11,7 @@ use congestion::{
 use startup_support::{SMSS, ack, segments};
 use units::{Instant, Rate};
 
-/// Grows by one segment an ACK, and leaves at 13.
+/// Grows by one segment per ACK, and exits at 13.
 struct Plain {
     open: AtomicU64,
 }
@@ -56,7 +56,7 @@ impl ForeignKind for Plain {
 }
 
 #[test]
-fn a_foreign_start_up_stands_in_for_a_named_one() {
+fn a_foreign_start_up_replaces_a_named_one() {
     static KIND: Plain = Plain {
         open: AtomicU64::new(0),
     };

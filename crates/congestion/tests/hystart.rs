@@ -33,7 +33,8 @@ fn exit_reason(step: Option<Step>) -> Option<ExitReason> {
     }
 }
 
-/// On which ACK of a round with RTT `rtt` the delay detector fires, the connection's minimum being `min`.
+/// The ACK on which the delay detector fires in a round with RTT `rtt`; the connection's minimum
+/// is `min`.
 fn delay_exit(config: HyStartConfig, min: u64, rtt: u64) -> Option<(u64, ExitReason)> {
     let mut hystart = HyStart::new(config, Instant::ZERO, 0);
     // One ACK at the smallest RTT, in a round that ends with it.
@@ -42,7 +43,7 @@ fn delay_exit(config: HyStartConfig, min: u64, rtt: u64) -> Option<(u64, ExitRea
         None
     );
     (1..=20).find_map(|count| {
-        // 5 ms apart, so that there is no train.
+        // 5 ms apart, so that the ACKs form no train.
         let ack = sample(2_000_000 + 5_000 * count, 1001, 50_000, rtt);
         exit_reason(hystart.on_delivery(&ack, &window(20))).map(|reason| (count, reason))
     })
@@ -62,14 +63,11 @@ fn delay_thresholds_of_linux() {
         assert_eq!(
             delay_exit(HyStartConfig::default(), min, threshold),
             None,
-            "{min}: strictly more"
+            "{min}: only above the threshold"
         );
         let (count, reason) =
             delay_exit(HyStartConfig::default(), min, threshold + 1).expect("fires");
-        assert_eq!(
-            count, 9,
-            "the ninth sample of a round is the first that can"
-        );
+        assert_eq!(count, 9, "not before the ninth sample of a round");
         let (rtt, threshold) = (
             Duration::from_micros(threshold + 1),
             Duration::from_micros(threshold),
@@ -83,7 +81,7 @@ fn delay_thresholds_of_linux() {
     assert_eq!(delay_exit(deaf, 100_000, 900_000), None);
 }
 
-/// The length of the train at which its detector fires, ACKs coming every `spacing` microseconds.
+/// The train length at which the detector fires, with an ACK every `spacing` microseconds.
 fn train_exit(
     config: HyStartConfig,
     rtt: u64,
@@ -122,14 +120,14 @@ fn train_thresholds_of_linux() {
         (100_000, 50_500, 101_000),
         (200_000, 100_500, 201_000),
     ] {
-        // ACKs every 100 us: the first one beyond the threshold.
+        // An ACK every 100 us: the first one above the threshold.
         assert_eq!(
             train_exit(config, rtt, false, rate, 100),
             Some(unpaced + 100)
         );
         assert_eq!(train_exit(config, rtt, true, rate, 100), Some(paced + 100));
     }
-    // 4 * 65536 B at 1 GB/s take 262 us; an unknown or a zero rate allows nothing.
+    // 4 * 65536 B at 1 GB/s take 262 us; the allowance of an unknown or zero rate is zero.
     assert_eq!(
         train_exit(
             config,
@@ -191,8 +189,8 @@ fn nothing_is_detected_below_low_window() {
     }
 }
 
-/// Initial window 10, base RTT 100 ms, a bottleneck of two segments of 1000 B per 100 ms, one ACK
-/// for two segments: on which ACK slow start ends, and at which window.
+/// The ACK and the window at which slow start ends, for an initial window of 10, a base RTT of
+/// 100 ms, a bottleneck of two segments of 1000 B per 100 ms, and one ACK for two segments.
 fn slow_bottleneck(linux: HyStartForm) -> (u64, u64, u64) {
     let mut hystart = HyStart::new(
         HyStartConfig {
@@ -226,7 +224,7 @@ fn the_two_forms_leave_at_different_windows() {
 }
 
 #[test]
-fn only_a_timeout_arms_it_again() {
+fn only_a_timeout_rearms_it() {
     let mut hystart = HyStart::new(HyStartConfig::default(), Instant::ZERO, 0);
     assert_eq!(
         hystart.on_delivery(&sample(0, 10, 20, 10_000), &window(20)),
@@ -243,7 +241,7 @@ fn only_a_timeout_arms_it_again() {
             .is_some()),
         None
     );
-    // Idling does not.
+    // Idling does not rearm it.
     hystart.restart(at(2_000_000), 50);
     assert_eq!(
         (1..20).find(|&count| hystart
@@ -294,8 +292,8 @@ fn a_timeout_forgets_the_smallest_rtt() {
     }
 }
 
-/// Bruhn et al.: a round of eight times 150 ms, then 100 ms, which becomes the connection's smallest.
-/// With a smallest RTT of the round that is frozen after eight samples, that looks like delay.
+/// Bruhn et al. 2023: a round of eight RTTs of 150 ms, then 100 ms, which becomes the connection's
+/// minimum. If the round's minimum is frozen after eight samples, this looks like a delay increase.
 #[test]
 fn a_frozen_round_minimum_mistakes_a_fall_for_a_rise() {
     let exit = |round_min: &str| {
@@ -311,7 +309,7 @@ fn a_frozen_round_minimum_mistakes_a_fall_for_a_rise() {
     assert_eq!((exit("first"), exit("all")), (Some(9), None));
 }
 
-/// With `skip_rounds` a round of delay passes that would end slow start; the next one ends it.
+/// With `skip_rounds` a round whose delay would end slow start is skipped; the next one ends it.
 #[test]
 fn first_rounds_can_be_skipped() {
     let exit = |skip_rounds: u32| {
@@ -321,7 +319,7 @@ fn first_rounds_can_be_skipped() {
         };
         let mut hystart = HyStart::new(config, Instant::ZERO, 0);
         (0..60).find(|&count| {
-            // Rounds of 20 ACKs, the first ACK of all with the smallest RTT.
+            // Rounds of 20 ACKs; the very first ACK has the smallest RTT.
             let rtt = if count == 0 { 100_000 } else { 150_000 };
             let una = 1 + count;
             let nxt = 20 + count - count % 20;
@@ -329,12 +327,12 @@ fn first_rounds_can_be_skipped() {
             hystart.on_delivery(&ack, &window(20)).is_some()
         })
     };
-    // The smallest RTT of the first round is that of its first ACK, so it ends nothing anyway.
+    // The first ACK has the smallest RTT of the first round, so that round ends nothing anyway.
     assert_eq!([0, 1, 2].map(exit), [Some(28), Some(28), Some(48)]);
 }
 
 #[test]
-fn acks_without_sample_are_not_seen() {
+fn acks_without_a_sample_are_ignored() {
     let mut hystart = HyStart::new(HyStartConfig::default(), Instant::ZERO, 0);
     for time in 0..1_000u64 {
         let ack = Ack {
@@ -346,7 +344,7 @@ fn acks_without_sample_are_not_seen() {
 }
 
 #[test]
-fn options_set_what_they_say() {
+fn each_option_sets_its_field() {
     let mut config = HyStartConfig::default();
     for (name, value) in [
         ("linux", "5.16"),
@@ -396,7 +394,7 @@ fn options_set_what_they_say() {
 }
 
 proptest! {
-    /// It leaves at most once, with the window as threshold, and otherwise grows as slow start does.
+    /// It exits at most once, with the window as threshold, and otherwise grows as slow start does.
     #[test]
     fn any_acks(acks in prop::collection::vec((0u64..20_000_000, 0u64..100_000, 0u64..3_000_000_000u64, any::<bool>()), 1..200),
                 low in 0u32..40, old in any::<bool>()) {

@@ -8,8 +8,8 @@ use congestion::{Ack, ExitReason, Startup, Step};
 use startup_support::{ack, segments, window};
 use units::{Duration, Instant};
 
-/// A round of `count` ACKs `gap` us apart from `start` on, which ends with `una`; which of its ACKs
-/// ends slow start, and why. All have the same round-trip time.
+/// Runs a round of `count` ACKs `gap` us apart from `start` on, which ends with `una`. Returns the
+/// ACK that ends slow start, and the reason. All ACKs have the same round-trip time.
 fn round(
     hystart: &mut HyStart,
     cwnd: u64,
@@ -37,7 +37,7 @@ fn new(variant: HyStartVariant) -> HyStart {
 
 /// The second round against the first: a sixteenth more, rounded up, at least 2 and at most 8 ms.
 #[test]
-fn the_paper_compares_with_the_round_before() {
+fn the_paper_compares_with_the_previous_round() {
     for (before, threshold) in [
         (10_000, 12_000),
         (32_000, 34_000),
@@ -54,7 +54,7 @@ fn the_paper_compares_with_the_round_before() {
             let exit = round(&mut hystart, 20, (3_000_000, 5_000, 20), rtt);
             assert_eq!(exit.is_some(), fires, "{before} {rtt}");
             if let Some((place, reason)) = exit {
-                assert_eq!(place, 8, "the eighth sample is the first that can");
+                assert_eq!(place, 8, "at the eighth sample");
                 let expected = ExitReason::Delay {
                     rtt: Duration::from_micros(rtt),
                     threshold: Duration::from_micros(threshold),
@@ -63,7 +63,8 @@ fn the_paper_compares_with_the_round_before() {
             }
         }
     }
-    // A slow rise never shows against the round before, where Linux sees it against the minimum.
+    // A comparison with the previous round never detects a slow rise; Linux compares with the
+    // minimum.
     for (variant, fires) in [
         (HyStartVariant::Paper, false),
         (HyStartVariant::Linux, true),
@@ -78,10 +79,10 @@ fn the_paper_compares_with_the_round_before() {
 }
 
 #[test]
-fn the_paper_uses_eight_samples_and_honours_exits_from_16_segments_on() {
+fn the_paper_uses_eight_samples_and_exits_from_16_segments_on() {
     let mut hystart = new(HyStartVariant::Paper);
     round(&mut hystart, 20, (1_000_000, 5_000, 20), 100_000);
-    // Seven late samples and one early: the round's minimum is the early one, and later samples
+    // Seven late samples and one early one: the early one is the round's minimum, and later samples
     // do not raise it.
     assert_eq!(
         round(&mut hystart, 20, (3_000_000, 5_000, 7), 120_000),
@@ -127,7 +128,7 @@ fn trains_of_the_paper_and_the_port() {
     }
 }
 
-/// The ACK that opens a round counts nowhere, so that the tenth decides; no window is too small.
+/// The ACK that opens a round does not count, so that the tenth decides, at any window.
 #[test]
 fn the_excerpt_leaves_at_the_tenth_ack() {
     for (variant, rtt, exit) in [

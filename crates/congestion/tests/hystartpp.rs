@@ -29,7 +29,7 @@ impl Rounds {
         }
     }
 
-    /// One ACK of a segment with `rtt` in microseconds; it is answered by another segment.
+    /// One ACK of a segment with `rtt` in microseconds, which releases another segment.
     fn ack(&mut self, rtt: u64) -> Option<Step> {
         self.una += 1;
         let ack = Ack {
@@ -45,11 +45,11 @@ impl Rounds {
         self.startup.on_delivery(&ack, &window(100))
     }
 
-    /// A whole round; the exit, if there was one.
+    /// Runs a whole round, and returns the exit, if any.
     fn round(&mut self, rtt: u64) -> Option<Step> {
         let mut exit = None;
         while self.una < self.end {
-            // What the last ACK of the round finds sent ends the next one.
+            // The data sent by the last ACK of the round ends the next round.
             let sent = self.nxt;
             exit = exit.or(self.ack(rtt));
             if self.una == self.end {
@@ -143,7 +143,7 @@ fn a_lower_rtt_resumes_slow_start() {
     }
     rounds.ack(119_000);
     assert!(!rounds.startup.is_conservative());
-    // Detection goes on, against this round.
+    // Detection continues, against this round.
     rounds.round(119_000);
     rounds.round(140_000);
     assert!(rounds.startup.is_conservative());
@@ -170,7 +170,7 @@ fn growth_is_limited_unless_paced() {
     assert!(rounds.startup.is_conservative());
     assert_eq!(grown(&mut rounds.startup, 44, false), 2);
     assert_eq!(grown(&mut rounds.startup, 44, true), 11);
-    // Two segments add half a one: every other ACK adds one.
+    // Two segments add half a segment: every other ACK adds one.
     let halves: Vec<u64> = (0..4)
         .map(|_| grown(&mut rounds.startup, 2, false))
         .collect();
@@ -185,7 +185,7 @@ fn growth_is_limited_unless_paced() {
 }
 
 #[test]
-fn only_the_initial_slow_start_has_it() {
+fn only_the_initial_slow_start_uses_it() {
     let mut startup = HyStartPlusPlus::new(HyStartPlusPlusConfig::default(), Instant::ZERO, 0);
     let later = Window {
         ssthresh: segments(1_000),
@@ -200,7 +200,7 @@ fn only_the_initial_slow_start_has_it() {
         assert_eq!(startup.on_delivery(&ack, &later), None);
         assert_eq!(startup.on_ack(&ack, &later), Step::Grow(segments(44)));
     }
-    // The same once a congestion episode began, even if its reduction was undone.
+    // The same after a congestion episode, even if its reduction was undone.
     let mut rounds = Rounds::new(HyStartPlusPlusConfig::default(), 20);
     rounds.round(100_000);
     rounds.startup.on_congestion(&Congestion {
@@ -221,21 +221,21 @@ fn only_the_initial_slow_start_has_it() {
 }
 
 #[test]
-fn idling_begins_the_rounds_anew() {
+fn idling_restarts_the_rounds() {
     let mut rounds = Rounds::new(HyStartPlusPlusConfig::default(), 20);
     rounds.round(100_000);
     rounds.startup.restart(Instant::from_secs(9), rounds.nxt);
     rounds.round(150_000);
     assert!(
         !rounds.startup.is_conservative(),
-        "there is no round to compare with"
+        "no round to compare with"
     );
     rounds.round(200_000);
     assert!(rounds.startup.is_conservative());
 }
 
 #[test]
-fn options_set_what_they_say() {
+fn each_option_sets_its_field() {
     let mut config = HyStartPlusPlusConfig::default();
     for (name, value) in [
         ("form", "patch"),
@@ -281,7 +281,7 @@ fn options_set_what_they_say() {
 }
 
 proptest! {
-    /// It leaves at most once and never grows by more than was delivered.
+    /// It exits at most once and never grows by more than was delivered.
     #[test]
     fn any_acks(acks in prop::collection::vec((1u64..50, 0u64..400_000, 0u64..10), 1..300), paced in any::<bool>()) {
         let mut startup = HyStartPlusPlus::new(HyStartPlusPlusConfig::default(), Instant::ZERO, 0);

@@ -30,7 +30,7 @@ fn standard_has_no_stretch_ack_limit() {
     );
 }
 
-/// The real-valued window after each round, the whole round in one ACK: how deliveries are cut into
+/// The real-valued window after each round, with one ACK per round: the division of deliveries into
 /// ACKs does not matter (`stretch_acks_change_nothing`).
 fn rounds(initial: u64, config: LimitedConfig, until: u64) -> Vec<f64> {
     let mut limited = Limited::new(config, Instant::ZERO, 0);
@@ -41,7 +41,7 @@ fn rounds(initial: u64, config: LimitedConfig, until: u64) -> Vec<f64> {
         assert_eq!(
             window.cwnd.get() % SMSS.get(),
             0,
-            "the window is whole segments"
+            "the window is a whole number of segments"
         );
         sizes.push((window.cwnd + limited.carried()).get() as f64 / SMSS.get() as f64);
     }
@@ -71,7 +71,7 @@ fn the_rfc_example_takes_twice_as_long_as_it_says() {
 
 #[test]
 fn k_counts_half_limits() {
-    // K = 2 for 101..149, 3 for 150..199, 4 for 200..249: so many segments for one of window.
+    // K = 2 for 101..149, 3 for 150..199, 4 for 200..249: K segments add one.
     for (cwnd, k) in [
         (100, 1),
         (101, 2),
@@ -112,7 +112,7 @@ fn the_limit_is_an_option() {
 }
 
 proptest! {
-    /// The way in which deliveries are cut into ACKs does not matter.
+    /// The division of deliveries into ACKs does not matter.
     #[test]
     fn stretch_acks_change_nothing(cuts in prop::collection::vec(1u64..40, 1..60), initial in 1u64..400, limit in 1u32..200) {
         let config = LimitedConfig { max_ssthresh: limit };

@@ -1,4 +1,4 @@
-//! What the thesis' chapter 7 leaves to others: `missed=freeze` and `few_bins=shrink`.
+//! The future work of Kachooei 2024, chapter 7: `missed=freeze` and `few_bins=shrink`.
 
 mod startup_support;
 
@@ -10,7 +10,7 @@ use units::{Duration, Instant};
 
 const RTT_MS: u64 = 100;
 
-/// Doubles each round; what was delivered `at` milliseconds after the first ACK.
+/// Bytes delivered `at` milliseconds after the first ACK, doubling each round.
 fn doubling(at: f64) -> u64 {
     (14_480.0 * (at / RTT_MS as f64).exp2()) as u64
 }
@@ -27,7 +27,7 @@ fn at(time: u64, acked: u64, rtt: u64) -> Ack {
     }
 }
 
-/// An ACK every 5 ms, none for 200 ms from 600 ms on, and then on as before.
+/// An ACK every 5 ms, except for a pause of 200 ms from 600 ms on.
 fn with_a_pause(missed: Missed) -> Search {
     let config = SearchConfig {
         missed,
@@ -50,13 +50,13 @@ fn a_pause_freezes_time_or_is_mistaken_for_a_full_path() {
     assert_eq!(frozen.index(), Some(23));
     assert!(with_a_pause(Missed::Keep).decision().is_some());
     assert_eq!(with_a_pause(Missed::Reset).decision(), None);
-    // A reset has to fill its bins anew, which freezing spares.
+    // A reset must refill its bins; freezing avoids that.
     assert!(with_a_pause(Missed::Reset).measurement().is_none());
     let norm = frozen.measurement().map(|test| test.norm_permille);
     assert!(norm.is_some_and(|norm| norm < 150), "{norm:?}");
 }
 
-/// Ten rounds of doubling, then at the rate reached, with an RTT of so many initial ones.
+/// Ten rounds of doubling, then a constant rate, at an RTT of `factor_tenths / 10` initial RTTs.
 fn with_rtt(few_bins: FewBins, factor_tenths: u64) -> Search {
     let config = SearchConfig {
         few_bins,
@@ -84,7 +84,8 @@ fn with_rtt(few_bins: FewBins, factor_tenths: u64) -> Search {
 
 #[test]
 fn windows_shrink_where_the_look_back_is_too_long() {
-    // The longest look-back is 14 bins of 35 ms, 4.9 to 5.25 RTTs; half of the window is 5 bins more.
+    // The longest look-back is 14 bins of 35 ms, 4.9 to 5.25 RTTs; half of the window is 5 bins
+    // more.
     for (factor_tenths, mute, shrunk) in [(50, true, true), (60, false, true), (75, false, false)] {
         let last = |few_bins| {
             let search = with_rtt(few_bins, factor_tenths);
@@ -97,7 +98,7 @@ fn windows_shrink_where_the_look_back_is_too_long() {
         assert_eq!(normal.is_some(), mute, "{factor_tenths}");
         assert_eq!(adapted.is_some(), shrunk, "{factor_tenths}");
         if mute {
-            assert_eq!(normal, adapted, "where bins suffice nothing changes");
+            assert_eq!(normal, adapted, "enough bins: nothing changes");
         }
         // The flat windows of 2.5 s in deliver half of what doubling would.
         if let Some((back, norm)) = adapted {

@@ -1,6 +1,7 @@
-//! SEARCH against its closed form (thesis 4.1 to 4.3, exact everywhere), in units of the base RTT.
+//! SEARCH against its closed form (Kachooei 2024, sections 4.1 to 4.3, exact everywhere), in units
+//! of the base RTT.
 //!
-//! `cum(t)` is what was delivered by `t`, capacity (1 per RTT) being reached at 0.
+//! `cum(t)` is the data delivered by `t`; the path reaches its capacity (1 per RTT) at 0.
 
 mod startup_support;
 
@@ -83,16 +84,16 @@ fn the_reference_has_the_values_of_the_vectors() {
     }
 }
 
-/// The base RTT of the streams; the first ACK comes one after the beginning.
+/// The base RTT of the streams; the first ACK arrives after one base RTT.
 const RTT: f64 = 100e6;
-/// The stream begins this many RTTs before capacity.
+/// The stream begins this many RTTs before the capacity is reached.
 const BEFORE: f64 = 9.0;
-/// Bytes that the path carries in an RTT.
+/// Bytes that the path carries per RTT.
 const CAPACITY: f64 = 1e9;
 
-/// Measurements of a stream of ACKs every `RTT / 1000`, for `rounds` RTTs after capacity. `delivered`
-/// and `rtt` are functions of the time since capacity in RTTs; sent is twice what was delivered, or
-/// what `sent` says.
+/// Measurements of a stream with an ACK every `RTT / 1000`, for `rounds` RTTs after capacity.
+/// `delivered` and `rtt` are functions of the time since capacity in RTTs; the bytes sent are `sent`,
+/// or twice the bytes delivered.
 fn measure(
     config: SearchConfig,
     rounds: f64,
@@ -113,7 +114,7 @@ fn measure(
     for step in 0..((BEFORE + rounds) * 1000.0) as u32 {
         let t = f64::from(step) / 1000.0 - BEFORE;
         let now = Instant::from_nanos(((t + BEFORE + 1.0) * RTT) as u64);
-        // The first ACK acknowledges nothing: 2.0 books what it acknowledges to its first bin.
+        // The first ACK acknowledges nothing, because 2.0 counts its bytes in the first bin.
         let acked = ((delivered(t) - delivered(-BEFORE)) * CAPACITY) as u64;
         let sample = Duration::from_nanos((rtt(t) * RTT) as u64);
         let ack = Ack {
@@ -129,7 +130,7 @@ fn measure(
     measurements
 }
 
-/// The bins may differ from the closed form by this much: figure 4.2 of the thesis puts the error at 2 %.
+/// Tolerance of the binning: Kachooei 2024, figure 4.2, shows an error of 2 %.
 const BINNING: f64 = 0.02;
 
 #[test]
@@ -180,7 +181,7 @@ fn the_threshold_is_crossed_within_a_bin() {
 }
 
 #[test]
-fn its_own_queue_delays_the_decision() {
+fn the_flows_own_queue_delays_the_decision() {
     // An infinite FIFO: the byte acknowledged at t was sent at s(t), so the RTT is t - s(t).
     let ln2 = std::f64::consts::LN_2;
     let sent_at = |t: f64| match t {
@@ -213,8 +214,8 @@ fn its_own_queue_delays_the_decision() {
 }
 
 #[test]
-fn slower_growth_has_a_baseline_that_sent_bytes_do_not_have() {
-    // Delivery grows by g per RTT: 1 - g/2 for 2.0 and 3.1; what is sent is acknowledged an RTT later.
+fn slower_growth_has_a_baseline_unless_sent_bytes_are_used() {
+    // Delivery grows by g per RTT: 1 - g/2 for 2.0 and 3.1. Sent data is acknowledged an RTT later.
     for (g, baseline) in [
         (2.0, 0.0),
         (1.75, 0.125),

@@ -1,4 +1,4 @@
-//! What SEARCH does once it decides: plain, rollback, drain, passive. Its options.
+//! The slow-start exit of SEARCH (plain, rollback, drain, passive), and its options.
 
 mod startup_support;
 
@@ -13,8 +13,8 @@ use congestion::{Ack, ExitReason, Sent, Startup, Step, Window};
 use startup_support::{SMSS, ack, segments, window};
 use units::{Bytes, Duration, Instant};
 
-/// An ACK every 5 ms at an RTT of 100 ms: the initial window of ten segments at 100 ms, doubling for
-/// seven rounds, then at the rate reached.
+/// An ACK every 5 ms at an RTT of 100 ms: the initial window of ten segments at 100 ms, doubling
+/// for seven rounds, then a constant rate.
 fn line(count: u64) -> Ack {
     let (first, full) = (14_480.0, 128.0 * 14_480.0);
     let round = count as f64 / 20.0;
@@ -34,8 +34,8 @@ fn line(count: u64) -> Ack {
     }
 }
 
-/// Runs until `on_delivery` or `on_ack` does something else than to grow: the time in milliseconds, the
-/// window before, the step.
+/// Runs until `on_delivery` or `on_ack` returns a step other than growth. Returns the time in
+/// milliseconds, the window before, and the step.
 fn run(search: &mut Search) -> Option<(u64, Window, Step)> {
     (0..=240).find_map(|count| {
         let ack = line(count);
@@ -78,7 +78,7 @@ fn plain_takes_the_window_as_threshold() {
         panic!("{step:?}")
     };
     assert_eq!((cwnd, ssthresh), (window.cwnd, window.cwnd));
-    // The two windows of the specification's table, 0.375863.
+    // The norm of the reference calculation is 0.375863.
     let (current, previous) = (Bytes::new(4_138_486), Bytes::new(3_315_368));
     assert_eq!(
         reason,
@@ -93,7 +93,7 @@ fn plain_takes_the_window_as_threshold() {
 }
 
 #[test]
-fn rollback_gives_back_two_initial_rtts() {
+fn rollback_removes_two_initial_rtts() {
     // Five bins (1.75 RTTs): from 2,816,970 B at 875 ms to 5,065,206 B, that is 1552 segments.
     let (at, _, step) = run(&mut search(Version::V2_0, Some(Exit::Rollback))).expect("a decision");
     let Step::Exit { cwnd, ssthresh, .. } = step else {
@@ -103,7 +103,7 @@ fn rollback_gives_back_two_initial_rtts() {
         (at, cwnd, ssthresh),
         (1_050, segments(3_508 - 1_552), segments(3_508 - 1_552))
     );
-    // 3.1 counts bytes here, too: 2,752,733 B at 870 ms (bin 22) to 5,000,969 B at 1045 ms.
+    // 3.1 also counts bytes: 2,752,733 B at 870 ms (bin 22) to 5,000,969 B at 1045 ms.
     let config = SearchConfig {
         exit: Some(Exit::Rollback),
         arithmetic: Arithmetic::Shifted,
@@ -120,7 +120,7 @@ fn rollback_gives_back_two_initial_rtts() {
 
 #[test]
 fn rollback_has_a_floor() {
-    // 1552 segments are to be given back; a window that has not as many stays in 2.0.
+    // The rollback is 1552 segments; in 2.0 a smaller window stays.
     for (version, cwnd, left) in [
         (Version::V2_0, 1_555, 10),
         (Version::V2_0, 1_400, 1_400),
@@ -145,7 +145,7 @@ fn drain_falls_to_what_one_rtt_delivers() {
         let ack = line(count);
         cwnd = 10 + ack.snd_una / SMSS.get();
         if let Some(step) = search.on_delivery(&ack, &window(cwnd)) {
-            // An exit in the records, which leaves the window as it is and slow start on.
+            // The recorded exit leaves the window as it is, and slow start continues.
             let Step::Exit {
                 cwnd: same,
                 ssthresh,
@@ -156,7 +156,7 @@ fn drain_falls_to_what_one_rtt_delivers() {
             };
             assert_eq!((same, ssthresh), (segments(cwnd), Bytes::MAX));
             assert!(search.is_draining());
-            // The ACK that decides adds nothing.
+            // The deciding ACK adds nothing.
             assert_eq!(search.on_ack(&ack, &window(cwnd)), Step::Grow(Bytes::ZERO));
             decided = Some(ack);
             break;
@@ -168,7 +168,7 @@ fn drain_falls_to_what_one_rtt_delivers() {
     assert_eq!((decision.at, decision.cwnd), (decided.now, segments(2_842)));
     // Three bins: from 2,752,733 + 2 * 449,647 B to 4,101,675 B is 1,348,942 B, 931 segments.
     assert_eq!(search.drain_target(&window(cwnd)), Some(segments(931)));
-    // Every ACK delivers three segments and lets one leave, until 931 are in flight.
+    // Every ACK delivers three segments and releases one, until 931 are in flight.
     let mut flight = 1_000;
     let mut steps = 0;
     loop {
@@ -204,11 +204,11 @@ fn drain_falls_to_what_one_rtt_delivers() {
     }
     assert_eq!(steps, 35, "1000 - 2 n reaches 931 with the 35th ACK");
     assert!(!search.is_draining());
-    assert_eq!(search.index(), None, "all is forgotten");
+    assert_eq!(search.index(), None, "the bins are cleared");
 }
 
 #[test]
-fn drain_carries_what_is_left_of_three() {
+fn drain_carries_the_remainder_of_three() {
     let mut search = search(Version::V4_0, None);
     let count = (0..=240).find(|&count| {
         search.on_delivery(&line(count), &window(2_842));
@@ -230,14 +230,14 @@ fn drain_carries_what_is_left_of_three() {
         })
         .collect();
     assert_eq!(released, [0, 0, 1, 0, 0, 1]);
-    // A restart ends it.
+    // A restart ends the drain.
     search.restart(from.now, 0);
     assert!(!search.is_draining());
 }
 
 #[test]
-fn without_target_there_is_no_drain() {
-    // Three RTTs of bins need more than a window of half an RTT has.
+fn no_target_means_no_drain() {
+    // The target needs three RTTs of bins, more than a window of half an RTT holds.
     let config = SearchConfig {
         window_permille: 500,
         exit: Some(Exit::Drain),
@@ -279,7 +279,7 @@ fn acks_without_sample_lose_no_bytes() {
     let mut some = search(Version::V2_0, None);
     for count in 0..=240 {
         let full = line(count);
-        // The ACKs that end no bin need no sample: with bins of seven ACKs, the eighth ends one.
+        // Only ACKs that end a bin need a sample: with bins of seven ACKs, the eighth ends one.
         let silent = count % 7 != 1 && count > 0;
         all.on_delivery(&full, &window(3_508));
         some.on_delivery(
@@ -295,7 +295,7 @@ fn acks_without_sample_lose_no_bytes() {
 }
 
 #[test]
-fn options_set_what_they_say() {
+fn each_option_sets_its_field() {
     let mut config = SearchConfig::default();
     for (name, value) in [
         ("version", "4.0"),
@@ -406,7 +406,7 @@ fn versions_have_their_own_defaults() {
     );
 }
 
-/// A constant rate: 10 segments every 10 ms at an RTT of 100 ms, from 1 s on; the ACK of step `count`.
+/// ACK number `count` at a constant rate: 10 segments every 10 ms at an RTT of 100 ms, from 1 s on.
 fn steady(count: u64) -> Ack {
     let acked = 14_480 * (count + 1);
     Ack {
@@ -422,7 +422,7 @@ fn steady(count: u64) -> Ack {
 
 #[test]
 fn half_is_reached_and_not_passed() {
-    // Bins of 100 ms: at a constant rate the norm of 2.0 is a half exactly.
+    // Bins of 100 ms: at a constant rate the norm of 2.0 is exactly one half.
     let config = |comparison| SearchConfig {
         window_permille: 10_000,
         threshold_permille: Some(500),
@@ -445,7 +445,7 @@ fn half_is_reached_and_not_passed() {
 }
 
 #[test]
-fn version_4_0_asks_the_rate_sample() {
+fn version_4_0_reads_the_rate_sample() {
     let sample = |app_limited| RateSample {
         delivered: segments(10),
         interval: Duration::from_millis(10),
@@ -483,7 +483,7 @@ fn version_4_0_asks_the_rate_sample() {
 }
 
 #[test]
-fn idling_for_a_timeout_begins_anew() {
+fn idling_for_a_timeout_resets() {
     // SRTT is 100 ms, so the shortest timeout is 300 ms.
     for (idle, kept) in [(Some(300), true), (Some(301), false), (None, true)] {
         let mut search = search(Version::V3_1, None);
@@ -507,7 +507,7 @@ fn idling_for_a_timeout_begins_anew() {
 
 #[test]
 fn missed_bins_reset_by_their_number() {
-    // Bins of 35 ms, of which alpha = 2 tolerates 4 without ACK; more than 10 forget their duration.
+    // Bins of 35 ms: alpha = 2 tolerates 4 without an ACK; more than 10 also clear their duration.
     for (bins, index, bin) in [(4, 4, 35), (5, 0, 35), (10, 0, 35), (11, 0, 70)] {
         let config = SearchConfig {
             missed: Missed::Reset,
@@ -531,7 +531,7 @@ fn missed_bins_reset_by_their_number() {
 }
 
 #[test]
-fn the_ends_of_the_range_overflow_nothing() {
+fn extreme_values_do_not_overflow() {
     for version in [Version::V2_0, Version::V3_1, Version::V4_0] {
         for arithmetic in [Arithmetic::Exact, Arithmetic::Percent, Arithmetic::Shifted] {
             let config = SearchConfig {
@@ -545,7 +545,7 @@ fn the_ends_of_the_range_overflow_nothing() {
             let mut search = Search::new(config, Instant::ZERO, 0);
             let rtt = Some(Duration::MAX);
             for step in 0..8u64 {
-                // Bins of ten times the longest RTT that is told from longer ones: ten hours.
+                // Bins of ten times the longest distinguishable RTT: ten hours.
                 let now = Instant::from_secs(36_000 * step);
                 let count = if step < 3 { 0 } else { u64::MAX };
                 let ack = Ack {

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use startup_support::{SMSS, ack, segments};
 use units::{Bytes, Duration, Instant};
 
-/// Random options, each set by name as a user sets it.
+/// Random options, each set by name as a user would.
 fn configs() -> impl Strategy<Value = SearchConfig> {
     let one = |words: &'static [&'static str]| prop::sample::select(words);
     let words = (
@@ -58,7 +58,8 @@ fn configs() -> impl Strategy<Value = SearchConfig> {
     })
 }
 
-/// Time since the last ACK, acknowledged segments, sent segments, RTT, application-limited, restart.
+/// Time since the last ACK, acknowledged segments, sent segments, RTT, application-limited,
+/// restart.
 type Event = (u64, u64, u64, Option<u64>, bool, bool);
 
 fn events() -> impl Strategy<Value = Vec<Event>> {
@@ -78,7 +79,7 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
     prop::collection::vec(event, 1..400)
 }
 
-/// Calls `check` with each ACK, the window and what SEARCH answered, and applies the answers.
+/// Calls `check` with each ACK, the window and SEARCH's step, and applies the steps.
 fn drive(
     config: SearchConfig,
     events: &[Event],
@@ -117,7 +118,7 @@ fn drive(
         if !window.in_slow_start() {
             continue;
         }
-        // As the driver does: what the detectors say first, growth if slow start goes on.
+        // The order of the driver: first the detectors, then growth if slow start continues.
         if let Some(step) = search.on_delivery(&ack, &window) {
             check(&search, &ack, &window, step);
             apply(step, &mut window);
@@ -140,8 +141,8 @@ fn apply(step: Step, window: &mut Window) {
 }
 
 proptest! {
-    /// Whatever the path does: growth is what was delivered or nothing, an exit leaves a sensible
-    /// window, and the norm is at most one.
+    /// On any path, growth is the delivered bytes or zero, an exit leaves a sensible window, and
+    /// the norm is at most one.
     #[test]
     fn any_acks(config in configs(), events in events()) {
         drive(config, &events, |search, ack, window, step| {
@@ -167,7 +168,7 @@ proptest! {
         });
     }
 
-    /// Passive SEARCH is slow start with a log; its first entry is where active SEARCH decides.
+    /// Passive SEARCH is slow start with a log, whose first entry is the decision of active SEARCH.
     #[test]
     fn passive_never_acts(config in configs(), events in events()) {
         let events: Vec<Event> = events.into_iter().map(|event| (event.0, event.1, event.2, event.3, event.4, false)).collect();
@@ -179,7 +180,7 @@ proptest! {
         prop_assert_eq!(passive.passive_decision(), active.decision());
     }
 
-    /// The decision does not depend on what the connection carried before: counts are differences.
+    /// The decision does not depend on earlier data of the connection, because it uses differences.
     #[test]
     fn totals_do_not_matter(config in configs(), events in events(), before in 0u64..1 << 50) {
         let config = SearchConfig { passive: true, ..config };
@@ -189,7 +190,8 @@ proptest! {
         let (mut now, mut acked, mut sent) = (0, 0, 14_480);
         let window = Window { cwnd: segments(10), ssthresh: Bytes::MAX, smss: SMSS };
         for startup in [&mut near, &mut far] {
-            // After the first opening 2.0 counts from its first ACK, as the others always do.
+            // After the first opening, 2.0 counts from its first ACK, as the other versions always
+            // do.
             startup.on_delivery(&ack(Instant::ZERO, SMSS, 0, Some(Duration::from_millis(1))), &window);
             startup.restart(Instant::ZERO, 0);
         }

@@ -1,4 +1,4 @@
-//! SEARCH as published, and versions 1.0 and 3.0, on the ACK streams of the specification.
+//! SEARCH as published, and versions 1.0 and 3.0, on the ACK streams of `search_vectors`.
 
 mod startup_support;
 
@@ -32,8 +32,8 @@ fn linux_3_1_and_4_0_agree_with_every_row() {
     }
 }
 
-/// The windows and the verdict of every test of 2.0, which picks one window, and of 3.0, whose blend
-/// has no weight.
+/// The windows and the result of every test of 2.0, which picks one window, and of 3.0, whose
+/// blend has no weight.
 #[test]
 fn linux_2_0_and_3_0_agree_with_every_row() {
     for (version, model) in [
@@ -95,7 +95,7 @@ fn first_hits() {
     }
 }
 
-/// What is sent doubles as what is delivered does, so that 1.0 measures what 2.0 measures; its two
+/// The sent bytes double like the delivered bytes, so that 1.0 measures the same as 2.0; its two
 /// norms are related by `n / (1 - n)`.
 #[test]
 fn version_1_0_on_the_stream_that_doubles() {
@@ -119,16 +119,16 @@ fn version_1_0_on_the_stream_that_doubles() {
         compared += 1;
     }
     assert!(compared > 15, "{compared}");
-    // A part of 0.35 of what was delivered is one of 0.259 of what was sent: it leaves earlier.
+    // 0.35 of the delivered bytes is 0.259 of the sent bytes: it exits earlier.
     let hit = |config| first_hit(config, &lines).expect("a hit").0;
     assert_eq!(hit(of(NormBase::Expected)), 1_050_000);
     assert_eq!(hit(of(NormBase::Delivered)), 945_000);
-    // quicly rounds 2.86 bins to 3, so it looks back further and leaves earlier or at once.
+    // quicly rounds 2.86 bins to 3, so it looks back further and exits earlier or at once.
     assert!(hit(published(Version::V1_0)) <= 1_050_000);
 }
 
 #[test]
-fn published_2_0_never_begins_again_and_3_1_forgets_the_shift() {
+fn published_2_0_never_restarts_and_3_1_forgets_the_shift() {
     let lines = stream_a();
     let loss = Congestion {
         now: Instant::ZERO,

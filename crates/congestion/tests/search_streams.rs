@@ -1,22 +1,25 @@
-//! SEARCH on the ACK streams of the specification, event by event.
+//! SEARCH on the ACK streams of `search_vectors`, event by event, against the reference
+//! calculation: Python models of the published versions (SEARCH draft, docs/reference/sources.md).
 //!
-//! | stream | what |
+//! | stream | content |
 //! |---|---|
 //! | A | fluid, constant RTT of 100 ms, capacity at 800 ms |
 //! | B | packets, the RTT grows with the flow's own queue |
 //! | C | as A, with ACKs missing for 3 and for 12 bins |
 //! | D | application-limited for 3 s, then perfect doubling: every exit is false |
 //!
-//! Where our corrected form is a listed model, every event agrees exactly: index, shift, both windows,
-//! norm, decision, drain target. It differs from a listed model in these rows, which the tests name:
+//! If our corrected form is one of the models, every event agrees exactly: index, shift, both
+//! windows, norm, decision, drain target. It differs from a model in these rows, which the tests
+//! name:
 //!
 //! - `v3.1-published`, `v4.0-tcp-*`: the test at index 12 looking back 2 bins (`p = W`), where the
-//!   published code takes bin 0 for the bin before the window. We do not test there. On stream D that is
-//!   the published forms' false exit (73 % and 58 % at 3.48 s).
-//! - `v4.0-quic-*`: after a reset for missed bins (stream C) the published code opens the bins at the
-//!   next ACK, ours at the ACK that resets, so the later bins end 5 ms earlier. No test follows.
-//!   The model's bins are whole microseconds; with the nanoseconds of neqo one bin of stream B ends an
-//!   ACK later, and the first hit comes a bin earlier (`nanosecond_bins_move_the_quic_hit_on_stream_b`).
+//!   published code uses bin 0 as the bin before the window. We do not test there. On stream D that
+//!   is the false exit of the published forms (73 % and 58 % at 3.48 s).
+//! - `v4.0-quic-*`: after a reset for missed bins (stream C) the published code opens the bins at
+//!   the next ACK, ours at the ACK that resets, so later bins end 5 ms earlier. No test follows.
+//!   The model's bins are whole microseconds. With the nanoseconds of neqo one bin of stream B ends
+//!   an ACK later, and the first hit comes a bin earlier
+//!   (`nanosecond_bins_move_the_quic_hit_on_stream_b`).
 
 mod startup_support;
 
@@ -33,7 +36,7 @@ use units::{Duration, Instant};
 
 const STREAMS: [&str; 4] = ["A_fluid", "B_packets", "C_gaps", "D_app_limited"];
 
-/// The test that the published 3.1 and 4.0 make with bin 0 as the bin before the window.
+/// The test in which the published 3.1 and 4.0 use bin 0 as the bin before the window.
 fn bin_0(row: &Row) -> bool {
     row.index == 12 && row.previous_index == Some(10)
 }
@@ -45,7 +48,7 @@ fn version_3_1_is_the_corrected_model_exactly() {
         let tests = agree(name, "v3.1-corrected", config, &stream(name), |_| false);
         assert!(tests >= 6, "{name}: {tests}");
     }
-    // Nothing but the test with bin 0 differs from what was published.
+    // Only the test with bin 0 differs from the published version.
     for name in STREAMS {
         let lines = stream(name);
         agree(
@@ -71,7 +74,7 @@ fn version_3_1_resets_after_missed_bins() {
 }
 
 #[test]
-fn version_4_0_is_the_tcp_model_but_for_bin_0() {
+fn version_4_0_is_the_tcp_model_except_for_bin_0() {
     for (model, threshold) in [
         ("v4.0-tcp-thresh26", None),
         ("v4.0-tcp-thresh35", Some(350)),
@@ -97,7 +100,7 @@ fn version_4_0_is_the_quic_model_exactly() {
             .find(|row| row.note == "reset")
             .map(|row| row.micros);
         if let Some(reset) = reset {
-            // After the reset the bins end at other times, and there are too few of them to test.
+            // After the reset the bins end at other times, and there are too few for a test.
             assert_eq!(name, "C_gaps");
             let later = events(quic(), &lines).split_off(&reset);
             assert!(
@@ -175,7 +178,7 @@ fn version_2_0_is_the_corrected_thesis_exactly() {
     }
 }
 
-/// Every first hit of `first_hits.csv` that one of our forms has: stream, model, configuration.
+/// Every first hit of `first_hits.csv` for a model that one of our forms matches.
 #[test]
 fn first_hits() {
     let exact = SearchConfig::of;
@@ -217,7 +220,7 @@ fn first_hits() {
                 lines = whole_units(lines);
             }
             let found = first_hit(config, &lines);
-            // The published 4.0 leaves falsely here, through bin 0.
+            // The published 4.0 exits falsely here because of bin 0.
             let expected = if model.starts_with("v4.0-tcp") && name == "D_app_limited" {
                 ""
             } else {
@@ -242,8 +245,8 @@ fn first_hits() {
     }
 }
 
-/// Half a microsecond per bin decides here: the norm at 674.55 ms is 25.97 %, and the look-back's
-/// fraction, rounded down to whole percent, raises it to the threshold.
+/// Half a microsecond per bin decides: the norm at 674.55 ms is 25.97 %, and rounding the fraction
+/// of the look-back down to whole percent raises it to the threshold.
 #[test]
 fn nanosecond_bins_move_the_quic_hit_on_stream_b() {
     let lines = stream("B_packets");
@@ -292,13 +295,13 @@ fn key_rows_of_stream_a() {
             found.norm_permille.div_euclid(10),
         )
     };
-    // The specification's hand check, and the rows around it.
+    // A row checked by hand, and the rows around it.
     assert_eq!(row(1_045_000), (27, 7, 32_077, 25_540, 37));
     assert_eq!(row(1_010_000), (26, 7, 30_071, 22_785, 34));
     assert_eq!(row(555_000), (13, 3, 38_652, 19_435, 0));
     assert!(
         events[&520_000].measurement.is_none(),
-        "bin 0 is no bin before the window"
+        "bin 0 is not a bin before the window"
     );
 }
 
@@ -329,7 +332,7 @@ fn plateau() -> Vec<Line> {
 }
 
 #[test]
-fn an_application_limited_plateau_is_no_capacity() {
+fn an_application_limited_plateau_is_not_capacity() {
     let lines = plateau();
     for version in [Version::V3_1, Version::V4_0] {
         for arithmetic in [Arithmetic::Exact, Arithmetic::Percent, Arithmetic::Shifted] {
@@ -344,7 +347,7 @@ fn an_application_limited_plateau_is_no_capacity() {
             );
         }
     }
-    // 2.0 as published has no such check.
+    // 2.0 has no such check.
     let found = first_hit(SearchConfig::of(Version::V2_0), &lines).expect("the false exit of 2.0");
     assert!((540_000..=580_000).contains(&found.0), "{found:?}");
     let checked = SearchConfig {
@@ -355,7 +358,7 @@ fn an_application_limited_plateau_is_no_capacity() {
 }
 
 #[test]
-fn a_gap_of_an_rtt_is_no_capacity() {
+fn a_gap_of_an_rtt_is_not_capacity() {
     // As in stream C: the ACKs between 600 and 705 ms are missing; their bytes come with the next.
     let lines: Vec<Line> = stream_a()
         .into_iter()
@@ -372,7 +375,7 @@ fn a_gap_of_an_rtt_is_no_capacity() {
 }
 
 #[test]
-fn a_restart_begins_anew() {
+fn a_restart_resets_the_state() {
     for version in [Version::V2_0, Version::V3_1, Version::V4_0] {
         let config = SearchConfig {
             passive: true,
@@ -388,7 +391,7 @@ fn a_restart_begins_anew() {
             (search.index(), search.bin_duration(), search.measurement()),
             (None, None, None)
         );
-        // The same again 10 s later and 1 GB further, at twice the RTT.
+        // The same stream 10 s and 1 GB later, at twice the RTT.
         let mut hit = None;
         for line in &stream_a() {
             let line = Line {
@@ -429,7 +432,7 @@ fn options_change_the_decision() {
         }),
         None
     );
-    // 0.5 is reached, and never passed by more than the rounding of the bins.
+    // The norm reaches 0.5, and exceeds it only by the rounding of the bins.
     let half = SearchConfig {
         threshold_permille: Some(500),
         ..base
@@ -441,7 +444,7 @@ fn options_change_the_decision() {
             ..half
         }) >= hit(half)
     );
-    // A longer window and fewer bins are other algorithms, but find the same chokepoint.
+    // A longer window or fewer bins change the algorithm, but it finds the same chokepoint.
     for config in [
         SearchConfig {
             window_permille: 5_000,
@@ -458,8 +461,8 @@ fn options_change_the_decision() {
             "{config:?}"
         );
     }
-    // With five bins of look-back and a current RTT that grows, the test falls silent; with the initial
-    // RTT it does not.
+    // With five bins of look-back and a growing current RTT, no test runs; with the initial RTT,
+    // tests run.
     let inflated: Vec<Line> = lines
         .iter()
         .map(|line| Line {

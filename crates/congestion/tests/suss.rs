@@ -1,4 +1,4 @@
-//! SUSS: when it accelerates, by how much, what it paces, and how it ends.
+//! SUSS: acceleration, its size, the pacing of red segments, and the slow-start exit.
 
 mod startup_support;
 
@@ -12,7 +12,7 @@ use congestion::{
 use startup_support::{SMSS, ack, at, segments, window};
 use units::{Bytes, Duration, Instant, Rate};
 
-/// A connection whose rounds all come `rtt` apart: the blue segments acknowledged one by one, `gap`
+/// A connection whose rounds are `rtt` apart. Its blue segments are acknowledged one by one, `gap`
 /// microseconds apart, then the red ones.
 struct Path {
     suss: Suss,
@@ -58,8 +58,8 @@ impl Path {
         step
     }
 
-    /// The blue train of the next round, as long as `train` microseconds; what it led to, if the
-    /// round is accelerated. The red segments then leave, and their ACKs come.
+    /// Delivers a blue train of `train` microseconds in the next round, and returns the
+    /// acceleration, if any. The red segments then leave, and their ACKs arrive.
     fn round(&mut self, train: u64, sample: u64) -> Option<Acceleration> {
         self.round += 1;
         self.now = u64::from(self.round) * self.rtt;
@@ -88,9 +88,9 @@ impl Path {
     }
 }
 
-/// `suss.csv` of the specification: the smallest RTT, trains, and what the last of them leads to.
+/// The smallest RTT, trains, and the outcome of the last one, from the reference calculation.
 #[test]
-fn rounds_of_the_specification() {
+fn rounds_of_the_reference() {
     type Row = (u64, &'static [u64], Option<(u64, u64, u64, u64)>);
     // Red segments, those in flight, rate in bytes per second, start after the blue tail.
     let rows: [Row; 7] = [
@@ -139,7 +139,7 @@ fn the_window_quadruples_three_times() {
     assert_eq!((path.cwnd, path.suss.accelerations()), (80, 1));
 }
 
-/// The first test with its numbers: the train of round 2, that of round 3, and the verdict.
+/// The first test: the train of round 2, that of round 3, and the result.
 #[test]
 fn the_code_accepts_longer_trains_than_the_talk() {
     for (before, train, code, talk) in [
@@ -159,7 +159,7 @@ fn the_code_accepts_longer_trains_than_the_talk() {
     }
 }
 
-/// The second test: the smallest RTT was last lowered in round 1, or in this round.
+/// The second test: the smallest RTT was last lowered in round 1, or in the current round.
 #[test]
 fn a_rise_of_the_delay_is_extrapolated() {
     for (rounds, sample, accepted) in [
@@ -212,9 +212,9 @@ fn red_segments_are_paced_and_their_acks_release_nothing() {
     assert_eq!(
         path.suss.pacing().map(|pace| pace.rate),
         None,
-        "clocked while there is room"
+        "ACK-clocked while the window has space"
     );
-    // The window is full: it grows by two, and what follows is paced.
+    // The window is full: it grows by two, and the following segments are paced.
     let grown = Some(Step::Grow(segments(2)));
     assert_eq!(path.suss.after_sent(&sent(208_000, 19), &window(20)), grown);
     assert!(path.suss.pacing().is_some());
@@ -222,7 +222,7 @@ fn red_segments_are_paced_and_their_acks_release_nothing() {
         path.suss.pacing().map(|pace| pace.rate),
         Some(Rate::from_bytes_per_sec(579_200))
     );
-    // The tail came at 207.2 ms; the train counts as 8 ms: (50 - 8) / 2 ms later.
+    // The tail arrived at 207.2 ms; the train counts as 8 ms: (50 - 8) / 2 ms later.
     assert_eq!(
         path.suss.pacing().and_then(|pace| pace.not_before),
         Some(at(228_200))
@@ -242,7 +242,7 @@ fn red_segments_are_paced_and_their_acks_release_nothing() {
     );
     assert_eq!(path.suss.on_delivery(&red, &window(40)), None);
     assert_eq!(path.suss.on_ack(&red, &window(40)), Step::Grow(Bytes::ZERO));
-    // The next round is clocked.
+    // The next round is ACK-clocked.
     path.now = 300_000;
     assert_eq!(path.deliver(100_000, 50), None);
     assert!(path.suss.pacing().is_none());
@@ -250,7 +250,7 @@ fn red_segments_are_paced_and_their_acks_release_nothing() {
 }
 
 #[test]
-fn a_larger_receive_window_is_supposed_while_it_accelerates() {
+fn it_exceeds_the_advertised_window_while_it_accelerates() {
     let mut path = Path::new(SussConfig::default(), 100_000);
     assert_eq!(path.suss.supposed_receive_window(), None);
     let mut supposed = Vec::new();
@@ -259,7 +259,7 @@ fn a_larger_receive_window_is_supposed_while_it_accelerates() {
         let window = path.suss.supposed_receive_window().expect("always");
         supposed.push(window.segments(SMSS));
     }
-    // 10 * 2^(round + accelerations - 1), rounds 2 to 5, one acceleration in each but the last.
+    // 10 * 2^(round + accelerations - 1), rounds 2 to 5, one acceleration in each except the last.
     assert_eq!(supposed, [40, 160, 640, 1280]);
     let mut config = SussConfig::default();
     config.set("override_window", "false").expect("known");
@@ -283,8 +283,8 @@ fn the_train_test_lets_the_window_grow_to_its_cap() {
             break;
         }
     }
-    // The first ACK begins the round; the 15th comes 26.6 ms later, at window 40 + 14 with 14 blue
-    // segments acknowledged: the cap is 54 + 14 = 68. The 30th finds a window of 69.
+    // The first ACK begins the round; the 15th arrives 26.6 ms later, at window 40 + 14 with 14
+    // blue segments acknowledged: the cap is 54 + 14 = 68. At the 30th the window is 69.
     let Some(Step::Exit {
         cwnd,
         ssthresh,
@@ -304,7 +304,7 @@ fn the_train_test_lets_the_window_grow_to_its_cap() {
 }
 
 #[test]
-fn after_two_accelerations_the_exit_leaves_what_is_in_flight() {
+fn after_two_accelerations_the_exit_sets_the_window_to_inflight() {
     let mut path = Path::new(SussConfig::default(), 100_000);
     path.round(10, 100_000);
     path.round(20, 100_000);
@@ -330,7 +330,7 @@ fn after_two_accelerations_the_exit_leaves_what_is_in_flight() {
 }
 
 #[test]
-fn a_loss_reduces_from_what_is_in_flight_and_a_timeout_leaves_hystart() {
+fn a_loss_reduces_from_inflight_and_a_timeout_leaves_only_hystart() {
     let mut path = accelerated();
     let congestion = |kind, in_flight| Congestion {
         now: at(300_000),
@@ -348,7 +348,7 @@ fn a_loss_reduces_from_what_is_in_flight_and_a_timeout_leaves_hystart() {
     path.suss.on_congestion(&loss);
     assert_eq!(path.suss.reduces_from(&loss, &window(40)), None, "once");
     assert_eq!(path.suss.after_sent(&sent(300_000, 40), &window(40)), None);
-    // Off for good: a train of unpaced ACKs ends slow start as in HyStart, and no round is
+    // Off permanently: a train of unpaced ACKs ends slow start as in HyStart, and no round is
     // accelerated.
     path.suss
         .on_congestion(&congestion(CongestionKind::Timeout, 0));
@@ -364,7 +364,7 @@ fn a_loss_reduces_from_what_is_in_flight_and_a_timeout_leaves_hystart() {
 }
 
 #[test]
-fn a_paced_sender_has_hystart_alone() {
+fn a_paced_sender_runs_only_hystart() {
     let mut path = Path::new(SussConfig::default(), 100_000);
     path.now = 200_000;
     for count in 1..=10 {

@@ -24,7 +24,7 @@
 //!   long as the data was delivered. It is saved only at the end of a connection.
 //! - The draft's example of a loss starts `PipeSize` from zero and keeps the retreat at or above
 //!   the initial window. Its rules do neither, and the rules are followed. Test:
-//!   `careful_resume.rs` (`safe_retreat_of_the_specification`).
+//!   `careful_resume.rs` (`safe_retreat_follows_the_rules`).
 //! - Saved state counts as in use while any connection that received it is open.
 
 use units::{Bytes, Duration, Instant, Rate};

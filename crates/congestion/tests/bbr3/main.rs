@@ -1,5 +1,5 @@
-//! The 22 test cases in prose of draft-ietf-ccwg-bbr, appendix "BBR Example Test Cases", in its order,
-//! each under the name of its heading. All of them apply.
+//! The 22 prose test cases of draft-ietf-ccwg-bbr, appendix "BBR Example Test Cases", in its order,
+//! each named after its heading. All of them apply.
 
 mod path;
 
@@ -11,12 +11,12 @@ use path::{Path, Policer, SMSS, mbit};
 
 const RTT: Duration = Duration::from_millis(100);
 
-/// 12 Mbit/s and 100 ms: a packet each millisecond, 100 packets in the pipe.
+/// 12 Mbit/s and 100 ms: one packet per millisecond, a BDP of 100 packets.
 fn path() -> Path {
     Path::new(mbit(12), RTT)
 }
 
-/// At the beginning of a probe, with an RTT that was just seen to be the smallest: no ProbeRTT for 5 s.
+/// A path at the start of a probe, just after a new smallest RTT: no ProbeRTT for 5 s.
 fn probing() -> Path {
     let mut path = path();
     path.run_to(State::ProbeBwRefill);
@@ -53,21 +53,21 @@ fn exiting_startup_on_loss_when_application_limited() {
     path.app = Some(mbit(6));
     path.run_for(Duration::from_secs(1));
     assert_eq!(path.state(), State::Startup);
-    // Fifty packets in flight, of which seven are lost, each alone.
+    // Fifty packets in flight; seven are lost, each in its own range.
     path.drop_every = Some(7);
     path.run_until(3, |path| path.state() != State::Startup);
     let model = path.model();
-    // The application leaves no queue to drain: Drain is over with the same ACK.
+    // The application leaves no queue to drain: Drain ends with the same ACK.
     assert_eq!(model.state, State::ProbeBwDown);
     assert!(model.full_bw_now && model.full_bw_reached);
     assert_eq!(exit_reason(&path), Some(ExitReason::Loss));
-    // The safe volume is at least what the last round delivered.
+    // The safe volume is at least the delivery of the last round.
     assert!(model.inflight_longterm >= SMSS * 40 && model.inflight_longterm < SMSS * 200);
 }
 
-/// Beside the case: 14 % in one place is no reason, and neither is 1 % in many.
+/// Not in the draft: neither 14 % lost in one range nor 1 % lost in many ends Startup.
 #[test]
-fn startup_goes_on_with_few_or_bunched_losses() {
+fn startup_continues_with_few_or_bunched_losses() {
     let mut path = path();
     path.app = Some(mbit(6));
     path.drop_every = Some(100);
@@ -106,8 +106,8 @@ fn exiting_drain_based_on_inflight() {
     ));
 }
 
-/// The case lowers the bandwidth by 10 %, which at half the rate drains all the same; here it falls to
-/// 45 %.
+/// The draft lowers the bandwidth by 10 %, but at half the rate the queue still drains; here it
+/// falls to 45 %.
 #[test]
 fn exiting_drain_based_on_time() {
     let mut path = path();
@@ -143,8 +143,8 @@ fn exiting_probe_up_on_bandwidth_plateau() {
     assert!((3..=4).contains(&(model.round_count - start)));
 }
 
-/// The case wants `inflight_longterm` "updated appropriately"; the pseudocode leaves it alone where
-/// the lost packet was sent while the application limited, and that is done.
+/// The draft wants `inflight_longterm` "updated appropriately". Its pseudocode leaves it unchanged
+/// if the lost packet was sent while application-limited, and so does this.
 #[test]
 fn exiting_probe_up_on_loss_when_application_limited() {
     let mut path = path();
@@ -155,7 +155,7 @@ fn exiting_probe_up_on_loss_when_application_limited() {
     assert_eq!(path.state(), State::ProbeBwUp);
     path.drop_every = Some(7);
     path.run_until(1, |path| path.state() != State::ProbeBwUp);
-    // With so little in flight, DOWN is over with the same ACK.
+    // With so little in flight, DOWN ends with the same ACK.
     assert!(matches!(
         path.state(),
         State::ProbeBwDown | State::ProbeBwCruise
@@ -164,7 +164,7 @@ fn exiting_probe_up_on_loss_when_application_limited() {
     assert_eq!(path.model().inflight_longterm, Bytes::MAX);
 }
 
-/// "Indefinitely", as far as ProbeRTT lets it: an RTT that only repeats is not smaller.
+/// "Indefinitely", apart from ProbeRTT: a repeated RTT does not count as smaller.
 #[test]
 fn never_exiting_probe_up_or_startup_when_application_limited_with_no_loss() {
     let mut limited = path();
@@ -229,7 +229,7 @@ fn entering_and_exiting_probe_rtt() {
         least = least.min(path.in_flight());
         path.step();
     }
-    // 200 ms from the moment in which half a bandwidth-delay product is in flight, and a round.
+    // 200 ms from the time when half a BDP is in flight, and a round.
     let held = path.now - entered;
     assert!((200..=500).contains(&held.as_millis()), "{held:?}");
     assert!(path.model().round_count > round);
@@ -264,7 +264,7 @@ fn achieving_expected_startup_bandwidth_on_a_link_with_aggregation() {
         before = path.model();
         path.step();
     }
-    // Twenty-five packets arrive at once; the expected ones come off.
+    // Twenty-five packets arrive at once; the expected ones are subtracted.
     let extra = before.extra_acked.segments(SMSS);
     assert!((15..=60).contains(&extra), "{extra}");
     assert!(path.cwnd() > path.bdp() * 2);
@@ -385,8 +385,8 @@ fn handling_token_bucket_policers() {
     assert!(lost * 100 <= sent * 5, "{lost} of {sent}");
 }
 
-/// Both wait until the sender probes, let `disturb` make it believe in losses, and see that everything
-/// comes back.
+/// Waits until the sender probes, lets `disturb` cause spurious losses, and checks that the state
+/// is restored.
 fn spurious(disturb: impl Fn(&mut Path)) -> Path {
     let mut path = probing();
     path.rto = Duration::from_millis(300);
@@ -404,7 +404,7 @@ fn spurious(disturb: impl Fn(&mut Path)) -> Path {
     assert_eq!(after.bw_shortterm, before.bw_shortterm);
     assert_eq!(after.inflight_shortterm, before.inflight_shortterm);
     assert!(path.cwnd() >= cwnd);
-    // ProbeBW_UP comes again through a refill.
+    // ProbeBW_UP resumes through a refill.
     assert_eq!(after.state, State::ProbeBwRefill);
     path.run_until(2, |path| path.state() == State::ProbeBwUp);
     path
@@ -426,13 +426,13 @@ fn handling_spurious_rto_recovery() {
     assert!(path.lost > 50, "{}", path.lost);
 }
 
-/// The same for Startup, which losses ended.
+/// The same for a Startup ended by losses.
 #[test]
 fn spurious_recovery_in_startup_returns_to_it() {
     let mut path = path();
     path.app = Some(mbit(6));
     path.run_for(Duration::from_secs(1));
-    // For a round, every fifth packet comes late enough to be given up, and comes.
+    // For a round, every fifth packet arrives late enough to be declared lost.
     path.late_every = Some((5, Duration::from_millis(90)));
     path.run_for(RTT);
     path.late_every = None;
@@ -472,7 +472,7 @@ fn handling_loss_during_probe_up_after_inflight_longterm_is_set() {
     assert_eq!(after.state, State::ProbeBwDown);
     assert!(!after.full_bw_now);
     assert!(after.inflight_longterm <= before.inflight_longterm);
-    // Not below seven tenths of what was wanted in flight.
+    // Not below seven tenths of the target inflight.
     let least = path
         .model()
         .bw

@@ -1,8 +1,8 @@
-//! One sender over one bottleneck, as the test cases of the draft want it: rate, buffer, losses,
-//! reordering, aggregation and the application can be changed at any time.
+//! One sender over one bottleneck for the test cases of the draft: rate, buffer, losses,
+//! reordering, aggregation and the application can change at any time.
 //!
-//! Packets have numbers, as in QUIC: each leaves once, and what is lost is sent again as a new one.
-//! Three later packets that were acknowledged, or a second of silence, declare one lost.
+//! Packets have numbers, as in QUIC: each is sent once, and lost data is retransmitted in a new
+//! packet. Three later packets acknowledged, or a second without an ACK, declare a packet lost.
 
 use std::collections::VecDeque;
 
@@ -15,7 +15,7 @@ use congestion::{
 use units::{Bytes, Duration, Instant, Rate};
 
 pub const SMSS: Bytes = Bytes::new(1_500);
-/// Later packets acknowledged that declare one lost.
+/// A packet is declared lost after this many later packets are acknowledged.
 const PACKET_THRESHOLD: u64 = 3;
 
 #[derive(Clone, Copy)]
@@ -25,7 +25,7 @@ struct Packet {
     stamp: SendStamp,
     tx_in_flight: Bytes,
     lost_before: Bytes,
-    /// When its ACK comes; never if it was dropped.
+    /// When its ACK arrives; `None` if it was dropped.
     acknowledged: Option<Instant>,
 }
 
@@ -63,20 +63,20 @@ impl Policer {
 pub struct Path {
     pub control: Bbr3,
     pub now: Instant,
-    /// The bottleneck: its rate (see [`Self::set_link`]), and how many packets may wait.
+    /// The bottleneck: its rate (see [`Self::set_link`]) and its buffer in packets.
     pub link: Rate,
     pub buffer: u64,
     pub rtt: Duration,
     pub policer: Option<Policer>,
-    /// Every so many packets, one is dropped.
+    /// One packet in this many is dropped.
     pub drop_every: Option<u64>,
-    /// Every so many packets, one is delivered so much later than its turn.
+    /// One packet in this many is delayed by this additional time.
     pub late_every: Option<(u64, Duration)>,
-    /// ACKs wait for the next multiple of this.
+    /// ACKs arrive at multiples of this.
     pub aggregation: Duration,
-    /// Without an ACK for so long, everything in flight is lost.
+    /// After this time without an ACK, everything in flight is declared lost.
     pub rto: Duration,
-    /// The application writes at this rate, if not more than can be sent.
+    /// Rate at which the application writes; `None` for a backlogged one.
     pub app: Option<Rate>,
     /// When it writes the next packet.
     pub app_next: Instant,
@@ -92,8 +92,8 @@ pub struct Path {
     last_progress: Instant,
     last_sent: Instant,
     pub phase: Phase,
-    /// What was sent before is of this recovery; it ends with an ACK of what was sent after the last
-    /// loss of it, which repairs that.
+    /// Packets below `high` belong to this recovery. It ends with an ACK of a packet sent after its
+    /// last loss (`recover`).
     high: u64,
     recover: u64,
     pub delivered: u64,
@@ -109,7 +109,7 @@ pub fn mbit(megabits: u64) -> Rate {
 }
 
 impl Path {
-    /// An endless buffer and an application that never ends.
+    /// A path with an unlimited buffer and a backlogged application.
     pub fn new(link: Rate, rtt: Duration) -> Self {
         let context = BuildContext {
             now: Instant::ZERO,
@@ -169,7 +169,7 @@ impl Path {
         SMSS * self.flight.len() as u64
     }
 
-    /// The bottleneck has another rate from now on, for what waits there too.
+    /// Changes the rate of the bottleneck, also for queued packets.
     pub fn set_link(&mut self, link: Rate) {
         self.link = link;
         self.link_free = self.now;
@@ -183,7 +183,7 @@ impl Path {
         }
     }
 
-    /// Everything on the way now arrives this much later.
+    /// Delays everything in flight by `span`.
     pub fn stall(&mut self, span: Duration) {
         for packet in &mut self.flight {
             packet.acknowledged = packet.acknowledged.map(|at| at + span);
@@ -191,12 +191,12 @@ impl Path {
         self.link_free = self.link_free.max(self.now) + span;
     }
 
-    /// The estimate of the path's bandwidth-delay product at its true values.
+    /// The true BDP of the path.
     pub fn bdp(&self) -> Bytes {
         self.link.bytes_in(self.rtt)
     }
 
-    /// The next ACK, of a packet in flight or of one that was given up.
+    /// The next ACK, of a packet in flight or of one declared lost.
     fn next_ack(&self) -> Option<(Instant, u64)> {
         let all = self.flight.iter().chain(&self.declared_lost);
         all.filter_map(|packet| Some((packet.acknowledged?, packet.number)))
@@ -207,19 +207,19 @@ impl Path {
     pub fn step(&mut self) -> bool {
         let ack = self.next_ack();
         let mut send = self.next_send.max(self.now);
-        let has_room = self.in_flight() + SMSS <= self.cwnd();
-        if has_room && self.app_next > send {
-            // Nothing to send: the application limits.
+        let has_space = self.in_flight() + SMSS <= self.cwnd();
+        if has_space && self.app_next > send {
+            // Application-limited: nothing to send.
             self.rate.on_app_limited(self.in_flight());
             send = self.app_next;
         }
-        if !has_room {
+        if !has_space {
             self.limited_until = self.next_number;
         }
         let timeout =
             (!self.flight.is_empty()).then(|| self.last_progress.max(self.last_sent) + self.rto);
         let other = ack.map(|(at, _)| at).into_iter().chain(timeout).min();
-        if has_room && other.is_none_or(|at| send < at) {
+        if has_space && other.is_none_or(|at| send < at) {
             self.now = send;
             self.send();
             return false;
@@ -245,7 +245,7 @@ impl Path {
             idle_since: idle.then_some(self.last_sent),
             app_limited: stamp.app_limited,
         });
-        let acknowledged = self.carry();
+        let acknowledged = self.transit();
         self.flight.push_back(Packet {
             number: self.next_number,
             sent: self.now,
@@ -263,8 +263,8 @@ impl Path {
         self.next_send = self.now + rate.time_for(SMSS);
     }
 
-    /// When the ACK of what is sent now comes.
-    fn carry(&mut self) -> Option<Instant> {
+    /// When the ACK of a packet sent now arrives.
+    fn transit(&mut self) -> Option<Instant> {
         let number = self.next_number;
         let forced = self
             .drop_every
@@ -419,7 +419,7 @@ impl Path {
         self.recover = self.next_number;
     }
 
-    /// Until `reached`, or a panic after `seconds`.
+    /// Runs until `reached`; panics after `seconds`.
     pub fn run_until(&mut self, seconds: u64, reached: impl Fn(&Self) -> bool) {
         let end = self.now + Duration::from_secs(seconds);
         while !reached(self) {

@@ -1,5 +1,5 @@
-//! What the start-up tests share: signals with usual values, and the files of test vectors.
-#![allow(dead_code, reason = "every test program uses a part of it")]
+//! Shared by the start-up tests: signals with usual values, and the files of test vectors.
+#![allow(dead_code, reason = "each test program uses a part of it")]
 
 pub mod streams;
 
@@ -47,17 +47,17 @@ pub fn ack(now: Instant, delivered: Bytes, snd_una: u64, rtt: Option<Duration>) 
     }
 }
 
-/// So many microseconds.
+/// A duration in microseconds.
 pub fn micros(micros: u64) -> Duration {
     Duration::from_micros(micros)
 }
 
-/// So many microseconds after the beginning.
+/// A time in microseconds after the start.
 pub fn at(micros: u64) -> Instant {
     Instant::from_micros(micros)
 }
 
-/// A connection that is established at the beginning.
+/// A connection established at time zero.
 pub fn established(memory: PathMemory, rtt_us: u64) -> Established {
     Established {
         now: Instant::ZERO,
@@ -68,7 +68,7 @@ pub fn established(memory: PathMemory, rtt_us: u64) -> Established {
     }
 }
 
-/// An episode that begins at the beginning.
+/// A congestion episode that begins at time zero.
 pub fn congestion(kind: CongestionKind, snd_nxt: u64) -> Congestion {
     Congestion {
         now: Instant::ZERO,
@@ -80,7 +80,7 @@ pub fn congestion(kind: CongestionKind, snd_nxt: u64) -> Congestion {
     }
 }
 
-/// The lines of a file of `search_vectors` without its heading, split at commas.
+/// The rows of a file of `search_vectors` without its header, split at commas.
 pub fn vectors(name: &str) -> Vec<Vec<String>> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/search_vectors");
     let text = std::fs::read_to_string(format!("{folder}/{name}"));

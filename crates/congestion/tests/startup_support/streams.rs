@@ -1,4 +1,4 @@
-//! ACK streams for SEARCH, and the events that the specification's models have on them.
+//! ACK streams for SEARCH, and the events of the reference calculation on them.
 
 use std::collections::BTreeMap;
 
@@ -37,7 +37,7 @@ impl Line {
         }
     }
 
-    /// The window at this ACK: the initial one and what was acknowledged.
+    /// The window at this ACK: the initial window plus the acknowledged segments.
     pub fn cwnd(&self) -> u64 {
         10 + self.acked / SMSS.get()
     }
@@ -61,7 +61,7 @@ pub fn stream(name: &str) -> Vec<Line> {
 }
 
 /// Stream A from its description: an ACK every 5 ms, doubling from 10 segments at 100 ms for seven
-/// rounds, then at the rate reached.
+/// rounds, then a constant rate.
 pub fn stream_a() -> Vec<Line> {
     let delivered = |micros: u64| {
         let round = (micros as f64 - 100_000.0) / 100_000.0;
@@ -97,7 +97,7 @@ pub struct Event {
     pub drain_target: Option<Bytes>,
 }
 
-/// Passive SEARCH over a stream: the events by their time in microseconds.
+/// Runs passive SEARCH over a stream; returns the events by their time in microseconds.
 pub fn events(config: SearchConfig, lines: &[Line]) -> BTreeMap<u64, Event> {
     let mut search = Search::new(
         SearchConfig {
@@ -182,8 +182,8 @@ pub fn expected(stream: &str, model: &str) -> Vec<Row> {
         .collect()
 }
 
-/// Rows of tests, openings and resets in which all of `expected` is as `events` has it; panics where
-/// it is not. Rows for which `differs` holds must have no test in `events`.
+/// Panics unless `events` agree with all rows of `expected` (tests, openings and resets); returns
+/// the number of tests. Rows for which `differs` holds must have no test in `events`.
 pub fn agree(
     name: &str,
     model: &str,
@@ -240,7 +240,7 @@ pub fn agree(
         );
         match row.norm.as_str() {
             "<0" => assert!(measurement.norm_permille < 0, "{place}"),
-            // The QUIC model subtracts down to zero.
+            // The QUIC model saturates at zero.
             "0" if model.starts_with("v4.0-quic") && measurement.norm_permille < 0 => {}
             percent => assert_eq!(
                 measurement.norm_permille.div_euclid(10),
@@ -260,7 +260,7 @@ pub fn agree(
     tests
 }
 
-/// As Linux 3.1 and 4.0 compute.
+/// The arithmetic of Linux 3.1 and 4.0.
 pub fn shifted(version: Version) -> SearchConfig {
     SearchConfig {
         arithmetic: Arithmetic::Shifted,
@@ -268,8 +268,8 @@ pub fn shifted(version: Version) -> SearchConfig {
     }
 }
 
-/// The stream with a clock that counts the file's microseconds as nanoseconds: the listed QUIC model
-/// has bins of whole microseconds, neqo (and `arithmetic=percent`) of whole nanoseconds.
+/// The stream with the file's microseconds taken as nanoseconds: the QUIC model has bins of whole
+/// microseconds, neqo (and `arithmetic=percent`) of whole nanoseconds.
 pub fn whole_units(lines: Vec<Line>) -> Vec<Line> {
     lines
         .into_iter()
@@ -277,7 +277,7 @@ pub fn whole_units(lines: Vec<Line>) -> Vec<Line> {
         .collect()
 }
 
-/// As neqo does.
+/// The configuration of neqo.
 pub fn quic() -> SearchConfig {
     SearchConfig {
         boundary: Some(Boundary::After),
