@@ -10,7 +10,8 @@ use congestion::monolithic::bbr3::{Model, State};
 use congestion::monolithic::{Bbr3, Bbr3Config};
 use congestion::rate_sample::{Newest, RateEstimator, SendStamp};
 use congestion::{
-    Ack, BuildContext, Congestion, CongestionControl, CongestionKind, Lost, Phase, Sent,
+    Ack, BuildContext, Congestion, CongestionControl, CongestionKind, Established, Lost,
+    PathMemory, Phase, Sent,
 };
 use units::{Bytes, Duration, Instant, Rate};
 
@@ -118,8 +119,16 @@ impl Path {
             seed: 1,
             handshake_rtt: Some(rtt),
         };
+        let mut control = Bbr3::new(Bbr3Config::default(), &context);
+        control.on_established(&Established {
+            now: context.now,
+            rtt: context.handshake_rtt,
+            queued: Bytes::MAX,
+            receive_window: Bytes::MAX,
+            memory: PathMemory::default(),
+        });
         Self {
-            control: Bbr3::new(Bbr3Config::default(), &context),
+            control,
             now: Instant::ZERO,
             link,
             buffer: u64::MAX,

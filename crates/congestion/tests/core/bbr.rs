@@ -2,34 +2,23 @@
 
 use std::collections::VecDeque;
 
-use congestion::rate_sample::{Newest, RateEstimator, SendStamp};
-use congestion::{
-    Ack, AnyCongestionControl, CongestionControl, ExitReason, Phase, Sent, SlowStartExit,
-};
-use units::{Bytes, Duration, Instant};
+use congestion::{AnyCongestionControl, CongestionControl, ExitReason, SlowStartExit};
+use units::{Duration, Instant};
 
 use crate::flow::{SMSS, build};
+use crate::transport::{Operation, Transport};
 
 const RTT: Duration = Duration::from_millis(100);
 const SERVICE: Duration = Duration::from_millis(1);
 
-struct Segment {
-    sent: Instant,
-    stamp: SendStamp,
-    acknowledged: Instant,
-}
-
 struct Path {
-    control: AnyCongestionControl,
-    rate: RateEstimator,
+    transport: Transport<AnyCongestionControl>,
     now: Instant,
-    flight: VecDeque<Segment>,
+    /// When the ACK of each segment in flight arrives.
+    flight: VecDeque<Instant>,
     next_send: Instant,
     link_free: Instant,
     delivered: u64,
-    snd_nxt: u64,
-    srtt: Duration,
-    min_rtt: Duration,
 }
 
 impl Path {
@@ -38,99 +27,51 @@ impl Path {
     }
 
     fn of(name: &str) -> Self {
+        let transport = Transport::new(build(name, 10));
         Self {
-            control: build(name, 10),
-            rate: RateEstimator::default(),
-            now: Instant::ZERO,
+            now: transport.now,
+            next_send: transport.now,
+            link_free: transport.now,
+            transport,
             flight: VecDeque::new(),
-            next_send: Instant::ZERO,
-            link_free: Instant::ZERO,
             delivered: 0,
-            snd_nxt: 0,
-            srtt: Duration::ZERO,
-            min_rtt: Duration::MAX,
         }
     }
 
-    /// The next send or ACK; returns whether it was an ACK.
-    fn step(&mut self) -> bool {
-        let window = self.control.window();
-        let in_flight = SMSS * self.flight.len() as u64;
-        let ack = self.flight.front().map(|segment| segment.acknowledged);
+    /// Processes the next send or ACK.
+    fn step(&mut self) {
+        let has_space = self.transport.in_flight() < self.transport.control.window().cwnd;
+        let ack = self.flight.front().copied();
         let send = self.next_send.max(self.now);
-        if in_flight < window.cwnd && ack.is_none_or(|ack| send < ack) {
-            self.now = send;
-            self.send(in_flight);
-            return false;
+        if has_space && ack.is_none_or(|ack| send < ack) {
+            self.advance_to(send);
+            self.send();
+        } else {
+            self.advance_to(ack.expect("a window of at least one segment"));
+            self.receive();
         }
-        self.now = ack.expect("a window of at least one segment");
-        self.receive(in_flight);
-        true
     }
 
-    fn send(&mut self, in_flight: Bytes) {
-        self.snd_nxt += SMSS.get();
-        self.control.on_sent(&Sent {
-            now: self.now,
-            size: SMSS,
-            in_flight,
-            snd_nxt: self.snd_nxt,
-            retransmission: false,
-            idle_since: None,
-            app_limited: false,
-        });
-        let stamp = self.rate.on_sent(self.now, in_flight.is_zero());
+    fn advance_to(&mut self, now: Instant) {
+        self.now = now;
+        self.transport.now = now;
+    }
+
+    fn send(&mut self) {
+        self.transport.apply(Operation::Send(1));
         self.link_free = self.link_free.max(self.now) + SERVICE;
-        self.flight.push_back(Segment {
-            sent: self.now,
-            stamp,
-            acknowledged: self.link_free + (RTT - SERVICE),
-        });
-        let rate = self.control.pacing_rate().expect("BBR paces");
+        self.flight.push_back(self.link_free + (RTT - SERVICE));
+        let rate = self.transport.control.pacing_rate().expect("BBR paces");
         self.next_send = self.now + rate.time_for(SMSS);
     }
 
-    fn receive(&mut self, prior_in_flight: Bytes) {
-        let segment = self.flight.pop_front().expect("an ACK is due");
+    fn receive(&mut self) {
+        self.flight.pop_front();
         self.delivered += 1;
-        self.rate.on_delivered(self.now, SMSS);
-        let rtt = self.now - segment.sent;
-        self.min_rtt = self.min_rtt.min(rtt);
-        self.srtt = if self.srtt.is_zero() {
-            rtt
-        } else {
-            self.srtt.mul_div(7, 8) + rtt / 8
-        };
-        let newest = Some(Newest {
-            stamp: segment.stamp,
-            sent: segment.sent,
-            tx_in_flight: Bytes::ZERO,
-            lost: Bytes::ZERO,
-        });
-        let ack = Ack {
-            now: self.now,
-            delivered: SMSS,
-            newly_lost: Bytes::ZERO,
-            prior_in_flight,
-            in_flight: SMSS * self.flight.len() as u64,
-            snd_una: self.delivered * SMSS.get(),
-            snd_nxt: self.snd_nxt,
+        self.transport.apply(Operation::Ack {
+            segments: 1,
             advanced: true,
-            bytes_sent: self.snd_nxt,
-            latest_rtt: Some(rtt),
-            srtt: self.srtt,
-            min_rtt: self.min_rtt,
-            rate: self
-                .rate
-                .sample(self.now, newest, self.min_rtt, Bytes::ZERO, false),
-            cwnd_limited: true,
-            app_limited: false,
-            phase: Phase::Open,
-            paced: true,
-            pacing_rate: self.control.pacing_rate().expect("BBR paces"),
-        };
-        self.control.on_delivery(&ack);
-        self.control.on_ack(&ack);
+        });
     }
 
     fn run_until(&mut self, end: Instant) {
@@ -140,7 +81,7 @@ impl Path {
     }
 
     fn mode(&self) -> &'static str {
-        match &self.control {
+        match &self.transport.control {
             AnyCongestionControl::Bbr(bbr) => bbr.mode(),
             _ => "",
         }
@@ -150,11 +91,14 @@ impl Path {
 #[test]
 fn startup_fills_the_pipe_and_drains_its_queue() {
     let mut path = Path::new();
-    while path.control.slow_start_exit().is_none() {
+    while path.transport.control.slow_start_exit().is_none() {
         path.step();
     }
-    let SlowStartExit { at, cwnd, reason } =
-        path.control.slow_start_exit().expect("the pipe is full");
+    let SlowStartExit { at, cwnd, reason } = path
+        .transport
+        .control
+        .slow_start_exit()
+        .expect("the pipe is full");
     assert_eq!(reason, ExitReason::FullPipe);
     // Ten segments double each round until 100; three rounds without growth follow, of up to 289 ms
     // with the queue that STARTUP allows.
@@ -182,7 +126,7 @@ fn probe_bw_uses_the_link_with_two_bdp() {
     let delivered = path.delivered - before;
     // 1 % is left unused for most of the cycle; probing makes up for it.
     assert!((6_850..=7_010).contains(&delivered), "{delivered} of 7000");
-    let cwnd = path.control.window().cwnd_segments();
+    let cwnd = path.transport.control.window().cwnd_segments();
     assert!((200..=212).contains(&cwnd), "{cwnd}");
 }
 
@@ -197,14 +141,14 @@ fn probe_rtt_holds_four_segments_every_ten_seconds() {
         match (path.mode(), since) {
             ("PROBE_RTT", None) => {
                 since = Some(path.now);
-                assert!(path.control.window().cwnd <= SMSS * 4);
+                assert!(path.transport.control.window().cwnd <= SMSS * 4);
             }
-            ("PROBE_RTT", Some(_)) => assert!(path.control.window().cwnd <= SMSS * 4),
+            ("PROBE_RTT", Some(_)) => assert!(path.transport.control.window().cwnd <= SMSS * 4),
             (_, Some(start)) => {
                 periods.push((start, path.now - start));
                 since = None;
                 assert!(
-                    path.control.window().cwnd >= SMSS * 200,
+                    path.transport.control.window().cwnd >= SMSS * 200,
                     "the window is restored"
                 );
             }
@@ -229,8 +173,8 @@ fn the_phase_comes_from_the_seed() {
         path.run_until(Instant::from_secs(5));
         (
             path.delivered,
-            path.control.window(),
-            path.control.pacing_rate(),
+            path.transport.control.window(),
+            path.transport.control.pacing_rate(),
         )
     };
     assert_eq!(run(), run());
@@ -243,8 +187,14 @@ fn bbrp_with_a_pace_of_one_is_bbr() {
         plain.step();
         paced.step();
         assert_eq!(plain.now, paced.now);
-        assert_eq!(plain.control.window(), paced.control.window());
-        assert_eq!(plain.control.pacing_rate(), paced.control.pacing_rate());
+        assert_eq!(
+            plain.transport.control.window(),
+            paced.transport.control.window()
+        );
+        assert_eq!(
+            plain.transport.control.pacing_rate(),
+            paced.transport.control.pacing_rate()
+        );
     }
 }
 
@@ -253,12 +203,13 @@ fn bbrp_with_a_pace_of_one_is_bbr() {
 #[test]
 fn bbrp_sends_faster_than_it_measures() {
     let mut path = Path::of("bbrp");
-    let mode = |path: &Path| match &path.control {
+    let mode = |path: &Path| match &path.transport.control {
         AnyCongestionControl::Bbrp(bbr) => bbr.mode(),
         _ => "",
     };
     let rate = |path: &Path| {
-        path.control
+        path.transport
+            .control
             .pacing_rate()
             .expect("it paces")
             .bytes_per_sec()
@@ -280,6 +231,6 @@ fn bbrp_sends_faster_than_it_measures() {
         }
     }
     assert!(cruising > 3_000, "{cruising}");
-    let cwnd = path.control.window().cwnd_segments();
+    let cwnd = path.transport.control.window().cwnd_segments();
     assert!((200..=212).contains(&cwnd), "{cwnd}");
 }

@@ -12,6 +12,8 @@ use units::{Bytes, Duration, Instant, Rate};
 
 /// Segment size.
 const SMSS: Bytes = Bytes::new(1_000);
+/// The smallest RTT that an ACK reports.
+const LEAST_RTT: Duration = Duration::from_millis(1);
 
 #[derive(Clone, Copy, Debug)]
 pub enum Operation {
@@ -37,17 +39,19 @@ pub enum Operation {
 
 /// A transport that is only as right as it needs to be.
 pub struct Transport<C> {
-    control: C,
+    pub control: C,
     is_steered: bool,
     watches_losses: bool,
     rate: RateEstimator,
     flight: Vec<(Instant, SendStamp)>,
-    now: Instant,
+    pub now: Instant,
     phase: Phase,
     last_sent: Instant,
     snd_una: u64,
     snd_nxt: u64,
     lost: Bytes,
+    srtt: Duration,
+    min_rtt: Duration,
 }
 
 impl<C: CongestionControl> Transport<C> {
@@ -79,6 +83,8 @@ impl<C: CongestionControl> Transport<C> {
             snd_una: 0,
             snd_nxt: 0,
             lost: Bytes::ZERO,
+            srtt: rtt,
+            min_rtt: rtt,
         }
     }
 
@@ -125,7 +131,7 @@ impl<C: CongestionControl> Transport<C> {
         self.control.on_close(self.now, &mut PathMemory::default());
     }
 
-    fn in_flight(&self) -> Bytes {
+    pub fn in_flight(&self) -> Bytes {
         SMSS * self.flight.len() as u64
     }
 
@@ -232,7 +238,10 @@ impl<C: CongestionControl> Transport<C> {
             tx_in_flight: prior_in_flight,
             lost: self.lost,
         });
-        let min_rtt = Duration::from_millis(1);
+        if let Some(rtt) = latest_rtt {
+            self.srtt = self.srtt.mul_div(7, 8) + rtt / 8;
+            self.min_rtt = self.min_rtt.min(rtt).max(LEAST_RTT);
+        }
         let mut ack = Ack {
             now: self.now,
             delivered,
@@ -244,14 +253,17 @@ impl<C: CongestionControl> Transport<C> {
             advanced: advanced && segments > 0,
             bytes_sent: self.snd_nxt,
             latest_rtt,
-            srtt: latest_rtt.unwrap_or(min_rtt),
-            min_rtt,
+            srtt: self.srtt,
+            min_rtt: self.min_rtt,
             rate: None,
             cwnd_limited: !segments.is_multiple_of(3),
             app_limited: false,
             phase: self.phase,
-            paced: false,
-            pacing_rate: Rate::from_bits_per_sec(10_000_000),
+            paced: self.control.requires_pacing(),
+            pacing_rate: self
+                .control
+                .pacing_rate()
+                .unwrap_or(Rate::from_bits_per_sec(10_000_000)),
         };
         self.exchange_feedback();
         if segments > 0 {
@@ -270,7 +282,7 @@ impl<C: CongestionControl> Transport<C> {
         ack.phase = self.phase;
         ack.rate = self
             .rate
-            .sample(self.now, newest, min_rtt, self.lost, segments == 1);
+            .sample(self.now, newest, self.min_rtt, self.lost, !advanced);
         self.control.on_ack(&ack);
     }
 
