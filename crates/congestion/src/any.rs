@@ -114,7 +114,7 @@ pub struct PartInfo {
     pub source: &'static str,
     /// Its options.
     pub options: &'static [OptionInfo],
-    /// Where its behaviour comes from: a standard, published code, a paper, or a reconstruction.
+    /// Origin of its behaviour: a standard, published code, a paper, or a reconstruction.
     pub provenance: &'static str,
 }
 

@@ -92,8 +92,8 @@ const BEFORE: f64 = 9.0;
 const CAPACITY: f64 = 1e9;
 
 /// Measurements of a stream with an ACK every `RTT / 1000`, for `rounds` RTTs after capacity.
-/// `delivered` and `rtt` are functions of the time since capacity in RTTs; the bytes sent are `sent`,
-/// or twice the bytes delivered.
+/// `delivered`, `rtt` and `sent` are functions of the time since capacity in RTTs. Without `sent`,
+/// twice the delivered bytes are sent.
 fn measure(
     config: SearchConfig,
     rounds: f64,

@@ -1,5 +1,5 @@
-//! SEARCH on the ACK streams of `search_vectors`, event by event, against the reference
-//! calculation: Python models of the published versions (SEARCH draft, docs/reference/sources.md).
+//! SEARCH on the ACK streams of `search_vectors`, event by event, against the reference calculation:
+//! independent models of the published versions (`search_vectors/README.md`).
 //!
 //! | stream | content |
 //! |---|---|

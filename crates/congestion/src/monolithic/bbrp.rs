@@ -1,9 +1,9 @@
 //! BBRp: BBR version 1 that paces faster than it measures (Grazia et al. 2020; "BBR+" at ICC 2020).
 //!
-//! Our reconstruction. The abstract says that over 802.11n and 802.11ac BBR's pacing leaves so few
-//! packets at the Wi-Fi driver that little is aggregated into one transmission, and that BBRp makes
-//! the pace tunable so that several milliseconds of data wait there, trading delay for throughput.
-//! The formula and the recommended value were not available. Here segments leave at the pacing rate
+//! Our reconstruction. What is known: over 802.11n and 802.11ac BBR's pacing leaves so few packets
+//! at the Wi-Fi driver that little is aggregated into one transmission, and BBRp makes the pace
+//! tunable so that several milliseconds of data wait there, trading delay for throughput. The
+//! formula and the recommended value were not available. Here segments leave at the pacing rate
 //! times `pace`, except in DRAIN and PROBE_RTT. Everything else (the model, the window and its
 //! allowance for bursts) is [`Bbr`](super::Bbr), of which this is a configuration: with `pace=1` it
 //! is `bbr`.

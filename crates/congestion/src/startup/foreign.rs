@@ -3,8 +3,8 @@
 //! A [`ForeignKind`] creates start-ups and identifies each by a number; [`Foreign`] adapts one of
 //! them to [`Startup`]. A kind lives as long as the program.
 //!
-//! The name of an algorithm cannot refer to code that the registry does not know, so a foreign
-//! start-up is added with [`Algorithm::with_foreign`](crate::Algorithm::with_foreign).
+//! The name of an algorithm cannot refer to code outside of the registry, so a foreign start-up is
+//! added with [`Algorithm::with_foreign`](crate::Algorithm::with_foreign).
 
 use core::fmt;
 

@@ -5,7 +5,7 @@
 //! baseline of Scharf 2011, allows `min(4 MSS, max(2 MSS, 4380 bytes))`. Any other number of
 //! segments can be set. [`Standard`] slow start follows.
 //!
-//! Assumes that a flow whose window begins with one segment lost its SYNs, and leaves that window,
+//! Assumes that a flow whose window begins with one segment lost its SYNs, and keeps that window,
 //! as RFC 6928 section 2 requires after more than one lost SYN.
 //!
 //! # Deviations

@@ -20,8 +20,7 @@
 //!   options.
 //! - `R` counts retransmissions until the flight is acknowledged. A segment of the flight that is
 //!   lost twice counts twice, and a segment sent later but lost in the same recovery also counts.
-//! - Scharf's limit of one jump at a time per host is not implemented: a flow does not know the
-//!   others.
+//! - Scharf's limit of one jump at a time per host is not implemented: flows share no such state.
 //! - Segments leave in the transport's bursts, two at a time; without TSO one by one.
 
 use units::{Bytes, Instant, Rate};

@@ -166,7 +166,7 @@ pub struct Stateful {
     config: StatefulConfig,
     /// The start-up after the jump.
     rest: HyStart,
-    /// The jump in progress: its rate, and how many ACKs it has seen.
+    /// The jump in progress: its rate, and the number of ACKs since its start.
     jump: Option<(Rate, u32)>,
     window: GapCompensated,
     rates: Samples<SAMPLES>,

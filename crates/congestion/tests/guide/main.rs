@@ -1,5 +1,5 @@
-//! The example of `docs/guides/new-algorithm.md` compiles, behaves as the guide says, and is
-//! identical to its text.
+//! The example of `docs/guides/new-algorithm.md` compiles, does what the guide says, and stands there
+//! as it is here.
 
 #![allow(missing_docs, reason = "the names of the crate, for the example")]
 
@@ -65,9 +65,8 @@ fn windows(config: GentleConfig, path: u64, rounds: u64) -> (Vec<u64>, Option<Ex
 #[test]
 fn it_grows_by_half_until_the_delay_stays_high() {
     let (windows, exit) = windows(GentleConfig::default(), 40, 6);
-    // Half a segment is carried from 15 to 33. A window of 50 exceeds the path by exactly a
-    // quarter, which is accepted; one of 75 is not, and seven ACKs add three segments before the
-    // exit.
+    // Half a segment is carried from 15 to 33. A window of 50 is exactly a quarter more than the path
+    // holds, which is not too much; one of 75 is, and seven ACKs earn three segments before the exit.
     assert_eq!(windows, [15, 22, 33, 50, 75, 78]);
     assert!(matches!(exit, Some(ExitReason::Delay { .. })), "{exit:?}");
 }
@@ -90,6 +89,6 @@ fn the_guide_shows_this_example() {
     let example = include_str!("gentle.rs");
     assert!(
         guide.contains(&format!("```rust\n{example}```\n")),
-        "the guide differs from crates/congestion/tests/guide/gentle.rs"
+        "the guide shows another file than crates/congestion/tests/guide/gentle.rs"
     );
 }

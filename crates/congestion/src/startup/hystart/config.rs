@@ -148,7 +148,7 @@ impl Options for HyStartConfig {
             name: "round_min",
             default: "all",
             help: "with variant=linux: all: every RTT of a round may lower its minimum; first: \
-                   only the first min_samples, as before Linux 5.8 and in Kühlewind's report",
+                   only the first min_samples, as before Linux 5.8",
         },
         OptionInfo {
             name: "skip_rounds",
