@@ -13,7 +13,7 @@
 //! the whole train. Its delay test is Linux's. After more than one acceleration the window falls to
 //! what is in flight, as it does when a loss ends slow start.
 //!
-//! `docs/concepts/suss-evaluation.md` shows the effect of each setting on the results of SUSS
+//! `docs/concepts/suss-evaluation.md` shows the effect of each setting on the numbers of SUSS
 //! developers 2025.
 //!
 //! Assumes Linux's ACK processing and an unpaced sender: if the sender paces, SUSS is off and only
