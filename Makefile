@@ -69,6 +69,8 @@ test: $(VENV)/installed-dev rust-components $(if $(SLOWSTART_REQUIRE_ROOT_TESTS)
 	$(BIN)/ruff check python
 	$(BIN)/ruff format --check python
 	$(BIN)/mypy
+	for each in python/slowstart/studies/folders/*/analysis.py \
+	    python/slowstart/studies/folders/*/analysis/__init__.py; do $(BIN)/mypy $$each || exit 1; done
 	cargo test $(RUST) --locked
 	$(BIN)/pytest
 	@.ci/not-judged $(SLOWSTART_NOT_JUDGED) $(NOT_JUDGED_LIMIT)

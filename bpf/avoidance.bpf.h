@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * A congestion control with an avoidance of its own: standard slow start as Linux has it, and where
- * the avoidance has its say. A program defines SS_NAME and, before it includes this last,
+ * A congestion control with its own congestion avoidance: standard slow start as in Linux, and the
+ * hooks of the avoidance. A program defines SS_NAME and, before it includes this file last,
  *
- *   SS_STATE                                what it keeps for a socket, a type that begins as zeros
+ *   SS_STATE                                the state of a socket, a type that begins as zeros
  *   ss_started(own, sk)                     the connection begins
  *   ss_delivered(own, ack, acked, state)    an ACK, before anything grows: segments acknowledged
  *                                           cumulatively, and the state of the sender
  *   ss_growth(own, now, cwnd, acked)        the growth by what is left of an ACK above the threshold
  *   ss_threshold(own, cwnd)                 a congestion episode begins
- *   ss_event(own, sk, event)                what else happens
+ *   ss_event(own, sk, event)                any other event
  *   ss_forgotten(own)                       after a timeout
  */
 #ifndef SLOWSTART_AVOIDANCE_BPF_H
@@ -64,18 +64,18 @@ void BPF_PROG(op_cong_avoid, struct sock *sk, __u32 ack, __u32 acked)
 {
 	struct ss_socket *s = ss_socket_of(sk);
 	struct tcp_sock *tp = ss_tcp(sk);
-	__u32 cwnd = tp->snd_cwnd, room;
+	__u32 cwnd = tp->snd_cwnd, gap;
 
 	if (!ss_window_limited(tp))
 		return;
 	if (ss_in_slow_start(tp)) {
-		room = tp->snd_ssthresh - cwnd;
-		if (acked <= room) {
+		gap = tp->snd_ssthresh - cwnd;
+		if (acked <= gap) {
 			ss_set_window(tp, cwnd + acked);
 			return;
 		}
-		cwnd += room;
-		acked -= room;
+		cwnd += gap;
+		acked -= gap;
 		ss_set_window(tp, cwnd);
 	}
 	if (s)

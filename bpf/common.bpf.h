@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * What the congestion controls of this folder share: the kernel's own CUBIC, by its kfuncs, with
- * its HyStart off for the socket at hand, and facts of a socket in the core's units.
+ * Shared by the congestion controls of this folder: the kernel's own CUBIC, called by its kfuncs,
+ * with HyStart off for the socket at hand, and facts about a socket in the core's units.
  *
  * Assumes Linux 5.13 to 7.0 (kfuncs cubictcp_*), built with BTF.
  */
@@ -16,7 +16,7 @@
 
 #include "core/types.h"
 
-/* The map of a congestion control is called as the congestion control, so that it can be found. */
+/* The map has the name of its congestion control, so that it can be found. */
 #define SS_STRING(name) SS_STRING_OF(name)
 #define SS_STRING_OF(name) #name
 
@@ -52,7 +52,7 @@ static __always_inline struct bictcp___ss *ss_cubic(struct sock *sk)
 	return (struct bictcp___ss *)((struct inet_connection_sock *)sk)->icsk_ca_priv;
 }
 
-/* HyStart believes that it has found the exit, and looks for none. A timeout clears that. */
+/* HyStart takes the exit for found, and looks for none. A timeout clears that. */
 static __always_inline void ss_hystart_off(struct sock *sk)
 {
 	ss_cubic(sk)->found = 1;
@@ -71,7 +71,7 @@ static __always_inline __u32 ss_window_limited(struct tcp_sock *tp)
 	return ss_in_slow_start(tp) && tp->snd_cwnd < 2 * tp->max_packets_out;
 }
 
-/* Linux's tcp_min_tso_segs where nobody has changed it. */
+/* Linux's default of tcp_min_tso_segs. */
 #define SS_LEAST_BURST 2
 
 /* What every start-up of this folder keeps for a socket, beside its own state. */
@@ -84,14 +84,14 @@ struct ss_flow {
 	__u32 delivered;    /* segments, at the last ACK */
 };
 
-/* What is told of the end of a slow start; crates/kernel reads it. */
+/* The record of the end of a slow start; crates/kernel reads it. */
 struct ss_exit {
 	__u64 now;    /* ns, CLOCK_MONOTONIC: when the ACK came */
 	__u32 bin;    /* SEARCH: bins since the first; HyStart++: rounds of CSS; SUSS: accelerated rounds */
 	__u32 why;    /* enum ss_why */
-	__u64 norm;   /* SEARCH: how far delivery missed the expectation, in thousandths */
+	__u64 norm;   /* SEARCH: how far delivery fell short of the expectation, in thousandths */
 	__u32 source; /* own IPv4 address, as on the wire */
-	__u32 cwnd;   /* segments, before anything was done about it */
+	__u32 cwnd;   /* segments, before the exit changed it */
 };
 
 /* Sent, and neither delivered nor declared lost. */

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * The congestion control itself: the kernel's CUBIC, and where a start-up has its say. A program
- * defines SS_NAME and includes this last. One with a start-up of its own defines before it:
+ * The congestion control itself: the kernel's CUBIC, and the hooks of a start-up. A program defines
+ * SS_NAME and includes this file last. One with its own start-up defines before it:
  *
- *   SS_STATE                              what it keeps for a socket, a type that begins as zeros
+ *   SS_STATE                              the state of a socket, a type that begins as zeros
  *   ss_started(own, sk)                   the connection begins
  *   ss_congested(own, sk)                 a congestion episode begins
  *   ss_restarted(own, sk)                 slow start begins again after a timeout
  *   ss_delivered(own, ack, window)        an ACK in slow start, before the window grows
  *   ss_grow(own, sk, flow, acked)         growth by an ACK; 0 leaves it to CUBIC
- *   ss_event(own, sk, flow, event)        what else happens
- *   ss_evidence(own, exit)                what an exit was concluded from
+ *   ss_event(own, sk, flow, event)        any other event
+ *   ss_evidence(own, exit)                the evidence for an exit
  *
  * and, where SS_SENDING is defined,
  *
- *   ss_sending(own, sk)                   data may leave; the fewest segments of a burst
+ *   ss_sending(own, sk)                   data may leave; returns the fewest segments of a burst
  */
 #ifndef SLOWSTART_CONTROL_BPF_H
 #define SLOWSTART_CONTROL_BPF_H
@@ -35,7 +35,7 @@ struct {
 	__type(value, struct ss_socket);
 } ss_sockets SEC(".maps");
 
-/* The ends of slow start, for who wants to know. When nobody reads them, the first ones stay. */
+/* Records of the ends of slow starts. If no program reads them, the first ones stay. */
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 1 << 16);
@@ -49,18 +49,18 @@ static __always_inline struct ss_socket *ss_socket_of(struct sock *sk)
 static __always_inline void ss_tell_exit(struct ss_socket *s, struct sock *sk,
 					 const struct ss_ack *a, __u32 cwnd)
 {
-	struct ss_exit *told = bpf_ringbuf_reserve(&ss_exits, sizeof(*told), 0);
+	struct ss_exit *record = bpf_ringbuf_reserve(&ss_exits, sizeof(*record), 0);
 
-	if (!told)
+	if (!record)
 		return;
-	told->now = a->now;
-	told->bin = 0;
-	told->why = SS_WHY_OWN;
-	told->norm = 0;
-	told->source = sk->__sk_common.skc_rcv_saddr;
-	told->cwnd = cwnd;
-	ss_evidence(&s->own, told);
-	bpf_ringbuf_submit(told, BPF_RB_NO_WAKEUP);
+	record->now = a->now;
+	record->bin = 0;
+	record->why = SS_WHY_OWN;
+	record->norm = 0;
+	record->source = sk->__sk_common.skc_rcv_saddr;
+	record->cwnd = cwnd;
+	ss_evidence(&s->own, record);
+	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 }
 
 #endif

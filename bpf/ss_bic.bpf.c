@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * `ss_bic`: BIC (core/bic.h) with standard slow start, as Linux's module has it, but for its clock,
- * which has 250 ticks per second on every kernel. What is set is in `bic_config`, which a loader may
- * change before it loads.
+ * `ss_bic`: BIC (core/bic.h) with standard slow start, as in Linux's module except for its clock,
+ * which has 250 ticks per second on every kernel. The options are in `bic_config`, which a loader
+ * may change before it loads.
  */
 #include "common.bpf.h"
 #include "core/bic.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * `ss_hspaper`: the kernel's CUBIC whose slow start is ended by HyStart as its paper has it
- * (core/hystart.h) instead of the kernel's form. The constants are in `hystart_config`, which a
- * loader may change before it loads.
+ * `ss_hspaper`: the kernel's CUBIC with HyStart in the form of its paper (core/hystart.h) instead
+ * of the kernel's form. The constants are in `hystart_config`, which a loader may change before it
+ * loads.
  */
 #include "common.bpf.h"
 #include "core/hystart.h"
@@ -53,9 +53,9 @@ static __always_inline void ss_event(struct ss_hystart *s, struct sock *sk, stru
 {
 }
 
-static __always_inline void ss_evidence(const struct ss_hystart *s, struct ss_exit *told)
+static __always_inline void ss_evidence(const struct ss_hystart *s, struct ss_exit *record)
 {
-	told->why = s->why;
+	record->why = s->why;
 }
 
 #include "control.bpf.h"

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * `ss_hspp`, `ss_hspatch`: the kernel's CUBIC whose slow start is ended by HyStart++
- * (core/hystart_pp.h) instead of HyStart, as RFC 9406 has it or the patch for Linux of 2025.
- * SS_PATCH and SS_NAME come from the Makefile. The constants are in `hspp_config`, which a loader
- * may change before it loads.
+ * `ss_hspp`, `ss_hspatch`: the kernel's CUBIC with HyStart++ (core/hystart_pp.h) instead of
+ * HyStart, in the form of RFC 9406 or of the patch for Linux of 2025. SS_PATCH and SS_NAME come
+ * from the Makefile. The constants are in `hspp_config`, which a loader may change before it loads.
  */
 #include "common.bpf.h"
 #include "core/hystart_pp.h"
@@ -74,9 +73,9 @@ static __always_inline void ss_event(struct ss_hspp *s, struct sock *sk, struct 
 {
 }
 
-static __always_inline void ss_evidence(const struct ss_hspp *s, struct ss_exit *told)
+static __always_inline void ss_evidence(const struct ss_hspp *s, struct ss_exit *record)
 {
-	told->bin = s->rounds;
+	record->bin = s->rounds;
 }
 
 #include "control.bpf.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Tells of every segment that comes in on an open connection of one network namespace, which is
- * every ACK to a sender, and of every change of its congestion state. `tcp_probe` comes before the
- * ACK is processed: a row has the state that the ACK before has left.
+ * Records every segment that arrives on an open connection of one network namespace, which is every
+ * ACK to a sender, and every change of the congestion state. `tcp_probe` fires before the ACK is
+ * processed: a row has the state that the previous ACK left.
  *
  * Assumes Linux 5.19 (`tcp_cong_state_set`) and IPv4.
  */
@@ -47,7 +47,7 @@ struct {
 	__uint(max_entries, 1 << 22);
 } ss_rows SEC(".maps");
 
-/* Rows that found no room. */
+/* Rows that did not fit into the ring buffer. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * `ss_search`, `ss_search31`, `ss_search40`: the kernel's CUBIC whose slow start is ended by
- * SEARCH 2.0, 3.1 or 4.0 (core/search.h) instead of HyStart. SS_VERSION and SS_NAME come from the
- * Makefile; the other options are in `search_config`, which a loader may change before it loads.
+ * `ss_search`, `ss_search31`, `ss_search40`: the kernel's CUBIC with SEARCH 2.0, 3.1 or 4.0
+ * (core/search.h) instead of HyStart. SS_VERSION and SS_NAME come from the Makefile; the other
+ * options are in `search_config`, which a loader may change before it loads.
  *
  * Linux calls `pkts_acked` before the window grows and before anything is sent, as the core
- * wants. The rate sample is not known there, so whether the application limits the sender is
- * asked of the connection. A pause is measured from the last ACK less its round-trip time,
+ * requires. The rate sample is not known there, so the connection's own state shows whether the
+ * application limits the sender. A pause is measured from the last ACK less its round-trip time,
  * because the time of the last send is kept in ticks of unknown length.
  */
 #include "common.bpf.h"
@@ -84,10 +84,10 @@ static __always_inline void ss_event(struct ss_search *s, struct sock *sk, struc
 		ss_search_on_resume(s, bpf_ktime_get_ns(), flow->last_ack - flow->last_rtt);
 }
 
-static __always_inline void ss_evidence(const struct ss_search *s, struct ss_exit *told)
+static __always_inline void ss_evidence(const struct ss_search *s, struct ss_exit *record)
 {
-	told->bin = s->index;
-	told->norm = s->norm;
+	record->bin = s->index;
+	record->norm = s->norm;
 }
 
 #include "control.bpf.h"

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * `ss_suss`: the kernel's CUBIC with SUSS (core/suss.h) as its start-up. What is set is in
+ * `ss_suss`: the kernel's CUBIC with SUSS (core/suss.h) as its start-up. The options are in
  * `suss_config`, which a loader may change before it loads.
  *
- * The kernel asks `min_tso_segs` each time before it sends what it may: after an ACK, when the
- * application writes, and when the timer of TCP's own pacing expires. There the red segments are
- * released, two when the window is full, and paced by that timer (`sk_pacing_status`), at the rate
- * that is set anew each time, because the kernel overwrites it with each ACK. The guard interval is
- * what the last blue burst is charged: it leaves at a rate at which it would last until the first
- * red segment may leave. (Pacing credits a sender up to half of a burst's time for the time since the
- * last one; the charge has that added.) Blue segments that need a second burst share the interval.
+ * The kernel calls `min_tso_segs` each time before it sends: after an ACK, when the application
+ * writes, and when the timer of TCP's own pacing expires. The red segments are released there, two
+ * when the window is full, and paced by that timer (`sk_pacing_status`). Their rate is set anew
+ * each time, because the kernel overwrites it with each ACK. The guard interval is charged to the
+ * last blue burst: it leaves at a rate at which it would last until the first red segment may
+ * leave. (Pacing credits a sender with up to half of a burst's time for the time since the last
+ * one; the charge includes this credit.) Blue segments that need a second burst share the interval.
  *
- * What the peer announces as its window holds: struct_ops may not write it.
+ * The peer's advertised window holds: struct_ops may not write it.
  */
 #include "common.bpf.h"
 #include "core/suss.h"
 
-/* SK_PACING_NONE and SK_PACING_NEEDED, which are no enumeration with a lasting name in BTF. */
+/* SK_PACING_NONE and SK_PACING_NEEDED; BTF has no lasting name for their enumeration. */
 #define SS_PACING_NONE 0
 #define SS_PACING_NEEDED 1
 
@@ -24,7 +24,7 @@
 struct ss_suss_socket {
 	struct ss_suss suss;
 	__u32 steers;       /* the pacing is ours */
-	__u32 before_cwnd;  /* of the last episode, for the case that it is a timeout */
+	__u32 before_cwnd;  /* of the last episode, in case it is a timeout */
 	__u32 before_state;
 	__u32 reserved;
 };
@@ -40,7 +40,7 @@ static __always_inline void ss_started(struct ss_suss_socket *s, struct sock *sk
 	ss_suss_begin(&s->suss, ss_now(ss_tcp(sk)), ss_next(ss_tcp(sk)));
 }
 
-/* A timeout asks the same, and tells a moment later that it is one. */
+/* A timeout calls this too, and is known as one only a moment later. */
 static __always_inline void ss_congested(struct ss_suss_socket *s, struct sock *sk)
 {
 	struct tcp_sock *tp = ss_tcp(sk);
@@ -65,7 +65,7 @@ static __always_inline enum ss_step ss_delivered(struct ss_suss_socket *s, const
 	struct ss_suss_config config = { .talk = suss_config.talk, .max = suss_config.max };
 	struct ss_ack own = *a;
 
-	/* Pacing of its own is none that it was found with. */
+	/* Pacing that SUSS itself has switched on does not count. */
 	if (s->steers)
 		own.paced = 0;
 	return ss_suss_on_delivery(&s->suss, &config, &own, w);
@@ -89,10 +89,10 @@ static __always_inline void ss_event(struct ss_suss_socket *s, struct sock *sk, 
 	ss_set_threshold(tp, cubictcp_recalc_ssthresh(sk));
 }
 
-static __always_inline void ss_evidence(const struct ss_suss_socket *s, struct ss_exit *told)
+static __always_inline void ss_evidence(const struct ss_suss_socket *s, struct ss_exit *record)
 {
-	told->bin = s->suss.jumps;
-	told->why = s->suss.hystart.why;
+	record->bin = s->suss.jumps;
+	record->why = s->suss.hystart.why;
 }
 
 static __always_inline void ss_steer(struct ss_suss_socket *s, struct sock *sk, __u64 rate)

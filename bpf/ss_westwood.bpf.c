@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * `ss_westwood`: Westwood+ (core/westwood.h) with standard slow start, as Linux's module has it, but
+ * `ss_westwood`: Westwood+ (core/westwood.h) with standard slow start, as in Linux's module except
  * for its clock, which has 250 ticks per second on every kernel (`westwood_config`, which a loader
  * may change before it loads), and for ACKs that deliver nothing, which it does not count.
  */

@@ -1,16 +1,16 @@
-//! CPU time and memory of a process, from the kernel's own accounts in nanoseconds.
+//! CPU time and memory of a process, from the kernel's accounting in nanoseconds.
 
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 use nix::time::{ClockId, clock_gettime};
 
-/// CPU seconds that this process has spent, in all its threads.
+/// CPU seconds of this process, summed over all its threads.
 pub fn cpu_seconds() -> f64 {
     clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID)
         .map_or(f64::NAN, |time| time.num_nanoseconds() as f64 / 1e9)
 }
 
-/// CPU seconds that the children of this process had spent when they ended.
+/// CPU seconds of this process's children that have ended.
 pub fn children_cpu_seconds() -> f64 {
     getrusage(UsageWho::RUSAGE_CHILDREN).map_or(f64::NAN, |usage| {
         let spent = usage.user_time() + usage.system_time();
@@ -18,7 +18,7 @@ pub fn children_cpu_seconds() -> f64 {
     })
 }
 
-/// The most memory that this process ever had resident, in kilobytes.
+/// Peak resident memory of this process, in kilobytes.
 pub fn peak_kilobytes() -> u64 {
     getrusage(UsageWho::RUSAGE_SELF)
         .ok()
@@ -35,7 +35,7 @@ pub struct Quartiles {
 }
 
 impl Quartiles {
-    /// Of at least one value, none of which is NaN; interpolates between neighbours.
+    /// The quartiles of at least one value, none of which is NaN. Interpolates between neighbours.
     pub fn of(mut values: Vec<f64>) -> Option<Self> {
         values.sort_by(f64::total_cmp);
         let last = values.len().checked_sub(1)?;
@@ -74,7 +74,7 @@ mod tests {
         let start = cpu_seconds();
         let mut now = start;
         let mut steps = 0;
-        // The clock of the scheduler's tick would move in steps of 4 ms.
+        // The clock of the scheduler's tick would advance in steps of 4 ms.
         while now < start + 0.02 {
             let then = cpu_seconds();
             assert!(then - now < 0.02);

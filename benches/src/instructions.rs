@@ -1,13 +1,13 @@
 //! Instructions per data packet by component, counted by valgrind's callgrind.
 //!
-//! Seconds depend on the machine and on what else it does; instructions repeat exactly. A component
-//! is a part of the source tree: what the compiler inlined counts where its source stands.
+//! Seconds depend on the machine and its load; instruction counts repeat exactly. A component is a
+//! part of the source tree. Inlined code counts for the component of its source file.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Source paths and the component that they belong to; the first match counts.
+/// Source paths and their components. The first match counts.
 const COMPONENTS: [(&str, &str); 10] = [
     ("crates/engine/", "engine (calendar)"),
     ("crates/simulator/", "simulator (event loop)"),
@@ -21,10 +21,10 @@ const COMPONENTS: [(&str, &str); 10] = [
     ("benches/", "benchmark"),
 ];
 
-/// Functions that stand outside the project, such as `memcpy` and the allocator.
+/// Functions outside the project, such as `memcpy` and the allocator.
 const LIBRARIES: &str = "libraries";
 
-/// Runs `bench --one NAME` under callgrind: packets, and instructions by component.
+/// Runs `bench --one NAME` under callgrind. Returns packets, and instructions by component.
 pub fn count(name: &str) -> Result<(u64, BTreeMap<&'static str, u64>), String> {
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
     let file = std::env::temp_dir().join(format!("callgrind.{}.{name}", std::process::id()));
@@ -37,7 +37,7 @@ pub fn count(name: &str) -> Result<(u64, BTreeMap<&'static str, u64>), String> {
         .output()
         .map_err(|_| "valgrind is not installed: apt install valgrind".to_owned())?;
     let counted = read(&file);
-    // The file is a by-product: a failure to remove it changes nothing.
+    // The file is a by-product: a failure to remove it does no harm.
     std::fs::remove_file(&file).ok();
     if !output.status.success() {
         return Err(format!("valgrind failed on {name}"));
@@ -56,11 +56,11 @@ fn read(file: &Path) -> Result<BTreeMap<&'static str, u64>, String> {
         .map_err(|error| format!("{}: {error}", file.display()))
 }
 
-/// Sums the self cost of each line of a callgrind profile by the file that the line stands in.
-/// `fl`, `fi` and `fe` name that file, in full the first time and by a number afterwards: `fl` at the
-/// head of a function, the others where a line was inlined from elsewhere. A line inlined from a
-/// library counts for the component that calls it. The line after `calls=` is the cost of the called
-/// function, which is counted where that function stands.
+/// Sums the self cost of each line of a callgrind profile by the source file of the line. `fl`,
+/// `fi` and `fe` name that file, in full the first time and by a number afterwards: `fl` at the
+/// head of a function, the others at a line inlined from another file. A line inlined from a
+/// library counts for the component that calls it. The line after `calls=` is the cost of the
+/// called function, which counts where that function is defined.
 fn by_component(profile: &str) -> BTreeMap<&'static str, u64> {
     let mut names: BTreeMap<&str, &'static str> = BTreeMap::new();
     let mut sums = BTreeMap::new();
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn inlined_lines_count_where_they_stand_and_calls_do_not() {
+    fn inlined_lines_count_for_their_file_and_calls_do_not() {
         let profile = "events: Ir\n\
             fl=(1) /x/crates/tcp/src/sender.rs\nfn=(1) send\n10 5\n+2 7\n\
             fi=(2) /x/crates/units/src/lib.rs\n3 2\n\

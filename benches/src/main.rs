@@ -1,13 +1,14 @@
 //! `make bench`: data packets through the bottleneck per CPU second, and peak memory.
 //!
-//! Each scenario runs in processes of its own, so that its peak memory is its own. A process repeats
-//! the scenario and reads its own CPU time around each repetition; medians and quartiles are over all
-//! repetitions. Absolute figures belong to the machine: to judge a change, run the states before and
-//! after in turns (`make bench BASE=COMMIT`, which calls `bench --against PROGRAM`).
+//! Each scenario runs in separate processes, so that its peak memory can be measured. A process
+//! repeats the scenario and reads its own CPU time around each repetition. Medians and quartiles
+//! cover all repetitions. Absolute figures depend on the machine: to judge a change, run the
+//! versions before and after it alternately (`make bench BASE=COMMIT`, which calls `bench --against
+//! PROGRAM`).
 //!
-//! `bench` runs all; `bench S2 S3` some; `bench --repeat 9 S1` more processes of each. `bench acks`
-//! prints the cost of an ACK in each algorithm, `bench instructions` the instructions per packet by
-//! component.
+//! `bench` runs all scenarios, `bench S2 S3` a selection, and `bench --repeat 9 S1` more processes
+//! of each. `bench acks` prints the cost of an ACK for each algorithm, and `bench instructions` the
+//! instructions per packet by component.
 
 #![expect(
     clippy::print_stdout,
@@ -61,7 +62,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// What the command line asks for.
+/// The options on the command line.
 struct Options {
     repeat: Option<usize>,
     against: Option<PathBuf>,
@@ -92,7 +93,7 @@ impl Options {
             .iter()
             .find(|name| known.iter().all(|one| one.name != **name))
         {
-            return Err(format!("there is no scenario {name}"));
+            return Err(format!("unknown scenario {name}"));
         }
         let wanted =
             |bench: &Bench| names.is_empty() || names.iter().any(|name| name == bench.name);
@@ -138,7 +139,7 @@ fn print_rates(benches: &[Bench], repeat: usize) -> Result<(), String> {
             packets = measured.packets;
             peak = peak.max(measured.peak_kilobytes);
         }
-        let seconds = Quartiles::of(seconds).ok_or("nothing was measured")?;
+        let seconds = Quartiles::of(seconds).ok_or("there is no measurement")?;
         let rate = |seconds: f64| packets as f64 / seconds / 1e6;
         println!(
             "{:<4} {:<52} {packets:>9} {:>9.2} {:>8.2} ({:.2}-{:.2}) {:>11.1}",
@@ -154,7 +155,7 @@ fn print_rates(benches: &[Bench], repeat: usize) -> Result<(), String> {
     Ok(())
 }
 
-/// Runs this program and another one in turns, and prints by how much this one is faster.
+/// Runs this program and another one alternately, and prints the ratio of their speeds.
 fn print_against(benches: &[Bench], base: &Path, pairs: usize) -> Result<(), String> {
     println!(
         "{:<4} {:<52} {:>9} {:>9} {:>22}",
@@ -162,12 +163,12 @@ fn print_against(benches: &[Bench], base: &Path, pairs: usize) -> Result<(), Str
     );
     let program = own_program()?;
     for bench in benches {
-        // An older program repeats nothing within a process and reads a coarser clock.
+        // An older program does not repeat within a process, and reads a coarser clock.
         let repeats = Measured::of(base, bench.name, true).is_ok();
         let cost = |program: &Path| -> Result<(f64, u64), String> {
             if repeats {
                 let measured = Measured::of(program, bench.name, true)?;
-                let seconds = Quartiles::of(measured.seconds).ok_or("nothing was measured")?;
+                let seconds = Quartiles::of(measured.seconds).ok_or("there is no measurement")?;
                 return Ok((seconds.median, measured.packets));
             }
             let before = children_cpu_seconds();
@@ -178,7 +179,7 @@ fn print_against(benches: &[Bench], base: &Path, pairs: usize) -> Result<(), Str
         let mut theirs = Vec::new();
         let mut ratios = Vec::new();
         for pair in 0..pairs {
-            // The order alternates, so that a drift of the machine favours neither.
+            // The order alternates, so that drift of the machine favours neither program.
             let (mine, other) = if pair % 2 == 0 {
                 let mine = cost(&program)?;
                 (mine, cost(base)?)
@@ -192,7 +193,7 @@ fn print_against(benches: &[Bench], base: &Path, pairs: usize) -> Result<(), Str
         }
         let [ours, theirs, ratios] = [ours, theirs, ratios].map(Quartiles::of);
         let (Some(ours), Some(theirs), Some(ratio)) = (ours, theirs, ratios) else {
-            return Err("nothing was measured".to_owned());
+            return Err("there is no measurement".to_owned());
         };
         println!(
             "{:<4} {:<52} {:>9.2} {:>9.2} {:>8.3} ({:.3}-{:.3}){}",
@@ -229,7 +230,7 @@ fn own_program() -> Result<PathBuf, String> {
     std::env::current_exe().map_err(|error| error.to_string())
 }
 
-/// What one process measured.
+/// The measurements of one process.
 struct Measured {
     packets: u64,
     peak_kilobytes: u64,
@@ -238,7 +239,7 @@ struct Measured {
 }
 
 impl Measured {
-    /// Runs `program --one NAME`, which prints its packets, the CPU seconds of its first repetition,
+    /// Runs `program --one NAME`. It prints its packets, the CPU seconds of its first repetition,
     /// its peak memory in kilobytes, and with `--many` the CPU seconds of all further repetitions.
     fn of(program: &Path, name: &str, many: bool) -> Result<Self, String> {
         let output = Command::new(program)
@@ -263,7 +264,7 @@ impl Measured {
     }
 }
 
-/// Repeats a scenario `least` times and for at least `seconds`, and prints what it cost.
+/// Repeats a scenario `least` times and for at least `seconds`, and prints its cost.
 fn one(name: &str, least: usize, seconds: f64) -> ExitCode {
     let Some(bench) = all().into_iter().find(|bench| bench.name == name) else {
         return ExitCode::from(2);
@@ -289,7 +290,7 @@ fn one(name: &str, least: usize, seconds: f64) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Prints what an ACK costs in each algorithm: the median of five measurements.
+/// Prints the cost of an ACK for each algorithm: the median of five measurements.
 fn acks() {
     const COUNT: u64 = 300_000;
     let cost = |run: fn(&congestion::Algorithm, u64), algorithm: &congestion::Algorithm| {

@@ -1,5 +1,5 @@
-//! The scenarios that the peers were measured on: bulk TCP over one drop-tail bottleneck, CUBIC
-//! with HyStart, SACK, RACK-TLP and PRR as in Linux, no tracing, one thread.
+//! The benchmark scenarios: bulk TCP over one drop-tail bottleneck, CUBIC with HyStart, SACK,
+//! RACK-TLP and PRR as in Linux, no tracing, one thread.
 
 use congestion::Algorithm;
 use network::{Discipline, LinkConfig, LossConfig, QueueConfig, QueueLimit, Service, Streams};
@@ -7,14 +7,14 @@ use rand_core::RngCore;
 use scenario::{Flow, PathModel, Scenario};
 use units::{Bytes, Duration, Instant, Rate};
 
-/// One of them.
+/// A benchmark scenario.
 pub struct Bench {
     pub name: &'static str,
     pub summary: &'static str,
     pub build: fn() -> Scenario,
 }
 
-/// All of them.
+/// All benchmark scenarios.
 pub fn all() -> [Bench; 5] {
     [
         Bench {
@@ -83,20 +83,21 @@ fn bulk(mbit: u64, rtt_ms: u64, packets: u64, flows: usize, seconds: u64) -> Sce
     scenario
 }
 
-/// S4: the flows' base RTTs are nine values from 10 to 200 ms, in turn; the buffer is one BDP of 100 ms.
+/// S4: the flows' base RTTs cycle through nine values from 10 to 200 ms. The buffer is one BDP of
+/// 100 ms.
 fn many() -> Scenario {
     let rtts_ms = [10, 34, 58, 81, 105, 129, 153, 176, 200];
     let mut scenario = bulk(1000, 10, 8256, 100, 20);
     for (index, flow) in scenario.flows.iter_mut().enumerate() {
         flow.extra_delay = Duration::from_micros((rtts_ms[index % 9] - 10) * 500);
-        // Starts are spread over a second, so that the flows do not move in step.
+        // Starts are spread over a second, so that the flows are not synchronized.
         flow.start = Instant::from_millis(10 * index as u64);
     }
     scenario
 }
 
-/// S5: Poisson arrivals of transfers whose size is Pareto with shape 1.1, cut at 10 MB, mean 14 KB
-/// (scale 2238.6 bytes), at 35 % of 10 Mbit/s: 31.25 transfers a second.
+/// S5: Poisson arrivals of transfers at 35 % of 10 Mbit/s, which is 31.25 transfers per second.
+/// Their size is Pareto with shape 1.1, truncated at 10 MB, mean 14 kB (scale 2238.6 bytes).
 fn web() -> Scenario {
     let rtts_ms = [4, 28, 54, 74, 98, 124, 150, 174, 200];
     let mut random = Streams::new(1).stream("arrivals");

@@ -1,4 +1,4 @@
-//! What other traffic keeps in memory.
+//! The memory that background traffic occupies.
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use congestion::Algorithm;
 use scenario::{Flow, PathModel, Scenario};
 
-/// The most memory at a time, and the flows that began, with 300 transfers of about 1 kB in a second.
+/// The peak memory and the number of started flows, with 300 transfers of about 1 kB per second.
 fn most_bytes(seconds: u64) -> (u64, u64) {
     let text = "[path]\nrate = '10 Mbit/s'\nrtt = '20 ms'\n\
                 [[traffic]]\nkind = 'web'\narrivals = '300 /s'\nmean = '1 kB'\ncut = '10 kB'\n";
@@ -15,7 +15,7 @@ fn most_bytes(seconds: u64) -> (u64, u64) {
     let mut scenario = Scenario::new(path, vec![Flow::new(algorithm)]);
     scenario.flows[0].size = Some(units::Bytes::new(1000));
     scenario.flows[0].start = units::Instant::from_secs(seconds - 1);
-    let mut started = 0;
+    let mut begun = 0;
     let info = allocation_counter::measure(|| {
         let output = simulator::run(
             &scenario,
@@ -23,18 +23,18 @@ fn most_bytes(seconds: u64) -> (u64, u64) {
             &simulator::RunOptions::default(),
             &AtomicBool::new(false),
         );
-        started = output.expect("nobody cancels").result.traffic[0].started;
+        started = output.expect("the run is not cancelled").result.traffic[0].started;
     });
-    (info.bytes_max, started)
+    (info.bytes_max, begun)
 }
 
-/// It does not grow with the flows that are over.
+/// The memory does not grow with completed flows.
 #[test]
 fn finished_flows_leave_nothing() {
     let (short, few) = most_bytes(20);
     let (long, many) = most_bytes(200);
     assert!(many > 9 * few && few > 4_000, "{few} {many}");
-    // A few more may be open at the worst moment of a longer time.
+    // A longer run may have a few more flows open at its peak.
     assert!(
         long < short + short / 2,
         "{short} bytes after {few} flows, {long} after {many}"

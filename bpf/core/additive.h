@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * What the avoidances share: a clock of so many ticks per second, whatever the kernel's own is, and
- * additive increase. It answers as the simulator's `AdditiveIncrease` and `Jiffies` do.
+ * Shared by the avoidances: a clock with a given number of ticks per second, whatever the kernel's
+ * own is, and additive increase. The results equal those of the simulator's `AdditiveIncrease` and
+ * `Jiffies`.
  */
 #ifndef SLOWSTART_ADDITIVE_H
 #define SLOWSTART_ADDITIVE_H
@@ -24,7 +25,7 @@ static __always_inline __u64 ss_ticks_up(__u64 span, __u32 hz)
 	return span / tick + (span % tick != 0);
 }
 
-/* Growth by `acked` segments when every `per` of them earn one; `credit` carries what is left. */
+/* Growth by `acked` segments when every `per` of them earn one; `credit` carries the remainder. */
 static __always_inline __u32 ss_additive(__u64 *credit, __u32 acked, __u64 per)
 {
 	__u64 growth = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * BIC in integers. It answers as the simulator's `bic` does, bit for bit.
+ * BIC in integers. The results equal those of the simulator's `bic`, bit for bit.
  *
  * A binary search for the window of the last loss: below it the window grows by a quarter of what
  * is missing each round trip (at most 16 segments), around it slowly, above it the same way
@@ -11,7 +11,7 @@
 
 #include "additive.h"
 
-/* What a reduction leaves, of 1024. */
+/* The window after a reduction, in 1024ths. */
 #define SS_BIC_BETA 819ull
 #define SS_BIC_BETA_SCALE 1024ull
 /* The most segments per round trip. */
@@ -46,7 +46,7 @@ struct ss_bic {
 	__u32 reserved;
 };
 
-/* A connection begins, or a timeout has made everything worthless. */
+/* A connection begins, or a timeout has invalidated the state. */
 static __always_inline void ss_bic_begin(struct ss_bic *s)
 {
 	s->credit = 0;
@@ -57,7 +57,7 @@ static __always_inline void ss_bic_begin(struct ss_bic *s)
 	s->ack_ratio = 2 << SS_BIC_RATIO_SHIFT;
 }
 
-/* An ACK of so many segments, while nothing is suspicious. */
+/* An ACK of so many segments, while the congestion state is open. */
 static __always_inline void ss_bic_on_delivery(struct ss_bic *s, __u32 acked)
 {
 	s->ack_ratio = s->ack_ratio - (s->ack_ratio >> SS_BIC_RATIO_SHIFT) + acked;

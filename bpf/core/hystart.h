@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * HyStart in integers, as its paper has it (Ha and Rhee, Computer Networks 55(9), 2011), and the
- * parts of Linux's form that SUSS runs with. It answers as the simulator's `hystart:variant=paper`
- * does, bit for bit.
+ * HyStart in integers, in the form of its paper (Ha and Rhee, Computer Networks 55(9), 2011), and
+ * the parts of Linux's form that SUSS uses. The results equal those of the simulator's
+ * `hystart:variant=paper`, bit for bit.
  *
  * The paper: a train of ACKs as long as half the smallest RTT ends slow start, and so does the
  * smallest of the first eight RTTs of a round that is a sixteenth (2 to 8 ms) above that of the
  * round before; neither below 16 segments.
  *
- * Times in the state are microseconds. The hooks are called in slow start alone.
+ * Times in the state are microseconds. The hooks are called in slow start only.
  */
 #ifndef SLOWSTART_HYSTART_H
 #define SLOWSTART_HYSTART_H
@@ -17,7 +17,7 @@
 
 /* No round-trip time is known. */
 #define SS_NO_RTT (~0ull)
-/* Four bursts of the largest size, in byte-microseconds: what aggregation allows a train. */
+/* Four bursts of the largest size, in byte-microseconds: a train's allowance for aggregation. */
 #define SS_HYSTART_BURSTS (4 * 65536 * 1000000ull)
 #define SS_HYSTART_ACK_DELAY_MOST 1000ull
 
@@ -161,7 +161,7 @@ static __always_inline __u32 ss_hystart_follow(struct ss_hystart *s,
 	return cwnd >= c->low_window;
 }
 
-/* Linux: what aggregation allows a train, by the pacing rate. */
+/* Linux: a train's allowance for aggregation, by the pacing rate. */
 static __always_inline __u64 ss_hystart_ack_delay(__u64 pacing_rate)
 {
 	__u64 delay = pacing_rate ? SS_HYSTART_BURSTS / pacing_rate : 0;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * HyStart++ (RFC 9406, or the patch for Linux of 2025) in integers. It answers as the simulator's
- * `hystart++`, or `hystart++:form=patch`, does, bit for bit.
+ * HyStart++ (RFC 9406, or the patch for Linux of 2025) in integers. The results equal those of the
+ * simulator's `hystart++`, or `hystart++:form=patch`, bit for bit.
  *
- * It runs in the initial slow start alone: as long as no threshold was ever set. The detectors run
- * before the window grows, so the final threshold is the window before the last ACK's growth.
+ * It runs only in the initial slow start, which lasts until a threshold is first set. The detectors
+ * run before the window grows, so the final threshold is the window before the last ACK's growth.
  *
- * Assumes that the state begins as zeros and that the hooks are called in slow start alone.
+ * Assumes that the state begins as zeros and that the hooks are called in slow start only.
  */
 #ifndef SLOWSTART_HYSTART_PP_H
 #define SLOWSTART_HYSTART_PP_H
@@ -87,7 +87,7 @@ static __always_inline void ss_hspp_judge(struct ss_hspp *s, const struct ss_hsp
 	}
 }
 
-/* A sample of the round. The patch asks whether CSS was spurious of those beyond the counted ones. */
+/* A sample of the round. The patch tests for spurious CSS with samples beyond the counted ones. */
 static __always_inline void ss_hspp_sample(struct ss_hspp *s, const struct ss_hspp_config *c,
 					   __u64 rtt)
 {

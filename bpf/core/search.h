@@ -3,13 +3,13 @@
  * SEARCH (Slow start Exit At Right CHokepoint) 2.0, 3.1 and 4.0 in integers.
  *
  * Sources: Ataei Kachooei, MS thesis (WPI, December 2024), Algorithm 1, with its errata repaired;
- * the netdev patch of January 2025; draft-chung-ccwg-search-09. It answers as the simulator's
- * `search:arithmetic=percent` does, bit for bit: nanoseconds, whole bytes, the look-back's
+ * the netdev patch of January 2025; draft-chung-ccwg-search-09. The results equal those of the
+ * simulator's `search:arithmetic=percent`, bit for bit: nanoseconds, whole bytes, the look-back's
  * fraction in whole percent. Fractions of 2^-64 and shifted 16-bit bins are left out: the first
- * needs 128 bits, the second saves memory that socket storage has.
+ * need 128 bits, the second save memory that socket storage has.
  *
  * Assumes that no window holds 2^53 bytes, that the state begins as zeros, and that the hooks are
- * called in slow start alone.
+ * called in slow start only.
  */
 #ifndef SLOWSTART_SEARCH_H
 #define SLOWSTART_SEARCH_H
@@ -33,10 +33,10 @@
 #define SS_LEAST_WINDOW 10
 /* Segments delivered for each one that is sent while the window drains. */
 #define SS_DRAIN_RATIO 3
-/* The longest RTT that is told from longer ones. */
+/* RTTs above this count as this long. */
 #define SS_LONGEST_RTT 3600000000000ull
 #define SS_MICROSECOND 1000ull
-/* TCP_RTO_MIN: a pause longer than SRTT and this makes the bins worthless. */
+/* TCP_RTO_MIN: a pause longer than SRTT plus this invalidates the bins. */
 #define SS_RTO_MIN 200000000ull
 
 enum ss_search_version { SS_SEARCH_20 = 20, SS_SEARCH_31 = 31, SS_SEARCH_40 = 40 };
@@ -47,7 +47,7 @@ struct ss_search_config {
 	__u32 exit;
 	__u32 threshold; /* THRESH in thousandths */
 	__u32 alpha;     /* initial round trips without an ACK that are tolerated; 0: any number */
-	__u32 passive;   /* the first decision is told, and nothing done about it */
+	__u32 passive;   /* the first decision is reported, and has no effect */
 };
 
 struct ss_search {
@@ -56,7 +56,7 @@ struct ss_search {
 	__u64 index; /* of the last bin that ended; 0 when the bins were opened */
 	__u64 srtt;
 	__u64 drain_since;
-	/* The last test, for traces: how far delivery missed the expectation, in thousandths. */
+	/* The last test, for traces: delivery's deficit to the expectation, in thousandths. */
 	__u64 norm;
 	__u32 norm_negative;
 	__u32 norm_known;
@@ -70,7 +70,7 @@ struct ss_search {
 	__u64 sent[SS_SENT_SLOTS];
 };
 
-/* Forgets the bins; `full`: their duration, too. */
+/* Forgets the bins and, if `full`, their duration. */
 static __always_inline void ss_search_reset(struct ss_search *s, __u32 full)
 {
 	s->open = 0;
@@ -182,7 +182,7 @@ static __always_inline __u32 ss_search_test(struct ss_search *s, const struct ss
 	return missing >= expected * c->threshold;
 }
 
-/* Does what the configuration says once the path is full. */
+/* Acts as configured once the path is full. */
 static __always_inline enum ss_step ss_search_act(struct ss_search *s,
 						  const struct ss_search_config *c,
 						  const struct ss_ack *a, struct ss_window *w)

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * SUSS (Arghavani, Zhang, Eyers and Arghavani, SIGCOMM 2024) in integers. It answers as the
- * simulator's `suss` does, bit for bit.
+ * SUSS (Arghavani, Zhang, Eyers and Arghavani, SIGCOMM 2024) in integers. The results equal those
+ * of the simulator's `suss`, bit for bit.
  *
  * In a round of slow start the blue segments are those that plain slow start would send. Once the
  * ACKs of the last round's blue segments are in, HyStart's two tests are extrapolated by one round;
  * if neither would end slow start then, red segments leave as well, paced over the rest of the
- * round after a guard interval. HyStart ends slow start, its train test on blue ACKs alone. The
+ * round after a guard interval. HyStart ends slow start; its train test counts blue ACKs only. The
  * round-trip times and trains in the state are microseconds.
  *
- * Assumes that the hooks are called in slow start alone, but for ss_suss_on_timeout.
+ * Assumes that the hooks are called in slow start only, except for ss_suss_on_timeout.
  */
 #ifndef SLOWSTART_SUSS_H
 #define SLOWSTART_SUSS_H
 
 #include "hystart.h"
 
-/* Round-trip times below this are not worth it: 10 ms. */
+/* No acceleration below this round-trip time: 10 ms. */
 #define SS_SUSS_LEAST_RTT 10000ull
-/* It gives up for good when a timeout leaves less than this window. */
+/* A timeout that leaves a smaller window than this switches it off for good. */
 #define SS_SUSS_LEAST_WINDOW 40u
 /* Binary digits of the fraction of a ratio. */
 #define SS_SUSS_SCALE 10

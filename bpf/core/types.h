@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * What the parts of the core share. It compiles for BPF (after vmlinux.h) and for the host.
+ * Shared by the parts of the core. It compiles for BPF (after vmlinux.h) and for the host.
  *
- * Windows, deliveries and what is in flight are counted in segments, sequence offsets and totals
- * in bytes, times in nanoseconds unless it is said otherwise. No floating point, no signed division, no unbounded loop.
+ * Windows, deliveries and data in flight are counted in segments, sequence offsets and totals in
+ * bytes, and times in nanoseconds unless stated otherwise. There is no floating point, no signed
+ * division and no unbounded loop.
  */
 #ifndef SLOWSTART_TYPES_H
 #define SLOWSTART_TYPES_H
@@ -19,14 +20,14 @@
 /* A threshold that was never set. */
 #define SS_INFINITE 0x7fffffffu
 
-/* What a hook wants done with the window. */
+/* What a hook requests for the window. */
 enum ss_step {
 	SS_NOTHING, /* leave it to the caller's ordinary slow start */
 	SS_GROW,    /* add `cwnd` segments */
 	SS_SET,     /* the window is `cwnd`, slow start goes on */
 	SS_EXIT,    /* the window is `cwnd`, the threshold `ssthresh` */
 	SS_DRAIN,   /* slow start is over; window and threshold follow when the queue has drained */
-	SS_LOG,     /* slow start would be over, and goes on: the decision is to be told */
+	SS_LOG,     /* slow start would be over, and goes on: the decision is only reported */
 };
 
 /* Why slow start ended, where more than one reason is possible. */

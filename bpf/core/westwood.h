@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Westwood+ in integers. It answers as the simulator's `westwood` does, bit for bit.
+ * Westwood+ in integers. The results equal those of the simulator's `westwood`, bit for bit.
  *
  * Grows like Reno, and measures how many bytes are acknowledged per round trip. When a reduction
  * ends, window and threshold become what that bandwidth needs at the smallest round-trip time; a

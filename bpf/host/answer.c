@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * The core on the host: reads one event a line and answers each with one line, so that a test can
- * hold it to the vectors and to the simulator's own code.
+ * compare it with the vectors and with the simulator's own code.
  *
  * A new connection, of a start-up or of an avoidance:
  *
@@ -12,7 +12,7 @@
  *   bic HZ FAST_CONVERGENCE DELAYED_ACK
  *   westwood HZ
  *
- * What happens to a start-up:
+ * Events of a start-up:
  *
  *   resume NOW IDLE_SINCE
  *   sent IN_FLIGHT CWND
@@ -22,7 +22,7 @@
  *   congestion NOW SND_NXT IN_FLIGHT TIMEOUT
  *   restart
  *
- * What happens to an avoidance; CWND of the answer is the growth, SSTHRESH the threshold:
+ * Events of an avoidance; CWND of the answer is the growth, SSTHRESH the threshold:
  *
  *   delivered  (as delivery)
  *   grow NOW CWND ACKED
@@ -126,7 +126,7 @@ static void delivered(const struct ss_ack *a)
 {
 	if (kind == WESTWOOD)
 		ss_westwood_on_delivery(&westwood, &westwood_config, a);
-	/* `reducing` says that something is suspicious. */
+	/* `reducing` stands for every congestion state but open. */
 	else if (kind == BIC && !a->reducing)
 		ss_bic_on_delivery(&bic, a->delivered);
 }

@@ -1,5 +1,5 @@
-//! Embeds the BPF objects that `make -C bpf` has built, where it has; the others are left out, and
-//! loading says so.
+//! Embeds the BPF objects that `make -C bpf` has built. Others are left out, and loading reports
+//! them as missing.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ const NAMES: [&str; 11] = [
 ];
 
 fn main() {
-    let folder = |name| PathBuf::from(env::var_os(name).expect("cargo says"));
+    let folder = |name| PathBuf::from(env::var_os(name).expect("set by cargo"));
     let built = folder("CARGO_MANIFEST_DIR").join("../../bpf/build");
     let out = folder("OUT_DIR");
     println!("cargo::rerun-if-changed=build.rs");
@@ -34,15 +34,15 @@ fn main() {
                 table,
                 "    ({name:?}, include_bytes!(concat!(env!(\"OUT_DIR\"), \"/{object}\"))),"
             )
-            .expect("a string");
+            .expect("writing to a string");
         }
     }
     table.push_str("];\n");
     fs::write(out.join("objects.rs"), table).expect("OUT_DIR can be written");
 }
 
-/// Asks to be run again when `file` changes, or appears: cargo takes a path that does not exist
-/// for changed, so the nearest folder that exists is named then.
+/// Makes cargo run this again when `file` changes or appears. Cargo treats a path that does not
+/// exist as changed, so for such a file the nearest folder that exists is watched.
 fn watch(file: &Path) {
     let mut path = file;
     while !path.exists() {

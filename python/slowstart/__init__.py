@@ -11,6 +11,7 @@ sentence.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Literal
 
 from slowstart._native import (
@@ -80,6 +81,21 @@ def compare(
     """
     paths_given = [path] if isinstance(path, str) else list(path)
     algorithms_given = [algorithm] if isinstance(algorithm, str) else list(algorithm)
+    if not paths_given:
+        raise InputError("there is no path to compare over: name at least one")
+    for name, given, example in (
+        ("size", size, "20 MB"),
+        ("duration", duration, "10 s"),
+        ("stagger", stagger, "500 ms"),
+    ):
+        if given is not None and not isinstance(given, str):
+            raise InputError(f'{name} is a text with a unit, such as "{example}", not {given!r}')
+    for each in algorithms_given:
+        words = each.split(",")
+        if len(words) > 1 and all(re.fullmatch(r"[\w+:.-]+", word) for word in words):
+            raise InputError(
+                f"`{each}` names several algorithms: give each by itself (repeat -a, or a list)"
+            )
     scenarios: list[Scenario] = []
     seen: dict[tuple[str, str], tuple[int, str]] = {}
     for place, each in enumerate(paths_given):
@@ -148,7 +164,13 @@ def run(
         InputError: The kernel, or the user's rights, do not suffice for the stack.
         RunError: A run failed.
     """
+    if isinstance(scenario, str):
+        raise InputError(
+            "run() takes scenarios: make them with slowstart.compare or Scenario.from_file"
+        )
     scenarios = [scenario] if isinstance(scenario, Scenario) else list(scenario)
+    if not scenarios:
+        raise InputError("there is no scenario to run: give at least one")
     if stack == "simulated":
         if force or switch_hystart:
             raise InputError("force and switch_hystart are for runs on the kernel: stack='linux'")

@@ -202,10 +202,11 @@ def emulate(
     force: bool = False,
     server_command: str | None = None,
     watch: Callable[[float, int, int, int, int], object] | None = None,
-) -> tuple[int, list[str]]:
+) -> tuple[int, list[str], bool]:
     """Runs a command behind a path: its exit status, and why not to believe the emulation.
 
-    A capture or log that exists and is not empty is refused; ``force`` replaces it.
+    A capture or log that exists and is not empty is refused; ``force`` replaces it. The last is
+    whether the server command listened in time; true without one.
 
     ``watch`` is called with the seconds so far, and of the forward link the IP bytes delivered, the
     packets that wait, and the packets dropped and marked.
@@ -272,8 +273,12 @@ class Scenario:
     def to_json(self) -> str:
         """The scenario as resolved: what ``scenario`` is in a result document."""
 
+    @property
+    def resolved(self) -> dict[str, Any]:
+        """The scenario as resolved, as a dictionary that is shared: do not change it."""
+
     def definition(self) -> str:
-        """All that decides a run of a given seed, recorded traces included.
+        """All that decides a run of a given seed, recorded traces included, as JSON.
 
         Equal for two scenarios that are the same up to the seed and the number of runs.
         """

@@ -9,8 +9,9 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from slowstart._native import emulate, enter_user_namespace
-from slowstart.errors import InputError
+from slowstart import compare
+from slowstart._native import check_linux, emulate, enter_user_namespace
+from slowstart.errors import InputError, complain
 from slowstart.tables import number, rate
 
 if TYPE_CHECKING:
@@ -46,6 +47,15 @@ class _Live:
         sys.stderr.write("\r\x1b[K")
 
 
+def _can_emulate() -> bool:
+    """Whether an emulation can be at all; where it cannot, nothing else is worth saying."""
+    try:
+        check_linux([])
+    except InputError:
+        return False
+    return True
+
+
 def run(
     path: str,
     command: Sequence[str],
@@ -71,9 +81,13 @@ def run(
     if sys.stdin.isatty():
         # The terminal sends Ctrl-C to the command too, whose matter it is, as in a shell.
         signal.signal(signal.SIGINT, lambda *_: None)
+    reverse = compare(path, "cubic", size="1 kB")[0].resolved["path"]["reverse"]
+    if reverse["service"]["kind"] == "unlimited" and _can_emulate():
+        way = "what the command receives" if upload else "what the command sends"
+        complain(f"the reverse direction has no rate on this path, so {way} is not limited")
     line = _Live() if live else None
     try:
-        status, reasons = emulate(
+        status, reasons, listened = emulate(
             path,
             command,
             seed=seed,
@@ -88,6 +102,11 @@ def run(
     finally:
         if line is not None:
             line.end()
+    if not listened:
+        complain(
+            "the server command did not listen on a port within 10 s, and the command was started "
+            "without it"
+        )
     if reasons:
-        sys.stderr.write(f"slowstart: the emulation is not to be trusted: {'; '.join(reasons)}\n")
+        complain(f"the emulation failed its timing self-check: {'; '.join(reasons)}")
     return status

@@ -8,21 +8,30 @@ libraries are imported where they are used.
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import signal
 import sys
 from enum import Enum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from slowstart import __version__, path_command, run_command, study_command, vm_command
+from slowstart import (
+    __version__,
+    path_command,
+    plain,
+    run_command,
+    study_command,
+    traces_command,
+    vm_command,
+)
 from slowstart.errors import InputError, RunError, complain
 from slowstart.fidelity import command as fidelity
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from types import FrameType
 
 app = typer.Typer(
@@ -42,7 +51,6 @@ Examples:
   slowstart list algorithms
 
 {run_command.SYNTAX}""",
-    add_completion=False,
     invoke_without_command=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -67,9 +75,22 @@ def _options(
         sys.stdout.write(context.get_help() + "\n")
 
 
-app.command("compare", epilog=run_command.COMPARE_EPILOG)(run_command.compare_paths)
-app.command("run", epilog=run_command.RUN_EPILOG)(run_command.run_file)
-app.command("path", epilog=path_command.EPILOG)(path_command.look_at)
+def _interruptible(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Has Ctrl-C reach :func:`invoke`; the library for command lines would end without a word."""
+
+    @functools.wraps(command)
+    def run(*arguments: Any, **options: Any) -> Any:
+        try:
+            return command(*arguments, **options)
+        except KeyboardInterrupt as error:
+            raise typer.Abort from error
+
+    return run
+
+
+app.command("compare", epilog=run_command.COMPARE_EPILOG)(_interruptible(run_command.compare_paths))
+app.command("run", epilog=run_command.RUN_EPILOG)(_interruptible(run_command.run_file))
+app.command("path", epilog=path_command.EPILOG)(_interruptible(path_command.look_at))
 
 
 class Side(str, Enum):
@@ -284,6 +305,7 @@ def _emulate(
 
 
 app.command("study", epilog=study_command.EPILOG)(study_command.study)
+app.add_typer(traces_command.app, name="traces")
 app.add_typer(vm_command.app, name="vm")
 app.command("validate", epilog=fidelity.EPILOG)(fidelity.validate)
 
@@ -326,14 +348,15 @@ def invoke(arguments: Sequence[str]) -> int:
         culprit = _undecodable(arguments) or repr(error.object)
         return complain(f"`{culprit}` is not UTF-8 text", 2)
     except MemoryError:
-        return complain("the memory of this machine does not suffice for these runs", 1)
+        return complain("this machine does not have enough memory for these runs", 1)
     except Exception as error:
         usage = getattr(error, "format_message", None)
         if usage is None:
             kind = type(error).__name__
-            return complain(f"a mistake in slowstart, please report it: {kind}: {error}", 1)
+            return complain(f"internal error (please report this bug): {kind}: {error}", 1)
         command = getattr(getattr(error, "ctx", None), "command_path", "slowstart")
-        return complain(f"{usage().rstrip('.')} (see {command} --help)", 2)
+        names = [each.name or "" for each in typer.main.get_group(app).commands.values()]
+        return complain(f"{plain.usage(usage(), command, names)} (see {command} --help)", 2)
     return status if isinstance(status, int) else 0
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import json
+import functools
 import os
+import re
 import sys
 from dataclasses import dataclass
 from enum import Enum
@@ -16,9 +17,14 @@ from slowstart.errors import InputError, RunError, complain
 from slowstart.progress import Meter
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from slowstart import Result, Scenario
+    from slowstart.planning import Plan
+
+
+# Congestion controls of Linux that are modules of their own.
+_MODULES = ("bic", "hybla", "westwood")
 
 
 class Stack(str, Enum):
@@ -60,67 +66,70 @@ class How:
             raise InputError("runs on the kernel are made one at a time: leave out --threads")
         with contextlib.suppress(InputError):  # the check says it better
             enter_user_namespace()
-        check_linux(scenarios, switch_hystart=self.switch_hystart)
+        try:
+            check_linux(scenarios, switch_hystart=self.switch_hystart)
+        except InputError as error:
+            raise InputError(_with_module(str(error))) from error
 
-    def run(self, scenarios: Sequence[Scenario], traces: str, meter: Meter) -> Result:
-        """Runs them. ``traces`` are those that are kept of runs on a kernel."""
+    def run(
+        self, scenarios: Sequence[Scenario], keep: str, progress: Callable[[int, int], object]
+    ) -> Result:
+        """Runs them, and keeps the time series of ``none``, the ``first`` or ``all`` runs."""
         if self.stack is Stack.SIMULATED:
-            return run(scenarios, threads=self.threads, progress=meter)
+            series = keep == "all"
+            return run(scenarios, threads=self.threads, traces=series, progress=progress)
         if self.stack is Stack.LINUX_VM:
             from slowstart.vm import parts
 
             return run_vm(
                 parts(),
                 scenarios,
-                traces=traces,
+                traces=keep,
                 threads=self.threads,
                 force=self.force,
-                progress=meter,
+                progress=progress,
             )
         return run_linux(
             scenarios,
-            traces=traces,
+            traces=keep,
             force=self.force,
             switch_hystart=self.switch_hystart,
-            progress=meter,
+            progress=progress,
         )
 
 
-def execute(
-    scenarios: Sequence[Scenario],
-    how: How,
-    as_json: bool,
-    output: str | None,
-    quiet: bool,
-    **extras: Any,
-) -> None:
-    """Runs scenarios, prints what is wanted, and writes ``output``."""
+def _with_module(refusal: str) -> str:
+    """Adds which module of the kernel may have the congestion control that it lacks."""
+    lacking = re.search(r"no congestion control of the kernel is `(\w+)\+standard`", refusal)
+    if lacking is None or lacking[1] not in _MODULES:
+        return refusal
+    module = f"tcp_{lacking[1]}"
+    return f"{refusal}; it may be the module {module}, which is not loaded (modprobe {module})"
+
+
+def execute(plan: Plan, how: How, as_json: bool, output: str | None, quiet: bool) -> None:
+    """Runs ``plan``, prints what is wanted, and writes ``output``."""
+    from slowstart import planning
     from slowstart.output import output_folder
 
-    how.check(scenarios)
-    kept = "none" if output is None else "all" if extras.get("traces") else "first"
+    how.check(plan.scenarios)
     with output_folder(output) as folder:
         with Meter("running", quiet=quiet) as meter:
-            result = how.run(scenarios, kept, meter)
-        text = result.to_json()
-        _say_untrusted(scenarios, result, how.force)
+            runs = planning.execute(
+                plan,
+                lambda keep, progress: how.run(plan.scenarios, keep, progress),
+                functools.partial(run, threads=how.threads),
+                meter,
+            )
+        _say_untrusted(plan.scenarios, runs.main, how.force)
         if folder is not None:
             from slowstart import artifacts
 
-            artifacts.write(
-                folder,
-                scenarios,
-                result,
-                text,
-                threads=how.threads,
-                quiet=quiet,
-                linux=how.kernel,
-                **extras,
-            )
+            artifacts.write(folder, plan, runs)
     if as_json:
-        sys.stdout.write(text + "\n")
+        sys.stdout.write(runs.text + "\n")
     elif not quiet:
-        _print_tables(scenarios, result, output)
+        _print_tables(plan, runs.document, output)
 
 
 def _say_untrusted(scenarios: Sequence[Scenario], result: Result, force: bool) -> None:
@@ -132,12 +141,15 @@ def _say_untrusted(scenarios: Sequence[Scenario], result: Result, force: bool) -
         fate = "counts, as forced" if force else "is left out"
         complain(f"{which}, {fate}: {'; '.join(reasons)}")
     if untrusted and not force and len(result.flows()) == 0:
-        raise RunError("no run can be trusted on this machine as it is now; --force counts them")
+        raise RunError(
+            "every run failed the emulator's timing self-check on this machine; use --force to "
+            "include them anyway"
+        )
 
 
 def _say_unfinished(scenarios: Sequence[Scenario], runs: Sequence[dict[str, Any]]) -> None:
     """Says over which paths runs were cut at their time limit: a table has only a dash for that."""
-    limits = {each.path: json.loads(each.to_json())["time_limit_s"] for each in scenarios}
+    limits = {each.path: each.resolved["time_limit_s"] for each in scenarios}
     for path, limit in limits.items():
         there = [each for each in runs if each["path"] == path]
         cut = sum(
@@ -149,12 +161,14 @@ def _say_unfinished(scenarios: Sequence[Scenario], runs: Sequence[dict[str, Any]
             complain(f"{which} were cut at their time limit, {limit:g} s")
 
 
-def _print_tables(scenarios: Sequence[Scenario], result: Result, output: str | None) -> None:
+def _print_tables(plan: Plan, document: dict[str, Any], output: str | None) -> None:
     from slowstart import tables
 
-    document = json.loads(result.to_json())
-    paths = {each.path: json.loads(each.to_json())["path"] for each in scenarios}
+    paths = {each.path: each.resolved["path"] for each in plan.scenarios}
     tables.show(document, paths)
-    _say_unfinished(scenarios, document["runs"])
+    out = tables.console()
+    for sentence in (*tables.remarks(document), *plan.remarks):
+        out.print(sentence, markup=False)
+    _say_unfinished(plan.scenarios, document["runs"])
     if output is not None:
         sys.stdout.write(f"The report is {os.path.join(output, 'report.html')}\n")  # noqa: PTH118

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+# Columns of a terminal from which the list of studies is a table.
+_ROOMY = 120
 _TRACE = {
     "name": "trace:FILE",
     "summary": "a recorded link in Mahimahi's format; trace:DOWN,UP for both directions, "
@@ -30,10 +32,10 @@ def _paths() -> list[dict[str, Any]]:
 
 
 def _studies() -> list[dict[str, Any]]:
-    from slowstart import studies
     from slowstart.fidelity import command
+    from slowstart.studies.catalogue import catalogue
 
-    return [*studies.catalogue(), command.catalogue_entry()]
+    return [*catalogue(), command.catalogue_entry()]
 
 
 CATALOGUE: Mapping[str, Callable[[], list[dict[str, Any]]]] = {
@@ -54,9 +56,7 @@ def show(found: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
         elif topic == "algorithms":
             _show_algorithms(out, entries)
         elif topic == "studies":
-            from slowstart.studies import terminal
-
-            terminal.show_list(entries)
+            _show_studies(out, entries)
         else:
             _show_paths(out, entries)
 
@@ -96,3 +96,52 @@ def _show_algorithms(out: Console, entries: Sequence[Mapping[str, Any]]) -> None
         "Write avoidance+start-up[:option=value,...], for example cubic+search:exit=drain. "
         "docs/reference/algorithms has a page for each."
     )
+
+
+def _show_studies(out: Console, entries: Sequence[Mapping[str, Any]]) -> None:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    if out.width < _ROOMY:
+        # What does not fit beside the summary stands below it.
+        table = Table(title="studies", title_justify="left", box=None, show_header=False)
+        table.add_column(no_wrap=True)
+        table.add_column()
+        for entry in entries:
+            cost = (
+                f"\n{entry['document']}: {entry['claims']} claims, {entry['runs']} runs; "
+                f"minutes: {_minutes(entry)}; on the kernel: {_on_the_kernel(entry)}"
+            )
+            words = Text.assemble(entry["summary"], (cost, "dim"))
+            table.add_row(Text(entry["name"], "bold"), words)
+    else:
+        table = Table(title="studies", title_justify="left", box=box.SIMPLE_HEAD)
+        heads = ("claims", "runs", "minutes", "on the kernel")
+        for head in ("study", "document", "what it repeats", *heads):
+            right = head in heads
+            table.add_column(head, justify="right" if right else "left", no_wrap=head == "study")
+        for entry in entries:
+            table.add_row(
+                Text(entry["name"], "bold"),
+                entry["document"],
+                entry["summary"],
+                str(entry["claims"]),
+                str(entry["runs"]),
+                _minutes(entry),
+                _on_the_kernel(entry),
+            )
+    out.print(table)
+    out.print(
+        "Minutes are on two cores; on the kernel (--stack linux) those of real time. Run one with: "
+        "slowstart study NAME [--quick]"
+    )
+
+
+def _minutes(entry: Mapping[str, Any]) -> str:
+    return f"{entry['minutes']:g}, quick {entry['minutes_quick']:g}"
+
+
+def _on_the_kernel(entry: Mapping[str, Any]) -> str:
+    runs = entry.get("runs_linux")
+    return f"{runs} in {entry['minutes_linux']:g} min" if runs else "-"

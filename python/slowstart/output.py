@@ -1,8 +1,10 @@
-"""A folder of results that is whole or absent."""
+"""Files and folders that are whole or absent, whatever interrupts the writing."""
 
 from __future__ import annotations
 
 import contextlib
+import errno
+import fcntl
 import json
 import os
 import shutil
@@ -11,12 +13,68 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from slowstart.errors import InputError
+from slowstart.errors import InputError, RunError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 RESULT = "result.json"
+# Beside the result: the folder that is being written, and the earlier result that it replaces.
+_ASIDE, _EARLIER = ".slowstart-new-", ".slowstart-earlier-"
+_FULL = "No space left on device"
+
+
+@contextmanager
+def writing(folder: str | os.PathLike[str]) -> Iterator[None]:
+    """Says that the disk is full, in one sentence, where that stops what is being written.
+
+    Raises:
+        RunError: The disk is full.
+    """
+    try:
+        yield
+    except Exception as error:
+        full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
+        if full or _FULL in str(error):  # libraries have errors of their own for it
+            raise RunError(f"cannot write {os.fspath(folder)}: no space left") from error
+        raise
+
+
+def sync_folder(folder: Path) -> None:
+    """Waits until the names in ``folder`` are on the disk."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def sync_file(file: Path) -> None:
+    """Waits until a file's content is on the disk."""
+    with file.open("rb") as open_file:
+        os.fsync(open_file.fileno())
+
+
+def replace_file(file: Path, text: str) -> None:
+    """Writes ``file``, which holds its earlier content or ``text`` whenever this is interrupted."""
+    descriptor, name = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)
+    aside = Path(name)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as open_file:
+            open_file.write(text)
+            open_file.flush()
+            os.fsync(open_file.fileno())
+        aside.chmod(0o666 & ~_mask())
+        aside.replace(file)
+        sync_folder(file.parent)
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+def _mask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
 
 _FORMATS = (1, 2)
 """Formats of result documents that slowstart has written."""
@@ -60,38 +118,88 @@ def output_folder(name: str | None) -> Iterator[Path | None]:
 
     The work is done in a sibling of ``name`` with a name of its own. When the block ends, it
     replaces ``name`` (an earlier result there is removed after that); when the block raises,
-    nothing is left of it. Yields ``None`` for no name.
+    nothing is left of it. What a killed process left beside ``name`` is removed at the next call.
+    Yields ``None`` for no name.
 
     Raises:
         InputError: ``name`` cannot be written, or holds something that is not a result.
+        RunError: The disk is full.
     """
     if name is None:
         yield None
         return
     target = Path(os.path.abspath(name))  # noqa: PTH100 (resolve() would follow a link)
-    _check(target)
     try:
-        aside = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+        _remove_leftovers(target)
+        _check(target)
+        aside, lock = _new_folder(target, _ASIDE)
     except OSError as error:
         raise InputError(f"cannot write the folder -o {name}: {_reason(error)}") from error
     try:
-        yield aside
-        _put_in_place(aside, target)
+        with writing(name):
+            yield aside
+            try:
+                _put_in_place(aside, target)
+            except PermissionError as error:
+                raise InputError(f"cannot write the folder -o {name}: {_reason(error)}") from error
     finally:
         shutil.rmtree(aside, ignore_errors=True)
+        os.close(lock)
+
+
+def _prefix(target: Path, kind: str) -> str:
+    # A folder's name has at most 255 bytes, and a character up to four.
+    return f".{target.name[:40]}{kind}"
+
+
+def _new_folder(target: Path, kind: str) -> tuple[Path, int]:
+    """A new folder beside ``target``, locked for as long as this process lives."""
+    while True:
+        made = Path(tempfile.mkdtemp(prefix=_prefix(target, kind), dir=target.parent))
+        with contextlib.suppress(FileNotFoundError):
+            lock = os.open(made, os.O_RDONLY)
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if made.exists():
+                return made, lock
+            os.close(lock)  # another process took it for a leftover before it was locked
+
+
+def _remove_leftovers(target: Path) -> None:
+    """Removes what killed processes left, and puts back an earlier result without a successor."""
+    if not target.parent.is_dir():
+        return
+    for kind in (_EARLIER, _ASIDE):
+        prefix = _prefix(target, kind)
+        for each in target.parent.iterdir():
+            if not each.name.startswith(prefix) or each.is_symlink():
+                continue
+            with contextlib.suppress(OSError):
+                lock = os.open(each, os.O_RDONLY | os.O_DIRECTORY)
+                try:
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    if kind == _EARLIER and not target.exists() and _is_ours(each):
+                        each.rename(target)
+                    else:
+                        shutil.rmtree(each)
+                finally:
+                    os.close(lock)
 
 
 def _put_in_place(aside: Path, target: Path) -> None:
     # What mkdtemp makes is for its owner alone; a result has the modes of any new folder.
-    mask = os.umask(0)
-    os.umask(mask)
-    aside.chmod(0o777 & ~mask)
+    aside.chmod(0o777 & ~_mask())
+    for file in aside.iterdir():
+        sync_file(file)
+    sync_folder(aside)
     if not target.exists():
         aside.rename(target)
+        sync_folder(target.parent)
         return
     _check(target)
-    earlier = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    earlier = Path(tempfile.mkdtemp(prefix=_prefix(target, _EARLIER), dir=target.parent))
+    lock = os.open(target, os.O_RDONLY)  # it stays on the folder when that is renamed
     try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
         target.rename(earlier)
         try:
             aside.rename(target)
@@ -99,6 +207,8 @@ def _put_in_place(aside: Path, target: Path) -> None:
             with contextlib.suppress(OSError):
                 earlier.rename(target)
             raise
+        sync_folder(target.parent)
     finally:
         if target.exists():
             shutil.rmtree(earlier, ignore_errors=True)
+        os.close(lock)

@@ -212,8 +212,8 @@ _MARKS: tuple[tuple[str, Any, str], ...] = (
 
 
 def _marks(flow: dict[str, Any]) -> list[float | None]:
-    leave = flow["passive_exit"] or flow["slow_start_exit"]
-    times = (flow["capacity"]["true_s"], leave and leave["time_s"], flow["first_drop_s"])
+    leave = flow["exit_s"] if flow["passive_exit_s"] is None else flow["passive_exit_s"]
+    times = (flow["capacity_true_s"], leave, flow["first_drop_s"])
     return [None if time is None else flow["start_s"] + time for time in times]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import platform
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import jinja2
@@ -15,7 +16,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from slowstart.artifacts import Drawing
+
+@dataclass(frozen=True)
+class Drawing:
+    """A figure that was saved under ``name``, with the words under it."""
+
+    name: str
+    path: str | None
+    """The path it is about; ``None`` for all."""
+    caption: str
 
 
 def slug(name: str) -> str:

@@ -8,6 +8,7 @@ import typer
 
 from slowstart import InputError, Scenario, compare
 from slowstart.execution import How, Stack, execute
+from slowstart.planning import Plan
 
 ALGORITHMS = ("cubic+hystart", "cubic+hystart++", "cubic+search", "cubic+standard")
 SIZE = "20 MB"
@@ -169,7 +170,14 @@ def compare_paths(
         return compare(paths, algorithms, size=smaller, **settings)
 
     how = How(stack, force, switch_hystart, threads)
-    execute(scenarios, how, as_json, output, quiet, at_size=at_size)
+    plan = Plan(
+        scenarios,
+        report=output is not None,
+        kernel=how.kernel,
+        at_size=at_size,
+        remarks=() if algorithm else ("These are the default algorithms; choose others with -a.",),
+    )
+    execute(plan, how, as_json, output, quiet)
 
 
 def run_file(
@@ -203,4 +211,5 @@ def run_file(
         raise InputError("--traces writes files, so it needs -o DIR")
     scenario = Scenario.from_file(file).with_runs(runs=runs, seed=seed)
     how = How(stack, force, switch_hystart, threads)
-    execute([scenario], how, as_json, output, quiet, traces=traces)
+    plan = Plan([scenario], report=output is not None, traces=traces, kernel=how.kernel)
+    execute(plan, how, as_json, output, quiet)

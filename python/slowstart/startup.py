@@ -1,4 +1,4 @@
-"""Start-ups written in Python, named ``avoidance+module:Class``.
+"""Start-ups written in Python, named ``avoidance+module:Class[:option=value,...]``.
 
 A class is made once for each connection, ``Class(smss, initial_window)`` in bytes, and must have
 
@@ -18,6 +18,9 @@ It may have
 ``pacing_rate``
     An attribute: bits per second while slow start shall be paced, or ``None``.
 
+Options are keyword arguments of the class beside these two: ``cubic+mine:Glide:divisor=4`` makes
+``Glide(smss, initial_window, divisor=4)``. A value is a number, ``true`` or ``false``, or a text.
+
 Times are whole nanoseconds, amounts bytes. Nothing but what a class is told may decide what it
 does: no clock, no unseeded randomness, no state shared between instances. Then the same seed gives
 the same result.
@@ -25,7 +28,9 @@ the same result.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import inspect
 import sys
 import traceback
 from dataclasses import dataclass
@@ -56,11 +61,13 @@ class Exit:
     ssthresh: int
 
 
-def load(module: str, name: str) -> type[Any]:
+def load(module: str, name: str, options: str = "") -> type[Any]:
     """The class ``name`` of ``module``, which may lie in the working directory.
 
+    With ``options``, ``option=value,...``, a class that passes them on.
+
     Raises:
-        InputError: There is none, or it is no start-up.
+        InputError: There is none, it is no start-up, or it does not take an option.
     """
     here = str(Path.cwd())
     added = here not in sys.path
@@ -86,7 +93,41 @@ def load(module: str, name: str) -> type[Any]:
         raise InputError(
             f"`{module}:{name}` is no start-up: it has no method `on_ack(ack, window)`"
         )
-    return found
+    return _with_options(found, f"{module}:{name}", options) if options else found
+
+
+def _with_options(found: type[Any], named: str, options: str) -> type[Any]:
+    values: dict[str, Any] = {}
+    for each in options.split(","):
+        key, equals, value = each.partition("=")
+        if not key.isidentifier() or not equals or not value:
+            raise InputError(f"`{each}` is not an option of `{named}`: write option=value")
+        if key in values:
+            raise InputError(f"`{named}` is given the option `{key}` twice")
+        values[key] = _value(value)
+    parameters = inspect.signature(found).parameters.values()
+    takes = [each.name for each in list(parameters)[2:] if each.kind is not each.VAR_KEYWORD]
+    anything = any(each.kind is each.VAR_KEYWORD for each in parameters)
+    for key in values:
+        if key not in takes and not anything:
+            known = f" (it takes: {', '.join(takes)})" if takes else ": it takes none"
+            raise InputError(f"`{named}` has no option `{key}`{known}")
+
+    class Configured(found):  # type: ignore[misc]
+        def __init__(self, smss: int, initial_window: int) -> None:
+            super().__init__(smss, initial_window, **values)
+
+    return Configured
+
+
+def _value(text: str) -> Any:
+    """A number or a truth where ``text`` is one."""
+    if text in ("true", "false"):
+        return text == "true"
+    for kind in (int, float):
+        with contextlib.suppress(ValueError):
+            return kind(text)
+    return text
 
 
 def describe(error: BaseException, where: TracebackType | None = None) -> str:

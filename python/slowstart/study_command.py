@@ -75,7 +75,7 @@ def study(
         str | None,
         typer.Option(metavar="DIR", show_default=False,
                      help="The folder of recorded traces, for studies that need some [default: "
-                     "../shared/data/traces beside the checkout]."),
+                     "$SLOWSTART_TRACES, or where slowstart traces fetch puts them]."),
     ] = None,
     threads: Annotated[
         int | None,
@@ -91,15 +91,14 @@ def study(
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress, no table.")] = False,
 ) -> int:  # fmt: skip
     """Repeat a published document, with a verdict on each of its claims."""
-    from slowstart import studies
-    from slowstart.studies import terminal
-
     if name is None:
-        entries = [*studies.catalogue(), fidelity.catalogue_entry()]
+        from slowstart import listing
+
+        found = {"studies": listing.CATALOGUE["studies"]()}
         if as_json:
-            _print_json({"format": 1, "version": __version__, "studies": entries})
+            _print_json({"format": 1, "version": __version__, **found})
         elif not quiet:
-            terminal.show_list(entries)
+            listing.show(found)
         return 0
     if name == fidelity.STUDY:
         if stack or only or force or switch_hystart or threads or traces:
@@ -110,6 +109,9 @@ def study(
         kept = output or f"study-{name}"
         fidelity.validate(quick=quick, runs=runs, output=kept, as_json=as_json, quiet=quiet)
         return 0
+    from slowstart import studies
+    from slowstart.studies import terminal
+
     chosen = studies.load(name, traces)
     stacks = stack or ["simulated"]
     if "linux" in stacks:

@@ -15,9 +15,8 @@ if TYPE_CHECKING:
 _WIDE = 160
 # Columns of a terminal from which the details of a cell stand beside its value, not below it.
 _ROOMY = 132
-# Below this many there is no room for the columns that say least.
-_NARROW = 92
-_DISPENSABLE = ("capacity", "offered")
+# An interval of a median by order statistics exists from this many values on.
+LEAST_FOR_INTERVAL = 6
 
 
 @dataclass(frozen=True)
@@ -41,13 +40,17 @@ COLUMNS = (
     Column("runs", "flows measured; completed of all where some did not complete"),
     Column("completion", "flow completion time: median and its 95 % interval"),
     Column("goodput", "median"),
-    Column("resent", "segments sent more than once, and share declared lost: medians"),
+    Column("retransmitted", "segments, and the loss rate that the sender saw: medians"),
     Column("marked", "packets marked (ECN) instead of dropped, on all links: median of the runs"),
-    Column("exit", "end of slow start: median time and window"),
+    Column(
+        "exit",
+        "slow-start exit: median time and window of the flows that left, and how many did if some "
+        "did not",
+    ),
     Column("capacity", "when the bottleneck first stayed busy for one base RTT: median"),
     Column(
-        "early/ choke/ late, %",
-        "flows that left slow start before capacity, at it, at loss; the rest did not leave it",
+        "early/ choke/ late/ none, %",
+        "flows that left slow start before capacity was reached, at it, at a loss, or not at all",
     ),
 )
 
@@ -114,6 +117,17 @@ def _optional(value: float | None, text: Any) -> str:
     return "-" if value is None else text(value)
 
 
+def _count(value: float) -> str:
+    return f"{value:.0f}" if float(value).is_integer() else number(value)
+
+
+def _of_all(interval: dict[str, Any] | None, flows: int) -> str:
+    """How many flows a median is of, where it is not all."""
+    if interval is None or interval["n"] == flows:
+        return ""
+    return f" ({interval['n']} of {flows})"
+
+
 def _percent(share: float) -> str:
     return f"{number(100 * share, 2)} %"
 
@@ -125,7 +139,7 @@ def row(summary: dict[str, Any]) -> list[Cell]:
     partly = sized and summary["completed"] < flows
     shares = summary["exit_class"]
     percent = "/".join(
-        f"{100 * shares[kind] / flows:.0f}" for kind in ("early", "chokepoint", "late")
+        f"{100 * shares[kind] / flows:.0f}" for kind in ("early", "chokepoint", "late", "none")
     )
     resent = _median(summary["segments_retransmitted"])
     window = _median(summary["exit_cwnd_bytes"])
@@ -134,13 +148,17 @@ def row(summary: dict[str, Any]) -> list[Cell]:
         Cell(f"{summary['completed']} of {flows}" if partly else str(flows)),
         _completion(summary["fct_s"]),
         Cell(_optional(_median(summary["goodput_bps"]), rate)),
-        Cell(_optional(resent, number), f"lost {_percent(_median(summary['loss_ratio']) or 0)}"),
-        Cell(_optional(_median(summary["marks"]), number)),
+        Cell(_optional(resent, _count), f"loss {_percent(_median(summary['loss_ratio']) or 0)}"),
+        Cell(_optional(_median(summary["marks"]), _count)),
         Cell(
-            _optional(_median(summary["exit_s"]), seconds),
+            _optional(_median(summary["exit_s"]), seconds) + _of_all(summary["exit_s"], flows),
             "" if window is None else f"at {size(window)}",
         ),
-        Cell(_optional(_median(summary["capacity_s"]), seconds)),
+        Cell(
+            "not reached"
+            if summary["capacity_s"] is None
+            else seconds(summary["capacity_s"]["median"]) + _of_all(summary["capacity_s"], flows)
+        ),
         Cell(percent),
     ]
 
@@ -217,6 +235,11 @@ def describe(path: dict[str, Any]) -> str:
     return ", ".join(parts)
 
 
+def _is_piped() -> bool:
+    """Whether nobody looks: lines need no width then, and no boxes."""
+    return not sys.stdout.isatty()
+
+
 def console() -> Console:
     """Standard output, wide where nobody looks."""
     from rich.console import Console
@@ -227,7 +250,7 @@ def console() -> Console:
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError
 
-    return Plain(width=None if sys.stdout.isatty() else _WIDE, highlight=False)
+    return Plain(width=_WIDE if _is_piped() else None, highlight=False)
 
 
 def show(document: dict[str, Any], paths: dict[str, dict[str, Any]]) -> None:
@@ -235,60 +258,96 @@ def show(document: dict[str, Any], paths: dict[str, dict[str, Any]]) -> None:
 
     ``paths`` are the resolved paths by name.
     """
-    from rich import box
-    from rich.table import Table
     from rich.text import Text
 
     out = console()
-    between = " " if out.width >= _ROOMY else "\n"
     others = traffic_by_path(document)
+    for name, rows in by_path(document["summary"]).items():
+        out.print(Text.assemble((short(name), "bold"), "  ", (describe(paths[name]), "dim")),
+                  soft_wrap=_is_piped())  # fmt: skip
+        shown = columns(rows)
+        heads = [COLUMNS[place].head for place in shown]
+        cells = [row(each) for each in rows]
+        _grid(out, heads, [[each[place] for place in shown] for each in cells], left=1)
+        if name in others:
+            _grid(out, [column.head for column in TRAFFIC_COLUMNS], others[name], left=2)
 
-    def filled(table: Table, cells: Sequence[Cell]) -> None:
+
+def _grid(out: Console, heads: Sequence[str], rows: Sequence[Sequence[Cell]], left: int) -> None:
+    """Prints a table: plain where nobody looks, a paragraph for each row where it is too wide.
+
+    The first ``left`` columns are aligned to the left.
+    """
+    if _is_piped():
+        lines = [list(heads), *([_plain(cell) for cell in cells] for cells in rows)]
+        widths = [max(len(line[place]) for line in lines) for place in range(len(heads))]
+        for line in lines:
+            parts = [
+                text.ljust(width) if place < left else text.rjust(width)
+                for place, (text, width) in enumerate(zip(line, widths, strict=True))
+            ]
+            out.file.write("  ".join(parts).rstrip() + "\n")
+        out.file.write("\n")
+        return
+    from rich import box
+    from rich.measure import Measurement
+    from rich.table import Table
+    from rich.text import Text
+
+    between = " " if out.width >= _ROOMY else "\n"
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    for place, head in enumerate(heads):
+        # Goodput and the last head can be broken where the terminal is narrow; names cannot.
+        table.add_column(
+            head,
+            justify="left" if place < left else "right",
+            no_wrap=head not in ("goodput", COLUMNS[-1].head),
+            min_width=7,
+        )
+    for cells in rows:
         table.add_row(
             *(
                 Text.assemble(cell.value, (between + cell.detail if cell.detail else "", "dim"))
                 for cell in cells
             )
         )
-
-    for name, rows in by_path(document["summary"]).items():
-        title = Text.assemble((short(name), "bold"), "  ", (describe(paths[name]), "dim"))
-        out.print(title)
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-        shown = [
-            place
-            for place in columns(rows)
-            if out.width >= _NARROW or COLUMNS[place].head not in _DISPENSABLE
-        ]
-        for place in shown:
-            head = COLUMNS[place].head
-            # Goodput and the last head can be broken where the terminal is narrow; names cannot.
-            table.add_column(
-                head,
-                justify="left" if place == 0 else "right",
-                no_wrap=head not in ("goodput", COLUMNS[-1].head),
-                min_width=7,
-            )
-        for each in rows:
-            cells = row(each)
-            filled(table, [cells[place] for place in shown])
+    if Measurement.get(out, out.options.update(max_width=10_000), table).minimum <= out.width:
         out.print(table)
-        if name in others:
-            table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-            shown = [
-                place
-                for place, column in enumerate(TRAFFIC_COLUMNS)
-                if out.width >= _NARROW or column.head not in _DISPENSABLE
-            ]
-            for place in shown:
-                # A long name is folded where the terminal is narrow, and no number is cut.
-                table.add_column(
-                    TRAFFIC_COLUMNS[place].head,
-                    justify="left" if place < 2 else "right",
-                    no_wrap=place >= 2,
-                    overflow="fold",
-                    min_width=7,
-                )
-            for cells in others[name]:
-                filled(table, [cells[place] for place in shown])
-            out.print(table)
+        return
+    for cells in rows:
+        out.print(Text(cells[0].value, "bold"), overflow="fold")
+        for head, cell in zip(heads[1:], cells[1:], strict=True):
+            out.print(Text.assemble((f"  {head}: ", "dim"), _plain(cell)), overflow="fold")
+    out.print()
+
+
+def _plain(cell: Cell) -> str:
+    return f"{cell.value} {cell.detail}" if cell.detail else cell.value
+
+
+def remarks(document: Mapping[str, Any]) -> list[str]:
+    """What a reader of the tables has to know of these runs."""
+    said = []
+    groups: dict[str, dict[str, dict[int, list[Any]]]] = {}
+    for run in document["runs"]:
+        for flow in run["flows"]:
+            names = groups.setdefault(run["path"], {})
+            names.setdefault(flow["name"], {}).setdefault(run["run"], []).append(flow)
+    random = []
+    for path, names in groups.items():
+        fixed = [name for name, runs in names.items() if len(runs) > 1 and _equal(runs)]
+        random += [runs for name, runs in names.items() if name not in fixed]
+        if fixed:
+            which = "" if len(fixed) == len(names) else f" of {', '.join(fixed)}"
+            said.append(
+                f"All runs{which} over {short(path)} are equal: nothing in them is random, and "
+                "one run says as much."
+            )
+    if any(len(runs) < LEAST_FOR_INTERVAL for runs in random):
+        said.append(f"Intervals need at least {LEAST_FOR_INTERVAL} runs (-n).")
+    return said
+
+
+def _equal(runs: Mapping[int, list[Any]]) -> bool:
+    first, *rest = runs.values()
+    return all(each == first for each in rest)

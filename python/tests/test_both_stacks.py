@@ -12,8 +12,9 @@ from test_studies import CLAIMS, MODULE, STUDY
 
 from slowstart import InputError, Scenario, studies
 from slowstart.studies import claims, figures
+from slowstart.studies.grid import Stack
 from slowstart.studies.runner import Findings, write
-from slowstart.studies.store import Stack, real_time_s
+from slowstart.studies.store import real_time_s
 
 BOTH: list[Stack] = ["simulated", "linux"]
 

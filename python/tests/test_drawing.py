@@ -98,7 +98,7 @@ def test_the_evolution_is_drawn(small: slowstart.Result, tmp_path: Path) -> None
         columns.append(
             plots.Evolution(
                 name,
-                json.loads(one.to_json())["runs"][0]["flows"],
+                pl.DataFrame(one.flows()).filter(first).to_dicts(),
                 pl.DataFrame(one.flow_traces()).filter(first),
                 pl.DataFrame(one.link_traces()).filter(first),
             )

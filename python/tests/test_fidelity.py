@@ -113,9 +113,9 @@ def test_the_grid_spans_what_it_promises() -> None:
 
 
 def test_a_finished_run_is_not_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    store = runner.Store(tmp_path)
     jobs = [runner.Job(CLEAN, "simulated", number) for number in range(2)]
-    store.save(jobs[0], {"valid": True, "marked": True})
+    with runner.Store(tmp_path) as store:
+        store.save(jobs[0], {"valid": True, "marked": True})
     made: list[runner.Job] = []
 
     def execute(job: runner.Job) -> dict[str, Any]:
@@ -123,16 +123,18 @@ def test_a_finished_run_is_not_made_again(tmp_path: Path, monkeypatch: pytest.Mo
         return {"valid": True}
 
     monkeypatch.setattr(runner, "execute", execute)
-    runner.run_all(jobs, store, lambda *_: None, pytest.fail)
-    assert made == [jobs[1]]
-    assert store.load(jobs[0]) == {"valid": True, "marked": True}
-    assert store.load(jobs[1]) == {"valid": True}
+    with runner.Store(tmp_path) as store:
+        runner.run_all(jobs, store, lambda *_: None, pytest.fail)
+        assert made == [jobs[1]]
+        assert store.load(jobs[0]) == {"valid": True, "marked": True}
+        assert store.load(jobs[1]) == {"valid": True}
 
 
 def test_a_simulation_against_itself_has_no_error(tmp_path: Path) -> None:
-    store = runner.Store(tmp_path)
-    runner.run_all([runner.Job(CLEAN, "simulated", 0)], store, lambda *_: None, pytest.fail)
-    run = store.load(runner.Job(CLEAN, "simulated", 0))
+    job = runner.Job(CLEAN, "simulated", 0)
+    with runner.Store(tmp_path) as store:
+        runner.run_all([job], store, lambda *_: None, pytest.fail)
+        run = store.load(job)
     assert run is not None
     run["run"] = 0
     found = compare.compare([CLEAN], lambda *_: [run], "linux")
@@ -180,7 +182,7 @@ def test_a_path_is_validated_against_this_kernel(
             break
         # No run passed the timing self-check: the command says so, and claims nothing.
         assert done.returncode == 1, done.stderr
-        assert "can be trusted" in done.stderr
+        assert "self-check" in done.stderr
         assert not (tmp_path / f"turn{turn}" / "report.html").exists()
     else:
         pytest.skip("host stalled")
@@ -189,7 +191,7 @@ def test_a_path_is_validated_against_this_kernel(
     quantities = {each["quantity"] for each in document["quantities"]}
     assert {"exit_cwnd", "mb1_s", "retransmitted", "rtt_p95_ms"} <= quantities
     assert (out / "report.html").exists()
-    runs = sorted((out / "runs").iterdir())
+    runs = sorted((out / "runs" / "batches").iterdir())
     assert len(runs) == 2
     before = [each.stat().st_mtime_ns for each in runs]
     again = command(*arguments, "-o", out.name)

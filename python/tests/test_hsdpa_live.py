@@ -7,10 +7,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from slowstart import InputError, studies
+from slowstart import InputError, studies, traces
 from slowstart.studies.estimates import relate
 
-TRACES = Path(__file__).parents[3] / "shared" / "data" / "traces"
+TRACES = traces.folder()
 VARIANTS = {"NewReno", "Westwood+", "BIC", "CUBIC"}
 
 
@@ -36,7 +36,7 @@ def test_without_traces_their_claims_cannot_be_tested(tmp_path: Path) -> None:
         studies.load("hsdpa-live", tmp_path / "nowhere")
 
 
-@pytest.mark.skipif(not TRACES.is_dir(), reason="the recorded traces are not beside the checkout")
+@pytest.mark.skipif(TRACES is None, reason="the recorded traces are not here: set SLOWSTART_TRACES")
 def test_with_traces_flows_are_paired_in_time(tmp_path: Path) -> None:
     study = studies.load("hsdpa-live", TRACES)
     findings = study.run(tmp_path / "out", only=["drive"], report=False)

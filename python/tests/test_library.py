@@ -184,3 +184,27 @@ def test_marks_are_counted_and_shown_where_there_are_any(tmp_path: Path) -> None
         heads.append([tables.COLUMNS[place].head for place in tables.columns(summary)])
     assert "marked" in heads[0]
     assert "marked" not in heads[1]
+
+
+def test_what_is_no_text_with_a_unit_is_refused() -> None:
+    with pytest.raises(slowstart.InputError, match='size is a text with a unit, such as "20 MB"'):
+        slowstart.compare("wired", "cubic", size=20)  # type: ignore[arg-type]
+    with pytest.raises(slowstart.InputError, match="at least one"):
+        slowstart.compare([], "cubic", size="1 MB")
+    with pytest.raises(slowstart.InputError, match="at least one"):
+        slowstart.run([])
+    with pytest.raises(slowstart.InputError, match=r"slowstart\.compare"):
+        slowstart.run("geo")  # type: ignore[arg-type]
+
+
+def test_methods_say_what_they_do() -> None:
+    for each in (slowstart.Result, slowstart.Scenario, slowstart.Table):
+        for name, member in vars(each).items():
+            if not name.startswith("_"):
+                assert member.__doc__, f"{each.__name__}.{name}"
+
+
+def test_the_resolved_scenario_is_made_once() -> None:
+    (scenario,) = slowstart.compare("wired", "cubic", size="1 MB")
+    assert scenario.resolved == json.loads(scenario.to_json())
+    assert scenario.resolved is scenario.resolved

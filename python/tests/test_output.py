@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import re
 from pathlib import Path
@@ -10,7 +11,7 @@ import polars as pl
 import pytest
 from conftest import Command
 
-from slowstart import InputError
+from slowstart import InputError, RunError
 from slowstart.output import output_folder
 
 WORDS = ("-a", "cubic+search", "-a", "bbr", "--size", "500 kB", "-n", "6", "-q")
@@ -107,3 +108,52 @@ def test_a_new_folder_has_the_modes_of_any_folder(tmp_path: Path) -> None:
     with output_folder(str(tmp_path / "out")):
         pass
     assert (tmp_path / "out").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
+def test_what_a_killed_process_left_is_removed(tmp_path: Path) -> None:
+    left = tmp_path / ".out.slowstart-new-abcdefgh"
+    left.mkdir()
+    (left / "flows.parquet").write_bytes(b"half")
+    foreign = tmp_path / ".outlook"
+    foreign.mkdir()
+    with output_folder(str(tmp_path / "out")) as folder:
+        assert folder is not None
+        (folder / "result.json").write_text('{"format": 1, "runs": []}')
+    assert sorted(each.name for each in tmp_path.iterdir()) == [".outlook", "out"]
+
+
+def test_what_another_process_is_writing_stays(tmp_path: Path) -> None:
+    target = str(tmp_path / "out")
+    with output_folder(target) as first:
+        assert first is not None
+        with output_folder(target) as second:
+            assert second is not None
+            (second / "result.json").write_text('{"format": 1, "runs": []}')
+        assert first.is_dir()
+        (first / "result.json").write_text('{"format": 1, "runs": [1]}')
+    assert (tmp_path / "out" / "result.json").read_text() == '{"format": 1, "runs": [1]}'
+
+
+def test_an_earlier_result_is_put_back(tmp_path: Path) -> None:
+    # Killed between the two renames: the result has no name but that of a folder set aside.
+    earlier = tmp_path / ".out.slowstart-earlier-abcdefgh"
+    earlier.mkdir()
+    (earlier / "result.json").write_text('{"format": 1, "runs": []}')
+    with pytest.raises(RuntimeError), output_folder(str(tmp_path / "out")):
+        raise RuntimeError
+    assert [each.name for each in tmp_path.iterdir()] == ["out"]
+
+
+@pytest.mark.parametrize("length", [200, 246, 255])
+def test_a_long_name_is_a_name(tmp_path: Path, length: int) -> None:
+    with output_folder(str(tmp_path / ("x" * length))) as folder:
+        assert folder is not None
+    assert [len(each.name) for each in tmp_path.iterdir()] == [length]
+
+
+def test_a_full_disk_is_one_sentence(tmp_path: Path) -> None:
+    for error in (OSError(errno.ENOSPC, "x"), ValueError("parquet: No space left on device")):
+        name = str(tmp_path / "out")
+        with pytest.raises(RunError, match=r"out: no space left"), output_folder(name):
+            raise error
+        assert list(tmp_path.iterdir()) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from pathlib import Path
 
@@ -10,14 +11,14 @@ import polars as pl
 import pytest
 
 from slowstart import studies
-from slowstart.studies.search_norm import (
-    LN2,
-    crossing,
-    loss_seen,
-    measured_norm,
-    norm,
-    spectrum,
-)
+from slowstart.studies.analysis import load_analysis
+from slowstart.studies.catalogue import FOLDERS
+
+analysis = load_analysis(FOLDERS / "search-thesis")
+assert analysis is not None
+closed = importlib.import_module(f"{analysis.__name__}.norm")
+LN2, crossing, loss_seen = closed.LN2, closed.crossing, closed.loss_seen
+measured_norm, norm, spectrum = closed.measured_norm, closed.norm, closed.spectrum
 
 # The normalized difference so many RTTs after capacity, for windows of 2, 3.5 and 5 RTTs.
 CLOSED_FORM = [

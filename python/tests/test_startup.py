@@ -185,3 +185,34 @@ def test_the_command_tells_of_a_mistake_in_one_line(command: Command, tmp_path: 
     done = command("compare", "wired", "-a", "cubic+my_modul:Doubling", "--size", "1MB")
     assert done.returncode == 2
     assert "no module `my_modul`" in done.stderr
+
+
+HALVING = """
+class Halving:
+    def __init__(self, smss, initial_window, *, divisor=1):
+        self.divisor = divisor
+
+    def on_ack(self, ack, window):
+        return ack.delivered // self.divisor
+"""
+
+
+def test_a_class_takes_options(module: Callable[[str], str]) -> None:
+    own = f"cubic+{module(HALVING)}:Halving"
+    plain, same, slower = flows(own, f"{own}:divisor=1", f"{own}:divisor=4")
+    assert plain["fct_s"] == same["fct_s"] < slower["fct_s"]
+    assert slower["algorithm"] == f"{own}:divisor=4"
+    for options, words in (
+        ("divsor=4", r"no option `divsor` \(it takes: divisor\)"),
+        ("divisor", "write option=value"),
+        ("divisor=1,divisor=2", "twice"),
+    ):
+        with pytest.raises(slowstart.InputError, match=words):
+            slowstart.compare("wired", f"{own}:{options}", size="1 MB")
+
+
+def test_a_file_cannot_name_a_class(module: Callable[[str], str]) -> None:
+    own = f"cubic+{module(DOUBLING)}:Doubling"
+    text = f'[path]\npreset = "wired"\n[[flow]]\nalgorithm = "{own}"\nsize = "1 MB"\n'
+    with pytest.raises(slowstart.InputError, match="slowstart compare"):
+        slowstart.Scenario.from_toml(text)

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
@@ -157,3 +158,71 @@ def test_a_foreign_folder_is_left_alone(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="something else"), Store(tmp_path):
         pass
     assert [each.name for each in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def cut(batch: Path) -> None:
+    file = batch / "flows.parquet"
+    file.write_bytes(file.read_bytes()[:-20])
+
+
+def flip(batch: Path) -> None:
+    file = batch / "links.parquet"
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(bytes(content))
+
+
+def replace(batch: Path) -> None:
+    (batch / "runs.parquet").unlink()
+    (batch / "runs.parquet").mkdir()
+
+
+DAMAGES: dict[str, Callable[[Path], object]] = {
+    "a table cut short": cut,
+    "a bit that flipped": flip,
+    "a table that is gone": lambda batch: (batch / "flows.parquet").unlink(),
+    "no checksums": lambda batch: (batch / "checksums.json").unlink(),
+    "empty checksums": lambda batch: (batch / "checksums.json").write_text(""),
+    "a table that is a folder": replace,
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_batch_is_named_and_made_again(tmp_path: Path, damage: str) -> None:
+    wanted = jobs(runs=1)
+    with Store(tmp_path / "store") as store:
+        store.complete(wanted)
+        whole = store.flows(wanted)
+    (batch,) = (tmp_path / "store" / "batches").iterdir()
+    DAMAGES[damage](batch)
+    said: list[str] = []
+    with Store(tmp_path / "store", said.append) as store:
+        assert store.missing(wanted) == 2
+        store.complete(wanted)
+        assert store.flows(wanted).equals(whole)
+    (sentence,) = said
+    assert str(batch) in sentence
+    assert [each.name for each in (tmp_path / "store" / "damaged").iterdir()] == [batch.name]
+    with Store(tmp_path / "store", said.append) as store:
+        assert store.missing(wanted) == 0
+    assert len(said) == 1
+
+
+def test_runs_of_an_earlier_format_are_set_aside(tmp_path: Path) -> None:
+    folder = tmp_path / "store"
+    (folder / "batches" / "old").mkdir(parents=True)
+    (folder / "store.json").write_text('{"format": 1}')
+    said: list[str] = []
+    with Store(folder, said.append) as store:
+        assert store.missing(jobs(runs=1)) == 2
+    assert len(said) == 1
+    assert (folder / "damaged" / "format-1" / "old").is_dir()
+
+
+@pytest.mark.parametrize("mark", ["", "{", "[]"])
+def test_a_damaged_mark_locks_nothing_out(tmp_path: Path, mark: str) -> None:
+    with Store(tmp_path / "store") as store:
+        store.complete(jobs(runs=1))
+    (tmp_path / "store" / "store.json").write_text(mark)
+    with Store(tmp_path / "store") as store:
+        assert store.missing(jobs(runs=1)) == 0

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import polars as pl
@@ -310,3 +312,21 @@ def test_the_list_says_what_there_is(command: Command) -> None:
     listed = json.loads(command("study", "--json").stdout)["studies"]
     assert [each["name"] for each in listed] == [*studies.names(), "linux-fidelity"]
     assert listed == json.loads(command("list", "studies", "--json").stdout)["studies"]
+
+
+def test_the_list_loads_no_library_of_data() -> None:
+    program = (
+        "import sys; from slowstart.cli import invoke; invoke(['list', 'studies', '--json']); "
+        "sys.exit(bool({'polars', 'scipy', 'matplotlib', 'numpy'} & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    entries = {each["name"]: each for each in json.loads(done.stdout)["studies"]}
+    study = studies.load("suss-testbed")
+    entry = entries["suss-testbed"]
+    assert entry["claims"] == len(study.claims)
+    assert entry["runs"] == study.cost()[0]
+    kernel = [job for group in study.jobs("linux").values() for job in group]
+    assert entry["runs_linux"] == sum(job.runs for job in kernel)

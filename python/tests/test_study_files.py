@@ -49,13 +49,13 @@ select = { algorithm = "bbr" }
 metric = "fct_s"
 expected = { value = 1, tolerance = "5 %" }
 reason = "because"
-looked_into = "{large:.3f} s with a large buffer, {share:.0%} of {ratio}"
+explanation = "{large:.3f} s with a large buffer, {share:.0%} of {ratio}"
 [claim.evidence]
 large = { select = { buffer = "large" } }
 share = { metric = "fct_s < 0", statistic = "share", expected = { high = 0.5 } }
 ratio = { select = { buffer = "large" }, against = { buffer = "small" }, metric = "fct_s" }
 """
-SENTENCE = 'looked_into = "{large:.3f} s with a large buffer, {share:.0%} of {ratio}"'
+SENTENCE = 'explanation = "{large:.3f} s with a large buffer, {share:.0%} of {ratio}"'
 SECOND = """[[claim]]
 id = "d"
 where = "page 1"
@@ -64,7 +64,7 @@ experiment = "one"
 metric = "fct_s"
 expected = { high = 0 }
 reason = "because"
-looked_into_with = "c"
+explanation_of = "c"
 """
 
 
@@ -134,7 +134,7 @@ REFUSED = {
                               'reason = "b"\nrelation = "ratio"', 10, "against"),
     "a text without its number": ("claims.toml", "{large:.3f} s", "{huge} s", 10, "huge"),
     "a number without a text": ("claims.toml", "{large:.3f} s", "Some s", 12, "{large}"),
-    "a sentence not closed": ("claims.toml", "{large:.3f} s", "{large s", 10, "looked_into"),
+    "a sentence not closed": ("claims.toml", "{large:.3f} s", "{large s", 10, "explanation"),
     "a number without a name": ("claims.toml", "{large:.3f} s", "{} s", 10, "{}"),
     "no format": ("claims.toml", "{large:.3f} s", "{large:three} s", 10, "three"),
     "evidence without a sentence": ("claims.toml", SENTENCE, "", 11, "a sentence"),
@@ -146,7 +146,7 @@ REFUSED = {
     "evidence of no runs": ("claims.toml", 'buffer = "large" } }\nshare',
                             'buffer = "larger" } }\nshare', 12, "did you mean large?"),
     "evidence of no column": ("claims.toml", '"fct_s < 0"', '"fct < 0"', 13, "fct_s"),
-    "a sentence of nothing": ("claims.toml", SENTENCE, 'looked_into_with = "b"', 10, "claim b"),
+    "a sentence of nothing": ("claims.toml", SENTENCE, 'explanation_of = "b"', 10, "claim b"),
 }  # fmt: skip
 
 
@@ -174,28 +174,28 @@ def test_a_text_tells_what_was_measured(tmp_path: Path) -> None:
     small, large = (flows.filter(pl.col("buffer") == each)["fct_s"] for each in ("small", "large"))
     ratio = (large.to_numpy() / small.to_numpy()).tolist()
     median = plain(float(pl.Series(ratio).median()), 3)  # type: ignore[arg-type]
-    assert entry["looked_into"] == (f"{large.median():.3f} s with a large buffer, 0 % of {median}")
+    assert entry["explanation"] == (f"{large.median():.3f} s with a large buffer, 0 % of {median}")
     assert entry["holds"]
     assert entry["evidence"]["large"]["value"] == large.median()
     assert entry["evidence"]["large"]["select"] == {"algorithm": "bbr", "buffer": "large"}
-    elsewhere = study.claims[0].looked_into.tell(found, ["linux"])
+    elsewhere = study.claims[0].explanation.tell(found, ["linux"])
     assert elsewhere.text == "(not run) s with a large buffer, (not run) of (not run)"
     assert elsewhere.numbers == {"large": None, "share": None, "ratio": None}
     page = (tmp_path / "out" / "report.html").read_text()
-    assert f"Looked into: {entry['looked_into']}" in page
+    assert f"Explanation: {entry['explanation']}" in page
 
 
 def test_a_text_that_no_longer_holds_says_so(command: Command, tmp_path: Path) -> None:
     claims = CLAIMS.replace("fct_s < 0", "fct_s > 0")
     folder = write(tmp_path, claims=claims + SECOND)
     shown = command("study", str(folder), "-n", "1", "-o", "out").stdout
-    assert "What was found out does not hold in these runs: c, d" in shown
+    assert "The explanation does not hold in these runs: c, d" in shown
     first, second = studies.load(folder).run(tmp_path / "out", runs=1).document()["claims"]
-    assert first["looked_into"].endswith(
+    assert first["explanation"].endswith(
         "(This does not hold in these runs: share is 1 and was to be at most 0.5.)"
     )
     assert not first["holds"]
-    assert second["looked_into"] == first["looked_into"]
+    assert second["explanation"] == first["explanation"]
 
 
 def test_evidence_is_taken_as_a_claim_is(tmp_path: Path) -> None:
@@ -212,7 +212,7 @@ statistic = "mean"
 expected = { high = -1 }
 relation = "difference"
 reason = "because"
-looked_into = "{same:interval} {large} {own:interval}"
+explanation = "{same:interval} {large} {own:interval}"
 evidence = { same = {}, large = { select = { buffer = "large" } }, own = { function = "times" } }
 [[claim]]
 id = "d"
@@ -222,7 +222,7 @@ function = "times"
 parameters = { a = 1.0, b = 2.0 }
 expected = { high = -1 }
 reason = "because"
-looked_into = "{other}"
+explanation = "{other}"
 evidence = { other = { parameters = { b = 5.0 } } }
 """
     folder = write(tmp_path, claims=claims)
@@ -238,18 +238,62 @@ evidence = { other = { parameters = { b = 5.0 } } }
     assert first["evidence"]["large"]["against"] == {"algorithm": "cubic", "buffer": "large"}
     assert first["evidence"]["large"]["value"] != first["measured"]["value"]
     assert first["evidence"]["own"]["value"] == 9
-    assert (second["measured"]["value"], second["looked_into"]) == (2, "5")
+    assert (second["measured"]["value"], second["explanation"]) == (2, "5")
     more = studies.load(folder).run(tmp_path / "more", runs=6).document()["claims"][0]
     low, high = (plain(more["measured"][each], 3) for each in ("low", "high"))
     value = plain(more["measured"]["value"], 3)
-    assert more["looked_into"].startswith(f"{value} [{low}, {high}] ")
-    assert more["looked_into"].endswith(" 9")
+    assert more["explanation"].startswith(f"{value} [{low}, {high}] ")
+    assert more["explanation"].endswith(" 9")
 
 
 def test_a_study_without_a_readme_is_refused(tmp_path: Path) -> None:
     (write(tmp_path) / "README.md").unlink()
     with pytest.raises(InputError, match=r"README\.md is missing"):
         studies.load(tmp_path / "mine")
+
+
+def test_all_that_is_missing_is_said_at_once(tmp_path: Path) -> None:
+    folder = write(tmp_path, STUDY.replace('title = "A study"\ndocument = "none"\n', ""))
+    (folder / "README.md").unlink()
+    with pytest.raises(InputError, match=r"title and document are missing; .*README\.md"):
+        studies.load(folder)
+
+
+def test_a_study_without_claims_needs_neither_readme_nor_where(
+    command: Command, tmp_path: Path
+) -> None:
+    head, _, rest = STUDY.partition("[[experiment]]")
+    assert "summary" in head
+    folder = write(tmp_path, f"[[experiment]]{rest}".replace('where = "W"\n', ""))
+    (folder / "claims.toml").unlink()
+    (folder / "README.md").unlink()
+    done = command("study", str(folder), "-n", "1", "-o", "out")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "agree" not in done.stdout
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "<h2>Claims</h2>" not in page
+    assert "data:image/svg+xml" in page
+
+
+def test_a_damaged_mark_locks_no_run_out(tmp_path: Path) -> None:
+    study = studies.load(write(tmp_path))
+    first = study.run(tmp_path / "out", runs=1).document()
+    (tmp_path / "out" / "study.json").write_text("")
+    (tmp_path / "out" / ".report.abcdefgh").mkdir()
+    assert study.run(tmp_path / "out", runs=1).document() == first
+    assert not list((tmp_path / "out").glob(".*"))
+
+
+def test_an_analysis_may_be_a_package(tmp_path: Path) -> None:
+    folder = write(tmp_path, STUDY.replace("traces = 1", 'traces = 1\nextract = ["found"]'))
+    (folder / "analysis").mkdir()
+    (folder / "analysis" / "__init__.py").write_text("from .parts import found\n")
+    (folder / "analysis" / "parts.py").write_text(
+        "from slowstart.studies import Extract\n"
+        'found = Extract("found", lambda flow, series, links: float(len(series)))\n'
+    )
+    (extract,) = studies.load(folder).experiments["one"].extracts
+    assert extract.name == "found"
 
 
 def test_an_extract_comes_from_the_module(tmp_path: Path) -> None:

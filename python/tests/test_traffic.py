@@ -25,7 +25,7 @@ reverse.rate = "5 Mbit/s"
 kind = "web"
 load = "35 %"
 warm_up = "2 s"
-list = true
+list_flows = true
 
 [[traffic]]
 kind = "bulk"

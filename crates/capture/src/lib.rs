@@ -1,7 +1,8 @@
-//! Packets out to pcapng files (the IETF draft `draft-ietf-opsawg-pcapng`), for Wireshark and its kin.
+//! Writes packets to pcapng files (the IETF draft `draft-ietf-opsawg-pcapng`), for Wireshark and
+//! similar tools.
 //!
-//! Packets are bare IP (link type RAW, 101), as a TUN device hands them over; times are
-//! nanoseconds since the Unix epoch (`if_tsresol` 9).
+//! Packets are bare IP (link type RAW, 101), as a TUN device delivers them. Times are nanoseconds
+//! since the Unix epoch (`if_tsresol` 9).
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -25,10 +26,10 @@ pub struct Writer<W: Write> {
 }
 
 impl<W: Write> Writer<W> {
-    /// Begins a section. `comment` says what was captured.
+    /// Begins a section. `comment` describes the capture.
     ///
     /// # Errors
-    /// What `writer` says.
+    /// Errors of `writer`.
     pub fn new(writer: W, comment: &str) -> io::Result<Self> {
         let section = SectionHeaderBlock {
             endianness: Endianness::Little,
@@ -47,10 +48,11 @@ impl<W: Write> Writer<W> {
         })
     }
 
-    /// Declares an interface, whose packets are cut after `snap_length` bytes. Returns its number.
+    /// Declares an interface whose packets are truncated to `snap_length` bytes. Returns its
+    /// number.
     ///
     /// # Errors
-    /// What the writer says.
+    /// Errors of the writer.
     pub fn add_interface(
         &mut self,
         name: &str,
@@ -74,10 +76,10 @@ impl<W: Write> Writer<W> {
     }
 
     /// Writes a packet that passed `interface` at `unix_nanos` nanoseconds since the Unix epoch.
-    /// `bytes` may be less than the whole packet of `original_length` bytes.
+    /// `bytes` may be a prefix of the packet of `original_length` bytes.
     ///
     /// # Errors
-    /// What the writer says, and where there is no such interface.
+    /// Errors of the writer, and an undeclared `interface`.
     pub fn packet(
         &mut self,
         interface: u32,
@@ -88,7 +90,7 @@ impl<W: Write> Writer<W> {
     ) -> io::Result<()> {
         let kept = match self.snap_lengths.get(interface as usize) {
             Some(&snap_length) => bytes.len().min(snap_length as usize),
-            None => return Err(io::Error::other("a packet of an undeclared interface")),
+            None => return Err(io::Error::other("packet on an undeclared interface")),
         };
         let block = EnhancedPacketBlock {
             interface_id: interface,
@@ -106,10 +108,10 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// Writes out what is buffered and gives the writer back.
+    /// Flushes the buffer and returns the writer.
     ///
     /// # Errors
-    /// What the writer says.
+    /// Errors of the writer.
     pub fn finish(mut self) -> io::Result<W> {
         self.inner.get_mut().flush()?;
         Ok(self.inner.into_inner())

@@ -1,4 +1,4 @@
-//! What is written is read back by the parser: times to the nanosecond, lengths, comments.
+//! The parser reads back what was written: times to the nanosecond, lengths, comments.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketOption;
 use pcap_file::pcapng::{Block, PcapNgReader};
 
 #[test]
-fn packets_come_back_as_they_were_written() {
+fn packets_are_read_back_as_written() {
     let mut writer = Writer::new(Vec::new(), "a path, seed 1").unwrap();
     let interface = writer.add_interface("slowstart0", "sender", 40).unwrap();
     assert_eq!(interface, 0);

@@ -1,14 +1,14 @@
-//! How exact the emulator is on this machine: `accuracy [RUNS [SECONDS]]`, as root, prints the table
-//! of docs/guides/accuracy.md.
+//! How accurate the emulator is on this machine: `accuracy [RUNS [SECONDS]]`, as root, prints the
+//! table of docs/guides/accuracy.md.
 //!
-//! In each run the kernel's TCP keeps a link full without overflowing it. Figures are medians over the
-//! runs that the emulator vouches for; how many it does not is in the table. Above 144 Mbit/s all runs
-//! count.
+//! In each run the kernel's TCP keeps a link saturated without overflowing it. Figures are medians
+//! over the runs that passed the emulator's timing self-check; the table has the number of those
+//! that failed. Above 144 Mbit/s all runs count.
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
     clippy::unwrap_used,
-    reason = "a measurement that is shown, or ends"
+    reason = "a measurement prints its results, and panics if it fails"
 )]
 
 #[path = "../tests/common/mod.rs"]
@@ -33,7 +33,8 @@ fn main() {
         return;
     };
     println!(
-        "| path | runs | invalid | goodput / ideal | lateness p50 | p99 | worst | probe - RTT | CPU |"
+        "| path | runs | invalid | goodput / ideal | lateness p50 | p99 | worst | probe - RTT | \
+         CPU |"
     );
     println!("| --- | --- | --- | --- | --- | --- | --- | --- | --- |");
     for (mbits, rtt) in PATHS {

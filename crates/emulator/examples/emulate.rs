@@ -2,7 +2,7 @@
 //! sender|receiver] [--log FILE] [--server-command CMD] [--no-deadline] [--spin-us N] [--report]
 //! PATH -- COMMAND...`.
 //!
-//! The command line of the project is Python's; this is for trying the emulator without it.
+//! The command line of the project is written in Python; this example runs the emulator without it.
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -49,7 +49,9 @@ fn run() -> Result<i32, String> {
                 side = match value()?.to_string_lossy().as_ref() {
                     "sender" => Side::Sender,
                     "receiver" => Side::Receiver,
-                    other => return Err(format!("there is no side {other}: sender or receiver")),
+                    other => {
+                        return Err(format!("unknown side {other}: expected sender or receiver"));
+                    }
                 }
             }
             "--log" => options.emulation.logs.push(LogTo {
@@ -68,7 +70,7 @@ fn run() -> Result<i32, String> {
             file: file.into(),
             snap_length: 65_535,
         }));
-    let path = path.ok_or("which path?")?;
+    let path = path.ok_or("no path is given")?;
     emulator::enter_user_namespace().map_err(|error| error.to_string())?;
     let never = AtomicBool::new(false);
     let outcome = emulator::emulate(&path, seed, options, &never, &mut |_| {})
@@ -86,5 +88,5 @@ fn run() -> Result<i32, String> {
 fn number(text: &OsString) -> Result<u64, String> {
     text.to_string_lossy()
         .parse()
-        .map_err(|_| format!("{} is no number", text.display()))
+        .map_err(|_| format!("{} is not a number", text.display()))
 }

@@ -1,36 +1,37 @@
-//! Whether a run can be believed: the emulator's measurements of itself, against bounds.
+//! The emulator's timing self-check: its measurements of itself, compared with bounds.
 
 use serde::{Deserialize, Serialize};
 use units::{Duration, Instant};
 
 use crate::Scheduling;
 
-/// What a run may not exceed to be valid.
+/// The bounds of the timing self-check. A run that exceeds one fails.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bounds {
-    /// 99th percentile of the lateness that is not the emulator's own work: it was woken late, or
-    /// did not run.
+    /// 99th percentile of the lateness without the emulator's own processing time: the thread woke
+    /// late or was not running.
     pub lateness_p99: Duration,
-    /// Share of the base RTT within which the 99th percentile has to stay with its work, where that
-    /// is more, unless [`Self::each`] holds.
+    /// Bound on the 99th percentile of the whole lateness, as a fraction of the base RTT, where
+    /// that exceeds `lateness_p99`. It does not apply while [`Self::each`] holds.
     pub work: f64,
-    /// The work for a packet where packets wait for each other: what is due at once can only be handed
-    /// over one by one, as any host takes it. docs/guides/accuracy.md says what that much changes.
+    /// Processing time per packet while packets wait for each other: packets due at once can only
+    /// be written one by one, as on any host. docs/guides/accuracy.md gives the effect of this
+    /// much.
     pub each: Duration,
-    /// The most that a packet may be late, that the emulator may not run, and that a processor may
-    /// stand still, or a tenth of the base RTT where that is more.
+    /// The largest lateness of a packet, the longest stall of the emulator, and the longest
+    /// standstill of a processor, or a tenth of the base RTT where that is more.
     pub lateness_max: Duration,
-    /// Deviation of the achieved rate from the configured one, as a share; judged after a second
-    /// of busy time.
+    /// Relative deviation of the achieved rate from the configured one; judged after a second of
+    /// busy time.
     pub rate: f64,
-    /// What a probe's round trip may take beyond the base RTT, or one percent of it where that is
-    /// more: the latency of the hosts.
+    /// How far a probe's round trip may exceed the base RTT (the latency of the hosts), or one
+    /// percent of the base RTT where that is more.
     pub rtt_excess: Duration,
 }
 
 impl Default for Bounds {
-    /// Half a millisecond, or with the emulator's work a fiftieth of the RTT or 25 us for each packet, a
-    /// rate within 0.1 %, a stall of 5 ms, a probe within 1 ms.
+    /// 0.5 ms of lateness (2 % of the base RTT, or 25 us per packet, with the emulator's
+    /// processing), a rate within 0.1 %, a stall of 5 ms, a probe within 1 ms.
     fn default() -> Self {
         Self {
             lateness_p99: Duration::from_micros(500),
@@ -43,72 +44,76 @@ impl Default for Bounds {
     }
 }
 
-/// What the emulator measured of itself. Latenesses are from the instant that a packet was due to
-/// the instant that it was written to the device.
+/// The emulator's measurements of its own timing. The lateness of a packet is the time from the
+/// instant it was due to the instant it was written to the device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SelfCheck {
-    /// Whether the run is within its bounds.
+    /// Whether the run passed: every measurement is within its bound.
     pub valid: bool,
-    /// If not, why: one sentence each.
+    /// One sentence for each bound that was exceeded.
     pub reasons: Vec<String>,
     /// How the emulator's thread was scheduled.
     pub scheduling: Scheduling,
     /// Packets delivered, both directions.
     pub deliveries: u64,
-    /// Median lateness; null without deliveries, as are the next two.
+    /// Median lateness; null, like the next two, without deliveries.
     pub lateness_p50_us: Option<u64>,
     /// 99th percentile of the lateness.
     pub lateness_p99_us: Option<u64>,
-    /// The most that a packet was late.
+    /// Largest lateness.
     pub lateness_max_us: Option<u64>,
-    /// 99th percentile of the lateness without what the emulator worked since it last slept, which
-    /// is most of it where hundreds of packets are due at once; null without deliveries.
+    /// 99th percentile of the lateness without the emulator's processing time since it last slept,
+    /// which dominates where hundreds of packets are due at once; null without deliveries.
     pub lateness_apart_p99_us: Option<u64>,
-    /// What the emulator and the hosts worked for each packet while packets waited for each other; null
-    /// where none did.
+    /// Processing time of the emulator and the hosts per packet while packets waited for each
+    /// other; null where none did.
     pub work_per_packet_us: Option<f64>,
-    /// 99th percentile of the time from the end of a sleep as asked for to being awake: the
-    /// kernel's share of the lateness.
+    /// 99th percentile of the time from the requested end of a sleep to being awake: the kernel's
+    /// part of the lateness.
     pub wake_up_p99_us: Option<u64>,
-    /// The longest time that the emulator's thread is known not to have run when it should have, with
-    /// packets to read at its end: these may have waited, which no lateness of deliveries shows.
+    /// The longest known time for which the emulator's thread should have run but did not, with
+    /// packets to read at its end. These may have waited, which the lateness of deliveries does not
+    /// show.
     pub stall_max_us: u64,
-    /// The longest time that one of the processors is known to have stood still: neither the emulator
-    /// nor a thread that goes before all others ran on it. The hosts' TCP may have been there. Null
+    /// The longest known time for which a processor ran neither the emulator nor the watch thread,
+    /// which has priority over all others. The hosts' TCP may have been on that processor. Null
     /// where such threads are not allowed.
     pub standstill_max_us: Option<u64>,
-    /// Rate that the forward link achieved while busy, relative to the one configured: the time
-    /// that its deliveries should have taken by the time that they took. Null while it was busy
-    /// for less than a second.
+    /// Rate of the forward link while busy, relative to the configured rate: the time that its
+    /// deliveries should have taken, divided by the time that they took. Null where it was busy for
+    /// less than a second.
     pub rate_ratio: Option<f64>,
-    /// Median round trip of the probes over the path's delays alone, before the run; null without.
+    /// Median round trip of the probes before the run, over the path's delays alone; null without
+    /// probes.
     pub probe_rtt_ms: Option<f64>,
-    /// What it should have been.
+    /// The path's base RTT, for comparison with `probe_rtt_ms`.
     pub base_rtt_ms: f64,
-    /// Most packets of the forward link, due at different instants, that were delivered in one go.
+    /// Most packets of the forward link, due at different instants, that were delivered without a
+    /// sleep between them.
     pub longest_burst_packets: u64,
-    /// How often it was more than one.
+    /// Number of bursts of more than one packet.
     pub bursts: u64,
-    /// Share of one processor that the emulator's thread took.
+    /// Fraction of one processor that the emulator's thread used.
     pub cpu_share: f64,
-    /// Share of all processors that was idle during the run; null where the kernel does not say.
+    /// Fraction of all processor time that was idle during the run; null where the kernel does not
+    /// report it.
     pub cpu_idle_share: Option<f64>,
-    /// Share of all processors that the hypervisor took away.
+    /// Fraction of all processor time that the hypervisor took away.
     pub cpu_stolen_share: Option<f64>,
-    /// Packets that were dropped in a host's own device, outside of the path.
+    /// Packets that a host's own device dropped, outside the path.
     pub local_drops: u64,
-    /// Packets that are missing from captures and logs, because the disk was too slow.
+    /// Packets that are missing from captures and logs because the disk was too slow.
     pub unrecorded: u64,
 }
 
-/// What is judged, as measured.
+/// The measurements that are judged.
 pub(crate) struct Measured {
     pub(crate) stall: Duration,
     pub(crate) standstill: Option<Duration>,
     pub(crate) lateness: [Option<Duration>; 3],
-    /// The 99th percentile without the emulator's work.
+    /// 99th percentile of the lateness without the emulator's processing time.
     pub(crate) apart: Option<Duration>,
-    /// The work for a packet while packets waited for each other.
+    /// Processing time per packet while packets waited for each other.
     pub(crate) each: Option<Duration>,
     pub(crate) busy: Duration,
     pub(crate) rate_ratio: Option<f64>,
@@ -123,7 +128,7 @@ fn ms(span: Duration) -> f64 {
     span.as_nanos() as f64 / 1e6
 }
 
-/// The reasons why a run is not valid.
+/// The reasons why a run failed; none where it passed.
 pub(crate) fn judge(bounds: &Bounds, measured: &Measured) -> Vec<String> {
     let mut reasons = Vec::new();
     let [_, p99, max] = measured.lateness;
@@ -131,7 +136,7 @@ pub(crate) fn judge(bounds: &Bounds, measured: &Measured) -> Vec<String> {
     let work = bounds.lateness_p99.max(work);
     if let Some(apart) = measured.apart.filter(|late| *late > bounds.lateness_p99) {
         reasons.push(format!(
-            "one packet in a hundred was delivered more than {} ms late; the bound is {} ms",
+            "1 % of the packets were delivered more than {} ms late; the bound is {} ms",
             ms(apart),
             ms(bounds.lateness_p99)
         ));
@@ -139,8 +144,8 @@ pub(crate) fn judge(bounds: &Bounds, measured: &Measured) -> Vec<String> {
         && measured.each.is_none_or(|each| each > bounds.each)
     {
         reasons.push(format!(
-            "one packet in a hundred was delivered more than {} ms late, after others that were \
-             due with it, of which each took {} us; the bounds are {} ms and {} us",
+            "1 % of the packets were delivered more than {} ms late, behind others due at the \
+             same time that took {} us each; the bounds are {} ms and {} us",
             ms(p99),
             1e3 * ms(measured.each.unwrap_or_default()),
             ms(work),
@@ -157,14 +162,15 @@ pub(crate) fn judge(bounds: &Bounds, measured: &Measured) -> Vec<String> {
     }
     if measured.stall > longest {
         reasons.push(format!(
-            "the emulator did not run for {:.1} ms, and packets waited for it; the bound is {} ms",
+            "the emulator's thread did not run for {:.1} ms while packets waited; the bound is {} \
+             ms",
             ms(measured.stall),
             ms(longest)
         ));
     }
     if let Some(standstill) = measured.standstill.filter(|span| *span > longest) {
         reasons.push(format!(
-            "a processor stood still for {:.1} ms, and a host's TCP may have been on it; the bound is \
+            "a processor stood still for {:.1} ms, possibly with a host's TCP on it; the bound is \
              {} ms",
             ms(standstill),
             ms(longest)
@@ -186,34 +192,34 @@ pub(crate) fn judge(bounds: &Bounds, measured: &Measured) -> Vec<String> {
         .filter(|probe| *probe > measured.base_rtt + excess)
     {
         reasons.push(format!(
-            "a probe's round trip took {:.2} ms where the path has {} ms",
+            "a probe's round trip took {:.2} ms; the base RTT is {} ms",
             ms(probe),
             ms(measured.base_rtt)
         ));
     }
     if measured.local_drops > 0 {
         reasons.push(format!(
-            "{} packets were dropped in a host's own device, outside of the path",
+            "a host's own device dropped {} packets, outside the path",
             measured.local_drops
         ));
     }
     if measured.unrecorded > 0 {
         reasons.push(format!(
-            "{} packets are missing from the capture or log, because the disk was too slow",
+            "{} packets are missing from the capture or log because the disk was too slow",
             measured.unrecorded
         ));
     }
     if !measured.conserved {
-        reasons.push("a link lost count of its packets".to_owned());
+        reasons.push("the packet counts of a link do not add up".to_owned());
     }
     reasons
 }
 
-/// The shortest busy period whose pace says something about the rate, rather than about the
-/// lateness of its first and last packet, which is judged by itself.
+/// The shortest busy period that counts. In a shorter one the lateness of the first and last packet
+/// would dominate the rate; lateness is judged by itself.
 const SHORTEST: Duration = Duration::from_millis(200);
 
-/// How the deliveries of a link keep pace with their due instants, over its busy periods.
+/// Compares the deliveries of a link with their due instants, over its busy periods.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Pace {
     period: u64,
@@ -224,7 +230,7 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
-    /// A packet that was served in busy period number `period` (from one) was delivered.
+    /// A packet of busy period number `period` (from one) was delivered.
     pub(crate) fn delivered(&mut self, period: u64, due: Instant, actual: Instant) {
         if period != self.period {
             self.end();
@@ -234,7 +240,7 @@ impl Pace {
         self.last = (due, actual);
     }
 
-    /// The period is over.
+    /// The busy period is over.
     pub(crate) fn end(&mut self) {
         let due = self.last.0.saturating_since(self.first.0);
         if self.period > 0 && due >= SHORTEST {
@@ -244,12 +250,12 @@ impl Pace {
         self.period = 0;
     }
 
-    /// Busy time that was judged.
+    /// Busy time that counted.
     pub(crate) const fn busy(&self) -> Duration {
         self.due
     }
 
-    /// Time that it should have taken by the time that it took.
+    /// The time that the deliveries should have taken, divided by the time that they took.
     pub(crate) fn ratio(&self) -> Option<f64> {
         (self.due >= Duration::from_secs(1) && !self.actual.is_zero())
             .then(|| self.due.as_nanos() as f64 / self.actual.as_nanos() as f64)
@@ -292,7 +298,7 @@ mod tests {
             ),
             (
                 |m| m.lateness[1] = Some(Duration::from_micros(501)),
-                "due with it, of which each took 26 us; the bounds are 0.5 ms and 25 us",
+                "due at the same time that took 26 us each; the bounds are 0.5 ms and 25 us",
             ),
             (
                 |m| m.lateness[2] = Some(Duration::from_micros(5_001)),
@@ -308,9 +314,9 @@ mod tests {
                 |m| m.probe = Some(Duration::from_micros(11_001)),
                 "took 11.00 ms",
             ),
-            (|m| m.local_drops = 3, "3 packets were dropped"),
+            (|m| m.local_drops = 3, "dropped 3 packets"),
             (|m| m.unrecorded = 4, "4 packets are missing"),
-            (|m| m.conserved = false, "lost count"),
+            (|m| m.conserved = false, "do not add up"),
         ];
         for (spoil, expected) in spoil {
             let mut measured = good();
@@ -319,12 +325,12 @@ mod tests {
             assert_eq!(reasons.len(), 1, "{reasons:?}");
             assert!(reasons[0].contains(expected), "{reasons:?}");
         }
-        // A tenth of a long RTT may be lost at once.
+        // A stall of a tenth of a long RTT is within the bound.
         let mut long = good();
         long.base_rtt = Duration::from_millis(600);
         long.stall = Duration::from_millis(59);
         long.lateness[2] = Some(Duration::from_millis(59));
-        // So may a fiftieth of it by packets that wait for each other, and by no others.
+        // So is a lateness of a fiftieth of it, but only of packets that wait for each other.
         long.lateness[1] = Some(Duration::from_millis(12));
         long.probe = Some(Duration::from_millis(606));
         assert_eq!(judge(&bounds, &long), [""; 0]);
@@ -333,7 +339,7 @@ mod tests {
         long.apart = Some(Duration::from_micros(400));
         long.lateness[1] = Some(Duration::from_micros(12_001));
         assert_eq!(judge(&bounds, &long).len(), 1);
-        // Or by more, if each is handed over as fast as a host takes it.
+        // More is within the bound if each packet is written as fast as a host accepts it.
         long.each = Some(Duration::from_micros(25));
         assert_eq!(judge(&bounds, &long), [""; 0]);
         long.apart = Some(Duration::from_micros(501));

@@ -1,7 +1,7 @@
-//! The real clock: the one place where time is read.
+//! The wall clock. No other module reads the time.
 //!
-//! Everything is measured on CLOCK_MONOTONIC, which `clock_gettime` reads without entering the
-//! kernel, and which a sender in the same machine reads too.
+//! All times are CLOCK_MONOTONIC, which `clock_gettime` reads without entering the kernel, and
+//! which a sender on the same machine can read too.
 
 use std::os::unix::thread::JoinHandleExt;
 use std::thread::JoinHandle;
@@ -31,18 +31,19 @@ pub(crate) fn thread_time() -> Duration {
     Duration::from_nanos(nanos(ClockId::CLOCK_THREAD_CPUTIME_ID))
 }
 
-/// The processor time of another thread, from anywhere.
+/// The processor time of another thread, readable from any thread.
 pub(crate) struct ThreadClock(ClockId);
 
 impl ThreadClock {
-    /// That of `thread`; `None` where there is none. It is not to be read after the thread is joined.
+    /// The clock of `thread`; `None` where it has none. It must not be read after the thread is
+    /// joined.
     #[expect(
         unsafe_code,
         reason = "there is no wrapper of pthread_getcpuclockid(3)"
     )]
     pub(crate) fn of<T>(thread: &JoinHandle<T>) -> Option<Self> {
         let mut id = 0;
-        // SAFETY: the thread is not joined while there is a handle, and the call writes one integer.
+        // SAFETY: the thread is not joined while it has a handle, and the call writes one integer.
         let status = unsafe { libc::pthread_getcpuclockid(thread.as_pthread_t(), &raw mut id) };
         (status == 0).then(|| Self(ClockId::from_raw(id)))
     }
@@ -60,12 +61,12 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    /// A run begins now.
+    /// The run begins at once.
     pub(crate) fn begin() -> Self {
         Self::begin_after(Duration::ZERO)
     }
 
-    /// A run begins in `lead`; until then it is zero.
+    /// The run begins in `lead`; until then the clock reads zero.
     pub(crate) fn begin_after(lead: Duration) -> Self {
         Self {
             zero: monotonic_nanos().saturating_add(lead.as_nanos()),
@@ -89,10 +90,9 @@ impl Clock {
     }
 }
 
-/// Waits at least `span`.
+/// Waits for `span`, or less if a signal arrives.
 pub(crate) fn pause(span: Duration) {
     let timeout =
         nix::sys::time::TimeSpec::from_duration(std::time::Duration::from_nanos(span.as_nanos()));
-    // A signal may end it early; whoever pauses looks again.
     let _ = nix::poll::ppoll(&mut [], Some(timeout), None);
 }

@@ -1,8 +1,8 @@
-//! The TUN device of a namespace: made, addressed, brought up.
+//! The TUN device of a namespace: creates it, gives it an address, brings it up.
 //!
-//! No `IFF_VNET_HDR`: the kernel then cuts its bursts into packets of the MTU before it hands them
-//! over, and no checksum is left open (notes on Linux, section 2). The device is not persistent:
-//! it goes with its file descriptor.
+//! `IFF_VNET_HDR` is off: the kernel then segments its bursts into packets of the MTU before it
+//! hands them over, and fills in every checksum. The device is not persistent: it disappears with
+//! its file descriptor.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -16,17 +16,17 @@ use nix::sys::socket::{
 
 use crate::error::{EmulatorError, io_error};
 
-/// Its name, in each namespace that is made.
+/// The name of the device in each new namespace.
 pub(crate) const NAME: &str = "slowstart0";
 
-/// What the names of all devices begin with.
+/// Prefix of the names of all devices.
 pub(crate) const STEM: &str = "slowstart";
 
-/// The MTU, which is a full packet of the scenario.
+/// The MTU: a full packet of the scenario.
 pub(crate) const MTU: u32 = scenario::FULL_PACKET;
 
-/// Packets that the device holds until the emulator has read them. Less than a burst would look
-/// like a drop of the path (notes on Linux, section 2).
+/// Packets that the device queues until the emulator has read them. With a limit below a burst,
+/// packets would be dropped outside the path.
 const TRANSMIT_QUEUE: u32 = 100_000;
 
 /// The addresses of a link: `10.77.0.0/30` has two hosts.
@@ -42,7 +42,7 @@ pub(crate) fn open() -> Result<File, EmulatorError> {
         .map_err(EmulatorError::NoTun)
 }
 
-/// A device that lives as long as its file. Reads and writes are whole packets and never wait.
+/// A device that lives as long as its file. Reads and writes are whole packets and never block.
 #[derive(Debug)]
 pub(crate) struct Device {
     pub(crate) name: String,
@@ -50,18 +50,18 @@ pub(crate) struct Device {
 }
 
 impl Device {
-    /// Makes the device of a new namespace, in which the calling thread is, and brings it and the
-    /// loopback up.
+    /// Creates the device of a new namespace, which the calling thread is in, and brings up the
+    /// device and the loopback.
     pub(crate) fn make(address: Ipv4Addr) -> Result<Self, EmulatorError> {
         quieten()?;
         configure(libc::SIOCSIFFLAGS, "lo", &UP.to_ne_bytes())?;
         Self::make_if_free(NAME.to_owned(), address)?.ok_or_else(|| {
             let error = io::Error::from(io::ErrorKind::AlreadyExists);
-            EmulatorError::System(format!("making {NAME}"), error)
+            EmulatorError::System(format!("creating {NAME}"), error)
         })
     }
 
-    /// Makes a device in the namespace of the calling thread; `None` where the name is taken.
+    /// Creates a device in the calling thread's namespace; `None` where the name is taken.
     pub(crate) fn make_if_free(
         name: String,
         address: Ipv4Addr,
@@ -77,7 +77,7 @@ impl Device {
             Ok(_) => {}
             Err(error) if error.raw_os_error() == Some(libc::EBUSY) => return Ok(None),
             Err(error) => {
-                return Err(EmulatorError::System("making a TUN device".into(), error));
+                return Err(EmulatorError::System("creating a TUN device".into(), error));
             }
         }
         configure(libc::SIOCSIFMTU, &name, &(MTU as i32).to_ne_bytes())?;
@@ -92,7 +92,7 @@ impl Device {
 
 const UP: i16 = libc::IFF_UP as i16;
 
-/// The address of a device of the calling thread's namespace.
+/// The address of a device in the calling thread's namespace.
 pub(crate) fn address(name: &str) -> Option<Ipv4Addr> {
     let socket = any_socket().ok()?;
     let code = libc::SIOCGIFADDR as libc::Ioctl;
@@ -114,13 +114,13 @@ fn configure(code: libc::c_ulong, name: &str, data: &[u8]) -> Result<(), Emulato
         .map_err(EmulatorError::system(format!("configuring {name}")))
 }
 
-/// Settings of the namespace of the calling thread; those that a kernel lacks or refuses to a user
-/// namespace do not matter.
+/// Settings of the calling thread's namespace. A setting that the kernel lacks, or denies to a user
+/// namespace, does not matter.
 fn quieten() -> Result<(), EmulatorError> {
-    // Nobody speaks unasked: no IPv6, so no router solicitation takes a place in a queue.
+    // No unsolicited packets: without IPv6, no router solicitation occupies a queue.
     set("net/ipv6/conf/all/disable_ipv6", "1");
     set("net/ipv6/conf/default/disable_ipv6", "1");
-    // A connection learns nothing from the last one.
+    // No metrics carry over from one connection to the next.
     set("net/ipv4/tcp_no_metrics_save", "1");
     set("net/ipv4/tcp_rmem", "4096 131072 67108864");
     set("net/ipv4/tcp_wmem", "4096 16384 67108864");
@@ -160,8 +160,8 @@ pub(crate) fn local_drops(name: &str) -> u64 {
         .sum()
 }
 
-/// Gives a device the transmit queue that it should have, or as much of it as the kernel allows:
-/// Debian's 6.1 refuses more than some ten thousand packets.
+/// Sets a device's transmit queue to the wanted length, or to as much of it as the kernel allows:
+/// Debian's 6.1 refuses more than about ten thousand packets.
 fn lengthen_transmit_queue(name: &str) -> io::Result<()> {
     let mut packets = TRANSMIT_QUEUE;
     loop {
@@ -174,8 +174,8 @@ fn lengthen_transmit_queue(name: &str) -> io::Result<()> {
     }
 }
 
-/// Sets the length of a device's transmit queue, by rtnetlink(7): the ioctl is refused to a user
-/// namespace.
+/// Sets the length of a device's transmit queue with rtnetlink(7), because a user namespace may not
+/// use the ioctl.
 fn set_transmit_queue(name: &str, packets: u32) -> io::Result<()> {
     const ATTRIBUTE: usize = size_of::<libc::nlattr>();
     let mut attributes = Vec::new();
@@ -183,7 +183,7 @@ fn set_transmit_queue(name: &str, packets: u32) -> io::Result<()> {
         (libc::IFLA_IFNAME, padded(name)),
         (libc::IFLA_TXQLEN, packets.to_ne_bytes().to_vec()),
     ] {
-        // Attributes begin at multiples of four bytes; a name is filled up with zeros.
+        // Attributes begin at multiples of four bytes; a name is padded with zeros.
         attributes.extend(((ATTRIBUTE + value.len()) as u16).to_ne_bytes());
         attributes.extend(kind.to_ne_bytes());
         attributes.extend(&value);
@@ -197,7 +197,7 @@ fn set_transmit_queue(name: &str, packets: u32) -> io::Result<()> {
     message.extend(libc::RTM_SETLINK.to_ne_bytes());
     message.extend(flags.to_ne_bytes());
     message.extend([0; 8]);
-    // `struct ifinfomsg`: the device is found by its name, nothing else changes.
+    // `struct ifinfomsg`: the name identifies the device; nothing else changes.
     message.extend([0; size_of::<libc::ifinfomsg>()]);
     message.extend(attributes);
     let socket = socket(
@@ -210,7 +210,7 @@ fn set_transmit_queue(name: &str, packets: u32) -> io::Result<()> {
     send(socket.as_raw_fd(), &message, MsgFlags::empty()).map_err(io_error)?;
     let mut answer = [0; 256];
     let length = recv(socket.as_raw_fd(), &mut answer, MsgFlags::empty()).map_err(io_error)?;
-    // `struct nlmsgerr` begins with the error number, negative, zero for none.
+    // `struct nlmsgerr` begins with the negated error number, or zero.
     match answer[..length].get(16..20) {
         Some(&[a, b, c, d]) => match i32::from_ne_bytes([a, b, c, d]) {
             0 => Ok(()),
@@ -220,7 +220,7 @@ fn set_transmit_queue(name: &str, packets: u32) -> io::Result<()> {
     }
 }
 
-/// A name with zeros up to a multiple of four bytes, at least one.
+/// A name, padded with at least one zero to a multiple of four bytes.
 fn padded(name: &str) -> Vec<u8> {
     let mut bytes = name.as_bytes().to_vec();
     bytes.resize((bytes.len() + 1).next_multiple_of(4), 0);
@@ -259,8 +259,8 @@ fn request(descriptor: RawFd, code: libc::Ioctl, name: &str, data: &[u8]) -> io:
         *to = from;
     }
     request.data[..data.len()].copy_from_slice(data);
-    // SAFETY: each of the codes used here reads and writes one `struct ifreq`, which `Request` has
-    // the size and alignment of, and which lives until the call returns.
+    // SAFETY: each of the codes used here reads and writes one `struct ifreq`. `Request` has its
+    // size and alignment, and lives until the call returns.
     let status = unsafe { libc::ioctl(descriptor, code, &raw mut request) };
     if status < 0 {
         Err(io::Error::last_os_error())

@@ -31,35 +31,35 @@ use crate::report::{LinkReport, Report};
 use crate::schedule::Scheduling;
 use crate::{Side, device, nest, probe};
 
-/// How an emulation is made.
+/// Options of an emulation.
 #[derive(Clone, Debug)]
 pub struct EmulationOptions {
     /// IPv4 addresses of sender and receiver, the two hosts of a /30 network.
     pub addresses: [Ipv4Addr; 2],
-    /// The side that is the host that this is run on, where that is itself a host of an emulation:
-    /// it forwards the packets of the other side, and gives out the addresses. Elsewhere, both sides
-    /// are new.
+    /// The side that is the current host, where that host is itself part of an emulation: it
+    /// forwards the packets of the other side and assigns the addresses. Elsewhere, both sides are
+    /// new.
     pub nested: Option<Side>,
-    /// Whether to ask for deadline scheduling.
+    /// Whether to request deadline scheduling.
     pub deadline: bool,
-    /// How long before a due instant the emulator's thread stays awake; more is more exact and
-    /// takes more processor time.
+    /// How long before a due instant the emulator's thread stays awake. A longer time is more
+    /// precise and uses more processor time.
     pub spin: Duration,
     /// How many probes measure the round trip before the run; zero for none.
     pub probes: u32,
-    /// Whether the queues are traced.
+    /// Whether to trace the queues.
     pub trace: bool,
-    /// Whether deliveries are kept, for the one-way latency of each packet.
+    /// Whether to keep deliveries, for the one-way latency of each packet.
     pub deliveries: bool,
     /// Captures to write.
     pub captures: Vec<CaptureTo>,
     /// Logs to write.
     pub logs: Vec<LogTo>,
-    /// What becomes of captures and logs that are there already.
+    /// What happens to captures and logs that exist already.
     pub existing: Existing,
-    /// What is said of the run in captures and logs.
+    /// Description of the run in captures and logs.
     pub title: String,
-    /// What a valid run may not exceed.
+    /// Bounds of the timing self-check.
     pub bounds: Bounds,
 }
 
@@ -84,14 +84,14 @@ impl Default for EmulationOptions {
     }
 }
 
-/// The environment variable with the address of the other end.
+/// The environment variable that holds the address of the other end.
 pub(crate) const PEER: &str = "SLOWSTART_PEER";
 
-/// The emulator's thread, and how it is told to stop.
+/// The emulator's thread, and the means to stop it.
 struct Moving {
     thread: JoinHandle<Mover>,
     stop: Arc<AtomicBool>,
-    /// Its end wakes the thread.
+    /// Closing it wakes the thread.
     wake: PipeWriter,
 }
 
@@ -99,7 +99,7 @@ impl Moving {
     fn start(
         make: impl FnOnce(Arc<AtomicBool>, std::io::PipeReader) -> Mover,
     ) -> Result<Self, EmulatorError> {
-        let (reader, wake) = std::io::pipe().map_err(EmulatorError::system("making a pipe"))?;
+        let (reader, wake) = std::io::pipe().map_err(EmulatorError::system("creating a pipe"))?;
         let stop = Arc::new(AtomicBool::new(false));
         let mover = make(stop.clone(), reader);
         let thread = thread::Builder::new()
@@ -119,8 +119,8 @@ impl Moving {
     }
 }
 
-/// Two hosts whose path does not carry anything yet: what is made on them takes no time of the
-/// run's.
+/// Two hosts whose path does not carry packets yet, so that preparing them takes no time of the
+/// run.
 pub struct Prepared<'a> {
     path: &'a PathModel,
     seed: u64,
@@ -132,13 +132,13 @@ pub struct Prepared<'a> {
     probe_rtt: Option<Duration>,
 }
 
-/// Two hosts with a path between them, under the real clock.
+/// Two hosts with an emulated path between them.
 ///
 /// The run begins when [`Emulation::start`] returns. Dropping it ends everything, as does
 /// [`Emulation::finish`], which returns the report.
 pub struct Emulation {
     namespaces: [Namespace; 2],
-    /// Of the devices.
+    /// The names of the devices.
     names: [String; 2],
     options: EmulationOptions,
     base_rtt: Duration,
@@ -178,11 +178,11 @@ impl Prepared<'_> {
         spawn(&self.namespaces, self.options.addresses, side, command)
     }
 
-    /// Lets packets through. Time zero of the run, and of its channel, is in `lead`; a packet that
-    /// comes before has come at zero.
+    /// Opens the path. Time zero of the run, and of its channel, is `lead` from this call; a packet
+    /// that arrives earlier counts as arriving at zero.
     ///
     /// # Errors
-    /// What fails, in one sentence; then nothing is left behind.
+    /// One sentence on what failed; nothing is left behind.
     pub fn begin(self, lead: Duration) -> Result<Emulation, EmulatorError> {
         let Self {
             path,
@@ -229,11 +229,11 @@ impl Prepared<'_> {
 }
 
 impl Emulation {
-    /// Makes the hosts, probes the path's delays, and lets packets through. The links draw the
-    /// same random numbers as those of a simulation with `seed`.
+    /// Creates the hosts, probes the path's delays, and opens the path. The links draw the same
+    /// random numbers as those of a simulation with `seed`.
     ///
     /// # Errors
-    /// What is missing, in one sentence; then nothing is left behind.
+    /// One sentence on what is missing; nothing is left behind.
     pub fn start(
         path: &PathModel,
         seed: u64,
@@ -256,17 +256,18 @@ impl Emulation {
         if path.has_routers() {
             return Err(EmulatorError::Invalid(
                 "an emulated path is one link in each direction, whose routers help nobody: leave out \
-                 `helps` and `[[path.router]]`"
+                 `router_support` and `[[path.router]]`"
                     .to_owned(),
             ));
         }
         if !path.traffic.is_empty() {
             return Err(EmulatorError::Invalid(
-                "other traffic is simulated alone, not on an emulated path: leave out `[[traffic]]`"
+                "background traffic is available in simulations only, not on an emulated path: \
+                 leave out `[[traffic]]`"
                     .to_owned(),
             ));
         }
-        // First what most often fails, so that the sentence is about that.
+        // The most likely failure comes first, so that the error is about it.
         drop(device::open()?);
         let files = Files::open(&options.captures, &options.logs, options.existing)?;
         let (namespaces, devices) = make_hosts(&mut options)?;
@@ -274,7 +275,8 @@ impl Emulation {
         let mut devices = devices.map(|device| device.file);
         let mut probe_rtt = None;
         if options.probes > 0 {
-            // Over the delays alone, and over links of their own: the run's draw no number for it.
+            // The probes use links of their own, with the delays alone, and draw none of the run's
+            // random numbers.
             let [forward, reverse] = [&path.forward, &path.reverse].map(only_delay);
             let links = LinkState::pair([&forward, &reverse], 0, path.base_rtt, false);
             let moving = Moving::start(|stop, wake| {
@@ -322,27 +324,27 @@ impl Emulation {
         self.clock.now()
     }
 
-    /// CLOCK_MONOTONIC when the run began, in nanoseconds: what a sender that reads that clock has
-    /// in common with the instants of the report.
+    /// CLOCK_MONOTONIC when the run began, in nanoseconds. It relates the instants of the report to
+    /// those of a sender that reads the same clock.
     #[must_use]
     pub const fn zero_monotonic_nanos(&self) -> u64 {
         self.clock.zero()
     }
 
-    /// What is going on right now.
+    /// The current state of the links.
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {
         self.live.snapshot(self.clock.now())
     }
 
-    /// The network namespace of a side, for `nsenter --net=` and the like, while this lives.
+    /// The network namespace of a side, for `nsenter --net=` and similar tools, while this lives.
     #[must_use]
     pub fn namespace_path(&self, side: Side) -> PathBuf {
         self.namespaces[side.index()].path()
     }
 
-    /// Runs `work` on a new thread on one side and waits for it. Sockets that are made there stay
-    /// there, whichever thread uses them later.
+    /// Runs `work` on a new thread on one side and waits for it. Sockets that it creates stay on
+    /// that side, whichever thread uses them later.
     ///
     /// # Errors
     /// Where the thread cannot be started or moved.
@@ -354,8 +356,8 @@ impl Emulation {
         self.namespaces[side.index()].within(work)
     }
 
-    /// Starts a program on one side. It gets the environment variables `SLOWSTART_ADDRESS` and
-    /// `SLOWSTART_PEER`, and does not outlive this process, nor do programs that it starts.
+    /// Starts a program on one side, with the environment variables `SLOWSTART_ADDRESS` and
+    /// `SLOWSTART_PEER`. Neither it nor a program that it starts outlives this process.
     ///
     /// # Errors
     /// Where it cannot be started.
@@ -363,26 +365,26 @@ impl Emulation {
         spawn(&self.namespaces, self.options.addresses, side, command)
     }
 
-    /// Ends the run. Programs that still run lose their network.
+    /// Ends the run. Programs that are still running lose their network.
     ///
     /// # Errors
     /// Where a capture or log could not be written.
     pub fn finish(mut self) -> Result<Report, EmulatorError> {
         let Some(moving) = self.moving.take() else {
             return Err(EmulatorError::Invalid(
-                "the emulation is over already".into(),
+                "the emulation has already ended".into(),
             ));
         };
         // The watch reads a clock of the emulator's thread.
         let standstill = self.watch.take().and_then(Watch::stop);
         let mover = moving.stop();
-        let idle = Processors::shares(self.processors, Processors::now());
+        let idle = Processors::fractions(self.processors, Processors::now());
         let mut local_drops = mover.noted.refused;
         for (namespace, name) in self.namespaces.iter().zip(&self.names) {
             local_drops += namespace.within(|| device::local_drops(name))?;
         }
         let unrecorded = mover.recorder.as_ref().map_or(0, |recorder| recorder.lost);
-        // The channel ends with the recorder, and the writing with the channel.
+        // Dropping the recorder closes the channel, which ends the writer.
         drop(mover.recorder);
         if let Some(writing) = self.writing.take() {
             writing.finish()?;
@@ -483,11 +485,11 @@ impl Drop for Emulation {
     }
 }
 
-/// Two new hosts, or one and the one that this is run on.
+/// Two new hosts, or a new host and the current one.
 fn make_hosts(
     options: &mut EmulationOptions,
 ) -> Result<([Namespace; 2], [Device; 2]), EmulatorError> {
-    // Every host finds the hosts of emulations inside of this one, and around it.
+    // Every host has routes to the hosts of the emulations inside and around this one.
     let make = |address| {
         Namespace::make(move || {
             let device = Device::make(address)?;
@@ -530,7 +532,7 @@ fn spawn(
     process::spawn(namespaces[side.index()].try_clone()?, command)
 }
 
-/// The link of `config` without everything but its delay.
+/// The link of `config`, reduced to its delay.
 fn only_delay(config: &LinkConfig) -> LinkConfig {
     LinkConfig {
         service: Service::Unlimited,
@@ -551,8 +553,8 @@ fn check_addresses([sender, receiver]: [Ipv4Addr; 2]) -> Result<(), EmulatorErro
         Ok(())
     } else {
         Err(EmulatorError::Invalid(format!(
-            "{sender} and {receiver} are not the two hosts of a private /30 network, as 10.77.0.1 \
-             and 10.77.0.2 are"
+            "{sender} and {receiver} are not the two hosts of a private /30 network, such as \
+             10.77.0.1 and 10.77.0.2"
         )))
     }
 }

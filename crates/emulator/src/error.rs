@@ -1,24 +1,24 @@
-//! Why an emulation cannot be, in one sentence each.
+//! Why an emulation fails, in one sentence each.
 
 use std::fmt;
 use std::io;
 
-/// Why an emulation cannot be.
+/// Why an emulation fails.
 #[derive(Debug)]
 pub enum EmulatorError {
-    /// There is no TUN device, or it may not be opened.
+    /// There is no TUN device, or this process may not open it.
     NoTun(io::Error),
-    /// Network namespaces may not be made.
+    /// This process may not create network namespaces.
     NoNamespaces(io::Error),
-    /// A system call that the emulation needs failed: what was being done, and what it said.
+    /// A system call that the emulation needs failed: the operation, and the error.
     System(String, io::Error),
-    /// A program could not be started: its name, and why.
+    /// A program could not be started: its name, and the error.
     Command(String, io::Error),
     /// The server command ended before it listened; its exit status.
     ServerEnded(i32),
     /// A file could not be written.
     File(String, io::Error),
-    /// Something was asked that cannot be done.
+    /// The request cannot be met: one sentence.
     Invalid(String),
 }
 
@@ -36,9 +36,9 @@ impl fmt::Display for EmulatorError {
             ),
             Self::NoNamespaces(error) => write!(
                 f,
-                "emulation needs to make network namespaces, which is not allowed here ({error}): \
-                 run as root, with CAP_SYS_ADMIN and CAP_NET_ADMIN, or in a user namespace \
-                 (`unshare -Ur`)"
+                "emulation needs to create network namespaces, which is not allowed here \
+                 ({error}): run as root, with CAP_SYS_ADMIN and CAP_NET_ADMIN, or in a user \
+                 namespace (`unshare -Ur`)"
             ),
             Self::System(what, error) => write!(f, "emulation failed: {what}: {error}"),
             Self::Command(program, error) => write!(f, "`{program}` cannot be run: {error}"),
@@ -55,14 +55,14 @@ impl fmt::Display for EmulatorError {
 impl std::error::Error for EmulatorError {}
 
 impl EmulatorError {
-    /// What was being done when a system call failed.
+    /// Adds the name of the operation to an error.
     pub(crate) fn system(what: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
         let what = what.into();
         move |error| Self::System(what, error)
     }
 }
 
-/// An error number as an input and output error.
+/// An error number as an I/O error.
 pub(crate) fn io_error(errno: nix::errno::Errno) -> io::Error {
     io::Error::from_raw_os_error(errno as i32)
 }

@@ -1,8 +1,7 @@
-//! Facts about each connection that only the network knows: when its packets came, which of them
-//! were dropped, how long the others took.
+//! Facts about each connection that only the network knows: when its packets arrived, which of them
+//! were dropped, and the latency of the others.
 //!
-//! Memory is bounded: there is a most number of flows, drops and deliveries that are kept; what
-//! comes after is counted.
+//! Memory is bounded: a limited number of flows, drops and deliveries is kept.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddrV4;
@@ -16,18 +15,18 @@ use crate::packet::Headers;
 /// A connection in one direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FlowKey {
-    /// Who sends.
+    /// Address and port of the sender.
     pub source: SocketAddrV4,
-    /// Who receives.
+    /// Address and port of the receiver.
     pub destination: SocketAddrV4,
-    /// TCP; UDP otherwise.
+    /// Whether it is TCP; UDP otherwise.
     pub tcp: bool,
 }
 
-/// What the network saw of one connection in one direction. Times are since the run began.
+/// What the network observed of one connection in one direction. Times are since the run began.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowFacts {
-    /// Whose packets.
+    /// The connection and its direction.
     pub key: FlowKey,
     /// The link that they were offered to.
     pub direction: Direction,
@@ -35,15 +34,15 @@ pub struct FlowFacts {
     pub first_packet: Instant,
     /// Packets offered, of any kind.
     pub packets: u64,
-    /// Of these, with payload.
+    /// Packets with payload among them.
     pub data_packets: u64,
     /// Bytes of payload offered, retransmissions included.
     pub data_bytes: u64,
-    /// TCP segments with payload that began below the highest sequence number seen: sent again.
+    /// Retransmitted TCP segments: their payload began below the highest sequence number seen.
     pub retransmitted: u64,
     /// Packets with payload that were dropped.
     pub data_drops: u64,
-    /// When the first of these was.
+    /// When the first of these was dropped.
     pub first_data_drop: Option<Instant>,
     /// The end of the highest TCP segment.
     highest: Option<u32>,
@@ -52,15 +51,15 @@ pub struct FlowFacts {
 /// A packet that the network dropped.
 #[derive(Clone, Copy, Debug)]
 pub struct Drop {
-    /// When.
+    /// When it was dropped.
     pub at: Instant,
-    /// Where.
+    /// The link that dropped it.
     pub direction: Direction,
-    /// Why.
+    /// The reason.
     pub reason: DropReason,
-    /// Whose it was; `None` for what is neither TCP nor UDP over IPv4.
+    /// Its connection; `None` for a packet that is neither TCP nor UDP over IPv4.
     pub key: Option<FlowKey>,
-    /// TCP sequence number; zero for others.
+    /// TCP sequence number; zero for other protocols.
     pub seq: u32,
     /// Bytes of payload.
     pub payload: u32,
@@ -71,7 +70,7 @@ pub struct Drop {
 pub struct Delivery {
     /// When it was due.
     pub due: Instant,
-    /// From being offered to being due: the one-way latency.
+    /// One-way latency: the time from being offered to being due.
     pub latency: Duration,
     /// Index of its flow in [`crate::Report::flows`].
     pub flow: u32,
@@ -79,23 +78,24 @@ pub struct Delivery {
     pub payload: u32,
 }
 
-/// No flow: neither TCP nor UDP, or one too many.
+/// No flow: neither TCP nor UDP, or beyond the limit.
 pub(crate) const NO_FLOW: u32 = u32::MAX;
 
 const MOST_FLOWS: usize = 65_536;
 const MOST_DROPS: usize = 4_000_000;
 const MOST_DELIVERIES: usize = 40_000_000;
 
-/// All of it.
+/// The flows, drops and deliveries of a run.
 #[derive(Debug, Default)]
 pub(crate) struct FlowLog {
     index: BTreeMap<FlowKey, u32>,
-    /// The flow of the last packet in each direction: most have the same as the one before.
+    /// The flow of the last packet in each direction: most packets belong to the same flow as the
+    /// one before.
     last: [Option<(FlowKey, u32)>; 2],
     pub(crate) flows: Vec<FlowFacts>,
     pub(crate) drops: Vec<Drop>,
     pub(crate) drops_not_kept: u64,
-    /// Where asked for.
+    /// Kept on request.
     pub(crate) deliveries: Option<Vec<Delivery>>,
 }
 
@@ -107,7 +107,7 @@ impl FlowLog {
         }
     }
 
-    /// The flow of a packet, new if need be; [`NO_FLOW`] where it has none.
+    /// The flow of a packet, created by its first packet; [`NO_FLOW`] where it has none.
     pub(crate) fn find_flow(
         &mut self,
         now: Instant,
@@ -159,7 +159,7 @@ impl FlowLog {
         }
     }
 
-    /// A packet of `flow` that had been accepted was dropped.
+    /// An accepted packet of `flow` was dropped.
     pub(crate) fn dropped(
         &mut self,
         at: Instant,

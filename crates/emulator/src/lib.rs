@@ -1,21 +1,22 @@
-//! The network's models under the real clock: real programs, and the kernel's own TCP, behind any
-//! path that a scenario can say.
+//! The network's models in real time: real programs, and the kernel's own TCP, behind any path that
+//! a scenario can describe.
 //!
-//! An [`Emulation`] is two network namespaces, a TUN device in each, and one thread that carries
-//! packets between them through two [`network::Link`]s, the same objects and the same random
-//! streams that the simulator uses. It measures its own lateness ([`SelfCheck`]) and says when a
-//! run is not to be trusted. [`emulate()`] runs a command behind a path, like Mahimahi's shells.
+//! An [`Emulation`] consists of two network namespaces, a TUN device in each, and one thread that
+//! carries packets between them through two [`network::Link`]s. These are the same objects, with
+//! the same random streams, that the simulator uses. The emulator measures its own lateness and
+//! reports whether a run passed the timing self-check ([`SelfCheck`]). [`emulate()`] runs a command
+//! behind a path, like Mahimahi's shells.
 //!
-//! Nothing that it makes has a name in the file system: namespaces and devices are held by file
-//! descriptors of this process, and programs that it starts live in a process namespace of their
-//! own whose first process dies with the thread that started it. So the kernel removes everything
-//! when the process ends, whatever ends it, and there are no leftovers for a later start to look
-//! for. Nothing else is touched, and no packet leaves the machine: the namespaces have no other
-//! devices.
+//! Nothing that it creates has a name in the file system. This process holds namespaces and devices
+//! by file descriptors. A program that it starts lives in a PID namespace of its own, whose first
+//! process dies with the thread that started it. So the kernel removes everything however this
+//! process ends, and a later start has no leftovers to look for. Nothing else is touched, and no
+//! packet leaves the machine: the namespaces have no other devices.
 //!
 //! ## Assumptions
 //!
-//! - The MTU is 1500 bytes, IPv4 alone; a TUN device never hands over more than its MTU.
+//! - The MTU is 1500 bytes, and all packets are IPv4; a TUN device never hands over more than its
+//!   MTU.
 //! - A link counts the `overhead` of its configuration for each packet, although a TUN device has
 //!   no Ethernet header: the same scenario has the same rate here and in the simulator.
 //! - A packet arrives at a link when it is read from the device, a few microseconds after the
@@ -63,9 +64,9 @@ pub use user::{enter_user_namespace, missing};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Side {
-    /// Where the forward link begins: data leave here.
+    /// Where the forward link begins: this side sends the data.
     Sender,
-    /// Where the forward link ends: data arrive here.
+    /// Where the forward link ends: this side receives the data.
     Receiver,
 }
 
@@ -79,7 +80,7 @@ impl Side {
         }
     }
 
-    /// The link whose packets this side sends.
+    /// The link that carries the packets of this side.
     pub(crate) const fn sends_on(self) -> Direction {
         match self {
             Self::Sender => Direction::Forward,

@@ -1,5 +1,5 @@
-//! What is going on right now, for whoever watches: numbers that the emulator's thread leaves
-//! behind without waiting for anybody.
+//! The current state of a run, for display: the emulator's thread publishes numbers without waiting
+//! for a reader.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -16,24 +16,25 @@ pub struct LinkSnapshot {
     pub bytes: Bytes,
     /// Packets dropped.
     pub drops: u64,
-    /// Packets marked instead.
+    /// Packets marked instead of dropped.
     pub marks: u64,
-    /// Packets that wait.
+    /// Packets in the queue.
     pub queue_packets: u64,
-    /// Bytes that wait, overhead included.
+    /// Bytes in the queue, overhead included.
     pub queue_bytes: Bytes,
 }
 
-/// An emulation at one moment. The numbers of different links may be some packets apart.
+/// An emulation at one moment. The links are read one after the other, so their numbers may be some
+/// packets apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Snapshot {
     /// When, since the run began.
     pub at: Instant,
-    /// The link of the data.
+    /// The link that carries the data.
     pub forward: LinkSnapshot,
-    /// The link of the ACKs.
+    /// The link that carries the ACKs.
     pub reverse: LinkSnapshot,
-    /// The most that a packet was late so far.
+    /// Largest lateness so far.
     pub worst_lateness: Duration,
 }
 
@@ -72,7 +73,7 @@ impl LiveLink {
     }
 }
 
-/// Written by the emulator's thread, read by anybody.
+/// Written by the emulator's thread, read by others.
 #[derive(Debug, Default)]
 pub(crate) struct Live {
     pub(crate) links: [LiveLink; 2],

@@ -1,8 +1,8 @@
-//! What the machine did during a run, apart from the emulator's own thread: where a processor stood
-//! still, so did what was on it, and that may have been the TCP of a host.
+//! What the machine did during a run, apart from the emulator's own thread. A processor that stands
+//! still also stops what runs on it, possibly the TCP of a host.
 //!
-//! A guest of a hypervisor loses a processor for some milliseconds now and then. The thread that
-//! moves packets tells only of the processor that it is on.
+//! A virtual machine loses a processor for some milliseconds now and then. The thread that moves
+//! packets notices this only on its own processor.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,10 +15,10 @@ use units::{Duration, Instant};
 use crate::clock::{self, Clock, ThreadClock};
 use crate::schedule;
 
-/// How often the watch looks.
+/// How often a watch thread wakes up.
 const PERIOD: Duration = Duration::from_millis(1);
 
-/// A thread on each processor that goes before all others but the emulator's, and finds out for how
+/// A thread on each processor with priority over all others but the emulator's. It measures for how
 /// long it could not run.
 pub(crate) struct Watch {
     stop: Arc<AtomicBool>,
@@ -26,7 +26,7 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// From the beginning of the run that `clock` tells the time of, whose packets `emulator` moves.
+    /// Starts watching, from time zero of `clock`. The thread of `emulator` moves the packets.
     pub(crate) fn start<T>(clock: Clock, emulator: &JoinHandle<T>) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let allowed = sched_getaffinity(Pid::from_raw(0)).unwrap_or_default();
@@ -43,12 +43,12 @@ impl Watch {
         Self { stop, threads }
     }
 
-    /// The longest time that one of them stood still; `None` where that cannot be told. Comes before
-    /// the emulator's thread is joined.
+    /// The longest time for which a processor stood still; `None` where it is unknown. To be called
+    /// before the emulator's thread is joined.
     pub(crate) fn stop(self) -> Option<Duration> {
         self.stop.store(true, Ordering::Relaxed);
-        let told = self.threads.into_iter().map(|thread| thread.join().ok()?);
-        told.collect::<Option<Vec<_>>>()?.into_iter().max()
+        let longest = self.threads.into_iter().map(|thread| thread.join().ok()?);
+        longest.collect::<Option<Vec<_>>>()?.into_iter().max()
     }
 }
 
@@ -68,7 +68,7 @@ fn watch(
         clock::pause(PERIOD);
         let until = clock.now();
         if from > Instant::ZERO {
-            // With its deadlines the emulator goes first, wherever it is.
+            // The emulator's thread has deadlines, so it preempts this one on any processor.
             let worked = emulator.now().saturating_sub(worked);
             let late = until.saturating_since(from).saturating_sub(PERIOD);
             longest = longest.max(late.saturating_sub(worked));
@@ -77,7 +77,7 @@ fn watch(
     Some(longest)
 }
 
-/// Time of all processors, in ticks, as /proc/stat has it: all, idle, stolen by a hypervisor.
+/// Time of all processors, in ticks, from /proc/stat: total, idle, stolen by a hypervisor.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Processors([u64; 3]);
 
@@ -94,13 +94,16 @@ impl Processors {
         Some(Self([all, ticks.get(3)? + ticks.get(4)?, *ticks.get(7)?]))
     }
 
-    /// The idle and the stolen share of all time between the two.
-    pub(crate) fn shares(before: Option<Self>, after: Option<Self>) -> (Option<f64>, Option<f64>) {
+    /// The idle and the stolen fraction of all time between the two.
+    pub(crate) fn fractions(
+        before: Option<Self>,
+        after: Option<Self>,
+    ) -> (Option<f64>, Option<f64>) {
         let (Some(Self(before)), Some(Self(after))) = (before, after) else {
             return (None, None);
         };
         let [all, idle, stolen] = [0, 1, 2].map(|at| after[at].saturating_sub(before[at]));
-        let share = |part: u64| (all > 0).then(|| part as f64 / all as f64);
-        (share(idle), share(stolen))
+        let fraction = |part: u64| (all > 0).then(|| part as f64 / all as f64);
+        (fraction(idle), fraction(stolen))
     }
 }

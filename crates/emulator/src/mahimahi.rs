@@ -1,21 +1,22 @@
-//! The log of Mahimahi's `mm-link`, which `mm-throughput-graph`, `mm-delay-graph` and their kin read.
+//! The log of Mahimahi's `mm-link`, which `mm-throughput-graph`, `mm-delay-graph` and related tools
+//! read.
 //!
-//! Lines are `ms # bytes` (an opportunity to deliver), `ms + bytes` (an arrival),
-//! `ms - bytes delay` (a departure, without propagation; the delay in ms), `ms d packets bytes` (a
-//! drop), after header lines that begin with `#`. A packet counts four bytes more than its IP, for
-//! the TUN header that Mahimahi's packets carry: a full one has 1504, as an opportunity does.
+//! Lines are `ms # bytes` (a delivery opportunity), `ms + bytes` (an arrival), `ms - bytes delay`
+//! (a departure, without propagation; the delay in ms), and `ms d packets bytes` (a drop), after
+//! header lines that begin with `#`. A packet counts four bytes more than its IP length, for the
+//! TUN header of Mahimahi's packets: a full packet has 1504 bytes, like an opportunity.
 //!
-//! A link of constant or stepwise rate has an opportunity at the end of each time that it would
-//! need for a full packet. One whose rate wanders, which has none, or which is faster than
-//! 10 Gbit/s (more lines than anybody wants) has one for each departure, so that its capacity in a
-//! plot is what was used of it.
+//! A link of constant or stepwise rate has an opportunity each time it could have sent a full
+//! packet. A link with a varying rate, with no rate, or faster than 10 Gbit/s (which would write
+//! too many lines) has an opportunity at each departure instead: a plot then shows the capacity
+//! that was used.
 
 use std::io::{self, Write};
 
 use network::{Discipline, DropReason, LinkConfig, QueueLimit, Service};
 use units::{Duration, Instant};
 
-/// Bytes of one opportunity, and what Mahimahi's packets have before their IP header.
+/// Bytes of an opportunity, and of the TUN header in front of the IP header.
 const OPPORTUNITY: u32 = 1504;
 const TUN_HEADER: u32 = 4;
 
@@ -25,17 +26,17 @@ const MOST_RATE: u64 = 10_000_000_000;
 /// The opportunities of a link, in order.
 #[derive(Debug)]
 enum Opportunities {
-    /// One with each departure.
+    /// One at each departure.
     AsUsed,
-    /// Each after the time of a full packet at the rate of its step, round and round.
+    /// One after each full packet at the rate of the current step; the steps repeat.
     Steps {
         steps: Vec<(Duration, units::Rate)>,
         at: usize,
         /// When the step ends.
         until: Instant,
-        /// Of a full packet, in bits times nanoseconds per second.
+        /// Size of a full packet, in bits times nanoseconds per second.
         packet: u128,
-        /// Served of the packet after `next`, likewise.
+        /// The part of the packet after `next` that is already served, likewise.
         ahead: u128,
         next: Instant,
     },
@@ -81,7 +82,7 @@ impl Opportunities {
         own
     }
 
-    /// The next one, if it is known in advance.
+    /// The next opportunity, if it is known in advance.
     fn next(&self) -> Option<Instant> {
         match self {
             Self::AsUsed => None,
@@ -143,7 +144,7 @@ pub(crate) struct Log<W> {
 }
 
 impl<W: Write> Log<W> {
-    /// Begins a log. `command` is what is run, `unix_ms` when the run began.
+    /// Begins a log. `command` is the command that runs, `unix_ms` the time when the run began.
     pub(crate) fn new(
         mut writer: W,
         config: &LinkConfig,
@@ -184,7 +185,8 @@ impl<W: Write> Log<W> {
     ) -> io::Result<()> {
         self.advance(now)?;
         let (ms, bytes) = (now.as_millis(), size + TUN_HEADER);
-        // Mahimahi logs the arrival of what it drops, except what the medium loses.
+        // Mahimahi logs the arrival of packets that it drops, but not of packets that the medium
+        // loses.
         if drop != Some(DropReason::Loss) {
             writeln!(self.writer, "{ms} + {bytes}")?;
         }
@@ -194,7 +196,7 @@ impl<W: Write> Log<W> {
         Ok(())
     }
 
-    /// A packet whose arrival was logged is dropped.
+    /// A packet whose arrival was logged was dropped.
     pub(crate) fn drop(&mut self, at: Instant, size: u32) -> io::Result<()> {
         self.advance(at)?;
         writeln!(self.writer, "{} d 1 {}", at.as_millis(), size + TUN_HEADER)
@@ -221,7 +223,7 @@ impl<W: Write> Log<W> {
     }
 }
 
-/// The queue as `mm-link` names its own, and, where it has none like it, in its way of naming.
+/// The queue in the notation of `mm-link`, also where Mahimahi has no such queue.
 fn queue_name(config: &LinkConfig) -> String {
     let ms = |span: Duration| span.as_nanos() as f64 / 1e6;
     let limit = match config.queue.limit {
@@ -263,7 +265,7 @@ fn queue_name(config: &LinkConfig) -> String {
                 format!("max_burst={}", ms(pie.burst)),
             ],
         ),
-        // What is not said follows from the rate.
+        // Parameters that are not set follow from the rate.
         Discipline::Red(red) => {
             let said = [("min", red.min), ("max", red.max), ("weight", red.weight)];
             let said = said

@@ -1,8 +1,8 @@
 //! The thread that moves packets between the two devices.
 //!
-//! It sleeps in `ppoll` until a packet arrives or the next one is due, and takes no processor time
-//! while nothing happens. A packet's departure is the instant at which it is due, whatever the
-//! clock says when the thread looks: a late delivery does not delay the ones after it.
+//! It sleeps in `ppoll` until a packet arrives or the next one is due, and uses no processor time
+//! while idle. A packet departs at the instant at which it is due, whatever the clock says when the
+//! thread looks: a late delivery does not delay the ones after it.
 
 use std::fs::File;
 use std::io::{ErrorKind, PipeReader, Read, Write};
@@ -27,23 +27,23 @@ use crate::record::{Record, Recorder, What};
 use crate::schedule::{self, Scheduling};
 use crate::{Direction, Side};
 
-/// Room for a packet.
-const ROOM: usize = 2048;
-const _: () = assert!(ROOM > MTU as usize);
+/// Size of a packet buffer.
+const BUFFER_SIZE: usize = 2048;
+const _: () = assert!(BUFFER_SIZE > MTU as usize);
 
-/// Packets that are read from a device before it is looked whether some are due, and that are
-/// delivered before it is looked whether some have arrived.
+/// Packets that are read from a device before the thread looks for due packets, and that are
+/// delivered before it looks for arrivals.
 const READS: usize = 16;
 const DELIVERIES: usize = 8;
 
-/// The longest sleep, so that records are handed over, the watcher sees a quiet link, and a thread that
-/// does not get a processor notices, even if nothing is due.
+/// The longest sleep. Even if nothing is due, the thread hands over records, updates the live
+/// numbers of an idle link, and notices when it does not get a processor.
 const LONGEST_SLEEP: Duration = Duration::from_millis(5);
 
-/// Free buffers that are kept.
+/// Most free buffers that are kept.
 const POOL: usize = 4096;
 
-/// What the thread works on, and gives back at the end.
+/// The state of the thread, which it returns at the end.
 pub(crate) struct Mover {
     pub(crate) clock: Clock,
     /// By side.
@@ -54,7 +54,7 @@ pub(crate) struct Mover {
     pub(crate) recorder: Option<Recorder>,
     pub(crate) live: Arc<Live>,
     pub(crate) stop: Arc<AtomicBool>,
-    /// Readable when `stop` was set.
+    /// Readable once `stop` is set.
     pub(crate) wake: PipeReader,
     pub(crate) deadline: bool,
     pub(crate) spin: Duration,
@@ -63,29 +63,29 @@ pub(crate) struct Mover {
     pub(crate) noted: Noted,
     /// Since the last sleep.
     awake: Awake,
-    /// Devices that may have a packet, by side: an empty one is not asked again for nothing.
+    /// Devices that may have a packet, by side, so that an empty one is not read in vain.
     ready: [bool; 2],
     pool: Vec<Vec<u8>>,
 }
 
-/// What the thread notes about itself.
+/// The thread's measurements of itself.
 #[derive(Debug, Default)]
 pub(crate) struct Noted {
     pub(crate) scheduling: Option<Scheduling>,
     /// From being due to being written.
     pub(crate) lateness: Histogram,
-    /// The same without what the thread worked since it last slept: for how long it was not awake, or
-    /// did not run, though a packet was due.
+    /// The same without the thread's processing time since it last slept: the time for which it was
+    /// not awake, or did not run, although a packet was due.
     pub(crate) apart: Histogram,
-    /// Work and packets of the times in which packets waited for each other.
+    /// Processing time and packets of the periods in which packets waited for each other.
     pub(crate) catching_up: (Duration, u64),
     pub(crate) worst_lateness: Duration,
-    /// From the end of a sleep as asked for to being awake.
+    /// From the requested end of a sleep to being awake.
     pub(crate) wake_ups: Histogram,
-    /// The longest time that the thread is known not to have run when it should have, and in which a
-    /// packet may have come.
+    /// The longest known time for which the thread should have run but did not, and in which a
+    /// packet may have arrived.
     pub(crate) worst_stall: Duration,
-    /// Packets delivered in one go that were due at different times.
+    /// Most packets due at different times that were delivered without a sleep between them.
     pub(crate) longest_burst: u64,
     pub(crate) bursts: u64,
     /// Of the forward link.
@@ -97,10 +97,7 @@ pub(crate) struct Noted {
 }
 
 impl Mover {
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "each is one of the parts that it is made of"
-    )]
+    #[expect(clippy::too_many_arguments, reason = "each argument becomes a field")]
     pub(crate) fn new(
         clock: Clock,
         devices: [File; 2],
@@ -130,12 +127,12 @@ impl Mover {
         }
     }
 
-    /// Moves packets until it is told to stop.
+    /// Moves packets until stopped.
     pub(crate) fn run(mut self) -> Self {
         self.noted.scheduling = Some(schedule::prepare_thread(self.deadline));
         let before = clock::thread_time();
         let mut burst = Burst::default();
-        // The run has begun without it, if it has.
+        // The run may have begun before this thread ran.
         let mut stall = self.clock.now().saturating_since(Instant::ZERO);
         let mut seen = 0;
         while !self.stop.load(Ordering::Relaxed) {
@@ -152,7 +149,7 @@ impl Mover {
             for direction in Direction::BOTH {
                 idle &= self.deliver(direction, &mut burst);
             }
-            // What was answered to a delivery is read before anybody sleeps.
+            // Answers to a delivery are read before the thread sleeps.
             idle &= self.ready == [false; 2];
             let now = self.clock.now();
             for direction in Direction::BOTH {
@@ -181,13 +178,13 @@ impl Mover {
         self
     }
 
-    /// Takes what a side has sent. True when that was all.
+    /// Reads the packets that a side has sent. True when none is left.
     fn read(&mut self, side: Side) -> bool {
         if !self.ready[side.index()] {
             return true;
         }
         for _ in 0..READS {
-            let mut bytes = self.pool.pop().unwrap_or_else(|| vec![0; ROOM]);
+            let mut bytes = self.pool.pop().unwrap_or_else(|| vec![0; BUFFER_SIZE]);
             match (&self.devices[side.index()]).read(&mut bytes) {
                 Ok(0) => return true,
                 Ok(length) => self.arrive(side, bytes, length),
@@ -241,7 +238,7 @@ impl Mover {
         self.note_dropped(direction);
     }
 
-    /// Notes what a link has dropped of what it had accepted.
+    /// Records the packets that a link dropped after it had accepted them.
     fn note_dropped(&mut self, direction: Direction) {
         while let Some(dropped) = self.links[direction.index()].link.take_dropped() {
             let Dropped { at, reason, packet } = dropped;
@@ -265,7 +262,7 @@ impl Mover {
         }
     }
 
-    /// Delivers what is due on a link. True when that was all.
+    /// Delivers the packets that are due on a link. True when none is left.
     fn deliver(&mut self, direction: Direction, burst: &mut Burst) -> bool {
         for _ in 0..DELIVERIES {
             let now = self.clock.now();
@@ -332,7 +329,8 @@ impl Mover {
         false
     }
 
-    /// Waits for a packet, the next due instant, or the end. Returns by how much it was too long.
+    /// Waits for a packet, the next due instant, or the end. Returns by how much the sleep was too
+    /// long.
     fn sleep(&mut self, now: Instant) -> Duration {
         let next = self
             .links
@@ -342,7 +340,7 @@ impl Mover {
             .unwrap_or(Instant::MAX);
         let wait = next.saturating_since(now);
         if wait <= self.spin {
-            // Awake until it is due, still reading.
+            // Awake until the packet is due, still reading.
             self.ready = [true; 2];
             std::hint::spin_loop();
             return Duration::ZERO;
@@ -369,8 +367,9 @@ impl Mover {
     }
 }
 
-/// Where full packets follow each other in less than 30 us, sleeping for each costs more time than
-/// there is, and the reservation is used up: 40 us late at the most beats throttled for 200 us.
+/// Where full packets follow each other in less than 30 us, a sleep for each would cost more time
+/// than there is and use up the reservation. Being at most 40 us late is better than being
+/// throttled for 200 us.
 fn grain(links: &[LinkState; 2]) -> Duration {
     const FAST: Rate = Rate::from_bits_per_sec(400_000_000);
     let fast = |state: &LinkState| state.rate.is_some_and(|rate| rate > FAST);
@@ -381,25 +380,24 @@ fn grain(links: &[LinkState; 2]) -> Duration {
     }
 }
 
-/// A lateness below this is not looked into: asking for the processor time takes a third of a
-/// microsecond.
+/// A lateness below this is not split: reading the processor time takes a third of a microsecond.
 const SMALL: Duration = Duration::from_micros(100);
 
 /// The time since the thread last slept. Packets that are due at once, or faster than they can be
-/// written, wait for each other while it works without a pause, as they would for a real host;
-/// what is not the thread's work is that it was woken late, or did not run.
+/// written, wait for each other while the thread works without a pause, as on a real host. The rest
+/// of their lateness is not processing time: the thread woke late or did not run.
 #[derive(Clone, Copy, Debug, Default)]
 struct Awake {
-    /// At the first delivery: when it was, its lateness, and the thread's processor time.
+    /// The first delivery: its time, its lateness, and the thread's processor time.
     began: Option<(Instant, Duration, Duration)>,
     /// Deliveries after it.
     deliveries: u64,
-    /// What the thread had worked since then, and delivered, when a packet was late for the last time.
+    /// Processing time and deliveries since then, up to the last late packet.
     caught_up: (Duration, u64),
 }
 
 impl Awake {
-    /// Of the lateness of a packet that is delivered now, how much is not the thread's own work.
+    /// The part of a packet's lateness that is not the thread's own processing time.
     fn apart(&mut self, now: Instant, late: Duration) -> Duration {
         self.apart_at(now, late, clock::thread_time)
     }
@@ -437,7 +435,7 @@ struct Burst {
 
 impl Burst {
     fn delivered(&mut self, due: Instant) {
-        // What is due at the same time belongs together (a trace's opportunity, a slot).
+        // Packets due at the same time belong together (a trace's opportunity, a slot).
         if self.last_due != Some(due) {
             self.packets += 1;
             self.last_due = Some(due);
@@ -458,17 +456,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_thread_works_is_told_from_what_it_does_not_run() {
+    fn processing_time_is_separated_from_time_not_running() {
         let at = |micros| Instant::ZERO + Duration::from_micros(micros);
         let micros = Duration::from_micros;
         let mut awake = Awake::default();
-        // When, how late, and how long the thread has run by then; woken 30 us late.
+        // Time, lateness, and processing time so far; the thread woke 30 us late.
         let lates = [
             (30, 30, 0),
             (400, 400, 370),
             // Throttled for 200 us.
             (1_000, 1_000, 770),
-            // Due a moment before.
+            // Due shortly before.
             (1_100, 120, 870),
             (1_200, 90, 0),
         ]
@@ -477,7 +475,7 @@ mod tests {
             apart.as_micros()
         });
         assert_eq!(lates, [30, 30, 230, 120, 90]);
-        // Until the last late one: three packets in 870 us.
+        // Up to the last late packet: three packets in 870 us.
         let mut noted = Noted::default();
         awake.end(&mut noted);
         assert_eq!(noted.catching_up, (micros(870), 3));

@@ -13,14 +13,14 @@ use crate::error::{EmulatorError, io_error};
 /// The namespace of the calling thread.
 const OF_THREAD: &str = "/proc/thread-self/ns/net";
 
-/// A network namespace. It ends when this and every process in it have ended.
+/// A network namespace. It ends once this handle and every process in it are gone.
 #[derive(Debug)]
 pub(crate) struct Namespace {
     file: File,
 }
 
 impl Namespace {
-    /// Makes one and runs `prepare` in it.
+    /// Creates a namespace and runs `prepare` in it.
     pub(crate) fn make<T: Send>(
         prepare: impl FnOnce() -> Result<T, EmulatorError> + Send,
     ) -> Result<(Self, T), EmulatorError> {
@@ -31,7 +31,7 @@ impl Namespace {
         })
     }
 
-    /// That of the calling thread.
+    /// The namespace of the calling thread.
     pub(crate) fn current() -> Result<Self, EmulatorError> {
         let file = File::open(OF_THREAD).map_err(EmulatorError::system(OF_THREAD))?;
         Ok(Self { file })
@@ -63,14 +63,14 @@ impl Namespace {
         Ok(Self { file })
     }
 
-    /// Where another process of the same user finds it, for `nsenter --net=`.
+    /// A path under which another process of the same user finds it, for `nsenter --net=`.
     pub(crate) fn path(&self) -> PathBuf {
         let descriptor = self.file.as_raw_fd();
         PathBuf::from(format!("/proc/{}/fd/{descriptor}", std::process::id()))
     }
 }
 
-/// Runs `work` on a thread of its own, because what it does to the thread is for the thread's life.
+/// Runs `work` on a thread of its own, because a change of namespace lasts as long as the thread.
 fn on_thread<T: Send>(
     work: impl FnOnce() -> Result<T, EmulatorError> + Send,
 ) -> Result<T, EmulatorError> {

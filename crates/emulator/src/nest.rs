@@ -1,19 +1,19 @@
-//! An emulation inside an emulation, like Mahimahi's nested shells: delays add up, the smallest rate
-//! counts, and a client reaches the servers of all enclosing emulations.
+//! An emulation inside an emulation, like Mahimahi's nested shells: delays add up, the smallest
+//! rate limits, and a client reaches the servers of all enclosing emulations.
 //!
-//! The far end of the inner path is the enclosing host itself, which forwards packets: it gets one
-//! more TUN device, and only the near end is a new namespace. Addresses say who is in whom, so that
-//! routes alone suffice: every host routes 10.77.0.0/16 towards its own path, an enclosing host
-//! routes the block of addresses of an inner emulation into that. The outermost has the first
-//! four addresses of 10.77.0.0/16; each level takes three more bits:
+//! The far end of the inner path is the enclosing host itself, which forwards packets. It gets one
+//! more TUN device, and only the near end is a new namespace. Addresses encode the nesting, so that
+//! routes alone suffice: every host routes 10.77.0.0/16 towards its own path, and an enclosing host
+//! routes the address block of an inner emulation into that emulation. The outermost emulation has
+//! the first four addresses of 10.77.0.0/16; each level takes three more bits:
 //!
 //! | level | block | places in it |
 //! | --- | --- | --- |
 //! | 0 | 10.77.0.0/16 | 10.77.32.0/19, 10.77.64.0/19, ... |
 //! | 1 | 10.77.32.0/19 | 10.77.36.0/22, 10.77.40.0/22, ... |
 //!
-//! and so on to level 4. The kernel gives out the places: place `k` is a device of the name
-//! `slowstart<k>`, and it is free again when its emulator is gone, whatever ended it.
+//! and so on to level 4. The kernel arbitrates the places: place `k` is a device named
+//! `slowstart<k>`, and it is free again when its emulator is gone, however that ended.
 
 use std::net::Ipv4Addr;
 
@@ -21,10 +21,10 @@ use crate::device::{self, Device};
 use crate::error::EmulatorError;
 use crate::stack::routes::{Metrics, Routes};
 
-/// Every address of every emulation.
+/// All addresses of all emulations.
 pub(crate) const ALL: (Ipv4Addr, u8) = (Ipv4Addr::new(10, 77, 0, 0), 16);
 
-/// Bits of an address that a level takes, and how many levels fit with four addresses for the last.
+/// Address bits per level, and the number of levels, with four addresses left at the last.
 const BITS: u8 = 3;
 const LEVELS: u8 = 4;
 
@@ -42,7 +42,7 @@ impl Block {
         if network >> 16 != u32::from(ALL.0) >> 16 {
             return None;
         }
-        // A place is never zero, so the lowest bit that is set says how deep it is.
+        // A place is never zero, so the lowest set bit gives the depth.
         let used = 16 - (network & 0xffff).trailing_zeros().min(16) as u8;
         let level = used.div_ceil(BITS);
         (level <= LEVELS).then_some(Self { network, level })
@@ -79,8 +79,8 @@ pub(crate) struct FarEnd {
     pub(crate) device: Device,
 }
 
-/// Makes the far end of an inner path in the namespace of the calling thread; `None` where that is
-/// no host of an emulation.
+/// Creates the far end of an inner path in the calling thread's namespace; `None` where that is not
+/// a host of an emulation.
 pub(crate) fn far_end() -> Result<Option<FarEnd>, EmulatorError> {
     let Some(own) = device::address(device::NAME) else {
         return Ok(None);
@@ -88,7 +88,7 @@ pub(crate) fn far_end() -> Result<Option<FarEnd>, EmulatorError> {
     let Some(enclosing) = Block::of(own) else {
         return Ok(None);
     };
-    // The two hosts of a path do not share a place.
+    // The two hosts of a path use different places.
     let places = if own == enclosing.ends()[0] {
         1..=4
     } else {
@@ -97,7 +97,7 @@ pub(crate) fn far_end() -> Result<Option<FarEnd>, EmulatorError> {
     for place in places {
         let Some(block) = enclosing.inner(place) else {
             return Err(EmulatorError::Invalid(format!(
-                "an emulation is nested at most {LEVELS} levels deep"
+                "an emulation can be nested at most {LEVELS} levels deep"
             )));
         };
         let addresses = block.ends();
@@ -110,7 +110,7 @@ pub(crate) fn far_end() -> Result<Option<FarEnd>, EmulatorError> {
         return Ok(Some(FarEnd { addresses, device }));
     }
     Err(EmulatorError::Invalid(
-        "there is no room for another emulation beside those in this one".to_owned(),
+        "this emulation already contains as many others as it can".to_owned(),
     ))
 }
 
@@ -121,7 +121,7 @@ pub(crate) fn route(device: &Device, prefix: (Ipv4Addr, u8)) -> Result<(), Emula
         .map_err(EmulatorError::system("setting a route"))
 }
 
-/// The host passes on packets that are not its own.
+/// Makes the host forward packets that are not its own.
 fn forward() -> Result<(), EmulatorError> {
     const KEY: &str = "/proc/sys/net/ipv4/ip_forward";
     // Writing it resets other settings, so it is written once.
@@ -155,7 +155,7 @@ mod tests {
             for one in &inner {
                 let mask = u32::MAX << (32 - block.length());
                 assert_eq!(one.network & mask, block.network);
-                // Not where the enclosing path has its own hosts, nor where a sibling is.
+                // It contains neither the hosts of the enclosing path nor a sibling's block.
                 let mask = u32::MAX << (32 - one.length());
                 assert_ne!(block.network & mask, one.network);
                 let there = inner

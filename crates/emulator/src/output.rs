@@ -1,7 +1,7 @@
-//! Files that are whole or absent: written without a name, named when they are complete.
+//! Files that are complete or absent: written without a name, and named when they are complete.
 //!
-//! A file without a name (`O_TMPFILE`) is gone when the process is, so that nothing half-written is
-//! left by kill -9. Where the file system has no such files, the file itself is written.
+//! A file without a name (`O_TMPFILE`) disappears with the process, so kill -9 leaves nothing
+//! half-written. Where the file system does not support this, the file itself is written.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};

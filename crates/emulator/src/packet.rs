@@ -1,4 +1,4 @@
-//! What the emulator reads of a packet's headers, and the one thing that it may write there.
+//! The header fields of a packet that the emulator reads, and the one that it may write.
 
 use std::net::SocketAddrV4;
 
@@ -7,16 +7,16 @@ use network::Ecn;
 
 use crate::flows::FlowKey;
 
-/// The headers of a packet, as far as somebody wants to know.
+/// The headers of a packet, as far as the emulator needs them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Headers {
     pub(crate) key: FlowKey,
     pub(crate) tcp: Option<TcpHeader>,
-    /// Bytes after the transport's header.
+    /// Bytes after the transport header.
     pub(crate) payload: u32,
 }
 
-/// What is read of a TCP header.
+/// The fields that are read of a TCP header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TcpHeader {
     pub(crate) seq: u32,
@@ -58,8 +58,8 @@ pub(crate) fn parse(bytes: &[u8]) -> Option<Headers> {
     })
 }
 
-/// What an ACK acknowledges that does nothing else: no payload, no flag but its own, no option but a timestamp, so no
-/// SACK.
+/// The acknowledgment number of a plain ACK: no payload, no flag but ACK, no option but a
+/// timestamp, and so no SACK.
 pub(crate) fn plain_ack(bytes: &[u8]) -> Option<u32> {
     let Some(TransportSlice::Tcp(tcp)) = SlicedPacket::from_ip(bytes).ok()?.transport else {
         return None;
@@ -81,7 +81,7 @@ pub(crate) fn plain_ack(bytes: &[u8]) -> Option<u32> {
     (tcp.ack() && !others && tcp.payload().is_empty() && plain).then(|| tcp.acknowledgment_number())
 }
 
-/// Where the type of service is in an IPv4 header; its last two bits are the ECN field.
+/// Offset of the type of service in an IPv4 header; its last two bits are the ECN field.
 const TOS: usize = 1;
 const CHECKSUM: usize = 10;
 const ECN_MASK: u8 = 0b11;
@@ -98,8 +98,8 @@ pub(crate) fn ecn(bytes: &[u8]) -> Ecn {
     }
 }
 
-/// Marks an ECN-capable IPv4 packet as having met congestion, and mends the header's checksum
-/// (RFC 1624, equation 3).
+/// Marks an ECN-capable IPv4 packet as having experienced congestion, and updates the header's
+/// checksum (RFC 1624, equation 3).
 pub(crate) fn mark(bytes: &mut [u8]) {
     if bytes.len() <= CHECKSUM + 1 || ecn(bytes) != Ecn::Ect {
         return;
@@ -140,7 +140,7 @@ mod tests {
             let builder = builder.tcp(80, 1234, 7, 1000).ack(number);
             let builder = builder.options(options).unwrap();
             builder.write(&mut bytes, payload).unwrap();
-            // A buffer has room behind its packet.
+            // A buffer may be longer than its packet.
             bytes.resize(2000, 0);
             bytes
         };
@@ -182,7 +182,7 @@ mod tests {
                 header.fragment_offset = IpFragOffset::ZERO;
                 let mut bytes = Vec::new();
                 header.write(&mut bytes).unwrap();
-                // The crate writes no ECN field that it was not told, so it is set by hand.
+                // The ECN field is set by hand.
                 bytes[TOS] = tos;
                 let (mut ip, _) = Ipv4Header::from_slice(&bytes).unwrap();
                 ip.header_checksum = ip.calc_header_checksum();

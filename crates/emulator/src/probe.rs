@@ -1,4 +1,5 @@
-//! Round trips of a few small datagrams over the path's delays, before a run: what the hosts add.
+//! Measures the latency that the hosts add: round trips of a few small datagrams over the path's
+//! delays, before a run.
 
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::thread;
@@ -9,13 +10,13 @@ use crate::clock::{self, Clock};
 use crate::error::EmulatorError;
 use crate::namespace::Namespace;
 
-/// Between two probes, so that they do not meet.
+/// Time between two probes, so that they do not meet.
 const INTERVAL: Duration = Duration::from_millis(5);
 
-/// How much later than it should an answer may come.
+/// How late an answer may be.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// Sends `count` datagrams and returns the median round trip; `None` where none came back in time.
+/// Sends `count` datagrams and returns the median round trip; `None` without an answer in time.
 pub(crate) fn median_rtt(
     namespaces: &[Namespace; 2],
     addresses: [Ipv4Addr; 2],

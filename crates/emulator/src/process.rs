@@ -1,14 +1,14 @@
 //! Programs on one side of the path, which never outlive this process.
 //!
-//! A program runs in a network namespace of ours and in a process namespace of its own. The first
-//! process of that namespace is a fork of this one that waits for orphans and does nothing else;
-//! it is killed by the kernel when the thread that made it ends (`PR_SET_PDEATHSIG`), and with it
-//! everything in the namespace, daemons included. So nothing survives, not even kill -9, and
-//! nobody has to look for leftovers. The same happens when the program itself ends: what it left
-//! in the background ends with it.
+//! A program runs in one of our network namespaces and in a PID namespace of its own. The first
+//! process of the PID namespace is a fork of this one that waits for orphans and does nothing else.
+//! The kernel kills it when the thread that created it ends (`PR_SET_PDEATHSIG`), and with it
+//! everything in the namespace, daemons included. So nothing survives, not even after kill -9, and
+//! no later run has to look for leftovers. The same happens when the program itself ends: its
+//! background processes end with it.
 //!
-//! `/proc` is mounted afresh, in a mount namespace that goes the same way, so that process numbers
-//! mean what they say.
+//! `/proc` is mounted afresh, in a mount namespace with the same lifetime, so that it shows the
+//! PIDs of the namespace.
 
 use std::io::{self, PipeReader, PipeWriter};
 use std::os::fd::{AsFd, AsRawFd, RawFd};
@@ -28,7 +28,7 @@ use nix::unistd::{ForkResult, Pid, fork};
 use crate::error::{EmulatorError, io_error};
 use crate::namespace::Namespace;
 
-/// A program that runs, or has run, on one side. It is killed when this is dropped.
+/// A program that runs, or has run, on one side. Dropping this kills it.
 #[derive(Debug)]
 pub struct Running {
     pid: Pid,
@@ -43,14 +43,14 @@ pub struct Running {
 }
 
 impl Running {
-    /// Process number of the first process of its namespace, as this process sees it.
+    /// PID of the first process of its namespace, as this process sees it.
     #[must_use]
     pub fn id(&self) -> u32 {
         self.pid.as_raw().unsigned_abs()
     }
 
-    /// Its exit status, once it has ended; that of a program that a signal ended is 128 more than
-    /// the signal's number, as in a shell.
+    /// Its exit status, once it has ended; 128 plus the signal's number if a signal ended it, as in
+    /// a shell.
     pub fn try_wait(&mut self) -> Option<i32> {
         self.wait_for(Some(std::time::Duration::ZERO))
     }
@@ -88,7 +88,7 @@ impl Running {
     /// Kills it and everything that it started.
     pub fn kill(&mut self) {
         if self.try_wait().is_none() {
-            // It is the first process of its namespace: the others go with it.
+            // It is the first process of its namespace: the kernel kills the others with it.
             let _ = kill(self.pid, Signal::SIGKILL);
         }
     }
@@ -101,7 +101,7 @@ impl Drop for Running {
     }
 }
 
-/// Exit status of a program whose end nobody saw.
+/// Exit status of a program whose end was not observed.
 const LOST: i32 = 255;
 
 /// Starts `command` in `namespace`.
@@ -109,7 +109,7 @@ pub(crate) fn spawn(namespace: Namespace, command: Command) -> Result<Running, E
     let name = command.get_program().to_string_lossy().into_owned();
     let (started, start) = channel();
     let (ending, ended) = channel();
-    // The thread lives as long as the program: its end would kill it.
+    // The thread must live as long as the program: its end would kill the program.
     thread::Builder::new()
         .name("slowstart-run".to_owned())
         .spawn(move || {
@@ -120,7 +120,7 @@ pub(crate) fn spawn(namespace: Namespace, command: Command) -> Result<Running, E
                     return;
                 }
             };
-            // The handles belong to the caller; a pipe that is held here would never end.
+            // The handles belong to the caller; a pipe held here would never end.
             let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
             let _ = started.send(Ok((child.id(), pipes)));
             let _ = ending.send(child.wait());
@@ -143,7 +143,7 @@ pub(crate) fn spawn(namespace: Namespace, command: Command) -> Result<Running, E
     }
 }
 
-/// On a thread of its own, which stays in the namespaces.
+/// Runs on a thread of its own, which stays in the namespaces.
 fn start_here(namespace: &Namespace, mut command: Command) -> io::Result<Child> {
     namespace.enter()?;
     unshare(CloneFlags::CLONE_NEWPID).map_err(io_error)?;
@@ -167,10 +167,10 @@ fn become_program(alive: RawFd, lives: RawFd) -> io::Result<()> {
     prctl::set_pdeathsig(Signal::SIGKILL).map_err(io_error)?;
     close(lives);
     if ended_already(alive) {
-        // Our maker died before the kernel knew that we want to die with it.
+        // The parent died before the kernel knew that this process is to die with it.
         exit(LOST);
     }
-    // A fresh /proc, where that is allowed; an old one only shows too much.
+    // A fresh /proc, where that is allowed; the old one only shows too much.
     if unshare(CloneFlags::CLONE_NEWNS).is_ok() {
         let private = MsFlags::MS_REC | MsFlags::MS_PRIVATE;
         if mount(None::<&str>, "/", None::<&str>, private, None::<&str>).is_ok() {
@@ -191,10 +191,10 @@ fn fork_once() -> io::Result<ForkResult> {
     unsafe { fork() }.map_err(io_error)
 }
 
-/// The life of the first process: waits for every process that ends, and ends with the program.
+/// The first process: it waits for every process that ends, and ends with the program.
 fn reap(program: Pid) -> ! {
     let _ = prctl::set_name(c"slowstart-init");
-    // Above all the pipe on which the maker waits for exec.
+    // Above all the pipe on which the parent waits for exec.
     close_all_above(2);
     loop {
         let mut status = 0;

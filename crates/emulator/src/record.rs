@@ -1,7 +1,7 @@
-//! Captures and logs: the emulator's thread hands over what happened, another thread writes it.
+//! Captures and logs: the emulator's thread hands over events, and another thread writes them.
 //!
-//! The emulator never waits for a disk: where the writer falls too far behind, records are lost,
-//! counted, and the run says so.
+//! The emulator never waits for a disk. Where the writer falls too far behind, records are lost and
+//! counted, and the run reports it.
 
 use std::io;
 use std::path::PathBuf;
@@ -18,34 +18,34 @@ use crate::mahimahi::Log;
 use crate::output::{Existing, Output, refuse_one_name_for_two};
 use crate::{Direction, Side, device};
 
-/// A capture that is asked for: what passes the device of one side, in both directions.
+/// A requested capture of the packets at the device of one side, in both directions.
 #[derive(Clone, Debug)]
 pub struct CaptureTo {
-    /// Whose device.
+    /// The side whose device is captured.
     pub side: Side,
     /// The pcapng file.
     pub file: PathBuf,
-    /// Bytes that are kept of each packet.
+    /// Bytes kept of each packet.
     pub snap_length: u32,
 }
 
-/// A log in Mahimahi's format that is asked for.
+/// A requested log in Mahimahi's format.
 #[derive(Clone, Debug)]
 pub struct LogTo {
-    /// Of which link.
+    /// The link that is logged.
     pub direction: Direction,
     /// The text file.
     pub file: PathBuf,
 }
 
-/// Something that happened to a packet.
+/// An event in the life of a packet.
 #[derive(Debug)]
 pub(crate) struct Record {
     pub(crate) at: Instant,
     pub(crate) direction: Direction,
     pub(crate) size: u32,
     pub(crate) what: What,
-    /// The packet, where somebody captures.
+    /// The packet, if it is captured.
     pub(crate) bytes: Vec<u8>,
 }
 
@@ -59,7 +59,7 @@ pub(crate) enum What {
     Delivery { arrived: Instant, leaves: Instant },
 }
 
-/// Records of one hand-over, and hand-overs that may wait: some hundred MB at the very most.
+/// Records per hand-over, and hand-overs that may wait: a few hundred MB at most.
 const CHUNK: usize = 512;
 const WAITING: usize = 512;
 
@@ -68,7 +68,7 @@ const WAITING: usize = 512;
 pub(crate) struct Recorder {
     sender: SyncSender<Vec<Record>>,
     chunk: Vec<Record>,
-    /// Bytes to keep of a packet that passes the device of a side: its snap length, or nothing.
+    /// Bytes to keep of a packet that passes the device of a side: the snap length, or zero.
     keeps: [u32; 2],
     pub(crate) lost: u64,
 }
@@ -77,22 +77,22 @@ pub(crate) struct Recorder {
 #[derive(Debug)]
 pub(crate) struct Writing {
     thread: JoinHandle<io::Result<()>>,
+    /// The files, as a message names them.
+    files: String,
 }
 
 impl Writing {
     /// Waits until everything is written and the files have their names.
     pub(crate) fn finish(self) -> Result<(), EmulatorError> {
         match self.thread.join() {
-            Ok(result) => {
-                result.map_err(|error| EmulatorError::File("a capture or log".into(), error))
-            }
+            Ok(result) => result.map_err(|error| EmulatorError::File(self.files, error)),
             Err(panic) => std::panic::resume_unwind(panic),
         }
     }
 }
 
 impl Recorder {
-    /// Whether a packet on its way into a link (from its sending side) or out of it is captured.
+    /// Bytes to keep of a packet that passes the device of `side`, into a link or out of one.
     pub(crate) fn keeps(&self, side: Side) -> u32 {
         self.keeps[side.index()]
     }
@@ -104,7 +104,7 @@ impl Recorder {
         }
     }
 
-    /// Hands over what there is.
+    /// Hands over the pending records.
     pub(crate) fn flush(&mut self) {
         if self.chunk.is_empty() {
             return;
@@ -124,7 +124,7 @@ struct Sinks {
     logs: Vec<(Direction, Log<Output>)>,
 }
 
-/// Files that are opened before the run begins, so that a wrong name is known at once.
+/// The files. They are opened before the run begins, so that a wrong name is reported at once.
 #[derive(Debug, Default)]
 pub(crate) struct Files {
     captures: Vec<(CaptureTo, Output)>,
@@ -151,7 +151,7 @@ impl Files {
         })
     }
 
-    /// Starts the writing thread; `None` where nothing is asked for.
+    /// Starts the writing thread; `None` where no file is requested.
     pub(crate) fn start(
         self,
         path: &PathModel,
@@ -163,6 +163,12 @@ impl Files {
             return Ok(None);
         }
         let mut keeps = [0; 2];
+        let captured = self.captures.iter().map(|(to, _)| &to.file);
+        let files: Vec<_> = captured
+            .chain(self.logs.iter().map(|(to, _)| &to.file))
+            .map(|file| file.display().to_string())
+            .collect();
+        let files = files.join(" or ");
         let mut sinks = Sinks {
             clock,
             captures: Vec::new(),
@@ -209,7 +215,7 @@ impl Files {
             keeps,
             lost: 0,
         };
-        Ok(Some((recorder, Writing { thread })))
+        Ok(Some((recorder, Writing { thread, files })))
     }
 }
 
@@ -269,7 +275,8 @@ impl Sinks {
     }
 }
 
-/// Whose device a packet passed: the sending side's on arrival at the link, else the other.
+/// The side whose device a packet passed: the sending side on arrival at the link, otherwise the
+/// other.
 fn device_passed(direction: Direction, what: &What) -> Side {
     let sending = match direction {
         Direction::Forward => Side::Sender,

@@ -1,4 +1,4 @@
-//! What a run leaves.
+//! The report of a run.
 
 use measure::{LinkResult, LinkTrace};
 use network::Counters;
@@ -11,18 +11,18 @@ use crate::{Direction, SelfCheck};
 /// One link of a run.
 #[derive(Clone, Debug)]
 pub struct LinkReport {
-    /// As in every result document.
+    /// The link's entry in a result document.
     pub result: LinkResult,
-    /// All that was counted.
+    /// All counters.
     pub counters: Counters,
-    /// Packets that were inside at the end.
+    /// Packets inside the link at the end.
     pub held: u64,
     /// When the first packet was offered.
     pub first_packet: Option<Instant>,
-    /// Beginning and end of each busy period that lasted at least one base RTT, in order; the last
-    /// is cut at the end of the run.
+    /// Start and end of each busy period that lasted at least one base RTT, in order; the last is
+    /// cut off at the end of the run.
     pub busy_periods: Vec<(Instant, Instant)>,
-    /// The queue over time, where asked for.
+    /// The queue over time, on request.
     pub trace: Option<LinkTrace>,
 }
 
@@ -54,8 +54,8 @@ impl LinkReport {
         self.counters.conserve(self.held)
     }
 
-    /// When a flow that began at `start` reached the capacity of the link: the first moment from
-    /// which the link stays busy for `base_rtt`, no earlier than the flow.
+    /// When a flow that began at `start` reached the capacity of the link: the first moment, no
+    /// earlier than `start`, from which the link stays busy for `base_rtt`.
     #[must_use]
     pub fn capacity_reached(&self, start: Instant, base_rtt: Duration) -> Option<Instant> {
         self.busy_periods
@@ -66,26 +66,27 @@ impl LinkReport {
     }
 }
 
-/// What a run leaves. Instants are since the run began.
+/// The report of a run. Instants are since the run began.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// CLOCK_MONOTONIC when the run began, in nanoseconds: the time base shared with others.
+    /// CLOCK_MONOTONIC when the run began, in nanoseconds: the time base shared with other
+    /// programs.
     pub zero_monotonic_nanos: u64,
-    /// When it ended.
+    /// When the run ended.
     pub end: Instant,
-    /// The link of the data.
+    /// The link that carries the data.
     pub forward: LinkReport,
-    /// The link of the ACKs.
+    /// The link that carries the ACKs.
     pub reverse: LinkReport,
     /// Each connection, in each direction, in the order of first packets.
     pub flows: Vec<FlowFacts>,
-    /// Each drop of a packet that was offered, in order (of the first four million).
+    /// Each drop of an offered packet, in order (the first four million).
     pub drops: Vec<Drop>,
-    /// Drops after those.
+    /// Number of drops beyond these.
     pub drops_not_kept: u64,
-    /// Deliveries of packets with payload, in order, where asked for.
+    /// Deliveries of packets with payload, in order, on request.
     pub deliveries: Vec<Delivery>,
-    /// Whether to believe it.
+    /// The timing self-check.
     pub check: SelfCheck,
 }
 

@@ -1,9 +1,10 @@
 //! How the kernel runs the thread that moves packets.
 //!
-//! SCHED_DEADLINE with 0.8 ms in each ms, and up to 0.95 ms of what nobody else reserved: measured to keep the 99th percentile of the lateness
-//! below 0.2 ms on a busy machine, where SCHED_FIFO loses 50 ms a second to the fair server and
-//! normal scheduling reaches some ms (notes on Linux, section 2). It needs CAP_SYS_NICE and free
-//! deadline bandwidth; without, the thread runs as any other, with a timer slack of one nanosecond.
+//! SCHED_DEADLINE with 0.8 ms in each ms, and up to 0.95 ms where other tasks have not reserved it.
+//! Measured on a busy machine, this keeps the 99th percentile of the lateness below 0.2 ms, where
+//! SCHED_FIFO loses 50 ms a second to the fair server and normal scheduling reaches some ms. It
+//! needs CAP_SYS_NICE and free deadline bandwidth. Without them the thread runs like any other,
+//! with a timer slack of one nanosecond.
 
 use std::io;
 
@@ -16,18 +17,19 @@ use nix::sys::signal::SigSet;
 pub enum Scheduling {
     /// SCHED_DEADLINE.
     Deadline,
-    /// As any other thread: SCHED_OTHER.
+    /// Like any other thread: SCHED_OTHER.
     Normal,
 }
 
-/// The period of the reservation, in nanoseconds, and what is tried of it: the kernel admits 95 %
-/// of the processors in sum, so that a second emulation, or one in another, may find less free.
+/// The period of the reservation, in nanoseconds, and the reservations to try: the kernel admits 95
+/// % of the processors in total, so that a second emulation, or a nested one, may find less free.
 const PERIOD: u64 = 1_000_000;
 const RUNTIMES: [u64; 3] = [800_000, 400_000, 200_000];
 
-/// Prepares the calling thread: deadline scheduling if `deadline` and allowed, fine timers, no signals.
+/// Prepares the calling thread: deadline scheduling if `deadline` is set and allowed, fine timers,
+/// no signals.
 pub(crate) fn prepare_thread(deadline: bool) -> Scheduling {
-    // Signals are for the threads of the program; an interrupted wait would only cost time.
+    // Signals are for the other threads of the program; an interrupted wait would only cost time.
     let _ = SigSet::all().thread_block();
     let _ = prctl::set_timerslack(1);
     if deadline && RUNTIMES.iter().any(|&runtime| reserve(runtime).is_ok()) {
@@ -45,8 +47,8 @@ fn reserve(runtime: u64) -> io::Result<()> {
     let attributes = libc::sched_attr {
         size: size_of::<libc::sched_attr>() as u32,
         sched_policy: libc::SCHED_DEADLINE as u32,
-        // Of what nobody else reserved it may have more: a bunch of ACKs is several ms of work, and
-        // pauses of a fifth of that would be lateness.
+        // It may use more where other tasks have not reserved it: a burst of ACKs is several ms of
+        // work, and being throttled for a fifth of that would make packets late.
         sched_flags: libc::SCHED_FLAG_RECLAIM as u64,
         sched_nice: 0,
         sched_priority: 0,
@@ -64,11 +66,8 @@ fn reserve(runtime: u64) -> io::Result<()> {
     }
 }
 
-/// The calling thread goes before all others, except for those with deadlines.
-#[expect(
-    unsafe_code,
-    reason = "the C library's wrapper has no wrapper in `nix`"
-)]
+/// Gives the calling thread priority over all others, except those with deadlines.
+#[expect(unsafe_code, reason = "`nix` has no wrapper of sched_setscheduler(2)")]
 pub(crate) fn go_first() -> io::Result<()> {
     let priority = libc::sched_param { sched_priority: 99 };
     // SAFETY: the kernel reads the structure, which outlives the call; thread 0 is the caller.

@@ -1,13 +1,13 @@
 //! A command behind a path, like Mahimahi's shells.
 //!
-//! The command is the client: it runs at the receiving end of the forward link, so that what it
-//! downloads takes the forward link, as a path's `rate` and `buffer` mean it. With `upload` it runs
-//! at the sending end. Its own address is always [`NEAR_ADDRESS`], that of the server at the other
-//! end always [`FAR_ADDRESS`]; both are in its environment, as `SLOWSTART_ADDRESS` and
+//! The command is the client: it runs at the receiving end of the forward link, so that its
+//! downloads cross the link to which the path's `rate` and `buffer` apply. With `upload` it runs at
+//! the sending end. Its own address is always [`NEAR_ADDRESS`], and that of the server at the other
+//! end is always [`FAR_ADDRESS`]; the environment holds both, as `SLOWSTART_ADDRESS` and
 //! `SLOWSTART_PEER`.
 //!
-//! A command that is itself an emulation is inside this one (`nest`): its own command has other
-//! addresses, and finds the servers of both. `SLOWSTART_PEER` is then the address of the nearest
+//! A command that is itself an emulation is nested in this one (`nest`): its own command has other
+//! addresses, and reaches the servers of both. `SLOWSTART_PEER` is then the address of the nearest
 //! server command.
 
 use std::collections::BTreeSet;
@@ -31,13 +31,13 @@ use crate::live::Snapshot;
 use crate::process::Running;
 use crate::report::Report;
 
-/// Where the command is, unless the emulation is inside another one.
+/// Address of the command, unless the emulation is nested.
 pub const NEAR_ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
 
-/// Where the server command is, likewise.
+/// Address of the server command, likewise.
 pub const FAR_ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
 
-/// What is run, and how.
+/// The command to run, and how to run it.
 #[derive(Clone, Debug, Default)]
 pub struct EmulateOptions {
     /// The command and its arguments. It has this process's standard streams.
@@ -46,30 +46,32 @@ pub struct EmulateOptions {
     pub server_command: Option<OsString>,
     /// Whether the command sends on the forward link, instead of receiving from it.
     pub upload: bool,
-    /// Everything else. The addresses are set here.
+    /// All other options. The addresses in it are overwritten.
     pub emulation: EmulationOptions,
 }
 
-/// How it went.
+/// The outcome of a command.
 #[derive(Clone, Debug)]
 pub struct EmulateOutcome {
     /// The command's exit status; 128 more than the signal's number where a signal ended it.
     pub status: i32,
-    /// What was measured.
+    /// The measurements.
     pub report: Report,
+    /// Whether the server command listened on a port before the command started; true without one.
+    pub server_listens: bool,
 }
 
-/// Between two looks at whether the command has ended.
+/// Time between two checks whether the command has ended.
 const TICK: std::time::Duration = std::time::Duration::from_millis(100);
 
-/// How long a server may take until it listens; then the command starts anyhow.
+/// How long to wait for a server to listen; the command then starts anyway.
 const SERVER_PATIENCE: Duration = Duration::from_secs(10);
 
-/// How long a command that was asked to end may take.
+/// How long a command may take to end after SIGTERM.
 const END_PATIENCE: std::time::Duration = std::time::Duration::from_secs(2);
 
-/// Runs a command behind `path`, and calls `watch` ten times a second. When `cancel` becomes true
-/// the command is asked to end (SIGTERM), and killed two seconds later.
+/// Runs a command behind `path`, and calls `watch` ten times a second. When `cancel` becomes true,
+/// the command gets SIGTERM, and is killed two seconds later.
 ///
 /// # Errors
 /// What is missing for an emulation, or which command cannot be run.
@@ -103,9 +105,12 @@ pub fn emulate(
             ..options.emulation
         },
     )?;
-    let mut server = match &options.server_command {
-        Some(line) => Some(start_server(&prepared, near.peer(), line)?),
-        None => None,
+    let (mut server, server_listens) = match &options.server_command {
+        Some(line) => {
+            let (server, listens) = start_server(&prepared, near.peer(), line)?;
+            (Some(server), listens)
+        }
+        None => (None, true),
     };
     let mut command = Command::new(program);
     command.args(arguments);
@@ -135,11 +140,15 @@ pub fn emulate(
         server.kill();
     }
     let report = emulation.finish()?;
-    Ok(EmulateOutcome { status, report })
+    Ok(EmulateOutcome {
+        status,
+        report,
+        server_listens,
+    })
 }
 
 /// Sends SIGTERM to the command itself: the child of the first process of its namespace, which
-/// heeds no signals.
+/// ignores signals.
 fn ask_to_end(running: &Running) {
     let id = running.id();
     let children = fs::read_to_string(format!("/proc/{id}/task/{id}/children"));
@@ -150,15 +159,15 @@ fn ask_to_end(running: &Running) {
     }
 }
 
-/// Starts the server and waits until a port of its side is listened on.
+/// Starts the server and waits until it listens on a port of its side; whether it does.
 fn start_server(
     prepared: &Prepared<'_>,
     side: Side,
     line: &OsString,
-) -> Result<Running, EmulatorError> {
+) -> Result<(Running, bool), EmulatorError> {
     let mut command = Command::new("/bin/sh");
     command.arg("-c").arg(line).stdin(Stdio::null());
-    // What it says is no output of the command's.
+    // The server's output must not mix with the command's.
     let errors = std::io::stderr().as_fd().try_clone_to_owned();
     command.stdout(errors.map_or_else(|_| Stdio::null(), Stdio::from));
     // The host of an inner emulation may have servers already.
@@ -167,21 +176,21 @@ fn start_server(
     let clock = Clock::begin();
     while clock.now().saturating_since(Instant::ZERO) < SERVER_PATIENCE {
         if !prepared.within(side, listeners)?.is_subset(&before) {
-            break;
+            return Ok((server, true));
         }
         if let Some(status) = server.try_wait() {
             return Err(EmulatorError::ServerEnded(status));
         }
         clock::pause(Duration::from_millis(10));
     }
-    Ok(server)
+    Ok((server, false))
 }
 
-/// Local addresses of the TCP sockets of the calling thread's namespace that listen, and of the UDP
-/// sockets that are bound, as the kernel writes them.
+/// Local addresses, as the kernel writes them, of the listening TCP sockets and the bound UDP
+/// sockets in the calling thread's namespace.
 fn listeners() -> BTreeSet<String> {
-    // The columns are number, local address, peer's address, state: 0A is LISTEN. A UDP socket is
-    // listed once it is bound, and those of clients do not come before the command.
+    // The columns are number, local address, peer's address, state; 0A is LISTEN. A UDP socket is
+    // listed once it is bound; clients have none before the command starts.
     const LISTEN: &str = "0A";
     let mut found = BTreeSet::new();
     for table in ["tcp", "tcp6", "udp", "udp6"] {

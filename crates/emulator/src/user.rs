@@ -1,4 +1,4 @@
-//! What the emulator may do as whom.
+//! The privileges that the emulator needs.
 
 use std::fs;
 
@@ -12,7 +12,7 @@ use crate::namespace::Namespace;
 /// CAP_NET_ADMIN and CAP_SYS_ADMIN (capabilities(7)), as bits.
 const NEEDED: u64 = 1 << 12 | 1 << 21;
 
-/// What is missing for an emulation, in one sentence; `None` where one can be made.
+/// What is missing for an emulation, in one sentence; `None` where nothing is.
 #[must_use]
 pub fn missing() -> Option<String> {
     device::open()
@@ -21,12 +21,11 @@ pub fn missing() -> Option<String> {
         .map(|error| error.to_string())
 }
 
-/// Where this process may not make network namespaces: moves it into a user namespace of its own,
-/// in which it may. The user stays who they are, outside and inside. Does nothing where it is not
-/// needed.
+/// Moves this process into a user namespace of its own, in which it may create network namespaces.
+/// The user stays the same, outside and inside. Does nothing where it is not needed.
 ///
-/// To be called before any thread is started, because the kernel moves a process of one thread
-/// only. Programs that such a process starts have no privileges in the namespace.
+/// To be called before any thread starts, because the kernel moves only single-threaded processes.
+/// Programs that such a process starts have no privileges in the namespace.
 ///
 /// # Errors
 /// Where user namespaces are not allowed, or where there are threads already.
@@ -40,13 +39,14 @@ pub fn enter_user_namespace() -> Result<(), EmulatorError> {
     let write = |file: &str, text: String| {
         fs::write(format!("/proc/self/{file}"), text).map_err(EmulatorError::NoNamespaces)
     };
-    // A group may be mapped only by who can no longer drop one (user_namespaces(7)).
+    // The kernel accepts a group map only from a process that can no longer drop a group
+    // (user_namespaces(7)).
     write("setgroups", "deny".to_owned())?;
     write("uid_map", format!("{user} {user} 1"))?;
     write("gid_map", format!("{group} {group} 1"))
 }
 
-/// Whether this process has the capabilities that it takes.
+/// Whether this process has the capabilities that it needs.
 fn capable() -> bool {
     fs::read_to_string("/proc/self/status").is_ok_and(|status| {
         status

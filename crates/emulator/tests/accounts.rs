@@ -1,7 +1,7 @@
-//! Every packet is accounted for, in the report, in captures, and in logs; and the channel is the
-//! simulator's.
+//! Every packet is accounted for, in the report, in captures and in logs, and the channel equals
+//! the simulator's.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on ends")]
+#![allow(clippy::unwrap_used, reason = "a test panics if it cannot continue")]
 
 mod common;
 
@@ -29,7 +29,7 @@ fn sockets(emulation: &Emulation) -> [UdpSocket; 2] {
         .unwrap();
     let longest = std::time::Duration::from_millis(300);
     sockets[1].set_read_timeout(Some(longest)).unwrap();
-    // What the host cannot hold is no loss of the path.
+    // A drop in the receiving host would not be a loss of the path.
     setsockopt(&sockets[1], sockopt::RcvBufForce, &(4 << 20)).unwrap();
     sockets
 }
@@ -78,7 +78,7 @@ fn an_overflow_is_counted_packet_by_packet() {
     )
     .unwrap();
     let [near, far] = sockets(&emulation);
-    // 100 datagrams of 1000 bytes of IP at once: 4 ms each to serve, 20 wait, one is served.
+    // 100 datagrams of 1000 bytes of IP at once: each takes 4 ms to serve, 20 wait, one is served.
     let mut datagram = [0; 972];
     for number in 0..100_u32 {
         datagram[..4].copy_from_slice(&number.to_le_bytes());
@@ -137,7 +137,7 @@ fn an_overflow_is_counted_packet_by_packet() {
         Some(since + Duration::from_millis(5))
     );
 
-    // The captures: all that was sent, all that arrived; what was dropped is said in a comment.
+    // The captures have all packets that were sent, and all that arrived; comments note the drops.
     let (sent, comments) = packets_of(&sender);
     assert_eq!((sent, comments), (100, counters.dropped()));
     assert_eq!(packets_of(&receiver), (counters.packets_out, 0));
@@ -168,7 +168,10 @@ fn packets_of(file: &std::path::Path) -> (u64, u64) {
             packets += 1;
             comments += u64::from(!packet.options.is_empty());
             assert_eq!((packet.original_len, packet.data.len()), (1000, 64));
-            assert!(packet.timestamp >= last, "times of a capture go on");
+            assert!(
+                packet.timestamp >= last,
+                "times in a capture do not decrease"
+            );
             last = packet.timestamp;
         }
     }
@@ -185,7 +188,7 @@ fn the_channel_is_that_of_a_simulation_with_the_same_seed() {
         bad_loss: 0.8,
         good_loss: 0.01,
     };
-    // What the link loses, by the simulator's streams.
+    // The losses of the link, from the simulator's streams.
     let mut simulated = Link::new(&path.forward, Streams::new(7).stream("path.forward"));
     let expected: Vec<u32> = (0..400)
         .filter(|number| {
@@ -200,7 +203,7 @@ fn the_channel_is_that_of_a_simulation_with_the_same_seed() {
         })
         .collect();
     assert!((200..390).contains(&expected.len()));
-    // The probes before the run take nothing of it.
+    // The probes before the run draw none of its random numbers.
     let emulation = Emulation::start(&path, 7, EmulationOptions::default()).unwrap();
     let [near, far] = sockets(&emulation);
     for number in 0..400_u32 {
@@ -214,8 +217,8 @@ fn the_channel_is_that_of_a_simulation_with_the_same_seed() {
     );
 }
 
-/// Every decision of the channel, at the nanosecond, is what the simulator's link decides for packets
-/// that come at the same instants: loss, the rate of each slot, the delay of each slot.
+/// Every decision of the channel equals, to the nanosecond, that of the simulator's link for
+/// packets that arrive at the same instants: loss, the rate of each slot, the delay of each slot.
 #[test]
 fn a_channel_that_changes_is_the_same_under_both_clocks() {
     let Some(_guard) = may_emulate() else { return };
@@ -229,7 +232,7 @@ fn a_channel_that_changes_is_the_same_under_both_clocks() {
         let emulation = Emulation::start(&path, 11, options).unwrap();
         let [near, far] = sockets(&emulation);
         far.connect(near.local_addr().unwrap()).unwrap();
-        // Satellites are far away, and grants come late.
+        // Satellite delays are long, and grants come late.
         let longest = std::time::Duration::from_secs(2);
         for socket in [&near, &far] {
             socket.set_read_timeout(Some(longest)).unwrap();
@@ -245,7 +248,7 @@ fn a_channel_that_changes_is_the_same_under_both_clocks() {
         arrivals(&far);
         arrivals(&near);
         let report = emulation.finish().unwrap();
-        // In the order in which packets came; in each direction that is the order of their departures.
+        // In order of arrival; in each direction that is also the order of departure.
         let mut seen: Vec<(Instant, Direction, u32, Result<Instant, DropReason>)> = report
             .deliveries
             .iter()
@@ -283,7 +286,7 @@ fn a_channel_that_changes_is_the_same_under_both_clocks() {
     }
 }
 
-/// The kernel's count of segments that the sender's namespace sent again.
+/// The kernel's count of segments that the sender's namespace retransmitted.
 fn kernel_retransmissions(emulation: &Emulation) -> u64 {
     let table = emulation
         .within(Side::Sender, || {
@@ -363,11 +366,14 @@ fn retransmissions_are_counted_as_the_kernel_and_tshark_count_them() {
         String::from_utf8_lossy(&output.stderr)
     );
     let tshark = String::from_utf8_lossy(&output.stdout).lines().count() as u64;
-    assert_eq!(tshark, kernel, "tshark sees what the kernel sent again");
+    assert_eq!(
+        tshark, kernel,
+        "tshark and the kernel count the same retransmissions"
+    );
 }
 
 #[test]
-fn a_packet_that_is_no_transport_is_carried_too() {
+fn a_packet_without_transport_header_is_carried_too() {
     let Some(_guard) = may_emulate() else { return };
     let emulation = Emulation::start(
         &path(100, Duration::from_millis(2), 10),

@@ -1,6 +1,7 @@
-//! How exactly the emulator does what it was told: rate, delay, and its own lateness.
+//! How accurately the emulator does what it was configured to do: rate, delay, and its own
+//! lateness.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on ends")]
+#![allow(clippy::unwrap_used, reason = "a test panics if it cannot continue")]
 
 mod common;
 
@@ -41,7 +42,8 @@ fn goodput_is_within_a_thousandth_of_the_ideal_up_to_144_mbits() {
                 (measured / ideal - 1.0).abs() <= 0.001,
                 "{mbits} Mbit/s: {measured} bit/s of {ideal}"
             );
-            // Without a reservation the lateness is the machine's; the run then says so by itself.
+            // Without a reservation the machine determines the lateness, and the self-check reports
+            // it.
             if check.scheduling == Scheduling::Deadline {
                 assert!(check.lateness_p99_us < Some(500), "{check:?}");
             }

@@ -1,6 +1,6 @@
-//! Commands behind a path, and what is left of them: nothing.
+//! Commands behind a path, and that they leave nothing behind.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on ends")]
+#![allow(clippy::unwrap_used, reason = "a test panics if it cannot continue")]
 
 mod common;
 
@@ -21,7 +21,7 @@ use emulator::{
 use nix::time::{ClockId, clock_gettime};
 use units::Duration;
 
-/// This test binary, running one of its ignored tests: a program to put behind a path.
+/// This test binary, running one of its ignored tests, as a program behind a path.
 fn this(role: &str) -> Vec<std::ffi::OsString> {
     let program = std::env::current_exe().unwrap().into_os_string();
     let mut words = vec![program];
@@ -68,7 +68,7 @@ fn the_exit_status_is_the_commands() {
 #[test]
 fn a_download_takes_the_forward_link_and_an_upload_with_upload() {
     let Some(_guard) = may_emulate() else { return };
-    // The server sends 300 kB to whoever connects.
+    // The server sends 300 kB to each client.
     for upload in [false, true] {
         let outcome = run(EmulateOptions {
             command: this("role_client"),
@@ -116,7 +116,7 @@ fn role_client() {
 }
 
 #[test]
-fn a_server_that_ends_is_said() {
+fn a_server_that_ends_is_reported() {
     let Some(_guard) = may_emulate() else { return };
     let error = run(EmulateOptions {
         server_command: Some("exit 3".into()),
@@ -132,7 +132,7 @@ fn a_server_that_ends_is_said() {
 fn a_cancelled_command_is_asked_to_end() {
     let Some(_guard) = may_emulate() else { return };
     let cancel = AtomicBool::new(false);
-    // The shell heeds SIGTERM only after its `sleep`, unless it waits for a background job.
+    // The shell handles SIGTERM only after its `sleep`, unless it waits for a background job.
     let options = shell("trap 'exit 5' TERM; sleep 60 & wait");
     let outcome = emulate(&short(), 1, options, &cancel, &mut |snapshot| {
         if snapshot.at > units::Instant::from_millis(500) {
@@ -142,7 +142,7 @@ fn a_cancelled_command_is_asked_to_end() {
     assert_eq!(outcome.unwrap().status, 5);
 }
 
-/// The innermost command meets the servers of all levels, over all the paths between.
+/// The innermost command reaches the servers of all levels, over all the paths between.
 #[test]
 fn emulations_nest() {
     let Some(_guard) = may_emulate() else { return };
@@ -157,12 +157,12 @@ fn emulations_nest() {
     let outer = "10.77.0.2:7007".parse().unwrap();
     let data = report.flows.iter().filter(|flow| flow.key.source == outer);
     let from: Vec<String> = data.map(|flow| flow.key.destination.to_string()).collect();
-    // One inside of this one, and two at a time inside of that, came under their own names.
+    // One inside this one, and two at a time inside that, came with their own addresses.
     for address in ["10.77.32.1:", "10.77.36.1:", "10.77.40.1:"] {
         let count = from.iter().filter(|name| name.starts_with(address)).count();
         assert_eq!(count, 1, "{from:?}");
     }
-    // What this path dropped, if anything, is all that is missing.
+    // Nothing is missing except what this path dropped.
     assert!(report.forward.conserved() && report.reverse.conserved());
 }
 
@@ -226,7 +226,7 @@ fn role_inner() {
         },
     );
     assert_eq!(status, 0);
-    // What a nested server command is told, and that its port is the enclosing host's.
+    // The environment of a nested server command; its port is the enclosing host's.
     let own = "test $SLOWSTART_ADDRESS = 10.77.32.1 && test $SLOWSTART_PEER = 10.77.32.2";
     let status = inner(
         10,
@@ -246,8 +246,8 @@ fn role_middle() {
     assert_eq!(variable("SLOWSTART_ADDRESS"), "10.77.32.1");
     assert_eq!(variable("SLOWSTART_PEER"), "10.77.0.2");
     let socket = reach(std::time::Duration::from_millis(50));
-    // 50 packets, for which a socket has room, come back at 20 and then at 10 Mbit/s: that is 49
-    // intervals of 1.1424 ms.
+    // 50 packets, which fit into a socket's buffer, come back at 20 and then at 10 Mbit/s: that is
+    // 49 intervals of 1.1424 ms.
     for _ in 0..50 {
         socket.send(&[2; 1400]).unwrap();
     }
@@ -279,7 +279,7 @@ fn role_innermost() {
 }
 
 #[test]
-fn wrong_input_is_said_before_anything_is_made() {
+fn wrong_input_is_reported_before_anything_is_created() {
     let Some(_guard) = may_emulate() else { return };
     let start = |options| {
         Emulation::start(&short(), 1, options)
@@ -310,7 +310,7 @@ fn wrong_input_is_said_before_anything_is_made() {
     );
 }
 
-/// Network namespaces that some process of this machine is in, by inode.
+/// Network namespaces of the processes on this machine, by inode.
 fn namespaces() -> BTreeSet<u64> {
     let processes = fs::read_dir("/proc").unwrap().flatten();
     processes
@@ -319,7 +319,7 @@ fn namespaces() -> BTreeSet<u64> {
         .collect()
 }
 
-/// Processes whose command line holds `word`.
+/// Processes whose command line contains `word`.
 fn processes_with(word: &str) -> Vec<String> {
     let processes = fs::read_dir("/proc").unwrap().flatten();
     processes
@@ -352,7 +352,7 @@ fn visible() -> (String, Vec<String>, String) {
 #[test]
 fn ten_runs_killed_leave_nothing_behind() {
     let Some(_guard) = may_emulate() else { return };
-    // A number that no other process of this machine sleeps for.
+    // A time that no other process on this machine sleeps for.
     let seconds = format!("86{:07}", std::process::id());
     let folder = Folder::new("killed");
     let before = visible();
@@ -374,16 +374,16 @@ fn ten_runs_killed_leave_nothing_behind() {
             }
         }
         assert_eq!(made.len(), 2, "the victim did not start");
-        // A program that was started takes a moment until it is the one that it was started as.
+        // A program that was started needs a moment until its exec.
         let mut looks = 0;
         while processes_with(&seconds).len() < 3 {
             looks += 1;
-            assert!(looks < 100, "its programs run");
+            assert!(looks < 100, "its programs did not start");
             let _ = nix::poll::poll(&mut [], 20_u16);
         }
         victim.kill().unwrap();
         victim.wait().unwrap();
-        // The kernel takes a moment to end a process namespace.
+        // The kernel needs a moment to end a PID namespace.
         let mut looks = 0;
         loop {
             let alive = namespaces();
@@ -452,12 +452,12 @@ fn role_victim() {
     running.wait();
 }
 
-/// As a user without privileges, in a user namespace, where the device may be opened.
+/// As a user without privileges, in a user namespace, where that user may open the device.
 #[test]
 fn a_user_namespace_suffices() {
     let Some(_guard) = may_emulate() else { return };
     let folder = Folder::new("rootless");
-    // Another user may not see this binary where it is.
+    // Another user may have no access to this binary where it is.
     let program = folder.0.join("test");
     fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
     let lines = "set -e; chmod 755 .; mknod tun c 10 200; chmod 666 tun; \
@@ -486,9 +486,9 @@ fn role_rootless() {
     println!("carried as nobody");
 }
 
-/// Where something is missing, it is said in one sentence, and by `missing` too.
+/// A missing requirement is reported in one sentence, also by `missing`.
 #[test]
-fn what_is_missing_is_said() {
+fn what_is_missing_is_reported() {
     let Some(_guard) = may_emulate() else { return };
     let mut command = Command::new("setpriv");
     command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);

@@ -1,13 +1,13 @@
-//! A tournament over components: who acts next.
+//! A tournament tree over components that selects the next one to act.
 
 use units::Instant;
 
-/// Something that can act at a time of its own.
+/// A component that can act at a time of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Component(u32);
 
 impl Component {
-    /// Its number, counted from zero in the order of [`Calendar::add`].
+    /// The component's number, counted from zero in the order of [`Calendar::add`].
     #[must_use]
     pub const fn index(self) -> usize {
         self.0 as usize
@@ -16,13 +16,14 @@ impl Component {
 
 /// The times at which components want to act.
 ///
-/// A complete binary tree whose leaves are the components, in order, and whose inner nodes hold
-/// the earlier time of their two children. A change walks up only as far as it matters; the next
-/// to act is found by walking down, and of equals the left one, the component with the lower
-/// number, wins. Every step is one comparison of two integers beside each other.
+/// A complete binary tree whose leaves are the components, in order. Each inner node holds the
+/// earlier time of its two children. A change propagates upward only as far as it alters a node. A
+/// walk from the root finds the next component. Of equal times the left one wins, which is the
+/// component with the lower number. Each step compares two adjacent integers.
 #[derive(Clone, Debug)]
 pub struct Calendar {
-    /// Node 1 is the root, the children of `n` are `2n` and `2n + 1`; [`Instant::MAX`] is never.
+    /// Node 1 is the root, and the children of `n` are `2n` and `2n + 1`. [`Instant::MAX`] means
+    /// never.
     tree: Vec<Instant>,
     /// Number of leaves, a power of two; leaf `c` is node `leaves + c`.
     leaves: usize,
@@ -40,7 +41,7 @@ impl Default for Calendar {
 }
 
 impl Calendar {
-    /// A component that is not scheduled yet.
+    /// Adds a component that is not scheduled yet.
     pub fn add(&mut self) -> Component {
         if self.components == self.leaves {
             self.grow();
@@ -59,7 +60,7 @@ impl Calendar {
         self.tree = tree;
     }
 
-    /// The next to act. Equal times go by the component's number.
+    /// The next component to act. The lower number wins among equal times.
     #[must_use]
     #[inline]
     pub fn next(&self) -> Option<(Instant, Component)> {
@@ -81,8 +82,8 @@ impl Calendar {
         Some(self.tree[self.leaves + component.index()]).filter(|&at| at < Instant::MAX)
     }
 
-    /// `component` acts at `at`, in place of any earlier wish of its own; `None` (or
-    /// [`Instant::MAX`]) cancels.
+    /// Schedules `component` at `at` and replaces its earlier entry. `None` (or [`Instant::MAX`])
+    /// cancels the entry.
     #[inline]
     pub fn schedule(&mut self, component: Component, at: Option<Instant>) {
         let mut node = self.leaves + component.index();
@@ -107,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn equal_times_go_by_number() {
+    fn equal_times_are_ordered_by_number() {
         let mut calendar = Calendar::default();
         let components: Vec<_> = (0..3).map(|_| calendar.add()).collect();
         for &component in components.iter().rev() {
@@ -134,7 +135,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against an ordered set, over random schedules and cancellations.
+        /// Compares with an ordered set over random schedules and cancellations.
         #[test]
         fn agrees_with_an_ordered_set(operations in prop::collection::vec((0usize..40, prop::option::of(0u64..50)), 1..400)) {
             let mut calendar = Calendar::default();

@@ -1,11 +1,11 @@
-//! The congestion controls that can be loaded, and what can be chosen about them.
+//! The congestion controls that can be loaded, and their options.
 
 use crate::Error;
 
 /// A congestion control that can be loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Control {
-    /// What the kernel calls it (TCP_CONGESTION): at most 15 characters.
+    /// Its name in the kernel (TCP_CONGESTION): at most 15 characters.
     pub name: &'static str,
     /// The same algorithm in the simulator.
     pub algorithm: &'static str,
@@ -20,43 +20,43 @@ pub const CONTROLS: &[Control] = &[
     Control {
         name: "ss_search",
         algorithm: "cubic+search:version=2.0,arithmetic=percent",
-        summary: "CUBIC whose slow start is ended by SEARCH 2.0",
+        summary: "CUBIC with SEARCH 2.0 as its slow-start exit",
         default: true,
     },
     Control {
         name: "ss_search31",
         algorithm: "cubic+search:version=3.1,arithmetic=percent",
-        summary: "CUBIC whose slow start is ended by SEARCH 3.1",
+        summary: "CUBIC with SEARCH 3.1 as its slow-start exit",
         default: false,
     },
     Control {
         name: "ss_search40",
         algorithm: "cubic+search:version=4.0,arithmetic=percent",
-        summary: "CUBIC whose slow start is ended by SEARCH 4.0, which drains the queue",
+        summary: "CUBIC with SEARCH 4.0, which drains the queue, as its slow-start exit",
         default: false,
     },
     Control {
         name: "ss_hspp",
         algorithm: "cubic+hystart++",
-        summary: "CUBIC whose slow start is ended by HyStart++",
+        summary: "CUBIC with HyStart++ as its slow-start exit",
         default: true,
     },
     Control {
         name: "ss_hspatch",
         algorithm: "cubic+hystart++:form=patch",
-        summary: "CUBIC whose slow start is ended by HyStart++ as its authors' patch has it",
+        summary: "CUBIC with HyStart++ in the form of its authors' patch",
         default: false,
     },
     Control {
         name: "ss_hspaper",
         algorithm: "cubic+hystart:variant=paper",
-        summary: "CUBIC whose slow start is ended by HyStart as its paper has it",
+        summary: "CUBIC with HyStart in the form of its paper",
         default: false,
     },
     Control {
         name: "ss_suss",
         algorithm: "cubic+suss:override_window=false",
-        summary: "CUBIC whose slow start is sped up by SUSS, within the announced window",
+        summary: "CUBIC with slow start accelerated by SUSS, within the advertised window",
         default: false,
     },
     Control {
@@ -80,7 +80,7 @@ pub const CONTROLS: &[Control] = &[
 ];
 
 impl Control {
-    /// Whether it is one of SEARCH's.
+    /// Whether it is one of the versions of SEARCH.
     #[cfg_attr(
         not(all(feature = "bpf", target_os = "linux")),
         allow(dead_code, reason = "used where objects are loaded")
@@ -90,29 +90,29 @@ impl Control {
     }
 }
 
-/// What SEARCH does to the window when slow start ends.
+/// What SEARCH does to the window at the end of slow start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExitAction {
-    /// The threshold becomes the window.
+    /// The threshold is set to the window.
     Plain,
-    /// The window also gives back what it grew in the last two initial round trips.
+    /// The window is also reduced by its growth in the last two initial round trips.
     Rollback,
-    /// The window first falls as the queue drains.
+    /// The window first shrinks while the queue drains.
     Drain,
 }
 
-/// What can be chosen about the congestion controls of SEARCH before they are loaded. `None` is
-/// the version's own choice.
+/// Options of SEARCH's congestion controls, chosen before they are loaded. `None` leaves the
+/// version's own choice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     /// What happens to the window at the exit.
     pub exit: Option<ExitAction>,
-    /// `THRESH` in thousandths of the expectation, at most 1000.
+    /// `THRESH` in thousandths of the expected delivery, at most 1000.
     pub threshold_permille: Option<u32>,
-    /// Initial round trips without an ACK after which the bins are worthless, at most 65535; zero
-    /// is never.
+    /// Initial round trips without an ACK after which the bins are discarded, at most 65535; zero
+    /// means never.
     pub alpha: Option<u32>,
-    /// Whether the first decision is told and nothing done about it.
+    /// Whether the first decision is reported but has no effect.
     pub passive: bool,
 }
 
@@ -121,7 +121,7 @@ impl Options {
     pub(crate) fn check(&self) -> Result<(), Error> {
         let invalid = |sentence: &str| Err(Error::Invalid(sentence.to_owned()));
         if self.threshold_permille.is_some_and(|value| value > 1_000) {
-            return invalid("a threshold has at most 1000 thousandths");
+            return invalid("a threshold is at most 1000 thousandths");
         }
         if self.alpha.is_some_and(|value| value > 65_535) {
             return invalid("alpha is at most 65535 round trips");
@@ -129,7 +129,7 @@ impl Options {
         Ok(())
     }
 
-    /// `struct ss_search_config` of `bpf/core/search.h`, as `bytes` hold it, with what was chosen.
+    /// Writes the options into `bytes`, a `struct ss_search_config` of `bpf/core/search.h`.
     #[cfg_attr(
         not(all(feature = "bpf", target_os = "linux")),
         allow(dead_code, reason = "used where objects are loaded")
@@ -165,7 +165,7 @@ mod tests {
     #[test]
     fn names_fit_the_kernel() {
         for control in CONTROLS {
-            // With room for what makes the name of a guest its own.
+            // With space for the suffix of a guest's name.
             assert!(control.name.len() <= 12, "{}", control.name);
         }
     }

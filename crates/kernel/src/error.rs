@@ -1,13 +1,13 @@
-//! Why something cannot be loaded, in one sentence.
+//! Why a congestion control cannot be loaded, in one sentence.
 
 use std::fmt;
 
-/// Why something cannot be loaded or unloaded.
+/// Why a congestion control cannot be loaded or unloaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Error {
-    /// Something that it needs is missing; a sentence for each thing.
+    /// Requirements are not met; a sentence for each.
     Missing(Vec<String>),
-    /// What was asked for is wrong.
+    /// The request is invalid.
     Invalid(String),
     /// The kernel refused.
     Refused(String),

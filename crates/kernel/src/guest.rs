@@ -1,8 +1,8 @@
 //! Congestion controls for the time of a measurement.
 //!
-//! They are registered through a link, which the kernel drops with the process, whatever ends it;
-//! and under a name of their own, so that neither what is loaded already nor another measurement is
-//! in the way.
+//! They are registered through a BPF link, which the kernel drops with the process, however that
+//! ends. Each has a name of its own, so that it conflicts neither with a loaded congestion control
+//! nor with another measurement.
 
 use std::fmt;
 use std::net::Ipv4Addr;
@@ -17,12 +17,12 @@ use crate::wanted::Wanted;
 
 /// `struct ss_exit` of `bpf/common.bpf.h`.
 const RECORD: usize = 32;
-/// Digits of the names' ends.
+/// Digits of the names' suffixes.
 const DIGITS: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
-/// How often another name is tried when somebody else was faster.
+/// How many other names to try if another process takes the first.
 const TRIES: usize = 5;
 
-/// A congestion control that is registered as long as this lives. Sockets that use it go on with it
+/// A congestion control that is registered as long as this lives. Sockets that use it keep it
 /// afterwards.
 pub struct Guest {
     wanted: Wanted,
@@ -33,18 +33,18 @@ pub struct Guest {
 /// The end of a slow start, as the congestion control decided it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GuestExit {
-    /// When the ACK came (CLOCK_MONOTONIC).
+    /// When the ACK arrived (CLOCK_MONOTONIC).
     pub at: Instant,
     /// The sender's address.
     pub source: Ipv4Addr,
-    /// The window in segments, before anything was done about it.
+    /// The window in segments, before the exit changed it.
     pub cwnd: u32,
-    /// SEARCH: bins since the first one; HyStart++: rounds of Conservative Slow Start; SUSS: rounds
-    /// that were accelerated.
+    /// SEARCH: bins since the first one; HyStart++: rounds of Conservative Slow Start; SUSS:
+    /// accelerated rounds.
     pub bin: u32,
-    /// Why, in the word of results, where the congestion control has more than one reason.
+    /// The reason as results name it, where the congestion control has more than one.
     pub reason: Option<&'static str>,
-    /// SEARCH: how far delivery missed the expectation, in thousandths.
+    /// SEARCH: how far delivery fell short of the expectation, in thousandths.
     pub norm_permille: u64,
 }
 
@@ -73,32 +73,32 @@ impl Guest {
                         held,
                     });
                 }
-                // Somebody else may have taken the name meanwhile.
+                // Another process may have taken the name meanwhile.
                 Err(error) if loaded().contains(&name) => failed = Some(error),
                 Err(error) => return Err(error),
             }
         }
         Err(failed.unwrap_or_else(|| {
             Error::Refused(format!(
-                "too many of {} are registered",
+                "too many instances of {} are registered",
                 wanted.control.name
             ))
         }))
     }
 
-    /// What it is.
+    /// What was registered.
     #[must_use]
     pub const fn wanted(&self) -> &Wanted {
         &self.wanted
     }
 
-    /// What the kernel calls it.
+    /// Its name in the kernel.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Hands over the ends of slow starts that were not handed over before, in their order.
+    /// Hands over the slow-start exits that were not handed over before, in order.
     pub fn take_exits(&mut self, each: &mut dyn FnMut(GuestExit)) {
         self.held.take(&mut |record| each(GuestExit::parse(record)));
     }
@@ -139,7 +139,7 @@ pub(crate) fn array<const N: usize>(record: &[u8], at: usize) -> [u8; N] {
     bytes.unwrap_or([0; N])
 }
 
-/// The first of the names for a guest that is not in `there`.
+/// The first name for a guest that is not in `there`.
 fn free_name(control: &str, there: &[String]) -> Option<String> {
     let digits = || DIGITS.iter().map(|digit| char::from(*digit));
     let names = digits().flat_map(|high| digits().map(move |low| format!("{control}.{high}{low}")));

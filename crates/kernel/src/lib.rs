@@ -1,20 +1,20 @@
-//! Start-ups in the running kernel, for those who only want them on their server: congestion
-//! controls in eBPF (`bpf/`) around the kernel's own CUBIC.
+//! Start-up algorithms in the running kernel, also for servers that use nothing else of this
+//! project: congestion controls in eBPF (`bpf/`) around the kernel's own CUBIC.
 //!
-//! [`load`] registers them once, which needs privileges; any program may then select them for its
-//! sockets (`TCP_CONGESTION`), or a network namespace as its default
+//! [`load`] registers them once, which needs privileges. Any program may then select them for its
+//! sockets (`TCP_CONGESTION`), or a network namespace use one as its default
 //! (`net.ipv4.tcp_congestion_control`). They stay until [`unload`] or a reboot; sockets that use
-//! one when it is unloaded go on. [`status`] tells what there is and what is missing.
+//! one when it is unloaded keep it. [`status`] reports what is loaded and what is missing.
 //!
-//! A measurement of our own wants them for a moment: a [`Guest`] is registered as long as it lives,
-//! under a name that nothing else has, and tells of the end of each slow start. A [`Probe`] tells of
-//! every ACK in a network namespace, whatever the congestion control. Neither outlives the process.
+//! A measurement uses a [`Guest`], which is registered as long as it lives, under a name of its
+//! own, and reports the end of each slow start. A [`Probe`] reports every ACK in a network
+//! namespace, whatever the congestion control. Neither outlives the process.
 //!
-//! Sources: `Documentation/bpf` of Linux 6.18 and what was measured there; `bpf/core` says what the
-//! algorithms are.
+//! Sources: `Documentation/bpf` of Linux 6.18, and measurements on that version; `bpf/core`
+//! describes the algorithms.
 //!
 //! Assumes Linux on a little-endian or big-endian machine with `/proc` and `/sys` mounted. Without
-//! the feature `bpf`, or the objects of `make -C bpf`, only what is missing can be told.
+//! the feature `bpf`, or the objects of `make -C bpf`, this crate can only report what is missing.
 
 mod control;
 mod error;

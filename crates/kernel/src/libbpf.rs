@@ -1,4 +1,4 @@
-//! What needs libbpf: objects are opened, changed, loaded and attached.
+//! The part that needs libbpf: it opens, edits, loads and attaches objects.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -13,14 +13,14 @@ use crate::error::Error;
 use crate::loader::OBJECTS;
 use crate::wanted::Wanted;
 
-/// The map that holds the options, by the section's name.
+/// The map with the options is named after its section.
 const CONFIG: &str = ".rodata.config";
-/// The kernel cuts names of maps to so many bytes.
+/// The kernel truncates map names to this many bytes.
 const MAP_NAME: usize = 15;
 /// `BPF_F_LINK` of linux/bpf.h: the map is registered as long as its link is held.
 const BPF_F_LINK: u32 = 1 << 13;
 
-/// What libbpf said last: the reason when something fails.
+/// The last message of libbpf: the reason for a failure.
 static SAID: Mutex<String> = Mutex::new(String::new());
 
 fn listen(_level: PrintLevel, message: String) {
@@ -41,13 +41,13 @@ fn refused(name: &str, doing: &str, error: &libbpf_rs::Error) -> Error {
 
 fn stale(name: &str) -> Error {
     Error::Refused(format!(
-        "the object of {name} is not this program's: run make -C bpf again"
+        "the object of {name} does not match this program: run make -C bpf again"
     ))
 }
 
 fn open(name: &str) -> Result<OpenObject, Error> {
     set_print(Some((PrintLevel::Warn, listen)));
-    // libbpf wants the bytes aligned, which a vector is.
+    // libbpf requires aligned bytes; those of a vector are.
     let object = OBJECTS.iter().find(|(known, _)| *known == name);
     let bytes = object.map(|(_, bytes)| bytes.to_vec()).unwrap_or_default();
     ObjectBuilder::default()
@@ -55,7 +55,8 @@ fn open(name: &str) -> Result<OpenObject, Error> {
         .map_err(|error| refused(name, "to open", &error))
 }
 
-/// Changes the initial value of the maps that `choose` takes; an error where `change` is false.
+/// Edits the initial value of the maps that `choose` selects; an error where `change` returns
+/// false.
 fn edit(
     object: &mut OpenObject,
     name: &str,
@@ -104,10 +105,10 @@ fn registered(object: OpenObject, name: &str) -> Result<(Link, Object), Error> {
     Ok((link, object))
 }
 
-/// Registers a congestion control for good.
+/// Registers a congestion control until it is unregistered.
 pub(crate) fn register(wanted: &Wanted) -> Result<(), Error> {
     let (mut link, _) = registered(prepared(wanted)?, wanted.control.name)?;
-    // Otherwise it would be unregistered when the link is dropped.
+    // Dropping the link would unregister it.
     link.disconnect();
     Ok(())
 }
@@ -118,7 +119,8 @@ pub(crate) fn unregister(control: &Control) -> Result<(), Error> {
     let name = &control.name[..control.name.len().min(MAP_NAME)];
     let maps = MapInfoIter::default()
         .filter(|map| map.ty == MapType::StructOps && map.name.to_str() == Some(name));
-    // A map that was unregistered before lingers while sockets use it, and refuses; so do guests.
+    // A map that was unregistered before lingers while sockets use it, and refuses; guests refuse
+    // too.
     let mut last = None;
     for map in maps {
         let deleted =
@@ -131,7 +133,7 @@ pub(crate) fn unregister(control: &Control) -> Result<(), Error> {
     Err(match last {
         Some(error) => refused(control.name, "to unregister", &error),
         None => Error::Refused(format!(
-            "{} is registered, but not by this program: unregister it with what registered it",
+            "{} is registered, but not by this program: unregister it with the program that did",
             control.name
         )),
     })
@@ -148,7 +150,7 @@ impl Ring {
     fn new(object: &Object, of: &str, size: usize) -> Result<Self, Error> {
         let fail = |error: libbpf_rs::Error| refused(of, "to read from", &error);
         let bytes: Arc<Mutex<Vec<u8>>> = Arc::default();
-        let room = Arc::clone(&bytes);
+        let sink = Arc::clone(&bytes);
         let mut maps = object.maps();
         let map = maps.find(|map| map.map_type() == MapType::RingBuf);
         let map = map.ok_or_else(|| stale(of))?;
@@ -156,8 +158,8 @@ impl Ring {
         builder
             .add(&map, move |record: &[u8]| {
                 if let Some(record) = record.get(..size) {
-                    let mut room = room.lock().unwrap_or_else(PoisonError::into_inner);
-                    room.extend_from_slice(record);
+                    let mut sink = sink.lock().unwrap_or_else(PoisonError::into_inner);
+                    sink.extend_from_slice(record);
                 }
                 0
             })
@@ -166,9 +168,9 @@ impl Ring {
         Ok(Self { ring, bytes, size })
     }
 
-    /// Hands over each record that is there.
+    /// Hands over each available record.
     fn take(&mut self, each: &mut dyn FnMut(&[u8])) {
-        // What is not read now is read the next time.
+        // Records that are not read now are read the next time.
         let _ = self.ring.consume_raw();
         let mut bytes = self.bytes.lock().unwrap_or_else(PoisonError::into_inner);
         for record in bytes.chunks_exact(self.size) {
@@ -202,8 +204,8 @@ pub(crate) fn hold(wanted: &Wanted, name: &str, record: usize) -> Result<Held, E
             .map_err(|error| refused(known, "to open", &error))?;
     }
     let (link, object) = registered(object, known)?;
-    let tells = object.maps().any(|map| map.map_type() == MapType::RingBuf);
-    let exits = tells
+    let reports = object.maps().any(|map| map.map_type() == MapType::RingBuf);
+    let exits = reports
         .then(|| Ring::new(&object, known, record))
         .transpose()?;
     Ok(Held {
@@ -213,7 +215,7 @@ pub(crate) fn hold(wanted: &Wanted, name: &str, record: usize) -> Result<Held, E
     })
 }
 
-/// Writes `name` over the name `known`, which ends with a zero, in a `struct tcp_congestion_ops`.
+/// Replaces the name `known`, which ends with a zero, by `name` in a `struct tcp_congestion_ops`.
 fn rename(value: &mut [u8], known: &str, name: &str) -> bool {
     let mut old = known.as_bytes().to_vec();
     old.push(0);
@@ -273,7 +275,7 @@ impl Attached {
         self.rows.take(each);
     }
 
-    /// Rows that found no room.
+    /// Rows that did not fit into the ring buffer.
     pub(crate) fn lost(&self) -> u64 {
         let mut maps = self.object.maps();
         let map = maps.find(|map| map.name() == "ss_lost");

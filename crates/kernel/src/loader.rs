@@ -1,7 +1,7 @@
 //! Registers and unregisters the congestion controls.
 //!
-//! A struct_ops map without a link: the kernel keeps what was registered when this process ends,
-//! and the map, which bears the congestion control's name, is found again to unregister it.
+//! They are struct_ops maps without a link: the kernel keeps the registration when this process
+//! ends. A map has the congestion control's name, by which it is found again to unregister it.
 
 use crate::control::{CONTROLS, Control};
 use crate::error::Error;
@@ -12,7 +12,7 @@ use crate::wanted::Wanted;
 
 include!(concat!(env!("OUT_DIR"), "/objects.rs"));
 
-/// Registers congestion controls, those of [`Control::default`] when none is named. Where one cannot
+/// Registers congestion controls; those of [`Control::default`] when none is named. If one cannot
 /// be registered, none of them is.
 ///
 /// # Errors
@@ -35,7 +35,7 @@ pub fn load(wanted: &[Wanted]) -> Result<Vec<&'static Control>, Error> {
             .any(|other| other.control == one.control)
         {
             return Err(Error::Invalid(format!(
-                "{} is named twice; the kernel has one of it",
+                "{} is named twice",
                 one.control.name
             )));
         }
@@ -53,7 +53,7 @@ pub fn load(wanted: &[Wanted]) -> Result<Vec<&'static Control>, Error> {
         .find(|one| there.iter().any(|name| name == one.control.name))
     {
         return Err(Error::Invalid(format!(
-            "{} is loaded already; unload it first",
+            "{} is already loaded; unload it first",
             one.control.name
         )));
     }
@@ -70,8 +70,8 @@ pub fn load(wanted: &[Wanted]) -> Result<Vec<&'static Control>, Error> {
     Ok(done)
 }
 
-/// Unregisters congestion controls, all of ours that are loaded when none is named. Sockets that use
-/// one go on with it.
+/// Unregisters congestion controls; all of ours that are loaded when none is named. Sockets that
+/// use one keep it.
 ///
 /// # Errors
 /// One that is named is not loaded, or the kernel refuses.
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn wrong_wishes_are_refused_first() {
+    fn invalid_requests_are_refused_first() {
         let mut wanted = Wanted::named("ss_search").expect("known");
         let error = load(&[wanted, wanted]).expect_err("twice");
         assert!(matches!(error, Error::Invalid(_)), "{error}");

@@ -1,15 +1,16 @@
-//! What loading needs, and whether it is there: told before anything is tried.
+//! The requirements of loading, and whether they are met: checked before anything is tried.
 
 use std::fs;
 use std::path::Path;
 
-/// The oldest kernel: CUBIC's functions can be called from BPF since.
+/// The oldest kernel: BPF can call CUBIC's functions since then.
 const OLDEST: (u64, u64) = (5, 13);
-/// The kernel that takes `cubictcp_cwnd_event` away.
+/// The first kernel without `cubictcp_cwnd_event`.
 const TOO_NEW: (u64, u64) = (7, 1);
-/// The oldest kernel on which a congestion control goes with the process that registered it.
+/// The oldest kernel that unregisters a congestion control when the process that registered it
+/// ends.
 const LINKS: (u64, u64) = (6, 4);
-/// What of the kernel the programs call.
+/// The kernel's functions that the programs call.
 const FUNCTIONS: [&str; 7] = [
     "cubictcp_init",
     "cubictcp_recalc_ssthresh",
@@ -24,19 +25,19 @@ const CAP_SYS_ADMIN: u64 = 1 << 21;
 const CAP_PERFMON: u64 = 1 << 38;
 const CAP_BPF: u64 = 1 << 39;
 
-/// One thing that loading needs.
+/// One requirement of loading.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Need {
-    /// What: `kernel`, `types`, `functions`, `compiler`, `capabilities`, `lockdown`, `libbpf` or
-    /// `objects`.
+    /// Its name: `kernel`, `types`, `functions`, `compiler`, `capabilities`, `lockdown`, `libbpf`
+    /// or `objects`.
     pub what: &'static str,
     /// What was found.
     pub found: String,
-    /// One sentence: what is missing and how to get it. `None` when it is there.
+    /// One sentence on what is missing and how to get it; `None` if nothing is.
     pub missing: Option<String>,
 }
 
-/// What loading needs, in the order in which it is wanted.
+/// The requirements of loading, in the order in which to meet them.
 #[must_use]
 pub fn needs() -> Vec<Need> {
     let mut needs = needs_of(Path::new("/"));
@@ -45,7 +46,7 @@ pub fn needs() -> Vec<Need> {
     needs
 }
 
-/// The sentences about what a [`Guest`](crate::Guest) or a [`Probe`](crate::Probe) lacks.
+/// The sentences on what a [`Guest`](crate::Guest) or a [`Probe`](crate::Probe) lacks.
 #[must_use]
 pub fn missing_for_guests() -> Vec<String> {
     let mut missing: Vec<String> = needs()
@@ -55,7 +56,7 @@ pub fn missing_for_guests() -> Vec<String> {
     let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     if missing.is_empty() && version(&release) < LINKS {
         missing.push(format!(
-            "the kernel is {}; congestion controls go with their process since Linux {}.{}",
+            "the kernel is {}; congestion controls that end with their process need Linux {}.{}",
             release.trim(),
             LINKS.0,
             LINKS.1
@@ -64,7 +65,7 @@ pub fn missing_for_guests() -> Vec<String> {
     missing
 }
 
-/// The same of the kernel alone, whose `/proc` and `/sys` are below `root`.
+/// The requirements on the kernel, whose `/proc` and `/sys` are below `root`.
 fn needs_of(root: &Path) -> Vec<Need> {
     let read = |path: &str| fs::read_to_string(root.join(path)).ok();
     vec![
@@ -100,7 +101,8 @@ fn kernel(release: Option<String>) -> Need {
         ))
     } else if version >= TOO_NEW {
         Some(format!(
-            "the kernel is {release}; since {}.{} its CUBIC has other functions, which these programs do not know",
+            "the kernel is {release}; CUBIC has had other functions since Linux {}.{}, which \
+             these programs do not support",
             TOO_NEW.0, TOO_NEW.1
         ))
     } else {
@@ -118,7 +120,8 @@ fn version(release: &str) -> (u64, u64) {
 
 fn types(root: &Path) -> Need {
     let there = root.join("sys/kernel/btf/vmlinux").exists();
-    let sentence = "/sys/kernel/btf/vmlinux is missing: the kernel must be built with CONFIG_DEBUG_INFO_BTF=y (those of distributions are)";
+    let sentence = "/sys/kernel/btf/vmlinux is missing: the kernel must be built with \
+         CONFIG_DEBUG_INFO_BTF=y (distribution kernels are)";
     let found = if there {
         "/sys/kernel/btf/vmlinux"
     } else {
@@ -137,14 +140,15 @@ fn functions(root: &Path) -> Need {
     let found = format!("{} of {}", FUNCTIONS.len() - missing.len(), FUNCTIONS.len());
     let sentence = (!missing.is_empty()).then(|| {
         format!(
-            "the kernel does not offer {}: it needs its own CUBIC (CONFIG_TCP_CONG_CUBIC; `modprobe tcp_cubic` where it is a module)",
+            "the kernel does not offer {}: it needs CUBIC (CONFIG_TCP_CONG_CUBIC; `modprobe \
+             tcp_cubic` where it is a module)",
             missing.join(", ")
         )
     });
     need("functions", found, sentence)
 }
 
-/// Strikes those of `names` that are strings of `table`, which ends each with a zero.
+/// Removes from `names` the strings of `table`, each of which ends with a zero.
 fn strike(names: &mut Vec<&str>, table: &[u8]) {
     for string in table.split(|byte| *byte == 0) {
         names.retain(|name| name.as_bytes() != string);
@@ -177,7 +181,7 @@ fn capabilities(status: Option<String>, uid_map: Option<String>) -> Need {
         .filter_map(|(name, capability)| has(capability).then_some(name))
         .collect();
     let found = if held.is_empty() {
-        "none of use".to_owned()
+        "none of these".to_owned()
     } else {
         held.join(", ")
     };
@@ -186,11 +190,13 @@ fn capabilities(status: Option<String>, uid_map: Option<String>) -> Need {
     let enough = has(CAP_SYS_ADMIN) || has(CAP_BPF) && has(CAP_PERFMON);
     let missing = if !enough {
         Some(
-            "the capabilities CAP_BPF and CAP_PERFMON are missing: run it as root, once; using what is loaded needs no rights",
+            "the capabilities CAP_BPF and CAP_PERFMON are missing: run it as root, once; using a \
+             loaded congestion control needs no privileges",
         )
     } else if !outermost {
         Some(
-            "this is a user namespace, whose root has no rights over the kernel: run it outside, as root",
+            "this is a user namespace, whose root has no privileges in the kernel: run it \
+             outside, as root",
         )
     } else {
         None
@@ -201,7 +207,8 @@ fn capabilities(status: Option<String>, uid_map: Option<String>) -> Need {
 fn lockdown(state: Option<String>) -> Need {
     let state = state.unwrap_or_else(|| "none".to_owned());
     let strict = state.contains("[confidentiality]");
-    let sentence = "the kernel is locked down for confidentiality, which forbids BPF programs to read it: boot with lockdown=integrity or none";
+    let sentence = "kernel lockdown is set to confidentiality, which forbids BPF programs to read \
+         kernel memory: boot with lockdown=integrity or none";
     need(
         "lockdown",
         state.trim(),
@@ -213,15 +220,17 @@ fn libbpf() -> Need {
     if cfg!(feature = "bpf") {
         return need("libbpf", "built in", None);
     }
-    let sentence = "this program was built without libbpf: apt install clang llvm libbpf-dev bpftool libelf-dev zlib1g-dev pkg-config, then build it again (make)";
+    let sentence = "this program was built without libbpf: apt install clang llvm libbpf-dev \
+         bpftool libelf-dev zlib1g-dev pkg-config, then build it again (make)";
     need("libbpf", "none", Some(sentence.to_owned()))
 }
 
 fn objects() -> Need {
     let built = crate::loader::OBJECTS.len();
-    // The probe is one more.
+    // One more for the probe.
     let all = crate::CONTROLS.len() + 1;
-    let sentence = "the BPF programs were not built: run make -C bpf (needs clang, llvm, libbpf-dev, bpftool), then build this program again";
+    let sentence = "the BPF programs were not built: run make -C bpf (needs clang, llvm, \
+         libbpf-dev, bpftool), then build this program again";
     need(
         "objects",
         format!("{built} of {all}"),

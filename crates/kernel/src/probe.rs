@@ -1,6 +1,6 @@
-//! Every ACK that comes in, as the kernel sees it: the tracepoints `tcp_probe` and
-//! `tcp_cong_state_set`, through a ring buffer without wake-ups, about 0.2 microseconds for each
-//! (notes on Linux, section 4).
+//! Every ACK that arrives, as the kernel sees it: the tracepoints `tcp_probe` and
+//! `tcp_cong_state_set`, through a ring buffer without wake-ups. Each ACK costs about 0.2
+//! microseconds.
 
 use std::fmt;
 use std::net::Ipv4Addr;
@@ -17,16 +17,16 @@ const RECORD: usize = 96;
 /// `TCP_INFINITE_SSTHRESH`.
 const INFINITE: u32 = 0x7fff_ffff;
 
-/// Tells of every ACK on the open connections of one network namespace, as long as it lives.
+/// Reports every ACK on the open connections of one network namespace, as long as it lives.
 pub struct Probe {
     attached: Attached,
 }
 
-/// Why there is a [`Row`].
+/// The reason for a [`Row`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowKind {
-    /// A segment came in, and was not processed yet: the row has the state that the one before it
-    /// has left.
+    /// A segment arrived and is not processed yet: the row has the state that the previous one
+    /// left.
     Segment,
     /// The congestion state changes: threshold and `prior_cwnd` are set, the window not always.
     State,
@@ -35,11 +35,11 @@ pub enum RowKind {
 /// A connection at one moment. Windows are in segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// When (CLOCK_MONOTONIC).
+    /// Its time (CLOCK_MONOTONIC).
     pub at: Instant,
-    /// Why.
+    /// The reason for it.
     pub kind: RowKind,
-    /// The own address.
+    /// Own address.
     pub source: Ipv4Addr,
     /// `icsk_ca_state`: 0 open, 1 disorder, 2 CWR, 3 recovery, 4 loss.
     pub ca_state: u8,
@@ -65,7 +65,7 @@ pub struct Row {
     pub total_retrans: u32,
     /// Segments with payload that were sent.
     pub data_segs_out: u32,
-    /// Segments that came in, with the one at hand.
+    /// Segments received, including the present one.
     pub segs_in: u32,
     /// Segment size in bytes.
     pub mss: u32,
@@ -78,7 +78,7 @@ pub struct Row {
 }
 
 impl Probe {
-    /// Attaches it to the namespace with this cookie (`SO_NETNS_COOKIE`).
+    /// Attaches a probe to the namespace with this cookie (`SO_NETNS_COOKIE`).
     ///
     /// # Errors
     /// What is missing, or why the kernel refuses.
@@ -91,12 +91,12 @@ impl Probe {
         Ok(Self { attached })
     }
 
-    /// Hands over the rows that were not handed over before, in the order in which they came.
+    /// Hands over the rows that were not handed over before, in order.
     pub fn take(&mut self, each: &mut dyn FnMut(Row)) {
         self.attached.take(&mut |record| each(Row::parse(record)));
     }
 
-    /// Rows that were lost, because nobody took them in time.
+    /// Rows that were dropped because the ring buffer was full.
     #[must_use]
     pub fn lost(&self) -> u64 {
         self.attached.lost()

@@ -5,21 +5,21 @@ use std::fs;
 use crate::control::{CONTROLS, Control};
 use crate::needs::{Need, needs};
 
-/// What there is.
+/// The congestion controls and the requirements of loading them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Status {
-    /// What loading needs.
+    /// The requirements of loading.
     pub needs: Vec<Need>,
     /// Our congestion controls.
     pub controls: Vec<ControlStatus>,
-    /// What this network namespace's sockets use when they select nothing.
+    /// The congestion control of this namespace's sockets that select none.
     pub default: Option<String>,
 }
 
 /// One of our congestion controls.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ControlStatus {
-    /// Which.
+    /// The congestion control.
     pub control: &'static Control,
     /// Whether sockets can select it.
     pub loaded: bool,
@@ -36,7 +36,7 @@ impl Status {
     }
 }
 
-/// What there is. It needs no rights.
+/// Reads the status, which needs no privileges.
 #[must_use]
 pub fn status() -> Status {
     let loaded = loaded();

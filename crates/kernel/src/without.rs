@@ -1,4 +1,4 @@
-//! In place of `libbpf` where the feature `bpf`, or Linux, is missing: everything refuses.
+//! Replaces `libbpf` where the feature `bpf`, or Linux, is missing, and refuses everything.
 
 use crate::control::Control;
 use crate::error::Error;
@@ -16,7 +16,7 @@ pub(crate) fn unregister(_control: &Control) -> Result<(), Error> {
     refuse()
 }
 
-/// There is none.
+/// Cannot exist.
 pub(crate) enum Held {}
 
 pub(crate) fn hold(_wanted: &Wanted, _name: &str, _record: usize) -> Result<Held, Error> {
@@ -29,7 +29,7 @@ impl Held {
     }
 }
 
-/// There is none.
+/// Cannot exist.
 pub(crate) enum Attached {}
 
 pub(crate) fn attach_probe(_cookie: u64, _record: usize) -> Result<Attached, Error> {

@@ -1,6 +1,7 @@
-//! The probe in the kernel against TCP_INFO: it tells of each ACK, and both conclude the same.
+//! Compares the probe in the kernel with TCP_INFO: it reports each ACK, and both find the same
+//! exit.
 //!
-//! Needs what `transfers.rs` needs.
+//! The requirements are those of `transfers.rs`.
 #![cfg(all(feature = "bpf", target_os = "linux"))]
 
 mod common;
@@ -24,7 +25,7 @@ fn trace(output: &StackOutput) -> &FlowTrace {
 }
 
 #[test]
-fn the_probe_tells_of_each_ack() {
+fn the_probe_reports_each_ack() {
     let Some(_turn) = allowed() else {
         return;
     };
@@ -39,7 +40,7 @@ fn the_probe_tells_of_each_ack() {
             .iter()
             .find(|facts| facts.direction == Direction::Reverse)
             .expect("ACKs");
-        // All but the SYN's; at the end the FIN may be acknowledged, and is no ACK of data.
+        // All except the SYN's; the FIN may be acknowledged at the end, which is no ACK of data.
         print(&format!(
             "{algorithm}: {} samples of {} ACKs",
             output.samples,
@@ -61,8 +62,8 @@ fn the_probe_tells_of_each_ack() {
         assert_eq!(trace.time_s.len() as u64, output.samples);
         assert!(trace.time_s.is_sorted() && trace.acked_bytes.is_sorted());
         assert_eq!(trace.acked_bytes.last(), Some(&4_000_000));
-        // Slow start, ACK by ACK: the window never grows by more segments than were acknowledged. One
-        // is shorter than the others where the writer came too late to fill it.
+        // Slow start, ACK by ACK: the window never grows by more segments than were acknowledged. A
+        // segment is shorter where the writer was too late to fill it.
         let flow = &output.result.flows[0];
         let (time, cwnd, _) = exit(flow.slow_start_exit.as_ref()).expect("an exit");
         let mut before = (10 * 1448, 0);
@@ -82,8 +83,8 @@ fn the_probe_tells_of_each_ack() {
     }
 }
 
-/// Both see the same exit of one connection: the window to one segment, the time to one look. Two
-/// connections would leave slow start at two times of their own.
+/// Both find the same exit of one connection: the window to one segment, the time to one poll. Two
+/// connections would leave slow start at different times.
 #[test]
 fn both_samplers_see_the_same_exit() {
     let Some(_turn) = allowed() else {
@@ -105,7 +106,7 @@ fn both_samplers_see_the_same_exit() {
         ));
         assert_eq!(by_ack.2, by_look.2, "{algorithm}");
         assert!((by_ack.1 - by_look.1).abs() <= 1.0, "{algorithm}");
-        // What is asked of is there when it is asked, and the answer is timed a moment later.
+        // A poll returns the state of its moment, and is timed a moment later.
         let late = by_look.0 - by_ack.0;
         let moment = 0.001;
         let most = output.longest_gap.as_secs_f64() + moment;

@@ -1,8 +1,8 @@
 //! The congestion controls on the running kernel: loaded, selected by sockets behind an emulated
 //! path, compared with the simulator on the same path, and unloaded.
 //!
-//! Needs `--features bpf`, the objects of `make -C bpf`, and root. What is missing is printed and
-//! the test skipped; it fails instead where `CI` or `SLOWSTART_REQUIRE_ROOT_TESTS` is set.
+//! Needs `--features bpf`, the objects of `make -C bpf`, and root. Where something is missing, the
+//! test prints it and is skipped, or fails if `CI` or `SLOWSTART_REQUIRE_ROOT_TESTS` is set.
 #![cfg(all(feature = "bpf", target_os = "linux"))]
 
 mod common;
@@ -18,7 +18,7 @@ use common::{allowed, exit, print, required, run, scenario, simulated, skip, tra
 /// Mbit/s, milliseconds and buffer of the path; a bin of SEARCH is 0.35 of the round trip.
 const PATH: (u32, u32, &str) = (20, 60, "6 bdp");
 
-/// What each congestion control does as it is, and with options.
+/// Each congestion control with its defaults, and with options.
 const ALGORITHMS: &[&str] = &[
     "cubic+standard",
     "cubic+hystart++",
@@ -34,8 +34,8 @@ const ALGORITHMS: &[&str] = &[
     "cubic+search:version=4.0,arithmetic=percent,exit=plain",
 ];
 
-/// Slow start ends for the same reason, within two bins or a round of where it ends in the
-/// simulator; a decision to drain is told when it is made, as there.
+/// Slow start ends for the same reason as in the simulator, and within two bins or a round of it; a
+/// decision to drain is reported when it is made, as there.
 #[test]
 fn slow_start_ends_where_it_does_in_the_simulator() {
     let Some(_turn) = allowed() else {
@@ -45,7 +45,7 @@ fn slow_start_ends_where_it_does_in_the_simulator() {
         let scenario = scenario(algorithm, PATH, "5 MB");
         let expected = simulated(&scenario);
         let (time, cwnd, reason) = exit(expected.slow_start_exit.as_ref()).expect("an exit");
-        // Two bins, or one round, which the own queue has made longer than the base.
+        // Two bins, or one round, which the flow's own queue makes longer than the base RTT.
         let rtt = f64::from(PATH.1) / 1_000.0;
         let slack = (2.0 * 0.35 * rtt).max(expected.rtt_p95_ms.unwrap_or(0.0) / 1_000.0);
         with_turns(algorithm, |turn| {
@@ -62,9 +62,9 @@ fn slow_start_ends_where_it_does_in_the_simulator() {
             let wanted = Wanted::named(algorithm).expect("known");
             assert_eq!(output.congestion, [wanted.control.name]);
             assert_eq!(output.sampler, Sampler::TcpProbe);
-            let told = output.decisions[0].is_some();
+            let decided = output.decisions[0].is_some();
             let own = ["search", "css-rounds", "ack-train", "delay"];
-            assert_eq!(told, own.contains(&kernel_reason.as_str()));
+            assert_eq!(decided, own.contains(&kernel_reason.as_str()));
             assert_eq!(kernel_reason, reason);
             assert!((kernel_time - time).abs() <= slack);
             let fct = flow.fct_s.zip(expected.fct_s);
@@ -73,8 +73,8 @@ fn slow_start_ends_where_it_does_in_the_simulator() {
     }
 }
 
-/// The red segments of SUSS's first accelerated round leave after the guard interval and paced, when
-/// they leave in the simulator: their ACKs come one by one, in a time without others.
+/// The red segments of SUSS's first accelerated round leave after the guard interval and paced,
+/// when they leave in the simulator: their ACKs arrive one by one, at a time without others.
 #[test]
 fn suss_paces_what_it_adds() {
     let Some(_turn) = allowed() else {
@@ -82,7 +82,7 @@ fn suss_paces_what_it_adds() {
     };
     let path = (50, 100, "413 packets");
     let scenario = scenario("cubic+suss:override_window=false", path, "1 MB");
-    // The channel's time begins with the run; a handshake may have to wait for the machine.
+    // The channel's time begins with the run; the machine may delay a handshake.
     let red = |trace: &FlowTrace, start: f64| -> Vec<f64> {
         let times = trace.time_s.iter().map(|time| time - start);
         times.filter(|time| (0.310..0.390).contains(time)).collect()
@@ -98,14 +98,14 @@ fn suss_paces_what_it_adds() {
         turn.note(&output.check);
         let trace = &output.traces.as_ref().expect("traces").flows[0];
         let times = red(trace, output.result.flows[0].start_s);
-        let told = output.decisions[0].map(|told| told.bin);
+        let rounds = output.decisions[0].map(|exit| exit.bin);
         print(&format!(
-            "SUSS: {told:?} rounds, ACKs after {times:.4?} s; simulated {expected:.4?}"
+            "SUSS: {rounds:?} rounds, ACKs after {times:.4?} s; simulated {expected:.4?}"
         ));
         let mut pairs = times.iter().zip(&expected);
         assert_eq!(times.len(), expected.len());
         assert!(pairs.all(|(time, at)| (time - at).abs() < 0.002));
-        assert_eq!(told, Some(2));
+        assert_eq!(rounds, Some(2));
     });
 }
 
@@ -122,10 +122,10 @@ fn options_reach_the_kernel() {
     assert_eq!(output.decisions, [None]);
 }
 
-/// SEARCH that only logs tells when it would have ended slow start, and slow start goes on until
-/// the loss.
+/// Passive SEARCH reports when it would have ended slow start, and slow start continues until the
+/// loss.
 #[test]
-fn a_passive_decision_is_told_and_changes_nothing() {
+fn a_passive_decision_is_reported_and_changes_nothing() {
     let Some(_turn) = allowed() else {
         return;
     };
@@ -182,7 +182,7 @@ fn what_is_loaded_stays_until_it_is_unloaded() {
         ..StackOptions::default()
     };
     for control in CONTROLS {
-        // Somebody may use it; on a machine that is there for tests, a test that was killed left it.
+        // Another program may use it; on a test machine, a killed test left it.
         if is_loaded(control.name) && required() {
             unload(&[control]).expect("unloaded");
         } else if is_loaded(control.name) {
@@ -195,7 +195,7 @@ fn what_is_loaded_stays_until_it_is_unloaded() {
         assert!(is_loaded(control.name));
         let again = load(&[wanted]).expect_err("twice");
         assert!(matches!(again, Error::Invalid(_)), "{again}");
-        // A guest is not in its way.
+        // A guest does not conflict with it.
         let guest = Guest::register(&wanted).expect("a guest");
         assert!(guest.name().starts_with(control.name));
         drop(guest);

@@ -21,6 +21,7 @@ mod meter;
 mod packet;
 mod process;
 mod prompt;
+mod queued;
 mod random;
 mod room;
 pub mod router;

@@ -31,13 +31,14 @@ use units::{Bytes, Duration, Instant};
 use crate::access::{AccessModel, Payload, Shared, Surroundings};
 use crate::aqm::Managed;
 use crate::busy::{BusyTime, Period};
-use crate::late::{Late, Queued};
+use crate::late::Late;
 use crate::line::Line;
 use crate::loss::{self, Loss};
-use crate::medium::{AirCounters, End, SharedMedium, StationConfig};
+use crate::medium::{End, SharedMedium, StationConfig};
 use crate::prompt::Prompt;
+use crate::queued::Queued;
 use crate::server::Server;
-use crate::{Admission, Counters, DropReason, Dropped, LinkConfig, Packet, Service};
+use crate::{Admission, AirCounters, Counters, DropReason, Dropped, LinkConfig, Packet, Service};
 
 /// What stands between the random losses and the delay line.
 #[derive(Debug)]

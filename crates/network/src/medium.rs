@@ -16,11 +16,10 @@ use atomic_refcell::AtomicRefCell;
 use rand_chacha::ChaCha8Rng;
 use units::{Bytes, Duration, Instant};
 
-use crate::access::Payload;
 use crate::busy::{Busy, BusyTime, Period};
 use crate::late::Late;
 use crate::line::Line;
-use crate::{Counters, DropReason, Dropped, LinkConfig, Packet};
+use crate::{AirCounters, Counters, DropReason, Dropped, LinkConfig, Packet, Payload};
 
 /// A medium that is shared between links.
 pub type SharedMedium<T> = Arc<AtomicRefCell<dyn Medium<T>>>;
@@ -43,15 +42,6 @@ pub struct Passage<T> {
     pub period: u64,
     /// The packet.
     pub packet: Packet<T>,
-}
-
-/// What was sent over a medium.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct AirCounters {
-    /// Frames of all stations.
-    pub frames: u64,
-    /// Of these, those that collided.
-    pub collisions: u64,
 }
 
 /// A medium over which several stations send, each from a queue of its own.

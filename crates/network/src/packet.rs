@@ -1,5 +1,7 @@
 //! A packet as the network sees it, and the outcome of offering one.
 
+use core::fmt::Debug;
+
 use units::{Bytes, Instant};
 
 /// ECN field of the IP header (RFC 3168).
@@ -93,3 +95,29 @@ impl Counters {
         self.packets_in == self.packets_out + self.dropped() + held
     }
 }
+
+/// How a server serves a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Served {
+    /// When its service starts; from then on the packet does not count as queued.
+    pub start: Instant,
+    /// When its last bit has been served; [`Instant::MAX`] is never.
+    pub end: Instant,
+    /// Whether enough capacity has gone unused since the previous packet to serve this one. A new
+    /// busy period then starts.
+    pub after_gap: bool,
+}
+
+/// What was sent over a medium.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AirCounters {
+    /// Frames of all stations.
+    pub frames: u64,
+    /// Of these, those that collided.
+    pub collisions: u64,
+}
+
+/// Anything that a link can carry. A link does not read it.
+pub trait Payload: Debug + Send + Sync + 'static {}
+
+impl<T: Debug + Send + Sync + 'static> Payload for T {}

@@ -7,11 +7,11 @@ use alloc::boxed::Box;
 
 use units::{Bytes, Instant, Rate, Transmission};
 
-use crate::access::{AccessServer, Model, Served, Surroundings};
+use crate::access::{AccessServer, Model, Surroundings};
 use crate::busy::BusyTime;
 use crate::process::{Process, Steps, Varying};
 use crate::trace::Follower;
-use crate::{DropReason, Ecn, Service};
+use crate::{DropReason, Ecn, Served, Service};
 
 #[derive(Clone, Debug)]
 pub(crate) enum Server {

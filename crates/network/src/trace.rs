@@ -26,8 +26,7 @@ use core::fmt;
 
 use units::{Bytes, Instant, Rate};
 
-use crate::TraceConfig;
-use crate::access::Served;
+use crate::{Served, TraceConfig};
 
 mod columns;
 

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use atomic_refcell::AtomicRefCell;
 use common::{assert_conserved, bare, packet};
-use network::medium::{AirCounters, Medium, Passage, SharedMedium};
-use network::{Busy, Counters, DropReason, Dropped, Link, Packet, Service};
+use network::medium::{Medium, Passage, SharedMedium};
+use network::{AirCounters, Busy, Counters, DropReason, Dropped, Link, Packet, Service};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 use units::{Bytes, Duration, Instant};

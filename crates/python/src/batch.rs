@@ -47,9 +47,11 @@ pub fn run_batch(
         flows.any(|flow| flow.algorithm.is_foreign())
     };
     let threads = if scenarios.iter().any(is_foreign) {
-        Some(1)
+        1
     } else {
-        threads
+        // Runs keep a core busy, so that more threads than cores only cost time.
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        threads.unwrap_or(cores).min(cores).min(jobs.len().max(1))
     };
     startups::forget_failures();
     let options = RunOptions { traces };
@@ -68,7 +70,7 @@ pub fn run_batch(
         let count = |so_far| {
             done.fetch_max(so_far, Ordering::Relaxed);
         };
-        simulator::run_all(&jobs, &options, threads.unwrap_or(0), &cancel, &count)
+        simulator::run_all(&jobs, &options, threads, &cancel, &count)
     })?
     .map_err(errors::run)?;
     startups::failure()?;

@@ -25,6 +25,9 @@ const WHOLE_PACKETS: u32 = 65_535;
 fn emulator_error(error: &EmulatorError) -> PyErr {
     match error {
         EmulatorError::System(..) | EmulatorError::ServerEnded(_) => errors::run(error),
+        EmulatorError::File(_, why) if why.kind() == std::io::ErrorKind::StorageFull => {
+            errors::run(error)
+        }
         _ => errors::input(error),
     }
 }
@@ -157,7 +160,8 @@ struct Batch {
     kernels: Vec<Kernel>,
 }
 
-/// Runs a command behind a path: its exit status, and the sentences on why not to believe it.
+/// Runs a command behind a path: its exit status, the sentences on why not to believe it, and
+/// whether the server command listened in time (true without one).
 /// `watch` is called with seconds so far, and of the forward link the IP bytes so far, the packets that wait, and the
 /// drops and marks so far; an exception of its asks the command to end.
 #[pyfunction]
@@ -179,7 +183,7 @@ pub fn emulate(
     force: bool,
     server_command: Option<OsString>,
     watch: Option<Bound<'_, PyAny>>,
-) -> PyResult<(i32, Vec<String>)> {
+) -> PyResult<(i32, Vec<String>, bool)> {
     let seed: u64 = crate::scenarios::whole(&seed, "the seed")?;
     let path = PathModel::resolve(path).map_err(errors::input)?;
     let side = match capture_side {
@@ -244,5 +248,5 @@ pub fn emulate(
     })?
     .map_err(|error| emulator_error(&error))?;
     let SelfCheck { reasons, .. } = outcome.report.check;
-    Ok((outcome.status, reasons))
+    Ok((outcome.status, reasons, outcome.server_listens))
 }

@@ -190,18 +190,22 @@ impl Result {
         })
     }
 
+    /// One row for each flow of each run.
     fn flows(&self, py: Python<'_>) -> PyResult<Table> {
         py.detach(|| Table::new(tables::flows(&self.counted())))
     }
 
+    /// One row for each link of each run.
     fn links(&self, py: Python<'_>) -> PyResult<Table> {
         py.detach(|| Table::new(tables::links(&self.counted())))
     }
 
+    /// One row for each kind of background traffic of each run; none where there is none.
     fn traffic(&self, py: Python<'_>) -> PyResult<Table> {
         py.detach(|| Table::new(tables::traffic(&self.counted())))
     }
 
+    /// One row for each path and flow name: medians with 95 % intervals.
     fn summary(&self, py: Python<'_>) -> PyResult<Table> {
         py.detach(|| Table::new(tables::summary(&self.counted())))
     }
@@ -217,10 +221,12 @@ impl Result {
             .collect()
     }
 
+    /// One row for each ACK; only of runs with `traces=True`.
     fn flow_traces(&self, py: Python<'_>) -> PyResult<Table> {
         py.detach(|| Table::new(tables::flow_traces(self.traces()?)))
     }
 
+    /// One row for each packet offered to a link; only of runs with `traces=True`.
     fn link_traces(&self, py: Python<'_>) -> PyResult<Table> {
         py.detach(|| Table::new(tables::link_traces(self.traces()?)))
     }
@@ -269,6 +275,7 @@ impl Table {
         PyCapsule::new_with_value(py, schema, c"arrow_schema")
     }
 
+    /// Names of the columns; each carries its unit.
     #[getter]
     fn column_names(&self) -> Vec<String> {
         let schema = self.batch.schema();

@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use scenario::{CompareOptions, PathModel};
+use pyo3::sync::PyOnceLock;
+use pyo3::types::PyDict;
+use scenario::{CompareOptions, Parcel, PathModel};
 use units::Duration;
 
 use crate::errors::input;
@@ -14,6 +16,8 @@ use crate::startups;
 #[pyclass(frozen, module = "slowstart")]
 pub struct Scenario {
     pub inner: Arc<scenario::Scenario>,
+    /// The resolved form as a dictionary, made when it is first asked for.
+    resolved: PyOnceLock<Py<PyDict>>,
 }
 
 /// What `scenarios` are, and how many runs each has: `runs`, or as many as it says itself.
@@ -34,6 +38,7 @@ impl Scenario {
     pub fn new(inner: scenario::Scenario) -> Self {
         Self {
             inner: Arc::new(inner),
+            resolved: PyOnceLock::new(),
         }
     }
 }
@@ -69,18 +74,27 @@ pub fn whole<T: TryFrom<u64>>(value: &Bound<'_, PyAny>, what: &str) -> PyResult<
 
 #[pymethods]
 impl Scenario {
+    /// Reads a scenario file (TOML). Raises InputError with file, line, column, and the nearest
+    /// known key.
     #[staticmethod]
     #[pyo3(signature = (file))]
     fn from_file(file: PathBuf) -> PyResult<Self> {
-        scenario::Scenario::load(file).map(Self::new).map_err(input)
+        scenario::Scenario::load(&file)
+            .map(Self::new)
+            .map_err(|error| {
+                let text = std::fs::read_to_string(&file).unwrap_or_default();
+                input(startups::with_hint(error.to_string(), &text))
+            })
     }
 
+    /// Reads a scenario from `text`; `name` stands for the file in messages, and traces are looked
+    /// up from `folder`.
     #[staticmethod]
     #[pyo3(signature = (text, *, name = "text", folder = PathBuf::new()))]
     fn from_toml(text: &str, name: &str, folder: PathBuf) -> PyResult<Self> {
         scenario::Scenario::parse(text, name, Path::new(&folder))
             .map(Self::new)
-            .map_err(input)
+            .map_err(|error| input(startups::with_hint(error.to_string(), text)))
     }
 
     /// One scenario for each algorithm; with `together` one in which they share the path.
@@ -145,21 +159,25 @@ impl Scenario {
         Ok(Self::new(changed))
     }
 
+    /// Its name.
     #[getter]
     fn name(&self) -> &str {
         &self.inner.name
     }
 
+    /// The name of its path.
     #[getter]
     fn path(&self) -> &str {
         &self.inner.path.name
     }
 
+    /// How often it is run.
     #[getter]
     fn runs(&self) -> u32 {
         self.inner.runs
     }
 
+    /// Seed of the first run.
     #[getter]
     fn seed(&self) -> u64 {
         self.inner.seed
@@ -175,19 +193,33 @@ impl Scenario {
             .collect()
     }
 
+    /// The scenario as resolved: what `scenario` is in a result document.
     fn to_json(&self) -> PyResult<String> {
         serde_json::to_string(&*self.inner).map_err(crate::errors::run)
     }
 
-    /// Everything that decides what a run of a given seed measures, recorded traces included; two
-    /// scenarios with the same definition are the same up to the seed and the number of runs.
-    fn definition(&self) -> String {
+    /// The scenario as resolved, as a dictionary. It is made once and shared: do not change it.
+    #[getter]
+    fn resolved(&self, py: Python<'_>) -> PyResult<Py<PyDict>> {
+        let made = self.resolved.get_or_try_init(py, || {
+            let read = py
+                .import("json")?
+                .call_method1("loads", (self.to_json()?,))?;
+            Ok::<_, PyErr>(read.cast_into::<PyDict>()?.unbind())
+        })?;
+        Ok(made.clone_ref(py))
+    }
+
+    /// Everything that decides what a run of a given seed measures, recorded traces included, as
+    /// JSON with every field; two scenarios with the same definition are the same up to the seed
+    /// and the number of runs.
+    fn definition(&self) -> PyResult<String> {
         let mut plain = (*self.inner).clone();
         plain.summary.clear();
         plain.path.summary.clear();
         plain.runs = 1;
         plain.seed = 0;
-        format!("{plain:?}")
+        serde_json::to_string(&Parcel(plain)).map_err(crate::errors::run)
     }
 
     fn __repr__(&self) -> String {

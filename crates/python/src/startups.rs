@@ -322,41 +322,78 @@ impl ForeignKind for Kind {
     }
 }
 
-/// The module and the class of `cubic+module:Class`, and what is left without them.
-fn foreign(text: &str) -> Option<(String, &str, &str)> {
-    let is_word = |word: &str| {
-        let mut letters = word.chars();
-        letters
-            .next()
-            .is_some_and(|c| c.is_alphabetic() || c == '_')
-            && letters.all(|c| c.is_alphanumeric() || c == '_')
-    };
+/// Whether `word` can be a name in Python.
+fn is_word(word: &str) -> bool {
+    let mut letters = word.chars();
+    letters
+        .next()
+        .is_some_and(|c| c.is_alphabetic() || c == '_')
+        && letters.all(|c| c.is_alphanumeric() || c == '_')
+}
+
+/// What `cubic+module:Class:option=value,...` names.
+struct Named<'a> {
+    /// The algorithm with another start-up in the place of the class.
+    plain: String,
+    module: &'a str,
+    class: &'a str,
+    /// Empty, or `option=value,...`.
+    options: &'a str,
+}
+
+fn foreign(text: &str) -> Option<Named<'_>> {
     let (avoidance, rest) = text.split_once('+')?;
     let end = rest.find('+').unwrap_or(rest.len());
     let (module, class) = rest[..end].split_once(':')?;
+    let (class, options) = class.split_once(':').unwrap_or((class, ""));
     let is_known = PARTS.iter().any(|part| part.name == module);
     let is_foreign = !is_known && is_word(class) && module.split('.').all(is_word);
-    is_foreign.then(|| {
-        (
-            format!("{avoidance}+standard{}", &rest[end..]),
-            module,
-            class,
-        )
+    is_foreign.then(|| Named {
+        plain: format!("{avoidance}+standard{}", &rest[end..]),
+        module,
+        class,
+        options,
     })
 }
 
 /// Understands an algorithm, one whose start-up is a class of Python's among them.
 pub fn parse(py: Python<'_>, text: &str) -> PyResult<Algorithm> {
-    let Some((plain, module, class)) = foreign(text) else {
+    let Some(named) = foreign(text) else {
         return Algorithm::parse(text).map_err(errors::input);
     };
+    let Named {
+        plain,
+        module,
+        class,
+        options,
+    } = named;
     let algorithm = Algorithm::parse(&plain).map_err(errors::input)?;
     let loader = py.import("slowstart.startup")?;
-    let found = loader.call_method1("load", (module, class))?;
-    let kind = Kind::of(&format!("{module}:{class}"), &found)?;
+    let found = loader.call_method1("load", (module, class, options))?;
+    let colon = if options.is_empty() { "" } else { ":" };
+    let kind = Kind::of(&format!("{module}:{class}{colon}{options}"), &found)?;
     algorithm
         .with_foreign(kind)
         .ok_or_else(|| errors::input(format!("`{text}` has no place for a start-up")))
+}
+
+/// Adds to the refusal of a scenario file that a start-up in Python works elsewhere, where `text`
+/// names one that the file cannot have.
+pub fn with_hint(refusal: String, text: &str) -> String {
+    let unknown = refusal.split_once("unknown start-up `");
+    let word = unknown.and_then(|(_, rest)| rest.split('`').next());
+    let is_class = |word: &str| {
+        text.split(['"', '\''])
+            .any(|each| foreign(each).is_some_and(|named| named.module == word))
+    };
+    match word {
+        Some(word) if is_class(word) => format!(
+            "{}; a start-up written in Python works with `slowstart compare` and \
+             slowstart.compare only, not in a file",
+            refusal.split(" (known").next().unwrap_or(&refusal)
+        ),
+        _ => refusal,
+    }
 }
 
 /// Forgets what went wrong before.

@@ -1,14 +1,14 @@
 //! The scenarios of `slowstart compare`: each algorithm over the same path with the same seeds.
 
 use congestion::Algorithm;
+use tables::MAX_DURATION;
 use tcp::AckPolicy;
 use units::{Bytes, Duration};
 
 use crate::error::Error;
-use crate::file::{MAX_RUNS, MAX_SEED};
-use crate::flow::{MAX_FLOWS, MAX_INITIAL_WINDOW, receive_buffer, staggered};
-use crate::quantity::MAX_DURATION;
-use crate::{
+use crate::flow::{receive_buffer, staggered};
+use crate::limits::{MAX_FLOWS, MAX_INITIAL_WINDOW, MAX_RUNS, MAX_SEED};
+use crate::model::{
     DEFAULT_INITIAL_WINDOW, DEFAULT_RECEIVE_BUFFER, DEFAULT_TIME_LIMIT, Flow, PathModel, Scenario,
 };
 
@@ -99,7 +99,7 @@ impl CompareOptions {
             flow.ack_policy = self.ack_policy;
             flow.start += path.warm_up + self.stagger * flows.len() as u64;
             flows.extend(staggered(&flow, u64::from(self.flows), self.stagger));
-            if flows.len() > MAX_FLOWS {
+            if flows.len() > MAX_FLOWS as usize {
                 return Err(format!("the limit is {MAX_FLOWS} flows"));
             }
         }
@@ -142,7 +142,7 @@ impl CompareOptions {
                 "the number of flows",
                 u64::from(self.flows),
                 1,
-                MAX_FLOWS as u64,
+                u64::from(MAX_FLOWS),
             ),
         ];
         for (what, value, least, most) in ranges {
@@ -161,7 +161,7 @@ impl CompareOptions {
         if self.time_limit.is_zero() || longest > MAX_DURATION {
             return Err(format!(
                 "times have to be above zero, and at most {}",
-                crate::format_duration(MAX_DURATION)
+                MAX_DURATION
             ));
         }
         Ok(())

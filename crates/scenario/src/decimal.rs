@@ -1,7 +1,10 @@
 //! Decimal numbers as they are written: exact, without floating point on the way.
 
 /// More digits than any quantity of the project needs; products stay within 128 bits.
-const MAX_DIGITS: usize = 20;
+const MAX_DIGITS: usize = 19;
+
+/// Rounding changes a number by less than one part in so many.
+const COARSEST: u128 = 10_000;
 
 /// `digits / 10^scale`, never negative.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,12 +36,13 @@ impl Decimal {
         if whole.is_empty() || fraction.contains('.') || number.ends_with('.') {
             return Err(format!("\"{number}\" is not a number"));
         }
+        let whole = whole.trim_start_matches('0');
+        let too_long = || format!("\"{number}\" has more than {MAX_DIGITS} digits");
+        let room = MAX_DIGITS.checked_sub(whole.len()).ok_or_else(too_long)?;
+        // Further digits mean nothing.
+        let fraction = fraction.get(..room).unwrap_or(fraction);
         let written = format!("{whole}{fraction}");
         let significant = written.trim_start_matches('0');
-        let too_long = || format!("\"{number}\" has more than {} digits", MAX_DIGITS - 1);
-        if significant.len() >= MAX_DIGITS || fraction.len() >= MAX_DIGITS {
-            return Err(too_long());
-        }
         let digits = if significant.is_empty() {
             0
         } else {
@@ -50,14 +54,17 @@ impl Decimal {
         })
     }
 
-    /// `self * factor`, if that is a whole number of 64 bits.
+    /// `self * factor` as a whole number of 64 bits. The result of a program may have more digits than
+    /// there are: it is rounded where that changes it by less than one part in [`COARSEST`].
     pub(crate) fn times(self, factor: u64) -> Result<u64, Inexact> {
         let product = u128::from(self.digits) * u128::from(factor);
         let power = 10_u128.pow(self.scale);
-        if product % power != 0 {
+        let rounded = (product + power / 2) / power;
+        let change = product.abs_diff(rounded * power);
+        if change > product / COARSEST {
             return Err(Inexact::Fraction);
         }
-        u64::try_from(product / power).map_err(|_| Inexact::TooLarge)
+        u64::try_from(rounded).map_err(|_| Inexact::TooLarge)
     }
 
     /// The nearest double to `self / 10^shift`; the same on every platform.

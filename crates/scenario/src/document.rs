@@ -1,12 +1,10 @@
 //! Typed access to a TOML document that remembers where everything stands.
 
+use tables::{Field, Kind, Table as Known, Usual, Value, Wrong};
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
-use units::Duration;
 
 use crate::error::{Error, quoted, suggestion};
-use crate::quantity;
-use crate::schema::KnownTable;
 
 /// A file as it was read.
 #[derive(Clone, Copy)]
@@ -22,7 +20,7 @@ impl<'a> Document<'a> {
     pub(crate) fn parse(&self) -> Result<Spanned<DeTable<'a>>, Error> {
         DeTable::parse(self.text).map_err(|error| {
             let at = error.span().map_or(self.text.len(), |span| span.start);
-            self.error(at, format!("this is no TOML: {}", error.message()))
+            self.error(at, format!("invalid TOML: {}", error.message()))
         })
     }
 
@@ -40,7 +38,7 @@ impl<'a> Document<'a> {
 #[derive(Clone, Copy)]
 pub(crate) struct Table<'a> {
     document: Document<'a>,
-    known: &'static KnownTable,
+    known: &'static Known,
     entries: &'a DeTable<'a>,
     at: usize,
 }
@@ -49,20 +47,29 @@ impl<'a> Table<'a> {
     /// Refuses the first unknown key.
     pub(crate) fn new(
         document: Document<'a>,
-        known: &'static KnownTable,
+        known: &'static Known,
         entries: &'a DeTable<'a>,
         at: usize,
     ) -> Result<Self, Error> {
-        let unknown = |key: &&Spanned<DeString<'a>>| !known.keys.contains(&key.get_ref().as_ref());
+        Self::of(document, known, entries, at, None)
+    }
+
+    /// The same of a table in which one more key stands, which chose it.
+    fn of(
+        document: Document<'a>,
+        known: &'static Known,
+        entries: &'a DeTable<'a>,
+        at: usize,
+        choice: Option<&str>,
+    ) -> Result<Self, Error> {
+        let is_known = |name: &str| choice == Some(name) || known.key(name).is_some();
+        let unknown = |key: &&Spanned<DeString<'a>>| !is_known(key.get_ref());
         if let Some(key) = entries
             .keys()
             .filter(unknown)
             .min_by_key(|key| key.span().start)
         {
-            let name: &str = key.get_ref();
-            let hint = suggestion(name, known.keys.iter().copied());
-            let message = format!("unknown key {} in {}{hint}", quoted(name), known.title);
-            return Err(document.error(key.span().start, message));
+            return Err(document.error(key.span().start, unknown_key(key.get_ref(), known)));
         }
         Ok(Self {
             document,
@@ -73,46 +80,85 @@ impl<'a> Table<'a> {
     }
 
     /// What stands at `key`.
-    pub(crate) fn get(&self, key: &'static str) -> Option<Item<'a>> {
-        debug_assert!(
-            self.known.keys.contains(&key),
-            "a key that the schema does not know"
-        );
+    pub(crate) fn get(&self, key: &str) -> Option<Item<'a>> {
+        let known = self.known.key(key);
+        debug_assert!(known.is_some(), "{key} is no key of {}", self.known.title);
+        let known = known?;
         let (place, value) = self.entries.get_key_value(key)?;
         Some(Item {
             document: self.document,
-            key,
+            key: known.name,
+            kind: known.kind,
+            example: match known.usual {
+                Usual::Needed(text) | Usual::Sometimes(text, _) | Usual::Is(text) => text,
+                Usual::Value(_) | Usual::Words(_) => "",
+            },
             at: place.span().start,
             value,
         })
     }
 
+    /// The value at `key`, if there is one.
+    pub(crate) fn read<T: Field>(&self, key: &str) -> Result<Option<T>, Error> {
+        let Some(item) = self.get(key) else {
+            return Ok(None);
+        };
+        let value = T::of(item.value()?);
+        debug_assert!(value.is_some(), "{key} is of another kind");
+        Ok(value)
+    }
+
+    /// The value at `key`, or the usual one.
+    pub(crate) fn or<T: Field>(&self, key: &str, usual: T) -> Result<T, Error> {
+        Ok(self.read(key)?.unwrap_or(usual))
+    }
+
+    /// Replaces a value by that at `key`, if there is one.
+    pub(crate) fn set<T: Field>(&self, key: &str, value: &mut T) -> Result<(), Error> {
+        if let Some(said) = self.read(key)? {
+            *value = said;
+        }
+        Ok(())
+    }
+
+    /// Of `choices`, in the order of the key's words, the one at `key`.
+    pub(crate) fn word<T: Copy>(&self, key: &str, choices: &[T]) -> Result<Option<T>, Error> {
+        match self.get(key).map(|item| item.value()).transpose()? {
+            Some(Value::Word(word)) => Ok(choices.get(word).copied()),
+            _ => Ok(None),
+        }
+    }
+
     /// What stands at `key`, which has to be there.
-    pub(crate) fn need(&self, key: &'static str, example: &str) -> Result<Item<'a>, Error> {
-        self.get(key).ok_or_else(|| {
-            self.refuse(format!(
-                "{} needs {key}, such as {key} = {example}",
-                self.known.title
-            ))
-        })
+    pub(crate) fn need(&self, key: &str) -> Result<Item<'a>, Error> {
+        self.get(key).ok_or_else(|| self.missing(key))
     }
 
-    /// A span of time at `key`, or the usual one.
-    pub(crate) fn time(
-        &self,
-        key: &'static str,
-        usual: Duration,
-        read: impl FnOnce(&str) -> Result<Duration, String>,
-    ) -> Result<Duration, Error> {
-        let item = self.get(key);
-        item.map_or(Ok(usual), |item| item.read("\"10 ms\"", read))
+    /// The value at `key`, which has to be there.
+    pub(crate) fn needed<T: Field>(&self, key: &str) -> Result<T, Error> {
+        self.read(key)?.ok_or_else(|| self.missing(key))
     }
 
-    /// A share of at most `max` percent at `key`, or the usual one.
-    pub(crate) fn share(&self, key: &'static str, usual: f64, max: u64) -> Result<f64, Error> {
-        let read = |text: &str| quantity::share(text, max);
-        let item = self.get(key);
-        item.map_or(Ok(usual), |item| item.read("\"10 %\"", read))
+    /// The error about a key that has to be there.
+    pub(crate) fn missing(&self, key: &str) -> Error {
+        let known = self.known.key(key);
+        let example = known.map_or_else(String::new, |known| match (known.kind, known.usual) {
+            (Kind::Table(_), Usual::Needed(text)) => text.to_owned(),
+            (_, Usual::Needed(text) | Usual::Sometimes(text, _)) => format!("\"{text}\""),
+            (kind, _) => format!("\"{}\"", kind.example()),
+        });
+        self.refuse(format!(
+            "{} needs {key}, such as {key} = {example}",
+            self.known.title
+        ))
+    }
+
+    /// The error about values that do not fit each other.
+    pub(crate) fn wrong(&self, wrong: Wrong) -> Error {
+        match self.get(wrong.key) {
+            Some(item) if wrong.shown => item.refuse(wrong.reason),
+            _ => self.refuse_at(wrong.key, wrong.reason),
+        }
     }
 
     /// Whether something stands at `key`.
@@ -135,7 +181,7 @@ impl<'a> Table<'a> {
     }
 
     /// Refuses two keys that exclude each other.
-    pub(crate) fn either(&self, one: &'static str, other: &'static str) -> Result<(), Error> {
+    pub(crate) fn either(&self, one: &str, other: &str) -> Result<(), Error> {
         match (self.get(one), self.get(other)) {
             (Some(_), Some(item)) => Err(self.document.error(
                 item.at,
@@ -146,13 +192,43 @@ impl<'a> Table<'a> {
     }
 }
 
+fn names(known: &Known) -> Vec<&'static str> {
+    known.keys.iter().map(|key| key.name).collect()
+}
+
+/// Keys that have another name.
+const RENAMED: &[(&str, &str)] = &[("helps", "router_support"), ("list", "list_flows")];
+
+fn unknown_key(name: &str, known: &Known) -> String {
+    let renamed = RENAMED
+        .iter()
+        .find(|(old, new)| *old == name && known.key(new).is_some());
+    if let Some((old, new)) = renamed {
+        return format!("`{old}` is now `{new}`");
+    }
+    let hint = known
+        .keys
+        .iter()
+        .find_map(|key| match key.kind {
+            Kind::Table(inner) if inner.title.starts_with('[') && inner.key(name).is_some() => {
+                Some(format!("; put it under {}", inner.title))
+            }
+            _ => None,
+        })
+        .unwrap_or_else(|| suggestion(name, names(known)));
+    format!("unknown key {} in {}{hint}", quoted(name), known.title)
+}
+
 /// A value with its key and its place.
 #[derive(Clone, Copy)]
 pub(crate) struct Item<'a> {
     document: Document<'a>,
     key: &'static str,
+    pub(crate) kind: Kind,
+    /// What the value could be; empty where its kind says it.
+    example: &'static str,
     at: usize,
-    value: &'a Spanned<DeValue<'a>>,
+    pub(crate) value: &'a Spanned<DeValue<'a>>,
 }
 
 impl<'a> Item<'a> {
@@ -181,25 +257,36 @@ impl<'a> Item<'a> {
         self.value.get_ref().as_str()
     }
 
-    /// A text that may be shown in one line.
-    pub(crate) fn words(&self, max: usize) -> Result<String, Error> {
+    /// A text that may be shown in one line, no longer than the key's.
+    pub(crate) fn words(&self) -> Result<String, Error> {
         let text = self
             .as_text()
-            .ok_or_else(|| self.refuse("this is a text in quotes"))?;
-        if text.chars().count() > max || text.chars().any(char::is_control) {
+            .ok_or_else(|| self.refuse("expected a quoted string"))?;
+        let Kind::Text(max) = self.kind else {
+            return Ok(text.to_owned());
+        };
+        if text.chars().count() > max as usize || text.chars().any(char::is_control) {
             return Err(self.refuse(format!("one line of at most {max} characters is expected")));
         }
         Ok(text.to_owned())
     }
 
-    /// A text that `read` understands; `example` is what it could be.
-    pub(crate) fn read<T>(
+    /// What the value could be.
+    pub(crate) const fn example(&self) -> &'static str {
+        match self.example.is_empty() {
+            true => self.kind.example(),
+            false => self.example,
+        }
+    }
+
+    /// A text that `read` understands.
+    pub(crate) fn parse<T>(
         &self,
-        example: &str,
         read: impl FnOnce(&str) -> Result<T, String>,
     ) -> Result<T, Error> {
         let text = self.as_text().ok_or_else(|| {
-            self.refuse(format!("a text in quotes is expected, such as {example}"))
+            let example = self.example();
+            self.refuse(format!("expected a quoted string, such as \"{example}\""))
         })?;
         read(text).map_err(|reason| self.refuse(reason))
     }
@@ -220,31 +307,6 @@ impl<'a> Item<'a> {
         })
     }
 
-    /// A whole number between `min` and `max`.
-    pub(crate) fn integer(&self, min: u64, max: u64) -> Result<u64, Error> {
-        let out = || self.refuse(format!("a whole number from {min} to {max} is expected"));
-        let number = self.value.get_ref().as_integer().ok_or_else(out)?;
-        let value = u64::from_str_radix(number.as_str(), number.radix()).map_err(|_| out())?;
-        if (min..=max).contains(&value) {
-            Ok(value)
-        } else {
-            Err(out())
-        }
-    }
-
-    /// A number between `min` and `max`, with or without a fraction.
-    pub(crate) fn number(&self, min: f64, max: f64) -> Result<f64, Error> {
-        let written = match self.value.get_ref() {
-            DeValue::Integer(number) => Some(number.as_str()).filter(|_| number.radix() == 10),
-            DeValue::Float(number) => Some(number.as_str()),
-            _ => None,
-        };
-        written
-            .and_then(|text| text.parse().ok())
-            .filter(|number| (min..=max).contains(number))
-            .ok_or_else(|| self.refuse(format!("a number from {min} to {max} is expected")))
-    }
-
     /// The entries, if it is an array.
     pub(crate) fn items(&self) -> Option<Vec<Self>> {
         let array = self.value.get_ref().as_array()?;
@@ -256,37 +318,34 @@ impl<'a> Item<'a> {
         Some(array.iter().map(entry).collect())
     }
 
-    /// `true` or `false`.
-    pub(crate) fn boolean(&self) -> Result<bool, Error> {
-        self.value
-            .get_ref()
-            .as_bool()
-            .ok_or_else(|| self.refuse("true or false is expected, without quotes"))
-    }
-
     /// What stands at `key` of a table of whatever kind, if this is one and has it.
     pub(crate) fn inner(&self, key: &'static str) -> Option<Item<'a>> {
         let (place, value) = self.value.get_ref().as_table()?.get_key_value(key)?;
         Some(Item {
-            document: self.document,
             key,
             at: place.span().start,
             value,
+            ..*self
         })
     }
 
     /// A table, if it is one.
-    pub(crate) fn as_table(&self, known: &'static KnownTable) -> Option<Result<Table<'a>, Error>> {
+    pub(crate) fn as_table(&self, known: &'static Known) -> Option<Result<Table<'a>, Error>> {
         let entries = self.value.get_ref().as_table()?;
-        Some(Table::new(self.document, known, entries, self.at))
+        let is_model = |kind: &Kind| matches!(kind, Kind::Model);
+        let choice = match self.kind {
+            Kind::Any(kinds) if kinds.iter().any(is_model) => Some("model"),
+            _ => None,
+        };
+        Some(Table::of(self.document, known, entries, self.at, choice))
     }
 
     /// A table.
-    pub(crate) fn table(&self, known: &'static KnownTable) -> Result<Table<'a>, Error> {
+    pub(crate) fn table(&self, known: &'static Known) -> Result<Table<'a>, Error> {
         let expected = || {
             self.refuse(format!(
                 "a table is expected; its keys are {}",
-                known.keys.join(", ")
+                names(known).join(", ")
             ))
         };
         self.as_table(known).ok_or_else(expected)?
@@ -295,11 +354,11 @@ impl<'a> Item<'a> {
     /// The tables of an array, if it is one, at most `max`.
     pub(crate) fn as_tables(
         &self,
-        known: &'static KnownTable,
-        max: usize,
+        known: &'static Known,
+        max: u32,
     ) -> Option<Result<Vec<Table<'a>>, Error>> {
         let array = self.value.get_ref().as_array()?;
-        if array.len() > max {
+        if array.len() > max as usize {
             return Some(Err(self.refuse(format!("the limit is {max} entries"))));
         }
         let table = |value: &'a Spanned<DeValue<'a>>| {
@@ -311,7 +370,7 @@ impl<'a> Item<'a> {
                     format!(
                         "each entry of {} is a table; its keys are {}",
                         self.key,
-                        known.keys.join(", ")
+                        names(known).join(", ")
                     ),
                 )),
             }

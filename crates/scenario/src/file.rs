@@ -6,21 +6,17 @@ use units::{Duration, Instant};
 
 use crate::document::{Document, Table};
 use crate::error::{Error, quoted};
-use crate::flow::{self, MAX_FLOWS};
-use crate::link::positive;
+use crate::flow;
+use crate::limits::MAX_FLOWS;
+use crate::model::{Flow, PathModel, Scenario};
 use crate::path::{PathSpec, names};
-use crate::schema::{FLOW, PATH, SCENARIO};
+use crate::tables::{FLOW, PATH, SCENARIO};
 use crate::trace_file::read_text;
 use crate::traffic;
-use crate::{Flow, PathModel, Scenario, presets};
+use crate::{named, presets};
 
 /// Longest scenario file.
 const MAX_FILE: u64 = 4_000_000;
-/// Most runs of a scenario.
-pub(crate) const MAX_RUNS: u64 = 1_000_000;
-/// Largest seed: what a TOML integer holds.
-pub(crate) const MAX_SEED: u64 = i64::MAX as u64;
-
 /// A file that was understood; it may have no flows.
 struct Parsed {
     name: Option<String>,
@@ -37,7 +33,7 @@ impl Scenario {
     /// Reads a scenario file. Traces are looked up from its folder.
     ///
     /// # Errors
-    /// One sentence with file, line and column: the file cannot be read, is no TOML, has an
+    /// One sentence with file, line and column: the file cannot be read, is invalid TOML, has an
     /// unknown key, a wrong unit, a value out of range, or no flow.
     pub fn load(file: impl AsRef<Path>) -> Result<Self, Error> {
         let file = file.as_ref();
@@ -128,10 +124,10 @@ impl PathModel {
     /// wrong at a line and column.
     pub fn resolve(spec: &str) -> Result<Self, Error> {
         if let Some(files) = spec.strip_prefix("trace:") {
-            return presets::trace(files);
+            return named::trace(files);
         }
         if let Some(preset) = presets::find(spec) {
-            return presets::path(preset);
+            return named::path(preset);
         }
         if spec.is_empty() {
             return Err(Error::new(format!(
@@ -173,9 +169,7 @@ fn parse(text: &str, file: &str, folder: &Path) -> Result<Parsed, Error> {
     let tree = document.parse()?;
     let root = Table::new(document, &SCENARIO, tree.get_ref(), 0)?;
     let (name, summary) = names(&root)?;
-    let table = root
-        .need("path", "{ preset = \"wired\" }, or a table [path]")?
-        .table(&PATH)?;
+    let table = root.need("path")?.table(&PATH)?;
     let mut spec = PathSpec::read(&table, folder)?;
     spec.name = spec.name.or_else(|| name.clone());
     spec.summary = spec.summary.or_else(|| summary.clone());
@@ -194,27 +188,15 @@ fn parse(text: &str, file: &str, folder: &Path) -> Result<Parsed, Error> {
         .resolve(&stem)
         .map_err(|reason| table.refuse(format!("[path] {reason}")))?;
     traffic::settle(others, &mut path)?;
-    let time = |key| {
-        root.get(key)
-            .map(|item| item.read("\"60 s\"", positive))
-            .transpose()
-    };
     Ok(Parsed {
         name,
         summary,
         path,
         flows: flows(&root)?,
-        runs: root
-            .get("runs")
-            .map(|item| item.integer(1, MAX_RUNS))
-            .transpose()?
-            .map(|runs| runs as u32),
-        seed: root
-            .get("seed")
-            .map(|item| item.integer(0, MAX_SEED))
-            .transpose()?,
-        duration: time("duration")?,
-        time_limit: time("time_limit")?,
+        runs: root.read("runs")?,
+        seed: root.read("seed")?,
+        duration: root.read("duration")?,
+        time_limit: root.read("time_limit")?,
     })
 }
 
@@ -227,7 +209,7 @@ fn flows(root: &Table<'_>) -> Result<Vec<Flow>, Error> {
     let mut flows = Vec::new();
     for table in &tables {
         flows.extend(flow::read(table)?);
-        if flows.len() > MAX_FLOWS {
+        if flows.len() > MAX_FLOWS as usize {
             return Err(table.refuse(format!("the limit is {MAX_FLOWS} flows")));
         }
     }

@@ -4,29 +4,27 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use network::{Discipline, JitterConfig, JitterDistribution, LossConfig, Service};
-use units::{Duration, Rate};
+use tables::{MAX_RATE, Value, Wrong};
+use units::{Bytes, Duration, Rate};
 
 use crate::access;
 use crate::aqm;
 use crate::document::{Item, Table};
 use crate::error::Error;
-use crate::path::{MAX_RTT, SaidJitter};
-use crate::quantity::{self, Buffer, MAX_DURATION, MAX_RATE};
-use crate::schema::{DELAY, JITTER, LOSS, STEP, TRACE, VARYING};
+use crate::limits::{MAX_STEPS, MIN_LAP};
+use crate::quantity::{self, Buffer};
+use crate::tables::{DELAY, JITTER, LOSS, STEP, TRACE, VARYING};
 use crate::trace_file;
 
-/// Most steps of a rate.
-const MAX_STEPS: usize = 100_000;
-/// Most bytes that a link may count on top of each packet.
-const MAX_OVERHEAD: u64 = 1500;
-/// A slot is no shorter, because each costs a draw.
-pub(crate) const MIN_SLOT: Duration = Duration::from_micros(10);
 /// The slot of a varying rate (network-models B.3.4: a grid of 10 to 20 ms) and of random jitter.
 const DEFAULT_SLOT: Duration = Duration::from_millis(10);
 /// A line of a trace of delays (LeoReplayer's format, network-models A.9).
 pub(crate) const DELAY_SLOT: Duration = Duration::from_millis(10);
 /// A sine is smooth, so it is sampled more finely.
 const DEFAULT_SINE_SLOT: Duration = Duration::from_millis(1);
+/// Jitter that was said: `Some(None)` is "none at all".
+pub(crate) type SaidJitter = Option<Option<JitterConfig>>;
+
 /// Propagation in one direction.
 #[derive(Clone, Debug)]
 pub(crate) enum Delay {
@@ -81,12 +79,12 @@ impl LinkSpec {
         }
         spec.buffer = table
             .get("buffer")
-            .map(|item| item.read("\"413 packets\"", quantity::buffer))
+            .map(|item| item.parse(quantity::buffer))
             .transpose()?;
         spec.loss = table.get("loss").map(|item| loss(&item)).transpose()?;
         spec.jitter = table.get("jitter").map(|item| jitter(&item)).transpose()?;
         spec.aqm = table.get("aqm").map(|item| aqm::read(&item)).transpose()?;
-        spec.ecn = table.get("ecn").map(|item| item.boolean()).transpose()?;
+        spec.ecn = table.read("ecn")?;
         Ok(spec)
     }
 
@@ -109,28 +107,21 @@ impl LinkSpec {
     }
 }
 
-/// A span of time of at most `max`. The error is the end of a sentence.
-pub(crate) fn time_up_to(text: &str, max: Duration) -> Result<Duration, String> {
-    let span = quantity::duration(text)?;
-    if span > max {
-        return Err(format!("the limit is {}", crate::format_duration(max)));
-    }
-    Ok(span)
-}
-
 /// `delay`, one way: a time, or a trace and how long each of its lines lasts.
 pub(crate) fn delay(table: &Table<'_>, folder: &Path) -> Result<Option<Delay>, Error> {
     let Some(item) = table.get("delay") else {
         return Ok(None);
     };
     let Some(table) = item.as_table(&DELAY) else {
-        let delay = item.read("\"50 ms\"", |text| time_up_to(text, MAX_RTT))?;
-        return Ok(Some(Delay::Constant(delay)));
+        return Ok(table.read("delay")?.map(Delay::Constant));
     };
     let table = table?;
-    let (file, path) = file(&table.need("trace", "\"starlink-leocc.delay\"")?, folder)?;
+    let (file, path) = file(&table.need("trace")?, folder)?;
     let delays = trace_file::read_delays(&path).map_err(|problem| wrong_file(&file, problem))?;
-    Ok(Some(Delay::recorded(&delays, slot(&table, DELAY_SLOT)?)))
+    Ok(Some(Delay::recorded(
+        &delays,
+        table.or("slot", DELAY_SLOT)?,
+    )))
 }
 
 /// A trace counts bytes of IP alone (network-models A.9).
@@ -158,17 +149,8 @@ fn wrong_file(item: &Item<'_>, problem: trace_file::Problem) -> Error {
 
 /// `overhead` of a path or a direction.
 pub(crate) fn overhead(table: &Table<'_>) -> Result<Option<u32>, Error> {
-    let read = |text: &str| {
-        let bytes = quantity::size(text)?.get();
-        if bytes > MAX_OVERHEAD {
-            return Err(format!("the limit is {MAX_OVERHEAD} bytes"));
-        }
-        u32::try_from(bytes).map_err(|_| "the number is too large".to_owned())
-    };
-    table
-        .get("overhead")
-        .map(|item| item.read("\"14 bytes\"", read))
-        .transpose()
+    let bytes = table.read::<Bytes>("overhead")?;
+    Ok(bytes.map(|bytes| bytes.get() as u32))
 }
 
 /// `rate`: a text, steps, a rate that wanders, or a model of an access network.
@@ -182,56 +164,36 @@ fn service(item: &Item<'_>) -> Result<Service, Error> {
     if let Some(tables) = item.as_tables(&STEP, MAX_STEPS) {
         return steps(item, &tables?);
     }
-    if item
-        .as_text()
-        .is_some_and(|text| text.trim() == "unlimited")
-    {
-        return Ok(Service::Unlimited);
+    match item.value()? {
+        Value::Rate(rate) => Ok(Service::Fixed(rate)),
+        _ => Ok(Service::Unlimited),
     }
-    Ok(Service::Fixed(item.read("\"50 Mbit/s\"", quantity::rate)?))
 }
 
 fn varying(table: &Table<'_>) -> Result<Service, Error> {
-    let mean = table
-        .need("mean", "\"40 Mbit/s\"")?
-        .read("\"40 Mbit/s\"", quantity::rate)?;
-    let variation = table
-        .need("variation", "\"30 %\"")?
-        .read("\"30 %\"", |text| quantity::share(text, 300))?;
-    let correlation = table
-        .need("correlation", "\"1 s\"")?
-        .read("\"1 s\"", positive)?;
-    let slot = slot(table, DEFAULT_SLOT)?;
-    let peak = match table.get("peak") {
-        None => MAX_RATE,
-        Some(item) => {
-            let peak = item.read("\"100 Mbit/s\"", quantity::rate)?;
-            if peak < mean {
-                return Err(item.refuse("the peak is below the mean"));
-            }
-            peak
-        }
-    };
+    let mean = table.needed("mean")?;
+    let peak = table.or("peak", MAX_RATE)?;
+    if peak < mean {
+        return Err(table.wrong(Wrong::value("peak", "the peak is below the mean")));
+    }
     Ok(Service::Varying {
         mean,
-        variation,
-        correlation,
-        slot,
+        variation: table.needed("variation")?,
+        correlation: table.needed("correlation")?,
+        slot: table.or("slot", DEFAULT_SLOT)?,
         peak,
     })
 }
 
 fn steps(item: &Item<'_>, tables: &[Table<'_>]) -> Result<Service, Error> {
-    let step = |table: &Table<'_>| {
-        let span = table.need("for", "\"10 s\"")?.read("\"10 s\"", positive)?;
-        let rate = table
-            .need("rate", "\"50 Mbit/s\"")?
-            .read("\"50 Mbit/s\"", quantity::rate_or_zero)?;
-        Ok((span, rate))
-    };
-    let steps = tables.iter().map(step).collect::<Result<Vec<_>, Error>>()?;
+    let step = |table: &Table<'_>| Ok((table.needed("for")?, table.needed("rate")?));
+    let steps: Vec<(Duration, Rate)> = tables.iter().map(step).collect::<Result<_, Error>>()?;
     if steps.iter().all(|&(_, rate)| rate == Rate::ZERO) {
         return Err(item.refuse("at least one step needs a rate above zero"));
+    }
+    let lap = steps.iter().fold(Duration::ZERO, |lap, step| lap + step.0);
+    if lap < MIN_LAP {
+        return Err(item.refuse(format!("the steps together last at least {MIN_LAP}")));
     }
     Ok(Service::Steps {
         steps: steps.into(),
@@ -244,14 +206,14 @@ fn trace(item: &Item<'_>, folder: &Path) -> Result<Service, Error> {
         None => (*item, None),
         Some(table) => {
             let table = table?;
-            let item = table.need("file", "\"Verizon-LTE-short.down\"")?;
+            let item = table.need("file")?;
             (item, table.get("repeat"))
         }
     };
     let (item, path) = file(&item, folder)?;
     let mut service = trace_file::read(&path).map_err(|problem| wrong_file(&item, problem))?;
     if let Some(item) = repeat
-        && !item.boolean()?
+        && item.value()? == Value::Switch(false)
     {
         match &mut service {
             Service::Trace(trace) => Arc::make_mut(trace).repeat = false,
@@ -263,12 +225,10 @@ fn trace(item: &Item<'_>, folder: &Path) -> Result<Service, Error> {
 
 /// `loss`: a percentage, or the two states of Gilbert and Elliott with netem's defaults.
 fn loss(item: &Item<'_>) -> Result<LossConfig, Error> {
-    let percent = |item: Item<'_>| item.read("\"0.1 %\"", |text| quantity::share(text, 100));
     if let Some(table) = item.as_table(&LOSS) {
         let table = table?;
-        let p = percent(table.need("p", "\"1 %\"")?)?;
-        let optional = |key, default| table.get(key).map_or(Ok(default), percent);
-        let r = optional("r", 1.0 - p)?;
+        let p: f64 = table.needed("p")?;
+        let r = table.or("r", 1.0 - p)?;
         if p + r <= 0.0 {
             return Err(
                 table.refuse("a loss model needs p or r above zero, or its states never change")
@@ -277,57 +237,44 @@ fn loss(item: &Item<'_>) -> Result<LossConfig, Error> {
         return Ok(LossConfig::GilbertElliott {
             p,
             r,
-            bad_loss: optional("bad_loss", 1.0)?,
-            good_loss: optional("good_loss", 0.0)?,
+            bad_loss: table.or("bad_loss", 1.0)?,
+            good_loss: table.or("good_loss", 0.0)?,
         });
     }
-    let probability = percent(*item)?;
-    Ok(if probability > 0.0 {
-        LossConfig::Bernoulli(probability)
-    } else {
-        LossConfig::None
-    })
+    match item.value()? {
+        Value::Number(probability) if probability > 0.0 => Ok(LossConfig::Bernoulli(probability)),
+        _ => Ok(LossConfig::None),
+    }
 }
 
 /// `jitter`: a time (uniform up to it), or a table.
 fn jitter(item: &Item<'_>) -> Result<Option<JitterConfig>, Error> {
-    let amount = |item: Item<'_>| item.read("\"5 ms\"", |text| time_up_to(text, MAX_RTT));
     let Some(table) = item.as_table(&JITTER) else {
+        let Value::Time(amount) = item.value()? else {
+            return Ok(None);
+        };
         let config = JitterConfig {
-            amount: amount(*item)?,
+            amount,
             distribution: JitterDistribution::Uniform,
             slot: DEFAULT_SLOT,
         };
         return Ok((!config.amount.is_zero()).then_some(config));
     };
     let table = table?;
-    let amount = amount(table.need("amount", "\"5 ms\"")?)?;
-    #[derive(Clone, Copy, PartialEq)]
-    enum Kind {
-        Uniform,
-        Exponential,
-        Sine,
-    }
-    let kinds = [
-        ("uniform", Kind::Uniform),
-        ("exponential", Kind::Exponential),
-        ("sine", Kind::Sine),
-    ];
-    let kind = table
-        .get("distribution")
-        .map_or(Ok(Kind::Uniform), |item| item.choice(&kinds))?;
-    let (distribution, usual_slot) = match kind {
-        Kind::Uniform => (JitterDistribution::Uniform, DEFAULT_SLOT),
-        Kind::Exponential => (JitterDistribution::Exponential, DEFAULT_SLOT),
-        Kind::Sine => {
-            let period = table.need("period", "\"2 s\"")?.read("\"2 s\"", positive)?;
+    let amount: Duration = table.needed("amount")?;
+    let (distribution, usual_slot) = match table.word("distribution", &[0, 1, 2])? {
+        Some(1) => (JitterDistribution::Exponential, DEFAULT_SLOT),
+        Some(2) => {
+            let period = table.needed("period")?;
             (JitterDistribution::Sine { period }, DEFAULT_SINE_SLOT)
         }
+        _ => (JitterDistribution::Uniform, DEFAULT_SLOT),
     };
-    if let (Some(item), true) = (table.get("period"), kind != Kind::Sine) {
+    let is_sine = matches!(distribution, JitterDistribution::Sine { .. });
+    if let (Some(item), false) = (table.get("period"), is_sine) {
         return Err(item.refuse("only the distribution \"sine\" has a period"));
     }
-    let slot = slot(&table, usual_slot)?;
+    let slot = table.or("slot", usual_slot)?;
     Ok((!amount.is_zero()).then_some(JitterConfig {
         amount,
         distribution,
@@ -335,27 +282,10 @@ fn jitter(item: &Item<'_>) -> Result<Option<JitterConfig>, Error> {
     }))
 }
 
-fn slot(table: &Table<'_>, usual: Duration) -> Result<Duration, Error> {
-    let read = |text: &str| {
-        let slot = quantity::duration(text)?;
-        if slot < MIN_SLOT {
-            return Err(format!(
-                "a slot lasts at least {}",
-                crate::format_duration(MIN_SLOT)
-            ));
-        }
-        Ok(slot)
-    };
-    table
-        .get("slot")
-        .map_or(Ok(usual), |item| item.read("\"10 ms\"", read))
-}
-
-/// A span of time above zero.
-pub(crate) fn positive(text: &str) -> Result<Duration, String> {
-    let span = time_up_to(text, MAX_DURATION)?;
-    if span.is_zero() {
-        return Err("it is zero".to_owned());
-    }
-    Ok(span)
+/// `[path.forward]`, `[path.reverse]`, or the link of a router.
+pub(crate) fn direction(table: &Table<'_>, folder: &Path) -> Result<LinkSpec, Error> {
+    let mut spec = LinkSpec::read(table, folder)?;
+    spec.delay = delay(table, folder)?;
+    spec.overhead = overhead(table)?.or(spec.overhead);
+    Ok(spec)
 }

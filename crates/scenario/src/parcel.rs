@@ -12,7 +12,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use tcp::{AckPolicy, Autotuning, LossDetection};
 use units::{Bytes, Duration, Instant, Rate};
 
-use crate::{Application, Flow, PathModel, RouterModel, Scenario, Traffic};
+use crate::model::{
+    Application, Direction, Flow, PathModel, RouterModel, Scenario, Traffic, TrafficKind,
+};
 
 /// A scenario that is written and read as it is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -46,13 +48,14 @@ struct WholePath {
     rate: Rate,
     bdp: Bytes,
     buffer: Option<Bytes>,
+    #[serde(with = "traffic")]
     traffic: Vec<Traffic>,
     warm_up: Duration,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "Flow")]
-pub(crate) struct WholeFlow {
+struct WholeFlow {
     name: String,
     #[serde(with = "algorithm")]
     algorithm: Algorithm,
@@ -79,6 +82,20 @@ pub(crate) struct WholeFlow {
     byte_counting: bool,
     #[serde(with = "WholeApplication")]
     application: Application,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Traffic")]
+struct WholeTraffic {
+    name: String,
+    kind: TrafficKind,
+    direction: Direction,
+    #[serde(with = "WholeFlow")]
+    flow: Flow,
+    extra_delays: Vec<Duration>,
+    start: Instant,
+    stop: Option<Instant>,
+    list_flows: bool,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -111,29 +128,39 @@ enum WholeApplication {
     Pausing { write: Bytes, pause: Duration },
 }
 
-mod flows {
-    use super::{Deserialize, Deserializer, Flow, Serialize, Serializer, WholeFlow};
+/// A list of what is written as `$whole`.
+macro_rules! list {
+    ($name:ident, $inner:ident, $whole:ident, $text:literal) => {
+        mod $name {
+            use super::{Deserialize, Deserializer, Serialize, Serializer, $inner, $whole};
 
-    struct Lent<'a>(&'a Flow);
+            struct Lent<'a>(&'a $inner);
 
-    impl Serialize for Lent<'_> {
-        fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-            WholeFlow::serialize(self.0, to)
+            impl Serialize for Lent<'_> {
+                fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+                    $whole::serialize(self.0, to)
+                }
+            }
+
+            #[derive(Deserialize)]
+            struct Owned(#[serde(with = $text)] $inner);
+
+            pub fn serialize<S: Serializer>(list: &[$inner], to: S) -> Result<S::Ok, S::Error> {
+                to.collect_seq(list.iter().map(Lent))
+            }
+
+            pub fn deserialize<'de, D: Deserializer<'de>>(
+                from: D,
+            ) -> Result<Vec<$inner>, D::Error> {
+                let list = Vec::<Owned>::deserialize(from)?;
+                Ok(list.into_iter().map(|entry| entry.0).collect())
+            }
         }
-    }
-
-    #[derive(Deserialize)]
-    struct Owned(#[serde(with = "WholeFlow")] Flow);
-
-    pub fn serialize<S: Serializer>(flows: &[Flow], to: S) -> Result<S::Ok, S::Error> {
-        to.collect_seq(flows.iter().map(Lent))
-    }
-
-    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Flow>, D::Error> {
-        let flows = Vec::<Owned>::deserialize(from)?;
-        Ok(flows.into_iter().map(|flow| flow.0).collect())
-    }
+    };
 }
+
+list!(flows, Flow, WholeFlow, "WholeFlow");
+list!(traffic, Traffic, WholeTraffic, "WholeTraffic");
 
 /// An algorithm by its canonical name.
 mod algorithm {

@@ -8,27 +8,25 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use network::access::WifiConfig;
 use network::router::Help;
-use network::{Discipline, JitterConfig, LinkConfig, LossConfig, QueueConfig, QueueLimit, Service};
+use network::{Discipline, LinkConfig, LossConfig, QueueConfig, QueueLimit, Service};
+use tables::{MAX_DELAY, Table as Known};
 use units::{Bytes, Duration, Rate};
 
 use crate::access;
 use crate::aqm;
-use crate::document::Table;
+use crate::document::{Document, Table};
 use crate::error::Error;
-use crate::link::{self, Delay, LinkSpec};
-use crate::presets;
-use crate::quantity::Buffer;
-use crate::router::{self, MAX_ROUTERS, RouterSpec};
-use crate::schema::{DIRECTION, KnownTable, ROUTER};
+use crate::limits::MAX_ROUTERS;
+use crate::link::{self, Delay, LinkSpec, direction};
+use crate::model::{DEFAULT_OVERHEAD, FULL_PACKET, PathModel, RouterModel};
+use crate::presets::{self, Preset};
+use crate::quantity::{self, Buffer};
+use crate::router::{self, RouterSpec};
+use crate::tables::{DIRECTION, PATH, ROUTER};
 use crate::traffic::{self, TrafficSpec};
-use crate::{DEFAULT_OVERHEAD, FULL_PACKET, PathModel, RouterModel};
 
-/// Longest base round trip.
-pub(crate) const MAX_RTT: Duration = Duration::from_secs(60);
-/// Longest name, and longest summary, in characters.
-const MAX_NAME: usize = 80;
-const MAX_SUMMARY: usize = 200;
 /// The transmit queue that Linux gives a network device; for a direction whose rate is given
 /// without a buffer and that is not the bottleneck.
 const DEFAULT_REVERSE_BUFFER: Buffer = Buffer::Packets(1000);
@@ -70,16 +68,30 @@ impl PathSpec {
             own.read_rrc(table)?;
             return Ok(own);
         };
-        let found = preset.read("\"geo\"", |name| {
+        let found = preset.parse(|name| {
             presets::find(name)
                 .ok_or_else(|| format!("there is no such preset{}", presets::hint(name)))
         })?;
-        let mut base = presets::spec(found)?;
+        let mut base = Self::of(found)?;
         base.name = None;
         base.lay(own);
         base.read_rrc(table)?;
         base.refuse_marking(table)?;
         Ok(base)
+    }
+
+    /// What a preset says.
+    pub(crate) fn of(preset: &Preset) -> Result<Self, Error> {
+        let document = Document {
+            file: preset.name,
+            text: preset.toml,
+        };
+        let tree = document.parse()?;
+        let table = Table::new(document, &PATH, tree.get_ref(), 0)?;
+        let mut spec = Self::read(&table, Path::new(""))?;
+        spec.name = Some(preset.name.to_owned());
+        spec.summary = Some(preset.summary.to_owned());
+        Ok(spec)
     }
 
     /// Refuses `ecn = true` of the path and of its directions, whose disciplines are known by now, wherever they were said.
@@ -95,12 +107,12 @@ impl PathSpec {
 
     /// Reads `[path.forward]` and `[path.reverse]`.
     fn directions(&mut self, table: &Table<'_>, folder: &Path) -> Result<(), Error> {
-        const KNOWN: &KnownTable = &DIRECTION;
+        const KNOWN: &Known = &DIRECTION;
         if let Some(item) = table.get("forward") {
             let forward = item.table(KNOWN)?;
-            for key in KNOWN.keys {
+            for key in KNOWN.keys.iter().map(|key| key.name) {
                 // `delay` alone has no short form; `rtt` is checked with it.
-                if *key != "delay" && *key != "overhead" && table.has(key) && forward.has(key) {
+                if key != "delay" && key != "overhead" && table.has(key) && forward.has(key) {
                     return Err(forward.refuse_at(
                         key,
                         format!("{key} and forward.{key} are the same thing: keep one"),
@@ -124,7 +136,7 @@ impl PathSpec {
         Ok(())
     }
 
-    /// `helps` of the bottleneck, and the routers before it.
+    /// `router_support` of the bottleneck, and the routers before it.
     fn read_routers(&mut self, table: &Table<'_>, folder: &Path) -> Result<(), Error> {
         self.help = router::help(table)?;
         let Some(item) = table.get("router") else {
@@ -184,7 +196,7 @@ impl PathSpec {
             self.reverse.delay = delay;
             return Ok(());
         }
-        let rtt = item.read("\"100 ms\"", |text| link::time_up_to(text, MAX_RTT))?;
+        let rtt = table.needed::<Duration>("rtt")?;
         let forward = rtt / 2;
         self.forward.delay = Some(Delay::Half(forward));
         self.reverse.delay = Some(Delay::Half(rtt - forward));
@@ -204,8 +216,8 @@ impl PathSpec {
         if rtt < radio {
             return Err(format!(
                 "has an rtt of {}, but its models of access networks alone take {}",
-                crate::format_duration(rtt),
-                crate::format_duration(radio)
+                quantity::format_duration(rtt),
+                quantity::format_duration(radio)
             ));
         }
         let lines = rtt - radio;
@@ -263,10 +275,10 @@ impl PathSpec {
         });
         let idle = self.forward.idle_delay() + self.reverse.idle_delay();
         let base_rtt = forward_delay + reverse_delay + before + idle;
-        if base_rtt > MAX_RTT {
+        if base_rtt > MAX_DELAY {
             return Err(format!(
                 "has a round trip of more than {}",
-                crate::format_duration(MAX_RTT)
+                quantity::format_duration(MAX_DELAY)
             ));
         }
         let way_back = way_back(&service, self.reverse.service.clone())?;
@@ -294,7 +306,7 @@ impl PathSpec {
 fn way_back(forward: &Service, reverse: Option<Service>) -> Result<Service, String> {
     match (forward.wifi(), reverse) {
         (Some(wifi), Some(reverse)) => match reverse.wifi() {
-            Some(said) if said == wifi || *said == access::usual_wifi() => Ok(forward.clone()),
+            Some(said) if said == wifi || *said == WifiConfig::USUAL => Ok(forward.clone()),
             Some(_) => Err(
                 "describes its Wi-Fi network in both directions, which share one medium: write \
                  reverse.rate = { model = \"wifi\" }, or leave it out"
@@ -339,7 +351,7 @@ fn resolve_router(
     {
         return Err(format!(
             "has a {name} of {}, which is slower than the path's rate, that of its bottleneck",
-            crate::format_rate(own)
+            quantity::format_rate(own)
         ));
     }
     if help != Help::None && service == Service::Unlimited {
@@ -351,24 +363,10 @@ fn resolve_router(
     Ok(RouterModel { link, help })
 }
 
-/// `[path.forward]`, `[path.reverse]`, or the link of a router.
-pub(crate) fn direction(table: &Table<'_>, folder: &Path) -> Result<LinkSpec, Error> {
-    let mut spec = LinkSpec::read(table, folder)?;
-    spec.delay = link::delay(table, folder)?;
-    spec.overhead = link::overhead(table)?.or(spec.overhead);
-    Ok(spec)
-}
-
 /// `name` and `summary` of a table.
 pub(crate) fn names(table: &Table<'_>) -> Result<(Option<String>, Option<String>), Error> {
-    let name = table
-        .get("name")
-        .map(|item| item.words(MAX_NAME))
-        .transpose()?;
-    let summary = table
-        .get("summary")
-        .map(|item| item.words(MAX_SUMMARY))
-        .transpose()?;
+    let name = table.get("name").map(|item| item.words()).transpose()?;
+    let summary = table.get("summary").map(|item| item.words()).transpose()?;
     Ok((name, summary))
 }
 
@@ -402,7 +400,7 @@ fn finish(
     if let QueueLimit::Bytes(bytes) = limit
         && bytes < packet
     {
-        let least = crate::format_size(packet);
+        let least = quantity::format_size(packet);
         return Err(format!(
             "has a {name} buffer that is too small for one full packet of {least}, overhead included"
         ));
@@ -452,17 +450,3 @@ fn finish(
         jitter,
     })
 }
-
-/// The waiting room of a link in bytes, `overhead` included.
-pub(crate) fn buffer_bytes(link: &LinkConfig) -> Option<Bytes> {
-    match link.queue.limit {
-        QueueLimit::Unlimited => None,
-        QueueLimit::Bytes(bytes) => Some(bytes),
-        QueueLimit::Packets(packets) => {
-            Some(Bytes::new(u64::from(FULL_PACKET) + u64::from(link.overhead)) * packets)
-        }
-    }
-}
-
-/// Jitter that was said: `Some(None)` is "none at all".
-pub(crate) type SaidJitter = Option<Option<JitterConfig>>;

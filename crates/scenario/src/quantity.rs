@@ -5,17 +5,12 @@
 //! `Mb/s` and `MB/s` differ by a factor of eight.
 
 use network::QueueLimit;
+use tables::{MAX_DURATION, MAX_RATE, MAX_SIZE};
 use units::{Bytes, Duration, Rate};
 
 use crate::decimal::{self, Decimal, Inexact};
 use crate::error::{Error, quoted, suggestion};
 
-/// Fastest link: far beyond what is simulated, far below what overflows.
-pub(crate) const MAX_RATE: Rate = Rate::from_bits_per_sec(1_000_000_000_000);
-/// Longest span of time.
-pub(crate) const MAX_DURATION: Duration = Duration::from_secs(7 * 24 * 3600);
-/// Largest amount of data.
-pub(crate) const MAX_SIZE: Bytes = Bytes::new(1_000_000_000_000_000);
 /// Largest buffer in packets.
 const MAX_PACKETS: u64 = 1_000_000_000;
 /// Largest buffer in bandwidth-delay products.
@@ -158,7 +153,7 @@ pub(crate) fn rate_or_zero(text: &str) -> Result<Rate, String> {
     let bits = scaled(text, RATE_UNITS, "a rate", "50 Mbit/s", "bit per second")?;
     let rate = Rate::from_bits_per_sec(bits);
     if rate > MAX_RATE {
-        return Err(format!("the limit is {}", format_rate(MAX_RATE)));
+        return Err(format!("the limit is {MAX_RATE}"));
     }
     Ok(rate)
 }
@@ -167,7 +162,7 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let nanos = scaled(text, TIME_UNITS, "a time", "100 ms", "nanosecond")?;
     let span = Duration::from_nanos(nanos);
     if span > MAX_DURATION {
-        return Err(format!("the limit is {}", format_duration(MAX_DURATION)));
+        return Err(format!("the limit is {MAX_DURATION}"));
     }
     Ok(span)
 }
@@ -175,7 +170,7 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
 pub(crate) fn size(text: &str) -> Result<Bytes, String> {
     let bytes = Bytes::new(scaled(text, SIZE_UNITS, "a size", "20 MB", "byte")?);
     if bytes > MAX_SIZE {
-        return Err(format!("the limit is {}", format_size(MAX_SIZE)));
+        return Err(format!("the limit is {MAX_SIZE}"));
     }
     Ok(bytes)
 }
@@ -251,35 +246,30 @@ pub(crate) fn frequency(text: &str) -> Result<f64, String> {
     Ok(number.to_f64(0) / seconds)
 }
 
-/// A level in dBm, which is below zero more often than not, from `min` to `max`.
-pub(crate) fn level(text: &str, (min, max): (f64, f64)) -> Result<f64, String> {
+/// A number of `unit` within limits, which may be below zero.
+pub(crate) fn level(
+    text: &str,
+    unit: &str,
+    example: &str,
+    (min, max): (f64, f64),
+) -> Result<f64, String> {
     let text = text.trim();
     let (sign, size) = match text.strip_prefix(['-', '\u{2212}']) {
-        Some(size) => (-1.0, size),
-        None => (1.0, text),
+        Some(size) if min < 0.0 => (-1.0, size),
+        _ => (1.0, text),
     };
-    let (number, unit) = decimal::split(size)?;
-    if unit != "dBm" {
-        return Err(unknown_unit(unit, "a level", "-53 dBm", &["dBm"]));
+    let (number, found) = decimal::split(size)?;
+    if found != unit {
+        return Err(unknown_unit(found, "a level", example, &[unit]));
     }
     let level = sign * number.to_f64(0);
     if level < min || level > max {
-        return Err(format!("the limits are {min} and {max} dBm"));
+        return Err(match min < 0.0 {
+            true => format!("it is from {min} {unit} to {max} {unit}"),
+            false => format!("the limit is {max} {unit}"),
+        });
     }
     Ok(level)
-}
-
-/// A ratio of levels in dB, at most `max`.
-pub(crate) fn decibels(text: &str, max: f64) -> Result<f64, String> {
-    let (number, unit) = decimal::split(text)?;
-    if unit != "dB" {
-        return Err(unknown_unit(unit, "a ratio", "2 dB", &["dB"]));
-    }
-    let ratio = number.to_f64(0);
-    if ratio > max {
-        return Err(format!("the limit is {max} dB"));
-    }
-    Ok(ratio)
 }
 
 /// A number with a unit, as a whole number of the smallest one.
@@ -325,25 +315,19 @@ fn unknown_unit(unit: &str, what: &str, example: &str, known: &[&str]) -> String
 /// Writes a rate in the largest unit that keeps its number above one, exactly.
 #[must_use]
 pub fn format_rate(rate: Rate) -> String {
-    with_unit(
-        rate.bits_per_sec(),
-        &[("Gbit/s", 9), ("Mbit/s", 6), ("kbit/s", 3), ("bit/s", 0)],
-    )
+    rate.to_string()
 }
 
 /// Writes a span of time in the largest of s, ms, us and ns that keeps its number above one.
 #[must_use]
 pub fn format_duration(span: Duration) -> String {
-    with_unit(
-        span.as_nanos(),
-        &[("s", 9), ("ms", 6), ("us", 3), ("ns", 0)],
-    )
+    span.to_string()
 }
 
 /// Writes a number of bytes in the largest decimal unit that keeps its number above one, exactly.
 #[must_use]
 pub fn format_size(bytes: Bytes) -> String {
-    with_unit(bytes.get(), &[("GB", 9), ("MB", 6), ("kB", 3), ("B", 0)])
+    bytes.to_string()
 }
 
 /// Writes the size of a waiting room as [`parse_buffer`] reads it.
@@ -356,10 +340,4 @@ pub fn format_buffer(buffer: Buffer) -> String {
         Buffer::Bytes(bytes) => format_size(bytes),
         Buffer::Bdp { millionths } => format!("{} bdp", decimal::show(millionths, 6)),
     }
-}
-
-fn with_unit(value: u64, units: &[(&str, u32)]) -> String {
-    let fits = units.iter().find(|&&(_, scale)| value >= 10_u64.pow(scale));
-    let &(unit, scale) = fits.or(units.last()).unwrap_or(&("", 0));
-    format!("{} {unit}", decimal::show(value, scale))
 }

@@ -6,37 +6,21 @@ use network::{
     Discipline, JitterConfig, JitterDistribution, LinkConfig, LossConfig, QueueLimit, Service,
 };
 use serde::ser::{Serialize, SerializeMap, Serializer};
-use tcp::{AckPolicy, LossDetection};
+use tables::Kind;
 use units::{Bytes, Duration, Instant, Rate};
 
 use crate::access::Access;
-use crate::flow::AUTOTUNING;
-use crate::{Application, Flow, PathModel, RouterModel, Scenario, Traffic, TrafficKind};
+use crate::flow::{ACK_POLICIES, AUTOTUNING, LOSS_DETECTION};
+use crate::model::{Application, Flow, PathModel, RouterModel, Scenario, Traffic, TrafficKind};
+use crate::tables::FLOW;
+use crate::write::{map, millis};
 
 /// So many steps of a rate are listed; of more there are their number, length and mean alone.
 const MAX_LISTED: usize = 1000;
 
-/// For output only.
-pub(crate) fn millis(span: Duration) -> f64 {
-    span.as_nanos() as f64 / 1e6
-}
-
 fn seconds(span: Option<Duration>) -> Option<f64> {
     span.map(Duration::as_secs_f64)
 }
-
-/// Writes `key: value` pairs as a map; one behind a semicolon only where there is a value.
-macro_rules! map {
-    ($serializer:expr, $( $key:literal: $value:expr ),* $(,)? $(; $last:literal: $option:expr)?) => {{
-        let mut map = $serializer.serialize_map(None)?;
-        $( map.serialize_entry($key, &$value)?; )*
-        $( if let Some(value) = $option {
-            map.serialize_entry($last, &value)?;
-        } )?
-        map.end()
-    }};
-}
-pub(crate) use map;
 
 impl Serialize for Scenario {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -65,7 +49,7 @@ impl Serialize for PathModel {
             "buffer_bytes": self.buffer.map(Bytes::get),
             "forward": Link(&self.forward),
             "reverse": Link(&self.reverse),
-            "helps": Helps(self.help),
+            "router_support": Helps(self.help),
             "routers": self.routers.iter().map(Hop).collect::<Vec<_>>(),
             "traffic": self.traffic.iter().map(Others).collect::<Vec<_>>(),
             "warm_up_s": self.warm_up.as_secs_f64(),
@@ -75,17 +59,6 @@ impl Serialize for PathModel {
 
 impl Serialize for Flow {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let ack_policy = match self.ack_policy {
-            AckPolicy::Delayed => "delayed",
-            AckPolicy::EverySegment => "every-segment",
-        };
-        let loss_detection = match self.loss_detection {
-            LossDetection::Rack => "rack",
-            LossDetection::Fack => "fack",
-        };
-        let autotuning = AUTOTUNING
-            .iter()
-            .find_map(|(word, kind)| (*kind == self.autotuning).then_some(*word));
         map!(serializer,
             "name": self.name,
             "algorithm": self.algorithm.to_string(),
@@ -95,9 +68,9 @@ impl Serialize for Flow {
             "initial_window_segments": self.initial_window,
             "pacing": self.pacing,
             "receive_buffer_bytes": self.receive_buffer.get(),
-            "autotuning": autotuning,
+            "autotuning": word("autotuning", AUTOTUNING, self.autotuning),
             "syn_window_bytes": self.syn_window.get(),
-            "ack_policy": ack_policy,
+            "ack_policy": word("ack_policy", ACK_POLICIES, self.ack_policy),
             "ecn": self.ecn,
             "sack": self.sack,
             "impatient": self.impatient,
@@ -105,10 +78,19 @@ impl Serialize for Flow {
             "restart_after_idle": self.restart_after_idle,
             "tso_segments": self.tso_segments,
             "extra_delay_ms": millis(self.extra_delay),
-            "loss_detection": loss_detection,
+            "loss_detection": word("loss_detection", LOSS_DETECTION, self.loss_detection),
             "byte_counting": self.byte_counting,
             "application": self.application,
         )
+    }
+}
+
+/// The word of a flow's key for a value.
+fn word<T: PartialEq>(key: &str, choices: &[T], value: T) -> Option<&'static str> {
+    let place = choices.iter().position(|choice| *choice == value)?;
+    match FLOW.key(key)?.kind {
+        Kind::Words(words) => words.get(place).copied(),
+        _ => None,
     }
 }
 
@@ -138,7 +120,7 @@ impl Serialize for Others<'_> {
             extra_delays,
             start,
             stop,
-            list,
+            list_flows,
         } = self.0;
         let connects = !matches!(kind, TrafficKind::Datagrams { .. });
         let mut map = serializer.serialize_map(None)?;
@@ -202,7 +184,7 @@ impl Serialize for Others<'_> {
         map.serialize_entry("extra_delays_ms", &delays_ms)?;
         map.serialize_entry("start_s", &start.as_secs_f64())?;
         map.serialize_entry("stop_s", &stop.map(Instant::as_secs_f64))?;
-        map.serialize_entry("list", list)?;
+        map.serialize_entry("list_flows", list_flows)?;
         map.end()
     }
 }
@@ -234,7 +216,7 @@ struct Hop<'a>(&'a RouterModel);
 
 impl Serialize for Hop<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        map!(serializer, "link": Link(&self.0.link), "helps": Helps(self.0.help))
+        map!(serializer, "link": Link(&self.0.link), "router_support": Helps(self.0.help))
     }
 }
 

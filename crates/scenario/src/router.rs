@@ -1,20 +1,16 @@
-//! `[[path.router]]` and `helps`: what stands before the bottleneck, and which routers read and write
+//! `[[path.router]]` and `router_support`: what stands before the bottleneck, and which routers read and write
 //! what packets carry for them (fast-startup, sections A3 to A5).
 
 use std::path::Path;
 
 use network::router::{Help, QuickStartConfig, RcpConfig, XcpConfig};
+use tables::Value;
 
 use crate::aqm;
-use crate::document::{Item, Table};
+use crate::document::Table;
 use crate::error::Error;
-use crate::link::LinkSpec;
-use crate::path::direction;
-use crate::quantity;
-use crate::schema::HELPS;
-
-/// Most routers before the bottleneck.
-pub(crate) const MAX_ROUTERS: usize = 32;
+use crate::link::{Delay, LinkSpec, direction};
+use crate::tables::ROUTER_SUPPORT;
 
 /// What was said about one router.
 #[derive(Clone, Debug)]
@@ -28,10 +24,10 @@ impl RouterSpec {
         let mut link = direction(table, folder)?;
         aqm::refuse_marking(table, link.aqm)?;
         if link.service.is_none() {
-            table.need("rate", "\"100 Mbit/s\"")?;
+            table.need("rate")?;
         }
         if link.delay.is_none() {
-            link.delay = Some(crate::link::Delay::Constant(units::Duration::ZERO));
+            link.delay = Some(Delay::Constant(units::Duration::ZERO));
         }
         Ok(Self {
             link,
@@ -40,51 +36,44 @@ impl RouterSpec {
     }
 }
 
-/// `helps`: a name, or a table with the settings of a kind.
+/// `router_support`: a name, or a table with the settings of a kind.
 pub(crate) fn help(table: &Table<'_>) -> Result<Option<Help>, Error> {
-    let Some(item) = table.get("helps") else {
+    let Some(item) = table.get("router_support") else {
         return Ok(None);
     };
     let kinds = [
-        ("none", Help::None),
-        ("quick-start", Help::QuickStart(QuickStartConfig::default())),
-        ("rcp", Help::Rcp(RcpConfig::default())),
-        ("xcp", Help::Xcp(XcpConfig::default())),
+        Help::None,
+        Help::QuickStart(QuickStartConfig::default()),
+        Help::Rcp(RcpConfig::default()),
+        Help::Xcp(XcpConfig::default()),
     ];
-    let Some(table) = item.as_table(&HELPS) else {
-        return item.choice(&kinds).map(Some);
+    let kind = |value| match value {
+        Value::Word(word) => kinds.get(word).copied().unwrap_or_default(),
+        _ => Help::None,
+    };
+    let Some(table) = item.as_table(&ROUTER_SUPPORT) else {
+        return item.value().map(kind).map(Some);
     };
     let table = table?;
-    let mut help = table.need("kind", "\"rcp\"")?.choice(&kinds)?;
-    let only =
-        |item: Item<'_>, kind: &str| Err(item.refuse(format!("only the kind {kind:?} has this")));
-    let gain = |item: Item<'_>| {
-        item.read("\"40 %\"", |text| {
-            let gain = quantity::share(text, 1000)?;
-            if gain > 0.0 {
-                Ok(gain)
-            } else {
-                Err("it is zero".to_owned())
-            }
-        })
+    let mut help = kind(table.need("kind")?.value()?);
+    let settings: Vec<(&str, &mut f64)> = match &mut help {
+        Help::QuickStart(config) => vec![("threshold", &mut config.threshold)],
+        Help::Rcp(config) => vec![("alpha", &mut config.alpha), ("beta", &mut config.beta)],
+        Help::None | Help::Xcp(_) => Vec::new(),
     };
-    if let Some(item) = table.get("threshold") {
-        let Help::QuickStart(config) = &mut help else {
-            return only(item, "quick-start");
-        };
-        config.threshold = item.read("\"85 %\"", |text| quantity::share(text, 100))?;
+    let owners = [
+        ("threshold", "quick-start"),
+        ("alpha", "rcp"),
+        ("beta", "rcp"),
+    ];
+    for (key, owner) in owners {
+        let is_own = settings.iter().any(|(own, _)| *own == key);
+        if let (false, Some(item)) = (is_own, table.get(key)) {
+            return Err(item.refuse(format!("only the kind {owner:?} has this")));
+        }
     }
-    if let Some(item) = table.get("alpha") {
-        let Help::Rcp(config) = &mut help else {
-            return only(item, "rcp");
-        };
-        config.alpha = gain(item)?;
-    }
-    if let Some(item) = table.get("beta") {
-        let Help::Rcp(config) = &mut help else {
-            return only(item, "rcp");
-        };
-        config.beta = gain(item)?;
+    for (key, value) in settings {
+        table.set(key, value)?;
     }
     Ok(Some(help))
 }

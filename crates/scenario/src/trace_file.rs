@@ -10,6 +10,7 @@ use network::trace::{self, Recorded, TraceError, TraceProblem};
 use units::Duration;
 
 use crate::error::Error;
+use crate::limits::{MIN_LAP, MIN_STEP};
 
 /// Longest trace: 64 MB hold about ten million opportunities, or three million rates.
 const MAX_TRACE: u64 = 64_000_000;
@@ -38,7 +39,18 @@ pub(crate) fn read(path: &Path) -> Result<Service, Problem> {
     let name = path.to_string_lossy();
     match trace::read(&text, &name) {
         Ok(Recorded::Opportunities(trace)) => Ok(Service::Trace(Arc::new(trace))),
-        Ok(Recorded::Rates(steps)) => Ok(Service::Steps { steps }),
+        Ok(Recorded::Rates(steps)) => {
+            let lap = steps.iter().fold(Duration::ZERO, |lap, step| lap + step.0);
+            if lap < MIN_LAP || steps.iter().any(|step| step.0 < MIN_STEP) {
+                return Err(Problem::Content(Error::in_file(
+                    &name,
+                    format!(
+                        "each rate holds for at least {MIN_STEP}, and all of them for {MIN_LAP}"
+                    ),
+                )));
+            }
+            Ok(Service::Steps { steps })
+        }
         Err(error) => {
             let hint = if matches!(error.problem, TraceProblem::Decreasing { .. })
                 && trace::parse_delays(&text, &name)
@@ -66,7 +78,7 @@ pub(crate) fn read_delays(path: &Path) -> Result<Arc<[Duration]>, Problem> {
 /// # Errors
 /// Why the file cannot be read, as the end of a sentence that begins with its name.
 pub fn read_text(path: &Path, limit: u64) -> Result<String, String> {
-    String::from_utf8(read_bytes(path, limit)?).map_err(|_| "the file is no text".to_owned())
+    String::from_utf8(read_bytes(path, limit)?).map_err(|_| "not a text file".to_owned())
 }
 
 /// As [`read_text`], of any bytes.
@@ -85,7 +97,7 @@ pub fn read_bytes(path: &Path, limit: u64) -> Result<Vec<u8>, String> {
         return Err("this is a folder, not a file".to_owned());
     }
     if !metadata.is_file() {
-        return Err("this is no regular file".to_owned());
+        return Err("not a regular file".to_owned());
     }
     let mut bytes = Vec::new();
     File::open(path)

@@ -12,136 +12,20 @@
 //!   the path does not carry in time waits at the sender.
 
 use congestion::Algorithm;
+use tables::{Value, Wrong};
 use units::{Bytes, Duration, Instant, Rate};
 
 use crate::document::{Item, Table};
 use crate::error::Error;
-use crate::flow::{initial_window, interval, transfer};
-use crate::link::{positive, time_up_to};
-use crate::path::MAX_RTT;
-use crate::quantity::{self, MAX_DURATION};
-use crate::schema::TRAFFIC;
-use crate::{Application, Flow, PathModel};
+use crate::flow;
+use crate::limits::{ARRIVALS, MAX_DELAYS, MAX_TRAFFIC};
+use crate::model::{Application, Direction, Flow, PathModel, Traffic, TrafficKind};
+use crate::tables::TRAFFIC;
 
-/// Most tables of a path.
-pub(crate) const MAX_TRAFFIC: usize = 64;
-/// Most flows that one of them names.
-const MAX_COUNT: u64 = 10_000;
-/// Most delays of a set.
-const MAX_DELAYS: usize = 1_000;
-/// Most arrivals in a second, and the least: one in a day or so.
-const ARRIVALS: (f64, f64) = (1e-5, 1e5);
-/// Shapes that are heavy-tailed, and more.
-const SHAPES: (f64, f64) = (0.1, 10.0);
 /// Sizes of document 003.
 const WEB: (Bytes, f64, Bytes) = (Bytes::new(14_000), 1.1, Bytes::new(10_000_000));
 /// What DASH commonly has.
 const SEGMENT: Duration = Duration::from_secs(4);
-
-/// A direction of the path, by who sends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Direction {
-    /// Data travels as that of the scenario's flows does.
-    Forward,
-    /// Data travels where the ACKs of the scenario's flows do.
-    Reverse,
-}
-
-/// What other traffic sends.
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-pub enum TrafficKind {
-    /// Responses of random size that begin at random.
-    Web {
-        /// How many begin in a second, in the mean.
-        arrivals_per_s: f64,
-        /// Mean size.
-        mean: Bytes,
-        /// Shape of the Pareto distribution.
-        shape: f64,
-        /// Largest size.
-        cut: Bytes,
-    },
-    /// Flows that send as much as they can.
-    Bulk {
-        /// How many.
-        count: u32,
-        /// Each begins at random within this time.
-        spread: Duration,
-        /// What each sends; `None` without an end.
-        size: Option<Bytes>,
-    },
-    /// Flows that are handed a segment again and again.
-    Video {
-        /// How many.
-        count: u32,
-        /// Each begins at random within this time.
-        spread: Duration,
-        /// Bytes of a segment.
-        segment: Bytes,
-        /// Time from one segment to the next.
-        every: Duration,
-    },
-    /// Full packets at a fixed rate that nothing answers.
-    Datagrams {
-        /// How many sources.
-        count: u32,
-        /// Each begins at random within this time.
-        spread: Duration,
-        /// Rate of one source while it sends, in bytes of IP.
-        rate: Rate,
-        /// How long it sends.
-        on: Duration,
-        /// How long it then pauses.
-        off: Duration,
-    },
-}
-
-impl TrafficKind {
-    /// Its word in a file.
-    #[must_use]
-    pub const fn name(&self) -> &'static str {
-        match self {
-            Self::Web { .. } => "web",
-            Self::Bulk { .. } => "bulk",
-            Self::Video { .. } => "video",
-            Self::Datagrams { .. } => "datagrams",
-        }
-    }
-}
-
-/// One `[[traffic]]` table.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct Traffic {
-    /// Its name in results, and of its random stream: no other has the same.
-    pub name: String,
-    /// What it sends.
-    pub kind: TrafficKind,
-    /// Where its data travels.
-    pub direction: Direction,
-    /// The settings of each of its connections. Sizes, starts and accesses are the traffic's.
-    #[serde(with = "crate::parcel::WholeFlow")]
-    pub flow: Flow,
-    /// Delays of its flows' own accesses, one way, which they take in turn. At least one.
-    pub extra_delays: Vec<Duration>,
-    /// When it begins, since the run began.
-    pub start: Instant,
-    /// When it ends: connections are cut, but of web-like traffic none begins any more.
-    pub stop: Option<Instant>,
-    /// Whether the result lists each of its flows.
-    pub list: bool,
-}
-
-impl PathModel {
-    /// The rate by which a load in this direction is counted; `None` where there is no end to it.
-    #[must_use]
-    pub fn rate_of(&self, direction: Direction) -> Option<Rate> {
-        match direction {
-            Direction::Forward => Some(self.rate),
-            Direction::Reverse => self.reverse.service.mean_rate(),
-        }
-    }
-}
 
 /// How often web-like traffic begins.
 #[derive(Clone, Debug)]
@@ -200,41 +84,25 @@ impl TrafficSpec {
                 (datagrams, &["count", "spread", "rate", "on", "off"]),
             ),
         ];
-        let (kind, own) = table.need("kind", "\"web\"")?.choice(&kinds)?;
+        let (kind, own) = table.need("kind")?.choice(&kinds)?;
         refuse_foreign(table, own)?;
         let (kind, amount) = kind(table)?;
         table.either("start", "warm_up")?;
-        let time = |key| {
-            table.get(key).map_or(Ok(Duration::ZERO), |item: Item<'_>| {
-                item.read("\"10 s\"", |text| time_up_to(text, MAX_DURATION))
-            })
-        };
-        let start = time("start")?;
         Ok(Self {
             amount,
-            warm_up: time("warm_up")?,
-            duration: table
-                .get("duration")
-                .map(|item| item.read("\"60 s\"", positive))
-                .transpose()?,
+            warm_up: table.or("warm_up", Duration::ZERO)?,
+            duration: table.read("duration")?,
             traffic: Traffic {
                 name: String::new(),
                 kind,
-                direction: match table.get("direction") {
-                    None => Direction::Forward,
-                    Some(item) => item.choice(&[
-                        ("forward", Direction::Forward),
-                        ("reverse", Direction::Reverse),
-                    ])?,
-                },
+                direction: table
+                    .word("direction", &[Direction::Forward, Direction::Reverse])?
+                    .unwrap_or(Direction::Forward),
                 flow: connection(table, &kind)?,
                 extra_delays: delays(table)?,
-                start: Instant::ZERO + start,
+                start: table.or("start", Instant::ZERO)?,
                 stop: None,
-                list: match table.get("list") {
-                    None => false,
-                    Some(item) => item.boolean()?,
-                },
+                list_flows: table.or("list_flows", false)?,
             },
         })
     }
@@ -244,7 +112,7 @@ impl TrafficSpec {
         let taken = |name: &str| others.iter().any(|other| other.traffic.name == name);
         let name = match table.get("name") {
             Some(item) => {
-                let name = item.words(80)?;
+                let name = item.words()?;
                 if taken(&name) {
                     return Err(item.refuse("other traffic has this name"));
                 }
@@ -318,24 +186,14 @@ fn refuse_foreign(table: &Table<'_>, own: &[&str]) -> Result<(), Error> {
 
 fn web(table: &Table<'_>) -> Result<(TrafficKind, Option<Amount>), Error> {
     table.either("load", "arrivals")?;
-    let amount = match table.get("arrivals") {
-        Some(item) => Amount::Arrivals(item.read("\"30 /s\"", |text| {
-            let arrivals = quantity::frequency(text)?;
-            if arrivals < ARRIVALS.0 || arrivals > ARRIVALS.1 {
-                return Err(format!(
-                    "from {} to {} /s are expected",
-                    ARRIVALS.0, ARRIVALS.1
-                ));
-            }
-            Ok(arrivals)
-        })?),
+    let amount = match table.read("arrivals")? {
+        Some(arrivals) => Amount::Arrivals(arrivals),
         None => {
-            let item = table.need("load", "\"35 %\"")?;
-            let load = item.read("\"35 %\"", |text| match quantity::share(text, 100)? {
-                load if load > 0.0 && load < 1.0 => Ok(load),
-                load if load > 0.0 => Err("a load of all there is never ends".to_owned()),
-                _ => Err("it is zero".to_owned()),
-            })?;
+            let item = table.need("load")?;
+            let load: f64 = table.needed("load")?;
+            if load >= 1.0 {
+                return Err(item.refuse("a load of all there is never ends"));
+            }
             let refusals = [
                 item.refuse("this direction has no rate to take a share of"),
                 item.refuse(format!(
@@ -346,27 +204,19 @@ fn web(table: &Table<'_>) -> Result<(TrafficKind, Option<Amount>), Error> {
             Amount::Load(load, Box::new(refusals))
         }
     };
-    let size = |key, usual| {
-        table
-            .get(key)
-            .map_or(Ok(usual), |item: Item<'_>| item.read("\"14 kB\"", transfer))
-    };
-    let (mean, cut) = (size("mean", WEB.0)?, size("cut", WEB.2)?);
+    let (mean, cut) = (table.or("mean", WEB.0)?, table.or("cut", WEB.2)?);
     if mean >= cut {
         let key = if table.has("mean") { "mean" } else { "cut" };
         return Err(table.refuse_at(
             key,
             format!(
                 "a mean of {} and a largest size of {} leave no distribution: the mean is below the cut",
-                crate::format_size(mean),
-                crate::format_size(cut)
+                mean,
+                cut
             ),
         ));
     }
-    let shape = match table.get("shape") {
-        None => WEB.1,
-        Some(item) => item.number(SHAPES.0, SHAPES.1)?,
-    };
+    let shape = table.or("shape", WEB.1)?;
     let kind = TrafficKind::Web {
         arrivals_per_s: 0.0,
         mean,
@@ -377,41 +227,26 @@ fn web(table: &Table<'_>) -> Result<(TrafficKind, Option<Amount>), Error> {
 }
 
 fn count_and_spread(table: &Table<'_>, usual: Duration) -> Result<(u32, Duration), Error> {
-    let count = match table.get("count") {
-        None => 1,
-        Some(item) => item.integer(1, MAX_COUNT)? as u32,
-    };
-    let spread = match table.get("spread") {
-        None => usual,
-        Some(item) => item.read("\"5 s\"", |text| time_up_to(text, MAX_DURATION))?,
-    };
-    Ok((count, spread))
+    Ok((table.or("count", 1)?, table.or("spread", usual)?))
 }
 
 fn bulk(table: &Table<'_>) -> Result<(TrafficKind, Option<Amount>), Error> {
     let (count, spread) = count_and_spread(table, Duration::from_secs(1))?;
-    let size = table
-        .get("size")
-        .map(|item| item.read("\"100 MB\"", transfer))
-        .transpose()?;
     let kind = TrafficKind::Bulk {
         count,
         spread,
-        size,
+        size: table.read("size")?,
     };
     Ok((kind, None))
 }
 
 fn video(table: &Table<'_>) -> Result<(TrafficKind, Option<Amount>), Error> {
-    let every = match table.get("segment") {
-        None => SEGMENT,
-        Some(item) => item.read("\"4 s\"", interval)?,
-    };
+    let every = table.or("segment", SEGMENT)?;
     let (count, spread) = count_and_spread(table, every)?;
-    let item = table.need("bitrate", "\"5 Mbit/s\"")?;
-    let segment = item.read("\"5 Mbit/s\"", quantity::rate)?.bytes_in(every);
+    let segment = table.needed::<Rate>("bitrate")?.bytes_in(every);
     if segment.is_zero() {
-        return Err(item.refuse("a segment would have no byte"));
+        let reason = "a segment would have no byte";
+        return Err(table.wrong(Wrong::value("bitrate", reason)));
     }
     let kind = TrafficKind::Video {
         count,
@@ -423,17 +258,9 @@ fn video(table: &Table<'_>) -> Result<(TrafficKind, Option<Amount>), Error> {
 }
 
 fn datagrams(table: &Table<'_>) -> Result<(TrafficKind, Option<Amount>), Error> {
-    let rate = table
-        .need("rate", "\"5 Mbit/s\"")?
-        .read("\"5 Mbit/s\"", quantity::rate)?;
-    let on = match table.get("on") {
-        None => Duration::from_secs(1),
-        Some(item) => item.read("\"1 s\"", interval)?,
-    };
-    let off = match table.get("off") {
-        None => Duration::ZERO,
-        Some(item) => item.read("\"1 s\"", |text| time_up_to(text, MAX_DURATION))?,
-    };
+    let rate = table.needed("rate")?;
+    let on = table.or("on", Duration::from_secs(1))?;
+    let off = table.or("off", Duration::ZERO)?;
     let (count, spread) = count_and_spread(table, on + off)?;
     let kind = TrafficKind::Datagrams {
         count,
@@ -447,18 +274,14 @@ fn datagrams(table: &Table<'_>) -> Result<(TrafficKind, Option<Amount>), Error> 
 
 /// The settings of each connection.
 fn connection(table: &Table<'_>, kind: &TrafficKind) -> Result<Flow, Error> {
-    let parse = |text: &str| Algorithm::parse(text).map_err(|error| error.to_string());
     let algorithm = match table.get("algorithm") {
-        None => parse("cubic").map_err(|reason| table.refuse(reason))?,
-        Some(item) => item.read("\"cubic\"", parse)?,
+        Some(item) => flow::algorithm(&item)?,
+        None => Algorithm::parse("cubic").map_err(|error| table.refuse(error.to_string()))?,
     };
     let mut flow = Flow::new(algorithm);
-    initial_window(table, &mut flow)?;
-    for (key, switch) in [("pacing", &mut flow.pacing), ("ecn", &mut flow.ecn)] {
-        if let Some(item) = table.get(key) {
-            *switch = item.boolean()?;
-        }
-    }
+    table.set("initial_window", &mut flow.initial_window)?;
+    table.set("pacing", &mut flow.pacing)?;
+    table.set("ecn", &mut flow.ecn)?;
     if let TrafficKind::Video { segment, every, .. } = *kind {
         flow.application = Application::Periodic {
             write: segment,
@@ -473,11 +296,14 @@ fn delays(table: &Table<'_>) -> Result<Vec<Duration>, Error> {
     let Some(item) = table.get("extra_delay") else {
         return Ok(vec![Duration::ZERO]);
     };
-    let read = |item: Item<'_>| item.read("\"10 ms\"", |text| time_up_to(text, MAX_RTT));
+    let read = |item: Item<'_>| match item.value()? {
+        Value::Time(delay) => Ok(delay),
+        _ => Ok(Duration::ZERO),
+    };
     let Some(items) = item.items() else {
         return Ok(vec![read(item)?]);
     };
-    if items.is_empty() || items.len() > MAX_DELAYS {
+    if items.is_empty() || items.len() > MAX_DELAYS as usize {
         return Err(item.refuse(format!("1 to {MAX_DELAYS} delays are expected")));
     }
     items.into_iter().map(read).collect()

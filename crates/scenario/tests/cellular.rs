@@ -87,7 +87,7 @@ fn what_is_wrong_is_one_sentence() {
     for (keys, sentence) in [
         (
             "model = 'lte', sinr = '14'",
-            "sinr = \"14\": a number of dB is expected, such as \"14 dB\"",
+            "sinr = \"14\": a level needs a unit, such as \"12 dB\"",
         ),
         (
             "model = 'lte', sinr = '70 dB'",
@@ -95,22 +95,22 @@ fn what_is_wrong_is_one_sentence() {
         ),
         (
             "model = 'lte', sinr = 'nan dB'",
-            "it is from -20 dB to 60 dB",
+            "it does not start with a number",
         ),
         (
             "model = 'lte', doppler = '3 kHz'",
-            "a number of Hz is expected, such as \"3 Hz\"",
+            "unknown unit \"kHz\"; did you mean \"Hz\"?",
         ),
-        (
-            "model = 'lte', doppler = '-3 Hz'",
-            "it is from 0 Hz to 10000 Hz",
-        ),
+        ("model = 'lte', doppler = '-3 Hz'", "it is negative"),
         ("model = 'lte', shadow = '-5 dB'", "shadow = \"-5 dB\": "),
         ("model = 'lte', shadow = '31 dB'", "the limit is 30 dB"),
-        ("model = 'lte', prbs = 0", "prbs is at least 1"),
+        (
+            "model = 'lte', prbs = 0",
+            "a whole number from 1 to 275 is expected",
+        ),
         (
             "model = 'lte', layers = 9",
-            "a whole number from 0 to 8 is expected",
+            "a whole number from 1 to 8 is expected",
         ),
         ("model = 'lte', on = '0 s'", "it is zero"),
         (

@@ -201,7 +201,7 @@ fn refusals_of_paths() {
         ),
         (
             "rate = 50",
-            "test.toml:2:1: rate = 50: a text in quotes is expected, such as \"50 Mbit/s\"",
+            "test.toml:2:1: rate = 50: expected a quoted string, such as \"50 Mbit/s\"",
         ),
         (
             "rate = '-5 Mbit/s'",
@@ -281,7 +281,7 @@ fn refusals_of_paths() {
         ),
         (
             "preset = 'wired'\naqm = { kind = 'fq-codel', quantum = '1 B' }",
-            "test.toml:3:28: quantum = \"1 B\": 256 to 1000000 bytes are expected",
+            "test.toml:3:28: quantum = \"1 B\": it is from 256 B to 1 MB",
         ),
         (
             "preset = 'wired'\naqm = { kind = 'pie', update = '0 s' }",
@@ -328,6 +328,18 @@ fn refusals_of_paths() {
             "test.toml:3:1: overhead = \"4 B\": a trace counts bytes of IP alone, so nothing is added: leave overhead out",
         ),
         (
+            "rate = [{ for = '1 ns', rate = '1 bit/s' }]",
+            "test.toml:2:11: for = \"1 ns\": the least is 1 us",
+        ),
+        (
+            "rate = [{ for = '500 us', rate = '1 bit/s' }]",
+            "test.toml:2:1: rate = [...]: the steps together last at least 1 ms",
+        ),
+        (
+            "helps = 'rcp'",
+            "test.toml:2:1: `helps` is now `router_support`",
+        ),
+        (
             "rate = []",
             "test.toml:2:1: rate = [...]: at least one step needs a rate above zero",
         ),
@@ -341,11 +353,11 @@ fn refusals_of_paths() {
         ),
         (
             "rate = '1 Mbit/s",
-            "test.toml:2:17: this is no TOML: invalid literal string, expected `'`",
+            "test.toml:2:17: invalid TOML: invalid literal string, expected `'`",
         ),
         (
             "loss = '0.1 %'\nloss = '0.2 %'",
-            "test.toml:3:1: this is no TOML: duplicate key",
+            "test.toml:3:1: invalid TOML: duplicate key",
         ),
     ] {
         assert_eq!(refusal(text), expected);
@@ -365,7 +377,7 @@ fn refusals_of_names() {
     );
     assert_eq!(refused("trace:nowhere"), "nowhere: the file does not exist");
     assert_eq!(refused("src/"), "src/: this is a folder, not a file");
-    assert_eq!(refused("/dev/zero"), "/dev/zero: this is no regular file");
+    assert_eq!(refused("/dev/zero"), "/dev/zero: not a regular file");
     assert!(refused("").starts_with("the path has no name"));
 }
 

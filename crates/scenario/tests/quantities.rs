@@ -41,6 +41,27 @@ fn decimals_are_exact_where_doubles_are_not() {
     assert_eq!(parse_probability("100 %"), Ok(1.0));
 }
 
+/// What a program computed has the digits of a double; a person's half a byte is a mistake.
+#[test]
+fn computed_numbers_are_rounded() {
+    let rate = |text: &str| parse_rate(text).map(Rate::bits_per_sec);
+    assert_eq!(rate("10.100000000000001 Mbit/s"), Ok(10_100_000));
+    assert_eq!(rate("3.3333333333333335 Mbit/s"), Ok(3_333_333));
+    assert_eq!(
+        parse_duration("0.30000000000000004 s"),
+        Ok(Duration::from_millis(300))
+    );
+    assert_eq!(
+        parse_duration("0.00012345678901234567 s"),
+        Ok(Duration::from_nanos(123_457))
+    );
+    assert_eq!(
+        parse_buffer("412.99999999999994 packets"),
+        Ok(Buffer::Packets(413))
+    );
+    assert!(parse_size("1000.5 kB").is_ok() && parse_size("10.5 B").is_err());
+}
+
 #[test]
 fn sizes_and_buffers() {
     assert_eq!(parse_size("20MB"), Ok(Bytes::new(20_000_000)));

@@ -1,4 +1,4 @@
-//! `[[path.router]]` and `helps`: what they come to, and what is refused.
+//! `[[path.router]]` and `router_support`: what they come to, and what is refused.
 
 use std::path::Path;
 
@@ -15,8 +15,8 @@ fn parse(text: &str) -> Result<PathModel, String> {
 #[test]
 fn routers_add_their_delay_and_inherit_what_is_not_said() {
     let path = parse(
-        "rate = '10 Mbit/s'\nrtt = '90 ms'\nbuffer = '1 bdp'\noverhead = '20 bytes'\nhelps = 'quick-start'\n\
-         [[path.router]]\nrate = '100 Mbit/s'\ndelay = '4 ms'\nhelps = { kind = 'quick-start', threshold = '50 %' }\n\
+        "rate = '10 Mbit/s'\nrtt = '90 ms'\nbuffer = '1 bdp'\noverhead = '20 bytes'\nrouter_support = 'quick-start'\n\
+         [[path.router]]\nrate = '100 Mbit/s'\ndelay = '4 ms'\nrouter_support = { kind = 'quick-start', threshold = '50 %' }\n\
          [[path.router]]\nrate = '10 Mbit/s'\ndelay = '6 ms'\nbuffer = '50 packets'\noverhead = '0 bytes'",
     )
     .expect("a path");
@@ -47,9 +47,9 @@ fn routers_add_their_delay_and_inherit_what_is_not_said() {
     // The bottleneck's own buffer counts the routers' delay too.
     assert_eq!(path.forward.queue.limit, QueueLimit::Packets(82));
     let shown = serde_json::to_value(&path).expect("it serialises");
-    assert_eq!(shown["routers"][0]["helps"]["threshold"], 0.5);
+    assert_eq!(shown["routers"][0]["router_support"]["threshold"], 0.5);
     assert_eq!(shown["routers"][1]["link"]["queue_limit_packets"], 50);
-    assert_eq!(shown["helps"]["kind"], "quick-start");
+    assert_eq!(shown["router_support"]["kind"], "quick-start");
 }
 
 /// What a router's model adds on an idle path is part of the base round trip, as with those of the two directions.
@@ -63,8 +63,9 @@ fn a_routers_model_adds_its_delay() {
 
 #[test]
 fn every_kind_of_help() {
-    let help =
-        |text: &str| parse(&format!("preset = 'wired'\nhelps = {text}")).map(|path| path.help);
+    let help = |text: &str| {
+        parse(&format!("preset = 'wired'\nrouter_support = {text}")).map(|path| path.help)
+    };
     assert_eq!(help("'none'"), Ok(Help::None));
     assert_eq!(help("'rcp'"), Ok(Help::Rcp(RcpConfig::default())));
     assert_eq!(help("'xcp'"), Ok(Help::Xcp(XcpConfig::default())));
@@ -86,21 +87,27 @@ fn refusals() {
     let base = "rate = '10 Mbit/s'\nrtt = '90 ms'\n";
     for (text, sentence) in [
         (
-            "helps = 'rcpp'",
-            "test.toml:4:1: helps = \"rcpp\": this is not known; did you mean \"rcp\"?",
+            "router_support = 'rcpp'",
+            "test.toml:4:1: router_support = \"rcpp\": this is not known; did you mean \"rcp\"?",
         ),
         (
-            "helps = { kind = 'rcp', threshold = '50 %' }",
+            "router_support = { kind = 'rcp', threshold = '50 %' }",
             "only the kind \"quick-start\" has this",
         ),
         (
-            "helps = { kind = 'xcp', alpha = '50 %' }",
+            "router_support = { kind = 'xcp', alpha = '50 %' }",
             "only the kind \"rcp\" has this",
         ),
-        ("helps = { kind = 'rcp', beta = '0 %' }", "it is zero"),
-        ("helps = { alpha = '50 %' }", "a router's help needs kind"),
         (
-            "helps = 3",
+            "router_support = { kind = 'rcp', beta = '0 %' }",
+            "it is zero",
+        ),
+        (
+            "router_support = { alpha = '50 %' }",
+            "the router support needs kind",
+        ),
+        (
+            "router_support = 3",
             "one of none, quick-start, rcp, xcp is expected",
         ),
         (
@@ -112,7 +119,7 @@ fn refusals() {
             "[path] has a router 1 of 1 Mbit/s, which is slower than the path's rate",
         ),
         (
-            "[[path.router]]\nrate = 'unlimited'\nhelps = 'rcp'",
+            "[[path.router]]\nrate = 'unlimited'\nrouter_support = 'rcp'",
             "router 1 that helps, which needs a rate with an end",
         ),
         (

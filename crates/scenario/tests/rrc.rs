@@ -136,7 +136,7 @@ fn wrong_states_get_one_sentence() {
         ),
         (
             "preset = 'lte'\nrrc = { idle = '500 ms' }",
-            "it is from 1 s to ",
+            "the least is 1 s",
         ),
         (
             "preset = 'lte'\nrrc = { inactivity = '10 s' }",

@@ -130,6 +130,7 @@ fn rates_and_delays_from_files() {
             ("commas,delay=x", "1\n"),
             ("a,b", "1\n"),
             ("broken", "0 9\n1 -4\n"),
+            ("endless", "0.000000001 0.000001\n0.000000002 0.000002\n"),
         ],
     );
     let path = traces.path("trace = 'rates'\nrtt = '50 ms'").unwrap();
@@ -184,6 +185,10 @@ fn rates_and_delays_from_files() {
           file after a trace of the rate: trace:RATE,delay=FILE, or delay = { trace = \"FILE\" } in a path file",
         ),
         (
+            "trace:@endless",
+            "@endless: each rate holds for at least 1 us, and all of them for 1 ms",
+        ),
+        (
             "trace:@broken",
             "@broken:2: a rate in Mbit/s cannot be below zero",
         ),
@@ -236,8 +241,7 @@ fn rates_and_delays_from_files() {
         ),
         (
             "rate = '1 Mbit/s'\ndelay = { trace = 'delays', slot = '0 s' }",
-            "t.toml:3:29: slot = \"0 s\": a slot lasts at \
-          least 10 us",
+            "t.toml:3:29: slot = \"0 s\": it is zero",
         ),
         (
             "rate = '1 Mbit/s'\ndelay = { file = 'delays' }",

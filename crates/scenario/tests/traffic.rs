@@ -36,7 +36,7 @@ fn every_key_of_every_kind() {
         kind = 'web'
         arrivals = '120 /min'
         direction = 'reverse'
-        list = true
+        list_flows = true
         [[traffic]]
         name = 'backups'
         kind = 'bulk'
@@ -94,7 +94,7 @@ fn every_key_of_every_kind() {
     };
     assert_eq!((second.kind, second.direction), (kind, Direction::Reverse));
     assert_eq!(second.flow.algorithm.to_string(), "cubic+hystart");
-    assert!(second.list && !web.list);
+    assert!(second.list_flows && !web.list_flows);
     assert_eq!((second.start, second.stop), (Instant::from_secs(10), None));
     assert_eq!(bulk.start, Instant::from_secs(12));
     assert_eq!(
@@ -198,7 +198,7 @@ fn it_is_resolved_and_travels() {
             "name": "web", "kind": "web", "direction": "forward",
             "arrivals_per_s": 31.25, "mean_bytes": 14_000, "shape": 1.1, "cut_bytes": 10_000_000,
             "algorithm": "cubic+hystart", "initial_window_segments": 10, "pacing": false, "ecn": false,
-            "extra_delays_ms": [0.0, 12.0], "start_s": 0.0, "stop_s": 5.0, "list": false,
+            "extra_delays_ms": [0.0, 12.0], "start_s": 0.0, "stop_s": 5.0, "list_flows": false,
         })
     );
     assert_eq!(resolved["traffic"][1].get("algorithm"), None);

@@ -95,7 +95,7 @@ fn what_is_wrong_is_one_sentence() {
         ),
         (
             "rate = { model = 'wifi', rssi = '20 dBm' }",
-            "the limits are -120 and 0 dBm",
+            "it is from -120 dBm to 0 dBm",
         ),
         (
             "rate = { model = 'wifi', standard = 'n', mcs = 8 }",
@@ -119,7 +119,7 @@ fn what_is_wrong_is_one_sentence() {
         ),
         (
             "rate = { model = 'wifi', max_frame = '6 ms' }",
-            "the limit is 5.484 ms",
+            "it is from 100 us to 5.484 ms",
         ),
         (
             "rate = { model = 'wifi', traffic = { on = '1 s' } }",

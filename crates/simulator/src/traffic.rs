@@ -191,7 +191,7 @@ pub struct Totals {
 impl Totals {
     pub fn new(traffic: &Traffic) -> Self {
         Self {
-            listed: traffic.list.then(Vec::new),
+            listed: traffic.list_flows.then(Vec::new),
             ..Self::default()
         }
     }

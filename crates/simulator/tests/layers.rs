@@ -8,11 +8,15 @@ use serde_json::Value;
 /// Crate -> the crates of this workspace that it may use.
 const ALLOWED: &[(&str, &[&str])] = &[
     ("units", &[]),
+    ("tables", &["units"]),
     ("engine", &["units"]),
     ("congestion", &["units"]),
     ("tcp", &["units", "congestion"]),
-    ("network", &["units"]),
-    ("scenario", &["units", "congestion", "tcp", "network"]),
+    ("network", &["units", "tables"]),
+    (
+        "scenario",
+        &["units", "tables", "congestion", "tcp", "network"],
+    ),
     ("measure", &["units"]),
     ("capture", &["units", "measure"]),
     (
@@ -87,7 +91,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
 ];
 
 /// Crates without the standard library, for use in a kernel or a small device.
-const NO_STD: &[&str] = &["units", "congestion", "tcp", "network"];
+const NO_STD: &[&str] = &["units", "tables", "congestion", "tcp", "network"];
 
 /// Crates that make system calls without a safe wrapper, and give a reason for each `unsafe`. The
 /// others forbid `unsafe`, apart from the code that PyO3's macros generate in `python`.

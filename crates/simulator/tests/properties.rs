@@ -115,7 +115,7 @@ fn table() -> impl Strategy<Value = String> {
     ];
     let direction = prop_oneof![Just("forward"), Just("reverse")];
     (kind, when, direction, 0u64..40).prop_map(|(kind, when, direction, extra)| {
-        format!("[[traffic]]\n{kind}\n{when}direction = '{direction}'\nextra_delay = ['0 s', '{extra} ms']\nlist = true\n")
+        format!("[[traffic]]\n{kind}\n{when}direction = '{direction}'\nextra_delay = ['0 s', '{extra} ms']\nlist_flows = true\n")
     })
 }
 
@@ -125,7 +125,7 @@ fn busy_path() -> impl Strategy<Value = PathModel> {
     let routers = prop_oneof![
         Just(""),
         Just(
-            "[[path.router]]\nrate = '50 Mbit/s'\n[[path.router]]\nrate = '40 Mbit/s'\nhelps = 'rcp'\n"
+            "[[path.router]]\nrate = '50 Mbit/s'\n[[path.router]]\nrate = '40 Mbit/s'\nrouter_support = 'rcp'\n"
         )
     ];
     let tables = prop::collection::vec(table(), 1..4);

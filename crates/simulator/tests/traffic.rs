@@ -41,32 +41,32 @@ const MIXED: &str = "
 kind = 'web'
 load = '35 %'
 extra_delay = ['0 s', '12 ms', '25 ms']
-list = true
+list_flows = true
 [[traffic]]
 kind = 'web'
 load = '20 %'
 direction = 'reverse'
-list = true
+list_flows = true
 [[traffic]]
 kind = 'bulk'
 count = 2
 size = '1 MB'
 spread = '10 s'
 extra_delay = '30 ms'
-list = true
+list_flows = true
 [[traffic]]
 kind = 'video'
 bitrate = '1 Mbit/s'
 segment = '2 s'
 count = 2
-list = true
+list_flows = true
 [[traffic]]
 kind = 'datagrams'
 rate = '500 kbit/s'
 on = '500 ms'
 off = '500 ms'
 count = 3
-list = true
+list_flows = true
 ";
 
 #[test]
@@ -115,8 +115,8 @@ fn a_table_does_not_change_other_random_draws() {
     assert_eq!((alone.flows, alone.links), (beside.flows, beside.links));
     assert_eq!(beside.traffic[0].started, 0);
 
-    let one = "[[traffic]]\nkind = 'web'\nload = '10 %'\nlist = true\n";
-    let two = format!("{one}[[traffic]]\nkind = 'web'\nload = '10 %'\nlist = true\n");
+    let one = "[[traffic]]\nkind = 'web'\nload = '10 %'\nlist_flows = true\n";
+    let two = format!("{one}[[traffic]]\nkind = 'web'\nload = '10 %'\nlist_flows = true\n");
     let (one, two) = (
         result(&path(one), "cubic", 10),
         result(&path(&two), "cubic", 10),
@@ -129,7 +129,7 @@ fn a_table_does_not_change_other_random_draws() {
 /// errors.
 #[test]
 fn it_offers_the_load_that_was_asked_for() {
-    let path = path("[[traffic]]\nkind = 'web'\nload = '35 %'\nlist = true\n");
+    let path = path("[[traffic]]\nkind = 'web'\nload = '35 %'\nlist_flows = true\n");
     let traffic = &result(&path, "cubic", 2000).traffic[0];
     let expected = 2000.0 * 31.25;
     let arrivals = traffic.started as f64;

@@ -1,12 +1,12 @@
-//! Sender and receiver over an ideal pipe, for measuring the time per packet.
+//! Sender and receiver over an ideal pipe, to measure the time per packet.
 //!
-//! `cargo run --release --example loop -- [PACKETS] [RATE Mbit/s] [RTT ms] [BUFFER packets] [ALGORITHM]
-//! [LOSS per 100,000] [REORDERING per 100,000, by 5 ms]`
+//! `cargo run --release --example loop -- [PACKETS] [RATE Mbit/s] [RTT ms] [BUFFER packets]
+//! [ALGORITHM] [LOSS per 100,000] [REORDERING per 100,000, by 5 ms]`
 //!
-//! The pipe is a link of fixed rate with a drop-tail queue and a delay line each way, in two FIFO
-//! queues: nearly all of the time goes into sender and receiver.
+//! The pipe is a link of fixed rate with a drop-tail queue and a delay line in each direction, in
+//! two FIFO queues. Sender and receiver take nearly all of the time.
 
-#![expect(clippy::print_stdout, reason = "it prints what it measured")]
+#![expect(clippy::print_stdout, reason = "the program prints its measurements")]
 
 use std::collections::VecDeque;
 
@@ -29,7 +29,7 @@ fn main() {
     let buffer = number(2_500);
     let algorithm = arguments.next().unwrap_or_else(|| "cubic".into());
     let Ok(algorithm) = Algorithm::parse(&algorithm) else {
-        println!("no such algorithm: {algorithm}");
+        println!("unknown algorithm: {algorithm}");
         return;
     };
     let mut chance = |default: u64| {

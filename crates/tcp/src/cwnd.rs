@@ -1,6 +1,6 @@
 //! The congestion window as the sender uses it: the value of the congestion control (RFC 5681) in
-//! whole segments, as Linux counts it (`snd_cwnd`). The F-RTO of RFC 4138 holds it lower while a
-//! timeout is in doubt.
+//! whole segments, as Linux counts it (`snd_cwnd`). F-RTO of RFC 4138 holds the window lower until
+//! it has classified a timeout.
 //!
 //! Assumes that the caller reports the congestion control's window after each call that may
 //! change it.
@@ -22,8 +22,7 @@ impl CongestionWindow {
         }
     }
 
-    /// The congestion control's window may have changed. Where it has not, a window that is held
-    /// stays held.
+    /// The congestion control's window may have changed. If it has not, a held window stays held.
     #[inline]
     pub(crate) fn update(&mut self, window: Window) {
         if window.cwnd != self.window.cwnd {
@@ -32,7 +31,7 @@ impl CongestionWindow {
         self.window = window;
     }
 
-    /// The window is what is in flight and `grant` segments, until [`Self::release`].
+    /// Sets the window to `in_flight` plus `grant` segments, until [`Self::release`].
     pub(crate) fn hold(&mut self, in_flight: u32, grant: u32) {
         let held = in_flight + grant;
         self.segments = self.segments.min(held);
@@ -41,7 +40,7 @@ impl CongestionWindow {
         }
     }
 
-    /// The window is the congestion control's again.
+    /// Restores the window of the congestion control.
     pub(crate) fn release(&mut self, window: Window) {
         *self = Self::new(window);
     }
@@ -59,7 +58,7 @@ impl CongestionWindow {
 
     /// Segments that may still leave; a window below one segment counts as one.
     #[inline]
-    pub(crate) fn room(&self, in_flight: u32) -> u32 {
+    pub(crate) fn available(&self, in_flight: u32) -> u32 {
         self.segments.max(1).saturating_sub(in_flight)
     }
 }
@@ -85,11 +84,14 @@ mod tests {
     #[test]
     fn a_held_window_stays_until_it_changes_or_is_released() {
         let mut cwnd = CongestionWindow::new(of(10_500));
-        assert_eq!((cwnd.segments(), cwnd.room(4), cwnd.room(11)), (10, 6, 0));
+        assert_eq!(
+            (cwnd.segments(), cwnd.available(4), cwnd.available(11)),
+            (10, 6, 0)
+        );
         cwnd.hold(6, 1);
         cwnd.update(of(10_500));
         assert_eq!(cwnd.segments(), 7);
-        // Two are granted even where the window was smaller.
+        // A grant of two applies even if the window was smaller.
         cwnd.hold(9, 2);
         assert_eq!(cwnd.segments(), 11);
         cwnd.release(of(10_500));
@@ -101,6 +103,6 @@ mod tests {
 
     #[test]
     fn one_segment_always_fits() {
-        assert_eq!(CongestionWindow::new(of(400)).room(0), 1);
+        assert_eq!(CongestionWindow::new(of(400)).available(0), 1);
     }
 }

@@ -1,7 +1,7 @@
 //! ECN at the sender: RFC 3168, section 6.1.2. The receiver echoes a congestion mark (ECE) until a
 //! segment reports that the sender has reduced its window (CWR).
 //!
-//! Assumes that the peer agreed to ECN wherever it is on.
+//! Assumes that the peer agreed to ECN if ECN is on.
 
 /// Whether ECN is on, and whether the next new segment carries CWR.
 #[derive(Clone, Copy, Debug)]
@@ -24,7 +24,7 @@ impl Ecn {
         ece && self.is_on
     }
 
-    /// The window was reduced, for whatever reason: the next new segment carries CWR.
+    /// The window was reduced for any reason: the next new segment carries CWR.
     pub(crate) const fn on_reduction(&mut self) {
         self.cwr_due = self.is_on;
     }

@@ -15,14 +15,14 @@ enum State {
     Established,
 }
 
-/// How far the handshake is.
+/// Progress of the handshake.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Handshake {
     state: State,
     syn_due: bool,
     /// When the first SYN was due.
     opened: Instant,
-    /// The routers' answer, if the SYN-ACK brought one.
+    /// The routers' answer, if the SYN-ACK carried one.
     answer: Option<Feedback>,
 }
 
@@ -85,7 +85,7 @@ impl Handshake {
         }
     }
 
-    /// The SYN-ACK that arrives next brings the routers' `answer`.
+    /// The next SYN-ACK carries the routers' `answer`.
     pub(crate) const fn keep_answer(&mut self, answer: Feedback) {
         self.answer = Some(answer);
     }
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_ambiguous_round_trip_is_that_of_the_timestamp() {
+    fn an_ambiguous_round_trip_uses_the_timestamp() {
         let mut handshake = Handshake::new();
         assert!(handshake.open(Instant::from_millis(10)));
         assert!(!handshake.open(Instant::from_millis(20)));

@@ -1,11 +1,12 @@
 //! Sans-IO TCP that behaves as Linux 6.x does on bulk transfers.
 //!
-//! [`Sender`] and the receiver hold no clock, no socket and no queue: time is an argument, segments
-//! are values, and the caller asks after each call what is to be sent and when to come back.
+//! [`Sender`] and [`Receiver`] hold no clock, no socket and no queue. Time is an argument and
+//! segments are values. After each call, the caller polls for segments to send and for the next
+//! timeout.
 //!
-//! The sender is made of parts with private fields: the timer, the pass, the pacer, the windows,
-//! RACK and so on. A part knows nothing of [`Sender`]; only the files of `sender/`, one for each
-//! task, bring parts together.
+//! The sender consists of parts with private fields: the timer, the pass, the pacer, the windows,
+//! RACK and so on. No part depends on [`Sender`]. Only the files of `sender/`, one for each task,
+//! combine parts.
 #![no_std]
 extern crate alloc;
 

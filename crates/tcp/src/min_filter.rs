@@ -1,9 +1,10 @@
-//! Windowed minimum with three samples, as Linux keeps `min_rtt`.
+//! Windowed minimum with three samples, as Linux tracks `min_rtt`.
 //!
-//! Linux `lib/win_minmax.c` after Kathleen Nichols's algorithm: the best, second and third best
-//! sample of the window are kept, each later than the one before. A new minimum, or a window in
-//! which nothing was measured, replaces all three; when the best ages out the next takes its place.
-//! The answer is exact while samples fall or stay, and after that at most a window late.
+//! Linux `lib/win_minmax.c`, after Kathleen Nichols's algorithm. The filter keeps the best, second
+//! best and third best sample of the window, each later than the one before. A new minimum, or a
+//! window without samples, replaces all three. When the best sample expires, the next one takes its
+//! place. The result is exact while samples fall or stay equal, and otherwise at most one window
+//! late.
 
 use units::{Duration, Instant};
 
@@ -16,7 +17,7 @@ struct Sample {
     value: Duration,
 }
 
-/// The smallest of the samples of the last `window`.
+/// The smallest sample of the last `window`.
 #[derive(Clone, Copy, Debug)]
 pub struct MinFilter {
     window: Duration,
@@ -60,8 +61,8 @@ impl MinFilter {
         self.kept[0].value
     }
 
-    /// Drops what has left the window, and renews the second and third choice after a quarter and
-    /// a half of it, so that they are spread over the window.
+    /// Removes samples that have left the window. Replaces the second and third choice after a
+    /// quarter and a half of the window, so that they are spread over it.
     fn age(&mut self, sample: Sample) {
         let age = sample.at.saturating_since(self.kept[0].at);
         if age > self.window {
@@ -117,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn is_within_a_window_of_the_truth() {
+    fn lags_the_true_minimum_by_at_most_one_window() {
         let mut filter = MinFilter::new(Duration::from_secs(30));
         let value = |second: u64| 100 + (second * 7_919) % 61;
         for second in 0..2_000 {

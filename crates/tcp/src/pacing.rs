@@ -1,21 +1,21 @@
 //! Pacing rate and pacing (Linux 6.12 `tcp_update_pacing_rate`, `tcp_update_skb_after_send`; no RFC
-//! asks TCP for it).
+//! requires TCP to pace).
 //!
-//! Assumes that a burst is announced before its segments, and that the caller comes back when it
-//! may leave.
+//! Assumes that the caller reports a burst before its segments, and returns when the burst may
+//! leave.
 
 use congestion::Window;
 use units::{Bytes, Duration, Instant, Rate};
 
-/// So many segments leave at once at the start; the last is the first that is charged
-/// (`TCP_INIT_CWND`).
+/// The number of segments that leave at once at the start. The last of them is the first one
+/// charged (`TCP_INIT_CWND`).
 const UNPACED_SEGMENTS: u64 = 10;
 /// `tcp_pacing_ss_ratio` and `tcp_pacing_ca_ratio`, in per cent.
 const SLOW_START_PERCENT: u64 = 200;
 const AVOIDANCE_PERCENT: u64 = 120;
 
-/// The rate at which the window would leave in one smoothed round trip, times 2 in the first half
-/// of slow start and 1.2 afterwards. Unlimited before the first RTT sample.
+/// The rate that sends the window in one smoothed round trip, times 2 in the first half of slow
+/// start and 1.2 afterwards. Unlimited before the first RTT sample.
 pub(crate) fn window_rate(window: &Window, packets_out: u32, srtt: Option<Duration>) -> Rate {
     let Some(srtt) = srtt.filter(|srtt| !srtt.is_zero()) else {
         return Rate::MAX;
@@ -35,8 +35,8 @@ pub(crate) fn window_rate(window: &Window, packets_out: u32, srtt: Option<Durati
     }
 }
 
-/// Spaces bursts at the pacing rate. There is a rate even where nothing is paced: the size of
-/// bursts follows from it.
+/// Spaces bursts at the pacing rate. The rate exists even if the sender does not pace, because it
+/// determines the burst size.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pacer {
     rate: Rate,
@@ -45,16 +45,16 @@ pub(crate) struct Pacer {
     is_spread: bool,
     /// A burst waits for `next`.
     blocked: bool,
-    /// Nothing may leave before (`tcp_wstamp_ns`).
+    /// Nothing may leave before this time (`tcp_wstamp_ns`).
     next: Instant,
-    /// When the burst under way began, what it had waited beyond its time, and what it has sent.
+    /// When the current burst began, its delay beyond its due time, and the bytes that it has sent.
     began: Instant,
     credit: Duration,
     sent: u64,
 }
 
 impl Pacer {
-    /// Without a rate.
+    /// A pacer without a rate.
     pub(crate) fn new(is_on: bool) -> Self {
         Self {
             rate: Rate::MAX,
@@ -98,7 +98,7 @@ impl Pacer {
         self.next = self.next.max(start);
     }
 
-    /// When the burst that waits may leave; none where no burst waits.
+    /// When the waiting burst may leave; `None` if no burst waits.
     #[inline]
     pub(crate) fn waits_until(&self) -> Option<Instant> {
         self.blocked.then_some(self.next)
@@ -109,7 +109,7 @@ impl Pacer {
         self.blocked
     }
 
-    /// No burst waits until one is refused again.
+    /// No burst waits until another one is refused.
     #[inline]
     pub(crate) const fn unblock(&mut self) {
         self.blocked = false;
@@ -122,13 +122,13 @@ impl Pacer {
         }
     }
 
-    /// When the next burst may leave, at the earliest.
+    /// The earliest time at which the next burst may leave.
     #[inline]
     pub(crate) fn earliest(&self, now: Instant) -> Instant {
         if self.is_on { now.max(self.next) } else { now }
     }
 
-    /// When the last segment left by the pacing clock; without pacing, `last_sent`.
+    /// When the last segment left on the pacing clock; without pacing, `last_sent`.
     pub(crate) const fn clock(&self, last_sent: Instant) -> Instant {
         if self.is_on { self.next } else { last_sent }
     }
@@ -151,8 +151,8 @@ impl Pacer {
         self.next = self.began;
     }
 
-    /// A segment of the burst left, the `count`-th of the connection. What the burst was late is
-    /// credited, up to half of its length.
+    /// The `count`-th segment of the connection left, as part of the burst. The delay of the burst
+    /// is credited, up to half of the burst's length.
     #[inline]
     pub(crate) fn on_sent(&mut self, bytes: u64, count: u64) {
         let is_charged = self.is_spread || count >= UNPACED_SEGMENTS;
@@ -193,7 +193,7 @@ mod tests {
         let mut pacer = paced(true);
         pacer.begin(at(5));
         pacer.on_sent(4_000, 1);
-        // It began 5 ms late; half of its length is credited.
+        // The burst began 5 ms late; half of its length is credited.
         assert_eq!(pacer.earliest(at(5)), at(7));
     }
 

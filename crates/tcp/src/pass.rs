@@ -1,20 +1,20 @@
 //! A pass: the segments that leave after one event, in one or several bursts (one run of Linux's
 //! `tcp_write_xmit`; no RFC describes it).
 //!
-//! A pass begins when something happens (an ACK, a timer, a write) and ends when nothing more may
-//! leave. The sender decides once for each burst: if its first segment may leave, all may.
+//! An event (an ACK, a timer, a write) begins a pass. The pass ends when nothing more may leave.
+//! The sender decides once for each burst: if the first segment may leave, all may.
 //!
-//! Assumes that the caller asks for one segment at a time, and ends the pass when it sends nothing.
+//! Assumes that the caller polls one segment at a time, and ends the pass when it sends nothing.
 
 /// The pass under way, and its burst.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Pass {
-    /// Segments that the burst under way may still send, and whether it is one of new data.
+    /// Segments that the current burst may still send, and whether the burst carries new data.
     burst_left: u32,
     burst_is_new: bool,
     /// New segments sent since the last pass ended.
     sent: u32,
-    /// Nothing may leave until something happens.
+    /// Nothing may leave until the next event.
     is_over: bool,
     sets_timer: bool,
     is_deferred: bool,
@@ -27,18 +27,18 @@ pub(crate) struct Ended {
     pub(crate) sent: u32,
     /// A partial burst was held back because of the congestion window.
     pub(crate) is_deferred: bool,
-    /// The timer is to be set anew (`FLAG_SET_XMIT_TIMER`).
+    /// The retransmission timer is to be restarted (`FLAG_SET_XMIT_TIMER`).
     pub(crate) sets_timer: bool,
 }
 
 impl Pass {
-    /// Something happened that may let segments leave; a burst under way goes on.
+    /// An event may allow segments to leave. The current burst continues.
     #[inline]
     pub(crate) const fn resume(&mut self) {
         self.is_over = false;
     }
 
-    /// Something happened that asks for a new decision: a burst under way is cut short.
+    /// An event requires a new decision. The current burst ends.
     #[inline]
     pub(crate) const fn begin(&mut self) {
         self.is_over = false;
@@ -63,12 +63,12 @@ impl Pass {
         self.burst_is_new = false;
     }
 
-    /// Whether a burst is under way, of whichever kind.
+    /// Whether a burst of either kind is in progress.
     pub(crate) const fn has_burst(&self) -> bool {
         self.burst_left > 0
     }
 
-    /// Whether a burst of new data is under way.
+    /// Whether a burst of new data is in progress.
     #[inline]
     pub(crate) const fn has_new_burst(&self) -> bool {
         self.burst_left > 0 && self.burst_is_new
@@ -86,7 +86,7 @@ impl Pass {
         self.sent += 1;
     }
 
-    /// What the pass has sent so far was a probe, which does not count.
+    /// The segments of the pass so far were a probe, which does not count.
     pub(crate) const fn forget_sent(&mut self) {
         self.sent = 0;
     }
@@ -96,7 +96,7 @@ impl Pass {
         self.is_deferred = true;
     }
 
-    /// The end of the pass sets the timer, once, whatever is sent.
+    /// The end of the pass sets the timer once, whatever the pass sends.
     #[inline]
     pub(crate) const fn set_timer_at_end(&mut self) {
         self.sets_timer = true;
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_reports_once_what_was_noted() {
+    fn the_end_of_a_pass_reports_its_record_once() {
         let mut pass = Pass::default();
         pass.on_new_segment();
         pass.forget_sent();

@@ -1,9 +1,9 @@
 //! The window that the peer advertises: RFC 9293, section 3.8.6, as in Linux 6.12
 //! (`tcp_ack_update_window`).
 //!
-//! Assumes that windows come unscaled, in bytes. The end of the window may move back: RFC 9293
-//! discourages a peer from shrinking its window, and requires a sender to survive it. Nothing new
-//! leaves until the window has passed what was sent.
+//! Assumes that windows are unscaled, in bytes. The end of the window may move back: RFC 9293
+//! discourages a receiver from shrinking its window, and requires a sender to tolerate it. No new
+//! data leaves until the window extends beyond the data already sent.
 
 /// The last window that the peer advertised.
 #[derive(Clone, Copy, Debug, Default)]
@@ -34,7 +34,7 @@ impl PeerWindow {
         counts
     }
 
-    /// Sends up to `end` although the peer advertised less, unless it closed its window.
+    /// Extends the window to `end` beyond the advertised one, unless the peer closed its window.
     pub(crate) fn exceed(&mut self, end: u64) {
         if self.advertised > 0 {
             self.end = self.end.max(end);
@@ -46,7 +46,7 @@ impl PeerWindow {
         self.advertised
     }
 
-    /// Whether a segment that ends at `end` lies inside.
+    /// Whether a segment that ends at `end` fits into the window.
     #[inline]
     pub(crate) const fn holds(&self, end: u64) -> bool {
         end <= self.end
@@ -86,7 +86,7 @@ mod tests {
         let mut window = opened();
         assert!(window.update(1_000, 4_000, true));
         assert!(window.holds(5_000) && !window.holds(5_001));
-        // What was sent beyond the end before leaves no negative window.
+        // Data sent beyond the end earlier does not make the window negative.
         assert_eq!(window.usable(8_000), 0);
     }
 

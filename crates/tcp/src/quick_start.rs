@@ -1,19 +1,20 @@
-//! The sender's part of asking the routers: Quick-Start's request, its answer and its report (RFC
+//! The sender's part of Quick-Start: the request to the routers, their answer and the report (RFC
 //! 4782, sections 4.1 to 4.5).
 //!
-//! A request goes with the first SYN alone; a SYN that is sent again has none, and the first waits
-//! 3 s for its answer. An answer holds when the difference of the two times to live is that of the
-//! request, the rate is not above it, and the nonce proves it. The report goes with the first data.
+//! Only the first SYN carries a request, and waits 3 s for its answer. A retransmitted SYN carries
+//! none. An answer is valid if its difference of the two TTLs equals that of the request, its rate
+//! is not above the request, and the nonce proves the rate. The first data segment carries the
+//! report.
 //!
 //! ## Deviations
 //!
-//! The RFC leaves the report to the first data or to a packet before it; here the handshake's third
-//! segment never carries it.
+//! The RFC allows the report in the first data segment or in an earlier packet. Here the third
+//! segment of the handshake never carries it.
 
 use units::Rate;
 use units::feedback::{Feedback, HOST_TTL, Nonce, RateCode, ttl_diff};
 
-/// What was asked, and what is still to be said about it.
+/// The request, and the report still to be sent.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct QuickStart {
     asked: Option<Request>,
@@ -28,7 +29,7 @@ struct Request {
 }
 
 impl QuickStart {
-    /// A request for `rate`; nonce and time to live are drawn from `random`.
+    /// A request for `rate`. The nonce and the TTL are drawn from `random`.
     pub(crate) fn ask(&mut self, rate: Rate, random: u64) -> Feedback {
         let rate = RateCode::at_least(rate);
         let ttl = (random >> 32) as u8;
@@ -41,12 +42,12 @@ impl QuickStart {
         Feedback::RateRequest { rate, ttl, nonce }
     }
 
-    /// The SYN that carried the request is given up.
+    /// Withdraws the request.
     pub(crate) fn withdraw(&mut self) {
         self.asked = None;
     }
 
-    /// The handshake is over: the rate that every router approved, if they did.
+    /// The handshake is over. Returns the rate that every router approved, if they did.
     pub(crate) fn settle(&mut self, answer: Option<&Feedback>) -> Option<Rate> {
         let asked = self.asked?;
         let approved = match answer {
@@ -66,7 +67,7 @@ impl QuickStart {
         (approved != RateCode::DENIED).then(|| approved.rate())
     }
 
-    /// What goes with the first data.
+    /// The report for the first data segment.
     pub(crate) fn report(&mut self) -> Option<Feedback> {
         let rate = self.report.take()?;
         let nonce = self.asked.take()?.nonce;
@@ -74,7 +75,7 @@ impl QuickStart {
     }
 }
 
-/// Bits that differ from connection to connection (the finaliser of SplitMix64).
+/// Bits that differ between connections (the finalizer of SplitMix64).
 pub(crate) const fn drawn(seed: u64) -> u64 {
     let value = seed.wrapping_add(0x9E37_79B9_7F4A_7C15);
     let value = (value ^ (value >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -96,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_holds_when_all_three_proofs_do() {
+    fn an_answer_is_valid_when_all_three_proofs_are() {
         let (state, rate, ttl, nonce) = asked();
         assert_eq!(rate, RateCode::new(8), "a sender rounds up");
         let diff = ttl_diff(HOST_TTL, ttl);
@@ -112,8 +113,8 @@ mod tests {
         assert_eq!(settle(rate, diff, nonce), Some(rate.rate()));
         let six = RateCode::new(6);
         assert_eq!(settle(six, diff, lowered), Some(six.rate()));
-        // A router that did not help, a receiver that claims more, and one that claims the
-        // impossible.
+        // A router without Quick-Start, a receiver that claims a higher rate, and one that claims
+        // more than was requested.
         assert_eq!(settle(six, diff.wrapping_sub(1), lowered), None);
         assert_eq!(settle(RateCode::new(7), diff, lowered), None);
         assert_eq!(settle(RateCode::new(9), diff, nonce), None);
@@ -121,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_comes_of_it_is_reported_once() {
+    fn the_outcome_is_reported_once() {
         let (mut state, rate, ttl, nonce) = asked();
         let mut silent = state;
         let answer = Feedback::RateResponse {

@@ -1,12 +1,12 @@
 //! RACK: loss detection by time (RFC 8985 section 6, as in Linux 6.12 `tcp_recovery.c`).
 //!
-//! A segment is lost when one that was sent later has been delivered and more than the round trip
-//! of that one, plus a window for reordering, has passed since it was sent.
+//! A segment is lost if a segment sent later has been delivered, and the round trip of that segment
+//! plus a reordering window has passed since the first one was sent.
 //!
-//! Here is what RACK remembers of deliveries; how the segments are looked through is in
+//! This module holds RACK's record of deliveries. The search through the segments is in
 //! `scoreboard/rack.rs`.
 //!
-//! Assumes that the caller reports each delivered segment, and asks for losses after each ACK.
+//! Assumes that the caller reports each delivered segment, and checks for losses after each ACK.
 
 use units::{Bytes, Duration, Instant};
 
@@ -17,19 +17,19 @@ pub(crate) const PERSIST: u8 = 16;
 /// Added to the reordering timer and to the probe timeout (`TCP_TIMEOUT_MIN_US`).
 pub(crate) const TIMER_SLACK: Duration = Duration::from_millis(2);
 
-/// What RACK must know about the ACK in hand.
+/// What RACK needs to know about the current ACK.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RackContext {
     pub(crate) now: Instant,
     /// Smallest RTT so far; [`Duration::MAX`] before the first.
     pub(crate) min_rtt: Duration,
-    /// The timestamp echo; zero when there is none.
+    /// The timestamp echo, or zero.
     pub(crate) ts_ecr: u32,
     /// Recovery point, for F-RTO.
     pub(crate) high_seq: u64,
 }
 
-/// The timestamp value of a segment that is sent now: milliseconds, never zero for 49 days.
+/// The timestamp value of a segment sent at `now`: milliseconds, never zero for 49 days.
 pub(crate) const fn timestamp(now: Instant) -> u32 {
     (now.as_millis() as u32).wrapping_add(1)
 }
@@ -44,15 +44,15 @@ pub(crate) const fn timestamp_before(a: u32, b: u32) -> bool {
 pub(crate) struct Rack {
     /// The most recently sent segment that was delivered.
     newest: Turn,
-    /// Round-trip time of the last delivered one.
+    /// Round-trip time of the last delivered segment.
     rtt: Duration,
     /// Something was delivered since the last detection.
     advanced: bool,
     /// Multiplier of the reordering window.
     steps: u8,
-    /// Recoveries until the multiplier falls back.
+    /// Recoveries until the multiplier is reset.
     persist: u8,
-    /// A duplicate was reported, and the multiplier not yet raised for it.
+    /// A duplicate was reported, and has not yet raised the multiplier.
     dsack_seen: bool,
     /// `delivered` when the multiplier was last raised.
     last_delivered: Bytes,
@@ -71,8 +71,8 @@ impl Rack {
         }
     }
 
-    /// Linux `tcp_clean_rtx_queue`: `segment` is acknowledged cumulatively. The echo is that of
-    /// what filled the hole, so it tells when the original did.
+    /// Linux `tcp_clean_rtx_queue`: `segment` is acknowledged cumulatively. The ACK echoes the
+    /// segment that filled the hole, so the echo shows whether that was the original.
     #[inline]
     pub(crate) fn on_acked(&mut self, segment: &Segment, context: &RackContext) {
         let is_original = segment.has(EVER_RETRANS)
@@ -83,12 +83,12 @@ impl Rack {
         }
     }
 
-    /// Linux `tcp_rack_advance`: `segment` is delivered by this ACK. The echo of an ACK that only
-    /// SACKs it is older than the hole, and says nothing of it.
+    /// Linux `tcp_rack_advance`: this ACK delivers `segment`. An ACK that only SACKs it echoes a
+    /// segment from before the hole, so its echo shows nothing about `segment`.
     #[inline]
     pub(crate) fn on_delivered(&mut self, segment: &Segment, context: &RackContext) {
         let rtt = context.now.saturating_since(segment.sent);
-        // The original may be what arrived, or it cannot have been so fast.
+        // A retransmission cannot be answered faster than the path allows: the original arrived.
         if segment.has(EVER_RETRANS) && rtt < context.min_rtt {
             return;
         }
@@ -97,13 +97,13 @@ impl Rack {
         self.newest = self.newest.max(segment.turn());
     }
 
-    /// Linux `tcp_rack_update_reo_wnd`: `newest_delivered` is the total that the newest delivered
-    /// segment remembers, `delivered` the total now.
+    /// Linux `tcp_rack_update_reo_wnd`: `newest_delivered` is the total stored with the newest
+    /// delivered segment, `delivered` the current total.
     pub(crate) fn adapt(&mut self, newest_delivered: Option<Bytes>, delivered: Bytes) {
         let Some(newest_delivered) = newest_delivered else {
             return;
         };
-        // Once in a round trip is enough.
+        // Once per round trip is enough.
         if newest_delivered < self.last_delivered {
             self.dsack_seen = false;
         }
@@ -128,8 +128,8 @@ impl Rack {
         self.advanced = false;
     }
 
-    /// An undo took back marks: the next ACK looks for losses, whatever it delivers.
-    pub(crate) const fn look_again(&mut self) {
+    /// An undo removed loss marks: the next ACK checks for losses, whatever it delivers.
+    pub(crate) const fn check_again(&mut self) {
         self.advanced = true;
     }
 
@@ -148,12 +148,12 @@ impl Rack {
         self.persist = (self.persist + 1).min(PERSIST);
     }
 
-    /// The reordering window once reordering was seen (or may be expected).
+    /// The reordering window after reordering was seen (or is to be expected).
     pub(crate) fn window(&self, min_rtt: Duration, srtt: Duration) -> Duration {
         ((min_rtt / 4) * u64::from(self.steps)).min(srtt)
     }
 
-    /// Whether what was sent later than `turn` has been delivered.
+    /// Whether a segment sent later than `turn` has been delivered.
     #[inline]
     pub(crate) fn is_after(&self, turn: Turn) -> bool {
         self.newest > turn
@@ -165,7 +165,7 @@ impl Rack {
         turn <= self.newest
     }
 
-    /// How long a segment sent at `sent` may still take.
+    /// The remaining time that a segment sent at `sent` may take.
     pub(crate) fn remaining(&self, sent: Instant, reo_wnd: Duration, now: Instant) -> Duration {
         (self.rtt + reo_wnd).saturating_sub(now.saturating_since(sent))
     }

@@ -1,11 +1,11 @@
 //! A set of byte offsets kept as sorted, disjoint ranges.
 //!
-//! Both ends of a connection need it: the receiver for what arrived beyond `rcv_nxt`, the sender's
-//! scoreboard for what was SACKed. Ranges are half-open (`start..end`) and never touch: adjacent
-//! ones are merged. Growth at the end and removal at the front, which is nearly all that happens
-//! in a transfer, take constant time; anything else is a binary search and a move of the shorter
-//! side of the queue, so that the tens of thousands of holes that a slow start leaves on a
-//! satellite path stay cheap to fill from the front.
+//! The receiver needs it for data beyond `rcv_nxt`, the sender's scoreboard for SACKed data. Ranges
+//! are half-open (`start..end`) and never touch: adjacent ranges are merged. Growth at the end and
+//! removal at the front take constant time, and account for nearly all operations of a transfer.
+//! Any other operation is a binary search and a move of the shorter side of the queue. Tens of
+//! thousands of holes, which slow start leaves on a satellite path, therefore stay cheap to fill
+//! from the front.
 
 use alloc::collections::VecDeque;
 
@@ -33,7 +33,7 @@ impl RangeSet {
         if start >= end {
             return 0;
         }
-        // What nearly always happens: the range continues the last one, or begins beyond it.
+        // The common case: the range extends the last one, or begins beyond it.
         match self.ranges.back_mut() {
             Some(last) if start > last.1 => self.ranges.push_back((start, end)),
             Some(last) if start == last.1 => last.1 = end,
@@ -45,7 +45,7 @@ impl RangeSet {
         end - start
     }
 
-    /// [`Self::insert`] of a range that begins before the set ends.
+    /// [`Self::insert`] for a range that begins before the end of the set.
     fn insert_before_the_end(
         &mut self,
         start: u64,
@@ -133,7 +133,7 @@ impl RangeSet {
     }
 
     /// The lowest gap at or above `offset`: where it begins, and where the next range begins
-    /// (`None` when nothing lies beyond it).
+    /// (`None` if no range lies beyond it).
     #[must_use]
     pub fn first_gap(&self, offset: u64) -> (u64, Option<u64>) {
         let index = self.ranges.partition_point(|range| range.1 <= offset);
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn reports_only_what_is_new_and_merges_what_touches() {
+    fn reports_only_new_parts_and_merges_touching_ranges() {
         let mut set = RangeSet::new();
         assert_eq!(insert(&mut set, 10, 20), [(10, 20)]);
         assert_eq!(insert(&mut set, 30, 40), [(30, 40)]);
@@ -229,7 +229,7 @@ mod tests {
         assert!(set.is_empty() && set.total() == 0);
     }
 
-    /// Against a bit map, over a fixed pseudo-random walk.
+    /// Compares with a bit map over a fixed pseudo-random walk.
     #[test]
     fn agrees_with_a_bit_map() {
         const SIZE: u64 = 256;
@@ -264,7 +264,7 @@ mod tests {
             assert!(ranges.iter().all(|(from, to)| from < to));
             assert!(
                 ranges.windows(2).all(|pair| pair[0].1 < pair[1].0),
-                "sorted, and not touching"
+                "sorted and disjoint"
             );
             assert_eq!(set.total(), bits.iter().filter(|bit| **bit).count() as u64);
             let probe = next(SIZE);

@@ -1,29 +1,30 @@
 //! The receiving side of a connection: reassembly, and when and what to acknowledge.
 //!
-//! Behaves as Linux 6.18 does (`tcp_input.c`: `tcp_event_data_recv`, `tcp_data_queue`,
-//! `__tcp_ack_snd_check`; `tcp.c`: `tcp_cleanup_rbuf`), RFC 2018, 2883, 3168 and 7323 where those
-//! leave no choice. It assumes an application that reads everything at once and sends nothing, and
-//! a network device that hands over single packets (no GRO).
+//! Behaves like Linux 6.18 (`tcp_input.c`: `tcp_event_data_recv`, `tcp_data_queue`,
+//! `__tcp_ack_snd_check`; `tcp.c`: `tcp_cleanup_rbuf`), within the rules of RFC 2018, 2883, 3168
+//! and 7323. Assumes an application that reads everything at once and sends nothing, and a network
+//! device that delivers single packets (no GRO).
 //!
-//! **How often it acknowledges.** A segment is acknowledged at once while quick ACKs are left: 16
-//! at the start, after a pause longer than the RTO and after a duplicate, 2 after a congestion
-//! mark. Every segment that raises `rcv_ssthresh` also sets the lowest bit of that count
-//! (`tcp_grow_window`), so that a receiver whose window still grows acknowledges *every* segment;
-//! with a large buffer that is all of slow start, and it is what real receivers are seen to do.
-//! Afterwards more than one full segment, a hole that is filled, out-of-order data, a small or
-//! pushed segment are acknowledged at once, and anything else when the delayed-ACK timer fires.
+//! **ACK frequency.** A segment is acknowledged at once while quick ACKs are left: 16 at the start,
+//! after a pause longer than the RTO and after a duplicate; 2 after a congestion mark. Every
+//! segment that raises `rcv_ssthresh` also sets the lowest bit of that count (`tcp_grow_window`). A
+//! receiver whose window still grows therefore acknowledges *every* segment. With a large buffer
+//! this covers all of slow start, which matches observed receivers. Afterwards, these are
+//! acknowledged at once: more than one full segment, a filled hole, out-of-order data, a small or
+//! pushed segment. The delayed-ACK timer acknowledges everything else.
 //!
 //! ## Deviations
 //!
-//! - Timers are exact, where Linux rounds the delayed ACK up to its tick and lets the SACK
-//!   compression timer slip by up to 100 us.
-//! - The SYN-ACK is not repeated by a timer of its own; the sender's SYN is, and is answered.
+//! - Timers are exact. Linux rounds the delayed ACK up to its tick, and lets the SACK compression
+//!   timer slip by up to 100 us.
+//! - The SYN-ACK has no retransmission timer of its own; the sender retransmits the SYN and gets an
+//!   answer.
 //! - The FIN is acknowledged at once: the application closes its side, and Linux's FIN carries the
 //!   acknowledgment.
-//! - Two small segments of one size in a row do not lower the segment size by which ACKs are delayed
-//!   (`tcp_measure_rcv_mss`).
-//! - The receiver's smoothed RTT is the time from its only SYN-ACK to the first data, where Linux
-//!   takes it to the third segment of the handshake.
+//! - Two consecutive small segments of the same size do not lower the segment size by which ACKs
+//!   are delayed (`tcp_measure_rcv_mss`).
+//! - The receiver's smoothed RTT is the time from its only SYN-ACK to the first data. Linux
+//!   measures to the third segment of the handshake.
 
 mod echo;
 mod policy;
@@ -46,43 +47,43 @@ use policy::{ATO_MIN, QUICK_ACKS, QUICK_ACKS_AFTER_MARK};
 use sack_list::SackList;
 use window::ReceiveWindow;
 
-/// `TCP_MSS_DEFAULT`: the segment size assumed before a segment arrived (RFC 9293 section 3.7.1).
+/// `TCP_MSS_DEFAULT`: the segment size assumed before the first segment (RFC 9293 section 3.7.1).
 const MSS_DEFAULT: u32 = 536;
 /// Segments smaller than this do not grow the window (`tcp_event_data_recv`).
 const SMALLEST_TO_GROW: u32 = 128;
-/// Blocks in the SACK list beyond which compression stops (`TCP_SACK_BLOCKS_EXPECTED`).
+/// Compression stops beyond this number of SACK blocks (`TCP_SACK_BLOCKS_EXPECTED`).
 const COMPRESSION_BLOCKS: usize = 2;
 
 /// Counters of a connection's receiving side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReceiverStats {
-    /// Data segments that arrived.
+    /// Data segments received.
     pub segments_received: u64,
-    /// Of these, the ones that brought nothing new.
+    /// Of these, segments without new data.
     pub duplicates: u64,
-    /// Of these, the ones with new data beyond a hole.
+    /// Of these, segments with new data beyond a hole.
     pub out_of_order: u64,
-    /// Data segments beyond the announced window, dropped.
+    /// Data segments beyond the advertised window, dropped.
     pub out_of_window: u64,
     /// Data segments with a congestion mark.
     pub marked: u64,
-    /// ACKs sent, SYN-ACKs not.
+    /// ACKs sent, excluding SYN-ACKs.
     pub acks_sent: u64,
     /// ACKs that SACK compression saved.
     pub acks_compressed: u64,
 }
 
-/// What waits to be acknowledged (Linux `icsk_ack.pending`).
+/// Data that waits for an ACK (Linux `icsk_ack.pending`).
 #[derive(Clone, Copy, Debug, Default)]
 struct Pending {
-    /// Something does.
+    /// Data waits.
     scheduled: bool,
-    /// A small or pushed segment is among it; two small ones.
+    /// The data includes a small or pushed segment; a small one after that.
     pushed: bool,
     pushed_twice: bool,
-    /// At once, whatever else (`ICSK_ACK_NOW`).
+    /// An immediate ACK is required (`ICSK_ACK_NOW`).
     immediate: bool,
-    /// Decided: [`Receiver::poll_ack`] returns an ACK.
+    /// The decision is made: [`Receiver::poll_ack`] returns an ACK.
     now: bool,
     /// A SYN waits for its SYN-ACK.
     syn_ack: bool,
@@ -91,7 +92,7 @@ struct Pending {
 /// The receiving side of a connection.
 ///
 /// After each [`Self::handle_data`] and [`Self::handle_timeout`], take all ACKs with
-/// [`Self::poll_ack`], then ask [`Self::poll_timeout`] when to come back.
+/// [`Self::poll_ack`], then ask [`Self::poll_timeout`] when to call [`Self::handle_timeout`].
 #[derive(Clone, Debug)]
 pub struct Receiver {
     policy: AckPolicy,
@@ -104,28 +105,28 @@ pub struct Receiver {
     quick: u32,
     /// Largest segment seen (`icsk_ack.rcv_mss`).
     rcv_mss: u32,
-    /// Delayed-ACK time-out (`icsk_ack.ato`); zero before the first data.
+    /// Delayed-ACK timeout (`icsk_ack.ato`); zero before the first data.
     ato: Duration,
     last_data: Instant,
-    /// When the delayed ACK is due, and the compressed one; [`Instant::MAX`] for never.
+    /// When the delayed ACK and the compressed ACK are due; [`Instant::MAX`] if there is none.
     delayed_ack_at: Instant,
     compressed_ack_at: Instant,
     compressed: u32,
     /// Duplicate ACKs counted for `duplicates_of`.
     duplicate_acks: u32,
     duplicates_of: u64,
-    /// An ACK that had to be made before the data after it was taken in.
+    /// An ACK that had to be built before the data after it was processed.
     early_ack: Option<Box<AckSegment>>,
     ts_recent: u32,
-    /// RFC 3168: echo marks until the sender says that it has reduced (`TCP_ECN_DEMAND_CWR`).
+    /// RFC 3168: echo marks until the sender reports a reduction (`TCP_ECN_DEMAND_CWR`).
     echo_marks: bool,
     beyond: RangeSet,
     sacks: SackList,
-    /// From the handshake; the delayed ACK is bounded by it.
+    /// From the handshake; it bounds the delayed ACK.
     rtt: RttEstimator,
     syn_ack_sent: Option<Instant>,
     syn_acks: u32,
-    /// What the next ACK says of what routers wrote.
+    /// The routers' answer that the next ACK carries.
     echo: Echo,
     end: Option<u64>,
     finished_at: Option<Instant>,
@@ -133,7 +134,7 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// A receiver that waits for a SYN (or for data, where a test leaves the handshake out).
+    /// A receiver that waits for a SYN (or for data, if a test omits the handshake).
     #[must_use]
     pub fn new(config: ReceiverConfig) -> Self {
         let window = ReceiveWindow::new(
@@ -179,13 +180,13 @@ impl Receiver {
         self
     }
 
-    /// Bytes in order, all handed to the application.
+    /// Bytes received in order, all delivered to the application.
     #[must_use]
     pub const fn delivered(&self) -> Bytes {
         Bytes::new(self.rcv_nxt)
     }
 
-    /// When the application had the last byte of a stream that ended.
+    /// When the last byte of a finished stream was delivered to the application.
     #[must_use]
     pub const fn finished_at(&self) -> Option<Instant> {
         self.finished_at
@@ -197,23 +198,24 @@ impl Receiver {
         &self.stats
     }
 
-    /// Bytes that the buffer may hold now.
+    /// Bytes that the buffer can hold at present.
     #[must_use]
     pub const fn buffer_space(&self) -> Bytes {
         Bytes::new(self.window.space())
     }
 
-    /// What the packet that is handled next carries of routers, and the time to live of its IP header.
+    /// The router feedback in the packet that is handled next, and the TTL of its IP header.
     pub fn handle_feedback(&mut self, feedback: &Feedback, ip_ttl: u8) {
         self.echo.take(feedback, ip_ttl);
     }
 
-    /// What `ack`, which leaves now, says to a sender that asks routers; to be asked for each of them.
+    /// The router feedback in `ack`, which leaves at once. If the sender asks routers, call it for
+    /// each ACK.
     pub fn feedback(&mut self, ack: &AckSegment) -> Option<Feedback> {
         self.echo.give(ack.syn)
     }
 
-    /// A data segment or SYN arrived; `ecn_ce`: with a congestion mark.
+    /// A data segment or SYN arrived. `ecn_ce`: it has a congestion mark.
     pub fn handle_data(&mut self, now: Instant, segment: &DataSegment, ecn_ce: bool) {
         if segment.syn {
             self.ts_recent = segment.ts_val;
@@ -228,9 +230,9 @@ impl Receiver {
             });
         let start = segment.seq;
         let end = start + u64::from(segment.len);
-        // RFC 7323 section 4.3: the segment that the last ACK expected sets the echo. Linux looks
-        // at a segment wholly below that ACK no further, so an old duplicate sets nothing.
-        let last_ack = self.window.announced_at();
+        // RFC 7323 section 4.3: the segment that the last ACK expected sets the echo. Linux ignores
+        // a segment wholly below that ACK, so an old duplicate does not set it.
+        let last_ack = self.window.advertised_at();
         let is_newer = segment.ts_val.wrapping_sub(self.ts_recent) as i32 >= 0;
         if start <= last_ack && end >= last_ack && is_newer {
             self.ts_recent = segment.ts_val;
@@ -280,13 +282,13 @@ impl Receiver {
             self.sacks.acknowledge(self.rcv_nxt);
         }
         self.decide(now);
-        // The application reads (`tcp_recvmsg`), which may find that an ACK is due.
+        // The application reads (`tcp_recvmsg`), after which an ACK may be due.
         self.window
             .on_read(now, self.rcv_nxt, u64::from(self.rcv_mss));
         self.decide_after_read();
     }
 
-    /// `tcp_ofo_queue`: what was held and is now in order.
+    /// `tcp_ofo_queue`: held data that is in order after this segment.
     fn take_what_follows(&mut self) {
         while let Some((from, to)) = self.beyond.first() {
             if from > self.rcv_nxt {
@@ -298,18 +300,19 @@ impl Receiver {
             self.rcv_nxt = self.rcv_nxt.max(to);
             self.beyond.remove_below(to);
         }
-        // RFC 5681 section 4.2: at once when the gap is filled.
+        // RFC 5681 section 4.2: an immediate ACK when the gap is filled.
         self.pending.immediate |= self.beyond.is_empty();
     }
 
-    /// Nothing new: report it at once, and stay quick (`tcp_send_dupack`, `tcp_data_queue`).
+    /// No new data: acknowledges at once, and enters quick-ACK mode (`tcp_send_dupack`,
+    /// `tcp_data_queue`).
     fn refuse_duplicate(&mut self, segment: &DataSegment) {
         let end = segment.seq + u64::from(segment.len);
         if segment.len > 0 {
             self.stats.duplicates += 1;
             self.enter_quick_acks(QUICK_ACKS);
             self.sacks.set_duplicate(segment.seq, end);
-            self.pending.scheduled |= end >= self.window.announced_at();
+            self.pending.scheduled |= end >= self.window.advertised_at();
         }
         self.pending.now = true;
     }
@@ -322,7 +325,7 @@ impl Receiver {
             self.on_mark();
         }
         self.pending.scheduled = true;
-        // Parts that were there already, below, within and above what is new.
+        // The parts already received: below, within and above the new data.
         let mut covered = start;
         let mut duplicate = None;
         let new = self.beyond.insert(start, end, |from, to| {
@@ -344,18 +347,18 @@ impl Receiver {
             }
         }
         if self.sacks.place_of(start, end) >= COMPRESSION_BLOCKS && self.compressed > 0 {
-            // The list is about to lose what was not yet reported (`tcp_sack_compress_send_ack`).
+            // The list is about to drop a block not yet reported (`tcp_sack_compress_send_ack`).
             self.early_ack = Some(Box::new(self.make_ack(now)));
             self.pending.scheduled = true;
         }
         self.sacks.add(start, end);
         if self.sack {
-            // Without SACK the window must not grow: an ACK that opens it is no duplicate.
-            let others = self.beyond.total().saturating_sub(u64::from(segment.len));
-            self.grow_window(segment.len, others);
+            // Without SACK the window must not grow: an ACK that opens it is not a duplicate.
+            let already_held = self.beyond.total().saturating_sub(u64::from(segment.len));
+            self.grow_window(segment.len, already_held);
         }
         self.window
-            .make_room_beyond(span(&self.beyond, self.rcv_nxt));
+            .grow_for_out_of_order(span(&self.beyond, self.rcv_nxt));
         self.decide(now);
     }
 
@@ -382,7 +385,7 @@ impl Receiver {
         if ecn_ce {
             self.on_mark();
         }
-        // The segment itself is in the buffer until the application reads it.
+        // The segment itself occupies the buffer until the application reads it.
         let held = self.beyond.total() + u64::from(segment.len);
         self.grow_window(segment.len, held);
     }
@@ -413,17 +416,17 @@ impl Receiver {
         }
     }
 
-    /// Whether [`Self::poll_ack`] has something to give.
+    /// Whether [`Self::poll_ack`] would return an ACK.
     #[inline]
     #[must_use]
     pub const fn has_ack(&self) -> bool {
         self.pending.now || self.pending.syn_ack || self.early_ack.is_some()
     }
 
-    /// The next ACK to send, until there is none.
+    /// The next ACK to send, or `None`.
     #[inline]
     pub fn poll_ack(&mut self, now: Instant) -> Option<AckSegment> {
-        // The rare ones are looked at first, and cost one comparison.
+        // The rare cases come first, and cost one comparison.
         if self.pending.syn_ack || self.early_ack.is_some() {
             return self.poll_rare_ack(now);
         }
@@ -459,11 +462,11 @@ impl Receiver {
         }
         let window = self
             .window
-            .announce(self.rcv_nxt, u64::from(self.rcv_mss), held);
+            .advertise(self.rcv_nxt, u64::from(self.rcv_mss), held);
         if self.quick > 0 && self.pending.scheduled {
             self.quick -= 1;
             if self.quick == 0 {
-                // Leaving quick-ACK mode deflates the time-out.
+                // Leaving quick-ACK mode resets the ATO to its minimum.
                 self.ato = ATO_MIN;
             }
         }
@@ -502,11 +505,11 @@ impl Receiver {
         (due != Instant::MAX).then_some(due)
     }
 
-    /// Fires what is due.
+    /// Fires the timers that are due.
     pub fn handle_timeout(&mut self, now: Instant) {
         if self.delayed_ack_at <= now {
             self.delayed_ack_at = Instant::MAX;
-            // A delayed ACK that was not overtaken: expect longer gaps (`tcp_delack_timer_handler`).
+            // The delayed ACK was not overtaken: expect longer gaps (`tcp_delack_timer_handler`).
             self.ato = (self.ato * 2).min(self.rtt.rto());
             self.pending.now = true;
         }
@@ -523,7 +526,7 @@ const fn timestamp(now: Instant) -> u32 {
     (now.as_millis() as u32).wrapping_add(1)
 }
 
-/// How far beyond `rcv_nxt` the last data out of order ends.
+/// The distance from `rcv_nxt` to the end of the last out-of-order data.
 fn span(beyond: &RangeSet, rcv_nxt: u64) -> u64 {
     beyond
         .last()

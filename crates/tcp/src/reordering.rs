@@ -1,10 +1,10 @@
 //! The reordering metric (Linux 6.12 `tp->reordering`, `tp->reord_seen`): the number of segments
-//! that may overtake one before it counts as lost. It begins at the three of RFC 5681, section 3.2,
-//! and grows with the reordering that the path shows, an aim it shares with RFC 4653.
+//! that may overtake a segment before it counts as lost. It starts at the three of RFC 5681,
+//! section 3.2, and grows with the reordering observed on the path. RFC 4653 has the same aim.
 //!
-//! Assumes that the caller recognises a late original; see `check_reordering` and `newreno`.
+//! Assumes that the caller detects late originals; see `check_reordering` and `newreno`.
 
-/// Reordering that is expected before any is seen, in segments (`tcp_reordering`).
+/// Reordering assumed before any is seen, in segments (`tcp_reordering`).
 const EXPECTED: u32 = 3;
 /// Largest metric (`tcp_max_reordering`).
 const MOST: u64 = 300;
@@ -36,7 +36,7 @@ impl Reordering {
         self.seen
     }
 
-    /// Whether more was measured than is expected of any path.
+    /// Whether the path showed more reordering than is assumed of any path.
     #[inline]
     pub(crate) const fn exceeds_expected(&self) -> bool {
         self.limit > EXPECTED
@@ -50,14 +50,13 @@ impl Reordering {
         self.seen = self.seen.saturating_add(1);
     }
 
-    /// Without SACK: there were more duplicate ACKs than can be explained by the `out` segments
-    /// that were out.
+    /// Without SACK: more duplicate ACKs arrived than the `out` segments in flight explain.
     pub(crate) fn on_excess_duplicates(&mut self, out: u32) {
         self.limit = u64::from(out).min(MOST) as u32;
         self.seen = self.seen.saturating_add(1);
     }
 
-    /// A timeout occurred before a recovery began, although `sacked` segments had arrived behind a
+    /// A timeout occurred before a recovery began, although `sacked` segments had arrived above a
     /// hole: the limit was too large to detect the loss (`tcp_enter_loss`).
     pub(crate) fn on_timeout_while_open(&mut self, sacked: u32) {
         if sacked >= EXPECTED {
@@ -71,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_limit_grows_to_what_was_seen_and_no_further_than_the_largest() {
+    fn the_limit_grows_to_the_observed_distance_up_to_the_maximum() {
         let mut reordering = Reordering::new();
         reordering.on_late(3_000, 1_000);
         assert_eq!((reordering.limit(), reordering.seen()), (3, 1));

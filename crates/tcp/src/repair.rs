@@ -1,21 +1,21 @@
 //! What the sender may retransmit next: what the last event allows (`rexmit` of Linux's `tcp_ack`),
-//! what must leave whatever the window (RFC 6298, rule 5.4; RFC 8985, section 7.3), and the copies
-//! of a start-up that duplicates its first flight.
+//! what must leave regardless of the window (RFC 6298, rule 5.4; RFC 8985, section 7.3), and the
+//! copies of a start-up that duplicates its first flight.
 //!
-//! Assumes nothing about the segments: the scoreboard knows which of them are lost.
+//! Makes no assumption about the segments: the scoreboard records which of them are lost.
 
-/// What the last event allows to be retransmitted.
+/// The retransmissions that the last event allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Resend {
+pub(crate) enum Retransmit {
     /// Nothing.
     Nothing,
-    /// What is marked lost.
+    /// Segments marked lost.
     Lost,
-    /// F-RTO: new data first, and if there is none, what is marked lost.
+    /// F-RTO: new data first, or segments marked lost if there is none.
     AfterNew,
 }
 
-/// A segment that must leave whatever the window says.
+/// A segment that must leave regardless of the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Forced {
     /// The head, after a timeout.
@@ -31,7 +31,7 @@ pub(crate) enum Forced {
 /// What is allowed, and what is due.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Repair {
-    allowed: Resend,
+    allowed: Retransmit,
     forced: Option<Forced>,
     /// Every segment from this number on has its copy, or needs none.
     copied_from: Option<u64>,
@@ -40,27 +40,27 @@ pub(crate) struct Repair {
 impl Repair {
     pub(crate) const fn new() -> Self {
         Self {
-            allowed: Resend::Nothing,
+            allowed: Retransmit::Nothing,
             forced: None,
             copied_from: None,
         }
     }
 
-    pub(crate) const fn allow(&mut self, resend: Resend) {
-        self.allowed = resend;
+    pub(crate) const fn allow(&mut self, retransmit: Retransmit) {
+        self.allowed = retransmit;
     }
 
     #[inline]
-    pub(crate) fn allows(&self, resend: Resend) -> bool {
-        self.allowed == resend
+    pub(crate) fn allows(&self, retransmit: Retransmit) -> bool {
+        self.allowed == retransmit
     }
 
-    /// `forced` leaves next, in place of what was due before.
+    /// `forced` leaves next, and replaces any segment that was due.
     pub(crate) const fn force(&mut self, forced: Forced) {
         self.forced = Some(forced);
     }
 
-    /// A copy leaves next, unless something else is due.
+    /// A copy leaves next, unless another segment is due.
     pub(crate) fn force_copy(&mut self) {
         self.forced.get_or_insert(Forced::Copy);
     }
@@ -75,7 +75,7 @@ impl Repair {
         self.copied_from.is_some()
     }
 
-    /// The next segment to copy of those in flight (`base..next`). Returns each number once, the
+    /// The next segment to copy among those in flight (`base..next`). Returns each number once, the
     /// highest first.
     pub(crate) fn next_copy(&mut self, base: u64, next: u64) -> Option<u64> {
         let from = self.copied_from.map_or(next, |from| from.min(next));

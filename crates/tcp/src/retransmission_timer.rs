@@ -1,19 +1,19 @@
-//! The one timer of a connection (`icsk_retransmit_timer`), and the retransmission timeout (RTO)
-//! that it is mostly armed for: RFC 6298, section 5, as in Linux 6.12 (`tcp_retransmit_timer`,
+//! The single timer of a connection (`icsk_retransmit_timer`), and the retransmission timeout
+//! (RTO), its most frequent use: RFC 6298, section 5, as in Linux 6.12 (`tcp_retransmit_timer`,
 //! `tcp_rearm_rto`, `tcp_probe0_when`).
 //!
-//! The timer serves one purpose at a time: arming it for another one replaces the first.
+//! The timer serves one purpose at a time. Arming it for another purpose replaces the first.
 //!
-//! Assumes that the caller reports what was acknowledged, and decides what an expiry does.
+//! Assumes that the caller reports what was acknowledged, and acts on an expiry.
 
 use units::{Duration, Instant};
 
 use crate::rtt::{RTO_FALLBACK, RTO_INITIAL, RTO_MIN, back_off};
 use crate::tlp::rto_left;
 
-/// SYN timeouts before they double (`tcp_syn_linear_timeouts`).
+/// Number of SYN timeouts before they double (`tcp_syn_linear_timeouts`).
 const LINEAR_SYN_TIMEOUTS: u64 = 4;
-/// Least time that the timer is armed for.
+/// Shortest time for which the timer is armed.
 const SOONEST: Duration = Duration::from_micros(1);
 
 /// What the timer is armed for.
@@ -79,7 +79,7 @@ impl RetransmissionTimer {
         self.armed = None;
     }
 
-    /// What the timer was armed for, if it has expired at `now`; it is then disarmed.
+    /// What the timer was armed for, if it has expired at `now`. Disarms it.
     pub(crate) fn expire(&mut self, now: Instant) -> Option<Timer> {
         let (_, timer) = self.armed.filter(|&(at, _)| at <= now)?;
         self.armed = None;
@@ -118,7 +118,7 @@ impl RetransmissionTimer {
         self.retransmits == 0
     }
 
-    /// A SYN timed out, for the `count`-th time: the SYN is retransmitted now.
+    /// A SYN timed out for the `count`-th time and is retransmitted at `now`.
     pub(crate) fn on_syn_timeout(&mut self, now: Instant, count: u64) {
         if count > LINEAR_SYN_TIMEOUTS {
             self.rto = back_off(self.rto, 1);
@@ -126,16 +126,17 @@ impl RetransmissionTimer {
         self.start(now, self.rto);
     }
 
-    /// Data timed out and is retransmitted now: the timeout doubles (RFC 6298, rules 5.5 and 5.6).
+    /// Data timed out and is retransmitted at `now`: the timeout doubles (RFC 6298, rules 5.5 and
+    /// 5.6).
     pub(crate) fn on_timeout(&mut self, now: Instant) {
         self.retransmits = self.retransmits.saturating_add(1);
         self.backoff = self.backoff.saturating_add(1);
         self.start(now, back_off(self.rto, 1));
     }
 
-    /// The delay of the RTO from `now` on (Linux `tcp_rearm_rto`). The RTO starts anew, unless the
-    /// timer serves another purpose; then it runs since `head_sent`, when the lowest segment in
-    /// flight was last sent.
+    /// The delay of the RTO from `now` on (Linux `tcp_rearm_rto`). The RTO restarts, unless the
+    /// timer serves another purpose. In that case it counts from `head_sent`, the last transmission
+    /// of the lowest segment in flight.
     #[inline]
     pub(crate) fn rto_from(&self, now: Instant, head_sent: Instant) -> Duration {
         if self.is_armed_for(Timer::Reordering) || self.is_armed_for(Timer::LossProbe) {
@@ -157,7 +158,7 @@ impl RetransmissionTimer {
         self.arm_window_probe(now);
     }
 
-    /// The window has opened: no probe is needed.
+    /// The window has opened, so no probe is needed.
     pub(crate) fn on_window_open(&mut self) {
         self.backoff = 0;
         if self.is_armed_for(Timer::WindowProbe) {
@@ -228,7 +229,7 @@ mod tests {
         assert_eq!(timer.expires_at(), Some(at(900)));
         timer.on_window_open();
         assert!(!timer.is_armed());
-        // Another purpose of the timer outlives the window's opening.
+        // The opening of the window leaves a timer with another purpose armed.
         timer.arm(at(1_000), Timer::Retransmission);
         timer.on_window_open();
         assert!(timer.is_armed_for(Timer::Retransmission));

@@ -1,8 +1,8 @@
-//! What the sender knows about the round-trip time: the estimator behind the timeout (RFC 6298),
-//! the smallest sample of the last five minutes, and the samples of the ACKs (Linux 6.12
+//! The sender's knowledge of the round-trip time: the estimator behind the timeout (RFC 6298), the
+//! smallest sample of the last five minutes, and the samples of the ACKs (Linux 6.12
 //! `tcp_ack_update_rtt`).
 //!
-//! Assumes that the caller leaves out ambiguous samples (Karn's rule).
+//! Assumes that the caller omits ambiguous samples (Karn's rule).
 
 use units::{Duration, Instant};
 
@@ -13,15 +13,15 @@ use crate::rtt::RttEstimator;
 /// The samples of an ACK.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RttSample {
-    /// Of the oldest segment that it acknowledged, and of the newest.
+    /// Of the oldest and of the newest segment that it acknowledged.
     pub(crate) oldest: Duration,
     pub(crate) newest: Duration,
-    /// The receiver may have delayed the ACK: what is no new minimum says nothing about the
-    /// minimum.
+    /// The receiver may have delayed the ACK: such a sample may lower the minimum, and never renews
+    /// it.
     pub(crate) maybe_delayed: bool,
 }
 
-/// The estimates that follow from the samples.
+/// The estimates derived from the samples.
 #[derive(Clone, Debug)]
 pub(crate) struct RoundTrip {
     estimator: RttEstimator,
@@ -33,7 +33,7 @@ pub(crate) struct RoundTrip {
 }
 
 impl RoundTrip {
-    /// Without samples; `rto_min` is the floor of the variance term.
+    /// An estimator without samples. `rto_min` is the floor of the variance term.
     pub(crate) fn new(rto_min: Duration) -> Self {
         Self {
             estimator: RttEstimator::new(rto_min),
@@ -44,14 +44,14 @@ impl RoundTrip {
         }
     }
 
-    /// An ACK is handled, which has given no sample yet.
+    /// Begins an ACK, which has not given a sample yet.
     #[inline]
     pub(crate) const fn begin_ack(&mut self) {
         self.of_ack = None;
     }
 
-    /// Takes the samples of an ACK. `snd_una` and `snd_nxt` mark the end of a round trip.
-    /// Returns the retransmission timeout that follows.
+    /// Takes the samples of an ACK. `snd_una` and `snd_nxt` mark the end of a round trip. Returns
+    /// the resulting retransmission timeout.
     pub(crate) fn on_sample(
         &mut self,
         now: Instant,
@@ -69,32 +69,33 @@ impl RoundTrip {
         self.estimator.rto()
     }
 
-    /// Smoothed.
+    /// The smoothed RTT.
     #[inline]
     pub(crate) const fn srtt(&self) -> Option<Duration> {
         self.estimator.srtt()
     }
 
-    /// The smallest of the last five minutes.
+    /// The smallest sample of the last five minutes.
     #[inline]
     pub(crate) const fn min(&self) -> Option<Duration> {
         self.min
     }
 
-    /// The last sample, of whichever ACK.
+    /// The latest sample of any ACK.
     #[inline]
     pub(crate) const fn latest(&self) -> Option<Duration> {
         self.latest
     }
 
-    /// The sample of the ACK handled last, if it gave one.
+    /// The sample of the current or last ACK, if it gave one.
     #[inline]
     pub(crate) const fn of_ack(&self) -> Option<Duration> {
         self.of_ack
     }
 }
 
-/// The round-trip time by a timestamp echo, to a millisecond; none without an echo (`ts_ecr` zero).
+/// The round-trip time from a timestamp echo, to a millisecond. `None` without an echo (`ts_ecr`
+/// zero).
 pub(crate) fn echoed_rtt(now: Instant, ts_ecr: u32) -> Option<Duration> {
     if ts_ecr == 0 {
         return None;
@@ -126,7 +127,8 @@ mod tests {
         };
         assert_eq!(take(0, 100, true), Some(Duration::from_millis(100)));
         assert_eq!(take(1, 90, true), Some(Duration::from_millis(90)));
-        // Beyond the filter's window, only what was not delayed may replace it.
+        // After the filter's window has passed, only a sample that was not delayed may replace the
+        // minimum.
         assert_eq!(take(400, 140, true), Some(Duration::from_millis(90)));
         assert_eq!(take(401, 100, false), Some(Duration::from_millis(100)));
     }

@@ -1,20 +1,20 @@
-//! Round-trip time estimation and the retransmission timeout, as Linux does them.
+//! Round-trip time estimation and the retransmission timeout, as in Linux.
 //!
-//! Linux 6.12 `tcp_rtt_estimator`, `tcp_set_rto` and `tcp_bound_rto`, in integer microseconds:
-//! `srtt` is kept times eight, `mdev` and `rttvar` times four. An RTT that falls moves the mean
-//! deviation up eight times more slowly than one that rises, the variance term decays once per
-//! round trip, and it never goes below `rto_min`, so that `rto >= srtt + rto_min`.
+//! Linux 6.12 `tcp_rtt_estimator`, `tcp_set_rto` and `tcp_bound_rto`, in integer microseconds.
+//! `srtt` is stored times eight, `mdev` and `rttvar` times four. A falling RTT raises the mean
+//! deviation eight times more slowly than a rising one. The variance term decays once per round
+//! trip and never falls below `rto_min`, so that `rto >= srtt + rto_min`.
 //!
 //! ## Deviations
 //!
-//! - Linux rounds the timeout up to its timer tick (1, 4 or 10 ms); here it is exact to the
-//!   microsecond, as if the tick were one.
-//! - RFC 6298 differs in the weight of falling samples, in decaying the variance with each sample,
-//!   and in a floor of one second on the whole timeout. [`RttEstimator::rfc6298`] is that form.
+//! - Linux rounds the timeout up to its timer tick (1, 4 or 10 ms). Here the timeout is exact to
+//!   the microsecond, as if the tick were one.
+//! - RFC 6298 weighs falling samples differently, decays the variance with each sample, and has a
+//!   floor of one second on the whole timeout. [`RttEstimator::rfc6298`] implements that form.
 
 use units::Duration;
 
-/// Timeout of the SYN, and before any sample (`TCP_TIMEOUT_INIT`; RFC 6298 section 2.1).
+/// Timeout of the SYN, and of data before any sample (`TCP_TIMEOUT_INIT`; RFC 6298 section 2.1).
 pub const RTO_INITIAL: Duration = Duration::from_secs(1);
 /// Timeout after a handshake that gave no sample (`TCP_TIMEOUT_FALLBACK`).
 pub const RTO_FALLBACK: Duration = Duration::from_secs(3);
@@ -23,7 +23,7 @@ pub const RTO_MAX: Duration = Duration::from_secs(120);
 /// Default floor of the variance term (`TCP_RTO_MIN`).
 pub const RTO_MIN: Duration = Duration::from_millis(200);
 
-/// Samples above this are cut: far beyond any timeout, and safe from overflow when scaled.
+/// Larger samples are clamped: far beyond any timeout, and safe from overflow when scaled.
 const LONGEST_SAMPLE_US: i64 = 1 << 40;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +32,7 @@ enum Form {
     Rfc6298,
 }
 
-/// Smoothed RTT, its variation, and the timeout that follows.
+/// Smoothed RTT, its variation, and the resulting timeout.
 #[derive(Clone, Copy, Debug)]
 pub struct RttEstimator {
     form: Form,
@@ -64,8 +64,8 @@ impl RttEstimator {
         }
     }
 
-    /// The estimator of RFC 6298 section 2, with a floor of `rto_min` (there: one second) on the
-    /// whole timeout and a clock granularity of one microsecond.
+    /// The estimator of RFC 6298 section 2, with a floor of `rto_min` (in the RFC: one second) on
+    /// the whole timeout and a clock granularity of one microsecond.
     #[must_use]
     pub const fn rfc6298(rto_min: Duration) -> Self {
         let mut estimator = Self::new(rto_min);
@@ -73,7 +73,7 @@ impl RttEstimator {
         estimator
     }
 
-    /// Takes one sample. `snd_una` and `snd_nxt` (offsets) tell when a round trip has passed.
+    /// Takes one sample. `snd_una` and `snd_nxt` (offsets) determine when a round trip has passed.
     pub fn on_sample(&mut self, rtt: Duration, snd_una: u64, snd_nxt: u64) {
         let sample = i64::try_from(rtt.as_micros())
             .unwrap_or(LONGEST_SAMPLE_US)
@@ -95,7 +95,7 @@ impl RttEstimator {
                 Form::Rfc6298 => self.rttvar_x4 += error.abs() - (self.rttvar_x4 >> 2),
             }
         }
-        // Zero means that there is no sample yet.
+        // Zero means that there is no sample.
         self.srtt_x8 = self.srtt_x8.max(1);
     }
 
@@ -149,7 +149,8 @@ impl RttEstimator {
         Duration::from_micros(micros as u64).min(RTO_MAX)
     }
 
-    /// The timeout after `expirations` of the timer in a row: doubled by each, at most [`RTO_MAX`].
+    /// The timeout after `expirations` consecutive expirations, each of which doubles it up to
+    /// [`RTO_MAX`].
     #[must_use]
     pub fn rto_backed_off(&self, expirations: u32) -> Duration {
         back_off(self.rto(), expirations)
@@ -159,7 +160,7 @@ impl RttEstimator {
 /// `rto` doubled `expirations` times, at most [`RTO_MAX`].
 #[must_use]
 pub fn back_off(rto: Duration, expirations: u32) -> Duration {
-    // 2^20 of anything that is a timeout at all is beyond the maximum, or was to be zero.
+    // 2^20 times any valid timeout exceeds the maximum; a timeout of zero stays zero.
     (rto * (1 << expirations.min(20))).min(RTO_MAX)
 }
 
@@ -182,7 +183,7 @@ mod tests {
         timeouts(&mut RttEstimator::new(RTO_MIN), samples)
     }
 
-    /// To a tenth of a millisecond, as the reference values are printed.
+    /// To a tenth of a millisecond, the precision of the reference values.
     fn tenths(micros: &[u64]) -> Vec<u64> {
         micros.iter().map(|us| (us + 50) / 100).collect()
     }

@@ -1,24 +1,25 @@
-//! The segments in flight, in a ring, and what is known of each.
+//! The segments in flight, in a ring, and the state of each.
 //!
 //! Linux's retransmission queue (`tcp_rtx_queue`, `tcp_sacktag_write_queue`, `tcp_clean_rtx_queue`
-//! of `tcp_input.c`) with other data structures, so that no ACK costs more on a larger window:
+//! of `tcp_input.c`) with other data structures, so that the cost of an ACK does not grow with the
+//! window:
 //!
-//! - segments are numbered in the order of their first transmission and live in a power-of-two
-//!   ring; a byte offset finds its segment by division, because nearly all are full;
-//! - a SACKed segment knows how far the run of SACKed segments reaches from it, and the reach is
-//!   shortened by halving as it is followed (a disjoint-set forest), so that a SACK block touches
-//!   only what is new in it;
-//! - lost segments that wait for retransmission are bits, searched from the lowest upward;
-//! - the order of sending, which RACK needs, is the ring itself for originals and a queue for
-//!   retransmissions (`scoreboard/rack.rs`).
+//! - Segments are numbered in the order of their first transmission and stored in a power-of-two
+//!   ring. Division finds the segment of a byte offset, because nearly all segments are full.
+//! - A SACKed segment stores how far the run of SACKed segments extends from it. Following the
+//!   reach shortens it by halving (a disjoint-set forest), so that a SACK block touches only its
+//!   new part.
+//! - Lost segments that wait for retransmission are bits, searched from the lowest upward.
+//! - RACK needs the order of transmission. For originals this is the order of the ring;
+//!   retransmissions have a queue (`scoreboard/rack.rs`).
 //!
-//! Linux counts segments, and so do the counters here; `in_flight = packets_out - sacked_out -
+//! Like Linux, the counters count segments: `in_flight = packets_out - sacked_out -
 //! lost_out + retrans_out`.
 //!
 //! ## Deviations
 //!
-//! A segment is delivered when all of it is covered. Linux splits one that a SACK block or an ACK
-//! covers in part; no receiver of whole segments sends such a block.
+//! A segment is delivered when all of it is covered. Linux splits a segment that a SACK block or an
+//! ACK covers in part. No receiver of whole segments sends such a block.
 
 mod delivery;
 mod duplicates;
@@ -43,9 +44,9 @@ pub(crate) const SACKED: u8 = 1;
 pub(crate) const LOST: u8 = 2;
 /// Its retransmission is in flight.
 const RETRANS: u8 = 4;
-/// Sent more than once, be it as a probe.
+/// Sent more than once, as a probe or otherwise.
 pub(crate) const EVER_RETRANS: u8 = 8;
-/// RACK marked it and looks at it no more until it is sent again.
+/// RACK marked it and ignores it until it is retransmitted.
 const DETACHED: u8 = 16;
 /// Sent while the application limited the sender.
 const APP_LIMITED: u8 = 32;
@@ -59,8 +60,8 @@ pub(crate) struct Segment {
     delivered: Bytes,
     delivered_time: Instant,
     first_sent: Instant,
-    /// Its place in the order of sending, modulo 2^32. Once it is SACKed, where the run goes on: at
-    /// least this many segments from here are.
+    /// Its place in the order of transmission, modulo 2^32. After it is SACKed: at least this many
+    /// segments from here on are SACKed.
     order_or_reach: u32,
     pub(crate) len: u16,
     flags: u8,
@@ -77,8 +78,8 @@ impl Segment {
         self.flags & flags != 0
     }
 
-    /// When it was last sent, for comparison: what was sent at the same instant, after different
-    /// ACKs, has its order too.
+    /// Its last transmission, for comparison. The order distinguishes segments sent at the same
+    /// instant after different ACKs.
     pub(crate) const fn turn(&self) -> Turn {
         Turn {
             sent: self.sent,
@@ -108,8 +109,9 @@ impl Segment {
     }
 }
 
-/// One of the transmissions, in their order. Several ACKs may be handled at one instant here, which
-/// no host does, and RACK must not take for older what the later of them let leave.
+/// A transmission, ordered by time and then by count. The simulator, unlike a host, may process
+/// several ACKs at one instant. RACK must not treat a segment sent after a later one of them as
+/// older.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Turn {
     pub(crate) sent: Instant,
@@ -118,19 +120,19 @@ pub(crate) struct Turn {
 }
 
 impl Turn {
-    /// Before all others.
+    /// Before all other transmissions.
     pub(crate) const NONE: Self = Self {
         sent: Instant::ZERO,
         order: 0,
     };
 }
 
-/// A segment that was sent again.
+/// A retransmission of a segment.
 #[derive(Clone, Copy, Debug)]
-struct Resent {
+struct Retransmission {
     index: u64,
     turn: Turn,
-    /// The segment that was to be sent next for the first time.
+    /// The segment that was next to be sent for the first time.
     next: u64,
 }
 
@@ -141,7 +143,7 @@ pub(crate) struct Scoreboard {
     /// One bit for each slot: lost, and its retransmission not in flight.
     pending: Vec<u64>,
     mask: u64,
-    /// Number of the lowest segment in flight, and of the next to be sent.
+    /// Number of the lowest segment in flight, and of the next new segment.
     base: u64,
     next: u64,
     /// `2^64 / smss`.
@@ -152,19 +154,19 @@ pub(crate) struct Scoreboard {
     pending_count: u32,
     /// No pending bit is set below this number.
     pending_hint: u64,
-    /// End of the highest segment SACKed since the ring held no SACKed one.
+    /// End of the highest segment SACKed since the ring last held no SACKed segment.
     highest_sacked: u64,
-    /// RACK looked at every original below this number.
+    /// RACK has checked every original below this number.
     rack_next: u64,
-    /// RACK's reordering timer looked at every original below this number.
+    /// RACK's reordering timer has checked every original below this number.
     rack_seen: u64,
-    /// The last of those that it waits for.
+    /// The last original that the timer waits for.
     rack_waiting: Option<u64>,
-    /// Segments sent, the first time or again, modulo 2^32.
+    /// Transmissions, retransmissions included, modulo 2^32.
     transmissions: u32,
-    /// Retransmissions in the order of sending: number and time.
-    resent: VecDeque<Resent>,
-    /// Only where the congestion control watches losses.
+    /// Retransmissions in the order of transmission.
+    retransmissions: VecDeque<Retransmission>,
+    /// Present only if the congestion control watches losses.
     watch: Option<Watch>,
 }
 
@@ -187,7 +189,7 @@ impl Scoreboard {
             rack_seen: 0,
             rack_waiting: None,
             transmissions: 0,
-            resent: VecDeque::new(),
+            retransmissions: VecDeque::new(),
             watch: None,
         }
     }
@@ -204,7 +206,7 @@ impl Scoreboard {
         self.next
     }
 
-    /// Segments SACKed; without SACK, duplicate ACKs.
+    /// Segments SACKed. Without SACK: duplicate ACKs.
     #[inline]
     pub(crate) const fn sacked_out(&self) -> u32 {
         self.sacked_out
@@ -253,7 +255,7 @@ impl Scoreboard {
         (!self.is_empty()).then(|| self.slot(self.base))
     }
 
-    /// End of the highest SACKed segment; `snd_una` when none is.
+    /// End of the highest SACKed segment, or `snd_una` if there is none.
     #[inline]
     pub(crate) const fn fack(&self, snd_una: u64) -> u64 {
         if self.sacked_out == 0 {
@@ -263,7 +265,7 @@ impl Scoreboard {
         }
     }
 
-    /// The next transmission leaves now.
+    /// Counts a transmission at `now`.
     #[inline]
     fn next_turn(&mut self, now: Instant) -> Turn {
         self.transmissions = self.transmissions.wrapping_add(1);
@@ -315,8 +317,8 @@ impl Scoreboard {
         self.mask = mask;
     }
 
-    /// The segment `index` was sent again; a probe is not counted as a retransmission in flight.
-    pub(crate) fn resend(&mut self, index: u64, now: Instant, stamp: SendStamp, probe: bool) {
+    /// The segment `index` was retransmitted. A probe does not count as a retransmission in flight.
+    pub(crate) fn retransmit(&mut self, index: u64, now: Instant, stamp: SendStamp, probe: bool) {
         self.clear_pending(index);
         let turn = self.next_turn(now);
         let segment = self.slot_mut(index);
@@ -326,7 +328,7 @@ impl Scoreboard {
             segment.flags |= RETRANS;
             self.retrans_out += 1;
         }
-        self.resent.push_back(Resent {
+        self.retransmissions.push_back(Retransmission {
             index,
             turn,
             next: self.next,
@@ -346,7 +348,7 @@ impl Scoreboard {
         }
         let ahead = seq - head.seq;
         let guess = self.base + ((u128::from(ahead) * u128::from(self.reciprocal)) >> 64) as u64;
-        // The reciprocal rounds down, and one short segment on the way shifts the rest by one.
+        // The reciprocal rounds down, and one short segment shifts all later ones by one.
         for index in [guess + 1, guess, guess + 2] {
             if index < self.next && self.slot(index).seq == seq {
                 return index;
@@ -380,16 +382,16 @@ impl Scoreboard {
         }
     }
 
-    /// Declares `index` lost; returns whether that is news (Linux counts it in `lost`).
+    /// Declares `index` lost. Returns whether it was not marked before (Linux counts it in `lost`).
     pub(crate) fn mark_lost(&mut self, index: u64) -> bool {
         let segment = self.slot_mut(index);
         if segment.has(SACKED) || is_pending(segment.flags) {
             return false;
         }
-        let was_resent = segment.has(RETRANS);
+        let was_retransmitted = segment.has(RETRANS);
         let was_lost = segment.has(LOST);
         segment.flags = (segment.flags | LOST) & !RETRANS;
-        if was_resent {
+        if was_retransmitted {
             self.retrans_out -= 1;
         }
         if !was_lost {
@@ -440,7 +442,7 @@ impl Scoreboard {
         self.pending_count > 0
     }
 
-    /// Takes back every declaration of loss.
+    /// Removes all loss marks.
     pub(crate) fn unmark_lost(&mut self) {
         for index in self.base..self.next {
             self.slot_mut(index).flags &= !LOST;
@@ -452,7 +454,7 @@ impl Scoreboard {
         self.rack_seen = self.base;
     }
 
-    /// The receiver dropped what it had SACKed.
+    /// The receiver discarded its SACKed data.
     pub(crate) fn forget_sacks(&mut self) {
         for index in self.base..self.next {
             self.slot_mut(index).flags &= !SACKED;
@@ -460,16 +462,16 @@ impl Scoreboard {
         self.sacked_out = 0;
     }
 
-    /// Recomputes every counter from the segments; for tests. Without SACK nobody knows which
-    /// segments `sacked_out` are.
+    /// Recomputes every counter from the segments, for tests. Without SACK, it is unknown which
+    /// segments `sacked_out` counts.
     pub(crate) fn is_consistent(&self, sack: bool) -> bool {
-        let (mut sacked, mut lost, mut resent, mut pending) = (0, 0, 0, 0);
+        let (mut sacked, mut lost, mut retransmitted, mut pending) = (0, 0, 0, 0);
         let mut end = None;
         for index in self.base..self.next {
             let segment = self.slot(index);
             sacked += u32::from(segment.has(SACKED));
             lost += u32::from(segment.has(LOST));
-            resent += u32::from(segment.has(RETRANS));
+            retransmitted += u32::from(segment.has(RETRANS));
             pending += u32::from(is_pending(segment.flags));
             let bit = index & self.mask;
             let is_set = self.pending[(bit >> 6) as usize] & (1 << (bit & 63)) != 0;
@@ -484,7 +486,7 @@ impl Scoreboard {
         }
         let bits: u32 = self.pending.iter().map(|word| word.count_ones()).sum();
         let known = if sack { self.sacked_out } else { 0 };
-        (sacked, lost, resent) == (known, self.lost_out, self.retrans_out)
+        (sacked, lost, retransmitted) == (known, self.lost_out, self.retrans_out)
             && self.sacked_out + self.lost_out <= self.packets_out()
             && pending == self.pending_count
             && bits == pending

@@ -1,37 +1,38 @@
-//! What travels between sender and receiver.
+//! The segments exchanged between sender and receiver.
 //!
 //! Offsets are absolute: payload bytes counted from zero, 64 bits wide. (A wire format would carry
-//! their low 32 bits; nothing here depends on wrapping.)
+//! the low 32 bits; nothing here depends on wrapping.)
 
 /// A data segment, or the SYN that opens the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DataSegment {
     /// First byte.
     pub seq: u64,
-    /// Payload bytes; zero for a SYN, and for a probe of a closed window, which is answered.
+    /// Payload bytes. Zero for a SYN, and for a probe of a closed window, which the receiver
+    /// answers.
     pub len: u32,
     /// Timestamp value in milliseconds (RFC 7323), echoed by the receiver.
     pub ts_val: u32,
-    /// Timestamp echo: [`AckSegment::ts_val`] of the last ACK that the sender processed, zero
-    /// before any. The receiver's buffer autotuning measures its round trips by it.
+    /// Timestamp echo: [`AckSegment::ts_val`] of the last ACK that the sender processed, or zero
+    /// before the first. The receiver's buffer autotuning measures round trips with it.
     pub ts_ecr: u32,
     /// Opens the connection.
     pub syn: bool,
-    /// The last byte of the stream is the last of this segment.
+    /// The stream ends with the last byte of this segment.
     pub fin: bool,
-    /// The sender pushes: nothing may follow soon.
+    /// The PSH flag: no more data may follow soon.
     pub psh: bool,
     /// The sender has reduced its window after an ECN echo.
     pub cwr: bool,
-    /// Sent before. No receiver may look at it; it is for counters.
+    /// Retransmitted. A receiver must ignore this field; it serves counters.
     pub retransmission: bool,
 }
 
 /// The most blocks that fit beside timestamps.
 pub const MAX_SACK_BLOCKS: usize = 3;
 
-/// SACK blocks relative to the cumulative ACK, most recent first; a first block below the ACK (or
-/// inside the second) reports a duplicate (RFC 2883).
+/// SACK blocks relative to the cumulative ACK, most recent first. A first block below the ACK (or
+/// inside the second block) reports a duplicate (RFC 2883).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SackBlocks {
     count: u8,
@@ -39,8 +40,7 @@ pub struct SackBlocks {
 }
 
 impl SackBlocks {
-    /// Adds the block `start..end` after an ACK of `ack`; a block beyond the last place is left
-    /// out.
+    /// Adds the block `start..end` for an ACK of `ack`. A block beyond the last slot is omitted.
     pub fn push(&mut self, ack: u64, start: u64, end: u64) {
         if let Some(slot) = self.blocks.get_mut(usize::from(self.count)) {
             let offset = start.wrapping_sub(ack) as i64;
@@ -79,13 +79,13 @@ impl SackBlocks {
 pub struct AckSegment {
     /// Next byte that the receiver expects.
     pub ack: u64,
-    /// Receive window in bytes, from `ack` on.
+    /// Receive window in bytes, starting at `ack`.
     pub window: u32,
     /// Timestamp value of the receiver in milliseconds, echoed by the sender; zero for none.
     pub ts_val: u32,
     /// Timestamp echo in milliseconds.
     pub ts_ecr: u32,
-    /// What arrived beyond `ack`.
+    /// Data received beyond `ack`.
     pub sack: SackBlocks,
     /// Answers a SYN.
     pub syn: bool,
@@ -93,7 +93,7 @@ pub struct AckSegment {
     pub ece: bool,
 }
 
-/// Either direction of a connection.
+/// A segment of either direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Segment {
     /// From sender to receiver.
@@ -110,7 +110,7 @@ impl Segment {
     #[must_use]
     pub fn wire_size(&self) -> u32 {
         match self {
-            // A SYN carries MSS, SACK-permitted, timestamps and window scale: 20 bytes of options.
+            // A SYN has 20 bytes of options: MSS, SACK-permitted, timestamps and window scale.
             Self::Data(data) if data.syn => 60,
             Self::Data(data) => HEADER_BYTES + data.len,
             Self::Ack(ack) if ack.syn => 60,

@@ -1,38 +1,38 @@
-//! The sending side of a connection: what Linux 6.12 does on a bulk transfer (`tcp_input.c`,
+//! The sending side of a connection: the behaviour of Linux 6.12 in a bulk transfer (`tcp_input.c`,
 //! `tcp_output.c`, `tcp_timer.c`).
 //!
 //! An ACK is processed in Linux's order: scoreboard and RTT samples, the congestion control's
-//! `on_delivery`, loss detection and the state machine, timers, the rate sample, `on_ack`, and then
+//! `on_delivery`, loss detection and the state machine, timers, the rate sample, and `on_ack`. Then
 //! [`Sender::poll_transmit`] sends what the window allows.
 //!
-//! Assumes that both ends use SACK and ECN where configured (without SACK, see `newreno`), and that
-//! one application writes the stream. An ACK without timestamps (`ts_ecr` zero) comes from a peer
-//! that does not use them.
+//! Assumes that both ends use SACK and ECN as configured (for a connection without SACK, see
+//! `newreno`), and that one application writes the stream. An ACK without timestamps (`ts_ecr`
+//! zero) comes from a peer that does not use them.
 //!
 //! ## Deviations
 //!
 //! - Timers are exact; Linux rounds them to its tick. Round-trip times are in nanoseconds until the
 //!   estimator takes them in microseconds.
-//! - A segment handed out has left, and the send buffer never limits. Where `small_queue` is set,
-//!   the caller reports what waits in the sender's device ([`Sender::handle_queued`]), in bytes of
-//!   IP; Linux counts memory.
+//! - A segment has left once it is handed out, and the send buffer never limits. With
+//!   `small_queue`, the caller reports the bytes of IP queued in the sender's device
+//!   ([`Sender::handle_queued`]); Linux counts memory.
 //! - The FIN takes no sequence number and is never sent alone: the stream ends with its last byte.
-//! - A connection never gives up: retransmissions go on with backed-off timers.
-//! - Linux lets the window grow on SACKs too, not only on cumulative ACKs, once it has measured
-//!   reordering above 3 segments. The congestion control then sees `advanced` for those.
-//! - A start-up that requires pacing is paced from its first segment on; Linux charges nothing for
-//!   the first ten.
-//! - What an ACK below `snd_una` SACKs counts as delivered; Linux's rate samples never see it.
-//! - A probe that repaired a loss reduces nothing where a reduction is under way; Linux reduces
+//! - A connection never gives up: retransmissions continue with backed-off timers.
+//! - Linux lets the window grow on SACKs as well as cumulative ACKs, once it has measured
+//!   reordering above 3 segments. The congestion control then sees `advanced` for those SACKs.
+//! - A start-up that requires pacing is paced from its first segment on; Linux does not charge the
+//!   first ten.
+//! - Data SACKed by an ACK below `snd_una` counts as delivered; Linux's rate samples never see it.
+//! - A probe that repaired a loss causes no reduction during another reduction; Linux reduces
 //!   again.
-//! - Where the receive window ends within a segment, Linux sends the part that fits if nothing
-//!   small is in flight (`tcp_mss_split_point`); here only whole segments leave.
+//! - If the receive window ends within a segment, Linux sends the part that fits if nothing small
+//!   is in flight (`tcp_mss_split_point`); here only whole segments leave.
 //! - A retransmission that an undo left in flight, and that is lost, is retransmitted; Linux waits
 //!   for the timeout.
-//! - The timeout, and not a timer of 10 ms, detects a receiver that drops what it had SACKed; what
-//!   was sent within the last round trip is then not lost.
-//! - After a timeout, Linux's F-RTO (RFC 5682, SACK form) holds back retransmissions for new data;
-//!   see `frto.rs`. What Linux 2.6.24 did is in `fack.rs`.
+//! - The timeout, and not a timer of 10 ms, detects a receiver that discards SACKed data. Data sent
+//!   within the last round trip is then not lost.
+//! - After a timeout, Linux's F-RTO (RFC 5682, SACK form) prefers new data to retransmissions; see
+//!   `frto.rs`. The behaviour of Linux 2.6.24 is in `fack.rs`.
 
 mod ack;
 mod fack;
@@ -81,7 +81,7 @@ pub use report::SenderStats;
 
 /// The sending side of a connection.
 ///
-/// After each call that changes something, call [`Self::poll_transmit`] until it returns `None`,
+/// After each call that changes the state, call [`Self::poll_transmit`] until it returns `None`,
 /// then ask [`Self::poll_timeout`] when to call [`Self::handle_timeout`].
 #[derive(Clone, Debug)]
 pub struct Sender {
@@ -96,7 +96,7 @@ pub struct Sender {
     tlp: Tlp,
     undo: Undo,
     frto: Frto,
-    /// A timeout that may be spurious, where losses are found by forward acknowledgment.
+    /// A timeout that may be spurious, with loss detection by forward acknowledgment.
     suspicion: Option<Suspicion>,
     reordering: Reordering,
     partial_acks: PartialAcks,
@@ -118,15 +118,15 @@ pub struct Sender {
     ts_recent: u32,
     /// The start-up changes window and pacing as segments leave.
     is_steered: bool,
-    /// What earlier connections over the path left.
+    /// State left by earlier connections over the path.
     memory: PathMemory,
     config: SenderConfig,
     stats: SenderStats,
 }
 
 impl Sender {
-    /// A connection that is not open. A segment size outside 1 to 65,535 bytes becomes the nearest
-    /// that fits, as do an initial window or a burst of zero segments.
+    /// A connection that is not open. A segment size outside 1 to 65,535 bytes is clamped to this
+    /// range; an initial window or a burst of zero segments becomes one.
     #[must_use]
     pub fn new(config: SenderConfig) -> Self {
         let mut config = config;
@@ -135,7 +135,7 @@ impl Sender {
         config.tso_segments = config.tso_segments.max(1);
         let mut cc = build(&config, Instant::ZERO, config.initial_window, None);
         if let Some(header) = cc.header_bytes() {
-            // What every segment carries for routers is not left for payload.
+            // Header bytes for routers in every segment reduce the payload.
             config.smss = config.smss.saturating_sub(header).max(1);
             cc = build(&config, Instant::ZERO, config.initial_window, None);
         }
@@ -175,7 +175,7 @@ impl Sender {
         }
     }
 
-    /// The application writes `bytes` more; `u64::MAX` never ends.
+    /// The application writes `bytes` more bytes; `u64::MAX` never ends.
     pub fn write(&mut self, now: Instant, bytes: u64) {
         if self.stream.is_closed() || bytes == 0 {
             return;
@@ -188,25 +188,25 @@ impl Sender {
         self.pass.resume();
     }
 
-    /// Bytes that the application wrote so far.
+    /// Bytes that the application has written so far.
     #[must_use]
     pub const fn written(&self) -> u64 {
         self.stream.end()
     }
 
-    /// What earlier connections over the path left, for algorithms that remember. Call it before
-    /// [`Self::open`].
+    /// Sets the state left by earlier connections over the path, for algorithms that use it. Call
+    /// it before [`Self::open`].
     pub const fn remember(&mut self, memory: PathMemory) {
         self.memory = memory;
     }
 
-    /// The connection is over: writes what later ones over the path should know.
+    /// The connection is over: stores state for later connections over the path.
     pub fn leave_memory(&self, now: Instant, memory: &mut PathMemory) {
         self.cc.on_close(now, memory);
         memory.give_back(&self.memory);
     }
 
-    /// No more will be written: the last byte carries the FIN, if it has not left yet.
+    /// The application writes no more: the last byte carries the FIN, if it has not left yet.
     pub fn close(&mut self) {
         self.stream.close();
         self.pass.resume();
@@ -220,7 +220,7 @@ impl Sender {
         }
     }
 
-    /// An ACK, or the SYN-ACK, has arrived.
+    /// An ACK or the SYN-ACK has arrived.
     pub fn handle_ack(&mut self, now: Instant, ack: &AckSegment) {
         self.pass.begin();
         self.rtt.begin_ack();
@@ -280,13 +280,13 @@ impl Sender {
         u64::from(self.config.smss)
     }
 
-    /// Whether losses are found by forward acknowledgment; see `fack.rs`.
+    /// Whether losses are detected by forward acknowledgment; see `fack.rs`.
     #[inline]
     fn is_fack(&self) -> bool {
         self.config.loss_detection == LossDetection::Fack && self.config.sack
     }
 
-    /// `segments` as the window counts them.
+    /// The size of `segments` as the window counts them.
     #[inline]
     fn size(&self, segments: u32) -> Bytes {
         Bytes::new(self.smss() * u64::from(segments))
@@ -298,15 +298,15 @@ impl Sender {
         self.cwnd.update(self.cc.window());
     }
 
-    /// Segments that the congestion window has room for.
+    /// Segments that the congestion window still permits.
     #[inline]
-    fn cwnd_room(&self) -> u32 {
-        self.cwnd.room(self.board.in_flight())
+    fn cwnd_left(&self) -> u32 {
+        self.cwnd.available(self.board.in_flight())
     }
 
     #[inline]
-    fn has_cwnd_room(&self) -> bool {
-        self.cwnd_room() > 0
+    fn has_cwnd_left(&self) -> bool {
+        self.cwnd_left() > 0
     }
 
     #[inline]

@@ -1,5 +1,5 @@
-//! The stream that the application writes, and Nagle's rule for segments that are not full: RFC
-//! 1122, section 4.2.3.4, in Minshall's form as in Linux (`tcp_nagle_check`, `snd_sml`).
+//! The stream that the application writes, and Nagle's rule for partial segments: RFC 1122, section
+//! 4.2.3.4, in Minshall's form as in Linux (`tcp_nagle_check`, `snd_sml`).
 //!
 //! Assumes that the stream only grows until it is closed.
 
@@ -8,12 +8,12 @@
 pub(crate) struct Stream {
     end: u64,
     is_closed: bool,
-    /// End of the last segment that was not full (`snd_sml`).
+    /// End of the last partial segment (`snd_sml`).
     small_end: u64,
 }
 
 impl Stream {
-    /// `bytes` more; `u64::MAX` never ends.
+    /// Adds `bytes`; `u64::MAX` never ends.
     pub(crate) fn write(&mut self, bytes: u64) {
         self.end = self.end.saturating_add(bytes);
     }
@@ -39,14 +39,14 @@ impl Stream {
         self.is_closed && end == self.end
     }
 
-    /// A segment that is not full was sent, and ends at `end`.
+    /// A partial segment that ends at `end` was sent.
     #[inline]
     pub(crate) fn on_small_segment(&mut self, end: u64) {
         self.small_end = end;
     }
 
-    /// Whether a segment that is not full waits: an earlier one is not yet acknowledged
-    /// (`snd_una`), and the application may write more.
+    /// Whether a partial segment has to wait: an earlier one is not yet acknowledged (`snd_una`),
+    /// and the application may write more.
     pub(crate) const fn nagle_holds(&self, snd_una: u64) -> bool {
         !self.is_closed && self.small_end > snd_una
     }

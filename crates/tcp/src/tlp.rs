@@ -1,8 +1,8 @@
 //! Tail loss probes (RFC 8985 section 7, as in Linux 6.12 `tcp_schedule_loss_probe`,
 //! `tcp_send_loss_probe` and `tcp_process_tlp_ack`).
 //!
-//! When ACKs stop coming, one segment is sent after about two round trips, so that a loss at the
-//! tail is found by SACK and not by a timeout.
+//! If no ACK arrives for about two round trips, one segment is sent as a probe, so that SACK
+//! detects a loss at the tail before the timeout does.
 //!
 //! Assumes SACK, and that the caller runs the timer.
 
@@ -16,22 +16,22 @@ use crate::rtt::RTO_INITIAL;
 pub(crate) struct Tlp {
     /// `SND.NXT` when it was sent (`tlp_high_seq`).
     end: Option<u64>,
-    /// It repeated a segment (`tlp_retrans`).
+    /// It retransmitted a segment (`tlp_retrans`).
     is_retransmission: bool,
 }
 
-/// What an ACK says about the probe.
+/// What an ACK shows about the probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// Nothing yet, or there is no probe.
     Open,
     /// Nothing was lost.
     NoLoss,
-    /// The probe repaired a loss, which asks for one reduction.
+    /// The probe repaired a loss, which requires one reduction.
     Repaired,
 }
 
-/// How an ACK may bear on the probe.
+/// The facts of an ACK that concern the probe.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ProbeAck {
     pub(crate) ack: u64,
@@ -42,7 +42,7 @@ pub(crate) struct ProbeAck {
 }
 
 impl Tlp {
-    /// Linux `tcp_process_tlp_ack`. Forgets the probe when its fate is known.
+    /// Linux `tcp_process_tlp_ack`. Forgets the probe once its outcome is known.
     pub(crate) fn on_ack(&mut self, ack: &ProbeAck) -> Verdict {
         let Some(end) = self.end else {
             return Verdict::Open;
@@ -63,13 +63,13 @@ impl Tlp {
         verdict
     }
 
-    /// A probe was sent, as new data or as a retransmission; `SND.NXT` is `snd_nxt` afterwards.
+    /// A probe was sent, as new data or as a retransmission. `snd_nxt` is `SND.NXT` afterwards.
     pub(crate) const fn on_sent(&mut self, snd_nxt: u64, is_retransmission: bool) {
         self.end = Some(snd_nxt);
         self.is_retransmission = is_retransmission;
     }
 
-    /// A reduction begins, whatever becomes of the probe.
+    /// A reduction begins: the outcome of the probe is irrelevant.
     pub(crate) const fn forget(&mut self) {
         self.end = None;
     }
@@ -80,19 +80,20 @@ impl Tlp {
         self.end.is_some()
     }
 
-    /// A probe that repeats the segment that ends at `end` is in flight.
-    pub(crate) fn repeated_up_to(&self, end: u64) -> bool {
+    /// A probe that retransmits the segment ending at `end` is in flight.
+    pub(crate) fn retransmits_up_to(&self, end: u64) -> bool {
         self.is_retransmission && self.end == Some(end)
     }
 
-    /// A probe that repeats a segment is in flight.
-    pub(crate) const fn is_resent(&self) -> bool {
+    /// A probe that retransmits a segment is in flight.
+    pub(crate) const fn is_retransmission_in_flight(&self) -> bool {
         self.end.is_some() && self.is_retransmission
     }
 }
 
-/// When to probe, from now on: `2 * srtt`, and `rto_min` for the delayed ACK of a single segment,
-/// never later than the retransmission timeout, which is due in `rto_in` (or already was).
+/// The time until the probe: `2 * srtt`, plus `rto_min` for the delayed ACK if a single segment is
+/// in flight. The probe is never later than the retransmission timeout, which is due in `rto_in`
+/// (or overdue).
 pub(crate) fn probe_timeout(
     srtt: Option<Duration>,
     packets_out: u32,
@@ -107,7 +108,7 @@ pub(crate) fn probe_timeout(
     rto_in.map_or(timeout, |rto_in| timeout.min(rto_in))
 }
 
-/// What is left of `rto` since `head_sent`; `None` when it is over.
+/// The remainder of `rto` since `head_sent`; `None` if it has passed.
 pub(crate) fn rto_left(head_sent: Instant, rto: Duration, now: Instant) -> Option<Duration> {
     let left = (head_sent + rto).saturating_since(now);
     (!left.is_zero()).then_some(left)

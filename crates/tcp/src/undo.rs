@@ -1,31 +1,31 @@
-//! Undoing a reduction that was a mistake: Eifel and DSACK (Linux 6.12 `tcp_may_undo` and the
-//! functions around it; RFC 3522, 4015, 3708).
+//! Undoing a spurious reduction: Eifel and DSACK (Linux 6.12 `tcp_may_undo` and related functions;
+//! RFC 3522, 4015, 3708).
 //!
-//! A reduction was a mistake when the ACK that ends it echoes a timestamp older than the first
-//! retransmission (so the original arrived), when nothing was retransmitted at all, or when the
-//! receiver has reported every retransmission as a duplicate.
+//! A reduction was spurious if the ACK that ends it echoes a timestamp older than the first
+//! retransmission (the original arrived), if nothing was retransmitted at all, or if the receiver
+//! has reported every retransmission as a duplicate.
 //!
-//! Assumes that the caller restores the window, and says when a reduction begins and ends.
+//! Assumes that the caller restores the window, and reports when a reduction begins and ends.
 
 use crate::rack::timestamp_before;
 
-/// What must be remembered to tell that a reduction was a mistake.
+/// The state needed to detect a spurious reduction.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Undo {
     /// `snd_una` when the reduction began (`undo_marker`).
     marker: Option<u64>,
-    /// Retransmissions not reported as duplicates (`undo_retrans`); `None` while there was none, so
+    /// Retransmissions not reported as duplicates (`undo_retrans`). `None` before the first, so
     /// that zero means that all were reported.
     retransmissions: Option<u32>,
     /// Timestamp of the first retransmission (`retrans_stamp`).
     stamp: Option<u32>,
-    /// An ECN echo came since: nothing may be restored (`prior_ssthresh` is zero).
+    /// An ECN echo arrived since: nothing may be restored (`prior_ssthresh` is zero).
     refused: bool,
 }
 
 impl Undo {
-    /// Linux `tcp_init_undo`, with `in_flight` retransmissions, a tail loss probe among them, under
-    /// way.
+    /// Linux `tcp_init_undo`, with `in_flight` retransmissions in flight, including a tail loss
+    /// probe.
     pub(crate) fn begin(&mut self, snd_una: u64, in_flight: u32) {
         self.marker = Some(snd_una);
         self.retransmissions = (in_flight > 0).then_some(in_flight);
@@ -37,12 +37,12 @@ impl Undo {
         self.marker = None;
     }
 
-    /// Whether there is a reduction that may turn out to be a mistake.
+    /// Whether there is a reduction that may prove spurious.
     pub(crate) const fn is_open(&self) -> bool {
         self.marker.is_some()
     }
 
-    /// An ECN echo, or a reduction on top: nothing may be restored.
+    /// An ECN echo, or a second reduction: nothing may be restored.
     pub(crate) const fn refuse(&mut self) {
         self.refused = true;
     }
@@ -57,7 +57,7 @@ impl Undo {
         self.stamp = None;
     }
 
-    /// A segment is sent again with this timestamp.
+    /// A segment is retransmitted with this timestamp.
     pub(crate) fn on_retransmit(&mut self, stamp: u32) {
         self.stamp.get_or_insert(stamp);
         self.retransmissions = Some(self.retransmissions.unwrap_or(0) + 1);

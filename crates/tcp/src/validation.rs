@@ -1,28 +1,28 @@
-//! Congestion window validation: whether the sender uses its window, and how much of it survives a
-//! pause. RFC 2861 in Linux 6.12's form (`tcp_cwnd_validate`, `tcp_is_cwnd_limited`,
-//! `tcp_slow_start_after_idle_check`).
+//! Congestion window validation: whether the sender uses its window, and how much of the window
+//! remains after idle time. RFC 2861 in Linux 6.12's form (`tcp_cwnd_validate`,
+//! `tcp_is_cwnd_limited`, `tcp_slow_start_after_idle_check`).
 //!
-//! Assumes that the caller reports each data segment, and each pass that sent something or was
+//! Assumes that the caller reports each data segment, and each pass that sent segments or was
 //! limited by the window.
 
 use units::{Duration, Instant};
 
 use crate::cwnd::CongestionWindow;
 
-/// How much of the window is used, and when data last left.
+/// The used part of the window, and the time of the last data segment.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Validation {
     is_cwnd_limited: bool,
     max_packets_out: u32,
-    /// The two above hold until this is acknowledged (`cwnd_usage_seq`).
+    /// The two fields above are valid until this offset is acknowledged (`cwnd_usage_seq`).
     usage_end: u64,
-    /// Most in flight while not limited (`snd_cwnd_used`), since `stamp`.
+    /// Largest flight while not limited (`snd_cwnd_used`), since `stamp`.
     used: u32,
     /// When the window was last used fully, or changed (`snd_cwnd_stamp`).
     stamp: Instant,
     /// When a data segment was last sent (`lsndtime`).
     last_sent: Instant,
-    /// The `last_sent` of the last pause that shrank the window.
+    /// The `last_sent` of the last idle time that reduced the window.
     restarted_after: Option<Instant>,
 }
 
@@ -30,7 +30,7 @@ pub(crate) struct Validation {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Usage {
     pub(crate) now: Instant,
-    /// The congestion window held segments back.
+    /// The congestion window prevented segments from leaving.
     pub(crate) is_limited: bool,
     pub(crate) packets_out: u32,
     pub(crate) snd_una: u64,
@@ -60,8 +60,8 @@ impl Validation {
         self.last_sent
     }
 
-    /// Linux `tcp_is_cwnd_limited`: whether the window may grow. In slow start it is enough to have
-    /// used more than half of it.
+    /// Linux `tcp_is_cwnd_limited`: whether the window may grow. In slow start, use of more than
+    /// half of it suffices.
     #[inline]
     pub(crate) fn is_cwnd_limited(&self, cwnd: &CongestionWindow) -> bool {
         self.is_cwnd_limited
@@ -69,7 +69,7 @@ impl Validation {
                 && cwnd.segments() < self.max_packets_out.saturating_mul(2)
     }
 
-    /// A pass has ended. Whether the window was limited.
+    /// Ends a pass. Returns whether the window was limited.
     #[inline]
     pub(crate) fn on_pass(&mut self, usage: &Usage, cwnd: &CongestionWindow) -> bool {
         if usage.snd_una >= self.usage_end
@@ -90,8 +90,8 @@ impl Validation {
         is_limited
     }
 
-    /// The most segments in flight, if the window was not fully used for a whole `rto`. The next
-    /// measurement begins then.
+    /// The largest flight, if the window was not fully used for a whole `rto`. Starts the next
+    /// measurement.
     pub(crate) fn take_unused(&mut self, now: Instant, rto: Duration) -> Option<u32> {
         if now.saturating_since(self.stamp) < rto {
             return None;
@@ -100,8 +100,7 @@ impl Validation {
         Some(core::mem::take(&mut self.used))
     }
 
-    /// How long the sender was idle, if longer than `rto`. A pause counts once, however many writes
-    /// end it.
+    /// The idle time, if longer than `rto`. Each idle time counts once, however many writes end it.
     pub(crate) fn take_pause(&mut self, now: Instant, rto: Duration) -> Option<Duration> {
         let idle = now.saturating_since(self.last_sent);
         if idle <= rto || self.restarted_after == Some(self.last_sent) {
@@ -111,7 +110,7 @@ impl Validation {
         Some(idle)
     }
 
-    /// A pause has shrunk the window.
+    /// Idle time has reduced the window.
     pub(crate) const fn on_restart(&mut self, now: Instant) {
         self.stamp = now;
         self.used = 0;
@@ -152,7 +151,7 @@ mod tests {
         assert!(validation.on_pass(&usage(0, false, 6), &slow_start));
         assert!(!validation.is_cwnd_limited(&cwnd(10, Bytes::new(1_000))));
         assert!(validation.on_pass(&usage(0, true, 6), &cwnd(10, Bytes::new(1_000))));
-        // A limit holds until what was sent then is acknowledged.
+        // A limit remains in force until the data sent at that time is acknowledged.
         assert!(validation.on_pass(&usage(0, false, 3), &cwnd(10, Bytes::new(1_000))));
     }
 

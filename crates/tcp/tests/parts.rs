@@ -1,11 +1,11 @@
-//! The walls between the parts of a connection.
+//! The boundaries between the parts of a connection.
 
 use std::fs;
 use std::path::Path;
 
-/// A part that reached back into the sender could touch every other part.
+/// A part that could reach the sender could change every other part.
 #[test]
-fn no_part_knows_the_sender() {
+fn no_part_depends_on_the_sender() {
     let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut parts = 0;
     for folder in [src.clone(), src.join("scoreboard"), src.join("receiver")] {

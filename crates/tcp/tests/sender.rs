@@ -1,4 +1,4 @@
-//! The sender under scripted peers and over random paths.
+//! The sender with scripted peers and over random paths.
 
 #![expect(clippy::unwrap_used, reason = "a test may fail")]
 

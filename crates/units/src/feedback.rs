@@ -1,36 +1,37 @@
-//! What hosts and routers write into a packet for each other: Quick-Start (RFC 4782), RCP and XCP
-//! (fast-startup, sections A3.2 to A3.4, A4.2 and A5). The vocabulary alone; hosts and routers know
-//! nothing else of one another.
+//! Feedback between hosts and routers in packet headers: Quick-Start (RFC 4782), RCP (Dukkipati and
+//! McKeown) and XCP (Katabi et al. 2002). These types are the only interface between hosts and
+//! routers.
 //!
-//! The time to live of the IP header is not part of it: every router lowers that one, and a router
-//! that helps lowers the one in here too. A receiver that finds their difference changed knows that
-//! some router on the way did not help.
+//! The TTL of the IP header is not included. Every router decrements it, and a router with explicit
+//! support decrements the TTL here too. If the difference of the two TTLs has changed at the
+//! receiver, a router on the path has no support.
 //!
 //! ## Deviations
 //!
-//! - RCP and XCP have no such second time to live in their texts, which assume that every router
-//!   helps. Theirs is Quick-Start's (our reconstruction), so that a sender can fall back.
-//! - Sizes on the wire: Quick-Start's are the RFC's; RCP's 12 bytes are an assumption of the notes, XCP's
-//!   20 those of its draft as recalled.
+//! - The descriptions of RCP and XCP have no second TTL, and assume that every router supports
+//!   them. Here they use that of Quick-Start (our reconstruction), so that a sender can fall back.
+//! - Sizes on the wire: Quick-Start's are the RFC's; RCP's 12 bytes are our assumption, and XCP's
+//!   20 are those of its draft as recalled.
 
 use crate::{Duration, Rate};
 
-/// The time to live with which hosts send.
+/// The initial TTL of hosts.
 pub const HOST_TTL: u8 = 64;
 
-/// A rate as Quick-Start writes it: 40 kbit/s times a power of two, headers included; code 0 denies.
+/// A rate in Quick-Start's encoding: 40 kbit/s times a power of two, headers included. Code 0
+/// denies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RateCode(u8);
 
 impl RateCode {
-    /// Nothing is approved.
+    /// No rate is approved.
     pub const DENIED: Self = Self(0);
     /// 1.31 Gbit/s.
     pub const LARGEST: Self = Self(15);
-    /// Bit per second of the unit `K = 40,000` in `K * 2^N`.
+    /// The unit `K = 40,000` of `K * 2^N`, in bits per second.
     const UNIT: u64 = 40_000;
 
-    /// The code `code`, at most 15.
+    /// The rate with code `code`, at most 15.
     #[must_use]
     pub const fn new(code: u8) -> Self {
         if code > Self::LARGEST.0 {
@@ -40,13 +41,13 @@ impl RateCode {
         }
     }
 
-    /// The number.
+    /// The code.
     #[must_use]
     pub const fn get(self) -> u8 {
         self.0
     }
 
-    /// The rate that it stands for.
+    /// The rate that the code represents.
     #[must_use]
     pub const fn rate(self) -> Rate {
         if self.0 == 0 {
@@ -55,7 +56,7 @@ impl RateCode {
         Rate::from_bits_per_sec(Self::UNIT << self.0)
     }
 
-    /// The smallest rate that is not below `rate`, or the largest there is: a sender rounds up.
+    /// The smallest code whose rate is at least `rate`, or the largest code: a sender rounds up.
     #[must_use]
     pub const fn at_least(rate: Rate) -> Self {
         let mut code = Self(1);
@@ -65,7 +66,7 @@ impl RateCode {
         code
     }
 
-    /// The largest rate that is not above `rate`: a router rounds down.
+    /// The largest code whose rate is at most `rate`: a router rounds down.
     #[must_use]
     pub const fn at_most(rate: Rate) -> Self {
         let mut code = Self::LARGEST;
@@ -76,8 +77,9 @@ impl RateCode {
     }
 }
 
-/// Quick-Start's nonce: 30 random bits, two for each step of the rate. Who lowers the rate overwrites
-/// the bits of the steps that it takes away, so that a receiver cannot claim what was not approved.
+/// Quick-Start's nonce: 30 random bits, two for each step of the rate. A router that lowers the
+/// rate overwrites the bits of the removed steps, so that a receiver cannot claim a rate that was
+/// not approved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Nonce(u32);
 
@@ -103,16 +105,16 @@ impl Nonce {
         }
     }
 
-    /// The nonce after a rate was lowered from `from` to `to`: their steps take their bits from
-    /// `random`.
+    /// The nonce after the rate was lowered from `from` to `to`. The removed steps take their bits
+    /// from `random`.
     #[must_use]
     pub const fn lowered(self, from: RateCode, to: RateCode, random: u32) -> Self {
         let kept = Self::low_bits(to) | !Self::low_bits(from);
         Self::new(self.0 & kept | random & !kept)
     }
 
-    /// Whether `echoed` proves that `code` was approved on this nonce: the bits of no step at or below
-    /// `code` were overwritten.
+    /// Whether `echoed` proves that `code` was approved with this nonce: the bits of all steps at
+    /// or below `code` are intact.
     #[must_use]
     pub const fn proves(self, echoed: Self, code: RateCode) -> bool {
         (self.0 ^ echoed.0) & Self::low_bits(code) == 0
@@ -124,60 +126,62 @@ impl Nonce {
     }
 }
 
-/// What a packet carries for routers, or brings back from them.
+/// The feedback in a packet, toward routers or back to the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Feedback {
     /// Quick-Start: a sender asks for a rate (IP option 25, function 0).
     RateRequest {
-        /// What it asks for; routers lower it.
+        /// The requested rate, which routers may lower.
         rate: RateCode,
-        /// The second time to live (`QS TTL`).
+        /// The second TTL (`QS TTL`).
         ttl: u8,
-        /// Proof of what was approved.
+        /// Proof of the approved rate.
         nonce: Nonce,
     },
-    /// Quick-Start: what the receiver got (TCP option 27).
+    /// Quick-Start: the request as received (TCP option 27).
     RateResponse {
-        /// What is left of the request.
+        /// The rate of the request as received.
         rate: RateCode,
-        /// Time to live of IP less that of the request, modulo 256.
+        /// The TTL of IP less that of the request, modulo 256.
         ttl_diff: u8,
-        /// As it arrived.
+        /// The nonce as received.
         nonce: Nonce,
     },
-    /// Quick-Start: the sender tells the routers what it uses (IP option 25, function 8).
+    /// Quick-Start: the sender reports the rate that it uses to the routers (IP option 25, function
+    /// 8).
     RateReport {
-        /// What was approved, or [`RateCode::DENIED`].
+        /// The approved rate, or [`RateCode::DENIED`].
         rate: RateCode,
-        /// That of the request.
+        /// The nonce of the request.
         nonce: Nonce,
     },
     /// RCP, toward the receiver.
     Rcp {
-        /// The smallest rate on the way so far; [`Rate::MAX`] as it leaves.
+        /// The smallest rate on the path so far; [`Rate::MAX`] at the sender.
         rate: Rate,
-        /// The sender's round-trip time; zero while it has none.
+        /// The sender's round-trip time; zero before it has one.
         rtt: Duration,
-        /// The second time to live.
+        /// The second TTL.
         ttl: u8,
     },
-    /// RCP, back: `None` where a router did not help.
+    /// RCP, back to the sender: `None` if a router did not support it.
     RcpEcho {
-        /// The smallest rate on the way.
+        /// The smallest rate on the path.
         rate: Option<Rate>,
     },
     /// XCP, toward the receiver.
     Xcp {
         /// Round-trip time over the window in packets (`X`).
         interval: Duration,
-        /// The sender's round-trip time; zero while it has none.
+        /// The sender's round-trip time; zero before it has one.
         rtt: Duration,
-        /// By how much the sender's rate may change, in bytes per second; [`i64::MAX`] as it leaves.
+        /// The permitted change of the sender's rate, in bytes per second; [`i64::MAX`] at the
+        /// sender.
         delta: i64,
-        /// The second time to live.
+        /// The second TTL.
         ttl: u8,
     },
-    /// XCP, back: the sum since the last ACK; `None` where a router did not help.
+    /// XCP, back to the sender: the sum since the last ACK; `None` if a router did not support it.
     XcpEcho {
         /// In bytes per second.
         delta: Option<i64>,
@@ -185,7 +189,7 @@ pub enum Feedback {
 }
 
 impl Feedback {
-    /// Bytes that it adds to a packet.
+    /// Bytes that the feedback adds to a packet.
     #[must_use]
     pub const fn wire_size(&self) -> u32 {
         match self {
@@ -196,7 +200,7 @@ impl Feedback {
     }
 }
 
-/// What the difference of the two times to live is at a host with `ip_ttl` and the packet's `ttl`.
+/// The difference of the two TTLs at a host that received `ip_ttl` and the packet's `ttl`.
 #[must_use]
 pub const fn ttl_diff(ip_ttl: u8, ttl: u8) -> u8 {
     ip_ttl.wrapping_sub(ttl)
@@ -206,7 +210,7 @@ pub const fn ttl_diff(ip_ttl: u8, ttl: u8) -> u8 {
 mod tests {
     use super::*;
 
-    /// fast-startup D-Q1 and D-Q3.
+    /// Values computed by hand from RFC 4782.
     #[test]
     fn rates_are_powers_of_two_that_routers_round_down_and_senders_up() {
         assert_eq!(RateCode::new(0).rate(), Rate::ZERO);
@@ -238,14 +242,14 @@ mod tests {
         assert_eq!(RateCode::new(200), RateCode::LARGEST);
     }
 
-    /// D-Q5 and D-Q6.
+    /// Values computed by hand from RFC 4782.
     #[test]
     fn a_nonce_proves_a_rate_and_no_higher_one() {
         let nonce = Nonce::new(0x2a5c_3f19);
         let fields: [u8; 15] = core::array::from_fn(|at| nonce.field(15 - at as u8));
         assert_eq!(fields, [2, 2, 2, 1, 1, 3, 0, 0, 3, 3, 3, 0, 1, 2, 1]);
         assert_eq!((nonce.field(0), nonce.field(16)), (0, 0));
-        // Steps 8 and 7 become 1 and 1, as in the table; bits elsewhere in `random` do not matter.
+        // Steps 8 and 7 become 1 and 1. Other bits of `random` do not matter.
         let (from, to) = (RateCode::new(8), RateCode::new(6));
         let lowered = nonce.lowered(from, to, 0x3fff_5fff);
         assert_eq!(lowered.get(), 0x2a5c_5f19);
@@ -254,9 +258,9 @@ mod tests {
         assert_eq!((proven(6), proven(7), proven(8)), (true, false, false));
     }
 
-    /// D-Q7.
+    /// Values computed by hand from RFC 4782.
     #[test]
-    fn the_difference_of_the_times_to_live_tells_who_helped() {
+    fn the_difference_of_the_ttls_shows_missing_router_support() {
         for (ip, qs, routers, approved, diffs) in [
             (64_u8, 92_u8, 3, 3, (228, 228)),
             (64, 92, 3, 2, (228, 227)),

@@ -1,10 +1,10 @@
-//! Quantities with their unit in the type.
+//! Quantities with the unit in the type.
 //!
-//! Every public quantity of the project is one of these: [`Instant`] and [`Duration`] in
+//! Every public quantity of the project has one of these types: [`Instant`] and [`Duration`] in
 //! nanoseconds, [`Rate`] in bits per second, [`Bytes`]. All are plain 64-bit integers, so that
-//! results are the same on every machine. Arithmetic that would pass the end of the range
-//! saturates; a subtraction that would go below zero is zero where the name says
-//! `saturating_`, and a bug (a panic in debug builds) elsewhere.
+//! results are the same on every machine. Arithmetic beyond the end of the range saturates. A
+//! subtraction below zero gives zero if the name begins with `saturating_`, and otherwise is a bug
+//! (a panic in debug builds).
 //!
 //! [`feedback`] is what hosts and routers write into a packet for each other.
 #![no_std]
@@ -57,6 +57,7 @@ macro_rules! saturating_arithmetic {
 
 pub mod feedback;
 mod quantity;
+mod show;
 mod time;
 
 pub use quantity::{Bytes, Rate, Transmission};

@@ -19,9 +19,9 @@ pub struct Rate(u64);
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
 impl Bytes {
-    /// Nothing.
+    /// No bytes.
     pub const ZERO: Self = Self(0);
-    /// More than everything; as `ssthresh` it means "not yet known".
+    /// Unlimited; as `ssthresh` it means "not yet set".
     pub const MAX: Self = Self(u64::MAX);
 
     /// `count` bytes.
@@ -36,19 +36,19 @@ impl Bytes {
         self.0
     }
 
-    /// Whether there are none.
+    /// Whether the number is zero.
     #[must_use]
     pub const fn is_zero(self) -> bool {
         self.0 == 0
     }
 
-    /// `self - other`, zero if `other` is more.
+    /// `self - other`, or zero if `other` is larger.
     #[must_use]
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
 
-    /// `self * numerator / denominator`, rounded down, without losing high bits on the way.
+    /// `self * numerator / denominator`, rounded down, with a 128-bit intermediate result.
     #[must_use]
     pub const fn mul_div(self, numerator: u64, denominator: u64) -> Self {
         Self((self.0 as u128 * numerator as u128 / denominator as u128) as u64)
@@ -62,9 +62,9 @@ impl Bytes {
 }
 
 impl Rate {
-    /// Nothing moves.
+    /// No transmission.
     pub const ZERO: Self = Self(0);
-    /// Everything moves at once.
+    /// Instant transmission.
     pub const MAX: Self = Self(u64::MAX);
 
     /// `bits` bits per second.
@@ -91,13 +91,14 @@ impl Rate {
         self.0 / 8
     }
 
-    /// The time that `bytes` take at this rate, rounded down to a nanosecond; for ever at rate zero.
+    /// The transmission time of `bytes` at this rate, rounded down to a nanosecond;
+    /// [`Duration::MAX`] at rate zero.
     #[must_use]
     pub const fn time_for(self, bytes: Bytes) -> Duration {
         if self.0 == 0 {
             return Duration::MAX;
         }
-        // Packets stay in 64 bits; only more than 2 GB at once needs the slow division.
+        // Packets stay within 64 bits. Only more than 2 GB at once needs the slow division.
         match bytes.0.checked_mul(8 * NANOS_PER_SECOND) {
             Some(scaled) => Duration::from_nanos(scaled / self.0),
             None => {
@@ -111,7 +112,7 @@ impl Rate {
         }
     }
 
-    /// The bytes that pass in `span` at this rate, rounded down.
+    /// The bytes transmitted in `span` at this rate, rounded down.
     #[must_use]
     pub const fn bytes_in(self, span: Duration) -> Bytes {
         let bytes = self.0 as u128 * span.as_nanos() as u128 / (8 * NANOS_PER_SECOND) as u128;
@@ -129,16 +130,17 @@ impl Rate {
     }
 }
 
-/// Serialisation onto a link of constant rate, exact over any number of packets: the part of a
-/// nanosecond that one packet leaves over is carried to the next.
+/// Serialization onto a link of constant rate, exact over any number of packets: the fraction of a
+/// nanosecond that remains from one packet is carried to the next.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Transmission {
-    /// Left over from the last packet, in units of 1/rate nanoseconds.
+    /// Remainder of the last packet, in units of 1/rate nanoseconds.
     remainder: u64,
 }
 
 impl Transmission {
-    /// The time that `bytes` take at `rate` (which is not zero), plus what was left over.
+    /// The transmission time of `bytes` at `rate` (which is not zero), including the carried
+    /// remainder.
     pub fn time_for(&mut self, bytes: Bytes, rate: Rate) -> Duration {
         debug_assert!(rate.0 > 0, "a link without rate transmits nothing");
         match bytes
@@ -159,13 +161,13 @@ impl Transmission {
         }
     }
 
-    /// Forgets what was left over: the link fell idle, or its rate changed.
+    /// Clears the remainder: the link became idle, or its rate changed.
     pub fn reset(&mut self) {
         self.remainder = 0;
     }
 }
 
-saturating_arithmetic!(Bytes, "fewer than no bytes");
+saturating_arithmetic!(Bytes, "a negative number of bytes");
 
 impl Sum for Bytes {
     fn sum<I: Iterator<Item = Self>>(iter: I) -> Self {

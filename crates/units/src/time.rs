@@ -1,4 +1,4 @@
-//! Points in time and spans of time, in nanoseconds.
+//! Points in time and durations, in nanoseconds.
 
 use core::fmt;
 use core::ops::{Add, AddAssign, Sub};
@@ -8,7 +8,7 @@ use core::ops::{Add, AddAssign, Sub};
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Instant(u64);
 
-/// A span of time in nanoseconds.
+/// A duration in nanoseconds.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Duration(u64);
@@ -16,7 +16,7 @@ pub struct Duration(u64);
 impl Instant {
     /// The beginning of the run.
     pub const ZERO: Self = Self(0);
-    /// Later than everything that happens.
+    /// Later than every event.
     pub const MAX: Self = Self(u64::MAX);
 
     /// The instant `nanos` nanoseconds after the beginning of the run.
@@ -67,7 +67,7 @@ impl Instant {
         self.0 as f64 / 1e9
     }
 
-    /// The span from `earlier` to `self`, zero if `earlier` is later.
+    /// The duration from `earlier` to `self`, or zero if `earlier` is later.
     #[must_use]
     pub const fn saturating_since(self, earlier: Self) -> Duration {
         Duration(self.0.saturating_sub(earlier.0))
@@ -75,30 +75,30 @@ impl Instant {
 }
 
 impl Duration {
-    /// No time at all.
+    /// Zero.
     pub const ZERO: Self = Self(0);
-    /// Longer than everything that happens.
+    /// Longer than every event takes.
     pub const MAX: Self = Self(u64::MAX);
 
-    /// A span of `nanos` nanoseconds.
+    /// A duration of `nanos` nanoseconds.
     #[must_use]
     pub const fn from_nanos(nanos: u64) -> Self {
         Self(nanos)
     }
 
-    /// A span of `micros` microseconds.
+    /// A duration of `micros` microseconds.
     #[must_use]
     pub const fn from_micros(micros: u64) -> Self {
         Self(micros * 1_000)
     }
 
-    /// A span of `millis` milliseconds.
+    /// A duration of `millis` milliseconds.
     #[must_use]
     pub const fn from_millis(millis: u64) -> Self {
         Self(millis * 1_000_000)
     }
 
-    /// A span of `secs` seconds.
+    /// A duration of `secs` seconds.
     #[must_use]
     pub const fn from_secs(secs: u64) -> Self {
         Self(secs * 1_000_000_000)
@@ -128,19 +128,19 @@ impl Duration {
         self.0 as f64 / 1e9
     }
 
-    /// Whether the span is empty.
+    /// Whether the duration is zero.
     #[must_use]
     pub const fn is_zero(self) -> bool {
         self.0 == 0
     }
 
-    /// `self - other`, zero if `other` is longer.
+    /// `self - other`, or zero if `other` is longer.
     #[must_use]
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
 
-    /// `self * numerator / denominator`, rounded down, without losing high bits on the way.
+    /// `self * numerator / denominator`, rounded down, with a 128-bit intermediate result.
     #[must_use]
     pub const fn mul_div(self, numerator: u64, denominator: u64) -> Self {
         Self((self.0 as u128 * numerator as u128 / denominator as u128) as u64)
@@ -171,12 +171,12 @@ impl Sub<Duration> for Instant {
 impl Sub for Instant {
     type Output = Duration;
     fn sub(self, earlier: Self) -> Duration {
-        debug_assert!(self.0 >= earlier.0, "a span that ends before it begins");
+        debug_assert!(self.0 >= earlier.0, "a duration that ends before it begins");
         self.saturating_since(earlier)
     }
 }
 
-saturating_arithmetic!(Duration, "a negative span");
+saturating_arithmetic!(Duration, "a negative duration");
 
 impl fmt::Debug for Instant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

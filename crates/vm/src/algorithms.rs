@@ -1,19 +1,19 @@
-//! Which congestion control of the machine's kernel does what an algorithm of ours says, beside
-//! those that [`emulator::stack`] knows: Debian builds them as modules.
+//! The algorithms that the congestion controls of the machine's kernel implement, in addition to
+//! those of [`emulator::stack`]. Debian builds them as modules.
 
 use emulator::stack::{KernelName, Kind};
 
-/// Modules `tcp_*` that are loaded where the package has them, by what TCP_CONGESTION calls them;
-/// `reno` and `cubic` are in the kernel itself.
+/// The congestion controls built into the kernel, by their names in TCP_CONGESTION. The others are
+/// modules `tcp_*`, which are loaded if the package contains them.
 const BUILT_IN: [&str; 2] = ["reno", "cubic"];
 
-/// How a loss sets the threshold: as a share of the window ...
+/// How a loss sets the threshold: as a fraction of the window ...
 type Decrease = Option<(u64, u64)>;
 /// ... `tcp_reno_ssthresh` ...
 const HALF: Decrease = Some((1, 2));
 /// ... `beta` of tcp_bic.c ...
 const BIC: Decrease = Some((819, 1024));
-/// ... or from something else that was measured.
+/// ... or from another measured quantity.
 const MEASURED: Decrease = Some((0, 1));
 
 /// Our algorithm, the kernel's name, and how a loss sets the threshold.
@@ -41,7 +41,7 @@ pub fn names() -> Vec<KernelName> {
         .collect()
 }
 
-/// What a kernel with these modules (`tcp_bbr`, ...) offers.
+/// The congestion controls of a kernel with these modules (`tcp_bbr`, ...).
 #[must_use]
 pub fn available<'a>(modules: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let loaded = modules

@@ -1,55 +1,55 @@
-//! What goes into the machine and what comes out of it, as JSON. Both ends are of one build.
+//! The input and output of the machine, as JSON. Both ends come from one build.
 
 use emulator::SelfCheck;
 use measure::{RunResult, Traces};
 use scenario::Parcel;
 use serde::{Deserialize, Serialize};
 
-/// Where the job lies in the machine.
+/// Path of the job inside the machine.
 pub const JOB: &str = "/job.json";
-/// Where the kernel's modules lie in the machine, to be loaded in the order of their names.
+/// Path of the kernel modules inside the machine, loaded in the order of their names.
 pub const MODULES: &str = "/modules";
-/// The port of QEMU's debug console, on which the machine speaks: a full stop for each second of
+/// The port of QEMU's debug console, to which the machine writes: a full stop for each second of
 /// its own time, a line feed, and an [`Answer`].
 pub const PORT: u16 = 0xe9;
 
 /// One run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Job {
-    /// What is run.
+    /// The scenario.
     pub scenario: Parcel,
-    /// Its number.
+    /// The number of the run.
     pub run: u32,
-    /// Whether time series are kept.
+    /// Whether to keep time series.
     pub traces: bool,
 }
 
-/// What a run left.
+/// The output of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Output {
     /// Its measurements.
     pub result: RunResult,
-    /// Its time series, where asked for.
+    /// Its time series, if requested.
     pub traces: Option<Traces>,
-    /// Whether to believe it.
+    /// The result of the emulator's timing self-check.
     pub check: SelfCheck,
-    /// How often a flow was looked at.
+    /// Number of samples of a flow.
     pub samples: u64,
-    /// The longest time from one look at the kernel to the next, in milliseconds.
+    /// The longest time between two samples of the kernel's state, in milliseconds.
     pub longest_gap_ms: f64,
-    /// The kernel's release, as `uname -r` says it.
+    /// The kernel's release, as printed by `uname -r`.
     pub kernel: String,
     /// TCP_CONGESTION of each flow.
     pub congestion: Vec<String>,
 }
 
-/// What the machine says.
+/// The machine's answer.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Answer {
-    /// The run was made.
+    /// The run is complete.
     Done(Box<Output>),
-    /// The kernel cannot do what the scenario says: one sentence.
+    /// The kernel does not support the scenario: one sentence.
     Unsupported(String),
-    /// Something failed: one sentence.
+    /// The run failed: one sentence.
     Failed(String),
 }

@@ -1,6 +1,7 @@
 //! The machine's files: a cpio archive of the form "newc", as the kernel unpacks it
-//! (Documentation/driver-api/early-userspace/buffer-format.rst): a header of ASCII hexadecimal
-//! numbers, the name with a zero, and the content, each filled up to four bytes.
+//! (Documentation/driver-api/early-userspace/buffer-format.rst). Each entry has a header of ASCII
+//! hexadecimal numbers, the name with a terminating zero, and the content, each padded to four
+//! bytes.
 
 use std::io::{self, Write};
 
@@ -10,7 +11,7 @@ const PROGRAM: u32 = 0o100_755;
 const FILE: u32 = 0o100_644;
 const CHARACTER_DEVICE: u32 = 0o020_600;
 
-/// An archive in the making.
+/// An archive under construction.
 pub(crate) struct Archive<W> {
     to: W,
     count: u32,
@@ -55,7 +56,7 @@ impl<W: Write> Archive<W> {
         let too_large = |_| io::Error::from(io::ErrorKind::FileTooLarge);
         let size = u32::try_from(content.len()).map_err(too_large)?;
         let length = name.len() as u32 + 1;
-        // inode, mode, user, group, links, time, size, device (major, minor), device that it is
+        // inode, mode, user, group, links, time, size, device (major, minor), represented device
         // (major, minor), length of the name, checksum.
         let header = [
             self.count, mode, 0, 0, 1, 0, size, 0, 0, major, minor, length, 0,
@@ -70,7 +71,7 @@ impl<W: Write> Archive<W> {
         self.fill(content.len(), false)
     }
 
-    /// Zeros up to the next multiple of four, at least one after a name.
+    /// Pads with zeros to a multiple of four, with at least one zero after a name.
     fn fill(&mut self, written: usize, at_least_one: bool) -> io::Result<()> {
         let end = (written + usize::from(at_least_one)).next_multiple_of(4);
         self.to.write_all(&[0; 8][..end - written])
@@ -82,12 +83,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_archive_is_what_the_kernel_reads() {
+    fn an_archive_has_the_format_that_the_kernel_reads() {
         let mut archive = Archive::new(Vec::new());
         archive.file("ab", b"12345").unwrap();
         let bytes = archive.finish().unwrap();
         let text = String::from_utf8_lossy(&bytes);
-        // A header of 110 bytes, "ab" and a zero make 113, filled up to 116; five bytes up to 124.
+        // A header of 110 bytes, "ab" and a zero make 113, padded to 116; five bytes make 121,
+        // padded to 124.
         assert!(text.starts_with("07070100000001000081A4"));
         assert_eq!(&bytes[110..124], b"ab\0\0\0\x0012345\0\0\0");
         assert_eq!(&bytes[124..130], b"070701");

@@ -1,18 +1,18 @@
-//! The machine: QEMU without root, without hardware help, and without a clock of its own.
+//! The machine: QEMU without root, without hardware virtualization, and without a wall clock.
 //!
-//! Source: notes on Linux, section 5. `-icount shift=0,sleep=off` lets time pass with the
-//! instructions, one nanosecond for each, and jump to the next timer where there is nothing to do.
-//! The machine's type is that of QEMU 7.0, the last one that does not hand the kernel random
-//! numbers of its own at start (`-seed` does not reach these), and the processor has no
-//! instruction for such. QEMU records the run (to nowhere), because then its own threads take turns:
-//! otherwise, once in some ten thousand times that the processor goes to sleep, the thread of the
-//! timers advances the clock before the last instructions are counted, and time is some nanoseconds
-//! off (`icount_start_warp_timer`; measured: two of five transfers of 20 MB). So a run depends on
-//! its files and its command line alone.
+//! `-icount shift=0,sleep=off` lets time pass with the instructions, one nanosecond for each. An
+//! idle processor jumps to the next timer. The machine type is that of QEMU 7.0, the last one that
+//! does not pass random numbers of its own to the kernel at start (`-seed` does not affect these).
+//! The processor has no instruction for random numbers either. QEMU records the run (to /dev/null),
+//! because its own threads take turns while it records. Without this, once in some ten thousand
+//! times that the processor goes idle, the timer thread advances the clock before the last
+//! instructions are counted, and time is off by some nanoseconds (`icount_start_warp_timer`;
+//! measured: two of five transfers of 20 MB). A run therefore depends only on its files and its
+//! command line.
 //!
-//! Nothing is written to the disk: what goes in and comes out lies in memory that QEMU opens
-//! through `/proc/self/fd`, and QEMU ends when the thread that started it does
-//! (`PR_SET_PDEATHSIG`), also after kill -9.
+//! Nothing is written to disk: input and output are in memory that QEMU opens through
+//! `/proc/self/fd`. QEMU ends when the thread that started it ends (`PR_SET_PDEATHSIG`), even after
+//! kill -9.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Seek};
@@ -33,10 +33,10 @@ use crate::VmError;
 use crate::exchange::{Answer, JOB, Job, MODULES, Output};
 use crate::initramfs::Archive;
 
-/// The program, as it is called where it is installed.
+/// The name of the installed program.
 pub const PROGRAM: &str = "qemu-system-x86_64";
 
-/// `-M`: see above. `-cpu`: nothing that this machine has and another has not.
+/// `-M`: see above. `-cpu`: only features that every host has.
 const ARGUMENTS: &[&str] = &[
     "-nodefaults",
     "-no-user-config",
@@ -59,23 +59,23 @@ const ARGUMENTS: &[&str] = &[
     "1",
 ];
 
-/// The clock is the processor's, whose rate is known and need not be measured, and timers are
-/// HPET's: measuring the processor's own would take longer than everything else at start.
+/// The clock is the processor's, whose rate is known and need not be measured. The timers are the
+/// HPET's: measuring the processor's own timer would take longer than the rest of the boot.
 const KERNEL_ARGUMENTS: &str = "console=ttyS0 quiet panic=-1 reboot=t tsc=reliable \
     tsc_early_khz=1000000 clocksource=tsc nolapic_timer no_timer_check nokaslr norandmaps \
     mitigations=off audit=0 apparmor=0 random.trust_cpu=off";
 
-/// Without a sign of life for so long it is given up: the start takes some seconds, a second of
-/// its time one or two where it is busy.
+/// Time without a sign of life after which the machine is stopped. The boot takes some seconds, and
+/// a second of the machine's time takes one or two seconds under load.
 const PATIENCE_S: u64 = 300;
 
-/// How often it is looked at.
+/// How often the machine is polled.
 const PERIOD_MS: u64 = 20;
 
 /// Largest file that is packed into a machine.
 const MAX_FILE: u64 = 100_000_000;
 
-/// What a machine is made of.
+/// The components of a machine.
 #[derive(Clone, Debug)]
 pub struct Machine {
     /// QEMU.
@@ -89,7 +89,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// The files of its modules, in the order of their names.
+    /// The module files, in the order of their names.
     fn module_files(&self) -> Result<Vec<PathBuf>, VmError> {
         let list = || -> io::Result<Vec<PathBuf>> {
             let entries = fs::read_dir(&self.modules)?;
@@ -101,10 +101,10 @@ impl Machine {
         Ok(files)
     }
 
-    /// The congestion controls that its kernel offers.
+    /// The congestion controls of its kernel.
     ///
     /// # Errors
-    /// Where the modules cannot be listed.
+    /// The modules cannot be listed.
     pub fn congestion_controls(&self) -> Result<Vec<String>, VmError> {
         let files = self.module_files()?;
         let names = files.iter().filter_map(|file| module_name(file));
@@ -114,8 +114,8 @@ impl Machine {
     /// Makes one run.
     ///
     /// # Errors
-    /// Where the machine does not start, fails, or says nothing for minutes; or one of `cancel`
-    /// became true. It has ended in any case.
+    /// The machine does not start, fails, or gives no sign of life for minutes; or one of `cancel`
+    /// became true. The machine has ended in every case.
     pub fn run(&self, job: &Job, cancel: &[&AtomicBool]) -> Result<Output, VmError> {
         let memory = VmError::system("memory for the virtual machine");
         let make = |name: &str| memfd_create(name, MFdFlags::MFD_CLOEXEC).map(File::from);
@@ -139,18 +139,18 @@ impl Machine {
         let child = start(&mut command, inherited).map_err(VmError::system(&self.qemu))?;
         let mut running = Running(child);
         running.watch(&answer, cancel)?;
-        let said = contents(&answer).map_err(VmError::system("the virtual machine's answer"))?;
-        let parsed = said
+        let written = contents(&answer).map_err(VmError::system("the virtual machine's answer"))?;
+        let parsed = written
             .iter()
             .position(|&byte| byte == b'\n')
-            .and_then(|end| serde_json::from_slice(&said[end..]).ok());
+            .and_then(|end| serde_json::from_slice(&written[end..]).ok());
         match parsed {
             Some(Answer::Done(output)) => Ok(*output),
             Some(Answer::Unsupported(sentence)) => Err(VmError::Unsupported(sentence)),
             Some(Answer::Failed(sentence)) => Err(VmError::Failed(sentence)),
             None => Err(VmError::Failed(format!(
-                "it ended without an answer ({})",
-                last_words([&messages, &console])
+                "the machine ended without an answer ({})",
+                last_line([&messages, &console])
             ))),
         }
     }
@@ -190,15 +190,15 @@ fn module_name(file: &Path) -> Option<&str> {
     matches!(end, "ko" | "ko.xz" | "ko.zst" | "ko.gz").then_some(name)
 }
 
-/// Starts QEMU with these files, and so that it ends with the calling thread.
+/// Starts QEMU with these files, so that it ends with the calling thread.
 #[expect(
     unsafe_code,
-    reason = "what the kernel does at the parent's end is asked for between fork(2) and exec(2)"
+    reason = "the signal at the parent's end is set between fork(2) and exec(2)"
 )]
 fn start(command: &mut Command, inherited: [RawFd; 3]) -> io::Result<Child> {
     let parent = nix::unistd::getpid();
-    // SAFETY: the closure makes system calls alone, on descriptors that stay open until the child
-    // was started, and allocates nothing.
+    // SAFETY: the closure only makes system calls, on descriptors that stay open until the child
+    // has started, and allocates nothing.
     unsafe {
         command.pre_exec(move || {
             prctl::set_pdeathsig(Signal::SIGKILL)?;
@@ -216,13 +216,13 @@ fn start(command: &mut Command, inherited: [RawFd; 3]) -> io::Result<Child> {
     command.spawn()
 }
 
-/// QEMU, which ends with this.
+/// QEMU, which is stopped when this value is dropped.
 struct Running(Child);
 
 impl Running {
-    /// Waits for its end.
+    /// Waits until QEMU ends.
     fn watch(&mut self, answer: &File, cancel: &[&AtomicBool]) -> Result<(), VmError> {
-        let (mut said, mut since) = (0, monotonic_seconds());
+        let (mut seen, mut since) = (0, monotonic_seconds());
         loop {
             match self.0.try_wait() {
                 Ok(Some(_)) => return Ok(()),
@@ -234,16 +234,16 @@ impl Running {
             }
             let now = monotonic_seconds();
             let length = answer.metadata().map_or(0, |file| file.len());
-            if length > said {
-                (said, since) = (length, now);
+            if length > seen {
+                (seen, since) = (length, now);
             }
             if now > since + PATIENCE_S {
                 return Err(VmError::Failed(format!(
-                    "nothing has happened in it for {PATIENCE_S} seconds"
+                    "no sign of life for {PATIENCE_S} seconds"
                 )));
             }
             let wait = TimeSpec::from_duration(std::time::Duration::from_millis(PERIOD_MS));
-            // A signal may end it early, which costs nothing.
+            // A signal may end the wait early, which does no harm.
             let _ = ppoll(&mut [], Some(wait), None);
         }
     }
@@ -251,7 +251,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // Where it has ended by itself, both do nothing.
+        // If QEMU has already ended, both calls do nothing.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
@@ -268,8 +268,8 @@ fn contents(mut file: &File) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The last line that is not empty of the first of the files that has one.
-fn last_words(files: [&File; 2]) -> String {
+/// The last non-empty line of the first file that has one.
+fn last_line(files: [&File; 2]) -> String {
     files
         .iter()
         .find_map(|file| {
@@ -278,5 +278,5 @@ fn last_words(files: [&File; 2]) -> String {
             let line = text.lines().map(str::trim).rfind(|line| !line.is_empty())?;
             Some(line.to_owned())
         })
-        .unwrap_or_else(|| "it said nothing".to_owned())
+        .unwrap_or_else(|| "no output".to_owned())
 }

@@ -1,4 +1,4 @@
-//! Many runs, as many at a time as asked for.
+//! Makes several runs in parallel.
 
 use std::fmt;
 use std::io;
@@ -13,16 +13,16 @@ use scenario::Scenario;
 use crate::exchange::{Job, Output};
 pub use crate::machine::{Machine, PROGRAM};
 
-/// Why a run was not made.
+/// The reason why a run was not made.
 #[derive(Debug)]
 pub enum VmError {
-    /// The kernel cannot do what the scenario says: one sentence.
+    /// The kernel does not support the scenario: one sentence.
     Unsupported(String),
-    /// The machine failed: what it said.
+    /// The machine failed, with its message.
     Failed(String),
-    /// A system call failed: on what, and what it said.
+    /// A system call failed: its object and its error.
     System(String, io::Error),
-    /// Somebody asked it to stop.
+    /// The caller cancelled the run.
     Cancelled,
 }
 
@@ -46,12 +46,12 @@ impl fmt::Display for VmError {
 
 impl std::error::Error for VmError {}
 
-/// How the machine's kernel is asked, on both sides of its wall.
+/// The options with which the emulator runs, inside the machine and for questions about it.
 #[must_use]
 pub fn stack_options(traces: bool) -> StackOptions {
     StackOptions {
         traces,
-        // The machine is nobody else's.
+        // Nothing else uses the machine.
         hystart_switch: true,
         guests: false,
         sampler: Some(Sampler::TcpInfo),
@@ -60,7 +60,7 @@ pub fn stack_options(traces: bool) -> StackOptions {
     }
 }
 
-/// Whether the machine's kernel can do what `scenario` says. Starts nothing.
+/// Whether the machine's kernel supports `scenario`. Starts nothing.
 ///
 /// # Errors
 /// [`VmError::Unsupported`] with the reason.
@@ -72,11 +72,11 @@ pub fn supports(machine: &Machine, scenario: &Scenario) -> Result<(), VmError> {
     stack::supports(scenario, &options).map_err(|error| VmError::Unsupported(error.to_string()))
 }
 
-/// Makes all runs, `threads` at a time, and returns what they left in the order of `jobs`. `done`
-/// is called with how many are over.
+/// Makes all runs, `threads` at a time, and returns their output in the order of `jobs`. Calls
+/// `done` with the number of completed runs.
 ///
 /// # Errors
-/// The first failure; the other runs end at once.
+/// The first failure. The other runs then end at once.
 pub fn run_all(
     machine: &Machine,
     jobs: &[Job],

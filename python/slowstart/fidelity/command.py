@@ -96,7 +96,7 @@ def validate(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress, no table.")] = False,
 ) -> None:  # fmt: skip
-    """Hold the simulated TCP against the kernel's, over a grid of paths."""
+    """Validate the simulated TCP against the Linux kernel over a grid of paths."""
     from slowstart.fidelity import compare, grid, page, runner
 
     folder = Path(output)
@@ -111,22 +111,29 @@ def validate(
     usable = _usable(chosen[0], named, stack, asked=algorithm is not None)
     cases = [grid.Case(path, each) for path in chosen for each in usable]
     count = runs or (_QUICK_RUNS if quick else _RUNS)
-    store = runner.Store(folder)
     jobs = [
         runner.Job(case, each, number)
         for each in ("simulated", stack)
         for number in range(count)
         for case in cases
     ]
-    with Meter("running", quiet=quiet) as meter:
-        runner.run_all(jobs, store, meter, _complain)
+    with runner.Store(folder) as store:
+        with Meter("running", quiet=quiet) as meter:
+            runner.run_all(jobs, store, meter, _complain)
+        finished = {
+            (case, which): _finished(store, case, which, count)
+            for case in cases
+            for which in ("simulated", stack)
+        }
 
     def load(case: Case, which: str) -> list[dict[str, Any]]:
-        return _finished(store, case, which, count)
+        return finished[case, which]
 
     differences = compare.compare(cases, load, stack)
     if not differences:
-        raise RunError("no run on the kernel can be trusted on this machine as it is now")
+        raise RunError(
+            "every run on the kernel failed the emulator's timing self-check on this machine"
+        )
     left_out = sum(not run["valid"] for case in cases for run in load(case, stack))
     facts = {
         "stack": stack,

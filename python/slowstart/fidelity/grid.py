@@ -8,7 +8,6 @@ presets with a rate that varies.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 
 from slowstart import Scenario, compare
@@ -132,7 +131,7 @@ def given(path: str, size: str) -> Path:
     if unit.strip() != "MB" or not number.isdecimal() or int(number) == 0:
         raise InputError(f"--size {size}: give a whole number of MB, as 20MB")
     resolved = compare(path, "cubic", size=f"{number} MB")[0]
-    facts = json.loads(resolved.to_json())["path"]
+    facts = resolved.resolved["path"]
     return Path(
         name=resolved.path,
         kind="given",

@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
+
+import polars as pl
 
 from slowstart import run, vm
 from slowstart._native import check_linux, check_vm, enter_user_namespace
 from slowstart.errors import InputError, RunError
-from slowstart.fidelity.quantities import measure
-from slowstart.studies.store import build
+from slowstart.fidelity.measuring import measure
+from slowstart.run_store import RunStore, run_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
+    from typing import Self
 
     from slowstart.fidelity.grid import Case
 
-# Stacks that the simulation can be held against.
+# Stacks with which the simulation can be compared.
 KERNELS = ("linux", "linux-vm")
-# A run that the emulator does not vouch for is made again so often.
+# A run that fails the emulator's self-check is made again so often.
 ATTEMPTS = 4
 # Emulations at a time, where each carries at most so much.
 _LANES = 2
@@ -44,41 +47,45 @@ class Job:
         """Runs of one number meet the same channel on both stacks."""
         return self.run + 1
 
+    @cached_property
+    def key(self) -> str:
+        """What it has in common with the case's other runs on the stack, hashed."""
+        return run_key(self.case.scenario(), self.stack)
 
-class Store:
-    """A folder with one file for each finished run, named by what was run."""
+
+class Store(RunStore):
+    """Finished runs: what was measured of each, as JSON."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder / "runs"
-        try:
-            self._folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            reason = (error.strerror or str(error)).lower()
-            raise InputError(f"cannot write the folder {folder}: {reason}") from error
+        super().__init__(folder / "runs")
+        self._there: dict[tuple[str, int], str] = {}
 
-    def _file(self, job: Job) -> Path:
-        what = job.case.scenario(job.seed).definition()
-        key = "\0".join([what, str(job.seed), job.stack, *build(job.stack)])
-        return self._folder / f"{hashlib.sha256(key.encode()).hexdigest()[:20]}.json"
+    def __enter__(self) -> Self:
+        super().__enter__()
+        runs = self.read("runs")
+        if not runs.is_empty():
+            rows = runs.select("key", "seed", "values").iter_rows()
+            self._there = {(key, seed): values for key, seed, values in rows}
+        return self
 
     def has(self, job: Job) -> bool:
         """Whether the run was finished."""
-        return self._file(job).exists()
+        return (job.key, job.seed) in self._there
 
     def load(self, job: Job) -> dict[str, Any] | None:
         """The run, if it was finished."""
-        try:
-            found: dict[str, Any] = json.loads(self._file(job).read_bytes())
-        except FileNotFoundError:
+        text = self._there.get((job.key, job.seed))
+        if text is None:
             return None
+        found: dict[str, Any] = json.loads(text)
         return found
 
     def save(self, job: Job, values: dict[str, Any]) -> None:
-        """Keeps the run; the file is whole or absent."""
-        target = self._file(job)
-        aside = target.with_suffix(".part")
-        aside.write_text(json.dumps(values), encoding="utf-8")
-        aside.replace(target)
+        """Keeps the run; it is whole or absent."""
+        text = json.dumps(values)
+        row = {"key": job.key, "seed": job.seed, "stack": job.stack, "values": text}
+        self.write(f"{job.key} {job.seed}", {"runs": pl.DataFrame([row])})
+        self._there[job.key, job.seed] = text
 
 
 def check(case: Case, stack: str) -> None:
@@ -104,7 +111,7 @@ def kernel_name(stack: str) -> str:
 
 
 def execute(job: Job) -> dict[str, Any]:
-    """Runs ``job`` and measures it; ``valid`` tells whether the emulator vouches for it."""
+    """Runs ``job`` and measures it; ``valid`` is whether it passed the self-check."""
     scenario = job.case.scenario(job.seed)
     if job.stack == "simulated":
         return {**measure(run(scenario, traces=True, threads=1)), "valid": True, "attempts": 1}

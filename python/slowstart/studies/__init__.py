@@ -6,14 +6,22 @@
 >>> findings.table("wired", "simulated", "flows")
 
 A study is a folder (:mod:`slowstart.studies.study`) of experiments (:mod:`~slowstart.studies.plan`)
-and claims (:mod:`~slowstart.studies.claims`). Runs are made once and kept
+and claims (:mod:`~slowstart.studies.claims`), with an analysis of its own where it needs one
+(:mod:`~slowstart.studies.analysis`). Runs are made once and kept
 (:mod:`~slowstart.studies.store`); what comes of them is judged and written by
 :mod:`~slowstart.studies.runner`.
 """
 
-from slowstart.studies.runner import Findings
-from slowstart.studies.store import Extract, Job, Store, time_to
-from slowstart.studies.study import Study, catalogue, load, names
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from slowstart.studies.catalogue import catalogue, names
+    from slowstart.studies.runner import Findings
+    from slowstart.studies.store import Extract, Job, Store, time_to
+    from slowstart.studies.study import Study, load
 
 __all__ = [
     "Extract",
@@ -26,3 +34,18 @@ __all__ = [
     "names",
     "time_to",
 ]
+
+_HOMES = {
+    "catalogue": ("catalogue", "names"),
+    "runner": ("Findings",),
+    "store": ("Extract", "Job", "Store", "time_to"),
+    "study": ("Study", "load"),
+}
+
+
+def __getattr__(name: str) -> object:
+    """Imports what is asked for: a list of studies needs none of the libraries of the others."""
+    for home, members in _HOMES.items():
+        if name in members:
+            return getattr(import_module(f"{__name__}.{home}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from slowstart.studies import measures
 from slowstart.studies.bands import Expected, plain, read_expected
 from slowstart.studies.estimates import Estimate, holm
-from slowstart.studies.evidence import LookedInto, read_looked_into
+from slowstart.studies.evidence import Explanation, read_explanation
 from slowstart.studies.files import nearest
 from slowstart.studies.measures import Known, Measure, read_measure
 
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from slowstart.studies.files import Node
+    from slowstart.studies.grid import Stack
     from slowstart.studies.measures import Rows
-    from slowstart.studies.store import Stack
 
 AGREES, DIFFERS, CANNOT_TEST = "agrees", "differs", "cannot-test"
 _KEYS = (
     *measures.KEYS, "id", "where", "words", "unit", "expected", "published", "reason", "decide",
-    "cannot_test", "looked_into", "looked_into_with", "evidence",
+    "cannot_test", "explanation", "explanation_of", "evidence",
 )  # fmt: skip
 
 
@@ -49,7 +49,7 @@ class Claim(Measure):
     certain: bool
     """Whether the whole interval has to agree, not the value alone."""
     cannot_test: str | None
-    looked_into: LookedInto = field(default_factory=LookedInto)
+    explanation: Explanation = field(default_factory=Explanation)
     """What was found about the difference, where there is one."""
 
 
@@ -91,17 +91,17 @@ def read_claim(node: Node, known: Known, earlier: Mapping[str, Claim]) -> Claim:
     published = None if expected is None else expected.value
     if node.has("published"):
         published = node.number("published")
-    if node.has("looked_into_with"):
-        other = node.text("looked_into_with")
-        if other not in earlier or not earlier[other].looked_into.words:
-            those = [name for name, each in earlier.items() if each.looked_into.words]
+    if node.has("explanation_of"):
+        other = node.text("explanation_of")
+        if other not in earlier or not earlier[other].explanation.words:
+            those = [name for name, each in earlier.items() if each.explanation.words]
             message = f"no claim {other} above was looked into{nearest(other, those)}"
-            raise node.refuse(message, "looked_into_with")
-        if node.has("looked_into"):
-            raise node.refuse("looked_into or looked_into_with, not both", "looked_into_with")
-        looked_into = earlier[other].looked_into
+            raise node.refuse(message, "explanation_of")
+        if node.has("explanation"):
+            raise node.refuse("explanation or explanation_of, not both", "explanation_of")
+        explanation = earlier[other].explanation
     else:
-        looked_into = read_looked_into(node, measure, known)
+        explanation = read_explanation(node, measure, known)
     return Claim(
         **vars(measure),
         name=node.text("id"),
@@ -113,7 +113,7 @@ def read_claim(node: Node, known: Known, earlier: Mapping[str, Claim]) -> Claim:
         reason=node.text("reason", "-").strip("-"),
         certain=decide == "interval",
         cannot_test=cannot_test,
-        looked_into=looked_into,
+        explanation=explanation,
     )
 
 

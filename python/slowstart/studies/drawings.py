@@ -94,13 +94,17 @@ def read_drawing(
     experiments: Mapping[str, Experiment],
     columns: Sequence[str],
     hooks: Callable[[str], object | None],
+    *,
+    judged: bool = True,
 ) -> Drawing:
-    """Reads ``[[figure]]``.
+    """Reads ``[[figure]]``; only of a study that is ``judged`` it says where it is published.
 
     Raises:
         InputError: With file and line.
     """
     node.only(*_KEYS)
+    needed = ["name", "kind", "title", "caption", "experiment"]
+    node.need(*needed, *(["where"] if judged else []))
     kind = node.choice("kind", KINDS)
     experiment = node.text("experiment")
     if experiment not in experiments:
@@ -144,7 +148,7 @@ def read_drawing(
         name=node.text("name"),
         kind=kind,
         title=node.text("title"),
-        where=node.text("where"),
+        where=node.text("where", ""),
         caption=node.text("caption"),
         experiment=experiment,
         select=select.value,

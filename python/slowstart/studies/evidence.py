@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from slowstart.studies.estimates import Estimate
     from slowstart.studies.files import Node
+    from slowstart.studies.grid import Stack
     from slowstart.studies.measures import Known, Measure, Rows
-    from slowstart.studies.store import Stack
 
 # A format of ours: the number with its interval.
 _INTERVAL = "interval"
@@ -48,7 +48,7 @@ class Told:
 
 
 @dataclass(frozen=True)
-class LookedInto:
+class Explanation:
     """A sentence, and the numbers that it names."""
 
     words: str = ""
@@ -102,8 +102,8 @@ def _formatted(value: float, form: str) -> str:
     return f"{text[:-1]} %" if text.endswith("%") else text
 
 
-def read_looked_into(node: Node, base: Measure, known: Known) -> LookedInto:
-    """Reads ``looked_into`` and ``evidence``: what the sentence names, no more and no fewer.
+def read_explanation(node: Node, base: Measure, known: Known) -> Explanation:
+    """Reads ``explanation`` and ``evidence``: what the sentence names, no more and no fewer.
 
     Args:
         node: The claim's table.
@@ -115,20 +115,20 @@ def read_looked_into(node: Node, base: Measure, known: Known) -> LookedInto:
     """
     table = node.table("evidence")
     evidence = {name: _read(table.table(name), base, known) for name in table.value}
-    if not node.has("looked_into"):
+    if not node.has("explanation"):
         if evidence:
-            raise node.refuse("evidence needs a sentence that names it: looked_into", "evidence")
-        return LookedInto()
-    words = node.text("looked_into")
+            raise node.refuse("evidence needs a sentence that names it: explanation", "evidence")
+        return Explanation()
+    words = node.text("explanation")
     named = _named(node, words)
     for name in named:
         if name not in evidence:
-            message = f"looked_into names {{{name}}}, which is not in evidence"
-            raise node.refuse(message, "looked_into")
+            message = f"explanation names {{{name}}}, which is not in evidence"
+            raise node.refuse(message, "explanation")
     for name in evidence:
         if name not in named:
-            raise node.refuse(f"looked_into does not name {{{name}}}", "evidence", name)
-    return LookedInto(words, evidence)
+            raise node.refuse(f"explanation does not name {{{name}}}", "evidence", name)
+    return Explanation(words, evidence)
 
 
 def _named(node: Node, words: str) -> list[str]:
@@ -136,19 +136,19 @@ def _named(node: Node, words: str) -> list[str]:
     try:
         parts: list[Any] = list(string.Formatter().parse(words))
     except ValueError as error:
-        raise node.refuse(f"looked_into: {error}", "looked_into") from error
+        raise node.refuse(f"explanation: {error}", "explanation") from error
     named = []
     for _, name, form, conversion in parts:
         if name is None:
             continue
         if not name.isidentifier() or conversion:
-            message = f"looked_into: {{{name}}} is no name of evidence"
-            raise node.refuse(message, "looked_into")
+            message = f"explanation: {{{name}}} is no name of evidence"
+            raise node.refuse(message, "explanation")
         try:
             _formatted(0.5, "" if form == _INTERVAL else str(form))
         except ValueError as error:
-            message = f"looked_into: {{{name}:{form}}}: {form} is no format of a number"
-            raise node.refuse(message, "looked_into") from error
+            message = f"explanation: {{{name}:{form}}}: {form} is no format of a number"
+            raise node.refuse(message, "explanation") from error
         named.append(name)
     return named
 

@@ -6,7 +6,6 @@ a square for the kernel's where both stacks were run. Every figure states how ma
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass
 from itertools import pairwise
@@ -30,9 +29,9 @@ if TYPE_CHECKING:
 
     from slowstart.studies.drawings import Drawing
     from slowstart.studies.files import Scalar
+    from slowstart.studies.grid import Stack
     from slowstart.studies.plan import Experiment
     from slowstart.studies.runner import Findings
-    from slowstart.studies.store import Stack
 
 _MEGA = 1e6
 # A label on the axis is broken at its colon beyond so many characters, each so many inches wide.
@@ -486,7 +485,7 @@ def _evolution(findings: Findings, drawing: Drawing, stacks: Sequence[Stack]) ->
 
 def _bottlenecks(findings: Findings, drawing: Drawing) -> list[str]:
     scenarios = [cell.scenario for cell in _plan(findings, drawing).cells if cell.scenario]
-    return sorted({json.loads(each.to_json())["path"]["forward"]["name"] for each in scenarios})
+    return sorted({each.resolved["path"]["forward"]["name"] for each in scenarios})
 
 
 def _draw_series(

@@ -28,6 +28,11 @@ def nearest(word: str, known: Iterable[object]) -> str:
     return f" (known: {', '.join(words)})" if words else ""
 
 
+def listed(words: Sequence[str]) -> str:
+    """``a, b and c``."""
+    return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else words[0]
+
+
 class Node:
     """A table of a TOML file, with its place."""
 
@@ -83,10 +88,12 @@ class Node:
             raise self.refuse(f"{key}: {what} is expected", key)
         return value
 
-    def need(self, key: str) -> None:
-        """Refuses the table if ``key`` is missing."""
-        if key not in self.value:
-            raise self.refuse(f"{key} is missing")
+    def need(self, *keys: str) -> None:
+        """Refuses the table if any of ``keys`` is missing, and names all that are."""
+        missing = [key for key in keys if key not in self.value]
+        if missing:
+            verb = "are" if len(missing) > 1 else "is"
+            raise self.refuse(f"{listed(missing)} {verb} missing")
 
     def text(self, key: str, default: str | None = None) -> str:
         """A text that is not empty; needed unless there is a default."""

@@ -17,8 +17,8 @@ from slowstart.studies.files import Node, nearest
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from slowstart.studies.grid import Stack
     from slowstart.studies.plan import Experiment
-    from slowstart.studies.store import Stack
 
     Hooks = Callable[[str], object | None]
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from slowstart.studies.claims import Verdict
     from slowstart.studies.drawings import Drawing
     from slowstart.studies.estimates import Estimate
+    from slowstart.studies.grid import Stack
     from slowstart.studies.runner import Findings
-    from slowstart.studies.store import Stack
 
 
 def write(findings: Findings, folder: Path) -> None:
@@ -123,7 +123,7 @@ def claims_table(findings: Findings) -> list[dict[str, Any]]:
     for verdict in findings.verdicts:
         claim = verdict.claim
         row = rows.setdefault(claim.name, {"claim": claim, "verdicts": []})
-        row["looked_into"] = findings.told(claim)
+        row["explanation"] = findings.told(claim)
         row["expected"] = "-" if claim.expected is None else claim.expected.words(claim.unit)
         row["published"] = "-" if claim.published is None else plain(claim.published)
         value, detail = measured(verdict.estimate)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import copy
 import functools
-import itertools
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,41 +18,11 @@ from typing import TYPE_CHECKING, Any
 
 from slowstart import InputError, Scenario, paths
 from slowstart.studies.files import Node, Scalar, nearest
-from slowstart.studies.store import STACKS, Extract, Job, Stack, time_to
+from slowstart.studies.grid import STACKS, Axis, Repetitions, Stack, points, read_axes
+from slowstart.studies.store import Extract, Job, time_to
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-
-
-@dataclass(frozen=True)
-class Repetitions:
-    """How often every cell is run."""
-
-    full: int
-    quick: int
-    linux: int
-    linux_quick: int
-
-    @classmethod
-    def read(cls, node: Node, key: str) -> Repetitions:
-        """A number, or a table of numbers."""
-        if isinstance(node.value.get(key), dict):
-            table = node.table(key)
-            table.only("full", "quick", "linux", "linux_quick")
-            table.need("full")
-        else:
-            table = Node(node.file, {"full": node.value.get(key, 1)}, {}, ())
-            node.whole(key, 1)
-        full = table.whole("full", 1)
-        linux = table.whole("linux", min(full, 5))
-        quick = table.whole("quick", min(full, max(2, full // 10)))
-        return cls(full, quick, linux, table.whole("linux_quick", 1))
-
-    def of(self, stack: Stack, *, quick: bool) -> int:
-        """How often, on a stack."""
-        if stack == "linux":
-            return self.linux_quick if quick else self.linux
-        return self.quick if quick else self.full
 
 
 @dataclass(frozen=True)
@@ -128,29 +97,23 @@ def read_experiment(
         "name", "about", "stacks", "runs", "seed", "traces", "time_to", "extract", "scenario",
         "grid", "quick",
     )  # fmt: skip
+    node.need("name", "scenario")
     name = node.text("name")
     stacks = tuple(_stack(node, each) for each in node.texts("stacks", ["simulated"]))
     base = node.table("scenario")
     for key in ("runs", "seed"):
         if base.has(key):
             raise base.refuse(f"{key} stands in the experiment, not in its scenario", key)
-    node.need("scenario")
-    axes = [_Axis.read(node.table("grid"), key) for key in node.table("grid").value]
-    names = [axis.name for axis in axes]
-    for axis in axes:
-        if names.count(axis.name) > 1:
-            raise node.refuse(f"two axes are named {axis.name}", "grid")
+    axes = read_axes(node)
     kept = _read_quick(node, axes)
     runs = Repetitions.read(node, "runs")
     seed = node.whole("seed", 1, least=0)
     cells = []
-    for points in itertools.product(*(axis.points for axis in axes)):
-        labels = {axis.name: point.label for axis, point in zip(axes, points, strict=True)}
+    for place, repeated in points(axes, runs):
+        labels = {axis.name: point.label for axis, point in zip(axes, place, strict=True)}
         tree = copy.deepcopy(base.value)
-        repeated = runs
-        for point in points:
+        for point in place:
             point.apply(tree)
-            repeated = point.runs or repeated
         shown = ", ".join(f"{axis} = {value}" for axis, value in labels.items())
         where = _Where(node, name + (f" ({shown})" if shown else ""))
         scenario, unavailable = _build(tree, folders, where, seed)
@@ -158,7 +121,7 @@ def read_experiment(
         cells.append(Cell(labels, repeated, scenario, unavailable, in_quick))
     return Experiment(
         name=name,
-        about=node.text("about"),
+        about=node.text("about", ""),
         stacks=stacks,
         traces=node.whole("traces", 0, least=0),
         extracts=_read_extracts(node, hooks),
@@ -174,7 +137,7 @@ def _stack(node: Node, word: str) -> Stack:
     raise node.refuse(f"there is no stack {word}{nearest(word, STACKS)}", "stacks")
 
 
-def _read_quick(node: Node, axes: list[_Axis]) -> dict[str, list[Scalar]]:
+def _read_quick(node: Node, axes: list[Axis]) -> dict[str, list[Scalar]]:
     """Which values of which axes a quick run keeps."""
     quick = node.table("quick")
     by_name = {axis.name: axis for axis in axes}
@@ -200,7 +163,7 @@ def _read_extracts(node: Node, hooks: Callable[[str], object | None]) -> tuple[E
             )
         except InputError as error:
             raise node.refuse(f'time_to: "{text}": {error}', "time_to") from error
-        count = json.loads(probe.to_json())["flows"][0]["size_bytes"]
+        count = probe.resolved["flows"][0]["size_bytes"]
         extracts.append(time_to(f"time_to_{text.replace(' ', '')}_s", count))
     for text in node.texts("extract"):
         found = hooks(text)
@@ -208,72 +171,6 @@ def _read_extracts(node: Node, hooks: Callable[[str], object | None]) -> tuple[E
             raise node.refuse(f"extract: the study's module has no Extract {text}", "extract")
         extracts.append(found)
     return tuple(extracts)
-
-
-@dataclass(frozen=True)
-class _Point:
-    label: Scalar
-    key: str | None
-    """The scenario's key that gets the label as value; else a part of a scenario is laid over."""
-    patch: Mapping[str, Any]
-    runs: Repetitions | None = None
-
-    def apply(self, tree: dict[str, Any]) -> None:
-        if self.key is not None:
-            _set(tree, self.key.split("."), self.label)
-        _lay(tree, self.patch)
-
-
-@dataclass(frozen=True)
-class _Axis:
-    name: str
-    points: tuple[_Point, ...]
-
-    @classmethod
-    def read(cls, grid: Node, key: str) -> _Axis:
-        value = grid.value[key]
-        if isinstance(value, list):
-            labels = grid.scalars(key)
-            if len(set(labels)) < len(labels):
-                raise grid.refuse(f"{key} has the same value twice", key)
-            return cls(key.rpartition(".")[2], tuple(_Point(each, key, {}) for each in labels))
-        table = grid.table(key)
-        if not table.value:
-            raise grid.refuse(f"{key} has no points", key)
-        points = []
-        for label in table.value:
-            patch = table.table(label)
-            runs = Repetitions.read(patch, "runs") if patch.has("runs") else None
-            rest = {each: part for each, part in patch.value.items() if each != "runs"}
-            points.append(_Point(label, None, rest, runs))
-        return cls(key, tuple(points))
-
-
-def _set(tree: Any, steps: list[str], value: Scalar) -> None:
-    """Sets a dotted key; where the path comes to a list, in each of its tables."""
-    if isinstance(tree, list):
-        if steps[0].isdecimal() and int(steps[0]) < len(tree):
-            _set(tree[int(steps[0])], steps[1:], value)
-        else:
-            for each in tree:
-                _set(each, steps, value)
-    elif len(steps) == 1:
-        tree[steps[0]] = value
-    else:
-        _set(tree.setdefault(steps[0], {}), steps[1:], value)
-
-
-def _lay(tree: dict[str, Any], patch: Mapping[str, Any]) -> None:
-    """Lays a part of a scenario over ``tree``; a table over a list, over each of its tables."""
-    for key, value in patch.items():
-        there = tree.get(key)
-        if isinstance(value, dict) and isinstance(there, list):
-            for each in there:
-                _lay(each, value)
-        elif isinstance(value, dict) and isinstance(there, dict):
-            _lay(there, value)
-        else:
-            tree[key] = copy.deepcopy(value)
 
 
 @dataclass(frozen=True)
@@ -320,7 +217,7 @@ def _find_traces(tree: dict[str, Any], folders: Sequence[Path]) -> str | None:
                 # One reason for all of a collection.
                 whole = Path(name).parent.name
                 what = f"the traces of {whole} are" if whole else f"the trace {name} is"
-                return f"{what} not on this machine (--traces DIR says where)"
+                return f"{what} not on this machine (see: slowstart traces)"
             holder[key] = str(found.resolve())
     return None
 

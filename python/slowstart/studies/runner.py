@@ -8,6 +8,7 @@ was; a full run takes over what a quick one made.
 
 from __future__ import annotations
 
+import errno
 import json
 import shutil
 import tempfile
@@ -20,6 +21,7 @@ import polars as pl
 
 from slowstart import InputError, __version__
 from slowstart._native import check_linux
+from slowstart.output import replace_file, sync_file, sync_folder, writing
 from slowstart.studies import claims as judging
 from slowstart.studies.files import nearest
 from slowstart.studies.measures import filtered
@@ -32,12 +34,14 @@ if TYPE_CHECKING:
     from slowstart.studies.claims import Claim, Verdict
     from slowstart.studies.estimates import Estimate
     from slowstart.studies.evidence import Told
+    from slowstart.studies.grid import Stack
     from slowstart.studies.measures import Measure
     from slowstart.studies.plan import Cell
-    from slowstart.studies.store import Job, Stack
+    from slowstart.studies.store import Job
     from slowstart.studies.study import Study
 
 _MARK = "study.json"
+_ASIDE = ".report."
 _Key = tuple[str, "Stack"]
 
 
@@ -65,7 +69,7 @@ class Findings:
     def told(self, claim: Claim) -> Told:
         """What was found out about a claim, with the numbers of these runs."""
         if claim.name not in self._told:
-            self._told[claim.name] = claim.looked_into.tell(self, self.stacks)
+            self._told[claim.name] = claim.explanation.tell(self, self.stacks)
         return self._told[claim.name]
 
     def why_left_out(self, experiment: str, stack: Stack) -> str | None:
@@ -91,7 +95,7 @@ class Findings:
             return "a quick run leaves this out"
         runs = filtered(self.table(experiment, stack, "runs"), labels)
         if not runs.is_empty() and not runs["counts"].any():
-            return f"no run can be trusted: {runs['reasons'].drop_nulls()[0]}"
+            return f"every run failed the timing self-check: {runs['reasons'].drop_nulls()[0]}"
         return None
 
     def why_not(self, experiment: str, cell: Cell, stack: Stack) -> str | None:
@@ -198,10 +202,10 @@ def _claim(verdict: Verdict, findings: Findings) -> dict[str, Any]:
         "tolerance_reason": claim.reason,
         "verdict": verdict.word,
         "reason": verdict.reason,
-        "looked_into": told.text,
+        "explanation": told.text,
         "holds": told.holds,
         "evidence": {
-            name: {**_number(number), **_of(claim.looked_into.evidence[name].measure)}
+            name: {**_number(number), **_of(claim.explanation.evidence[name].measure)}
             for name, number in told.numbers.items()
         },
         "measured": None
@@ -290,7 +294,8 @@ def run(
         unsupported = _unsupported(study, switch_hystart)
         _leave_out(study, plan, unsupported)
     folder = Path(output or tempfile.mkdtemp(prefix="slowstart-study-"))
-    _claim_folder(folder, study.name)
+    with writing(folder):
+        _claim_folder(folder, study.name)
     findings = Findings(study, chosen, quick, plan, unsupported)
     if output is None:
         weakref.finalize(findings, shutil.rmtree, folder, ignore_errors=True)
@@ -306,10 +311,16 @@ def run(
         for (name, stack), jobs in plan.items():
             for table in ("runs", "flows", "links", "flow_traces", "link_traces"):
                 findings.tables[name, stack, table] = getattr(store, table)(jobs)
-    for stack in chosen:
-        findings.verdicts += judging.judge(study.claims, findings, stack)
-    if report and output is not None:
-        write(findings, folder)
+        for stack in chosen:
+            findings.verdicts += judging.judge(study.claims, findings, stack)
+        if report and output is not None:
+            # Nobody else writes here while the store is held.
+            for leftover in folder.glob(f"{_ASIDE}*"):
+                shutil.rmtree(leftover, ignore_errors=True)
+            for leftover in folder.glob(f".{_MARK}.*"):
+                leftover.unlink(missing_ok=True)
+            with writing(folder):
+                write(findings, folder)
     return findings
 
 
@@ -343,15 +354,20 @@ def _claim_folder(folder: Path, name: str) -> None:
         if not folder.exists():
             folder.mkdir()
         elif mark.exists():
-            if _study_of(mark) != name:
+            # One that was damaged says nothing, and what is kept in the folder says what it is of.
+            there = _study_of(mark)
+            if there not in (None, name):
                 raise InputError(f"the folder {folder} holds another study: name a new folder")
-            return
-        elif any(folder.iterdir()):
+            if there == name:
+                return
+        elif any(not each.name.startswith(f".{_MARK}.") for each in folder.iterdir()):
             raise InputError(
                 f"the folder {folder} holds something else than a study: name a new folder"
             )
-        mark.write_text(json.dumps({"format": 1, "study": name}) + "\n")
+        replace_file(mark, json.dumps({"format": 1, "study": name}) + "\n")
     except OSError as error:
+        if error.errno == errno.ENOSPC:
+            raise
         reason = (error.strerror or str(error)).lower()
         raise InputError(f"cannot write the folder {folder}: {reason}") from error
 
@@ -368,7 +384,7 @@ def write(findings: Findings, folder: Path) -> None:
     """Writes report, tables and figures; each file is whole or as it was before."""
     from slowstart.studies import page
 
-    aside = Path(tempfile.mkdtemp(prefix=".report.", dir=folder))
+    aside = Path(tempfile.mkdtemp(prefix=_ASIDE, dir=folder))
     try:
         page.write(findings, aside)
         for table in ("flows", "links", "runs"):
@@ -381,7 +397,10 @@ def write(findings: Findings, folder: Path) -> None:
         (aside / "result.json").write_text(document + "\n", encoding="utf-8")
         made = sorted(aside.iterdir(), key=lambda each: each.name == "report.html")
         for file in made:
+            sync_file(file)
+        for file in made:
             file.replace(folder / file.name)
+        sync_folder(folder)
     finally:
         shutil.rmtree(aside, ignore_errors=True)
 

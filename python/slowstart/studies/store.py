@@ -1,10 +1,7 @@
-"""A folder of finished runs: killed at any moment it resumes, and nothing is run twice.
+"""Runs of a study's jobs, kept in a :class:`~slowstart.run_store.RunStore`.
 
-A run is known by what decides it: the scenario's definition, its seed, the stack that runs it, and
-the build of slowstart (of the kernel, for ``linux``). Runs are made in batches of a few seconds;
-each batch is a folder of Parquet tables that is written aside and renamed, so that it is whole or
-absent. What is kept of a run are its rows of the tables of flows and links; time series only of
-those runs of which they are asked for.
+What is kept of a run are its rows of the tables of flows and links; time series only of those runs
+of which they are asked for. Runs are made in batches of a few seconds.
 
 >>> jobs = [Job(scenario, runs=20, labels={"network": "geo"}) for scenario in scenarios]
 >>> with Store(folder) as store:
@@ -14,37 +11,29 @@ those runs of which they are asked for.
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
-import hashlib
 import json
 import os
-import platform
-import shutil
-import tempfile
 import time
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from slowstart import InputError, Scenario, __version__, _native, run, vm
+from slowstart import Scenario, run
 from slowstart._native import check_linux, run_batch, run_linux
+from slowstart.run_store import RunStore, run_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
-    from types import TracebackType
+    from typing import Self
 
     from slowstart import Result
+    from slowstart.studies.grid import Stack
 
     Progress = Callable[[int, int], object]
 
-Stack = Literal["simulated", "linux"]
-STACKS: tuple[Stack, ...] = ("simulated", "linux")
-
-# A run on the kernel is tried so often until the emulator vouches for it.
+# A run on the kernel is tried so often until it passes the emulator's self-check.
 ATTEMPTS = 3
 # A batch takes about so long: what a kill can cost at most.
 _BATCH_S = 2.0
@@ -52,7 +41,6 @@ _MOST_IN_BATCH = 2000
 # Time series of so many runs are held at a time.
 _MOST_TRACED = 64
 _TABLES = ("runs", "flows", "links", "flow_traces", "link_traces")
-_MARK = "store.json"
 
 
 @dataclass(frozen=True)
@@ -98,20 +86,8 @@ class Job:
     @cached_property
     def key(self) -> str:
         """What its runs have in common, hashed."""
-        parts = [self.scenario.definition(), self.stack, *build(self.stack)]
-        parts += [f"{each.name}:{each.version}" for each in self.extracts]
-        return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
-
-
-@lru_cache
-def build(stack: str) -> tuple[str, ...]:
-    """What else decides a run: the very code that simulates it, or the version and the kernel."""
-    if stack == "linux":
-        return (__version__, platform.release())
-    if stack == "linux-vm":
-        inside = hashlib.sha256(vm.GUEST.read_bytes()).hexdigest()
-        return (__version__, vm.kernel() or "", inside)
-    return (__version__, hashlib.sha256(Path(_native.__file__).read_bytes()).hexdigest())
+        extracts = (f"{each.name}:{each.version}" for each in self.extracts)
+        return run_key(self.scenario, self.stack, extracts)
 
 
 @dataclass(frozen=True)
@@ -131,66 +107,19 @@ class _Unit:
         return self.traced or bool(self.job.extracts)
 
 
-class Store:
+class Store(RunStore):
     """The folder. One process at a time may hold it."""
 
-    def __init__(self, folder: str | os.PathLike[str]) -> None:
-        self.folder = Path(folder)
-        self._batches = self.folder / "batches"
-        self._lock: Any = None
-        self._runs = pl.DataFrame()
-
-    def __enter__(self) -> Store:
-        if not (self.folder / _MARK).exists() and self.folder.exists():
-            if not self.folder.is_dir():
-                raise InputError(f"{self.folder} is not a folder")
-            if any(each.name != "lock" for each in self.folder.iterdir()):
-                raise InputError(f"the folder {self.folder} holds something else than runs")
-        try:
-            self._batches.mkdir(parents=True, exist_ok=True)
-            self._lock = (self.folder / "lock").open("w")
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            (self.folder / _MARK).write_text('{"format": 1}\n')
-        except BlockingIOError as error:
-            self._lock.close()
-            raise InputError(f"another process is making runs in {self.folder}") from error
-        except OSError as error:
-            reason = (error.strerror or str(error)).lower()
-            raise InputError(f"cannot write the folder {self.folder}: {reason}") from error
-        for leftover in self._batches.glob(".*"):
-            shutil.rmtree(leftover, ignore_errors=True)
+    def __enter__(self) -> Self:
+        super().__enter__()
         self._read_runs()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._lock.close()
-
     # --- what is there -------------------------------------------------------------------------
-
-    def _read(self, table: str, chosen: pl.DataFrame | None = None) -> pl.DataFrame:
-        """A table of all batches, or of those runs alone whose key, seed and batch are chosen."""
-        if chosen is None:
-            folders = sorted(self._batches.iterdir())
-        else:
-            folders = [self._batches / name for name in sorted(set(chosen["batch"]))]
-        frames = []
-        for batch in folders:
-            file = batch / f"{table}.parquet"
-            if file.exists():
-                frame = pl.scan_parquet(file).with_columns(batch=pl.lit(batch.name))
-                if chosen is not None:
-                    frame = frame.join(chosen.lazy(), on=["key", "seed", "batch"], how="semi")
-                frames.append(frame.collect())
-        return pl.concat(frames, how="diagonal_relaxed") if frames else pl.DataFrame()
 
     def _read_runs(self) -> None:
         """Of a run that is there twice, the one that kept its time series counts."""
-        runs = self._read("runs")
+        runs = self.read("runs")
         if not runs.is_empty():
             runs = runs.sort("traced", "batch", descending=[True, False])
             runs = runs.unique(["key", "seed"], keep="first", maintain_order=True)
@@ -240,8 +169,8 @@ class Store:
             progress: Called with the runs made, and those that were to be made at the beginning.
             remaining: Called with the seconds that are left, as far as that can be known: runs on
                 the kernel last as long as their flows, one after the other.
-            attempts: How often a run on the kernel is tried that the emulator's check of itself
-                does not trust. After that it stays as one that does not count.
+            attempts: How often a run on the kernel is tried that fails the emulator's
+                self-check. After that it stays as one that does not count.
             force: Whether such runs count.
             switch_hystart: As in :func:`slowstart.run`.
 
@@ -319,18 +248,12 @@ class Store:
 
     def _write(self, outcomes: Sequence[_Outcome]) -> None:
         words = [f"{each.unit.job.key} {each.unit.seed} {each.unit.traced}" for each in outcomes]
-        name = hashlib.sha256("\n".join(words).encode()).hexdigest()[:24]
-        aside = Path(tempfile.mkdtemp(prefix=".", dir=self._batches))
-        try:
-            for table in _TABLES:
-                frames = [frame for each in outcomes for frame in each.table(table)]
-                if frames:
-                    _write_whole(pl.concat(frames, how="diagonal_relaxed"), aside / table)
-            with contextlib.suppress(FileNotFoundError):
-                shutil.rmtree(self._batches / name)
-            aside.rename(self._batches / name)
-        finally:
-            shutil.rmtree(aside, ignore_errors=True)
+        tables = {}
+        for table in _TABLES:
+            frames = [frame for each in outcomes for frame in each.table(table)]
+            if frames:
+                tables[table] = pl.concat(frames, how="diagonal_relaxed")
+        self.write("\n".join(words), tables)
 
     # --- reading -------------------------------------------------------------------------------
 
@@ -363,7 +286,7 @@ class Store:
             return pl.DataFrame()
         rows = self._runs.filter(pl.col("key").is_in([job.key for job in jobs]))
         if table != "runs":
-            rows = self._read(table, rows.select("key", "seed", "batch"))
+            rows = self.read(table, rows.select("key", "seed", "batch"))
         if rows.is_empty():
             return pl.DataFrame()
         wanted = pl.concat(
@@ -404,7 +327,7 @@ def _alone(unit: _Unit) -> Scenario:
 
 def real_time_s(scenario: Scenario) -> float:
     """About how long a run takes in real time: until its last flow is over, and a second beside."""
-    entry = json.loads(scenario.to_json())
+    entry = scenario.resolved
     path = entry["path"]
     rtt_s = (path["base_rtt_ms"] or 0.0) / 1000
     ends = [1.0]
@@ -417,13 +340,6 @@ def real_time_s(scenario: Scenario) -> float:
         ends.append(flow["start_s"] + lasts)
     limit = entry["duration_s"] or entry["time_limit_s"]
     return float(min(max(ends), limit)) + 1.0
-
-
-def _write_whole(frame: pl.DataFrame, stem: Path) -> None:
-    with stem.with_suffix(".parquet").open("wb") as file:
-        frame.write_parquet(file, compression="zstd")
-        file.flush()
-        os.fsync(file.fileno())
 
 
 @dataclass(frozen=True)

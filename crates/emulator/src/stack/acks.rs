@@ -1,30 +1,30 @@
-//! From what the probe in the kernel tells ([`kernel::Probe`]) to looks.
+//! Turns the rows of the probe in the kernel ([`kernel::Probe`]) into observations.
 //!
-//! `tcp_probe` comes before an ACK is processed. So the state that an ACK left is told when the next
-//! one comes, and is given the time of the one that left it; the last one's is asked of TCP_INFO. A
-//! timeout between two ACKs is told by itself, when it happens (`tcp_cong_state_set`), with the
-//! window before it; so is every other change of the congestion state.
+//! `tcp_probe` fires before an ACK is processed. So the state that an ACK left is in the next row,
+//! and is given the time of the ACK that left it; TCP_INFO gives the state after the last ACK. A
+//! timeout between two ACKs has a row of its own when it happens (`tcp_cong_state_set`), with the
+//! window before it, and so has every other change of the congestion state.
 
 use kernel::{Row, RowKind};
 use units::{Duration, Instant};
 
 use super::info::{CA_CWR, CA_LOSS, CA_RECOVERY, Info};
-use super::observe::Look;
+use super::observe::Observation;
 
 /// The rows of one connection, so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Acks {
-    /// When the last segment came in whose effect is not told yet.
+    /// When the last segment arrived whose effect is not known yet.
     pending: Option<Instant>,
-    /// The time of the last look.
-    told: Instant,
-    /// Of the last row of a segment.
+    /// The time of the last observation.
+    latest: Instant,
+    /// Smoothed RTT of the last row of a segment.
     srtt_eighths: u32,
     bytes_acked: u64,
 }
 
 impl Acks {
-    /// A connection that is open, with a smoothed RTT in microseconds.
+    /// An open connection, with a smoothed RTT in microseconds.
     pub(super) fn new(srtt_us: u32) -> Self {
         Self {
             srtt_eighths: srtt_us.saturating_mul(8),
@@ -32,10 +32,10 @@ impl Acks {
         }
     }
 
-    /// What `row` tells, which came at `at`; nothing with the first segment. What was delivered by
-    /// then is left to the caller.
-    pub(super) fn look(&mut self, row: &Row, at: Instant) -> Option<Look> {
-        let mut look = Look {
+    /// The observation that `row`, recorded at `at`, makes possible; none with the first segment.
+    /// The caller adds what was delivered by then.
+    pub(super) fn look(&mut self, row: &Row, at: Instant) -> Option<Observation> {
+        let mut look = Observation {
             now: at,
             info: info(row),
             rtt: None,
@@ -54,16 +54,16 @@ impl Acks {
                 look.before = reduced.then_some(row.prior_cwnd);
             }
         }
-        // A change of state comes some microseconds after the ACK that made it.
-        look.now = look.now.max(self.told);
-        self.told = look.now;
+        // A change of state is recorded some microseconds after the ACK that caused it.
+        look.now = look.now.max(self.latest);
+        self.latest = look.now;
         Some(look)
     }
 
-    /// The state that the last segment has left, from TCP_INFO.
-    pub(super) fn last(&mut self, info: Info, delivered: u64) -> Option<Look> {
-        Some(Look {
-            now: self.pending.take()?.max(self.told),
+    /// The state after the last segment, from TCP_INFO.
+    pub(super) fn last(&mut self, info: Info, delivered: u64) -> Option<Observation> {
+        Some(Observation {
+            now: self.pending.take()?.max(self.latest),
             info,
             rtt: None,
             delivered,
@@ -72,13 +72,13 @@ impl Acks {
         })
     }
 
-    /// The sample that made the smoothed RTT what it is: `srtt' = srtt + m - srtt / 8`, in eighths.
+    /// The sample behind the change of the smoothed RTT: `srtt' = srtt + m - srtt / 8`, in eighths.
     fn sample(&mut self, row: &Row) -> Option<Duration> {
         let (before, after) = (self.srtt_eighths, row.srtt_eighths);
         let acked = row.bytes_acked != self.bytes_acked;
         self.srtt_eighths = after;
         self.bytes_acked = row.bytes_acked;
-        // The handshake's is known already; without progress there is none.
+        // The handshake's sample is known already; an ACK without progress has none.
         if before == 0 || after == before && !acked {
             return None;
         }
@@ -151,7 +151,7 @@ mod tests {
         let look = acks.look(&second, at(103)).expect("the first ACK's");
         assert_eq!((look.now, look.info.cwnd, look.acks), (at(100), 12, 1));
         assert_eq!(look.rtt, Some((Duration::from_millis(140), 1)));
-        // The second one makes the sender recover.
+        // The second one puts the sender into recovery.
         let mut state = row(RowKind::State, 12, 840_000, 2897);
         state.ca_state = CA_RECOVERY;
         let look = acks.look(&state, at(104)).expect("the change");

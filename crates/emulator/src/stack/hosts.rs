@@ -1,7 +1,7 @@
-//! The two applications: one opens connections and writes, the other reads what comes.
+//! The two applications: one opens connections and writes, the other reads.
 //!
-//! Neither ever lets the kernel wait: the writer has a large buffer from the start (`tcp_wmem` of
-//! the namespace) and fills it whenever there is room, the reader empties its own at once.
+//! Neither makes the kernel wait: the writer has a large buffer from the start (`tcp_wmem` of the
+//! namespace) and fills it whenever there is space, and the reader empties its buffer at once.
 
 use std::io::{self, ErrorKind, Read};
 use std::net::{IpAddr, Ipv4Addr, SocketAddrV4, TcpListener, TcpStream};
@@ -21,21 +21,21 @@ use super::shared::{self, LONGEST_WAIT, PORT, RECEIVERS, SENDERS, Shared};
 use super::{StackError, sys};
 use crate::device;
 
-/// Zeros to write, and room to read.
+/// Zeros to write at once, and bytes to read at once.
 const CHUNK: usize = 1 << 18;
 
-/// Memory that five bytes of window take: a full segment has 1448 bytes and takes 2304 of memory in
-/// a TUN device, which the kernel counts as 160/256 once it has seen one (measured on Linux 6.18;
-/// before 6.6 it counts as one half, and the window becomes a fifth smaller).
+/// Bytes of memory for five bytes of window. A full segment has 1448 bytes and takes 2304 bytes of
+/// memory in a TUN device; the kernel applies a ratio of 160/256 once it has seen one (measured on
+/// Linux 6.18; before 6.6 it applies one half, and the window becomes a fifth smaller).
 const MEMORY_PER_FIVE: u64 = 8;
-/// The largest `tcp_rmem` that is asked for: it is read as a 32-bit signed number.
+/// The largest `tcp_rmem` to set: the kernel reads it as a 32-bit signed number.
 const MOST_MEMORY: u64 = 1 << 30;
 
-/// What waits to be sent takes this much memory at most, in one connection and in all at first.
+/// The most memory for data waiting to be sent, in one connection, and in all of them at first.
 const LARGEST_SEND_BUFFER: u64 = 1 << 26;
 const ALL_SEND_BUFFERS: u64 = 1 << 29;
 
-/// What happened to a connection.
+/// An event of a connection.
 pub(super) enum News {
     /// It is open, and nothing is written yet.
     Open {
@@ -59,7 +59,8 @@ fn system(what: &'static str) -> impl Fn(io::Error) -> StackError {
     move |error| StackError::System(what.to_owned(), error)
 }
 
-/// Prepares the namespace of the senders, which the calling thread is in, and makes their sockets.
+/// Prepares the namespace of the senders, which the calling thread is in, and creates their
+/// sockets.
 pub(super) fn prepare_senders(plan: &Plan) -> Result<Vec<TcpStream>, StackError> {
     sysctl(
         "tcp_slow_start_after_idle",
@@ -67,7 +68,7 @@ pub(super) fn prepare_senders(plan: &Plan) -> Result<Vec<TcpStream>, StackError>
     )?;
     let buffer = (ALL_SEND_BUFFERS / plan.flows.len() as u64).clamp(16_384, LARGEST_SEND_BUFFER);
     sysctl("tcp_wmem", &format!("4096 {buffer} {LARGEST_SEND_BUFFER}"))?;
-    // ECN is asked for by route alone.
+    // Only routes request ECN.
     sysctl("tcp_ecn", "2")?;
     let mut routes = Routes::open().map_err(system("opening the routing table"))?;
     let routing = system("setting a route of a sender");
@@ -144,7 +145,7 @@ enum State {
     Done,
 }
 
-/// A flow on the side of its sender.
+/// A flow on its sending side.
 struct Outgoing<'a> {
     plan: &'a FlowPlan,
     stream: Option<Arc<TcpStream>>,
@@ -152,16 +153,16 @@ struct Outgoing<'a> {
     start: Instant,
     /// When it stops.
     stop: Instant,
-    /// Bytes that the application has not handed over yet.
+    /// Bytes that the application has not written yet.
     unwritten: u64,
-    /// Of these, bytes that it wants to hand over now.
+    /// The part of these that is due now.
     due: u64,
-    /// When it wants to hand over more.
+    /// When more becomes due.
     next: Instant,
 }
 
 impl Outgoing<'_> {
-    /// When it acts without being called, or never.
+    /// When it must act even if the socket is not ready, or never.
     fn deadline(&self) -> Instant {
         match self.state {
             State::Waiting => self.start,
@@ -171,7 +172,7 @@ impl Outgoing<'_> {
         }
     }
 
-    /// Whether it waits for the socket.
+    /// Whether it waits for the socket to become writable.
     fn wants_to_write(&self) -> bool {
         match self.state {
             State::Connecting => true,
@@ -180,7 +181,7 @@ impl Outgoing<'_> {
         }
     }
 
-    /// Does what is due; `writable` says that the socket called.
+    /// Does what is due; `writable` means that the socket is ready.
     fn act(&mut self, shared: &Shared, writable: bool) -> io::Result<Option<News>> {
         let flow = self.plan.index;
         let Some(stream) = self.stream.clone() else {
@@ -235,10 +236,10 @@ impl Outgoing<'_> {
         })
     }
 
-    /// The application has something to send.
+    /// Makes the application's next data due.
     fn release(&mut self) {
         match self.plan.application {
-            // A plan has none that pauses.
+            // A plan has no application that pauses.
             Application::Bulk | Application::Pausing { .. } => {
                 self.due = self.unwritten;
                 self.next = Instant::MAX;
@@ -268,8 +269,8 @@ impl Outgoing<'_> {
             }
         }
         if self.unwritten == 0 {
-            // The connection stays open until all is acknowledged: `tcp_probe` does not tell of one
-            // that is being closed.
+            // The connection stays open until all data are acknowledged: `tcp_probe` does not
+            // report a connection that is being closed.
             self.state = State::Done;
         }
         Ok(())
@@ -307,14 +308,14 @@ pub(super) fn send(
             match flow.act(shared, writable) {
                 Ok(None) => {}
                 Ok(Some(happened)) => {
-                    // The other end is gone when the run is over.
+                    // The receiver is gone once the run is over.
                     let _ = news.send(happened);
                     // The first bytes are due at once.
                     if let Err(error) = flow.act(shared, true) {
                         shared.fail("sending", error);
                     }
                 }
-                // Reset by the one who looks on, because its time is over.
+                // The sampler has reset it, because its time is over.
                 Err(_) if shared.flows[flow.plan.index as usize].is_over() => {}
                 Err(error) => shared.fail("sending", error),
             }
@@ -344,7 +345,7 @@ pub(super) fn send(
 
 fn poll(descriptors: &mut [PollFd<'_>], wait: Duration) {
     let timeout = TimeSpec::from_duration(std::time::Duration::from_nanos(wait.as_nanos()));
-    // A signal may end it early; whoever polls looks again.
+    // A signal may end it early; the caller polls again.
     let _ = ppoll(descriptors, Some(timeout), None);
 }
 
@@ -398,14 +399,14 @@ fn accept(
                 }
             }
             Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
-            // The peer has gone already.
+            // The peer has already gone.
             Err(error) if error.kind() == ErrorKind::ConnectionAborted => {}
             Err(error) => return Err(error),
         }
     }
 }
 
-/// Reads all there is; false when there will be no more.
+/// Reads all available data; false at the end of the stream.
 fn read(
     shared: &Shared,
     (flow, size): (u32, Option<u64>),

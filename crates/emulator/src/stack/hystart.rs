@@ -1,11 +1,10 @@
-//! The switch for HyStart of the kernel's CUBIC, which is one for the whole machine.
+//! The kernel's switch for HyStart in CUBIC, which acts on the whole machine.
 //!
-//! `/sys/module/tcp_cubic/parameters/hystart` acts at once on every connection of every namespace
-//! (notes on Linux, section 1), so runs that need it on and runs that need it off must not
-//! overlap. A lock file sees to that among the processes of this project: those that need it on
-//! share the lock, one that needs it off has it alone. The value to be restored stands in the
-//! file before the switch is touched; if that run is killed, the next one, of either kind, finds
-//! the value, and restores it first.
+//! `/sys/module/tcp_cubic/parameters/hystart` acts at once on every connection of every namespace,
+//! so runs that need it on and runs that need it off must not overlap. A lock file prevents that
+//! among the processes of this project: runs that need it on share the lock, and a run that needs
+//! it off holds it alone. That run saves the value to restore in the file before it touches the
+//! switch. If it is killed, the next run of either kind finds the value and restores it first.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, Write};
@@ -20,18 +19,18 @@ use crate::clock::pause;
 
 const SWITCH: &str = "/sys/module/tcp_cubic/parameters/hystart";
 const LOCK: &str = "/run/slowstart-hystart.lock";
-/// How long to wait before looking again whether the lock is free.
+/// How long to wait before trying the lock again.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
-/// HyStart stays as it was asked for until this is dropped.
+/// Keeps HyStart as requested until it is dropped.
 #[derive(Debug)]
 pub(super) struct Held {
-    /// The lock, and what to restore.
+    /// The lock, and the value to restore.
     locked: Option<(File, Option<String>)>,
 }
 
 impl Held {
-    /// Waits until HyStart can be as `wanted`, and sees to it.
+    /// Waits until HyStart can be as `wanted`, and sets it.
     pub(super) fn new(wanted: HyStart, cancel: &AtomicBool) -> Result<Self, StackError> {
         match wanted {
             HyStart::Unused => Ok(Self { locked: None }),
@@ -54,7 +53,8 @@ fn hold_on(cancel: &AtomicBool) -> Result<Held, StackError> {
         .truncate(false)
         .open(LOCK);
     let mut locked = None;
-    // Who may not write there cannot switch either, and need not wait for those who can be seen.
+    // A process that may not write there cannot switch either, and need not wait for those that
+    // can.
     if let Ok(mut file) = file {
         lock(&file, true, cancel)?;
         recover(&mut file, SWITCH).map_err(system(SWITCH))?;
@@ -64,7 +64,8 @@ fn hold_on(cancel: &AtomicBool) -> Result<Held, StackError> {
     match read_switch() {
         Some(true) | None => Ok(Held { locked }),
         Some(false) => Err(StackError::Unsupported(format!(
-            "`cubic+hystart` needs HyStart, which this kernel has switched off: write 1 to {SWITCH}"
+            "`cubic+hystart` needs HyStart, which is switched off in this kernel: write 1 to \
+             {SWITCH}"
         ))),
     }
 }
@@ -87,7 +88,7 @@ fn hold_off(cancel: &AtomicBool) -> Result<Held, StackError> {
     let held = Held {
         locked: Some((file, Some(before))),
     };
-    // From here on dropping `held` restores.
+    // From here on, dropping `held` restores the value.
     fs::write(SWITCH, "0").map_err(system(SWITCH))?;
     Ok(held)
 }
@@ -106,7 +107,7 @@ fn lock(file: &File, alone: bool, cancel: &AtomicBool) -> Result<(), StackError>
     Ok(())
 }
 
-/// Restores what a run that was killed left.
+/// Restores the value that a killed run left behind.
 fn recover(file: &mut File, switch: impl AsRef<Path>) -> io::Result<()> {
     let mut left = String::new();
     file.rewind()?;
@@ -148,7 +149,7 @@ mod tests {
         recover(&mut file, &switch).unwrap();
         assert_eq!(fs::read_to_string(&switch).unwrap(), "1");
         assert_eq!(fs::read_to_string(&lock).unwrap(), "");
-        // What somebody else sets afterwards stays.
+        // A later change by another program stays.
         fs::write(&switch, "0").unwrap();
         recover(&mut file, &switch).unwrap();
         assert_eq!(fs::read_to_string(&switch).unwrap(), "0");

@@ -1,4 +1,4 @@
-//! TCP_INFO: what the kernel tells of a connection, read as bytes because its structure grows
+//! TCP_INFO, the kernel's state of a connection. It is read as bytes, because its structure grows
 //! with the kernel's version.
 
 use std::fs::File;
@@ -31,7 +31,7 @@ pub(super) struct Info {
     pub(super) cwnd: u32,
     /// Retransmissions so far, of a SYN too.
     pub(super) total_retrans: u32,
-    /// Bytes per second; `None` where it is unlimited.
+    /// Bytes per second; `None` if unlimited.
     pub(super) pacing_rate: Option<u64>,
     /// The SYN and the FIN count as bytes.
     pub(super) bytes_acked: u64,
@@ -43,7 +43,7 @@ pub(super) struct Info {
 }
 
 impl Info {
-    /// Asks the kernel.
+    /// Reads it from the kernel.
     pub(super) fn read(stream: &TcpStream) -> io::Result<Self> {
         let mut bytes = [0; INFO_SIZE];
         let size = sys::tcp_info(stream, &mut bytes)?;

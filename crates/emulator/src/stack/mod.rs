@@ -1,36 +1,35 @@
-//! The TCP of the running kernel as a stack: a scenario goes in, the same measurements come out
-//! as of a simulation.
+//! The TCP of the running kernel as a stack: it runs a scenario and returns the same measurements
+//! as a simulation.
 //!
 //! The path is an [`Emulation`]; a sender and a receiver of our own use real
 //! sockets on its two sides. A probe in the sender's kernel tells of each ACK where that is allowed
-//! ([`Sampler::TcpProbe`]); otherwise the kernel is asked once a millisecond (TCP_INFO). The
-//! network's side (drops, queue, true capacity) is known because the network is ours. Design,
-//! sections 1 and 4; notes on Linux, sections 1 to 4.
+//! ([`Sampler::TcpProbe`]); otherwise TCP_INFO is polled once a millisecond. The network's side
+//! (drops, queue, true capacity) is known because the network is ours.
 //!
-//! | setting | how the kernel is told |
+//! | setting | how the kernel gets it |
 //! | --- | --- |
 //! | `algorithm` | TCP_CONGESTION, by the table in `names`; extended by [`StackOptions::names`] |
-//! | `initial_window`, `ecn` | metrics of a route of the flow's own (`initcwnd`, `features ecn`) |
-//! | `ack_policy = "every-segment"` | a metric of the route back (`quickack`) |
-//! | `pacing` | SO_MAX_PACING_RATE without a limit to speak of: TCP's own timer paces, no `fq` needed |
+//! | `initial_window`, `ecn` | metrics of the flow's own route (`initcwnd`, `features ecn`) |
+//! | `ack_policy = "every-segment"` | a metric of the reverse route (`quickack`) |
+//! | `pacing` | SO_MAX_PACING_RATE at its largest value, which limits nothing: TCP's own timer paces, and no `fq` is needed |
 //! | `receive_buffer`, `restart_after_idle` | sysctls of the namespace: one value for all flows |
 //! | `tso_segments` | the device's `gso_max_segs`: one value for all flows |
-//! | `cubic+search`, `cubic+hystart++`, `cubic+standard` | an eBPF program of this project, loaded for the time of the run (`kernel::Guest`) or before, by whoever may |
-//! | `cubic+standard` without it | where allowed, HyStart is switched off for the whole machine while the run lasts (`hystart`) |
+//! | `cubic+search`, `cubic+hystart++`, `cubic+standard` | an eBPF program of this project, loaded for the run (`kernel::Guest`), or loaded before by an administrator |
+//! | `cubic+standard` without it | where allowed, HyStart is switched off for the whole machine during the run (`hystart`) |
 //! | `extra_delay`, `sack = false`, `syn_window`, `small_queue`, `autotuning`, `loss_detection`, `byte_counting = false`, other algorithms | refused |
 //!
 //! ## Deviations
 //!
-//! - The run, and with it the channel, begins when namespaces, sockets and threads are ready; a
-//!   flow starts up to a fraction of a millisecond after its `start`. `start_s` is when connect() was
-//!   called.
-//! - Without the probe, times of the exit and of the first loss are up to one look late. What else is
-//!   approximate stands in `observe`.
-//! - The connection is closed when all is acknowledged, not when all is written.
-//! - The kernel's limit is on memory, not on the receive window; it is chosen so that full segments
+//! - The run, and with it the channel, begins when namespaces, sockets and threads are ready. A
+//!   flow starts up to a fraction of a millisecond after its `start`. `start_s` is the time of the
+//!   connect() call.
+//! - Without the probe, the times of the exit and of the first loss are late by up to one polling
+//!   period. `observe` lists the other approximations.
+//! - The connection is closed when all data are acknowledged, not when all are written.
+//! - The kernel limits memory, not the receive window. The limit is chosen so that full segments
 //!   make the window `receive_buffer`, within one percent (`hosts`).
-//! - Sender and receiver have large socket buffers and go before ordinary threads where that is
-//!   allowed, so that no application makes the kernel wait: what is measured is its TCP.
+//! - Sender and receiver have large socket buffers and, where allowed, priority over ordinary
+//!   threads, so that no application makes the kernel wait: the measurements are of its TCP.
 
 mod acks;
 mod hosts;
@@ -61,39 +60,39 @@ use units::Duration;
 use crate::{Emulation, EmulationOptions, EmulatorError, Report, SelfCheck, Side};
 use hystart::Held;
 use plan::Plan;
-use sampler::{Looking, Seen, Watched};
+use sampler::{Seen, Setup, Watched};
 use shared::Shared;
 
 pub use kernel::GuestExit;
 pub use names::{KernelName, Kind};
 
-/// How a run is made.
+/// Options of a run.
 #[derive(Clone, Debug)]
 pub struct StackOptions {
-    /// Whether time series are kept.
+    /// Whether to keep time series.
     pub traces: bool,
-    /// Time from one look at the kernel to the next.
+    /// Time between two polls of the kernel.
     pub period: Duration,
-    /// Leave to switch HyStart off for the whole machine while a run of `cubic+standard` lasts,
+    /// Permission to switch HyStart off for the whole machine during a run of `cubic+standard`,
     /// where `ss_cubic_std` is not loaded. Needs root.
     pub hystart_switch: bool,
-    /// Leave to load what the kernel does not bring, for the time of the run.
+    /// Permission to load, for the run, what the kernel lacks.
     pub guests: bool,
-    /// How each ACK becomes known; by the best way there is where it is `None`.
+    /// How senders are observed; `None` selects the best way available.
     pub sampler: Option<Sampler>,
-    /// Whether TCP_INFO is asked beside the probe, to compare the two.
+    /// Whether to poll TCP_INFO beside the probe, to compare the two.
     pub cross_check: bool,
-    /// Congestion controls of the kernel beside those that are known.
+    /// Congestion controls of the kernel in addition to the known ones.
     pub names: Vec<KernelName>,
-    /// What the kernel has of them, by its own names, where it is not the running one; `None`: the
-    /// running one is asked.
+    /// The congestion controls that the kernel has, by its own names, if it is not the running one;
+    /// with `None` the running kernel is asked.
     pub available: Option<Vec<String>>,
-    /// How the path is made. Whether queues are traced and deliveries kept is decided here.
+    /// Options of the path. The run itself decides whether to trace queues and keep deliveries.
     pub emulation: EmulationOptions,
 }
 
 impl Default for StackOptions {
-    /// No time series, the best sampler or a look each millisecond, nothing switched for the whole
+    /// No time series, the best sampler or a poll each millisecond, nothing switched for the whole
     /// machine.
     fn default() -> Self {
         Self {
@@ -110,12 +109,12 @@ impl Default for StackOptions {
     }
 }
 
-/// How the state of a sender becomes known.
+/// How the state of a sender is observed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sampler {
-    /// The kernel is asked, once a period.
+    /// TCP_INFO is polled once a period.
     TcpInfo,
-    /// A probe in the kernel tells of each ACK. Needs root and the feature `bpf`.
+    /// A probe in the kernel reports each ACK. Needs root and the feature `bpf`.
     TcpProbe,
 }
 
@@ -130,44 +129,44 @@ impl Sampler {
     }
 }
 
-/// What a run leaves.
+/// The outcome of a run.
 #[derive(Clone, Debug)]
 pub struct StackOutput {
     /// Its measurements.
     pub result: RunResult,
-    /// Its time series, where asked for.
+    /// Its time series, on request.
     pub traces: Option<Traces>,
-    /// Whether to believe it.
+    /// The timing self-check.
     pub check: SelfCheck,
-    /// The longest time from one look at the kernel to the next.
+    /// The longest time between two polls of the kernel.
     pub longest_gap: Duration,
-    /// How the senders' state became known.
+    /// How the senders were observed.
     pub sampler: Sampler,
-    /// How often: one for each ACK by the probe, or one for each time a flow was looked at.
+    /// Number of observations: one per ACK with the probe, otherwise one per poll of a flow.
     pub samples: u64,
     /// ACK events that were dropped because the probe's ring buffer was full.
     pub samples_lost: u64,
-    /// The slow-start exit of each flow as TCP_INFO shows it beside the probe, where asked for.
+    /// The slow-start exit of each flow as TCP_INFO shows it beside the probe, on request.
     pub cross_checked: Vec<Option<SlowStartExitResult>>,
-    /// The congestion control of each flow, as the kernel calls it.
+    /// The kernel's name of each flow's congestion control.
     pub congestion: Vec<String>,
-    /// What the congestion control of each flow ended the first slow start for, where it did and
-    /// tells; its times are those of CLOCK_MONOTONIC.
+    /// The decision of each flow's congestion control to end the first slow start, where it made
+    /// and reported one; its times are those of CLOCK_MONOTONIC.
     pub decisions: Vec<Option<GuestExit>>,
-    /// What the network saw, without its deliveries.
+    /// What the network observed, without its deliveries.
     pub report: Report,
 }
 
 /// Why a run did not finish.
 #[derive(Debug)]
 pub enum StackError {
-    /// The kernel cannot do what the scenario says: one sentence.
+    /// The kernel cannot run the scenario: one sentence.
     Unsupported(String),
-    /// The path could not be made.
+    /// The path could not be created.
     Emulator(EmulatorError),
-    /// A system call failed: what was being done, and what it said.
+    /// A system call failed: the operation, and the error.
     System(String, io::Error),
-    /// Somebody asked it to stop.
+    /// The caller cancelled the run.
     Cancelled,
 }
 
@@ -190,7 +189,7 @@ impl From<EmulatorError> for StackError {
     }
 }
 
-/// Whether the running kernel can do what `scenario` says. Creates nothing.
+/// Whether the running kernel can run `scenario`. Creates nothing.
 ///
 /// # Errors
 /// [`StackError::Unsupported`] with the reason.
@@ -198,14 +197,14 @@ pub fn supports(scenario: &Scenario, options: &StackOptions) -> Result<(), Stack
     Plan::new(scenario, options).map(drop)
 }
 
-/// From the last preparation to the beginning of a run: the threads start in this time.
+/// Time from the last preparation to the beginning of a run, in which the threads start.
 const LEAD: Duration = Duration::from_millis(10);
 
-/// Runs `scenario` once on the running kernel, as run number `run`: in real time.
+/// Runs `scenario` once on the running kernel, as run number `run`, in real time.
 ///
 /// # Errors
-/// [`StackError::Unsupported`] before anything is created; others when something fails on the way,
-/// or `cancel` became true. Nothing is left behind.
+/// [`StackError::Unsupported`] before anything is created; others if something fails later, or
+/// `cancel` becomes true. Nothing is left behind.
 pub fn run(
     scenario: &Scenario,
     run: u32,
@@ -246,7 +245,7 @@ pub fn run(
         let (shared, plan, listener) = (&shared, &plan, &listener);
         scope.spawn(move || hosts::receive(shared, plan, listener));
         scope.spawn(move || hosts::send(shared, plan, sockets, &news_to));
-        let looking = Looking {
+        let setup = Setup {
             plan,
             period: options.period.max(Duration::from_micros(50)),
             traces: options.traces,
@@ -255,7 +254,7 @@ pub fn run(
             probe,
             guests,
         };
-        let watcher = scope.spawn(move || sampler::watch(shared, looking, news, cancel));
+        let watcher = scope.spawn(move || sampler::watch(shared, setup, news, cancel));
         match watcher.join() {
             Ok(seen) => seen,
             Err(panic) => {
@@ -268,7 +267,7 @@ pub fn run(
         return Err(StackError::Cancelled);
     }
     let mut report = emulation.finish()?;
-    let (longest_gap, samples, samples_lost) = (seen.longest_gap, seen.looks, seen.lost);
+    let (longest_gap, samples, samples_lost) = (seen.longest_gap, seen.observations, seen.lost);
     let decisions = of_each(&plan, &seen, |watched| watched.decision);
     let cross_checked = of_each(&plan, &seen, |watched| {
         watched.beside.as_ref().and_then(outcome::exit_of)
@@ -293,7 +292,7 @@ pub fn run(
     })
 }
 
-/// What is known of each flow of the plan.
+/// A fact about each flow of the plan.
 fn of_each<T>(plan: &Plan, seen: &Seen, what: impl Fn(&Watched) -> Option<T>) -> Vec<Option<T>> {
     let flows = plan.flows.iter().map(|flow| {
         let mut watched = seen.flows.iter();
@@ -302,7 +301,7 @@ fn of_each<T>(plan: &Plan, seen: &Seen, what: impl Fn(&Watched) -> Option<T>) ->
     flows.collect()
 }
 
-/// Loads what the flows need that the kernel does not bring.
+/// Loads what the flows need and the kernel lacks.
 fn register_guests(plan: &mut Plan) -> Result<Vec<Guest>, StackError> {
     let mut guests: Vec<Guest> = Vec::new();
     for flow in &mut plan.flows {
@@ -341,7 +340,7 @@ fn attach_probe(
     match attached {
         Ok(probe) => Ok(Some(probe)),
         Err(error) if options.sampler.is_some() => {
-            Err(StackError::System("telling of each ACK".to_owned(), error))
+            Err(StackError::System("attaching the probe".to_owned(), error))
         }
         Err(_) => Ok(None),
     }

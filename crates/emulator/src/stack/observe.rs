@@ -1,19 +1,19 @@
-//! What is concluded about a flow from looking at it again and again.
+//! Conclusions about a flow from repeated observations.
 //!
-//! The looks come from a source: TCP_INFO each millisecond ([`super::sampler`]), or, where the
-//! kernel may be probed, each ACK ([`super::acks`]). Then times, the RTT samples, and the window
-//! before a loss are exact; nothing else changes.
+//! The observations come from TCP_INFO each millisecond ([`super::sampler`]), or, where the kernel
+//! may be probed, from each ACK ([`super::acks`]). With the probe, times, RTT samples and the
+//! window before a loss are exact; nothing else differs.
 //!
-//! ## What the kernel does not tell
+//! ## What the kernel does not report
 //!
-//! - RTT samples, without the probe: TCP_INFO has the smoothed RTT alone. RFC 6298's filter is inverted:
-//!   after `k` samples of `m`, `srtt' = m + (7/8)^k (srtt - m)`; `k` is the number of segments
-//!   that came in. With one look each millisecond the mean of the samples in between comes out
-//!   within some microseconds. The smallest RTT is the kernel's own, and exact.
-//! - The window before a loss, without the probe: the threshold tells it to one segment (`kind.decrease`), the last
-//!   look before chooses among those.
-//! - Segments that were declared lost: what was retransmitted, plus what is marked and not yet
-//!   retransmitted. A probe for a lost tail (TLP) that was a retransmission counts too.
+//! - RTT samples, without the probe: TCP_INFO has only the smoothed RTT. The filter of RFC 6298 is
+//!   inverted: after `k` samples of `m`, `srtt' = m + (7/8)^k (srtt - m)`, where `k` is the number
+//!   of segments received. With an observation each millisecond, the mean of the samples in between
+//!   is accurate to some microseconds. The smallest RTT is the kernel's own, and exact.
+//! - The window before a loss, without the probe: the threshold gives it to within one segment
+//!   (`kind.decrease`), and the last observation before the loss selects among the possible values.
+//! - Segments that were declared lost: those retransmitted, and those marked lost and not yet
+//!   retransmitted. A tail loss probe (TLP) that was a retransmission counts too.
 
 use measure::{FlowProbe, FlowSample, FlowTrace};
 use units::{Bytes, Duration, Instant, Rate};
@@ -21,20 +21,20 @@ use units::{Bytes, Duration, Instant, Rate};
 use super::info::{CA_CWR, CA_LOSS, CA_RECOVERY, HyStartCounters, Info};
 use super::names::Kind;
 
-/// A connection at one moment.
+/// An observation of a connection.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Look {
-    /// When.
+pub(super) struct Observation {
+    /// Its time.
     pub(super) now: Instant,
-    /// What the kernel said.
+    /// The state of the connection.
     pub(super) info: Info,
-    /// The RTT samples since the last look: their mean, and how many.
+    /// The RTT samples since the last observation: their mean and their number.
     pub(super) rtt: Option<(Duration, u32)>,
-    /// Bytes in order at the receiving application, which is asked a moment later.
+    /// Bytes that the receiving application has received in order, read a moment later.
     pub(super) delivered: u64,
-    /// Segments that came in since the last look.
+    /// Segments received since the last observation.
     pub(super) acks: u32,
-    /// The window before the reduction that this look shows, where that is known.
+    /// The window before the reduction that this observation shows, if known.
     pub(super) before: Option<u32>,
 }
 
@@ -55,21 +55,21 @@ pub(super) struct Observer {
     size: Option<u64>,
     /// When the SYN left.
     pub(super) start: Instant,
-    /// When the connection was open: what came before is not the flow's.
+    /// The state when the connection opened; what was counted before is not the flow's.
     base: Info,
     last: Info,
     pub(super) probe: FlowProbe,
     pub(super) trace: Option<FlowTrace>,
     pub(super) exit: Option<Exit>,
     pub(super) first_loss: Option<Instant>,
-    /// How the smallest RTT fell.
+    /// Each new minimum of the RTT.
     pub(super) min_rtts: Vec<(Instant, Duration)>,
     /// Entries into the state after a timeout, for kernels that do not count timeouts.
     losses_entered: u64,
 }
 
 impl Observer {
-    /// The connection is open: `first` was asked before any data was sent.
+    /// The connection is open: `first` was read before any data was sent.
     pub(super) fn new(
         kind: Kind,
         size: Option<u64>,
@@ -100,17 +100,18 @@ impl Observer {
     /// Payload bytes acknowledged cumulatively.
     pub(super) fn acked(&self) -> u64 {
         let acked = self.last.bytes_acked.saturating_sub(self.base.bytes_acked);
-        // The FIN counts as one more.
+        // The FIN counts as one byte.
         acked.min(self.size.unwrap_or(u64::MAX))
     }
 
-    /// Whether everything is acknowledged, as the kernel says.
+    /// Whether the kernel reports all data as acknowledged.
     pub(super) fn is_complete(&self, info: &Info) -> bool {
         let acked = info.bytes_acked.saturating_sub(self.base.bytes_acked);
         self.size.is_some_and(|size| acked >= size)
     }
 
-    /// The congestion control says that it ended slow start; false where that was over before.
+    /// The congestion control reports that it ended slow start; false where slow start was over
+    /// before.
     pub(super) fn note_exit(
         &mut self,
         at: Instant,
@@ -136,7 +137,7 @@ impl Observer {
         )
     }
 
-    /// Of these, sent before.
+    /// Retransmitted segments among these.
     pub(super) fn segments_retransmitted(&self) -> u64 {
         u64::from(
             self.last
@@ -145,7 +146,7 @@ impl Observer {
         )
     }
 
-    /// Segments that the sender declared lost, as far as can be told.
+    /// Segments that the sender declared lost, as far as the kernel shows it.
     pub(super) fn segments_lost(&self) -> u64 {
         let waiting = self.last.lost.saturating_sub(self.last.retrans);
         self.segments_retransmitted() + u64::from(waiting)
@@ -159,10 +160,10 @@ impl Observer {
         }
     }
 
-    /// The smallest RTT, which the kernel keeps.
+    /// The smallest RTT, from the kernel.
     pub(super) fn min_rtt(&self) -> Option<Duration> {
         let micros = self.last.min_rtt_us;
-        // Before the first sample it is the largest number there is.
+        // Before the first sample the kernel has the largest number there.
         (micros != u32::MAX && self.last.srtt_us > 0)
             .then(|| Duration::from_micros(u64::from(micros)))
     }
@@ -172,9 +173,9 @@ impl Observer {
         u64::from(self.last.snd_mss)
     }
 
-    /// The look that TCP_INFO gives.
-    pub(super) fn look(&self, now: Instant, info: Info, delivered: u64) -> Look {
-        Look {
+    /// The observation that TCP_INFO gives.
+    pub(super) fn look(&self, now: Instant, info: Info, delivered: u64) -> Observation {
+        Observation {
             now,
             info,
             rtt: self.invert_smoothed(&info),
@@ -184,13 +185,13 @@ impl Observer {
         }
     }
 
-    /// The mean of the RTT samples since the last look, from the smoothed RTT.
+    /// The mean of the RTT samples since the last observation, from the smoothed RTT.
     fn invert_smoothed(&self, info: &Info) -> Option<(Duration, u32)> {
         let count = info.segs_in.wrapping_sub(self.last.segs_in);
         if count == 0 || info.srtt_us == 0 {
             return None;
         }
-        // After some hundred samples nothing is left of what was before.
+        // After some hundred samples nothing is left of the value before them.
         let mut kept = 1.0;
         for _ in 0..count.min(256) {
             kept *= 7.0 / 8.0;
@@ -201,10 +202,14 @@ impl Observer {
         Some((Duration::from_nanos((mean * 1000.0) as u64), count))
     }
 
-    /// Takes a look. `counters` tells what HyStart counted in this namespace since it was last
-    /// asked; it is asked when this flow left slow start.
-    pub(super) fn take(&mut self, look: &Look, counters: &mut dyn FnMut() -> HyStartCounters) {
-        let Look { now, info, .. } = *look;
+    /// Takes an observation. `counters` returns what HyStart counted in this namespace since the
+    /// last call; it is called when this flow has left slow start.
+    pub(super) fn take(
+        &mut self,
+        look: &Observation,
+        counters: &mut dyn FnMut() -> HyStartCounters,
+    ) {
+        let Observation { now, info, .. } = *look;
         if self.exit.is_none() {
             self.exit = self.exit_in(look, counters);
         }
@@ -253,8 +258,12 @@ impl Observer {
         }
     }
 
-    fn exit_in(&self, look: &Look, counters: &mut dyn FnMut() -> HyStartCounters) -> Option<Exit> {
-        let Look { now, info, .. } = *look;
+    fn exit_in(
+        &self,
+        look: &Observation,
+        counters: &mut dyn FnMut() -> HyStartCounters,
+    ) -> Option<Exit> {
+        let Observation { now, info, .. } = *look;
         let ssthresh = u64::from(info.ssthresh?);
         let exit = |cwnd_segments, reason, by_congestion| {
             Some(Exit {
@@ -265,7 +274,7 @@ impl Observer {
             })
         };
         if self.kind.hystart {
-            // The counters tell also when a loss came right after.
+            // The counters show an exit even if a loss followed at once.
             let HyStartCounters { train, delay } = counters();
             let by_hystart = match (train.0, delay.0) {
                 (0, 0) => None,
@@ -281,7 +290,7 @@ impl Observer {
         }
         let before = u64::from(self.last.cwnd);
         if self.kind.decrease.is_none() {
-            // BBR sets a threshold when it leaves start-up, and at no loss.
+            // BBR sets a threshold when it leaves start-up, but not at a loss.
             return exit(before.max(u64::from(info.cwnd)), self.kind.exit, false);
         }
         let reduced = || match look.before {
@@ -296,7 +305,8 @@ impl Observer {
         }
     }
 
-    /// The window that was reduced to `ssthresh`, given one from at most a look before.
+    /// The window before a reduction to `ssthresh`, given the window `seen` at the last
+    /// observation.
     fn before_loss(&self, ssthresh: u64, seen: u64) -> u64 {
         let Some((numerator @ 1.., denominator)) = self.kind.decrease else {
             return seen;
@@ -334,8 +344,8 @@ mod tests {
         Observer::new(kind, size, times, open(100_000), None)
     }
 
-    fn look(millis: u64, info: Info) -> Look {
-        Look {
+    fn look(millis: u64, info: Info) -> Observation {
+        Observation {
             now: Instant::from_millis(millis),
             info,
             rtt: None,
@@ -347,7 +357,7 @@ mod tests {
 
     #[test]
     fn the_smoothed_rtt_is_inverted() {
-        // Four samples of 140 ms after 100 ms, as the kernel smooths them: in eighths, rounded down.
+        // Four samples of 140 ms after 100 ms, smoothed as in the kernel: in eighths, rounded down.
         let mut eighths: i64 = 800_000;
         for _ in 0..4 {
             eighths += 140_000 - (eighths >> 3);
@@ -364,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn an_exit_by_hystart_is_told_by_its_counters() {
+    fn an_exit_by_hystart_follows_from_its_counters() {
         let mut observer = observer(CUBIC, None);
         let mut info = open(100_000);
         info.ssthresh = Some(400);
@@ -395,12 +405,12 @@ mod tests {
             assert_eq!((exit.cwnd_segments, exit.reason), (expected, "loss"));
             assert_eq!(observer.first_loss, Some(Instant::from_millis(900)));
             assert_eq!(observer.segments_lost(), 3);
-            // Who knows it need not conclude.
+            // A known window takes precedence.
             let mut observer = Observer {
                 exit: None,
                 ..observer
             };
-            let look = Look {
+            let look = Observation {
                 before: Some(1003),
                 ..look(901, info)
             };

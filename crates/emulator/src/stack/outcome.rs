@@ -1,4 +1,4 @@
-//! From what was seen of a run to its result, by the same definitions as a simulation's.
+//! Turns the observations of a run into its result, by the same definitions as in a simulation.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ fn millis(span: Duration) -> f64 {
     span.as_nanos() as f64 / 1e6
 }
 
-/// Puts together what the sender's kernel, the receiving application and the network know.
+/// Combines what the sender's kernel, the receiving application and the network know.
 pub(super) fn result_of(
     scenario: &Scenario,
     (run, seed): (u32, u64),
@@ -25,7 +25,7 @@ pub(super) fn result_of(
     mut seen: Seen,
     report: &Report,
 ) -> (RunResult, Traces) {
-    // What the network knows of each flow's data: index in the report by index in the scenario.
+    // The network's facts about each flow's data: index in the report by index in the scenario.
     let network: BTreeMap<u32, usize> = report
         .flows
         .iter()
@@ -127,7 +127,7 @@ fn flow_result(
     let capacity = capacity(report, start, watched.end, scenario.path.base_rtt);
     let sent = observer.segments_sent();
     let lost = observer.segments_lost();
-    // A decision after a loss ended slow start would have ended nothing.
+    // If a loss had already ended slow start, the decision would have ended nothing.
     let passive = watched
         .passive
         .filter(|at| observer.exit.is_none_or(|exit| *at <= exit.at));
@@ -181,7 +181,7 @@ fn flow_result(
     }
 }
 
-/// The end of the first slow start, if it was seen.
+/// The end of the first slow start, if it was observed.
 pub(super) fn exit_of(observer: &Observer) -> Option<SlowStartExitResult> {
     let exit = observer.exit?;
     Some(SlowStartExitResult {
@@ -202,7 +202,7 @@ fn capacity(report: &Report, start: Instant, end: Instant, base_rtt: Duration) -
         .map(|(since, _)| since)
 }
 
-/// A flow whose connection did not open before the run, or its time, was over.
+/// A flow whose connection did not open before the end of the run, or of its own time.
 fn unopened(plan: &FlowPlan, facts: Option<&FlowFacts>) -> FlowResult {
     let start = facts.map_or(plan.start, |facts| facts.first_packet);
     FlowResult::unopened(plan.index, &plan.name, &plan.algorithm, start.as_secs_f64())

@@ -1,4 +1,4 @@
-//! What the kernel is asked to do for a scenario, or one sentence on why it cannot; decided
+//! The kernel's settings for a scenario, or one sentence on why the kernel cannot run it; decided
 //! before anything is created.
 
 use kernel::Wanted;
@@ -9,11 +9,11 @@ use super::names::{self, Kind};
 use super::routes::Metrics;
 use super::{StackError, StackOptions};
 
-/// The initial window of the kernel (`TCP_INIT_CWND`), which needs no saying.
+/// The kernel's initial window (`TCP_INIT_CWND`), which needs no setting.
 const INITIAL_WINDOW: u32 = 10;
 /// A TSO packet holds at most 64 KiB: 45 segments of 1448 bytes.
 const TSO_SEGMENTS: u32 = 45;
-/// Each flow has an address of its own on both sides, from networks of 2^16.
+/// Each flow has its own address on both sides, from networks of 2^16.
 const MOST_FLOWS: usize = 65_534;
 
 /// Whether HyStart of the kernel's CUBIC must be on or off for a run.
@@ -21,13 +21,13 @@ const MOST_FLOWS: usize = 65_534;
 pub(super) enum HyStart {
     /// No flow uses the kernel's CUBIC.
     Unused,
-    /// As the kernel has it by default.
+    /// On, which is the kernel's default.
     On,
     /// Off, for the whole machine.
     Off,
 }
 
-/// One flow, as the kernel is asked to run it.
+/// One flow, as the kernel is to run it.
 #[derive(Clone, Debug)]
 pub(super) struct FlowPlan {
     /// Its place in the scenario.
@@ -36,11 +36,11 @@ pub(super) struct FlowPlan {
     pub(super) name: String,
     /// Its algorithm, in canonical form.
     pub(super) algorithm: String,
-    /// What the kernel calls the congestion control.
+    /// The kernel's name of the congestion control.
     pub(super) kernel: String,
-    /// What is loaded for it, for the time of the run.
+    /// The congestion control that is loaded for it, for the run.
     pub(super) guest: Option<Wanted>,
-    /// What TCP_CONGESTION is set to: the same, but a guest has a name of its own.
+    /// The value of TCP_CONGESTION: the same, except that a guest has a name of its own.
     pub(super) selected: String,
     /// How it leaves slow start.
     pub(super) kind: Kind,
@@ -50,13 +50,13 @@ pub(super) struct FlowPlan {
     pub(super) stop: Instant,
     /// How much it sends.
     pub(super) size: Option<u64>,
-    /// When it has something to send.
+    /// When it has data to send.
     pub(super) application: Application,
     /// Whether TCP paces.
     pub(super) pacing: bool,
-    /// Of the route to the receiver.
+    /// Metrics of the route to the receiver.
     pub(super) route: Metrics,
-    /// Of the route back.
+    /// Metrics of the reverse route.
     pub(super) route_back: Metrics,
 }
 
@@ -69,9 +69,9 @@ pub(super) struct Plan {
     pub(super) restart_after_idle: bool,
     /// Largest receive window.
     pub(super) receive_buffer: Bytes,
-    /// Largest TSO packet in segments, where it is not the kernel's own.
+    /// Largest TSO packet in segments, where it differs from the kernel's.
     pub(super) tso_segments: Option<u32>,
-    /// When the run is over at the latest.
+    /// Latest end of the run.
     pub(super) end: Instant,
 }
 
@@ -85,7 +85,8 @@ impl Plan {
         }
         if !scenario.path.traffic.is_empty() {
             return refuse(
-                "other traffic is simulated alone, not on the kernel: leave out `[[traffic]]`"
+                "background traffic is available in simulations only, not on the kernel: leave \
+                 out `[[traffic]]`"
                     .into(),
             );
         }
@@ -97,7 +98,7 @@ impl Plan {
             lacking: if options.guests {
                 kernel::missing_for_guests()
             } else {
-                vec!["this run may load nothing".to_owned()]
+                vec!["this run is not allowed to load programs".to_owned()]
             },
         };
         let mut hystart = HyStart::Unused;
@@ -107,19 +108,21 @@ impl Plan {
             flows.push(planned);
         }
         let first = &scenario.flows[0];
-        // What the kernel sets for a whole namespace must be the same for all flows.
+        // A setting of a whole namespace must be the same for all flows.
         if !all_same(scenario, |flow| u64::from(flow.restart_after_idle)) {
-            return refuse("`restart_after_idle` is one setting for all flows of a kernel".into());
+            return refuse(
+                "`restart_after_idle` must be the same for all flows on the kernel".into(),
+            );
         }
         if !all_same(scenario, |flow| flow.receive_buffer.get()) {
             return refuse(
-                "`receive_buffer` is one setting for all flows of a kernel, whose autotuning has \
-                 one limit"
+                "`receive_buffer` must be the same for all flows on the kernel, whose autotuning \
+                 has one limit"
                     .into(),
             );
         }
         if !all_same(scenario, |flow| u64::from(flow.tso_segments)) {
-            return refuse("`tso_segments` is one setting for all flows of a kernel".into());
+            return refuse("`tso_segments` must be the same for all flows on the kernel".into());
         }
         let limit = scenario.duration.unwrap_or(scenario.time_limit);
         Ok(Self {
@@ -135,9 +138,9 @@ impl Plan {
 
 /// What the kernel offers.
 struct Offer {
-    /// The congestion controls that it has.
+    /// Its congestion controls.
     available: Vec<String>,
-    /// Sentences on why nothing can be loaded for the time of a run; none where it can.
+    /// Sentences on why nothing can be loaded for a run; empty where it can.
     lacking: Vec<String>,
 }
 
@@ -146,11 +149,11 @@ impl Offer {
         self.available.iter().any(|other| other == name)
     }
 
-    /// How to get what has to be loaded.
+    /// How to get a congestion control that has to be loaded.
     fn advice(&self, algorithm: &str) -> String {
         format!(
-            "is not loaded, and cannot be for this run: {}; once it can, `slowstart kernel load \
-             {algorithm}` loads it for everybody",
+            "is not loaded, and this run cannot load it: {}; once that is possible, `slowstart \
+             kernel load {algorithm}` loads it for all users",
             self.lacking.join("; ")
         )
     }
@@ -176,67 +179,72 @@ fn plan_flow(
     let name = &flow.name;
     if flow.extra_delay != Duration::ZERO {
         return refuse(format!(
-            "flow `{name}`: the kernel's flows share one path, so `extra_delay` cannot be had"
+            "flow `{name}`: `extra_delay` is not supported on the kernel, where all flows share \
+             one path"
         ));
     }
     if flow.syn_window != Flow::new(flow.algorithm).syn_window {
         return refuse(format!(
-            "flow `{name}`: the kernel chooses the window of its SYN-ACK, so `syn_window` cannot be had"
+            "flow `{name}`: `syn_window` is not supported: the kernel chooses the window of its \
+             SYN-ACK"
         ));
     }
     if let Application::Pausing { .. } = flow.application {
         return refuse(format!(
-            "flow `{name}`: an application does not learn when the kernel has everything \
-             acknowledged, so `pause` cannot be had; `every` can"
+            "flow `{name}`: `pause` is not supported on the kernel, because an application does \
+             not learn when all data are acknowledged; `every` is supported"
         ));
     }
     if flow.small_queue.is_some() {
         return refuse(format!(
-            "flow `{name}`: the kernel knows its own device, so `small_queue` cannot be had"
+            "flow `{name}`: `small_queue` is not supported: the kernel uses its own TCP small \
+             queues"
         ));
     }
     if !flow.sack {
         return refuse(format!(
-            "flow `{name}`: the kernel's flows use SACK, so `sack = false` cannot be had"
+            "flow `{name}`: `sack = false` is not supported: the kernel's flows use SACK"
         ));
     }
     if flow.autotuning != Autotuning::default() {
         return refuse(format!(
-            "flow `{name}`: the kernel's receive window grows as that kernel does it, so `autotuning` cannot be had"
+            "flow `{name}`: `autotuning` is not supported: the kernel has its own autotuning"
         ));
     }
     if flow.loss_detection != LossDetection::Rack || !flow.byte_counting {
         return refuse(format!(
-            "flow `{name}`: the kernel finds losses and counts bytes as today's do, so \
-             `loss_detection` and `byte_counting` cannot be had"
+            "flow `{name}`: `loss_detection` and `byte_counting` are not supported: the kernel has \
+             its own"
         ));
     }
     if flow.tso_segments == 0 || flow.tso_segments > TSO_SEGMENTS {
         return refuse(format!(
-            "flow `{name}`: the kernel's TSO packets hold 1 to {TSO_SEGMENTS} segments, so \
-             `tso_segments = {}` cannot be had",
+            "flow `{name}`: `tso_segments = {}` is not supported: the kernel's TSO packets hold 1 \
+            to \
+             {TSO_SEGMENTS} segments",
             flow.tso_segments
         ));
     }
     let algorithm = flow.algorithm.to_string();
     let Some((mut found, wanted)) = names::find(&flow.algorithm, &options.names) else {
         return refuse(format!(
-            "flow `{name}`: no congestion control of the kernel is `{algorithm}`; known are {}",
+            "flow `{name}`: no congestion control of the kernel implements `{algorithm}`; known \
+             are {}",
             names::known(&options.names)
         ));
     };
     let mut guest = wanted.filter(|_| offer.lacking.is_empty());
     let mut needs = None;
     if let (Some(wanted), None) = (wanted, guest) {
-        // What others have loaded may have options, which nobody can tell; those who ask for none
-        // take it as it is.
+        // One that is already loaded may have options, which cannot be read back. A flow that asks
+        // for none takes it as it is.
         let there = wanted.options == kernel::Options::default() && offer.has(&found.kernel);
         if !there && found.kernel == names::PLAIN_CUBIC && options.hystart_switch {
             names::CUBIC_MODULE.clone_into(&mut found.kernel);
             needs = Some(HyStart::Off);
         } else if !there {
             let otherwise = if found.kernel == names::PLAIN_CUBIC {
-                ", or leave to switch HyStart off for the whole machine while it runs"
+                ", or permission to switch HyStart off for the whole machine during the run"
             } else {
                 ""
             };
@@ -259,7 +267,8 @@ fn plan_flow(
     if let Some(needs) = needs {
         if *hystart != HyStart::Unused && *hystart != needs {
             return refuse(format!(
-                "flow `{name}`: `cubic+hystart` and `cubic+standard` in one run need `{}`, which {}",
+                "flow `{name}`: `cubic+hystart` and `cubic+standard` in one run need `{}`, which \
+                 {}",
                 names::PLAIN_CUBIC,
                 offer.advice("cubic+standard"),
             ));

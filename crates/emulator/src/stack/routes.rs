@@ -1,10 +1,10 @@
-//! Routes with settings: how the kernel is told per flow what has no socket option.
+//! Routes with metrics: settings of a flow for which there is no socket option.
 //!
-//! Each flow has an address of its own on both sides, and a route to it. The route's metrics say
-//! the initial window (`initcwnd`) and whether to ask for ECN (`features ecn`) in the sender's
-//! namespace, and whether every segment is acknowledged at once (`quickack`) in the receiver's.
-//! A prefix of type `local` makes a namespace answer for all addresses of its side. Messages are
-//! those of rtnetlink(7).
+//! Each flow has its own address on both sides, and a route to it. In the sender's namespace, the
+//! metrics of the route set the initial window (`initcwnd`) and request ECN (`features ecn`); in
+//! the receiver's, they request an immediate ACK of every segment (`quickack`). A prefix of type
+//! `local` makes a namespace answer for all addresses of its side. Messages are those of
+//! rtnetlink(7).
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -44,9 +44,9 @@ const TYPE_LOCAL: u8 = 2;
 pub(crate) struct Metrics {
     /// Initial window in segments.
     pub(crate) initial_window: Option<u32>,
-    /// ECN is asked for.
+    /// ECN is requested.
     pub(crate) ecn: bool,
-    /// Every segment is acknowledged at once.
+    /// Every segment is acknowledged immediately.
     pub(crate) quick_ack: bool,
 }
 
@@ -64,13 +64,13 @@ impl Routes {
         })
     }
 
-    /// The namespace answers for the addresses of `prefix`.
+    /// Makes the namespace answer for the addresses of `prefix`.
     pub(crate) fn answer_for(&mut self, prefix: (Ipv4Addr, u8)) -> io::Result<()> {
         let device = sys::interface_index("lo")?;
         self.route(prefix, device, true, Metrics::default())
     }
 
-    /// Packets to `prefix` leave by `device`.
+    /// Routes packets to `prefix` through `device`.
     pub(crate) fn send_to(
         &mut self,
         prefix: (Ipv4Addr, u8),
@@ -114,7 +114,7 @@ impl Routes {
         self.ask(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE, &body)
     }
 
-    /// TCP hands packets of at most so many segments to `device`.
+    /// Limits the packets that TCP hands to `device` to so many segments.
     pub(crate) fn limit_bursts(&mut self, device: &str, segments: u32) -> io::Result<()> {
         let device = sys::interface_index(device)?;
         // struct ifinfomsg: family, type, index, flags, mask of changed flags.

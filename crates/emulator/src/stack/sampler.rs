@@ -1,9 +1,8 @@
-//! The one who looks on: once per period takes what the probe in the kernel has told, or else asks
-//! the kernel about each open connection, and ends a flow when all is acknowledged or its time is
-//! over.
+//! The sampler: once per period it takes what the probe in the kernel has reported, or else polls
+//! the kernel for each open connection. It ends a flow when all data are acknowledged or its time
+//! is over.
 //!
-//! Deadlines are absolute, so that looks do not drift; a look that comes too late is not made up
-//! for.
+//! Deadlines are absolute, so that polls do not drift; a late poll is not made up for.
 
 use std::fs::File;
 use std::net::TcpStream;
@@ -28,71 +27,71 @@ use super::sys;
 pub(super) struct Watched {
     pub(super) flow: u32,
     pub(super) observer: Observer,
-    /// When it was over.
+    /// When it ended.
     pub(super) end: Instant,
-    /// What its congestion control concluded its exit from.
+    /// The exit decision of its congestion control, with the evidence.
     pub(super) decision: Option<GuestExit>,
-    /// When a passive one concluded it, and acted on nothing.
+    /// When a passive congestion control decided, without acting on it.
     pub(super) passive: Option<Instant>,
-    /// What TCP_INFO tells of it beside the probe.
+    /// What TCP_INFO shows of it beside the probe.
     pub(super) beside: Option<Observer>,
     acks: Acks,
     stream: Option<Arc<TcpStream>>,
     stop: Instant,
 }
 
-/// What was seen of all flows.
+/// Observations of all flows.
 pub(super) struct Seen {
     /// In the order in which they opened.
     pub(super) flows: Vec<Watched>,
-    /// When the last flow was over.
+    /// When the last flow ended.
     pub(super) end: Instant,
-    /// The longest time from one look to the next.
+    /// The longest time between two polls.
     pub(super) longest_gap: Duration,
-    /// Looks at all flows: rows of the probe that were segments, or TCP_INFO.
-    pub(super) looks: u64,
+    /// Observations of all flows: rows of the probe for segments, or polls of TCP_INFO.
+    pub(super) observations: u64,
     /// Rows of the probe that were lost.
     pub(super) lost: u64,
     pub(super) cancelled: bool,
 }
 
-/// How to look.
-pub(super) struct Looking<'a> {
+/// How to observe.
+pub(super) struct Setup<'a> {
     pub(super) plan: &'a Plan,
     pub(super) period: Duration,
     pub(super) traces: bool,
-    /// Ask TCP_INFO beside the probe.
+    /// Poll TCP_INFO beside the probe.
     pub(super) cross_check: bool,
     /// /proc/net/netstat of the senders' namespace.
     pub(super) counters: File,
-    /// Tells of each ACK; otherwise TCP_INFO is asked.
+    /// Reports each ACK; without it TCP_INFO is polled.
     pub(super) probe: Option<Probe>,
-    /// Tell of their exits.
+    /// Report their exits.
     pub(super) guests: Vec<Guest>,
 }
 
-/// What was told between two looks, and of which flow.
-enum Told {
+/// An event that the kernel reported between two polls.
+enum Event {
     Row(Row),
     Exit(GuestExit),
 }
 
-/// Looks until all flows are over.
+/// Polls until all flows are over.
 pub(super) fn watch(
     shared: &Shared,
-    looking: Looking<'_>,
+    setup: Setup<'_>,
     news: mpsc::Receiver<News>,
     cancel: &AtomicBool,
 ) -> Seen {
     let _ = prctl::set_timerslack(1);
     sys::prefer_thread();
-    let end = looking.plan.end;
-    let mut watcher = Watcher::new(shared, looking, end);
+    let end = setup.plan.end;
+    let mut watcher = Watcher::new(shared, setup, end);
     shared.wait_until(Instant::ZERO);
     let mut next = shared.now();
     let mut last = next;
     while !shared.is_over() {
-        next += watcher.looking.period;
+        next += watcher.setup.period;
         let now = shared.now();
         if next < now {
             next = now;
@@ -118,42 +117,42 @@ pub(super) fn watch(
 
 struct Watcher<'a> {
     shared: &'a Shared,
-    looking: Looking<'a>,
+    setup: Setup<'a>,
     seen: Seen,
     unfinished: usize,
-    /// When the run is over at the latest.
+    /// Latest end of the run.
     end: Instant,
     counted: HyStartCounters,
     counted_beside: HyStartCounters,
-    told: Vec<(Instant, u32, Told)>,
+    events: Vec<(Instant, u32, Event)>,
 }
 
 impl<'a> Watcher<'a> {
-    fn new(shared: &'a Shared, mut looking: Looking<'a>, end: Instant) -> Self {
-        let flows = looking.plan.flows.len();
-        let counted = info::hystart_counters(&mut looking.counters).unwrap_or_default();
+    fn new(shared: &'a Shared, mut setup: Setup<'a>, end: Instant) -> Self {
+        let flows = setup.plan.flows.len();
+        let counted = info::hystart_counters(&mut setup.counters).unwrap_or_default();
         Self {
             shared,
             unfinished: flows,
             end,
             counted,
             counted_beside: counted,
-            told: Vec::new(),
+            events: Vec::new(),
             seen: Seen {
                 flows: Vec::with_capacity(flows),
                 end,
                 longest_gap: Duration::ZERO,
-                looks: 0,
+                observations: 0,
                 lost: 0,
                 cancelled: false,
             },
-            looking,
+            setup,
         }
     }
 
-    /// One look at everything.
+    /// One poll of everything.
     fn turn(&mut self, now: Instant, news: &mpsc::Receiver<News>) {
-        // Whoever is told of was opened before.
+        // Flows were opened before the kernel reports events of them.
         self.listen();
         for happened in news.try_iter() {
             match happened {
@@ -168,14 +167,14 @@ impl<'a> Watcher<'a> {
                     now,
                     first,
                 } => {
-                    let plan = &self.looking.plan.flows[flow as usize];
-                    let trace = self.looking.traces.then(|| FlowTrace {
+                    let plan = &self.setup.plan.flows[flow as usize];
+                    let trace = self.setup.traces.then(|| FlowTrace {
                         flow,
                         algorithm: plan.algorithm.clone(),
                         ..FlowTrace::default()
                     });
                     let times = (start, now);
-                    let beside = self.looking.cross_check && self.looking.probe.is_some();
+                    let beside = self.setup.cross_check && self.setup.probe.is_some();
                     self.seen.flows.push(Watched {
                         flow,
                         observer: Observer::new(plan.kind, plan.size, times, first, trace),
@@ -197,47 +196,46 @@ impl<'a> Watcher<'a> {
         }
     }
 
-    /// Takes what was told. Rows come first: the exit that a row shows is told by then.
+    /// Takes the reported events. Rows come first: the exit that a row shows is reported by then.
     fn listen(&mut self) {
-        let (shared, told) = (self.shared, &mut self.told);
+        let (shared, events) = (self.shared, &mut self.events);
         let mut note = |source, at, what| {
             if let Some(flow) = shared::flow_of(source) {
-                told.push((shared.since_zero(at), flow, what));
+                events.push((shared.since_zero(at), flow, what));
             }
         };
-        if let Some(probe) = &mut self.looking.probe {
-            probe.take(&mut |row| note(row.source, row.at, Told::Row(row)));
+        if let Some(probe) = &mut self.setup.probe {
+            probe.take(&mut |row| note(row.source, row.at, Event::Row(row)));
         }
-        for guest in &mut self.looking.guests {
-            guest.take_exits(&mut |exit| note(exit.source, exit.at, Told::Exit(exit)));
+        for guest in &mut self.setup.guests {
+            guest.take_exits(&mut |exit| note(exit.source, exit.at, Event::Exit(exit)));
         }
     }
 
-    /// Gives each flow what was told of it, in the order in which it happened.
+    /// Gives each flow its events, in the order in which they happened.
     fn conclude(&mut self) {
-        self.told.sort_by_key(|(at, _, _)| *at);
-        for (at, flow, what) in std::mem::take(&mut self.told) {
-            // What a closing connection tells is not the flow's any more.
+        self.events.sort_by_key(|(at, _, _)| *at);
+        for (at, flow, what) in std::mem::take(&mut self.events) {
+            // Events of a closing connection no longer belong to the flow.
             let open = |there: &&mut Watched| there.flow == flow && there.stream.is_some();
             let Some(watched) = self.seen.flows.iter_mut().find(open) else {
                 continue;
             };
             match what {
-                Told::Exit(exit) if is_passive(&self.looking.plan.flows[flow as usize]) => {
+                Event::Exit(exit) if is_passive(&self.setup.plan.flows[flow as usize]) => {
                     watched.passive.get_or_insert(at);
                     watched.decision.get_or_insert(exit);
                 }
-                Told::Exit(exit) => {
+                Event::Exit(exit) => {
                     if watched.observer.note_exit(at, exit.cwnd, exit.reason) {
                         watched.decision = Some(exit);
                     }
                 }
-                Told::Row(row) => {
+                Event::Row(row) => {
                     if let Some(mut look) = watched.acks.look(&row, at) {
                         look.delivered = self.shared.flows[flow as usize].delivered_at(look.now);
-                        self.seen.looks += u64::from(look.acks);
-                        let mut counters =
-                            since_last(&mut self.looking.counters, &mut self.counted);
+                        self.seen.observations += u64::from(look.acks);
+                        let mut counters = since_last(&mut self.setup.counters, &mut self.counted);
                         watched.observer.take(&look, &mut counters);
                     }
                 }
@@ -245,7 +243,7 @@ impl<'a> Watcher<'a> {
         }
     }
 
-    /// Looks at one flow, and ends it if it is over.
+    /// Observes one flow, and ends it if it is over.
     fn look_at(&mut self, at: usize, now: Instant) {
         let Some(stream) = self.seen.flows[at].stream.clone() else {
             return;
@@ -257,14 +255,14 @@ impl<'a> Watcher<'a> {
         let progress = &self.shared.flows[watched.flow as usize];
         if let Some(beside) = &mut watched.beside {
             let look = beside.look(self.shared.now(), info, progress.delivered());
-            let mut counters = since_last(&mut self.looking.counters, &mut self.counted_beside);
+            let mut counters = since_last(&mut self.setup.counters, &mut self.counted_beside);
             beside.take(&look, &mut counters);
         }
         let stopped = now >= watched.stop.min(self.end);
         // The receiving application may be a moment behind its kernel.
         let complete = watched.observer.is_complete(&info) && progress.finished().is_some();
         let over = complete || stopped;
-        let look = if self.looking.probe.is_none() {
+        let look = if self.setup.probe.is_none() {
             let now = self.shared.now();
             Some(watched.observer.look(now, info, progress.delivered_at(now)))
         } else if over {
@@ -279,15 +277,15 @@ impl<'a> Watcher<'a> {
         } else {
             None
         };
-        if self.looking.probe.is_none() && !self.looking.guests.is_empty() {
-            // An exit that this look shows was told before it.
+        if self.setup.probe.is_none() && !self.setup.guests.is_empty() {
+            // An exit that this observation shows was reported before it.
             self.listen();
             self.conclude();
         }
         let watched = &mut self.seen.flows[at];
         if let Some(look) = look {
-            self.seen.looks += 1;
-            let mut counters = since_last(&mut self.looking.counters, &mut self.counted);
+            self.seen.observations += 1;
+            let mut counters = since_last(&mut self.setup.counters, &mut self.counted);
             watched.observer.take(&look, &mut counters);
         }
         if !over {
@@ -296,8 +294,8 @@ impl<'a> Watcher<'a> {
         watched.end = watched.end.min(self.shared.now());
         progress.end();
         if !complete {
-            // What is unsent is not sent any more. If it does not work, the end of the socket does
-            // it.
+            // Unsent data are not sent any more. If this fails, closing the socket has the same
+            // effect.
             let _ = sys::abort(&stream);
         }
         watched.stream = None;
@@ -315,17 +313,17 @@ impl<'a> Watcher<'a> {
             watched.end = watched.end.min(self.seen.end);
             watched.stream = None;
         }
-        self.seen.lost = self.looking.probe.as_ref().map_or(0, Probe::lost);
+        self.seen.lost = self.setup.probe.as_ref().map_or(0, Probe::lost);
         self.seen
     }
 }
 
-/// Whether what decides for a flow is to act on nothing.
+/// Whether the exit decision of a flow is to have no effect.
 fn is_passive(flow: &FlowPlan) -> bool {
     flow.guest.is_some_and(|wanted| wanted.options.passive)
 }
 
-/// Tells what HyStart has counted since it was last asked.
+/// What HyStart has counted since the last call.
 fn since_last<'a>(
     netstat: &'a mut File,
     counted: &'a mut HyStartCounters,

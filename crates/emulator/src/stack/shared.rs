@@ -1,4 +1,4 @@
-//! What the threads of a run have in common, and the addresses of the flows.
+//! The state that the threads of a run share, and the addresses of the flows.
 
 use std::collections::VecDeque;
 use std::io;
@@ -15,10 +15,10 @@ use crate::clock::monotonic_nanos;
 /// Networks of the flows' addresses: flow `i` has host number `i + 1` in both.
 pub(super) const SENDERS: (Ipv4Addr, u8) = (Ipv4Addr::new(10, 78, 0, 0), 16);
 pub(super) const RECEIVERS: (Ipv4Addr, u8) = (Ipv4Addr::new(10, 79, 0, 0), 16);
-/// Where the receivers listen.
+/// The port of the receivers.
 pub(super) const PORT: u16 = 5077;
 
-/// Nobody waits longer than this before looking whether the run is over.
+/// The longest wait before a thread checks whether the run is over.
 pub(super) const LONGEST_WAIT: Duration = Duration::from_millis(20);
 
 /// The address of a flow in one of the networks.
@@ -26,7 +26,7 @@ pub(super) fn address(network: (Ipv4Addr, u8), flow: u32) -> Ipv4Addr {
     Ipv4Addr::from(u32::from(network.0) + flow + 1)
 }
 
-/// The flow of an address of the senders.
+/// The flow to which an address of the senders belongs.
 pub(super) fn flow_of(address: Ipv4Addr) -> Option<u32> {
     u32::from(address).checked_sub(u32::from(SENDERS.0) + 1)
 }
@@ -34,17 +34,18 @@ pub(super) fn flow_of(address: Ipv4Addr) -> Option<u32> {
 /// No time yet.
 const NEVER: u64 = u64::MAX;
 
-/// What is known of a flow while it runs.
+/// The state of a flow while it runs.
 #[derive(Debug)]
 pub(super) struct Progress {
     delivered: AtomicU64,
-    /// What was delivered and not yet asked for: looks come later than what they are about.
+    /// Deliveries not yet asked for: an observation is evaluated later than its time.
     deliveries: Mutex<Deliveries>,
     finished: AtomicU64,
     over: AtomicBool,
 }
 
-/// Bytes in order at the receiving application over time, from the last time that was asked for.
+/// Bytes that the receiving application had received in order over time, from the last time asked
+/// for.
 #[derive(Debug, Default)]
 struct Deliveries {
     then: u64,
@@ -52,7 +53,7 @@ struct Deliveries {
 }
 
 impl Progress {
-    /// The receiving application has `bytes` now, which is all where `all` is true.
+    /// The receiving application has received `bytes`, which is everything if `all` is true.
     pub(super) fn deliver(&self, bytes: u64, all: bool, now: Instant) {
         self.delivered.store(bytes, Ordering::Relaxed);
         let mut deliveries = self
@@ -66,12 +67,12 @@ impl Progress {
         }
     }
 
-    /// Bytes in order at the receiving application.
+    /// Bytes that the receiving application has received in order.
     pub(super) fn delivered(&self) -> u64 {
         self.delivered.load(Ordering::Relaxed)
     }
 
-    /// What it had at `then`. Times come in order.
+    /// The bytes that it had received at `then`. Successive times must not decrease.
     pub(super) fn delivered_at(&self, then: Instant) -> u64 {
         let mut deliveries = self
             .deliveries
@@ -86,7 +87,7 @@ impl Progress {
         deliveries.then
     }
 
-    /// When it had all of them.
+    /// When it had received everything.
     pub(super) fn finished(&self) -> Option<Instant> {
         match self.finished.load(Ordering::Acquire) {
             NEVER => None,
@@ -104,7 +105,7 @@ impl Progress {
     }
 }
 
-/// What the threads of a run have in common.
+/// The state that the threads of a run share.
 #[derive(Debug)]
 pub(super) struct Shared {
     /// CLOCK_MONOTONIC when the run began, in nanoseconds.
@@ -144,7 +145,7 @@ impl Shared {
     pub(super) fn wait_until(&self, instant: Instant) {
         let nanos = self.zero.saturating_add(instant.as_nanos());
         let until = TimeSpec::from_duration(std::time::Duration::from_nanos(nanos));
-        // A signal may end it early, which costs nothing.
+        // A signal may end it early, which does no harm.
         let _ = clock_nanosleep(
             ClockId::CLOCK_MONOTONIC,
             ClockNanosleepFlags::TIMER_ABSTIME,
@@ -152,7 +153,7 @@ impl Shared {
         );
     }
 
-    /// The run is over for all threads.
+    /// Ends the run for all threads.
     pub(super) fn end(&self) {
         self.over.store(true, Ordering::Release);
     }
@@ -161,7 +162,8 @@ impl Shared {
         self.over.load(Ordering::Acquire)
     }
 
-    /// Something that a run needs failed: it is over. The first failure is told.
+    /// A failure of something that the run needs, which ends the run. The first failure is
+    /// reported.
     pub(super) fn fail(&self, what: &str, error: io::Error) {
         let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
         failure.get_or_insert_with(|| (what.to_owned(), error));
@@ -181,7 +183,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_delivered_is_known_for_times_past() {
+    fn deliveries_are_known_for_past_times() {
         let at = Instant::from_millis;
         let shared = Shared::new(0, 1);
         let progress = &shared.flows[0];

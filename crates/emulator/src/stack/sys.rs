@@ -1,5 +1,5 @@
-//! The system calls that the standard library does not have: socket options, and a connection
-//! that is prepared before it is opened.
+//! The system calls that the standard library lacks: socket options, and a connection that is
+//! prepared before it is opened.
 
 #![expect(
     unsafe_code,
@@ -26,7 +26,7 @@ fn check(status: libc::c_int) -> io::Result<libc::c_int> {
 }
 
 fn socket(family: libc::c_int, kind: libc::c_int, protocol: libc::c_int) -> io::Result<OwnedFd> {
-    // SAFETY: socket(2) takes three integers; the descriptor that it returns is nobody else's.
+    // SAFETY: socket(2) takes three integers; the descriptor that it returns has no other owner.
     unsafe {
         let descriptor = check(libc::socket(family, kind | libc::SOCK_CLOEXEC, protocol))?;
         Ok(OwnedFd::from_raw_fd(descriptor))
@@ -38,7 +38,7 @@ pub(super) fn routing_socket() -> io::Result<OwnedFd> {
     socket(libc::AF_NETLINK, libc::SOCK_RAW, libc::NETLINK_ROUTE)
 }
 
-/// A TCP socket that never waits, in the calling thread's namespace, not yet connected.
+/// A non-blocking TCP socket in the calling thread's namespace, not yet connected.
 pub(super) fn tcp_socket() -> io::Result<TcpStream> {
     let kind = libc::SOCK_STREAM | libc::SOCK_NONBLOCK;
     Ok(TcpStream::from(socket(
@@ -77,7 +77,7 @@ pub(super) fn set_congestion(stream: &TcpStream, name: &str) -> io::Result<()> {
     )
 }
 
-/// Switches pacing by TCP's own timer on. Any limit but "none" does; the largest one limits nothing.
+/// Turns on pacing by TCP's own timer. Any finite limit does; the largest one limits nothing.
 pub(super) fn set_pacing(stream: &TcpStream) -> io::Result<()> {
     let limit = libc::c_ulong::MAX - 1;
     set_option(
@@ -88,8 +88,8 @@ pub(super) fn set_pacing(stream: &TcpStream) -> io::Result<()> {
     )
 }
 
-/// Closing ends the connection at once with a reset. Otherwise the kernel would go on with it after
-/// the path is gone, and keep namespace and congestion control for minutes.
+/// Makes closing end the connection at once with a reset. Otherwise the kernel would keep it, with
+/// its namespace and congestion control, for minutes after the path is gone.
 pub(super) fn reset_on_close(stream: &TcpStream) -> io::Result<()> {
     // `struct linger`: on, for no time.
     let linger = [1, 0].map(libc::c_int::to_ne_bytes);
@@ -114,7 +114,7 @@ fn address(family: libc::c_int, address: SocketAddrV4) -> libc::sockaddr_in {
 
 const ADDRESS_SIZE: libc::socklen_t = size_of::<libc::sockaddr_in>() as libc::socklen_t;
 
-/// Gives a socket its own address, any port.
+/// Binds a socket to its own address, with any port.
 pub(super) fn bind(stream: &TcpStream, own: Ipv4Addr) -> io::Result<()> {
     let own = address(libc::AF_INET, SocketAddrV4::new(own, 0));
     // SAFETY: the kernel reads ADDRESS_SIZE bytes of `own`, which outlives the call.
@@ -122,7 +122,7 @@ pub(super) fn bind(stream: &TcpStream, own: Ipv4Addr) -> io::Result<()> {
     Ok(())
 }
 
-/// The SYN leaves; the socket becomes writable when the connection is open.
+/// Sends the SYN; the socket becomes writable when the connection is open.
 pub(super) fn connect(stream: &TcpStream, to: SocketAddrV4) -> io::Result<()> {
     match connect_any(stream, address(libc::AF_INET, to)) {
         Err(error) if error.raw_os_error() == Some(libc::EINPROGRESS) => Ok(()),
@@ -130,7 +130,7 @@ pub(super) fn connect(stream: &TcpStream, to: SocketAddrV4) -> io::Result<()> {
     }
 }
 
-/// Ends the connection at once with a reset, whatever is unsent.
+/// Ends the connection at once with a reset; unsent data are lost.
 pub(super) fn abort(stream: &TcpStream) -> io::Result<()> {
     let nobody = SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0);
     connect_any(stream, address(libc::AF_UNSPEC, nobody))
@@ -142,10 +142,10 @@ fn connect_any(stream: &TcpStream, to: libc::sockaddr_in) -> io::Result<()> {
     Ok(())
 }
 
-/// Room for `struct tcp_info` of kernels up to 6.18, and some more.
+/// Size of `struct tcp_info` in kernels up to 6.18, and some more.
 pub(super) const INFO_SIZE: usize = 320;
 
-/// Reads an option as bytes; returns how many the kernel has.
+/// Reads an option as bytes; returns how many there are.
 fn get_option(
     stream: &TcpStream,
     level: libc::c_int,
@@ -166,20 +166,20 @@ fn get_option(
     Ok(size as usize)
 }
 
-/// Reads TCP_INFO as bytes; returns how many the kernel has.
+/// Reads TCP_INFO as bytes; returns how many there are.
 pub(super) fn tcp_info(stream: &TcpStream, info: &mut [u8; INFO_SIZE]) -> io::Result<usize> {
     get_option(stream, libc::IPPROTO_TCP, libc::TCP_INFO, info)
 }
 
-/// The number that no other network namespace has had since the machine started.
+/// A number that no other network namespace has had since boot.
 pub(super) fn namespace_cookie(stream: &TcpStream) -> io::Result<u64> {
     let mut cookie = [0; 8];
     get_option(stream, libc::SOL_SOCKET, SO_NETNS_COOKIE, &mut cookie)?;
     Ok(u64::from_ne_bytes(cookie))
 }
 
-/// Writes as `write` does; after the `last` bytes nothing more comes, so that the kernel need not
-/// wait for more to fill a TSO packet with.
+/// Writes as `write` does; after the `last` bytes the kernel need not wait for more data to fill a
+/// TSO packet.
 pub(super) fn send(stream: &TcpStream, bytes: &[u8], last: bool) -> io::Result<usize> {
     let flags = if last {
         MsgFlags::MSG_EOR
@@ -203,8 +203,8 @@ pub(super) fn interface_index(name: &str) -> io::Result<u32> {
     }
 }
 
-/// Tries to lock a file, alone or with others, in place of the lock that is held on it; false
-/// where somebody else has it. It ends with the file.
+/// Tries to lock a file, alone or with others, in place of the lock held on it; false where another
+/// process has it. The lock ends with the file.
 pub(super) fn try_lock(file: &File, alone: bool) -> io::Result<bool> {
     let kind = if alone { libc::LOCK_EX } else { libc::LOCK_SH };
     // SAFETY: flock(2) takes two integers.
@@ -215,12 +215,13 @@ pub(super) fn try_lock(file: &File, alone: bool) -> io::Result<bool> {
     }
 }
 
-/// The calling thread goes before ordinary ones, where that is allowed, so that a busy machine does
-/// not make the applications late. The emulator's own thread, with its deadlines, goes first.
+/// Gives the calling thread priority over ordinary ones, where that is allowed, so that a busy
+/// machine does not make the applications late. The emulator's own thread has deadlines and comes
+/// first.
 pub(super) fn prefer_thread() {
     let priority = libc::sched_param { sched_priority: 1 };
-    // SAFETY: the kernel reads the structure, which outlives the call; thread 0 is the caller. What
-    // is not allowed changes nothing.
+    // SAFETY: the kernel reads the structure, which outlives the call; thread 0 is the caller. A
+    // refusal changes nothing.
     unsafe {
         libc::sched_setscheduler(0, libc::SCHED_RR, &raw const priority);
     }

@@ -1,4 +1,4 @@
-//! What the tests of real emulations share.
+//! Shared by the tests of real emulations.
 #![allow(dead_code, reason = "each test file uses some of it")]
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "as in a test")]
 
@@ -18,7 +18,7 @@ use nix::sys::socket::{setsockopt, sockopt};
 use scenario::PathModel;
 use units::{Duration, Instant, Rate};
 
-/// Emulations of one test binary run one after the other: two would be measured against each other.
+/// Emulations of one test binary run one after the other, so that they do not disturb each other.
 static ONE: Mutex<()> = Mutex::new(());
 
 /// The right to run an emulation; `None`, with a note of the reason, where this machine gives none.
@@ -32,7 +32,7 @@ pub fn may_emulate() -> Option<MutexGuard<'static, ()>> {
     None
 }
 
-/// A link without loss and jitter that counts IP alone.
+/// A link without loss and jitter that counts IP bytes only.
 pub fn link(name: &str, service: Service, packets: u64, one_way: Duration) -> LinkConfig {
     LinkConfig {
         name: name.to_owned(),
@@ -48,7 +48,7 @@ pub fn link(name: &str, service: Service, packets: u64, one_way: Duration) -> Li
     }
 }
 
-/// A path with a bottleneck forward and nothing but delay back.
+/// A path with a forward bottleneck, and nothing but delay on the reverse path.
 pub fn path(mbits: u64, rtt: Duration, packets: u64) -> PathModel {
     let rate = Rate::from_bits_per_sec(mbits * 1_000_000);
     PathModel::from_links(
@@ -91,7 +91,8 @@ pub fn connect(emulation: &Emulation, window: usize) -> (TcpStream, TcpStream) {
             TcpStream::connect((address, 5000)).unwrap()
         })
         .unwrap();
-    // Standard slow start: the window grows to the receiver's, whatever the machine's default does.
+    // Standard slow start: the window grows to the receive window, whatever the machine's default
+    // congestion control does.
     setsockopt(&sender, sockopt::TcpCongestion, &"reno".into()).unwrap();
     let (receiver, _) = listener.accept().unwrap();
     (sender, receiver)
@@ -104,7 +105,7 @@ pub fn send(mut stream: TcpStream, total: u64) -> JoinHandle<()> {
         let mut left = total;
         while left > 0 {
             let size = left.min(block.len() as u64);
-            // The receiver may have had enough.
+            // The receiver may have closed already.
             if stream.write_all(&block[..size as usize]).is_err() {
                 return;
             }
@@ -128,8 +129,8 @@ pub fn receive(mut stream: TcpStream, mut each: impl FnMut(u64) -> bool) -> u64 
     }
 }
 
-/// Slope of a straight line through the points (time in s, bytes), in bits per second: a reader
-/// that is late now and then moves it little, where it would move the two ends of an interval.
+/// Slope of a straight line through the points (time in s, bytes), in bits per second. A reader
+/// that is late now and then changes it little, but would shift the two ends of an interval.
 fn slope(points: &[(Instant, u64)]) -> f64 {
     let count = points.len() as f64;
     let xy: Vec<(f64, f64)> = points
@@ -143,11 +144,12 @@ fn slope(points: &[(Instant, u64)]) -> f64 {
     8.0 * covariance / variance
 }
 
-/// Steady goodput of the kernel's TCP over a link that it keeps full without overflowing it, and
-/// what the emulator says of itself.
+/// Steady goodput of the kernel's TCP over a link that it keeps saturated without overflowing it,
+/// and the emulator's self-check.
 pub fn goodput(mbits: u64, rtt: Duration, seconds: u64) -> (f64, emulator::Report) {
     let bdp = mbits * 1_000_000 / 8 * rtt.as_millis() / 1000;
-    // The kernel takes the buffer for 1 to 1.5 times the window: between one BDP and the queue.
+    // The kernel's window is the buffer divided by 1 to 1.5: between one BDP and what the queue
+    // holds.
     let window = (bdp * 3 / 2) as usize;
     let path = path(mbits, rtt, 3 * bdp / 1500 + 100);
     let emulation = Emulation::start(&path, 1, EmulationOptions::default()).unwrap();

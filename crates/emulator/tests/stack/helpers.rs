@@ -1,4 +1,4 @@
-//! Short ways to a run, and what holds in every one.
+//! Short ways to a run, and checks that hold for every run.
 
 use std::sync::atomic::AtomicBool;
 
@@ -30,7 +30,7 @@ pub fn link(name: &str, service: Service, limit: QueueLimit, delay: Duration) ->
     }
 }
 
-/// A drop-tail bottleneck and a free way back.
+/// A drop-tail bottleneck and an unlimited reverse path.
 pub fn wired(mbit: u64, rtt_ms: u64, buffer_packets: u64) -> PathModel {
     let half = Duration::from_micros(rtt_ms * 500);
     let rate = Rate::from_bits_per_sec(mbit * 1_000_000);
@@ -60,7 +60,7 @@ pub fn run(scenario: &Scenario) -> StackOutput {
     let output = stack::run(scenario, 0, &traced(), &AtomicBool::new(false))
         .unwrap_or_else(|error| panic!("{error}"));
     for reason in &output.check.reasons {
-        eprintln!("not valid: {reason}");
+        eprintln!("self-check failed: {reason}");
     }
     check_accounts(&output);
     output
@@ -77,7 +77,7 @@ pub fn traces(output: &StackOutput) -> &[FlowTrace] {
     &output.traces.as_ref().expect("traces").flows
 }
 
-/// What holds in every run: the kernel and the network agree about what was sent and dropped.
+/// Checks every run: the kernel and the network agree about what was sent and dropped.
 pub fn check_accounts(output: &StackOutput) {
     assert!(output.report.forward.conserved() && output.report.reverse.conserved());
     for flow in &output.result.flows {
@@ -102,7 +102,7 @@ pub fn check_accounts(output: &StackOutput) {
     }
 }
 
-/// What every complete flow over a clean path of `rtt_ms` has.
+/// Checks a complete flow over a clean path of `rtt_ms`.
 pub fn check_complete(flow: &FlowResult, bytes: u64, rtt_ms: f64) {
     assert!(flow.completed, "{flow:?}");
     assert_eq!(flow.bytes_acked, bytes);
@@ -115,7 +115,7 @@ pub fn check_complete(flow: &FlowResult, bytes: u64, rtt_ms: f64) {
     assert!(min >= rtt_ms && min < rtt_ms + 2.0, "{flow:?}");
     assert!(min <= mean && mean <= 3.0 * rtt_ms, "{flow:?}");
     assert!(p95 >= min, "{flow:?}");
-    // Whoever drops makes the sender retransmit that much, and little more.
+    // The sender retransmits what was dropped, and little more.
     let dropped = flow.segments_dropped.unwrap_or(0);
     assert!(flow.segments_retransmitted >= dropped, "{flow:?}");
     assert!(
@@ -124,7 +124,7 @@ pub fn check_complete(flow: &FlowResult, bytes: u64, rtt_ms: f64) {
     );
     assert_eq!(flow.first_drop_s.is_some(), dropped > 0);
     if let (Some(drop), Some(loss)) = (flow.first_drop_s, flow.first_loss_s) {
-        // It takes the ACKs of what was sent after to tell.
+        // The sender detects a drop from the ACKs of later segments.
         assert!(loss > drop && loss < drop + 5.0 * rtt_ms / 1e3, "{flow:?}");
     }
 }

@@ -1,14 +1,15 @@
-//! The TCP of this kernel over emulated paths: it runs, its fields are filled and plausible, what
-//! it cannot do is refused before anything is made, each setting shows on the wire, and a clean
-//! path gives the same slow-start exit again.
+//! The TCP of this kernel over emulated paths: it runs, its results are complete and plausible,
+//! what it cannot do is refused before anything is created, each setting shows on the wire, and a
+//! clean path gives the same slow-start exit again.
 //!
-//! Needs root (or namespaces, /dev/net/tun and the right to choose a congestion control). Where it
-//! is missing the tests say so and pass, except where CI or SLOWSTART_REQUIRE_ROOT_TESTS is set.
+//! Needs root (or namespaces, /dev/net/tun and permission to choose a congestion control). Where
+//! these are missing the tests report it and pass, except where CI or SLOWSTART_REQUIRE_ROOT_TESTS
+//! is set.
 #![cfg(target_os = "linux")]
 #![allow(
     clippy::print_stderr,
     clippy::unwrap_used,
-    reason = "what was measured is shown, and what is missing fails the test"
+    reason = "a test prints what it measured, and panics if it fails"
 )]
 
 #[path = "../common/mod.rs"]
@@ -25,11 +26,11 @@ use scenario::Scenario;
 use helpers::{SMSS, check_complete, flow, run_in, traces, wired};
 
 #[test]
-fn the_kernels_own_algorithms_finish_and_tell_all() {
+fn the_kernels_own_algorithms_finish_and_fill_every_field() {
     let Some(_turn) = common::may_emulate() else {
         return;
     };
-    common::turns::with_turns("what a run on the kernel tells", |turn| {
+    common::turns::with_turns("what a run on the kernel reports", |turn| {
         let bytes = 6_000_000;
         for (name, reason) in [
             ("cubic", "ack-train"),
@@ -42,13 +43,13 @@ fn the_kernels_own_algorithms_finish_and_tell_all() {
             check_complete(result, bytes, 40.0);
             assert_eq!(output.congestion, [name]);
             let exit = result.slow_start_exit.as_ref().expect("an exit");
-            // HyStart may find the delay before the train; both are its own.
+            // HyStart may detect the delay before the train; both are its own exits.
             assert!(
                 exit.reason == reason || (name == "cubic" && exit.reason == "delay"),
                 "{name}: {exit:?}"
             );
             assert_eq!(exit.cwnd_bytes % SMSS, 0);
-            // The BDP is 165 packets, and the buffer as much again.
+            // The BDP is 165 packets, and so is the buffer.
             let segments = exit.cwnd_bytes / SMSS;
             assert!((80..=700).contains(&segments), "{name}: {exit:?}");
             let capacity = result.capacity.true_s.expect("a point of capacity");
@@ -73,7 +74,7 @@ fn the_kernels_own_algorithms_finish_and_tell_all() {
             assert!(trace.time_s.len() > 300, "{} rows", trace.time_s.len());
             assert!(trace.time_s.is_sorted() && trace.acked_bytes.is_sorted());
             assert_eq!(trace.acked_bytes.last(), Some(&bytes));
-            // The first row comes after the first ACKs, which add what they acknowledge.
+            // The first row follows the first ACKs, which add what they acknowledge.
             assert!((10..=20).contains(&(trace.cwnd_bytes[0] / SMSS)), "{name}");
             assert!(
                 trace
@@ -86,11 +87,11 @@ fn the_kernels_own_algorithms_finish_and_tell_all() {
     });
 }
 
-/// Notes on Linux, section 3: the same count of packets in repeated runs. Measured in about 125 runs
-/// on a loaded machine: 530 or 531 segments, except for 499 in one that the emulator vouched for
-/// and 511 in one that it did not; while the host stalls its guests, more. What delays a host does
-/// not show in the emulator's check, so how many agree within one percent is printed here, and
-/// judged where many runs are compared.
+/// Repeated runs leave slow start at the same number of segments. Measured in about 125 runs on a loaded
+/// machine: 530 or 531 segments, except for 499 in one that passed the timing self-check and 511 in
+/// one that failed it; more runs differ while a hypervisor stalls its guests. The self-check does
+/// not see what delays a host, so the number of runs that agree within one percent is printed here,
+/// and judged where many runs are compared.
 #[test]
 fn a_clean_path_gives_the_same_exit_again() {
     let Some(_turn) = common::may_emulate() else {
@@ -104,7 +105,8 @@ fn a_clean_path_gives_the_same_exit_again() {
                 let exit = output.result.flows[0].slow_start_exit.as_ref();
                 let exit = exit.expect("an exit");
                 eprintln!(
-                    "exit at {} segments, {:.4} s, {}; at most {:?} us late, longest gap {} us; valid: {}",
+                    "exit at {} segments, {:.4} s, {}; at most {:?} us late, longest gap {} us; \
+                     valid: {}",
                     exit.cwnd_bytes / SMSS,
                     exit.time_s,
                     exit.reason,
@@ -120,7 +122,7 @@ fn a_clean_path_gives_the_same_exit_again() {
         let near = |segments: &&u64| segments.abs_diff(median) * 100 <= median;
         let agreeing = exits.iter().filter(near).count();
         eprintln!("{agreeing} of 5 exits agree within one percent: {exits:?}");
-        // The BDP is 413 packets, and the buffer as much again.
+        // The BDP is 413 packets, and so is the buffer.
         assert!((300..=700).contains(&median), "{exits:?}");
     });
 }
@@ -160,7 +162,7 @@ fn the_same_scenario_simulated_and_on_the_kernel_side_by_side() {
         let simulated = simulator::run(&scenario, 0, &options, &AtomicBool::new(false)).unwrap();
         let simulated_traces = simulated.traces.expect("traces");
         let a = &simulated.result.flows[0];
-        // Sanity alone; how far they are apart is the subject of the fidelity study.
+        // A sanity check only; the fidelity study measures how far they are apart.
         common::turns::with_turns(name, |turn| {
             let kernel = run_in(turn, &scenario);
             let b = &kernel.result.flows[0];

@@ -1,4 +1,4 @@
-//! What the kernel cannot do is refused; what is one for the whole machine is put back.
+//! What the kernel cannot do is refused; a setting of the whole machine is restored.
 
 use std::fs;
 use std::path::Path;
@@ -35,14 +35,14 @@ fn what_the_kernel_cannot_do_is_refused_with_a_sentence() {
                 extra_delay: Duration::from_millis(1),
                 ..reno()
             }],
-            "`extra_delay` cannot be had",
+            "`extra_delay` is not supported",
         ),
         (
             vec![Flow {
                 sack: false,
                 ..reno()
             }],
-            "`sack = false` cannot be had",
+            "`sack = false` is not supported",
         ),
         (
             vec![Flow {
@@ -59,7 +59,7 @@ fn what_the_kernel_cannot_do_is_refused_with_a_sentence() {
                     ..reno()
                 },
             ],
-            "`receive_buffer` is one setting for all flows",
+            "`receive_buffer` must be the same for all flows",
         ),
         (
             vec![
@@ -69,7 +69,7 @@ fn what_the_kernel_cannot_do_is_refused_with_a_sentence() {
                     ..reno()
                 },
             ],
-            "`restart_after_idle` is one setting",
+            "`restart_after_idle` must be the same",
         ),
         (
             vec![
@@ -79,7 +79,7 @@ fn what_the_kernel_cannot_do_is_refused_with_a_sentence() {
                     ..reno()
                 },
             ],
-            "`tso_segments` is one setting",
+            "`tso_segments` must be the same",
         ),
         (
             vec![Flow {
@@ -89,7 +89,7 @@ fn what_the_kernel_cannot_do_is_refused_with_a_sentence() {
                 },
                 ..reno()
             }],
-            "`pause` cannot be had; `every` can",
+            "`every` is supported",
         ),
         (vec![], "1 to 65534 flows"),
     ];
@@ -106,9 +106,10 @@ fn what_the_kernel_cannot_do_is_refused_with_a_sentence() {
     let busy = stack::supports(&Scenario::new(busy, vec![reno()]), &plain).unwrap_err();
     assert_eq!(
         busy.to_string(),
-        "other traffic is simulated alone, not on the kernel: leave out `[[traffic]]`"
+        "background traffic is available in simulations only, not on the kernel: leave out \
+         `[[traffic]]`"
     );
-    // Algorithms that this project loads into the kernel are there or not; nothing else changes.
+    // Congestion controls that this project loads into the kernel may or may not be loaded.
     let own = StackOptions {
         guests: false,
         ..StackOptions::default()
@@ -138,7 +139,7 @@ fn what_the_kernel_cannot_do_is_refused_with_a_sentence() {
             }
         }
     }
-    // A switch for the whole machine is not touched without leave, nor for half of the flows.
+    // A switch for the whole machine is not touched without permission, nor for some of the flows.
     if !loaded("ss_cubic_std") && loaded("cubic") {
         let sentence = refused(vec![flow("cubic+standard", 1000)], &own);
         assert!(sentence.contains("`ss_cubic_std`"), "{sentence}");
@@ -168,7 +169,7 @@ fn hystart_is_on_again_after_a_run_without() {
         .expect("an exit");
     assert_eq!(exit.reason, "loss", "{exit:?}");
     if output.congestion == ["cubic"] {
-        // Another process may have taken its turn, but a run with HyStart waits for that.
+        // Another process may have taken its turn, but a run with HyStart waits for its end.
         let output = run(&Scenario::new(
             wired(50, 40, 165),
             vec![flow("cubic", 3_000_000)],

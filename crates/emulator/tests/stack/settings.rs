@@ -17,7 +17,7 @@ fn settings_of_a_flow_show_on_the_wire() {
         return;
     };
     common::turns::with_turns("the settings of a flow", |turn| {
-        // Four flows with settings of their own, one after the other over one path.
+        // Four flows with different settings, one after the other over one path.
         let at = |millis, flow| Flow {
             start: Instant::from_millis(millis),
             ..flow
@@ -68,7 +68,7 @@ fn settings_of_a_flow_show_on_the_wire() {
         assert!((4..=8).contains(&first_window(2)), "{}", first_window(2));
         assert!(wide.fct_s < first.fct_s, "{wide:?}");
         assert!(paced.fct_s > first.fct_s, "{paced:?}");
-        // Paced packets hardly meet each other: the queue is what bursts make it.
+        // Paced packets hardly queue; bursts do.
         let queue = |from: f64, to: f64| {
             let link = &output.traces.as_ref().expect("traces").links[0];
             let rows = link.time_s.iter().zip(&link.queue_packets);
@@ -89,7 +89,7 @@ fn settings_of_a_flow_show_on_the_wire() {
             });
             back.expect("ACKs").packets
         };
-        // Each segment, the SYN and the FIN.
+        // One for each segment, for the SYN and for the FIN.
         assert!(
             acks(quick) >= quick.segments_sent,
             "{} for {quick:?}",
@@ -110,7 +110,7 @@ fn settings_of_a_namespace_show_on_the_wire() {
         return;
     };
     common::turns::with_turns("the settings of a namespace", |turn| {
-        // A receive window of 200 kB over a path that holds 250 kB and as much in its queue.
+        // A receive window of 200 kB over a path with a BDP of 250 kB and a queue of the same size.
         let small = Flow {
             receive_buffer: Bytes::new(200_000),
             tso_segments: 1,
@@ -128,7 +128,7 @@ fn settings_of_a_namespace_show_on_the_wire() {
         assert!((150_000..=202_000).contains(&in_flight), "{in_flight}");
         assert_eq!(output.result.flows[0].slow_start_exit, None);
 
-        // Writes with pauses longer than the RTO: the window falls back to ten segments, or stays.
+        // Writes with pauses longer than the RTO: the window restarts at ten segments, or stays.
         let periodic = |restart_after_idle| Flow {
             restart_after_idle,
             application: Application::Periodic {
@@ -215,7 +215,7 @@ fn timed_flows_stop_and_a_run_can_be_cancelled() {
         std::thread::scope(|scope| {
             let run = scope.spawn(|| stack::run(&endless, 0, &StackOptions::default(), &cancel));
             while !run.is_finished() {
-                // Long enough to be in the middle of it, and not a clock that anything depends on.
+                // Long enough to be in the middle of the run; nothing depends on the exact time.
                 let _ = nix::poll::poll(&mut [], 400_u16);
                 cancel.store(true, Ordering::Relaxed);
             }

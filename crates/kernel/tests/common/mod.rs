@@ -1,4 +1,4 @@
-//! What the tests in the running kernel share.
+//! Shared by the tests in the running kernel.
 #![allow(dead_code, reason = "each test file uses some of it")]
 
 #[path = "../../../emulator/tests/common/turns.rs"]
@@ -33,7 +33,7 @@ pub fn print(line: &str) {
     println!("{line}");
 }
 
-/// A flow over a path of so many Mbit/s, milliseconds and multiples of the BDP.
+/// A flow over a path with a rate in Mbit/s, an RTT in milliseconds, and a buffer.
 pub fn scenario(algorithm: &str, (rate, rtt, buffer): (u32, u32, &str), size: &str) -> Scenario {
     let text = format!(
         "[path]\nrate = \"{rate} Mbit/s\"\nrtt = \"{rtt} ms\"\nbuffer = \"{buffer}\"\noverhead = \"0 bytes\"\n\n[[flow]]\nalgorithm = \"{algorithm}\"\nsize = \"{size}\"\n"

@@ -23,38 +23,66 @@
 //! - Where a packet takes longer than the grants are known, it goes on as if nothing more arrived.
 
 use alloc::collections::VecDeque;
+use alloc::format;
 
 use rand_chacha::ChaCha8Rng;
+use tables::{Key, Kind, MAX_DELAY, MAX_DURATION, MAX_RATE, Rules, Wrong, described};
 use units::{Bytes, Duration, Instant, Rate};
 
 use super::{AccessModel, AccessServer, Served, Serves, Surroundings};
 use crate::random::{Purpose, stream, unit};
 
-/// A return link whose capacity is assigned on demand.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct DamaConfig {
-    /// Length of a frame.
-    pub frame: Duration,
-    /// What a slot carries.
-    pub slot: Bytes,
-    /// Constant rate.
-    pub cra: Rate,
-    /// The most that constant rate and grants come to.
-    pub max: Rate,
-    /// Frames between two requests.
-    pub request: u32,
-    /// From a request to the first use of its grant.
-    pub grant_loop: Duration,
-    /// How long a grant lasts that no other replaces.
-    pub hold: Duration,
-    /// The least that is granted of what is asked for, as a share, where other terminals want much of the beam: each
-    /// run has a share between this and all, all equally likely.
-    pub granted: f64,
-    /// When the first request is due; drawn once for a run where there is none.
-    pub phase: Option<Duration>,
-    /// Whether an ACK takes the place of one of its flow that waits and that it makes redundant.
-    pub ack_filter: bool,
+described! {
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+    pub struct DamaConfig(
+        "dama",
+        "a satellite's return link",
+        "The return link of a satellite terminal, whose capacity is assigned on demand."
+    ) {
+        /// Length of a frame.
+        frame: Duration = Duration::from_micros(26_500)
+            => Key::of(Kind::Time(DamaConfig::LEAST_FRAME, MAX_DELAY));
+        /// Bytes in a slot.
+        slot: Bytes = Bytes::new(53) => Key::of(Kind::Size(Bytes::new(1), Bytes::new(1_000_000)));
+        /// Constant rate that the terminal has without asking; may be zero.
+        cra: Rate = Rate::from_bits_per_sec(32_000) => Key::of(Kind::Rate(Rate::ZERO, MAX_RATE));
+        /// Largest sum of the constant rate and the grants.
+        max: Rate = Rate::from_bits_per_sec(4_000_000) => Key::of(Kind::RATE);
+        /// Frames between two requests.
+        request: u32 = 8 => Key::of(Kind::Integer(1, 10_000)).resolved("request_frames");
+        /// Time from a request to the first use of its grant.
+        grant_loop: Duration = Duration::from_millis(560)
+            => Key::of(Kind::Time(Duration::ZERO, DamaConfig::LONGEST_LOOP)).named("loop");
+        /// Time after which a grant expires unless another replaces it; at least one frame.
+        hold: Duration = Duration::from_millis(1500) => Key::of(Kind::Time(Duration::ZERO, MAX_DURATION));
+        /// Time at which the first request is due.
+        phase: Option<Duration> = None
+            => Key::of(Kind::Time(Duration::ZERO, MAX_DURATION)).usually("drawn for each run");
+        /// The smallest fraction of a request that is granted: each run draws its own, uniformly
+        /// between this and 100 %.
+        granted: f64 = 1.0 => Key::of(Kind::PERCENT);
+        /// Whether a plain ACK replaces an older ACK of its flow that still waits; needs a drop-tail
+        /// queue.
+        ack_filter: bool = false => Key::of(Kind::Switch).only_if_said();
+    }
+}
+
+impl Rules for DamaConfig {
+    fn check(&self, said: &dyn Fn(&str) -> bool) -> Result<(), Wrong> {
+        if self.max < self.cra {
+            let key = if said("cra") { "cra" } else { "max" };
+            let reason = format!(
+                "the constant rate is cra = {}, and the most in all max = {}",
+                self.cra, self.max
+            );
+            return Err(Wrong::at(key, reason));
+        }
+        if self.granted < Self::LEAST_GRANTED {
+            return Err(Wrong::at("granted", "at least 1 % of a request is granted"));
+        }
+        Ok(())
+    }
 }
 
 impl DamaConfig {

@@ -16,6 +16,7 @@
 //! - Below the threshold of the most robust MODCOD the link goes on with that one.
 
 use rand_chacha::ChaCha8Rng;
+use tables::{Key, Kind, MAX_DURATION, Rules, described};
 use units::{Bytes, Duration, Instant, Rate};
 
 use super::{AccessModel, AccessServer, Served, Serves, Surroundings};
@@ -39,53 +40,68 @@ pub const MODCODS: [(f64, f64); 9] = [
 /// The efficiency at which the rate is what the configuration says.
 const FULL_EFFICIENCY: f64 = 3.300;
 
-/// The forward link of a geostationary satellite.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct GeoConfig {
-    /// What one client gets under a clear sky; the median over the runs.
-    pub rate: Rate,
-    /// Standard deviation of the logarithm of the rate between runs.
-    pub spread: f64,
-    /// What is served leaves at multiples of this (BBFRAME); at once where it is zero.
-    pub frame: Duration,
-    /// Adaptive coding and modulation; without, the sky is always clear.
-    pub acm: Option<AcmConfig>,
+/// Most decibels of anything.
+const MAX_DECIBEL: f64 = 100.0;
+
+described! {
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+    pub struct GeoConfig(
+        "geo", "a satellite's forward link", "The forward link of a geostationary satellite."
+    ) {
+        /// Rate of one client under a clear sky; the median over the runs.
+        rate: Rate = Rate::ZERO => Key::of(Kind::RATE).needed("33 Mbit/s");
+        /// Standard deviation of the logarithm of the rate between runs.
+        spread: f64 = 0.0 => Key::of(Kind::Share(0.0, 300.0));
+        /// Length of a frame (BBFRAME): packets leave at multiples of it, or at once where it is zero.
+        frame: Duration = Duration::ZERO => Key::of(Kind::DELAY);
+        /// Adaptive coding and modulation; without it the sky is always clear.
+        acm: Option<AcmConfig> = None => Key::of(Kind::Table(AcmConfig::TABLE)).usually("none");
+    }
 }
 
-/// Adaptive coding and modulation.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct AcmConfig {
-    /// Es/N0 under a clear sky, in dB.
-    pub clear_sky: f64,
-    /// Standard deviation of its slow variation, in dB.
-    pub deviation: f64,
-    /// Time after which that variation's correlation has fallen to 1/e.
-    pub correlation: Duration,
-    /// What is left between the Es/N0 and the threshold, in dB.
-    pub margin: f64,
-    /// Time between two looks at it.
-    pub every: Duration,
-    /// How old the Es/N0 is that is looked at: one round trip.
-    pub lag: Duration,
-    /// A shower.
-    pub rain: Option<RainConfig>,
+described! {
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+    pub struct AcmConfig("acm", "adaptive coding", "Adaptive coding and modulation (DVB-S2).") {
+        /// Es/N0 under a clear sky.
+        clear_sky: f64 = 12.0 => Key::of(Kind::Decibel(0.0, MAX_DECIBEL));
+        /// Standard deviation of the slow variation of Es/N0.
+        deviation: f64 = 0.5 => Key::of(Kind::Decibel(0.0, MAX_DECIBEL));
+        /// Time after which the correlation of that variation has fallen to 1/e.
+        correlation: Duration = Duration::from_secs(10) => Key::of(Kind::SPAN);
+        /// Margin between Es/N0 and the threshold of the MODCOD.
+        margin: f64 = 0.5 => Key::of(Kind::Decibel(0.0, MAX_DECIBEL));
+        /// Time between two choices of a MODCOD.
+        every: Duration = Duration::from_millis(500)
+            => Key::of(Kind::Time(Duration::from_millis(1), MAX_DURATION));
+        /// Age of the Es/N0 by which a MODCOD is chosen: one round trip.
+        lag: Duration = Duration::from_millis(600) => Key::of(Kind::DELAY);
+        /// A rain shower.
+        rain: Option<RainConfig> = None => Key::of(Kind::Table(RainConfig::TABLE)).usually("none");
+    }
 }
 
-/// A shower: it comes, stays and goes.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct RainConfig {
-    /// What it takes from the Es/N0, in dB.
-    pub depth: f64,
-    /// When it begins.
-    pub start: Instant,
-    /// How long it takes to come, and to go.
-    pub ramp: Duration,
-    /// How long it stays.
-    pub hold: Duration,
+described! {
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+    pub struct RainConfig("rain", "a shower", "A rain shower that begins, lasts and ends.") {
+        /// Attenuation of Es/N0 at its height.
+        depth: f64 = 0.0 => Key::of(Kind::Decibel(0.0, MAX_DECIBEL)).needed("4 dB");
+        /// Time at which it begins.
+        start: Instant = Instant::from_secs(10) => Key::of(Kind::Seconds(Duration::ZERO, MAX_DURATION));
+        /// Time in which the attenuation rises, and later falls.
+        ramp: Duration = Duration::from_secs(60)
+            => Key::of(Kind::Seconds(Duration::from_nanos(1), MAX_DURATION));
+        /// Time at its height.
+        hold: Duration = Duration::from_secs(60)
+            => Key::of(Kind::Seconds(Duration::ZERO, MAX_DURATION));
+    }
 }
+
+impl Rules for GeoConfig {}
+impl Rules for AcmConfig {}
+impl Rules for RainConfig {}
 
 impl AccessModel for GeoConfig {
     fn mean_rate(&self) -> Rate {

@@ -21,7 +21,10 @@
 //!   approximates; its mean is 1 and its variation what is asked for to within a percent.
 //! - Rates below 1 kbit/s are taken as that, and a stop lasts half an interval at most.
 
+use alloc::format;
+
 use rand_chacha::ChaCha8Rng;
+use tables::{Key, Kind, MAX_DURATION, MAX_RATE, Rules, Wrong, described};
 use units::{Bytes, Duration, Instant, Rate};
 
 use super::{AccessModel, AccessServer, Served, Serves, Surroundings};
@@ -45,45 +48,69 @@ const SLOW_SLOT: u64 = 100_000_000;
 /// Words of a stream that belong to one interval.
 const WORDS: u32 = 40;
 const LEAST_RATE: Rate = Rate::from_bits_per_sec(1000);
+/// Shorter intervals would be nothing but interruptions.
+const SHORTEST: Duration = Duration::from_secs(1);
 const LEAST_INTERVAL: Duration = Duration::from_millis(100);
 
-/// One direction of a low-orbit link.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct LeoConfig {
-    /// Median over the intervals.
-    pub rate: Rate,
-    /// Time between two reconfigurations.
-    pub interval: Duration,
-    /// When the first one is; drawn once for a run, the same for both directions, where there is none.
-    pub phase: Option<Duration>,
-    /// Standard deviation of the logarithm of the rate between intervals.
-    pub spread: f64,
-    /// That of the slow variation within an interval.
-    pub wander: f64,
-    /// Time after which the slow variation's correlation has fallen to 1/e.
-    pub correlation: Duration,
-    /// Coefficient of variation of what a burst carries.
-    pub burst: f64,
-    /// Standard deviation of the delay between intervals.
-    pub step: Duration,
-    /// By so much the delay changes across an interval at most, up or down.
-    pub drift: Duration,
-    /// Scale of the jitter's tail: the absolute value of a normal variate; a frame, uniformly, comes on top
-    /// where it is not zero.
-    pub jitter: Duration,
-    /// The shortest stop at a boundary.
-    pub outage: Duration,
-    /// Mean of what comes on top of it (exponential).
-    pub outage_mean: Duration,
-    /// The longest stop.
-    pub outage_max: Duration,
-    /// Share of the stops in which packets are dropped.
-    pub drop: f64,
-    /// The most packets that such a stop drops.
-    pub drop_packets: u32,
-    /// The longest wait for a grant of a packet that finds nobody there: zero for a downlink.
-    pub grant: Duration,
+described! {
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+    pub struct LeoConfig("leo", "a low-orbit link", "One direction of a low-orbit constellation.") {
+        /// Median rate over the intervals.
+        rate: Rate = Rate::ZERO => Key::of(Kind::Rate(LEAST_RATE, MAX_RATE)).needed("100 Mbit/s");
+        /// Time between two reconfigurations.
+        interval: Duration = Duration::from_secs(15) => Key::of(Kind::Seconds(SHORTEST, MAX_DURATION));
+        /// Time of the first reconfiguration, the same for both directions.
+        phase: Option<Duration> = None
+            => Key::of(Kind::Seconds(Duration::ZERO, MAX_DURATION)).usually("drawn for each run");
+        /// Standard deviation of the logarithm of the rate between intervals.
+        spread: f64 = 0.16 => Key::of(Kind::PERCENT);
+        /// Standard deviation of the logarithm of the rate's slow variation within an interval.
+        wander: f64 = 0.05 => Key::of(Kind::PERCENT);
+        /// Time after which the correlation of the slow variation has fallen to 1/e.
+        correlation: Duration = Duration::from_secs(3) => Key::of(Kind::SPAN);
+        /// Coefficient of variation of the bytes in a burst.
+        burst: f64 = 0.35 => Key::of(Kind::PERCENT);
+        /// Standard deviation of the delay between intervals.
+        step: Duration = Duration::from_millis(1) => Key::of(Kind::DELAY);
+        /// Largest change of the delay across an interval, up or down.
+        drift: Duration = Duration::from_micros(500) => Key::of(Kind::DELAY);
+        /// Scale of the jitter's tail (the absolute value of a normal variate); unless it is zero, a
+        /// uniform part of up to one frame comes on top.
+        jitter: Duration = Duration::from_micros(800) => Key::of(Kind::DELAY);
+        /// The shortest service interruption at a boundary between intervals.
+        outage: Duration = Duration::from_millis(60) => Key::of(Kind::DELAY);
+        /// Mean of the exponential time that an interruption lasts beyond the shortest.
+        outage_mean: Duration = Duration::from_millis(20) => Key::of(Kind::DELAY);
+        /// The longest interruption.
+        outage_max: Duration = Duration::from_millis(140) => Key::of(Kind::DELAY);
+        /// Fraction of the interruptions in which packets are dropped.
+        drop: f64 = 0.15 => Key::of(Kind::PERCENT);
+        /// The most packets that one interruption drops.
+        drop_packets: u32 = 20 => Key::of(Kind::Integer(0, 1_000_000));
+        /// The longest wait for a grant of a packet that finds the link idle; zero for a downlink.
+        grant: Duration = Duration::ZERO => Key::of(Kind::DELAY);
+    }
+}
+
+impl Rules for LeoConfig {
+    fn check(&self, said: &dyn Fn(&str) -> bool) -> Result<(), Wrong> {
+        if self.outage <= self.outage_max {
+            return Ok(());
+        }
+        let key = if said("outage") {
+            "outage"
+        } else {
+            "outage_max"
+        };
+        Err(Wrong::at(
+            key,
+            format!(
+                "the shortest stop is outage = {}, and the longest outage_max = {}",
+                self.outage, self.outage_max
+            ),
+        ))
+    }
 }
 
 impl LeoConfig {
@@ -92,21 +119,7 @@ impl LeoConfig {
     pub const fn measured(rate: Rate) -> Self {
         Self {
             rate,
-            interval: Duration::from_secs(15),
-            phase: None,
-            spread: 0.16,
-            wander: 0.05,
-            correlation: Duration::from_secs(3),
-            burst: 0.35,
-            step: Duration::from_millis(1),
-            drift: Duration::from_micros(500),
-            jitter: Duration::from_micros(800),
-            outage: Duration::from_millis(60),
-            outage_mean: Duration::from_millis(20),
-            outage_max: Duration::from_millis(140),
-            drop: 0.15,
-            drop_packets: 20,
-            grant: Duration::ZERO,
+            ..Self::USUAL
         }
     }
 }

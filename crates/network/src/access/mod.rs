@@ -9,10 +9,14 @@
 //! What is random about a channel is drawn for each slot of time, whether a packet uses it or not, never
 //! for a packet, so that two senders meet the same channel (network-models, section 0.2).
 //!
-//! A new model is one file with its configuration and its server, and one row of `models!` below.
+//! A new model is one file with its configuration, whose keys `described!` lists, and its server, and
+//! one row of `models!` below; a scenario file can then say it.
 //! `model` has the traits. `docs/guides/new-network.md` adds a model step by step.
 
 use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+use tables::Described;
 
 use crate::medium::{SharedMedium, StationConfig};
 
@@ -28,19 +32,37 @@ pub use cellular::CellularConfig;
 pub use dama::DamaConfig;
 pub use geo::{AcmConfig, GeoConfig, MODCODS, RainConfig};
 pub use leo::LeoConfig;
-pub use model::{
-    AccessModel, AccessServer, Carries, Payload, Served, Serves, Shared, Surroundings,
-};
+pub use model::{AccessModel, AccessServer, Carries, Serves, Shared, Surroundings};
+
+pub use crate::{Payload, Served};
 pub use policer::PolicerConfig;
 pub use token_bucket::TokenBucketConfig;
-pub use wifi::{WifiConfig, WifiRateMap, WifiStandard, WifiTraffic, WifiWidth};
+pub use wifi::{StationTraffic, WifiConfig, WifiRateMap, WifiStandard, WifiTraffic, WifiWidth};
+
+/// What a row says of its configuration: it is `described` where it describes the keys of its own
+/// table in a scenario file, and `nested` where a scenario fills it from several tables.
+macro_rules! described {
+    (described, $config:expr) => {
+        Some($config)
+    };
+    (nested, $config:expr) => {{
+        let _ = $config;
+        None
+    }};
+    (described, $config:ty, $variant:path) => {
+        Some($variant(<$config>::USUAL))
+    };
+    (nested, $config:ty, $variant:path) => {
+        None
+    };
+}
 
 /// Generates the enums of all models, and the macros that call the model that an enum holds. A row
 /// names the configuration, the server, and the page of the model.
 macro_rules! models {
     (
         ($d:tt)
-        servers { $( $(#[$doc:meta])* $name:ident($config:ty, $server:ty) = $page:literal; )* }
+        servers { $( $(#[$doc:meta])* $name:ident($config:ty, $server:ty) = $page:literal, $keys:tt; )* }
         mediums { $( $(#[$medium_doc:meta])* $medium:ident($medium_config:ty) = $medium_page:literal; )* }
     ) => {
         /// Which model, with its parameters.
@@ -79,6 +101,30 @@ macro_rules! models {
                 $((stringify!($medium), $medium_page),)*
             ];
 
+            /// The models that describe their keys, each with its defaults.
+            #[must_use]
+            pub fn described() -> Vec<Self> {
+                let rows = [ $( described!($keys, $config, Self::$name), )* ];
+                rows.into_iter().flatten().collect()
+            }
+
+            /// The description of its keys and their values.
+            #[must_use]
+            pub fn as_described(&self) -> Option<&dyn Described> {
+                match self {
+                    $( Self::$name(config) => described!($keys, config), )*
+                    $( Self::$medium(_) => None, )*
+                }
+            }
+
+            /// The same to be written.
+            pub fn as_described_mut(&mut self) -> Option<&mut dyn Described> {
+                match self {
+                    $( Self::$name(config) => described!($keys, config), )*
+                    $( Self::$medium(_) => None, )*
+                }
+            }
+
             /// Creates its server; `None` for a medium.
             pub(crate) fn server(&self, around: &Surroundings<'_>) -> Option<Model> {
                 match self {
@@ -111,17 +157,17 @@ models! {
     ($)
     servers {
         /// A token bucket: DSL, DOCSIS, `tbf`.
-        TokenBucket(TokenBucketConfig, token_bucket::TokenBucket) = "token-bucket.md";
+        TokenBucket(TokenBucketConfig, token_bucket::TokenBucket) = "token-bucket.md", described;
         /// A policer: what has no token on arrival is dropped, or marked.
-        Policer(PolicerConfig, policer::Policer) = "policer.md";
+        Policer(PolicerConfig, policer::Policer) = "policer.md", described;
         /// A cellular network: LTE, 5G, HSDPA, UMTS.
-        Cellular(Box<CellularConfig>, cellular::Cellular) = "lte.md";
+        Cellular(Box<CellularConfig>, cellular::Cellular) = "lte.md", nested;
         /// The forward link of a geostationary satellite.
-        Geo(GeoConfig, Box<geo::Geo>) = "geo.md";
+        Geo(GeoConfig, Box<geo::Geo>) = "geo.md", described;
         /// A return link with capacity on demand.
-        Dama(DamaConfig, dama::Dama) = "geo.md";
+        Dama(DamaConfig, dama::Dama) = "geo.md", described;
         /// One direction of a low-orbit constellation.
-        Leo(LeoConfig, Box<leo::Leo>) = "leo.md";
+        Leo(LeoConfig, Box<leo::Leo>) = "leo.md", described;
     }
     mediums {
         /// A Wi-Fi network; its two directions share the medium that the first of them describes.

@@ -16,7 +16,7 @@ use rand_chacha::ChaCha8Rng;
 use units::{Bytes, Duration, Instant, Rate};
 
 use crate::medium::{SharedMedium, StationConfig};
-use crate::{DropReason, Ecn};
+use crate::{DropReason, Ecn, Payload, Served};
 
 /// Declares a trait and implements it for the enum of all models.
 /// `$each!(self, model => call)` calls the model that the enum holds.
@@ -67,18 +67,6 @@ macro_rules! hooks {
             } )*
         }
     };
-}
-
-/// How a server serves a packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Served {
-    /// When its service starts; from then on the packet does not count as queued.
-    pub start: Instant,
-    /// When its last bit has been served; [`Instant::MAX`] is never.
-    pub end: Instant,
-    /// Whether enough capacity has gone unused since the previous packet to serve this one. A new
-    /// busy period then starts.
-    pub after_gap: bool,
 }
 
 /// State that the models of both directions of a path share.
@@ -195,8 +183,3 @@ pub trait Carries: AccessModel {
     /// from that of the first station.
     fn medium<T: Payload>(&self, stations: &[StationConfig<'_>]) -> SharedMedium<T>;
 }
-
-/// Anything that a link can carry. A link does not read it.
-pub trait Payload: Debug + Send + Sync + 'static {}
-
-impl<T: Debug + Send + Sync + 'static> Payload for T {}

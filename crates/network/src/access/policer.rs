@@ -8,24 +8,38 @@
 //! The link counts as busy while the tokens are used up, not while the line is: the bottleneck of
 //! a policed path is the policer.
 
+use tables::{Key, Kind, MAX_SIZE, Rules, Wrong, described};
 use units::{Bytes, Instant, Rate, Transmission};
 
-use super::token_bucket::{BYTE, Bucket};
+use super::token_bucket::{BYTE, Bucket, LEAST_BURST};
 use super::{AccessModel, AccessServer, Served, Serves, Surroundings};
 use crate::{DropReason, Ecn};
 
-/// A policer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct PolicerConfig {
-    /// The rate at which tokens come in.
-    pub rate: Rate,
-    /// The most tokens; at least the largest packet, overhead included.
-    pub burst: Bytes,
-    /// The rate of the line behind it; zero is none at all.
-    pub then: Rate,
-    /// Whether a packet capable of ECN that finds no tokens is marked and passes.
-    pub marks: bool,
+described! {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+    pub struct PolicerConfig(
+        "policer", "a policer", "A policer: a packet without tokens is dropped or marked at once."
+    ) {
+        /// Rate at which tokens arrive.
+        rate: Rate = Rate::ZERO => Key::of(Kind::RATE).needed("50 Mbit/s");
+        /// Depth of the bucket; at least the largest packet, overhead included.
+        burst: Bytes = LEAST_BURST => Key::of(Kind::Size(LEAST_BURST, MAX_SIZE));
+        /// Rate of the line behind the policer.
+        then: Rate = Rate::ZERO => Key::of(Kind::RATE).needed("1 Gbit/s");
+        /// What happens to an ECN-capable packet without tokens; others are dropped.
+        marks: bool = false => Key::of(Kind::Words(&["drop", "mark"])).named("exceed");
+    }
+}
+
+impl Rules for PolicerConfig {
+    fn check(&self, _said: &dyn Fn(&str) -> bool) -> Result<(), Wrong> {
+        if self.then < self.rate {
+            let reason = "the line behind the policer is slower than what it lets through";
+            return Err(Wrong::value("then", reason));
+        }
+        Ok(())
+    }
 }
 
 /// The server of a policed line.

@@ -7,6 +7,7 @@
 //!
 //! Tokens are kept in bits times 10^9, as work is in the rates that change: exact for any rate.
 
+use tables::{Key, Kind, MAX_SIZE, Rules, Wrong, described};
 use units::{Bytes, Duration, Instant, Rate};
 
 use super::{AccessModel, AccessServer, Served, Serves, Surroundings};
@@ -14,18 +15,42 @@ use super::{AccessModel, AccessServer, Served, Serves, Surroundings};
 /// Work of one byte.
 pub(super) const BYTE: u128 = 8_000_000_000;
 
-/// A token bucket.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct TokenBucketConfig {
-    /// The rate that lasts.
-    pub rate: Rate,
-    /// What may leave at once after a rest; at least the largest packet, overhead included.
-    pub burst: Bytes,
-    /// The rate at which a burst leaves; at once where there is none.
-    pub peak: Option<Rate>,
-    /// What may leave at once all the same where there is a peak (`tbf`'s `mtu`).
-    pub peak_burst: Bytes,
+/// A full packet with the most that a link may add to it.
+pub(super) const LEAST_BURST: Bytes = Bytes::new(3000);
+
+described! {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+    pub struct TokenBucketConfig(
+        "token-bucket",
+        "a token bucket",
+        "A shaper: packets leave as tokens allow, which arrive at a rate, up to a burst."
+    ) {
+        /// Sustained rate.
+        rate: Rate = Rate::ZERO => Key::of(Kind::RATE).needed("50 Mbit/s");
+        /// Bytes that may leave at once after an idle time; at least the largest packet, overhead
+        /// included.
+        burst: Bytes = LEAST_BURST => Key::of(Kind::Size(LEAST_BURST, MAX_SIZE));
+        /// Rate at which a burst leaves; without it, a burst leaves at once.
+        peak: Option<Rate> = None => Key::of(Kind::RATE).usually("none");
+        /// Bytes that may leave at once even where there is a peak (`mtu` of `tbf`).
+        peak_burst: Bytes = LEAST_BURST => Key::of(Kind::Size(LEAST_BURST, MAX_SIZE));
+    }
+}
+
+impl Rules for TokenBucketConfig {
+    fn check(&self, said: &dyn Fn(&str) -> bool) -> Result<(), Wrong> {
+        if self.peak.is_some_and(|peak| peak < self.rate) {
+            return Err(Wrong::value("peak", "the peak is below the rate"));
+        }
+        if said("peak_burst") && self.peak.is_none() {
+            return Err(Wrong::value(
+                "peak_burst",
+                "only a bucket with a peak has this",
+            ));
+        }
+        Ok(())
+    }
 }
 
 #[derive(Clone, Copy, Debug)]

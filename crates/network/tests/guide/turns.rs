@@ -9,20 +9,31 @@
 //!
 //! - None: there is no published model.
 
+use tables::{Key, Kind, Rules, Wrong, described};
 use units::{Bytes, Duration, Instant, Rate, Transmission};
 
 use super::{AccessModel, AccessServer, Served, Serves, Surroundings};
 
-/// Configuration of a line that customers use in turns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct TurnsConfig {
-    /// The rate within a turn.
-    pub rate: Rate,
-    /// From the start of one turn to the start of the next.
-    pub cycle: Duration,
-    /// Length of a turn.
-    pub turn: Duration,
+described! {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+    pub struct TurnsConfig("turns", "a line in turns", "A line that customers use in turns.") {
+        /// Rate within a turn.
+        rate: Rate = Rate::ZERO => Key::of(Kind::RATE).needed("1 Gbit/s");
+        /// Time from the start of one turn to the start of the next.
+        cycle: Duration = Duration::from_millis(10) => Key::of(Kind::SPAN);
+        /// Length of a turn.
+        turn: Duration = Duration::from_millis(2) => Key::of(Kind::SPAN);
+    }
+}
+
+impl Rules for TurnsConfig {
+    fn check(&self, _said: &dyn Fn(&str) -> bool) -> Result<(), Wrong> {
+        if self.turn <= self.cycle {
+            return Ok(());
+        }
+        Err(Wrong::at("turn", "a turn is at most a cycle"))
+    }
 }
 
 impl TurnsConfig {

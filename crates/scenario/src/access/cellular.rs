@@ -6,98 +6,35 @@ use network::access::cellular::{
     HsdpaConfig, Length, OutageConfig, ReducedConfig, UmtsUplinkConfig,
 };
 use serde::ser::{Serialize, SerializeMap, Serializer};
-use units::{Duration, Rate};
+use tables::{MAX_RATE, Value};
+use units::Duration;
 
 use super::rrc::{self, Rrc};
 use crate::document::Table;
 use crate::error::Error;
-use crate::link::{MIN_SLOT, positive};
-use crate::quantity;
-use crate::resolved::{map, millis};
+use crate::tables::cellular::LEAST_MEAN;
+use crate::write::{map, millis};
 
-/// The slowest mean, below which blocks carry nothing.
-const LEAST_MEAN: Rate = Rate::from_bits_per_sec(10_000);
-/// Largest standard deviation of a rate's logarithm, in percent.
-const MAX_SPREAD: u64 = 300;
-/// The longest block, and the longest outage.
-const MAX_TTI: Duration = Duration::from_millis(100);
-const MAX_OUTAGE: Duration = Duration::from_secs(60);
-/// Outages begin no more often.
-const MIN_BETWEEN: Duration = Duration::from_millis(100);
-/// The largest standard deviation of a shadow and between places, in dB.
-const MAX_DEVIATION: f64 = 30.0;
 /// A link whose outages leave less than one part in so many of the time is none.
 const LEAST_FREE: u64 = 100;
-/// Most other users of a cell.
-const MAX_USERS: u64 = 50;
-/// The largest block of an HSDPA category (category 20, two blocks of 64QAM).
-const MAX_BLOCK: u64 = 84_384;
-
-fn mean(text: &str) -> Result<Rate, String> {
-    let rate = quantity::rate(text)?;
-    if rate < LEAST_MEAN {
-        return Err(format!("the least is {}", crate::format_rate(LEAST_MEAN)));
-    }
-    Ok(rate)
-}
-
-pub(super) fn span(least: Duration, most: Duration) -> impl Fn(&str) -> Result<Duration, String> {
-    move |text| {
-        let span = positive(text)?;
-        if span < least || span > most {
-            return Err(format!(
-                "it is from {} to {}",
-                crate::format_duration(least),
-                crate::format_duration(most)
-            ));
-        }
-        Ok(span)
-    }
-}
-
-/// What stands at `key`, or `usual`.
-pub(super) fn optional<T>(
-    table: &Table<'_>,
-    key: &'static str,
-    example: &str,
-    usual: T,
-    read: impl FnOnce(&str) -> Result<T, String>,
-) -> Result<T, Error> {
-    let item = table.get(key);
-    item.map_or(Ok(usual), |item| item.read(example, read))
-}
-
-fn percent(table: &Table<'_>, key: &'static str, usual: f64) -> Result<f64, Error> {
-    optional(table, key, "\"10 %\"", usual, |text| {
-        quantity::share(text, 100)
-    })
-}
 
 fn fading(table: &Table<'_>, usual: &FadingConfig) -> Result<FadingConfig, Error> {
-    let rate = optional(table, "mean", "\"40 Mbit/s\"", usual.mean, mean)?;
-    let peak = optional(table, "peak", "\"100 Mbit/s\"", usual.peak, quantity::rate)?;
-    if peak < rate {
+    let mean = table.or("mean", usual.mean)?;
+    let peak = table.or("peak", usual.peak)?;
+    if peak < mean {
         return Err(table.refuse_at("peak", "the peak is below the mean"));
     }
     let config = FadingConfig {
-        mean: rate,
-        spread: optional(table, "spread", "\"35 %\"", usual.spread, |text| {
-            quantity::share(text, MAX_SPREAD)
-        })?,
-        fast: percent(table, "fast", usual.fast)?,
-        tau_fast: optional(table, "tau_fast", "\"150 ms\"", usual.tau_fast, positive)?,
-        tau_slow: optional(table, "tau_slow", "\"4 s\"", usual.tau_slow, positive)?,
-        grid: optional(
-            table,
-            "grid",
-            "\"10 ms\"",
-            usual.grid,
-            span(MIN_SLOT, MAX_OUTAGE),
-        )?,
+        mean,
+        spread: table.or("spread", usual.spread)?,
+        fast: table.or("fast", usual.fast)?,
+        tau_fast: table.or("tau_fast", usual.tau_fast)?,
+        tau_slow: table.or("tau_slow", usual.tau_slow)?,
+        grid: table.or("grid", usual.grid)?,
         peak,
         outages: outages(table, usual.outages)?,
     };
-    if config.mean_rate().bits_per_sec() < rate.bits_per_sec() / LEAST_FREE {
+    if config.mean_rate().bits_per_sec() < mean.bits_per_sec() / LEAST_FREE {
         let reason = "outages so long and so often leave less than 1 % of the time";
         return Err(table.refuse_at("outages", reason));
     }
@@ -106,7 +43,7 @@ fn fading(table: &Table<'_>, usual: &FadingConfig) -> Result<FadingConfig, Error
 
 /// `error`, and no more for RLC than fails before the last transmission.
 fn blocks(table: &Table<'_>, usual: BlockConfig) -> Result<BlockConfig, Error> {
-    let error = percent(table, "error", usual.error)?;
+    let error = table.or("error", usual.error)?;
     let blocks = BlockConfig { error, ..usual };
     Ok(BlockConfig {
         residual: usual.residual.min(before_the_last(&blocks)),
@@ -119,14 +56,22 @@ fn before_the_last(blocks: &BlockConfig) -> f64 {
     (2..blocks.transmissions).fold(blocks.error, |share, _| share * blocks.again)
 }
 
+/// A mean time from one event to the next, or `"none"`.
+fn between(
+    table: &Table<'_>,
+    key: &str,
+    usual: Option<Duration>,
+) -> Result<Option<Duration>, Error> {
+    match table.get(key).map(|item| item.value()).transpose()? {
+        None => Ok(usual),
+        Some(Value::Time(every)) => Ok(Some(every)),
+        Some(_) => Ok(None),
+    }
+}
+
 /// `outages` is the mean time between two, or `"none"`; `outage` half of them do not exceed, `longest` none.
 fn outages(table: &Table<'_>, usual: Option<OutageConfig>) -> Result<Option<OutageConfig>, Error> {
-    let between = |text: &str| match text.trim() {
-        "none" => Ok(None),
-        text => span(MIN_BETWEEN, quantity::MAX_DURATION)(text).map(Some),
-    };
-    let every = usual.map(|outages| outages.every);
-    let every = optional(table, "outages", "\"20 s\", or \"none\"", every, between)?;
+    let every = between(table, "outages", usual.map(|outages| outages.every))?;
     let (usual_median, usual_most) = match usual {
         Some(OutageConfig {
             length: Length::LogNormal { median, most, .. },
@@ -135,13 +80,9 @@ fn outages(table: &Table<'_>, usual: Option<OutageConfig>) -> Result<Option<Outa
         // Network-models, section B.3.4.
         _ => (Duration::from_millis(350), Duration::from_millis(1500)),
     };
-    let length = |key, usual| {
-        let read = span(Duration::from_millis(1), MAX_OUTAGE);
-        optional(table, key, "\"400 ms\"", usual, read)
-    };
     let (median, most) = (
-        length("outage", usual_median)?,
-        length("longest", usual_most)?,
+        table.or("outage", usual_median)?,
+        table.or("longest", usual_most)?,
     );
     if most < median {
         let (key, hint) = match table.has("longest") {
@@ -150,11 +91,7 @@ fn outages(table: &Table<'_>, usual: Option<OutageConfig>) -> Result<Option<Outa
         };
         return Err(table.refuse_at(
             key,
-            format!(
-                "half of the outages exceed {}, and the longest lasts {}{hint}",
-                crate::format_duration(median),
-                crate::format_duration(most)
-            ),
+            format!("half of the outages exceed {median}, and the longest lasts {most}{hint}"),
         ));
     }
     let Some(every) = every else {
@@ -175,114 +112,41 @@ fn outages(table: &Table<'_>, usual: Option<OutageConfig>) -> Result<Option<Outa
     }))
 }
 
-/// `"14 dB"`.
-fn decibel(text: &str) -> Result<f64, String> {
-    level(text, "dB", "14", (-20.0, 60.0))
-}
-
-/// `"3 Hz"`.
-fn hertz(text: &str) -> Result<f64, String> {
-    level(text, "Hz", "3", (0.0, 10_000.0))
-}
-
-fn level(text: &str, unit: &str, example: &str, (least, most): (f64, f64)) -> Result<f64, String> {
-    let number = text.trim().strip_suffix(unit).map(str::trim);
-    match number.and_then(|number| number.parse::<f64>().ok()) {
-        Some(value) if (least..=most).contains(&value) => Ok(value),
-        Some(_) => Err(format!("it is from {least} {unit} to {most} {unit}")),
-        None => Err(format!(
-            "a number of {unit} is expected, such as \"{example} {unit}\""
-        )),
-    }
-}
-
-fn count(table: &Table<'_>, key: &'static str, usual: u32, most: u64) -> Result<u32, Error> {
-    let number = table.get(key).map(|item| item.integer(0, most));
-    let number = number
-        .transpose()?
-        .and_then(|number| u32::try_from(number).ok());
-    Ok(number.unwrap_or(usual))
-}
-
 fn cell(table: &Table<'_>, usual: CellConfig) -> Result<CellConfig, Error> {
-    let switched = |key, usual| {
-        let least = Duration::from_millis(1);
-        optional(
-            table,
-            key,
-            "\"1 s\"",
-            usual,
-            span(least, quantity::MAX_DURATION),
-        )
-    };
-    let handovers = |text: &str| match text.trim() {
-        "none" => Ok(None),
-        text => {
-            let every = span(MIN_BETWEEN, quantity::MAX_DURATION)(text)?;
-            Ok(Some(OutageConfig {
-                every,
-                ..CellConfig::HANDOVERS
-            }))
-        }
-    };
-    let deviation = |key, usual| {
-        let read = |text: &str| quantity::decibels(text, MAX_DEVIATION);
-        optional(table, key, "\"2 dB\"", usual, read)
-    };
     let channel = ChannelConfig {
-        sinr_db: optional(table, "sinr", "\"14 dB\"", usual.channel.sinr_db, decibel)?,
-        shadow_db: deviation("shadow", usual.channel.shadow_db)?,
-        shadow_tau: optional(
-            table,
-            "shadow_tau",
-            "\"10 s\"",
-            usual.channel.shadow_tau,
-            span(Duration::from_millis(10), quantity::MAX_DURATION),
-        )?,
-        doppler_hz: optional(
-            table,
-            "doppler",
-            "\"3 Hz\"",
-            usual.channel.doppler_hz,
-            hertz,
-        )?,
+        sinr_db: table.or("sinr", usual.channel.sinr_db)?,
+        shadow_db: table.or("shadow", usual.channel.shadow_db)?,
+        shadow_tau: table.or("shadow_tau", usual.channel.shadow_tau)?,
+        doppler_hz: table.or("doppler", usual.channel.doppler_hz)?,
         ..usual.channel
     };
-    let sinr_spread_db = deviation("sinr_spread", usual.sinr_spread_db)?;
-    let [prbs, layers] = [("prbs", usual.prbs, 275), ("layers", usual.layers, 8)]
-        .map(|(key, usual, most)| count(table, key, usual, most));
-    let (prbs, layers) = (prbs?, layers?);
-    for (key, value) in [("prbs", prbs), ("layers", layers)] {
-        if value == 0 {
-            return Err(table.refuse_at(key, format!("{key} is at least 1")));
-        }
-    }
-    let users = count(table, "users", usual.users, MAX_USERS)?;
-    let usual_most = users.saturating_add(usual.more_users);
-    let users_most = count(table, "users_most", usual_most, MAX_USERS)?;
+    let users = table.or("users", usual.users)?;
+    let users_most = table.or("users_most", users.saturating_add(usual.more_users))?;
     if users_most < users {
         return Err(table.refuse_at(
             "users_most",
             format!("users_most is at least users, which is {users}"),
         ));
     }
+    let handovers = between(
+        table,
+        "handovers",
+        usual.outages.map(|outages| outages.every),
+    )?;
     let config = CellConfig {
         channel,
-        prbs,
-        layers,
-        sinr_spread_db,
+        prbs: table.or("prbs", usual.prbs)?,
+        layers: table.or("layers", usual.layers)?,
+        sinr_spread_db: table.or("sinr_spread", usual.sinr_spread_db)?,
         users,
         more_users: users_most - users,
-        on: switched("on", usual.on)?,
-        off: switched("off", usual.off)?,
+        on: table.or("on", usual.on)?,
+        off: table.or("off", usual.off)?,
         blocks: blocks(table, usual.blocks)?,
-        outages: optional(
-            table,
-            "handovers",
-            "\"40 s\", or \"none\"",
-            usual.outages,
-            handovers,
-        )?,
+        outages: handovers.map(|every| OutageConfig {
+            every,
+            ..usual.outages.unwrap_or(CellConfig::HANDOVERS)
+        }),
         ..usual
     };
     // What does not change the mean of a cell that is known.
@@ -297,10 +161,7 @@ fn cell(table: &Table<'_>, usual: CellConfig) -> Result<CellConfig, Error> {
     if config.mean < LEAST_MEAN {
         return Err(table.refuse_at(
             "sinr",
-            format!(
-                "such a cell carries less than {} for the path's user",
-                crate::format_rate(LEAST_MEAN)
-            ),
+            format!("such a cell carries less than {LEAST_MEAN} for the path's user"),
         ));
     }
     Ok(config)
@@ -316,12 +177,9 @@ pub(super) fn lte(table: &Table<'_>) -> Result<AccessConfig, Error> {
 }
 
 pub(super) fn nr(table: &Table<'_>) -> Result<AccessConfig, Error> {
-    let blocked = table.get("blockage").map(|item| item.boolean());
+    let is_blocked = table.or("blockage", false)?;
     let usual = CellConfig {
-        blockage: blocked
-            .transpose()?
-            .unwrap_or(false)
-            .then_some(CellConfig::BLOCKAGE),
+        blockage: is_blocked.then_some(CellConfig::BLOCKAGE),
         ..CellConfig::NR
     };
     let config = cell(table, usual)?;
@@ -329,21 +187,14 @@ pub(super) fn nr(table: &Table<'_>) -> Result<AccessConfig, Error> {
 }
 
 pub(super) fn uplink(table: &Table<'_>) -> Result<AccessConfig, Error> {
-    let rate = table
-        .need("rate", "\"20 Mbit/s\"")?
-        .read("\"20 Mbit/s\"", mean)?;
-    let usual = GrantsConfig::lte(rate);
-    let time = |key, usual| {
-        let read = span(Duration::from_micros(100), MAX_TTI);
-        optional(table, key, "\"5 ms\"", usual, read)
-    };
+    let usual = GrantsConfig::lte(table.needed("rate")?);
     done(CellularConfig::Grants(GrantsConfig {
-        request: time("request", usual.request)?,
-        wait: time("wait", usual.wait)?,
-        every: time("every", usual.every)?,
-        prepare: time("prepare", usual.prepare)?,
+        request: table.or("request", usual.request)?,
+        wait: table.or("wait", usual.wait)?,
+        every: table.or("every", usual.every)?,
+        prepare: table.or("prepare", usual.prepare)?,
         blocks: BlockConfig {
-            retry: time("retry", usual.blocks.retry)?,
+            retry: table.or("retry", usual.blocks.retry)?,
             ..blocks(table, usual.blocks)?
         },
         ..usual
@@ -351,13 +202,10 @@ pub(super) fn uplink(table: &Table<'_>) -> Result<AccessConfig, Error> {
 }
 
 pub(super) fn reduced(table: &Table<'_>) -> Result<AccessConfig, Error> {
-    let rate = table
-        .need("mean", "\"40 Mbit/s\"")?
-        .read("\"40 Mbit/s\"", mean)?;
-    let usual = ReducedConfig::around(rate);
+    let usual = ReducedConfig::around(table.needed("mean")?);
     done(CellularConfig::Reduced(ReducedConfig {
         fading: fading(table, &usual.fading)?,
-        tti: optional(table, "tti", "\"1 ms\"", usual.tti, span(MIN_SLOT, MAX_TTI))?,
+        tti: table.or("tti", usual.tti)?,
         blocks: blocks(table, usual.blocks)?,
         ..usual
     }))
@@ -365,10 +213,8 @@ pub(super) fn reduced(table: &Table<'_>) -> Result<AccessConfig, Error> {
 
 pub(super) fn hsdpa(table: &Table<'_>) -> Result<AccessConfig, Error> {
     let usual = HsdpaConfig::USUAL;
-    let block = table.get("block").map(|item| item.integer(400, MAX_BLOCK));
-    let block = block.transpose()?.and_then(|bits| u32::try_from(bits).ok());
     let mut blocks = blocks(table, usual.blocks)?;
-    blocks.residual = percent(table, "residual", blocks.residual)?;
+    table.set("residual", &mut blocks.residual)?;
     let most = before_the_last(&blocks);
     if blocks.residual > most {
         let percent = (most * 1e8).round() / 1e6;
@@ -379,34 +225,25 @@ pub(super) fn hsdpa(table: &Table<'_>) -> Result<AccessConfig, Error> {
     }
     let config = HsdpaConfig {
         fading: fading(table, &usual.fading)?,
-        block: block.unwrap_or(usual.block),
+        block: table.or("block", usual.block)?,
         blocks,
-        discard: percent(table, "discard", usual.discard)?,
+        discard: table.or("discard", usual.discard)?,
         ..usual
     };
     if config.category_rate() < config.fading.mean {
         return Err(table.refuse(format!(
             "a block of {} bits each 2 ms carries {}, which is less than the mean",
             config.block,
-            crate::format_rate(config.category_rate())
+            config.category_rate()
         )));
     }
     done(CellularConfig::Hsdpa(config))
 }
 
 pub(super) fn umts_uplink(table: &Table<'_>) -> Result<AccessConfig, Error> {
-    let rate = table
-        .need("rate", "\"384 kbit/s\"")?
-        .read("\"384 kbit/s\"", mean)?;
-    let usual = UmtsUplinkConfig::at(rate);
+    let usual = UmtsUplinkConfig::at(table.needed("rate")?);
     done(CellularConfig::UmtsUplink(UmtsUplinkConfig {
-        tti: optional(
-            table,
-            "tti",
-            "\"10 ms\"",
-            usual.tti,
-            span(MIN_SLOT, MAX_TTI),
-        )?,
+        tti: table.or("tti", usual.tti)?,
         blocks: blocks(table, usual.blocks)?,
         ..usual
     }))
@@ -438,7 +275,7 @@ impl Serialize for Fading<'_> {
             "tau_fast_ms": millis(config.tau_fast),
             "tau_slow_ms": millis(config.tau_slow),
             "grid_ms": millis(config.grid),
-            "peak_bps": (config.peak < quantity::MAX_RATE).then(|| config.peak.bits_per_sec()),
+            "peak_bps": (config.peak < MAX_RATE).then(|| config.peak.bits_per_sec()),
             "outages": config.outages.map(Outages),
         )
     }

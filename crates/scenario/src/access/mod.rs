@@ -1,53 +1,82 @@
-//! `rate = { model = "...", ... }`: the access networks. One file for each model, which reads its keys and
-//! lists them again in the resolved form; every key has a default unless the model's page says otherwise.
+//! `rate = { model = "...", ... }`: the access networks. A model that describes its table comes from
+//! the registry of `network` and needs nothing here. Wi-Fi and the cellular networks, whose keys do
+//! not fill one configuration, have a file each.
 
 use network::AccessConfig;
 use network::access::WifiConfig;
-use serde::ser::{Serialize, Serializer};
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use tables::{Described, Table as Known};
 
+use crate::described;
 use crate::document::{Item, Table};
 use crate::error::Error;
-use crate::schema::{
-    CELL_REDUCED, CELL_UPLINK, DAMA, GEO, HSDPA, KnownTable, LEO, LTE, NR, POLICER, TOKEN_BUCKET,
-    UMTS_UPLINK, WIFI,
-};
+use crate::tables::cellular::{CELL_REDUCED, CELL_UPLINK, HSDPA, LTE, NR, UMTS_UPLINK};
 
 pub(crate) mod cellular;
-mod geo;
-mod leo;
-mod policer;
 mod rrc;
-mod token_bucket;
 mod wifi;
 
-/// How a table of a model is read.
-type Reader = fn(&Table<'_>) -> Result<AccessConfig, Error>;
+/// A model, under the word that its table has for a name.
+pub(crate) struct Model {
+    pub(crate) table: &'static Known,
+    reader: Reader,
+}
 
-/// The models, each under the word that stands after `model`.
-const MODELS: &[(&str, (&KnownTable, Reader))] = &[
-    ("token-bucket", (&TOKEN_BUCKET, token_bucket::read)),
-    ("policer", (&POLICER, policer::read)),
-    ("lte", (&LTE, cellular::lte)),
-    ("5g", (&NR, cellular::nr)),
-    ("cell-uplink", (&CELL_UPLINK, cellular::uplink)),
-    ("cell-reduced", (&CELL_REDUCED, cellular::reduced)),
-    ("hsdpa", (&HSDPA, cellular::hsdpa)),
-    ("umts-uplink", (&UMTS_UPLINK, cellular::umts_uplink)),
-    ("wifi", (&WIFI, wifi::read)),
-    ("geo", (&GEO, geo::read)),
-    ("dama", (&DAMA, geo::read_dama)),
-    ("leo", (&LEO, leo::read)),
-];
+/// How a table becomes the configuration of its model.
+enum Reader {
+    /// Key by key, from its defaults.
+    Described(AccessConfig),
+    /// By a function of its own.
+    Own(fn(&Table<'_>) -> Result<AccessConfig, Error>),
+}
+
+impl Model {
+    fn read(&self, table: &Table<'_>) -> Result<AccessConfig, Error> {
+        match &self.reader {
+            Reader::Own(read) => read(table),
+            Reader::Described(usual) => {
+                let mut config = usual.clone();
+                if let Some(described) = config.as_described_mut() {
+                    described::read(table, described)?;
+                }
+                Ok(config)
+            }
+        }
+    }
+}
+
+/// The models: those that describe themselves, and those whose tables are read here.
+pub(crate) fn models() -> Vec<Model> {
+    type Own = fn(&Table<'_>) -> Result<AccessConfig, Error>;
+    let own: [(&'static Known, Own); 7] = [
+        (&LTE, cellular::lte),
+        (&NR, cellular::nr),
+        (&CELL_UPLINK, cellular::uplink),
+        (&CELL_REDUCED, cellular::reduced),
+        (&HSDPA, cellular::hsdpa),
+        (&UMTS_UPLINK, cellular::umts_uplink),
+        (WifiConfig::TABLE, wifi::read),
+    ];
+    let described = AccessConfig::described().into_iter();
+    let described = described.filter_map(|usual| {
+        let table = usual.as_described()?.table();
+        let reader = Reader::Described(usual);
+        Some(Model { table, reader })
+    });
+    let own = own.map(|(table, read)| Model {
+        table,
+        reader: Reader::Own(read),
+    });
+    described.chain(own).collect()
+}
 
 /// The model of a table in which `model` stands; `None` where it does not.
 pub(crate) fn read(item: &Item<'_>) -> Option<Result<AccessConfig, Error>> {
-    let model = item.inner("model")?.choice(MODELS);
-    Some(model.and_then(|(known, read)| read(&item.table(known)?)))
-}
-
-/// What `{ model = "wifi" }` says.
-pub(crate) fn usual_wifi() -> WifiConfig {
-    wifi::usual()
+    let word = item.inner("model")?;
+    let models = models();
+    let names: Vec<(&str, &Model)> = models.iter().map(|row| (row.table.name, row)).collect();
+    let model = word.choice(&names);
+    Some(model.and_then(|model| model.read(&item.table(model.table)?)))
 }
 
 /// For output.
@@ -55,14 +84,21 @@ pub(crate) struct Access<'a>(pub(crate) &'a AccessConfig);
 
 impl Serialize for Access<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if let Some(config) = self.0.as_described() {
+            return write(config, serializer);
+        }
         match self.0 {
-            AccessConfig::TokenBucket(config) => token_bucket::write(config, serializer),
-            AccessConfig::Policer(config) => policer::write(config, serializer),
             AccessConfig::Cellular(config) => cellular::write(config, serializer),
             AccessConfig::Wifi(config) => wifi::write(config, serializer),
-            AccessConfig::Geo(config) => geo::write(config, serializer),
-            AccessConfig::Dama(config) => geo::write_dama(config, serializer),
-            AccessConfig::Leo(config) => leo::write(config, serializer),
+            _ => unreachable!("every other model describes itself"),
         }
     }
+}
+
+/// A configuration that describes itself.
+fn write<S: Serializer>(config: &dyn Described, serializer: S) -> Result<S::Ok, S::Error> {
+    let mut map = serializer.serialize_map(None)?;
+    map.serialize_entry("kind", config.table().name)?;
+    described::write(&mut map, config, |_, _| Ok(false))?;
+    map.end()
 }

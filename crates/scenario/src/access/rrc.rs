@@ -4,36 +4,22 @@ use network::access::cellular::{DrxConfig, RrcConfig, SleepConfig};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use units::Duration;
 
-use super::cellular::{optional, span};
+use tables::{Table as Known, Value};
+
 use crate::document::{Item, Table};
 use crate::error::Error;
-use crate::quantity::MAX_DURATION;
-use crate::resolved::{map, millis};
-use crate::schema::{KnownTable, RRC, RRC_UMTS};
-
-/// A channel is kept for so long at least: longer than what is on its way in the other direction.
-const LEAST_REST: Duration = Duration::from_secs(1);
-/// The longest cycle of listening, and the longest promotion.
-const MAX_CYCLE: Duration = Duration::from_secs(10);
-
-/// The state that a run begins in.
-const BEGINS: &[(&str, bool)] = &[("idle", false), ("connected", true)];
+use crate::tables::cellular::{RRC, RRC_UMTS};
+use crate::write::{map, millis};
 
 /// `rrc` of LTE and 5G.
 pub(super) fn read(table: &Table<'_>) -> Result<Option<RrcConfig>, Error> {
     states(table, &RRC, RrcConfig::LTE, |rrc, config| {
         let usual = config.drx;
-        let cycle = |text: &str| match text.trim() {
-            "none" => Ok(None),
-            text => span(Duration::from_millis(1), MAX_CYCLE)(text).map(Some),
+        let cycle = match rrc.get("cycle").map(|item| item.value()).transpose()? {
+            None => usual.map(|usual| usual.cycle),
+            Some(Value::Time(cycle)) => Some(cycle),
+            Some(_) => None,
         };
-        let cycle = optional(
-            rrc,
-            "cycle",
-            "\"160 ms\", or \"none\"",
-            usual.map(|usual| usual.cycle),
-            cycle,
-        )?;
         let Some(cycle) = cycle else {
             config.drx = None;
             return match rrc.has("inactivity") {
@@ -42,8 +28,7 @@ pub(super) fn read(table: &Table<'_>) -> Result<Option<RrcConfig>, Error> {
             };
         };
         let usual = usual.map_or(Duration::ZERO, |usual| usual.after);
-        let read = span(Duration::from_millis(1), MAX_DURATION);
-        let after = optional(rrc, "inactivity", "\"100 ms\"", usual, read)?;
+        let after = rrc.or("inactivity", usual)?;
         config.drx = Some(DrxConfig { after, cycle });
         if after >= config.idle.after {
             return Err(rrc.refuse_at("inactivity", "the radio is idle before"));
@@ -57,7 +42,7 @@ pub(super) fn read_umts(table: &Table<'_>) -> Result<Option<RrcConfig>, Error> {
     states(table, &RRC_UMTS, RrcConfig::UMTS, |rrc, config| {
         let usual = config.fach.unwrap_or(config.idle);
         let fach = SleepConfig {
-            after: rest(rrc, "fach", usual.after)?,
+            after: rrc.or("fach", usual.after)?,
             promotion: promotion(rrc, "fach_promotion", usual.promotion)?,
         };
         config.fach = Some(fach);
@@ -72,7 +57,7 @@ pub(super) fn read_umts(table: &Table<'_>) -> Result<Option<RrcConfig>, Error> {
 /// `own` reads.
 fn states(
     table: &Table<'_>,
-    known: &'static KnownTable,
+    known: &'static Known,
     usual: RrcConfig,
     own: impl FnOnce(&Table<'_>, &mut RrcConfig) -> Result<(), Error>,
 ) -> Result<Option<RrcConfig>, Error> {
@@ -81,37 +66,31 @@ fn states(
     };
     let mut config = usual;
     if item.as_text().is_some() {
-        config.begins_connected = item.choice(BEGINS)?;
+        config.begins_connected = item.value()? == Value::Word(1);
         return Ok(Some(config));
     }
     let rrc = item.table(known)?;
-    if let Some(begins) = rrc.get("begins") {
-        config.begins_connected = begins.choice(BEGINS)?;
-    }
+    rrc.set("begins", &mut config.begins_connected)?;
     config.idle = SleepConfig {
-        after: rest(&rrc, "idle", usual.idle.after)?,
+        after: rrc.or("idle", usual.idle.after)?,
         promotion: promotion(&rrc, "promotion", usual.idle.promotion)?,
     };
     own(&rrc, &mut config)?;
     Ok(Some(config))
 }
 
-fn rest(rrc: &Table<'_>, key: &'static str, usual: Duration) -> Result<Duration, Error> {
-    optional(rrc, key, "\"10 s\"", usual, span(LEAST_REST, MAX_DURATION))
-}
-
 /// A time, or the least and the most.
 fn promotion(
     rrc: &Table<'_>,
-    key: &'static str,
+    key: &str,
     usual: (Duration, Duration),
 ) -> Result<(Duration, Duration), Error> {
     let Some(item) = rrc.get(key) else {
         return Ok(usual);
     };
-    let read = |item: &Item<'_>| {
-        let read = span(Duration::from_millis(1), MAX_CYCLE);
-        item.read("\"170 ms\", or [\"80 ms\", \"260 ms\"]", read)
+    let read = |item: &Item<'_>| match item.value()? {
+        Value::Time(span) => Ok(span),
+        _ => Ok(Duration::ZERO),
     };
     let bounds = match item.items().as_deref() {
         None => {

@@ -1,10 +1,10 @@
-//! What the receiver tells the sender of what the routers wrote (RFC 4782, section 3.3 and 4.4; fast-startup,
-//! sections A4.2 and A5).
+//! Router feedback that the receiver returns to the sender (RFC 4782, sections 3.3 and 4.4; RCP and
+//! XCP as described in `units::feedback`).
 
 use units::Rate;
 use units::feedback::{Feedback, RateCode, ttl_diff};
 
-/// What the next ACK carries.
+/// The feedback in the next ACK.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Echo {
     /// Nothing.
@@ -12,18 +12,18 @@ pub(super) enum Echo {
     Nothing,
     /// Once, with the SYN-ACK.
     Response(Feedback),
-    /// The last rate; `None` where a router did not help.
+    /// The last rate; `None` if a router did not support RCP.
     Rcp(Option<Rate>),
     /// The sum since the last ACK.
     Xcp(Option<i64>),
 }
 
 impl Echo {
-    /// A packet brought `feedback`, with the time to live `ip_ttl` of its IP header.
+    /// A packet carried `feedback`, with the TTL `ip_ttl` in its IP header.
     pub(super) fn take(&mut self, feedback: &Feedback, ip_ttl: u8) {
         match *feedback {
             Feedback::RateRequest { rate, ttl, nonce } => {
-                // A request for nothing is not answered.
+                // A denied request gets no answer.
                 if rate != RateCode::DENIED {
                     *self = Self::Response(Feedback::RateResponse {
                         rate,
@@ -50,7 +50,7 @@ impl Echo {
         }
     }
 
-    /// What an ACK that leaves carries.
+    /// The feedback in an ACK that leaves.
     pub(super) fn give(&mut self, syn: bool) -> Option<Feedback> {
         match *self {
             Self::Nothing => None,

@@ -1,4 +1,4 @@
-//! When the receiver acknowledges: at once, with the next segment, by a timer, or compressed.
+//! When the receiver acknowledges: at once, with the next segment, after a delay, or compressed.
 //!
 //! Linux 6.18 `tcp_event_data_recv`, `__tcp_ack_snd_check`, `tcp_send_delayed_ack` and
 //! `tcp_cleanup_rbuf`; RFC 5681 section 4.2.
@@ -23,7 +23,7 @@ const COMPRESSION_DELAY: Duration = Duration::from_millis(1);
 const COMPRESSION_LIMIT: u32 = 44;
 
 impl Receiver {
-    /// The delayed-ACK time-out follows the time between segments.
+    /// The delayed-ACK timeout follows the time between segments.
     pub(super) fn adapt_ato(&mut self, gap: Duration) {
         if gap <= ATO_MIN / 2 {
             self.ato = self.ato / 2 + ATO_MIN / 2;
@@ -38,7 +38,7 @@ impl Receiver {
     /// `tcp_incr_quickack`.
     pub(super) fn raise_quick_acks(&mut self, most: u32) {
         let half_window =
-            self.window.remaining(self.window.announced_at()) / (2 * u64::from(self.rcv_mss));
+            self.window.remaining(self.window.advertised_at()) / (2 * u64::from(self.rcv_mss));
         let quick = if half_window == 0 {
             2
         } else {
@@ -55,12 +55,12 @@ impl Receiver {
 
     /// Bytes received and not acknowledged.
     pub(super) const fn unacknowledged(&self) -> u64 {
-        self.rcv_nxt - self.window.announced_at()
+        self.rcv_nxt - self.window.advertised_at()
     }
 
-    /// `__tcp_ack_snd_check`: now, later, or compressed. (That the right edge must be able to
-    /// advance holds for an application that reads at once; [`Self::decide_after_read`] is the
-    /// place where Linux acknowledges otherwise.)
+    /// `__tcp_ack_snd_check`: at once, delayed, or compressed. (Linux also requires that the right
+    /// edge can advance, which holds for an application that reads at once; otherwise Linux
+    /// acknowledges in [`Self::decide_after_read`].)
     pub(super) fn decide(&mut self, now: Instant) {
         if self.unacknowledged() > u64::from(self.rcv_mss)
             || self.quick > 0

@@ -1,8 +1,9 @@
-//! The SACK blocks that a receiver reports, most recent first, and the duplicate it reports once.
+//! The SACK blocks that a receiver reports, most recent first, and the duplicate that it reports
+//! once.
 //!
-//! RFC 2018 section 4, RFC 2883; the bookkeeping of Linux 6.12: four blocks are remembered although
-//! fewer fit into a segment, a block that fell off the list is not remembered elsewhere, and a
-//! duplicate takes the first place in the next ACK, unless more data arrives before.
+//! RFC 2018 section 4, RFC 2883, with the bookkeeping of Linux 6.12. The list keeps four blocks,
+//! although fewer fit into a segment. A dropped block is not stored elsewhere. A duplicate takes
+//! the first place in the next ACK, unless more data arrives before it.
 
 use crate::segment::SackBlocks;
 
@@ -28,12 +29,12 @@ fn union(a: (u64, u64), b: (u64, u64)) -> (u64, u64) {
 }
 
 impl SackList {
-    /// Out-of-order data `start..end` arrived: its block comes first, joined with every remembered
-    /// block that it touches; without room the oldest is dropped.
+    /// Out-of-order data `start..end` arrived. Its block comes first, joined with every listed
+    /// block that it touches. If the list is full, the oldest block is dropped.
     pub fn add(&mut self, start: u64, end: u64) {
         let mut block = (start, end);
         let mut kept = 0;
-        // A block that grows may reach one that was looked at before, so look until it does not.
+        // A growing block may reach one that was checked before, so repeat until nothing changes.
         loop {
             let before = block;
             block = self.blocks[..self.count]
@@ -56,8 +57,8 @@ impl SackList {
         self.count = kept + 1;
     }
 
-    /// Where `start..end` would stand: the place of the first remembered block that it touches, or
-    /// the number of blocks when it touches none.
+    /// The position of `start..end`: the first listed block that it touches, or the number of
+    /// blocks if it touches none.
     pub fn place_of(&self, start: u64, end: u64) -> usize {
         let block = (start, end);
         self.blocks[..self.count]
@@ -66,7 +67,7 @@ impl SackList {
             .unwrap_or(self.count)
     }
 
-    /// Drops the blocks that the cumulative ACK has passed.
+    /// Removes the blocks that the cumulative ACK has passed.
     pub fn acknowledge(&mut self, rcv_nxt: u64) {
         let mut kept = 0;
         for index in 0..self.count {
@@ -78,7 +79,7 @@ impl SackList {
         self.count = kept;
     }
 
-    /// `start..end` arrived twice; extends a duplicate that waits to be reported, if it touches it.
+    /// `start..end` arrived twice. Extends a pending duplicate if the two touch.
     pub fn add_duplicate(&mut self, start: u64, end: u64) {
         let block = (start, end);
         self.duplicate = Some(match self.duplicate {
@@ -88,12 +89,12 @@ impl SackList {
         });
     }
 
-    /// As [`Self::add_duplicate`], but forgets a duplicate that waits (`tcp_dsack_set`).
+    /// Like [`Self::add_duplicate`], but replaces a pending duplicate (`tcp_dsack_set`).
     pub fn set_duplicate(&mut self, start: u64, end: u64) {
         self.duplicate = Some((start, end));
     }
 
-    /// A duplicate that no ACK reported is not reported any more: other data has arrived.
+    /// Discards a duplicate that no ACK has reported, because other data has arrived.
     pub const fn forget_duplicate(&mut self) {
         self.duplicate = None;
     }
@@ -108,7 +109,7 @@ impl SackList {
         self.count
     }
 
-    /// The blocks for an ACK of `ack`; the duplicate is then reported.
+    /// The blocks for an ACK of `ack`. The duplicate counts as reported afterwards.
     pub fn take(&mut self, ack: u64) -> SackBlocks {
         let mut out = SackBlocks::default();
         if let Some((start, end)) = self.duplicate.take() {
@@ -149,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn four_are_remembered_and_three_reported() {
+    fn four_blocks_are_kept_and_three_reported() {
         let mut list = SackList::default();
         for start in [10, 30, 50, 70, 90] {
             list.add(start, start + 5);

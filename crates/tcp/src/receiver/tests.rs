@@ -46,7 +46,7 @@ impl Bench {
         }
     }
 
-    /// A receiver whose window is as large as it can be, so that quick ACKs run out.
+    /// A receiver with the largest possible window, so that quick ACKs run out.
     fn full_window() -> Self {
         let size = Bytes::new(1 << 20);
         Self::new(ReceiverConfig {
@@ -75,7 +75,7 @@ impl Bench {
         self.arrive(segment(index * u64::from(MSS), MSS))
     }
 
-    /// `count` full segments from `first` on, `gap` apart; how many ACKs they cause.
+    /// `count` full segments from `first` on, spaced by `gap`. Returns the number of ACKs.
     fn stream(&mut self, first: u64, count: u64, gap: Duration) -> usize {
         let mut acks = 0;
         for index in first..first + count {
@@ -85,7 +85,7 @@ impl Bench {
         acks
     }
 
-    /// Waits for the timer; how long that took, and the ACKs.
+    /// Waits for the timer. Returns the waiting time and the ACKs.
     fn timer(&mut self) -> (Duration, Vec<AckSegment>) {
         let due = self.receiver.poll_timeout().expect("a timer runs");
         let waited = due - self.now;
@@ -138,7 +138,8 @@ fn sixteen_quick_acks_and_then_every_second_segment() {
     }
 }
 
-/// ACKs and segments of a slow start over 100 ms: rounds that double and fill the round trip.
+/// The numbers of ACKs and segments in a slow start over 100 ms: rounds that double and fill the
+/// round trip.
 fn slow_start(config: ReceiverConfig, rounds: u32) -> (u64, u64) {
     let mut bench = Bench::new(config);
     bench.arrive(DataSegment {
@@ -173,7 +174,8 @@ fn slow_start(config: ReceiverConfig, rounds: u32) -> (u64, u64) {
 
 #[test]
 fn a_large_buffer_acknowledges_every_segment_of_slow_start() {
-    // The window grows from 65,535 by 2896 with each segment: 64 MiB are reached after 23,150.
+    // The window grows from 65,535 by 2896 with each segment, and reaches 64 MiB after 23,150
+    // segments.
     let (acks, segments) = slow_start(
         ReceiverConfig {
             autotuning: Autotuning::Off,
@@ -186,7 +188,8 @@ fn a_large_buffer_acknowledges_every_segment_of_slow_start() {
 
 #[test]
 fn an_autotuned_buffer_acknowledges_nearly_every_segment_of_slow_start() {
-    // Observed of real receivers: 80 to 90 % (and never throttled: see the assertion above).
+    // Observed with real receivers: 80 to 90 % (and never limited by the window: see the assertion
+    // above).
     let (acks, segments) = slow_start(config(64 << 20), 10);
     let percent = acks * 100 / segments;
     assert!(
@@ -196,7 +199,7 @@ fn an_autotuned_buffer_acknowledges_nearly_every_segment_of_slow_start() {
 }
 
 #[test]
-fn the_delayed_ack_waits_forty_milliseconds_and_longer_when_missed() {
+fn the_delayed_ack_waits_forty_milliseconds_and_longer_after_a_timeout() {
     let mut bench = Bench::full_window();
     bench.stream(0, 16, MS);
     assert_eq!(bench.full(16).len(), 0);
@@ -206,7 +209,7 @@ fn the_delayed_ack_waits_forty_milliseconds_and_longer_when_missed() {
         (Duration::from_millis(40), 1, 17 * 1448)
     );
     assert_eq!(bench.receiver.poll_timeout(), None);
-    // A missed timer doubles the time-out: 80 ms, and then half of that plus the gap of 60 ms.
+    // A missed timer doubles the timeout to 80 ms; then half of that plus the gap of 60 ms.
     bench.wait(Duration::from_millis(20));
     assert_eq!(bench.full(17).len(), 0);
     assert_eq!(bench.timer().0, Duration::from_millis(40 + 60));
@@ -215,7 +218,7 @@ fn the_delayed_ack_waits_forty_milliseconds_and_longer_when_missed() {
 #[test]
 fn the_delayed_ack_follows_the_time_between_segments() {
     let mut bench = Bench::full_window();
-    // The last quick ACK sets the time-out back to 40 ms; then half of it and the gap of 30 ms.
+    // The last quick ACK resets the timeout to 40 ms; then half of it plus the gap of 30 ms.
     bench.stream(0, 17, Duration::from_millis(30));
     assert_eq!(bench.timer().0, Duration::from_millis(50));
 }
@@ -233,7 +236,7 @@ fn the_delayed_ack_never_takes_two_hundred_milliseconds() {
 }
 
 #[test]
-fn a_pause_longer_than_the_timeout_brings_quick_acks_back() {
+fn a_pause_longer_than_the_timeout_restores_quick_acks() {
     let mut bench = Bench::full_window();
     assert_eq!(bench.stream(0, 32, MS), 16 + 8);
     bench.wait(Duration::from_secs(2));
@@ -241,7 +244,7 @@ fn a_pause_longer_than_the_timeout_brings_quick_acks_back() {
 }
 
 #[test]
-fn a_small_or_pushed_segment_is_acknowledged_when_it_was_read() {
+fn a_small_or_pushed_segment_is_acknowledged_when_it_is_read() {
     let mut bench = Bench::full_window();
     bench.stream(0, 16, MS);
     let pushed = DataSegment {
@@ -269,7 +272,7 @@ fn out_of_order_data_is_reported_at_once_most_recent_first() {
         assert_eq!(acks[0].ack, 1448);
         assert_eq!(sack_blocks(&acks[0]), expected, "segment {index}");
     }
-    // Filling the first hole advances the ACK over what was held.
+    // Filling the first hole moves the ACK past the held data.
     let acks = bench.full(1);
     assert_eq!((acks.len(), acks[0].ack), (1, 5 * 1448));
     assert_eq!(sack_blocks(&acks[0]), [(12, 13), (10, 11), (8, 9)]);
@@ -288,13 +291,13 @@ fn filling_the_last_hole_is_acknowledged_at_once() {
 }
 
 #[test]
-fn filling_the_last_hole_with_little_is_acknowledged_at_once_too() {
+fn filling_the_last_hole_with_a_partial_segment_is_acknowledged_at_once() {
     let mut bench = Bench::full_window();
     bench.stream(0, 16, MS);
     bench.arrive(segment(16 * 1448, 724));
     bench.arrive(segment(17 * 1448, 100));
     bench.receiver.quick = 0;
-    // A full segment, half of it known: less than one is new, and nothing is pushed.
+    // Half of a full segment is a duplicate: less than one segment is new, and nothing is pushed.
     let acks = bench.full(16);
     assert_eq!((acks.len(), acks[0].ack), (1, 17 * 1448 + 100));
 }
@@ -310,10 +313,10 @@ fn duplicates_are_reported_once_rfc_2883() {
     // Above it.
     let acks = bench.full(20);
     assert_eq!(sack_blocks(&acks[0]), [(20, 21), (20, 21)]);
-    // Partly: the first half of what arrives was there.
+    // In part: the first half had arrived before.
     let acks = bench.arrive(segment(20 * 1448, 2 * 1448));
     assert_eq!(sack_blocks(&acks[0]), [(20, 21), (20, 22)]);
-    // Partly: the second half.
+    // In part: the second half had arrived before.
     let acks = bench.arrive(segment(19 * 1448, 2 * 1448));
     assert_eq!(sack_blocks(&acks[0]), [(20, 21), (19, 22)]);
     let acks = bench.full(16);
@@ -321,9 +324,9 @@ fn duplicates_are_reported_once_rfc_2883() {
     assert_eq!(bench.receiver.stats().duplicates, 2);
 }
 
-/// While ACKs are held back, Linux forgets the duplicate at the next data (`tcp_data_queue`).
+/// While ACKs are held back, Linux forgets the duplicate when more data arrives (`tcp_data_queue`).
 #[test]
-fn a_duplicate_that_waits_is_forgotten_with_the_next_data() {
+fn a_pending_duplicate_is_forgotten_when_more_data_arrives() {
     for (next, reported) in [
         (None, [(21, 22), (20, 23)].to_vec()),
         (Some(23), [(20, 24)].to_vec()),
@@ -344,7 +347,7 @@ fn a_duplicate_that_waits_is_forgotten_with_the_next_data() {
 }
 
 #[test]
-fn a_retransmission_that_reaches_beyond_the_ack_is_taken_in_part() {
+fn a_retransmission_that_reaches_beyond_the_ack_is_accepted_in_part() {
     let mut bench = Bench::full_window();
     bench.stream(0, 4, MS);
     let acks = bench.arrive(segment(3 * 1448, 2 * 1448));
@@ -371,14 +374,14 @@ fn sack_compression_after_three_duplicate_acks() {
     bench.receiver.quick = 0;
     let caused: Vec<_> = (20..30).map(|index| bench.full(index).len()).collect();
     assert_eq!(caused, [1, 1, 1, 0, 0, 0, 0, 0, 0, 0]);
-    // 5 % of 11 ms: the first data came that long after the SYN-ACK.
+    // 5 % of 11 ms: the first data arrived 11 ms after the SYN-ACK.
     let (waited, acks) = bench.timer();
     assert_eq!((waited, acks.len()), (Duration::from_micros(550), 1));
     assert_eq!(sack_blocks(&acks[0]), [(20, 30)]);
-    // No more than 44 in one.
+    // At most 44 ACKs are compressed into one.
     let caused: usize = (30..30 + 45).map(|index| bench.full(index).len()).sum();
     assert_eq!(caused, 1);
-    // Progress begins a new count.
+    // New data in order restarts the count.
     assert_eq!(bench.full(16).len(), 1);
     assert_eq!(
         (80..83).map(|index| bench.full(index).len()).sum::<usize>(),
@@ -387,7 +390,7 @@ fn sack_compression_after_three_duplicate_acks() {
 }
 
 #[test]
-fn compression_sends_what_the_list_would_forget() {
+fn compression_sends_a_block_before_the_list_drops_it() {
     let mut bench = Bench::full_window();
     bench.stream(0, 16, MS);
     bench.receiver.quick = 0;
@@ -414,7 +417,7 @@ fn without_compression_every_duplicate_ack_is_sent() {
 }
 
 #[test]
-fn marks_are_echoed_until_the_sender_has_reduced() {
+fn marks_are_echoed_until_the_sender_reduces() {
     let mut bench = Bench::full_window();
     bench.stream(0, 17, MS);
     bench
@@ -438,7 +441,7 @@ fn marks_are_echoed_until_the_sender_has_reduced() {
 }
 
 #[test]
-fn the_echo_is_that_of_the_first_segment_since_the_last_ack() {
+fn the_timestamp_echo_is_that_of_the_first_segment_since_the_last_ack() {
     let mut bench = Bench::full_window();
     bench.stream(0, 16, MS);
     let stamped = |index: u64, ts_val| DataSegment {
@@ -447,7 +450,7 @@ fn the_echo_is_that_of_the_first_segment_since_the_last_ack() {
     };
     assert!(bench.arrive(stamped(16, 500)).is_empty());
     assert_eq!(bench.arrive(stamped(17, 600))[0].ts_ecr, 500);
-    // Beyond a hole the echo stays that of the last segment that advanced the window.
+    // Beyond a hole, the echo remains that of the last segment that advanced the window.
     assert_eq!(bench.arrive(stamped(19, 700))[0].ts_ecr, 500);
     assert_eq!(bench.arrive(stamped(18, 800))[0].ts_ecr, 800);
     // An old duplicate changes nothing.
@@ -478,7 +481,7 @@ fn the_end_of_the_stream() {
 }
 
 #[test]
-fn the_window_grows_with_what_arrives_and_its_edge_never_moves_back() {
+fn the_window_grows_with_received_data_and_its_edge_never_moves_back() {
     let mut bench = Bench::new(config(4 << 20));
     let mut edge = 65_535;
     for index in 0..5_000 {
@@ -507,7 +510,7 @@ fn the_window_grows_with_what_arrives_and_its_edge_never_moves_back() {
 
 #[test]
 fn each_segment_opens_the_window_by_two() {
-    // A buffer of 256 KiB is announced in units of eight bytes.
+    // A buffer of 256 KiB is advertised in units of eight bytes.
     let mut bench = Bench::new(ReceiverConfig {
         autotuning: Autotuning::Off,
         ..config(256 << 10)
@@ -521,12 +524,13 @@ fn each_segment_opens_the_window_by_two() {
     }
     bench.stream(10, 100, MS);
     let acks = [bench.full(110), bench.full(111)].concat();
-    // The segment that would raise it further is itself in the buffer.
+    // The segment that would raise it further itself occupies the buffer.
     let limit = ((256_u32 << 10) - 1448).next_multiple_of(8);
     assert_eq!(acks[0].window, limit, "the buffer is the limit");
 }
 
-/// Bytes read in a round trip and what waits behind them, and the window that the space then holds.
+/// Bytes read in a round trip, bytes that wait behind them, and the resulting capacity of the
+/// buffer.
 fn assert_space_follows(round: Duration, seen: &[(u64, u64, u64)]) -> ReceiveWindow {
     let mut window = ReceiveWindow::new(64 << 20, 65_535, Autotuning::Current);
     let (mut now, mut copied) = (Instant::ZERO + round, 0);
@@ -542,7 +546,7 @@ fn assert_space_follows(round: Duration, seen: &[(u64, u64, u64)]) -> ReceiveWin
         window.settle(now + MS, rest, 1448, || 0);
         assert!(
             window.space().abs_diff(expected) <= 8,
-            "{read} read, {waiting} wait: {} for {expected}",
+            "{read} read, {waiting} waiting: {}, expected {expected}",
             window.space()
         );
     }
@@ -550,8 +554,8 @@ fn assert_space_follows(round: Duration, seen: &[(u64, u64, u64)]) -> ReceiveWin
 }
 
 #[test]
-fn the_space_follows_what_was_read_as_in_linux_6_18() {
-    // A flow of 5 Mbit/s over 50 ms, watched on that kernel: `sk_rcvbuf` holds 5/8 of it in payload.
+fn the_space_follows_the_data_read_as_in_linux_6_18() {
+    // A flow of 5 Mbit/s over 50 ms, observed on that kernel: 5/8 of `sk_rcvbuf` is payload.
     let seen = [
         (15_928, 0, 131_072),
         (28_960, 0, 244_316),
@@ -560,15 +564,15 @@ fn the_space_follows_what_was_read_as_in_linux_6_18() {
     ];
     let seen = seen.map(|(read, waiting, buffer)| (read, waiting, buffer * 5 / 8));
     let mut window = assert_space_follows(Duration::from_millis(50), &seen);
-    // As much as is out of order comes on top of twice what was read.
-    window.make_room_beyond(400_000);
+    // Out-of-order data adds to twice the data read.
+    window.grow_for_out_of_order(400_000);
     assert_eq!(window.space(), 2 * 78_192 + 400_000);
 }
 
 #[test]
-fn what_waits_behind_the_segment_that_is_read_does_not_count() {
-    // A flow over a cell, whose blocks come at one instant: `copied` less `inq`, and the `window_clamp` of the
-    // next `tcp:tcp_rcvbuf_grow`. Of what comes at the instant, four segments wait at most.
+fn data_behind_the_segment_that_is_read_does_not_count() {
+    // A flow over a cell whose transport blocks arrive at one instant: `copied` less `inq`, and the
+    // `window_clamp` of the next `tcp:tcp_rcvbuf_grow`. At most four segments of an instant wait.
     let seen = [
         (15_928, 81_920),
         (26_064, 118_471),
@@ -588,9 +592,10 @@ fn what_waits_behind_the_segment_that_is_read_does_not_count() {
     assert_space_follows(Duration::from_millis(60), &seen);
 }
 
-/// Worked out from the text: twice what was read and 16 segments, and twice again by as much as it grew.
+/// Computed by hand from the rule: twice the data read plus 16 segments, and twice its growth on
+/// top.
 #[test]
-fn an_earlier_receiver_adds_a_cushion_and_counts_what_waits() {
+fn an_older_receiver_adds_a_cushion_and_counts_waiting_data() {
     let mut window = ReceiveWindow::new(64 << 20, 65_535, Autotuning::Linux54);
     assert_eq!(window.space(), 65_535);
     for (ts_ecr, sample_ms, estimate) in [(1, 60, 60_000), (2, 52, 59_000)] {
@@ -611,13 +616,13 @@ fn an_earlier_receiver_adds_a_cushion_and_counts_what_waits() {
         assert_eq!(window.space(), expected);
         before = read;
     }
-    window.make_room_beyond(1 << 24);
+    window.grow_for_out_of_order(1 << 24);
     assert_eq!(window.space(), 3 * (2 * 115_840 + 16 * 1448));
 }
 
 #[test]
 fn the_round_trip_falls_at_once_and_rises_slowly() {
-    // From the same flow, in microseconds; how the buffer grows has no part in it.
+    // From the same flow, in microseconds. The growth of the buffer plays no part.
     for autotuning in [Autotuning::Current, Autotuning::Off] {
         let mut window = ReceiveWindow::new(64 << 20, 65_535, autotuning);
         let mut ts_ecr = 1;
@@ -640,7 +645,7 @@ fn data_beyond_the_window_is_dropped() {
 }
 
 #[test]
-fn every_segment_when_asked() {
+fn every_segment_is_acknowledged_when_configured() {
     let mut bench = Bench::new(ReceiverConfig {
         ack_policy: AckPolicy::EverySegment,
         sack: true,
@@ -692,7 +697,7 @@ fn random_arrivals_deliver_the_stream() {
             let expected = arrived.range_of(0).map_or(0, |(_, to)| to);
             assert_eq!(ack.ack, expected);
             for (from, to) in ack.sack.iter(ack.ack) {
-                assert!(arrived.covers(from, to), "reports only what arrived");
+                assert!(arrived.covers(from, to), "a reported block has arrived");
             }
         }
     }

@@ -1,4 +1,4 @@
-//! What an ACK delivers, by its SACK blocks and cumulatively.
+//! What an ACK delivers, by SACK blocks and cumulatively.
 
 use congestion::rate_sample::Newest;
 use units::Instant;
@@ -11,22 +11,22 @@ use crate::rack::{Rack, RackContext};
 pub(crate) struct Delivery {
     /// Segments delivered, each counted once in its life.
     pub(crate) delivered: u32,
-    /// Of these, by SACK.
+    /// Of these, newly SACKed ones.
     pub(crate) sacked: u32,
     /// Segments that left the ring.
     pub(crate) acked: u32,
-    /// The most recently sent delivered segment, where there is one: its number, and its turn.
+    /// Number and transmission of the most recently sent delivered segment, if any.
     newest: u64,
     newest_turn: Turn,
-    /// Send times of the first and last never-retransmitted segment acknowledged cumulatively.
+    /// Send times of the first and last segment acknowledged cumulatively without a retransmission.
     pub(crate) acked_sent: Option<(Instant, Instant)>,
-    /// The same of those SACKed.
+    /// The same for SACKed segments.
     pub(crate) sacked_sent: Option<(Instant, Instant)>,
     /// A retransmitted segment was acknowledged cumulatively.
     pub(crate) retransmission_acked: bool,
-    /// Lowest never-retransmitted segment delivered below something SACKed earlier.
+    /// Lowest never-retransmitted segment delivered below a segment SACKed earlier.
     pub(crate) reordered_sack: Option<u64>,
-    /// The same, for cumulative acknowledgment: lowest offset, whatever lies above it.
+    /// The same for cumulative acknowledgment: the lowest offset, whatever lies above it.
     pub(crate) lowest_acked: Option<u64>,
     /// A never-retransmitted segment that ends at or below `high_seq` was delivered.
     pub(crate) original_before_high: bool,
@@ -57,17 +57,18 @@ impl Delivery {
     }
 }
 
-/// What a report of duplicates above the cumulative ACK says.
+/// A report of duplicates above the cumulative ACK.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Duplicate {
-    /// Segments of it that were sent again.
-    pub(crate) resent: u32,
+    /// Segments of it that were retransmitted.
+    pub(crate) retransmitted: u32,
     /// The lowest of these that was SACKed before.
     pub(crate) low: Option<u64>,
 }
 
 impl Scoreboard {
-    /// The receiver reports that it has `start..end` twice (the D-SACK part of `tcp_sacktag_one`).
+    /// The receiver reports that it received `start..end` twice (the D-SACK part of
+    /// `tcp_sacktag_one`).
     #[cold]
     pub(crate) fn take_duplicate(&mut self, start: u64, end: u64) -> Duplicate {
         let mut duplicate = Duplicate::default();
@@ -80,12 +81,12 @@ impl Scoreboard {
             if !segment.has(EVER_RETRANS) {
                 continue;
             }
-            duplicate.resent += 1;
+            duplicate.retransmitted += 1;
             if segment.has(SACKED) {
                 duplicate.low.get_or_insert(segment.seq);
             }
             if segment.has(RETRANS) && !segment.has(LOST) {
-                // After an undo the retransmission was believed to be in flight.
+                // An undo had left the retransmission counted as in flight.
                 self.slot_mut(index).flags &= !RETRANS;
                 self.retrans_out -= 1;
             }
@@ -93,7 +94,7 @@ impl Scoreboard {
         duplicate
     }
 
-    /// The receiver reports that it has `start..end`.
+    /// The receiver reports that it holds `start..end`.
     pub(crate) fn sack(
         &mut self,
         start: u64,
@@ -136,7 +137,7 @@ impl Scoreboard {
         if flags & LOST != 0 {
             self.lost_out -= 1;
             if flags & RETRANS != 0 {
-                // Without the mark (after an undo) the retransmission is believed to be in flight.
+                // Without the loss mark (after an undo), the retransmission counts as in flight.
                 self.retrans_out -= 1;
             }
             self.clear_pending(index);
@@ -162,7 +163,8 @@ impl Scoreboard {
         rack: &mut Rack,
         delivery: &mut Delivery,
     ) {
-        // Nearly always: originals in the order of sending, of which first and last tell all.
+        // The common case: originals in the order of transmission, so that the first and last
+        // suffice.
         let first = self.base;
         let mut index = first;
         while index < self.next {
@@ -190,7 +192,7 @@ impl Scoreboard {
         }
     }
 
-    /// The same for segments that were SACKed, lost or sent again.
+    /// The same for segments that were SACKed, lost or retransmitted.
     fn acknowledge_rest(
         &mut self,
         ack: u64,
@@ -232,8 +234,8 @@ impl Scoreboard {
         }
     }
 
-    /// What the most recently sent segment of a delivery remembers, and when it was sent. Valid
-    /// until the next segment is sent.
+    /// The stamp and the send time of the most recently sent segment of a delivery. Valid until the
+    /// next segment is sent.
     #[inline]
     pub(crate) fn newest(&self, delivery: &Delivery) -> Option<Newest> {
         (delivery.delivered > 0).then(|| {

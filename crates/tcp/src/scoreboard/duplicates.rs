@@ -1,12 +1,12 @@
-//! The counters where there is no SACK: a duplicate ACK is counted as a SACK of an unknown segment
-//! (RFC 6582 and 5681; Linux 6.12 `tcp_add_reno_sack`, `tcp_remove_reno_sacks`).
+//! The counters without SACK: a duplicate ACK counts as a SACK of an unknown segment (RFC 6582 and
+//! 5681; Linux 6.12 `tcp_add_reno_sack`, `tcp_remove_reno_sacks`).
 //!
-//! Assumes that no segment is marked SACKed. See `sender/newreno.rs` for what follows from them.
+//! Assumes that no segment is marked SACKed. `sender/newreno.rs` acts on the counters.
 
 use super::{LOST, Scoreboard};
 
 impl Scoreboard {
-    /// A duplicate ACK has come.
+    /// A duplicate ACK has arrived.
     pub(crate) fn add_duplicate(&mut self) {
         self.sacked_out += 1;
     }
@@ -15,16 +15,16 @@ impl Scoreboard {
         self.sacked_out = 0;
     }
 
-    /// `acked` segments left the ring: one filled the hole, and the rest are those of the duplicate
-    /// ACKs before. Returns how many were not counted as delivered yet.
+    /// `acked` segments left the ring: one filled the hole, and earlier duplicate ACKs counted the
+    /// others. Returns the number not yet counted as delivered.
     pub(crate) fn remove_duplicates(&mut self, acked: u32) -> u32 {
         let duplicates = self.sacked_out;
         self.sacked_out = duplicates.saturating_sub(acked - 1);
         acked.saturating_sub(duplicates).max(1)
     }
 
-    /// No more can have arrived than is out and not lost, and the head is missing. Whether there
-    /// were more duplicates than that.
+    /// Limits the count: no more segments can have arrived than are in flight and not lost, and the
+    /// head is missing. Returns whether there were more duplicates than that.
     pub(crate) fn limit_duplicates(&mut self) -> bool {
         let out = self.packets_out();
         let most = out - self.lost_out.max(1).min(out);
@@ -33,7 +33,8 @@ impl Scoreboard {
         is_excess
     }
 
-    /// Marks the head lost, which was then not among those that arrived. Whether that is news.
+    /// Marks the head lost, which removes it from the segments assumed delivered. Returns whether
+    /// it was not marked before.
     pub(crate) fn mark_head_lost(&mut self) -> bool {
         if self.head().is_none_or(|head| head.has(LOST)) {
             return false;
@@ -66,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn duplicates_never_exceed_what_can_have_arrived() {
+    fn duplicates_never_exceed_the_segments_that_can_have_arrived() {
         let mut board = out(4);
         for _ in 0..3 {
             board.add_duplicate();
@@ -80,12 +81,12 @@ mod tests {
     }
 
     #[test]
-    fn what_duplicates_delivered_is_not_delivered_again() {
+    fn a_segment_counted_by_a_duplicate_is_not_counted_again() {
         let mut board = out(6);
         for _ in 0..3 {
             board.add_duplicate();
         }
-        // The hole, and two of the three; one of the six is still to come.
+        // The hole and two of the three duplicates; one of the six is still missing.
         assert_eq!((board.remove_duplicates(3), board.sacked_out()), (1, 1));
         assert_eq!((board.remove_duplicates(3), board.sacked_out()), (2, 0));
     }

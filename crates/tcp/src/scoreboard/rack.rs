@@ -3,38 +3,38 @@
 //!
 //! Assumes SACK.
 //!
-//! Linux keeps all segments in one list in the order of sending. Here the originals are in that
-//! order in the ring already, and retransmissions wait in a queue; a number that only moves up
-//! says how far the originals were looked at, so that each transmission is looked at a constant
-//! number of times.
+//! Linux keeps all segments in one list in the order of transmission. Here the ring already has the
+//! originals in that order, and a queue holds the retransmissions. A number that only increases
+//! marks the originals already checked, so that each transmission is checked a constant number of
+//! times.
 //!
 //! ## Deviations
 //!
-//! The reordering timer fires for the last segment that it waits for, as in Linux. When that one
-//! has meanwhile been delivered and the segments before it are all accounted for too (64 are
-//! tried), the timer keeps its time instead of looking further: it fires later than Linux's by less
-//! than the time those segments took to send.
+//! The reordering timer fires for the last segment that it waits for, as in Linux. If that segment
+//! has meanwhile been delivered and the segments before it are all accounted for (64 are tried),
+//! the timer keeps its time instead of searching further. It then fires later than Linux's by less
+//! than the time that those segments took to send.
 
 use units::{Duration, Instant};
 
-use super::{DETACHED, EVER_RETRANS, LOST, RETRANS, Resent, SACKED, Scoreboard, Turn};
+use super::{DETACHED, EVER_RETRANS, LOST, RETRANS, Retransmission, SACKED, Scoreboard, Turn};
 use crate::rack::Rack;
 
-/// How many segments are tried for the reordering timer.
+/// Number of segments tried for the reordering timer.
 const WAITING_TRIES: u64 = 64;
 
-/// What a look at the segments found.
+/// The result of a search.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Detection {
     /// Segments declared lost.
     pub(crate) lost: u32,
-    /// A retransmission was among them.
+    /// These include a retransmission.
     pub(crate) retransmission: bool,
-    /// How long to wait for what may still arrive.
+    /// How long to wait for segments that may still arrive.
     pub(crate) wait: Option<Duration>,
 }
 
-/// No longer an original that RACK looks at.
+/// RACK does not consider segments with one of these flags as originals.
 const PASSED: u8 = SACKED | EVER_RETRANS | DETACHED | LOST;
 
 impl Scoreboard {
@@ -47,7 +47,7 @@ impl Scoreboard {
     ) -> Detection {
         let mut found = Detection::default();
         self.detect_originals(rack, reo_wnd, now, &mut found);
-        self.detect_resent(rack, reo_wnd, now, &mut found);
+        self.detect_lost_retransmissions(rack, reo_wnd, now, &mut found);
         found
     }
 
@@ -79,7 +79,7 @@ impl Scoreboard {
         self.rack_next = index;
     }
 
-    /// The last original that is waited for; `first` is the first.
+    /// The last original that RACK waits for; `first` is the first one.
     fn last_waiting(&mut self, rack: &Rack, first: u64) -> u64 {
         let mut index = self.rack_seen.max(first);
         while index < self.next {
@@ -98,7 +98,7 @@ impl Scoreboard {
         let found = (lowest..=last)
             .rev()
             .find(|&index| !self.slot(index).has(PASSED));
-        // A retransmitted segment's time is not that of its original.
+        // The send time of a retransmitted segment is not that of its original.
         let fallback = if self.slot(last).has(EVER_RETRANS) {
             first
         } else {
@@ -109,15 +109,15 @@ impl Scoreboard {
         last
     }
 
-    fn detect_resent(
+    fn detect_lost_retransmissions(
         &mut self,
         rack: &Rack,
         reo_wnd: Duration,
         now: Instant,
         found: &mut Detection,
     ) {
-        while let Some(&Resent { index, turn, .. }) = self.resent.front() {
-            if self.is_resent_alive(index, turn) {
+        while let Some(&Retransmission { index, turn, .. }) = self.retransmissions.front() {
+            if self.is_retransmission_alive(index, turn) {
                 if !rack.is_after(turn) {
                     return;
                 }
@@ -128,34 +128,34 @@ impl Scoreboard {
                 self.slot_mut(index).flags |= DETACHED;
                 found.lost += u32::from(self.mark_lost(index));
             }
-            self.resent.pop_front();
+            self.retransmissions.pop_front();
         }
-        if self.resent.is_empty() {
+        if self.retransmissions.is_empty() {
             return;
         }
         let candidates = self
-            .resent
-            .partition_point(|resent| rack.has_reached(resent.turn));
-        for &Resent { index, turn, .. } in self
-            .resent
+            .retransmissions
+            .partition_point(|sent| rack.has_reached(sent.turn));
+        for &Retransmission { index, turn, .. } in self
+            .retransmissions
             .range(..candidates)
             .rev()
             .take(WAITING_TRIES as usize)
         {
-            if self.is_resent_alive(index, turn) && rack.is_after(turn) {
+            if self.is_retransmission_alive(index, turn) && rack.is_after(turn) {
                 let wait = rack.remaining(turn.sent, reo_wnd, now);
                 found.wait = Some(found.wait.map_or(wait, |other| other.max(wait)));
                 return;
             }
         }
-        if let Some(&Resent { turn, .. }) = self.resent.front() {
+        if let Some(&Retransmission { turn, .. }) = self.retransmissions.front() {
             let wait = rack.remaining(turn.sent, reo_wnd, now);
             found.wait = Some(found.wait.map_or(wait, |other| other.max(wait)));
         }
     }
 
-    /// Whether the transmission `turn` of `index` is its last, and its fate unknown.
-    pub(super) fn is_resent_alive(&self, index: u64, turn: Turn) -> bool {
+    /// Whether the transmission `turn` of `index` is its last one, with an unknown outcome.
+    pub(super) fn is_retransmission_alive(&self, index: u64, turn: Turn) -> bool {
         if index < self.base {
             return false;
         }
@@ -165,8 +165,8 @@ impl Scoreboard {
             && (segment.flags & (LOST | RETRANS)) != LOST
     }
 
-    /// Linux `tcp_timeout_mark_lost`: after a timeout the head is lost, and whatever is older than
-    /// a round trip. Returns how many.
+    /// Linux `tcp_timeout_mark_lost`: after a timeout, the head and every segment older than a
+    /// round trip are lost. Returns their number.
     pub(crate) fn mark_timed_out(&mut self, rack: &Rack, now: Instant) -> u32 {
         let mut lost = 0;
         for index in self.base..self.next {

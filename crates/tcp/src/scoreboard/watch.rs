@@ -1,7 +1,6 @@
-//! What a congestion control that watches losses wants remembered of each segment: what was in
-//! flight and what had been lost when it left (`P.tx_in_flight` and `P.lost` of the BBR draft), and
-//! which were declared lost since it was last told. Beside the ring of segments, so that nobody
-//! else pays.
+//! Per-segment records for a congestion control that watches losses: the data in flight and the
+//! data lost when the segment left (`P.tx_in_flight` and `P.lost` of the BBR draft), and the losses
+//! not yet reported. They are stored beside the ring, so that other senders do not pay for them.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -11,29 +10,29 @@ use units::Bytes;
 
 use super::Scoreboard;
 
-/// The connection just after a segment was (last) sent.
+/// The state of the connection just after a segment was (last) sent.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Flight {
-    /// In flight, this segment included.
+    /// Bytes in flight, including this segment.
     pub(crate) in_flight: Bytes,
-    /// Declared lost since the connection began.
+    /// Bytes declared lost since the connection began.
     pub(crate) lost: Bytes,
 }
 
-/// What is remembered.
+/// The records.
 #[derive(Clone, Debug)]
 pub(crate) struct Watch {
     smss: u64,
-    /// In the places of the ring of segments.
+    /// Indexed like the ring of segments.
     flights: Vec<Flight>,
-    /// Declared lost so far, in segments.
+    /// Segments declared lost so far.
     lost: u64,
-    /// Declared lost and not reported yet.
-    news: Vec<u64>,
+    /// Segments declared lost and not yet reported.
+    new_losses: Vec<u64>,
 }
 
 impl Watch {
-    /// The ring becomes larger: `segments` are in it, and its mask changes.
+    /// The ring grows: it holds `segments`, and its mask changes.
     pub(crate) fn grow(&mut self, segments: Range<u64>, mask: u64, larger: u64) {
         let mut flights = vec![Flight::default(); larger as usize + 1];
         for index in segments {
@@ -44,18 +43,18 @@ impl Watch {
 
     pub(crate) fn on_lost(&mut self, index: u64) {
         self.lost += 1;
-        self.news.push(index);
+        self.new_losses.push(index);
     }
 }
 
 impl Scoreboard {
-    /// From now on, remembers the flight of each segment that leaves; nothing is in flight yet.
+    /// Records the flight of each segment from here on. Nothing is in flight yet.
     pub(crate) fn begin_watch(&mut self, smss: u64) {
         self.watch = Some(Watch {
             smss,
             flights: vec![Flight::default(); self.slots.len()],
             lost: 0,
-            news: Vec::new(),
+            new_losses: Vec::new(),
         });
     }
 
@@ -64,7 +63,7 @@ impl Scoreboard {
         self.watch.is_some()
     }
 
-    /// What was remembered when `index` left; nothing where nobody watches.
+    /// The record made when `index` left; zero if losses are not watched.
     #[inline]
     pub(crate) fn flight(&self, index: u64) -> Flight {
         self.watch.as_ref().map_or(Flight::default(), |watch| {
@@ -72,7 +71,7 @@ impl Scoreboard {
         })
     }
 
-    /// Segment `index` left just now.
+    /// Segment `index` has just left.
     pub(crate) fn remember_flight(&mut self, index: u64) {
         let in_flight = u64::from(self.in_flight());
         let place = (index & self.mask) as usize;
@@ -84,19 +83,19 @@ impl Scoreboard {
         }
     }
 
-    /// The numbers of the segments declared lost since the last call, in that order; give the list
-    /// back by [`Self::give_back_news`].
-    pub(crate) fn take_news(&mut self) -> Vec<u64> {
+    /// The numbers of the segments declared lost since the last call, in that order. Return the
+    /// list with [`Self::return_new_losses`].
+    pub(crate) fn take_new_losses(&mut self) -> Vec<u64> {
         self.watch
             .as_mut()
-            .map_or(Vec::new(), |watch| core::mem::take(&mut watch.news))
+            .map_or(Vec::new(), |watch| core::mem::take(&mut watch.new_losses))
     }
 
-    /// Keeps the list's memory.
-    pub(crate) fn give_back_news(&mut self, mut news: Vec<u64>) {
-        news.clear();
+    /// Reuses the memory of the list.
+    pub(crate) fn return_new_losses(&mut self, mut new_losses: Vec<u64>) {
+        new_losses.clear();
         if let Some(watch) = &mut self.watch {
-            watch.news = news;
+            watch.new_losses = new_losses;
         }
     }
 }

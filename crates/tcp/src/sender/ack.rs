@@ -1,4 +1,4 @@
-//! One ACK, from the scoreboard to the congestion control (Linux `tcp_ack`).
+//! Processing of an ACK, from the scoreboard to the congestion control (Linux `tcp_ack`).
 
 use congestion::rate_sample::{Newest, RateSample};
 use congestion::{Ack, CongestionControl, Phase};
@@ -23,7 +23,7 @@ pub(super) struct AckFacts {
     /// Segments acknowledged cumulatively (`FLAG_ACKED`), and newly SACKed (`FLAG_DATA_SACKED`).
     acked: u32,
     pub(super) sacked: u32,
-    /// Duplicates that the receiver reports: retransmissions that were not needed, and arrived.
+    /// Duplicates that the receiver reports: unnecessary retransmissions that arrived.
     duplicates: u32,
     /// `FLAG_DSACKING_ACK`, `FLAG_DSACK_TLP`.
     dsack: bool,
@@ -37,16 +37,16 @@ pub(super) struct AckFacts {
     /// `FLAG_LOST_RETRANS`.
     pub(super) retransmission_lost: bool,
     pub(super) newly_lost: u32,
-    /// F-RTO sets the window with this ACK (`frto_cwnd`).
+    /// This ACK lets F-RTO set the window (`frto_cwnd`).
     pub(super) holds_window: bool,
-    /// Segments that a duplicate ACK delivered, where there is no SACK to tell which.
+    /// Segments delivered by a duplicate ACK without SACK, so that it is unknown which ones.
     pub(super) delivered_unseen: u32,
     /// `FLAG_SET_XMIT_TIMER`.
     pub(super) sets_timer: bool,
 }
 
 impl AckFacts {
-    /// What the header says, before the scoreboard is asked.
+    /// The facts of the header, before the scoreboard is consulted.
     #[inline]
     fn new(ack: &AckSegment, prior_una: u64, ece: bool) -> Self {
         Self {
@@ -146,7 +146,7 @@ impl Sender {
             signal.newly_lost = self.size(facts.newly_lost);
             signal.in_flight = self.bytes_in_flight();
             signal.phase = self.phase;
-            // While F-RTO examines a timeout nothing grows.
+            // The window does not grow while F-RTO examines a timeout.
             signal.advanced &= !facts.holds_window;
         }
         if facts.sets_timer {
@@ -195,8 +195,8 @@ impl Sender {
         }
     }
 
-    /// Whether the receiver may have delayed the ACK (`FLAG_ACK_MAYBE_DELAYED`): it acknowledges one
-    /// segment that is not full, in order, with nothing delivered since the segment left.
+    /// Whether the receiver may have delayed the ACK (`FLAG_ACK_MAYBE_DELAYED`): it acknowledges
+    /// one partial segment in order, with nothing delivered since the segment left.
     #[inline]
     fn may_be_delayed(
         &self,
@@ -212,7 +212,7 @@ impl Sender {
             })
     }
 
-    /// The retransmission timer starts anew: at the end of the pass, unless there is a loss.
+    /// Restarts the retransmission timer at the end of the pass, unless there is a loss.
     #[inline]
     fn restart_timer(&mut self, now: Instant, facts: &AckFacts) {
         if self.phase == Phase::Open {
@@ -222,9 +222,9 @@ impl Sender {
         }
     }
 
-    /// Whether what was SACKed left before the head did for the last time: the head is not overdue
-    /// yet, and the timer starts anew. What left after the head proves nothing, or the timeout
-    /// would never come.
+    /// Whether the SACKed data left before the last transmission of the head. Then the head is not
+    /// overdue yet, and the timer restarts. Data sent after the head proves nothing; restarting for
+    /// it would postpone the timeout forever.
     #[inline]
     fn precedes_head(&self, delivery: &Delivery) -> bool {
         delivery
@@ -232,7 +232,7 @@ impl Sender {
             .is_some_and(|(first, _)| self.board.head().is_some_and(|head| first < head.sent))
     }
 
-    /// What can be told of the connection at any time.
+    /// The state of the connection that is available at any time.
     #[inline]
     fn signal(&self, now: Instant) -> Ack {
         Ack {
@@ -257,7 +257,7 @@ impl Sender {
         }
     }
 
-    /// A timer began a recovery; a reduction is clocked by deliveries, and Linux grants it one.
+    /// A timer began a recovery. Deliveries clock a reduction, and Linux grants it one segment.
     pub(super) fn grant_one(&mut self, now: Instant, lost: u32) {
         let signal = Ack {
             delivered: self.size(1),
@@ -279,7 +279,7 @@ impl Sender {
         self.rate.sample(now, newest, min_rtt, lost, maybe_delayed)
     }
 
-    /// An ACK below `snd_una`: its SACK blocks may still be news.
+    /// An ACK below `snd_una`, whose SACK blocks may still be new.
     fn process_old_ack(
         &mut self,
         now: Instant,
@@ -296,7 +296,7 @@ impl Sender {
             self.rate.on_delivered(now, self.size(delivery.delivered));
         }
         facts.original_before_high = delivery.original_before_high;
-        // It is no duplicate of the last one, and its mark was echoed before.
+        // It is not a duplicate of the last ACK, and its congestion mark was echoed before.
         facts.ece = false;
         self.react(now, facts);
     }
@@ -351,18 +351,19 @@ impl Sender {
         }
     }
 
-    /// Linux `tcp_dsack_seen` and `tcp_check_dsack`. Returns where a segment begins that was SACKed
-    /// before and has now arrived again: its original was late.
+    /// Linux `tcp_dsack_seen` and `tcp_check_dsack`. Returns the start of a segment that was SACKed
+    /// before and has arrived again: its original was late.
     fn take_dsack(&mut self, start: u64, end: u64, facts: &mut AckFacts) -> Option<u64> {
         if start >= end || end > self.snd_nxt {
             return None;
         }
         let duplicates = u32::try_from((end - start).div_ceil(self.smss())).unwrap_or(u32::MAX);
-        if duplicates == 1 && self.tlp.repeated_up_to(end) {
+        if duplicates == 1 && self.tlp.retransmits_up_to(end) {
             facts.dsack_of_probe = true;
         }
         self.stats.dsacks += u64::from(duplicates);
-        // More duplicates than retransmissions: the network copies packets, and says nothing.
+        // More duplicates than retransmissions: the network duplicates packets, so the report shows
+        // nothing.
         if self.stats.dsacks > self.stats.segments_retransmitted {
             return None;
         }
@@ -370,7 +371,7 @@ impl Sender {
         if self.reordering.seen() > 0 && !facts.dsack_of_probe {
             self.rack.on_dsack();
         }
-        // What the receiver reports twice may be a copy, which undoes nothing.
+        // The duplicate may be a copy that the sender made, which undoes nothing.
         if self.repair.has_copies() {
             return None;
         }
@@ -383,13 +384,13 @@ impl Sender {
             return None;
         }
         let duplicate = self.board.take_duplicate(start, end);
-        self.undo.on_dsack(end, duplicate.resent, end);
+        self.undo.on_dsack(end, duplicate.retransmitted, end);
         duplicate.low
     }
 
-    /// The RTT samples of an ACK (Linux `tcp_ack_update_rtt`): the estimator's is that of the
-    /// oldest segment, the congestion control's that of the newest. Returns the latter, and whether
-    /// there was one at all.
+    /// The RTT samples of an ACK (Linux `tcp_ack_update_rtt`). The estimator takes that of the
+    /// oldest segment, the congestion control that of the newest. Returns the latter, and whether
+    /// there was a sample at all.
     fn measure_rtt(
         &mut self,
         now: Instant,

@@ -1,54 +1,53 @@
 //! Loss detection and timeouts as in Linux 2.6.24 of January 2008 (`tcp_input.c`): forward
-//! acknowledgment (Mathis and Mahdavi, SIGCOMM 1996), F-RTO (RFC 4138 with SACK) and its answer.
+//! acknowledgment (Mathis and Mahdavi, SIGCOMM 1996), F-RTO (RFC 4138 with SACK) and its response.
 //!
-//! - A recovery begins when more than three segments (`reordering`) lie between `snd_una` and the
-//!   end of what is SACKed, delivered or not (`tcp_time_to_recover`), or when an ACK that is not
-//!   plain finds that the head was sent more than an RTO ago. All but the last three of these are
-//!   lost (`tcp_update_scoreboard`), and so is each segment that is older than the RTO.
-//! - In a recovery a retransmission is lost when something is SACKed that was sent for the first
-//!   time after it (`tcp_mark_lost_retrans`). After a timeout it is missed by the next timeout
-//!   alone.
-//! - A timeout retransmits the head and nothing else (`tcp_enter_frto`). When the next ACK
-//!   advances, two new segments leave; when the one after delivers something that was sent before
-//!   the timeout, it was spurious, and the window is reduced as by a loss, without forgetting
-//!   anything (`tcp_ratehalving_spur_to_response`, the default then). Else the timeout is true
-//!   (`tcp_enter_frto_loss`): all that is not SACKed is lost, and the congestion control starts
-//!   anew.
+//! - A recovery begins when more than three segments (`reordering`), delivered or not, lie between
+//!   `snd_una` and the end of the SACKed data (`tcp_time_to_recover`), or when an ACK that is not
+//!   plain arrives more than an RTO after the head was sent. All but the last three of these
+//!   segments are lost (`tcp_update_scoreboard`), and so is each segment older than the RTO.
+//! - In a recovery, a retransmission is lost when a segment first sent after it is SACKed
+//!   (`tcp_mark_lost_retrans`). After a timeout, only the next timeout detects its loss.
+//! - A timeout retransmits only the head (`tcp_enter_frto`). If the next ACK advances, two new
+//!   segments leave. If the ACK after that delivers data sent before the timeout, the timeout was
+//!   spurious: the window is reduced as after a loss, and no other state is reset
+//!   (`tcp_ratehalving_spur_to_response`, the default of that version). Otherwise the timeout is
+//!   genuine (`tcp_enter_frto_loss`): all data that is not SACKed is lost, and the congestion
+//!   control restarts.
 //!
-//! There are no tail loss probes and no reordering timer, and SACKs give no RTT samples, so that
-//! they do not put the timeout off either. Once reordering was seen, SACKed segments are counted
-//! instead of all below the highest, and only the head is marked (`tcp_disable_fack`).
+//! There are no tail loss probes and no reordering timer. SACKs give no RTT samples, and therefore
+//! do not restart the timeout either. After reordering was seen, SACKed segments are counted
+//! instead of all segments below the highest one, and only the head is marked (`tcp_disable_fack`).
 //!
 //! ## Deviations
 //!
-//! - Written from what is known of that version and from later public copies of the file, not run
-//!   against it.
-//! - The threshold is asked for when F-RTO has decided, from the window before the timeout. Linux
-//!   asks at once, with the same window. With Westwood+ the estimate is then that of two ACKs
-//!   later, and a spurious timeout does not take its smallest RTT anew.
-//! - Segments that were never SACKed are not sent again ahead of time when nothing new may be sent
-//!   (the forward retransmissions of `tcp_xmit_retransmit_queue`).
-//! - The head does not count as in flight twice while F-RTO looks into the timeout.
-//! - The first timeout of a SYN is one second, as today (three then); metrics of earlier
-//!   connections are not taken over; the estimator counts microseconds, not jiffies.
+//! - Written from knowledge of that version and from later public copies of the file; not compared
+//!   with a run of it.
+//! - The threshold is requested when F-RTO has decided, from the window before the timeout. Linux
+//!   requests it at once, with the same window. Westwood+'s estimate is then that of two ACKs
+//!   later, and a spurious timeout does not reset its smallest RTT.
+//! - Segments that were never SACKed are not retransmitted ahead of time when no new data may be
+//!   sent (the forward retransmissions of `tcp_xmit_retransmit_queue`).
+//! - The head does not count as in flight twice while F-RTO examines the timeout.
+//! - The first timeout of a SYN is one second, as in current kernels (three in that version).
+//!   Metrics of earlier connections are not reused. The estimator counts microseconds, not jiffies.
 
 use congestion::{Congestion, CongestionControl, CongestionKind, Phase};
 use units::Instant;
 
 use super::Sender;
 use super::ack::AckFacts;
-use crate::repair::Resend;
+use crate::repair::Retransmit;
 
-/// A timeout that F-RTO looks into (`frto_counter`).
+/// A timeout that F-RTO examines (`frto_counter`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Suspicion {
-    /// An ACK advanced, and new data was sent for the next one to tell.
+    /// An ACK advanced, and new data was sent so that the next ACK can decide.
     is_probing: bool,
-    /// What was sent before the timeout ends here (`frto_highmark`).
+    /// The end of the data sent before the timeout (`frto_highmark`).
     end: u64,
     /// The state that the timeout interrupted.
     before: Phase,
-    /// The threshold was not reduced in this window yet.
+    /// The threshold was not yet reduced in this window.
     first_of_window: bool,
 }
 
@@ -86,10 +85,11 @@ impl Sender {
         });
         self.phase = Phase::Disorder;
         self.high_seq = end;
-        self.repair.allow(Resend::Nothing);
+        self.repair.allow(Retransmit::Nothing);
     }
 
-    /// `tcp_process_frto`: an ACK while a timeout is looked into. True when it is settled.
+    /// `tcp_process_frto`: an ACK while F-RTO examines a timeout. Returns true once the timeout is
+    /// settled.
     pub(super) fn settle_suspicion(&mut self, now: Instant, facts: &mut AckFacts) -> bool {
         let Some(suspicion) = self.suspicion else {
             return true;
@@ -101,7 +101,7 @@ impl Sender {
         }
         if !suspicion.is_probing {
             if !facts.advanced {
-                // No new data before the head is known to have arrived.
+                // No new data until the head is known to have arrived.
                 self.cwnd.hold(self.board.in_flight(), 0);
                 return false;
             }
@@ -137,7 +137,7 @@ impl Sender {
         let end = self.board.index_at(suspicion.end);
         let lost = self.board.mark_below(end);
         self.count_losses(now, lost);
-        // Two segments may leave, three after new data has.
+        // Two segments may leave, or three after new data has left.
         let grant = 1 + u32::from(suspicion.is_probing);
         self.cc.on_congestion(&Congestion {
             now,

@@ -1,5 +1,5 @@
-//! What a sender's packets carry for the routers of the path, and what comes back. Nothing here is
-//! called for a sender that asks no router.
+//! The sender's requests to routers and their answers. A sender without explicit router support
+//! calls nothing here.
 
 use congestion::CongestionControl;
 use units::feedback::Feedback;
@@ -11,15 +11,15 @@ use crate::rtt::RTO_FALLBACK;
 use crate::segment::DataSegment;
 
 impl Sender {
-    /// Whether segments carry something for routers: then [`Self::feedback`] is to be asked for
-    /// each segment that leaves, and [`Self::handle_feedback`] told what each ACK brings. It never
-    /// changes.
+    /// Whether segments carry requests to routers. If so, call [`Self::feedback`] for each segment
+    /// that leaves, and [`Self::handle_feedback`] for each ACK that carries an answer. The value is
+    /// constant.
     #[must_use]
     pub fn asks_routers(&mut self) -> bool {
         self.cc.header_bytes().is_some() || self.cc.requested_rate(Bytes::MAX).is_some()
     }
 
-    /// What `segment`, which leaves now, carries for the routers.
+    /// The request to routers in `segment`, which leaves at `now`.
     pub fn feedback(&mut self, now: Instant, segment: &DataSegment) -> Option<Feedback> {
         if self.cc.header_bytes().is_some() {
             return self.cc.feedback();
@@ -29,7 +29,7 @@ impl Sender {
         }
         let queued = self.unsent();
         if segment.retransmission || queued <= self.smss() * u64::from(self.config.initial_window) {
-            // The initial window carries all of it, or the option may be what was lost.
+            // The initial window holds all data, or the option itself may have caused the loss.
             self.quick_start.withdraw();
             return None;
         }
@@ -39,7 +39,7 @@ impl Sender {
         Some(self.quick_start.ask(rate, drawn(self.config.seed)))
     }
 
-    /// What the ACK brings that is handled next.
+    /// Takes the routers' answer in the ACK that is handled next.
     pub fn handle_feedback(&mut self, now: Instant, feedback: Feedback) {
         if self.handshake.is_established() {
             self.cc.on_feedback(now, &feedback);
@@ -50,7 +50,7 @@ impl Sender {
         }
     }
 
-    /// The handshake took `rtt`, and is over: what it brought.
+    /// The handshake is over and took `rtt`: evaluates the routers' answer.
     pub(super) fn settle_feedback(&mut self, now: Instant, rtt: Option<Duration>) {
         let answer = self.handshake.take_answer();
         if let (Some(rate), Some(rtt)) = (self.quick_start.settle(answer.as_ref()), rtt) {

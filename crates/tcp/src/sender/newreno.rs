@@ -1,24 +1,25 @@
-//! Without SACK: NewReno as Linux 6.12 does it (RFC 6582 and 3042; `tcp_add_reno_sack`,
+//! Recovery without SACK: NewReno as in Linux 6.12 (RFC 6582 and 3042; `tcp_add_reno_sack`,
 //! `tcp_remove_reno_sacks`, `tcp_newreno_mark_lost`).
 //!
-//! A duplicate ACK says that *something* arrived: it counts as a SACK of an unknown segment
-//! (`sacked_out`), so that what is in flight, and with it limited transmit and the recovery part,
-//! are those of a connection with SACK. Three of them (`reordering`) mark the head lost; during
-//! recovery each ACK that advances and does not end it (a partial ACK) marks the new head.
-//! Recovery, and the state after a timeout, is held until something *above* the recovery point is
+//! A duplicate ACK reports that *some* segment arrived. It counts as a SACK of an unknown segment
+//! (`sacked_out`), so that the data in flight, and with it limited transmit and the recovery part,
+//! are those of a connection with SACK. Three duplicates (`reordering`) mark the head lost. During
+//! recovery, each partial ACK (one that advances without ending the recovery) marks the new head.
+//! Recovery, and the state after a timeout, last until data *above* the recovery point is
 //! acknowledged. There is no RACK and no tail loss probe.
 //!
-//! Every function here does nothing where there is SACK.
+//! With SACK, the functions here do nothing.
 //!
 //! ## Deviations
 //!
-//! - RFC 6582 inflates the window by what Linux takes off what is in flight. With the recovery part
-//!   `newreno` both send the same segments at the same ACKs; with `prr`, the default, sends are
-//!   spread as in Linux. Test: `newreno::the_example_of_the_notes`.
-//! - RFC 6582 starts the retransmission timer anew at the first partial ACK alone ("Impatient");
-//!   Linux does at each. `impatient` has the RFC's.
-//! - The RFC's check that guards against a second reduction (`recover`) is Linux's: the state is
-//!   held, so that duplicates of the old flight are those of the old episode.
+//! - RFC 6582 inflates the window; Linux instead subtracts the same amount from the data in flight.
+//!   With the recovery part `newreno`, both send the same segments at the same ACKs. With `prr`,
+//!   the default, transmissions are spread as in Linux. Test:
+//!   `newreno::an_example_worked_from_rfc_6582`.
+//! - In RFC 6582, only the first partial ACK restarts the retransmission timer ("Impatient"); in
+//!   Linux, each does. `impatient` selects the RFC's behaviour.
+//! - Linux's rule replaces the RFC's check that prevents a second reduction (`recover`): the state
+//!   persists, so that duplicates of the old flight belong to the old episode.
 
 use congestion::Phase;
 use units::Instant;
@@ -28,7 +29,7 @@ use super::ack::AckFacts;
 use crate::rack::Rack;
 use crate::scoreboard::Delivery;
 
-/// ACKs of the recovery under way that advanced and did not end it; without SACK.
+/// Partial ACKs of the current recovery, without SACK.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PartialAcks(u32);
 
@@ -48,18 +49,18 @@ impl PartialAcks {
 }
 
 impl Sender {
-    /// `tcp_remove_reno_sacks`: of the segments that left the ring, one filled the hole, and the
-    /// rest are those of the duplicate ACKs before.
+    /// `tcp_remove_reno_sacks`: of the segments that left the ring, one filled the hole, and
+    /// earlier duplicate ACKs counted the others.
     #[cold]
     pub(super) fn settle_duplicates(&mut self, delivery: &mut Delivery) {
-        // RACK must not learn from ACKs that may be of either transmission.
+        // RACK must not learn from ACKs that may answer either transmission.
         self.rack = Rack::new();
         if delivery.acked == 0 {
             return;
         }
         delivery.delivered = self.board.remove_duplicates(delivery.acked);
         self.limit_duplicates(delivery.acked);
-        // Which transmission arrived is not known (`FLAG_RETRANS_DATA_ACKED`).
+        // It is unknown which transmission arrived (`FLAG_RETRANS_DATA_ACKED`).
         delivery.original_before_high &= !delivery.retransmission_acked;
     }
 
@@ -84,9 +85,9 @@ impl Sender {
         }
     }
 
-    /// `tcp_check_reno_reordering`: no more can have arrived than is out and not lost, and the head
-    /// is missing. More duplicates than that are reordering; `gone` segments left the ring just
-    /// now.
+    /// `tcp_check_reno_reordering`: no more segments can have arrived than are in flight and not
+    /// lost, and the head is missing. More duplicates than that are reordering. `gone` segments
+    /// have just left the ring.
     fn limit_duplicates(&mut self, gone: u32) {
         if self.board.limit_duplicates() {
             self.reordering
@@ -109,14 +110,14 @@ impl Sender {
         }
     }
 
-    /// `tcp_is_non_sack_preventing_reopen`: an ACK of the recovery point alone leaves the state, so
-    /// that duplicates of the old flight begin no new episode. (Linux forgets here when the first
-    /// retransmission left, and must then take care that this does not look like none at all.)
+    /// `tcp_is_non_sack_preventing_reopen`: an ACK of exactly the recovery point keeps the state,
+    /// so that duplicates of the old flight begin no new episode. (Linux also clears the time of
+    /// the first retransmission here, and then needs care not to treat this as no retransmission.)
     pub(super) fn holds_state(&self) -> bool {
         !self.config.sack && self.snd_una == self.high_seq
     }
 
-    /// Whether this ACK leaves the retransmission timer as it is: impatient, and not the first
+    /// Whether this ACK leaves the retransmission timer unchanged: impatient, and not the first
     /// partial ACK.
     pub(super) fn keeps_timer(&mut self, facts: &AckFacts) -> bool {
         if self.phase == Phase::Recovery && facts.advanced && self.snd_una < self.high_seq {
@@ -125,7 +126,7 @@ impl Sender {
         self.is_impatient()
     }
 
-    /// The timer runs on through the recovery.
+    /// Whether the timer continues through the recovery.
     pub(super) fn is_impatient(&self) -> bool {
         self.config.impatient
             && !self.config.sack

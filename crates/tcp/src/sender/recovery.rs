@@ -7,7 +7,7 @@ use units::{Bytes, Duration, Instant};
 use super::Sender;
 use super::ack::AckFacts;
 use crate::rack::TIMER_SLACK;
-use crate::repair::Resend;
+use crate::repair::Retransmit;
 use crate::retransmission_timer::Timer;
 use crate::scoreboard::EVER_RETRANS;
 use crate::tlp::{ProbeAck, Verdict};
@@ -25,7 +25,7 @@ impl Sender {
             self.undo.forget_retransmission();
         } else if self.snd_una >= self.high_seq {
             match self.phase {
-                // Held until something above is acknowledged, for the CWR mark to arrive.
+                // Held until data above is acknowledged, so that the CWR mark arrives first.
                 Phase::Cwr if self.snd_una != self.high_seq => {
                     self.end_reduction(now);
                     self.phase = Phase::Open;
@@ -61,7 +61,7 @@ impl Sender {
                     }
                     self.enter_recovery(now, facts.ece);
                 }
-                self.repair.allow(Resend::Lost);
+                self.repair.allow(Retransmit::Lost);
                 return;
             }
             Phase::Loss => {
@@ -86,10 +86,10 @@ impl Sender {
             return;
         }
         self.enter_recovery(now, facts.ece);
-        self.repair.allow(Resend::Lost);
+        self.repair.allow(Retransmit::Lost);
     }
 
-    /// An ECN echo: what was reduced stays so.
+    /// An ECN echo: the reduction becomes final.
     fn refuse_undo(&mut self, now: Instant) {
         if !self.undo.is_refused() && self.phase == Phase::Recovery {
             self.congest(now, CongestionKind::Ecn);
@@ -137,7 +137,7 @@ impl Sender {
         self.partial_acks.reset();
         self.stats.recoveries += 1;
         if self.phase.is_reducing() {
-            // One reduction is enough, and by now it cannot be undone.
+            // One reduction is enough, and it can no longer be undone.
             self.undo.refuse();
             self.congest(now, CongestionKind::Loss);
         } else {
@@ -148,7 +148,7 @@ impl Sender {
 
     /// Linux `tcp_init_undo`.
     pub(super) fn begin_undo(&mut self) {
-        let probe = u32::from(self.tlp.is_resent());
+        let probe = u32::from(self.tlp.is_retransmission_in_flight());
         self.undo
             .begin(self.snd_una, self.board.retrans_out() + probe);
     }
@@ -208,10 +208,10 @@ impl Sender {
         }
         self.validation.on_window_change(now);
         self.undo.close();
-        self.rack.look_again();
+        self.rack.check_again();
     }
 
-    /// Linux `tcp_try_undo_recovery`: everything of the episode is acknowledged.
+    /// Linux `tcp_try_undo_recovery`: all data of the episode is acknowledged.
     pub(super) fn try_undo_recovery(&mut self, now: Instant, facts: &AckFacts) -> bool {
         let undo = self.undo.is_possible(facts.ts_ecr);
         if undo {
@@ -225,14 +225,15 @@ impl Sender {
         undo
     }
 
-    /// Linux `tcp_try_undo_partial`. True when nothing more may be marked or sent again for now.
+    /// Linux `tcp_try_undo_partial`. Returns true if nothing more may be marked or retransmitted
+    /// for now.
     fn try_undo_partial(&mut self, now: Instant, facts: &AckFacts) -> bool {
         if !self.undo.is_open() || !self.undo.packet_was_delayed(facts.ts_ecr) {
             return false;
         }
         self.check_reordering(facts.prior_una);
         if self.board.retrans_out() > 0 {
-            self.repair.allow(Resend::Nothing);
+            self.repair.allow(Retransmit::Nothing);
             return true;
         }
         if !self.any_retransmission() {
@@ -269,7 +270,7 @@ impl Sender {
         true
     }
 
-    /// Linux `tcp_identify_packet_loss`, with RACK where there is SACK.
+    /// Linux `tcp_identify_packet_loss`, with RACK if there is SACK.
     pub(super) fn find_losses(&mut self, now: Instant, facts: &mut AckFacts) {
         if !self.config.sack {
             self.mark_head(now, facts);
@@ -295,7 +296,7 @@ impl Sender {
         }
     }
 
-    /// The window is the congestion control's again.
+    /// Restores the window of the congestion control.
     pub(super) fn release_window(&mut self, now: Instant) {
         self.cwnd.release(self.cc.window());
         self.validation.on_window_change(now);
@@ -311,12 +312,12 @@ impl Sender {
         }
     }
 
-    /// Tells a congestion control that watches losses of each one.
+    /// Reports each loss to a congestion control that watches losses.
     #[cold]
     fn report_losses(&mut self, now: Instant) {
-        let news = self.board.take_news();
-        let before = self.stats.segments_lost - news.len() as u64;
-        for (&index, lost) in news.iter().zip(before + 1..) {
+        let new_losses = self.board.take_new_losses();
+        let before = self.stats.segments_lost - new_losses.len() as u64;
+        for (&index, lost) in new_losses.iter().zip(before + 1..) {
             let segment = *self.board.slot(index);
             let flight = self.board.flight(index);
             self.cc.on_lost(&Lost {
@@ -330,7 +331,7 @@ impl Sender {
                 app_limited: segment.stamp().app_limited,
             });
         }
-        self.board.give_back_news(news);
+        self.board.return_new_losses(new_losses);
         self.read_window();
     }
 
@@ -347,7 +348,7 @@ impl Sender {
             .window(min_rtt, self.rtt.srtt().unwrap_or(Duration::ZERO))
     }
 
-    /// Linux `tcp_check_sack_reordering`: `low` was delivered after what lies above it.
+    /// Linux `tcp_check_sack_reordering`: `low` was delivered after data above it.
     pub(super) fn check_reordering(&mut self, low: u64) {
         let fack = if self.config.sack || self.board.sacked_out() == 0 {
             self.board.fack(self.snd_una)

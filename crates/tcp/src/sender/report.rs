@@ -1,4 +1,4 @@
-//! What a sender tells of itself: its counters, and its state.
+//! The sender's counters and state.
 
 use congestion::{AnyCongestionControl, CongestionControl, Phase, SlowStartExit, Window};
 use units::{Bytes, Duration, Instant, Rate};
@@ -9,15 +9,15 @@ use crate::SenderConfig;
 /// Counters of a connection's sending side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SenderStats {
-    /// Data segments sent, retransmissions included, SYNs not.
+    /// Data segments sent, including retransmissions and excluding SYNs.
     pub segments_sent: u64,
-    /// Data segments sent again.
+    /// Data segments retransmitted.
     pub segments_retransmitted: u64,
-    /// Segments marked lost; one whose retransmission is lost too counts again (Linux `tp->lost`).
+    /// Segments marked lost; one whose retransmission is lost too counts again.
     pub segments_lost: u64,
-    /// Marks that an undo took back: the segments were only late.
+    /// Loss marks that an undo removed: the segments were only late.
     pub losses_withdrawn: u64,
-    /// SYNs sent again.
+    /// SYNs retransmitted.
     pub syn_retransmitted: u64,
     /// Retransmission timeouts of data.
     pub timeouts: u64,
@@ -25,7 +25,7 @@ pub struct SenderStats {
     pub tlp_probes: u64,
     /// Probes of a closed receive window.
     pub window_probes: u64,
-    /// Recovery episodes begun.
+    /// Recovery episodes started.
     pub recoveries: u64,
     /// Reductions that were undone.
     pub undone: u64,
@@ -33,7 +33,7 @@ pub struct SenderStats {
     pub spurious_timeouts: u64,
     /// Duplicates that the receiver reported, in segments.
     pub dsacks: u64,
-    /// Payload bytes sent, retransmissions included.
+    /// Payload bytes sent, including retransmissions.
     pub bytes_sent: u64,
     /// Payload bytes acknowledged cumulatively.
     pub bytes_acked: u64,
@@ -57,7 +57,7 @@ impl Sender {
         &self.stats
     }
 
-    /// The settings, as they were understood.
+    /// The settings after validation.
     #[must_use]
     pub const fn config(&self) -> &SenderConfig {
         &self.config
@@ -75,38 +75,38 @@ impl Sender {
         self.cwnd.get().ssthresh
     }
 
-    /// In flight, a short segment counted as a full one.
+    /// Bytes in flight. A partial segment counts as a full one.
     #[must_use]
     pub fn bytes_in_flight(&self) -> Bytes {
         self.size(self.board.in_flight())
     }
 
-    /// Smoothed round-trip time, once there was a sample.
+    /// Smoothed round-trip time, once there is a sample.
     #[must_use]
     pub const fn srtt(&self) -> Option<Duration> {
         self.rtt.srtt()
     }
 
-    /// Smallest round-trip time of the last 300 s, once there was a sample.
+    /// Smallest round-trip time of the last 300 s, once there is a sample.
     #[must_use]
     pub const fn min_rtt(&self) -> Option<Duration> {
         self.rtt.min()
     }
 
-    /// Last round-trip time measured: that of the newest segment of an ACK.
+    /// The latest round-trip time measured: that of the newest segment of an ACK.
     #[must_use]
     pub const fn latest_rtt(&self) -> Option<Duration> {
         self.rtt.latest()
     }
 
-    /// The round-trip time that the last ACK measured, of the newest segment that it delivered;
-    /// `None` where it measured none.
+    /// The round-trip time that the last ACK measured, from the newest segment that it delivered.
+    /// `None` if it measured none.
     #[must_use]
     pub const fn rtt_sample(&self) -> Option<Duration> {
         self.rtt.of_ack()
     }
 
-    /// The pacing rate, which is computed whether the sender paces or not; [`Rate::MAX`] before
+    /// The pacing rate, which is computed even if the sender does not pace. [`Rate::MAX`] before
     /// there is one.
     #[must_use]
     pub const fn pacing_rate(&self) -> Rate {
@@ -125,7 +125,7 @@ impl Sender {
         self.phase
     }
 
-    /// Retransmission timeout, with its back-off.
+    /// Retransmission timeout, including back-off.
     #[must_use]
     pub const fn rto(&self) -> Duration {
         self.timer.rto()
@@ -137,19 +137,19 @@ impl Sender {
         self.snd_una
     }
 
-    /// Next new offset to be sent.
+    /// Next new offset to send.
     #[must_use]
     pub const fn snd_nxt(&self) -> u64 {
         self.snd_nxt
     }
 
-    /// The end of the first slow start, once it has happened.
+    /// The slow-start exit of the first slow start, once it has happened.
     #[must_use]
     pub fn slow_start_exit(&self) -> Option<SlowStartExit> {
         self.cc.slow_start_exit()
     }
 
-    /// What a passive start-up decided and did not do.
+    /// The decisions that a passive start-up made and did not carry out.
     #[must_use]
     pub fn passive_decision(&self) -> Option<SlowStartExit> {
         self.cc.passive_decision()
@@ -173,7 +173,7 @@ impl Sender {
         self.is_established() && self.stream.ends_at(self.snd_una)
     }
 
-    /// Delivered so far: acknowledged or SACKed, a short segment counted as a full one.
+    /// Bytes delivered so far: acknowledged or SACKed. A partial segment counts as a full one.
     #[must_use]
     pub const fn delivered(&self) -> Bytes {
         self.rate.delivered()
@@ -215,8 +215,8 @@ impl Sender {
         self.reordering.seen()
     }
 
-    /// Recomputes what is in flight from the segments themselves and compares: for tests. Takes
-    /// time in proportion to the window.
+    /// Recomputes the counters from the segments and compares them, for tests. Takes time in
+    /// proportion to the window.
     #[must_use]
     pub fn is_consistent(&self) -> bool {
         let head = self.board.head().map_or(self.snd_nxt, |head| head.seq);

@@ -1,11 +1,11 @@
-//! What leaves a second time, or out of turn: what is lost (RFC 5681, section 3.2; Linux 6.12
-//! `tcp_xmit_retransmit_queue`), what a timer forces, and a start-up's copies.
+//! Retransmissions and forced transmissions: lost segments (RFC 5681, section 3.2; Linux 6.12
+//! `tcp_xmit_retransmit_queue`), segments that a timer forces, and a start-up's copies.
 
 use units::Instant;
 
 use super::Sender;
 use crate::rack::timestamp;
-use crate::repair::{Forced, Resend};
+use crate::repair::{Forced, Retransmit};
 use crate::retransmission_timer::Timer;
 use crate::scoreboard::{LOST, SACKED};
 use crate::segment::DataSegment;
@@ -35,8 +35,8 @@ impl Sender {
         }
     }
 
-    /// A copy of the last segment that has none, was not delivered and is not lost. To the books it
-    /// is a probe: not in flight, no sign of loss.
+    /// A copy of the last segment that has no copy, was not delivered and is not lost. It counts as
+    /// a probe: not in flight, and no sign of loss.
     fn transmit_copy(&mut self, now: Instant) -> Option<DataSegment> {
         while let Some(index) = self.repair.next_copy(self.board.base(), self.board.next()) {
             if !self.board.slot(index).has(SACKED | LOST) {
@@ -46,12 +46,12 @@ impl Sender {
         None
     }
 
-    /// Linux `tcp_write_wakeup`: what the window holds, or else a segment without data that the
-    /// receiver answers.
+    /// Linux `tcp_write_wakeup`: data that fits into the window, or else a segment without data
+    /// that the receiver answers.
     fn transmit_window_probe(&mut self, now: Instant) -> Option<DataSegment> {
-        let room = self.peer_window.usable(self.snd_nxt);
-        if room > 0 {
-            let len = room.min(self.unsent()).min(self.smss()) as u16;
+        let left = self.peer_window.usable(self.snd_nxt);
+        if left > 0 {
+            let len = left.min(self.unsent()).min(self.smss()) as u16;
             return Some(self.send_new_of(now, len));
         }
         Some(DataSegment {
@@ -67,9 +67,9 @@ impl Sender {
         })
     }
 
-    /// A lost segment, lowest first.
+    /// The lowest lost segment.
     pub(super) fn transmit_lost(&mut self, now: Instant) -> Option<DataSegment> {
-        if !self.has_cwnd_room() || !self.may_begin_burst(now) {
+        if !self.has_cwnd_left() || !self.may_begin_burst(now) {
             return None;
         }
         if self.config.small_queue.is_some() && self.is_device_full(1, 1) {
@@ -89,13 +89,13 @@ impl Sender {
         Some(segment)
     }
 
-    /// F-RTO step 2.b: when no new data could be sent, what is lost.
+    /// F-RTO step 2.b: retransmits a lost segment if no new data could be sent.
     pub(super) fn transmit_instead_of_new(&mut self, now: Instant) -> Option<DataSegment> {
         if self.snd_nxt > self.high_seq || self.pacer.is_blocked() {
             return None;
         }
         self.frto.decide();
-        self.repair.allow(Resend::Lost);
+        self.repair.allow(Retransmit::Lost);
         self.transmit_lost(now)
     }
 
@@ -104,7 +104,7 @@ impl Sender {
     fn retransmit(&mut self, now: Instant, index: u64, probe: bool) -> DataSegment {
         let in_flight = self.bytes_in_flight();
         let stamp = self.rate.on_sent(now, self.board.is_empty());
-        self.board.resend(index, now, stamp, probe);
+        self.board.retransmit(index, now, stamp, probe);
         if !probe {
             self.undo.on_retransmit(timestamp(now));
         }

@@ -4,12 +4,12 @@ use congestion::{Congestion, CongestionControl, CongestionKind, Phase};
 use units::{Duration, Instant};
 
 use super::Sender;
-use crate::repair::{Forced, Resend};
+use crate::repair::{Forced, Retransmit};
 use crate::retransmission_timer::Timer;
 use crate::tlp::{probe_timeout, rto_left};
 
 impl Sender {
-    /// When to call [`Self::handle_timeout`], if nothing happens before.
+    /// When to call [`Self::handle_timeout`], unless something happens earlier.
     #[inline]
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
@@ -20,7 +20,7 @@ impl Sender {
         }
     }
 
-    /// Time has passed; call it when [`Self::poll_timeout`] is not later than `now`.
+    /// Advances time. Call it when [`Self::poll_timeout`] is not later than `now`.
     pub fn handle_timeout(&mut self, now: Instant) {
         self.pass.begin();
         self.pacer.on_timeout(now);
@@ -36,13 +36,12 @@ impl Sender {
         }
     }
 
-    /// Linux `tcp_reset_xmit_timer`: what was sent last takes until the pacer lets the next burst
-    /// go.
+    /// Linux `tcp_reset_xmit_timer`: the delay counts from when the pacer permits the next burst.
     pub(super) fn arm_after_pacing(&mut self, now: Instant, delay: Duration, timer: Timer) {
         self.timer.arm(self.pacer.earliest(now) + delay, timer);
     }
 
-    /// Linux `tcp_rearm_rto`: from now, less what passed under another timer.
+    /// Linux `tcp_rearm_rto`: from `now`, less the time that passed under another timer.
     pub(super) fn rearm_rto(&mut self, now: Instant) {
         let Some(head) = self.board.head() else {
             self.timer.disarm();
@@ -60,7 +59,7 @@ impl Sender {
         }
     }
 
-    /// Linux `tcp_schedule_loss_probe`; `restarts` when the RTO would start anew.
+    /// Linux `tcp_schedule_loss_probe`; `restarts` if the RTO would restart.
     pub(super) fn schedule_probe(&mut self, now: Instant, restarts: bool) -> bool {
         if !self.config.sack || !matches!(self.phase, Phase::Open | Phase::Cwr) || self.is_fack() {
             return false;
@@ -145,8 +144,8 @@ impl Sender {
         self.ecn.on_reduction();
         self.frto
             .on_timeout(new_recovery || !self.timer.is_first_timeout());
-        // Only the head leaves now; what else is lost waits for ACKs to open the window.
-        self.repair.allow(Resend::Lost);
+        // Only the head leaves immediately. Other lost segments wait for ACKs to open the window.
+        self.repair.allow(Retransmit::Lost);
     }
 
     /// Linux `tcp_rack_reo_timeout`.
@@ -159,13 +158,14 @@ impl Sender {
         if self.board.in_flight() != before {
             if self.phase != Phase::Recovery {
                 self.enter_recovery(now, false);
+                // Deliveries clock a reduction, and there is none: Linux grants one segment.
                 if self.cc.reduces_by_deliveries() {
                     self.grant_one(now, found.lost);
                 }
             }
-            self.repair.allow(Resend::Lost);
+            self.repair.allow(Retransmit::Lost);
         }
-        // What is still waited for is looked at with the next ACK; the RTO goes on where it was.
+        // The next ACK checks the remaining segments; the RTO continues as before.
         self.timer.arm(now, Timer::Reordering);
         self.rearm_rto(now);
     }
@@ -178,7 +178,7 @@ impl Sender {
             return;
         }
         self.repair.force(Forced::LossProbe);
-        // The RTO starts anew with the probe.
+        // The RTO restarts with the probe.
         self.rearm_rto(now);
     }
 

@@ -1,4 +1,4 @@
-//! What leaves, and when (Linux 6.12 `tcp_write_xmit`).
+//! Which segments leave, and when (Linux 6.12 `tcp_write_xmit`).
 
 use congestion::{CongestionControl, Phase, Sent};
 use units::Instant;
@@ -8,20 +8,20 @@ use crate::burst::{Deferral, LEAST_SEGMENTS, autosize, segments};
 use crate::device::small_queue;
 use crate::pass::Ended;
 use crate::rack::timestamp;
-use crate::repair::Resend;
+use crate::repair::Retransmit;
 use crate::retransmission_timer::Timer;
 use crate::segment::{DataSegment, HEADER_BYTES};
 
 /// What leaves next.
 enum Choice {
     Nothing,
-    /// New data, of a burst.
+    /// New data of a burst.
     New,
     Segment(DataSegment),
 }
 
 impl Sender {
-    /// The next segment that leaves at `now`; `None` when nothing more may.
+    /// The next segment that leaves at `now`, or `None` if no more may leave.
     #[inline]
     pub fn poll_transmit(&mut self, now: Instant) -> Option<DataSegment> {
         if self.pass.is_over() {
@@ -38,7 +38,7 @@ impl Sender {
         Some(self.send_new(now))
     }
 
-    /// What leaves next. When it is new data, a burst of it has begun.
+    /// Decides what leaves next. If this is new data, a burst of it has begun.
     fn choose(&mut self, now: Instant) -> Choice {
         if !self.handshake.is_established() {
             return self
@@ -51,7 +51,7 @@ impl Sender {
         {
             return Choice::Segment(segment);
         }
-        if self.repair.allows(Resend::Lost)
+        if self.repair.allows(Retransmit::Lost)
             && self.board.has_pending()
             && let Some(segment) = self.transmit_lost(now)
         {
@@ -60,7 +60,7 @@ impl Sender {
         if self.begin_burst(now) {
             return Choice::New;
         }
-        if self.repair.allows(Resend::AfterNew)
+        if self.repair.allows(Retransmit::AfterNew)
             && let Some(segment) = self.transmit_instead_of_new(now)
         {
             return Choice::Segment(segment);
@@ -86,26 +86,26 @@ impl Sender {
         })
     }
 
-    /// Bytes that the application wrote and that were never sent.
+    /// Bytes that the application has written and that were never sent.
     pub(super) const fn unsent(&self) -> u64 {
         self.stream.end() - self.snd_nxt
     }
 
-    /// Where the next new segment would end.
+    /// The end of the next new segment.
     pub(super) fn next_end(&self) -> u64 {
         self.snd_nxt + self.unsent().min(self.smss())
     }
 
-    /// Whether there is new data that the receive window holds.
+    /// Whether there is new data that fits into the receive window.
     pub(super) fn can_send_new(&self) -> bool {
         self.unsent() > 0 && self.peer_window.holds(self.next_end())
     }
 
-    /// Begins a burst of new data, as large as windows and data allow; its segments follow without
-    /// further question. False when nothing may be sent.
+    /// Begins a burst of new data, as large as windows and data permit. Its segments follow without
+    /// further checks. Returns false if nothing may be sent.
     fn begin_burst(&mut self, now: Instant) -> bool {
         let unsent = self.unsent();
-        if unsent == 0 || self.cwnd_room() == 0 || !self.peer_window.holds(self.next_end()) {
+        if unsent == 0 || self.cwnd_left() == 0 || !self.peer_window.holds(self.next_end()) {
             return false;
         }
         if self.board.is_empty() {
@@ -130,7 +130,7 @@ impl Sender {
             burst = 1;
         }
         if self.pacer.is_on() {
-            // At most half of the window in one burst.
+            // A burst takes at most half of the window.
             burst = burst.min((self.cwnd.segments() / 2).max(1));
         }
         if self.config.small_queue.is_some() && self.is_device_full(burst, 0) {
@@ -143,8 +143,8 @@ impl Sender {
         true
     }
 
-    /// Linux `tcp_small_queue_check`: whether a burst of `segments` waits for the device; twice as
-    /// much may wait there for each `factor`.
+    /// Linux `tcp_small_queue_check`: whether a burst of `segments` waits for the device. Each
+    /// increment of `factor` doubles the device's limit.
     #[cold]
     #[inline(never)]
     pub(super) fn is_device_full(&mut self, segments: u32, factor: u32) -> bool {
@@ -156,8 +156,8 @@ impl Sender {
         self.device.throttle(limit, self.board.packets_out() > 1)
     }
 
-    /// `bytes` of IP that this sender handed out wait in its device until
-    /// [`Self::handle_transmitted`]; for senders with small queues.
+    /// `bytes` of IP from this sender are queued in its device until [`Self::handle_transmitted`].
+    /// For senders with small queues.
     pub fn handle_queued(&mut self, bytes: u64) {
         self.device.on_queued(bytes);
     }
@@ -169,20 +169,20 @@ impl Sender {
         }
     }
 
-    /// Whether it waits for its device.
+    /// Whether the sender waits for its device.
     #[must_use]
     pub const fn is_throttled(&self) -> bool {
         self.device.is_throttled()
     }
 
-    /// Segments that both windows hold and the application has written; at least one.
+    /// Segments that both windows permit and the application has written, at least one.
     #[inline]
     fn sendable(&self) -> u32 {
         let smss = self.smss();
-        let room = self.cwnd_room();
+        let left = self.cwnd_left();
         let bytes = self.unsent().min(self.peer_window.usable(self.snd_nxt));
-        if bytes >= smss * u64::from(room) {
-            room
+        if bytes >= smss * u64::from(left) {
+            left
         } else {
             ((bytes / smss) as u32).max(1)
         }
@@ -192,8 +192,8 @@ impl Sender {
         self.pass.has_burst() || self.pacer.may_begin(now)
     }
 
-    /// A segment that is not full waits while another such is in flight (Minshall's form of
-    /// Nagle's rule, `tcp_nagle_check`), unless it is the last.
+    /// A partial segment waits while another one is in flight (Minshall's form of Nagle's rule,
+    /// `tcp_nagle_check`), unless it is the last.
     fn nagle_holds(&self) -> bool {
         !self.board.is_empty() && self.stream.nagle_holds(self.snd_una)
     }
@@ -233,10 +233,10 @@ impl Sender {
             srtt: self.rtt.srtt().unwrap_or_default(),
         };
         let waits = deferral.should_wait();
-        // The windows are compared as they are: what the receiver's leaves over of a segment does
-        // not make the congestion window the smaller one.
+        // The windows are compared in bytes: the unusable remainder of the receive window does not
+        // make the congestion window the smaller one.
         let is_by_cwnd =
-            u64::from(self.cwnd_room()) * self.smss() < self.peer_window.usable(self.snd_nxt);
+            u64::from(self.cwnd_left()) * self.smss() < self.peer_window.usable(self.snd_nxt);
         if waits && is_by_cwnd {
             self.pass.defer();
         }
@@ -262,7 +262,7 @@ impl Sender {
             self.stream.on_small_segment(self.snd_nxt);
         }
         self.pass.on_new_segment();
-        // In the states that probe, the end of the pass schedules the probe anew.
+        // In the states that probe, the end of the pass reschedules the probe.
         let is_probing = matches!(self.phase, Phase::Open | Phase::Cwr);
         if nothing_out || !is_probing && self.timer.is_armed_for(Timer::LossProbe) {
             self.rearm_rto(now);
@@ -311,7 +311,7 @@ impl Sender {
         }
     }
 
-    /// Nothing more leaves now (the end of `tcp_write_xmit`).
+    /// Ends the pass: nothing more may leave (the end of `tcp_write_xmit`).
     #[inline]
     fn end_pass(&mut self, now: Instant) {
         let Ended {
@@ -319,7 +319,7 @@ impl Sender {
             is_deferred,
             sets_timer,
         } = self.pass.end();
-        let is_limited = is_deferred || !self.has_cwnd_room();
+        let is_limited = is_deferred || !self.has_cwnd_left();
         if sent > 0 || is_limited {
             self.validate_window(now, is_limited);
         }

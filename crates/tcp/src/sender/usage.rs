@@ -1,5 +1,5 @@
-//! How the window is used: whether the application limits the sender, and what a pause or a window
-//! that is too large costs (RFC 2861; see `validation` for its rules).
+//! Use of the window: whether the application limits the sender, and the effect of idle time or of
+//! an unused window (RFC 2861; see `validation` for its rules).
 
 use congestion::{CongestionControl, Phase};
 use units::Instant;
@@ -9,7 +9,7 @@ use crate::validation::Usage;
 
 impl Sender {
     pub(super) fn is_app_limited(&self) -> bool {
-        self.unsent() < self.smss() && self.has_cwnd_room()
+        self.unsent() < self.smss() && self.has_cwnd_left()
     }
 
     /// Linux `tcp_rate_check_app_limited`, which runs when the application writes again.
@@ -46,7 +46,7 @@ impl Sender {
         if self.validation.on_pass(&usage, &self.cwnd) || !self.config.restart_after_idle {
             return;
         }
-        // With data left unsent it is the receiver that limits, not the application.
+        // If data is left unsent, the receiver limits the flow, not the application.
         if let Some(used) = self.validation.take_unused(now, self.timer.rto())
             && self.phase == Phase::Open
             && self.unsent() == 0

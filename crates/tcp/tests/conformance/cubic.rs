@@ -4,7 +4,7 @@ use congestion::{ExitReason, Phase};
 
 use crate::script::{Script, Setup};
 
-/// The bulk rows run under a pacing queue discipline, and their HyStart is that of 5.16 to 6.13.
+/// The bulk rows run under a pacing queue discipline, with HyStart as in 5.16 to 6.13.
 fn bulk(algorithm: &'static str, segments: u64) -> Script {
     let mut script = Script::new(Setup {
         algorithm,
@@ -27,7 +27,7 @@ fn expect_windows(script: &mut Script, from: u64, windows: &[(u64, u64)]) {
     }
 }
 
-/// From `from` acknowledged and this window on: one segment more for every two acknowledged.
+/// From `from` acknowledged and this window on: one more segment for every two acknowledged.
 fn expect_half_a_segment_for_each(script: &mut Script, from: u64, window: u64, until: u64) {
     let windows: Vec<_> = (from + 2..=until)
         .step_by(2)
@@ -47,7 +47,7 @@ fn cubic_bulk_166k() {
     expect_half_a_segment_for_each(&mut script, 120, 58, 400);
 }
 
-/// The same stream with HyStart as it is since January 2025.
+/// The same stream with HyStart as in Linux since January 2025.
 #[test]
 fn cubic_bulk_166k_fixed_hystart() {
     let mut script = bulk("cubic+hystart", 400);
@@ -55,7 +55,10 @@ fn cubic_bulk_166k_fixed_hystart() {
     script.expect_ssthresh(None);
     expect_windows(&mut script, 26, &[(28, 36)]);
     script.expect_ssthresh(Some(36));
-    let exit = script.sender.slow_start_exit().expect("slow start is over");
+    let exit = script
+        .sender
+        .slow_start_exit()
+        .expect("slow start has ended");
     assert!(matches!(exit.reason, ExitReason::Delay { .. }), "{exit:?}");
     expect_windows(
         &mut script,
@@ -73,12 +76,12 @@ fn cubic_bulk_166k_idle_restart() {
         0,
         &[(10, 20), (20, 30), (30, 40), (38, 48), (40, 48)],
     );
-    // Four seconds without anything to send earn no growth.
+    // Four seconds without data to send earn no growth.
     script.after(4_000).write(160);
     expect_windows(&mut script, 40, &[(60, 48), (80, 49), (100, 52), (120, 58)]);
 }
 
-/// HyStart at a round trip of 200 ms: `second_flight` segments leave at 200 ms.
+/// HyStart at an RTT of 200 ms: `second_flight` segments leave at 200 ms.
 fn hystart_at_200_ms(segments: u64, second_flight: u64) -> Script {
     let setup = Setup {
         algorithm: "cubic+hystart",
@@ -99,7 +102,7 @@ fn hystart_at_200_ms(segments: u64, second_flight: u64) -> Script {
 fn cubic_hystart_delay_min_rtt_jumps_downward() {
     let mut script = hystart_at_200_ms(28, 18);
     script.at(380).write(2).expect_new(2);
-    // Nine samples of 200 to 208 ms, and then one of 29 ms: the smallest of the connection and of
+    // Nine samples of 200 to 208 ms, and then one of 29 ms: the minimum of the connection and of
     // the round.
     for (ms, pair) in (400..).zip(6..=15) {
         script
@@ -133,7 +136,7 @@ fn cubic_hystart_delay_rtt_jumps_upward() {
         .expect_cwnd(36);
 }
 
-/// The first half: see the list at the top.
+/// The first half: see the list in `conformance.rs`.
 #[test]
 fn cubic_rack_reo_timeout() {
     let mut script = Script::new(Setup {
@@ -155,10 +158,10 @@ fn cubic_rack_reo_timeout() {
     script.at(45).write(2).expect_new(2);
     script.at(65).sack(10, &[(11, 12)]).expect_nothing();
     script.expect_phase(Phase::Disorder).expect_cwnd(19);
-    // The reordering timer declares segment 10 lost, and it is repeated.
+    // The reordering timer declares segment 10 lost, and it is retransmitted.
     script
         .at(85)
-        .expect_again(&[10])
+        .expect_retransmitted(&[10])
         .expect_phase(Phase::Recovery);
     script
         .expect_sacked(1)
@@ -172,11 +175,14 @@ fn cubic_rto_ss_ca_cwnd_bump() {
     let mut script = Script::new(Setup::default());
     script.write(1).expect_new(1).at(100).ack(1).expect_cwnd(10);
     script.write(1).expect_new(1);
-    // A loss probe where the timeout would be, and the timeout as long after it.
+    // A loss probe at the time of the timeout, and the timeout one RTO later.
     script.at(399).expect_nothing();
-    script.at(403).expect_again(&[1]);
+    script.at(403).expect_retransmitted(&[1]);
     script.at(699).expect_nothing();
-    script.at(706).expect_again(&[1]).expect_phase(Phase::Loss);
+    script
+        .at(706)
+        .expect_retransmitted(&[1])
+        .expect_phase(Phase::Loss);
     script
         .after(100)
         .ack(2)
@@ -192,7 +198,7 @@ fn cubic_rto_ss_ca_cwnd_bump() {
             .expect_new(2)
             .expect_cwnd(window);
     }
-    // ... then congestion avoidance: the window stays for fifteen ACKs and grows with the next.
+    // ... then congestion avoidance: the window stays for fifteen ACKs and grows with the next one.
     let waits = [2, 98, 2, 2, 2, 2, 2, 2, 98, 3, 2, 2, 2, 2, 2];
     for (wait, next) in waits.into_iter().zip(8..) {
         script.after(wait).ack(next).expect_new(1).expect_cwnd(7);

@@ -2,7 +2,7 @@
 
 use congestion::Phase;
 
-use crate::newreno::begun;
+use crate::newreno::established;
 use crate::script::{Script, Setup};
 
 #[test]
@@ -17,7 +17,7 @@ fn fr_4pkt_sack() {
         .sack(0, &[(1, 2)])
         .sack(0, &[(1, 3)])
         .expect_nothing();
-    script.sack(0, &[(1, 4)]).expect_again(&[0]);
+    script.sack(0, &[(1, 4)]).expect_retransmitted(&[0]);
     script
         .at(200)
         .ack(4)
@@ -27,16 +27,16 @@ fn fr_4pkt_sack() {
 
 #[test]
 fn fr_4pkt() {
-    let mut script = begun(Setup {
+    let mut script = established(Setup {
         mss: 1460,
         sack: false,
         ..Setup::default()
     });
     script.write(4).expect_new(4);
     script.at(100).ack(0).ack(0).expect_nothing();
-    script.ack(0).expect_again(&[0]);
+    script.ack(0).expect_retransmitted(&[0]);
     script.expect_phase(Phase::Recovery).expect_lost(1);
-    // The recovery point alone does not end it: something above has to be acknowledged.
+    // An ACK of exactly the recovery point does not end it; data above must be acknowledged.
     script
         .at(200)
         .ack(4)
@@ -56,7 +56,7 @@ fn fr_4pkt_fack_last_mss() {
         .sack(0, &[(3, 4)])
         .expect_nothing()
         .expect_phase(Phase::Disorder);
-    // A quarter of the smallest round trip, and two milliseconds.
+    // A quarter of the smallest RTT, and two milliseconds.
     script.at(126).expect_nothing();
     script
         .at(127)
@@ -70,23 +70,26 @@ fn fr_4pkt_fack_last_mss() {
 fn fr_4pkt_fack_last_byte() {
     let mut script = Script::new(Setup::default());
     script.write(4).expect_new(4);
-    // One byte is not a segment: the loss probe runs on, then the retransmission timer.
+    // One byte is not a segment: the loss probe timer continues, then the retransmission timer.
     script
         .at(100)
         .sack_bytes(0, &[(3_999, 4_000)])
         .expect_nothing();
     script.at(199).expect_nothing();
-    script.at(205).expect_again(&[3]);
+    script.at(205).expect_retransmitted(&[3]);
     script.at(499).expect_nothing();
-    script.at(510).expect_again(&[0]).expect_phase(Phase::Loss);
+    script
+        .at(510)
+        .expect_retransmitted(&[0])
+        .expect_phase(Phase::Loss);
     script
         .after(500)
         .sack_bytes(1, &[(3_999, 4_000)])
-        .expect_again(&[1, 2]);
+        .expect_retransmitted(&[1, 2]);
     script
         .after(100)
         .sack_bytes(3, &[(3_999, 4_000)])
-        .expect_again(&[3]);
+        .expect_retransmitted(&[3]);
     script
         .after(100)
         .ack(4)
@@ -96,7 +99,7 @@ fn fr_4pkt_fack_last_byte() {
 
 #[test]
 fn limited_transmit_no_sack() {
-    let mut script = begun(Setup {
+    let mut script = established(Setup {
         sack: false,
         ..Setup::default()
     });
@@ -111,7 +114,8 @@ fn limited_transmit_no_sack() {
         .ack(0)
         .expect_new(1)
         .expect_phase(Phase::Disorder);
-    // It was reordering, not loss: one of the three segments is news, two were those of the duplicates.
+    // It was reordering, not loss: one of the three segments is new, duplicates counted the other
+    // two.
     script
         .at(130)
         .ack(3)

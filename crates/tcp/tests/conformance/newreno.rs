@@ -1,26 +1,27 @@
-//! NewReno without SACK: the example of RFC 6582's rules in the notes, and what Linux does beyond them
-//! (congestion-control, section A4).
+//! NewReno without SACK: an example computed by hand from the rules of RFC 6582, and Linux's
+//! additions to them.
 
 use congestion::Phase;
 
 use crate::script::{Script, Setup};
 
 fn newreno(algorithm: &'static str) -> Script {
-    begun(Setup {
+    established(Setup {
         algorithm,
         sack: false,
         ..Setup::default()
     })
 }
 
-/// The window of the ACKs is that of the SYN-ACK: an ACK that opens it is no duplicate.
-pub fn begun(setup: Setup) -> Script {
+/// The ACKs advertise the window of the SYN-ACK, because an ACK that opens the window is not a
+/// duplicate.
+pub fn established(setup: Setup) -> Script {
     let mut script = Script::new(setup);
     script.window(65_535);
     script
 }
 
-/// A window of 20 segments in flight, and nothing more to send.
+/// A window of 20 segments in flight, and no more data to send.
 fn twenty_out(script: &mut Script) {
     script.write(20).expect_new(10);
     script.at(100);
@@ -28,35 +29,40 @@ fn twenty_out(script: &mut Script) {
         script.ack(next);
     }
     script.expect_new(10).expect_cwnd(20);
-    // Segments 10 to 29 are out, as the example's 1 to 20 (it has all of them sent at once).
+    // Segments 10 to 29 are in flight, as 1 to 20 of the example (which sends all of them at once).
     script.write(10).expect_new(10);
     script.at(200);
 }
 
-/// 20 out, the first and the eleventh are lost, no limited transmit, then unlimited data: the notes
-/// give the segments that leave at each ACK, with RFC 6582's inflated window. A window that is the
-/// threshold at once, and duplicates that leave the flight, send the same.
+/// 20 segments in flight; the first and the eleventh are lost; no limited transmit; then unlimited
+/// data. The reference calculation gives the segments that leave at each ACK, with RFC 6582's
+/// inflated window. A window that drops to the threshold at once, with duplicates subtracted from
+/// the flight, sends the same segments.
 #[test]
-fn the_example_of_the_notes() {
+fn an_example_worked_from_rfc_6582() {
     let mut script = newreno("reno+standard+newreno");
     twenty_out(&mut script);
-    // Nothing to send: no limited transmit.
+    // No data to send, so no limited transmit.
     script.ack(10).ack(10).expect_nothing();
-    script.ack(10).expect_again(&[10]).expect_ssthresh(Some(10));
+    script
+        .ack(10)
+        .expect_retransmitted(&[10])
+        .expect_ssthresh(Some(10));
     script.write(100).expect_nothing();
-    // The example's window of 13 is full until the 11th duplicate ACK, and 28 at the 18th, the last.
+    // The example's window of 13 is full until the 11th duplicate ACK, and reaches 28 at the 18th,
+    // the last.
     for _ in 4..=10 {
         script.ack(10).expect_nothing();
     }
     for _ in 11..=18 {
         script.ack(10).expect_new(1);
     }
-    // Partial: the example's #11 is repeated, and #29 goes out.
+    // Partial ACK: the example's #11 is retransmitted, and #29 leaves.
     script.at(300).ack(20).expect_sent(&[20], 1);
     for _ in 0..8 {
         script.ack(20).expect_new(1);
     }
-    // Through the example's #28: full. Nine are in flight, the window is 10.
+    // The ACK covers the example's #28: a full ACK. Nine are in flight, the window is 10.
     script.at(400).ack(38).expect_cwnd(10).expect_new(1);
 }
 
@@ -68,27 +74,31 @@ fn partial_acks_repair_one_segment_each() {
     for _ in 0..3 {
         script.ack(10);
     }
-    script.expect_again(&[10]);
+    script.expect_retransmitted(&[10]);
     for _ in 0..14 {
         script.ack(10);
     }
     script.expect_nothing().expect_phase(Phase::Recovery);
     // 13, 17 and 22 were lost too.
-    script.at(300).ack(13).expect_again(&[13]).expect_lost(1);
-    script.at(400).ack(17).expect_again(&[17]);
-    script.at(500).ack(22).expect_again(&[22]);
+    script
+        .at(300)
+        .ack(13)
+        .expect_retransmitted(&[13])
+        .expect_lost(1);
+    script.at(400).ack(17).expect_retransmitted(&[17]);
+    script.at(500).ack(22).expect_retransmitted(&[22]);
     script.at(600).ack(30).expect_phase(Phase::Recovery);
     assert_eq!(script.sender.stats().segments_lost, 4);
     assert_eq!(script.sender.stats().timeouts, 0);
     assert_eq!(script.sender.stats().recoveries, 1);
 }
 
-/// Linux starts the timer anew at each partial ACK; the RFC's impatient variant at the first alone,
-/// so that many losses end in a timeout.
+/// Linux restarts the timer at each partial ACK. The RFC's impatient variant restarts it only at
+/// the first, so that many losses end in a timeout.
 #[test]
-fn impatient_lets_the_timer_run() {
+fn impatient_does_not_restart_the_timer() {
     let timeouts = |impatient| {
-        let mut script = begun(Setup {
+        let mut script = established(Setup {
             algorithm: "reno+standard",
             sack: false,
             impatient,
@@ -106,9 +116,10 @@ fn impatient_lets_the_timer_run() {
     assert_eq!((timeouts(false), timeouts(true)), (0, 1));
 }
 
-/// Duplicates of the flight before a recovery begin no other one (RFC 6582, section 3.2 step 1).
+/// Duplicates of the flight before a recovery do not begin another one (RFC 6582, section 3.2 step
+/// 1).
 #[test]
-fn duplicates_of_the_old_flight_are_no_new_loss() {
+fn duplicates_of_the_old_flight_are_not_a_new_loss() {
     let mut script = newreno("reno+standard");
     script.write(30).expect_new(10).at(100);
     for _ in 0..3 {
@@ -116,7 +127,7 @@ fn duplicates_of_the_old_flight_are_no_new_loss() {
     }
     script.expect_sent(&[0], 2);
     let before = script.sender.window().ssthresh;
-    // All that was out at the time of the loss is acknowledged, and late duplicates follow.
+    // All data in flight at the time of the loss is acknowledged, and late duplicates follow.
     script.at(230).ack(12).expect_phase(Phase::Recovery);
     for _ in 0..4 {
         script.ack(12);
@@ -132,11 +143,14 @@ fn a_lost_tail_waits_for_the_timer() {
     script.write(4).expect_new(4).at(100);
     script.ack(3).expect_nothing();
     script.at(399).expect_nothing();
-    script.at(400).expect_again(&[3]).expect_phase(Phase::Loss);
+    script
+        .at(400)
+        .expect_retransmitted(&[3])
+        .expect_phase(Phase::Loss);
     assert_eq!(script.sender.stats().tlp_probes, 0);
 }
 
-/// More duplicates than segments are out are reordering, and never make the flight negative.
+/// More duplicates than segments in flight are reordering, and never make the flight negative.
 #[test]
 fn too_many_duplicates_are_reordering() {
     let mut script = newreno("cubic");

@@ -1,12 +1,12 @@
-//! Numbers that follow from the formulas of PRR, RACK and the tail loss probe, through the sender.
+//! Numbers computed from the formulas of PRR, RACK and the tail loss probe, checked at the sender.
 
 use congestion::Phase;
 
 use crate::script::{Script, Setup};
 
-/// Ten in flight and more to send: the window after each ACK of a recovery from one loss. (ACKs
-/// within a millisecond of the last send would let TSO deferral hold back the second segment of
-/// the limited transmit.)
+/// Ten in flight and more to send: the window after each ACK of a recovery from one loss. (Within a
+/// millisecond of the last transmission, TSO deferral could hold back the second segment of the
+/// limited transmit.)
 #[test]
 fn prr_with_unlimited_data() {
     let mut script = Script::new(Setup::default());
@@ -19,8 +19,8 @@ fn prr_with_unlimited_data() {
         .expect_ssthresh(Some(7));
 }
 
-/// Twenty in flight, CUBIC's threshold of 14, the first lost, one ACK for each of the others and
-/// for what leaves meanwhile.
+/// Twenty in flight, CUBIC's threshold of 14, the first segment lost, one ACK for each other
+/// segment and for each one sent meanwhile.
 #[test]
 fn prr_of_linux_from_twenty() {
     let mut script = Script::new(Setup::default());
@@ -40,8 +40,8 @@ fn prr_of_linux_from_twenty() {
     script.expect_ssthresh(Some(14));
 }
 
-/// RACK: with one SACK of the last segment it waits a quarter of the smallest round trip and 2 ms;
-/// with three it does not wait.
+/// RACK: with one SACK, of the last segment, it waits a quarter of the smallest RTT plus 2 ms; with
+/// three SACKs it does not wait.
 #[test]
 fn rack_waits_for_reordering_or_does_not() {
     let mut script = Script::new(Setup::default());
@@ -51,11 +51,11 @@ fn rack_waits_for_reordering_or_does_not() {
     assert_eq!(script.take_departures()[0], 127_000);
     let mut script = Script::new(Setup::default());
     script.write(4).expect_new(4);
-    script.at(100).sack(0, &[(1, 4)]).expect_again(&[0]);
+    script.at(100).sack(0, &[(1, 4)]).expect_retransmitted(&[0]);
 }
 
-/// RACK: where reordering was seen, a quarter of the smallest round trip is waited even with many
-/// SACKs, in Open and Disorder; a segment only as late as that is not repeated.
+/// RACK: after reordering was seen, it waits a quarter of the smallest RTT even with many SACKs, in
+/// Open and Disorder. A segment no later than that is not retransmitted.
 #[test]
 fn rack_tolerates_reordering_that_it_has_seen() {
     let mut script = Script::new(Setup::default());
@@ -80,17 +80,17 @@ fn rack_tolerates_reordering_that_it_has_seen() {
     assert_eq!(script.sender.stats().segments_lost, 0);
 }
 
-/// Tail loss probe: twice the smoothed round trip and 2 ms with several segments out; with one
-/// 200 ms more for a delayed ACK, but never later than the retransmission timeout.
+/// Tail loss probe: twice the smoothed RTT plus 2 ms with several segments in flight. With one
+/// segment, 200 ms more for a delayed ACK, but never later than the retransmission timeout.
 #[test]
 fn tail_loss_probe_timing() {
     let mut script = Script::new(Setup::default());
     script.write(4).expect_new(4).at(201).expect_nothing();
-    script.at(202).expect_again(&[3]);
+    script.at(202).expect_retransmitted(&[3]);
     assert_eq!(script.sender.stats().tlp_probes, 1);
     let mut script = Script::new(Setup::default());
     script.write(1).expect_new(1).at(299).expect_nothing();
-    script.at(300).expect_again(&[0]);
+    script.at(300).expect_retransmitted(&[0]);
     assert_eq!(
         (
             script.sender.stats().tlp_probes,
@@ -100,7 +100,7 @@ fn tail_loss_probe_timing() {
     );
 }
 
-/// A probe that carries new data and is acknowledged with everything before it: no loss.
+/// A probe that carries new data and is acknowledged with all earlier data: no loss.
 #[test]
 fn a_probe_of_new_data_costs_nothing() {
     let mut script = Script::new(Setup::default());
@@ -113,25 +113,25 @@ fn a_probe_of_new_data_costs_nothing() {
         .expect_ssthresh(None);
 }
 
-/// The timeout: the smoothed round trip and at least 200 ms, doubled each time.
+/// The timeout: the smoothed RTT plus at least 200 ms, doubled each time.
 #[test]
 fn timeouts_double() {
     let mut script = Script::new(Setup::default());
     script.write(1).expect_new(1);
-    // The probe comes where the first timeout would be, and the timer starts anew after it.
+    // The probe leaves at the time of the first timeout, and the timer restarts after it.
     let mut due = 300;
     for span in [0, 300, 600, 1_200, 2_400] {
         due += span;
         script.at(due - 1).expect_nothing();
-        script.at(due).expect_again(&[0]);
+        script.at(due).expect_retransmitted(&[0]);
     }
     assert_eq!(script.sender.stats().timeouts, 4);
 }
 
-/// A timeout lets the window begin at one segment, and the threshold at CUBIC's share of the
-/// window before it; a second timeout for the same data leaves the threshold.
+/// A timeout sets the window to one segment, and the threshold to CUBIC's fraction of the previous
+/// window. A second timeout for the same data leaves the threshold.
 #[test]
-fn a_timeout_begins_anew() {
+fn a_timeout_restarts_slow_start() {
     let mut script = Script::new(Setup::default());
     script.write(10).expect_new(10);
     script
@@ -148,7 +148,7 @@ fn a_timeout_begins_anew() {
     assert!(script.sender.stats().timeouts >= 2);
 }
 
-/// Undo: a DSACK for everything that was repeated restores the window.
+/// Undo: a DSACK for every retransmission restores the window.
 #[test]
 fn a_reported_duplicate_undoes_the_reduction() {
     let mut script = Script::new(Setup::default());
@@ -156,9 +156,9 @@ fn a_reported_duplicate_undoes_the_reduction() {
     script
         .at(100)
         .sack(0, &[(1, 4)])
-        .expect_again(&[0])
+        .expect_retransmitted(&[0])
         .expect_ssthresh(Some(7));
-    // The first arrives after all, and then its repetition.
+    // The original arrives after all, and then the retransmission.
     script.at(110).ack(4).at(112).ack(10);
     script.at(200).sack(10, &[(0, 1)]);
     script
@@ -168,8 +168,8 @@ fn a_reported_duplicate_undoes_the_reduction() {
     assert_eq!(script.sender.stats().undone, 1);
 }
 
-/// The RFC's own arithmetic, with Reno's threshold: its figure 1 (twenty in flight, the first
-/// lost), with the windows that follow from its formula.
+/// The RFC's own example with Reno's threshold: its figure 1 (twenty in flight, the first lost),
+/// with the windows computed from its formula.
 #[test]
 fn prr_of_rfc_9937_figure_1() {
     let mut script = twenty("reno+standard+prr:rfc=9937");
@@ -184,7 +184,8 @@ fn prr_of_rfc_9937_figure_1() {
         .expect_phase(Phase::Recovery);
 }
 
-/// Figure 2: the first fifteen of twenty are lost; the last three SACKs repeat one segment each.
+/// Figure 2: the first fifteen of twenty are lost; each of the last three SACKs triggers one
+/// retransmission.
 #[test]
 fn prr_of_rfc_9937_figure_2() {
     let mut script = twenty("reno+standard+prr:rfc=9937");
@@ -198,7 +199,7 @@ fn prr_of_rfc_9937_figure_2() {
         script
             .after(2)
             .sack(10, &[(25, end)])
-            .expect_again(&[lost])
+            .expect_retransmitted(&[lost])
             .expect_cwnd(5);
     }
 }
@@ -219,9 +220,9 @@ fn twenty(algorithm: &'static str) -> Script {
     script
 }
 
-/// ECN: a mark with three of four left in flight: the threshold is CUBIC's share of the window,
-/// and the window is what is in flight, one for what was delivered, and one because the ACK
-/// advanced without news of losses. (Before Linux 5.14 the last was not granted: 4.)
+/// ECN: a mark with three of four segments left in flight. The threshold is CUBIC's fraction of the
+/// window. The window is the data in flight, plus one for the delivered segment, plus one because
+/// the ACK advanced and reported no loss. (Linux before 5.14 did not grant the last one: 4.)
 #[test]
 fn a_mark_reduces_the_window_once() {
     let mut script = Script::new(Setup {
@@ -253,8 +254,8 @@ fn a_mark_reduces_the_window_once() {
         .expect_ssthresh(Some(7));
 }
 
-/// Eifel: the ACK that ends the recovery echoes the timestamp of the original, or of what was sent
-/// again. It delivers one segment, by which slow start then grows if it is back.
+/// Eifel: the ACK that ends the recovery echoes the timestamp of the original or of the
+/// retransmission. It delivers one segment, by which a restored slow start then grows.
 #[test]
 fn an_older_echo_undoes_the_reduction() {
     let recovery = || {
@@ -263,7 +264,7 @@ fn an_older_echo_undoes_the_reduction() {
         script
             .at(100)
             .sack(0, &[(1, 4)])
-            .expect_again(&[0])
+            .expect_retransmitted(&[0])
             .expect_ssthresh(Some(7));
         script
             .at(110)
@@ -290,22 +291,25 @@ fn an_older_echo_undoes_the_reduction() {
     assert_eq!(script.sender.stats().undone, 0);
 }
 
-/// F-RTO: after a timeout the first ACK lets new data out, and the second delivers an original:
-/// the timeout was spurious. (No timestamps, which would tell at once.)
+/// F-RTO: after a timeout, the first ACK releases new data, and the second delivers an original:
+/// the timeout was spurious. (Without timestamps, which would show this at once.)
 #[test]
-fn f_rto_recognises_a_spurious_timeout() {
+fn f_rto_recognizes_a_spurious_timeout() {
     let mut script = Script::new(Setup::default());
     script.write(20).expect_new(10);
     script.at(202).expect_new(1);
     script
         .at(602)
-        .expect_again(&[0])
+        .expect_retransmitted(&[0])
         .expect_phase(Phase::Loss)
         .expect_cwnd(1);
     assert_eq!(script.sender.stats().timeouts, 1);
-    // The delay is over: the originals are acknowledged one after the other.
+    // The delay has ended: the originals are acknowledged one by one.
     script.at(610).ack(1);
-    assert!(script.take_repeated().is_empty(), "new data, no repetition");
+    assert!(
+        script.take_retransmitted().is_empty(),
+        "new data, no retransmission"
+    );
     script
         .at(611)
         .ack(2)
@@ -314,28 +318,32 @@ fn f_rto_recognises_a_spurious_timeout() {
     assert_eq!(script.sender.stats().spurious_timeouts, 1);
     script.expect_lost(0);
     let cwnd = script.sender.window().cwnd_segments();
-    assert!(cwnd >= 10, "the window is restored, not {cwnd}");
+    assert!(cwnd >= 10, "the window must be restored, got {cwnd}");
 }
 
-/// F-RTO: a SACK after the new data tells that the loss is real, and slow start repeats the rest.
+/// F-RTO: a SACK after the new data shows that the loss is genuine, and slow start retransmits the
+/// rest.
 #[test]
-fn f_rto_recognises_a_real_loss() {
+fn f_rto_recognizes_a_genuine_loss() {
     let mut script = Script::new(Setup::default());
     script.write(20).expect_new(10);
     script.at(202).expect_new(1);
-    script.at(602).expect_again(&[0]).expect_phase(Phase::Loss);
+    script
+        .at(602)
+        .expect_retransmitted(&[0])
+        .expect_phase(Phase::Loss);
     script.at(702).ack(1).ignore_sent().expect_ssthresh(Some(7));
     script.at(802).sack(1, &[(11, 12)]);
     script.expect_phase(Phase::Loss);
-    let repeated = script.take_repeated();
-    assert_eq!(repeated.first(), Some(&1), "{repeated:?}");
+    let retransmitted = script.take_retransmitted();
+    assert_eq!(retransmitted.first(), Some(&1), "{retransmitted:?}");
     assert_eq!(script.sender.stats().spurious_timeouts, 0);
 }
 
-/// Idle: each whole timeout of silence halves the window, down to the initial one.
+/// Idle: each full timeout without transmissions halves the window, down to the initial window.
 #[test]
 fn idle_periods_halve_the_window() {
-    // The timeout is 300 ms: the round trips all took 100 ms.
+    // The timeout is 300 ms: all RTTs were 100 ms.
     for (idle, window) in [
         (300, 80),
         (301, 40),
@@ -350,14 +358,14 @@ fn idle_periods_halve_the_window() {
             ..Setup::default()
         };
         let mut script = Script::new(setup);
-        // 10, 20 and 40 segments in a flight: the window is 80 when all are acknowledged.
+        // Flights of 10, 20 and 40 segments: the window is 80 when all are acknowledged.
         script.write(70);
         for (ms, next) in [(100, 10), (200, 30)] {
             script.at(ms).ack(next);
         }
         script.at(300).ack(70).expect_cwnd(80);
         assert_eq!(script.sender.rto().as_millis(), 300);
-        // Silence counts from the last segment that was sent, 100 ms before the last ACK.
+        // Idle time counts from the last segment sent, 100 ms before the last ACK.
         script.at(200 + idle).write(1).expect_cwnd(window);
     }
 }

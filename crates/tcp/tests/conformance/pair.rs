@@ -1,4 +1,4 @@
-//! Sender and receiver together over one link and two delays: what depends on both.
+//! Sender and receiver together over one link and two delays: behaviour that depends on both.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use tcp::segment::{AckSegment, DataSegment, Segment};
 use tcp::{AckPolicy, Autotuning, LossDetection, Receiver, ReceiverConfig, Sender, SenderConfig};
 use units::{Bytes, Duration, Instant, Rate};
 
-/// What happens to a data segment on its way.
+/// The fate of a data segment on the path.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fate {
     Passes,
@@ -17,7 +17,8 @@ enum Fate {
     Late(u64),
 }
 
-/// A connection over a path of `rate` without a limit to its queue, half of `rtt_ms` each way.
+/// A connection over a path of `rate` with an unlimited queue and half of `rtt_ms` in each
+/// direction.
 struct Pair {
     sender: Sender,
     receiver: Receiver,
@@ -28,10 +29,10 @@ struct Pair {
     order: u64,
     forward: BTreeMap<(Instant, u64), (DataSegment, bool)>,
     backward: BTreeMap<(Instant, u64), AckSegment>,
-    /// Data segments sent so far, and what happens to each.
+    /// Data segments sent so far, and the fate of each.
     sent: u64,
     fate: fn(u64, &DataSegment) -> Fate,
-    /// Largest window ever announced.
+    /// Largest window ever advertised.
     widest: u32,
 }
 
@@ -83,7 +84,7 @@ impl Pair {
         }
     }
 
-    /// Sends `bytes` and runs until all of it is acknowledged; when the receiver had it all.
+    /// Sends `bytes` and runs until all are acknowledged. Returns when the receiver had them all.
     fn transfer(&mut self, bytes: u64) -> Duration {
         self.sender.write(self.now, bytes);
         self.sender.close();
@@ -100,16 +101,13 @@ impl Pair {
                 .into_iter()
                 .flatten()
                 .min()
-                .expect("something is to come")
+                .expect("an event is pending")
                 .max(self.now);
-            assert!(
-                self.now < Instant::from_secs(600),
-                "the transfer does not end"
-            );
+            assert!(self.now < Instant::from_secs(600), "the transfer must end");
             self.step();
         }
         assert_eq!(self.receiver.delivered(), Bytes::new(bytes));
-        self.receiver.finished_at().expect("the end arrived") - Instant::ZERO
+        self.receiver.finished_at().expect("the stream has ended") - Instant::ZERO
     }
 
     fn step(&mut self) {
@@ -170,7 +168,7 @@ impl Pair {
 
 const MIB: u64 = 1 << 20;
 
-/// SYN and SYN-ACK take one round trip, the data half of one and the time that the link needs.
+/// SYN and SYN-ACK take one RTT; the data takes half an RTT plus the transmission time of the link.
 #[test]
 fn a_transfer_within_the_initial_window() {
     let mut pair = Pair::new(sender("cubic"), receiver(64 * MIB), 50, 100);
@@ -178,13 +176,13 @@ fn a_transfer_within_the_initial_window() {
     // 60 bytes of SYN, ten segments of 1500 bytes, at 50 Mbit/s.
     let busy = Duration::from_nanos(60 * 160 + 10 * 1_500 * 160);
     assert_eq!(took, Duration::from_millis(150) + busy);
-    // The SYN alone found the link idle.
+    // Only the SYN found the link idle.
     let shortest = Duration::from_nanos(100_000_000 + 60 * 160);
     assert_eq!(pair.sender.min_rtt(), Some(shortest));
 }
 
-/// A receiver with a large buffer acknowledges each segment of a slow start, one with a small
-/// buffer most of them, and none is ever told to wait by the window.
+/// A receiver with a large buffer acknowledges each segment of a slow start, and one with a small
+/// buffer acknowledges most of them. The window never limits either sender.
 #[test]
 fn acks_in_slow_start() {
     let segments = 10 * ((1 << 8) - 1);
@@ -211,7 +209,7 @@ fn acks_in_slow_start() {
     );
 }
 
-/// Both buffers take the same time: autotuning does not hold slow start back.
+/// Both buffers take the same time: autotuning does not slow down slow start.
 #[test]
 fn autotuning_costs_no_time() {
     let bytes = 40 * MIB;
@@ -231,7 +229,7 @@ fn autotuning_costs_no_time() {
     );
 }
 
-/// A small buffer limits the flow to one buffer in a round trip.
+/// A small buffer limits the flow to one buffer per RTT.
 #[test]
 fn the_buffer_limits_the_rate() {
     let buffer = 256 << 10;
@@ -239,7 +237,7 @@ fn the_buffer_limits_the_rate() {
     let took = pair.transfer(20 * MIB);
     assert!(
         u64::from(pair.widest) <= buffer,
-        "announced {}",
+        "advertised {}",
         pair.widest
     );
     let round_trips = took.as_secs_f64() / 0.1;
@@ -249,7 +247,7 @@ fn the_buffer_limits_the_rate() {
         "{round_trips} round trips"
     );
     assert_eq!(pair.sender.stats().segments_retransmitted, 0);
-    // The congestion window grows to about twice what it is used for, and no further.
+    // The congestion window grows to about twice its used part, and no further.
     let cwnd = pair.sender.window().cwnd_segments();
     assert!(
         (300..=370).contains(&cwnd),
@@ -257,9 +255,10 @@ fn the_buffer_limits_the_rate() {
     );
 }
 
-/// One segment that is 30 ms late is repeated, reported twice, and the reduction is undone.
+/// One segment that is 30 ms late is retransmitted and reported as a duplicate, and the reduction
+/// is undone.
 #[test]
-fn a_late_segment_is_found_out() {
+fn a_late_segment_is_recognized() {
     let mut pair = Pair::new(sender("cubic+standard"), receiver(64 * MIB), 100, 40);
     pair.fate = |index, _| {
         if index == 100 {
@@ -283,9 +282,9 @@ fn a_late_segment_is_found_out() {
     );
 }
 
-/// One that is lost is repeated once, and the reduction stands.
+/// A lost segment is retransmitted once, and the reduction stands.
 #[test]
-fn a_lost_segment_is_repeated_once() {
+fn a_lost_segment_is_retransmitted_once() {
     let mut pair = Pair::new(sender("cubic"), receiver(64 * MIB), 100, 40);
     pair.fate = |index, _| {
         if index == 100 {
@@ -305,7 +304,7 @@ fn a_lost_segment_is_repeated_once() {
     assert_eq!(pair.sender.phase(), Phase::Open);
 }
 
-/// A pause of the path longer than the timeout is no loss: timestamps or F-RTO tell.
+/// An outage of the path longer than the timeout is not a loss: timestamps or F-RTO detect this.
 #[test]
 fn a_delay_spike_is_undone() {
     let mut pair = Pair::new(sender("cubic"), receiver(64 * MIB), 100, 40);
@@ -321,7 +320,7 @@ fn a_delay_spike_is_undone() {
     assert!(stats.timeouts >= 1 && stats.undone >= 1, "{stats:?}");
 }
 
-/// One mark: one reduction, one round trip of echoes, and then silence.
+/// One mark: one reduction, one RTT of echoes, and no more.
 #[test]
 fn a_mark_is_answered_once() {
     let mut pair = Pair::new(sender("cubic"), receiver(64 * MIB), 100, 40);
@@ -333,7 +332,7 @@ fn a_mark_is_answered_once() {
         }
     };
     pair.transfer(4 * MIB);
-    let exit = pair.sender.slow_start_exit().expect("slow start is over");
+    let exit = pair.sender.slow_start_exit().expect("slow start has ended");
     assert_eq!(exit.reason.name(), "ecn");
     let ssthresh = pair.sender.window().ssthresh;
     assert_eq!(
@@ -345,7 +344,7 @@ fn a_mark_is_answered_once() {
     assert_eq!(pair.receiver.stats().marked, 1);
 }
 
-/// Every loss pattern of a dozen ends with each byte delivered once and in order.
+/// Every loss pattern of a dozen delivers each byte once and in order.
 #[test]
 fn heavy_loss_and_reordering_still_deliver() {
     let fates: [fn(u64, &DataSegment) -> Fate; 4] = [

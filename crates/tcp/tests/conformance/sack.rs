@@ -1,4 +1,4 @@
-//! Rows of `sack/`: scattered SACKs, losses marked and unmarked, reordering measured.
+//! Rows of `sack/`: scattered SACKs, loss marks set and removed, reordering measured.
 
 use congestion::Phase;
 
@@ -20,17 +20,17 @@ fn sack_shift_sacked_2_6_8_3_9_nofack() {
     let mut script = ten_segments();
     script.sack(0, &[(2, 3)]).expect_nothing();
     script.after(1).sack(0, &[(2, 3), (6, 7)]).expect_nothing();
-    // Three SACKed: everything below the highest is lost.
+    // Three SACKed: every segment below the highest one is lost.
     script
         .after(1)
         .sack(0, &[(2, 3), (6, 7), (8, 9)])
-        .expect_again(&[0]);
+        .expect_retransmitted(&[0]);
     script.expect_phase(Phase::Recovery).expect_lost(6);
-    // Segment 3 was only late: 8 came before it.
+    // Segment 3 was only late: 8 arrived before it.
     script
         .after(7)
         .sack(0, &[(2, 4), (6, 7), (8, 9)])
-        .expect_again(&[1]);
+        .expect_retransmitted(&[1]);
     script.expect_lost(5).expect_reordering(6);
     script
         .after(10)
@@ -46,14 +46,14 @@ fn sack_shift_sacked_2_6_8_3_9_nofack() {
     all_delivered(script.ignore_sent());
 }
 
-/// Segment 7 alone is SACKed; the reordering timer finds 0 to 6 lost.
+/// Only segment 7 is SACKed; the reordering timer declares 0 to 6 lost.
 fn seven_lost() -> Script {
     let mut script = ten_segments();
     script.sack(0, &[(7, 8)]).expect_nothing();
     script.at(126).expect_nothing();
     script
         .at(127)
-        .expect_again(&[0])
+        .expect_retransmitted(&[0])
         .expect_phase(Phase::Recovery);
     script.expect_lost(7).expect_reordering(3);
     script
@@ -65,23 +65,23 @@ fn sack_shift_sacked_7_3_4_8_9_fack() {
     script
         .after(2)
         .sack(0, &[(3, 4), (7, 8)])
-        .expect_again(&[1]);
+        .expect_retransmitted(&[1]);
     script.expect_lost(6).expect_reordering(5);
     script
         .after(2)
         .sack(0, &[(3, 5), (7, 8)])
-        .expect_again(&[2])
+        .expect_retransmitted(&[2])
         .expect_lost(5);
-    // One for each SACK, by conservation. (The script names segment 5 after the second of these,
-    // two milliseconds later than the formula and within its tolerance, and does not look further.)
+    // One for each SACK, by conservation. (The script expects segment 5 after the second of these,
+    // two milliseconds later than the formula and within its tolerance, and checks no further.)
     script
         .after(2)
         .sack(0, &[(3, 5), (7, 9)])
-        .expect_again(&[5]);
+        .expect_retransmitted(&[5]);
     script
         .after(2)
         .sack(0, &[(3, 5), (7, 10)])
-        .expect_again(&[6]);
+        .expect_retransmitted(&[6]);
     script.after(100);
     all_delivered(script.ignore_sent());
 }
@@ -91,29 +91,33 @@ fn sack_shift_sacked_7_5_6_8_9_fack() {
     let mut script = seven_lost();
     script
         .sack(0, &[(5, 6), (7, 8)])
-        .expect_again(&[1])
+        .expect_retransmitted(&[1])
         .expect_lost(6)
         .expect_reordering(3);
-    script.sack(0, &[(5, 8)]).expect_again(&[2]).expect_lost(5);
-    script.sack(0, &[(5, 9)]).expect_again(&[3]);
-    script.sack(0, &[(5, 10)]).expect_again(&[4]);
+    script
+        .sack(0, &[(5, 8)])
+        .expect_retransmitted(&[2])
+        .expect_lost(5);
+    script.sack(0, &[(5, 9)]).expect_retransmitted(&[3]);
+    script.sack(0, &[(5, 10)]).expect_retransmitted(&[4]);
     script.after(100);
     all_delivered(script.ignore_sent());
 }
 
-/// What a route refresh must not undo: SACKed data stays delivered, through a timeout as well.
+/// The property that a route refresh must not break: SACKed data stays delivered, even after a
+/// timeout.
 #[test]
-fn sacked_data_is_never_repeated() {
+fn sacked_data_is_never_retransmitted() {
     let mut script = ten_segments();
     script.sack(0, &[(1, 3), (5, 6), (8, 9)]).ignore_sent();
-    // No ACK any more: recovery, and then one timeout after the other.
+    // No more ACKs: recovery, and then one timeout after another.
     script.at(30_000);
-    let repeated = script.take_repeated();
+    let retransmitted = script.take_retransmitted();
     assert!(script.sender.stats().timeouts >= 3);
     assert!(
-        repeated
+        retransmitted
             .iter()
             .all(|segment| [0, 3, 4, 6, 7, 9].contains(segment)),
-        "{repeated:?}"
+        "{retransmitted:?}"
     );
 }

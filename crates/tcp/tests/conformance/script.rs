@@ -1,7 +1,8 @@
-//! A connection whose peer is a script: what the sender gets and what it must do, line by line.
+//! A connection whose peer is a script: the input of the sender and its expected output, line by
+//! line.
 //!
-//! Segments are numbered from zero and all of one size. Time is in milliseconds since the
-//! handshake ended. Expectations of what was sent are about everything since the last one.
+//! Segments are numbered from zero and have the same size. Time is in milliseconds since the end of
+//! the handshake. An expectation about transmissions covers all since the previous expectation.
 
 use std::fmt::Write as _;
 
@@ -10,7 +11,7 @@ use tcp::segment::{AckSegment, SackBlocks};
 use tcp::{LossDetection, Sender, SenderConfig};
 use units::{Bytes, Duration, Instant};
 
-/// How a script begins; the defaults are those that the scripts of section H1 share.
+/// How a script begins. The defaults are common to the packetdrill scripts.
 pub struct Setup {
     pub algorithm: &'static str,
     pub mss: u32,
@@ -46,7 +47,7 @@ struct Sent {
     again: bool,
 }
 
-/// See the module.
+/// A scripted connection; see the module.
 pub struct Script {
     pub sender: Sender,
     mss: u64,
@@ -56,7 +57,7 @@ pub struct Script {
     /// Highest byte sent so far.
     highest: u64,
     window: u32,
-    /// Timestamps of what was sent, and the echo of the next ACKs (zero: none).
+    /// Timestamps of the segments sent, and the echo of the next ACKs (zero: none).
     stamps: Vec<(Instant, u32)>,
     echo: u32,
     /// Whether the next ACKs report congestion marks.
@@ -90,10 +91,7 @@ impl Script {
         sender.open(start);
         let syn = sender.poll_transmit(start).expect("a SYN");
         assert!(syn.syn);
-        assert!(
-            sender.poll_transmit(start).is_none(),
-            "nothing more than a SYN"
-        );
+        assert!(sender.poll_transmit(start).is_none(), "nothing but a SYN");
         let epoch = start + Duration::from_millis(setup.rtt_ms);
         let syn_ack = AckSegment {
             window: 65_535,
@@ -148,7 +146,7 @@ impl Script {
         self.now = until;
     }
 
-    /// For messages: where the script is.
+    /// The position in the script, for messages.
     fn place(&self) -> String {
         let window = self.sender.window();
         let micros = self.now.saturating_since(self.epoch).as_micros();
@@ -162,19 +160,19 @@ impl Script {
         )
     }
 
-    /// Goes on to `ms` after the handshake; timers fire on the way.
+    /// Advances to `ms` after the handshake. Timers fire on the way.
     pub fn at(&mut self, ms: u64) -> &mut Self {
         let until = self.epoch + Duration::from_millis(ms);
         assert!(
             until >= self.now,
-            "the script goes back in time, {}",
+            "the script must not go back in time, {}",
             self.place()
         );
         self.advance(until);
         self
     }
 
-    /// Goes on by `ms`.
+    /// Advances by `ms`.
     pub fn after(&mut self, ms: u64) -> &mut Self {
         self.advance(self.now + Duration::from_millis(ms));
         self
@@ -187,17 +185,17 @@ impl Script {
         self
     }
 
-    /// The window of all ACKs from here on.
+    /// The advertised window of all ACKs from here on.
     pub fn window(&mut self, bytes: u32) -> &mut Self {
         self.window = bytes;
         self
     }
 
-    /// The ACKs from here on echo the timestamp of what was sent at `ms`.
+    /// The ACKs from here on echo the timestamp of the segment sent at `ms`.
     pub fn echo(&mut self, ms: u64) -> &mut Self {
         let at = self.epoch + Duration::from_millis(ms);
         let sent = self.stamps.iter().rfind(|(sent, _)| *sent <= at);
-        self.echo = sent.expect("something was sent by then").1;
+        self.echo = sent.expect("a segment was sent by then").1;
         self
     }
 
@@ -212,7 +210,7 @@ impl Script {
         self.sack(next, &[])
     }
 
-    /// As [`Self::ack`], with SACK blocks of segments, the ends exclusive.
+    /// Like [`Self::ack`], with SACK blocks of segments, the ends exclusive.
     pub fn sack(&mut self, next: u64, blocks: &[(u64, u64)]) -> &mut Self {
         let bytes: Vec<_> = blocks
             .iter()
@@ -221,7 +219,7 @@ impl Script {
         self.sack_bytes(next, &bytes)
     }
 
-    /// As [`Self::sack`], with blocks in bytes.
+    /// Like [`Self::sack`], with blocks in bytes.
     pub fn sack_bytes(&mut self, next: u64, blocks: &[(u64, u64)]) -> &mut Self {
         let ack = next * self.mss;
         let mut sack = SackBlocks::default();
@@ -245,7 +243,7 @@ impl Script {
         let mut text = String::new();
         for sent in &self.unseen {
             let micros = sent.at.saturating_since(self.epoch).as_micros();
-            let again = if sent.again { " again" } else { "" };
+            let again = if sent.again { " retransmitted" } else { "" };
             let (from, to) = (
                 sent.start as f64 / self.mss as f64,
                 sent.end as f64 / self.mss as f64,
@@ -259,7 +257,7 @@ impl Script {
         }
     }
 
-    /// Sent: the segments `again` (repeated), then `new` new ones; and nothing else.
+    /// Expects retransmissions of the segments `again`, then `new` new segments, and nothing else.
     pub fn expect_sent(&mut self, again: &[u64], new: u64) -> &mut Self {
         let repeated: Vec<_> = self
             .unseen
@@ -275,7 +273,7 @@ impl Script {
             .sum();
         assert!(
             repeated == again && fresh == new * self.mss,
-            "expected {again:?} again and {new} new, got{} {}",
+            "expected {again:?} retransmitted and {new} new, got{} {}",
             self.described(),
             self.place()
         );
@@ -283,28 +281,29 @@ impl Script {
         self
     }
 
-    /// Sent: `new` new segments and nothing else.
+    /// Expects `new` new segments and nothing else.
     pub fn expect_new(&mut self, new: u64) -> &mut Self {
         self.expect_sent(&[], new)
     }
 
-    /// Sent: these again, and nothing else.
-    pub fn expect_again(&mut self, again: &[u64]) -> &mut Self {
+    /// Expects these retransmissions and nothing else.
+    pub fn expect_retransmitted(&mut self, again: &[u64]) -> &mut Self {
         self.expect_sent(again, 0)
     }
 
-    /// Nothing was sent.
+    /// Expects that nothing was sent.
     pub fn expect_nothing(&mut self) -> &mut Self {
         self.expect_sent(&[], 0)
     }
 
-    /// Whatever was sent is of no interest.
+    /// Discards the segments sent since the last expectation.
     pub fn ignore_sent(&mut self) -> &mut Self {
         self.unseen.clear();
         self
     }
 
-    /// When the segments since the last expectation left, in microseconds after the handshake.
+    /// Departure times of the segments since the last expectation, in microseconds after the
+    /// handshake.
     pub fn take_departures(&mut self) -> Vec<u64> {
         let since = |sent: Sent| sent.at.saturating_since(self.epoch).as_micros();
         let times = self.unseen.iter().map(|sent| since(*sent)).collect();
@@ -312,8 +311,8 @@ impl Script {
         times
     }
 
-    /// The segments that were sent again since the last expectation.
-    pub fn take_repeated(&mut self) -> Vec<u64> {
+    /// The segments retransmitted since the last expectation.
+    pub fn take_retransmitted(&mut self) -> Vec<u64> {
         let all = std::mem::take(&mut self.unseen);
         all.into_iter()
             .filter(|sent| sent.again)
@@ -321,7 +320,7 @@ impl Script {
             .collect()
     }
 
-    /// The last thing that was sent left at `ms` after the handshake.
+    /// Expects that the last transmission left at `ms` after the handshake.
     pub fn expect_sent_at(&mut self, ms: u64) -> &mut Self {
         let last = self
             .unseen

@@ -2,7 +2,7 @@
 
 use crate::script::{Script, Setup};
 
-/// 30 segments to send, the first ten on their way; ACKs begin after one round trip.
+/// 30 segments to send, the first ten in flight. ACKs begin after one RTT.
 fn bulk() -> Script {
     let mut script = Script::new(Setup::default());
     script.write(60).expect_new(10).expect_cwnd(10).at(100);
@@ -74,7 +74,7 @@ fn slow_start_app_limited_9_packets_out() {
     application_limited(9, &[12, 14, 16, 18, 18]);
 }
 
-/// 26 segments in two round trips: the window is 36 when all are acknowledged.
+/// 26 segments in two RTTs: the window is 36 when all are acknowledged.
 fn window_of_36() -> Script {
     let mut script = Script::new(Setup {
         restart_after_idle: true,
@@ -90,8 +90,8 @@ fn window_of_36() -> Script {
 fn slow_start_after_idle() {
     let mut script = window_of_36();
     script.ack(26).expect_cwnd(36);
-    // After two seconds the window has been halved to the initial one. (The script sees its first
-    // burst only, which is half a window.)
+    // After two seconds the window has been halved to the initial one. (The script checks only the
+    // first burst, which is half a window.)
     script.at(2_200).expect_nothing();
     script.write(20).expect_new(10).expect_cwnd(10);
 }
@@ -133,7 +133,7 @@ fn slow_start_fq_ack_per_2pkt() {
     script.at(120).ack(10).expect_cwnd(20);
     script.at(180);
     let departures = script.take_departures();
-    // 17 are left; at twice a window of 12 to 20 segments per 100 ms a pair takes 8.3 to 5 ms.
+    // 17 are left. At twice a window of 12 to 20 segments per 100 ms, a pair takes 8.3 to 5 ms.
     assert_eq!(departures.len(), 17, "{departures:?}");
     let pairs: Vec<_> = departures.chunks(2).map(|pair| pair[0]).collect();
     for gap in pairs.windows(2).skip(1).map(|pair| pair[1] - pair[0]) {

@@ -1,5 +1,5 @@
-//! Loss detection and timeouts of Linux 2.6.24: forward acknowledgment, F-RTO, rate halving. The numbers
-//! are worked from the description in `fack.rs` and `rate_halving.rs`.
+//! Loss detection and timeouts of Linux 2.6.24: forward acknowledgment, F-RTO, rate halving. The
+//! numbers follow from the descriptions in `fack.rs` and `rate_halving.rs`.
 
 use congestion::Phase;
 use tcp::{LossDetection, SenderConfig};
@@ -14,7 +14,7 @@ fn of_2008(algorithm: &str) -> SenderConfig {
     }
 }
 
-/// Ten segments out at 100 ms with an RTT of 100 ms, endless data, the clock at 200 ms.
+/// Ten segments in flight at 100 ms with an RTT of 100 ms, endless data, and the clock at 200 ms.
 fn ten_out(algorithm: &str) -> Script {
     let mut script = Script::established(of_2008(algorithm), 100);
     script.write(u64::MAX);
@@ -26,7 +26,7 @@ fn ten_out(algorithm: &str) -> Script {
 #[test]
 fn all_but_three_below_the_highest_sack_are_lost_at_once() {
     let mut script = ten_out("reno+standard+rate-halving");
-    // Seven are lost, two in flight: the window is one above that, so one leaves.
+    // Seven are lost, two in flight: the window is one above the flight, so one segment leaves.
     assert_eq!(script.ack(0, &[(9, 10)]), [0]);
     assert_eq!(script.sender.phase(), Phase::Recovery);
     assert_eq!(script.sender.stats().segments_lost, 7);
@@ -34,11 +34,11 @@ fn all_but_three_below_the_highest_sack_are_lost_at_once() {
         (script.cwnd(), script.in_flight(), script.ssthresh()),
         (3, 3, 5)
     );
-    // RACK would have waited, and would then have lost all nine.
-    let mut today = Script::bulk("reno+standard", 100);
-    today.now = ms(200);
-    assert_eq!(today.ack(0, &[(9, 10)]), [10]);
-    assert_eq!(today.sender.stats().segments_lost, 0);
+    // RACK would have waited, and would then have declared all nine lost.
+    let mut rack = Script::bulk("reno+standard", 100);
+    rack.now = ms(200);
+    assert_eq!(rack.ack(0, &[(9, 10)]), [10]);
+    assert_eq!(rack.sender.stats().segments_lost, 0);
 }
 
 #[test]
@@ -46,14 +46,14 @@ fn up_to_three_missing_below_a_sack_are_reordering() {
     let mut script = ten_out("reno+standard+rate-halving");
     assert_eq!(script.ack(0, &[(2, 3)]), [10]);
     assert_eq!(script.sender.phase(), Phase::Disorder);
-    // The fourth is one too many: the head is lost, and the window three quarters down the way of a
-    // halving that the second ACK of each pair takes.
+    // The fourth is one too many: the head is lost. The window is three quarters through a halving,
+    // which the second ACK of each pair continues.
     assert_eq!(script.ack(0, &[(2, 4)]), [0]);
     assert_eq!(script.sender.stats().segments_lost, 1);
     assert_eq!((script.cwnd(), script.in_flight()), (9, 9));
 }
 
-/// One segment for two ACKs, and at the end the threshold.
+/// One segment for two ACKs, and the threshold at the end.
 #[test]
 fn rate_halving_sends_one_for_two() {
     let mut script = Script::established(
@@ -77,7 +77,7 @@ fn rate_halving_sends_one_for_two() {
             20, 20, 19, 18, 18, 17, 17, 16, 16, 15, 15, 14, 14, 13, 13, 12, 12, 11, 11
         ]
     );
-    // Two by limited transmit, the retransmission, and one for each pair after it.
+    // Two by limited transmit, the retransmission, and one for each later pair.
     assert_eq!(sent, 11);
     script.ack(20, &[]);
     assert_eq!((script.cwnd(), script.ssthresh()), (10, 10));
@@ -94,12 +94,12 @@ fn there_is_no_probe_before_the_timeout() {
     assert_eq!(script.run_to(ms(400)), [(400, 0)]);
     assert_eq!(script.sender.stats().timeouts, 1);
     assert_eq!(script.sender.stats().tlp_probes, 0);
-    // Doubled, and the head alone again.
+    // The timeout doubles, and again only the head leaves.
     assert_eq!(script.run_to(ms(1_000)), [(1_000, 0)]);
     assert_eq!(script.sender.stats().timeouts, 2);
 }
 
-/// Ten out, a timeout at 400 ms, and an ACK of the head that lets two new segments leave.
+/// Ten in flight, a timeout at 400 ms, and an ACK of the head that lets two new segments leave.
 fn suspected(algorithm: &str) -> Script {
     let mut script = ten_out(algorithm);
     assert_eq!(script.run_to(ms(400)), [(400, 0)]);
@@ -110,7 +110,7 @@ fn suspected(algorithm: &str) -> Script {
 }
 
 #[test]
-fn a_spurious_timeout_reduces_and_sends_nothing_again() {
+fn a_spurious_timeout_reduces_and_retransmits_nothing() {
     let mut script = suspected("reno+standard+rate-halving");
     script.ack(2, &[]);
     assert_eq!(script.sender.phase(), Phase::Cwr);
@@ -126,7 +126,7 @@ fn a_spurious_timeout_reduces_and_sends_nothing_again() {
     }
     assert_eq!(script.sender.stats().segments_retransmitted, 1);
     assert_eq!(script.cwnd(), 6);
-    // All that was out when the reduction began, and one more.
+    // All data in flight when the reduction began, and one more segment.
     while script.sender.phase() == Phase::Cwr {
         let una = script.sender.snd_una() / 1_000;
         script.ack(una + 1, &[]);
@@ -135,17 +135,17 @@ fn a_spurious_timeout_reduces_and_sends_nothing_again() {
 }
 
 #[test]
-fn a_true_timeout_sends_everything_again() {
+fn a_genuine_timeout_retransmits_everything() {
     let mut script = suspected("reno+standard+rate-halving");
-    // The new segment arrived and nothing before it: 1 to 9 are lost; one is in flight, and three
-    // may leave besides.
+    // The new segment arrived and nothing before it: 1 to 9 are lost, one is in flight, and three
+    // more may leave.
     assert_eq!(script.ack(1, &[(10, 11)]), [1, 2, 3]);
     assert_eq!(script.sender.phase(), Phase::Loss);
     let stats = *script.sender.stats();
     assert_eq!((stats.timeouts, stats.spurious_timeouts), (1, 0));
     assert_eq!(stats.segments_lost, 10);
     assert_eq!((script.cwnd(), script.ssthresh()), (4, 5));
-    // Slow start over what is lost: one ACK, one segment more, whatever it acknowledges.
+    // Slow start over the lost segments: each ACK adds one segment, whatever it acknowledges.
     script.now = ms(550);
     assert_eq!(script.ack(3, &[(10, 12)]).len(), 4);
     assert_eq!(script.cwnd(), 5);
@@ -154,7 +154,7 @@ fn a_true_timeout_sends_everything_again() {
 }
 
 #[test]
-fn an_ack_of_everything_settles_a_timeout_as_true() {
+fn an_ack_of_everything_settles_a_timeout_as_genuine() {
     let mut script = ten_out("cubic:version=2.1+standard+rate-halving");
     script.run_to(ms(400));
     script.now = ms(450);
@@ -165,7 +165,7 @@ fn an_ack_of_everything_settles_a_timeout_as_true() {
 }
 
 #[test]
-fn a_retransmission_is_lost_when_something_newer_is_sacked() {
+fn a_retransmission_is_lost_when_newer_data_is_sacked() {
     let mut script = ten_out("reno+standard+rate-halving");
     assert_eq!(script.ack(0, &[(1, 5)]), [0]);
     let mut newest = 0;
@@ -190,25 +190,26 @@ fn a_retransmission_is_lost_when_something_newer_is_sacked() {
 #[test]
 fn an_old_head_is_lost_with_the_next_duplicate() {
     let mut script = ten_out("reno+standard+rate-halving");
-    // An ACK puts the timer off while the head grows older than the timeout of 362 ms.
+    // An ACK restarts the timer while the head grows older than the timeout of 362 ms.
     script.now = ms(300);
     assert_eq!(script.ack(1, &[]), [10, 11]);
     script.now = ms(500);
-    // One duplicate: the highest SACK is not above three segments, yet all but the new ones are old.
+    // One duplicate: the highest SACK is within three segments, yet all segments except the new
+    // ones are old.
     script.ack(1, &[(3, 4)]);
     assert_eq!(script.sender.phase(), Phase::Recovery);
     assert_eq!(script.sender.stats().segments_lost, 8);
 }
 
 #[test]
-fn an_ack_earns_one_segment() {
+fn an_ack_earns_growth_for_one_segment() {
     let mut script = ten_out("reno+standard+rate-halving");
     script.ack(2, &[]);
     assert_eq!(script.cwnd(), 11);
     script.ack(8, &[]);
     assert_eq!(script.cwnd(), 12);
-    let mut today = Script::bulk("reno+standard", 100);
-    today.now = ms(200);
-    today.ack(2, &[]);
-    assert_eq!(today.cwnd(), 12);
+    let mut current = Script::bulk("reno+standard", 100);
+    current.now = ms(200);
+    current.ack(2, &[]);
+    assert_eq!(current.cwnd(), 12);
 }

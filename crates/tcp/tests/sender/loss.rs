@@ -5,7 +5,7 @@ use units::{Bytes, Duration};
 
 use super::support::{MSS, Script, config, ms};
 
-/// Ten segments out at 100 ms with an RTT of 100 ms, endless data, the clock at 200 ms.
+/// Ten segments in flight at 100 ms with an RTT of 100 ms, endless data, and the clock at 200 ms.
 fn ten_out() -> Script {
     let mut script = Script::bulk("cubic", 100);
     assert_eq!(script.sent.len(), 10);
@@ -20,7 +20,7 @@ fn the_last_of_four_sacked_is_found_by_the_timer_after_127_ms() {
     assert_eq!(script.ack(0, &[(3, 4)]), []);
     assert_eq!(script.sender.phase(), Phase::Disorder);
     assert_eq!(script.sender.poll_timeout(), Some(ms(227)));
-    // Entering by the timer grants one segment, as Linux does.
+    // Entering recovery by the timer grants one segment, as in Linux.
     let sent = script.run_to(ms(227));
     assert_eq!(sent, [(227, 0)]);
     assert_eq!(script.sender.segments_lost_out(), 3);
@@ -43,13 +43,13 @@ fn three_sacked_are_enough_at_once() {
 }
 
 #[test]
-fn limited_transmit_falls_out_of_what_is_in_flight() {
+fn limited_transmit_follows_from_the_data_in_flight() {
     let mut script = ten_out();
     assert_eq!(script.ack(0, &[(1, 2)]), [10]);
     assert_eq!(script.ack(0, &[(1, 3)]), [11]);
     assert_eq!(script.cwnd(), 10);
     assert_eq!(script.sender.phase(), Phase::Disorder);
-    // Reordering is revealed: no harm was done.
+    // The reordering shows, and nothing was retransmitted.
     script.ack(3, &[]);
     assert_eq!(script.sender.phase(), Phase::Open);
     assert_eq!(script.sender.stats().segments_retransmitted, 0);
@@ -58,7 +58,7 @@ fn limited_transmit_falls_out_of_what_is_in_flight() {
 
 #[test]
 fn prr_after_two_limited_transmits() {
-    // A5: cwnd after ACK 1..8 = 10 10 9 9 9 8 7 7, then 7.
+    // By PRR: cwnd after ACK 1..8 = 10 10 9 9 9 8 7 7, then 7.
     let mut script = ten_out();
     let mut cwnd = vec![];
     for sacked in 2..=10 {
@@ -78,13 +78,13 @@ fn prr_after_two_limited_transmits() {
 
 #[test]
 fn prr_without_new_data_until_recovery() {
-    // A5: ssthresh 7, cwnd 7 at entry (6 in flight, one more), 7 at exit.
+    // By PRR: ssthresh 7, cwnd 7 at entry (6 in flight, one more), 7 at exit.
     let mut script = Script::with_segments("cubic", 100, 10);
     script.now = ms(200);
     script.ack(0, &[(1, 2)]);
     script.ack(0, &[(1, 3)]);
     script.write(10 * MSS);
-    // The two that limited transmit would have sent have left by now; recovery begins.
+    // The two segments of limited transmit would have left by here; recovery begins.
     assert_eq!(script.in_flight(), 10);
     let mut script = Script::with_segments("cubic", 100, 10);
     script.now = ms(200);
@@ -106,7 +106,7 @@ fn prr_without_new_data_until_recovery() {
 
 #[test]
 fn prr_of_twenty_with_cubic() {
-    // A5, Linux CUBIC, 20 outstanding, ssthresh 14: cwnd after ACK 1..21.
+    // PRR with Linux's CUBIC, 20 in flight, ssthresh 14: cwnd after ACK 1..21.
     let mut script = Script::bulk("cubic", 100);
     script.now = ms(200);
     for acked in 1..=10 {
@@ -119,7 +119,7 @@ fn prr_of_twenty_with_cubic() {
         script.ack(10, &[(11, sacked)]);
         cwnd.push(script.cwnd());
     }
-    // What was sent meanwhile is SACKed too: two limited transmits.
+    // Segments sent meanwhile are SACKed too: two by limited transmit.
     for sacked in 31..=32 {
         script.now = ms(400);
         script.ack(10, &[(11, sacked)]);
@@ -136,28 +136,29 @@ fn prr_of_twenty_with_cubic() {
 #[test]
 fn a_lost_retransmission_is_found_without_a_timeout() {
     let mut script = ten_out();
-    // An instant apart: RACK decides between equal times by sequence.
+    // Spaced in time: RACK orders segments of equal times by sequence.
     for sacked in 2..=4 {
         script.now += Duration::from_millis(1);
         script.ack(0, &[(1, sacked)]);
     }
     assert_eq!(script.sender.stats().segments_retransmitted, 1);
     assert_eq!(script.sender.snd_nxt(), 12 * MSS);
-    // What left before the retransmission proves nothing about it.
+    // Segments sent before the retransmission prove nothing about it.
     script.now = ms(302);
     let sent = script.ack(0, &[(1, 12)]);
     assert!(!sent.is_empty() && !sent.contains(&0));
-    // What left after it does, a round trip later.
+    // A segment sent after it does, one RTT later.
     script.now = ms(402);
     assert_eq!(script.ack(0, &[(1, 13)]).first(), Some(&0));
     assert_eq!(script.sender.stats().segments_lost, 2);
     assert_eq!(script.sender.stats().timeouts, 0);
 }
 
-/// The hole keeps the echo at the original's time, whatever is SACKed above it. By the kernel's rule the
-/// retransmission that is SACKed a round trip of 100 ms after it left condemns what left before it.
+/// The ACKs echo the original's timestamp until the hole is filled, whatever is SACKed above it. By
+/// the kernel's rule, a retransmission SACKed one RTT of 100 ms after it left shows that earlier
+/// transmissions are lost.
 #[test]
-fn a_retransmission_that_is_sacked_tells_that_the_one_before_it_is_lost() {
+fn a_sacked_retransmission_shows_that_an_earlier_one_is_lost() {
     let mut script = Script::with_segments("cubic", 100, 10);
     script.echo = Some(101);
     script.now = ms(200);
@@ -173,34 +174,35 @@ fn a_retransmission_that_is_sacked_tells_that_the_one_before_it_is_lost() {
 }
 
 #[test]
-fn the_timeout_waits_while_what_left_before_the_head_arrives() {
+fn the_timeout_restarts_while_segments_sent_before_the_head_arrive() {
     let mut script = ten_out();
     for sacked in 2..=4 {
         script.ack(0, &[(1, sacked)]);
     }
     assert_eq!(script.sender.phase(), Phase::Recovery);
-    // The reordering timer runs out first, and leaves the timeout to the head, sent again at 200 ms.
+    // The reordering timer expires first. The timeout then counts from the head, retransmitted at
+    // 200 ms.
     script.run_to(ms(230));
     let timeout = |script: &Script, from: u64| Some(ms(from) + script.sender.rto());
     assert_eq!(script.sender.poll_timeout(), timeout(&script, 200));
-    // Sent at 100 ms: the head cannot have been answered yet.
+    // These segments left at 100 ms: the head cannot have been answered yet.
     script.now = ms(290);
     script.ack(0, &[(1, 10)]);
     assert_eq!(script.sender.poll_timeout(), timeout(&script, 290));
 }
 
 #[test]
-fn of_acks_at_one_instant_a_later_one_lets_leave_what_is_sent_later() {
+fn segments_released_by_acks_of_one_instant_keep_their_order() {
     let mut script = ten_out();
     assert_eq!(script.ack(0, &[(1, 2)]), [10]);
     assert_eq!(script.ack(0, &[(1, 3)]), [11]);
     assert_eq!(script.ack(0, &[(1, 4)]), [0]);
-    // 10 and 11 left before 0 was sent again, so their delivery says nothing about it ...
+    // 10 and 11 left before the retransmission of 0, so their delivery shows nothing about it ...
     script.now = ms(300);
     let sent = script.ack(0, &[(10, 12), (1, 4)]);
     assert!(!sent.is_empty() && !sent.contains(&0), "{sent:?}");
     assert_eq!(script.sender.stats().segments_lost, 7, "0 and 4 to 9");
-    // ... and that of what left after it does, of the same instant or not.
+    // ... unlike that of a segment sent after it, at the same instant or later.
     let sent = script.run_to(ms(301));
     assert_eq!(sent, []);
     let after = script.sender.snd_nxt() / MSS;
@@ -213,7 +215,7 @@ fn of_acks_at_one_instant_a_later_one_lets_leave_what_is_sent_later() {
 #[test]
 fn lost_segments_leave_lowest_first_and_once() {
     let mut script = ten_out();
-    // 0, 2, 4, 6 are lost.
+    // Segments 0, 2, 4 and 6 are lost.
     for blocks in [
         &[(1_u64, 2_u64)] as &[_],
         &[(3, 4), (1, 2)],
@@ -227,18 +229,18 @@ fn lost_segments_leave_lowest_first_and_once() {
         script.now += Duration::from_millis(1);
         script.ack(0, blocks);
     }
-    let resent: Vec<_> = script
+    let retransmitted: Vec<_> = script
         .sent
         .iter()
         .filter(|(_, s)| s.retransmission)
         .map(|(_, s)| s.seq / MSS)
         .collect();
-    assert_eq!(resent, [0, 2, 4, 6]);
+    assert_eq!(retransmitted, [0, 2, 4, 6]);
     assert_eq!(script.sender.stats().segments_lost, 4);
 }
 
 #[test]
-fn news_on_an_old_ack_still_counts() {
+fn a_new_sack_on_an_old_ack_counts() {
     let mut script = ten_out();
     script.ack(2, &[]);
     let in_flight = script.in_flight();
@@ -251,15 +253,19 @@ fn news_on_an_old_ack_still_counts() {
 }
 
 #[test]
-fn blocks_of_what_was_never_sent_are_ignored() {
+fn sack_blocks_of_unsent_data_are_ignored() {
     let mut script = ten_out();
     assert_eq!(script.ack(0, &[(5, 500)]), []);
     assert_eq!(script.sender.segments_sacked_out(), 0);
-    assert_eq!(script.ack(11, &[]), [], "and so is an ACK of it");
+    assert_eq!(
+        script.ack(11, &[]),
+        [],
+        "an ACK of unsent data is ignored too"
+    );
     assert_eq!(script.sender.snd_una(), 0);
 }
 
-/// A timeout of the head of `out` segments at 602 ms (the probe went at 302 ms).
+/// A timeout of the head of `out` segments at 602 ms (the probe left at 302 ms).
 fn timed_out(out: u64) -> Script {
     let mut script = Script::with_segments("cubic", 100, out);
     script.run_to(ms(602));
@@ -268,10 +274,10 @@ fn timed_out(out: u64) -> Script {
 }
 
 #[test]
-fn frto_finds_a_timeout_spurious_when_data_never_sent_again_is_acked() {
+fn frto_finds_a_timeout_spurious_when_never_retransmitted_data_is_acked() {
     let mut script = timed_out(10);
     script.write(10 * MSS);
-    // The head's ACK; without timestamps it could be that of the retransmission.
+    // The ACK of the head. Without timestamps, it could answer the retransmission.
     script.now = ms(650);
     assert_eq!(script.ack(1, &[]), [10, 11], "step 2.b: new data");
     script.now = ms(651);
@@ -288,7 +294,8 @@ fn frto_finds_a_timeout_spurious_when_data_never_sent_again_is_acked() {
     );
 }
 
-/// The kernel counts an ACK below `snd_una` as no duplicate, which would have told that the loss is real.
+/// The kernel does not count an ACK below `snd_una` as a duplicate, which would have shown that the
+/// loss is genuine.
 #[test]
 fn an_old_ack_does_not_end_frto() {
     let mut script = timed_out(10);
@@ -353,7 +360,7 @@ fn eifel_undoes_a_recovery_that_was_reordering() {
     }
     assert_eq!(script.sender.phase(), Phase::Recovery);
     script.now = ms(210);
-    // The original arrives late: the retransmission is still in flight, so the undo waits for the
+    // The original arrives late. The retransmission is still in flight, so the undo waits for the
     // end of the episode.
     script.ack(4, &[]);
     script.ack(script.sender.snd_nxt() / MSS, &[]);
@@ -380,7 +387,7 @@ fn a_retransmission_reported_as_a_duplicate_undoes_the_recovery() {
         Phase::Recovery,
         "the recovery point is not reached"
     );
-    // The retransmission arrives too, and is reported.
+    // The retransmission arrives too, and is reported as a duplicate.
     script.now = ms(300);
     script.ack(4, &[(0, 1)]);
     assert_eq!(script.sender.stats().undone, 1);
@@ -388,8 +395,9 @@ fn a_retransmission_reported_as_a_duplicate_undoes_the_recovery() {
     assert_eq!(script.sender.ssthresh(), Bytes::MAX);
 }
 
-/// Of two retransmissions the one that lies above the hole is reported first, inside what is SACKed; the
-/// second below the cumulative ACK. The kernel counts both, and learns of the reordering by the first.
+/// Of two retransmissions, the one above the hole is reported first, inside the SACKed data, and
+/// the second below the cumulative ACK. The kernel counts both, and detects reordering by the
+/// first.
 #[test]
 fn a_retransmission_reported_as_a_duplicate_above_the_hole_counts_too() {
     let mut script = Script::with_segments("cubic", 100, 10);
@@ -410,10 +418,11 @@ fn a_retransmission_reported_as_a_duplicate_above_the_hole_counts_too() {
     assert_eq!(script.sender.ssthresh(), Bytes::MAX);
 }
 
-/// 22 out, of which 10 and 11 are lost: a threshold of 14 for a window of 20. After `n` were delivered
-/// `ceil(14 n / 20)` may have left: 1, 2, 3, 3, 4. The fourth is the retransmission that was not needed.
+/// 22 in flight, of which 10 and 11 are lost: a threshold of 14 for a window of 20. After `n`
+/// deliveries, `ceil(14 n / 20)` may have left: 1, 2, 3, 3, 4. The fourth is the unnecessary
+/// retransmission.
 #[test]
-fn a_duplicate_was_delivered_too() {
+fn a_duplicate_counts_as_delivered() {
     let mut script = Script::bulk("cubic", 100);
     script.now = ms(200);
     for acked in 1..=10 {
@@ -431,12 +440,12 @@ fn a_duplicate_was_delivered_too() {
 }
 
 #[test]
-fn duplicates_by_the_network_undo_nothing() {
+fn duplicates_made_by_the_network_undo_nothing() {
     let mut script = ten_out();
     for sacked in 2..=4 {
         script.ack(0, &[(1, sacked)]);
     }
-    // A duplicate of a segment below the undo marker is not that of a retransmission.
+    // A duplicate of a segment below the undo marker is not a duplicate of a retransmission.
     script.now = ms(300);
     script.ack(4, &[]);
     let high = script.sender.snd_nxt() / MSS;
@@ -448,14 +457,14 @@ fn duplicates_by_the_network_undo_nothing() {
 }
 
 #[test]
-fn reordering_once_seen_buys_a_quarter_of_the_rtt() {
+fn after_reordering_rack_waits_a_quarter_of_the_rtt() {
     let mut script = ten_out();
     script.ack(0, &[(1, 2)]);
     script.ack(2, &[]);
     assert_eq!(script.sender.reordering_seen(), 1);
     script.now = ms(300);
     let next = script.sender.snd_una() / MSS;
-    // Many SACKs at once no longer declare a loss: 25 ms are waited, and 2 ms of the timer.
+    // Many SACKs at once no longer show a loss: RACK waits 25 ms, plus 2 ms of the timer.
     assert!(script.sender.phase() == Phase::Open);
     script.ack(next, &[(next + 1, next + 6)]);
     assert_eq!(script.sender.phase(), Phase::Disorder);
@@ -471,7 +480,7 @@ fn reordering_once_seen_buys_a_quarter_of_the_rtt() {
 }
 
 #[test]
-fn an_echo_of_congestion_reduces_once_and_is_answered() {
+fn a_congestion_echo_reduces_once_and_is_answered() {
     let mut settings = config("cubic");
     settings.ecn = true;
     let mut script = Script::established(settings, 100);
@@ -484,8 +493,8 @@ fn an_echo_of_congestion_reduces_once_and_is_answered() {
         ..Default::default()
     };
     script.handle(&marked);
-    // 3 in flight of 4 sent, cwnd 10: ssthresh 7; one delivered, and one more because the ACK
-    // advanced and nothing was lost (A5, Linux 3.): 3 + 2.
+    // 3 in flight of 4 sent, cwnd 10: ssthresh 7. One segment delivered, and one more because the
+    // ACK advanced and nothing was lost: 3 + 2.
     assert_eq!(script.sender.phase(), Phase::Cwr);
     assert_eq!((script.ssthresh(), script.cwnd()), (7, 5));
     script.sent.clear();
@@ -504,7 +513,7 @@ fn an_echo_of_congestion_reduces_once_and_is_answered() {
 }
 
 #[test]
-fn a_mark_without_ecn_says_nothing() {
+fn a_mark_without_ecn_is_ignored() {
     let mut script = ten_out();
     script.handle(&tcp::segment::AckSegment {
         ack: MSS,
@@ -529,8 +538,8 @@ fn ten_thousand_losses_cost_one_retransmission_each() {
         script.sender_ack(0, &blocks[..if odd > 1 { 2 } else { 1 }]);
     }
     script.now = ms(1_800);
-    let mut resent = script.sent.iter().filter(|(_, s)| s.retransmission).count();
-    // Each retransmission is acknowledged with all that follows it.
+    let mut retransmitted = script.sent.iter().filter(|(_, s)| s.retransmission).count();
+    // The ACK of each retransmission also covers the segment after it.
     let mut ack = 0;
     while script.sender.snd_una() < 40_000 * MSS {
         script.now += Duration::from_micros(80);
@@ -538,12 +547,12 @@ fn ten_thousand_losses_cost_one_retransmission_each() {
         script.sender_ack(ack, &[]);
         assert!(ack <= 40_000);
     }
-    resent += script
+    retransmitted += script
         .sent
         .iter()
         .filter(|(at, s)| s.retransmission && *at > ms(1_800))
         .count();
-    assert_eq!(resent, 20_000);
+    assert_eq!(retransmitted, 20_000);
     assert_eq!(script.sender.stats().segments_lost, 20_000);
     assert_eq!(script.sender.stats().timeouts, 0);
 }

@@ -1,4 +1,4 @@
-//! Pacing, bursts and their deferral, and what an application-limited sender tells.
+//! Pacing, bursts and their deferral, and the signals of an application-limited sender.
 
 use congestion::CongestionControl;
 use tcp::segment::AckSegment;
@@ -6,8 +6,8 @@ use units::{Duration, Instant, Rate};
 
 use super::support::{MSS, Script, config, ms};
 
-/// Departure times in microseconds of a bulk sender after its tenth segment, with nothing but
-/// timers happening for `span` from `script.now` on.
+/// Departure times in microseconds of a bulk sender after its tenth segment, with only timers
+/// firing for `span` from `script.now` on.
 fn departures(script: &mut Script, span: Duration) -> Vec<u64> {
     let end = script.now + span;
     let before = script.sent.len();
@@ -24,7 +24,7 @@ fn departures(script: &mut Script, span: Duration) -> Vec<u64> {
 
 #[test]
 fn the_rate_is_twice_the_window_per_rtt_and_later_1_2_times() {
-    // A9, MSS 1448: cwnd 10, srtt 100 ms: 289,600 B/s; 20 ms: 1,448,000 B/s.
+    // At MSS 1448 and cwnd 10: srtt 100 ms gives 289,600 B/s, and 20 ms gives 1,448,000 B/s.
     for (rtt, rate) in [(100, 289_600), (20, 1_448_000)] {
         let mut settings = config("cubic");
         settings.smss = 1448;
@@ -53,7 +53,7 @@ fn ten_segments_leave_unpaced_and_the_rest_at_the_rate() {
     settings.initial_window = 20;
     let mut script = Script::established(settings, 100);
     script.write(u64::MAX);
-    // 20 * 1000 B / 100 ms * 2 = 400 kB/s: 2.5 ms for each segment from the tenth on (A9).
+    // 20 * 1000 B / 100 ms * 2 = 400 kB/s: 2.5 ms for each segment from the tenth on.
     assert_eq!(script.sent.len(), 10);
     let at = departures(&mut script, Duration::from_millis(30));
     let expected: Vec<_> = (1..=10).map(|k| 100_000 + 2_500 * k).collect();
@@ -61,10 +61,10 @@ fn ten_segments_leave_unpaced_and_the_rest_at_the_rate() {
     assert_eq!(script.in_flight(), 20);
 }
 
-/// The last of 20 leaves at 125 ms and takes 2.5 ms: the kernel's probe, two round trips and 2 ms later,
+/// The last of 20 leaves at 125 ms and takes 2.5 ms. The kernel's probe, two RTTs and 2 ms later,
 /// counts from its end (`tcp_pacing_delay`).
 #[test]
-fn timers_count_from_when_the_pacer_would_let_the_next_leave() {
+fn timers_count_from_when_the_pacer_permits_the_next_burst() {
     let mut settings = config("reno+standard");
     settings.pacing = true;
     settings.initial_window = 20;
@@ -80,7 +80,7 @@ fn timers_count_from_when_the_pacer_would_let_the_next_leave() {
 }
 
 #[test]
-fn paced_bursts_hold_what_the_rate_sends_in_a_millisecond() {
+fn paced_bursts_carry_a_millisecond_of_the_rate() {
     let mut settings = config("reno+standard");
     settings.pacing = true;
     settings.tso_segments = 45;
@@ -104,17 +104,18 @@ fn paced_bursts_hold_what_the_rate_sends_in_a_millisecond() {
 }
 
 #[test]
-fn a_partial_burst_waits_for_the_next_ack_only_when_it_comes_soon() {
+fn a_partial_burst_waits_only_for_an_imminent_ack() {
     let mut settings = config("reno+standard");
     settings.tso_segments = 45;
     settings.initial_window = 100;
     let mut script = Script::established(settings, 10);
     script.write(u64::MAX);
     assert_eq!(script.in_flight(), 100);
-    // The first ACK of a round frees four: the last send is a round trip ago, so they leave.
+    // The first ACK of a round permits four. The last transmission was one RTT ago, so they leave.
     script.now = ms(20);
     assert_eq!(script.ack(2, &[]).len(), 4);
-    // The next comes 0.1 ms later: less than a burst of 20 and a third of the window: it waits.
+    // The next ACK arrives 0.1 ms later and permits less than a burst of 20 and than a third of the
+    // window: the segments wait.
     script.now += Duration::from_micros(100);
     assert_eq!(script.ack(4, &[]), []);
     let mut waited = 4;
@@ -129,7 +130,7 @@ fn a_partial_burst_waits_for_the_next_ack_only_when_it_comes_soon() {
             return;
         }
     }
-    panic!("it never sent");
+    panic!("the sender never sent");
 }
 
 #[test]
@@ -145,7 +146,7 @@ fn without_tso_nothing_waits() {
 }
 
 #[test]
-fn bbr_is_paced_even_where_nobody_asked() {
+fn bbr_is_paced_without_configured_pacing() {
     let script = Script::established(config("bbr"), 100);
     assert!(script.sender.is_paced());
     assert!(script.sender.congestion_control().requires_pacing());
@@ -153,7 +154,7 @@ fn bbr_is_paced_even_where_nobody_asked() {
 }
 
 #[test]
-fn a_burst_never_passes_the_window() {
+fn a_burst_never_exceeds_the_window() {
     for tso in [1, 2, 45] {
         let mut settings = config("cubic+standard");
         settings.tso_segments = tso;

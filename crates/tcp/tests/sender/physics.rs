@@ -1,10 +1,10 @@
-//! A classic slow start over a drop-tail bottleneck overshoots as arithmetic says.
+//! A classic slow start over a drop-tail bottleneck overshoots as computed.
 //!
-//! The three identities of any TCP over a bottleneck: window growth by one segment for each one
+//! Three identities hold for any TCP over a bottleneck. Growth by one segment for each one
 //! acknowledged sends at twice the bottleneck's rate, so that a buffer of B packets fills in the
-//! time that B packets take; the first drop is detected after the round trip with a full buffer;
-//! until then B + BDP packets are dropped. The times were computed by an independent simulation
-//! that begins with the SYN.
+//! time that the link takes to send B packets. The first drop is detected after the round trip with
+//! a full buffer. Until then, B + BDP packets are dropped. An independent simulation that begins
+//! with the SYN gave the times (docs/reference/sources.md, "Common rules").
 
 use tcp::{AckPolicy, Autotuning, Receiver, ReceiverConfig};
 use units::{Bytes, Duration, Instant};
@@ -27,7 +27,7 @@ fn near(value: f64, expected: f64, what: &str) {
 
 #[test]
 fn first_drop_detection_and_number_of_drops() {
-    // Mbit/s, ms, packets; seconds, seconds, drops. A packet is 1514 bytes.
+    // Mbit/s, ms, packets; seconds, seconds, drops. A packet has 1514 bytes.
     for (rate, rtt, buffer, drop, detection, drops) in [
         (50_u64, 100, 413, 0.8468, 1.0476, 829.0),
         (10, 100, 50, 0.5654, 0.7308, 130.0),

@@ -1,4 +1,5 @@
-//! A sender under a scripted peer, and a small path that loses, delays, reorders and duplicates.
+//! A sender with a scripted peer, and a small path that loses, delays, reorders and duplicates
+//! packets.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +8,7 @@ use tcp::segment::{AckSegment, DataSegment, SackBlocks};
 use tcp::{AckPolicy, Autotuning, LossDetection, Receiver, ReceiverConfig, Sender, SenderConfig};
 use units::{Bytes, Duration, Instant};
 
-/// Segment size of the scripted tests: easy to read.
+/// Segment size of the scripted tests, chosen for readability.
 pub const MSS: u64 = 1000;
 
 pub fn config(algorithm: &str) -> SenderConfig {
@@ -33,19 +34,19 @@ pub const fn ms(millis: u64) -> Instant {
     Instant::from_millis(millis)
 }
 
-/// A sender and the clock that a script moves. Sequence numbers are segment numbers.
+/// A sender and a clock that the script advances. Sequence numbers are segment numbers.
 pub struct Script {
     pub sender: Sender,
     pub now: Instant,
     pub sent: Vec<(Instant, DataSegment)>,
     /// Receive window of the ACKs, in bytes.
     pub rwnd: u32,
-    /// Whether ACKs echo the timestamp of what they answer.
+    /// Whether ACKs echo the timestamp of the segment that they answer.
     pub echo: Option<u32>,
 }
 
 impl Script {
-    /// A connection whose SYN-ACK came after `rtt` ms, with endless data if `endless`.
+    /// A connection whose SYN-ACK arrived after `rtt` ms, without data.
     pub fn established(config: SenderConfig, rtt: u64) -> Self {
         let mut script = Self {
             sender: Sender::new(config),
@@ -74,7 +75,7 @@ impl Script {
         script
     }
 
-    /// Exactly `segments` full segments written.
+    /// A connection with exactly `segments` full segments written.
     pub fn with_segments(algorithm: &str, rtt: u64, segments: u64) -> Self {
         let mut script = Self::established(config(algorithm), rtt);
         script.write(segments * MSS);
@@ -86,19 +87,19 @@ impl Script {
         self.transmit();
     }
 
-    /// Takes what may leave; returns the segment numbers, and checks the books.
+    /// Takes the segments that may leave and checks the counters. Returns the segment numbers.
     pub fn transmit(&mut self) -> Vec<u64> {
         let mut numbers = Vec::new();
         while let Some(segment) = self.sender.poll_transmit(self.now) {
             numbers.push(segment.seq / MSS);
             self.sent.push((self.now, segment));
-            assert!(numbers.len() < 100_000, "it never stops sending");
+            assert!(numbers.len() < 100_000, "the sender never stops");
         }
         assert!(self.sender.is_consistent());
         numbers
     }
 
-    /// Lets time pass to `at`, firing timers on the way; returns what they sent, with the times.
+    /// Advances time to `at`, firing timers on the way. Returns what they sent, with the times.
     pub fn run_to(&mut self, at: Instant) -> Vec<(u64, u64)> {
         let mut sent = Vec::new();
         while let Some(due) = self.sender.poll_timeout().filter(|&due| due <= at) {
@@ -146,7 +147,7 @@ impl Script {
     }
 }
 
-/// What happens to the packets of one direction, by a small generator of its own.
+/// The faults of one direction, drawn by a small generator of its own.
 #[derive(Clone, Debug)]
 pub struct Faults {
     pub seed: u64,
@@ -154,7 +155,7 @@ pub struct Faults {
     pub loss: u64,
     pub duplicate: u64,
     pub reorder: u64,
-    /// A reordered packet is this much later, in microseconds.
+    /// Additional delay of a reordered packet, in microseconds.
     pub extra: u64,
     /// Nothing passes in `down.0..down.1` ms.
     pub down: (u64, u64),
@@ -174,14 +175,14 @@ impl Faults {
     }
 }
 
-/// A drop-tail link with a delay line each way; both directions have faults.
+/// A drop-tail link with a delay line in each direction. Both directions have faults.
 pub struct Path {
     pub sender: Sender,
     pub receiver: Receiver,
     pub now: Instant,
     pub forward: Faults,
     pub backward: Faults,
-    /// One-way delay, and the time that a packet takes on the link.
+    /// One-way delay, and the transmission time of a packet on the link.
     pub delay: Duration,
     pub packet_time: Duration,
     pub buffer: u64,
@@ -190,7 +191,7 @@ pub struct Path {
     acks: BTreeMap<(Instant, u64), AckSegment>,
     order: u64,
     pub events: u64,
-    /// When the full buffer dropped something.
+    /// Times of the drops at the full buffer.
     pub drops: Vec<Instant>,
 }
 
@@ -271,7 +272,7 @@ impl Path {
         }
     }
 
-    /// One event; false when nothing can happen any more.
+    /// Runs one event. Returns false if no event is pending.
     pub fn step(&mut self) -> bool {
         while let Some(segment) = self.sender.poll_transmit(self.now) {
             self.send(segment);
@@ -307,7 +308,7 @@ impl Path {
 }
 
 impl Script {
-    /// [`Self::ack`] without the checks that take time in proportion to the window.
+    /// [`Self::ack`] without the checks, whose cost grows with the window.
     pub fn sender_ack(&mut self, ack: u64, blocks: &[(u64, u64)]) {
         let mut sack = SackBlocks::default();
         for &(from, to) in blocks {

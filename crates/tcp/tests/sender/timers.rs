@@ -8,7 +8,7 @@ use super::support::{MSS, Script, config, ms};
 use congestion::Phase;
 
 #[test]
-fn a_syn_is_repeated_four_times_a_second_apart_and_then_backs_off() {
+fn a_syn_is_retransmitted_every_second_four_times_and_then_backs_off() {
     let mut sender = Sender::new(config("cubic"));
     sender.open(Instant::ZERO);
     let mut sent = vec![];
@@ -28,7 +28,11 @@ fn a_syn_is_repeated_four_times_a_second_apart_and_then_backs_off() {
             1_000, 2_000, 3_000, 4_000, 5_000, 7_000, 11_000, 19_000, 35_000
         ]
     );
-    assert_eq!(sender.stats().segments_sent, 0, "a SYN is no data segment");
+    assert_eq!(
+        sender.stats().segments_sent,
+        0,
+        "a SYN is not a data segment"
+    );
 }
 
 #[test]
@@ -63,7 +67,7 @@ fn after_lost_syns(lost: u64, echo: bool) -> Sender {
 }
 
 #[test]
-fn a_lost_syn_costs_the_sample_and_two_the_initial_window() {
+fn one_lost_syn_costs_the_sample_and_two_the_initial_window() {
     let cwnd = |sender: &Sender| sender.window().cwnd_segments();
     let sender = after_lost_syns(1, false);
     assert_eq!(
@@ -76,12 +80,12 @@ fn a_lost_syn_costs_the_sample_and_two_the_initial_window() {
     assert_eq!(
         sender.srtt(),
         Some(Duration::from_millis(100)),
-        "the echo tells which SYN it was"
+        "the echo identifies the SYN"
     );
 }
 
 #[test]
-fn a_transfer_of_nothing_completes_with_the_handshake() {
+fn an_empty_transfer_completes_with_the_handshake() {
     let mut script = Script::established(config("cubic"), 100);
     assert!(!script.sender.is_complete());
     script.sender.close();
@@ -118,11 +122,13 @@ fn the_last_segment_carries_fin_and_push() {
 
 #[test]
 fn a_tail_loss_probe_after_two_round_trips_then_timeouts_that_double() {
-    // RTT 100 ms: RTO 300 ms; ten segments out: PTO 202 ms; then the RTO anew from the probe.
+    // RTT 100 ms: RTO 300 ms. Ten segments in flight: PTO 202 ms. The RTO then restarts at the
+    // probe.
     let mut script = Script::with_segments("cubic", 100, 10);
     assert_eq!(script.sent.len(), 10);
     let sent = script.run_to(ms(5_000));
-    // Probe at 100 + 202 repeats the last segment; RTO 300 ms later, then doubling.
+    // The probe at 100 + 202 ms retransmits the last segment. The RTO follows 300 ms later and
+    // doubles.
     assert_eq!(
         sent,
         [(302, 9), (602, 0), (1_202, 0), (2_402, 0), (4_802, 0)]
@@ -142,12 +148,12 @@ fn the_probe_of_a_single_segment_waits_for_the_delayed_ack() {
 }
 
 #[test]
-fn a_probe_sends_new_data_if_there_is_any() {
+fn a_probe_sends_new_data_if_available() {
     let mut script = Script::bulk("cubic", 100);
     assert_eq!(script.run_to(ms(302)), [(302, 10)]);
     assert_eq!(script.in_flight(), 11, "one above the window");
     assert_eq!(script.sender.stats().segments_retransmitted, 0);
-    // Its fate is known with the ACK of it: nothing was lost.
+    // The ACK of the probe settles it: nothing was lost.
     script.now = ms(402);
     script.ack(11, &[]);
     assert_eq!(script.sender.ssthresh(), units::Bytes::MAX);
@@ -159,7 +165,7 @@ fn a_probe_that_repaired_a_loss_costs_one_reduction() {
     script.now = ms(200);
     script.ack(9, &[]);
     assert_eq!(script.cwnd(), 19);
-    // One segment out: 2 * srtt + 200 ms, but not later than the RTO of about 300 ms.
+    // One segment in flight: 2 * srtt + 200 ms, but not later than the RTO of about 300 ms.
     let sent = script.run_to(ms(550));
     assert_eq!(sent.len(), 1);
     assert_eq!(sent[0].1, 9);
@@ -183,7 +189,7 @@ fn a_probe_of_a_segment_that_had_arrived_costs_nothing() {
         script.ack(10, &[]);
         assert_eq!(script.sender.segments_out(), 0);
         script.now = ms(402);
-        // The duplicate is answered, with or without a DSACK.
+        // The duplicate is acknowledged, with or without a DSACK.
         if dsack {
             script.ack(10, &[(9, 10)]);
         } else {
@@ -197,12 +203,12 @@ fn a_probe_of_a_segment_that_had_arrived_costs_nothing() {
 }
 
 #[test]
-fn slow_start_after_a_timeout_and_backoff_that_only_a_sample_clears() {
+fn only_a_sample_clears_the_back_off_after_a_timeout() {
     let mut script = Script::with_segments("cubic", 100, 4);
     script.write(20 * MSS);
     let sent = script.run_to(ms(1_300));
     assert_eq!(sent, [(302, 10), (602, 0), (1_202, 0)]);
-    // The head sent again is acknowledged, without a timestamp: no sample, the back-off stays.
+    // The retransmitted head is acknowledged without a timestamp: no sample, so the back-off stays.
     script.now = ms(1_302);
     let sent = script.ack(1, &[]);
     assert_eq!(script.sender.rto(), Duration::from_millis(1_200));
@@ -210,7 +216,7 @@ fn slow_start_after_a_timeout_and_backoff_that_only_a_sample_clears() {
     assert_eq!(script.cwnd(), 2);
     assert_eq!(sent, [11, 12]);
     script.now = ms(1_402);
-    // New data SACKed: the loss is real, and the rest is sent again.
+    // New data is SACKed: the loss is genuine, and the rest is retransmitted.
     let sent = script.ack(1, &[(11, 12)]);
     assert_eq!(sent, [1]);
     assert!(script.sender.rto() < Duration::from_millis(400));
@@ -218,7 +224,7 @@ fn slow_start_after_a_timeout_and_backoff_that_only_a_sample_clears() {
 
 #[test]
 fn idle_restart_halves_the_window_for_each_rto_but_not_below_the_initial_one() {
-    // A2: cwnd 80, RTO 1 s (srtt 500 ms): idle 1.0 -> 80, 1.1 -> 40, 2.1 -> 20, 3.5 or 10 -> 10.
+    // cwnd 80, RTO 1 s (srtt 500 ms): idle 1.0 -> 80, 1.1 -> 40, 2.1 -> 20, 3.5 or 10 -> 10.
     for (idle, cwnd) in [
         (1_000, 80),
         (1_100, 40),
@@ -245,8 +251,8 @@ fn idle_restart_halves_the_window_for_each_rto_but_not_below_the_initial_one() {
 }
 
 #[test]
-fn an_application_that_uses_little_loses_the_window_slowly() {
-    // A2: cwnd 40, used 12, one RTO unlimited: 26, ssthresh at least 30.
+fn an_application_that_uses_little_of_the_window_loses_it_slowly() {
+    // cwnd 40, used 12, not limited for one RTO: 26, ssthresh at least 30.
     let mut script = Script::established(config("reno+standard"), 100);
     for (write, ack) in [(10, 10), (20, 30)] {
         script.write(write * MSS);
@@ -254,8 +260,8 @@ fn an_application_that_uses_little_loses_the_window_slowly() {
         script.ack(ack, &[]);
     }
     assert_eq!(script.cwnd(), 40);
-    // Each ACK that may grow the window counts as use of it; without any for an RTO, what was sent
-    // is what counts.
+    // Each ACK that may grow the window counts as use of it. Without such an ACK for one RTO, the
+    // largest flight counts.
     script.write(11 * MSS);
     assert_eq!(script.cwnd(), 40);
     script.now += script.sender.rto();
@@ -265,7 +271,7 @@ fn an_application_that_uses_little_loses_the_window_slowly() {
 }
 
 #[test]
-fn the_window_grows_to_twice_what_is_used() {
+fn the_window_grows_to_twice_the_used_part() {
     for (segments, cwnd) in [(5, 10), (6, 12), (9, 18), (10, 20)] {
         let mut script = Script::with_segments("cubic", 100, segments);
         script.now = ms(200);
@@ -299,7 +305,7 @@ fn a_closed_window_is_probed_with_growing_pauses() {
     );
     assert_eq!(script.sender.stats().window_probes, 3);
     assert_eq!(script.sender.stats().bytes_sent, 10 * MSS);
-    // An answer that opens nothing keeps the timer going; one that opens the window ends it.
+    // An answer that opens nothing leaves the timer running; one that opens the window stops it.
     script.now = ms(2_600);
     assert_eq!(script.ack(10, &[]), []);
     script.rwnd = 3 * MSS as u32;
@@ -317,11 +323,11 @@ fn a_silly_window_is_filled_only_by_the_probe() {
 }
 
 #[test]
-fn the_receive_window_limits_what_is_sent() {
+fn the_receive_window_limits_the_sender() {
     let mut script = Script::established(config("cubic"), 100);
     script.rwnd = 4_500;
     script.now = ms(101);
-    // The window of the SYN-ACK was large; an ACK that brings nothing new may not shrink it.
+    // The window of the SYN-ACK was large. An ACK without new information may not shrink it.
     script.ack(0, &[]);
     script.write(u64::MAX);
     assert_eq!(script.in_flight(), 10);
@@ -337,13 +343,13 @@ fn a_short_segment_waits_for_the_one_before_it() {
     script.write(100);
     assert_eq!(script.sent.len(), 1, "the second small segment waits");
     script.write(1_000);
-    assert_eq!(script.sent.len(), 2, "a full one goes");
+    assert_eq!(script.sent.len(), 2, "a full one leaves");
     assert_eq!(script.sent[1].1.len, 1_000);
     script.sender.close();
     script.transmit();
     assert_eq!(
         script.sent.last().unwrap().1.len,
         100,
-        "and so does the last one"
+        "the last one leaves too"
     );
 }

@@ -1,8 +1,8 @@
-//! The machine's first process makes one run on the machine's kernel, says what came of it, and
+//! The machine's first process makes one run on the machine's kernel, writes its answer, and
 //! switches the machine off.
 //!
-//! The run is that of [`emulator::stack`], as on a real machine. Time here is QEMU's: it passes
-//! with the instructions that the processor executes, and jumps where there is nothing to do.
+//! The run is that of [`emulator::stack`], as on a real machine. Time is QEMU's: it passes with the
+//! instructions that the processor executes, and jumps when the processor is idle.
 
 use std::arch::asm;
 use std::ffi::CString;
@@ -19,7 +19,7 @@ use nix::mount::{MsFlags, mount};
 use nix::sys::reboot::{RebootMode, reboot};
 use vm::exchange::{Answer, JOB, Job, MODULES, Output, PORT};
 
-/// Does it all.
+/// Prepares the machine, makes the run and switches the machine off.
 pub(crate) fn run_and_end() {
     let answer = prepare()
         .and_then(|()| run())
@@ -27,7 +27,7 @@ pub(crate) fn run_and_end() {
     let mut bytes = serde_json::to_vec(&answer).unwrap_or_default();
     bytes.insert(0, b'\n');
     say(&bytes);
-    // QEMU ends where the machine would start again.
+    // QEMU ends when the machine would reboot.
     let _ = reboot(RebootMode::RB_AUTOBOOT);
 }
 
@@ -36,7 +36,7 @@ fn failed(what: impl AsRef<Path>) -> impl FnOnce(io::Error) -> String {
     move |error| format!("{what}: {error}")
 }
 
-/// The file systems, the port, and the kernel's modules.
+/// Sets up the file systems, the port, and the kernel's modules.
 fn prepare() -> Result<(), String> {
     open_port().map_err(failed("the debug console"))?;
     for (kind, folder) in [("proc", "/proc"), ("sysfs", "/sys"), ("devtmpfs", "/dev")] {
@@ -81,7 +81,7 @@ fn prepare() -> Result<(), String> {
 const COMPRESSED: ModuleInitFlags = ModuleInitFlags::from_bits_retain(4);
 
 const SETTINGS: [(&str, &str); 2] = [
-    // Threads that go first may have the whole processor: nobody else wants it.
+    // Real-time threads may use the whole processor: the machine runs nothing else.
     ("kernel/sched_rt_runtime_us", "-1"),
     // TCP never lacks memory: the machine has 2 GiB, and these are pages.
     ("net/ipv4/tcp_mem", "400000 450000 500000"),
@@ -97,7 +97,7 @@ fn run() -> Result<Answer, String> {
         loop {
             #[expect(
                 clippy::disallowed_methods,
-                reason = "the machine's seconds are told as they pass"
+                reason = "reports the machine's seconds as they pass"
             )]
             thread::sleep(std::time::Duration::from_secs(1));
             say(b".");
@@ -128,14 +128,14 @@ fn run() -> Result<Answer, String> {
     )
 }
 
-/// Lets some of a tick of the kernel's pass, by the run's seed: on a real machine it is chance when
-/// in a tick a connection begins, and what TCP's timers do depends on it.
+/// Waits for a part of a kernel tick that the run's seed determines. On a real machine, the phase
+/// of the tick at which a connection begins is random, and it affects TCP's timers.
 fn wait(seed: u64) {
     /// A second has 250 ticks (CONFIG_HZ of Debian).
     const TICK_NANOS: u64 = 4_000_000;
-    // The golden section spreads whole numbers evenly.
-    let share = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let nanos = (u128::from(share) * u128::from(TICK_NANOS)) >> 64;
+    // The golden ratio spreads whole numbers evenly.
+    let fraction = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let nanos = (u128::from(fraction) * u128::from(TICK_NANOS)) >> 64;
     #[expect(
         clippy::disallowed_methods,
         reason = "time in the machine is a function of its instructions"
@@ -143,7 +143,7 @@ fn wait(seed: u64) {
     thread::sleep(std::time::Duration::from_nanos(nanos as u64));
 }
 
-/// Lets this process, and threads that it starts, write to the port.
+/// Lets this process and its threads write to the port.
 #[expect(unsafe_code, reason = "there is no safe wrapper of ioperm(2)")]
 fn open_port() -> io::Result<()> {
     // SAFETY: ioperm(2) takes three integers.
@@ -153,11 +153,11 @@ fn open_port() -> io::Result<()> {
     }
 }
 
-/// Writes to the port. No driver is in between: nothing waits, and nobody is interrupted.
-#[expect(unsafe_code, reason = "a port is written by an instruction")]
+/// Writes to the port. No driver is involved: nothing waits, and no process is interrupted.
+#[expect(unsafe_code, reason = "writing to a port takes an instruction")]
 fn say(bytes: &[u8]) {
     // SAFETY: the instruction reads `bytes.len()` bytes from `bytes` and writes them to the port,
-    // which `open_port` opened; it changes no memory and no flag.
+    // which `open_port` opened. It changes no memory and no flag.
     unsafe {
         asm!(
             "rep outsb",

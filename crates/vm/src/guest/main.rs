@@ -1,4 +1,5 @@
-//! The only program of the machine of `slowstart --stack linux-vm`. Elsewhere it does nothing.
+//! The only program of the machine of `slowstart --stack linux-vm`. On other systems it does
+//! nothing.
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod init;

@@ -1,5 +1,8 @@
 //! What a Wi-Fi network is made of. Data only.
 
+use alloc::format;
+
+use tables::{Field, Key, Kind, LEAST_RATE, MAX_DURATION, Rules, Value, Wrong, described, words};
 use units::{Duration, Rate};
 
 use super::phy::Phy;
@@ -64,96 +67,203 @@ pub enum WifiTraffic {
     Poisson(Rate),
 }
 
-/// A Wi-Fi network: an access point, our station, and others on one medium.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct WifiConfig {
-    /// Its generation.
-    pub standard: WifiStandard,
-    /// Its channel; 802.11a, b and g have one of 20 MHz.
-    pub width: WifiWidth,
-    /// Spatial streams, 1 to 4; 802.11a, b and g have one.
-    pub streams: u8,
-    /// The short guard interval of 802.11n and ac.
-    pub short_guard: bool,
-    /// Mean signal at the receiver, dBm, the same in both directions.
-    pub rssi: f64,
-    /// Standard deviation of the signal around its mean, dB (an Ornstein-Uhlenbeck process).
-    pub rssi_deviation: f64,
-    /// Time after which the deviation's correlation has fallen to 1/e.
-    pub rssi_correlation: Duration,
-    /// Share of the time in which a body takes 5 dB away, for a second in the mean each time.
-    pub blocked: f64,
-    /// The rate, in place of the one that follows the signal.
-    pub mcs: Option<u8>,
-    /// How the rate follows the signal.
-    pub rate_map: WifiRateMap,
-    /// Whether several packets go in one frame (A-MPDU); never in 802.11a, b and g.
-    pub aggregation: bool,
-    /// The longest frame in time; the standard allows 5.484 ms.
-    pub max_frame: Duration,
-    /// Slots between SIFS and backoff (EDCA best effort has 3; DIFS is 2).
-    pub aifsn: u32,
-    /// The first contention window, slots less one.
-    pub cw_min: u32,
-    /// The largest.
-    pub cw_max: u32,
-    /// How often a packet is sent again before it is given up.
-    pub retries: u32,
-    /// Probability that a frame is lost to a station that does not hear us.
-    pub hidden: f64,
-    /// Other stations, which send to the access point.
-    pub stations: u32,
-    /// When they have something to send.
-    pub traffic: WifiTraffic,
-    /// Full packets that another station sends at a time, as far as a frame holds them.
-    pub station_packets: u32,
-    /// The rate of the other stations; that of the mean signal where there is none.
-    pub station_mcs: Option<u8>,
-    /// Share of the time in which networks beside ours take the medium, 0 to 1 (excluded).
-    pub busy: f64,
-    /// Airtime that may wait below a queue discipline (mac80211's AQL); a drop-tail queue stands
-    /// right above the radio and has nothing below it.
-    pub airtime_limit: Duration,
+words!(WifiStandard:
+    "b" => B, "g" => G, "a" => A, "n" => N, "ac" => Ac, "ax" => Ax,
+);
+words!(WifiWidth:
+    "20 MHz" => Mhz20, "40 MHz" => Mhz40, "80 MHz" => Mhz80, "160 MHz" => Mhz160,
+);
+words!(WifiRateMap: "snr" => Snr, "sensitivity" => Sensitivity);
+
+described! {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct StationTraffic(
+        "wifi-traffic",
+        "the traffic of a station",
+        "When another station has packets: for random times of these means, or at a rate."
+    ) {
+        /// Mean time with packets to send.
+        on: Option<Duration> = None => Key::of(Kind::Seconds(SHORTEST_TRAFFIC, MAX_DURATION));
+        /// Mean time without.
+        off: Option<Duration> = None => Key::of(Kind::Seconds(SHORTEST_TRAFFIC, MAX_DURATION));
+        /// Rate of the full packets that arrive in each station as a Poisson process.
+        rate: Option<Rate> = None => Key::of(Kind::Rate(LEAST_RATE, MOST_TRAFFIC));
+    }
+}
+
+impl Rules for StationTraffic {}
+
+/// A reader and a writer of `traffic` take it as it is: a word or a table.
+impl Field for WifiTraffic {
+    fn value(&self) -> Value {
+        Value::Nothing
+    }
+
+    fn of(_: Value) -> Option<Self> {
+        None
+    }
+}
+
+described! {
+    #[derive(Clone, Debug, PartialEq)]
+    #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+    pub struct WifiConfig(
+        "wifi",
+        "a Wi-Fi network",
+        "A Wi-Fi network: an access point, our station, and others on one medium. It is described in \
+         the forward direction; the reverse direction shares it."
+    ) {
+        /// Generation of 802.11; a, b and g have one rate, and one packet in a frame.
+        standard: WifiStandard = WifiStandard::Ac => Key::of(Kind::Words(WifiStandard::WORDS));
+        /// Width of the channel; `40 MHz` for n, and 20 MHz alone for a, b and g.
+        width: WifiWidth = WifiWidth::Mhz80 => Key::of(Kind::Words(WifiWidth::WORDS));
+        /// Spatial streams; a, b and g have one.
+        streams: u8 = 2 => Key::of(Kind::Integer(1, 4));
+        /// Guard interval of n and ac.
+        short_guard: bool = true => Key::of(Kind::Words(&["long", "short"])).named("guard");
+        /// Mean received signal, the same in both directions.
+        rssi: f64 = USUAL_RSSI => Key::of(Kind::Level(-120.0, 0.0));
+        /// Standard deviation of the signal around its mean (an Ornstein-Uhlenbeck process).
+        rssi_deviation: f64 = 2.0 => Key::of(Kind::Decibel(0.0, 20.0));
+        /// Time after which the correlation of that variation has fallen to 1/e.
+        rssi_correlation: Duration = Duration::from_secs(2)
+            => Key::of(Kind::Seconds(Duration::from_nanos(1), MAX_DURATION));
+        /// Fraction of the time in which a body attenuates the signal by 5 dB, for a mean of 1 s each.
+        blocked: f64 = 0.05 => Key::of(Kind::Share(0.0, 90.0));
+        /// Fixed MCS.
+        mcs: Option<u8> = None => Key::of(Kind::Integer(0, 11)).usually("follows the signal");
+        /// How the rate follows the signal: the highest throughput with 1.5 dB of margin, or the
+        /// standard's minimum sensitivity.
+        rate_map: WifiRateMap = WifiRateMap::Snr => Key::of(Kind::Words(WifiRateMap::WORDS));
+        /// Whether a frame carries several packets (A-MPDU); never in a, b and g.
+        aggregation: bool = true => Key::of(Kind::Switch);
+        /// The longest frame.
+        max_frame: Duration = LONGEST_FRAME => Key::of(Kind::Time(SHORTEST_FRAME, LONGEST_FRAME));
+        /// Slots between SIFS and backoff; 2 for a, b and g.
+        aifsn: u32 = 3 => Key::of(Kind::Integer(1, 15));
+        /// The first contention window, in slots less one; 31 for b.
+        cw_min: u32 = 15 => Key::of(Kind::Integer(1, MOST_SLOTS));
+        /// The largest contention window, in slots less one.
+        cw_max: u32 = 1023 => Key::of(Kind::Integer(1, MOST_SLOTS));
+        /// Retransmissions of a packet before the radio gives it up; 7 for a, b and g.
+        retries: u32 = 10 => Key::of(Kind::Integer(0, 1000));
+        /// Probability that a frame collides with that of a station that does not hear the sender.
+        hidden: f64 = 0.0 => Key::of(Kind::Share(0.0, 90.0));
+        /// Other stations that send to the access point.
+        stations: u32 = 0 => Key::of(Kind::Integer(0, 200));
+        /// When the other stations have packets to send.
+        traffic: WifiTraffic = WifiTraffic::Saturated => Key::of(Kind::Any(&[
+            Kind::Words(&["saturated"]), Kind::Table(StationTraffic::TABLE),
+        ])).usually("\"saturated\"");
+        /// Full packets in a frame of another station, as far as a frame holds them.
+        station_packets: u32 = 32 => Key::of(Kind::Integer(1, 256));
+        /// Fixed MCS of the other stations.
+        station_mcs: Option<u8> = None => Key::of(Kind::Integer(0, 11)).usually("that of the mean signal");
+        /// Fraction of the time in which neighbouring networks occupy the medium.
+        busy: f64 = 0.0 => Key::of(Kind::Share(0.0, 95.0));
+        /// Airtime that may wait below a queue discipline (AQL of mac80211); a drop-tail queue has
+        /// nothing below it.
+        airtime_limit: Duration = Duration::from_millis(12) => Key::of(Kind::SPAN);
+    }
+}
+
+impl Rules for WifiConfig {
+    fn follow(&mut self, key: &str) {
+        match key {
+            "standard" => {
+                *self = Self::new(self.standard, self.rssi);
+                if self.is_legacy() {
+                    // One packet is one frame.
+                    self.station_packets = 1;
+                }
+            }
+            "cw_min" => self.cw_max = self.cw_max.max(self.cw_min),
+            _ => {}
+        }
+    }
+
+    fn check(&self, said: &dyn Fn(&str) -> bool) -> Result<(), Wrong> {
+        const NOT_LEGACY: [&str; 9] = [
+            "width",
+            "streams",
+            "guard",
+            "mcs",
+            "aggregation",
+            "rate_map",
+            "max_frame",
+            "station_mcs",
+            "station_packets",
+        ];
+        let foreign = NOT_LEGACY.into_iter().find(|key| said(key));
+        if let (true, Some(key)) = (self.is_legacy(), foreign) {
+            let reason = "802.11a, b and g have one rate and one packet in a frame";
+            return Err(Wrong::value(key, reason));
+        }
+        let is_wide = matches!(self.width, WifiWidth::Mhz80 | WifiWidth::Mhz160);
+        if self.standard == WifiStandard::N && is_wide {
+            return Err(Wrong::value(
+                "width",
+                "802.11n has channels of 20 and 40 MHz",
+            ));
+        }
+        if self.standard == WifiStandard::Ax && said("guard") {
+            let reason = "802.11ax is modelled with its guard interval of 0.8 us";
+            return Err(Wrong::value("guard", reason));
+        }
+        let most = match self.standard {
+            WifiStandard::N => 7,
+            WifiStandard::Ac => 9,
+            _ => 11,
+        };
+        for (key, mcs) in [("mcs", self.mcs), ("station_mcs", self.station_mcs)] {
+            if mcs.is_some_and(|mcs| mcs > most) {
+                let reason = format!("a whole number from 0 to {most} is expected");
+                return Err(Wrong::value(key, reason));
+            }
+        }
+        if self.cw_max < self.cw_min {
+            let key = if said("cw_max") { "cw_max" } else { "cw_min" };
+            return Err(Wrong::value(key, "cw_max is below cw_min"));
+        }
+        Ok(())
+    }
 }
 
 impl WifiConfig {
     /// A network of 80 MHz and two streams at `rssi` dBm with nobody else in it.
     #[must_use]
     pub fn new(standard: WifiStandard, rssi: f64) -> Self {
-        let legacy = matches!(
+        let usual = Self {
             standard,
-            WifiStandard::A | WifiStandard::B | WifiStandard::G
-        );
+            rssi,
+            ..Self::USUAL
+        };
+        if usual.is_legacy() {
+            return Self {
+                width: WifiWidth::Mhz20,
+                streams: 1,
+                aggregation: false,
+                aifsn: 2,
+                cw_min: if standard == WifiStandard::B { 31 } else { 15 },
+                retries: 7,
+                ..usual
+            };
+        }
         Self {
-            standard,
             width: match standard {
                 WifiStandard::N => WifiWidth::Mhz40,
-                WifiStandard::Ac | WifiStandard::Ax => WifiWidth::Mhz80,
-                _ => WifiWidth::Mhz20,
+                _ => WifiWidth::Mhz80,
             },
-            streams: if legacy { 1 } else { 2 },
-            short_guard: true,
-            rssi,
-            rssi_deviation: 2.0,
-            rssi_correlation: Duration::from_secs(2),
-            blocked: 0.05,
-            mcs: None,
-            rate_map: WifiRateMap::Snr,
-            aggregation: !legacy,
-            max_frame: LONGEST_FRAME,
-            aifsn: if legacy { 2 } else { 3 },
-            cw_min: if standard == WifiStandard::B { 31 } else { 15 },
-            cw_max: 1023,
-            retries: if legacy { 7 } else { 10 },
-            hidden: 0.0,
-            stations: 0,
-            traffic: WifiTraffic::Saturated,
-            station_packets: 32,
-            station_mcs: None,
-            busy: 0.0,
-            airtime_limit: Duration::from_millis(12),
+            ..usual
         }
+    }
+
+    /// Whether one packet is one frame.
+    const fn is_legacy(&self) -> bool {
+        matches!(
+            self.standard,
+            WifiStandard::A | WifiStandard::B | WifiStandard::G
+        )
     }
 
     /// What a saturated direction carries, in bits of IP per second of full packets, at the mean
@@ -204,6 +314,15 @@ impl WifiConfig {
 pub(super) const FULL_PACKET: u32 = 1500;
 /// The longest frame that the standard allows (section B.5.2).
 pub(super) const LONGEST_FRAME: Duration = Duration::from_micros(5484);
+
+/// Shorter frames would carry no packet.
+const SHORTEST_FRAME: Duration = Duration::from_micros(100);
+/// Shorter times of traffic take too long to simulate, and so do more packets.
+const SHORTEST_TRAFFIC: Duration = Duration::from_millis(1);
+const MOST_TRAFFIC: Rate = Rate::from_bits_per_sec(10_000_000_000);
+/// A strong signal, dBm.
+const USUAL_RSSI: f64 = -53.0;
+const MOST_SLOTS: u64 = 32_767;
 
 fn nanos(span: Duration) -> f64 {
     span.as_nanos() as f64

@@ -18,9 +18,9 @@ use super::phy::Phy;
 use super::port::{Port, Times};
 use crate::aqm::{Managed, Waiting};
 use crate::busy::Busy;
-use crate::medium::{AirCounters, Medium, Passage, StationConfig};
+use crate::medium::{Medium, Passage, StationConfig};
 use crate::random::{Chance, Purpose, numbered};
-use crate::{Counters, DropReason, Dropped, Packet};
+use crate::{AirCounters, Counters, DropReason, Dropped, Packet};
 
 /// Who looks again within this time looks often.
 const OFTEN: Duration = Duration::from_millis(100);

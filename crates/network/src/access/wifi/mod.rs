@@ -23,7 +23,7 @@ use alloc::sync::Arc;
 use atomic_refcell::AtomicRefCell;
 use units::Rate;
 
-pub use config::{WifiConfig, WifiRateMap, WifiStandard, WifiTraffic, WifiWidth};
+pub use config::{StationTraffic, WifiConfig, WifiRateMap, WifiStandard, WifiTraffic, WifiWidth};
 
 use medium::Air;
 

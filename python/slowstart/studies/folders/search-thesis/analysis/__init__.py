@@ -1,8 +1,8 @@
-"""What ``studies/search-thesis`` cannot express as a statistic of runs.
+"""What ``search-thesis`` cannot express as a statistic of runs.
 
-Numbers that are taken from time series (:mod:`~slowstart.studies.search_norm`), and those that are
-calculated. The figures are in :mod:`~slowstart.studies.search_chapter4` and
-:mod:`~slowstart.studies.search_chapter5`.
+Numbers that are taken from time series (:mod:`.norm`), and those that are
+calculated. The figures are in :mod:`.chapter4` and
+:mod:`.chapter5`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ import numpy as np
 import polars as pl
 
 from slowstart.studies.estimates import Estimate, estimate
-from slowstart.studies.search_chapter4 import (
+from slowstart.studies.store import Extract
+
+from .chapter4 import (
     bins_figure,
     capacity_moment,
     mean_rtt,
@@ -25,7 +27,7 @@ from slowstart.studies.search_chapter4 import (
     spectrum_figure,
     windows_figure,
 )
-from slowstart.studies.search_chapter5 import (
+from .chapter5 import (
     buffer_figure,
     downloads_figure,
     examples_figure,
@@ -33,20 +35,19 @@ from slowstart.studies.search_chapter5 import (
     rate_figure,
     rssi_figure,
 )
-from slowstart.studies.search_norm import (
+from .norm import (
     crossing,
     norm,
     numbers,
     spectrum,
 )
-from slowstart.studies.search_runs import GEO, kept_runs, left_at, rates
-from slowstart.studies.store import Extract
+from .runs import GEO, kept_runs, left_at, rates
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from slowstart.studies.grid import Stack
     from slowstart.studies.runner import Findings
-    from slowstart.studies.store import Stack
 
 __all__ = [
     "ahead", "bin_error", "bins_figure", "buffer_figure", "closed", "downloads_figure",
@@ -167,7 +168,7 @@ def mean_peak(findings: Findings, stack: Stack, parameters: Mapping[str, Any]) -
 def bin_error(findings: Findings, stack: Stack, parameters: Mapping[str, Any]) -> Estimate | None:
     """Mean difference, until the exit, between a norm from bins and one from every ACK.
 
-    On GEO, or on ``network``; ``hold`` as in :func:`~slowstart.studies.search_chapter4.norms_of`.
+    On GEO, or on ``network``; ``hold`` as in :func:`~.chapter4.norms_of`.
     """
     errors = []
     labels = {**GEO, "network": parameters.get("network", GEO["network"])}

@@ -1,8 +1,7 @@
-"""What ``studies/suss-testbed`` cannot express as a statistic of runs."""
+"""What ``suss-testbed`` cannot express as a statistic of runs."""
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -13,8 +12,8 @@ from slowstart.studies.store import Extract
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from slowstart.studies.grid import Stack
     from slowstart.studies.runner import Findings
-    from slowstart.studies.store import Stack
 
 
 _MEGA = 1_000_000
@@ -24,7 +23,7 @@ def bdp_packets(findings: Findings, _: Stack, __: Mapping[str, Any]) -> Estimate
     """The BDP of the wired path in full packets, as resolved."""
     for cell in findings.study.experiments["wired"].cells:
         if cell.scenario is not None:
-            path = json.loads(cell.scenario.to_json())["path"]
+            path = cell.scenario.resolved["path"]
             return Estimate(float(path["bdp_packets"]), None, None, None, 0, 0)
     return None
 

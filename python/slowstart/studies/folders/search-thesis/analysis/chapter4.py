@@ -10,7 +10,8 @@ from matplotlib.lines import Line2D
 
 from slowstart import plots
 from slowstart.studies.figures import count_of
-from slowstart.studies.search_norm import (
+
+from .norm import (
     BINS,
     LN2,
     WINDOW,
@@ -21,7 +22,7 @@ from slowstart.studies.search_norm import (
     numbers,
     spectrum,
 )
-from slowstart.studies.search_runs import (
+from .runs import (
     BLUE,
     DIAMOND,
     GREEN,
@@ -45,8 +46,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from slowstart.studies.drawings import Drawing
+    from slowstart.studies.grid import Stack
     from slowstart.studies.runner import Findings
-    from slowstart.studies.store import Stack
 
     Values = NDArray[np.float64]
 

@@ -13,7 +13,8 @@ from matplotlib.patches import Patch
 from slowstart import colors, plots, stats
 from slowstart.studies.figures import count_of
 from slowstart.studies.measures import filtered
-from slowstart.studies.search_norm import (
+
+from .norm import (
     BINS,
     LN2,
     WINDOW,
@@ -22,7 +23,7 @@ from slowstart.studies.search_norm import (
     measured_norm,
     numbers,
 )
-from slowstart.studies.search_runs import (
+from .runs import (
     BLUE,
     GREEN,
     GREY,
@@ -46,8 +47,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from slowstart.studies.drawings import Drawing
+    from slowstart.studies.grid import Stack
     from slowstart.studies.runner import Findings
-    from slowstart.studies.store import Stack
 
     Values = NDArray[np.float64]
 

@@ -1,4 +1,4 @@
-"""What ``studies/hsdpa-live`` has beside what any study can: all its ratios in one figure."""
+"""What ``hsdpa-live`` has beside what any study can: all its ratios in one figure."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from slowstart.studies.claims import Claim
     from slowstart.studies.drawings import Drawing
+    from slowstart.studies.grid import Stack
     from slowstart.studies.runner import Findings
-    from slowstart.studies.store import Stack
 
 # Where a ratio is looked for: what it is called, and its colour and marker.
 _PLACES = {

@@ -1,0 +1,111 @@
+//! Reads and writes any configuration that describes its table.
+
+use serde::ser::SerializeMap;
+use tables::{Described, Key, Kind, Usual, Value};
+
+use crate::document::Table;
+use crate::error::Error;
+use crate::write::millis;
+
+/// Reads what a table says. Keys of several kinds are the caller's, who calls [`check`] then.
+pub(crate) fn fill(table: &Table<'_>, config: &mut dyn Described) -> Result<(), Error> {
+    for (place, key) in config.table().keys.iter().enumerate() {
+        let item = match (table.get(key.name), key.usual) {
+            (Some(item), _) => item,
+            (None, Usual::Needed(_)) => return Err(table.missing(key.name)),
+            (None, _) => continue,
+        };
+        match key.kind {
+            Kind::Any(_) => continue,
+            Kind::Table(inner) => {
+                let inner = item.table(inner)?;
+                if let Some(config) = config.inner_mut(place) {
+                    read(&inner, config)?;
+                }
+            }
+            _ => config.set(place, item.value()?),
+        }
+        config.follow(key.name);
+    }
+    Ok(())
+}
+
+/// Refuses values that do not fit each other.
+pub(crate) fn check(table: &Table<'_>, config: &dyn Described) -> Result<(), Error> {
+    let said = |key: &str| table.has(key);
+    config.check(&said).map_err(|wrong| table.wrong(wrong))
+}
+
+/// Reads what a table says, and checks it.
+pub(crate) fn read(table: &Table<'_>, config: &mut dyn Described) -> Result<(), Error> {
+    fill(table, config)?;
+    check(table, config)
+}
+
+/// Writes each key of a configuration into its resolved form, but for those that `odd` writes
+/// itself and says so.
+pub(crate) fn write<M: SerializeMap>(
+    map: &mut M,
+    config: &dyn Described,
+    odd: impl Fn(&mut M, &str) -> Result<bool, M::Error>,
+) -> Result<(), M::Error> {
+    for (place, key) in config.table().keys.iter().enumerate() {
+        let value = config.value(place);
+        if key.only_if_said && matches!(key.usual, Usual::Value(usual) if usual() == value) {
+            continue;
+        }
+        if odd(map, key.name)? {
+            continue;
+        }
+        let name = match key.resolved {
+            "" => format!("{}{}", key.name, key.kind.suffix()),
+            name => name.to_owned(),
+        };
+        match key.kind {
+            Kind::Table(_) => map.serialize_entry(&name, &config.inner(place).map(Inner))?,
+            _ => map.serialize_entry(&name, &Plain { key, value })?,
+        }
+    }
+    Ok(())
+}
+
+struct Inner<'a>(&'a dyn Described);
+
+impl serde::Serialize for Inner<'_> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        write(&mut map, self.0, |_, _| Ok(false))?;
+        map.end()
+    }
+}
+
+/// A value in the unit of its key.
+struct Plain<'a> {
+    key: &'a Key,
+    value: Value,
+}
+
+impl serde::Serialize for Plain<'_> {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let words = match self.key.kind {
+            Kind::Words(words) => words,
+            _ => &[],
+        };
+        match self.value {
+            Value::Nothing => to.serialize_none(),
+            Value::Rate(rate) => to.serialize_u64(rate.bits_per_sec()),
+            Value::Time(span) => to.serialize_f64(match self.key.kind {
+                Kind::Seconds(..) => span.as_secs_f64(),
+                _ => millis(span),
+            }),
+            Value::Size(bytes) => to.serialize_u64(bytes.get()),
+            Value::Number(number) => to.serialize_f64(number),
+            Value::Integer(number) => to.serialize_u64(number),
+            Value::Switch(on) => match words.get(usize::from(on)) {
+                Some(word) => to.serialize_str(word),
+                None => to.serialize_bool(on),
+            },
+            Value::Word(word) => to.serialize_str(words.get(word).copied().unwrap_or_default()),
+        }
+    }
+}

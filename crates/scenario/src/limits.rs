@@ -1,0 +1,42 @@
+//! Limits that tables state and readers share.
+
+use units::{Bytes, Duration};
+
+/// Most runs of a scenario.
+pub(crate) const MAX_RUNS: u64 = 1_000_000;
+/// Largest seed: what a TOML integer holds.
+pub(crate) const MAX_SEED: u64 = i64::MAX as u64;
+/// Longest name, and longest summary, in characters.
+pub(crate) const MAX_NAME: u32 = 80;
+pub(crate) const MAX_SUMMARY: u32 = 200;
+/// Most flows of a scenario.
+pub(crate) const MAX_FLOWS: u32 = 100_000;
+/// Most tables of background traffic.
+pub(crate) const MAX_TRAFFIC: u32 = 64;
+/// Most routers before the bottleneck.
+pub(crate) const MAX_ROUTERS: u32 = 32;
+/// Most steps of a rate.
+pub(crate) const MAX_STEPS: u32 = 100_000;
+/// A step is no shorter, because each costs time to simulate.
+pub(crate) const MIN_STEP: Duration = Duration::from_micros(1);
+/// All steps of a rate together last no shorter.
+pub(crate) const MIN_LAP: Duration = Duration::from_millis(1);
+/// A slot is no shorter, because each costs a draw.
+pub(crate) const MIN_SLOT: Duration = Duration::from_micros(10);
+/// Most bytes that a link may count on top of each packet.
+pub(crate) const MAX_OVERHEAD: u64 = 1500;
+/// Largest initial window in segments; a jump start over a whole BDP stays below it.
+pub(crate) const MAX_INITIAL_WINDOW: u64 = 65_535;
+/// A part of a second as a power of two: 60 us.
+pub(crate) const MAX_PACING_SHIFT: u64 = 14;
+/// A receiver that takes less than two full segments deadlocks with delayed ACKs; the window field
+/// of 16 bits is scaled by at most 2^14 (RFC 7323, section 2.3).
+pub(crate) const RECEIVE_BUFFER: (Bytes, Bytes) = (Bytes::new(2 * 1448), Bytes::new(65_535 << 14));
+/// Least time between two writes of an application, so that a run ends.
+pub(crate) const MIN_INTERVAL: Duration = Duration::from_micros(1);
+/// Most flows of one table of background traffic.
+pub(crate) const MAX_COUNT: u64 = 10_000;
+/// Most delays of a list.
+pub(crate) const MAX_DELAYS: u32 = 1_000;
+/// Least arrivals in a second (one in a day or so), and most.
+pub(crate) const ARRIVALS: (f64, f64) = (1e-5, 1e5);

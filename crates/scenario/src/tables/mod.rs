@@ -1,0 +1,55 @@
+//! The tables of a scenario file that are read by hand: each key with its kind, range, default and
+//! one sentence. The models of access networks bring their own.
+//!
+//! From these come the ranges that a reader allows, the JSON Schema and the tables of the reference.
+
+pub(crate) mod cellular;
+mod flow;
+mod path;
+mod queue;
+mod traffic;
+
+pub(crate) use flow::{APPLICATION, FLOW};
+pub(crate) use path::{
+    DELAY, DIRECTION, JITTER, LOSS, PATH, ROUTER, ROUTER_SUPPORT, SCENARIO, STEP, TRACE, VARYING,
+};
+pub(crate) use queue::AQM;
+pub(crate) use traffic::TRAFFIC;
+
+/// A table with its keys: `"key": kind, how "default", "What it means.";`, where `how` is `needed`
+/// (with an example), `sometimes` (with an example and words), `is` (a value), or `or` (words about
+/// it).
+macro_rules! table {
+    ($name:ident = $table:literal, $title:literal, $summary:literal {
+        $( $key:literal: $kind:expr, $how:ident $($usual:literal)+, $doc:literal; )*
+    }) => {
+        pub(crate) const $name: tables::Table = tables::Table {
+            name: $table,
+            title: $title,
+            summary: $summary,
+            keys: &[ $( tables::Key::new(
+                $key,
+                $kind,
+                $crate::tables::usual!($how $($usual)+),
+                $doc,
+            ), )* ],
+        };
+    };
+}
+
+macro_rules! usual {
+    (needed $example:literal) => {
+        tables::Usual::Needed($example)
+    };
+    (sometimes $example:literal $which:literal) => {
+        tables::Usual::Sometimes($example, $which)
+    };
+    (is $value:literal) => {
+        tables::Usual::Is($value)
+    };
+    (or $words:literal) => {
+        tables::Usual::Words($words)
+    };
+}
+
+use {table, usual};

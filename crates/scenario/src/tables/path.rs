@@ -1,0 +1,202 @@
+//! The file, `[path]`, and what a link is made of.
+
+use tables::{Kind, MAX_DURATION, MAX_RATE};
+use units::{Bytes, Rate};
+
+use super::{AQM, FLOW, TRAFFIC, cellular, table};
+use crate::limits::{
+    MAX_FLOWS, MAX_NAME, MAX_OVERHEAD, MAX_ROUTERS, MAX_RUNS, MAX_SEED, MAX_STEPS, MAX_SUMMARY,
+    MAX_TRAFFIC, MIN_SLOT, MIN_STEP,
+};
+
+const NAME: Kind = Kind::Text(MAX_NAME);
+const SUMMARY: Kind = Kind::Text(MAX_SUMMARY);
+const FILE: Kind = Kind::Text(u32::MAX);
+const SLOT: Kind = Kind::Time(MIN_SLOT, MAX_DURATION);
+const OVERHEAD: Kind = Kind::Size(Bytes::ZERO, Bytes::new(MAX_OVERHEAD));
+
+const SERVICE: Kind = Kind::Any(&[
+    Kind::Words(&["unlimited"]),
+    Kind::RATE,
+    Kind::Table(&VARYING),
+    Kind::Model,
+    Kind::Tables(&STEP, MAX_STEPS),
+]);
+const RECORDED: Kind = Kind::Any(&[FILE, Kind::Table(&TRACE)]);
+const PROPAGATION: Kind = Kind::Any(&[Kind::DELAY, Kind::Table(&DELAY)]);
+const LOSSES: Kind = Kind::Any(&[Kind::PERCENT, Kind::Table(&LOSS)]);
+const VARIATION: Kind = Kind::Any(&[Kind::DELAY, Kind::Table(&JITTER)]);
+const DISCIPLINE: Kind = Kind::Any(&[
+    Kind::Words(&[
+        "drop-tail",
+        "random-above",
+        "codel",
+        "fq-codel",
+        "pie",
+        "red",
+    ]),
+    Kind::Table(&AQM),
+]);
+const SUPPORT: &[&str] = &["none", "quick-start", "rcp", "xcp"];
+const ROUTERS_HELP: Kind = Kind::Any(&[Kind::Words(SUPPORT), Kind::Table(&ROUTER_SUPPORT)]);
+const RADIO: Kind = Kind::Any(&[
+    Kind::Words(cellular::BEGINS),
+    Kind::Table(&cellular::RRC),
+    Kind::Table(&cellular::RRC_UMTS),
+]);
+
+table! { SCENARIO = "scenario", "the scenario", "A scenario, or a path alone." {
+    "name": NAME, or "the file's name", "Name in results.";
+    "summary": SUMMARY, or "", "One line about it.";
+    "runs": Kind::Integer(1, MAX_RUNS), is "1", "Number of runs, each with its own seed.";
+    "seed": Kind::Integer(0, MAX_SEED), is "1", "Seed of the first run.";
+    "duration": Kind::SPAN, or "when all flows are done", "Time at which every run stops.";
+    "time_limit": Kind::SPAN, is "600 s",
+        "Safety limit: a run that reaches it is stopped and reported as incomplete.";
+    "path": Kind::Table(&PATH), needed "{ preset = \"wired\" }, or a table [path]",
+        "The path that packets take.";
+    "flow": Kind::Tables(&FLOW, MAX_FLOWS), or "none",
+        "The flows; a file that only describes a path has none.";
+    "traffic": Kind::Tables(&TRAFFIC, MAX_TRAFFIC), or "none",
+        "Background traffic on the path.";
+}}
+
+table! { PATH = "path", "[path]",
+    "The path that packets take. rate, trace, buffer, loss, jitter, aqm and ecn describe the \
+     forward direction." {
+    "name": NAME, or "the scenario's name, or the file's", "Name in results.";
+    "summary": SUMMARY, or "", "One line about it.";
+    "preset": Kind::Text(MAX_NAME), or "", "A path by name, whose keys the others replace.";
+    "rate": SERVICE, or "needed, or trace, preset",
+        "Rate of the bottleneck: fixed, varying or a model of an access network (tables), or \
+         steps that repeat (array).";
+    "trace": RECORDED, or "",
+        "A recorded rate in place of `rate`: a Mahimahi trace, or lines of time in s and rate in \
+         Mbit/s. The file name is relative to this file.";
+    "rtt": Kind::DELAY, or "needed, or delay",
+        "Base round-trip time, half of it in each direction.";
+    "delay": PROPAGATION, or "",
+        "One-way propagation delay of each direction: a time or a recorded delay, which takes no \
+         jitter beside it.";
+    "buffer": Kind::Buffer, is "1 bdp", "Buffer in front of the bottleneck.";
+    "loss": LOSSES, or "none",
+        "Losses of the medium, before the queue: a fraction of the packets, or a table with two \
+         states.";
+    "jitter": VARIATION, or "none",
+        "Largest addition to the delay (uniform), or a table; jitter never reorders packets.";
+    "aqm": DISCIPLINE, is "drop-tail",
+        "Queue discipline: which packets are dropped or marked before the buffer is full.";
+    "ecn": Kind::Switch, is "false",
+        "Whether the queue marks ECN-capable packets instead of dropping them; needs codel, \
+         fq-codel, pie or red.";
+    "overhead": OVERHEAD, or "\"14 bytes\"; none with a trace",
+        "Bytes that the link counts for each packet beside IP, in both directions.";
+    "forward": Kind::Table(&DIRECTION), or "", "The direction from senders to receivers.";
+    "reverse": Kind::Table(&DIRECTION), or "no rate limit, no loss",
+        "The direction from receivers to senders: the path of the ACKs.";
+    "router_support": ROUTERS_HELP, is "none",
+        "What the router in front of the bottleneck does for flows that ask it.";
+    "router": Kind::Tables(&ROUTER, MAX_ROUTERS), or "none",
+        "Routers that data passes before the bottleneck, in order; none is slower than the \
+         bottleneck.";
+    "traffic": Kind::Tables(&TRAFFIC, MAX_TRAFFIC), or "none",
+        "Background traffic, as `[[traffic]]` of the file, which replaces that of a preset.";
+    "rrc": RADIO, or "a radio that is always ready",
+        "What the radio of lte, 5g, cell-reduced (table rrc) or hsdpa (table rrc-umts) does while \
+         it is idle: the state at the start of a run, or a table.";
+}}
+
+table! { DIRECTION = "direction", "a direction of the path", "One direction of a path." {
+    "rate": SERVICE, or "unlimited",
+        "Rate: fixed, varying or a model of an access network (tables), steps that repeat \
+         (array), or \"unlimited\" in the reverse direction.";
+    "trace": RECORDED, or "", "A recorded rate in place of `rate`.";
+    "delay": PROPAGATION, or "", "One-way propagation delay: a time or a recorded delay.";
+    "buffer": Kind::Buffer, or "1000 packets in reverse", "Buffer in front of the link.";
+    "loss": LOSSES, or "none", "Losses of the medium, before the queue.";
+    "jitter": VARIATION, or "none", "Largest addition to the delay (uniform), or a table.";
+    "aqm": DISCIPLINE, is "drop-tail",
+        "Queue discipline: which packets are dropped or marked before the buffer is full.";
+    "ecn": Kind::Switch, is "false",
+        "Whether the queue marks ECN-capable packets instead of dropping them.";
+    "overhead": OVERHEAD, or "the path's",
+        "Bytes that the link counts for each packet beside IP.";
+}}
+
+table! { ROUTER = "router", "[[path.router]]",
+    "A router before the bottleneck, and the link behind it." {
+    "rate": SERVICE, sometimes "100 Mbit/s" "needed, or trace",
+        "Rate, no slower than the bottleneck.";
+    "trace": RECORDED, or "", "A recorded rate in place of `rate`.";
+    "delay": PROPAGATION, is "0 s", "One-way propagation delay: a time or a recorded delay.";
+    "buffer": Kind::Buffer, is "1 bdp", "Buffer in front of the link.";
+    "loss": LOSSES, or "none", "Losses of the medium, before the queue.";
+    "jitter": VARIATION, or "none", "Largest addition to the delay (uniform), or a table.";
+    "aqm": DISCIPLINE, is "drop-tail",
+        "Queue discipline: which packets are dropped or marked before the buffer is full.";
+    "ecn": Kind::Switch, is "false",
+        "Whether the queue marks ECN-capable packets instead of dropping them.";
+    "overhead": OVERHEAD, or "the path's",
+        "Bytes that the link counts for each packet beside IP.";
+    "router_support": ROUTERS_HELP, is "none", "What the router does for flows that ask it.";
+}}
+
+table! { ROUTER_SUPPORT = "router-support", "the router support",
+    "What a router does for flows that ask it, with its settings." {
+    "kind": Kind::Words(SUPPORT), needed "rcp", "The protocol that the router takes part in.";
+    "threshold": Kind::PERCENT, is "85 %",
+        "quick-start: utilisation of the link up to which requests are approved.";
+    "alpha": Kind::Share(f64::MIN_POSITIVE, 1000.0), is "40 %", "rcp: gain of the spare capacity.";
+    "beta": Kind::Share(f64::MIN_POSITIVE, 1000.0), is "40 %", "rcp: gain of the queue.";
+}}
+
+table! { VARYING = "varying-rate", "a varying rate",
+    "A rate whose logarithm follows an Ornstein-Uhlenbeck process, drawn for each slot of time." {
+    "mean": Kind::RATE, needed "40 Mbit/s", "Mean rate.";
+    "variation": Kind::Share(0.0, 300.0), needed "30 %",
+        "Coefficient of variation: standard deviation over mean.";
+    "correlation": Kind::SPAN, needed "1 s", "Time after which the correlation has fallen to 1/e.";
+    "slot": SLOT, is "10 ms", "Time for which a drawn rate holds.";
+    "peak": Kind::RATE, is "1 Tbit/s", "Upper limit of the rate.";
+}}
+
+table! { STEP = "rate-step", "a step of the rate",
+    "One step of a rate; after the last step comes the first. All steps together last at least 1 \
+     ms." {
+    "for": Kind::Time(MIN_STEP, MAX_DURATION), needed "10 s", "How long the step lasts.";
+    "rate": Kind::Rate(Rate::ZERO, MAX_RATE), needed "50 Mbit/s",
+        "Rate of the step; zero is an outage.";
+}}
+
+table! { TRACE = "trace", "a trace", "A recorded rate." {
+    "file": FILE, needed "Verizon-LTE-short.down", "File name, relative to this file.";
+    "repeat": Kind::Switch, is "true",
+        "Whether the trace starts again after its last line; a trace of rates always does.";
+}}
+
+table! { DELAY = "delay-trace", "a trace of delays",
+    "A recorded one-way delay: one number of milliseconds on each line. It starts again after the \
+     last line." {
+    "trace": FILE, needed "starlink-leocc.delay", "File name, relative to this file.";
+    "slot": SLOT, is "10 ms", "Time for which each line holds.";
+}}
+
+table! { LOSS = "gilbert-elliott", "a loss model",
+    "A loss model with two states (Gilbert and Elliott), as `gemodel p r 1-h 1-k` of netem." {
+    "p": Kind::PERCENT, needed "1 %",
+        "Probability, for each packet, of a change from the good to the bad state.";
+    "r": Kind::PERCENT, or "100 % - p",
+        "Probability, for each packet, of a change from the bad to the good state.";
+    "bad_loss": Kind::PERCENT, is "100 %", "Loss rate in the bad state.";
+    "good_loss": Kind::PERCENT, is "0 %", "Loss rate in the good state.";
+}}
+
+table! { JITTER = "jitter", "a jitter model",
+    "An addition to the delay, drawn for each slot of time; it never reorders packets." {
+    "amount": Kind::DELAY, needed "5 ms",
+        "Largest addition; for \"exponential\" the mean addition.";
+    "distribution": Kind::Words(&["uniform", "exponential", "sine"]), is "uniform",
+        "Distribution of the additions.";
+    "period": Kind::SPAN, sometimes "2 s" "needed for \"sine\"", "Period of a sine.";
+    "slot": SLOT, or "\"10 ms\"; \"1 ms\" for \"sine\"", "Time for which a drawn value holds.";
+}}

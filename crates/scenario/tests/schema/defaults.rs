@@ -1,0 +1,135 @@
+//! The defaults that the descriptions state are those of the readers.
+
+use std::path::Path;
+
+use scenario::{PathModel, Scenario, known_tables};
+use tables::Key;
+
+use super::words::{default, line};
+
+/// A file in which a table stands: what comes before its keys, and after them.
+fn around(table: &str) -> Option<(String, &'static str)> {
+    const PATH: &str = "path = { rate = '50 Mbit/s', rtt = '100 ms' }\n";
+    const FLOW: &str = "\n[[flow]]\nalgorithm = 'cubic'\nsize = '1 MB'\n";
+    const ROUTED: &str =
+        "[path]\nrate = '50 Mbit/s'\nrtt = '100 ms'\n[[path.router]]\nrate = '80 Mbit/s'\n";
+    let rate = |keys: &str| (format!("path.rtt = '300 ms'\npath.rate = {{ {keys}"), " }");
+    let wired = "path.rtt = '300 ms'\npath.rate = '50 Mbit/s'\n";
+    Some(match table {
+        "scenario" => (PATH.to_owned(), FLOW),
+        "path" => (
+            "[path]\nrtt = '100 ms'\nrate = '50 Mbit/s'\n".to_owned(),
+            FLOW,
+        ),
+        "direction" => (
+            "path.rtt = '100 ms'\n[path.forward]\nrate = '50 Mbit/s'\n".to_owned(),
+            FLOW,
+        ),
+        "router" => (ROUTED.to_owned(), FLOW),
+        "varying-rate" => rate("mean = '4 Mbit/s', variation = '30 %', correlation = '1 s', "),
+        "gilbert-elliott" => (format!("{wired}path.loss = {{ p = '1 %', "), " }"),
+        "jitter" => (format!("{wired}path.jitter = {{ amount = '5 ms', "), " }"),
+        "flow" => (format!("{PATH}{FLOW}"), ""),
+        "lte" | "5g" | "hsdpa" => rate(&format!("model = '{table}', ")),
+        "cell-uplink" | "umts-uplink" => rate(&format!("model = '{table}', rate = '1 Mbit/s', ")),
+        "cell-reduced" => rate("model = 'cell-reduced', mean = '40 Mbit/s', "),
+        "rrc" => ("path.preset = 'lte'\npath.rrc = { ".to_owned(), " }"),
+        "rrc-umts" => ("path.preset = 'hsdpa'\npath.rrc = { ".to_owned(), " }"),
+        _ => return None,
+    })
+}
+
+/// Of a key that has a meaning for one kind alone, the kind stands before its sentence.
+fn kinds(table: &str, key: &Key) -> Option<(String, String)> {
+    let doc = line(key.doc);
+    let kind = doc.split([':', ',']).next().unwrap_or_default().to_owned();
+    let path = "path = { rate = '50 Mbit/s', rtt = '100 ms' }\n";
+    let needed = match kind.as_str() {
+        "web" if key.name != "load" => "load = '10 %'\n",
+        "video" => "bitrate = '1 Mbit/s'\n",
+        "datagrams" => "rate = '1 Mbit/s'\n",
+        _ => "",
+    };
+    match table {
+        "aqm" => {
+            let start =
+                "path.rate = '50 Mbit/s'\npath.rtt = '100 ms'\npath.buffer = '100 packets'\n";
+            Some((
+                format!("{start}path.aqm = {{ kind = '{kind}', "),
+                " }".to_owned(),
+            ))
+        }
+        "traffic" => {
+            let (kind, needed) = match doc.starts_with(char::is_lowercase) {
+                true => (kind.as_str(), needed),
+                false => ("bulk", ""),
+            };
+            Some((
+                format!("{path}[[traffic]]\nkind = '{kind}'\n{needed}"),
+                String::new(),
+            ))
+        }
+        "router-support" => Some((
+            format!(
+                "path.rate = '50 Mbit/s'\npath.rtt = '100 ms'\npath.router_support = {{ kind = '{kind}', "
+            ),
+            " }".to_owned(),
+        )),
+        _ => None,
+    }
+}
+
+/// What a file comes to.
+fn resolved(text: &str) -> String {
+    match text.contains("[[flow]]") {
+        true => Scenario::parse(text, "f.toml", Path::new(""))
+            .map(|scenario| serde_json::to_string(&scenario).expect("JSON")),
+        false => PathModel::parse(text, "f.toml", Path::new(""))
+            .map(|path| serde_json::to_string(&path).expect("JSON")),
+    }
+    .unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+/// A key that says its default changes nothing.
+#[test]
+fn the_defaults_are_those_of_the_readers() {
+    let mut judged = 0;
+    for table in known_tables() {
+        for key in table.keys {
+            let Some((value, is_quoted)) = default(key) else {
+                continue;
+            };
+            // Said of every flow, and only where there are several.
+            if matches!(key.name, "stagger") {
+                continue;
+            }
+            let (before, after) = match (around(table.name), kinds(table.name, key)) {
+                (Some((before, after)), _) => (before, after.to_owned()),
+                (None, Some(both)) => both,
+                (None, None) => continue,
+            };
+            // With outages there has to be a time between two.
+            let extra = match key.name {
+                "outage" | "longest" if table.name == "cell-reduced" => "outages = '20 s', ",
+                "impatient" => "sack = false\n",
+                _ => "",
+            };
+            let value = if is_quoted {
+                format!("'{value}'")
+            } else {
+                value
+            };
+            let said = format!("{before}{extra}{} = {value}{after}", key.name);
+            let unsaid = format!("{before}{extra}{after}").replace(",  }", " }");
+            assert_eq!(
+                resolved(&said),
+                resolved(&unsaid),
+                "{}: {}",
+                table.name,
+                key.name
+            );
+            judged += 1;
+        }
+    }
+    assert!(judged > 90, "{judged}");
+}

@@ -1,0 +1,80 @@
+//! Ranges and defaults in words.
+
+use tables::{Key, Kind, MAX_DELAY, MAX_DURATION, MAX_RATE, MAX_SIZE, Usual, Value};
+
+/// The range of a kind in words, where it is not everybody's.
+pub fn range(kind: &Kind) -> String {
+    let of = |least: Option<String>, most: Option<String>| match (least, most) {
+        (Some(least), Some(most)) => format!("{least} to {most}"),
+        (Some(least), None) => format!("at least {least}"),
+        (None, Some(most)) => format!("at most {most}"),
+        (None, None) => String::new(),
+    };
+    let unit = |least: f64, most: f64, unit: &str| {
+        let least = (least != 0.0).then(|| format!("{least} {unit}"));
+        of(least, Some(format!("{most} {unit}")))
+    };
+    match *kind {
+        Kind::Rate(least, most) => of(
+            (least.bits_per_sec() > 1).then(|| least.to_string()),
+            (most != MAX_RATE).then(|| most.to_string()),
+        ),
+        Kind::Time(least, most) | Kind::Seconds(least, most) => of(
+            (least.as_nanos() > 1).then(|| least.to_string()),
+            (most != MAX_DURATION && most != MAX_DELAY).then(|| most.to_string()),
+        ),
+        Kind::Size(least, most) => of(
+            (least.get() > 1).then(|| format!("{} bytes", least.get())),
+            (most != MAX_SIZE).then(|| format!("{} bytes", most.get())),
+        ),
+        Kind::Share(_, 100.0) => String::new(),
+        Kind::Share(_, most) => unit(0.0, most, "%"),
+        Kind::Decibel(least, most) => unit(least, most, "dB"),
+        Kind::Level(least, most) => unit(least, most, "dBm"),
+        Kind::Integer(least, most) => format!("{least} to {most}"),
+        Kind::Number(least, most) => format!("{least} to {most}"),
+        _ => String::new(),
+    }
+}
+
+/// A value as a file has it, without quotes.
+pub fn shown(kind: &Kind, value: Value) -> Option<String> {
+    let list: &[&str] = match kind {
+        Kind::Words(list) => list,
+        _ => &[],
+    };
+    Some(match (kind, value) {
+        (_, Value::Nothing) => return None,
+        (_, Value::Rate(rate)) => rate.to_string(),
+        (_, Value::Time(span)) => span.to_string(),
+        (_, Value::Size(bytes)) => bytes.to_string(),
+        (_, Value::Integer(number)) => number.to_string(),
+        (_, Value::Word(word)) => list[word].to_owned(),
+        (Kind::Words(_), Value::Switch(on)) => list[usize::from(on)].to_owned(),
+        (_, Value::Switch(on)) => on.to_string(),
+        (Kind::Share(..), Value::Number(number)) => format!("{} %", (number * 1e8).round() / 1e6),
+        (Kind::Decibel(..), Value::Number(number)) => format!("{number} dB"),
+        (Kind::Level(..), Value::Number(number)) => format!("{number} dBm"),
+        (Kind::Hertz(..), Value::Number(number)) => format!("{number} Hz"),
+        (_, Value::Number(number)) => number.to_string(),
+    })
+}
+
+/// The default as a file has it: the value, and whether it stands in quotes.
+pub fn default(key: &Key) -> Option<(String, bool)> {
+    let value = match key.usual {
+        Usual::Is(value) => value.to_owned(),
+        Usual::Value(value) => shown(&key.kind, value())?,
+        Usual::Needed(_) | Usual::Sometimes(..) | Usual::Words(_) => return None,
+    };
+    let is_bare = matches!(
+        key.kind,
+        Kind::Integer(..) | Kind::Number(..) | Kind::Switch
+    );
+    Some((value, !is_bare))
+}
+
+/// One line of text, without its line breaks.
+pub fn line(doc: &str) -> String {
+    doc.split_whitespace().collect::<Vec<_>>().join(" ")
+}

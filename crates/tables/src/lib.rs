@@ -1,0 +1,441 @@
+//! Descriptions of the tables of a scenario file: each key once.
+//!
+//! A [`Table`] lists its keys with their kind, range, default and one sentence. Whoever reads a
+//! file, writes the resolved form, or prints the JSON Schema and the reference takes all of it
+//! from there. [`described!`](crate::described) makes a configuration and its table from one list,
+//! so that a new key is one line; [`Described`] is what a reader and a writer see of it.
+
+#![no_std]
+
+extern crate alloc;
+
+mod macros;
+
+use alloc::string::String;
+
+use units::{Bytes, Duration, Instant, Rate};
+
+/// The slowest link.
+pub const LEAST_RATE: Rate = Rate::from_bits_per_sec(1);
+/// The fastest link: far beyond what is simulated, far below what overflows.
+pub const MAX_RATE: Rate = Rate::from_bits_per_sec(1_000_000_000_000);
+/// The longest span of time: a week.
+pub const MAX_DURATION: Duration = Duration::from_secs(7 * 24 * 3600);
+/// The longest delay, and the longest round trip.
+pub const MAX_DELAY: Duration = Duration::from_secs(60);
+/// The largest amount of data.
+pub const MAX_SIZE: Bytes = Bytes::new(1_000_000_000_000_000);
+
+/// A table of a scenario file.
+#[derive(Clone, Copy, Debug)]
+pub struct Table {
+    /// Its name in the schema; of a model, the word that stands at `model`.
+    pub name: &'static str,
+    /// What messages call it.
+    pub title: &'static str,
+    /// One sentence about it.
+    pub summary: &'static str,
+    /// Its keys, in the order of the resolved form.
+    pub keys: &'static [Key],
+}
+
+impl Table {
+    /// The key of that name.
+    #[must_use]
+    pub fn key(&self, name: &str) -> Option<&'static Key> {
+        self.keys.iter().find(|key| key.name == name)
+    }
+}
+
+/// A key of a table.
+#[derive(Clone, Copy, Debug)]
+pub struct Key {
+    /// Its name.
+    pub name: &'static str,
+    /// What it takes.
+    pub kind: Kind,
+    /// What it is where the file does not say it.
+    pub usual: Usual,
+    /// What it means, in one sentence.
+    pub doc: &'static str,
+    /// Its name in the resolved form; empty where that is the name with the suffix of the kind.
+    pub resolved: &'static str,
+    /// Whether the resolved form has it only where it is not the default.
+    pub only_if_said: bool,
+}
+
+/// What a key is where the file does not say it.
+#[derive(Clone, Copy, Debug)]
+pub enum Usual {
+    /// The file has to say it, for example so.
+    Needed(&'static str),
+    /// Some files have to say it: for example so, and which.
+    Sometimes(&'static str, &'static str),
+    /// A value.
+    Value(fn() -> Value),
+    /// A value as a file has it, without quotes.
+    Is(&'static str),
+    /// Words about it; empty where there is nothing to say.
+    Words(&'static str),
+}
+
+/// What a key takes. Bounds belong to the range.
+#[derive(Clone, Copy, Debug)]
+pub enum Kind {
+    /// A rate.
+    Rate(Rate, Rate),
+    /// A span of time; the resolved form has milliseconds.
+    Time(Duration, Duration),
+    /// A span of time; the resolved form has seconds.
+    Seconds(Duration, Duration),
+    /// A number of bytes.
+    Size(Bytes, Bytes),
+    /// The room in front of a link.
+    Buffer,
+    /// A fraction, written in percent; the range is in percent, too.
+    Share(f64, f64),
+    /// A ratio in dB.
+    Decibel(f64, f64),
+    /// A level in dBm.
+    Level(f64, f64),
+    /// A frequency in Hz.
+    Hertz(f64, f64),
+    /// How often something happens in a second, minute or hour; the range is for a second.
+    Frequency(f64, f64),
+    /// A number of packets.
+    Packets,
+    /// A whole number.
+    Integer(u64, u64),
+    /// A number.
+    Number(f64, f64),
+    /// `true` or `false`.
+    Switch,
+    /// One of some words.
+    Words(&'static [&'static str]),
+    /// A line of at most so many characters.
+    Text(u32),
+    /// A table.
+    Table(&'static Table),
+    /// At most so many tables.
+    Tables(&'static Table, u32),
+    /// From some to so many of a kind.
+    List(&'static Self, u32, u32),
+    /// A model of an access network.
+    Model,
+    /// One of several kinds.
+    Any(&'static [Self]),
+}
+
+impl Kind {
+    /// Any rate.
+    pub const RATE: Self = Self::Rate(LEAST_RATE, MAX_RATE);
+    /// Any span of time above zero.
+    pub const SPAN: Self = Self::Time(Duration::from_nanos(1), MAX_DURATION);
+    /// Any delay, also none.
+    pub const DELAY: Self = Self::Time(Duration::ZERO, MAX_DELAY);
+    /// Any fraction of a whole.
+    pub const PERCENT: Self = Self::Share(0.0, 100.0);
+
+    /// What the resolved form appends to the key.
+    #[must_use]
+    pub const fn suffix(&self) -> &'static str {
+        match self {
+            Self::Rate(..) => "_bps",
+            Self::Time(..) => "_ms",
+            Self::Seconds(..) => "_s",
+            Self::Size(..) => "_bytes",
+            Self::Decibel(..) => "_db",
+            Self::Level(..) => "_dbm",
+            Self::Hertz(..) => "_hz",
+            _ => "",
+        }
+    }
+
+    /// How a value is written, without quotes.
+    #[must_use]
+    pub const fn example(&self) -> &'static str {
+        match self {
+            Self::Rate(..) => "50 Mbit/s",
+            Self::Time(..) | Self::Seconds(..) => "10 ms",
+            Self::Size(..) => "20 MB",
+            Self::Buffer => "413 packets",
+            Self::Share(..) => "10 %",
+            Self::Decibel(..) => "2 dB",
+            Self::Level(..) => "-53 dBm",
+            Self::Hertz(..) => "3 Hz",
+            Self::Frequency(..) => "30 /s",
+            Self::Packets => "15 packets",
+            Self::List(of, ..) => of.example(),
+            Self::Any(kinds) => {
+                let mut place = 0;
+                while place < kinds.len() {
+                    if kinds[place].is_quantity() {
+                        return kinds[place].example();
+                    }
+                    place += 1;
+                }
+                "..."
+            }
+            _ => "...",
+        }
+    }
+
+    /// Whether it is neither a word nor a table or list.
+    #[must_use]
+    pub const fn is_quantity(&self) -> bool {
+        !matches!(
+            self,
+            Self::Words(_) | Self::Table(_) | Self::Tables(..) | Self::List(..) | Self::Model
+        )
+    }
+}
+
+impl Key {
+    /// A key of a table that is read by hand.
+    #[must_use]
+    pub const fn new(name: &'static str, kind: Kind, usual: Usual, doc: &'static str) -> Self {
+        Self {
+            name,
+            kind,
+            usual,
+            doc,
+            resolved: "",
+            only_if_said: false,
+        }
+    }
+
+    /// A key of [`described!`](crate::described), which adds the rest.
+    #[must_use]
+    pub const fn of(kind: Kind) -> Self {
+        Self::new("", kind, Usual::Words(""), "")
+    }
+
+    /// With another name than its field's.
+    #[must_use]
+    pub const fn named(self, name: &'static str) -> Self {
+        Self { name, ..self }
+    }
+
+    /// With another name in the resolved form.
+    #[must_use]
+    pub const fn resolved(self, resolved: &'static str) -> Self {
+        Self { resolved, ..self }
+    }
+
+    /// Which every file has to say, for example so.
+    #[must_use]
+    pub const fn needed(self, example: &'static str) -> Self {
+        Self {
+            usual: Usual::Needed(example),
+            ..self
+        }
+    }
+
+    /// With words about its default, which has no value that a file could say.
+    #[must_use]
+    pub const fn usually(self, words: &'static str) -> Self {
+        Self {
+            usual: Usual::Words(words),
+            ..self
+        }
+    }
+
+    /// Which the resolved form has only where it is not the default.
+    #[must_use]
+    pub const fn only_if_said(self) -> Self {
+        Self {
+            only_if_said: true,
+            ..self
+        }
+    }
+
+    /// What [`described!`](crate::described) adds where the line does not say it.
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn complete(
+        self,
+        field: &'static str,
+        usual: fn() -> Value,
+        doc: &'static str,
+    ) -> Self {
+        Self {
+            name: if self.name.is_empty() {
+                field
+            } else {
+                self.name
+            },
+            usual: match self.usual {
+                Usual::Words(text) if text.is_empty() => Usual::Value(usual),
+                said => said,
+            },
+            doc,
+            ..self
+        }
+    }
+}
+
+/// A value of a key.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Value {
+    /// None: an optional key that is not said, or a table that stands for itself.
+    Nothing,
+    /// A rate.
+    Rate(Rate),
+    /// A span of time.
+    Time(Duration),
+    /// A number of bytes.
+    Size(Bytes),
+    /// A fraction, a level, or another number.
+    Number(f64),
+    /// A whole number.
+    Integer(u64),
+    /// `true` or `false`.
+    Switch(bool),
+    /// The place of a word in its list.
+    Word(usize),
+}
+
+/// What a field of a configuration has to be for its key to be described.
+pub trait Field: Sized {
+    /// Its value.
+    fn value(&self) -> Value;
+    /// The field of a value; of [`Value::Nothing`], a table with its defaults.
+    fn of(value: Value) -> Option<Self>;
+    /// The configuration that it is, of a table.
+    fn inner(&self) -> Option<&dyn Described> {
+        None
+    }
+    /// The same to be written, begun with its defaults where there was none.
+    fn inner_mut(&mut self) -> Option<&mut dyn Described> {
+        None
+    }
+}
+
+/// What a set of values lacks: the key to point at, and the end of a sentence about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wrong {
+    /// The key.
+    pub key: &'static str,
+    /// Why its value is refused.
+    pub reason: String,
+    /// Whether the value itself is shown before the reason.
+    pub shown: bool,
+}
+
+impl Wrong {
+    /// `key = value: reason`.
+    #[must_use]
+    pub fn value(key: &'static str, reason: impl Into<String>) -> Self {
+        Self {
+            key,
+            reason: reason.into(),
+            shown: true,
+        }
+    }
+
+    /// A sentence that stands for itself, at the key.
+    #[must_use]
+    pub fn at(key: &'static str, reason: impl Into<String>) -> Self {
+        Self {
+            shown: false,
+            ..Self::value(key, reason)
+        }
+    }
+}
+
+/// What no single key of a table shows.
+pub trait Rules {
+    /// Called when a key has been set, in the order of the table: defaults of later keys may follow.
+    fn follow(&mut self, _key: &str) {}
+
+    /// Whether the values fit each other; `said` is whether the file has a key.
+    ///
+    /// # Errors
+    /// The first that does not.
+    fn check(&self, _said: &dyn Fn(&str) -> bool) -> Result<(), Wrong> {
+        Ok(())
+    }
+}
+
+/// A configuration with a description. Keys are counted in the order of the table.
+pub trait Described: Rules {
+    /// The description.
+    fn table(&self) -> &'static Table;
+    /// The value of a key.
+    fn value(&self, key: usize) -> Value;
+    /// Sets a key; not a value that is of another kind.
+    fn set(&mut self, key: usize, value: Value);
+    /// The configuration at a key whose kind is a table.
+    fn inner(&self, key: usize) -> Option<&dyn Described>;
+    /// The same to be written, begun with its defaults where there was none.
+    fn inner_mut(&mut self, key: usize) -> Option<&mut dyn Described>;
+}
+
+/// `Field` of a type that is one variant of [`Value`].
+macro_rules! field {
+    ($($type:ty, $variant:ident, |$field:ident| $out:expr, |$value:ident| $in:expr;)*) => {$(
+        impl Field for $type {
+            fn value(&self) -> Value {
+                let $field = *self;
+                Value::$variant($out)
+            }
+
+            fn of(value: Value) -> Option<Self> {
+                match value {
+                    Value::$variant($value) => $in,
+                    _ => None,
+                }
+            }
+        }
+    )*};
+}
+
+field! {
+    Rate, Rate, |rate| rate, |rate| Some(rate);
+    Duration, Time, |span| span, |span| Some(span);
+    Instant, Time, |at| Duration::from_nanos(at.as_nanos()), |span| Some(Self::ZERO + span);
+    Bytes, Size, |bytes| bytes, |bytes| Some(bytes);
+    f64, Number, |number| number, |number| Some(number);
+    u64, Integer, |number| number, |number| Some(number);
+    u32, Integer, |number| number.into(), |number| Self::try_from(number).ok();
+    u8, Integer, |number| number.into(), |number| Self::try_from(number).ok();
+}
+
+impl Field for bool {
+    fn value(&self) -> Value {
+        Value::Switch(*self)
+    }
+
+    /// A switch, or the second of two words.
+    fn of(value: Value) -> Option<Self> {
+        match value {
+            Value::Switch(on) => Some(on),
+            Value::Word(word) => Some(word == 1),
+            _ => None,
+        }
+    }
+}
+
+impl<T: Field> Field for Option<T> {
+    fn value(&self) -> Value {
+        self.as_ref().map_or(Value::Nothing, Field::value)
+    }
+
+    fn of(value: Value) -> Option<Self> {
+        match value {
+            Value::Nothing => Some(None),
+            value => T::of(value).map(Some),
+        }
+    }
+
+    fn inner(&self) -> Option<&dyn Described> {
+        self.as_ref()?.inner()
+    }
+
+    fn inner_mut(&mut self) -> Option<&mut dyn Described> {
+        if self.is_none() {
+            *self = T::of(Value::Nothing);
+        }
+        self.as_mut()?.inner_mut()
+    }
+}

@@ -1,0 +1,133 @@
+//! What makes a description and the type that it describes from one list; see [`Table`](crate::Table).
+
+/// Makes an enumeration the words of a key: `words!(Direction: "forward" => Forward, ...)`.
+#[macro_export]
+macro_rules! words {
+    ($type:ident: $($word:literal => $variant:ident),+ $(,)?) => {
+        impl $type {
+            /// Its words, for the kind of a key.
+            pub const WORDS: &'static [&'static str] = &[$($word),+];
+            const OF_WORDS: &'static [Self] = &[$(Self::$variant),+];
+        }
+
+        impl $crate::Field for $type {
+            fn value(&self) -> $crate::Value {
+                let place = Self::OF_WORDS.iter().position(|word| word == self);
+                $crate::Value::Word(place.unwrap_or_default())
+            }
+
+            fn of(value: $crate::Value) -> Option<Self> {
+                match value {
+                    $crate::Value::Word(word) => Self::OF_WORDS.get(word).copied(),
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+/// Makes a configuration and its description from one list.
+///
+/// ```
+/// use tables::{Described, Key, Kind, Rules, Value, described};
+/// use units::{Duration, Rate};
+///
+/// described! {
+///     #[derive(Clone, Debug)]
+///     pub struct Shaper("shaper", "a shaper", "Holds packets back to a rate.") {
+///         /// The rate at which packets leave.
+///         rate: Rate = Rate::ZERO => Key::of(Kind::RATE).needed("1 Mbit/s");
+///         /// How long a burst may be.
+///         burst: Duration = Duration::from_millis(5) => Key::of(Kind::SPAN);
+///     }
+/// }
+/// impl Rules for Shaper {}
+///
+/// assert_eq!(Shaper::TABLE.keys[1].doc.trim(), "How long a burst may be.");
+/// assert_eq!(Shaper::USUAL.value(1), Value::Time(Duration::from_millis(5)));
+/// ```
+#[macro_export]
+macro_rules! described {
+    (
+        $(#[$attribute:meta])*
+        pub struct $name:ident($table:literal, $title:literal, $summary:literal) {
+            $( $(#[doc = $doc:literal])+ $field:ident: $type:ty = $usual:expr => $key:expr; )*
+        }
+    ) => {
+        #[doc = $summary]
+        $(#[$attribute])*
+        pub struct $name {
+            $( $(#[doc = $doc])+ pub $field: $type, )*
+        }
+
+        impl $name {
+            /// Each key at its default; those that a file has to say are none yet.
+            pub const USUAL: Self = Self { $( $field: $usual, )* };
+
+            /// The keys of its table.
+            pub const TABLE: &'static $crate::Table = &$crate::Table {
+                name: $table,
+                title: $title,
+                summary: $summary,
+                keys: &[ $( $key.complete(
+                    stringify!($field),
+                    || <$type as $crate::Field>::value(&$name::USUAL.$field),
+                    concat!($($doc),+),
+                ), )* ],
+            };
+        }
+
+        impl $crate::Described for $name {
+            fn table(&self) -> &'static $crate::Table {
+                Self::TABLE
+            }
+
+            fn value(&self, key: usize) -> $crate::Value {
+                let values: &[&dyn Fn() -> $crate::Value] =
+                    &[ $( &|| $crate::Field::value(&self.$field), )* ];
+                values.get(key).map_or($crate::Value::Nothing, |value| value())
+            }
+
+            fn set(&mut self, key: usize, value: $crate::Value) {
+                let setters: &[fn(&mut Self, $crate::Value)] = &[ $( |config, value| {
+                    if let Some(value) = $crate::Field::of(value) {
+                        config.$field = value;
+                    }
+                }, )* ];
+                if let Some(set) = setters.get(key) {
+                    set(self, value);
+                }
+            }
+
+            fn inner(&self, key: usize) -> Option<&dyn $crate::Described> {
+                let inner: &[fn(&Self) -> Option<&dyn $crate::Described>] =
+                    &[ $( |config| $crate::Field::inner(&config.$field), )* ];
+                inner.get(key).and_then(|inner| inner(self))
+            }
+
+            fn inner_mut(&mut self, key: usize) -> Option<&mut dyn $crate::Described> {
+                let inner: &[fn(&mut Self) -> Option<&mut dyn $crate::Described>] =
+                    &[ $( |config| $crate::Field::inner_mut(&mut config.$field), )* ];
+                inner.get(key).and_then(|inner| inner(self))
+            }
+        }
+
+        impl $crate::Field for $name {
+            fn value(&self) -> $crate::Value {
+                $crate::Value::Nothing
+            }
+
+            fn of(_: $crate::Value) -> Option<Self> {
+                Some(Self::USUAL)
+            }
+
+            fn inner(&self) -> Option<&dyn $crate::Described> {
+                Some(self)
+            }
+
+            fn inner_mut(&mut self) -> Option<&mut dyn $crate::Described> {
+                Some(self)
+            }
+        }
+    };
+}

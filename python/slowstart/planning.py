@@ -1,0 +1,185 @@
+"""What a comparison runs: what it was asked for, and what the figures of its report need.
+
+Three steps: a :class:`Plan` names every run, :func:`execute` makes them, and
+:mod:`slowstart.artifacts` draws and writes what came of them, without running anything.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from slowstart import tables
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import polars as pl
+
+    from slowstart import Result, Scenario
+
+    Progress = Callable[[int, int], object]
+
+# Sizes at which completion times are compared, in steps of 1, 2 and 5.
+SIZES_MB = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
+# Time series of more segments than this, of a path or of all, would need gigabytes.
+_MOST_OF_A_PATH, _MOST_OF_ALL = 3_000_000, 10_000_000
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to be run."""
+
+    scenarios: Sequence[Scenario]
+    report: bool = False
+    """Whether a report is written, with figures that need runs of their own."""
+    traces: bool = False
+    """Whether the time series of every run are kept."""
+    kernel: bool = False
+    """Whether a kernel runs them; nothing is run for the figures then."""
+    at_size: Callable[[str], list[Scenario]] | None = None
+    """The same scenarios with transfers of another size."""
+    remarks: Sequence[str] = ()
+    """What stands below the tables."""
+
+    @property
+    def keep(self) -> str:
+        """Which time series of the runs are kept: ``none``, ``first`` or ``all``."""
+        if not self.report:
+            return "none"
+        return "all" if self.traces else "first" if self.kernel else "none"
+
+    @property
+    def runs(self) -> int:
+        """How many runs were asked for."""
+        return sum(each.runs for each in self.scenarios)
+
+    def expected(self) -> int:
+        """How many runs there are in all, as far as that is known before the first."""
+        if not self.report or self.kernel:
+            return self.runs
+        total = self.runs
+        if not self.traces:
+            total += len(self.scenarios)
+        if self.at_size is not None:
+            flows = [flow for each in self.scenarios for flow in each.resolved["flows"]]
+            largest = min((flow["size_bytes"] or 0) for flow in flows)
+            total += self.runs * len(_below(largest, whole=True))
+        return total
+
+
+@dataclass
+class Runs:
+    """What came of a plan."""
+
+    main: Result
+    text: str
+    """The result document."""
+    evolutions: dict[str, list[tuple[Scenario, Result]]] = field(default_factory=dict)
+    """By path, each scenario with a result that has the time series of its first run."""
+    sizes: dict[int, list[Result]] = field(default_factory=dict)
+    """By the bytes of a transfer: a result for each scenario."""
+    notes: list[str] = field(default_factory=list)
+    """What the report says was left out."""
+
+    def __post_init__(self) -> None:
+        self.document: dict[str, Any] = json.loads(self.text)
+
+
+def execute(
+    plan: Plan,
+    run_main: Callable[[str, Progress], Result],
+    simulate: Callable[..., Result],
+    progress: Progress,
+) -> Runs:
+    """Makes every run of ``plan``.
+
+    Args:
+        plan: What is to be run.
+        run_main: Runs its scenarios, with the time series that are kept of them.
+        simulate: As :func:`slowstart.run`, for the runs behind the figures.
+        progress: Called with the runs made, and all.
+    """
+    total = plan.expected()
+    main = run_main(plan.keep, lambda done, _: progress(done, total))
+    runs = Runs(main, main.to_json())
+    if not plan.report:
+        return runs
+    traced = _traceable(plan, runs)
+    if plan.kernel or plan.traces:
+        runs.evolutions = {
+            path: [(plan.scenarios[place], main.select(place)) for place in places]
+            for path, places in traced.items()
+        }
+        traced = {}
+    groups = {} if plan.kernel else _sizes(plan, runs)
+    done = plan.runs
+    total = done + sum(map(len, traced.values())) + plan.runs * len(groups)
+    for path, places in traced.items():
+        chosen = [plan.scenarios[place] for place in places]
+        result = simulate(chosen, traces=True, runs=1, progress=_from(done, total, progress))
+        done += len(chosen)
+        parts = [(each, result.select(place)) for place, each in enumerate(chosen)]
+        runs.evolutions[path] = parts
+    if groups:
+        every = [each for group in groups.values() for each in group]
+        result = simulate(every, progress=_from(done, total, progress))
+        position = 0
+        for size, group in groups.items():
+            runs.sizes[size] = [result.select(position + place) for place in range(len(group))]
+            position += len(group)
+    return runs
+
+
+def _from(before: int, total: int, progress: Progress) -> Progress:
+    """The progress of some runs as that of all: ``before`` were made before them."""
+    return lambda done, _: progress(before + done, total)
+
+
+def _traceable(plan: Plan, runs: Runs) -> dict[str, list[int]]:
+    """By path, the places of its scenarios, where their first runs are short enough to draw."""
+    groups: dict[str, list[int]] = {}
+    for place, each in enumerate(plan.scenarios):
+        groups.setdefault(each.path, []).append(place)
+    if plan.kernel:
+        return groups
+    import polars as pl
+
+    flows = pl.DataFrame(runs.main.flows())
+    chosen, total = {}, 0
+    for path, places in groups.items():
+        first = flows.filter((pl.col("path") == path) & (pl.col("run") == 0))
+        segments = int(first["segments_sent"].sum())
+        if segments > _MOST_OF_A_PATH:
+            why = f"one run has more than {_MOST_OF_A_PATH // 1_000_000} million segments"
+        elif total + segments > _MOST_OF_ALL:
+            why = f"those above have {_MOST_OF_ALL // 1_000_000} million segments together"
+        else:
+            total += segments
+            chosen[path] = places
+            continue
+        runs.notes.append(f"No evolution over {tables.short(path)} is drawn: {why}.")
+    return chosen
+
+
+def _below(largest: int, *, whole: bool) -> list[int]:
+    """The standard sizes below ``largest``, and that size itself where it was not completed."""
+    sizes = [round(mega * 1_000_000) for mega in SIZES_MB]
+    return [size for size in sizes if size < largest or (size == largest and not whole)]
+
+
+def _sizes(plan: Plan, runs: Runs) -> dict[int, list[Scenario]]:
+    """The scenarios at the standard sizes below that of the runs."""
+    if plan.at_size is None:
+        return {}
+    import polars as pl
+
+    flows = pl.DataFrame(runs.main.flows())
+    largest, whole = transferred(flows)
+    return {size: plan.at_size(f"{size} bytes") for size in _below(largest, whole=whole)}
+
+
+def transferred(flows: pl.DataFrame) -> tuple[int, bool]:
+    """The bytes that every flow delivered, and whether all flows completed."""
+    return int(flows["bytes_acked"].min()), bool(flows["completed"].all())  # type: ignore[arg-type]

@@ -1,0 +1,217 @@
+"""A folder of finished runs: killed at any moment it resumes, and nothing is run twice.
+
+A run is known by its key and its seed; :func:`run_key` makes the key of all that decides a run.
+Runs come in batches. A batch is a folder with Parquet tables and a list of their checksums; it is
+written aside, flushed to the disk and renamed, so that it is whole or absent. A batch that was
+damaged later is named, moved to ``damaged/``, and its runs count as missing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import platform
+import shutil
+import tempfile
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from slowstart import InputError, Scenario, __version__, _native, vm
+from slowstart.errors import complain
+from slowstart.output import replace_file, sync_folder, writing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from types import TracebackType
+    from typing import Self
+
+_FORMAT = 2
+_MARK = "store.json"
+_SUMS = "checksums.json"
+
+
+def run_key(scenario: Scenario, stack: str, more: Iterable[str] = ()) -> str:
+    """What all runs of ``scenario`` on ``stack`` have in common whatever their seed, hashed.
+
+    That is the resolved scenario with recorded traces, what computes it, and ``more``.
+    """
+    parts = [scenario.definition(), stack, *build(stack), *more]
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
+
+
+@lru_cache
+def build(stack: str) -> tuple[str, ...]:
+    """The version of what computes a run: the package, and the native module or the kernel."""
+    if stack == "linux":
+        return (__version__, platform.release())
+    if stack == "linux-vm":
+        inside = hashlib.sha256(vm.GUEST.read_bytes()).hexdigest()
+        return (__version__, vm.kernel() or "", inside)
+    return (__version__, _sum(Path(_native.__file__)))
+
+
+class RunStore:
+    """The folder. One process at a time may hold it."""
+
+    def __init__(
+        self, folder: str | os.PathLike[str], say: Callable[[str], object] = complain
+    ) -> None:
+        self.folder = Path(folder)
+        self._batches = self.folder / "batches"
+        self._lock: Any = None
+        self._say = say
+
+    def __enter__(self) -> Self:
+        if not (self.folder / _MARK).exists() and self.folder.exists():
+            if not self.folder.is_dir():
+                raise InputError(f"{self.folder} is not a folder")
+            ours = {"lock", "batches", "damaged"}
+            if any(each.name not in ours for each in self.folder.iterdir() if not _is_aside(each)):
+                raise InputError(f"the folder {self.folder} holds something else than runs")
+        try:
+            with writing(self.folder):
+                self._batches.mkdir(parents=True, exist_ok=True)
+                self._lock = (self.folder / "lock").open("w")
+                fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                self._tidy()
+        except BlockingIOError as error:
+            self._lock.close()
+            raise InputError(f"another process is making runs in {self.folder}") from error
+        except OSError as error:
+            reason = (error.strerror or str(error)).lower()
+            raise InputError(f"cannot write the folder {self.folder}: {reason}") from error
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._lock.close()
+
+    def _tidy(self) -> None:
+        """Removes what a killed process left half written, and sets aside what cannot be used."""
+        mark = self.folder / _MARK
+        for leftover in self._batches.glob(".*"):
+            shutil.rmtree(leftover, ignore_errors=True)
+        for leftover in self.folder.glob(f".{_MARK}.*"):
+            leftover.unlink(missing_ok=True)
+        if mark.exists() and _format_of(mark) == 1 and any(self._batches.iterdir()):
+            aside = _free(self.folder / "damaged" / "format-1")
+            aside.parent.mkdir(exist_ok=True)
+            self._batches.rename(aside)
+            self._batches.mkdir()
+            self._say(
+                f"{self.folder} holds runs of an earlier version of slowstart, which this version "
+                f"cannot use: they were moved to {aside} and are made again"
+            )
+        replace_file(mark, json.dumps({"format": _FORMAT}) + "\n")
+        for batch in sorted(self._batches.iterdir()):
+            reason = _damage(batch)
+            if reason is not None:
+                aside = _free(self.folder / "damaged" / batch.name)
+                aside.parent.mkdir(exist_ok=True)
+                batch.rename(aside)
+                self._say(
+                    f"the runs in {batch} are damaged ({reason}): they were moved to {aside} and "
+                    "are made again"
+                )
+
+    def read(self, table: str, chosen: pl.DataFrame | None = None) -> pl.DataFrame:
+        """A table of all batches, or of those runs alone whose key, seed and batch are chosen."""
+        if chosen is None:
+            folders = sorted(self._batches.iterdir())
+        else:
+            folders = [self._batches / name for name in sorted(set(chosen["batch"]))]
+        frames = []
+        for batch in folders:
+            file = batch / f"{table}.parquet"
+            if file.exists():
+                frame = pl.scan_parquet(file).with_columns(batch=pl.lit(batch.name))
+                if chosen is not None:
+                    frame = frame.join(chosen.lazy(), on=["key", "seed", "batch"], how="semi")
+                frames.append(frame.collect())
+        return pl.concat(frames, how="diagonal_relaxed") if frames else pl.DataFrame()
+
+    def write(self, identity: str, tables: Mapping[str, pl.DataFrame]) -> None:
+        """Keeps a batch. One of the same ``identity`` is replaced.
+
+        Raises:
+            RunError: The disk is full.
+        """
+        name = hashlib.sha256(identity.encode()).hexdigest()[:24]
+        with writing(self.folder):
+            aside = Path(tempfile.mkdtemp(prefix=".", dir=self._batches))
+            try:
+                sums = {}
+                for table, frame in tables.items():
+                    file = aside / f"{table}.parquet"
+                    with file.open("wb") as open_file:
+                        frame.write_parquet(open_file, compression="zstd")
+                        open_file.flush()
+                        os.fsync(open_file.fileno())
+                    sums[file.name] = _sum(file)
+                replace_file(aside / _SUMS, json.dumps(sums) + "\n")
+                with contextlib.suppress(FileNotFoundError):
+                    shutil.rmtree(self._batches / name)
+                sync_folder(aside)
+                aside.rename(self._batches / name)
+                sync_folder(self._batches)
+            finally:
+                shutil.rmtree(aside, ignore_errors=True)
+
+
+def _is_aside(path: Path) -> bool:
+    """Whether a file is one that was being written when a process was killed."""
+    return path.name.startswith(f".{_MARK}.")
+
+
+def _format_of(mark: Path) -> object:
+    try:
+        there = json.loads(mark.read_bytes())
+    except ValueError:
+        return None
+    return there.get("format") if isinstance(there, dict) else None
+
+
+def _free(path: Path) -> Path:
+    """``path``, with a number after it where it is taken."""
+    number = 2
+    free = path
+    while free.exists():
+        free = path.with_name(f"{path.name}-{number}")
+        number += 1
+    return free
+
+
+def _sum(file: Path) -> str:
+    found = hashlib.sha256()
+    with file.open("rb") as open_file:
+        while part := open_file.read(1 << 20):
+            found.update(part)
+    return found.hexdigest()
+
+
+def _damage(batch: Path) -> str | None:
+    """What is wrong with a batch; ``None`` where every table is as it was written."""
+    try:
+        sums = json.loads((batch / _SUMS).read_bytes())
+        if not isinstance(sums, dict) or not sums:
+            return f"{_SUMS} is not a list of checksums"
+        for name, expected in sums.items():
+            if _sum(batch / name) != expected:
+                return f"the checksum of {name} differs"
+    except FileNotFoundError as error:
+        return f"{Path(error.filename).name} is missing"
+    except OSError as error:
+        return f"{Path(error.filename or batch).name}: {(error.strerror or str(error)).lower()}"
+    except (ValueError, TypeError):
+        return f"{_SUMS} cannot be read"
+    return None

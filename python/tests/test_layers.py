@@ -1,0 +1,111 @@
+"""Imports run one way: a module imports from floors below its own, or from its own."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1] / "slowstart"
+
+# From the ground up. Modules on one floor may import each other where no circle comes of it.
+FLOORS = (
+    ("_native", "errors", "colors", "stats", "plain", "progress", "startup"),
+    ("output", "vm", "tables", "vectors"),
+    ("", "traces"),  # the package itself: compare and run
+    ("planning", "run_store", "programs", "behind", "plots", "busy"),
+    ("report", "look"),
+    ("artifacts", "execution"),
+    # Validation against the kernel, a package of its own.
+    ("fidelity.quantities", "fidelity.grid"),
+    ("fidelity.measuring", "fidelity.compare"),
+    ("fidelity.runner", "fidelity.judge"),
+    ("fidelity.figures",),
+    ("fidelity.page",),
+    # The framework of studies, another.
+    ("studies.files", "studies.grid", "studies.estimates", "studies.analysis"),
+    ("studies.catalogue", "studies.bands", "studies.store"),
+    ("studies.plan",),
+    ("studies.measures",),
+    ("studies.evidence", "studies.drawings"),
+    ("studies.claims",),
+    ("studies.study",),
+    ("studies.runner", "studies.figures"),
+    ("studies.page",),
+    ("studies", "studies.terminal", "fidelity", "fidelity.command"),
+    ("listing",),
+    ("path_command", "run_command", "study_command", "traces_command", "vm_command"),
+    ("cli",),
+)
+FLOOR = {module: number for number, floor in enumerate(FLOORS) for module in floor}
+# What is only reached by a call from below: writing the report of a study is its last step, and
+# `Study.run` is the one verb of a study.
+UPWARDS = {("studies.runner", "studies.page"), ("studies.study", "studies.runner")}
+
+
+def modules() -> dict[str, ast.Module]:
+    found = {}
+    for file in sorted(ROOT.rglob("*.py")):
+        if "folders" in file.parts:
+            continue
+        name = ".".join(file.relative_to(ROOT).with_suffix("").parts)
+        found[name.removesuffix("__init__").rstrip(".")] = ast.parse(file.read_text())
+    return found
+
+
+MODULES = modules()
+
+
+def imports(tree: ast.Module) -> set[str]:
+    """The package's modules that are imported, also in functions, but not for types alone."""
+    found: set[str] = set()
+
+    def visit(node: ast.AST) -> None:
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
+            return
+        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            package, _, below = node.module.partition(".")
+            if package == "slowstart":
+                for alias in node.names:
+                    inner = f"{below}.{alias.name}".lstrip(".")
+                    found.add(inner if inner in FLOOR else below)
+        for child in ast.iter_child_nodes(node):
+            visit(child)
+
+    visit(tree)
+    return found
+
+
+def test_every_module_has_a_floor() -> None:
+    assert set(MODULES) == set(FLOOR) - {"_native"}
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_imports_run_downwards(module: str) -> None:
+    above = {
+        each
+        for each in imports(MODULES[module])
+        if FLOOR[each] > FLOOR[module] and (module, each) not in UPWARDS
+    }
+    assert above == set()
+
+
+def test_no_import_leads_back() -> None:
+    graph = {
+        module: {
+            each for each in imports(tree) if each in MODULES and (module, each) not in UPWARDS
+        }
+        for module, tree in MODULES.items()
+    }
+    done: set[str] = set()
+
+    def walk(module: str, way: tuple[str, ...]) -> None:
+        assert module not in way, " -> ".join((*way, module))
+        if module not in done:
+            for each in graph[module]:
+                walk(each, (*way, module))
+            done.add(module)
+
+    for module in graph:
+        walk(module, ())
