@@ -39,13 +39,13 @@ impl Finished {
     }
 }
 
-/// Runs `work` on another thread, without the interpreter lock, and calls `tell` every [`TICK`].
-/// An exception from `tell` or from a signal handler (such as `KeyboardInterrupt`) sets `cancel`,
+/// Runs `work` on another thread, without the interpreter lock, and calls `report` every [`TICK`].
+/// An exception from `report` or from a signal handler (such as `KeyboardInterrupt`) sets `cancel`,
 /// and is raised when `work` has returned.
 pub fn attend<T: Send>(
     py: Python<'_>,
     cancel: &AtomicBool,
-    mut tell: impl FnMut() -> PyResult<()>,
+    mut report: impl FnMut() -> PyResult<()>,
     work: impl FnOnce() -> T + Send,
 ) -> PyResult<T> {
     let finished = Finished::default();
@@ -58,7 +58,7 @@ pub fn attend<T: Send>(
             outcome
         });
         while !py.detach(|| finished.wait()) {
-            if let Err(error) = py.check_signals().and_then(|()| tell()) {
+            if let Err(error) = py.check_signals().and_then(|()| report()) {
                 cancel.store(true, Ordering::Relaxed);
                 interruption = Some(error);
                 break;

@@ -57,7 +57,7 @@ pub fn run_batch(
     let options = RunOptions { traces };
     let cancel = AtomicBool::new(false);
     let done = AtomicUsize::new(0);
-    let tell = || {
+    let report = || {
         startups::failure()?;
         match &progress {
             Some(progress) => progress
@@ -66,7 +66,7 @@ pub fn run_batch(
             None => Ok(()),
         }
     };
-    let outputs = attend(py, &cancel, tell, || {
+    let outputs = attend(py, &cancel, report, || {
         let count = |so_far| {
             done.fetch_max(so_far, Ordering::Relaxed);
         };

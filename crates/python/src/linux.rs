@@ -89,13 +89,13 @@ pub fn run_linux(
     let total: usize = counts.iter().sum();
     let cancel = AtomicBool::new(false);
     let done = AtomicUsize::new(0);
-    let tell = || match &progress {
+    let report = || match &progress {
         Some(progress) => progress
             .call1((done.load(Ordering::Relaxed), total))
             .map(drop),
         None => Ok(()),
     };
-    let batch = attend(py, &cancel, tell, || {
+    let batch = attend(py, &cancel, report, || {
         let mut batch = Batch::default();
         for (scenario, &count) in scenarios.iter().zip(&counts) {
             let mut traced = false;
@@ -229,7 +229,7 @@ pub fn emulate(
 
     let cancel = AtomicBool::new(false);
     let latest: Mutex<Snapshot> = Mutex::default();
-    let tell = || match &watch {
+    let report = || match &watch {
         Some(watch) => {
             let now = *latest.lock().unwrap_or_else(PoisonError::into_inner);
             let forward = now.forward;
@@ -244,7 +244,7 @@ pub fn emulate(
         }
         None => Ok(()),
     };
-    let outcome = attend(py, &cancel, tell, || {
+    let outcome = attend(py, &cancel, report, || {
         emulator::emulate(&path, seed, options, &cancel, &mut |now| {
             *latest.lock().unwrap_or_else(PoisonError::into_inner) = *now;
         })

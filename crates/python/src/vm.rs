@@ -83,13 +83,13 @@ pub fn run_vm(
         .unwrap_or(1);
     let cancel = AtomicBool::new(false);
     let done = AtomicUsize::new(0);
-    let tell = || match &progress {
+    let report = || match &progress {
         Some(progress) => progress
             .call1((done.load(Ordering::Relaxed), jobs.len()))
             .map(drop),
         None => Ok(()),
     };
-    let outputs = attend(py, &cancel, tell, || {
+    let outputs = attend(py, &cancel, report, || {
         vm::run_all(&machine, &jobs, threads, &cancel, &|so_far| {
             done.fetch_max(so_far, Ordering::Relaxed);
         })

@@ -1,4 +1,4 @@
-//! Tables of results that change only when a result is meant to change.
+//! Tables of results that change only if a change of results is intended.
 //!
 //! A table may have thousands of rows, too many to review. The file under version control
 //! therefore holds well-known rows, and one line per group of rows with their number and a hash.
