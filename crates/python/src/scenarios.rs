@@ -12,6 +12,9 @@ use units::Duration;
 use crate::errors::input;
 use crate::startups;
 
+/// Largest scenario file that is searched for a Python start-up after an error.
+const HINT_LIMIT: u64 = 16_000_000;
+
 /// A resolved, immutable scenario.
 #[pyclass(frozen, module = "slowstart")]
 pub struct Scenario {
@@ -82,7 +85,7 @@ impl Scenario {
         scenario::Scenario::load(&file)
             .map(Self::new)
             .map_err(|error| {
-                let text = std::fs::read_to_string(&file).unwrap_or_default();
+                let text = scenario::read_text(&file, HINT_LIMIT).unwrap_or_default();
                 input(startups::with_hint(error.to_string(), &text))
             })
     }
