@@ -1,15 +1,15 @@
-# The commands that the README names. Everything that is built or fetched stays in this folder:
-# .venv (Python), target (Rust), report (what the demo draws).
+# The commands that the README describes. All build output stays in this folder: .venv (Python),
+# target (Rust), report (the output of the demo).
 #
 #   make demo [TRACE=FILE] [RUNS=N]   compare start-ups over a satellite link and an LTE link
-#   make test                         everything that .ci/run checks
-#   make snapshots                    write the tables of results anew, after a change that is meant
-#   make test-kernel                  the programs in bpf/, in this kernel: needs root
-#   make guest                        the program for slowstart --stack linux-vm (x86-64)
+#   make test                         run every check except those of test-kernel
+#   make snapshots                    rewrite the tables of results after an intended change
+#   make test-kernel                  test the programs in bpf/ in this kernel (needs root)
+#   make guest                        build the program for slowstart --stack linux-vm (x86-64)
 #   make bench                        packets per CPU second, peak memory, and the cost of an ACK
-#   make bench BASE=COMMIT            the speed of this state over that of a commit, in turns
-#                                     (both take SCENARIOS="S1 S3")
-#   make clean
+#   make bench BASE=COMMIT            speed of the working tree relative to a commit, alternating
+#                                     (both accept SCENARIOS="S1 S3")
+#   make clean                        remove all build output
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -21,7 +21,7 @@ RUNS ?= 20
 TRACE ?=
 VENV := .venv
 BIN := $(VENV)/bin
-# rustup puts cargo here, and a shell that was opened before it does not know.
+# rustup installs cargo here, and a shell opened before that does not have it in its PATH.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
 ALGORITHMS := cubic+hystart cubic+hystart++ cubic+search cubic+standard
@@ -30,26 +30,26 @@ SOURCES := $(shell find crates python/slowstart bpf -type f \( -name '*.rs' -o -
 	2>/dev/null) Cargo.toml Cargo.lock pyproject.toml bpf/Makefile
 ifneq ($(TRACE),)
 ifeq ($(wildcard $(TRACE)),)
-$(error there is no trace file $(TRACE))
+$(error trace file not found: $(TRACE))
 endif
 endif
-# A test that could not judge notes it in this file, and .ci/not-judged counts the notes.
+# A test without a verdict writes a note to this file, and .ci/not-judged counts the notes.
 export SLOWSTART_NOT_JUDGED ?= $(CURDIR)/target/not-judged.txt
-# How often the host may stall before that is a failure; empty: as often as it does.
+# The largest number of tests in which the host may stall; no limit if empty.
 NOT_JUDGED_LIMIT ?=
-# The extension module is found by the interpreter that loads it; the rest is plain Rust.
+# The extension module links only inside a Python interpreter, so cargo test excludes it.
 RUST := --workspace --exclude slowstart-python
 
-# The programs for the kernel are in the package where they can be built (bpf/README.md). A build
-# without an optional part says so in one line, as `slowstart kernel` and `slowstart vm` do later.
+# The package includes the kernel programs if they can be built (bpf/README.md). A build without an
+# optional part prints one line about it, as `slowstart kernel` and `slowstart vm` do later.
 PIP = if $(MAKE) -s -C bpf tools >/dev/null 2>&1 && pkg-config --exists libelf zlib 2>/dev/null; then \
 	  $(MAKE) -s -C bpf; export MATURIN_PEP517_ARGS="--features bpf"; \
-	else echo "Without the programs of slowstart kernel, which need $(KERNEL_PACKAGES)"; fi; \
+	else echo "Building without the programs of slowstart kernel, which need $(KERNEL_PACKAGES)"; fi; \
 	$(if $(GUEST),command -v qemu-system-x86_64 >/dev/null || \
-	  echo "Without --stack linux-vm: that needs qemu-system-x86";) \
+	  echo "--stack linux-vm will not work: it needs qemu-system-x86";) \
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-# The program of the virtual machine (slowstart vm) has no library, and is built where it can run.
+# The program inside the virtual machine (slowstart vm) is static, and built only where it can run.
 ifeq ($(shell uname -sm),Linux x86_64)
 GUEST := python/slowstart/slowstart-guest
 endif
@@ -75,7 +75,7 @@ test: $(VENV)/installed-dev rust-components $(if $(SLOWSTART_REQUIRE_ROOT_TESTS)
 	$(BIN)/pytest
 	@.ci/not-judged $(SLOWSTART_NOT_JUDGED) $(NOT_JUDGED_LIMIT)
 
-# Prints the rows that differ from those of the last run that passed here.
+# Prints the rows that differ from the last run that passed here.
 snapshots: tools
 	SLOWSTART_SNAPSHOT=write cargo test --locked -p slowstart-simulator --test matrix --test table \
 	  --test routers -- --nocapture
@@ -87,7 +87,7 @@ test-kernel: kernel-tools
 	cargo clippy -p slowstart-kernel -p slowstart-python --all-targets \
 	  --features slowstart-kernel/bpf,slowstart-python/bpf --locked -- -D warnings
 	SLOWSTART_REQUIRE_ROOT_TESTS=1 cargo test -p slowstart-kernel --features bpf --locked
-	# The same as in `make test`, told of by the probe in place of TCP_INFO.
+	# The same tests as in `make test`, with the probe as their data source instead of TCP_INFO.
 	SLOWSTART_REQUIRE_ROOT_TESTS=1 cargo test -p slowstart-emulator --features bpf --locked --test stack
 	@.ci/not-judged $(SLOWSTART_NOT_JUDGED) $(NOT_JUDGED_LIMIT)
 
@@ -99,7 +99,7 @@ python/slowstart/slowstart-guest: $(SOURCES) | tools
 	cp "$$(cargo metadata --format-version 1 --no-deps | $(PYTHON) -c \
 	  'import json, sys; print(json.load(sys.stdin)["target_directory"])')/release/slowstart-guest" $@
 
-# The commit is checked out and built below target/, beside the builds that are there already.
+# The commit is checked out and built in target/, next to the existing builds.
 BASE ?=
 SCENARIOS ?=
 BASE_TREE := target/bench-base
@@ -107,11 +107,11 @@ bench: tools
 ifeq ($(BASE),)
 	cargo run --release --locked -p slowstart-benches -- $(SCENARIOS)
 	cargo run --release --locked -p slowstart-benches acks
-	@command -v valgrind >/dev/null || echo "Without valgrind no instructions are counted: apt install valgrind"
+	@command -v valgrind >/dev/null || echo "valgrind is missing, so instructions are not counted: apt install valgrind"
 	@! command -v valgrind >/dev/null || cargo run --release --locked -p slowstart-benches instructions $(SCENARIOS)
 else
 	git rev-parse --verify --quiet '$(BASE)^{commit}' >/dev/null || { \
-	  echo "make bench: there is no commit $(BASE)" >&2; exit 2; }
+	  echo "make bench: commit not found: $(BASE)" >&2; exit 2; }
 	rm -rf $(BASE_TREE)/tree && mkdir -p $(BASE_TREE)/tree
 	git archive '$(BASE)' | tar -x -C $(BASE_TREE)/tree
 	cd $(BASE_TREE)/tree && CARGO_TARGET_DIR=$(CURDIR)/$(BASE_TREE)/build cargo build --release --locked -p slowstart-benches
@@ -130,11 +130,11 @@ tools:
 	  esac; \
 	  echo "make: $$tool is missing: $$hint" >&2; exit 2; }; done
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { \
-	  echo "make: $(PYTHON) is older than 3.10: name another one with make PYTHON=..." >&2; exit 2; }
+	  echo "make: $(PYTHON) is older than 3.10: select another one with make PYTHON=..." >&2; exit 2; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
-	  echo "make: $(PYTHON) cannot make a virtual environment: apt install python3-venv" >&2; exit 2; }
+	  echo "make: $(PYTHON) cannot create a virtual environment: apt install python3-venv" >&2; exit 2; }
 
-# Has the packages of a list, installs them where one is missing, or says so.
+# Installs the packages of a list if one is missing, or fails with the command to install them.
 define packages
 	@dpkg-query -W -f '$${Status}\n' $(1) 2>/dev/null | grep -c '^install ok installed' \
 	  | grep -qx $(words $(1)) || { apt-get -qq update \
@@ -147,7 +147,7 @@ kernel-tools: rust-components
 	@[ "$$(id -u)" = 0 ] || { echo "make test-kernel: loading programs into the kernel needs root" >&2; exit 2; }
 	$(call packages,$(KERNEL_PACKAGES))
 
-# What our captures are compared with.
+# Tests compare our captures with tshark.
 capture-tools:
 	$(call packages,tshark)
 
@@ -167,11 +167,11 @@ $(BIN)/python: | tools
 	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 2; }
 
 $(VENV)/installed: $(SOURCES) $(GUEST) | tools $(BIN)/python
-	@echo "Building slowstart into $(VENV): a few minutes the first time"
+	@echo "Building slowstart into $(VENV) (the first build takes a few minutes)"
 	$(PIP) .
 	@touch $@
 
 $(VENV)/installed-dev: $(SOURCES) $(GUEST) | tools $(BIN)/python
-	@echo "Building slowstart and the tools for its tests into $(VENV): a few minutes the first time"
+	@echo "Building slowstart and its test tools into $(VENV) (the first build takes a few minutes)"
 	$(PIP) '.[dev]'
 	@touch $@ $(VENV)/installed

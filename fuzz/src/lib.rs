@@ -1,8 +1,8 @@
-//! Fuzz targets: functions that take any bytes, as a user's files hold them, and must return.
+//! Fuzz targets: functions that accept arbitrary bytes, as in files from a user, and must return.
 //!
-//! A target panics where something that the project promises does not hold. `tests/bounded.rs` runs
-//! each over a seeded number of mutations of its corpus, on a stable toolchain and in bounded time;
-//! `libfuzzer/` hands the same functions to `cargo fuzz`.
+//! A target panics if a guarantee of the project does not hold. `tests/bounded.rs` runs each target
+//! over a fixed number of seeded mutations of its corpus, on a stable toolchain and in bounded
+//! time. `libfuzzer/` passes the same functions to `cargo fuzz`.
 
 mod mutate;
 
@@ -18,20 +18,20 @@ use scenario::Scenario;
 use simulator::RunOptions;
 use units::Duration;
 
-/// A target by its name, which is also that of its folder in `corpus/`.
+/// A target. Its folder in `corpus/` has the same name.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
-    /// As on the command line of `cargo fuzz`.
+    /// Its name on the command line of `cargo fuzz`.
     pub name: &'static str,
-    /// Takes any bytes.
+    /// Accepts arbitrary bytes.
     pub run: fn(&[u8]),
-    /// What mutations begin with.
+    /// Further inputs to mutate.
     pub seeds: Seeds,
-    /// How many inputs a bounded run gives it: fewer where one takes long.
+    /// Number of inputs in a bounded run; smaller for slow targets.
     pub cases: u32,
 }
 
-/// What belongs to a target's corpus besides the files in its folder.
+/// The part of a target's corpus outside of its folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seeds {
     /// Nothing.
@@ -61,28 +61,28 @@ const fn target(name: &'static str, run: fn(&[u8]), seeds: Seeds, cases: u32) ->
     }
 }
 
-/// A scenario from a text, unless the text is none.
+/// Parses a scenario, if the text is a valid one.
 fn read_scenario(data: &[u8]) -> Option<Scenario> {
     let text = String::from_utf8_lossy(data);
-    // A scenario may name files. There are none in this folder, and others are not touched.
+    // A scenario may name files. This folder has none, and other folders must not be read.
     if text.contains("..") || text.contains("\"/") || text.contains("'/") {
         return None;
     }
     Scenario::parse(&text, "fuzz.toml", Path::new("no such folder")).ok()
 }
 
-/// A scenario file is read or refused.
+/// Reads or rejects a scenario file.
 pub fn scenario_file(data: &[u8]) {
     let Some(scenario) = read_scenario(data) else {
         return;
     };
-    // Whatever the reader takes has a path that can be described.
+    // Every accepted scenario has a path with valid derived values.
     assert!(!scenario.flows.is_empty() || !scenario.path.traffic.is_empty());
     let _ = scenario.path.full_packet();
     let _ = scenario.path.bdp_packets();
 }
 
-/// What a scenario file says runs, for as long as a fuzzer has time.
+/// Runs a scenario file for a short simulated time.
 pub fn simulation(data: &[u8]) {
     let Some(mut scenario) = read_scenario(data) else {
         return;
@@ -103,12 +103,12 @@ pub fn simulation(data: &[u8]) {
     }
 }
 
-/// A trace is read as opportunities, as rates or as delays, or refused.
+/// Reads or rejects a trace of opportunities, rates or delays.
 pub fn recorded_trace(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     if let Ok(trace) = trace::parse(&text, "fuzz") {
         assert!(trace.lap_ms() > 0);
-        // Less than one bit per second is none.
+        // `None` below one bit per second.
         let _ = trace.mean_rate();
     }
     let _ = trace::read(&text, "fuzz");
@@ -116,7 +116,7 @@ pub fn recorded_trace(data: &[u8]) {
     let _ = trace::parse_delays(&text, "fuzz");
 }
 
-/// The description of an algorithm is parsed or refused, and its name means the same algorithm.
+/// Parses or rejects the description of an algorithm. Its canonical name must parse to itself.
 pub fn algorithm_name(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     if let Ok(algorithm) = Algorithm::parse(&text) {
@@ -126,7 +126,7 @@ pub fn algorithm_name(data: &[u8]) {
     }
 }
 
-/// A conformance vector is refused, or run and answered.
+/// Rejects or runs a conformance vector.
 pub fn conformance_vector(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     if let Ok(vector) = conformance::parse("fuzz.vec", &text) {
@@ -134,7 +134,7 @@ pub fn conformance_vector(data: &[u8]) {
     }
 }
 
-/// Packets that are written as a capture are read back as they were.
+/// Writes packets as a capture, and must read them back unchanged.
 pub fn packet_capture(data: &[u8]) {
     let mut writer = capture::Writer::new(Vec::new(), "fuzz").expect("memory takes everything");
     let snap = u32::from(data.first().copied().unwrap_or(0)) + 1;

@@ -1,6 +1,6 @@
-//! Mutations of an input, from a seed: the same seed gives the same inputs on any machine.
+//! Seeded mutations of an input: the same seed gives the same inputs on any machine.
 
-/// Words that readers of numbers and of lines stumble over.
+/// Words that are edge cases for parsers of numbers and lines.
 const WORDS: &[&str] = &[
     "0",
     "-1",
@@ -44,17 +44,17 @@ const WORDS: &[&str] = &[
     "\u{1d7d8}",
 ];
 
-/// No input grows beyond this.
+/// Largest size of an input.
 const LONGEST: usize = 1 << 16;
 
-/// Makes inputs out of others.
+/// Derives inputs from others.
 #[derive(Debug)]
 pub struct Mutator {
     state: u64,
 }
 
 impl Mutator {
-    /// The sequence of a seed.
+    /// The sequence of mutations from `seed`.
     pub fn new(seed: u64) -> Self {
         Self { state: seed }
     }
@@ -68,7 +68,7 @@ impl Mutator {
         z ^ (z >> 31)
     }
 
-    /// A number below `limit`, or zero where that is zero.
+    /// A number below `limit`, or zero if `limit` is zero.
     fn below(&mut self, limit: usize) -> usize {
         (self.next() % limit.max(1) as u64) as usize
     }
@@ -98,7 +98,7 @@ impl Mutator {
                 data.splice(at..at, word.bytes());
             }
             4 => {
-                // A number gives way to a word.
+                // Replace a number with a word.
                 let numbers = spans(data, |byte| byte.is_ascii_digit() || *byte == b'.');
                 self.replace(data, &numbers);
             }
@@ -109,7 +109,7 @@ impl Mutator {
                 self.replace(data, &names);
             }
             6 => {
-                // A line of one input goes into the other.
+                // Insert a line of another input.
                 let lines: Vec<&[u8]> = other.split_inclusive(|byte| *byte == b'\n').collect();
                 if let Some(line) = lines.get(self.below(lines.len())) {
                     let start = data[..at].iter().rposition(|byte| *byte == b'\n');
@@ -118,7 +118,7 @@ impl Mutator {
                 }
             }
             7 => {
-                // A line is lost.
+                // Delete a line.
                 let start = data[..at].iter().rposition(|byte| *byte == b'\n');
                 let start = start.map_or(0, |end| end + 1);
                 let length = data[start..].iter().position(|byte| *byte == b'\n');
@@ -141,7 +141,7 @@ impl Mutator {
     }
 }
 
-/// Where runs of bytes of a kind begin and end.
+/// Start and end of each run of bytes of a kind.
 fn spans(data: &[u8], kind: impl Fn(&u8) -> bool) -> Vec<(usize, usize)> {
     let mut spans = Vec::new();
     let mut start = None;

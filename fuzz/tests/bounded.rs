@@ -1,7 +1,7 @@
-//! Each target over its corpus and over a number of mutations of it, the same ones in each run.
+//! Runs each target over its corpus and over a fixed number of reproducible mutations of it.
 //!
-//! `SLOWSTART_FUZZ=30` in the environment tries thirty times as many. A failure leaves its input in
-//! the build folder and says where; once mended, the input goes to `corpus/`.
+//! `SLOWSTART_FUZZ=30` in the environment runs thirty times as many mutations. A failure writes its
+//! input to the build folder and prints the file name. Commit the input with the fix to `corpus/`.
 
 use std::ffi::OsStr;
 use std::panic::{self, AssertUnwindSafe};
@@ -13,7 +13,7 @@ use std::time::Duration;
 use fuzz::{Mutator, Seeds, TARGETS, Target};
 use scenario::{PRESETS, Preset};
 
-/// No input may keep a target busy for longer, whatever else the machine does.
+/// Longest wall-clock time for one input, also on a busy machine.
 const LONGEST: Duration = Duration::from_secs(20);
 
 /// Address space for all targets together, in bytes.
@@ -24,7 +24,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// The files of a folder with an extension, or all, in order; none where there is no folder.
+/// The files of a folder, all or those with an extension, in order; none without a folder.
 fn files(folder: &Path, extension: Option<&str>) -> Vec<Vec<u8>> {
     let mut paths: Vec<PathBuf> = match std::fs::read_dir(folder) {
         Ok(entries) => entries.flatten().map(|entry| entry.path()).collect(),
@@ -54,14 +54,14 @@ fn corpus(target: &Target) -> Vec<Vec<u8>> {
     corpus
 }
 
-/// Keeps an input that failed, and says where.
+/// Writes a failing input to a file and returns a message with its name.
 fn keep(target: &Target, input: &[u8]) -> String {
     let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("fuzz-{}", target.name));
     std::fs::write(&file, input).expect("the build folder can be written");
     format!("{}: the input is {}", target.name, file.display())
 }
 
-/// Limits the memory of this program, so that an input that wants more fails at once.
+/// Limits the memory of this process, so that an input that needs more fails at once.
 fn limit_memory() {
     #[cfg(target_os = "linux")]
     {

@@ -154,8 +154,8 @@ def test_the_command_writes_a_folder_that_it_replaces(
     ("arguments", "sentence"),
     [
         (["goe"], "did you mean"),
-        (["wired", "--duration", "1 ms"], "the duration is at least 1 s, not 1 ms"),
-        (["wired", "--every", "0 s"], "the time from probe to probe is at least 100 us, not 0 s"),
+        (["wired", "--duration", "1 ms"], "the duration must be at least 1 s, not 1 ms"),
+        (["wired", "--every", "0 s"], "the probe interval must be at least 100 us, not 0 s"),
         (["wired", "--seed", "-1"], "the seed"),
     ],
 )

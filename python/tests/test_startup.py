@@ -123,9 +123,9 @@ def test_a_mistake_in_a_class_is_one_sentence_with_its_line(module: Callable[[st
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        ("-1", "what the window grows by must be a whole number from 0 to 2^50"),
-        ("1.5", "what the window grows by must be a whole number from 0 to 2^50"),
-        ("'many'", "what the window grows by must be a whole number from 0 to 2^50"),
+        ("-1", "the window growth must be a whole number from 0 to 2^50"),
+        ("1.5", "the window growth must be a whole number from 0 to 2^50"),
+        ("'many'", "the window growth must be a whole number from 0 to 2^50"),
         ("Set(-5)", "cwnd must be a whole number from 0 to 2^50"),
         ("Exit(14480, 1 << 60)", "ssthresh must be a whole number from 0 to 2^50"),
     ],

@@ -97,7 +97,7 @@ def test_the_grid_is_laid_over_the_base(tmp_path: Path) -> None:
 
 
 REFUSED = {
-    "no TOML": ("study.toml", 'title = "A study"', "title = A study", 1, "no TOML"),
+    "no TOML": ("study.toml", 'title = "A study"', "title = A study", 1, "invalid TOML"),
     "unknown key": ("study.toml", "summary", "sumary", 3, "did you mean summary?"),
     "a number as text": ("study.toml", 'document = "none"', "document = 0", 2, "text"),
     "no runs": ("study.toml", "full = 4", "full = 0", 8, "at least 1"),

@@ -1,39 +1,40 @@
 //! When a flow reached the capacity of its path, and how its slow-start exit compares with that.
 //!
-//! The two heuristics are those of the SEARCH thesis (Ataei Kachooei, MS thesis, WPI, December 2024,
-//! section 5.2): the one-way latency offset for paths of high RTT, and the median throughput for
-//! paths of low RTT. The simulator also knows the truth: the first moment from which the bottleneck
-//! stays busy for one base RTT.
+//! The two heuristics follow Kachooei 2024, section 5.2 (docs/reference/sources.md): the one-way
+//! latency offset for paths of high RTT, and the median throughput for paths of low RTT. The
+//! simulator also knows the true value: the first time from which the bottleneck stays busy for one
+//! base RTT.
 
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant};
 
-/// When (and at what rate) capacity was reached.
+/// When (and at what rate) the flow reached capacity.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CapacityPoint {
-    /// First moment from which the bottleneck stays busy for one base RTT; null where only a
-    /// simulator or emulator could know it and it did not happen.
+    /// First time from which the bottleneck stays busy for one base RTT. Null if that did not
+    /// happen, or if the network does not report it.
     pub true_s: Option<f64>,
     /// The latency heuristic; null when the offset never exceeded twice the smallest RTT.
     pub latency_offset_s: Option<f64>,
-    /// Median throughput after slow start; null when slow start did not end, or too early to tell.
+    /// Median throughput after slow start. Null if slow start did not end, or ended too late for
+    /// one complete interval.
     pub median_throughput_bps: Option<u64>,
 }
 
-/// Where slow start ended relative to the capacity of the path (the SEARCH thesis, section 5.2).
+/// Slow-start exit relative to the capacity of the path (Kachooei 2024, section 5.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ExitClass {
     /// Before capacity was reached.
     Early,
-    /// After capacity was reached and before loss ended it.
+    /// After capacity was reached, and not because of a loss.
     Chokepoint,
-    /// Only because of a loss.
+    /// Because of a loss.
     Late,
 }
 
 impl ExitClass {
-    /// The word for it in results.
+    /// Its name in results.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -44,8 +45,8 @@ impl ExitClass {
     }
 }
 
-/// Classifies an exit at `exit` that congestion caused or not, given when capacity was reached.
-/// An exit on a path whose capacity was never reached is early.
+/// Classifies an exit at `exit` that congestion caused or not, given the time of the capacity
+/// point. An exit is early if the flow never reached capacity.
 #[must_use]
 pub fn classify(exit: Instant, by_congestion: bool, capacity: Option<Instant>) -> ExitClass {
     match capacity {
@@ -60,10 +61,11 @@ pub fn classify(exit: Instant, by_congestion: bool, capacity: Option<Instant>) -
     }
 }
 
-/// The latency heuristic: find the first time at which the one-way latency exceeds its minimum by
-/// twice the smallest RTT, then walk back to where it last was less than half of it above.
+/// The latency heuristic: finds the first time at which the one-way latency exceeds its minimum by
+/// twice the smallest RTT, then goes back to the last time at which the excess was below half of
+/// the smallest RTT.
 ///
-/// It works as packets arrive, with the minima known so far.
+/// It works online, with the minima known so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LatencyOffset {
     min_latency: Option<Duration>,
@@ -72,7 +74,7 @@ pub struct LatencyOffset {
 }
 
 impl LatencyOffset {
-    /// A packet arrived after `latency` in the network; the sender's smallest RTT is `min_rtt`.
+    /// Records a packet that arrived after `latency`. The sender's smallest RTT is `min_rtt`.
     pub fn on_arrival(&mut self, now: Instant, latency: Duration, min_rtt: Option<Duration>) {
         if self.found.is_some() {
             return;
@@ -88,7 +90,7 @@ impl LatencyOffset {
         }
     }
 
-    /// The moment, if the offset ever became large enough.
+    /// The capacity point, if the offset ever became large enough.
     #[must_use]
     pub fn at_capacity(&self) -> Option<Instant> {
         self.found.flatten()
@@ -97,8 +99,8 @@ impl LatencyOffset {
 
 /// Median of the throughput per interval after slow start: the heuristic for paths of low RTT.
 ///
-/// Intervals begin at 100 ms; when a flow lasts so long that there would be more than
-/// [`ThroughputMedian::CAPACITY`], neighbours are merged, so memory does not grow with the run.
+/// Intervals are initially 100 ms long. If a flow needs more than [`ThroughputMedian::CAPACITY`]
+/// of them, adjacent intervals are merged, so memory does not grow with the run.
 #[derive(Clone, Debug)]
 pub struct ThroughputMedian {
     interval: Duration,
@@ -117,15 +119,15 @@ impl Default for ThroughputMedian {
 }
 
 impl ThroughputMedian {
-    /// The most intervals that are kept.
+    /// The largest number of intervals.
     pub const CAPACITY: usize = 1024;
 
-    /// Slow start ended: counting begins.
+    /// Starts to count, at the end of slow start.
     pub fn begin(&mut self, now: Instant) {
         self.began.get_or_insert(now);
     }
 
-    /// `bytes` more were acknowledged or SACKed.
+    /// Records `bytes` that were newly acknowledged or SACKed.
     pub fn on_delivered(&mut self, now: Instant, bytes: Bytes) {
         let Some(began) = self.began else { return };
         let mut index =
@@ -142,8 +144,8 @@ impl ThroughputMedian {
         self.bytes[index] += bytes.get();
     }
 
-    /// The median in bits per second; the last, incomplete interval does not count. `None` with
-    /// less than one complete interval.
+    /// The median in bits per second, without the last, incomplete interval. `None` without a
+    /// complete interval.
     #[must_use]
     pub fn bits_per_second(&self) -> Option<u64> {
         let complete = self.bytes.len().checked_sub(1).filter(|&n| n > 0)?;
@@ -159,8 +161,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_latency_heuristic_walks_back_to_half_an_rtt() {
-        // Smallest RTT 100 ms. The offset rises by 10 ms each 100 ms from 1.0 s on: it is last
+    fn the_latency_heuristic_goes_back_to_half_an_rtt() {
+        // Smallest RTT 100 ms. From 1.0 s on, the offset rises by 10 ms every 100 ms: it is last
         // below 50 ms at 1.4 s (40 ms), and exceeds 200 ms at 3.1 s.
         let mut heuristic = LatencyOffset::default();
         for step in 0..60u64 {
@@ -175,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_without_queue_has_no_capacity_point() {
+    fn a_path_without_a_queue_has_no_capacity_point() {
         let mut heuristic = LatencyOffset::default();
         for step in 0..60u64 {
             heuristic.on_arrival(
@@ -201,7 +203,7 @@ mod tests {
     fn the_median_throughput_survives_merging() {
         let mut median = ThroughputMedian::default();
         median.begin(Instant::ZERO);
-        // 12,500 bytes each 100 ms are 1 Mbit/s, for ten minutes: 6,000 intervals.
+        // 12,500 bytes every 100 ms are 1 Mbit/s. Ten minutes are 6,000 intervals.
         for step in 0..6_000u64 {
             median.on_delivered(Instant::from_millis(100 * step + 50), Bytes::new(12_500));
         }

@@ -1,13 +1,13 @@
 //! Quantiles of durations in bounded memory.
 //!
-//! Buckets are log-linear: 128 to each power of two of microseconds, so a quantile is at most
-//! 0.8 % above the true one. Exact while a bucket is one microsecond wide (below 256 us).
+//! Buckets are log-linear: 128 per power of two of microseconds, so a quantile is at most 0.8 %
+//! above the true one. Below 256 us a bucket is one microsecond wide, and quantiles are exact.
 
 use units::Duration;
 
 const SUB_BITS: u32 = 7;
 
-/// Counts of durations, from which quantiles and the exact mean and minimum are read.
+/// Counts of durations, with their quantiles and their exact mean and minimum.
 #[derive(Clone, Debug, Default)]
 pub struct Histogram {
     /// Counts of the buckets from `first` on.
@@ -51,7 +51,7 @@ impl Histogram {
         self.min = Some(self.min.map_or(value, |min| min.min(value)));
     }
 
-    /// How many were counted.
+    /// The number of durations.
     #[must_use]
     pub const fn count(&self) -> u64 {
         self.total
@@ -70,8 +70,7 @@ impl Histogram {
             .then(|| Duration::from_nanos((self.sum_nanos / u128::from(self.total)) as u64))
     }
 
-    /// The value that `permille` thousandths of all do not exceed (nearest rank, upper edge of its
-    /// bucket).
+    /// The quantile at `permille` thousandths (nearest rank, upper edge of its bucket).
     #[must_use]
     pub fn quantile(&self, permille: u64) -> Option<Duration> {
         let rank = (self.total * permille).div_ceil(1000).max(1);

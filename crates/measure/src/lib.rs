@@ -1,9 +1,9 @@
-//! What is measured of a run, whatever produced it: a simulation, a kernel, a capture.
+//! Measurements of a run of any origin: simulation, kernel or capture.
 //!
-//! Probes take facts as they happen and keep a bounded amount of them; [`FlowResult`],
-//! [`LinkResult`] and [`RunResult`] are what remains; [`document`] is the result document
-//! (`"format": 2`), [`tables`] the same as Arrow tables. Times in results are seconds since the
-//! flow's SYN left unless a field says otherwise.
+//! Probes record events during a run in bounded memory. [`FlowResult`], [`LinkResult`] and
+//! [`RunResult`] are the results. [`document`] writes the result document (`"format": 2`), and
+//! [`tables`] the same data as Arrow tables. Times in results are seconds since the flow's SYN
+//! left, unless a field states otherwise.
 
 mod capacity;
 mod histogram;

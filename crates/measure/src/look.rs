@@ -1,33 +1,33 @@
-//! What a path does to packets that no transport sends: see `simulator::look`.
+//! Measurements of a path without a transport: see `simulator::look`.
 
-/// What a link gives a queue that is never empty.
+/// The deliveries of a saturated link.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Deliveries {
     /// The link's name.
     pub link: String,
-    /// Until when it was watched, in seconds.
+    /// The end of the measurement, in seconds.
     pub end_s: f64,
-    /// When each full packet came out, without propagation, in seconds since the beginning.
+    /// When each full packet left the link, without propagation, in seconds since the start.
     pub time_s: Vec<f64>,
-    /// Bytes of each as the link counts them, overhead included.
+    /// Size of each packet as the link counts it, with overhead.
     pub packet_bytes: u32,
 }
 
-/// A small packet with nothing before it, and the answer to it.
+/// A small packet over the idle path, and its reply.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Probe {
-    /// When it left, in seconds since the beginning.
+    /// When it left, in seconds since the start.
     pub time_s: f64,
-    /// How long it took to the receiver; `None` where it was lost.
+    /// Its delay to the receiver; `None` if it was lost.
     pub forward_s: Option<f64>,
-    /// How long the answer took back; `None` where there was none, or it was lost.
+    /// The delay of the reply; `None` if there was none, or if it was lost.
     pub reverse_s: Option<f64>,
 }
 
-/// A look at a path.
+/// The measurements of a path.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Look {
-    /// Of the forward link and the reverse one, where their rate has an end.
+    /// Of the forward and the reverse link, if their rates are limited.
     pub deliveries: Vec<Deliveries>,
     /// In order of time.
     pub probes: Vec<Probe>,

@@ -1,4 +1,4 @@
-//! What is kept of a flow while it runs.
+//! The measurements of a flow while it runs.
 
 use units::{Bytes, Duration, Instant};
 
@@ -21,22 +21,22 @@ pub struct FlowProbe {
 }
 
 impl FlowProbe {
-    /// A data packet arrived at the receiver after `latency`.
+    /// Records a data packet that arrived at the receiver after `latency`.
     pub fn on_arrival(&mut self, now: Instant, latency: Duration) {
         self.latency.on_arrival(now, latency, self.rtt.min());
     }
 
-    /// The network dropped a data packet.
+    /// Records a data packet that the network dropped.
     pub fn on_drop(&mut self, now: Instant) {
         self.first_drop.get_or_insert(now);
         self.drops += 1;
     }
 
-    /// The sender processed an ACK: acknowledged or SACKed so far, its RTT sample, and whether slow
+    /// Records an ACK: the bytes acknowledged or SACKed so far, its RTT sample, and whether slow
     /// start has ended.
     ///
-    /// What is acknowledged cumulatively stands still while losses are repaired, though the link is
-    /// busy: it says nothing about the throughput.
+    /// SACKed bytes count because the cumulative ACK stalls during loss recovery, although the link
+    /// is busy.
     pub fn on_ack(
         &mut self,
         now: Instant,

@@ -14,7 +14,7 @@ pub enum Stack {
     Simulated,
     /// The TCP of the running kernel.
     Linux,
-    /// The TCP of a kernel in a virtual machine, in virtual time.
+    /// The TCP of a kernel in a virtual machine that runs in virtual time.
     LinuxVm,
 }
 
@@ -54,17 +54,17 @@ pub struct FlowResult {
     pub segments_sent: u64,
     /// Of these, retransmissions.
     pub segments_retransmitted: u64,
-    /// Segments that the sender declared lost (an inference). A declaration that it took back does
-    /// not count, so there are at most `segments_sent`.
+    /// Segments that the sender declared lost (an inference). A declaration that it reverted does
+    /// not count, so the number is at most `segments_sent`.
     pub segments_lost: u64,
-    /// Data segments that the network dropped (a fact); null over a network that reports no drops.
+    /// Data segments that the network dropped (a fact); null if the network reports no drops.
     pub segments_dropped: Option<u64>,
     /// `segments_lost / segments_sent`.
     pub loss_ratio: f64,
     /// Retransmission timeouts of data.
     pub timeouts: u64,
-    /// Smallest RTT sample; null without any, as are the next two. Samples from timestamps are
-    /// whole milliseconds, so it may be 1 ms below the RTT.
+    /// Smallest RTT sample. This field and the next two are null without samples. Samples from
+    /// timestamps are whole milliseconds, so it may be 1 ms below the RTT.
     pub rtt_min_ms: Option<f64>,
     /// Mean of the RTT samples.
     pub rtt_mean_ms: Option<f64>,
@@ -72,8 +72,8 @@ pub struct FlowResult {
     pub rtt_p95_ms: Option<f64>,
     /// The first slow-start exit; null without one.
     pub slow_start_exit: Option<SlowStartExitResult>,
-    /// The exit that a passive start-up would have made; null for others, and where slow start had
-    /// ended before.
+    /// The exit that a passive start-up would have made; null for other start-ups, and if slow
+    /// start had ended before.
     pub passive_exit: Option<SlowStartExitResult>,
     /// The time at which the flow reached the path's capacity.
     pub capacity: CapacityPoint,
@@ -86,8 +86,8 @@ pub struct FlowResult {
 }
 
 impl FlowResult {
-    /// A flow that sent nothing: the run ended before its start, or its connection did not open.
-    /// `start_s` is in seconds since the run began.
+    /// The result of a flow that sent nothing: the run ended before its start, or its connection
+    /// did not open. `start_s` is in seconds since the run began.
     #[must_use]
     pub fn unopened(flow: u32, name: &str, algorithm: &str, start_s: f64) -> Self {
         Self {
@@ -123,8 +123,8 @@ impl FlowResult {
 pub struct LinkResult {
     /// Name of the link.
     pub name: String,
-    /// Fraction of the time from the first packet to the end in which the link was busy; null for a
-    /// pure delay line.
+    /// Fraction of the time from the first packet to the end of the run during which the link was
+    /// busy; null for a pure delay line.
     pub utilization: Option<f64>,
     /// Packets of any kind that the link delivered.
     pub packets: u64,
@@ -132,9 +132,9 @@ pub struct LinkResult {
     pub drops: u64,
     /// Packets that the link marked (ECN) instead of dropping them.
     pub marks: u64,
-    /// Longest queue, waiting packets only.
+    /// Longest queue; only waiting packets count.
     pub queue_max_packets: u64,
-    /// Mean queue over time.
+    /// Time average of the queue.
     pub queue_mean_packets: f64,
 }
 
@@ -143,9 +143,9 @@ pub struct LinkResult {
 pub struct TrafficFlow {
     /// Time at which the SYN left, in seconds since the run began.
     pub start_s: f64,
-    /// Bytes to send; null for a flow without an end.
+    /// Bytes to send; null for an unlimited flow.
     pub size_bytes: Option<u64>,
-    /// Flow completion time; null where it did not complete.
+    /// Flow completion time; null if it did not complete.
     pub fct_s: Option<f64>,
 }
 
@@ -166,11 +166,11 @@ pub struct TrafficResult {
     pub finished: u64,
     /// Flows that were not started because too many were open.
     pub rejected: u64,
-    /// Bytes that its applications had to send; null for flows without an end.
+    /// Bytes that its applications had to send; null for unlimited flows.
     pub bytes_offered: Option<u64>,
     /// Bytes in order at the receiving applications; of datagrams, those that arrived.
     pub bytes_delivered: u64,
-    /// Mean flow completion time of those that finished; null without any.
+    /// Mean flow completion time of the finished flows; null without any.
     pub fct_mean_s: Option<f64>,
     /// `bytes_offered` as a fraction of what the direction's mean rate carries from the traffic's
     /// start to its end; null without a size or a rate.
@@ -183,7 +183,7 @@ pub struct TrafficResult {
     pub segments_lost: u64,
     /// Retransmission timeouts of data.
     pub timeouts: u64,
-    /// Its flows in the order of their starts, where the scenario asks for them.
+    /// Its flows in the order of their starts, if the scenario requests them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flows: Option<Vec<TrafficFlow>>,
 }
@@ -193,7 +193,7 @@ pub struct TrafficResult {
 pub struct RunResult {
     /// Its number.
     pub run: u32,
-    /// Its seed. Runs of the same number share it across algorithms.
+    /// Its seed. Run i of every algorithm has the same seed.
     pub seed: u64,
     /// The TCP implementation that ran.
     pub stack: Stack,
@@ -205,13 +205,13 @@ pub struct RunResult {
     pub flows: Vec<FlowResult>,
     /// Its links.
     pub links: Vec<LinkResult>,
-    /// Background traffic; absent where there is none.
+    /// Background traffic; absent without any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub traffic: Vec<TrafficResult>,
 }
 
-/// The whole document: what was run, each run, and the summary. Keys are in alphabetical order, on
-/// every level. Runs are written one at a time, so that the document takes no memory beside them.
+/// The whole document: the scenario, each run, and the summary. Keys are in alphabetical order on
+/// every level. Runs are written one at a time, so the document needs no memory of its own.
 #[derive(Debug, Serialize)]
 #[serde(bound(serialize = "R: IntoIterator<Item: Serialize> + Clone"))]
 pub struct Document<'a, R> {
@@ -224,7 +224,7 @@ pub struct Document<'a, R> {
     version: &'a str,
 }
 
-/// The result document of `runs`; `counted` are those that the summary is over.
+/// The result document of `runs`. The summary covers the runs in `counted`.
 #[must_use]
 pub fn document<'a, R>(
     version: &'a str,
@@ -256,7 +256,7 @@ fn in_order<S: Serializer>(value: &impl Serialize, serializer: S) -> Result<S::O
     InOrder(value).serialize(serializer)
 }
 
-/// Written with its keys in alphabetical order.
+/// A value that is serialized with its keys in alphabetical order.
 struct InOrder<T>(T);
 
 impl<T: Serialize> Serialize for InOrder<T> {

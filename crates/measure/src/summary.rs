@@ -1,4 +1,4 @@
-//! Summaries over runs, one row for each path and flow name.
+//! Summaries over runs, one row per path and flow name.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,10 @@ use crate::{ExitClass, FlowResult, RunResult};
 pub struct Interval {
     /// The median.
     pub median: f64,
-    /// Order statistics that enclose the true median with at least 95 % confidence; null with
-    /// fewer than six values, where no two of them do.
+    /// Order statistics that enclose the true median with at least 95 % confidence. Null with
+    /// fewer than six values, because no two of them reach that confidence.
     pub ci95: Option<[f64; 2]>,
-    /// How many values there were.
+    /// The number of values.
     pub n: usize,
 }
 
@@ -25,7 +25,7 @@ pub struct Shares {
     pub early: u64,
     /// Between capacity and loss.
     pub chokepoint: u64,
-    /// At loss.
+    /// Because of a loss.
     pub late: u64,
     /// Slow start did not end.
     pub none: u64,
@@ -46,7 +46,7 @@ pub struct SummaryRow {
     pub flows: usize,
     /// Of these, completed.
     pub completed: usize,
-    /// Flow completion time; null where none completed.
+    /// Flow completion time; null if none completed.
     pub fct_s: Option<Interval>,
     /// Goodput.
     pub goodput_bps: Option<Interval>,
@@ -56,15 +56,15 @@ pub struct SummaryRow {
     pub segments_retransmitted: Option<Interval>,
     /// Packets of any flow that the links of a run marked instead of dropping them.
     pub marks: Option<Interval>,
-    /// Retransmission timeouts, all flows together.
+    /// Retransmission timeouts, summed over all flows.
     pub timeouts: u64,
     /// Mean RTT.
     pub rtt_mean_ms: Option<Interval>,
-    /// Time of the slow-start exit; null where no flow has one.
+    /// Time of the slow-start exit; null if no flow has one.
     pub exit_s: Option<Interval>,
     /// Congestion window at the exit.
     pub exit_cwnd_bytes: Option<Interval>,
-    /// Time of the capacity point, as the simulator knows it.
+    /// Time of the true capacity point.
     pub capacity_s: Option<Interval>,
     /// Time of the capacity point by the latency heuristic.
     pub latency_offset_s: Option<Interval>,
@@ -97,7 +97,7 @@ fn lower_rank(n: usize) -> Option<usize> {
     let weights: Vec<f64> = {
         let mut row = vec![1.0f64];
         for k in 1..=n / 2 {
-            // C(n,k) / C(n,k-1), accumulated in units that are rescaled when they grow large.
+            // C(n,k) / C(n,k-1), accumulated and rescaled when the terms grow large.
             let next = row[k - 1] * (n - k + 1) as f64 / k as f64;
             row.push(next);
             if next > 1e200 {
@@ -123,14 +123,14 @@ fn lower_rank(n: usize) -> Option<usize> {
     rank
 }
 
-/// The flows of one name on one path, and what the links of each of their runs marked.
+/// The flows of one name on one path, and the packets that the links of each run marked.
 #[derive(Default)]
 struct Group<'a> {
     flows: Vec<&'a FlowResult>,
     marks: Vec<f64>,
 }
 
-/// One row for each path and flow name, in order of first appearance.
+/// One row per path and flow name, in order of first appearance.
 #[must_use]
 pub fn summarize(runs: &[RunResult]) -> Vec<SummaryRow> {
     let mut order: Vec<(&str, &str)> = Vec::new();
@@ -206,8 +206,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranks_of_the_median_interval_are_those_of_the_binomial_table() {
-        // The notes' table of 95 % order-statistic ranks.
+    fn ranks_of_the_median_interval_match_the_binomial_table() {
+        // Ranks of the 95 % interval (docs/reference/sources.md, "Statistics").
         for (n, lower, upper) in [
             (20, 6, 15),
             (30, 10, 21),

@@ -1,4 +1,4 @@
-//! Results and series as Arrow record batches, one schema for each table.
+//! Results and time series as Arrow record batches, one schema per table.
 
 use std::sync::Arc;
 
@@ -66,7 +66,7 @@ const fn stack_name(stack: Stack) -> &'static str {
     }
 }
 
-/// One row for each flow of each run; columns as in the result document.
+/// One row per flow and run, with the columns of the result document.
 ///
 /// # Errors
 /// None in practice: columns are built with one length.
@@ -152,7 +152,7 @@ pub fn flows(runs: &[RunResult]) -> Result<RecordBatch, ArrowError> {
     table.finish()
 }
 
-/// One row for each link of each run.
+/// One row per link and run.
 ///
 /// # Errors
 /// None in practice: columns are built with one length.
@@ -181,7 +181,7 @@ pub fn links(runs: &[RunResult]) -> Result<RecordBatch, ArrowError> {
     table.finish()
 }
 
-/// One row for each table of background traffic of each run.
+/// One row per table of background traffic and run.
 ///
 /// # Errors
 /// None in practice: columns are built with one length.
@@ -219,13 +219,13 @@ pub fn traffic(runs: &[RunResult]) -> Result<RecordBatch, ArrowError> {
     table.finish()
 }
 
-/// The names of a run's flows: runs of one number differ by the algorithms in them.
+/// The names of a run's flows, which tell apart the runs i of different algorithms.
 fn flow_names(run: &RunResult) -> String {
     let names: Vec<&str> = run.flows.iter().map(|flow| flow.name.as_str()).collect();
     names.join(" ")
 }
 
-/// One row for each path and flow name.
+/// One row per path and flow name.
 ///
 /// # Errors
 /// None in practice: columns are built with one length.
@@ -290,7 +290,7 @@ pub fn summary(runs: &[RunResult]) -> Result<RecordBatch, ArrowError> {
     table.finish()
 }
 
-/// One row for each packet that came out of a link whose queue is never empty.
+/// One row per packet that left a saturated link.
 ///
 /// # Errors
 /// None in practice: columns are built with one length.
@@ -304,7 +304,7 @@ pub fn deliveries(look: &Look) -> Result<RecordBatch, ArrowError> {
     table.finish()
 }
 
-/// One row for each probe.
+/// One row per probe.
 ///
 /// # Errors
 /// None in practice: columns are built with one length.
@@ -317,7 +317,7 @@ pub fn probes(look: &Look) -> Result<RecordBatch, ArrowError> {
     table.finish()
 }
 
-/// One row for each ACK of each flow of each run.
+/// One row per ACK, flow and run.
 ///
 /// # Errors
 /// None in practice: columns are built with one length.
@@ -369,7 +369,7 @@ pub fn flow_traces(traces: &[Traces]) -> Result<RecordBatch, ArrowError> {
     table.finish()
 }
 
-/// One row for each packet that was offered to a link with a queue.
+/// One row per packet offered to a link with a queue.
 ///
 /// # Errors
 /// None in practice: columns are built with one length.

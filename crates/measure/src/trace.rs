@@ -1,12 +1,12 @@
-//! Time series, kept only when asked for.
+//! Time series, recorded only on request.
 
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant, Rate};
 
-/// One row for each ACK that a sender processed. All columns have the same length.
+/// One row per ACK that a sender processed. All columns have the same length.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct FlowTrace {
-    /// Its place in the scenario.
+    /// Its index in the scenario.
     pub flow: u32,
     /// Its algorithm.
     pub algorithm: String,
@@ -18,17 +18,17 @@ pub struct FlowTrace {
     pub ssthresh_bytes: Vec<Option<u64>>,
     /// In flight.
     pub in_flight_bytes: Vec<u64>,
-    /// RTT sample of this ACK; null where it gave none.
+    /// RTT sample of this ACK; null without one.
     pub rtt_ms: Vec<Option<f64>>,
     /// Payload bytes acknowledged cumulatively.
     pub acked_bytes: Vec<u64>,
-    /// Bytes in order at the receiving application, now.
+    /// Bytes in order at the receiving application at that time.
     pub delivered_bytes: Vec<u64>,
-    /// Pacing rate; null where it is unknown.
+    /// Pacing rate; null if unknown.
     pub pacing_rate_bps: Vec<Option<u64>>,
 }
 
-/// What a sender looks like after an ACK.
+/// A sender's state after an ACK.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowSample {
     /// When.
@@ -66,7 +66,7 @@ impl FlowTrace {
     }
 }
 
-/// One row for each packet offered to a link. All columns have the same length.
+/// One row per packet offered to a link. All columns have the same length.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct LinkTrace {
     /// Its name.
@@ -79,7 +79,7 @@ pub struct LinkTrace {
     pub queue_bytes: Vec<u64>,
     /// Packets dropped so far.
     pub drops: Vec<u64>,
-    /// Bytes handed on so far, behind the propagation, as the link counts them.
+    /// Bytes delivered so far, after propagation, as the link counts them.
     pub transmitted_bytes: Vec<u64>,
 }
 
@@ -94,15 +94,15 @@ impl LinkTrace {
     }
 }
 
-/// All series of a run.
+/// All time series of a run.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Traces {
     /// Its number.
     pub run: u32,
     /// The path's name.
     pub path: String,
-    /// One of each flow.
+    /// One per flow.
     pub flows: Vec<FlowTrace>,
-    /// One of each link with a queue.
+    /// One per link with a queue.
     pub links: Vec<LinkTrace>,
 }

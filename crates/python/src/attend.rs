@@ -1,4 +1,4 @@
-//! Work on another thread while this one listens for Ctrl-C and tells progress.
+//! Runs work on another thread while this one handles Ctrl-C and reports progress.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,10 +9,10 @@ use pyo3::prelude::*;
 
 use crate::errors;
 
-/// How often signals are looked at and progress is told: well below what a person notices.
+/// How often this thread checks signals and reports progress; shorter than users notice.
 const TICK: Duration = Duration::from_millis(50);
 
-/// A flag that can be waited for.
+/// A flag to wait for.
 #[derive(Default)]
 struct Finished {
     flag: Mutex<bool>,
@@ -25,7 +25,7 @@ impl Finished {
         self.changed.notify_all();
     }
 
-    /// Waits for at most [`TICK`]; whether the flag is set.
+    /// Waits at most [`TICK`] and returns whether the flag is set.
     fn wait(&self) -> bool {
         let flag = self.flag.lock().unwrap_or_else(PoisonError::into_inner);
         if *flag {
@@ -39,26 +39,26 @@ impl Finished {
     }
 }
 
-/// Does `work` on another thread, without the interpreter lock. Meanwhile `tell` is called now and
-/// then; an exception of its, or a signal's (`KeyboardInterrupt` among them), sets `cancel`, and
-/// is raised when `work` has returned.
+/// Runs `work` on another thread, without the interpreter lock, and calls `report` every [`TICK`].
+/// An exception from `report` or from a signal handler (such as `KeyboardInterrupt`) sets `cancel`,
+/// and is raised when `work` has returned.
 pub fn attend<T: Send>(
     py: Python<'_>,
     cancel: &AtomicBool,
-    mut tell: impl FnMut() -> PyResult<()>,
+    mut report: impl FnMut() -> PyResult<()>,
     work: impl FnOnce() -> T + Send,
 ) -> PyResult<T> {
     let finished = Finished::default();
     let mut interruption = None;
     let outcome = std::thread::scope(|scope| {
         let worker = scope.spawn(|| {
-            // A panic must not leave the waiting thread waiting.
+            // A panic must not block the waiting thread.
             let outcome = catch_unwind(AssertUnwindSafe(work));
             finished.set();
             outcome
         });
         while !py.detach(|| finished.wait()) {
-            if let Err(error) = py.check_signals().and_then(|()| tell()) {
+            if let Err(error) = py.check_signals().and_then(|()| report()) {
                 cancel.store(true, Ordering::Relaxed);
                 interruption = Some(error);
                 break;
@@ -69,12 +69,12 @@ pub fn attend<T: Send>(
     if let Some(error) = interruption {
         return Err(error);
     }
-    // A signal that came with the end of the work counts too.
+    // A signal may have arrived just before the work ended.
     py.check_signals()?;
     match outcome {
         Ok(Ok(value)) => Ok(value),
         Ok(Err(_)) | Err(_) => Err(errors::run(
-            "a run broke off because of a mistake in slowstart; please report the command",
+            "internal error in a run (please report this bug with the command)",
         )),
     }
 }

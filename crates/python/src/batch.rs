@@ -1,4 +1,4 @@
-//! `run_batch`: simulations, as many at a time as there are cores.
+//! `run_batch`: simulations, in parallel on all cores.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -12,8 +12,8 @@ use crate::results::Result as Results;
 use crate::scenarios::{Scenario, runs_of};
 use crate::startups;
 
-/// Runs every run of every scenario. The interpreter lock is released meanwhile; `progress` is
-/// called with `(done, total)`, and any exception, `KeyboardInterrupt` among them, stops the runs.
+/// Executes every run of every scenario without the interpreter lock. `progress` is called with
+/// `(done, total)`. Any exception, such as `KeyboardInterrupt`, stops the runs.
 #[pyfunction]
 #[pyo3(signature = (scenarios, *, threads = None, traces = false, runs = None, progress = None))]
 pub fn run_batch(
@@ -26,7 +26,7 @@ pub fn run_batch(
 ) -> PyResult<Results> {
     if threads == Some(0) {
         return Err(errors::input(
-            "the number of threads is 0; it has to be at least 1",
+            "the number of threads is 0; it must be at least 1",
         ));
     }
     let (scenarios, counts) = runs_of(&scenarios, runs);
@@ -41,7 +41,7 @@ pub fn run_batch(
         })
         .collect();
 
-    // Classes of Python's run one at a time anyway; so they do it in one order.
+    // Python classes run one at a time anyway; one thread makes their order deterministic.
     let is_foreign = |scenario: &Arc<scenario::Scenario>| {
         let mut flows = scenario.flows.iter();
         flows.any(|flow| flow.algorithm.is_foreign())
@@ -49,7 +49,7 @@ pub fn run_batch(
     let threads = if scenarios.iter().any(is_foreign) {
         1
     } else {
-        // Runs keep a core busy, so that more threads than cores only cost time.
+        // Each run keeps a core busy, so more threads than cores only cost time.
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         threads.unwrap_or(cores).min(cores).min(jobs.len().max(1))
     };
@@ -57,7 +57,7 @@ pub fn run_batch(
     let options = RunOptions { traces };
     let cancel = AtomicBool::new(false);
     let done = AtomicUsize::new(0);
-    let tell = || {
+    let report = || {
         startups::failure()?;
         match &progress {
             Some(progress) => progress
@@ -66,7 +66,7 @@ pub fn run_batch(
             None => Ok(()),
         }
     };
-    let outputs = attend(py, &cancel, tell, || {
+    let outputs = attend(py, &cancel, report, || {
         let count = |so_far| {
             done.fetch_max(so_far, Ordering::Relaxed);
         };

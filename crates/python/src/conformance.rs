@@ -1,4 +1,4 @@
-//! `run_vector`: one conformance vector against the algorithm that it names.
+//! `run_vector`: runs a conformance vector with the algorithm that it names.
 
 use std::path::{Path, PathBuf};
 
@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 
 use crate::errors;
 
-/// Largest vector; the shipped ones have at most some hundred kB.
+/// Largest size of a vector in bytes. The vectors of this project have some hundred kB at most.
 const MAX_VECTOR: u64 = 16_000_000;
 
-/// Runs the vector in a file. The error is one sentence.
+/// Runs the vector in a file. An error is one sentence.
 fn run_file(path: &Path) -> Result<Report, String> {
     let file = path.display().to_string();
     let text =
@@ -47,7 +47,7 @@ fn value(report: &Report) -> Value {
     })
 }
 
-/// Runs the vector in a file, or each `*.vec` in a folder; a JSON list with a report for each.
+/// Runs the vector in a file, or each `*.vec` in a folder. Returns a JSON list of reports.
 #[pyfunction]
 pub fn run_vector(py: Python<'_>, file: PathBuf) -> PyResult<String> {
     py.detach(|| {
@@ -58,7 +58,7 @@ pub fn run_vector(py: Python<'_>, file: PathBuf) -> PyResult<String> {
         };
         if files.is_empty() {
             let folder = file.display();
-            return Err(errors::input(format!("{folder}: holds no *.vec file")));
+            return Err(errors::input(format!("{folder}: contains no *.vec file")));
         }
         let reports = files
             .iter()

@@ -1,4 +1,4 @@
-//! Files that Python checks: their text, and TOML with the place of every value.
+//! Files that Python validates: their text, and TOML with the line of every value.
 
 use std::path::PathBuf;
 
@@ -9,12 +9,12 @@ use toml::de::{DeTable, DeValue};
 
 use crate::errors::input;
 
-/// A document that is being turned into Python objects.
+/// Converts a document into Python objects.
 struct Reader<'py, 'a> {
     py: Python<'py>,
     name: &'a str,
     text: &'a str,
-    /// From the keys that lead to a value to its line.
+    /// The line of each value, by the keys and indices that lead to it.
     lines: Bound<'py, PyDict>,
 }
 
@@ -62,13 +62,13 @@ impl<'py> Reader<'py, '_> {
         Ok(match value.get_ref() {
             DeValue::String(text) => text.as_ref().into_pyobject(self.py)?.into_any(),
             DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix())
-                .map_err(|_| self.refuse(at, "this number is out of range"))?
+                .map_err(|_| self.refuse(at, "the number is out of range"))?
                 .into_pyobject(self.py)?
                 .into_any(),
             DeValue::Float(number) => number
                 .as_str()
                 .parse::<f64>()
-                .map_err(|_| self.refuse(at, "this is no number"))?
+                .map_err(|_| self.refuse(at, "invalid number"))?
                 .into_pyobject(self.py)?
                 .into_any(),
             DeValue::Boolean(value) => value.into_pyobject(self.py)?.to_owned().into_any(),
@@ -87,8 +87,9 @@ impl<'py> Reader<'py, '_> {
     }
 }
 
-/// Reads `text`: its tables as dictionaries in the order of the text, and the line of each value under the tuple of keys and
-/// places that leads to it. `name` stands for the file in messages.
+/// Parses the TOML document `text`. Returns its tables as dictionaries in the order of the text,
+/// and the line of each value by the tuple of keys and indices that leads to it. Messages use
+/// `name` as the file's name.
 #[pyfunction]
 pub fn parse_toml<'py>(
     py: Python<'py>,
@@ -103,7 +104,7 @@ pub fn parse_toml<'py>(
     };
     let tree = DeTable::parse(text).map_err(|error| {
         let at = error.span().map_or(text.len(), |span| span.start);
-        reader.refuse(at, format!("this is no TOML: {}", error.message()))
+        reader.refuse(at, format!("invalid TOML: {}", error.message()))
     })?;
     let root = reader.table(tree.get_ref(), &PyTuple::empty(py))?;
     Ok((root, reader.lines))

@@ -1,11 +1,11 @@
-//! In place of `linux` where there is no Linux: every function refuses.
+//! Replaces `linux` and `vm` on other systems: every function raises an error.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use crate::errors;
 
-/// Functions that refuse, whatever they are given.
+/// Functions that raise an error for any arguments.
 macro_rules! refusing {
     ($( $name:ident ),* $(,)?) => {
         $(

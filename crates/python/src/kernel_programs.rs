@@ -1,4 +1,5 @@
-//! The congestion controls of this project in the running kernel: load, unload, status.
+//! Loads this project's congestion controls into the running kernel, unloads them, and reports
+//! their status.
 
 use kernel::{Control, Error, Wanted};
 use pyo3::prelude::*;
@@ -13,7 +14,7 @@ fn kernel_error(error: &Error) -> PyErr {
     }
 }
 
-/// What `names` say: names of the kernel, or algorithms.
+/// The congestion controls that `names` selects, by kernel name or by algorithm.
 fn wanted(names: &[String]) -> PyResult<Vec<Wanted>> {
     let named = |name: &String| Wanted::named(name).map_err(|error| kernel_error(&error));
     names.iter().map(named).collect()
@@ -27,8 +28,8 @@ fn names_of(controls: &[&Control]) -> Vec<(String, String, String)> {
     controls.iter().map(owned).collect()
 }
 
-/// Registers congestion controls until they are unloaded or the machine restarts; those of the
-/// default selection when none is named. The kernel's name, the algorithm and a line about each.
+/// Registers congestion controls until they are unloaded or the machine restarts. Without names, it
+/// registers the default selection. Returns kernel name, algorithm and summary of each.
 #[pyfunction]
 pub fn kernel_load(py: Python<'_>, names: Vec<String>) -> PyResult<Vec<(String, String, String)>> {
     let wanted = wanted(&names)?;
@@ -38,7 +39,7 @@ pub fn kernel_load(py: Python<'_>, names: Vec<String>) -> PyResult<Vec<(String, 
         .map_err(|error| kernel_error(&error))
 }
 
-/// Unregisters congestion controls, all of ours when none is named.
+/// Unregisters congestion controls; without names, all of this project.
 #[pyfunction]
 pub fn kernel_unload(
     py: Python<'_>,
@@ -52,7 +53,8 @@ pub fn kernel_unload(
         .map_err(|error| kernel_error(&error))
 }
 
-/// What there is, of `names` if any are given, and what is missing, as a JSON document.
+/// The requirements, found or missing, and the congestion controls (all, or those in `names`), as
+/// a JSON document.
 #[pyfunction]
 pub fn kernel_status(py: Python<'_>, names: Vec<String>) -> PyResult<String> {
     let wanted = wanted(&names)?;

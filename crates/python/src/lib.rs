@@ -1,7 +1,8 @@
-//! The Python module `slowstart._native`: conversions and the error map, nothing else.
+//! The Python module `slowstart._native`: only conversions and the mapping of errors.
 //!
-//! Wrong input raises `slowstart.InputError`, a failed run `slowstart.RunError`; both are defined
-//! in `python/slowstart/errors.py`. Tables leave through the Arrow PyCapsule interface.
+//! Invalid input raises `slowstart.InputError`, and a failed run `slowstart.RunError`. Both are
+//! defined in `python/slowstart/errors.py`. Tables are exported through the Arrow PyCapsule
+//! interface.
 
 mod attend;
 mod batch;
@@ -35,7 +36,7 @@ mod errors {
     import_exception!(slowstart.errors, InputError);
     import_exception!(slowstart.errors, RunError);
 
-    /// Bad input, in the words of whoever refused it, on one line whatever was quoted.
+    /// Invalid input. The message is on one line: control characters in quoted input are escaped.
     pub fn input(error: impl std::fmt::Display) -> PyErr {
         let mut sentence = String::new();
         for character in error.to_string().chars() {
@@ -48,13 +49,13 @@ mod errors {
         InputError::new_err(sentence)
     }
 
-    /// A failure that is not the caller's.
+    /// A failure that the input did not cause.
     pub fn run(error: impl std::fmt::Display) -> PyErr {
         RunError::new_err(error.to_string())
     }
 }
 
-/// The version of the compiled half, which is that of the whole.
+/// The version of the compiled module, which is that of the package.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 #[pymodule]
@@ -88,7 +89,7 @@ fn version() -> &'static str {
     VERSION
 }
 
-/// The registry of algorithms, as a list of dictionaries.
+/// The registry of algorithms as a list of dictionaries.
 #[pyfunction]
 fn algorithms(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     let list = PyList::empty(py);
@@ -113,7 +114,7 @@ fn algorithms(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     Ok(list)
 }
 
-/// The presets of paths, as a list of dictionaries.
+/// The path presets as a list of dictionaries.
 #[pyfunction]
 fn paths(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     let list = PyList::empty(py);
@@ -131,8 +132,8 @@ fn paths(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     Ok(list)
 }
 
-/// The median and its distribution-free 95 % interval, as in every summary; the ends are `None`
-/// for fewer than six values, all three for none.
+/// The median and its distribution-free 95 % interval, as in every summary. The ends are `None`
+/// for fewer than six values; all three are `None` without values.
 #[pyfunction]
 fn median_interval(values: Vec<f64>) -> (Option<f64>, Option<f64>, Option<f64>) {
     let interval = measure::median_with_interval(values.into_iter());

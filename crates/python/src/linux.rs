@@ -1,4 +1,4 @@
-//! The running kernel's TCP over emulated paths, and commands behind them.
+//! The running kernel's TCP over emulated paths, and commands that run over them.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ use crate::errors;
 use crate::results::{Keep, Kernel, Result as Results};
 use crate::scenarios::{Scenario, runs_of};
 
-/// All of each packet is captured: a TUN device never hands over more.
+/// Captures include whole packets: a TUN device never passes larger ones.
 const WHOLE_PACKETS: u32 = 65_535;
 
 fn emulator_error(error: &EmulatorError) -> PyErr {
@@ -47,13 +47,14 @@ fn options(switch_hystart: bool) -> StackOptions {
     }
 }
 
-/// Where this process may not make network namespaces: moves it into a user namespace of its own.
+/// Moves this process into its own user namespace if it may not create network namespaces.
 #[pyfunction]
 pub fn enter_user_namespace() -> PyResult<()> {
     emulator::enter_user_namespace().map_err(|error| emulator_error(&error))
 }
 
-/// Refuses what this machine, this user or this kernel cannot do. Creates nothing that stays.
+/// Raises an error if this machine, user or kernel does not support the scenarios. Leaves nothing
+/// behind.
 #[pyfunction]
 #[pyo3(signature = (scenarios, *, switch_hystart = false))]
 pub fn check_linux(scenarios: Vec<PyRef<'_, Scenario>>, switch_hystart: bool) -> PyResult<()> {
@@ -68,8 +69,9 @@ pub fn check_linux(scenarios: Vec<PyRef<'_, Scenario>>, switch_hystart: bool) ->
     Ok(())
 }
 
-/// Runs every run of every scenario on the running kernel, one at a time, in real time. A run that
-/// its self-check does not trust stays in the document, and counts nowhere else unless `force`.
+/// Executes every run of every scenario on the running kernel, one at a time, in real time. A run
+/// that failed the timing self-check appears in the result document, but only `force` includes it
+/// in tables and statistics.
 #[pyfunction]
 #[pyo3(signature = (scenarios, *, traces = "none", runs = None, force = false,
     switch_hystart = false, progress = None))]
@@ -87,13 +89,13 @@ pub fn run_linux(
     let total: usize = counts.iter().sum();
     let cancel = AtomicBool::new(false);
     let done = AtomicUsize::new(0);
-    let tell = || match &progress {
+    let report = || match &progress {
         Some(progress) => progress
             .call1((done.load(Ordering::Relaxed), total))
             .map(drop),
         None => Ok(()),
     };
-    let batch = attend(py, &cancel, tell, || {
+    let batch = attend(py, &cancel, report, || {
         let mut batch = Batch::default();
         for (scenario, &count) in scenarios.iter().zip(&counts) {
             let mut traced = false;
@@ -142,13 +144,13 @@ pub fn run_linux(
     ))
 }
 
-/// What a congestion control of ours concluded the end of slow start from.
-fn decision(told: &Option<GuestExit>) -> Option<serde_json::Value> {
-    told.map(|told| {
+/// The values from which one of our congestion controls decided the slow-start exit.
+fn decision(exit: &Option<GuestExit>) -> Option<serde_json::Value> {
+    exit.map(|exit| {
         json!({
-            "cwnd_segments": told.cwnd,
-            "bin": told.bin,
-            "norm_permille": told.norm_permille,
+            "cwnd_segments": exit.cwnd,
+            "bin": exit.bin,
+            "norm_permille": exit.norm_permille,
         })
     })
 }
@@ -160,10 +162,11 @@ struct Batch {
     kernels: Vec<Kernel>,
 }
 
-/// Runs a command behind a path: its exit status, the sentences on why not to believe it, and
-/// whether the server command listened in time (true without one).
-/// `watch` is called with seconds so far, and of the forward link the IP bytes so far, the packets that wait, and the
-/// drops and marks so far; an exception of its asks the command to end.
+/// Runs a command over an emulated path. Returns its exit status, the reasons why it failed the
+/// timing self-check, and whether the server command listened in time (true without one).
+///
+/// `watch` is called with the elapsed seconds, and the forward link's IP bytes, queue length in
+/// packets, drops and marks so far. An exception from it asks the command to end.
 #[pyfunction]
 #[pyo3(signature = (path, command, *, seed, upload = false, capture = None,
     capture_side = "sender", log = None, force = false, server_command = None, watch = None))]
@@ -191,7 +194,7 @@ pub fn emulate(
         "receiver" => Side::Receiver,
         other => {
             return Err(errors::input(format!(
-                "a capture's side is sender or receiver, not {other}"
+                "the side of a capture must be sender or receiver, not {other}"
             )));
         }
     };
@@ -226,7 +229,7 @@ pub fn emulate(
 
     let cancel = AtomicBool::new(false);
     let latest: Mutex<Snapshot> = Mutex::default();
-    let tell = || match &watch {
+    let report = || match &watch {
         Some(watch) => {
             let now = *latest.lock().unwrap_or_else(PoisonError::into_inner);
             let forward = now.forward;
@@ -241,7 +244,7 @@ pub fn emulate(
         }
         None => Ok(()),
     };
-    let outcome = attend(py, &cancel, tell, || {
+    let outcome = attend(py, &cancel, report, || {
         emulator::emulate(&path, seed, options, &cancel, &mut |now| {
             *latest.lock().unwrap_or_else(PoisonError::into_inner) = *now;
         })

@@ -1,4 +1,4 @@
-//! A look at a path, for `slowstart path`.
+//! Measurements of a path without a transport, for `slowstart path`.
 
 use std::sync::atomic::AtomicBool;
 
@@ -13,15 +13,15 @@ use crate::results::Table;
 use crate::scenarios::Scenario;
 use crate::{errors, startups};
 
-/// So many times what a full packet takes on the link is the time from one probe among other traffic to
-/// the next: one in a hundred packets changes little of what it measures.
+/// Interval between probes during background traffic, as a multiple of a full packet's service
+/// time. At one in a hundred packets, probes hardly change what they measure.
 const SELDOM: u64 = 100;
 
-/// The resolved path, packets, each link with its end and the size of its packets, probes.
+/// The resolved path, the deliveries, each link with its end and packet size, the probes.
 type Seen = (String, Table, Vec<(String, f64, u32)>, Table);
 
-/// A run of the other traffic on `path`, after its warm-up for `duration`, beside one flow: a full packet
-/// now and then, each acknowledged by itself.
+/// A scenario of `duration` after the warm-up, with the background traffic of `path` and one flow
+/// of occasional full packets, each acknowledged separately.
 #[pyfunction]
 #[pyo3(signature = (path, *, seed, duration))]
 pub fn probing(
@@ -51,8 +51,8 @@ pub fn probing(
     Ok(Scenario::new(made))
 }
 
-/// The resolved path as JSON, what comes out of its links when their queues are never empty, until when
-/// each was watched, and probes.
+/// The resolved path as JSON, the deliveries of its saturated links, the end of each link's
+/// measurement with its packet size, and the probes.
 #[pyfunction]
 #[pyo3(signature = (path, *, seed, duration, every))]
 pub fn look(
@@ -69,17 +69,13 @@ pub fn look(
         if span < least {
             let least = scenario::format_duration(least);
             return Err(errors::input(format!(
-                "{what} is at least {least}, not {text}"
+                "{what} must be at least {least}, not {text}"
             )));
         }
         Ok(span)
     };
     let duration = span(duration, Duration::from_secs(1), "the duration")? + path.warm_up;
-    let every = span(
-        every,
-        Duration::from_micros(100),
-        "the time from probe to probe",
-    )?;
+    let every = span(every, Duration::from_micros(100), "the probe interval")?;
     let cancel = AtomicBool::new(false);
     let look = attend(
         py,

@@ -1,4 +1,4 @@
-//! `Result` and `Table`: what runs leave, as JSON and as Arrow tables.
+//! `Result` and `Table`: the output of runs as JSON and as Arrow tables.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -25,25 +25,25 @@ pub struct Result {
     scenarios: Vec<Arc<Scenario>>,
     /// Runs of each scenario.
     counts: Vec<usize>,
-    /// Which of `all` belong to this result.
+    /// The range of `all` that belongs to this result.
     range: Range<usize>,
     all: Arc<Outputs>,
 }
 
 struct Outputs {
     results: Vec<RunResult>,
-    /// Empty, or one for each result.
+    /// Empty, or one per result.
     traces: Vec<Traces>,
-    /// Empty for simulations, else one for each result.
+    /// Empty for simulations, else one per result.
     kernels: Vec<Kernel>,
 }
 
-/// Which time series of runs on a kernel are kept.
+/// The kernel runs whose time series are recorded.
 #[cfg(target_os = "linux")]
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Keep {
     None,
-    /// Of one run of each scenario: the first that counts.
+    /// One run of each scenario: the first that counts.
     First,
     All,
 }
@@ -56,19 +56,19 @@ impl Keep {
             "first" => Ok(Self::First),
             "all" => Ok(Self::All),
             other => Err(errors::input(format!(
-                "traces are none, first or all, not {other}"
+                "traces must be none, first or all, not {other}"
             ))),
         }
     }
 }
 
-/// What is known of a run on a kernel beside its measurements.
+/// Additional facts about a run on a kernel.
 pub struct Kernel {
-    /// Whether it enters tables and statistics.
+    /// Whether tables and statistics include it.
     pub counts: bool,
-    /// Why not to believe it.
+    /// Why it failed the timing self-check; empty if it passed.
     pub reasons: Vec<String>,
-    /// What its entry in the document has beside the measurements: an object.
+    /// Further fields of its entry in the result document: an object.
     pub facts: Value,
 }
 
@@ -83,7 +83,7 @@ impl Result {
         Self::of_kernel(scenarios, counts, results, traces, Vec::new())
     }
 
-    /// The results of runs on a kernel, with a [`Kernel`] for each.
+    /// The results of runs on a kernel, with one [`Kernel`] per run.
     pub fn of_kernel(
         scenarios: Vec<Arc<Scenario>>,
         counts: Vec<usize>,
@@ -111,7 +111,7 @@ impl Result {
         self.all.kernels.get(self.range.clone()).unwrap_or_default()
     }
 
-    /// The results that enter tables and statistics.
+    /// The results that tables and statistics include.
     fn counted(&self) -> Cow<'_, [RunResult]> {
         if self.kernels().iter().all(|kernel| kernel.counts) {
             return Cow::Borrowed(self.results());
@@ -127,7 +127,7 @@ impl Result {
         self.all
             .traces
             .get(self.range.clone())
-            .ok_or_else(|| errors::input("no time series were kept: run with traces=True"))
+            .ok_or_else(|| errors::input("no time series were recorded: run with traces=True"))
     }
 
     fn json(&self) -> PyResult<String> {
@@ -168,16 +168,16 @@ impl Result {
         py.detach(|| self.json())
     }
 
-    /// How many scenarios there are.
+    /// The number of scenarios.
     fn __len__(&self) -> usize {
         self.scenarios.len()
     }
 
-    /// The results of one scenario, in the order in which they were given.
+    /// The results of the scenario at `index`, in the order in which the scenarios were given.
     fn select(&self, index: usize) -> PyResult<Self> {
         let Some(scenario) = self.scenarios.get(index) else {
             return Err(PyIndexError::new_err(format!(
-                "there are {} scenarios",
+                "index out of range: the result has {} scenarios",
                 self.scenarios.len()
             )));
         };
@@ -190,27 +190,27 @@ impl Result {
         })
     }
 
-    /// One row for each flow of each run.
+    /// One row per flow and run.
     fn flows(&self, py: Python<'_>) -> PyResult<Table> {
         py.detach(|| Table::new(tables::flows(&self.counted())))
     }
 
-    /// One row for each link of each run.
+    /// One row per link and run.
     fn links(&self, py: Python<'_>) -> PyResult<Table> {
         py.detach(|| Table::new(tables::links(&self.counted())))
     }
 
-    /// One row for each kind of background traffic of each run; none where there is none.
+    /// One row per table of background traffic and run; no rows without background traffic.
     fn traffic(&self, py: Python<'_>) -> PyResult<Table> {
         py.detach(|| Table::new(tables::traffic(&self.counted())))
     }
 
-    /// One row for each path and flow name: medians with 95 % intervals.
+    /// One row per path and flow name: medians with 95 % intervals.
     fn summary(&self, py: Python<'_>) -> PyResult<Table> {
         py.detach(|| Table::new(tables::summary(&self.counted())))
     }
 
-    /// The runs that are not to be believed: scenario, run, and why, one sentence each.
+    /// The runs that failed the timing self-check: scenario, run, and the reasons as sentences.
     fn untrusted(&self) -> Vec<(usize, u32, Vec<String>)> {
         let scenarios = self.counts.iter().enumerate();
         scenarios
@@ -221,12 +221,12 @@ impl Result {
             .collect()
     }
 
-    /// One row for each ACK; only of runs with `traces=True`.
+    /// One row per ACK; requires `traces=True`.
     fn flow_traces(&self, py: Python<'_>) -> PyResult<Table> {
         py.detach(|| Table::new(tables::flow_traces(self.traces()?)))
     }
 
-    /// One row for each packet offered to a link; only of runs with `traces=True`.
+    /// One row per packet offered to a link; requires `traces=True`.
     fn link_traces(&self, py: Python<'_>) -> PyResult<Table> {
         py.detach(|| Table::new(tables::link_traces(self.traces()?)))
     }
@@ -275,7 +275,7 @@ impl Table {
         PyCapsule::new_with_value(py, schema, c"arrow_schema")
     }
 
-    /// Names of the columns; each carries its unit.
+    /// Names of the columns, which include their units.
     #[getter]
     fn column_names(&self) -> Vec<String> {
         let schema = self.batch.schema();
@@ -286,7 +286,7 @@ impl Table {
             .collect()
     }
 
-    /// How many rows there are.
+    /// The number of rows.
     fn __len__(&self) -> usize {
         self.batch.num_rows()
     }

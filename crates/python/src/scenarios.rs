@@ -1,4 +1,4 @@
-//! `Scenario`: what is run, built from words or read from a file.
+//! `Scenario`: the input of runs, built from arguments or read from a file.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,15 +12,18 @@ use units::Duration;
 use crate::errors::input;
 use crate::startups;
 
-/// A resolved scenario. It never changes.
+/// Largest scenario file that is searched for a Python start-up after an error.
+const HINT_LIMIT: u64 = 16_000_000;
+
+/// A resolved, immutable scenario.
 #[pyclass(frozen, module = "slowstart")]
 pub struct Scenario {
     pub inner: Arc<scenario::Scenario>,
-    /// The resolved form as a dictionary, made when it is first asked for.
+    /// The resolved form as a dictionary, built on first access.
     resolved: PyOnceLock<Py<PyDict>>,
 }
 
-/// What `scenarios` are, and how many runs each has: `runs`, or as many as it says itself.
+/// The scenarios and the number of runs of each: `runs`, or the scenario's own number.
 pub fn runs_of(
     scenarios: &[PyRef<'_, Scenario>],
     runs: Option<u32>,
@@ -64,7 +67,7 @@ fn options(
     })
 }
 
-/// A number that may be out of any range, negative ones and thousand digits included.
+/// Converts a Python integer of any size, or returns an error.
 pub fn whole<T: TryFrom<u64>>(value: &Bound<'_, PyAny>, what: &str) -> PyResult<T> {
     let number: Option<u64> = value.extract().ok();
     number
@@ -82,13 +85,13 @@ impl Scenario {
         scenario::Scenario::load(&file)
             .map(Self::new)
             .map_err(|error| {
-                let text = std::fs::read_to_string(&file).unwrap_or_default();
+                let text = scenario::read_text(&file, HINT_LIMIT).unwrap_or_default();
                 input(startups::with_hint(error.to_string(), &text))
             })
     }
 
-    /// Reads a scenario from `text`; `name` stands for the file in messages, and traces are looked
-    /// up from `folder`.
+    /// Reads a scenario from `text`. Messages use `name` as the file's name, and trace files are
+    /// relative to `folder`.
     #[staticmethod]
     #[pyo3(signature = (text, *, name = "text", folder = PathBuf::new()))]
     fn from_toml(text: &str, name: &str, folder: PathBuf) -> PyResult<Self> {
@@ -97,7 +100,7 @@ impl Scenario {
             .map_err(|error| input(startups::with_hint(error.to_string(), text)))
     }
 
-    /// One scenario for each algorithm; with `together` one in which they share the path.
+    /// One scenario per algorithm, or, with `together`, one in which they share the path.
     #[staticmethod]
     #[pyo3(signature = (path, algorithms, *, size = None, duration = None, runs, seed,
         initial_window, pacing = false, flows, stagger = None, together = false))]
@@ -154,7 +157,7 @@ impl Scenario {
             changed.seed = whole(&seed, "the seed")?;
         }
         if changed.runs == 0 {
-            return Err(input("the number of runs is 0; it has to be at least 1"));
+            return Err(input("the number of runs is 0; it must be at least 1"));
         }
         Ok(Self::new(changed))
     }
@@ -171,7 +174,7 @@ impl Scenario {
         &self.inner.path.name
     }
 
-    /// How often it is run.
+    /// The number of runs.
     #[getter]
     fn runs(&self) -> u32 {
         self.inner.runs
@@ -193,12 +196,12 @@ impl Scenario {
             .collect()
     }
 
-    /// The scenario as resolved: what `scenario` is in a result document.
+    /// The resolved scenario as JSON, as in the field `scenario` of a result document.
     fn to_json(&self) -> PyResult<String> {
         serde_json::to_string(&*self.inner).map_err(crate::errors::run)
     }
 
-    /// The scenario as resolved, as a dictionary. It is made once and shared: do not change it.
+    /// The resolved scenario as a dictionary. It is built once and shared: do not change it.
     #[getter]
     fn resolved(&self, py: Python<'_>) -> PyResult<Py<PyDict>> {
         let made = self.resolved.get_or_try_init(py, || {
@@ -210,9 +213,9 @@ impl Scenario {
         Ok(made.clone_ref(py))
     }
 
-    /// Everything that decides what a run of a given seed measures, recorded traces included, as
-    /// JSON with every field; two scenarios with the same definition are the same up to the seed
-    /// and the number of runs.
+    /// Everything that determines the measurements of a run with a given seed, including recorded
+    /// traces, as JSON with every field. Two scenarios with the same definition differ at most in
+    /// summaries, seed and number of runs.
     fn definition(&self) -> PyResult<String> {
         let mut plain = (*self.inner).clone();
         plain.summary.clear();

@@ -1,9 +1,9 @@
 //! Start-ups written in Python: `cubic+my_module:MyStartup`.
 //!
-//! A class is one kind of start-up (`congestion::startup::ForeignKind`), kept for as long as the
-//! program runs; every connection has an instance. `slowstart.startup` finds the class and says what
-//! it may do. An exception in it is remembered, the runs are stopped, and `run_batch` raises it as
-//! one sentence.
+//! A class is one kind of start-up (`congestion::startup::ForeignKind`), which lives as long as the
+//! process. Every connection has its own instance. `slowstart.startup` loads the class and defines
+//! its interface. An exception in a class is recorded and stops the runs, and `run_batch` raises
+//! it as one sentence.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -18,10 +18,10 @@ use units::{Bytes, Duration, Rate};
 
 use crate::errors;
 
-/// No window and no rate that Python gives is larger.
+/// Largest window and rate that a class may return.
 const LARGEST: u64 = 1 << 50;
 
-/// A segment that left.
+/// A segment that was sent.
 #[pyclass(frozen, get_all, module = "slowstart")]
 pub struct Sent {
     now_ns: u64,
@@ -86,7 +86,7 @@ impl View {
     }
 }
 
-/// What of the optional part of the contract a class has.
+/// The optional methods that a class has.
 #[derive(Clone, Copy, Debug, Default)]
 struct Hooks {
     on_sent: bool,
@@ -95,7 +95,7 @@ struct Hooks {
     pacing_rate: bool,
 }
 
-/// A class, and its instances.
+/// A class and its instances.
 struct Kind {
     name: String,
     class: Mutex<(Option<Py<PyAny>>, Hooks)>,
@@ -109,11 +109,11 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Every kind that was ever named. The first of a name stays, its class may change.
+/// All kinds used so far, one per name. The class of a kind may change.
 static KINDS: Mutex<Vec<&'static Kind>> = Mutex::new(Vec::new());
 
 impl Kind {
-    /// The kind of this name, with this class from now on.
+    /// The kind of this name, with its class set to `class`.
     fn of(name: &str, class: &Bound<'_, PyAny>) -> PyResult<&'static Self> {
         let has = |method| class.hasattr(method);
         let hooks = Hooks {
@@ -144,7 +144,7 @@ impl Kind {
         locked(&self.class).1
     }
 
-    /// Remembers the first thing that went wrong.
+    /// Records the first failure.
     fn fail(&self, py: Python<'_>, error: &PyErr) {
         let said = py
             .import("slowstart.startup")
@@ -157,7 +157,7 @@ impl Kind {
         self.has_failed.store(true, Ordering::Release);
     }
 
-    /// What `work` makes of an instance; nothing once anything failed.
+    /// Calls `work` with an instance; returns `None` after a failure.
     fn with<T>(
         &self,
         number: u64,
@@ -185,7 +185,7 @@ impl Kind {
     }
 }
 
-/// A number of bytes, or of bits per second.
+/// A number of bytes or bits per second.
 fn amount(value: &Bound<'_, PyAny>, what: &str) -> PyResult<u64> {
     let wrong = || {
         let message = format!("{what} must be a whole number from 0 to 2^50");
@@ -195,7 +195,7 @@ fn amount(value: &Bound<'_, PyAny>, what: &str) -> PyResult<u64> {
     (number <= LARGEST).then_some(number).ok_or_else(wrong)
 }
 
-/// What a method answered: nothing, bytes to grow by, or what `slowstart.startup` has for it.
+/// The result of a method: `None`, bytes of growth, or a step of `slowstart.startup`.
 fn step(answer: &Bound<'_, PyAny>) -> PyResult<Option<Step>> {
     if answer.is_none() {
         return Ok(None);
@@ -207,7 +207,7 @@ fn step(answer: &Bound<'_, PyAny>) -> PyResult<Option<Step>> {
         amount(&value, name).map(|bytes| Some(Bytes::new(bytes)))
     };
     let Some(cwnd) = field("cwnd")? else {
-        return amount(answer, "what the window grows by")
+        return amount(answer, "the window growth")
             .map(|growth| Some(Step::Grow(Bytes::new(growth))));
     };
     Ok(Some(match field("ssthresh")? {
@@ -322,7 +322,7 @@ impl ForeignKind for Kind {
     }
 }
 
-/// Whether `word` can be a name in Python.
+/// Whether `word` is a valid Python name.
 fn is_word(word: &str) -> bool {
     let mut letters = word.chars();
     letters
@@ -331,9 +331,9 @@ fn is_word(word: &str) -> bool {
         && letters.all(|c| c.is_alphanumeric() || c == '_')
 }
 
-/// What `cubic+module:Class:option=value,...` names.
+/// The parts of `cubic+module:Class:option=value,...`.
 struct Named<'a> {
-    /// The algorithm with another start-up in the place of the class.
+    /// The algorithm with a built-in start-up in place of the class.
     plain: String,
     module: &'a str,
     class: &'a str,
@@ -356,7 +356,7 @@ fn foreign(text: &str) -> Option<Named<'_>> {
     })
 }
 
-/// Understands an algorithm, one whose start-up is a class of Python's among them.
+/// Parses an algorithm, whose start-up may be a Python class.
 pub fn parse(py: Python<'_>, text: &str) -> PyResult<Algorithm> {
     let Some(named) = foreign(text) else {
         return Algorithm::parse(text).map_err(errors::input);
@@ -374,11 +374,11 @@ pub fn parse(py: Python<'_>, text: &str) -> PyResult<Algorithm> {
     let kind = Kind::of(&format!("{module}:{class}{colon}{options}"), &found)?;
     algorithm
         .with_foreign(kind)
-        .ok_or_else(|| errors::input(format!("`{text}` has no place for a start-up")))
+        .ok_or_else(|| errors::input(format!("`{text}` does not take a start-up")))
 }
 
-/// Adds to the refusal of a scenario file that a start-up in Python works elsewhere, where `text`
-/// names one that the file cannot have.
+/// If a scenario file `text` names a Python start-up, adds a hint to its error message about where
+/// these work.
 pub fn with_hint(refusal: String, text: &str) -> String {
     let unknown = refusal.split_once("unknown start-up `");
     let word = unknown.and_then(|(_, rest)| rest.split('`').next());
@@ -396,7 +396,7 @@ pub fn with_hint(refusal: String, text: &str) -> String {
     }
 }
 
-/// Forgets what went wrong before.
+/// Clears earlier failures.
 pub fn forget_failures() {
     for kind in locked(&KINDS).iter() {
         *locked(&kind.failure) = None;
@@ -404,7 +404,7 @@ pub fn forget_failures() {
     }
 }
 
-/// What went wrong in a class, as an exception.
+/// Raises the failure of a class, if any.
 pub fn failure() -> PyResult<()> {
     let failure = locked(&KINDS)
         .iter()

@@ -1,4 +1,4 @@
-//! Runs on the kernel of a virtual machine, in virtual time.
+//! Runs on the kernel of a virtual machine in virtual time.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -15,7 +15,7 @@ use crate::errors;
 use crate::results::{Keep, Kernel, Result as Results};
 use crate::scenarios::{Scenario, runs_of};
 
-/// QEMU, the kernel, the folder of its modules, and the program that runs in the machine.
+/// Paths of QEMU, the kernel, the folder of its modules, and the program inside the machine.
 type Parts = (PathBuf, PathBuf, PathBuf, PathBuf);
 
 fn machine((qemu, kernel, modules, guest): Parts) -> Machine {
@@ -34,7 +34,7 @@ fn vm_error(error: &VmError) -> PyErr {
     }
 }
 
-/// Refuses what the machine's kernel cannot do. Starts nothing.
+/// Raises an error if the machine's kernel does not support the scenarios. Starts nothing.
 #[pyfunction]
 pub fn check_vm(parts: Parts, scenarios: Vec<PyRef<'_, Scenario>>) -> PyResult<()> {
     let machine = machine(parts);
@@ -44,9 +44,9 @@ pub fn check_vm(parts: Parts, scenarios: Vec<PyRef<'_, Scenario>>) -> PyResult<(
     Ok(())
 }
 
-/// Runs every run of every scenario in a virtual machine of its own, `threads` at a time. A run
-/// that its self-check does not trust stays in the document, and counts nowhere else unless
-/// `force`.
+/// Executes every run of every scenario in its own virtual machine, `threads` at a time. A run that
+/// failed the timing self-check appears in the result document, but only `force` includes it in
+/// tables and statistics.
 #[pyfunction]
 #[pyo3(signature = (parts, scenarios, *, traces = "none", runs = None, threads = None,
     force = false, progress = None))]
@@ -83,13 +83,13 @@ pub fn run_vm(
         .unwrap_or(1);
     let cancel = AtomicBool::new(false);
     let done = AtomicUsize::new(0);
-    let tell = || match &progress {
+    let report = || match &progress {
         Some(progress) => progress
             .call1((done.load(Ordering::Relaxed), jobs.len()))
             .map(drop),
         None => Ok(()),
     };
-    let outputs = attend(py, &cancel, tell, || {
+    let outputs = attend(py, &cancel, report, || {
         vm::run_all(&machine, &jobs, threads, &cancel, &|so_far| {
             done.fetch_max(so_far, Ordering::Relaxed);
         })

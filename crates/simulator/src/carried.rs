@@ -1,7 +1,7 @@
-//! A segment as it travels: packed, because every packet in flight is written and read once.
+//! The packed form of a segment in flight.
 //!
-//! With its due time and the network's own fields a packet takes one cache line. SACK blocks, and what
-//! routers read and write, are rare and large, so they lie aside in [`Aside`].
+//! A packet with its due time and the network's own fields fits in one cache line. SACK blocks and
+//! router feedback are rare and large, so [`Aside`] stores them separately.
 
 use tcp::segment::{AckSegment, DataSegment, SackBlocks, Segment};
 use units::Instant;
@@ -15,25 +15,25 @@ const CWR: u8 = 16;
 const ECE: u8 = 32;
 const RETRANSMISSION: u8 = 64;
 
-/// The third segment of the handshake: no other opens and closes at once.
+/// The third segment of the handshake. No other segment has both SYN and FIN.
 const HANDSHAKE_ACK: u8 = SYN | FIN;
-/// Its bytes of IP: headers with a timestamp.
+/// Its IP length: headers with timestamps.
 pub const HANDSHAKE_ACK_SIZE: u32 = 52;
 
-/// It carries something for routers, or from them.
+/// The packet carries router feedback.
 const FEEDBACK: u8 = 128;
 
-/// Nothing lies aside.
+/// No entry in [`Aside`].
 const NOTHING: u32 = u32::MAX;
 
 /// What a packet carries through the network.
 #[derive(Clone, Copy, Debug)]
 pub struct Carried {
-    /// First byte, or next expected byte.
+    /// Data: first byte. ACK: next expected byte.
     offset: u64,
     /// When it left its host.
     pub sent: Instant,
-    /// Payload bytes, or receive window.
+    /// Data: payload bytes. ACK: advertised window.
     amount: u32,
     ts_val: u32,
     ts_ecr: u32,
@@ -42,7 +42,7 @@ pub struct Carried {
     flags: u8,
 }
 
-/// What packets in flight carry that is too large for them.
+/// The parts of packets in flight that are too large for [`Carried`].
 #[derive(Debug, Default)]
 pub struct Aside {
     sacks: Store<SackBlocks>,
@@ -65,7 +65,7 @@ impl Aside {
     }
 }
 
-/// Things at places that are used again.
+/// A pool whose slots are reused.
 #[derive(Debug)]
 struct Store<T> {
     things: Vec<T>,
@@ -132,8 +132,8 @@ impl Carried {
         }
     }
 
-    /// The third segment of the handshake. The receiver learns nothing from it, but it takes its
-    /// place in the network, ahead of the first data.
+    /// The third segment of the handshake. It has no effect on the receiver, but it occupies the
+    /// network ahead of the first data.
     pub const fn handshake_ack(sent: Instant) -> Self {
         Self {
             offset: 0,
@@ -152,7 +152,7 @@ impl Carried {
         self.flags & HANDSHAKE_ACK == HANDSHAKE_ACK
     }
 
-    /// Lets the packet carry `feedback`, where there is some; returns the bytes that this takes.
+    /// Attaches `feedback`, if any, and returns the bytes that it adds to the packet.
     pub fn attach(&mut self, feedback: Option<Feedback>, aside: &mut Aside) -> u32 {
         let Some(feedback) = feedback else {
             return 0;
@@ -162,13 +162,13 @@ impl Carried {
         feedback.wire_size()
     }
 
-    /// Whether it carries something for routers, or from them.
+    /// Whether the packet carries router feedback.
     #[inline]
     pub const fn has_feedback(&self) -> bool {
         self.flags & FEEDBACK != 0
     }
 
-    /// What it carries for routers, or from them.
+    /// The router feedback that the packet carries.
     pub fn feedback_mut<'a>(&self, aside: &'a mut Aside) -> Option<&'a mut Feedback> {
         if self.flags & FEEDBACK == 0 {
             return None;
@@ -176,7 +176,7 @@ impl Carried {
         aside.feedback.things.get_mut(self.feedback as usize)
     }
 
-    /// Takes off what it carries for routers, or from them.
+    /// Removes and returns the router feedback.
     pub fn detach(&mut self, aside: &mut Aside) -> Option<Feedback> {
         if self.flags & FEEDBACK == 0 {
             return None;
@@ -190,7 +190,8 @@ impl Carried {
         self.flags & ACK != 0
     }
 
-    /// What an ACK acknowledges that does nothing else: no SACK, SYN, ECE, nothing from routers. In 32 bits, as on the wire.
+    /// The acknowledgement number, in 32 bits as on the wire, of an ACK without SACK, SYN, ECE and
+    /// router feedback; `None` for any other packet.
     pub const fn plain_ack(&self) -> Option<u32> {
         if self.flags == ACK && self.sack == NOTHING {
             Some(self.offset as u32)
@@ -205,7 +206,7 @@ impl Carried {
         self.flags & (ACK | SYN) == 0
     }
 
-    /// The data segment, once its packet has arrived.
+    /// The data segment of a packet that has arrived.
     #[inline]
     pub const fn into_data(self) -> DataSegment {
         DataSegment {
@@ -221,7 +222,7 @@ impl Carried {
         }
     }
 
-    /// The ACK, once its packet has arrived or is gone.
+    /// The ACK of a packet that has arrived or was dropped.
     #[inline]
     pub fn into_ack(self, aside: &mut Aside) -> AckSegment {
         AckSegment {
@@ -236,13 +237,13 @@ impl Carried {
     }
 }
 
-/// Bytes of IP of a data segment.
+/// IP length of a data segment.
 #[inline]
 pub fn data_size(data: &DataSegment) -> u32 {
     Segment::Data(*data).wire_size()
 }
 
-/// Bytes of IP of an ACK.
+/// IP length of an ACK.
 #[inline]
 pub fn ack_size(ack: &AckSegment) -> u32 {
     Segment::Ack(*ack).wire_size()
@@ -258,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn segments_survive_the_journey() {
+    fn segments_arrive_unchanged() {
         let data = DataSegment {
             seq: 1 << 40,
             len: 1448,
@@ -294,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_ack_does_nothing_else() {
+    fn a_plain_ack_has_no_sack_syn_or_ece() {
         let mut aside = Aside::default();
         let mut plain = |change: fn(&mut AckSegment)| {
             let mut segment = AckSegment {
@@ -312,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn feedback_travels_aside_and_its_place_is_used_again() {
+    fn feedback_is_stored_aside_and_its_slot_is_reused() {
         let mut aside = Aside::default();
         let mut plain = Carried::ack(&AckSegment::default(), Instant::ZERO, &mut aside);
         assert_eq!(plain.detach(&mut aside), None);
@@ -320,14 +321,14 @@ mod tests {
         let none = Some(Feedback::RcpEcho { rate: None });
         assert_eq!(asking.attach(None, &mut aside), 0);
         assert_eq!(asking.attach(none, &mut aside), 12);
-        let told = Some(units::Rate::ZERO);
+        let granted = Some(units::Rate::ZERO);
         if let Some(feedback) = asking.feedback_mut(&mut aside) {
-            *feedback = Feedback::RcpEcho { rate: told };
+            *feedback = Feedback::RcpEcho { rate: granted };
         }
         assert_eq!(plain.feedback_mut(&mut aside), None);
         assert_eq!(
             asking.detach(&mut aside),
-            Some(Feedback::RcpEcho { rate: told })
+            Some(Feedback::RcpEcho { rate: granted })
         );
         assert_eq!(asking.detach(&mut aside), None);
         plain.attach(none, &mut aside);

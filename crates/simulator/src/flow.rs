@@ -1,4 +1,4 @@
-//! A flow in the simulation: its two endpoints while it runs, its result afterwards.
+//! A simulated flow: its two endpoints while it runs, and its result afterwards.
 
 use std::collections::VecDeque;
 
@@ -19,23 +19,23 @@ const SMSS: u32 = 1448;
 /// Linux's `TCP_RTO_MIN`.
 const RTO_MIN: Duration = Duration::from_millis(200);
 
-/// What exists while a flow runs.
+/// The state of a running flow.
 #[derive(Debug)]
 pub struct Endpoints {
     pub sender: Sender,
     pub receiver: Receiver,
     pub probe: FlowProbe,
     pub trace: Option<FlowTrace>,
-    /// When the first ACK came, that of the SYN: no data left before.
-    pub began: Option<Instant>,
-    /// First moment from which the bottleneck stayed busy for one base RTT.
+    /// When the SYN-ACK arrived. No data left before.
+    pub established: Option<Instant>,
+    /// The first time from which the bottleneck stayed busy for one base RTT.
     pub capacity: Option<Instant>,
     pub past_slow_start: bool,
-    /// Bytes that the application still has to write, for one that writes now and then.
+    /// Bytes that an application with periodic writes still has to write.
     unwritten: u64,
 }
 
-/// A flow, before, during and after.
+/// A flow before, during and after its transfer.
 #[derive(Debug)]
 pub struct FlowState<'a> {
     pub config: &'a Flow,
@@ -44,24 +44,24 @@ pub struct FlowState<'a> {
     pub data: [u32; 2],
     /// The first and the last link of its ACKs.
     pub acks: [u32; 2],
-    /// The source that it is of, if it is other traffic.
+    /// The source of a flow of background traffic.
     pub source: u32,
     /// When its SYN leaves.
     pub start: Instant,
     size: Option<Bytes>,
-    /// When its application stops, whatever is unsent.
+    /// When its application stops, even with unsent data.
     pub stop: Instant,
-    /// Delay of its own access, one way.
+    /// One-way delay of its own access.
     pub extra_delay: Duration,
     /// Whether its data takes the path's reverse direction.
     pub reverse: bool,
     /// Its place in the calendar while it runs.
     pub component: Option<Component>,
-    /// What waits in the sender's own device, where that limits it.
+    /// The sender's device queue, if TCP small queues limits the sender.
     pub device: Option<Device>,
-    /// Whether its packets carry something for routers.
+    /// Whether its packets carry router feedback.
     pub asks_routers: bool,
-    /// When the calendar holds an entry for the flow: no later than the first of its deadlines.
+    /// The time of the flow's calendar entry, at or before its earliest deadline.
     pub scheduled: Instant,
     /// When the application acts next.
     pub application: Instant,
@@ -72,20 +72,20 @@ pub struct FlowState<'a> {
     pub trace: Option<FlowTrace>,
 }
 
-/// The sender's own device: the path's first link, as far as it holds packets of this sender.
+/// The sender's device: this sender's packets in the path's first link.
 #[derive(Debug, Default)]
 pub struct Device {
-    /// When each packet leaves, and its bytes.
+    /// Departure time and size of each packet.
     packets: VecDeque<(Instant, u32)>,
 }
 
 impl Device {
-    /// A packet is in it until `leaves`.
+    /// Adds a packet that leaves at `leaves`.
     pub fn put(&mut self, leaves: Instant, bytes: u32) {
         self.packets.push_back((leaves, bytes));
     }
 
-    /// Bytes that left by `now` and were not told before.
+    /// Bytes that left by `now`, since the previous call.
     pub fn take_sent(&mut self, now: Instant) -> u64 {
         let mut bytes = 0;
         while let Some(&(leaves, size)) = self.packets.front()
@@ -97,7 +97,7 @@ impl Device {
         bytes
     }
 
-    /// When the next packet leaves.
+    /// Departure time of the next packet.
     fn next(&self) -> Instant {
         self.packets
             .front()
@@ -105,7 +105,7 @@ impl Device {
     }
 }
 
-/// Which of several flows with the same settings it is, and where its packets pass.
+/// The index, route and schedule of a flow.
 pub struct Placement {
     pub index: u32,
     pub data: [u32; 2],
@@ -179,7 +179,7 @@ impl<'a> FlowState<'a> {
                 algorithm: config.algorithm.to_string(),
                 ..FlowTrace::default()
             }),
-            began: None,
+            established: None,
             capacity: None,
             past_slow_start: false,
             unwritten: self.size.map_or(u64::MAX, Bytes::get),
@@ -187,7 +187,7 @@ impl<'a> FlowState<'a> {
         self.application_acts(now);
     }
 
-    /// The application writes what is due.
+    /// Lets the application write the data that is due.
     pub fn application_acts(&mut self, now: Instant) {
         let stop = self.stop;
         let Some(endpoints) = self.endpoints.as_deref_mut() else {
@@ -214,7 +214,7 @@ impl<'a> FlowState<'a> {
         };
     }
 
-    /// Lets an application that pauses go on in time, once all that it wrote is acknowledged.
+    /// Schedules the next write of a pausing application once all written data is acknowledged.
     pub fn pause(&mut self, now: Instant) {
         if let Application::Pausing { pause, .. } = self.config.application
             && self.application == self.stop
@@ -227,7 +227,7 @@ impl<'a> FlowState<'a> {
         }
     }
 
-    /// The first of the flow's deadlines.
+    /// The flow's earliest deadline.
     #[inline]
     pub fn deadline(&self) -> Instant {
         let timers = self.endpoints.as_deref().map_or(Instant::MAX, |endpoints| {
@@ -237,7 +237,7 @@ impl<'a> FlowState<'a> {
         timers.min(self.application)
     }
 
-    /// When the sender goes on that waits for its device; not among [`Self::deadline`].
+    /// When a sender that waits for its device can continue. [`Self::deadline`] excludes this.
     pub fn device_deadline(&self) -> Instant {
         match (&self.device, &self.endpoints) {
             (Some(device), Some(endpoints)) if endpoints.sender.is_throttled() => device.next(),
@@ -245,7 +245,7 @@ impl<'a> FlowState<'a> {
         }
     }
 
-    /// The flow is over: what remains of it, and what it leaves for others over its path.
+    /// Ends the flow: stores its result, and its path state in `memory` for later flows.
     pub fn finish(&mut self, now: Instant, memory: &mut PathMemory) {
         let Some(mut endpoints) = self.endpoints.take() else {
             return;
@@ -255,7 +255,7 @@ impl<'a> FlowState<'a> {
         self.result = Some(self.result_of(&endpoints, now));
     }
 
-    /// The result of a flow that never started before the run ended.
+    /// Stores the result of a flow that had not started when the run ended.
     pub fn finish_unstarted(&mut self) {
         if self.result.is_none() {
             self.result = Some(FlowResult::unopened(
@@ -267,10 +267,11 @@ impl<'a> FlowState<'a> {
         }
     }
 
-    /// When the receiving application had everything, by `now`.
+    /// When the receiving application had all data, if it did by `now`.
     ///
-    /// Both directions of the flow's own access lie on the path's reverse direction: the receiver at
-    /// the end of the forward direction is early by one of them, that of the reverse one late.
+    /// The path's reverse direction includes both directions of the flow's access delay. The
+    /// receiver of forward data is therefore early by one access delay, and the receiver of reverse
+    /// data late by one.
     fn finished_at(&self, receiver: &Receiver, now: Instant) -> Option<Instant> {
         let at = receiver.finished_at()?;
         let at = if self.reverse {
@@ -281,7 +282,7 @@ impl<'a> FlowState<'a> {
         Some(at).filter(|at| *at <= now)
     }
 
-    /// The end of a flow of other traffic: what it was adds to the totals.
+    /// Ends a flow of background traffic and adds its counts to the totals.
     pub fn account(&self, now: Instant, totals: &mut Totals) {
         let Some(Endpoints {
             sender, receiver, ..
@@ -323,7 +324,7 @@ impl<'a> FlowState<'a> {
             reason: exit.reason.name().to_owned(),
         };
         let exit = sender.slow_start_exit();
-        // A decision after a loss ended slow start would have ended nothing.
+        // After a loss has ended slow start, a passive decision has no effect.
         let passive = sender
             .passive_decision()
             .filter(|decision| exit.is_none_or(|exit| decision.at <= exit.at));
@@ -370,11 +371,11 @@ impl<'a> FlowState<'a> {
 }
 
 impl Endpoints {
-    /// The sender takes an ACK, and what it tells is noted.
+    /// Passes an ACK to the sender and records its samples.
     #[inline]
     pub fn handle_ack(&mut self, now: Instant, ack: &AckSegment) {
         self.sender.handle_ack(now, ack);
-        self.began.get_or_insert(now);
+        self.established.get_or_insert(now);
         let rtt = self.sender.rtt_sample();
         if !self.past_slow_start {
             self.past_slow_start = self.sender.slow_start_exit().is_some();

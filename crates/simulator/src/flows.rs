@@ -1,33 +1,32 @@
-//! The flows of a run by their numbers: those that are measured, and those of other traffic that
-//! are open.
+//! The flows of a run by number: the measured flows, and the open flows of background traffic.
 //!
-//! A measured flow's number is its place in the scenario. Those of other traffic are above
-//! [`OTHER`]: the place of the flow's state, which is used again, and how often it was. A packet
-//! that outlives its flow so belongs to nobody.
+//! A measured flow's number is its index in the scenario. Numbers of background flows start at
+//! [`BACKGROUND`] and combine the slot of the flow's state with a generation, which counts how
+//! often the slot was reused. A packet that outlives its flow therefore matches no later flow.
 
 use std::collections::VecDeque;
 
 use crate::flow::FlowState;
 
-/// Numbers of other traffic have this bit.
-pub const OTHER: u32 = 1 << 31;
-/// Those of datagrams, which have no flow, have this one too.
-pub const DATAGRAMS: u32 = OTHER | 1 << 30;
+/// Numbers of background flows have this bit.
+pub const BACKGROUND: u32 = 1 << 31;
+/// Numbers of datagram sources, which have no flow, also have this bit.
+pub const DATAGRAMS: u32 = BACKGROUND | 1 << 30;
 const PLACE_BITS: u32 = 16;
-/// Flows of other traffic that may be open at a time.
+/// Most background flows that may be open at a time.
 const MOST_OPEN: usize = (1 << PLACE_BITS) - 1;
 const GENERATIONS: u32 = 1 << (30 - PLACE_BITS);
 
 /// All flows of a run.
 pub struct Flows<'a> {
     pub measured: Vec<FlowState<'a>>,
-    /// Flows of other traffic; the first is nobody's.
-    others: Vec<Slot<'a>>,
-    /// Places without a flow, the one that was given up first at the front.
+    /// Flows of background traffic. The first slot receives the packets of closed flows.
+    background: Vec<Slot<'a>>,
+    /// Free slots, the one freed first at the front.
     free: VecDeque<u32>,
 }
 
-/// A place for a flow of other traffic.
+/// A slot for a flow of background traffic.
 struct Slot<'a> {
     generation: u32,
     is_open: bool,
@@ -35,8 +34,9 @@ struct Slot<'a> {
 }
 
 impl<'a> Flows<'a> {
-    /// Room for measured flows; with other traffic, `nobody` is what has the packets that outlived their flow.
-    pub fn new(measured: usize, nobody: Option<FlowState<'a>>) -> Self {
+    /// Space for the measured flows. With background traffic, `orphans` receives the packets that
+    /// outlive their flow.
+    pub fn new(measured: usize, orphans: Option<FlowState<'a>>) -> Self {
         let slot = |state| Slot {
             generation: 0,
             is_open: false,
@@ -44,71 +44,70 @@ impl<'a> Flows<'a> {
         };
         Self {
             measured: Vec::with_capacity(measured),
-            others: nobody.map(slot).into_iter().collect(),
+            background: orphans.map(slot).into_iter().collect(),
             free: VecDeque::new(),
         }
     }
 
-    /// The flow of that number, if it is one that is measured, or one of other traffic that is open; else
-    /// nobody's.
+    /// The measured or open background flow of that number, or else the state for orphans.
     #[inline(always)]
     pub fn get_mut(&mut self, flow: u32) -> &mut FlowState<'a> {
         if (flow as usize) < self.measured.len() {
             return &mut self.measured[flow as usize];
         }
-        self.other(flow)
+        self.background(flow)
     }
 
     #[cold]
     #[inline(never)]
-    fn other(&mut self, flow: u32) -> &mut FlowState<'a> {
+    fn background(&mut self, flow: u32) -> &mut FlowState<'a> {
         let place = if self.is_open(flow) { place(flow) } else { 0 };
-        &mut self.others[place].state
+        &mut self.background[place].state
     }
 
     fn is_open(&self, flow: u32) -> bool {
-        let slot = self.others.get(place(flow));
+        let slot = self.background.get(place(flow));
         slot.is_some_and(|slot| slot.is_open && number(slot.generation, place(flow)) == flow)
     }
 
-    /// Takes in a flow of other traffic and returns its number; `None` where too many are open.
+    /// Opens a flow of background traffic and returns its number, or `None` if too many are open.
     pub fn open(&mut self, state: FlowState<'a>) -> Option<u32> {
         let place = match self.free.pop_front() {
             Some(place) => {
-                self.others[place as usize].state = state;
+                self.background[place as usize].state = state;
                 place as usize
             }
-            None if self.others.len() <= MOST_OPEN => {
-                self.others.push(Slot {
+            None if self.background.len() <= MOST_OPEN => {
+                self.background.push(Slot {
                     generation: 0,
                     is_open: false,
                     state,
                 });
-                self.others.len() - 1
+                self.background.len() - 1
             }
             None => return None,
         };
-        let slot = &mut self.others[place];
+        let slot = &mut self.background[place];
         slot.is_open = true;
         Some(number(slot.generation, place))
     }
 
-    /// Takes a flow of other traffic away, and returns what is left of it.
+    /// Closes a flow of background traffic and returns its last state.
     pub fn close(&mut self, flow: u32) -> Option<&mut FlowState<'a>> {
         if !self.is_open(flow) {
             return None;
         }
         self.free.push_back(place(flow) as u32);
-        let slot = &mut self.others[place(flow)];
+        let slot = &mut self.background[place(flow)];
         slot.generation = (slot.generation + 1) % GENERATIONS;
         slot.is_open = false;
         Some(&mut slot.state)
     }
 
-    /// The numbers of other traffic that is open.
-    pub fn open_others(&self) -> Vec<u32> {
+    /// The numbers of the open background flows.
+    pub fn open_background(&self) -> Vec<u32> {
         (0..)
-            .zip(&self.others)
+            .zip(&self.background)
             .filter(|(_, slot)| slot.is_open)
             .map(|(place, slot)| number(slot.generation, place))
             .collect()
@@ -120,7 +119,7 @@ const fn place(flow: u32) -> usize {
 }
 
 const fn number(generation: u32, place: usize) -> u32 {
-    OTHER | generation << PLACE_BITS | place as u32
+    BACKGROUND | generation << PLACE_BITS | place as u32
 }
 
 #[cfg(test)]
@@ -133,7 +132,7 @@ mod tests {
     use crate::flow::Placement;
 
     #[test]
-    fn places_are_used_again_and_a_packet_that_outlives_its_flow_belongs_to_nobody() {
+    fn slots_are_reused_and_a_packet_that_outlives_its_flow_matches_no_flow() {
         let path = PathModel::resolve("wired").expect("a preset");
         let flow = Flow::new(Algorithm::parse("cubic").expect("an algorithm"));
         let scenario = Scenario::new(path, vec![flow.clone()]);
@@ -153,25 +152,29 @@ mod tests {
         flows.measured.push(state(&flow));
         let mut before = Vec::new();
         for _ in 0..2 * GENERATIONS {
-            let number = flows.open(state(&flow)).expect("there is room");
-            assert_eq!(number & DATAGRAMS, OTHER, "numbers of datagrams are others");
-            assert_eq!(flows.open_others(), [number]);
+            let number = flows.open(state(&flow)).expect("a free slot");
+            assert_eq!(
+                number & DATAGRAMS,
+                BACKGROUND,
+                "datagrams have other numbers"
+            );
+            assert_eq!(flows.open_background(), [number]);
             let recent = before.iter().rev().take(GENERATIONS as usize - 1);
             assert!(recent.take(100).all(|&old| !flows.is_open(old)));
             assert!(flows.close(number).is_some() && flows.close(number).is_none());
             before.push(number);
         }
         assert_eq!(
-            flows.others.len(),
+            flows.background.len(),
             2,
-            "nobody's place and one that is used again"
+            "the slot for orphans, and one that is reused"
         );
-        assert!(!flows.is_open(0) && !flows.is_open(OTHER) && !flows.is_open(DATAGRAMS));
+        assert!(!flows.is_open(0) && !flows.is_open(BACKGROUND) && !flows.is_open(DATAGRAMS));
         for stale in [before[0], DATAGRAMS, u32::MAX] {
             assert!(flows.get_mut(stale).endpoints.is_none());
         }
-        // There is an end to those that are open.
+        // The number of open flows is bounded.
         while flows.open(state(&flow)).is_some() {}
-        assert_eq!(flows.open_others().len(), MOST_OPEN);
+        assert_eq!(flows.open_background().len(), MOST_OPEN);
     }
 }

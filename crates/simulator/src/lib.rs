@@ -1,18 +1,18 @@
-//! Where engine, tcp and network meet: a scenario goes in, what was measured comes out.
+//! Runs a scenario: connects engine, tcp and network, and returns the measurements.
 //!
-//! A run is single-threaded and depends on the scenario and its number alone; [`run_all`] spreads
-//! runs over threads and returns them in the order they were asked for, so the bytes of a result
+//! A run is single-threaded and depends only on the scenario and the run number. [`run_all`]
+//! distributes runs over threads and returns them in the order requested, so the bytes of a result
 //! do not depend on the number of threads.
 //!
 //! ## Assumptions
 //!
-//! - The sender opens the connection: its SYN leaves at the flow's start, data follows the
-//!   SYN-ACK, one base RTT later.
-//! - Hosts take no time, and their own interfaces no rate: a burst reaches the first link at once.
-//! - A flow's own access delay (`extra_delay`, both directions) is spent on the path's reverse
-//!   direction. The sender sees no difference. The receiver of forward data sees it earlier by one
-//!   access delay than it would; completion times add that delay, `delivered_bytes` of a trace does
-//!   not.
+//! - The sender opens the connection: its SYN leaves at the flow's start, and data follows the
+//!   SYN-ACK one base RTT later.
+//! - Hosts have no processing delay and their interfaces no rate limit: a burst reaches the first
+//!   link at once.
+//! - A flow's access delay (`extra_delay`, both directions) is added to the path's reverse
+//!   direction. The sender sees no difference. Forward data reaches its receiver one access delay
+//!   too early. Completion times add that delay; `delivered_bytes` of a trace does not.
 
 mod carried;
 mod flow;
@@ -31,26 +31,26 @@ use scenario::Scenario;
 
 pub use look::look;
 
-/// What a run keeps.
+/// What a run records.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RunOptions {
-    /// Whether time series are kept.
+    /// Whether to record time series.
     pub traces: bool,
 }
 
-/// What a run leaves.
+/// The output of a run.
 #[derive(Clone, Debug)]
 pub struct RunOutput {
     /// Its measurements.
     pub result: measure::RunResult,
-    /// Its time series, where asked for.
+    /// Its time series, if requested.
     pub traces: Option<measure::Traces>,
 }
 
 /// Why a run did not finish.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunError {
-    /// Somebody asked it to stop.
+    /// The caller cancelled it.
     Cancelled,
     /// The threads could not be started.
     Threads,
@@ -70,9 +70,9 @@ impl std::error::Error for RunError {}
 /// One run of one scenario.
 #[derive(Clone, Debug)]
 pub struct Job {
-    /// What is run.
+    /// The scenario to run.
     pub scenario: Arc<Scenario>,
-    /// Its number; the seed is the scenario's plus this.
+    /// The run number. The seed is the scenario's seed plus this number.
     pub run: u32,
 }
 
@@ -89,18 +89,18 @@ pub fn run(
     world::World::new(scenario, run, options).run(cancel)
 }
 
-/// More threads than this for each core only wait for each other.
+/// More threads per core than this gain nothing.
 const THREADS_PER_CORE: usize = 4;
 
-/// How many threads `jobs` runs are spread over, where `asked` were asked for (0: one for each core).
-fn workers(asked: usize, jobs: usize, cores: usize) -> usize {
-    let wanted = if asked == 0 { cores } else { asked };
-    wanted.min(cores * THREADS_PER_CORE).min(jobs).max(1)
+/// Number of threads for `jobs` runs if the caller requests `requested` (0: one per core).
+fn workers(requested: usize, jobs: usize, cores: usize) -> usize {
+    let threads = if requested == 0 { cores } else { requested };
+    threads.min(cores * THREADS_PER_CORE).min(jobs).max(1)
 }
 
-/// Runs all `jobs` on `threads` threads (0: one for each core) and returns their outputs in the
-/// order of the jobs. There are no more threads than jobs, and at most four for each core.
-/// `progress` is called with the number of jobs that are done.
+/// Runs all `jobs` on `threads` threads (0: one per core) and returns their outputs in the order
+/// of the jobs. It starts no more threads than jobs, and at most four per core. It calls
+/// `progress` with the number of finished jobs.
 ///
 /// # Errors
 /// [`RunError::Cancelled`] when `cancel` became true; nothing is returned then.
@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn threads_are_as_many_as_runs_and_cores_need() {
+    fn jobs_and_cores_limit_the_number_of_threads() {
         assert_eq!(workers(0, 100, 8), 8);
         assert_eq!(workers(0, 3, 8), 3);
         assert_eq!(workers(12, 100, 8), 12);
@@ -146,9 +146,9 @@ mod tests {
     }
 
     #[test]
-    fn thousands_of_threads_are_not_started() {
+    fn a_request_for_thousands_of_threads_starts_at_most_one_per_job() {
         let text = "[path]\npreset = \"wired\"\n[[flow]]\nalgorithm = \"cubic\"\nsize = \"1 B\"\n";
-        let scenario = Scenario::parse(text, "tiny.toml", ".".as_ref()).expect("it is valid");
+        let scenario = Scenario::parse(text, "tiny.toml", ".".as_ref()).expect("a valid scenario");
         let scenario = Arc::new(scenario);
         let jobs: Vec<Job> = (0..100)
             .map(|run| Job {

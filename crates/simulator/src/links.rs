@@ -1,4 +1,4 @@
-//! A link in the simulation: the link itself, its place in the calendar, what is noted about it.
+//! A simulated link: the link itself, its calendar entry and its time series.
 
 use engine::{Calendar, Component};
 use measure::{LinkResult, LinkTrace};
@@ -16,7 +16,7 @@ pub struct LinkState {
     /// The router in front of it, where it helps.
     pub router: Option<Router>,
     component: Component,
-    /// What the calendar holds for it.
+    /// The time of its calendar entry.
     scheduled: Option<Instant>,
     trace: Option<LinkTrace>,
 }
@@ -57,14 +57,14 @@ impl LinkState {
             } = self.link.sample(now);
             trace.push(now, queue, drops, transmitted);
         }
-        // Behind others it changes nothing about who comes out next.
+        // A packet behind others does not change which packet leaves next.
         if self.scheduled.is_none() || self.link.decides_late() {
             self.reschedule(calendar);
         }
         accepted
     }
 
-    /// Tells the calendar when the link acts next, if that has changed.
+    /// Updates the calendar entry if the link's next event has changed.
     #[inline(always)]
     pub fn reschedule(&mut self, calendar: &mut Calendar) {
         let next = self.link.next_event();
@@ -74,13 +74,13 @@ impl LinkState {
         }
     }
 
-    /// What remains of it at the end of a run.
+    /// The result and time series at the end of a run.
     pub fn finish(mut self, now: Instant) -> (LinkResult, Option<LinkTrace>) {
         let summary = self.link.summary(now);
         let counters = summary.counters;
         assert!(
             counters.conserve(self.link.held()),
-            "a link lost count of its packets"
+            "a link's packet counters do not balance"
         );
         let result = LinkResult {
             name: self.link.name().to_owned(),

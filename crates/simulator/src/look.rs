@@ -1,15 +1,17 @@
-//! A path looked at without a transport: what its links give a queue that is never empty, and how
-//! long a small packet takes that meets nobody.
+//! Measures a path without a transport: the throughput of its saturated links, and the delay of a
+//! small packet over the idle path.
 //!
-//! The links are those of a run with the same seed (same names of streams), so that what is seen is the
-//! channel that a run's flows meet; each measurement has links of its own, which its packets alone pass.
+//! The links draw from the same random streams as those of a run with the same seed. The
+//! measurements therefore see the same channel as the run's flows. Each measurement has its own
+//! links, which carry only its own packets.
 //!
 //! ## Assumptions
 //!
-//! - A queue that is never empty has no end and no discipline, and the medium loses nothing: what is
-//!   seen is the server. It is filled up each [`STEP`]; where a model refuses packets (a policer), until it
-//!   refuses one.
-//! - What two directions share of one medium is not seen, since only one of them sends.
+//! - A saturated link has an unlimited queue without a queue discipline, and its medium loses
+//!   nothing, so the measurement shows the server alone. The queue is refilled every [`STEP`]. A
+//!   model that refuses packets (a policer) gets packets until it refuses one.
+//! - Only one direction sends, so contention between the directions of a shared medium is not
+//!   measured.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -23,19 +25,20 @@ use units::{Duration, Instant};
 
 use crate::RunError;
 
-/// How often the queue is filled up.
+/// How often the queue is refilled.
 const STEP: Duration = Duration::from_millis(1);
-/// So much waits, and so many packets at least: more than a model serves in a step, or looks ahead.
+/// The backlog in time at the mean rate, and at least in packets. Both exceed what a model serves
+/// in a step, or looks ahead.
 const BACKLOG: Duration = Duration::from_millis(200);
 const BACKLOG_PACKETS: u64 = 1000;
-/// No more packets are watched; a look at a faster link ends earlier, and says when.
+/// Most packets recorded. A measurement of a faster link ends earlier, and reports when.
 const MOST_DELIVERIES: usize = 4_000_000;
-/// How long is waited for the last probe; a probe that takes longer is lost.
+/// How long to wait for the last probe. A probe that takes longer counts as lost.
 const PATIENCE: Duration = Duration::from_secs(600);
-/// Bytes of IP of a probe: a ping with 56 bytes of data.
+/// IP length of a probe: a ping with 56 bytes of data.
 const PROBE: u32 = 84;
 
-/// Looks at `path` for `span`, with a probe each `every`.
+/// Measures `path` for `span`, with a probe every `every`.
 ///
 /// # Errors
 /// [`RunError::Cancelled`] when `cancel` became true.
@@ -48,8 +51,8 @@ pub fn look(
 ) -> Result<Look, RunError> {
     let streams = Streams::new(seed);
     let mut deliveries = Vec::new();
-    for way in [Way::Forward, Way::Reverse] {
-        deliveries.extend(backlogged(path, way, &streams, span, cancel)?);
+    for direction in [Direction::Forward, Direction::Reverse] {
+        deliveries.extend(backlogged(path, direction, &streams, span, cancel)?);
     }
     let sent = probe_times(span, every);
     let mut there: Vec<(usize, Instant)> = sent.iter().copied().enumerate().collect();
@@ -58,8 +61,12 @@ pub fn look(
         there = pass(Link::new(&router.link, rng), there, cancel)?;
     }
     let both = [&path.forward, &path.reverse];
-    there = pass(Way::Forward.link(both, &streams), there, cancel)?;
-    let back = pass(Way::Reverse.link(both, &streams), there.clone(), cancel)?;
+    there = pass(Direction::Forward.link(both, &streams), there, cancel)?;
+    let back = pass(
+        Direction::Reverse.link(both, &streams),
+        there.clone(),
+        cancel,
+    )?;
     let mut probes: Vec<Probe> = sent
         .iter()
         .map(|at| Probe {
@@ -88,14 +95,13 @@ fn probe_times(span: Duration, every: Duration) -> Vec<Instant> {
 
 /// A direction of a path.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum Direction {
     Forward,
     Reverse,
 }
 
-impl Way {
-    /// The link of a run of the same seed; on a medium that it shares with the other direction nothing
-    /// else is sent.
+impl Direction {
+    /// The link as in a run with the same seed. The other direction of a shared medium is idle.
     fn link(self, configs: [&LinkConfig; 2], streams: &Streams) -> Link<usize> {
         let rngs = configs.map(|config| streams.stream(&format!("path.{}", config.name)));
         let [forward, reverse] = Link::pair(configs, rngs);
@@ -115,17 +121,17 @@ fn packet(size: u32, payload: usize) -> Packet<usize> {
     }
 }
 
-/// What a link gives a queue that is never empty; `None` where its rate has no end.
+/// The deliveries of a saturated link; `None` if its rate is unlimited.
 fn backlogged(
     path: &PathModel,
-    way: Way,
+    direction: Direction,
     streams: &Streams,
     span: Duration,
     cancel: &AtomicBool,
 ) -> Result<Option<Deliveries>, RunError> {
-    let config = match way {
-        Way::Forward => &path.forward,
-        Way::Reverse => &path.reverse,
+    let config = match direction {
+        Direction::Forward => &path.forward,
+        Direction::Reverse => &path.reverse,
     };
     let Some(rate) = config.service.mean_rate() else {
         return Ok(None);
@@ -139,9 +145,9 @@ fn backlogged(
         delay: Duration::ZERO,
         ..config.clone()
     };
-    let mut link = match way {
-        Way::Forward => way.link([&bare, &path.reverse], streams),
-        Way::Reverse => way.link([&path.forward, &bare], streams),
+    let mut link = match direction {
+        Direction::Forward => direction.link([&bare, &path.reverse], streams),
+        Direction::Reverse => direction.link([&path.forward, &bare], streams),
     };
     let packet_bytes = FULL_PACKET + link.overhead();
     let backlog = rate.bytes_in(BACKLOG).get() / u64::from(packet_bytes);
@@ -174,7 +180,7 @@ fn backlogged(
     Ok(Some(found))
 }
 
-/// Which packets come out of a link when, of those that come to it.
+/// Offers `arrivals` to a link and returns the packets that leave it, with their times.
 fn pass(
     mut link: Link<usize>,
     arrivals: Vec<(usize, Instant)>,
@@ -193,7 +199,7 @@ fn pass(
         let _ = link.push(at, packet(PROBE, number));
         last = at;
     }
-    // Nobody waits longer: a server may have stopped for good. A medium goes on without us for ever.
+    // The limit is needed because a server may stall for good, and a medium has events forever.
     while let Some(next) = link.next_event().filter(|next| *next <= last + PATIENCE) {
         stop(cancel)?;
         take(&mut link, next, &mut out);

@@ -1,9 +1,9 @@
-//! Other traffic: when its flows begin and what they send, and what is kept of them.
+//! Background traffic: the start times and sizes of its flows, and their totals.
 //!
-//! All of it follows from a stream of random numbers that belongs to the traffic's name, drawn flow by flow in the
-//! order in which they begin; nothing that happens in the network is ever asked. Sizes of web-like
-//! traffic are Pareto, cut at the upper end, and scaled so that their mean is the one that was asked for
-//! (network-models, section A.11).
+//! Each table draws from a random stream named after it, flow by flow in order of their starts.
+//! The draws do not depend on events in the network. Sizes of web-like traffic follow a truncated
+//! Pareto distribution, scaled to the configured mean (Scharf 2011; docs/reference/sources.md,
+//! "Web traffic").
 
 use engine::Component;
 use measure::{TrafficFlow, TrafficResult};
@@ -13,22 +13,21 @@ use rand_core::RngCore;
 use scenario::{Direction, PathModel, Traffic, TrafficKind};
 use units::{Bytes, Duration, Instant};
 
-/// A Pareto distribution of sizes that none exceeds.
+/// A Pareto distribution of sizes, truncated at its upper end.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TruncatedPareto {
     /// Smallest size in bytes.
     pub scale: f64,
     shape: f64,
-    /// Probability that the whole distribution has below the largest size.
+    /// Probability of a size below the largest one in the distribution without truncation.
     mass: f64,
 }
 
 impl TruncatedPareto {
-    /// The distribution of this shape between some smallest size and `cut` that has this mean, which
-    /// is below `cut`.
+    /// The distribution of this shape, truncated at `cut`, whose mean is `mean` (below `cut`).
     pub fn with_mean(mean: f64, shape: f64, cut: f64) -> Self {
         let (mut low, mut high) = (0.0, mean);
-        // The mean grows with the scale, and lies above it: halve until nothing changes.
+        // The mean grows with the scale and exceeds it, so bisection between 0 and the mean works.
         loop {
             let scale = f64::midpoint(low, high);
             if scale <= low || scale >= high {
@@ -46,7 +45,7 @@ impl TruncatedPareto {
         }
     }
 
-    /// The size below which the share `below` (less than one) of them lies.
+    /// The size below which a fraction `below` (less than one) of all sizes lies.
     pub fn quantile(&self, below: f64) -> f64 {
         self.scale / libm::pow(1.0 - below * self.mass, 1.0 / self.shape)
     }
@@ -55,7 +54,7 @@ impl TruncatedPareto {
 fn truncated_mean(scale: f64, shape: f64, cut: f64) -> f64 {
     let logarithm = libm::log(cut / scale);
     let rest = 1.0 - shape;
-    // (cut^rest - scale^rest) / rest, also where the rest is small or none.
+    // (cut^rest - scale^rest) / rest, also for a small or zero `rest`.
     let span = if rest == 0.0 {
         logarithm
     } else {
@@ -64,7 +63,7 @@ fn truncated_mean(scale: f64, shape: f64, cut: f64) -> f64 {
     shape * scale * span / -libm::expm1(-shape * logarithm)
 }
 
-/// A flow that begins.
+/// The start of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Begin {
     pub at: Instant,
@@ -80,7 +79,7 @@ pub struct Source<'a> {
     traffic: &'a Traffic,
     random: ChaCha8Rng,
     sizes: Option<TruncatedPareto>,
-    /// Starts that are known beforehand, the next one last.
+    /// Start times drawn in advance, the next one last.
     starts: Vec<Instant>,
     started: usize,
     next: Option<Begin>,
@@ -105,7 +104,7 @@ impl<'a> Source<'a> {
             | TrafficKind::Video { count, spread, .. }
             | TrafficKind::Datagrams { count, spread, .. } => {
                 let mut starts: Vec<Instant> = (0..count)
-                    .map(|_| traffic.start + share_of(spread, unit(&mut random)))
+                    .map(|_| traffic.start + fraction_of(spread, unit(&mut random)))
                     .collect();
                 starts.sort_unstable_by(|a, b| b.cmp(a));
                 (None, starts)
@@ -124,19 +123,19 @@ impl<'a> Source<'a> {
         source
     }
 
-    /// When the next flow begins.
+    /// When the next flow starts.
     pub fn next_event(&self) -> Option<Instant> {
         self.next.map(|next| next.at)
     }
 
-    /// The flow that begins by `now`, if one does.
+    /// The next flow, if it starts by `now`.
     pub fn poll(&mut self, now: Instant) -> Option<Begin> {
         let begin = self.next.filter(|next| next.at <= now)?;
         self.advance(begin.at);
         Some(begin)
     }
 
-    /// Draws the flow after one that begins at `last`.
+    /// Draws the flow after one that started at `last`.
     fn advance(&mut self, last: Instant) {
         let (at, size) = match (self.traffic.kind, self.sizes) {
             (TrafficKind::Web { arrivals_per_s, .. }, Some(sizes)) => {
@@ -168,11 +167,11 @@ fn unit(random: &mut ChaCha8Rng) -> f64 {
     (random.next_u64() >> 11) as f64 / (1u64 << 53) as f64
 }
 
-fn share_of(span: Duration, share: f64) -> Duration {
-    Duration::from_nanos((span.as_nanos() as f64 * share) as u64)
+fn fraction_of(span: Duration, fraction: f64) -> Duration {
+    Duration::from_nanos((span.as_nanos() as f64 * fraction) as u64)
 }
 
-/// What is kept of the flows of one table.
+/// Totals over the flows of one table.
 #[derive(Clone, Debug, Default)]
 pub struct Totals {
     pub started: u64,
@@ -197,12 +196,12 @@ impl Totals {
         }
     }
 
-    /// Where the next flow will stand in the list, if there is one.
+    /// The next flow's index in the list, or 0 without a list.
     pub fn next_place(&self) -> u32 {
         self.listed.as_ref().map_or(0, |listed| listed.len() as u32)
     }
 
-    /// A flow has started.
+    /// Counts a flow that starts.
     pub fn begin(&mut self, begin: &Begin) {
         self.started += 1;
         self.offered += begin.size.map_or(0, Bytes::get);
@@ -215,7 +214,7 @@ impl Totals {
         }
     }
 
-    /// The flow at `place` of the list has completed after `fct`.
+    /// Counts a flow, at `place` of the list, that completed after `fct`.
     pub fn finish(&mut self, place: u32, fct: Duration) {
         self.finished += 1;
         self.fct_nanos += u128::from(fct.as_nanos());
@@ -225,7 +224,7 @@ impl Totals {
         }
     }
 
-    /// What remains of it at the end of a run.
+    /// The result at the end of a run.
     pub fn result(self, traffic: &Traffic, path: &PathModel, now: Instant) -> TrafficResult {
         let end = traffic.stop.map_or(now, |stop| stop.min(now));
         let rate = path.rate_of(traffic.direction);
@@ -255,7 +254,7 @@ impl Totals {
             fct_mean_s: (self.finished > 0)
                 .then(|| self.fct_nanos as f64 / self.finished as f64 / 1e9),
             load_offered: offered.and_then(|offered| load(offered, end)),
-            // Web-like flows go on after the last one has started.
+            // Web-like flows continue after the last one has started.
             load_delivered: load(self.delivered, end.max(self.last)),
             segments_sent: self.segments_sent,
             segments_lost: self.segments_lost,
@@ -270,7 +269,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_are_those_of_document_003() {
+    fn sizes_match_scharf_2011() {
         let sizes = TruncatedPareto::with_mean(14_000.0, 1.1, 1e7);
         assert!((sizes.scale - 2238.6).abs() < 0.1, "{}", sizes.scale);
         let below = |size: f64| (1.0 - libm::pow(sizes.scale / size, 1.1)) / sizes.mass;
@@ -290,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn any_mean_below_the_cut_is_met() {
+    fn any_mean_below_the_cut_is_reached() {
         for shape in [0.1, 0.9, 1.0, 1.1, 3.0, 10.0] {
             for (mean, cut) in [(2.0, 1e15), (14e3, 1e7), (9.9e6, 1e7)] {
                 let sizes = TruncatedPareto::with_mean(mean, shape, cut);
@@ -299,7 +298,7 @@ mod tests {
                     (found / mean - 1.0).abs() < 1e-9,
                     "{shape} {mean} {cut}: {found}"
                 );
-                // The quantile function has the mean, too: a midpoint rule over its share below one.
+                // The quantile function has the same mean, by the midpoint rule over (0, 1).
                 if shape >= 3.0 {
                     let steps = 100_000;
                     let sum: f64 = (0..steps)

@@ -1,9 +1,9 @@
-//! The loop: who acts next, and what that does to the others.
+//! The event loop: takes the next event and passes packets between hosts and links.
 
+mod background;
 mod build;
 mod device;
 mod feedback;
-mod others;
 mod outcome;
 
 use std::collections::BTreeMap;
@@ -22,8 +22,8 @@ use crate::flows::Flows;
 use crate::links::LinkState;
 use crate::traffic::{Source, Totals};
 use crate::{RunError, RunOutput};
+use background::Datagrams;
 use feedback::consult;
-use others::Datagrams;
 
 /// The path's links come first.
 const FORWARD: u32 = 0;
@@ -31,15 +31,15 @@ const REVERSE: u32 = 1;
 /// No link.
 const NOWHERE: u32 = u32::MAX;
 
-/// Whom a component of the calendar stands for.
+/// The owner of a calendar entry.
 #[derive(Clone, Copy)]
 enum Owner {
     Link(u32),
-    /// Opens connections when their time has come.
+    /// Starts the measured flows.
     Arrivals,
-    /// A flow that runs; its place goes to another when it is over.
+    /// A running flow. Another flow reuses the entry when it ends.
     Flow(u32),
-    /// Opens the connections of other traffic.
+    /// Starts the flows of background traffic.
     Source(u32),
     /// Sends datagrams.
     Datagrams(u32),
@@ -59,28 +59,28 @@ pub struct World<'a> {
     arrivals: Component,
     /// Flows that have not started, the next one last.
     waiting: Vec<u32>,
-    /// Places in the calendar that no flow has.
+    /// Unused calendar entries.
     free: Vec<Component>,
     aside: Aside,
-    /// The last of the routers before the forward link; [`REVERSE`] where there is none. They are the
-    /// links between.
+    /// The last router before the forward link, or [`REVERSE`] without routers. The routers are the
+    /// links after [`REVERSE`] up to this one.
     last_router: u32,
-    /// Whether senders have devices of their own, or applications that pause.
-    attends: bool,
+    /// Whether any sender has a device queue, or any application pauses.
+    needs_wakeups: bool,
     /// Where data of the senders, and ACKs to them, enter the path.
     first: u32,
-    /// Links of the ways back, by what accesses add to them.
-    ways_back: BTreeMap<Duration, [u32; 2]>,
-    /// Other traffic, and what it came to.
+    /// Links of the reverse paths, by the delay that accesses add.
+    reverse_paths: BTreeMap<Duration, [u32; 2]>,
+    /// Background traffic and its totals.
     sources: Vec<Source<'a>>,
     totals: Vec<Totals>,
     datagrams: Vec<Datagrams>,
-    /// Time to live of what arrives at a receiver.
+    /// TTL of packets that arrive at a receiver.
     ttl: u8,
-    /// Flows that run and whose capacity point is not known yet.
+    /// Running flows whose capacity point is not known yet.
     unresolved: Vec<u32>,
-    /// What finished flows left for later ones, by the length of their access: equal ones are the
-    /// same path.
+    /// Path state that finished flows left for later ones, by access delay. Flows with equal access
+    /// delays use the same path.
     memories: BTreeMap<Duration, PathMemory>,
     unfinished: usize,
     now: Instant,
@@ -96,7 +96,7 @@ impl World<'_> {
                 self.now = end;
                 break;
             }
-            // Before every event: on a slow, variable rate a single one may take a second.
+            // Checked before every event: on a slow, variable rate a single one may take a second.
             if cancel.load(Ordering::Relaxed) {
                 return Err(RunError::Cancelled);
             }
@@ -131,7 +131,7 @@ impl World<'_> {
         }
     }
 
-    /// A packet leaves a link: on to the last of its route, or to its host.
+    /// Passes a packet that leaves a link to the next link of its route, or to its host.
     #[inline]
     fn arrive(&mut self, link: u32, packet: Packet<Carried>) {
         let flow = packet.flow;
@@ -141,7 +141,7 @@ impl World<'_> {
             } else if self.is_router(link) {
                 self.offer(self.after_router(link), packet);
             } else {
-                self.data_comes_back(link, packet);
+                self.route_data(link, packet);
             }
             return;
         }
@@ -229,7 +229,7 @@ impl World<'_> {
         self.offer(link, packet);
     }
 
-    /// Sends the ACKs that a receiver wants sent.
+    /// Sends the ACKs that a receiver has ready.
     #[inline]
     fn acknowledge(&mut self, flow: u32) {
         let now = self.now;
@@ -256,11 +256,11 @@ impl World<'_> {
         }
     }
 
-    /// Sends what a sender may send.
+    /// Sends all segments that a sender may send.
     #[inline]
     fn transmit(&mut self, flow: u32) {
         let now = self.now;
-        if self.attends {
+        if self.needs_wakeups {
             self.settle_device(flow);
         }
         loop {
@@ -269,12 +269,13 @@ impl World<'_> {
                 return;
             };
             let Some(data) = endpoints.sender.poll_transmit(now) else {
-                if self.attends {
-                    self.attend(flow);
+                if self.needs_wakeups {
+                    self.schedule_wakeup(flow);
                 }
                 return;
             };
-            // What is sent again is not capable, nor what carries no data (RFC 3168, section 6.1.5; Linux too).
+            // Retransmissions and segments without data are not ECN-capable (RFC 3168, section
+            // 6.1.5; Linux too).
             let ecn = if state.config.ecn && data.len > 0 && !data.retransmission {
                 Ecn::Ect
             } else {
@@ -292,14 +293,14 @@ impl World<'_> {
                 self.ask(&data, &mut packet);
             }
             let accepted = self.offer(link, packet);
-            if self.attends && accepted {
+            if self.needs_wakeups && accepted {
                 self.fill_device(flow, link, packet.size);
             }
         }
     }
 
-    /// Sees to it that the flow is called at the first of its deadlines. The entry only moves when
-    /// a deadline comes before it; one that comes too early looks again.
+    /// Ensures that the flow's calendar entry is no later than its earliest deadline. Only an
+    /// earlier deadline moves the entry. An entry that is due too early is rescheduled.
     #[inline]
     fn keep(&mut self, flow: u32) {
         let state = self.flows.get_mut(flow);
@@ -312,7 +313,7 @@ impl World<'_> {
         }
     }
 
-    /// Offers a packet to a link, and records drops and busy periods that ended.
+    /// Offers a packet to a link, and records drops and completed busy periods.
     #[inline]
     fn offer(&mut self, link: u32, packet: Packet<Carried>) -> bool {
         let now = self.now;
@@ -334,7 +335,7 @@ impl World<'_> {
         accepted
     }
 
-    /// Notes what a link has dropped of what it had accepted.
+    /// Records packets that a link dropped after it had accepted them.
     #[cold]
     #[inline(never)]
     fn note_dropped(&mut self, link: u32) {
@@ -354,7 +355,7 @@ impl World<'_> {
         }
     }
 
-    /// Nobody takes a packet: what lies aside for it goes.
+    /// Frees the entries in [`Aside`] of a packet that reaches no host.
     #[cold]
     fn discard(&mut self, mut packet: Packet<Carried>) {
         let _ = packet.payload.detach(&mut self.aside);
@@ -368,7 +369,7 @@ impl World<'_> {
         self.flows.get_mut(flow).endpoints.as_deref_mut()
     }
 
-    /// Opens the connections whose time has come.
+    /// Starts the measured flows that are due.
     fn arrivals(&mut self) {
         let now = self.now;
         while let Some(&flow) = self.waiting.last()
@@ -392,7 +393,7 @@ impl World<'_> {
         self.calendar.schedule(self.arrivals, next);
     }
 
-    /// A place in the calendar.
+    /// A calendar entry for `owner`.
     fn component(&mut self, owner: Owner) -> Component {
         let component = self.free.pop().unwrap_or_else(|| {
             self.owners.push(Owner::Arrivals);
@@ -402,7 +403,7 @@ impl World<'_> {
         component
     }
 
-    /// A flow's entry is due: its application, its sender's timers, its receiver's.
+    /// Handles a flow's due entry: its application and the timers of both endpoints.
     fn flow_acts(&mut self, flow: u32) {
         let now = self.now;
         let state = self.flows.get_mut(flow);

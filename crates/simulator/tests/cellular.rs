@@ -1,4 +1,6 @@
-//! Slow start over cells: a constant channel against the notes' table, and the baseline over the preset.
+//! Slow start over cells: a constant channel compared with a reference calculation, and the
+//! baseline over the preset (docs/reference/sources.md, "Cells of LTE and 5G, and their reduced
+//! model").
 
 mod common;
 
@@ -16,7 +18,7 @@ fn mean_and_deviation(values: &[f64]) -> (f64, f64) {
     (mean, (squares.sum::<f64>() / values.len() as f64).sqrt())
 }
 
-/// A cell whose only user always has the same rate; a way back without an uplink's waits.
+/// A cell whose only user has a constant rate, and a reverse path without uplink delays.
 fn constant(prbs: u32, buffer: u64) -> PathModel {
     let mut config = CellConfig::LTE;
     config.prbs = prbs;
@@ -44,7 +46,7 @@ fn constant(prbs: u32, buffer: u64) -> PathModel {
     )
 }
 
-/// Network-models B.3.5: slow start at 60 ms, one ACK for each packet.
+/// The reference values for slow start at 60 ms, with one ACK per packet.
 #[test]
 fn slow_start_over_a_constant_cell() {
     // Resource blocks of 398.7 kbit/s: 39.9, 49.8 and 29.9 Mbit/s.
@@ -63,8 +65,8 @@ fn slow_start_over_a_constant_cell() {
         let flow = &output.result.flows[0];
         let found = [flow.capacity.true_s, flow.first_drop_s, flow.first_loss_s];
         println!("{prbs} blocks, {megabytes} MB: {found:.3?}");
-        // The notes' bottleneck stands behind half of the round trip, ours before it: what happens there is 30 ms
-        // earlier here, what the sender sees is not.
+        // In the reference the bottleneck comes after half of the round trip, here before it.
+        // Events at the bottleneck are therefore 30 ms earlier here; the sender's view is the same.
         let published = [capacity - 0.03, drop - 0.03, detected];
         for (found, published) in found.into_iter().zip(published) {
             let found = found.expect("it happens");
@@ -76,8 +78,8 @@ fn slow_start_over_a_constant_cell() {
     }
 }
 
-/// Document 001, LTE with HyStart off: capacity after 0.3 s (0.2), first loss after 1.9 s (1.8); means (standard
-/// deviations) of 55 downloads. Its client ran Linux 6.2 (search, section 7.1).
+/// Kachooei 2024, LTE with HyStart off: capacity after 0.3 s (0.2), first loss after 1.9 s (1.8).
+/// These are means (standard deviations) of 55 downloads. The client ran Linux 6.2.
 #[test]
 fn the_baseline_over_lte() {
     let mut flow = Flow::new(algorithm("cubic+standard"));
@@ -96,20 +98,20 @@ fn the_baseline_over_lte() {
     }
     assert_eq!((capacity.len(), loss.len()), (200, 200));
     let [capacity, loss, least] = [&capacity, &loss, &least].map(|v| mean_and_deviation(v));
-    println!("capacity {capacity:.2?} s, first loss {loss:.2?} s, least RTT {least:.1?} ms");
-    // The published standard error of a mean of 55: 0.027 s and 0.24 s, and what the paper rounds.
+    println!("capacity {capacity:.2?} s, first loss {loss:.2?} s, smallest RTT {least:.1?} ms");
+    // The published standard errors of a mean of 55 (0.027 s and 0.24 s), plus rounding.
     assert!(
         (capacity.0 - 0.3).abs() < 2.0 * 0.027 + 0.05,
         "{capacity:?}"
     );
     assert!((loss.0 - 1.9).abs() < 2.0 * 0.24, "{loss:?}");
-    // What places and load explain of the document's 1.8 s, and of its 0.2 s (see the model's page).
+    // Location and load explain only part of the published 1.8 s and 0.2 s (see the model's page).
     assert!((1.0..=1.8).contains(&loss.1), "{loss:?}");
     assert!((0.05..=0.2).contains(&capacity.1), "{capacity:?}");
     assert!((48.0..60.0).contains(&least.0), "{least:?}");
 }
 
-/// A preset's path whose radio begins in a state; none is always ready.
+/// A preset's path with this RRC configuration; without one, the radio is always connected.
 fn with_rrc(preset: &str, rrc: Option<RrcConfig>) -> PathModel {
     let mut path = PathModel::resolve(preset).expect("a preset");
     let Service::Access(access) = &mut path.forward.service else {
@@ -126,8 +128,8 @@ fn with_rrc(preset: &str, rrc: Option<RrcConfig>) -> PathModel {
     path
 }
 
-/// The SYN wakes the radio, so the promotion is in the first RTT sample and in no other; a download that began on a
-/// channel in use never notices.
+/// The SYN wakes the radio, so only the first RTT sample includes the promotion delay. A download
+/// that starts in the connected state has no such delay.
 #[test]
 fn the_first_rtt_sample_has_the_promotion() {
     let connected = RrcConfig {
@@ -156,15 +158,16 @@ fn the_first_rtt_sample_has_the_promotion() {
     }
     let (mean, _) = mean_and_deviation(&promotions);
     println!("{promotions:.0?} ms, mean {mean:.0}");
-    // Waits for the SYN-ACK's grant and for repeated blocks differ by up to 30 ms; the mean of 40 by 52 / sqrt(40).
+    // Waits for the SYN-ACK's grant and for HARQ retransmissions differ by up to 30 ms. The mean of
+    // 40 differs by 52 / sqrt(40).
     assert!(promotions.iter().all(|more| (50.0..290.0).contains(more)));
     assert!((mean - 170.0).abs() < 20.0, "{mean}");
 }
 
-/// What the promotion does to a start: the way out of slow start is later by it, at about the same window, for the sample of
-/// the SYN is not one of the start-up's own.
+/// The promotion delays the slow-start exit, but the window there is about the same, because the
+/// start-up does not use the RTT sample of the SYN.
 #[test]
-fn a_promotion_delays_a_start_and_changes_it_little() {
+fn a_promotion_delays_the_exit_and_hardly_changes_its_window() {
     let paths = [None, Some(RrcConfig::LTE)].map(|rrc| with_rrc("lte", rrc));
     for name in [
         "cubic+hystart",
@@ -200,7 +203,7 @@ fn a_promotion_delays_a_start_and_changes_it_little() {
             values.get(values.len() / 2).copied()
         };
         println!(
-            "{name}: 5 MB {:.3?} s later, left slow start {:.3?} s later ({} runs), window {:.0?} and {:.0?} packets",
+            "{name}: 5 MB {:.3?} s later, exit {:.3?} s later ({} runs), window {:.0?} and {:.0?} packets",
             median(&took),
             median(&left),
             left.len(),
@@ -216,8 +219,8 @@ fn a_promotion_delays_a_start_and_changes_it_little() {
     }
 }
 
-/// From idle, UMTS takes longer than a sender waits for the answer to its first SYN (RFC 6298: 1 s), which it
-/// repeats for nothing.
+/// From idle, UMTS takes longer than the initial RTO (RFC 6298: 1 s), so the sender retransmits its
+/// SYN spuriously.
 #[test]
 fn a_syn_that_wakes_umts_is_answered_after_its_timeout() {
     for (rrc, least, most) in [(None, 0.09, 0.3), (Some(RrcConfig::UMTS), 1.6, 2.8)] {
@@ -234,7 +237,7 @@ fn a_syn_that_wakes_umts_is_answered_after_its_timeout() {
     }
 }
 
-/// What differs between runs is the run's and not the algorithm's: whoever sends, the link could have carried the same.
+/// The capacity of the link depends on the run, and not on the algorithm that uses it.
 #[test]
 fn a_run_is_the_same_cell_for_every_algorithm() {
     let carried = |algorithm_name: &str, run_number: u32| {
@@ -245,16 +248,16 @@ fn a_run_is_the_same_cell_for_every_algorithm() {
         scenario.seed = 1 + u64::from(run_number);
         let output = run(&scenario, false);
         let link = &output.result.links[0];
-        let share = link.utilization.expect("a cell has a capacity");
-        (link.packets as f64, share)
+        let fraction = link.utilization.expect("a cell has a capacity");
+        (link.packets as f64, fraction)
     };
     let mut capacities = Vec::new();
     for number in 0..8 {
         let [one, two] = ["cubic+standard", "cubic+hystart"].map(|name| carried(name, number));
-        // Packets of 1500 bytes but for the handshake: what the link could have carried.
-        let [one, two] = [one, two].map(|(packets, share)| packets / share);
-        println!("run {number}: room for {one:.0} and {two:.0} packets");
-        // 3 %, as others share the cell.
+        // The capacity in packets, which have 1500 bytes except in the handshake.
+        let [one, two] = [one, two].map(|(packets, fraction)| packets / fraction);
+        println!("run {number}: capacity of {one:.0} and {two:.0} packets");
+        // 3 %, because other users share the cell.
         assert!((one / two - 1.0).abs() < 0.03, "{one} {two}");
         capacities.push(one);
     }

@@ -1,4 +1,4 @@
-//! TCP over queues that CoDel, FQ-CoDel, PIE and RED keep, dropping or marking.
+//! TCP over queues with CoDel, FQ-CoDel, PIE and RED, with drops or marks.
 
 mod common;
 
@@ -11,7 +11,7 @@ use scenario::{Flow, PathModel, Scenario};
 use units::{Bytes, Duration, Instant};
 
 fn path(discipline: Discipline) -> PathModel {
-    // 50 Mbit/s and 100 ms, with more room than is ever needed.
+    // 50 Mbit/s and 100 ms, with a buffer that never fills.
     let mut path = wired(50, 100, 10_000);
     path.forward.queue.discipline = discipline;
     path
@@ -54,20 +54,21 @@ fn all(ecn: bool) -> [Discipline; 4] {
     ]
 }
 
-/// Network-models A.6: the first drop comes one interval after the wait has passed 5 ms, about one
+/// RFC 8289: the first drop comes one interval after the sojourn time exceeded 5 ms, about one
 /// round trip after the pipe is full.
 #[test]
 fn slow_start_meets_codel_an_interval_after_the_queue_begins() {
     let output = run(&Scenario::new(path(codel(false)), vec![cubic(false)]), true);
     let flow = &output.result.flows[0];
-    let traces = output.traces.expect("they were asked for");
-    // The notes expect a window of about two BDPs (of 412.8 packets) then. The bursts of the round in which
-    // the window passes half a BDP stand in the queue already, so that it is somewhat less.
+    let traces = output.traces.expect("traced");
+    // The reference calculation expects a window of about two BDPs (of 412.8 packets) then. Here
+    // the bursts already queue in the round in which the window exceeds half a BDP, so it is
+    // smaller.
     let sent = &traces.flows[0];
     let dropped_s = flow.first_drop_s.expect("it drops");
     let windows = sent.time_s.iter().zip(&sent.cwnd_bytes);
     let before = windows.take_while(|(at, _)| **at <= dropped_s);
-    let window = before.map(|(_, bytes)| *bytes).last().expect("it had one");
+    let window = before.map(|(_, bytes)| *bytes).last().expect("a window");
     let bdps = window as f64 / 1448.0 / 412.8;
     println!("a window of {bdps:.2} BDP at the first drop");
     assert!((1.5..2.0).contains(&bdps), "{bdps}");
@@ -88,9 +89,9 @@ fn slow_start_meets_codel_an_interval_after_the_queue_begins() {
     assert_eq!(flow.segments_dropped, Some(output.result.links[0].drops));
 }
 
-/// Every drop of a discipline finds its flow; every flow ends.
+/// Every drop is attributed to its flow, and every flow completes.
 #[test]
-fn every_discipline_drops_and_every_drop_has_its_flow() {
+fn every_drop_is_attributed_to_its_flow() {
     for discipline in all(false) {
         let mut flows = vec![cubic(false); 3];
         flows[1].start = Instant::from_millis(500);
@@ -111,22 +112,22 @@ fn every_discipline_drops_and_every_drop_has_its_flow() {
     }
 }
 
-/// A sender that is marked leaves slow start for it and sends nothing again.
+/// A mark ends slow start, without a retransmission.
 #[test]
-fn marks_take_the_place_of_drops() {
+fn marks_replace_drops() {
     for discipline in all(true) {
         let output = run(&Scenario::new(path(discipline), vec![cubic(true)]), false);
         let flow = &output.result.flows[0];
         assert!(flow.completed, "{discipline:?}");
-        let exit = flow.slow_start_exit.as_ref().expect("it was marked");
+        let exit = flow.slow_start_exit.as_ref().expect("an exit");
         assert_eq!(exit.reason, "ecn", "{discipline:?}");
         assert!(output.result.links[0].marks > 0, "{discipline:?}");
         if !matches!(discipline, Discipline::Pie(_) | Discipline::Red(_)) {
-            // The other two drop the capable as well while the queue is very long.
+            // PIE and RED also drop ECN-capable packets while the queue is very long.
             assert_eq!(flow.segments_dropped, Some(0), "{discipline:?}");
             assert_eq!(flow.segments_retransmitted, 0, "{discipline:?}");
         }
-        // Who is not capable is dropped as ever.
+        // Packets that are not ECN-capable are dropped.
         let output = run(&Scenario::new(path(discipline), vec![cubic(false)]), false);
         assert_eq!(output.result.links[0].marks, 0, "{discipline:?}");
         assert!(
@@ -136,10 +137,10 @@ fn marks_take_the_place_of_drops() {
     }
 }
 
-/// RFC 3168, section 6.1.5: what is sent again is not capable. A router before the bottleneck loses packets; CoDel, which
-/// has room for all, drops of what comes again where it marks of what comes first.
+/// RFC 3168, section 6.1.5: retransmissions are not ECN-capable. A router before the bottleneck
+/// loses packets. CoDel, whose buffer never fills, drops retransmissions and marks other packets.
 #[test]
-fn what_is_sent_again_is_not_capable() {
+fn retransmissions_are_not_ecn_capable() {
     let text = "[path]\nrate = '20 Mbit/s'\nrtt = '40 ms'\nbuffer = '10000 packets'\naqm = 'codel'\necn = true\n
         [[path.router]]\nrate = '1 Gbit/s'\nloss = '5 %'\n
         [[flow]]\nalgorithm = 'bbr'\nsize = '20 MB'\ncount = 4\necn = true\n";
@@ -148,19 +149,22 @@ fn what_is_sent_again_is_not_capable() {
     let result = run(&scenario, false).result;
     let link = &result.links[0];
     let count = |of: fn(&measure::FlowResult) -> u64| result.flows.iter().map(of).sum::<u64>();
-    let share =
+    let fraction =
         count(|flow| flow.segments_retransmitted) as f64 / count(|flow| flow.segments_sent) as f64;
     let dropped = link.drops as f64 / (link.drops + link.marks) as f64;
     println!(
-        "{} marks, {} drops: {dropped:.3} of them; sent again {share:.3}",
+        "{} marks, {} drops ({dropped:.3} of both); retransmitted {fraction:.3}",
         link.marks, link.drops
     );
     assert!(link.marks > 100);
-    // CoDel takes whoever is at the head.
-    assert!((0.5 * share..2.0 * share).contains(&dropped), "{dropped}");
+    // CoDel acts on the packet at the head, whatever its flow.
+    assert!(
+        (0.5 * fraction..2.0 * fraction).contains(&dropped),
+        "{dropped}"
+    );
 }
 
-/// A short flow beside a long one: FQ-CoDel keeps it from the other's queue.
+/// FQ-CoDel isolates a short flow from the queue of a long one.
 #[test]
 fn fq_codel_lets_a_short_flow_pass() {
     let times = [codel(false), all(false)[1]].map(|discipline| {
@@ -169,15 +173,15 @@ fn fq_codel_lets_a_short_flow_pass() {
         short.start = Instant::ZERO + Duration::from_millis(850);
         let flows = vec![cubic(false), short];
         let output = run(&Scenario::new(path(discipline), flows), false);
-        output.result.flows[1].fct_s.expect("it is done")
+        output.result.flows[1].fct_s.expect("completed")
     });
-    // The receiver has it after one and a half round trips and ten packets, whoever else is there.
+    // It completes after one and a half round trips and ten packets, despite the other flow.
     assert!((0.15..0.156).contains(&times[1]), "{times:?}");
     assert!(times[0] > times[1] + 0.02, "{times:?}");
 }
 
-/// In front of every preset's links too, whatever their model, a discipline that never acts is a drop-tail queue: each packet
-/// comes out when it would have.
+/// In front of every preset's links, a discipline that never acts equals a drop-tail queue: each
+/// packet leaves at the same time.
 #[test]
 fn a_discipline_that_never_acts_changes_no_preset() {
     let never = Discipline::CoDel(CoDelConfig {
@@ -209,7 +213,7 @@ fn a_discipline_that_never_acts_changes_no_preset() {
                 };
                 let (mut now, mut out) = (Instant::ZERO, Vec::new());
                 for number in 0..8_000 {
-                    // Bursts, trains and rests.
+                    // Bursts, trains and pauses.
                     now += Duration::from_micros(
                         [300_000, 3_000, 300, 0][random(400).min(3) as usize],
                     );
@@ -233,7 +237,7 @@ fn a_discipline_that_never_acts_changes_no_preset() {
     }
 }
 
-/// The same run twice is the same run.
+/// Two runs with the same seed are equal.
 #[test]
 fn runs_repeat() {
     for discipline in all(true) {

@@ -1,4 +1,5 @@
-//! Start-ups that jump, over a whole path: what the sender really does with their decisions.
+//! Start-ups that jump, over a whole path: how the sender executes their decisions. The expected
+//! values are computed by hand from the cited rules.
 
 mod common;
 
@@ -14,8 +15,8 @@ fn flow(name: &str, size: u64) -> Flow {
     flow
 }
 
-/// D-H1 of `spec/fast-startup.md`: without a loss and with an ACK for each of N segments, the half of
-/// N leaves twice.
+/// Li et al. 2015: without a loss and with an ACK for each of N segments, half of them are sent
+/// twice.
 #[test]
 fn halfback_sends_half_of_the_flow_twice() {
     let path = wired(1_000, 100, 10_000);
@@ -31,7 +32,7 @@ fn halfback_sends_half_of_the_flow_twice() {
     }
 }
 
-/// The flow leaves evenly within one round trip.
+/// The flow is paced evenly over one round trip.
 #[test]
 fn halfback_spreads_the_flow_over_one_round_trip() {
     let path = wired(1_000, 100, 10_000);
@@ -42,17 +43,18 @@ fn halfback_spreads_the_flow_over_one_round_trip() {
         );
         output.result.flows[0].fct_s.expect("it finishes")
     };
-    // SYN and SYN-ACK; 40 segments spread over a round trip, in bursts of two of which the first is
-    // credited half its time (Linux): 37/40 of it; and half a round trip for the last burst.
+    // One round trip for SYN and SYN-ACK. 37/40 of a round trip for 40 segments in bursts of two,
+    // where the first burst is credited half of its time (Linux). Half a round trip for the last
+    // burst.
     let halfback = time("cubic+halfback:copies=false");
     assert!((halfback - 0.2425).abs() < 0.0001, "{halfback}");
     assert!(time("cubic+standard") > halfback + 0.05);
 }
 
-/// The tail of a short flow is lost: its copies come before a timeout or a probe would.
+/// If the tail of a short flow is lost, its copies arrive before a timeout or a tail loss probe.
 #[test]
 fn halfback_repairs_its_tail_without_a_timeout() {
-    // 30 packets of room: what is paced at four times the rate of the link loses its end.
+    // The flow is paced at four times the rate of the link, so its last packets are dropped.
     let path = wired(2, 100, 12);
     let finished = |name: &str| {
         let output = run(
@@ -68,7 +70,7 @@ fn halfback_repairs_its_tail_without_a_timeout() {
     assert!(with < without, "{with} {without}");
 }
 
-/// The second of two flows begins with what the first left, and is done earlier.
+/// The second of two flows starts with the path state of the first, and completes earlier.
 #[test]
 fn the_second_flow_remembers_the_path() {
     let path = wired(50, 100, 413);
@@ -89,7 +91,7 @@ fn the_second_flow_remembers_the_path() {
     }
 }
 
-/// A flow that still runs uses the memory: a second one that begins then gets none of it.
+/// While a flow uses the saved path state, a second flow that starts gets none of it.
 #[test]
 fn a_saved_set_serves_one_flow_at_a_time() {
     let path = wired(50, 100, 413);

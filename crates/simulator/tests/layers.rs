@@ -1,4 +1,4 @@
-//! Who may import whom: the arrows of the design, read from `cargo metadata`.
+//! The dependencies between crates that the design allows, checked with `cargo metadata`.
 
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -21,7 +21,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("capture", &["units", "measure"]),
     (
         "emulator",
-        // `kernel` brings libbpf with a feature alone; without it, it only says what is missing.
+        // `kernel` needs libbpf only with a feature; without it, it only reports what is missing.
         &[
             "units",
             "congestion",
@@ -34,7 +34,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ),
     ("vm", &["scenario", "measure", "emulator"]),
     ("conformance", &["units", "congestion"]),
-    // The names of algorithms are parsed in `congestion` alone.
+    // Only `congestion` parses the names of algorithms.
     ("kernel", &["units", "congestion"]),
     (
         "simulator",
@@ -62,7 +62,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "kernel",
         ],
     ),
-    // For tests alone, so that no crate may use it.
+    // Only for tests, so no crate may use it.
     ("testing", &[]),
     (
         "benches",
@@ -90,11 +90,11 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Crates that must not bring a standard library into a kernel or a small device.
+/// Crates without the standard library, for use in a kernel or a small device.
 const NO_STD: &[&str] = &["units", "tables", "congestion", "tcp", "network"];
 
 /// Crates that make system calls without a safe wrapper, and give a reason for each `unsafe`. The
-/// others forbid it; what PyO3's macros write into `python` is theirs.
+/// others forbid `unsafe`, apart from the code that PyO3's macros generate in `python`.
 const UNSAFE: &[&str] = &["emulator", "vm"];
 
 fn metadata() -> Value {
@@ -118,7 +118,7 @@ fn metadata() -> Value {
 }
 
 #[test]
-fn imports_run_one_way() {
+fn imports_follow_the_design() {
     let allowed: BTreeMap<&str, &[&str]> = ALLOWED.iter().copied().collect();
     let metadata = metadata();
     let packages = metadata["packages"].as_array().expect("packages");
@@ -137,7 +137,7 @@ fn imports_run_one_way() {
             let Some(target) = target.strip_prefix("slowstart-") else {
                 continue;
             };
-            // A test may look further than the code it tests.
+            // Tests may use further crates.
             if dependency["kind"].as_str() == Some("dev") {
                 continue;
             }
@@ -156,7 +156,7 @@ fn imports_run_one_way() {
 }
 
 #[test]
-fn the_lower_rooms_are_no_std() {
+fn the_lower_crates_are_no_std() {
     for name in NO_STD {
         let path = format!("{}/../{name}/src/lib.rs", env!("CARGO_MANIFEST_DIR"));
         let text = std::fs::read_to_string(&path).expect("lib.rs");
@@ -170,7 +170,7 @@ fn the_lower_rooms_are_no_std() {
 }
 
 #[test]
-fn unsafe_code_stands_where_it_is_said_to() {
+fn only_the_listed_crates_have_unsafe_code() {
     let workspace = concat!(env!("CARGO_MANIFEST_DIR"), "/../../Cargo.toml");
     let workspace = std::fs::read_to_string(workspace).expect("Cargo.toml");
     assert!(workspace.contains("[workspace.lints.rust]\nunsafe_code = \"forbid\""));

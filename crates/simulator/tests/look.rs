@@ -1,4 +1,4 @@
-//! A look at a path sees its rate, its delay, and the channel that a run meets.
+//! `look` measures a path's rate and delay, on the same channel as a run with the same seed.
 
 mod common;
 
@@ -13,7 +13,7 @@ use units::Duration;
 fn at(path: &PathModel, seed: u64, seconds: u64) -> Look {
     let span = Duration::from_secs(seconds);
     let every = Duration::from_millis(10);
-    look(path, seed, span, every, &AtomicBool::new(false)).expect("nobody cancels")
+    look(path, seed, span, every, &AtomicBool::new(false)).expect("not cancelled")
 }
 
 fn preset(name: &str) -> PathModel {
@@ -21,9 +21,9 @@ fn preset(name: &str) -> PathModel {
 }
 
 #[test]
-fn a_wired_path_has_its_rate_and_its_delay() {
+fn a_wired_path_has_its_configured_rate_and_delay() {
     let look = at(&preset("wired"), 1, 10);
-    assert_eq!(look.deliveries.len(), 1, "the way back has no rate");
+    assert_eq!(look.deliveries.len(), 1, "the reverse link has no rate");
     let forward = &look.deliveries[0];
     // 50 Mbit/s of 1514 bytes for 10 s.
     assert_eq!(forward.time_s.len(), 41_281);
@@ -37,11 +37,11 @@ fn a_wired_path_has_its_rate_and_its_delay() {
 }
 
 #[test]
-fn a_policer_gives_its_tokens_and_no_more() {
+fn a_policer_passes_no_more_than_its_tokens() {
     let look = at(&preset("policed"), 1, 10);
     let bytes = look.deliveries[0].time_s.len() as f64 * 1514.0;
     let tokens = 500e3 + 50e6 / 8.0 * 10.0;
-    // Filled up each millisecond: what came in since the last packet that was refused is left over.
+    // The queue is refilled every millisecond, so tokens since the last refused packet are unused.
     assert!(
         bytes <= tokens && bytes > tokens - 3.0 * 1514.0 - 6250.0,
         "{bytes} of {tokens}"
@@ -49,20 +49,20 @@ fn a_policer_gives_its_tokens_and_no_more() {
 }
 
 #[test]
-fn every_preset_can_be_looked_at_and_gives_about_its_mean_rate() {
+fn every_preset_has_about_its_mean_rate() {
     for each in PRESETS {
         let path = preset(each.name);
         let look = at(&path, 3, 20);
-        // Over several seeds, for a preset may have good days and bad ones (GEO).
+        // Averaged over several seeds, because the rate of GEO varies from run to run.
         let bits = |look: &Look| {
             let forward = &look.deliveries[0];
             let bits = forward.time_s.len() as f64 * f64::from(forward.packet_bytes) * 8.0;
             bits / forward.end_s
         };
         let sum: f64 = (1..=8).map(|seed| bits(&at(&path, seed, 10))).sum();
-        let share = sum / 8.0 / path.rate.bits_per_sec() as f64;
-        println!("{}: {share:.3} of the mean rate", each.name);
-        assert!((0.6..1.7).contains(&share), "{}: {share}", each.name);
+        let fraction = sum / 8.0 / path.rate.bits_per_sec() as f64;
+        println!("{}: {fraction:.3} of the mean rate", each.name);
+        assert!((0.6..1.7).contains(&fraction), "{}: {fraction}", each.name);
         let ordered = |times: &[f64]| times.windows(2).all(|two| two[0] <= two[1]);
         assert!(look.deliveries.iter().all(|one| ordered(&one.time_s)));
         let lost = look.probes.iter().filter(|probe| probe.forward_s.is_none());
@@ -90,27 +90,27 @@ fn every_preset_can_be_looked_at_and_gives_about_its_mean_rate() {
     }
 }
 
-/// A flow that keeps the queue filled has of the channel what the look says.
+/// A flow that saturates the link gets the rate that `look` reports.
 #[test]
-fn it_is_the_channel_of_a_run_with_the_same_seed() {
+fn a_run_with_the_same_seed_has_the_same_channel() {
     let mut path = preset("lte-reduced");
     path.forward.queue.limit = network::QueueLimit::Unlimited;
     let mut flow = Flow::new(algorithm("reno"));
     flow.duration = Some(Duration::from_secs(20));
     let output = run_traced(&path, flow);
     let link = &output.result.links[0];
-    // The run's seed is 1; what is missing is what start-up left unused.
+    // The run's seed is 1. The small difference is capacity that the start-up left unused.
     for (seed, same) in [(1, true), (2, false)] {
         let seen = at(&path, seed, 20);
         let given = seen.deliveries[0].time_s.len() as f64;
-        let share = link.packets as f64 / given;
-        println!("seed {seed}: {share}, {} packets", link.packets);
-        assert_eq!((0.97..1.0).contains(&share), same, "{share}");
+        let fraction = link.packets as f64 / given;
+        println!("seed {seed}: {fraction}, {} packets", link.packets);
+        assert_eq!((0.97..1.0).contains(&fraction), same, "{fraction}");
     }
 }
 
 #[test]
-fn twice_is_the_same() {
+fn the_seed_determines_the_result() {
     let path = preset("leo");
     assert_eq!(at(&path, 5, 5), at(&path, 5, 5));
     assert_ne!(at(&path, 5, 5), at(&path, 6, 5));

@@ -1,5 +1,5 @@
-//! Every start-up with every avoidance, and every monolithic congestion control, over every preset:
-//! each transfer completes and conserves, and its course is one line of integers in a snapshot.
+//! Every start-up with every avoidance, and every monolithic congestion control, over every preset.
+//! Each transfer completes and conserves packets. A snapshot has one line of integers for each.
 
 mod common;
 
@@ -10,7 +10,7 @@ use units::Bytes;
 
 const SIZE: u64 = 3_000_000;
 
-/// One line for a run: completion, segments, losses, and where slow start ended.
+/// One line for a run: completion, segments, losses, and the slow-start exit.
 fn row(path: &str, name: &str) -> String {
     let model = PathModel::resolve(path).unwrap_or_else(|error| panic!("{error}"));
     let base_rtt = model.base_rtt.as_secs_f64();
@@ -22,14 +22,14 @@ fn row(path: &str, name: &str) -> String {
 
     let fct = flow
         .fct_s
-        .unwrap_or_else(|| panic!("{place} does not finish"));
+        .unwrap_or_else(|| panic!("{place} does not complete"));
     assert!(
         flow.completed && fct >= 1.5 * base_rtt - 1e-9,
         "{place}: {fct} s"
     );
     assert_eq!(flow.bytes_acked, SIZE, "{place}");
-    let dropped = flow.segments_dropped.expect("the network is ours");
-    // What a segment carries for routers is not left for payload.
+    let dropped = flow.segments_dropped.expect("a simulated network");
+    // Headers for routers reduce the payload.
     let payload = match name {
         "rcp" => 1436,
         "xcp" => 1428,
@@ -38,14 +38,14 @@ fn row(path: &str, name: &str) -> String {
     let needed = SIZE.div_ceil(payload);
     assert!(
         flow.segments_sent - dropped >= needed,
-        "{place}: more is lost than sent"
+        "{place}: too few segments sent for the drops"
     );
     assert!(
         flow.segments_sent - flow.segments_retransmitted <= needed + 1,
         "{place}"
     );
     let link = &output.result.links[0];
-    // What the link delivered or dropped was sent: data, and the two packets of the handshake.
+    // The link handles no more packets than were sent: data, and two packets of the handshake.
     let offered = link.packets + link.drops;
     assert!(
         offered <= flow.segments_sent + 2 + flow.timeouts,
@@ -67,7 +67,7 @@ fn row(path: &str, name: &str) -> String {
     )
 }
 
-/// Which line of the snapshot covers a row: the avoidances of one start-up stand together.
+/// The snapshot's group of a row: one for all avoidances with the same start-up.
 fn group(name: &str) -> String {
     match name.split_once('+') {
         Some((_, startup)) => format!("*+{startup}"),
@@ -80,7 +80,7 @@ fn every_combination_over_every_path() {
     let mut table = Table::new(&format!(
         "3 MB. Completion and exit in ms; exit window in segments; -1 is none.\n\
          {:<12} {:<24} {:>6} {:>5} {:>5} {:>5} {:>3} {:>6} {:>6} reason",
-        "path", "algorithm", "done", "sent", "again", "lost", "rto", "exit", "window"
+        "path", "algorithm", "done", "sent", "retx", "lost", "rto", "exit", "window"
     ));
     let full = |preset: &&Preset| !preset.name.ends_with("-reduced");
     for preset in PRESETS.iter().filter(full) {

@@ -1,5 +1,5 @@
-//! Traces sample links more often, and must not change results: each run gives the same result with
-//! and without them. The mean of each queue is at most its maximum.
+//! Traces sample links more often but must not change results. The mean of each queue is at most
+//! its maximum.
 
 mod common;
 
@@ -40,7 +40,7 @@ fn scenario(path: &str, algorithm: &str, size: &str, flow: &str) -> Scenario {
     Scenario::parse(&text, "test.toml", Path::new("")).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// The result of a run, after a check that traces do not change it.
+/// The result of a run, checked to be the same with traces.
 fn measured(scenario: &Scenario, number: u32, what: &str) -> RunResult {
     let run = |traces| {
         let RunOutput { result, .. } = simulator::run(
@@ -73,7 +73,7 @@ fn a_run_is_the_same_with_traces() {
     }
 }
 
-/// Over Wi-Fi, several busy periods can end between two calls for one link.
+/// Over Wi-Fi, several busy periods of a link can end between two events.
 #[test]
 fn a_run_over_wifi_is_the_same_with_traces() {
     let mut reached = 0;
@@ -94,7 +94,7 @@ fn a_run_over_wifi_is_the_same_with_traces() {
 
 /// A packet that waits for AIFS and backoff on an idle medium counts as queued.
 #[test]
-fn a_packet_alone_on_a_medium_has_waited() {
+fn a_packet_on_an_idle_medium_counts_as_queued() {
     let scenario = scenario("wifi-testbed", "cubic", "size = \"127 B\"", "");
     let result = run(&scenario, false).result;
     for link in &result.links {

@@ -1,13 +1,13 @@
-//! Inside a crate imports run one way: no two modules import each other, on whatever detour.
+//! The modules of a crate do not import each other in a cycle, directly or indirectly.
 //!
-//! A module is a file or a folder of `src`; what a folder's files import of each other is its own
-//! matter. The test reads paths that start with `crate::`.
+//! A module is a file or a folder of `src`. Imports between the files of a folder do not count. The
+//! test reads paths that start with `crate::`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-/// Crates that still have a circle, with the modules in it.
+/// Crates with a cycle, and the modules in it.
 const CIRCLES: &[(&str, &[&str])] = &[
     ("emulator", &["flows", "packet"]),
     ("kernel", &["libbpf", "loader", "needs", "status"]),
@@ -43,7 +43,7 @@ fn modules_do_not_import_each_other() {
     assert_eq!(circles, allowed.collect(), "modules that import each other");
 }
 
-/// What a module imports, and what those import, and so on.
+/// The modules that a module imports, directly or indirectly.
 fn reached<'a>(arrows: &'a Arrows, from: &str) -> BTreeSet<&'a str> {
     let mut reached = BTreeSet::new();
     let mut open: Vec<&str> = vec![from];
@@ -57,7 +57,7 @@ fn reached<'a>(arrows: &'a Arrows, from: &str) -> BTreeSet<&'a str> {
     reached
 }
 
-/// Module -> the modules that its files name.
+/// The modules that each module's files name.
 fn arrows(source: &Path) -> Arrows {
     let mut arrows = Arrows::new();
     for entry in fs::read_dir(source).into_iter().flatten().flatten() {
@@ -93,7 +93,7 @@ fn read(path: &Path, text: &mut String) {
     }
 }
 
-/// The first words after `crate::`, also those in braces; comments and tests of a file left out.
+/// The first words after `crate::`, also those in braces, without comments and tests.
 fn named(text: &str) -> BTreeSet<String> {
     let lines = text
         .lines()

@@ -1,9 +1,10 @@
-//! What a simulation of slow start over a drop-tail bottleneck must give, whoever wrote it.
+//! Identities that every simulation of slow start over a drop-tail bottleneck must satisfy
+//! (docs/reference/sources.md, "Common rules").
 //!
-//! Network-models 0.4: classic slow start (one ACK for each packet, the window doubles each round
-//! trip) fills a pipe of `BDP` packets and a queue of `B`. It then overloads the link twofold, so
-//! the queue grows at the link's rate, the loss is seen one RTT with a full buffer later, and as
-//! many packets are dropped meanwhile as fit into pipe and buffer.
+//! Classic slow start (one ACK per packet, a window that doubles each round trip) fills a pipe of
+//! `BDP` packets and a queue of `B` packets. It then sends at twice the link's rate, so the queue
+//! grows at the link's rate. The sender detects the loss one RTT with a full buffer later.
+//! Meanwhile the network drops as many packets as fit into pipe and buffer.
 
 mod common;
 
@@ -20,7 +21,7 @@ struct Identity {
     drops: u64,
 }
 
-/// The table of the notes, from an independent simulation.
+/// Reference values of an independent simulation.
 const IDENTITIES: [Identity; 4] = [
     Identity {
         mbit: 50,
@@ -59,7 +60,7 @@ const IDENTITIES: [Identity; 4] = [
 fn near(what: &str, found: f64, expected: f64) {
     assert!(
         (found - expected).abs() <= 0.03 * expected,
-        "{what}: found {found}, the identity says {expected} within 3 %"
+        "{what}: {found}, expected {expected} within 3 %"
     );
 }
 
@@ -98,7 +99,7 @@ fn slow_start_overshoots_as_the_identities_say() {
             drops_before.expect("drops") as f64,
             identity.drops as f64,
         );
-        // Identity 1: the queue fills at the link's rate, from the moment it begins to stand.
+        // Identity 1: once a standing queue exists, it fills at the link's rate.
         let full = link.time_s[link
             .queue_packets
             .iter()
@@ -116,7 +117,7 @@ fn slow_start_overshoots_as_the_identities_say() {
 }
 
 #[test]
-fn goodput_is_what_the_headers_leave() {
+fn goodput_is_the_rate_less_headers() {
     // 50 Mbit/s with 1448 of 1514 bytes payload: 47.82 Mbit/s.
     let mut flow = Flow::new(common::algorithm("cubic"));
     flow.duration = Some(Duration::from_secs(30));
@@ -134,21 +135,22 @@ fn goodput_is_what_the_headers_leave() {
 
 #[test]
 fn newreno_repairs_one_segment_each_round_trip() {
-    // A first flight that loses L segments: with SACK a round trip or two, without SACK L of them.
+    // The first flight loses L segments. Repair takes one or two round trips with SACK, and L
+    // round trips without.
     let rounds = |sack| {
         let mut flow = Flow::new(common::algorithm("reno"));
         flow.sack = sack;
         flow.initial_window = 40;
-        // What follows the flight brings the duplicate ACKs.
+        // The data after the flight causes the duplicate ACKs.
         flow.size = Some(Bytes::new(60 * 1448));
         let output = run_traced(&wired(10, 100, 24), flow);
         let result = output.result.flows.into_iter().next().expect("a flow");
         assert_eq!(
             result.timeouts, 0,
-            "each partial ACK starts the timer anew: {result:?}"
+            "each partial ACK restarts the timer: {result:?}"
         );
         let lost = result.segments_dropped.expect("known");
-        // Less the handshake, the flight with what follows it, and the way of the last repair.
+        // Without the handshake, the flight and the data after it, and the last repair's delay.
         (lost, result.fct_s.expect("completed") / 0.1 - 3.5)
     };
     let (lost, with_sack) = rounds(true);
@@ -161,8 +163,9 @@ fn newreno_repairs_one_segment_each_round_trip() {
 
 #[test]
 fn the_kernels_published_hystart_pair() {
-    // 50 Mbit/s, 150 ms, one BDP of buffer. The commit that mended HyStart's rounds reports that
-    // slow start ended near 516 segments by delay before, and near 632 by the ACK train after.
+    // 50 Mbit/s, 150 ms, one BDP of buffer. The commit that fixed HyStart's rounds reports that
+    // slow start exited near 516 segments by delay before the fix, and near 632 by the ACK train
+    // after it.
     let exit = |name: &str| {
         let mut flow = Flow::new(common::algorithm(name));
         flow.size = Some(Bytes::new(20_000_000));
@@ -192,10 +195,11 @@ fn the_kernels_published_hystart_pair() {
     );
 }
 
-/// Who has written everything is not limited by the application, though nothing is left to send: Linux
-/// marks that when the application writes again. So SEARCH 3.1, which forgets its bins while the mark
-/// stands, exits as 2.0 does, also where the transfer is sent in whole by then. Measured on Linux 6.18
-/// with the same programs: 2791 and 2792 segments after 1.325 s.
+/// A flow whose application has written everything is not application-limited, although nothing is
+/// left to send: Linux sets that mark only when the application writes again. SEARCH 3.1, which
+/// clears its bins while the mark is set, therefore exits as 2.0 does, even if the whole transfer
+/// has been sent by then. Measured on Linux 6.18 with the same programs: 2791 and 2792 segments
+/// after 1.325 s.
 #[test]
 fn the_end_of_the_data_is_no_application_limit() {
     let exit = |version| {
@@ -216,10 +220,10 @@ fn the_end_of_the_data_is_no_application_limit() {
     assert_eq!((time, cwnd, reason), exit("2.0"));
 }
 
-/// Repairing what slow start lost of a queue of 0.9 s takes longer than the rest of this flow. What
-/// is acknowledged cumulatively stands still then, and the link is busy all the time.
+/// After slow start over a queue of 0.9 s, loss recovery lasts until the end of this flow. The
+/// cumulative ACK stalls meanwhile, although the link is always busy.
 #[test]
-fn throughput_is_told_while_losses_are_repaired() {
+fn throughput_is_measured_during_loss_recovery() {
     let mut flow = Flow::new(common::algorithm("cubic+standard"));
     flow.duration = Some(Duration::from_secs(3));
     let output = run_traced(&wired(35, 5, 2_700), flow);
@@ -229,10 +233,10 @@ fn throughput_is_told_while_losses_are_repaired() {
     near("median throughput", median as f64, 35e6 * 1448.0 / 1514.0);
 }
 
-/// With one BDP of drop-tail buffer SEARCH decides after the loss is seen (search 8: from 2.1 BDP on
-/// it comes first). What it would have decided later, in the recovery, ends nothing.
+/// With one BDP of drop-tail buffer, SEARCH decides after the sender detects the loss (with 2.1 BDP
+/// or more, before it). A later decision, during recovery, does not count as an exit.
 #[test]
-fn a_passive_decision_after_the_loss_is_none() {
+fn a_passive_decision_after_the_loss_does_not_count() {
     let run = |buffer| {
         let flow = Flow {
             size: Some(Bytes::new(20_000_000)),
@@ -251,10 +255,10 @@ fn parsed(text: &str) -> Scenario {
     Scenario::parse(text, "test.toml", "".as_ref()).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Handshake and data: three one-way delays of the path and of the flow's own access, in either
+/// Handshake and data take three one-way delays of the path and of the flow's access, in either
 /// direction.
 #[test]
-fn a_flows_own_access_is_part_of_its_completion_time() {
+fn the_completion_time_includes_the_access_delay() {
     let text = "[path]\nrate = '50 Mbit/s'\nrtt = '100 ms'\nreverse.rate = '50 Mbit/s'\n\
         [[flow]]\nalgorithm = 'cubic'\nsize = '1000 B'\n\
         [[flow]]\nalgorithm = 'bbr'\nsize = '1000 B'\nextra_delay = '20 ms'\n\
@@ -268,14 +272,14 @@ fn a_flows_own_access_is_part_of_its_completion_time() {
         .chain(traffic)
         .map(|fct| fct.expect("it completed"))
         .collect();
-    // A packet of data takes 0.2 ms, and waits for the other flows' at most.
+    // A data packet takes 0.2 ms, and waits at most for those of the other flows.
     for (fct, expected) in found.iter().zip([0.150, 0.210, 0.210, 0.210]) {
         assert!((0.0..0.001).contains(&(fct - expected)), "{found:?}");
     }
 }
 
-/// Timeouts on a slow uplink are spurious: all in flight is declared lost, and taken back, three
-/// times.
+/// Timeouts on a slow uplink are spurious: three times the sender declares all data in flight lost,
+/// and reverts it.
 #[test]
 fn no_more_segments_are_lost_than_were_sent() {
     let text = "duration = '3.489 s'\n[path]\n\

@@ -1,4 +1,4 @@
-//! Laws that hold over any path, loss, jitter and set of flows.
+//! Invariants for any path, loss, jitter and set of flows.
 
 mod common;
 
@@ -89,14 +89,14 @@ prop_compose! {
         flow.sack = sack;
         flow.extra_delay = Duration::from_millis(extra_ms);
         if let Some((write, every)) = periodic {
-            // At most a hundred writes.
+            // At most 100 writes.
             flow.application = Application::Periodic { write: Bytes::new(write.max(size / 100)), every: Duration::from_millis(every) };
         }
         flow
     }
 }
 
-/// A table of other traffic, as it is written.
+/// The text of a `[[traffic]]` table.
 fn table() -> impl Strategy<Value = String> {
     let kind = prop_oneof![
         (1u64..90, 100u64..100_000).prop_map(|(load, mean)| format!("kind = 'web'\nload = '{load} %'\nmean = '{mean} B'")),
@@ -119,7 +119,7 @@ fn table() -> impl Strategy<Value = String> {
     })
 }
 
-/// A path with routers or without, a discipline that drops late, and other traffic.
+/// A path with or without routers, a discipline that drops at dequeue, and background traffic.
 fn busy_path() -> impl Strategy<Value = PathModel> {
     let aqm = prop_oneof![Just("drop-tail"), Just("codel"), Just("fq-codel")];
     let routers = prop_oneof![
@@ -143,7 +143,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
     #[test]
-    fn other_traffic_is_the_same_whoever_is_measured(path in busy_path(), one in flow(), other in flow(), seed: u64) {
+    fn background_traffic_does_not_depend_on_the_measured_flow(path in busy_path(), one in flow(), other in flow(), seed: u64) {
         let results: Vec<_> = [one, other].into_iter().map(|mut flow| {
             flow.size = None;
             let mut scenario = Scenario::new(path.clone(), vec![flow]);
@@ -176,28 +176,28 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
 
     #[test]
-    fn every_transfer_completes_and_nothing_is_lost_count_of(path in path(), flows in prop::collection::vec(flow(), 1..5), seed: u64) {
+    fn every_transfer_completes_and_every_packet_is_counted(path in path(), flows in prop::collection::vec(flow(), 1..5), seed: u64) {
         let mut scenario = Scenario::new(path, flows);
         scenario.seed = seed;
-        // Slow links with many losses take their time, and back off.
+        // Transfers over slow links with many losses take long, because timeouts back off.
         scenario.time_limit = Duration::from_secs(40_000);
         let output = run(&scenario, true);
         for (flow, config) in output.result.flows.iter().zip(&scenario.flows) {
             let size = config.size.expect("sized").get();
             prop_assert!(flow.completed, "{} did not complete: {flow:?}", flow.algorithm);
-            // No byte twice, none missing.
+            // Every byte is delivered exactly once.
             prop_assert_eq!(flow.bytes_acked, size);
             prop_assert!(flow.segments_sent >= size.div_ceil(1448));
             prop_assert!(flow.segments_retransmitted < flow.segments_sent);
             let fct = flow.fct_s.expect("completed");
-            // A handshake and one way, at least, with the flow's own access.
+            // At least a handshake and a one-way delay, with the flow's access delay.
             let base_rtt = scenario.path.base_rtt + config.extra_delay * 2;
             prop_assert!(fct >= base_rtt.as_secs_f64() * 1.5 - 1e-9, "{fct} s is faster than the path");
-            // Each segment that was declared lost had been sent.
+            // Only segments that were sent are declared lost.
             prop_assert!(flow.segments_lost <= flow.segments_sent, "{flow:?}");
         }
         for link in &output.result.links {
-            prop_assert!(link.utilization.is_none_or(|share| (0.0..=1.0).contains(&share)), "{link:?}");
+            prop_assert!(link.utilization.is_none_or(|busy| (0.0..=1.0).contains(&busy)), "{link:?}");
         }
         let traces = output.traces.expect("traced");
         for trace in &traces.flows {
@@ -216,7 +216,7 @@ proptest! {
         let scenario = Arc::new(scenario);
         let jobs: Vec<Job> = (0..3).map(|run| Job { scenario: scenario.clone(), run }).collect();
         let bytes = |threads| {
-            let outputs = run_all(&jobs, &RunOptions { traces: false }, threads, &AtomicBool::new(false), &|_| {}).expect("nobody cancels");
+            let outputs = run_all(&jobs, &RunOptions { traces: false }, threads, &AtomicBool::new(false), &|_| {}).expect("not cancelled");
             let results: Vec<_> = outputs.into_iter().map(|output| output.result).collect();
             serde_json::to_string(&measure::document("test", serde_json::Value::Null, &results, &results)).expect("serialises")
         };

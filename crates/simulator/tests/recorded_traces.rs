@@ -1,4 +1,4 @@
-//! Every recorded trace carries a transfer: each as a user names it.
+//! A transfer over every recorded trace, named as on the command line.
 
 mod common;
 
@@ -26,8 +26,8 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// How a file is named on the command line: a trace of delays needs one of the rate, an uplink is also
-/// tried as one.
+/// The names of a file on the command line. A delay trace needs a rate trace, and an uplink trace
+/// is also tried as the reverse path.
 fn names(file: &Path) -> Vec<String> {
     let name = file.display();
     let sibling = |extension| file.with_extension(extension).display().to_string();
@@ -57,7 +57,7 @@ fn every_recorded_trace_carries_a_transfer() {
         let mut shallow = path.clone();
         shallow.forward.queue.limit = QueueLimit::Packets(20);
         for algorithm in ["cubic+search", "cubic+hystart"] {
-            // Four megabytes hold the transfer, thirty kilobytes do not.
+            // A buffer of 4 MB holds the whole transfer; one of 30 kB does not.
             assert_eq!(transfer(&path, algorithm), 0, "{name} {algorithm}");
             drops += transfer(&shallow, algorithm);
         }
@@ -65,12 +65,11 @@ fn every_recorded_trace_carries_a_transfer() {
     assert!(drops > 0);
 }
 
-/// Runs one transfer and checks what has to hold of any; returns how many of its segments were dropped.
+/// Runs one transfer, checks general invariants, and returns the number of dropped segments.
 fn transfer(path: &PathModel, name: &str) -> u64 {
     let mut flow = Flow::new(algorithm(name));
     flow.size = Some(Bytes::new(SIZE));
-    // The simulator itself refuses to end a run in which packets in are not packets out, dropped and
-    // held; the rest is checked here.
+    // The simulator itself asserts that each link's packets in are those out, dropped and held.
     let output = run(&Scenario::new(path.clone(), vec![flow]), false);
     let (flow, forward) = (&output.result.flows[0], &output.result.links[0]);
     let place = format!("{}: {flow:?} {forward:?}", path.name);
@@ -79,10 +78,10 @@ fn transfer(path: &PathModel, name: &str) -> u64 {
     let segments = SIZE.div_ceil(1448);
     let first = flow.segments_sent - flow.segments_retransmitted;
     assert_eq!(first, segments, "{place}");
-    let dropped = flow.segments_dropped.expect("the network is ours");
-    // What was dropped was sent again.
+    let dropped = flow.segments_dropped.expect("a simulated network");
+    // Every dropped segment was retransmitted.
     assert!(dropped <= flow.segments_retransmitted, "{place}");
-    // The handshake passes as well; what is neither delivered nor dropped is still on its way.
+    // The link also carries the handshake. Other packets may still be in flight at the end.
     assert!(forward.packets >= segments, "{place}");
     assert!(
         forward.packets + forward.drops <= flow.segments_sent + 2,

@@ -1,8 +1,8 @@
-//! Quick-Start, RCP and XCP over a path of three routers, and over one that does not understand them.
+//! Quick-Start, RCP and XCP over a path of three routers, with and without router support.
 //!
-//! What their texts promise a transfer that fits into one round trip at the rate of the path: after the
-//! handshake it takes one round trip, where slow start from ten segments takes three for 100 kB
-//! (fast-startup, section D-I).
+//! With router support, a transfer that fits into one round trip at the rate of the path takes one
+//! round trip after the handshake. Slow start from ten segments takes three for 100 kB. The
+//! expected values are computed by hand from the cited rules.
 
 mod common;
 
@@ -22,7 +22,7 @@ const RCP: Help = Help::Rcp(RcpConfig {
 });
 const XCP: Help = Help::Xcp(XcpConfig {});
 
-/// Three routers, 200 ms; the last one is the bottleneck of 10 Mbit/s.
+/// Three routers and 200 ms. The last router is the bottleneck of 10 Mbit/s.
 fn path(helps: [Help; 3]) -> PathModel {
     let fixed = |mbit: u64| Service::Fixed(Rate::from_bits_per_sec(mbit * 1_000_000));
     let ms = Duration::from_millis;
@@ -50,7 +50,7 @@ fn path(helps: [Help; 3]) -> PathModel {
 fn flow(name: &str) -> Flow {
     let mut flow = Flow::new(algorithm(name));
     flow.size = Some(Bytes::new(100_000));
-    // A sender that knows the scaled window, and routers that have seen an idle link for a while.
+    // The sender knows the scaled window, and the link was idle for a while.
     flow.syn_window = Bytes::new(1 << 20);
     flow.start = Instant::from_secs(3);
     flow
@@ -68,7 +68,7 @@ fn transfer(path: &PathModel, flow: Flow) -> FlowResult {
     output.result.flows.into_iter().next().expect("a flow")
 }
 
-/// Round trips in which data left: the last of them arrives half of one later, after the handshake.
+/// Number of round trips in which data left. The last data arrives half a round trip later.
 fn data_rounds(result: &FlowResult) -> u32 {
     assert!(
         result.completed && result.segments_retransmitted == 0,
@@ -81,22 +81,26 @@ fn data_rounds(result: &FlowResult) -> u32 {
 
 #[test]
 fn quick_start_sends_all_in_the_first_round_trip() {
-    let helped = transfer(&path([QUICK_START; 3]), flow("reno+quick-start"));
-    // Nobody else is there: the bottleneck approves 5.12 of the 8.5 Mbit/s below its threshold, which
-    // is a window of 85 segments of 1500 bytes; 70 of them leave 2.34 ms after one another.
-    assert_eq!(data_rounds(&helped), 1);
-    let spread = helped.fct_s.expect("completed") - 1.5 * RTT;
+    let granted = transfer(&path([QUICK_START; 3]), flow("reno+quick-start"));
+    // The flow is alone, so the bottleneck approves 5.12 of the 8.5 Mbit/s below its threshold.
+    // This is a window of 85 segments of 1500 bytes, of which 70 leave at intervals of 2.34 ms.
+    assert_eq!(data_rounds(&granted), 1);
+    let spread = granted.fct_s.expect("completed") - 1.5 * RTT;
     assert!((0.158..0.168).contains(&spread), "{spread}");
 
     let ordinary = transfer(&path([QUICK_START; 3]), flow("reno+limited"));
     assert_eq!(data_rounds(&ordinary), 3);
-    // A router that does not understand, wherever it stands, and one that refuses.
+    // One router without Quick-Start at each position, and one that rejects the request.
     for place in 0..3 {
         let mut helps = [QUICK_START; 3];
         helps[place] = Help::None;
         let fallen_back = transfer(&path(helps), flow("reno+quick-start"));
-        assert_eq!(data_rounds(&fallen_back), 3, "router {place} does not help");
-        // The option on the SYN, and the report on the first data, are all that is left of it.
+        assert_eq!(
+            data_rounds(&fallen_back),
+            3,
+            "router {place} has no support"
+        );
+        // Only the option on the SYN and the report on the first data segment cost time.
         let late = fallen_back.fct_s.expect("completed") - ordinary.fct_s.expect("completed");
         assert!((0.0..25e-6).contains(&late), "{late}");
     }
@@ -106,7 +110,7 @@ fn quick_start_sends_all_in_the_first_round_trip() {
         flow("reno+quick-start"),
     );
     assert_eq!(data_rounds(&refused), 3);
-    // What fits into the initial window asks for nothing.
+    // A flow that fits into the initial window sends no request.
     let mut small = flow("reno+quick-start");
     small.size = Some(Bytes::new(14_480));
     let output = run(&Scenario::new(path([QUICK_START; 3]), vec![small]), false);
@@ -115,16 +119,17 @@ fn quick_start_sends_all_in_the_first_round_trip() {
 }
 
 #[test]
-fn quick_start_shrinks_to_what_the_window_field_can_say() {
-    // The SYN-ACK announces 65,535 bytes: 45 segments, and the rest a round trip later.
+fn the_unscaled_advertised_window_limits_quick_start() {
+    // The SYN-ACK advertises 65,535 bytes: 45 segments, and the rest follows a round trip later.
     let mut unscaled = flow("reno+quick-start");
     unscaled.syn_window = Flow::new(algorithm("reno")).syn_window;
     assert_eq!(data_rounds(&transfer(&path([QUICK_START; 3]), unscaled)), 2);
 }
 
 #[test]
-fn what_was_approved_is_remembered_for_the_next() {
-    // Five flows ask within 40 ms: 5.12, 2.56, 640 kbit/s... the rooms below the threshold halve.
+fn earlier_approvals_reduce_later_ones() {
+    // Five flows ask within 40 ms: 5.12, 2.56, 640 kbit/s... Each approval leaves less capacity
+    // below the threshold.
     let flows = (0..5)
         .map(|number| {
             let mut flow = flow("reno+quick-start");
@@ -141,7 +146,7 @@ fn what_was_approved_is_remembered_for_the_next() {
 
 #[test]
 fn a_quick_start_that_was_too_fast_falls_back_to_slow_start() {
-    // The routers approve what others use up a moment later: the link's buffer is small.
+    // Another flow uses the approved capacity a moment later, and the link's buffer is small.
     let mut path = path([QUICK_START; 3]);
     path.forward.queue.limit = QueueLimit::Packets(8);
     let mut large = flow("reno+quick-start");
@@ -159,8 +164,8 @@ fn a_quick_start_that_was_too_fast_falls_back_to_slow_start() {
         .time_s
         .iter()
         .position(|&time| time > 3.0 + exit.time_s + 1e-9)
-        .expect("it goes on");
-    // From the initial window on, not from half of what was approved.
+        .expect("later samples");
+    // Slow start restarts from the initial window, not from half of the approved one.
     assert!(
         trace.cwnd_bytes[at] <= 11 * 1448,
         "{}",
@@ -170,17 +175,21 @@ fn a_quick_start_that_was_too_fast_falls_back_to_slow_start() {
 }
 
 #[test]
-fn rcp_takes_its_share_from_the_first_data_on() {
-    let helped = transfer(&path([RCP; 3]), flow("rcp"));
-    assert_eq!(data_rounds(&helped), 1);
+fn rcp_sends_the_first_data_at_its_fair_rate() {
+    let granted = transfer(&path([RCP; 3]), flow("rcp"));
+    assert_eq!(data_rounds(&granted), 1);
     // An idle link offers all of its rate: 70 segments of 1436 bytes, 1514 on the wire, in 84.8 ms.
-    let spread = helped.fct_s.expect("completed") - 1.5 * RTT;
+    let spread = granted.fct_s.expect("completed") - 1.5 * RTT;
     assert!((0.083..0.088).contains(&spread), "{spread}");
     for place in 0..3 {
         let mut helps = [RCP; 3];
         helps[place] = Help::None;
         let fallen_back = transfer(&path(helps), flow("rcp"));
-        assert_eq!(data_rounds(&fallen_back), 3, "router {place} does not help");
+        assert_eq!(
+            data_rounds(&fallen_back),
+            3,
+            "router {place} has no support"
+        );
     }
 }
 
@@ -202,19 +211,19 @@ fn rcp_shares_a_link_without_a_loss() {
     assert_eq!(link.drops, 0);
     assert!(link.utilization.expect("a rate") > 0.9, "{link:?}");
     for trace in &traces.flows {
-        // Of the last ten seconds.
+        // Over the last ten seconds.
         let from = trace.time_s.partition_point(|&time| time < 10.0);
         let to = trace.time_s.len() - 1;
         let bytes = trace.delivered_bytes[to] - trace.delivered_bytes[from];
-        let share = bytes as f64 * 8.0 / (trace.time_s[to] - trace.time_s[from]);
-        // A quarter of the link, less headers.
+        let goodput = bytes as f64 * 8.0 / (trace.time_s[to] - trace.time_s[from]);
+        // A quarter of the link's rate, less headers.
         let expected = 2.5e6 * 1436.0 / 1514.0;
-        assert!((share / expected - 1.0).abs() < 0.05, "{share}");
+        assert!((goodput / expected - 1.0).abs() < 0.05, "{goodput}");
     }
 }
 
 #[test]
-fn xcp_fills_the_link_without_a_loss_and_is_no_fast_start() {
+fn xcp_fills_the_link_without_a_loss_but_starts_slowly() {
     let path = path([XCP; 3]);
     let mut long = Flow::new(algorithm("xcp"));
     long.duration = Some(Duration::from_secs(20));
@@ -222,23 +231,23 @@ fn xcp_fills_the_link_without_a_loss_and_is_no_fast_start() {
     let link = &output.result.links[0];
     assert_eq!(link.drops, 0);
     assert!(link.utilization.expect("a rate") > 0.9, "{link:?}");
-    // At equilibrium next to nothing waits.
+    // At equilibrium the queue is almost empty.
     let trace = &output.traces.as_ref().expect("traced").links[0];
     let from = trace.time_s.partition_point(|&time| time < 10.0);
     let longest = trace.queue_packets[from..].iter().max();
     assert!(longest.is_some_and(|&packets| packets < 20), "{longest:?}");
     let short = transfer(&path, flow("xcp"));
     assert!(data_rounds(&short) >= 3);
-    // Without help it is Reno: 10, 20, 40 and the 71st of the segments of 1428 bytes.
+    // Without router support it is Reno: 10, 20, 40 and then the 71st segment of 1428 bytes.
     let fallen_back = transfer(&self::path([XCP, Help::None, XCP]), flow("xcp"));
     assert_eq!(data_rounds(&fallen_back), 4);
 }
 
-/// One line for each: completion in ms, segments sent and sent again, drops and the longest queue of
-/// the bottleneck.
+/// One line for each transfer: completion in ms, segments sent and retransmitted, drops and the
+/// longest queue of the bottleneck.
 #[test]
 fn transfers_over_three_routers() {
-    let heading = "algorithm           routers        size   done  sent again drops queue";
+    let heading = "algorithm           routers        size   done  sent  retx drops queue";
     let mut table = Table::new(heading);
     for (name, kind, help) in [
         ("cubic+quick-start", "quick-start", QUICK_START),
@@ -268,8 +277,8 @@ fn transfers_over_three_routers() {
 }
 
 #[test]
-fn nobody_else_notices_the_routers() {
-    // Flows that ask nothing: the same run, whatever the routers would do for others.
+fn router_support_does_not_affect_other_flows() {
+    // A flow without a request has the same result with any router support.
     let fct = |help| transfer(&path([help; 3]), flow("cubic")).fct_s;
     let plain = fct(Help::None);
     assert!(

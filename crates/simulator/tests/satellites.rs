@@ -1,5 +1,6 @@
-//! The presets of satellites against document 001's runs with HyStart off, to which they are calibrated, and against the
-//! checks of network-models, sections B.1.5 and B.2.3.
+//! The satellite presets compared with the runs of Kachooei 2024 with HyStart off, to which they
+//! are calibrated, and with a reference calculation (docs/reference/sources.md, "Geostationary
+//! return link" and "Low Earth orbit").
 
 mod common;
 
@@ -14,7 +15,7 @@ use units::{Bytes, Duration, Rate};
 
 fn baseline(path: PathModel, seconds: u64) -> Scenario {
     let mut flow = Flow::new(algorithm("cubic+standard"));
-    // Document 001's hosts hold more than the gateway's queue.
+    // The hosts of Kachooei 2024 have receive buffers larger than the gateway's queue.
     flow.receive_buffer = Bytes::new(256 << 20);
     flow.duration = Some(Duration::from_secs(seconds));
     let mut scenario = Scenario::new(path, vec![flow]);
@@ -36,14 +37,14 @@ fn median(values: &[f64]) -> f64 {
 }
 
 /// Capacity (by the latency heuristic), first loss and smallest RTT of runs with HyStart off.
-#[expect(clippy::print_stdout, reason = "a test says what it found")]
+#[expect(clippy::print_stdout, reason = "tests print their measurements")]
 fn table(name: &str, runs: u32, seconds: u64) -> [Vec<f64>; 3] {
     let scenario = baseline(PathModel::resolve(name).expect("a preset"), seconds);
     let [mut capacity, mut loss, mut least] = [const { Vec::new() }; 3];
     for number in 0..runs {
         let options = RunOptions { traces: false };
         let output = simulator::run(&scenario, number, &options, &AtomicBool::new(false));
-        let output = output.expect("nobody cancels");
+        let output = output.expect("not cancelled");
         let flow = &output.result.flows[0];
         capacity.extend(flow.capacity.latency_offset_s);
         loss.extend(flow.first_loss_s);
@@ -52,7 +53,7 @@ fn table(name: &str, runs: u32, seconds: u64) -> [Vec<f64>; 3] {
     for (what, values) in [
         ("capacity", &capacity),
         ("first loss", &loss),
-        ("least RTT, ms", &least),
+        ("smallest RTT, ms", &least),
     ] {
         let (mean, sd) = mean_sd(values);
         let (median, count) = (median(values), values.len());
@@ -63,21 +64,21 @@ fn table(name: &str, runs: u32, seconds: u64) -> [Vec<f64>; 3] {
     [capacity, loss, least]
 }
 
-/// Where the spectrum of the RTT before saturation has its peak, in Hz: resampled each 50 ms, the line through it
-/// taken away, a Hann window, the mean over some runs; from 0.2 Hz on.
-#[expect(clippy::print_stdout, reason = "a test says what it found")]
+/// The peak of the RTT's spectrum before saturation, in Hz, from 0.2 Hz on: resampled every 50 ms,
+/// linear trend removed, Hann window, averaged over `runs` runs.
+#[expect(clippy::print_stdout, reason = "tests print their measurements")]
 fn peak(name: &str, runs: u32) -> f64 {
     let scenario = baseline(PathModel::resolve(name).expect("a preset"), 20);
     let mut spectrum = vec![0.0; 200];
     for number in 0..runs {
         let options = RunOptions { traces: true };
         let output = simulator::run(&scenario, number, &options, &AtomicBool::new(false));
-        let output = output.expect("nobody cancels");
+        let output = output.expect("not cancelled");
         let end = output.result.flows[0]
             .capacity
             .true_s
             .expect("it saturates");
-        let trace = &output.traces.expect("asked for").flows[0];
+        let trace = &output.traces.expect("traced").flows[0];
         let samples: Vec<(f64, f64)> = trace
             .time_s
             .iter()
@@ -120,33 +121,34 @@ fn peak(name: &str, runs: u32) -> f64 {
     peak
 }
 
-/// Table 5.1: capacity 11.8 (2.6) s, first loss 22.9 (8.7) s, both means of 77 runs.
+/// Kachooei 2024, table 5.1: capacity 11.8 (2.6) s, first loss 22.9 (8.7) s, means of 77 runs.
 #[test]
-fn the_geostationary_preset_is_as_slow_as_the_document() {
+fn the_geostationary_preset_matches_kachooei_2024() {
     let [capacity, loss, least] = table("geo", 50, 120);
     assert_eq!(capacity.len(), 50);
     assert!(loss.len() >= 49);
-    // Two standard errors of ours and of the document's: 2 sqrt(2.6^2/77 + 1.2^2/50) and 2 sqrt(8.7^2/77 + 7^2/50).
+    // Two standard errors of both means: 2 sqrt(2.6^2/77 + 1.2^2/50) and 2 sqrt(8.7^2/77 + 7^2/50).
     assert!((mean_sd(&capacity).0 - 11.8).abs() < 0.7);
     assert!((mean_sd(&loss).0 - 22.9).abs() < 2.8);
-    // Spreads: between half of and the whole of what the document saw for capacity, about the same for loss.
+    // Standard deviations: for capacity, about half to all of the published one; for loss, about
+    // the published one.
     assert!((0.9..=2.6).contains(&mean_sd(&capacity).1));
     assert!((5.5..=10.0).contains(&mean_sd(&loss).1));
     assert!((580.0..=625.0).contains(&median(&least)));
 }
 
-/// Section 4.3: the peak is at 0.5 Hz.
+/// Kachooei 2024, section 4.3: the peak is at 0.5 Hz.
 #[test]
-fn the_return_link_swings_every_two_seconds() {
+fn the_return_delay_has_a_period_of_two_seconds() {
     for name in ["geo", "geo-reduced"] {
         let peak = peak(name, 16);
         assert!((peak - 0.5).abs() <= 0.15, "{name} {peak}");
     }
 }
 
-/// Table 5.1: capacity 0.4 (0.1) s, first loss 0.6 (0.1) s; every run ends late.
+/// Kachooei 2024, table 5.1: capacity 0.4 (0.1) s, first loss 0.6 (0.1) s; every run exits late.
 #[test]
-fn the_low_orbit_preset_is_as_fast_as_the_document() {
+fn the_low_orbit_preset_matches_kachooei_2024() {
     let [capacity, loss, least] = table("leo", 100, 5);
     assert!(capacity.len() >= 98 && loss.len() == 100);
     // The table gives tenths of a second.
@@ -156,17 +158,17 @@ fn the_low_orbit_preset_is_as_fast_as_the_document() {
     assert!((30.0..=40.0).contains(&median(&least)));
 }
 
-/// B.2.4, check 4: jitter alone ends HyStart's slow start by its delay rule, in every run. The notes expect it too early in
-/// nearly all of them, as the document found; here it is in most.
+/// Jitter alone triggers HyStart's delay rule in every run. Kachooei 2024 found early exits in all
+/// runs; the model has them in most.
 #[test]
-fn jitter_ends_hystart_too_early_in_most_runs() {
+fn jitter_makes_hystart_exit_early_in_most_runs() {
     let mut scenario = baseline(PathModel::resolve("leo").expect("a preset"), 5);
     scenario.flows[0].algorithm = algorithm("cubic+hystart");
     let mut early = 0;
     for number in 0..40 {
         let options = RunOptions { traces: false };
         let output = simulator::run(&scenario, number, &options, &AtomicBool::new(false));
-        let output = output.expect("nobody cancels");
+        let output = output.expect("not cancelled");
         let flow = &output.result.flows[0];
         let exit = flow.slow_start_exit.as_ref().expect("it ends");
         assert_eq!(exit.reason, "delay", "run {number}");
@@ -176,7 +178,8 @@ fn jitter_ends_hystart_too_early_in_most_runs() {
     assert!((24..=40).contains(&early), "{early}");
 }
 
-/// B.2.3: classic slow start over 100 Mbit/s: a low-orbit link without variation is that link, but for its bursts.
+/// Classic slow start over 100 Mbit/s: a low-orbit link without variation equals a link of fixed
+/// rate, except for its bursts.
 #[test]
 fn slow_start_over_a_link_without_variation() {
     for (rtt_ms, buffer, drop_s, detected_s) in [
@@ -218,18 +221,18 @@ fn slow_start_over_a_link_without_variation() {
             for (found, expected) in found.into_iter().zip([drop_s, detected_s]) {
                 assert!(
                     (found - expected).abs() <= within * expected,
-                    "{what}: {found}, the notes {expected}"
+                    "{what}: {found}, reference {expected}"
                 );
             }
         }
     }
 }
 
-/// A return link that thins ACKs, under losses: everything arrives, ACKs are suppressed by the thousand, and the five runs
-/// together send no more again and time out no more often than without, for what says more than how much has arrived is
-/// never suppressed.
+/// A return link that filters ACKs, with losses on the path. It suppresses thousands of ACKs, but
+/// every transfer completes, and the five runs together have no more retransmissions and timeouts
+/// than without the filter. The filter never suppresses an ACK with more than an ACK number.
 #[test]
-fn thinned_acks_lose_nothing_that_a_sender_needs() {
+fn the_ack_filter_keeps_every_ack_that_a_sender_needs() {
     let text = |filter: bool| {
         format!(
             "[path]\npreset = 'geo'\nreverse.rate = {{ model = 'dama', ack_filter = {filter} }}\nloss = '0.05 %'\n\
@@ -248,7 +251,7 @@ fn thinned_acks_lose_nothing_that_a_sender_needs() {
         for (filter, (result, all)) in [false, true].into_iter().zip(runs.iter().zip(&mut all)) {
             let (flow, reverse) = (&result.flows[0], &result.links[1]);
             println!(
-                "{seed}: {:?} s, {} sent again of {} lost, {} timeouts, {} ACKs arrived, {} suppressed",
+                "{seed}: {:?} s, {} retransmitted, {} lost, {} timeouts, {} ACKs arrived, {} suppressed",
                 flow.fct_s,
                 flow.segments_retransmitted,
                 flow.segments_lost,
@@ -267,9 +270,9 @@ fn thinned_acks_lose_nothing_that_a_sender_needs() {
     assert!(thinned[0] <= plain[0] && thinned[1] <= plain[1], "{all:?}");
 }
 
-/// Where the return link's model is a router's, it thins the ACKs that pass there: those of traffic in the other direction.
+/// As the model of a router, the return link filters the ACKs of traffic in the reverse direction.
 #[test]
-fn a_router_thins_acks_too() {
+fn a_router_filters_acks_too() {
     let drops = |filter: bool| {
         let text = format!(
             "[path]\nrate = '100 kbit/s'\nrtt = '600 ms'\nreverse.rate = '20 Mbit/s'\n
@@ -281,27 +284,27 @@ fn a_router_thins_acks_too() {
         let scenario = Scenario::parse(&text, "test.toml", folder).expect("a scenario");
         let result = run(&scenario, false).result;
         let router = result.links.iter().find(|link| link.name == "router 1");
-        router.expect("it is listed").drops
+        router.expect("the router").drops
     };
     assert_eq!(drops(false), 0);
     assert!(drops(true) > 100);
 }
 
 #[test]
-fn nothing_is_taken_for_lost_that_was_not() {
-    // A frame brings hundreds of ACKs at once, and the sender sends at each of them.
+fn the_sender_declares_only_dropped_segments_lost() {
+    // A frame delivers hundreds of ACKs at once, and each lets the sender send.
     let mut scenario = baseline(PathModel::resolve("geo").expect("a preset"), 30);
     scenario.flows[0].algorithm = algorithm("cubic+search");
     let mut dropped = 0;
     for number in 0..5 {
         let options = RunOptions { traces: false };
         let output = simulator::run(&scenario, number, &options, &AtomicBool::new(false));
-        let output = output.expect("nobody cancels");
+        let output = output.expect("not cancelled");
         let flow = &output.result.flows[0];
-        let in_network = flow.segments_dropped.expect("a simulation knows");
+        let in_network = flow.segments_dropped.expect("a simulated network");
         assert!(
             flow.segments_lost <= in_network,
-            "run {number}: {} lost to the sender, {in_network} to the network",
+            "run {number}: {} declared lost by the sender, {in_network} dropped by the network",
             flow.segments_lost
         );
         dropped += in_network;

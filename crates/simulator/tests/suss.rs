@@ -1,4 +1,4 @@
-//! SUSS over whole paths: its rounds, its pacing, and the receive window that it supposes.
+//! SUSS over whole paths: its rounds, its pacing, and the receive window that it assumes.
 
 mod common;
 
@@ -23,12 +23,12 @@ fn acked_after(trace: &FlowTrace, bytes: u64) -> f64 {
     at(bytes) - at(1)
 }
 
-/// The window that the first ACK of each round finds, from the third round trip of the connection on.
+/// The window before the first ACK of each round, from the third round trip of the connection on.
 fn windows(trace: &FlowTrace) -> Vec<u64> {
     let first = |round: u64| {
         let begins = round as f64 / 10.0;
         let place = trace.time_s.iter().position(|&time| time >= begins);
-        // That ACK has added what it acknowledged, one segment or two.
+        // Rounding removes the one or two segments that this ACK added.
         trace.cwnd_bytes[place.expect("an ACK")] / 1448 / 4 * 4
     };
     (2..7).map(first).collect()
@@ -42,13 +42,13 @@ fn the_window_quadruples_while_the_path_is_empty() {
     assert_eq!(windows(&plain), [8, 20, 40, 80, 160]);
 }
 
-/// Document 000: 1.11 s for 5 MB with SUSS and 1.29 s with HyStart, as its sender's log counts.
+/// SUSS developers 2025: 1.11 s for 5 MB with SUSS and 1.29 s with HyStart, in the sender's log.
 #[test]
-fn the_wired_times_of_document_000() {
+fn the_wired_times_of_the_suss_developers() {
     let seconds = |name| acked_after(&trace(name, 50, 413, 20), 5_000_000);
     assert!((seconds("cubic+suss") - 1.11).abs() < 0.005);
     assert!((seconds("cubic+hystart") - 1.29).abs() < 0.005);
-    // The window of a receiver that starts with 64 KB undoes it all.
+    // With a receive window that starts at 64 KB, SUSS gains nothing.
     let honest = seconds("cubic+suss:override_window=false");
     assert!(
         (honest - seconds("cubic+hystart")).abs() < 0.005,
@@ -56,10 +56,10 @@ fn the_wired_times_of_document_000() {
     );
 }
 
-/// Document 000: 1105, 40, 704 and 35 packets lost of 20 MB. Its HyStart++ is a patch whose rounds
-/// begin with a flight; the RFC's begin earlier, which slows the last doubling down.
+/// SUSS developers 2025: 1105, 40, 704 and 35 packets of 20 MB lost. Rounds of their HyStart++
+/// patch start with a flight. Those of the RFC start earlier, which slows the last doubling.
 #[test]
-fn the_losses_of_document_000() {
+fn the_losses_of_the_suss_developers() {
     let lost = |name| {
         let mut flow = Flow::new(algorithm(name));
         flow.size = Some(Bytes::new(20_000_000));
@@ -76,8 +76,8 @@ fn the_losses_of_document_000() {
 }
 
 #[test]
-fn red_segments_leave_at_the_rate_of_the_rule() {
-    // Rounds 3 and 4 pace 120 segments over three quarters and 560 over seven eighths of it.
+fn red_segments_are_paced_at_the_rate_of_the_rule() {
+    // Rounds 3 and 4 pace 120 segments over 3/4 and 560 segments over 7/8 of the round trip.
     let suss = trace("cubic+suss", 2_000, 100_000, 20);
     let rates: Vec<u64> = suss.pacing_rate_bps.iter().flatten().copied().collect();
     for (segments, parts) in [(120, 4), (560, 8)] {

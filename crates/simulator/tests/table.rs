@@ -1,7 +1,7 @@
 //! Every algorithm over every preset: one table of integers, reviewed when it changes.
 //!
-//! After a change that is meant to change results, `make snapshots` takes a new table and prints
-//! the rows that differ.
+//! After an intended change of results, `make snapshots` writes a new table and prints the rows
+//! that differ.
 
 mod common;
 
@@ -54,10 +54,10 @@ const ALGORITHMS: &[&str] = &[
     "xcp",
 ];
 
-/// Start-ups that use what an earlier flow left: the second flow of two is shown.
+/// Start-ups that use the path state of an earlier flow. Their rows show the second of two flows.
 const REMEMBERS: [&str; 2] = ["careful-resume", "stateful"];
 
-/// One line for a run: completion, segments, losses, and where slow start ended.
+/// One line for a run: completion, segments, losses, and the slow-start exit.
 fn row(path: &str, name: &str) -> String {
     let model = PathModel::resolve(path).unwrap_or_else(|error| panic!("{error}"));
     let mut flow = Flow::new(algorithm(name));
@@ -92,7 +92,7 @@ fn algorithms_over_paths() {
     let mut table = Table::new(&format!(
         "10 MB. Completion, capacity and exit in ms; exit window in segments; -1 is none.\n\
          {:<12} {:<36} {:>6} {:>6} {:>5} {:>5} {:>3} {:>6} {:>6} {:>6} reason     class",
-        "path", "algorithm", "done", "sent", "again", "lost", "rto", "capac.", "exit", "window"
+        "path", "algorithm", "done", "sent", "retx", "lost", "rto", "capac.", "exit", "window"
     ));
     let full = |preset: &&Preset| !preset.name.ends_with("-reduced");
     for preset in PRESETS.iter().filter(full) {

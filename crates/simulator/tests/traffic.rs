@@ -1,5 +1,5 @@
-//! Other traffic: what begins is the same whatever is measured beside it, it offers the load that was
-//! asked for, and nothing else changes for it.
+//! Background traffic: its flows do not depend on the measured flows, it offers the configured
+//! load, and it does not affect other random draws.
 
 mod common;
 
@@ -70,7 +70,7 @@ list_flows = true
 ";
 
 #[test]
-fn what_begins_is_the_same_for_every_algorithm() {
+fn the_same_flows_start_for_every_algorithm() {
     let path = path(MIXED);
     let cubic = result(&path, "cubic", 30);
     let bbr = result(&path, "bbr", 30);
@@ -87,12 +87,12 @@ fn what_begins_is_the_same_for_every_algorithm() {
     assert_ne!(
         fct(&cubic),
         fct(&bbr),
-        "what becomes of it depends on who is measured"
+        "the completion times depend on the measured flow"
     );
 }
 
 #[test]
-fn the_same_seed_gives_the_same_bytes_and_another_one_other_traffic() {
+fn the_seed_determines_the_traffic() {
     let path = path(MIXED);
     let mut scenario = scenario(&path, "cubic", 10);
     let bytes = |scenario: &Scenario| serde_json::to_string(&run(scenario, false).result).unwrap();
@@ -102,10 +102,10 @@ fn the_same_seed_gives_the_same_bytes_and_another_one_other_traffic() {
     assert_ne!(started(&run(&scenario, false).result.traffic[0]), first);
 }
 
-/// Traffic that has not started yet leaves everything as it is, random draws included; further tables leave the
-/// draws of a first one as they are.
+/// Traffic that has not started does not change results or random draws. Further tables do not
+/// change the draws of the first one.
 #[test]
-fn it_moves_nobody_elses_draws() {
+fn a_table_does_not_change_other_random_draws() {
     let mut plain = path("");
     plain.forward.loss = network::LossConfig::Bernoulli(0.01);
     let mut later = path("[[traffic]]\nkind = 'bulk'\nstart = '1 h'\nextra_delay = '9 ms'\n");
@@ -125,7 +125,8 @@ fn it_moves_nobody_elses_draws() {
     assert_ne!(started(&two.traffic[0]), started(&two.traffic[1]));
 }
 
-/// 31.25 arrivals in a second of a mean of 14 kB, over 2000 seconds: both are within four standard errors.
+/// 31.25 arrivals per second with a mean of 14 kB over 2000 seconds, both within four standard
+/// errors.
 #[test]
 fn it_offers_the_load_that_was_asked_for() {
     let path = path("[[traffic]]\nkind = 'web'\nload = '35 %'\nlist_flows = true\n");
@@ -136,7 +137,7 @@ fn it_offers_the_load_that_was_asked_for() {
         (arrivals - expected).abs() < 4.0 * expected.sqrt(),
         "{arrivals}"
     );
-    // The second moment of the truncated distribution, over the shape 1.1 between 2238.6 and 1e7 bytes.
+    // The second moment of the distribution of shape 1.1, truncated to 2238.6 to 1e7 bytes.
     let (scale, cut, shape) = (2238.6f64, 1e7f64, 1.1f64);
     let mass = 1.0 - (scale / cut).powf(shape);
     let second = shape * scale.powf(shape) * (cut.powf(2.0 - shape) - scale.powf(2.0 - shape))
@@ -154,25 +155,25 @@ fn it_offers_the_load_that_was_asked_for() {
         .filter_map(|(_, size)| size)
         .collect();
     sizes.sort_unstable();
-    let quantile = |share: f64| sizes[(share * sizes.len() as f64) as usize] as f64;
-    // A quantile of n values has a standard error of sqrt(q (1 - q) / n) in its share.
-    for (share, expected) in [(0.5, 4203.0), (0.9, 18_100.0), (0.99, 146_000.0)] {
-        let error = 4.0 * (share * (1.0f64 - share) / arrivals).sqrt();
-        let (low, high) = (quantile(share - error), quantile(share + error));
+    let quantile = |fraction: f64| sizes[(fraction * sizes.len() as f64) as usize] as f64;
+    // The standard error of a quantile's level q is sqrt(q (1 - q) / n) with n values.
+    for (fraction, expected) in [(0.5, 4203.0), (0.9, 18_100.0), (0.99, 146_000.0)] {
+        let error = 4.0 * (fraction * (1.0f64 - fraction) / arrivals).sqrt();
+        let (low, high) = (quantile(fraction - error), quantile(fraction + error));
         assert!(
             low < expected && expected < high,
-            "{share}: {low} to {high}"
+            "{fraction}: {low} to {high}"
         );
     }
-    let share = |most: u64| sizes.partition_point(|&size| size <= most) as f64 / arrivals;
-    for (found, expected) in [(1.0 - share(10_000), 0.193), (share(14_600), 0.873)] {
+    let fraction = |most: u64| sizes.partition_point(|&size| size <= most) as f64 / arrivals;
+    for (found, expected) in [(1.0 - fraction(10_000), 0.193), (fraction(14_600), 0.873)] {
         let error = 0.0005 + 4.0 * (expected * (1.0f64 - expected) / arrivals).sqrt();
         assert!((found - expected).abs() < error, "{found}, not {expected}");
     }
 }
 
 #[test]
-fn it_is_carried_while_the_path_has_room() {
+fn an_uncongested_path_delivers_the_offered_load() {
     let mut quiet = path("[[traffic]]\nkind = 'web'\nload = '35 %'\n");
     quiet.forward.queue.limit = network::QueueLimit::Unlimited;
     let mut scenario = scenario(&quiet, "cubic", 300);
@@ -193,10 +194,10 @@ fn it_is_carried_while_the_path_has_room() {
         "{traffic:?}"
     );
     assert_eq!(traffic.segments_lost, 0);
-    // Handshake and one more round trip at least, and little more for most.
+    // At least a handshake and another round trip, and for most flows little more.
     let fct = traffic.fct_mean_s.unwrap();
     assert!((0.15..0.4).contains(&fct), "{fct}");
-    // Headers: 66 bytes for each 1448 of payload, and what small segments and SYNs add.
+    // Headers are 66 bytes per 1448 bytes of payload; small segments and SYNs add more.
     let utilization = run.links[0].utilization.unwrap();
     assert!(
         (1.04..1.12).contains(&(utilization / carried)),
@@ -204,10 +205,10 @@ fn it_is_carried_while_the_path_has_room() {
     );
 }
 
-/// Data over the way back, ACKs over the bottleneck's direction: it fills what nobody else uses, and no data
-/// of the measured flow is in its way.
+/// Its data takes the reverse path and its ACKs the bottleneck. It fills the reverse path, and does
+/// not compete with the measured flow's data.
 #[test]
-fn it_travels_in_the_reverse_direction() {
+fn traffic_in_the_reverse_direction_fills_the_reverse_path() {
     let bulk = |direction: &str| {
         path(&format!(
             "[[traffic]]\nkind = 'bulk'\ndirection = '{direction}'\nextra_delay = '5 ms'\nspread = '0 s'\n"
@@ -215,7 +216,7 @@ fn it_travels_in_the_reverse_direction() {
     };
     let back = result(&bulk("reverse"), "cubic", 60);
     let carried = back.traffic[0].load_delivered.unwrap();
-    // 400 to 800 ACKs of 66 bytes in a second take a tenth to a fifth, headers a twentieth of the rest.
+    // 400 to 800 ACKs of 66 bytes per second take 10 to 20 %, and headers 5 % of the rest.
     assert!((0.65..0.85).contains(&carried), "{carried}");
     assert!(
         back.links[1].utilization.unwrap() > 0.9,
@@ -230,22 +231,22 @@ fn it_travels_in_the_reverse_direction() {
     let beside = back.flows[0].goodput_bps;
     assert!(
         beside < alone && beside > 0.5 * alone,
-        "ACKs wait: {beside} of {alone}"
+        "ACKs are delayed: {beside} of {alone}"
     );
-    // In the same direction it takes about half.
+    // In the same direction it uses about half of the bottleneck.
     let there = result(&bulk("forward"), "cubic", 60);
-    let shares = (
+    let fractions = (
         there.flows[0].goodput_bps / alone,
         there.traffic[0].load_delivered.unwrap(),
     );
     assert!(
-        (0.25..0.75).contains(&shares.0) && (0.2..0.75).contains(&shares.1),
-        "{shares:?}"
+        (0.25..0.75).contains(&fractions.0) && (0.2..0.75).contains(&fractions.1),
+        "{fractions:?}"
     );
 }
 
 #[test]
-fn a_way_back_without_a_rate_takes_data_too() {
+fn a_reverse_path_without_a_rate_carries_data_too() {
     let mut ideal = wired(10, 100, 83);
     ideal.traffic = path("[[traffic]]\nkind = 'bulk'\nsize = '1 MB'\ncount = 2\ndirection = 'reverse'\nextra_delay = ['0 s', '5 ms']\n").traffic;
     let traffic = &result(&ideal, "cubic", 20).traffic[0];
@@ -270,7 +271,7 @@ fn it_passes_routers() {
     assert_eq!(delivered, [500_000, 500_000]);
 }
 
-/// Web-like flows that started in half a second are delivered in the seconds after it.
+/// Web-like flows that start within half a second complete in the following seconds.
 #[test]
 fn no_more_is_delivered_than_the_rate_allows() {
     let path =
@@ -308,11 +309,11 @@ fn video_writes_its_segments_and_is_idle_between() {
 }
 
 #[test]
-fn datagrams_keep_their_rate_whatever_is_lost() {
+fn datagrams_keep_their_rate_despite_losses() {
     let tables = "[[traffic]]\nkind = 'datagrams'\nrate = '6 Mbit/s'\non = '500 ms'\noff = '500 ms'\nspread = '0 s'\nduration = '60 s'\n";
     let run = result(&path(tables), "cubic", 60);
     let traffic = &run.traffic[0];
-    // 1500 bytes each 2 ms, for half of the time.
+    // 1500 bytes every 2 ms, half of the time.
     assert_eq!((traffic.started, traffic.segments_sent), (1, 15_000));
     assert_eq!(traffic.bytes_offered, Some(15_000 * 1472));
     assert!(traffic.segments_lost > 0, "the queue overflows");
@@ -323,9 +324,9 @@ fn datagrams_keep_their_rate_whatever_is_lost() {
     assert!((traffic.load_offered.unwrap() - expected).abs() < 1e-9);
 }
 
-/// Both directions of every named path carry it, whatever their medium.
+/// Both directions of every preset carry background traffic, for any medium.
 #[test]
-fn every_preset_takes_it() {
+fn every_preset_carries_background_traffic() {
     for preset in scenario::PRESETS {
         let text = format!(
             "[path]\npreset = '{}'\n[[traffic]]\nkind = 'web'\narrivals = '5 /s'\n
@@ -349,7 +350,7 @@ fn every_preset_takes_it() {
     }
 }
 
-/// What is kept does not grow with the flows that are over.
+/// Finished flows leave no state behind.
 #[test]
 fn many_short_flows_leave_nothing() {
     let path =
@@ -365,7 +366,7 @@ fn many_short_flows_leave_nothing() {
 }
 
 #[test]
-fn a_paused_application_goes_on_after_the_same_pause_for_everyone() {
+fn an_application_resumes_after_its_pause() {
     let quiet = wired(50, 100, 413);
     let mut flow = Flow::new(algorithm("cubic"));
     flow.size = Some(Bytes::new(900_000));
@@ -390,7 +391,7 @@ fn a_paused_application_goes_on_after_the_same_pause_for_everyone() {
         "{gaps:?}"
     );
 
-    // Where the pause shrinks the window, the second part takes as long as the first after its handshake.
+    // If the pause resets the window, the second part takes as long as the first without handshake.
     flow.restart_after_idle = false;
     let kept = common::run_traced(&quiet, flow).result;
     let (shrunk, kept) = (result.fct_s.unwrap(), kept.flows[0].fct_s.unwrap());
@@ -398,7 +399,7 @@ fn a_paused_application_goes_on_after_the_same_pause_for_everyone() {
 }
 
 #[test]
-fn a_trickle_is_limited_by_its_application() {
+fn a_slow_application_limits_its_flow() {
     let text = "[path]\nrate = '50 Mbit/s'\nrtt = '100 ms'\n[[flow]]\nalgorithm = 'cubic'\nduration = '20 s'\napplication = { rate = '256 kbit/s' }\n";
     let trickle = Scenario::parse(text, "test.toml", std::path::Path::new("")).unwrap();
     let flow = &run(&trickle, false).result.flows[0];

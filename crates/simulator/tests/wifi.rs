@@ -1,5 +1,5 @@
-//! Whole connections over Wi-Fi: the presets against what they are calibrated to, and the shared medium under TCP.
-//! Sources: network-models, sections B.5.1, B.5.5 and E.
+//! Whole connections over Wi-Fi: the presets compared with their calibration targets, and TCP over
+//! the shared medium. Sources: docs/reference/sources.md, "Wi-Fi"; docs/reference/networks/wifi.md.
 
 mod common;
 
@@ -15,7 +15,7 @@ fn downloads(path: &PathModel, name: &str, size: Option<u64>, runs: u32) -> Vec<
     results(path, flow, runs)
 }
 
-/// Runs of a flow, of 3 seconds where it has no size.
+/// Runs of a flow, for 3 seconds if it has no size.
 fn results(path: &PathModel, flow: Flow, runs: u32) -> Vec<FlowResult> {
     let timed = flow.size.is_none();
     let mut scenario = Scenario::new(path.clone(), vec![flow]);
@@ -35,7 +35,7 @@ fn mean(values: impl Iterator<Item = f64>) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// Round trips of small packets over an idle path, ms, in order of size.
+/// Sorted round-trip times of small packets over an idle path, in ms.
 fn pings(path: &PathModel, count: u64) -> Vec<f64> {
     let streams = Streams::new(1);
     let rngs = ["path.forward", "path.reverse"].map(|name| streams.stream(name));
@@ -65,22 +65,23 @@ fn pings(path: &PathModel, count: u64) -> Vec<f64> {
     found
 }
 
-/// Document 000: 53 to 55 ms over the idle path; and its flows without HyStart, of which the receiver has 18.7 Mbit/s
-/// (from 10 to 28 MB, figure 4(a)) and whose window is largest, 3.19 MB, at 1.7 s after the SYN (figure 3). Tolerances,
-/// set beforehand: 10 %, and half of all pings within the 2 ms.
+/// SUSS developers 2025: 53 to 55 ms over the idle path. Without HyStart, the receiver gets
+/// 18.7 Mbit/s (from 10 to 28 MB, figure 4(a)), and the window reaches its maximum of 3.19 MB 1.7 s
+/// after the SYN (figure 3). Tolerances, set in advance: 10 %, and half of all pings within the
+/// 2 ms.
 #[test]
-fn the_testbed_has_the_round_trip_rate_and_overshoot_of_the_document() {
+fn the_testbed_matches_the_published_rtt_rate_and_overshoot() {
     let path = PathModel::resolve("wifi-testbed").unwrap();
     let found = pings(&path, 4000);
-    let share = |share: f64| found[(found.len() as f64 * share) as usize];
+    let fraction = |fraction: f64| found[(found.len() as f64 * fraction) as usize];
     println!(
-        "idle round trip: least {:.1}, median {:.1}, 95 % {:.1} ms",
+        "idle RTT: smallest {:.1}, median {:.1}, 95 % {:.1} ms",
         found[0],
-        share(0.5),
-        share(0.95)
+        fraction(0.5),
+        fraction(0.95)
     );
-    assert!((53.0..55.0).contains(&share(0.5)));
-    assert!(share(0.25) > 52.5 && share(0.75) < 56.0);
+    assert!((53.0..55.0).contains(&fraction(0.5)));
+    assert!(fraction(0.25) > 52.5 && fraction(0.75) < 56.0);
     let flows = downloads(&path, "cubic+standard", Some(28_000_000), 20);
     let rate = mean(flows.iter().map(|flow| flow.goodput_bps / 1e6));
     let loss = mean(flows.iter().filter_map(|flow| flow.first_loss_s));
@@ -94,12 +95,12 @@ fn the_testbed_has_the_round_trip_rate_and_overshoot_of_the_document() {
     assert!((window / 3.19 - 1.0).abs() < 0.1);
 }
 
-/// Network-models B.5.5: behind 80 Mbit/s and 4 MB, plain slow start meets its first drop at 0.424 s, notices it at
-/// 0.831 s, and has lost 2684 packets by then. Here on a medium that gives 80 Mbit/s in the mean, with everybody always
-/// sending: 6 % of tolerance, set beforehand. The closed form knows no receive window, whose autotuning waits for
-/// round trips of 2 ms that the medium makes longer: here it is open from the start.
+/// Reference values of the closed form for 80 Mbit/s and 4 MB of buffer: plain slow start has its
+/// first drop at 0.424 s, detects it at 0.831 s, and has lost 2684 packets by then. The medium here
+/// gives 80 Mbit/s on average with backlogged stations. The tolerance, set in advance, is 6 %. The
+/// closed form has no receive window, so the window is fully open from the start.
 #[test]
-fn a_full_buffer_overflows_as_the_closed_form_says() {
+fn the_overflow_matches_the_closed_form() {
     let text = r#"[path]
 rate = { model = "wifi", rssi = "-53 dBm", mcs = 8, rssi_deviation = "0 dB", blocked = "0 %", max_frame = "500 us", busy = "62 %", stations = 1, station_packets = 64 }
 rtt = "2 ms"
@@ -113,21 +114,22 @@ buffer = "4 MB"
     let loss = mean(flows.iter().filter_map(|flow| flow.first_loss_s));
     let mut scenario = Scenario::new(path, vec![flow]);
     let lost = mean(flows.iter().zip(1..).map(|(flow, seed)| {
-        // To the moment at which the sender notices.
+        // Until the sender detects the loss.
         let nanos = (flow.first_loss_s.expect("a loss") * 1e9) as u64;
         scenario.duration = Some(Duration::from_nanos(nanos));
         scenario.seed = seed;
         let flow = run(&scenario, false).result.flows.remove(0);
         flow.segments_dropped.expect("simulated") as f64
     }));
-    println!("first drop {drop:.3} s, noticed {loss:.3} s, {lost:.0} packets");
+    println!("first drop {drop:.3} s, detected {loss:.3} s, {lost:.0} packets");
     assert!((drop / 0.424 - 1.0).abs() < 0.06);
     assert!((loss / 0.831 - 1.0).abs() < 0.06);
     assert!((lost / 2684.0 - 1.0).abs() < 0.06);
 }
 
-/// Document 001 without HyStart: the first loss after 0.77 s in the mean (0.44 s of deviation), and 80 Mbit/s as E
-/// has it. Fitted to that: 15 %. The weak signal is another point of the same network: E has 45 Mbit/s, a guess: 25 %.
+/// Kachooei 2024 without HyStart: the first loss after 0.77 s on average (standard deviation
+/// 0.44 s). The calibration targets are this loss (within 15 %) and 80 Mbit/s. The weak signal is
+/// another point of the same network, with a guess of 45 Mbit/s (within 25 %).
 #[test]
 fn strong_and_weak_signals_have_their_rates() {
     let effective = |name: &str| {
@@ -137,10 +139,10 @@ fn strong_and_weak_signals_have_their_rates() {
         let first = mean(loss.iter().copied());
         let deviation = mean(loss.iter().map(|loss| (loss - first).powi(2))).sqrt();
         let again = mean(flows.iter().map(|flow| flow.segments_retransmitted as f64));
-        // Half of the wait for the first notice fills the buffer, half of it empties it.
+        // Half of the time to the first detection fills the buffer of 4 MB, and half drains it.
         let rate = mean(loss.iter().map(|loss| 8.0 * 8.0 / loss));
         println!(
-            "{name}: first loss after {first:.3} ({deviation:.3}) s, {again:.0} sent again, {rate:.0} Mbit/s"
+            "{name}: first loss after {first:.3} ({deviation:.3}) s, {again:.0} retransmitted, {rate:.0} Mbit/s"
         );
         (first, rate, again)
     };
@@ -152,8 +154,8 @@ fn strong_and_weak_signals_have_their_rates() {
     assert!((weak / 45.0 - 1.0).abs() < 0.25);
 }
 
-/// ACKs that go up take air from data that goes down: without aggregation an
-/// exchange of an ACK takes about a third of one of data, so that twice as many cost some 10 % (5 to 20 % are taken).
+/// Uplink ACKs take airtime from downlink data. Without aggregation an ACK takes about a third of
+/// the airtime of a data packet, so twice as many ACKs cost some 10 % (accepted: 5 to 20 %).
 #[test]
 fn acknowledgements_contend_with_data() {
     let text =
@@ -187,8 +189,8 @@ fn the_same_seed_gives_the_same_bytes() {
     assert_eq!(once(), once());
 }
 
-/// The other queue that the testbed's router may have had (B.5.5), mac80211's FQ-CoDel: a long flow keeps the mean round trip
-/// under half of what 1000 packets give it, and has nine tenths of the rate at the least.
+/// The testbed's router may instead have had FQ-CoDel (Linux mac80211). With it, a long flow has
+/// less than half of the mean RTT that a FIFO of 1000 packets gives, and at least 90 % of its rate.
 #[test]
 fn the_queue_of_mac80211_keeps_the_round_trip_short() {
     let text = "[path]\npreset = 'wifi-testbed'\nbuffer = '8192 packets'\n\
@@ -199,7 +201,7 @@ fn the_queue_of_mac80211_keeps_the_round_trip_short() {
         let flows = downloads(&path, "cubic+standard", Some(28_000_000), 10);
         let rtt = mean(flows.iter().filter_map(|flow| flow.rtt_mean_ms));
         let rate = mean(flows.iter().map(|flow| flow.goodput_bps / 1e6));
-        println!("{rtt:.0} ms in the mean, {rate:.1} Mbit/s");
+        println!("mean RTT {rtt:.0} ms, {rate:.1} Mbit/s");
         (rtt, rate)
     });
     assert!(short.0 < 0.5 * long.0 && short.0 > 53.0);

@@ -1,4 +1,4 @@
-//! What the presets of DSL and cable do to a download and to a probe.
+//! Downloads and probes over the presets of DSL and cable.
 
 mod common;
 
@@ -7,12 +7,12 @@ use network::{Ecn, Link, Packet, Streams};
 use scenario::{Flow, PathModel, Scenario};
 use units::Instant;
 
-/// Full packets that leave the forward link in each 100 ms, with its queue never empty, in Mbit/s of IP and overhead.
+/// Rate of the saturated forward link in each 100 ms, in Mbit/s with overhead.
 fn backlogged(name: &str, seconds: u64) -> Vec<f64> {
     let path = PathModel::resolve(name).expect("a preset");
     let mut link: Link<()> = Link::new(&path.forward, Streams::new(1).stream("path.forward"));
     let mut bins = vec![0.0; (seconds * 10) as usize];
-    // A full packet each 50 us, more than any of the two rates.
+    // A full packet every 50 us exceeds both rates.
     for number in 0..seconds * 20_000 {
         let now = Instant::from_micros(number * 50);
         let packet = Packet {
@@ -32,9 +32,10 @@ fn backlogged(name: &str, seconds: u64) -> Vec<f64> {
 }
 
 #[test]
-fn dsl_is_shaped_to_its_contract() {
+fn dsl_is_shaped_to_its_contract_rate() {
     let bins = backlogged("dsl", 3);
-    // 32 kB at 60 Mbit/s, of which 50 come in meanwhile: 25.6 ms, and then the contract.
+    // The burst of 32 kB lasts 25.6 ms: it drains at 60 Mbit/s and refills at 50. The contract rate
+    // follows.
     assert!((50.0..53.0).contains(&bins[0]), "{bins:?}");
     for rate in &bins[1..29] {
         assert!((49.8..50.2).contains(rate), "{bins:?}");
@@ -54,11 +55,11 @@ fn cable_boosts_the_first_20_mb() {
 }
 
 #[test]
-fn cable_grants_delay_acks_and_bunch_them() {
+fn cable_grants_delay_and_bunch_acks() {
     let path = PathModel::resolve("docsis").expect("a preset");
     let mut link: Link<u64> = Link::new(&path.reverse, Streams::new(1).stream("path.reverse"));
     let mut out = Vec::new();
-    // An ACK each 250 us, for 10 s.
+    // An ACK every 250 us, for 10 s.
     for number in 0..40_000 {
         let now = Instant::from_micros(number * 250);
         while let Some((due, packet)) = link.pop(now) {
@@ -83,12 +84,12 @@ fn cable_grants_delay_acks_and_bunch_them() {
     assert!(*least >= 14_000_000 && *least < 14_100_000, "{least}");
     assert!(*most <= 20_000_000 && *most > 19_900_000, "{most}");
     let together = out.windows(2).filter(|two| two[0].0 == two[1].0).count();
-    let share = together as f64 / out.len() as f64;
-    assert!((0.2..0.8).contains(&share), "{share}");
+    let fraction = together as f64 / out.len() as f64;
+    assert!((0.2..0.8).contains(&fraction), "{fraction}");
 }
 
 #[test]
-fn a_download_takes_what_its_tokens_take() {
+fn the_token_rate_determines_the_download_time() {
     for (name, bytes, burst, rate) in [
         ("dsl", 10_000_000_u64, 32e3, 50e6),
         ("docsis", 60_000_000, 20e6, 100e6),
@@ -102,7 +103,7 @@ fn a_download_takes_what_its_tokens_take() {
         let result = &output.result.flows[0];
         let tokens_s = (bytes as f64 * packet / 1448.0 - burst) * 8.0 / rate;
         let fct_s = result.fct_s.expect("completed");
-        println!("{name}: {fct_s} s, of which tokens {tokens_s} s");
+        println!("{name}: {fct_s} s, {tokens_s} s at the token rate");
         assert!(
             fct_s > tokens_s && fct_s < 1.2 * tokens_s,
             "{name}: {fct_s} s, tokens {tokens_s} s"

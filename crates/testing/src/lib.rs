@@ -1,12 +1,12 @@
-//! What the tests of several crates share. No crate depends on this one, except for its tests.
+//! Helpers for the tests of several crates. Only tests depend on this crate.
 //!
 //! - [`snapshot`]: tables of results, small enough to review.
 //! - [`traces`]: the folder of recorded traces.
-//! - [`notes`]: what a test could not judge, for the count at the end of `make test`.
+//! - [`notes`]: notes of tests without a verdict, which `make test` counts at its end.
 #![allow(
     clippy::print_stderr,
     clippy::print_stdout,
-    reason = "tests print what they found"
+    reason = "tests print their measurements"
 )]
 
 pub mod notes;

@@ -1,16 +1,16 @@
-//! Notes of tests that could not judge: cargo hides what a passing test prints, and a test that is
-//! skipped passes.
+//! Notes of tests without a verdict. They are needed because cargo hides the output of a passing
+//! test, and a skipped test passes.
 //!
-//! Where `SLOWSTART_NOT_JUDGED` names a file, each note is one line in it: the reason, a tab, the
-//! test. `make test` names one, and counts the notes by reason at its end.
+//! If `SLOWSTART_NOT_JUDGED` names a file, each note is one line in it: the reason, a tab, the
+//! test. `make test` sets it, and counts the notes by reason at its end.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
 
-/// The reason of a test in real time whose runs failed the emulator's self-check.
+/// The reason of a test in real time whose runs failed the timing self-check.
 pub const HOST_STALLED: &str = "host stalled";
 
-/// Notes that the calling test did not judge something, and why.
+/// Records that the calling test has no verdict, and why.
 pub fn not_judged(reason: &str) {
     let reason = reason.replace(['\n', '\t'], " ");
     let test = test();
@@ -25,8 +25,8 @@ pub fn not_judged(reason: &str) {
     written.unwrap_or_else(|error| panic!("SLOWSTART_NOT_JUDGED: {error}"));
 }
 
-/// Notes that the calling test is skipped because this machine lacks something, or fails where that
-/// is not acceptable.
+/// Records that the calling test is skipped because this machine lacks something. The test fails
+/// instead if skipping is not acceptable.
 pub fn skip(lack: &str) {
     assert!(!required(), "{lack}");
     not_judged(lack);
@@ -44,7 +44,7 @@ fn test() -> String {
     let program = std::env::current_exe().ok();
     let stem = program.as_deref().and_then(|path| path.file_stem());
     let stem = stem.map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
-    // Cargo appends a hash.
+    // Cargo appends a hash to the program's name.
     let program = stem
         .rsplit_once('-')
         .map_or(stem.as_str(), |(name, _)| name);

@@ -1,30 +1,29 @@
-//! Tables of results that change only when a result is meant to change.
+//! Tables of results that change only if a change of results is intended.
 //!
-//! A table may have thousands of rows, and nobody reviews a difference of hundreds of lines. So the
-//! file under version control holds the rows that readers know, and one line for each group of rows
-//! with their number and a hash. The whole table lies in the build folder, where [`Table::compare`]
-//! finds the rows that changed.
+//! A table may have thousands of rows, too many to review. The file under version control
+//! therefore holds well-known rows, and one line per group of rows with their number and a hash.
+//! The whole table is in the build folder, where [`Table::compare`] finds the rows that changed.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-/// What stands above the groups.
+/// The heading of the groups.
 const GROUPS: &str = "Every row by group: the number of rows and the FNV-1a hash of their lines.";
 
-/// How many changed rows are printed before the message points at the files.
+/// The number of changed rows that a message prints.
 const PRINTED: usize = 200;
 
 /// One row of a table.
 #[derive(Debug)]
 struct Row {
-    /// The group whose hash covers the row; none where the row is always shown.
+    /// The group whose hash covers the row; none if the row is always shown.
     group: Option<String>,
     shown: bool,
     text: String,
 }
 
-/// A table on its way to a comparison.
+/// A table to compare.
 #[derive(Debug)]
 pub struct Table {
     heading: String,
@@ -45,7 +44,7 @@ impl Table {
         self.add(None, true, text);
     }
 
-    /// Adds a row of a group; the file under version control has its text only where it is `shown`.
+    /// Adds a row of a group. The file under version control has its text only if it is `shown`.
     pub fn push_grouped(&mut self, group: &str, shown: bool, text: &str) {
         self.add(Some(group.to_owned()), shown, text);
     }
@@ -65,7 +64,7 @@ impl Table {
         text
     }
 
-    /// The heading, the rows that are shown, and the groups.
+    /// The heading, the shown rows, and the groups.
     pub fn condensed(&self) -> String {
         let mut text = format!("{}\n", self.heading);
         for row in self.rows.iter().filter(|row| row.shown) {
@@ -89,11 +88,11 @@ impl Table {
     }
 
     /// Compares the table with `file`, which is under version control, and panics with every line
-    /// that differs. `build` is a folder for whole tables, as `env!("CARGO_TARGET_TMPDIR")` names one:
-    /// the table of the last run that passed is kept there, and a failure names the rows that differ
+    /// that differs. `build` is a folder for whole tables, such as `env!("CARGO_TARGET_TMPDIR")`.
+    /// It keeps the table of the last run that passed, and a failure prints the rows that differ
     /// from it.
     ///
-    /// With `SLOWSTART_SNAPSHOT=write` in the environment the table becomes that file instead.
+    /// With `SLOWSTART_SNAPSHOT=write` in the environment the table is written to `file` instead.
     pub fn compare(&self, file: &Path, build: &Path) {
         let writes = std::env::var_os("SLOWSTART_SNAPSHOT").is_some_and(|word| word == "write");
         self.compare_or_write(file, build, writes);
@@ -125,25 +124,25 @@ impl Table {
         let _ = match &last {
             Some(last) => writeln!(
                 message,
-                "\nAll rows of {name}, against {passed}, the last table that passed here: {}",
+                "\nAll rows of {name}, compared with {passed}, the last table that passed here: {}",
                 differences(last, &whole)
             ),
             None => writeln!(
                 message,
-                "\nFor the rows behind a group, run this test at the commit to compare with: it \
-                 leaves the whole table in {passed}. Then run it again here."
+                "\nTo see the rows of a group, run this test at the commit to compare with. It \
+                 writes the whole table to {passed}. Then run it again here."
             ),
         };
         let _ = writeln!(
             message,
-            "\nThe whole table of this run is {failed}. If the change is meant, `make snapshots` \
-             writes {name}; CONTRIBUTING.md says what else is due."
+            "\nThe whole table of this run is {failed}. If the change is intended, `make \
+             snapshots` writes {name}; CONTRIBUTING.md lists the other steps."
         );
         panic!("{message}");
     }
 }
 
-/// Where the files of one table lie.
+/// The files of one table.
 struct Place {
     name: String,
     passed: PathBuf,
@@ -167,7 +166,7 @@ impl Place {
     }
 }
 
-/// The lines that only one of two texts has, with `-` and `+` before them, after their number.
+/// The number of lines that only one of two texts has, and these lines after `-` and `+`.
 fn differences(old: &str, new: &str) -> String {
     let mut balance: BTreeMap<&str, i64> = BTreeMap::new();
     for line in old.lines() {
@@ -180,7 +179,7 @@ fn differences(old: &str, new: &str) -> String {
         let mut left = balance.clone();
         let mut lines = Vec::new();
         for line in text.lines() {
-            let more = left.get_mut(line).expect("it was counted");
+            let more = left.get_mut(line).expect("a counted line");
             if *more * sign > 0 {
                 *more -= sign;
                 lines.push(line.to_owned());
@@ -191,10 +190,10 @@ fn differences(old: &str, new: &str) -> String {
     let (removed, added) = (of(old, 1), of(new, -1));
     let mut text = match (removed.len(), added.len()) {
         (0, 0) if old == new => return "no line differs".to_owned(),
-        (0, 0) => return "the lines are the same, in another order".to_owned(),
-        (removed, added) => format!("{removed} lines are gone, {added} are new\n"),
+        (0, 0) => return "the lines are the same, but in another order".to_owned(),
+        (removed, added) => format!("{removed} lines removed, {added} added\n"),
     };
-    // Old and new row stand together where rows keep their order, as they do when values change.
+    // The old and the new version of a row print together if rows keep their order.
     let pairs = removed.len().max(added.len());
     for index in 0..pairs.min(PRINTED) {
         if let Some(line) = removed.get(index) {
@@ -212,7 +211,7 @@ fn differences(old: &str, new: &str) -> String {
 
 const FNV_OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
 
-/// The hash of Fowler, Noll and Vo, 64 bits, form 1a: short to write in any language.
+/// The 64-bit FNV-1a hash, which is short to write in any language.
 fn fnv1a(start: u64, bytes: &[u8]) -> u64 {
     bytes.iter().fold(start, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
@@ -261,24 +260,21 @@ mod tests {
             *compared.unwrap_err().downcast::<String>().unwrap()
         };
         let blind = failure(table("three 4"));
-        assert!(
-            blind.contains("1 lines are gone, 1 are new\n- b "),
-            "{blind}"
-        );
+        assert!(blind.contains("1 lines removed, 1 added\n- b "), "{blind}");
         assert!(blind.contains("run this test at the commit"), "{blind}");
         table("three 3").compare_or_write(&file, &folder, false);
-        let told = failure(table("three 4"));
-        assert!(told.contains("- three 3\n+ three 4\n"), "{told}");
+        let rows = failure(table("three 4"));
+        assert!(rows.contains("- three 3\n+ three 4\n"), "{rows}");
         std::fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]
-    fn every_line_that_differs_is_told() {
+    fn every_line_that_differs_is_listed() {
         let text = differences("a\nb\nc\nc\n", "a\nc\nx\n");
-        assert_eq!(text, "2 lines are gone, 1 are new\n- b\n+ x\n- c\n");
+        assert_eq!(text, "2 lines removed, 1 added\n- b\n+ x\n- c\n");
         assert_eq!(
             differences("a\nb\n", "b\na\n"),
-            "the lines are the same, in another order"
+            "the lines are the same, but in another order"
         );
         assert_eq!(differences("a\n", "a\n"), "no line differs");
     }

@@ -1,4 +1,4 @@
-//! What a run begins with: the links of the path and the ways back, the flows, the other traffic.
+//! The initial state of a run: links, reverse paths, flows and background traffic.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use scenario::{Application, Scenario};
 use units::feedback::HOST_TTL;
 use units::{Duration, Instant};
 
-use super::{FORWARD, Owner, REVERSE, World, others};
+use super::{FORWARD, Owner, REVERSE, World, background};
 use crate::RunOptions;
 use crate::carried::{Aside, Carried};
 use crate::flow::{FlowState, Placement};
@@ -21,7 +21,7 @@ const PATH_FORWARD: &str = "path.forward";
 const PATH_REVERSE: &str = "path.reverse";
 
 impl<'a> World<'a> {
-    /// A run of `scenario` that has not begun.
+    /// A run of `scenario` that has not started.
     pub fn new(scenario: &'a Scenario, run: u32, options: &RunOptions) -> Self {
         let seed = scenario.seed.wrapping_add(u64::from(run));
         let mut calendar = Calendar::default();
@@ -35,18 +35,18 @@ impl<'a> World<'a> {
             calendar,
             owners: vec![Owner::Arrivals],
             links: Vec::new(),
-            flows: Flows::new(scenario.flows.len(), others::nobody(scenario)),
+            flows: Flows::new(scenario.flows.len(), background::orphans(scenario)),
             arrivals,
             waiting: (0..scenario.flows.len() as u32).collect(),
             free: Vec::new(),
             aside: Aside::default(),
             last_router: REVERSE,
-            attends: scenario.flows.iter().any(|flow| {
+            needs_wakeups: scenario.flows.iter().any(|flow| {
                 let pauses = matches!(flow.application, Application::Pausing { .. });
                 pauses || flow.small_queue.is_some()
             }),
             first: FORWARD,
-            ways_back: BTreeMap::from([(Duration::ZERO, [REVERSE, REVERSE])]),
+            reverse_paths: BTreeMap::from([(Duration::ZERO, [REVERSE, REVERSE])]),
             sources: Vec::new(),
             totals: Vec::new(),
             datagrams: Vec::new(),
@@ -74,7 +74,7 @@ impl<'a> World<'a> {
             let place = Placement {
                 index: index as u32,
                 data: [world.first, FORWARD],
-                acks: world.way_back(config.extra_delay),
+                acks: world.reverse_path(config.extra_delay),
                 start: config.start,
                 size: config.size,
                 stop: config.duration.map(|duration| config.start + duration),
@@ -129,21 +129,21 @@ impl<'a> World<'a> {
         index
     }
 
-    /// The first and last link of the way back from an access that is `extra_delay` away, in each
-    /// direction. Flows whose accesses are equally long share one delay line: nobody in it waits for another.
-    pub(super) fn way_back(&mut self, extra_delay: Duration) -> [u32; 2] {
+    /// The first and last link of the reverse path for an access delay of `extra_delay` in each
+    /// direction. Flows with equal access delays share one delay line, which adds no queueing.
+    pub(super) fn reverse_path(&mut self, extra_delay: Duration) -> [u32; 2] {
         let extra = extra_delay * 2;
-        if let Some(&links) = self.ways_back.get(&extra) {
+        if let Some(&links) = self.reverse_paths.get(&extra) {
             return links;
         }
-        let links = self.longer_way_back(&self.scenario.path.reverse, extra);
-        self.ways_back.insert(extra, links);
+        let links = self.longer_reverse_path(&self.scenario.path.reverse, extra);
+        self.reverse_paths.insert(extra, links);
         links
     }
 
-    /// The first and last link of a way back that is `delay` longer than the path's. Where the
-    /// path's is nothing but a delay, one line does for both.
-    fn longer_way_back(&mut self, shared: &LinkConfig, delay: Duration) -> [u32; 2] {
+    /// The first and last link of a reverse path that is `delay` longer than the path's own. If
+    /// the path's own is only a delay, one delay line replaces both.
+    fn longer_reverse_path(&mut self, shared: &LinkConfig, delay: Duration) -> [u32; 2] {
         let mut own = LinkConfig {
             service: Service::Unlimited,
             loss: LossConfig::None,

@@ -1,9 +1,9 @@
-//! Senders that wait for their own device, and applications that pause.
+//! Senders that wait for their device, and applications that pause.
 
 use super::World;
 
 impl World<'_> {
-    /// Tells a sender what its device has sent.
+    /// Reports to a sender the bytes that its device has sent.
     #[cold]
     #[inline(never)]
     pub(super) fn settle_device(&mut self, flow: u32) {
@@ -14,10 +14,10 @@ impl World<'_> {
         }
     }
 
-    /// Sees to it that a sender is called that waits for its device, and an application that pauses.
+    /// Schedules the wake-up of a sender that waits for its device, or of a pausing application.
     #[cold]
     #[inline(never)]
-    pub(super) fn attend(&mut self, flow: u32) {
+    pub(super) fn schedule_wakeup(&mut self, flow: u32) {
         let state = self.flows.get_mut(flow);
         state.pause(self.now);
         let deadline = state.device_deadline();
@@ -29,7 +29,7 @@ impl World<'_> {
         }
     }
 
-    /// A packet of `bytes` is in its sender's device, the link `link`.
+    /// Adds a packet of `bytes` to its sender's device, the link `link`.
     #[cold]
     #[inline(never)]
     pub(super) fn fill_device(&mut self, flow: u32, link: u32, bytes: u32) {

@@ -1,4 +1,4 @@
-//! What packets carry for routers, and what routers write into them.
+//! Router feedback in packets: requests of senders, answers of routers, echoes of receivers.
 
 use network::Packet;
 use tcp::segment::{AckSegment, DataSegment};
@@ -9,7 +9,7 @@ use crate::carried::{Aside, Carried};
 use crate::links::LinkState;
 
 impl World<'_> {
-    /// A packet that has arrived brings its host what routers wrote.
+    /// Passes the router feedback of an arrived packet to its host.
     #[cold]
     #[inline(never)]
     pub(super) fn hand_over(&mut self, flow: u32, mut carried: Carried) {
@@ -26,7 +26,7 @@ impl World<'_> {
         }
     }
 
-    /// Lets a packet of `data` carry what its sender asks routers.
+    /// Attaches the sender's request to routers to a packet of `data`.
     #[cold]
     #[inline(never)]
     pub(super) fn ask(&mut self, data: &DataSegment, packet: &mut Packet<Carried>) {
@@ -36,7 +36,7 @@ impl World<'_> {
         packet.size += packet.payload.attach(feedback, &mut self.aside);
     }
 
-    /// The same for an ACK and what its receiver was told.
+    /// Attaches the receiver's echo of router feedback to an ACK.
     #[cold]
     #[inline(never)]
     pub(super) fn echo(&mut self, ack: &AckSegment, packet: &mut Packet<Carried>) {
@@ -46,7 +46,7 @@ impl World<'_> {
     }
 }
 
-/// The router in front of a link sees a packet.
+/// Shows a packet to the router in front of a link.
 #[cold]
 #[inline(never)]
 pub(super) fn consult(

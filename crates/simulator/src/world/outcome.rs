@@ -1,4 +1,4 @@
-//! What is found out of a flow and of the run: its capacity point, its end, the result.
+//! Capacity points, the end of a flow, and the result of the run.
 
 use measure::{LinkResult, RunResult, Stack, Traces};
 use network::Period;
@@ -6,10 +6,10 @@ use network::Period;
 use super::{FORWARD, REVERSE, World};
 use crate::RunOutput;
 use crate::flow::FlowState;
-use crate::flows::OTHER;
+use crate::flows::BACKGROUND;
 
 impl World<'_> {
-    /// Processes each busy period of the bottleneck that has ended.
+    /// Processes each completed busy period of the bottleneck.
     #[inline]
     pub(super) fn note_busy_periods(&mut self) {
         while let Some(period) = self.links[FORWARD as usize].link.take_busy_period() {
@@ -17,7 +17,8 @@ impl World<'_> {
         }
     }
 
-    /// The bottleneck was busy from `period.0` to `period.1`: capacity for whom it lasted one base RTT.
+    /// A busy period of the bottleneck from `period.0` to `period.1` is the capacity point of each
+    /// flow whose base RTT it covers.
     #[cold]
     fn note_busy(&mut self, period: Period) {
         let flows = &mut self.flows.measured;
@@ -32,8 +33,8 @@ impl World<'_> {
     }
 
     pub(super) fn finish(&mut self, flow: u32) {
-        if flow & OTHER != 0 {
-            return self.finish_other(flow);
+        if flow & BACKGROUND != 0 {
+            return self.finish_background(flow);
         }
         let now = self.now;
         self.links[FORWARD as usize].link.advance(now);
@@ -86,13 +87,14 @@ impl World<'_> {
             links: Vec::with_capacity(2),
             traffic,
         };
-        let ways_back: Vec<_> = self.ways_back.values().map(|links| links[0]).collect();
+        let reverse_paths: Vec<_> = self.reverse_paths.values().map(|links| links[0]).collect();
         for (index, link) in self.links.into_iter().enumerate() {
             let (summary, trace) = link.finish(self.now);
             if index <= self.last_router as usize {
                 result.links.push(summary);
-            } else if ways_back.contains(&(index as u32)) {
-                // A way back of its own stands for the path's: its packets count there.
+            } else if reverse_paths.contains(&(index as u32)) {
+                // This link replaces the path's reverse link for some flows, so its packets count
+                // there.
                 let LinkResult {
                     packets,
                     drops,
@@ -117,14 +119,14 @@ impl World<'_> {
     }
 }
 
-/// A busy period resolves a flow's capacity if it lasts one base RTT while the flow sends data. (A
-/// SYN that waits for its turn on a slow trace is no sign of capacity.)
+/// A busy period sets a flow's capacity point if it lasts one base RTT while the flow sends data.
+/// (A SYN that waits on a slow trace does not indicate capacity.)
 fn resolve(state: &mut FlowState<'_>, (since, until): Period) {
     if let Some(endpoints) = state.endpoints.as_deref_mut()
         && endpoints.capacity.is_none()
-        && let Some(began) = endpoints.began
+        && let Some(established) = endpoints.established
     {
-        let start = since.max(began);
+        let start = since.max(established);
         if until.saturating_since(start) >= state.base_rtt {
             endpoints.capacity = Some(start);
         }

@@ -1,4 +1,4 @@
-//! Short ways to a run.
+//! Helpers to set up and run scenarios.
 #![allow(dead_code, reason = "each test file uses its part")]
 
 use std::path::Path;
@@ -15,8 +15,7 @@ pub fn algorithm(name: &str) -> Algorithm {
     Algorithm::parse(name).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Every avoidance with every start-up that has a meaning with it, and every monolithic congestion
-/// control.
+/// Every valid combination of avoidance and start-up, and every monolithic congestion control.
 pub fn combinations() -> Vec<String> {
     let named = |kind| {
         let parts = PARTS.iter().filter(move |part| part.kind == kind);
@@ -33,7 +32,7 @@ pub fn combinations() -> Vec<String> {
     pairs.filter(has_meaning).chain(wholes).collect()
 }
 
-/// Algorithms and presets that readers know: the snapshots show these rows, and hash the others.
+/// Well-known algorithms and presets. The snapshots show their rows, and hash the others.
 const KNOWN: ([&str; 8], [&str; 8]) = (
     [
         "reno+standard",
@@ -83,7 +82,7 @@ pub fn link(name: &str, service: Service, limit: QueueLimit, delay: Duration) ->
     }
 }
 
-/// A drop-tail bottleneck and a free way back.
+/// A drop-tail bottleneck, and a reverse path without a rate limit.
 pub fn wired(mbit: u64, rtt_ms: u64, buffer_packets: u64) -> PathModel {
     let half = Duration::from_micros(rtt_ms * 500);
     PathModel::from_links(
@@ -101,7 +100,7 @@ pub fn wired(mbit: u64, rtt_ms: u64, buffer_packets: u64) -> PathModel {
 
 pub fn run(scenario: &Scenario, traces: bool) -> RunOutput {
     simulator::run(scenario, 0, &RunOptions { traces }, &AtomicBool::new(false))
-        .expect("nobody cancels")
+        .expect("not cancelled")
 }
 
 pub fn run_traced(path: &PathModel, flow: Flow) -> RunOutput {

@@ -1,4 +1,4 @@
-//! Other traffic in the loop: its flows come and go, its datagrams come and are gone.
+//! Background traffic in the event loop: its flows start and end, and its sources send datagrams.
 
 use congestion::PathMemory;
 use engine::Component;
@@ -21,19 +21,19 @@ const DATAGRAM: u32 = FULL_PACKET - 28;
 #[derive(Debug)]
 pub(super) struct Datagrams {
     table: u32,
-    /// The first and the last link of its way.
-    way: [u32; 2],
+    /// The first and the last link of its route.
+    route: [u32; 2],
     component: Component,
-    /// What is counted with the first packet.
+    /// The start, counted with the first packet.
     begins: Option<Begin>,
     /// When the next packet leaves.
     next: Instant,
-    /// When it pauses.
+    /// When the next pause starts.
     pauses: Instant,
 }
 
 impl World<'_> {
-    /// Puts the sources of other traffic into the calendar.
+    /// Adds the sources of background traffic to the calendar.
     pub(super) fn add_traffic(&mut self) {
         for (table, traffic) in (0..).zip(&self.scenario.path.traffic) {
             let mut source = Source::new(traffic, &self.streams);
@@ -48,23 +48,23 @@ impl World<'_> {
                 source.component = Some(component);
             }
             for &delay in &traffic.extra_delays {
-                self.way_back(delay);
+                self.reverse_path(delay);
             }
             self.sources.push(source);
         }
     }
 
     /// The first and the last link of data and of ACKs.
-    fn ways(&mut self, direction: Direction, extra_delay: Duration) -> [[u32; 2]; 2] {
+    fn routes(&mut self, direction: Direction, extra_delay: Duration) -> [[u32; 2]; 2] {
         let there = [self.first, FORWARD];
-        let back = self.way_back(extra_delay);
+        let back = self.reverse_path(extra_delay);
         match direction {
             Direction::Forward => [there, back],
             Direction::Reverse => [back, there],
         }
     }
 
-    /// Opens the connections whose time has come.
+    /// Starts the flows that are due.
     pub(super) fn source_acts(&mut self, table: u32) {
         while let Some(begin) = self.sources[table as usize].poll(self.now) {
             self.begin(table, &begin);
@@ -77,7 +77,7 @@ impl World<'_> {
 
     fn begin(&mut self, table: u32, begin: &Begin) {
         let traffic = &self.scenario.path.traffic[table as usize];
-        let [data, acks] = self.ways(traffic.direction, begin.extra_delay);
+        let [data, acks] = self.routes(traffic.direction, begin.extra_delay);
         let web = matches!(traffic.kind, TrafficKind::Web { .. });
         let place = Placement {
             index: self.totals[table as usize].next_place(),
@@ -100,14 +100,14 @@ impl World<'_> {
         let component = self.component(Owner::Flow(flow));
         let state = self.flows.get_mut(flow);
         state.component = Some(component);
-        // It is between other hosts: it knows nothing of what earlier flows found, and leaves nothing.
+        // Background flows run between other hosts, so they share no path state with other flows.
         state.start(self.now, begin.seed, &mut PathMemory::default(), false);
         self.transmit(flow);
         self.keep(flow);
     }
 
-    /// A flow of other traffic is over, or is cut.
-    pub(super) fn finish_other(&mut self, flow: u32) {
+    /// Ends a flow of background traffic, finished or not.
+    pub(super) fn finish_background(&mut self, flow: u32) {
         let Some(state) = self.flows.close(flow) else {
             return;
         };
@@ -119,10 +119,10 @@ impl World<'_> {
         }
     }
 
-    /// What the other traffic came to.
+    /// Ends all background traffic and returns its results.
     pub(super) fn finish_traffic(&mut self) -> Vec<TrafficResult> {
-        for flow in self.flows.open_others() {
-            self.finish_other(flow);
+        for flow in self.flows.open_background() {
+            self.finish_background(flow);
         }
         let path = &self.scenario.path;
         let totals = std::mem::take(&mut self.totals);
@@ -133,11 +133,11 @@ impl World<'_> {
             .collect()
     }
 
-    /// A packet of data has left a link that is neither the bottleneck nor before it.
+    /// Routes a data packet that left a link other than the bottleneck and the routers before it.
     #[cold]
-    pub(super) fn data_comes_back(&mut self, link: u32, packet: Packet<Carried>) {
+    pub(super) fn route_data(&mut self, link: u32, packet: Packet<Carried>) {
         let last = match self.datagrams_of(packet.flow) {
-            Some(source) => source.way[1],
+            Some(source) => source.route[1],
             None => self.flows.get_mut(packet.flow).data[1],
         };
         if link == last {
@@ -157,12 +157,12 @@ impl World<'_> {
 
     fn add_datagrams(&mut self, table: u32, begin: Begin) {
         let traffic = &self.scenario.path.traffic[table as usize];
-        let [way, _] = self.ways(traffic.direction, begin.extra_delay);
+        let [route, _] = self.routes(traffic.direction, begin.extra_delay);
         let component = self.component(Owner::Datagrams(self.datagrams.len() as u32));
         self.calendar.schedule(component, Some(begin.at));
         self.datagrams.push(Datagrams {
             table,
-            way,
+            route,
             component,
             begins: Some(begin),
             next: begin.at,
@@ -192,7 +192,7 @@ impl World<'_> {
         }
         let next = Some(source.next).filter(|&next| traffic.stop.is_none_or(|stop| next < stop));
         self.calendar.schedule(source.component, next);
-        let link = source.way[0];
+        let link = source.route[0];
         let datagram = DataSegment {
             seq: 0,
             len: DATAGRAM,
@@ -213,7 +213,7 @@ impl World<'_> {
         self.offer(link, packet);
     }
 
-    /// Data has arrived of which no flow knows: a datagram, or what outlived its flow.
+    /// Counts arrived data without a flow: a datagram, or a packet that outlived its flow.
     #[cold]
     pub(super) fn note_unclaimed(&mut self, flow: u32, carried: &Carried) {
         if let Some(table) = self.datagrams_of(flow).map(|source| source.table) {
@@ -221,7 +221,7 @@ impl World<'_> {
         }
     }
 
-    /// A packet was dropped of which no flow knows.
+    /// Counts a dropped packet without a flow.
     #[cold]
     pub(super) fn note_lost_datagram(&mut self, flow: u32) {
         if let Some(table) = self.datagrams_of(flow).map(|source| source.table) {
@@ -230,8 +230,8 @@ impl World<'_> {
     }
 }
 
-/// Has the packets of flows that are no more.
-pub(super) fn nobody(scenario: &Scenario) -> Option<FlowState<'_>> {
+/// The state that receives packets of flows that have ended.
+pub(super) fn orphans(scenario: &Scenario) -> Option<FlowState<'_>> {
     let traffic = scenario.path.traffic.first()?;
     let place = Placement {
         index: 0,
