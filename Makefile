@@ -80,6 +80,7 @@ snapshots: tools
 	SLOWSTART_SNAPSHOT=write cargo test --locked -p slowstart-simulator --test matrix --test table \
 	  --test routers -- --nocapture
 	SLOWSTART_SNAPSHOT=write cargo test --locked -p slowstart-conformance --test pages
+	SLOWSTART_SNAPSHOT=write cargo test --locked -p slowstart-scenario --test schema
 
 test-kernel: kernel-tools
 	@rm -f $(SLOWSTART_NOT_JUDGED)
