@@ -182,7 +182,7 @@ pub struct Totals {
     pub segments_sent: u64,
     pub segments_lost: u64,
     pub timeouts: u64,
-    /// When the last of its flows ended.
+    /// When the last of its flows ended, or the last of its datagrams arrived.
     pub last: Instant,
     fct_nanos: u128,
     listed: Option<Vec<TrafficFlow>>,
@@ -254,7 +254,7 @@ impl Totals {
             fct_mean_s: (self.finished > 0)
                 .then(|| self.fct_nanos as f64 / self.finished as f64 / 1e9),
             load_offered: offered.and_then(|offered| load(offered, end)),
-            // Web-like flows continue after the last one has started.
+            // Web-like flows continue after the last one has started, and datagrams leave queues later.
             load_delivered: load(self.delivered, end.max(self.last)),
             segments_sent: self.segments_sent,
             segments_lost: self.segments_lost,

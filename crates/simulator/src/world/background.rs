@@ -217,7 +217,9 @@ impl World<'_> {
     #[cold]
     pub(super) fn note_unclaimed(&mut self, flow: u32, carried: &Carried) {
         if let Some(table) = self.datagrams_of(flow).map(|source| source.table) {
-            self.totals[table as usize].delivered += u64::from(carried.into_data().len);
+            let totals = &mut self.totals[table as usize];
+            totals.delivered += u64::from(carried.into_data().len);
+            totals.last = totals.last.max(self.now);
         }
     }
 
