@@ -205,6 +205,22 @@ fn an_uncongested_path_delivers_the_offered_load() {
     );
 }
 
+/// Datagrams that still wait in the queue when their sources stop arrive within the time that counts.
+#[test]
+fn datagrams_deliver_no_more_than_the_path_carries() {
+    let path = path(
+        "[[traffic]]\nkind = 'datagrams'\nrate = '40 Mbit/s'\non = '1 s'\noff = '1 s'\n\
+         duration = '500 ms'\nspread = '0 s'\n",
+    );
+    let traffic = &result(&path, "cubic", 20).traffic[0];
+    let (offered, delivered) = (
+        traffic.load_offered.unwrap(),
+        traffic.load_delivered.unwrap(),
+    );
+    assert!(offered > 1.5, "{offered}");
+    assert!((0.5..1.0).contains(&delivered), "{delivered}");
+}
+
 /// Its data takes the reverse path and its ACKs the bottleneck. It fills the reverse path, and does
 /// not compete with the measured flow's data.
 #[test]
