@@ -91,7 +91,7 @@ def test_a_mistake_has_its_line(command: Command, busy: Path) -> None:
     busy.write_text(BUSY.replace('load = "35 %"', 'load = "35 %"\narrivals = "3 /s"'))
     done = command("compare", str(busy))
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.endswith("busy.toml:10:1: [[traffic]] says load or arrivals, not both\n")
+    assert done.stderr.endswith("busy.toml:10:1: [[traffic]] takes load or arrivals, not both\n")
 
 
 @pytest.mark.usefixtures("right")

@@ -1,4 +1,4 @@
-//! A link under the real clock: the link itself, and what is noted about it.
+//! A link under the wall clock, with its measurements.
 
 use std::collections::VecDeque;
 
@@ -10,32 +10,32 @@ use units::{Duration, Instant, Rate};
 /// A packet inside a link.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Carried {
-    /// Room for any packet; the packet is the beginning.
+    /// A buffer for the largest packet; the packet is its start.
     pub(crate) bytes: Vec<u8>,
     pub(crate) arrived: Instant,
     pub(crate) flow: u32,
     pub(crate) payload: u32,
 }
 
-/// What became known of a packet when it was accepted.
+/// What is known about a packet when it is accepted.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Service {
-    /// When it leaves the server: what remains is propagation.
+    /// When it leaves the server; propagation follows.
     pub(crate) leaves: Instant,
-    /// The busy period that it is served in.
+    /// The busy period of its service.
     pub(crate) period: u64,
 }
 
-/// Busy periods that are kept; a longer run keeps the first.
+/// Maximum number of busy periods; a longer run keeps the first ones.
 const MOST_PERIODS: usize = 1_000_000;
 
 /// One direction of the path.
 pub(crate) struct LinkState {
     pub(crate) link: Link<Carried>,
-    /// Its mean rate, where it has one.
+    /// Its mean rate, if limited.
     pub(crate) rate: Option<Rate>,
     offered: u64,
-    /// Of the packets inside, in order, where that was known on arrival.
+    /// The service of each packet inside, in order, if that was known on arrival.
     services: VecDeque<Service>,
     pub(crate) trace: Option<LinkTrace>,
     /// Ended busy periods of at least `shortest`, in order.
@@ -44,7 +44,7 @@ pub(crate) struct LinkState {
 }
 
 impl LinkState {
-    /// The links of a path, by direction, as the simulator makes them for the same seed.
+    /// The links of a path, by direction, the same as in the simulator for the same seed.
     pub(crate) fn pair(
         configs: [&LinkConfig; 2],
         seed: u64,
@@ -140,7 +140,7 @@ impl LinkState {
         }
     }
 
-    /// The run is over: the last busy period ends, if only for want of time.
+    /// Ends the run, and with it the last busy period.
     pub(crate) fn end(&mut self, now: Instant) {
         self.link.advance(now);
         self.note_periods();

@@ -1,11 +1,11 @@
-//! When the server of a link was busy: has a packet in service, or (a trace, a frame) one that
-//! waits for its opportunity.
+//! Busy periods of a link's server: a packet is in service, or waits for its opportunity (a trace,
+//! a frame).
 //!
-//! A period goes on as long as no service is wasted for want of packets. With a rate that is as
-//! long as somebody is there (a packet that arrives in the nanosecond in which the last one leaves
-//! continues the period); where service comes in opportunities, as long as none goes by that the
-//! next packet could have used: whoever sends at half the rate keeps no such link busy, though
-//! somebody always waits.
+//! A busy period lasts as long as no service is wasted for lack of packets. With a rate, it lasts
+//! while packets are present; a packet that arrives in the nanosecond in which the last one leaves
+//! continues it. With service in opportunities, it lasts while no opportunity passes that the next
+//! packet could have used: a source at half the rate does not keep such a link busy, although a
+//! packet always waits.
 //!
 //! Several periods can end between two calls. [`Busy::keep`] sets the shortest period of interest;
 //! each such period is then queued when it ends, and [`Busy::take`] returns them one by one. The
@@ -21,29 +21,29 @@ pub type Period = (Instant, Instant);
 /// The busy time of a server up to the last packet that it accepted.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BusyTime {
-    /// Periods begun.
+    /// Number of periods that started.
     pub periods: u64,
     since: Instant,
-    /// When the last packet that was accepted leaves the server.
+    /// When the last accepted packet leaves the server.
     pub until: Instant,
     /// Total length of the periods before the last.
     finished: Duration,
 }
 
 impl BusyTime {
-    /// When the period that lasts at `now` began.
+    /// When the period in progress at `now` started.
     #[must_use]
     pub fn since(&self, now: Instant) -> Option<Instant> {
         (self.until > now).then_some(self.since)
     }
 
-    /// The last period that began, cut at `now`.
+    /// The last period that started, cut at `now`.
     #[must_use]
     pub fn last(&self, now: Instant) -> Option<Period> {
         (self.periods > 0).then_some((self.since, self.until.min(now)))
     }
 
-    /// Busy time from the beginning of the run to `now`.
+    /// Busy time from the start of the run to `now`.
     #[must_use]
     pub fn total(&self, now: Instant) -> Duration {
         self.finished + self.until.min(now).saturating_since(self.since)
@@ -67,8 +67,8 @@ impl Busy {
         &self.time
     }
 
-    /// A packet is accepted at `now` and leaves the server at `until`; `after_gap` where service was wasted
-    /// before it.
+    /// A packet is accepted at `now` and leaves the server at `until`; `after_gap` if service was
+    /// wasted before it.
     #[inline]
     pub fn extend(&mut self, now: Instant, until: Instant, after_gap: bool) {
         if after_gap || self.time.periods == 0 {
@@ -80,7 +80,7 @@ impl Busy {
     #[inline]
     fn begin(&mut self, now: Instant) {
         let BusyTime { since, until, .. } = self.time;
-        // A packet that came too late for what is left of a block ends the period within the block.
+        // A packet that arrives too late for the rest of a block ends the period within the block.
         let until = until.min(now);
         let span = until.saturating_since(since);
         if let Some(shortest) = self.shortest
@@ -94,12 +94,12 @@ impl Busy {
         self.time.periods += 1;
     }
 
-    /// Keeps each period that ends from now on and lasted at least `shortest`.
+    /// Keeps each period that ends after this call and lasted at least `shortest`.
     pub fn keep(&mut self, shortest: Duration) {
         self.shortest = Some(shortest);
     }
 
-    /// The oldest kept period that was not taken yet.
+    /// The oldest kept period not yet taken.
     #[inline]
     pub fn take(&mut self) -> Option<Period> {
         self.ended.pop_front()

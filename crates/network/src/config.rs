@@ -1,4 +1,4 @@
-//! What a link is made of. Data only: [`crate::Link::new`] builds the thing.
+//! The configuration of a link. Data only: [`crate::Link::new`] builds the link.
 
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -20,7 +20,7 @@ pub struct LinkConfig {
     /// Bytes that the link adds to each packet, in its rate and in a queue limited in bytes
     /// (14 for Ethernet as `netem` counts). A trace counts bytes of IP and adds nothing.
     pub overhead: u32,
-    /// The waiting room in front of the server.
+    /// The queue in front of the server.
     pub queue: QueueConfig,
     /// Losses of the medium, before the queue.
     pub loss: LossConfig,
@@ -31,8 +31,8 @@ pub struct LinkConfig {
 }
 
 impl LinkConfig {
-    /// Whether its discipline, or its model, decides after a packet's arrival when that leaves; see
-    /// [`crate::Link::decides_late`].
+    /// Whether its discipline or its model decides after a packet's arrival when the packet leaves;
+    /// see [`crate::Link::decides_late`].
     #[must_use]
     pub fn decides_late(&self) -> bool {
         let on_arrival = matches!(
@@ -56,7 +56,7 @@ pub enum Service {
         /// `(how long, rate)`; a rate of zero is an outage.
         steps: Arc<[(Duration, Rate)]>,
     },
-    /// At a rate that wanders: the logarithm of the rate follows an Ornstein-Uhlenbeck process,
+    /// At a varying rate: the logarithm of the rate follows an Ornstein-Uhlenbeck process,
     /// drawn once per `slot` of time (never per packet), around `mean`.
     Varying {
         /// Mean rate.
@@ -72,12 +72,12 @@ pub enum Service {
     },
     /// Delivery opportunities as Mahimahi defines them.
     Trace(Arc<TraceConfig>),
-    /// As a model of an access network says.
+    /// By a model of an access network.
     Access(Arc<AccessConfig>),
 }
 
 impl Service {
-    /// The model of an access network that it is.
+    /// The model, if this is an access network.
     #[must_use]
     pub fn access(&self) -> Option<&AccessConfig> {
         match self {
@@ -86,7 +86,7 @@ impl Service {
         }
     }
 
-    /// The Wi-Fi network that it is.
+    /// The Wi-Fi network, if this is one.
     #[must_use]
     pub fn wifi(&self) -> Option<&WifiConfig> {
         match self.access()? {
@@ -95,7 +95,7 @@ impl Service {
         }
     }
 
-    /// The cellular network that it is.
+    /// The cellular network, if this is one.
     #[must_use]
     pub fn cellular(&self) -> Option<&CellularConfig> {
         match self.access()? {
@@ -104,27 +104,26 @@ impl Service {
         }
     }
 
-    /// Whether a packet is served when its turn has come and not before.
+    /// Whether a packet's service is decided only when it reaches the head of the queue.
     #[must_use]
     pub fn serves_late(&self) -> bool {
         self.access().is_some_and(AccessModel::serves_late)
     }
 
-    /// Whether it suppresses ACKs that have become redundant while they waited.
+    /// Whether it suppresses queued ACKs that have become redundant.
     #[must_use]
     pub fn filters_acks(&self) -> bool {
         self.access().is_some_and(AccessModel::filters_acks)
     }
 
-    /// What it adds on average to the delay of a packet that finds nobody there; of a rate, nothing.
+    /// Its mean addition to the delay of a packet on an idle link; zero for a rate.
     #[must_use]
     pub fn idle_delay(&self) -> Duration {
         let access = self.access();
         access.map_or(Duration::ZERO, AccessModel::idle_delay)
     }
 
-    /// The rate averaged over a long time, for a buffer given in bandwidth-delay products; `None`
-    /// where it is unlimited.
+    /// The long-term mean rate, for a buffer given in BDPs; `None` if unlimited.
     #[must_use]
     pub fn mean_rate(&self) -> Option<Rate> {
         match self {
@@ -158,17 +157,17 @@ pub struct TraceConfig {
     pub repeat: bool,
 }
 
-/// How much waits.
+/// A queue.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct QueueConfig {
-    /// The end of the room. The packet in service does not count.
+    /// Its limit. The packet in service does not count.
     pub limit: QueueLimit,
-    /// Who is refused before the room is full.
+    /// Which packets are dropped before the queue is full.
     pub discipline: Discipline,
 }
 
-/// The end of a waiting room.
+/// The limit of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum QueueLimit {
@@ -180,27 +179,28 @@ pub enum QueueLimit {
     Bytes(Bytes),
 }
 
-/// Who is refused, or dropped, before the room is full. On a link of unlimited rate nobody waits, and nobody is.
+/// Which packets are dropped before the queue is full. A link of unlimited rate has no queue and
+/// drops none.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Discipline {
-    /// Nobody.
+    /// None.
     DropTail,
-    /// Each arriving packet with this probability while the room is filled above this share
-    /// (the gateway of a GEO operator: 0.25 above 0.5).
+    /// Each arriving packet with this probability while the queue is above this fraction of its
+    /// limit (the gateway of a GEO operator: 0.25 above 0.5).
     RandomAbove {
-        /// Share of the limit, 0 to 1.
+        /// Fraction of the limit, 0 to 1.
         fill: f64,
         /// Probability, 0 to 1.
         probability: f64,
     },
-    /// Whoever leaves while packets have waited too long for too long.
+    /// Departing packets, when the queueing delay has exceeded its target for an interval.
     CoDel(CoDelConfig),
-    /// As CoDel, with a queue for each flow.
+    /// CoDel with a queue for each flow.
     FqCoDel(FqCoDelConfig),
-    /// Each arriving packet with a probability that follows the wait.
+    /// Each arriving packet with a probability that follows the queueing delay.
     Pie(PieConfig),
-    /// Each arriving packet with a probability that follows the average queue.
+    /// Each arriving packet with a probability that follows the average queue length.
     Red(RedConfig),
 }
 
@@ -226,21 +226,21 @@ pub enum LossConfig {
     },
 }
 
-/// Variation of the delay, on top of it, one value for each `slot` of time; packets never overtake.
+/// Random additions to the delay, one for each `slot` of time; packets are never reordered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct JitterConfig {
-    /// Size of the addition, as the distribution says.
+    /// Size of the addition; its meaning depends on the distribution.
     pub amount: Duration,
     /// Its distribution.
     pub distribution: JitterDistribution,
-    /// How long a drawn value holds: packets that leave the server in the same slot have the same.
+    /// How long a value holds: all packets that leave the server in one slot have the same.
     pub slot: Duration,
 }
 
 impl JitterConfig {
-    /// The constant delay and the addition to it that together are `delays`, each for one `slot`
-    /// and from the first again after the last: a trace of delays.
+    /// A trace of delays, each for one `slot`, repeated after the last, as a constant delay and
+    /// additions to it.
     #[must_use]
     pub fn recorded(delays: &[Duration], slot: Duration) -> (Duration, Self) {
         let least = delays.iter().min().copied().unwrap_or_default();
@@ -266,15 +266,15 @@ pub enum JitterDistribution {
     /// Exponential with mean `amount`, cut at eight times it.
     Exponential,
     /// `amount * (1 + sin)/2` with this period, random phase: the phenomenological GEO return
-    /// channel (model M1 of the notes).
+    /// channel (model M1 of docs/reference/sources.md).
     Sine {
         /// Its period.
         period: Duration,
     },
-    /// No draw: one value after the other, from the first again after the last; nothing where there
-    /// is none. `amount` is the largest of them.
+    /// Given values in turn, repeated after the last; zero if there are none. `amount` is the
+    /// largest of them.
     Recorded {
-        /// What is added in each slot.
+        /// The addition in each slot.
         additions: Arc<[Duration]>,
     },
 }

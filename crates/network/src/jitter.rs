@@ -1,8 +1,8 @@
-//! Variation of the delay, one value for each slot of time (network-models, sections 0.2 and B.1.3).
+//! Variation of the delay, one value for each slot of time.
 //!
-//! The value of a slot depends on the stream and the slot's number alone, not on the packets, so
-//! that two senders meet the same channel; and any slot is found at once, so that an idle link
-//! costs nothing. That packets never overtake is the link's part.
+//! The value of a slot depends only on the stream and the slot's number, not on the packets, so two
+//! senders meet the same channel. Any slot is found directly, so an idle link costs nothing. The
+//! link ensures that packets are never reordered.
 
 use alloc::boxed::Box;
 
@@ -16,7 +16,7 @@ use crate::{JitterConfig, JitterDistribution};
 /// Multiples of its mean at which the exponential distribution is cut.
 const EXPONENTIAL_CUT: f64 = 8.0;
 
-/// The words that one 64-bit number takes from a stream.
+/// The 32-bit words that one 64-bit number takes from a stream.
 const WORDS_PER_DRAW: u128 = 2;
 
 #[derive(Clone, Debug)]
@@ -26,10 +26,10 @@ pub(crate) struct Jitter {
     /// In nanoseconds, at least one.
     slot: u64,
     rng: ChaCha8Rng,
-    /// The slot whose value `value` is, and after whose draw `rng` stands.
+    /// The slot of `value`; `rng` is positioned after its draw.
     current: u64,
     value: Duration,
-    /// Of the sine, in turns.
+    /// Phase of the sine, in turns.
     phase: f64,
 }
 
@@ -56,7 +56,7 @@ pub(crate) fn new(config: Option<&JitterConfig>, rng: &ChaCha8Rng) -> Option<Box
 }
 
 impl Jitter {
-    /// What is added to the delay of a packet that enters the delay line at `at`.
+    /// The addition to the delay of a packet that enters the delay line at `at`.
     pub(crate) fn at(&mut self, at: Instant) -> Duration {
         let slot = at.as_nanos() / self.slot;
         if slot != self.current {
@@ -69,7 +69,7 @@ impl Jitter {
         self.value
     }
 
-    /// The value of `slot`, to whose place in the stream `rng` has been moved.
+    /// The value of `slot`; `rng` has been moved to the slot's place in the stream.
     fn draw(&mut self, slot: u64) -> Duration {
         let amount = self.amount.as_nanos();
         let nanos = match &self.distribution {

@@ -66,13 +66,13 @@ pub(crate) trait Late<T>: Debug + Send + Sync {
         None
     }
 
-    /// What was used until `now`, and what was available: both in bytes or both in nanoseconds.
+    /// Used and available service until `now`: both in bytes or both in nanoseconds.
     fn used(&self, now: Instant) -> (u64, u64);
 
     /// Sets how its queue reads ACKs, if it suppresses redundant ones.
     fn filter_acks(&mut self, _plain_ack: fn(&T) -> Option<u32>) {}
 
-    /// What was sent over its medium.
+    /// The frames sent over its medium.
     fn air(&self) -> Option<AirCounters> {
         None
     }

@@ -1,9 +1,9 @@
 //! Links, queues, delay, loss and traces, without a clock and without a protocol.
 //!
-//! A [`Link`] is built from a [`LinkConfig`] and carries packets under a simulated or a real clock
-//! alike. An access network is a model ([`access`]), or a [`medium`] that links share. Recorded
-//! traces are read by [`trace::read`]. A [`router::Router`] in front of a link reads and writes
-//! what packets carry for it.
+//! A [`Link`] is built from a [`LinkConfig`] and carries packets under a simulated clock and under
+//! the wall clock alike. An access network is a model ([`access`]) or a [`medium`] that links
+//! share. [`trace::read`] reads recorded traces. A [`router::Router`] in front of a link reads and
+//! writes the feedback that packets carry for it.
 #![no_std]
 extern crate alloc;
 

@@ -84,7 +84,7 @@ impl<T> Line<T> {
         self.inside.back_mut().map(|(_, packet)| packet)
     }
 
-    /// Packets inside.
+    /// Number of packets inside.
     pub(crate) fn len(&self) -> u64 {
         self.inside.len() as u64
     }

@@ -1,13 +1,14 @@
 //! One direction of a path: `loss -> queue -> server -> delay line`.
 //!
-//! Where service is first come first served and drops are decided on arrival, when a packet comes
-//! out is known when it is accepted, for the delay line never reorders; the packet goes at once
-//! into one ring buffer with the instant it is due. A packet costs one `push`, one `pop`, and no
-//! event inside the link. Network-models, sections 0.1 and 0.4.
+//! With first-come-first-served service and drops decided on arrival, a packet's delivery time is
+//! known when the link accepts it, because the delay line never reorders. The packet then goes
+//! directly into one ring buffer with its due time. It costs one `push`, one `pop`, and no event
+//! inside the link.
 //!
 //! A discipline that acts at dequeue keeps the queued packets (`late`, `aqm`). The packet in
 //! service is already on the delay line, so the next event of the link is still the front of that
-//! line. Queued packets are served at the next call, each as of the instant at which it is due.
+//! line. Queued packets are dequeued at the next call, each timestamped with the time its service
+//! was due.
 //!
 //! A link can be one end of a shared medium (`medium`): packets wait there, and reach the delay
 //! line when the medium has carried them.
@@ -19,8 +20,8 @@
 //!
 //! - `netem` with a rate applies the delay before the server; here the delay line follows the
 //!   server, as in a real link. For a constant delay the packets come out at the same instants.
-//! - A queue's limit does not count the packet in service (section 0.4), where a Linux qdisc with
-//!   no driver queue below it would.
+//! A queue's limit does not count the packet in service, where a Linux qdisc with no driver queue
+//! below it would.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -62,9 +63,8 @@ pub struct Link<T> {
 }
 
 impl<T: Payload> Link<T> {
-    /// The link of `config`. Its losses, its queue, its jitter and its rate draw from four
-    /// streams of their own beside the stream that `rng` stands on; two links with the same seed
-    /// and stream draw the same numbers.
+    /// The link of `config`. Its losses, queue, jitter and rate draw from four separate streams
+    /// derived from `rng`; two links with the same seed and stream draw the same numbers.
     ///
     /// A link of a shared medium has that medium to itself; see [`Self::pair`].
     #[must_use]
@@ -196,7 +196,7 @@ impl<T> Link<T> {
         }
     }
 
-    /// The model may drop the packet, or mark it, before the queue sees it.
+    /// The model may drop or mark the packet before the queue sees it.
     #[cold]
     #[inline(never)]
     fn push_policed(&mut self, now: Instant, mut packet: Packet<T>, bytes: u64) -> Admission {
@@ -246,7 +246,7 @@ impl<T> Link<T> {
         Admission::Dropped(reason)
     }
 
-    /// The next packet that is due at or before `now`, with the instant it was due.
+    /// The next packet that is due at or before `now`, with its due time.
     #[inline]
     pub fn pop(&mut self, now: Instant) -> Option<(Instant, Packet<T>)> {
         if let Stage::Late(_) = self.stage {
@@ -258,7 +258,7 @@ impl<T> Link<T> {
         Some((due, packet))
     }
 
-    /// The front of the line is about to be popped, if it is due.
+    /// Prepares for the pop of the front of the line, if it is due.
     #[cold]
     #[inline(never)]
     fn prepare(&mut self, now: Instant) {
@@ -272,8 +272,8 @@ impl<T> Link<T> {
         }
     }
 
-    /// When to call `pop` next; `None` while nothing will happen by itself. It may be early
-    /// (`pop` then returns `None` and the answer has moved on), never late.
+    /// When to call `pop` next; `None` if nothing will happen without a `push`. It may be too early
+    /// (`pop` then returns `None`, and the answer changes), never too late.
     #[inline]
     #[must_use]
     pub fn next_event(&self) -> Option<Instant> {
@@ -284,7 +284,7 @@ impl<T> Link<T> {
         (next < Instant::MAX).then_some(next)
     }
 
-    /// What went through.
+    /// Counters of packets and bytes.
     #[must_use]
     pub fn counters(&self) -> Counters {
         let mut counters = self.counters;
@@ -294,7 +294,7 @@ impl<T> Link<T> {
         counters
     }
 
-    /// Packets inside.
+    /// Number of packets inside.
     #[must_use]
     pub fn held(&self) -> u64 {
         let waiting = match &self.stage {
@@ -304,8 +304,9 @@ impl<T> Link<T> {
         self.line.len() + waiting
     }
 
-    /// Tells a link whose model suppresses redundant ACKs what these are: `plain_ack` is the number that a packet acknowledges
-    /// which does nothing else, and may wrap around; `None` for any other packet. Other links never ask.
+    /// Sets how a link whose model suppresses redundant ACKs reads them; other links ignore it.
+    /// `plain_ack` returns the acknowledgment number of a plain ACK, which may wrap around, and
+    /// `None` for any other packet.
     pub fn filter_acks(&mut self, plain_ack: fn(&T) -> Option<u32>) {
         if let Stage::Late(late) = &mut self.stage {
             late.filter_acks(plain_ack);
@@ -318,7 +319,8 @@ impl<T> Link<T> {
         &self.name
     }
 
-    /// Packets and bytes (overhead included) that wait at `now`; the packet in service does not count.
+    /// Packets and bytes (overhead included) in the queue at `now`; the packet in service does not
+    /// count.
     #[must_use]
     pub fn queue_len(&mut self, now: Instant) -> (u64, Bytes) {
         self.advance(now);
@@ -328,8 +330,9 @@ impl<T> Link<T> {
         }
     }
 
-    /// Serves whoever is due by `now`. `push`, `pop` and [`Self::queue_len`] do it first; what the link
-    /// tells without a `&mut` is as of the last of them where its discipline decides on leaving.
+    /// Serves all packets that are due by `now`. `push`, `pop` and [`Self::queue_len`] do so first.
+    /// If the discipline acts at dequeue, methods with `&self` return the state as of the last such
+    /// call.
     pub fn advance(&mut self, now: Instant) {
         match &mut self.stage {
             Stage::Prompt(prompt) => prompt.room.advance(now),
@@ -337,7 +340,7 @@ impl<T> Link<T> {
         }
     }
 
-    /// Whether [`Self::take_dropped`] has something to give.
+    /// Whether [`Self::take_dropped`] returns a packet.
     #[inline]
     #[must_use]
     pub fn has_dropped(&self) -> bool {
@@ -347,8 +350,8 @@ impl<T> Link<T> {
         }
     }
 
-    /// A packet that was dropped after it had been accepted; each once, in order.
-    /// They are counted without this; their owner learns their names.
+    /// A packet that the link accepted and then dropped; each once, in order. The counters include
+    /// these drops in any case.
     pub fn take_dropped(&mut self) -> Option<Dropped<T>> {
         match &mut self.stage {
             Stage::Prompt(_) => None,
@@ -356,21 +359,21 @@ impl<T> Link<T> {
         }
     }
 
-    /// Whether the discipline decides when a packet leaves, so that [`Self::busy_until`] after a
-    /// `push` tells nothing of the packet.
+    /// Whether the discipline decides at dequeue, so that [`Self::busy_until`] after a `push` does
+    /// not depend on that packet.
     #[must_use]
     pub const fn decides_late(&self) -> bool {
         matches!(self.stage, Stage::Late(_))
     }
 
-    /// When the packet that is the next to be popped leaves, or left, the server, and the number of
-    /// the busy period it was served in; `None` where that was known on its arrival.
+    /// When the next packet to be popped leaves, or left, the server, and the number of its busy
+    /// period; `None` if this was known on its arrival.
     #[must_use]
     pub fn front_left(&self) -> Option<(Instant, u64)> {
         self.line.front_left()
     }
 
-    /// What went over the medium, in all directions; `None` where the link is no part of one.
+    /// The frames sent over the medium, in all directions; `None` if the link has no medium.
     #[must_use]
     pub fn air(&self) -> Option<AirCounters> {
         match &self.stage {
@@ -379,7 +382,7 @@ impl<T> Link<T> {
         }
     }
 
-    /// The most packets that ever waited.
+    /// The largest queue so far, in packets.
     #[must_use]
     pub fn queue_max_packets(&self) -> u64 {
         match &self.stage {
@@ -388,8 +391,8 @@ impl<T> Link<T> {
         }
     }
 
-    /// The number of packets that waited, averaged over the time from the beginning of the run to
-    /// `now`. Exact; takes time in proportion to the packets that wait.
+    /// The mean queue in packets from the start of the run to `now`. Exact; takes time in
+    /// proportion to the queue.
     #[must_use]
     pub fn queue_mean_packets(&mut self, now: Instant) -> f64 {
         self.advance(now);
@@ -406,40 +409,40 @@ impl<T> Link<T> {
         }
     }
 
-    /// How many busy periods have begun. A busy period lasts from the arrival of a packet that
-    /// finds nobody in the server and the queue until there is nobody in them again; a packet that
-    /// arrives in the very nanosecond of that end continues it. A link of unlimited rate is never busy.
+    /// Number of busy periods that have started. A busy period lasts from an arrival at an empty
+    /// system (queue and server) until the system is empty again; a packet that arrives in the
+    /// nanosecond of that end continues it. A link of unlimited rate is never busy.
     #[must_use]
     pub fn busy_periods(&self) -> u64 {
         self.busy().periods
     }
 
-    /// When the busy period that lasts at `now` began.
+    /// When the busy period in progress at `now` started.
     #[must_use]
     pub fn busy_since(&self, now: Instant) -> Option<Instant> {
         self.busy().since(now)
     }
 
-    /// When the last packet that was accepted leaves, or left, the server: the end of the last
-    /// busy period if nothing more arrives. [`Instant::MAX`] is never.
+    /// When the last accepted packet leaves, or left, the server: the end of the last busy period
+    /// if nothing more arrives. [`Instant::MAX`] is never.
     #[must_use]
     pub fn busy_until(&self) -> Instant {
         self.busy().until
     }
 
-    /// Beginning and end of the last busy period that began, cut at `now`; `None` where none did.
+    /// Start and end of the last busy period that started, cut at `now`; `None` if none did.
     #[must_use]
     pub fn last_busy_period(&self, now: Instant) -> Option<Period> {
         self.busy().last(now)
     }
 
-    /// How long the link was busy from the beginning of the run to `now`.
+    /// Busy time from the start of the run to `now`.
     #[must_use]
     pub fn busy_time(&self, now: Instant) -> Duration {
         self.busy().total(now)
     }
 
-    /// Keeps each busy period that ends from now on and lasted at least `shortest`, for
+    /// Keeps each busy period that ends after this call and lasted at least `shortest`, for
     /// [`Self::take_busy_period`].
     pub fn keep_busy_periods(&mut self, shortest: Duration) {
         match &mut self.stage {
@@ -448,8 +451,8 @@ impl<T> Link<T> {
         }
     }
 
-    /// The oldest kept busy period that was not taken yet. The periods returned do not depend on how
-    /// often the caller asks.
+    /// The oldest kept busy period not yet taken. The periods returned do not depend on how often
+    /// the caller asks.
     #[inline]
     pub fn take_busy_period(&mut self) -> Option<Period> {
         match &mut self.stage {
@@ -458,9 +461,9 @@ impl<T> Link<T> {
         }
     }
 
-    /// The bytes (overhead included) that the link could have served from the beginning of the run to
-    /// `now`; `None` where its rate is unlimited. Takes time in proportion to the changes of a rate
-    /// that changes: it is for the end of a run.
+    /// The bytes (overhead included) that the link could have served from the start of the run to
+    /// `now`; `None` if its rate is unlimited. Takes time in proportion to the number of rate
+    /// changes: meant for the end of a run.
     #[must_use]
     pub fn capacity(&self, now: Instant) -> Option<Bytes> {
         match &self.stage {
@@ -469,10 +472,9 @@ impl<T> Link<T> {
         }
     }
 
-    /// The share of what the link could have served until `now` that it did serve, 0 to 1. With
-    /// a constant rate this is the share of time in which it was busy; otherwise bytes are
-    /// counted, a packet in service as a whole. Zero where the rate is unlimited. As costly as
-    /// [`Self::capacity`].
+    /// The fraction of its capacity until `now` that the link used, 0 to 1. With a constant rate
+    /// this is the fraction of time in which it was busy; otherwise bytes are counted, with a
+    /// packet in service in full. Zero if the rate is unlimited. As costly as [`Self::capacity`].
     #[must_use]
     pub fn utilization(&mut self, now: Instant) -> f64 {
         self.advance(now);

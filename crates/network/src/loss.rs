@@ -1,4 +1,4 @@
-//! Losses of the medium, drawn for each packet (network-models, section A.2, as `netem` does).
+//! Losses of the medium, drawn for each packet as by Linux `sch_netem`.
 
 use alloc::boxed::Box;
 
@@ -7,7 +7,7 @@ use rand_chacha::ChaCha8Rng;
 use crate::LossConfig;
 use crate::random::{Chance, Purpose, stream};
 
-/// What may lose a packet; nothing is stored where nothing is lost.
+/// A loss model, if there is one.
 pub(crate) type Loss = Option<Box<LossModel>>;
 
 #[derive(Clone, Debug)]
@@ -60,7 +60,7 @@ pub(crate) fn new(config: LossConfig, rng: &ChaCha8Rng) -> Loss {
 }
 
 impl LossModel {
-    /// Whether the medium loses the packet that is now on it.
+    /// Whether the medium loses the next packet.
     pub(crate) fn loses(&mut self) -> bool {
         match &mut self.kind {
             Kind::Bernoulli(chance) => chance.draw(&mut self.rng),
@@ -69,8 +69,8 @@ impl LossModel {
                 good_state,
                 bad_state,
             } => {
-                // The transition first, then the loss with the state before the transition. Both
-                // are always drawn, so that a packet takes the same numbers in either state.
+                // First the transition, then the loss with the state before it. Both are always drawn, so
+                // that a packet takes the same number of draws in either state.
                 let state = if *bad { bad_state } else { good_state };
                 *bad ^= state.leave.draw(&mut self.rng);
                 state.lose.draw(&mut self.rng)

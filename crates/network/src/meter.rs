@@ -1,4 +1,4 @@
-//! What results and traces report of a link, the same in simulation and emulation.
+//! What results and traces report about a link, the same in simulation and emulation.
 
 use units::{Bytes, Instant};
 

@@ -1,4 +1,4 @@
-//! A packet as the network sees it, and the outcome of offering one.
+//! A packet as the network sees it, and the outcome of offering it to a link.
 
 use core::fmt::Debug;
 
@@ -16,16 +16,16 @@ pub enum Ecn {
     Ce,
 }
 
-/// A packet as the network sees it: a size, an owner, and something it never looks into.
+/// A packet as the network sees it: a size, a flow, and an opaque payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet<T> {
     /// Bytes of IP. A link adds its own overhead.
     pub size: u32,
     /// The flow it belongs to.
     pub flow: u32,
-    /// ECN field; the only thing in a packet that a link may change.
+    /// ECN field; the only part of a packet that a link may change.
     pub ecn: Ecn,
-    /// Carried, not read.
+    /// Opaque to the link.
     pub payload: T,
 }
 
@@ -34,13 +34,13 @@ pub struct Packet<T> {
 pub enum DropReason {
     /// The queue was full.
     Overflow,
-    /// A queue discipline dropped it early, or a policer.
+    /// A queue discipline or a policer dropped it early.
     Early,
     /// The medium lost it.
     Loss,
 }
 
-/// A packet that was dropped after it had been accepted.
+/// A packet that the link accepted and then dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dropped<T> {
     /// When.
@@ -51,26 +51,26 @@ pub struct Dropped<T> {
     pub packet: Packet<T>,
 }
 
-/// What became of a packet that was offered.
+/// The outcome of offering a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Admission {
-    /// It is inside.
+    /// The link has it.
     Accepted,
-    /// It is gone. (A discipline that drops a packet other than the one offered counts that
-    /// drop in its [`Counters`].)
+    /// The link dropped it. (A discipline that drops a packet other than the one offered counts
+    /// that drop in its [`Counters`].)
     Dropped(DropReason),
 }
 
-/// Packets and bytes through a link since the run began.
+/// Packets and bytes through a link since the start of the run.
 ///
 /// Conservation: `packets_in = packets_out + dropped() + held`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Packets offered.
     pub packets_in: u64,
-    /// Packets handed on.
+    /// Packets delivered.
     pub packets_out: u64,
-    /// IP bytes handed on.
+    /// IP bytes delivered.
     pub bytes_out: Bytes,
     /// Drops by a full queue.
     pub drops_overflow: u64,
@@ -96,7 +96,7 @@ impl Counters {
     }
 }
 
-/// How a server serves a packet.
+/// The service of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Served {
     /// When its service starts; from then on the packet does not count as queued.
@@ -108,7 +108,7 @@ pub struct Served {
     pub after_gap: bool,
 }
 
-/// What was sent over a medium.
+/// Frames sent over a medium.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AirCounters {
     /// Frames of all stations.

@@ -1,10 +1,10 @@
-//! Rates that change with time: steps that repeat, and a rate that wanders.
+//! Rates that change with time: repeating steps, and a varying rate.
 //!
-//! Both are sequences of stretches of constant rate that depend on time alone, never on packets,
-//! so that two senders meet the same channel (network-models, section 0.2). The departure of a
-//! packet is the end of an integral over the stretches, exact to the fraction of a nanosecond,
-//! which is carried to the next packet as [`units::Transmission`] does for a constant rate.
-//! Work is counted in bits times 10^9: what one bit per second does in one nanosecond is one.
+//! Both are sequences of stretches of constant rate that depend only on time, never on packets, so
+//! two senders meet the same channel. A packet's departure is found by integrating over the
+//! stretches. It is exact to a fraction of a nanosecond, which carries over to the next packet as
+//! in [`units::Transmission`]. The unit of work is one bit per second for one nanosecond, so a bit
+//! is 10^9.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -31,7 +31,7 @@ pub(crate) enum Process {
 }
 
 impl Process {
-    /// The stretch that `at` lies in. Calls come in order of time.
+    /// The stretch at `at`. Calls come in order of time.
     fn stretch(&mut self, at: Instant) -> Stretch {
         match self {
             Self::Steps(steps) => steps.stretch(at),
@@ -39,8 +39,8 @@ impl Process {
         }
     }
 
-    /// Serves `bytes` from `start` on, after work of `debt` that the packet before left over.
-    /// Returns when they leave and what they leave over; [`Instant::MAX`] is never.
+    /// Serves `bytes` from `start` on, after the work of `debt` that the previous packet left over.
+    /// Returns the departure and the new remainder; [`Instant::MAX`] is never.
     pub(crate) fn serve(&mut self, start: Instant, bytes: u64, debt: u128) -> (Instant, u128) {
         let mut work = u128::from(bytes) * BYTE + debt;
         let mut at = start;
@@ -50,7 +50,7 @@ impl Process {
         finish(at, work, |at| self.stretch(at))
     }
 
-    /// The bytes that could be served before `until`, by a process at its beginning.
+    /// The bytes that a new process could serve before `until`.
     pub(crate) fn capacity(mut self, until: Instant) -> Bytes {
         let (from, done) = match &self {
             Self::Steps(steps) => steps.cycles_before(until),
@@ -61,8 +61,8 @@ impl Process {
     }
 }
 
-/// When `work` is done that begins at `at`, where `stretch` says how fast, and the work that the last
-/// nanosecond left over.
+/// When `work` that starts at `at` is done at the rates of `stretch`, and the remainder of the last
+/// nanosecond.
 pub(crate) fn finish(
     mut at: Instant,
     mut work: u128,
@@ -110,7 +110,7 @@ fn work_done(mut at: Instant, until: Instant, mut stretch: impl FnMut(Instant) -
     work
 }
 
-/// Quotient and remainder; packets stay in 64 bits, where division is fast.
+/// Quotient and remainder; work of packets fits 64 bits, where division is fast.
 fn divide(work: u128, rate: u128) -> (u64, u128) {
     if let (Ok(work), Ok(rate)) = (u64::try_from(work), u64::try_from(rate)) {
         (work / rate, u128::from(work % rate))
@@ -119,8 +119,8 @@ fn divide(work: u128, rate: u128) -> (u64, u128) {
     }
 }
 
-/// Rates at given times, from the beginning again after the last. Steps that last no time at all,
-/// and steps whose rates are all zero, are an outage without end.
+/// Rates at given times, repeated after the last. Steps of zero total length, or with only zero
+/// rates, are an endless outage.
 #[derive(Clone, Debug)]
 pub(crate) struct Steps {
     steps: Arc<[(Duration, Rate)]>,
@@ -128,7 +128,7 @@ pub(crate) struct Steps {
     cycle: u64,
     /// Work of a cycle.
     work: u128,
-    /// Where the cursor is: a cycle's beginning, a step, and the step's beginning in the cycle.
+    /// The cursor: the start of a cycle, a step, and the start of the step within the cycle.
     cycle_begin: u64,
     index: usize,
     step_begin: u64,
@@ -180,8 +180,8 @@ impl Steps {
         }
     }
 
-    /// Passes over whole cycles, as long as work remains for after them (a cycle may end in an
-    /// outage, and a packet does not leave later for it).
+    /// Skips whole cycles, as long as work remains after them (a cycle may end in an outage, which
+    /// must not delay a packet that is already done).
     fn whole_cycles(&self, at: Instant, work: u128) -> (Instant, u128) {
         if self.work == 0 || work <= self.work {
             return (at, work);
@@ -192,7 +192,7 @@ impl Steps {
         (at + span, work - cycles * self.work)
     }
 
-    /// The beginning of the cycle that `until` lies in, and the work of the whole cycles before it.
+    /// The start of the cycle at `until`, and the work of the whole cycles before it.
     fn cycles_before(&self, until: Instant) -> (Instant, u128) {
         if self.work == 0 {
             return (Instant::ZERO, 0);
@@ -204,9 +204,9 @@ impl Steps {
 }
 
 /// A rate whose logarithm follows an Ornstein-Uhlenbeck process, one value for each slot of time
-/// (network-models, section B.3.4, with one time constant). The distribution is log-normal, cut
-/// at the peak; its location is set so that the mean after the cut is the mean asked for. The
-/// variation is that before the cut.
+/// (the reduced model of docs/reference/networks/lte.md with one time constant). The distribution
+/// is log-normal, cut at the peak; its location is set so that the mean after the cut is as
+/// configured. The configured variation is that before the cut.
 #[derive(Clone, Debug)]
 pub(crate) struct Varying {
     /// Location and scale of the logarithm of the rate.
@@ -217,12 +217,12 @@ pub(crate) struct Varying {
     peak: u64,
     slot: Duration,
     rng: ChaCha8Rng,
-    /// Standard normal, of the current slot.
+    /// Standard normal deviate of the current slot.
     deviate: f64,
     current: Stretch,
 }
 
-/// The slot where the configuration gives none.
+/// The default slot.
 const DEFAULT_SLOT: Duration = Duration::from_millis(1);
 
 impl Varying {
@@ -262,7 +262,7 @@ impl Varying {
 
     fn rate(&self) -> Rate {
         let bits = libm::exp(self.location + self.scale * self.deviate) as u64;
-        // At least one bit per second, so that everything ends; at most the peak.
+        // At least one bit per second, so that every packet leaves; at most the peak.
         Rate::from_bits_per_sec(bits.clamp(1, self.peak.max(1)))
     }
 
@@ -279,12 +279,12 @@ impl Varying {
     }
 }
 
-/// The location `m` for which `min(exp(m + scale * Z), peak)` has the mean `mean`, `Z` standard
-/// normal; the mean is below the peak, or the peak is all there is.
+/// The location `m` for which `min(exp(m + scale * Z), peak)` has the mean `mean`, with a standard
+/// normal `Z`. A mean at or above the peak gives the peak.
 pub(crate) fn location(mean: f64, scale: f64, peak: f64) -> f64 {
     let uncut = libm::log(mean) - scale * scale / 2.0;
     if mean >= peak {
-        // Far enough above the peak that the cut leaves nothing but the peak.
+        // So far above the peak that the cut leaves only the peak.
         return libm::log(peak.max(1.0)) + 40.0 * scale;
     }
     if scale == 0.0 {
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wandering_rate_has_its_mean_variation_and_correlation() {
+    fn a_varying_rate_has_its_mean_variation_and_correlation() {
         let rates = rates(varying(40 * MBIT, 0.35, u64::MAX), 400_000);
         let mean_rate = mean(&rates);
         // 400,000 slots hold about 20,000 independent ones: standard error 0.35/141 = 0.25 %.
@@ -376,7 +376,7 @@ mod tests {
             let mean = mean(&rates);
             assert!((mean / 4e7 - 1.0).abs() < 0.01, "{variation} {peak} {mean}");
         }
-        // Without room below the peak the rate is the peak.
+        // A mean above the peak gives the peak.
         assert!(
             rates(varying(40 * MBIT, 0.35, 30 * MBIT), 100)
                 .iter()
@@ -391,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slot_has_its_rate_whoever_asked_before() {
+    fn the_rate_of_a_slot_does_not_depend_on_earlier_calls() {
         let mut steady = varying(MBIT, 0.6, u64::MAX);
         let mut seldom = varying(MBIT, 0.6, u64::MAX);
         for ms in 0..100_000 {
@@ -404,7 +404,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_pass_over_cycles_and_outages() {
+    fn steps_skip_cycles_and_outages() {
         let step = |ms, rate| (Duration::from_millis(ms), Rate::from_bits_per_sec(rate));
         // One cycle: 1000 bits in 100 ms, then nothing for 900 ms.
         let steps = || Process::Steps(Steps::new(Arc::from([step(100, 10_000), step(900, 0)])));

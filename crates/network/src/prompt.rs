@@ -1,6 +1,5 @@
-//! A FIFO queue whose drops are decided on arrival: the departure of a packet is known when the
-//! queue accepts it. The packet goes to the delay line at once, and only its place in the queue is
-//! kept.
+//! A FIFO queue whose drops are decided on arrival: a packet's departure is known when the queue
+//! accepts it. The packet goes directly to the delay line; the queue keeps only its size and time.
 
 use rand_chacha::ChaCha8Rng;
 use units::{Bytes, Instant};
@@ -61,7 +60,7 @@ impl Prompt {
         Ok(())
     }
 
-    /// What was used until `now`, and what was available: both in bytes or both in nanoseconds.
+    /// Used and available service until `now`: both in bytes or both in nanoseconds.
     pub(crate) fn used(&mut self, now: Instant) -> (u64, u64) {
         self.room.advance(now);
         let (_, waiting) = self.room.len();

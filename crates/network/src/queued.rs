@@ -1,4 +1,4 @@
-//! A queue that decides late: its discipline may drop a packet when its turn comes.
+//! A queue that decides late: its discipline may drop a packet at dequeue.
 
 use core::fmt::Debug;
 
@@ -11,8 +11,8 @@ use crate::line::Line;
 use crate::server::Server;
 use crate::{Counters, DropReason, Dropped, Ecn, Packet, Served};
 
-/// A queue whose discipline acts at dequeue, or one in front of a server that serves late. The packet in
-/// service is already on the line, so the stage needs no event of its own.
+/// A queue whose discipline acts at dequeue, or one in front of a server that serves late. The
+/// packet in service is already on the line, so the stage needs no event of its own.
 #[derive(Debug)]
 pub(crate) struct Queued<T> {
     queue: Managed<T>,

@@ -1,10 +1,10 @@
-//! Random numbers of a link: one stream for each purpose, so that what one part draws moves no
-//! other part's draws (network-models, section 0.2).
+//! Random numbers of a link: one stream for each purpose, so that the draws of one part do not move
+//! those of another.
 
 use rand_chacha::ChaCha8Rng;
 use rand_core::RngCore;
 
-/// What a stream is for. The number is part of the results: never renumber.
+/// The purpose of a stream. The number is part of the results: never renumber.
 #[derive(Clone, Copy)]
 pub(crate) enum Purpose {
     Loss = 1,
@@ -15,29 +15,29 @@ pub(crate) enum Purpose {
     Cell = 6,
     Rrc = 7,
     Medium = 16,
-    /// What both directions of a path have in common.
+    /// Shared by both directions of a path.
     Path = 17,
-    /// What holds for a whole run and differs between runs.
+    /// Constant within a run, different between runs.
     Run = 18,
 }
 
-/// The stream of `purpose`, from its beginning, beside the stream that `rng` stands on.
+/// The stream of `purpose`, from its start, next to the stream of `rng`.
 pub(crate) fn stream(rng: &ChaCha8Rng, purpose: Purpose) -> ChaCha8Rng {
     let mut own = rng.clone();
-    // The top byte, because an owner that numbers its streams counts from below.
+    // The top byte, because owners number their own streams from zero up.
     own.set_stream(rng.get_stream() ^ ((purpose as u64) << 56));
     own.set_word_pos(0);
     own
 }
 
-/// The stream number `number` of `purpose`, from its beginning; number 0 is that of [`stream`].
+/// Stream `number` of `purpose`, from its start; number 0 is that of [`stream`].
 pub(crate) fn numbered(rng: &ChaCha8Rng, purpose: Purpose, number: u32) -> ChaCha8Rng {
     let mut own = stream(rng, purpose);
     own.set_stream(own.get_stream() ^ (u64::from(number) << 24));
     own
 }
 
-/// A probability, ready to be drawn against.
+/// A probability, prepared for draws.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Chance {
     /// In units of 2^-63: 2^63 is certain.
@@ -45,7 +45,7 @@ pub(crate) struct Chance {
 }
 
 impl Chance {
-    /// `probability` outside 0 to 1 is taken as the nearer end, not-a-number as never.
+    /// A `probability` outside 0 to 1 is clamped; NaN is never.
     pub(crate) fn new(probability: f64) -> Self {
         const ONE: u64 = 1 << 63;
         Self {
@@ -57,7 +57,7 @@ impl Chance {
         self.meets(rng.next_u64())
     }
 
-    /// Whether a number that was drawn means yes.
+    /// Whether a drawn number is a hit.
     pub(crate) const fn meets(self, drawn: u64) -> bool {
         drawn >> 1 < self.threshold
     }
@@ -113,7 +113,7 @@ mod tests {
         assert_eq!(
             stream(&used, Purpose::Loss).next_u64(),
             loss,
-            "a stream begins at its beginning"
+            "a stream starts at its start"
         );
     }
 

@@ -1,9 +1,8 @@
-//! The waiting room in front of the server: who waits, who is refused, and how long the queue was.
+//! The queue in front of the server: its packets, its drops, and its length over time.
 //!
-//! Who leaves the room is decided when he enters it (the instant at which his service starts is
-//! known), so leaving costs no event: whoever started by `now` is let go when somebody looks.
-//! The packet in service does not count (network-models, sections 0.4 and A.4); the early
-//! discipline is the gateway of section B.1.2.
+//! The start of a packet's service is known when the packet enters, so leaving costs no event:
+//! packets whose service started by `now` are removed at the next call. The packet in service does
+//! not count. The early discipline is the gateway of Kachooei 2024, chapter 5.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -17,13 +16,13 @@ use crate::{Discipline, DropReason, QueueConfig, QueueLimit};
 #[derive(Clone, Debug)]
 pub(crate) struct Room {
     waiting: VecDeque<Waiting>,
-    /// Of those that wait, overhead included.
+    /// Bytes in the queue, overhead included.
     bytes: u64,
     limit_packets: u64,
     limit_bytes: u64,
     early: Option<Box<Early>>,
     max_packets: u64,
-    /// Nanoseconds that everybody who ever came in waits, those who wait now to their end.
+    /// Total queueing time in nanoseconds of all packets so far, including the future part.
     waits: u128,
 }
 
@@ -78,7 +77,7 @@ impl Room {
         }
     }
 
-    /// Lets go whoever is in service by `now`.
+    /// Removes packets whose service started by `now`.
     #[inline]
     pub(crate) fn advance(&mut self, now: Instant) {
         while let Some(front) = self.waiting.front()
@@ -89,7 +88,7 @@ impl Room {
         }
     }
 
-    /// Whether a packet that has to wait may come in. The room has advanced to now.
+    /// Whether a packet that has to wait is accepted. The caller has advanced the queue to now.
     #[inline]
     pub(crate) fn admit(&mut self, bytes: u64) -> Result<(), DropReason> {
         let packets = self.waiting.len() as u64;
@@ -105,8 +104,8 @@ impl Room {
         Ok(())
     }
 
-    /// A packet comes in at `now`, to which the room has advanced, and waits until `start`, which
-    /// is no earlier than the start of anybody before it.
+    /// A packet enters at `now` and waits until `start`, which is no earlier than the start of any
+    /// packet before it. The caller has advanced the queue to `now`.
     #[inline]
     pub(crate) fn enter(&mut self, now: Instant, start: Instant, bytes: u64) {
         self.waits += u128::from(start.saturating_since(now).as_nanos());
@@ -115,7 +114,7 @@ impl Room {
         self.max_packets = self.max_packets.max(self.waiting.len() as u64);
     }
 
-    /// Packets and bytes that wait; the room has advanced to now.
+    /// Packets and bytes in the queue; the caller has advanced it to now.
     pub(crate) fn len(&self) -> (u64, Bytes) {
         (self.waiting.len() as u64, Bytes::new(self.bytes))
     }
@@ -124,8 +123,8 @@ impl Room {
         self.max_packets
     }
 
-    /// Mean number of waiting packets from the beginning of the run to `now`: by Little's law the
-    /// sum of their waits over the time. Takes time in proportion to those who wait.
+    /// Mean queue in packets from the start of the run to `now`: by Little's law the sum of the
+    /// waits over the time. Takes time in proportion to the queue.
     pub(crate) fn mean_packets(&mut self, now: Instant) -> f64 {
         self.advance(now);
         let to_come: u128 = self

@@ -1,7 +1,7 @@
-//! The server of a link: when the service of a packet starts and when it ends, in closed form.
+//! The server of a link: the start and end of a packet's service, in closed form.
 //!
-//! Because service is first come first served and a rate depends on time alone, both are known
-//! when the packet is accepted (network-models, section 0.1: service time is bits over rate).
+//! Service is first come, first served, and a rate depends only on time, so both are known when the
+//! packet is accepted. Service time is bits over rate.
 
 use alloc::boxed::Box;
 
@@ -16,7 +16,7 @@ use crate::{DropReason, Ecn, Served, Service};
 #[derive(Clone, Debug)]
 pub(crate) enum Server {
     Unlimited,
-    /// A link that never sends: rate zero, for ever.
+    /// A link that never sends: a rate of zero, for ever.
     Outage,
     Fixed {
         rate: Rate,
@@ -29,14 +29,14 @@ pub(crate) enum Server {
 
 #[derive(Clone, Debug)]
 pub(crate) struct ModelServer {
-    /// As it was at the beginning of the run.
+    /// Its state at the start of the run.
     origin: Model,
     model: Model,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct ProcessServer {
-    /// As it was at the beginning of the run.
+    /// Its state at the start of the run.
     origin: Process,
     process: Process,
     debt: u128,
@@ -61,7 +61,7 @@ impl Server {
             }
             Service::Trace(trace) => return Self::Trace(Box::new(Follower::new(trace.clone()))),
             Service::Access(access) => {
-                // What a medium serves does not come here.
+                // A medium serves its packets itself.
                 let Some(model) = access.server(around) else {
                     return Self::Outage;
                 };
@@ -93,18 +93,19 @@ impl Server {
         }))
     }
 
-    /// Whether a packet that arrives at `now`, while those before it leave by `busy_until`, has to wait.
+    /// Whether a packet that arrives at `now` has to wait; the packets before it leave by
+    /// `busy_until`.
     pub(crate) fn waits(&self, now: Instant, busy_until: Instant) -> bool {
         match self {
             Self::Unlimited => false,
-            // Even in front of an empty queue a packet waits for the next opportunity.
+            // Even at an empty queue, a packet waits for the next opportunity.
             Self::Trace(_) | Self::Model(_) => true,
             Self::Outage | Self::Fixed { .. } | Self::Process(_) => busy_until > now,
         }
     }
 
-    /// Takes a packet that arrives at `now`, while those before it leave by `busy_until`: when its
-    /// service starts and when it ends. [`Instant::MAX`] is never.
+    /// Serves a packet that arrives at `now`; the packets before it leave by `busy_until`. Returns
+    /// the start and end of its service; [`Instant::MAX`] is never.
     #[inline]
     pub(crate) fn serve(&mut self, now: Instant, busy_until: Instant, bytes: u64) -> Served {
         let Self::Fixed { rate, transmission } = self else {
@@ -122,7 +123,7 @@ impl Server {
         }
     }
 
-    /// The same where the rate is not fixed; a fixed one does not come here.
+    /// The same for any rate that is not fixed.
     #[inline(never)]
     fn serve_unsteadily(&mut self, now: Instant, busy_until: Instant, bytes: u64) -> Served {
         let start = now.max(busy_until);
@@ -146,9 +147,10 @@ impl Server {
         }
     }
 
-    /// Takes a packet that came at `came` and whose turn is at `turn`. On a trace whoever waited goes on with what the
-    /// opportunity before has left, and with others of the same millisecond; only who comes now has to wait for a later one.
-    /// So it is with the blocks of a cell, which carry nobody who came after they began.
+    /// Serves a packet that arrived at `came` and reaches the head of the queue at `turn`. On a
+    /// trace, a packet that waited uses the rest of the current opportunity, and others of the same
+    /// millisecond; only a new arrival has to wait for a later one. The same holds for the blocks
+    /// of a cell, which carry no packet that arrived after they started.
     pub(crate) fn serve_in_turn(
         &mut self,
         (came, turn): (Instant, Instant),
@@ -166,7 +168,7 @@ impl Server {
         }
     }
 
-    /// Whether a model drops a packet that is offered at `now` before it could queue; it may mark it.
+    /// Whether a model drops a packet offered at `now` before the queue sees it; it may mark it.
     #[inline]
     pub(crate) fn refuses(
         &mut self,
@@ -180,7 +182,7 @@ impl Server {
         }
     }
 
-    /// A packet was taken at `now`.
+    /// A packet was accepted at `now`.
     #[inline]
     pub(crate) fn enters(&mut self, now: Instant, bytes: u64) {
         if let Self::Model(server) = self {
@@ -188,7 +190,7 @@ impl Server {
         }
     }
 
-    /// The queue's discipline dropped so many bytes of those that had entered.
+    /// The queue's discipline dropped `bytes` of the accepted packets.
     #[inline]
     pub(crate) fn loses(&mut self, now: Instant, bytes: u64) {
         if let Self::Model(server) = self
@@ -198,7 +200,8 @@ impl Server {
         }
     }
 
-    /// When a packet is handed on whose last bit was served at `end`. In order, once for each.
+    /// When a packet whose last bit was served at `end` is delivered. In order, once for each
+    /// packet.
     #[inline(always)]
     pub(crate) fn release(&mut self, end: Instant) -> Instant {
         match self {
@@ -207,7 +210,7 @@ impl Server {
         }
     }
 
-    /// The bytes that could have been served before `until`; `None` where there is no end to them.
+    /// The bytes that could have been served before `until`; `None` if unlimited.
     pub(crate) fn capacity(&self, until: Instant) -> Option<Bytes> {
         match self {
             Self::Unlimited => None,
@@ -219,8 +222,8 @@ impl Server {
         }
     }
 
-    /// What was used until `now`, and what was available: busy time with a constant rate, otherwise
-    /// bytes, of which `served` were used.
+    /// Used and available service until `now`: busy time with a constant rate, otherwise bytes, of
+    /// which `served` were used.
     pub(crate) fn used(&self, now: Instant, busy: &BusyTime, served: u64) -> (u64, u64) {
         if let Self::Fixed { .. } = self {
             (busy.total(now).as_nanos(), now.as_nanos())

@@ -1,8 +1,8 @@
-//! Named streams of random numbers, for whoever builds a path under either clock.
+//! Named streams of random numbers, for paths under either clock.
 //!
-//! A stream belongs to a name, not to an order of creation: adding a node to a scenario moves
-//! nobody else's draws, and two algorithms under the same seed meet the same channel. The
-//! generator is ChaCha with 8 rounds, counter-based and the same on every platform.
+//! A stream belongs to a name, not to an order of creation: adding a node to a scenario does not
+//! change the draws of others, and two algorithms under the same seed meet the same channel. The
+//! generator is ChaCha with 8 rounds, which is counter-based and the same on every platform.
 
 use rand_chacha::ChaCha8Rng;
 use rand_core::SeedableRng;
@@ -36,7 +36,8 @@ impl Streams {
     }
 }
 
-/// The finaliser of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): a bijection that spreads each bit.
+/// The finaliser of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014), a bijection in which every
+/// input bit affects every output bit.
 pub(crate) const fn mix(value: u64) -> u64 {
     let value = value.wrapping_add(0x9E37_79B9_7F4A_7C15);
     let value = (value ^ (value >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -57,7 +58,7 @@ mod tests {
         assert_ne!(draw(1, "forward"), draw(1, "reverse"));
         assert_ne!(draw(1, "forward"), draw(2, "forward"));
         assert_ne!(draw(1, "ab"), draw(1, "ba"));
-        // Pinned: results published under a seed must stay what they are.
+        // Pinned: results published under a seed must stay the same.
         assert_eq!(draw(1, "forward"), 11_577_445_883_271_053_704);
     }
 }

@@ -1,22 +1,22 @@
-//! Mahimahi traces: the file, its mean rate, and the link that follows it. Traces of other forms are
-//! in `columns`; [`read`] tells them apart.
+//! Mahimahi traces: the file, its mean rate, and the server that follows it. Other formats are in
+//! `columns`; [`read`] distinguishes them.
 //!
-//! Source: network-models, section A.9. A trace is a list of milliseconds; each entry is an
-//! opportunity to deliver [`OPPORTUNITY_BYTES`]. At its instant an opportunity sends bytes from the head
-//! of the queue; a packet sent in part goes on with the next opportunity, and leaves when its last
-//! byte is sent; what is left when the queue is empty is lost. An opportunity serves what arrived
-//! before its millisecond began, so a packet waits for one strictly later than itself.
-//! After the last entry the trace starts again, shifted by the last entry.
+//! Source: mahimahi, `link_queue.cc`. A trace is a list of milliseconds; each entry is an
+//! opportunity to deliver [`OPPORTUNITY_BYTES`]. At its instant an opportunity sends bytes from the
+//! head of the queue. A packet sent in part continues with the next opportunity, and leaves when
+//! its last byte is sent. If the queue empties, the rest of the opportunity is lost. An opportunity
+//! serves packets that arrived before its millisecond started, so a packet waits for one strictly
+//! later than itself. After the last entry the trace repeats, shifted by the last entry.
 //!
-//! A link's `overhead` does not apply: the bytes of the trace are what it says.
+//! A link's `overhead` does not apply: the trace counts bytes of IP.
 //!
 //! ## Deviations
 //!
-//! Sizes are bytes of IP, as the checks of section A.9 have it: a trace "1" carries 12.032 Mbit/s,
-//! 37.6 ACKs of 40 bytes for each opportunity, and a full packet leaves 4 bytes to the next.
-//! Mahimahi itself reads its packets with the 4 bytes that a TUN device puts before them (its
-//! device is opened without `IFF_NO_PI`), so that a full packet takes exactly one opportunity: 12.000
-//! Mbit/s, 34.2 such ACKs. `one_opportunity_each_millisecond` shows what holds here.
+//! Sizes are bytes of IP: a trace "1" carries 12.032 Mbit/s, 37.6 ACKs of 40 bytes per opportunity,
+//! and a full packet leaves 4 bytes to the next. Mahimahi counts the 4 bytes that a TUN device puts
+//! before each packet (it opens the device without `IFF_NO_PI`), so that a full packet takes
+//! exactly one opportunity: 12.000 Mbit/s, 34.2 such ACKs. The test
+//! `one_opportunity_each_millisecond` shows the rule used here.
 
 use alloc::borrow::ToOwned;
 use alloc::string::String;
@@ -37,12 +37,12 @@ pub const OPPORTUNITY_BYTES: u64 = 1504;
 
 const NANOS_PER_MILLI: u64 = 1_000_000;
 
-/// A trace that cannot be used: one sentence that names the place.
+/// A trace that cannot be used: one sentence with the place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceError {
     /// The file as the user named it.
     pub file: String,
-    /// The line, counted from one; `None` where the file as a whole is meant.
+    /// The line, counted from one; `None` for the file as a whole.
     pub line: Option<usize>,
     /// What is wrong.
     pub problem: TraceProblem,
@@ -72,23 +72,23 @@ pub enum TraceProblem {
     },
     /// The last entry is zero: the trace lasts no time.
     NoDuration,
-    /// Something else than a line of the format; its beginning.
+    /// A line that does not have the format; its start.
     Expected {
         /// What was expected.
         what: &'static str,
-        /// What is there.
+        /// What was found.
         found: String,
     },
-    /// A number below zero where none can be.
+    /// A negative number where none is allowed.
     BelowZero {
-        /// What it stands for.
+        /// Its meaning.
         what: &'static str,
     },
     /// A number that is too large.
     AboveLimit {
-        /// What it stands for.
+        /// Its meaning.
         what: &'static str,
-        /// The most it may be.
+        /// The limit.
         limit: &'static str,
     },
     /// In a trace of rates, a time that is not later than the one before.
@@ -98,9 +98,9 @@ pub enum TraceProblem {
         /// The time, in seconds as written.
         value: String,
     },
-    /// A trace of rates without a rate above zero that lasts any time.
+    /// A trace of rates whose positive rates last no time.
     NoRate,
-    /// A trace of delays without a delay.
+    /// An empty trace of delays.
     NoDelay,
 }
 
@@ -143,7 +143,7 @@ impl fmt::Display for TraceError {
                 write!(f, "{value} s comes after {previous} s; each line needs a later time")
             }
             TraceProblem::NoRate => {
-                f.write_str("the trace has no rate above zero that lasts any time, so nothing would ever pass")
+                f.write_str("the trace has no positive rate that lasts any time, so no packet would ever pass")
             }
             TraceProblem::NoDelay => {
                 f.write_str("the trace is empty; it needs one line with a delay in milliseconds for each slot of time")
@@ -154,13 +154,13 @@ impl fmt::Display for TraceError {
 
 impl core::error::Error for TraceError {}
 
-/// Reads a trace: one whole number of milliseconds on each line, none less than the one before,
-/// the last one positive. Lines may end in CR LF, and blank lines may follow the last. The trace
-/// repeats, as Mahimahi's does unless told `--once`.
+/// Reads a trace: one whole number of milliseconds on each line, non-decreasing, the last one
+/// positive. Lines may end in CR LF, and blank lines may follow the last. The trace repeats, as by
+/// default in Mahimahi (without `--once`).
 ///
 /// # Errors
 ///
-/// The first line that is not so, with its number and `file_name`.
+/// The first invalid line, with its number and `file_name`.
 pub fn parse(text: &str, file_name: &str) -> Result<TraceConfig, TraceError> {
     let error = |line, problem| TraceError {
         file: file_name.to_owned(),
@@ -195,8 +195,8 @@ pub fn parse(text: &str, file_name: &str) -> Result<TraceConfig, TraceError> {
     })
 }
 
-/// The lines of a text with their numbers, counted from one, without blanks around them. Blank lines
-/// at the end are passed over; where one is followed by another line, its number is the error.
+/// The trimmed lines of a text with their numbers, counted from one. Blank lines at the end are
+/// skipped; for a blank line before another line, its number is the error.
 fn lines(text: &str) -> impl Iterator<Item = Result<(usize, &str), usize>> {
     let mut blank = None;
     (1..).zip(text.lines()).filter_map(move |(line, content)| {
@@ -250,15 +250,15 @@ impl TraceConfig {
     }
 }
 
-/// The server of a trace.
+/// The server that follows a trace.
 #[derive(Clone, Debug)]
 pub(crate) struct Follower {
     trace: Arc<TraceConfig>,
-    /// The opportunity that served last: the beginning of its lap in milliseconds, its number in
-    /// the trace (the length of the trace once a trace that does not repeat is over).
+    /// The opportunity that served last: the start of its lap in milliseconds, its index in the
+    /// trace (the length of the trace once a trace that does not repeat is over).
     lap_begin_ms: u64,
     index: usize,
-    /// What it has left, in bytes.
+    /// Bytes left in it.
     budget: u64,
 }
 
@@ -272,8 +272,8 @@ impl Follower {
         }
     }
 
-    /// Serves a packet that arrives at `now` while those before it leave by `busy_until`: when its first
-    /// byte is sent and when its last one is; [`Instant::MAX`] is never.
+    /// Serves a packet that arrives at `now`; the packets before it leave by `busy_until`. Returns
+    /// when its first and its last byte are sent; [`Instant::MAX`] is never.
     pub(crate) fn serve(&mut self, now: Instant, busy_until: Instant, bytes: u64) -> Served {
         let mut after_gap = now > busy_until;
         if self.trace.lap_ms() == 0 {
@@ -284,20 +284,20 @@ impl Follower {
             };
         }
         if busy_until <= now {
-            // The queue is empty: what the last opportunity had left is lost.
+            // The queue is empty: the rest of the last opportunity is lost.
             let last = (self.lap_begin_ms, self.index);
             after_gap = self.budget >= bytes;
             self.next();
             let next = (self.lap_begin_ms, self.index);
             (self.lap_begin_ms, self.index) = last;
             self.seek(now);
-            // An opportunity that nobody used carries a packet.
+            // An unused opportunity could have carried a packet.
             after_gap |= (self.lap_begin_ms, self.index) > next;
         } else if self.budget == 0 {
             self.next();
         }
         let start = self.instant();
-        // Whole opportunities are passed over by `next` one at a time: a packet takes few.
+        // `next` steps through whole opportunities one at a time: a packet takes few.
         let mut bytes = bytes;
         while bytes > self.budget && self.instant() < Instant::MAX {
             bytes -= self.budget;
@@ -359,7 +359,7 @@ impl Follower {
         };
         let within = ms - laps * lap_ms;
         let entries = &self.trace.opportunities_ms;
-        // At the very end of a lap the entries "0" of the next one come due as well.
+        // At the end of a lap the entries "0" of the next lap are due as well.
         let partial = entries.partition_point(|ms| u64::from(*ms) <= within) as u64;
         let count = laps
             .saturating_mul(entries.len() as u64)

@@ -1,4 +1,5 @@
-//! Disciplines that decide by time: the numbers of network-models A.6 and A.7, and what always holds.
+//! Disciplines that act at dequeue or by time: reference values (docs/reference/sources.md, "Queue
+//! disciplines"), and invariants.
 
 mod common;
 
@@ -18,9 +19,9 @@ fn managed(discipline: Discipline) -> LinkConfig {
     config
 }
 
-/// With the target of the notes' simulation: it counted time in floating point, in which packet 25 of the
-/// first check, that waits for 5 ms to the nanosecond, waits a little less. RFC 8289 takes a wait that
-/// equals the target as above it: see [`a_wait_that_equals_the_target_is_above_it`].
+/// With the target of the reference calculation: it counted time in floating point, in which packet
+/// 25 of the first check, which waits for exactly 5 ms, waits a little less. RFC 8289 takes a delay
+/// equal to the target as above it: see [`a_wait_that_equals_the_target_is_above_it`].
 fn codel(ecn: bool) -> Discipline {
     Discipline::CoDel(CoDelConfig {
         target: Duration::from_nanos(5_000_001),
@@ -33,8 +34,8 @@ fn fq_codel() -> Discipline {
     Discipline::FqCoDel(FqCoDelConfig::default())
 }
 
-/// Packets of 1500 bytes at a constant rate until `end`: when each was dropped in the queue, and
-/// `(due, number)` of those that came out.
+/// Packets of 1500 bytes at a constant rate until `end`: the times of drops in the queue, and
+/// `(due, number)` of the delivered packets.
 fn constant_rate(
     link: &mut Link<u64>,
     gap: Duration,
@@ -66,7 +67,7 @@ fn tenths_of_ms(times: &[Instant]) -> Vec<u64> {
 }
 
 #[test]
-fn codel_drops_when_the_notes_say() {
+fn codel_drops_at_the_reference_times() {
     let mut link = build(&managed(codel(false)));
     let end = Instant::from_secs(3);
     let (drops, out) = constant_rate(&mut link, Duration::from_millis(1), Ecn::Ect, end);
@@ -78,7 +79,8 @@ fn codel_drops_when_the_notes_say() {
     let within = |span| drops.iter().filter(|&&at| at <= first + span).count();
     assert_eq!(within(Duration::from_secs(1)), 33);
     assert_eq!(drops.len(), 227);
-    // A packet every millisecond, so that its number is when it came: the first wait of 5 ms ends at 31.2 ms.
+    // A packet every millisecond, so that its number is its arrival time: the first delay of 5 ms
+    // ends at 31.2 ms.
     let service = Duration::from_micros(1200);
     let waited = |(due, packet): &&(Instant, Packet<u64>)| {
         *due - service - Instant::from_millis(packet.payload) > Duration::from_millis(5)
@@ -94,17 +96,17 @@ fn a_wait_that_equals_the_target_is_above_it() {
     let mut link = build(&managed(Discipline::CoDel(CoDelConfig::default())));
     let end = Instant::from_millis(400);
     let (drops, _) = constant_rate(&mut link, Duration::from_millis(1), Ecn::Ect, end);
-    // A service time before those of the notes.
+    // A service time before those of the reference calculation.
     assert_eq!(tenths_of_ms(&drops), [1308, 2316, 3024, 3600]);
 }
 
 #[test]
-fn codel_does_not_tame_twice_the_rate() {
+fn codel_does_not_control_twice_the_rate() {
     let mut link = build(&managed(codel(false)));
     let end = Instant::from_secs(3);
     let (drops, out) = constant_rate(&mut link, Duration::from_micros(600), Ecn::Ect, end);
     assert_eq!(tenths_of_ms(&drops[..4]), [1116, 2124, 2832, 3408]);
-    // The notes do not say which of the packets about that instant they mean.
+    // The reference does not say which of the packets around that instant it means.
     let service = Duration::from_micros(1200);
     let waits_about = |at: Instant| {
         let near = out
@@ -125,12 +127,12 @@ fn codel_does_not_tame_twice_the_rate() {
 }
 
 #[test]
-fn codel_marks_at_the_same_instants_and_drops_nobody() {
+fn codel_marks_at_the_same_instants_and_drops_no_packet() {
     let mut link = build(&managed(codel(true)));
     let end = Instant::from_millis(400);
     let (drops, out) = constant_rate(&mut link, Duration::from_millis(1), Ecn::Ect, end);
     assert!(drops.is_empty());
-    // A marked packet is served then, and is out 1.2 ms later.
+    // A marked packet is served, and delivered 1.2 ms later.
     let marked: Vec<_> = out
         .iter()
         .filter(|(_, packet)| packet.ecn == Ecn::Ce)
@@ -138,14 +140,14 @@ fn codel_marks_at_the_same_instants_and_drops_nobody() {
         .collect();
     assert_eq!(tenths_of_ms(&marked), [1320, 2328, 3036, 3612]);
     assert_eq!(link.counters().marks, 4);
-    // Who is not capable is dropped.
+    // A packet that is not ECN-capable is dropped.
     let mut link = build(&managed(codel(true)));
     let (drops, _) = constant_rate(&mut link, Duration::from_millis(1), Ecn::NotEct, end);
     assert_eq!(tenths_of_ms(&drops), [1320, 2328, 3036, 3612]);
     assert_eq!(link.counters().marks, 0);
 }
 
-/// Network-models A.6: a sparse flow waits for one foreign packet, and flows share bytes, not packets.
+/// A sparse flow waits for one packet of others, and flows share bytes, not packets.
 #[test]
 fn fq_codel_shares_bytes_and_lets_sparse_flows_pass() {
     let mut link = build(&managed(fq_codel()));
@@ -172,7 +174,7 @@ fn fq_codel_shares_bytes_and_lets_sparse_flows_pass() {
             };
             let _ = link.push(now, packet);
         };
-        // 12 Mbit/s, in large packets and in small ones; and a small packet now and then.
+        // 12 Mbit/s, in large packets and in small ones; and an occasional small packet.
         if step % 10 == 0 {
             offer(&mut link, 0, 1500);
         }
@@ -208,7 +210,7 @@ fn fq_codel_drops_from_the_longest_queue() {
             },
         );
     }
-    // One in service, one of the other flow, and of 100 half are dropped, the oldest.
+    // One in service, one of the other flow, and the oldest half of 100 are dropped.
     let gone: Vec<_> = core::iter::from_fn(|| link.take_dropped())
         .map(|dropped| dropped.packet.payload)
         .collect();
@@ -235,10 +237,11 @@ fn pie_holds_its_target() {
     assert!((0.15..0.18).contains(&share), "{share}");
 }
 
-/// RFC 8033, section 5.1, and RFC 3168, section 7: who does not answer marks is dropped in the end. PIE marks while its
-/// probability is below 10 %, which it passes on its way to what has to go; RED while its average is below `max`.
+/// RFC 8033, section 5.1, and RFC 3168, section 7: flows that ignore marks are dropped in the end.
+/// PIE marks while its probability is below 10 %, which it exceeds on its way to the excess load;
+/// RED while its average is below `max`.
 #[test]
-fn marks_end_where_nobody_answers_them() {
+fn marking_turns_into_drops_for_unresponsive_flows() {
     let pie = PieConfig {
         ecn: true,
         ..PieConfig::default()
@@ -247,7 +250,7 @@ fn marks_end_where_nobody_answers_them() {
         ecn: true,
         ..RedConfig::default()
     };
-    // A sixth of 12 Mbit/s has to go, and a half of 20.
+    // The excess is a sixth of 12 Mbit/s, and half of 20.
     for (discipline, gap_us, least, most) in [
         (Discipline::Pie(pie), 1000, 0.16, 0.17),
         (Discipline::Red(red), 600, 0.49, 0.51),
@@ -347,13 +350,13 @@ fn limits() -> impl Strategy<Value = QueueLimit> {
     ]
 }
 
-/// Gaps in nanoseconds, sizes, flows, and whether they are capable of ECN.
+/// Gaps in nanoseconds, sizes, flows, and whether packets are ECN-capable.
 fn arrivals() -> impl Strategy<Value = Vec<(u64, u32, u32, bool)>> {
     let gap = prop_oneof![Just(0_u64), 0_u64..100, 0_u64..3000];
     prop::collection::vec((gap, 1_u32..3000, 0_u32..3, any::<bool>()), 1..120)
 }
 
-/// CoDel, PIE, RED, or (where all packets are of one flow, the same) FQ-CoDel, which drop nobody.
+/// CoDel, PIE, RED, or (for packets of one flow, the same) FQ-CoDel, none of which ever drops.
 fn never_acts(which: u32) -> Discipline {
     let codel = CoDelConfig {
         target: Duration::from_secs(1000),
@@ -378,8 +381,8 @@ fn never_acts(which: u32) -> Discipline {
 }
 
 proptest! {
-    /// Each packet comes out, was refused, or was dropped, once; and those of a flow in order. It does not
-    /// matter how often somebody looks.
+    /// Each packet is delivered, refused or dropped, once; those of a flow in order. The number of
+    /// calls in between does not matter.
     #[test]
     fn packets_are_conserved_and_flows_keep_their_order(
         discipline in disciplines(),
@@ -436,7 +439,7 @@ proptest! {
         prop_assert_eq!((refused, dropped, out, counters, busy, most, held), run(false));
     }
 
-    /// On a trace too it takes nothing of what is served, where several opportunities may come in one millisecond.
+    /// On a trace it uses all that is served, even with several opportunities in one millisecond.
     #[test]
     fn a_discipline_that_never_acts_takes_no_opportunity(
         mut opportunities_ms in prop::collection::vec(0_u32..9, 1..30),

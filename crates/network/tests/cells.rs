@@ -1,4 +1,5 @@
-//! Cells of LTE and 5G and their reduced model against the numbers of network-models, sections B.3 and A.10.
+//! Cells of LTE and 5G and their reduced model: reference values (docs/reference/sources.md, "Cells
+//! of LTE and 5G, and their reduced model", "Recorded traces").
 
 mod common;
 
@@ -30,7 +31,7 @@ fn lte_uplink() -> GrantsConfig {
     GrantsConfig::lte(Rate::from_bits_per_sec(20 * MBIT))
 }
 
-/// A cell in which nothing is random: one user, no shadow, no fading, no errors.
+/// A cell without randomness: one user, no shadowing, no fading, no errors.
 fn constant(prbs: u32, sinr_db: f64) -> CellConfig {
     let mut config = CellConfig::LTE;
     config.prbs = prbs;
@@ -43,12 +44,12 @@ fn constant(prbs: u32, sinr_db: f64) -> CellConfig {
     config
 }
 
-/// Times from 1 s on, about a second apart, that fall anywhere in a period of milliseconds.
+/// Times from 1 s on, about a second apart, at random phases of a millisecond period.
 fn seldom(count: u64) -> impl Iterator<Item = Instant> {
     (1..=count).map(|n| Instant::from_nanos(n * 1_000_000_000 + n * 618_033_989 % 97_000_003))
 }
 
-/// How long packets take that find nobody, in milliseconds.
+/// The delays of packets on an idle link, in milliseconds.
 fn alone(config: CellularConfig, size: u32, count: u64) -> Vec<f64> {
     let mut link = link(config, 3);
     seldom(count)
@@ -75,13 +76,13 @@ fn quantile(values: &[f64], share: f64) -> f64 {
     values[((values.len() - 1) as f64 * share).round() as usize]
 }
 
-/// Bytes that come out of a link that never rests from `start` on, in each `bin`.
+/// Bytes delivered by a link that is saturated from `start` on, in each `bin`.
 fn carried(link: &mut Link<u64>, start: Instant, bins: usize, bin: Duration) -> Vec<f64> {
     let end = Instant::ZERO + bin * bins as u64;
     let mut carried = vec![0.0; bins];
     let mut now = start;
     while now < end {
-        // Twenty milliseconds are always there.
+        // Twenty milliseconds are always queued.
         while link.busy_until() < now + Duration::from_millis(20) {
             link.push(now, packet(1500, 0));
         }
@@ -95,9 +96,9 @@ fn carried(link: &mut Link<u64>, start: Instant, bins: usize, bin: Duration) -> 
     carried
 }
 
-/// Section B.3.3, item 8: a wait of 0 to 10 ms, 8 ms and 3 ms.
+/// A wait of 0 to 10 ms, 8 ms and 3 ms.
 #[test]
-fn the_first_ack_after_a_rest() {
+fn the_first_ack_after_an_idle_time() {
     let config = GrantsConfig {
         blocks: flawless(lte_uplink().blocks),
         ..lte_uplink()
@@ -114,7 +115,7 @@ fn the_first_ack_after_a_rest() {
     assert!((found - expected).abs() < 0.12, "{found} {expected}");
 }
 
-/// Section B.3.3, item 8, and B.3.5: 10.3 ACKs in a bunch at 50 Mbit/s, bunches 5 ms apart.
+/// 10.3 ACKs in a bunch at 50 Mbit/s, bunches 5 ms apart.
 #[test]
 fn acks_come_in_bunches() {
     let run = |config: GrantsConfig| {
@@ -158,14 +159,14 @@ fn acks_come_in_bunches() {
     assert!(share(0) + share(5_000_000) > 0.97);
 }
 
-/// Section B.3.5: 60 +- 8 ms with a uniform part of 10 ms, and steps of 8 ms from HARQ.
+/// 60 +- 8 ms with a uniform part of 10 ms, and steps of 8 ms from HARQ.
 #[test]
 fn the_idle_round_trip() {
     let down = alone(CellularConfig::Cell(CellConfig::LTE), 84, 20_000);
     let up = alone(CellularConfig::Grants(lte_uplink()), 84, 20_000);
     let radio = CellConfig::LTE.idle_delay() + lte_uplink().idle_delay();
     let lines = 60.0 - radio.as_nanos() as f64 / 1e6;
-    // The notes have 2 x 18 ms and another 4 ms of processing.
+    // The reference has 2 x 18 ms and another 4 ms of processing.
     assert!((36.0..=40.0).contains(&lines), "{lines}");
     let mut trips: Vec<f64> = down.iter().zip(&up).map(|(a, b)| a + b + lines).collect();
     trips.sort_by(f64::total_cmp);
@@ -181,7 +182,7 @@ fn the_idle_round_trip() {
     );
     assert!((mean(&trips) - 60.0).abs() < 0.5, "{}", mean(&trips));
     assert!(near > 0.9, "{near}");
-    // Waits for a retransmission are whole steps of 8 ms on top of 3.5 to 4.5 ms.
+    // Retransmissions add whole steps of 8 ms to 3.5 to 4.5 ms.
     let step = |n: f64| {
         let within = down
             .iter()
@@ -214,7 +215,7 @@ fn the_presets_have_their_mean_rates() {
             "{mbit} Mbit/s: {found:.1}, CV of a second {:.2}",
             deviation(&rates) / found
         );
-        // The shadow is the same for about 20 s: 60 independent values of CV 0.36.
+        // The shadowing is constant for about 20 s: 60 independent values of CV 0.36.
         assert!((found / mbit - 1.0).abs() < 0.09, "{found}");
         let measured = config.measured().mean.bits_per_sec() as f64 / 1e6;
         assert!((measured / mbit - 1.0).abs() < 0.12, "{measured}");
@@ -230,8 +231,8 @@ fn the_presets_have_their_mean_rates() {
     assert!((0.7..0.95).contains(&share), "{share}");
 }
 
-/// Two senders meet the same channel: one that never rests, and one that sends little at odd times before
-/// it does not rest either, have carried the same from then on.
+/// Two senders meet the same channel: a saturated one, and one that sends little at odd times until
+/// it is saturated too, carry the same from then on.
 #[test]
 fn the_channel_does_not_depend_on_the_arrivals() {
     let reduced = ReducedConfig::around(Rate::from_bits_per_sec(40 * MBIT));
@@ -253,7 +254,8 @@ fn the_channel_does_not_depend_on_the_arrivals() {
         more_users: 3,
         ..CellConfig::LTE
     };
-    // The scheduler has seen the first sender for longer; that is forgotten after some windows.
+    // The scheduler has seen the first sender for longer; the averages forget this after some
+    // windows.
     for (config, tolerance) in [
         (CellularConfig::Reduced(reduced), 0.0),
         (CellularConfig::Cell(alone_in_cell), 0.0),
@@ -284,14 +286,15 @@ fn the_channel_does_not_depend_on_the_arrivals() {
     }
 }
 
-/// A run has one number of other users, which is all that differs from a cell that always has so many.
+/// A run has a constant number of other users, and otherwise equals a cell that always has that
+/// many.
 #[test]
 fn each_run_has_its_neighbours() {
     let cell = |users, more_users, seed| {
         let config = CellConfig {
             users,
             more_users,
-            // Somebody who is in the cell is seen there.
+            // A user in the cell affects the rate.
             on: Duration::from_secs(1),
             off: Duration::from_millis(10),
             ..CellConfig::LTE
@@ -313,7 +316,7 @@ fn each_run_has_its_neighbours() {
     assert!(runs.iter().all(|runs| (48..=112).contains(runs)));
 }
 
-/// A run has one place: a normal mean quality around the usual one, cut at twice its deviation.
+/// A run has one place: a normal mean SINR around the configured one, cut at twice its deviation.
 #[test]
 fn each_run_has_its_place() {
     let config = CellConfig {
@@ -324,7 +327,7 @@ fn each_run_has_its_place() {
     for seed in 0..800 {
         let mut link = link(CellularConfig::Cell(config), seed);
         let tenths = carried(&mut link, Instant::ZERO, 4, Duration::from_millis(100));
-        // Not one packet more or less than a tenth has room for.
+        // The tenths differ by at most one packet.
         assert!((tenths[3] - tenths[1]).abs() <= 1500.0, "{tenths:?}");
         rates.push((tenths[1] + tenths[2] + tenths[3]) * 8.0 / 0.3 / 1e6);
     }
@@ -361,9 +364,9 @@ fn half_the_rate_keeps_no_cell_busy_and_the_rate_does() {
     assert_eq!(periods(300), 2);
 }
 
-/// Nothing overflows and nothing takes long, however long nobody sent.
+/// Nothing overflows or takes long, however long the link was idle.
 #[test]
-fn after_years_of_rest() {
+fn after_years_of_idle_time() {
     for config in [
         CellularConfig::Cell(CellConfig {
             outages: Some(CellConfig::HANDOVERS),
@@ -397,7 +400,8 @@ fn after_years_of_rest() {
     }
 }
 
-/// CV of a second's rate and autocorrelation of a tenth's after 0.1, 1, 5 and 10 s, over all `series` of tenths.
+/// CV of the rate per second and autocorrelation per tenth after 0.1, 1, 5 and 10 s, over all
+/// `series` of tenths.
 fn variation(series: &[Vec<f64>]) -> (f64, [f64; 4]) {
     let tenths: Vec<f64> = series.concat();
     let center = mean(&tenths);
@@ -420,7 +424,7 @@ fn variation(series: &[Vec<f64>]) -> (f64, [f64; 4]) {
     )
 }
 
-/// Section B.3.4, the table of fits: mean, spread, fast share, its time constants, and what was achieved.
+/// The table of fits: mean, spread, fast fraction, its time constants, and the achieved values.
 fn fits() -> [(&'static str, ReducedConfig, f64, [f64; 4]); 3] {
     let fit = |mbit: f64, spread, fast, fast_ms, slow_ms| {
         let mut config =
@@ -464,14 +468,14 @@ fn tenths_of(config: ReducedConfig, seeds: u64, tenths: usize) -> Vec<Vec<f64>> 
 }
 
 #[test]
-fn the_reduced_model_varies_as_the_notes_say() {
+fn the_reduced_model_has_the_reference_variation() {
     for (name, config, published, correlations) in fits() {
         let (found, lags) = variation(&tenths_of(config, 20, 4000));
         println!(
             "{name}: CV {found:.3} ({published}), autocorrelation {lags:.2?} ({correlations:?})"
         );
-        // 8000 s hold about 500 independent values of the slow process; of the square of a log-normal,
-        // a tenth.
+        // 8000 s contain about 500 independent values of the slow process; of the square of a
+        // log-normal, a tenth.
         assert!((found / published - 1.0).abs() < 0.17, "{name}: {found}");
         for (found, published) in lags.iter().zip(correlations) {
             assert!((found - published).abs() < 0.12, "{name}: {lags:?}");
@@ -479,7 +483,7 @@ fn the_reduced_model_varies_as_the_notes_say() {
     }
 }
 
-/// Section A.10: the recorded traces have the statistics of the notes, and the fits have theirs about.
+/// The recorded traces have the reference statistics, and the fits come near theirs.
 #[test]
 fn the_fits_are_near_the_recorded_traces() {
     let published = [
@@ -537,7 +541,7 @@ fn the_fits_are_near_the_recorded_traces() {
             (model_cv / trace_cv - 1.0).abs() < 0.2,
             "{name}: {model_cv}"
         );
-        // The quarter and three quarters and the median; the ends are another distribution's.
+        // The quartiles and the median; the tails have another distribution.
         for (found, recorded) in model.iter().zip(trace).skip(1).take(3) {
             assert!(
                 (found - recorded).abs() < 0.25 * recorded + 0.4,
@@ -549,7 +553,7 @@ fn the_fits_are_near_the_recorded_traces() {
 
 /// However short a block is, the longest interruption ends.
 #[test]
-fn a_link_of_short_blocks_outlives_its_outages() {
+fn outages_of_a_link_of_short_blocks_end() {
     let mut config = ReducedConfig::around(Rate::from_bits_per_sec(10 * MBIT));
     config.tti = Duration::from_micros(10);
     config.fading.outages = Some(OutageConfig {
@@ -572,7 +576,7 @@ fn a_link_of_short_blocks_outlives_its_outages() {
     assert!(longest > Duration::from_secs(12), "{longest:?}");
 }
 
-/// Section B.3.3, item 6: a stall holds back what 8 TTIs carry: 13, 27, 33 and 67 packets at 20, 40, 50 and 100 Mbit/s.
+/// A stall holds back the packets of 8 TTIs: 13, 27, 33 and 67 at 20, 40, 50 and 100 Mbit/s.
 #[test]
 fn a_stall_holds_back_eight_blocks() {
     for (prbs, published) in [(50, 13), (100, 27), (125, 33), (250, 67)] {
@@ -587,7 +591,7 @@ fn a_stall_holds_back_eight_blocks() {
             }
             pop_all(&mut link, Instant::MAX)
         };
-        // Few failures, so that each is alone.
+        // Few failures, so that each is isolated.
         let (late, prompt) = (dues(0.01), dues(0.0));
         let held: Vec<bool> = late.iter().zip(&prompt).map(|(a, b)| a.0 > b.0).collect();
         let stalls: Vec<usize> = held
@@ -605,7 +609,7 @@ fn a_stall_holds_back_eight_blocks() {
     }
 }
 
-/// DDDSU: three and a half slots of five, and the special slot only half as much.
+/// DDDSU: three and a half of five slots; the special slot counts half.
 #[test]
 fn a_period_of_5g_carries_three_and_a_half_slots() {
     let mut config = constant(273, 15.0);
@@ -628,7 +632,7 @@ fn a_period_of_5g_carries_three_and_a_half_slots() {
     assert!((down / whole - 0.7).abs() < 0.002, "{down} {whole}");
 }
 
-/// The delay that `rtt` reckons with is what packets meet on average that find nobody.
+/// The delay that `rtt` includes is the mean delay of packets on an idle link.
 #[test]
 fn idle_delays_are_what_idle_packets_meet() {
     let mut hsdpa = HsdpaConfig::USUAL;

@@ -1,5 +1,5 @@
-//! Traces of rates and of delays (network-models, section A.9): the formats, the numbers of the
-//! recorded ones, and the links that follow them.
+//! Traces of rates and of delays: the formats, reference values of the recorded ones, and the links
+//! that follow them.
 
 mod common;
 
@@ -21,7 +21,7 @@ fn steps(text: &str) -> Vec<(u64, u64)> {
 
 #[test]
 fn a_rate_holds_from_the_time_before_to_its_own() {
-    // The rate of a first line at zero holds for nothing.
+    // The rate of a first line at zero is never used.
     let two = [(500_000_000, 4_000_000), (1_000_000_000, 0)];
     assert_eq!(steps("0.0\t9.9\n0.5\t4\n1.5\t0\n"), two);
     assert_eq!(steps("0.5 4\r\n  1.5   0.0000004 \r\n\r\n"), two);
@@ -36,7 +36,7 @@ fn a_rate_holds_from_the_time_before_to_its_own() {
 }
 
 #[test]
-fn the_first_line_tells_the_kinds_apart() {
+fn the_first_line_determines_the_kind() {
     assert!(matches!(read("1\n2\n", "a"), Ok(Recorded::Opportunities(trace)) if trace.repeat));
     assert!(matches!(read("1\t2\n", "a"), Ok(Recorded::Rates(steps)) if steps.len() == 1));
     for (text, expected) in [
@@ -89,11 +89,11 @@ fn the_first_line_tells_the_kinds_apart() {
         ),
         (
             "1 0\n2 0",
-            "a: the trace has no rate above zero that lasts any time, so nothing would ever pass",
+            "a: the trace has no positive rate that lasts any time, so no packet would ever pass",
         ),
         (
             "0 5",
-            "a: the trace has no rate above zero that lasts any time, so nothing would ever pass",
+            "a: the trace has no positive rate that lasts any time, so no packet would ever pass",
         ),
     ] {
         assert_eq!(
@@ -147,7 +147,7 @@ fn delayed(delays_ms: &[u64], slot_ms: u64) -> LinkConfig {
 }
 
 #[test]
-fn each_slot_has_its_delay_and_nobody_overtakes() {
+fn each_slot_has_its_delay_and_packets_keep_their_order() {
     let config = delayed(&[20, 5, 8], 10);
     assert_eq!(config.delay, Duration::from_millis(5));
     assert_eq!(
@@ -172,7 +172,7 @@ fn each_slot_has_its_delay_and_nobody_overtakes() {
     assert_eq!(pop_all(&mut link, Instant::from_millis(3)).len(), 1);
 }
 
-/// What section A.9 says of a text, number by number, for those that floating point holds exactly.
+/// The rules of the format, number by number, for numbers that are exact in floating point.
 fn written(steps: &[(u32, u32)], scale: u32) -> String {
     let mut at = 0;
     let line = |(span, rate): &(u32, u32)| {
@@ -219,7 +219,7 @@ proptest! {
         let expected: Vec<_> = spans
             .iter()
             .map(|&(span, rate)| {
-                // 10^9 / 512 and 10^6 / 64 are whole.
+                // 10^9 / 512 and 10^6 / 64 are integers.
                 (u64::from(span) * 1_000_000_000 / u64::from(scale), u64::from(rate) * 15_625)
             })
             .collect();
@@ -227,9 +227,10 @@ proptest! {
     }
 }
 
-/// Kind, files, length of all laps in ns, mean over that time in bit/s, mean of the files' means of
-/// lines in Mbit/s to two decimals. Computed from the files with exact fractions. Section A.10 has the
-/// means of a larger set (80 files), of which these are a part; the last column is its convention.
+/// Kind, files, total length of the laps in ns, mean rate over that time in bit/s, mean of the
+/// files' line means in Mbit/s to two decimals. Computed from the files with exact fractions.
+/// Published means are of a larger set (80 files) that includes these; the last column follows its
+/// convention.
 const NORWAY: [(&str, u64, u64, u64, f64); 6] = [
     ("bus", 10, 2_394_569_999_694, 1_761_862, 2.27),
     ("car", 2, 565_359_999_895, 1_408_172, 1.70),
@@ -266,13 +267,13 @@ fn the_recorded_rates_have_their_means() {
             *work += u128::from(span.as_nanos()) * u128::from(rate.bits_per_sec());
         }
         *lap += u128::from(own_lap);
-        // The lines' own mean takes the first line, of which no step is made.
+        // The mean of the lines includes the first line, which makes no step.
         let lines = text.lines().map(|line| line.split('\t').nth(1).unwrap());
         let rates: Vec<f64> = lines.map(|rate| rate.parse().unwrap()).collect();
         assert_eq!(rates.len(), steps.len() + 1, "{name}");
         *means += rates.iter().sum::<f64>() / rates.len() as f64;
 
-        // A saturated link carries what the trace has room for, and as much again in the next lap.
+        // A saturated link carries the capacity of the trace, and as much again in the next lap.
         let config = bare(Service::Steps {
             steps: steps.clone(),
         });
@@ -308,7 +309,7 @@ fn the_recorded_rates_have_their_means() {
         assert_eq!((means * 100.0).round() / 100.0, lines, "{kind}");
     }
     assert_eq!(kinds.len(), NORWAY.len());
-    // A.10: at most 8.0 Mbit/s.
+    // At most 8.0 Mbit/s in the reference statistics.
     assert_eq!(extremes, (212_352, 8_034_279));
 }
 
@@ -326,7 +327,7 @@ fn the_recorded_delay_has_its_extremes_and_mean() {
         (delay, jitter.amount),
         (Duration::from_millis(7), Duration::from_millis(61))
     );
-    // Line 8383 is 68 ms, line 9946 is 7 ms; a lap later they come again.
+    // Line 8383 is 68 ms, line 9946 is 7 ms; they repeat a lap later.
     let mut link = build(&LinkConfig {
         delay,
         jitter: Some(jitter),

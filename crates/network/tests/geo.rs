@@ -1,5 +1,5 @@
-//! The two directions of a geostationary satellite against the numbers of network-models, sections B.1.2,
-//! B.1.3 and B.1.5.
+//! The two directions of a geostationary satellite: reference values (docs/reference/sources.md,
+//! "Geostationary return link"; docs/reference/networks/geo.md).
 
 mod common;
 
@@ -19,7 +19,7 @@ use units::{Bytes, Duration, Instant, Rate};
 const FRAME: Duration = Duration::from_micros(26_500);
 const FRAME_S: f64 = 0.0265;
 
-/// Model M2 of the notes, whose requests begin with the run.
+/// Model M2, whose requests start with the run.
 const M2: DamaConfig = DamaConfig {
     frame: FRAME,
     slot: Bytes::new(53),
@@ -45,8 +45,8 @@ fn dama(config: DamaConfig, delay_ms: u64) -> LinkConfig {
     }
 }
 
-/// Classic slow start of 10 packets, one ACK for each, over 50 Mbit/s and 300 ms each way, whose data begins at
-/// time zero: when each packet was acknowledged, and its round trip, both in seconds.
+/// Classic slow start from 10 packets, one ACK for each, over 50 Mbit/s and 300 ms each way, with
+/// data from time zero: when each packet was acknowledged, and its round trip, both in seconds.
 fn slow_start(config: DamaConfig, packets: u64) -> Vec<(f64, f64)> {
     slow_start_by(config, packets, true)
 }
@@ -94,8 +94,9 @@ fn slow_start_by(config: DamaConfig, packets: u64, counts_bytes: bool) -> Vec<(f
     }
 }
 
-/// B.1.3, CHECK: the round trip each 0.6 s. It comes in frames, and the notes do not say how theirs was sampled
-/// (it is no multiple): each within a frame and a half of the packet acknowledged next, all within one on average.
+/// The round trip every 0.6 s. Delays come in frames, and the sampling of the reference calculation
+/// is unknown (0.6 s is not a multiple): each value is within 1.5 frames of that of the next
+/// acknowledged packet, all within one frame on average.
 #[test]
 fn grants_that_come_late_inflate_the_round_trip_of_slow_start() {
     let expected = [
@@ -107,7 +108,7 @@ fn grants_that_come_late_inflate_the_round_trip_of_slow_start() {
         let at = 0.6 * f64::from(step);
         let next = acked.iter().find(|(acked, _)| *acked >= at);
         let found = next.expect("the run is long enough").1;
-        println!("{at:.1} s: {found:.3}, the notes {expected}");
+        println!("{at:.1} s: {found:.3}, reference {expected}");
         assert!(
             (found - expected).abs() <= 1.5 * FRAME_S,
             "{found} {expected}"
@@ -118,7 +119,7 @@ fn grants_that_come_late_inflate_the_round_trip_of_slow_start() {
     assert!(differences < FRAME_S);
 }
 
-/// An even payload is what a plain ACK acknowledges.
+/// An even payload is the acknowledgment number of a plain ACK.
 fn plain_ack(payload: &u64) -> Option<u32> {
     payload.is_multiple_of(2).then_some(*payload as u32)
 }
@@ -135,7 +136,8 @@ fn filtering() -> Link<u64> {
     link
 }
 
-/// B.1.3, ACK thinning: of the ACKs of a flow that wait a frame carries the newest, and what tells something else stays.
+/// ACK thinning: a frame carries the newest queued ACK of each flow, and packets with other
+/// information stay.
 #[test]
 fn a_frame_carries_the_newest_ack_of_each_flow() {
     let mut link = filtering();
@@ -154,7 +156,7 @@ fn a_frame_carries_the_newest_ack_of_each_flow() {
         of(0, at, payload);
         of(1, at + 1, payload + 100);
     }
-    // What is no plain ACK stays, and so does a duplicate; neither is passed by what comes after it.
+    // Packets that are not plain ACKs stay, and so do duplicates; no later packet passes them.
     for (at, payload) in [(30, 8), (31, 9), (32, 10), (33, 10), (34, 12)] {
         of(0, at, payload);
     }
@@ -182,13 +184,13 @@ fn a_frame_carries_the_newest_ack_of_each_flow() {
     assert_conserved(&link);
 }
 
-/// However many ACKs arrive, those of one flow never wait for more than a frame and never ask for more than that.
+/// However many ACKs arrive, those of one flow wait for at most a frame and request at most that.
 #[test]
 fn thinned_acks_wait_for_no_grant() {
     let mut link = filtering();
     let mut count = 0;
     for n in 0..40_000_u64 {
-        // Never when a frame begins.
+        // Never at the start of a frame.
         let at = Instant::from_micros(n * 500 + 100);
         link.push(at, packet(ACK, 2 * n));
         for (due, packet) in pop_all(&mut link, at) {
@@ -203,10 +205,11 @@ fn thinned_acks_wait_for_no_grant() {
     assert_conserved(&link);
 }
 
-/// B.1.3: with thinned ACKs a sender that counts bytes starts as over 1 Mbit/s of constant rate (5.6 s in the CHECK, "no DAMA
-/// effect"), and one that counts ACKs grows by less than 1.5 in a round trip: far less, for a flight that comes at once has one ACK.
+/// With thinned ACKs, slow start by bytes is as fast as over 1 Mbit/s of constant rate (5.6 s in
+/// the reference calculation, without DAMA). Slow start by ACKs grows by less than 1.5 in a round
+/// trip: far less, because a flight that arrives at once has one ACK.
 #[test]
-fn thinned_acks_slow_down_who_counts_them() {
+fn thinned_acks_slow_down_senders_that_count_them() {
     let thinned = DamaConfig {
         ack_filter: true,
         ..M2
@@ -224,7 +227,7 @@ fn thinned_acks_slow_down_who_counts_them() {
     assert!((last(&bytes) - 5.6).abs() < 0.3);
 
     let by = |at: f64| acks.iter().filter(|(acked, _)| *acked <= at).count() as f64;
-    // What is acknowledged in one round trip over what was in the one before.
+    // Packets acknowledged in one round trip over those in the previous one.
     let round = 0.64;
     for n in 3..12 {
         let at = |n: i32| by(f64::from(n) * round + 0.05);
@@ -234,7 +237,7 @@ fn thinned_acks_slow_down_who_counts_them() {
     }
 }
 
-/// B.1.3, CHECK: time until 2500 packets are acknowledged.
+/// Time until 2500 packets are acknowledged.
 #[test]
 fn less_capacity_of_its_own_and_rarer_requests_cost_time() {
     for (cra, request, expected) in [
@@ -251,7 +254,7 @@ fn less_capacity_of_its_own_and_rarer_requests_cost_time() {
         };
         let (found, _) = slow_start(config, 2500)[2499];
         println!("cra {cra} bit/s, request every {request} frames: {found:.3} s");
-        // The notes round to a tenth; a frame more.
+        // The reference is rounded to a tenth; one more frame.
         assert!(
             (found - expected).abs() <= 0.05 + FRAME_S,
             "{found} {expected}"
@@ -274,9 +277,9 @@ fn a_ping_waits_for_a_frame_and_the_next_frames_end() {
     assert_conserved(&link);
 }
 
-/// B.1.5: without capacity of its own the first packet after a rest takes a grant loop more.
+/// Without constant rate, the first packet after an idle time takes one more grant loop.
 #[test]
-fn a_terminal_without_constant_rate_asks_first() {
+fn a_terminal_without_constant_rate_requests_first() {
     let config = DamaConfig {
         cra: Rate::ZERO,
         ..M2
@@ -287,7 +290,7 @@ fn a_terminal_without_constant_rate_asks_first() {
         link.push(at, packet(ACK, number));
         let due = link.next_event().expect("it will be granted");
         let trip = (due - at).as_secs_f64() + 0.280;
-        // 560 + 560 ms, and up to three frames: for the request's, for the grant's, its own.
+        // 560 + 560 ms, and up to three frames: for the request, for the grant, and its own.
         assert!(
             (1.12 + FRAME_S..=1.12 + 3.0 * FRAME_S).contains(&trip),
             "{trip}"
@@ -296,10 +299,10 @@ fn a_terminal_without_constant_rate_asks_first() {
     }
 }
 
-/// What a discipline drops is no longer asked for: long after an overload nothing is granted, and the first packet
-/// takes a grant loop again.
+/// Packets dropped by a discipline are not requested: long after an overload nothing is granted,
+/// and the next packet takes a grant loop again.
 #[test]
-fn what_is_dropped_is_not_asked_for() {
+fn dropped_packets_are_not_requested() {
     for discipline in [
         Discipline::CoDel(CoDelConfig::default()),
         Discipline::FqCoDel(FqCoDelConfig::default()),
@@ -314,7 +317,7 @@ fn what_is_dropped_is_not_asked_for() {
         config.queue.discipline = discipline;
         config.queue.limit = QueueLimit::Packets(200);
         let mut link = build(&config);
-        // 6 Mbit/s for 10 s, where 4 are the most.
+        // 6 Mbit/s for 10 s, with at most 4 available.
         for number in 0..5000 {
             let at = Instant::from_millis(2 * number);
             pop_all(&mut link, at);
@@ -336,7 +339,7 @@ fn what_is_dropped_is_not_asked_for() {
     }
 }
 
-/// B.1.5: gaps between ACKs are near zero or multiples of a frame.
+/// Gaps between ACKs are near zero or multiples of a frame.
 #[test]
 fn acks_leave_with_frames() {
     let acked = slow_start(M2, 2000);
@@ -365,14 +368,15 @@ fn a_large_packet_is_cut_and_a_small_one_is_not() {
         .map(|(at, _)| at.as_nanos())
         .collect();
     let frame = FRAME.as_nanos();
-    // The large one takes the 54 bytes beside the third ACK, 13 whole frames and 68 bytes; the request at
-    // the beginning of the run came before it, so there is no grant until frame 8 asks.
+    // The large one takes the 54 bytes beside the third ACK, 13 whole frames and 68 bytes. The
+    // request at the start of the run precedes it, so there is no grant until the request of frame
+    // 8.
     assert_eq!(due, [frame, frame, 2 * frame, 16 * frame, 17 * frame]);
 }
 
 #[test]
 fn a_run_of_large_packets_is_served_at_what_is_granted() {
-    // 1 Mbit/s of 1500 bytes, far beyond the constant rate: after some loops grants follow.
+    // 1 Mbit/s of 1500 bytes, far above the constant rate: after some loops, grants follow.
     let mut link = build(&dama(M2, 0));
     let mut out = 0;
     for number in 0..5000_u64 {
@@ -382,13 +386,13 @@ fn a_run_of_large_packets_is_served_at_what_is_granted() {
     }
     let (waiting, bytes) = link.queue_len(Instant::from_millis(60_000));
     println!("{out} of 5000 left, {waiting} wait ({bytes:?})");
-    // What waits is what the grant loop and the request period hold back: about a second.
+    // The queue is what the grant loop and the request period hold back: about a second.
     assert!((20..=200).contains(&waiting), "{waiting}");
     assert_conserved(&link);
 }
 
 #[test]
-fn an_hour_of_rest_and_extremes_do_no_harm() {
+fn an_idle_hour_and_extremes_do_no_harm() {
     for (frame_us, slot, cra, max, request, loop_ms, hold_ms) in [
         (26_500, 53, 0, 1, 8, 560, 1500),
         (10, 1, 1, 1, 1, 0, 0),
@@ -439,9 +443,9 @@ fn an_hour_of_rest_and_extremes_do_no_harm() {
     }
 }
 
-/// Of the little that a packet of 52 bytes asks for over loops of 10 s a run may be granted less than a bit per second.
+/// A packet of 52 bytes with loops of 10 s may be granted less than a bit per second.
 #[test]
-fn however_little_is_granted_everything_ends() {
+fn tiny_grants_deliver_every_packet() {
     let config = dama(
         DamaConfig {
             frame: Duration::from_millis(1),
@@ -463,9 +467,10 @@ fn however_little_is_granted_everything_ends() {
     }
 }
 
-/// Random arrivals, whoever looks in between: departures are the same, in order, and never before their frame.
+/// Random arrivals with calls in between: departures are the same, in order, and never before their
+/// frame.
 #[test]
-fn who_looks_when_changes_nothing() {
+fn calls_in_between_change_nothing() {
     let mut state = 7_u64;
     let mut random = move |below: u64| {
         state = state
@@ -509,7 +514,8 @@ fn who_looks_when_changes_nothing() {
     }
 }
 
-/// Mean delay in seconds of 1 Mbit/s in packets of `size` bytes, in two stretches of 10 s, long after it began.
+/// Mean delay in seconds of 1 Mbit/s in packets of `size` bytes, in two spans of 10 s, long after
+/// the start.
 fn standing_delay(granted: f64, size: u32, seed: u64) -> Vec<f64> {
     let config = dama(DamaConfig { granted, ..M2 }, 0);
     let mut link: Link<u64> = Link::new(&config, ChaCha8Rng::seed_from_u64(seed));
@@ -528,10 +534,11 @@ fn standing_delay(granted: f64, size: u32, seed: u64) -> Vec<f64> {
     long_after.iter().map(|(sum, count)| sum / count).collect()
 }
 
-/// A steady load waits until what waits is asked for often enough: share x (rate + waiting / 2 loops) = rate. So the
-/// delay tells the share, which is one for a run, whatever arrives, and any between the least and all.
+/// A steady load waits until its queue is requested often enough: fraction x (rate + queue / 2
+/// loops) = rate. So the delay gives the granted fraction, which is constant in a run and uniform
+/// between the smallest and 100 %.
 #[test]
-fn each_run_has_its_share_of_the_beam() {
+fn each_run_has_its_granted_fraction() {
     let share = |size, seed| {
         let whole = standing_delay(1.0, size, seed)[0];
         let delays = standing_delay(0.35, size, seed);
@@ -572,7 +579,7 @@ fn forward(config: GeoConfig, limit: QueueLimit, discipline: Discipline) -> Link
     }
 }
 
-/// The gateway of document 001.
+/// The gateway of Kachooei 2024.
 const GATEWAY: (QueueLimit, Discipline) = (
     QueueLimit::Bytes(Bytes::new(36_000_000)),
     Discipline::RandomAbove {
@@ -581,7 +588,7 @@ const GATEWAY: (QueueLimit, Discipline) = (
     },
 );
 
-/// B.1.5: a steady overload settles at half the buffer while three quarters of it fit, and fills it beyond.
+/// A steady overload settles at half the buffer if three quarters of it fit, and else fills it.
 #[test]
 fn a_static_overload_settles_at_half_the_buffer_or_fills_it() {
     for (overload, least, most) in [
@@ -616,7 +623,7 @@ fn a_static_overload_settles_at_half_the_buffer_or_fills_it() {
     }
 }
 
-/// B.1.5: the time in which 18 MB drain.
+/// The time in which 18 MB drain.
 #[test]
 fn eighteen_megabytes_drain_at_the_rate() {
     for (mbit, expected) in [(144, 1.00), (50, 2.88), (33, 4.36)] {
@@ -640,7 +647,7 @@ fn eighteen_megabytes_drain_at_the_rate() {
 }
 
 #[test]
-fn frames_align_what_leaves() {
+fn frames_align_departures() {
     let frame = Duration::from_micros(1250);
     let mut link = build(&forward(
         GeoConfig { frame, ..GEO },
@@ -664,7 +671,7 @@ fn frames_align_what_leaves() {
     }
 }
 
-/// The rate of a link in the middle of each half second of `seconds`, as a share of 33 Mbit/s.
+/// The rate of a link in the middle of each half second of `seconds`, as a fraction of 33 Mbit/s.
 fn shares(acm: AcmConfig, seconds: u64) -> Vec<f64> {
     let config = GeoConfig {
         acm: Some(acm),
@@ -695,7 +702,7 @@ const ACM: AcmConfig = AcmConfig {
 };
 
 #[test]
-fn rain_takes_the_rate_down_the_modcods_one_lag_late() {
+fn rain_lowers_the_modcod_one_lag_late() {
     let rain = RainConfig {
         depth: 5.0,
         start: Instant::from_secs(10),
@@ -710,7 +717,7 @@ fn rain_takes_the_rate_down_the_modcods_one_lag_late() {
         150,
     );
     for (half, share) in shares.iter().enumerate() {
-        // The look at the slot's beginning sees the sky of 600 ms before.
+        // The sample at the start of the slot sees the sky of 600 ms before.
         let seen = half as f64 * 0.5 - 0.6;
         let depth = (0.1 * (seen - 10.0))
             .min(0.1 * (130.0 - seen))
@@ -744,8 +751,8 @@ fn a_clear_sky_alternates_between_the_upper_steps() {
         let same = |share: &&f64| (**share - efficiency / 3.3).abs() < 1e-4;
         shares.iter().filter(same).count() as f64 / shares.len() as f64
     };
-    // 11.5 dB plus a normal variate of 0.5 dB stands 11.61 dB in 41.3 % of the time, 10.21 dB in 99.5 %.
-    // 2000 s hold about 100 independent values: standard error 5 %.
+    // 11.5 dB plus a normal variate of 0.5 dB exceeds 11.61 dB in 41.3 % of the time, 10.21 dB in
+    // 99.5 %. 2000 s contain about 100 independent values: standard error 5 %.
     let (upper, lower) = (count(3.3), count(2.967));
     println!("16APSK 5/6 {upper:.3}, 16APSK 3/4 {lower:.3}");
     assert!((upper - 0.413).abs() < 0.15, "{upper}");

@@ -1,4 +1,4 @@
-//! HSDPA and UMTS against the numbers of network-models, section B.4.4.
+//! HSDPA and UMTS: reference values (docs/reference/networks/hsdpa.md).
 
 mod common;
 
@@ -19,7 +19,7 @@ fn link(config: CellularConfig, limit: QueueLimit, seed: u64) -> Link<u64> {
     Link::new(&link, Streams::new(seed).stream("path.forward"))
 }
 
-/// Without anything random.
+/// Without randomness.
 fn steady(mbit: f64) -> HsdpaConfig {
     HsdpaConfig {
         fading: FadingConfig {
@@ -42,7 +42,7 @@ fn flawless(blocks: BlockConfig) -> BlockConfig {
     }
 }
 
-/// Section B.4.4, item 1: what the uplink carries of ACKs, and what download that allows.
+/// The ACKs that the uplink carries, and the download that they allow.
 #[test]
 fn the_uplink_limits_the_acks() {
     for (kbit, acks, each_ack, each_other) in [
@@ -65,7 +65,7 @@ fn the_uplink_limits_the_acks() {
             (per_second / acks - 1.0).abs() < 0.004,
             "{kbit}: {per_second}"
         );
-        // Segments of 1460 bytes, as the section counts.
+        // Segments of 1460 bytes, as in the reference.
         let download = per_second * 1460.0 * 8.0 / 1e6;
         assert!(
             (download / each_ack - 1.0).abs() < 0.004,
@@ -81,7 +81,7 @@ fn the_uplink_limits_the_acks() {
     }
 }
 
-/// Item 2: what a full queue adds at 1.5 Mbit/s (the section's kB are KiB).
+/// The delay of a full queue at 1.5 Mbit/s (kB of the reference are KiB).
 #[test]
 fn a_full_queue_at_the_rnc() {
     for (kib, delay) in [(64, 0.350), (128, 0.699), (256, 1.398)] {
@@ -94,13 +94,14 @@ fn a_full_queue_at_the_rnc() {
         let through = pop_all(&mut downlink, Instant::MAX);
         let (last, _) = through.last().expect("some were taken");
         let took = (*last - start).as_secs_f64() - 0.015;
-        // The queue holds whole packets, and the NodeB up to 20 ms more (and what is on its grids).
+        // The queue holds whole packets, and the NodeB up to 20 ms more (and the data on its
+        // grids).
         let least = delay - 0.010;
         assert!((least..delay + 0.035).contains(&took), "{kib}: {took}");
     }
 }
 
-/// Item 3: 1500 bytes take two blocks of category 6.
+/// 1500 bytes take two blocks of category 6.
 #[test]
 fn a_packet_takes_two_blocks_of_category_6() {
     let config = steady(3.6);
@@ -111,7 +112,7 @@ fn a_packet_takes_two_blocks_of_category_6() {
     assert_eq!(due, Instant::from_millis(4 + 15));
 }
 
-/// Distances between packets of a link that never rests, in milliseconds.
+/// Gaps between packets of a saturated link, in milliseconds.
 fn gaps(config: CellularConfig, seconds: u64) -> (Vec<f64>, f64) {
     let mut link = link(config, QueueLimit::Unlimited, 5);
     let end = Instant::from_secs(seconds);
@@ -136,11 +137,11 @@ fn gaps(config: CellularConfig, seconds: u64) -> (Vec<f64>, f64) {
     (gaps, rate)
 }
 
-/// Item 4, of the recorded drive over TMobile's UMTS: gaps of 6, 16 and 41 ms at the 50th, 90th and 99th
+/// The recorded drive over TMobile's UMTS: gaps of 6, 16 and 41 ms at the 50th, 90th and 99th
 /// percentile; in the uplink they are 10 and 20 ms.
 #[test]
 fn gaps_are_as_in_the_recorded_drive() {
-    // Whoever pushes as soon as there is room would wait for the end of a discard for ever.
+    // A source that retries as long as a packet is refused would never see the end of a discard.
     let mut config = HsdpaConfig {
         discard: 0.0,
         ..HsdpaConfig::USUAL
@@ -154,7 +155,8 @@ fn gaps_are_as_in_the_recorded_drive() {
     let [p50, p90, p99] = [0.5, 0.9, 0.99].map(|share| at(&gaps_down, share));
     let long = gaps_down.iter().filter(|gap| **gap > 200.0).count();
     println!("down: {rate:.2} Mbit/s, gaps {p50} {p90} {p99} ms, {long} above 200 ms");
-    // An outage each 6.7 s, of 0.48 s on average, leaves 93 % of 2.02 Mbit/s; a quarter for the rest.
+    // An outage every 6.7 s, of 0.48 s on average, leaves 93 % of 2.02 Mbit/s; a quarter for the
+    // rest.
     assert!((1.5..2.2).contains(&rate), "{rate}");
     for (found, recorded) in [(p50, 6.0), (p90, 16.0), (p99, 41.0)] {
         assert!(
@@ -172,16 +174,17 @@ fn gaps_are_as_in_the_recorded_drive() {
     assert!(gaps_up.iter().all(|gap| gap % 10.0 == 0.0));
 }
 
-/// Section B.4.2: a tenth of the blocks come 12 ms later, a tenth of those another 12 ms; 0.1 % come by RLC, 100 to 200 ms after
-/// the fourth transmission. In the uplink 1 % come 100 ms later. Four standard errors of the share.
+/// A tenth of the blocks arrive 12 ms later, a tenth of those another 12 ms; RLC delivers 0.1 %,
+/// 100 to 200 ms after the fourth transmission. In the uplink 1 % arrive 100 ms later. Four
+/// standard errors of the fraction.
 #[test]
-fn blocks_that_fail_come_later() {
+fn failed_blocks_arrive_later() {
     let count = 40_000_u64;
     let shares = |config: CellularConfig, least: f64, steps: &[(f64, f64, f64)]| {
         let mut link = link(config, QueueLimit::Unlimited, 3);
         let mut waits = Vec::new();
         for n in 1..=count {
-            // On the grid of the blocks, so that what is more than the least is retransmission.
+            // On the grid of the blocks, so that any delay beyond the minimum is retransmission.
             let at = Instant::from_millis(n * 500);
             link.push(at, packet(84, 0));
             let (due, _) = link.pop(Instant::MAX).expect("it comes out");
@@ -217,10 +220,10 @@ fn blocks_that_fail_come_later() {
     );
 }
 
-/// Section B.4.3: RLC discards two packets of 10,000, drawn for the time: who sends at other moments of the same 10 ms loses
-/// the same.
+/// RLC discards two packets of 10,000, drawn by time: senders at different moments of the same 10
+/// ms lose the same.
 #[test]
-fn what_is_discarded_is_drawn_for_the_time() {
+fn discards_are_drawn_by_time() {
     let discarded = |offset_us: u64| -> Vec<u64> {
         let config = HsdpaConfig {
             discard: HsdpaConfig::USUAL.discard,

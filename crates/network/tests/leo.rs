@@ -1,4 +1,5 @@
-//! A low-orbit link against the measurements and the numbers of network-models, sections B.2.1, B.2.2 and B.2.4.
+//! A low-orbit link: measurements on the LeoCC recording, and reference values
+//! (docs/reference/sources.md, "Low Earth orbit"; docs/reference/networks/leo.md).
 
 mod common;
 
@@ -19,7 +20,7 @@ fn leo(config: LeoConfig) -> LinkConfig {
     bare(Service::Access(Arc::new(AccessConfig::Leo(config))))
 }
 
-/// When packets of `size` leave a server that always has one, in seconds.
+/// Departures of packets of `size` from a saturated server, in seconds.
 fn saturated(mut link: Link<u64>, size: u32, seconds: u64) -> Vec<f64> {
     let end = Instant::from_secs(seconds);
     let mut left = Vec::new();
@@ -45,12 +46,12 @@ fn mean_sd(values: &[f64]) -> (f64, f64) {
     (mean, (squares.sum::<f64>() / values.len() as f64).sqrt())
 }
 
-/// What is measured of deliveries: times in seconds, each of `size` bytes, with boundaries at `phase` and
-/// each 15 s after it.
+/// Statistics of deliveries: times in seconds, each of `size` bytes, with boundaries at `phase` and
+/// every 15 s after it.
 struct Statistics {
     /// Start to start of bursts, in ms.
     gaps: [f64; 5],
-    /// Shares of those of 2, 3, 4 and 5 frames.
+    /// Fractions of those of 2, 3, 4 and 5 frames.
     frames: [f64; 4],
     /// Deliveries in a burst.
     burst: [f64; 3],
@@ -58,12 +59,12 @@ struct Statistics {
     variation: [f64; 5],
     /// Standard deviation of the logarithm of the ratio of an interval's rate to the one before.
     ratio: f64,
-    /// Gaps longer than 50 ms: where they begin and how long they are, in seconds.
+    /// Gaps longer than 50 ms: their start and length in seconds.
     stops: Vec<(f64, f64)>,
 }
 
 impl Statistics {
-    /// A burst is over when nothing comes for `pause`.
+    /// A burst ends when nothing is delivered for `pause`.
     fn of(times: &[f64], phase: f64, pause: f64) -> Self {
         let (mut starts, mut counts) = (vec![times[0]], vec![1.0]);
         let mut stops = Vec::new();
@@ -78,7 +79,7 @@ impl Statistics {
             *counts.last_mut().expect("there is one") += 1.0;
         }
         let gaps = starts.windows(2).map(|two| (two[1] - two[0]) * 1000.0);
-        // The stops at the boundaries apart.
+        // Without the interruptions at the boundaries.
         let gaps: Vec<f64> = gaps.filter(|gap| *gap < 50.0).collect();
         let frames = [2.0, 3.0, 4.0, 5.0].map(|frames: f64| {
             let same = gaps.iter().filter(|gap| (*gap * 0.75).round() == frames);
@@ -91,7 +92,7 @@ impl Statistics {
             times.partition_point(|at| *at < to) - times.partition_point(|at| *at < from)
         };
         let variation = [0.02, 0.05, 0.1, 0.5, 1.0].map(|bin: f64| {
-            // The first second of an interval holds the stop.
+            // The first second of an interval contains the interruption.
             let inside = begins.iter().map(|begin| {
                 let bins = (13.5 / bin) as usize;
                 let from = begin + 1.0;
@@ -141,14 +142,14 @@ impl Statistics {
 fn near(what: &str, found: f64, expected: f64, share: f64) {
     assert!(
         (found - expected).abs() <= share * expected,
-        "{what}: {found}, the notes say {expected} within {} %",
+        "{what}: {found}, reference {expected} within {} %",
         share * 100.0
     );
 }
 
-/// B.2.2, CHECK of the generator; B.2.4, checks 2, 3 and 5.
+/// The statistics of the generator.
 #[test]
-fn bursts_steps_and_stops_are_those_of_the_notes() {
+fn bursts_steps_and_interruptions_are_those_of_the_reference() {
     let config = LeoConfig {
         phase: Some(Duration::from_secs(5)),
         ..MEASURED
@@ -156,9 +157,11 @@ fn bursts_steps_and_stops_are_those_of_the_notes() {
     let times = saturated(build(&leo(config)), 1514, 604);
     let found = Statistics::of(&times, 5.0, PAUSE);
     found.print("600 s");
-    // Not the notes' 25th percentile: a quarter of the gaps have two frames, so it lies on the step to three.
+    // Not the reference's 25th percentile: a quarter of the gaps have two frames, so it lies on the
+    // step to three.
     for (place, expected) in [(0, 2.7), (2, 4.0), (3, 5.3), (4, 6.7)] {
-        // A packet that the burst before has begun comes a little later than its burst.
+        // The rest of a packet from the previous burst arrives a little after the start of its
+        // burst.
         near("burst gap", found.gaps[place], expected, 0.06);
     }
     println!("  gaps of 2 to 5 frames {:.3?}", found.frames);
@@ -176,8 +179,8 @@ fn bursts_steps_and_stops_are_those_of_the_notes() {
     {
         near("variation of the rate", found, expected, 0.15);
     }
-    // A stop at each boundary and nowhere else: the last burst before it is at most five frames old, and cut
-    // bursts do not begin.
+    // An interruption at each boundary and nowhere else: the last burst before it is at most five
+    // frames old, and truncated bursts do not start.
     assert_eq!(found.stops.len(), 40);
     for (number, (begin, span)) in found.stops.iter().enumerate() {
         let boundary = 5.0 + INTERVAL_S * number as f64;
@@ -207,18 +210,18 @@ fn intervals_differ_as_measured() {
         phase: Some(Duration::from_secs(5)),
         ..MEASURED
     };
-    // 30 kB at once: the rate of 400 intervals is all that is asked.
+    // 30 kB at once: only the rate of 400 intervals is needed.
     let times = saturated(build(&leo(config)), 30_000, 6005);
     let ratio = Statistics::of(&times, 5.0, PAUSE).ratio;
     println!("log-ratio between intervals {ratio:.3}");
-    // Standard error 3.5 %; the notes' own 3000 s gave 0.223 where 0.226 is meant.
+    // Standard error 3.5 %; the reference calculation over 3000 s gave 0.223 where 0.226 is meant.
     near("log-ratio", ratio, 0.223, 0.15);
     let mean = times.len() as f64 * 30_000.0 * 8.0 / 6005.0;
     // exp(0.16^2/2 + 0.05^2/2) for the means of the two, less 80 of 15000 ms.
     near("mean rate", mean / 48.7e6, 1.0085, 0.03);
 }
 
-/// The same statistics of the recorded trace, where it is there.
+/// The same statistics of the recorded trace, if present.
 #[test]
 fn the_recorded_trace_has_the_same_statistics() {
     let Some(text) = testing::traces::read("starlink-leocc.rate") else {
@@ -226,9 +229,9 @@ fn the_recorded_trace_has_the_same_statistics() {
     };
     let times: Vec<f64> = text
         .lines()
-        .map(|line| line.trim().parse::<f64>().expect("a millisecond") / 1000.0)
+        .map(|line| line.trim().parse::<f64>().expect("milliseconds") / 1000.0)
         .collect();
-    // The trace knows milliseconds, so that a burst may have two: ours is rounded likewise.
+    // The trace has whole milliseconds, so a burst may have two: ours is rounded likewise.
     let trace = Statistics::of(&times, 8.69, 0.0015);
     trace.print("trace");
     let config = LeoConfig {
@@ -251,7 +254,7 @@ fn the_recorded_trace_has_the_same_statistics() {
     ] {
         near(what, ours, trace, share);
     }
-    // 8 boundaries in either.
+    // Both have 8 boundaries.
     assert_eq!(ours.stops.len(), 8);
     let at_boundary = |begin: f64| {
         let since = (begin - 8.69 + 0.02).rem_euclid(INTERVAL_S);
@@ -265,7 +268,7 @@ fn the_recorded_trace_has_the_same_statistics() {
     assert_eq!(stops, 8, "{:?}", trace.stops);
 }
 
-/// Both directions of a path have the same boundaries, a run its own.
+/// Both directions of a path have the same boundaries; those of runs differ.
 #[test]
 fn both_directions_change_at_the_same_instants() {
     let (down, up) = (
@@ -287,7 +290,7 @@ fn both_directions_change_at_the_same_instants() {
         assert_eq!(down.len(), up.len());
         for (down, up) in down.iter().zip(&up) {
             assert!((down.0 - up.0).abs() < 0.009, "{down:?} {up:?}");
-            // Each has its own channel all the same.
+            // Each still has its own channel.
             assert_ne!(down.1, up.1);
         }
         phases.push(down[0].0.rem_euclid(INTERVAL_S));
@@ -296,9 +299,9 @@ fn both_directions_change_at_the_same_instants() {
     assert!(least < 4.0 && most > 11.0, "{least} {most}");
 }
 
-/// B.2.4, check 1: the delay repeats itself after 15 s, because packets are held at each boundary.
+/// The delay is periodic with 15 s, because packets are held at each boundary.
 #[test]
-fn the_delay_repeats_itself_each_interval() {
+fn the_delay_repeats_in_each_interval() {
     let config = LeoConfig {
         drop: 0.0,
         ..MEASURED
@@ -328,15 +331,16 @@ fn the_delay_repeats_itself_each_interval() {
     for lag in (1200..1480).chain(1520..1800).step_by(10) {
         assert!(correlation(lag) < peak - 0.1, "{lag}");
     }
-    // Inside an interval, without the stops: the 5th to 95th percentile are some milliseconds apart.
+    // Inside an interval, without the interruptions: the 5th to 95th percentile are some
+    // milliseconds apart.
     let [low, middle, high] = quantiles(delays, [0.05, 0.5, 0.95]);
     println!("delay {low:.2} {middle:.2} {high:.2} ms beyond the least");
     assert!((3.0..=9.0).contains(&(high - low)), "{low} {high}");
 }
 
-/// Two patterns of arrivals meet the same channel: a packet that finds nobody there has the same fate.
+/// Two patterns of arrivals meet the same channel: a packet on an idle link has the same delay.
 #[test]
-fn the_channel_does_not_depend_on_who_uses_it() {
+fn the_channel_does_not_depend_on_the_packets() {
     for grant in [0, 12] {
         let config = leo(LeoConfig {
             grant: Duration::from_millis(grant),
@@ -350,7 +354,7 @@ fn the_channel_does_not_depend_on_who_uses_it() {
                 pop_all(&mut among, at);
                 among.push(at, packet(1500, number));
             }
-            // At an odd place in the second, when whoever came before is long through.
+            // At an odd place in the second, long after the last packet was delivered.
             let at = Instant::from_micros(second * 1_000_000 - 1 - second * 613);
             let fate = |link: &mut Link<u64>| {
                 pop_all(link, at);
@@ -363,9 +367,9 @@ fn the_channel_does_not_depend_on_who_uses_it() {
     }
 }
 
-/// In a stop that drops, the first packets that arrive are gone, and none else.
+/// In an interruption with drops, the first packets that arrive are dropped, and no others.
 #[test]
-fn a_stop_may_drop_who_arrives_first() {
+fn an_interruption_may_drop_the_first_arrivals() {
     let config = LeoConfig {
         phase: Some(Duration::from_secs(5)),
         drop: 1.0,
@@ -387,7 +391,7 @@ fn a_stop_may_drop_who_arrives_first() {
     for number in &dropped {
         let since = (number - 5000) % 15_000;
         let stop = &mut sizes[((number - 5000) / 15_000) as usize];
-        // One packet in a millisecond, from the boundary on without a gap.
+        // One packet per millisecond, from the boundary on without a gap.
         assert_eq!(since, *stop, "{number}");
         *stop += 1;
     }
@@ -397,7 +401,7 @@ fn a_stop_may_drop_who_arrives_first() {
 }
 
 #[test]
-fn rests_and_extremes_do_no_harm() {
+fn idle_times_and_extremes_do_no_harm() {
     let day = Duration::from_secs(86_400);
     for config in [
         MEASURED,
@@ -459,9 +463,9 @@ fn rests_and_extremes_do_no_harm() {
     }
 }
 
-/// Without variation what remains are bursts: the mean rate is what is said.
+/// Without variation there remain bursts, and the mean rate is the configured one.
 #[test]
-fn without_variation_the_rate_is_the_rate() {
+fn without_variation_the_mean_rate_is_exact() {
     let config = LeoConfig {
         spread: 0.0,
         wander: 0.0,

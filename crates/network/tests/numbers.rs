@@ -1,4 +1,5 @@
-//! Numbers worked from the notes (network-models): sections 0.4, A.1, A.2, B.1.2 and B.1.5.
+//! Reference values: docs/reference/sources.md, "Common rules"; `sch_netem`;
+//! docs/reference/networks/geo.md.
 
 mod common;
 
@@ -6,7 +7,7 @@ use common::{MBIT, assert_conserved, bare, build, fixed, packet, pop_all};
 use network::{Admission, Discipline, DropReason, LossConfig, QueueLimit, Service};
 use units::{Bytes, Duration, Instant, Rate};
 
-/// A.1: 50 Mbit/s, 100 ms, one BDP of 413 packets of 1514 bytes.
+/// 50 Mbit/s, 100 ms, one BDP of 413 packets of 1514 bytes (SUSS developers 2025).
 #[test]
 fn the_wired_bottleneck() {
     let mut config = bare(fixed(50 * MBIT));
@@ -43,7 +44,7 @@ fn the_wired_bottleneck() {
     assert_conserved(&link);
 }
 
-/// 0.4: at twice the rate the queue grows at the rate, so it is full after B serialisations.
+/// At twice the rate the queue grows at the rate, so it is full after B serialisations.
 #[test]
 fn a_double_overload_fills_the_queue_at_the_rate() {
     let mut config = bare(fixed(10 * MBIT));
@@ -62,7 +63,7 @@ fn a_double_overload_fills_the_queue_at_the_rate() {
     );
 }
 
-/// A.2: the long-run loss of `gemodel` is (p (1-h) + r (1-k)) / (p + r), and bursts last 1/r.
+/// The long-term loss of `gemodel` is (p (1-h) + r (1-k)) / (p + r), and bursts last 1/r.
 #[test]
 fn gemodel_means() {
     let run = |p, r, bad_loss, good_loss| {
@@ -97,7 +98,7 @@ fn gemodel_means() {
     assert!((loss - 0.013_17).abs() < 0.000_7, "{loss}");
 }
 
-/// A.2: the loss is drawn with the state before the transition, and the first state is the good one.
+/// The loss is drawn with the state before the transition, and the first state is the good one.
 #[test]
 fn gemodel_takes_the_state_before_the_transition() {
     let mut config = bare(Service::Unlimited);
@@ -130,8 +131,8 @@ fn bernoulli_mean() {
     );
 }
 
-/// The GEO gateway of B.1.2 at `load` times its rate of 33 Mbit/s, for `secs` seconds; bytes
-/// waiting at the end, and drops (early, overflow).
+/// The GEO gateway at `load` times its rate of 33 Mbit/s, for `secs` seconds; bytes queued at the
+/// end, and drops (early, overflow).
 fn geo(load: f64, secs: u64) -> (u64, u64, u64) {
     let mut config = bare(fixed(33 * MBIT));
     config.queue.limit = QueueLimit::Bytes(Bytes::new(36_000_000));
@@ -156,9 +157,9 @@ fn geo(load: f64, secs: u64) -> (u64, u64, u64) {
     )
 }
 
-/// B.1.5, check 3: above the rate and up to 4/3 of it the queue settles at 18 MB; beyond, at 36 MB.
+/// Above the rate and up to 4/3 of it the queue settles at 18 MB; beyond, at 36 MB.
 #[test]
-fn the_geo_gateway_settles_at_half_its_room_under_mild_overload() {
+fn the_geo_gateway_settles_at_half_its_limit_under_mild_overload() {
     for load in [1.1, 1.2, 1.3] {
         let (bytes, early, overflow) = geo(load, 100);
         assert!((17_900_000..18_400_000).contains(&bytes), "{load}: {bytes}");
@@ -171,7 +172,7 @@ fn the_geo_gateway_settles_at_half_its_room_under_mild_overload() {
     assert!(bytes < 3000 && early == 0 && overflow == 0, "{bytes}");
 }
 
-/// B.1.5, check 3: 18 MB drain in 1.00 s at 144 Mbit/s, 2.88 s at 50, 4.36 s at 33.
+/// 18 MB drain in 1.00 s at 144 Mbit/s, 2.88 s at 50, 4.36 s at 33.
 #[test]
 fn the_geo_queue_drains_as_computed() {
     for (rate, millis) in [(144, 1000), (50, 2880), (33, 4364)] {
@@ -193,14 +194,14 @@ fn the_ends_of_the_range_work() {
     let mut link = build(&bare(fixed(1)));
     let _ = link.push(Instant::ZERO, packet(1500, 0));
     assert_eq!(link.next_event(), Some(Instant::from_secs(12_000)));
-    // The end of time is far away but not passed: nothing that would be due then ever comes.
+    // The end of time is far away and never passes: packets due then are never delivered.
     for number in 0..2_000_000 {
         let _ = link.push(Instant::ZERO, packet(1500, number));
     }
     assert_eq!(pop_all(&mut link, Instant::from_secs(36_000)).len(), 3);
     assert_conserved(&link);
 
-    // 100 Gbit/s, room for one packet, no delay.
+    // 100 Gbit/s, a buffer of one packet, no delay.
     let mut config = bare(fixed(100_000 * MBIT));
     config.queue.limit = QueueLimit::Packets(1);
     let mut link = build(&config);
@@ -217,7 +218,7 @@ fn the_ends_of_the_range_work() {
         [120, 240]
     );
 
-    // No room at all: only who finds the server free is taken.
+    // No buffer: a packet is accepted only if the server is idle.
     config.queue.limit = QueueLimit::Packets(0);
     let mut link = build(&config);
     assert_eq!(
@@ -233,7 +234,7 @@ fn the_ends_of_the_range_work() {
         Admission::Accepted
     );
 
-    // Rate zero: taken, and never given back.
+    // Rate zero: accepted, and never delivered.
     let mut link = build(&bare(fixed(0)));
     assert_eq!(
         link.push(Instant::ZERO, packet(1500, 0)),
@@ -245,7 +246,7 @@ fn the_ends_of_the_range_work() {
 }
 
 #[test]
-fn busy_periods_are_told_apart_by_idle_time() {
+fn idle_time_separates_busy_periods() {
     let mut link = build(&bare(fixed(12 * MBIT))); // 1 ms for a packet
     let at = Instant::from_micros;
     link.keep_busy_periods(Duration::from_millis(2));
@@ -265,7 +266,7 @@ fn busy_periods_are_told_apart_by_idle_time() {
     assert_eq!(link.take_busy_period(), Some((at(500), at(2500))));
     assert_eq!(link.busy_time(at(3500)), Duration::from_micros(2500));
     assert_eq!(link.busy_time(at(9000)), Duration::from_micros(3000));
-    // A period that is shorter than asked for is not kept.
+    // A period shorter than the limit is not kept.
     let _ = link.push(at(9000), packet(1500, 3));
     assert_eq!(
         (link.busy_periods(), link.take_busy_period()),
@@ -275,10 +276,10 @@ fn busy_periods_are_told_apart_by_idle_time() {
     );
 }
 
-/// A cycle of two nanoseconds repeats 1.8 trillion times in an hour. Nothing may take time in
-/// proportion to that: neither serving a packet nor counting the link's capacity.
+/// A cycle of two nanoseconds repeats 1.8 trillion times in an hour. No operation may take time in
+/// proportion to that: neither serving a packet nor computing the link's capacity.
 #[test]
-fn short_steps_are_passed_over_in_whole_cycles() {
+fn short_steps_are_skipped_in_whole_cycles() {
     let step = |rate| (Duration::from_nanos(1), Rate::from_bits_per_sec(rate));
     let hour = Instant::from_secs(3600);
     // 1.5 bit/s on average: 8000 bits take 5333.3 s, and an hour carries 5400 bits.
@@ -290,7 +291,7 @@ fn short_steps_are_passed_over_in_whole_cycles() {
     assert!(leaves.abs_diff(5_333_333_333_333) <= 2, "{leaves}");
     assert_eq!(link.capacity(hour), Some(Bytes::new(5400 / 8)));
     assert!((link.utilization(hour) - 1.0).abs() < 1e-12);
-    // It is the sum over the stretches, also where the end cuts a cycle.
+    // It is the sum over the stretches, even if the end cuts a cycle.
     let uneven = [(3_u64, 7_000), (1, 0), (4, 90_000)]
         .map(|(ms, rate)| (Duration::from_millis(ms), Rate::from_bits_per_sec(rate)));
     let link = build(&bare(Service::Steps {
@@ -308,8 +309,8 @@ fn short_steps_are_passed_over_in_whole_cycles() {
     }
 }
 
-/// Busy time counts for a constant rate, bytes over capacity for one that changes; and the mean
-/// rates are what a bandwidth-delay product is worked from.
+/// Busy time counts for a constant rate, bytes over capacity for a changing one; the mean rates
+/// determine the bandwidth-delay product.
 #[test]
 fn utilization_and_mean_rates() {
     let step = |ms, mbit| {
@@ -348,7 +349,7 @@ fn utilization_and_mean_rates() {
     assert_eq!(link.next_event(), Some(Instant::ZERO));
 }
 
-/// What an idle host pays for its link.
+/// The memory of an idle link.
 #[test]
 fn an_idle_link_is_small() {
     let bytes = size_of_val(&build(&bare(fixed(MBIT))));

@@ -1,4 +1,4 @@
-//! Policers: the arithmetic of their tokens (network-models, section A.3, asked on arrival).
+//! Policers: the arithmetic of their tokens.
 
 mod common;
 
@@ -38,10 +38,10 @@ fn a_burst_passes_at_the_rate_of_the_line_and_the_next_packet_does_not() {
     // 32000 bytes are 21 packets and 500 bytes.
     assert!(taken[..21].iter().all(|one| *one == Admission::Accepted));
     assert!(taken[21..].iter().all(|one| *one == DROPPED));
-    // 1000 bytes are missing, which take 800 us at 10 Mbit/s; a packet that was dropped took none.
+    // 1000 bytes are missing, which take 800 us at 10 Mbit/s; a dropped packet takes none.
     let nearly = start + Duration::from_nanos(799_999);
     assert_eq!(link.push(nearly, packet(1500, 30)), DROPPED);
-    // A smaller packet finds tokens.
+    // There are enough tokens for a smaller packet.
     assert_eq!(link.push(nearly, packet(1499, 31)), Admission::Accepted);
     let due: Vec<_> = pop_all(&mut link, Instant::MAX)
         .iter()
@@ -67,7 +67,7 @@ fn a_long_overload_passes_the_burst_and_the_rate() {
     let tokens = 32_000 + 10 * MBIT / 8 * last.as_micros() / 1_000_000;
     assert_eq!(passed, tokens / 1500);
     assert_eq!(passed, 50_020);
-    // Where nothing is random every other packet is dropped, once the burst is gone.
+    // Without randomness, every other packet is dropped once the burst is used up.
     let _ = pop_all(&mut link, Instant::MAX);
     assert_eq!(link.counters().dropped(), 100_000 - 50_020);
     assert!(link.utilization(last) > 0.9999);
@@ -91,7 +91,7 @@ fn half_the_rate_keeps_no_policer_busy_and_more_than_the_rate_does() {
 }
 
 #[test]
-fn a_policer_can_mark_what_is_capable() {
+fn a_policer_can_mark_ecn_capable_packets() {
     let mut link = link(PolicerConfig {
         marks: true,
         ..POLICER
@@ -110,7 +110,7 @@ fn a_policer_can_mark_what_is_capable() {
         assert_eq!(offer(&mut link, number, Ecn::Ect), Admission::Accepted);
     }
     assert_eq!(offer(&mut link, 30, Ecn::NotEct), DROPPED);
-    // Marked by somebody else before: it passes, and is no mark of this link.
+    // Marked before this link: it passes, and does not count as a mark of this link.
     assert_eq!(offer(&mut link, 31, Ecn::Ce), Admission::Accepted);
     let marked = pop_all(&mut link, Instant::MAX)
         .iter()
@@ -118,7 +118,7 @@ fn a_policer_can_mark_what_is_capable() {
         .count();
     assert_eq!(marked, 10);
     assert_eq!((link.counters().marks, link.counters().drops_early), (9, 1));
-    // What was marked took no tokens.
+    // The marked packet took no tokens.
     let later = start + Duration::from_micros(800);
     assert_eq!(link.push(later, packet(1500, 32)), Admission::Accepted);
 }
@@ -136,7 +136,7 @@ fn the_queue_behind_is_the_links_own() {
         let taken: Vec<_> = (0..21)
             .map(|number| link.push(Instant::ZERO, packet(1500, number)))
             .collect();
-        // One on the line, ten in the queue; the others had tokens and no room.
+        // One on the line, ten in the queue; the others had tokens but found the queue full.
         let full = Admission::Dropped(DropReason::Overflow);
         assert_eq!(taken.iter().filter(|one| **one == full).count(), 10);
         assert_eq!(link.push(Instant::ZERO, packet(1500, 21)), DROPPED);
@@ -146,8 +146,8 @@ fn the_queue_behind_is_the_links_own() {
 }
 
 proptest! {
-    /// No span passes more than its tokens, what passes is on the line as if that were alone, and
-    /// nobody is refused who had tokens.
+    /// No span passes more than its tokens, conforming packets use the line as if it had no
+    /// policer, and no packet with tokens is refused.
     #[test]
     fn tokens_are_counted_exactly(
         arrivals in prop::collection::vec((0_u64..3_000_000, 40_u32..1500), 1..300),

@@ -1,4 +1,4 @@
-//! Random links under random arrivals: against a naive server, and what always holds.
+//! Random links under random arrivals: comparison with a naive server, and invariants.
 
 mod common;
 
@@ -18,8 +18,8 @@ use network::{
 use proptest::prelude::*;
 use units::{Bytes, Duration, Instant, Rate};
 
-/// What the naive server did: admissions, departures `(nanosecond, number)`, the integral of the
-/// queue length, the nanoseconds in which it was busy, and the most that waited.
+/// The results of the naive server: admissions, departures `(nanosecond, number)`, the integral of
+/// the queue length, the nanoseconds in which it was busy, and the largest queue.
 #[derive(Debug, Default, PartialEq)]
 struct Outcome {
     taken: Vec<bool>,
@@ -29,9 +29,9 @@ struct Outcome {
     longest: u64,
 }
 
-/// A server that goes from nanosecond to nanosecond, and from packet to packet within one. A
-/// packet leaves at the beginning of the nanosecond in which it is finished, and leaves the rest
-/// of its work to the next one, if that comes before the nanosecond ends. Work is in bits x 10^9.
+/// A server that steps through nanoseconds, and through packets within one. A packet leaves at the
+/// start of the nanosecond in which it is finished, and passes the rest of its work to the next one
+/// if that arrives before the nanosecond ends. Work is in bits x 10^9.
 fn naive(
     rate_at: &dyn Fn(u64) -> u64,
     limit: QueueLimit,
@@ -71,7 +71,7 @@ fn naive(
             outcome.taken.push(serving.is_none() || room);
             if serving.is_none() {
                 serving = Some((number, bytes * 8_000_000_000 + debt));
-                // It may be done within this nanosecond; then what is left of it is the debt.
+                // It may finish within this nanosecond; the rest is then the debt.
                 if let Some((_, work)) = serving
                     && (work < rate || work == 0)
                 {
@@ -419,7 +419,7 @@ fn links() -> impl Strategy<Value = LinkConfig> {
         )
 }
 
-/// Runs a link by its own events: departures, and what holds on the way.
+/// Runs a link by its own events: departures, and the invariants on the way.
 fn drive(
     config: &LinkConfig,
     arrivals: &[(u64, u32)],
@@ -427,7 +427,7 @@ fn drive(
     let mut link = build(config);
     let mut out: Vec<(Instant, u64)> = Vec::new();
     let mut arrivals = (0..).zip(arrivals).peekable();
-    // What is due after a minute stays inside.
+    // Packets due after a minute stay inside.
     let end = Instant::from_secs(60);
     let mut now = Instant::ZERO;
     loop {
@@ -439,7 +439,7 @@ fn drive(
             break;
         };
         prop_assert!(next >= now, "an event in the past");
-        // Just before the event nothing comes out.
+        // Just before the event nothing is delivered.
         if let Some(before) = next.as_nanos().checked_sub(1).map(Instant::from_nanos)
             && before >= now
         {
@@ -509,10 +509,10 @@ proptest! {
         prop_assert_eq!(&out, &drive(&config, &arrivals)?, "the same seed");
     }
 
-    /// Two senders meet the same channel: with full queues of packets of different sizes a
-    /// wandering link has carried the same bytes at any time, up to a packet.
+    /// Two senders meet the same channel: with full queues of packets of different sizes a link of
+    /// varying rate has carried the same bytes at any time, up to a packet.
     #[test]
-    fn a_wandering_link_does_not_depend_on_its_packets(
+    fn a_varying_link_does_not_depend_on_its_packets(
         seed_rate in 1_000_000_u64..100_000_000, sizes in (40_u32..1500, 40_u32..1500), start in 0_u64..500,
     ) {
         let config = bare(Service::Varying {

@@ -1,5 +1,5 @@
-//! Routers that help: the numbers of the notes (fast-startup, sections D-Q4, D-R and D-X), and what a
-//! router does to what packets carry.
+//! Explicit router support: values computed by hand from the cited rules, and the changes of a
+//! router to the feedback in packets.
 
 #![expect(
     clippy::inconsistent_digit_grouping,
@@ -31,7 +31,7 @@ fn close(found: f64, expected: f64, places: f64) {
     );
 }
 
-/// D-Q4: 10 Mbit/s, threshold 0.85.
+/// 10 Mbit/s, threshold 0.85.
 #[test]
 fn quick_start_approves_what_is_left_below_the_threshold() {
     let mut router = QuickStartRouter::new(&QuickStartConfig::default(), TEN_MBIT, &rng());
@@ -47,7 +47,7 @@ fn quick_start_approves_what_is_left_below_the_threshold() {
     asks(0.35, 8, 5, (0, 3_840_000));
     asks(0.35, 7, 4, (0, 4_480_000));
     asks(0.35, 5, 3, (0, 4_800_000));
-    // A request for nothing gets nothing, and lets the interval end.
+    // A request for zero gets zero, and the interval ends.
     asks(0.35, 0, 0, (0, 4_800_000));
     asks(0.35, 8, 2, (4_800_000, 160_000));
     asks(0.6, 6, 0, (4_800_000, 160_000));
@@ -57,9 +57,9 @@ fn quick_start_approves_what_is_left_below_the_threshold() {
     asks(0.86, 1, 0, (0, 2_560_000));
 }
 
-/// D-R1: y and q imposed.
+/// With y and q given.
 #[test]
-fn rcp_moves_its_rate_as_the_formula_says() {
+fn rcp_changes_its_rate_by_the_formula() {
     let mut router = RcpRouter::new(&RcpConfig::default(), TEN_MBIT, &rng()).begin(62_500.0, 0.1);
     for (arrived, queue, after) in [
         (0.0, 0.0, 65_000.0),
@@ -81,7 +81,7 @@ fn rcp_moves_its_rate_as_the_formula_says() {
     }
 }
 
-/// D-R2: ten flows that send at the rate of ten slots before, a fluid queue.
+/// Ten flows that send at the rate of ten slots before, with a fluid queue.
 #[test]
 fn rcp_converges_without_a_loss() {
     let (capacity, slot) = (1_250_000.0, 0.01);
@@ -131,7 +131,7 @@ fn rcp_averages_round_trips_up_fast_and_down_slowly() {
 
 /// D-X1.
 #[test]
-fn xcp_decides_as_the_formulas_say() {
+fn xcp_decides_by_the_formulas() {
     let decide = |arrived, queue, rtt, intervals| {
         Control::decide(1_250_000.0, arrived, queue, rtt, intervals, arrived * rtt)
     };
@@ -182,7 +182,7 @@ fn xcp_decides_as_the_formulas_say() {
     }
     let mut control = decide(1_500_000.0, 20_000.0, 0.1, 1.2);
     close(control.deal(1_500.0, 0.01, f64::INFINITY), -1_460.0, 1e-9);
-    // A packet that an earlier router gave less takes no more, and leaves more to others.
+    // A packet to which an earlier router gave less takes no more, and leaves more to others.
     close(control.deal(1_500.0, 0.01, -5_000.0), -5_000.0, 1e-9);
     close(control.positive, 4_760.0 - 40.0, 41.0);
 }
@@ -210,7 +210,7 @@ fn request(code: u8) -> Feedback {
 #[test]
 fn a_request_is_lowered_proven_or_refused() {
     let help = Help::QuickStart(QuickStartConfig::default());
-    let mut router = Router::new(&help, TEN_MBIT, &rng()).expect("it helps");
+    let mut router = Router::new(&help, TEN_MBIT, &rng()).expect("support");
     let mut passes = |ms, mut feedback| {
         router.on_arrival(Instant::from_millis(ms), 74, &mut Idle, Some(&mut feedback));
         feedback
@@ -218,7 +218,7 @@ fn a_request_is_lowered_proven_or_refused() {
     let Feedback::RateRequest { rate, ttl, nonce } = passes(10, request(8)) else {
         panic!("it stays a request");
     };
-    // 8.5 Mbit/s are left: code 7, proven by the nonce, and no code above it.
+    // 8.5 Mbit/s are left: code 7, proven by the nonce, and no higher code.
     assert_eq!((rate.get(), ttl), (7, 4));
     let sent = Nonce::new(0x2a5c_3f19);
     assert!(sent.proves(nonce, rate));
@@ -227,12 +227,12 @@ fn a_request_is_lowered_proven_or_refused() {
         nonce.field(8),
         "one chance in four, and this seed is not it"
     );
-    // 3.38 Mbit/s are left: what is asked for fits, and nothing is touched but the time to live.
+    // 3.38 Mbit/s are left: the request fits, and only the time to live changes.
     let Feedback::RateRequest { rate, ttl, nonce } = passes(20, request(6)) else {
         panic!("it stays a request");
     };
     assert_eq!((rate.get(), ttl, nonce), (6, 4, sent));
-    // Nothing much is left.
+    // Almost nothing is left.
     let refused = Feedback::RateRequest {
         rate: RateCode::DENIED,
         ttl: 0,
@@ -249,7 +249,7 @@ fn a_request_is_lowered_proven_or_refused() {
         }
     );
     assert_eq!(passes(50, refused), refused);
-    // Reports and what belongs to others passes unread.
+    // Reports and the feedback of other schemes pass unread.
     let report = Feedback::RateReport {
         rate: RateCode::new(9),
         nonce: sent,
@@ -261,7 +261,7 @@ fn a_request_is_lowered_proven_or_refused() {
         ttl: 64,
     };
     assert_eq!(passes(60, other), other);
-    // Two intervals later the books are empty again.
+    // Two intervals later no approvals are left.
     let Feedback::RateRequest { rate, .. } = passes(600, request(7)) else {
         panic!("it stays a request");
     };
@@ -271,7 +271,7 @@ fn a_request_is_lowered_proven_or_refused() {
 #[test]
 fn a_busy_link_approves_nothing() {
     let help = Help::QuickStart(QuickStartConfig::default());
-    let mut router = Router::new(&help, TEN_MBIT, &rng()).expect("it helps");
+    let mut router = Router::new(&help, TEN_MBIT, &rng()).expect("support");
     let mut link: Link<()> = Link::new(&bare(Service::Fixed(TEN_MBIT)), rng());
     let packet = Packet {
         size: 1500,
@@ -298,7 +298,7 @@ fn a_busy_link_approves_nothing() {
 #[test]
 fn an_idle_rcp_link_offers_all_it_has() {
     let mut router =
-        Router::new(&Help::Rcp(RcpConfig::default()), TEN_MBIT, &rng()).expect("it helps");
+        Router::new(&Help::Rcp(RcpConfig::default()), TEN_MBIT, &rng()).expect("support");
     let mut told = |ms: u64| {
         let mut feedback = Feedback::Rcp {
             rate: Rate::MAX,
@@ -321,7 +321,7 @@ fn an_idle_rcp_link_offers_all_it_has() {
 #[test]
 fn an_xcp_router_gives_what_is_spare_and_takes_what_is_too_much() {
     let mut router =
-        Router::new(&Help::Xcp(XcpConfig::default()), TEN_MBIT, &rng()).expect("it helps");
+        Router::new(&Help::Xcp(XcpConfig::default()), TEN_MBIT, &rng()).expect("support");
     let mut sum = [0_i64; 2];
     for ms in 0..2_000_u64 {
         let mut feedback = Feedback::Xcp {
@@ -330,7 +330,7 @@ fn an_xcp_router_gives_what_is_spare_and_takes_what_is_too_much() {
             delta: i64::MAX,
             ttl: 64,
         };
-        // Half of the link, then one and a half times it.
+        // Half of the link, then one and a half times its rate.
         let size = if ms < 1_000 { 625 } else { 1_875 };
         router.on_arrival(
             Instant::from_millis(ms),
@@ -341,7 +341,7 @@ fn an_xcp_router_gives_what_is_spare_and_takes_what_is_too_much() {
         let Feedback::Xcp { delta, ttl: 63, .. } = feedback else {
             panic!("{feedback:?}");
         };
-        // The first interval knows nothing yet; after a change one interval is the old one's.
+        // The first interval has no data; after a change one interval has that of the old rate.
         match ms {
             200..1_000 => sum[0] += delta,
             1_200.. => sum[1] += delta,

@@ -1,4 +1,5 @@
-//! What a radio does while nobody uses it, against the numbers of network-models, sections B.3.2 and B.4.2.
+//! The states of an idle radio: reference values (docs/reference/networks/lte.md,
+//! docs/reference/networks/hsdpa.md).
 
 mod common;
 
@@ -17,7 +18,7 @@ fn config(config: CellularConfig) -> LinkConfig {
     )))))
 }
 
-/// A cell in which nothing is random, and its uplink, which asks each millisecond.
+/// A cell without randomness, and its uplink, which may send a request every millisecond.
 fn lte(rrc: Option<RrcConfig>) -> [LinkConfig; 2] {
     let mut cell = CellConfig {
         users: 0,
@@ -72,8 +73,8 @@ fn pair(configs: &[LinkConfig; 2], seed: u64) -> [Link<u64>; 2] {
     Link::pair([&configs[0], &configs[1]], rngs)
 }
 
-/// How much longer small packets take, each alone on its way, than over a radio that is always ready; in milliseconds, to
-/// a block's length. `packets` says when and in which direction.
+/// Additional delay of isolated small packets compared with a radio that is always ready; in
+/// milliseconds, to a block's length. `packets` gives times and directions.
 fn paid(
     network: fn(Option<RrcConfig>) -> [LinkConfig; 2],
     rrc: RrcConfig,
@@ -99,7 +100,7 @@ fn ms(ms: u64) -> Instant {
     Instant::from_millis(ms)
 }
 
-/// `count` instants, `rest` apart and a little more, so that they fall anywhere in a period of milliseconds.
+/// `count` instants, a little more than `rest` apart, at random phases of a millisecond period.
 fn apart(rest: Duration, count: u64) -> impl Iterator<Item = Instant> {
     (1..=count).map(move |n| Instant::ZERO + rest * n + Duration::from_nanos(n * 7_618_033))
 }
@@ -108,7 +109,8 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// The values are uniform between two bounds: smallest and largest near them, mean and deviation as they should be.
+/// The values are uniform between two bounds: smallest and largest near them, mean and deviation as
+/// expected.
 fn assert_uniform(values: &[f64], least: f64, most: f64, grid: f64) {
     let (count, span) = (values.len() as f64, most - least);
     let (low, high) = values
@@ -154,7 +156,7 @@ fn a_promotion_of_lte_takes_80_to_260_ms() {
 }
 
 #[test]
-fn in_drx_data_waits_for_the_cycle_and_what_goes_up_does_not() {
+fn in_drx_downlink_data_waits_for_the_cycle_and_uplink_data_does_not() {
     let packets: Vec<_> = apart(Duration::from_secs(1), 2000)
         .map(|at| (at, DOWN))
         .collect();
@@ -167,9 +169,9 @@ fn in_drx_data_waits_for_the_cycle_and_what_goes_up_does_not() {
     assert!(paid(lte, connected, 2, &up).iter().all(|paid| *paid == 0.0));
 }
 
-/// What is sent more often than a timer runs never pays, in whichever direction it goes.
+/// Packets more frequent than a timer never wait, in either direction.
 #[test]
-fn denser_than_the_timer_nobody_pays() {
+fn frequent_packets_never_wait() {
     let connected = |rrc| RrcConfig {
         begins_connected: true,
         ..rrc
@@ -187,7 +189,7 @@ fn denser_than_the_timer_nobody_pays() {
     }
 }
 
-/// A packet of 100 bytes is through a few blocks after it came, so the limits are a little beyond the timers.
+/// A packet of 100 bytes arrives a few blocks later, so the limits are a little above the timers.
 #[test]
 fn the_timers_of_umts() {
     for (rest, least, most) in [
@@ -201,7 +203,7 @@ fn the_timers_of_umts() {
             let mut all = Vec::new();
             for seed in 0..400 {
                 let packets = [(ms(100), way), (ms(3000 + rest), way)];
-                // The first pays for a run that begins idle, and is through within 2.6 s.
+                // The first waits, because the run starts idle, and arrives within 2.6 s.
                 let connected = RrcConfig {
                     begins_connected: true,
                     ..RrcConfig::UMTS
@@ -229,7 +231,7 @@ fn the_timers_of_lte() {
         ..without_drx()
     };
     for (rest, pays) in [(9990, false), (10_010, true)] {
-        // Rest counts from the beginning of a run, from a packet of this direction, and from one of the other.
+        // Idle time counts from the start of a run, and from a packet of either direction.
         let first = paid(lte, connected, 5, &[(ms(rest), DOWN)]);
         let own = paid(lte, connected, 5, &[(ms(2000), UP), (ms(2000 + rest), UP)]);
         let other = paid(
@@ -254,7 +256,7 @@ fn the_other_direction_waits_for_a_promotion_too() {
     assert_eq!(paid[2], 0.0);
 }
 
-/// A promotion is drawn for the time, not for the packet: who comes somewhat later pays as much.
+/// A promotion is drawn by time, not by packet: a packet that arrives somewhat later waits as long.
 #[test]
 fn two_senders_meet_the_same_promotions() {
     let starts =

@@ -1,4 +1,4 @@
-//! Token buckets against the numbers of network-models, section A.3.
+//! Token buckets: values computed by hand.
 
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ fn packet(number: u32) -> Packet<u32> {
     }
 }
 
-/// When `count` packets leave that are all there at `at`.
+/// Departures of `count` packets that all arrive at `at`.
 fn departures(link: &mut Link<u32>, at: Instant, count: u32) -> Vec<u64> {
     for number in 0..count {
         link.push(at, packet(number));
@@ -62,7 +62,7 @@ fn a_burst_passes_at_once_and_the_rest_at_the_rate() {
     // 32768 bytes are 21 packets and 974 bytes: the next one lacks 540.
     assert_eq!(due[21], 1_000_000_000 + 540 * 800);
     assert!(due[21..].windows(2).all(|two| two[1] - two[0] == 1_211_200));
-    // After a rest the bucket is full again.
+    // After an idle time the bucket is full again.
     let due = departures(&mut shaper, Instant::from_secs(2), 40);
     assert_eq!(due.iter().filter(|at| **at == 2_000_000_000).count(), 21);
 }
@@ -76,8 +76,8 @@ fn a_peak_spaces_the_burst() {
     });
     let due = departures(&mut shaper, Instant::from_secs(1), 40);
     let spaces: Vec<_> = due.windows(2).map(|two| two[1] - two[0]).collect();
-    // While the peak empties the bucket, the rate goes on filling it with 151.4 bytes for each space:
-    // packet n passes at the peak while 1514 n <= 32768 + 151.4 (n - 1), which is n <= 23.
+    // While the peak empties the bucket, the rate adds 151.4 bytes in each gap: packet n passes at
+    // the peak while 1514 n <= 32768 + 151.4 (n - 1), which is n <= 23.
     let at_peak = spaces.iter().filter(|space| **space == 121_120).count();
     assert_eq!(at_peak, 22, "{spaces:?}");
     assert!(spaces[24..].iter().all(|space| *space == 1_211_200));

@@ -1,4 +1,5 @@
-//! Mahimahi traces: the format, the semantics of section A.9 and the statistics of section A.10.
+//! Mahimahi traces: the format, the semantics of `link_queue.cc`, and the statistics of recorded
+//! traces (docs/reference/sources.md, "Recorded traces").
 
 mod common;
 
@@ -23,7 +24,7 @@ fn ms(link: &[(Instant, network::Packet<u64>)]) -> Vec<u64> {
     link.iter().map(|(due, _)| due.as_millis()).collect()
 }
 
-/// A.9, check: a file "1" is 12.032 Mbit/s, 37.6 ACKs of 40 bytes for each opportunity.
+/// A file "1" is 12.032 Mbit/s, 37.6 ACKs of 40 bytes per opportunity.
 #[test]
 fn one_opportunity_each_millisecond() {
     let trace = parse("1\n", "one").unwrap();
@@ -46,9 +47,9 @@ fn one_opportunity_each_millisecond() {
 }
 
 #[test]
-fn what_a_packet_leaves_goes_to_the_next_and_is_lost_when_nobody_waits() {
-    // Two at once: the second goes on where the first ends, so 1504 = 1500 + 4 at 1 ms, the
-    // other 1496 at 2 ms, where 8 are left for a third.
+fn the_rest_of_an_opportunity_goes_to_the_next_packet_or_is_lost() {
+    // Two at once: the second continues where the first ends, so 1504 = 1500 + 4 at 1 ms, the other
+    // 1496 at 2 ms, where 8 are left for a third.
     let mut link_ = build(&link(&[1], true));
     for (number, size) in [1500, 1500, 8, 1].into_iter().enumerate() {
         let _ = link_.push(Instant::ZERO, packet(size, number as u64));
@@ -90,7 +91,7 @@ fn a_trace_wraps_or_stops() {
         ms(&pop_all(&mut link_, Instant::from_secs(1))),
         [2, 2, 5, 5, 7, 7, 10, 10, 12]
     );
-    // A late packet finds its lap at once: an hour later, lap 720,000 begins.
+    // A late packet finds its lap directly: an hour later, lap 720,000 starts.
     let _ = link_.push(Instant::from_secs(3600), packet(1504, 9));
     assert_eq!(
         ms(&pop_all(&mut link_, Instant::from_secs(3601))),
@@ -150,7 +151,7 @@ fn overhead_does_not_apply_and_delay_does() {
 }
 
 #[test]
-fn traces_without_sense_end_nothing_and_hang_nothing() {
+fn meaningless_traces_do_not_hang() {
     for opportunities in [&[][..], &[0, 0]] {
         let mut link_ = build(&link(opportunities, true));
         assert_eq!(
@@ -159,7 +160,7 @@ fn traces_without_sense_end_nothing_and_hang_nothing() {
         );
         assert_eq!((link_.next_event(), link_.held()), (None, 1));
     }
-    // Not in order: nobody overtakes all the same.
+    // Not in order: packets still keep their order.
     let mut link_ = build(&link(&[9, 3, 7], true));
     for number in 0..10 {
         let _ = link_.push(Instant::from_millis(number), packet(1000, number));
@@ -255,9 +256,9 @@ proptest! {
         }
     }
 
-    /// Against the text of section A.9, one millisecond and one byte budget at a time.
+    /// Compared with the rules, one millisecond and one byte budget at a time.
     #[test]
-    fn a_link_follows_its_trace_as_the_notes_say(
+    fn a_link_follows_its_trace_by_the_rules(
         gaps in prop::collection::vec(0_u32..4, 1..8),
         last_gap in 1_u32..4,
         repeat: bool,
@@ -331,7 +332,7 @@ proptest! {
     }
 }
 
-/// What section A.10 says of a recorded trace.
+/// The reference statistics of a recorded trace.
 struct Recorded {
     name: &'static str,
     /// In Mbit/s with 1500 bytes for each opportunity, rounded to `decimals`.
@@ -366,7 +367,7 @@ const RECORDED: [Recorded; 7] = [
 ];
 
 #[test]
-fn recorded_traces_have_the_statistics_of_the_notes() {
+fn recorded_traces_have_the_reference_statistics() {
     for Recorded {
         name,
         rate,

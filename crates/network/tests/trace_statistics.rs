@@ -1,8 +1,8 @@
-//! What the recorded traces are like: the targets of network-models, section A.10.
+//! Statistics of the recorded traces (docs/reference/sources.md, "Recorded traces").
 
 use network::trace::parse;
 
-/// As the notes print them; 1500 bytes count for each opportunity.
+/// The reference statistics; 1500 bytes count for each opportunity.
 struct Target {
     name: &'static str,
     /// Of the rate in each 100 ms, in Mbit/s: 5, 25, 50, 75, 95 %.
@@ -56,7 +56,7 @@ fn rates(ms: &[u32], width: u32) -> Vec<f64> {
     rates
 }
 
-/// With a share of the way between two values, as usual.
+/// With the usual interpolation between two values.
 fn percentile(sorted: &[f64], share: f64) -> f64 {
     let place = share * (sorted.len() - 1) as f64;
     let (low, part) = (place as usize, place.fract());
@@ -92,15 +92,15 @@ fn opportunities(name: &str) -> Option<Vec<u32>> {
 
 #[expect(clippy::print_stdout, reason = "a test says what it found")]
 fn near(what: &str, found: f64, expected: f64, within: f64) {
-    println!("{what}: {found:.3}, the notes {expected}");
+    println!("{what}: {found:.3}, reference {expected}");
     assert!(
         (found - expected).abs() <= within,
-        "{what}: {found}, the notes {expected}"
+        "{what}: {found}, reference {expected}"
     );
 }
 
 #[test]
-fn recorded_cells_are_as_the_notes_say() {
+fn recorded_cells_have_the_reference_statistics() {
     for target in TARGETS {
         let name = target.name;
         let Some(ms) = opportunities(name) else {
@@ -113,8 +113,8 @@ fn recorded_cells_are_as_the_notes_say() {
             .zip(target.rate_100ms)
         {
             let found = percentile(&ordered, share);
-            // One opportunity in a tenth of a second is 0.12 Mbit/s; the notes do not say how they
-            // take a percentile between two of them.
+            // One opportunity in a tenth of a second is 0.12 Mbit/s; the interpolation of the
+            // reference's percentiles is unknown.
             near(&format!("{name} {share}"), found, expected, 0.12);
         }
         let seconds = rates(&ms, 1000);
@@ -144,10 +144,10 @@ fn recorded_cells_are_as_the_notes_say() {
     }
 }
 
-/// Section B.2.1: Starlink reconfigures each 15 s, and nothing is delivered for 59 ms or more, but little
-/// less than that at any other time.
+/// Starlink reconfigures every 15 s, when nothing is delivered for 59 ms or more; all other gaps
+/// are at most 50 ms.
 #[test]
-fn starlink_stops_each_15_seconds() {
+fn starlink_is_interrupted_every_15_seconds() {
     let Some(ms) = opportunities("starlink-leocc.rate") else {
         return;
     };

@@ -1,4 +1,4 @@
-//! Wi-Fi against the numbers of network-models, section B.5.6.
+//! Wi-Fi: reference values (Bianchi 2000; docs/reference/networks/wifi.md).
 
 mod common;
 
@@ -12,7 +12,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 use units::{Duration, Instant};
 
-/// Of TCP in a packet of 1500 bytes, as the notes count it.
+/// TCP payload of a packet of 1500 bytes, as the reference counts it.
 const PAYLOAD: f64 = 1460.0 * 8.0;
 
 fn link(config: &WifiConfig) -> LinkConfig {
@@ -27,7 +27,7 @@ fn pair(config: &WifiConfig, seed: u64) -> [Link<u64>; 2] {
     Link::pair([&link, &link], [rng(0), rng(1)])
 }
 
-/// A network whose signal never changes and is beyond all doubt.
+/// A network whose signal is constant and strong.
 fn clear(standard: WifiStandard, mcs: u8) -> WifiConfig {
     WifiConfig {
         mcs: Some(mcs),
@@ -37,7 +37,7 @@ fn clear(standard: WifiStandard, mcs: u8) -> WifiConfig {
     }
 }
 
-/// Keeps so many of the links saturated with full packets for so long: packets per second of each.
+/// Keeps the links saturated with full packets; returns the packets per second of each.
 fn saturate(links: &mut [Link<u64>; 2], saturated: usize, seconds: u64) -> [f64; 2] {
     let end = Instant::from_secs(seconds);
     let mut at = Instant::ZERO;
@@ -58,7 +58,7 @@ fn saturate(links: &mut [Link<u64>; 2], saturated: usize, seconds: u64) -> [f64;
 /// independent of each other, which is known to be good to a few percent with few stations: tolerances 3 % of the
 /// throughput and 0.02 of the probability, set beforehand.
 #[test]
-fn stations_without_aggregation_share_the_medium_as_bianchi_says() {
+fn stations_without_aggregation_share_the_medium_as_in_bianchi() {
     let stations = [1_u32, 2, 5, 10, 20, 50];
     let b = [
         (6.05, 0.0),
@@ -92,7 +92,7 @@ fn stations_without_aggregation_share_the_medium_as_bianchi_says() {
             let seconds = 60;
             let rates = saturate(&mut links, ours, seconds);
             let air = links[0].air().expect("a medium");
-            // The rest of what went through is the stations'.
+            // The rest was sent by the other stations.
             let through = (air.frames - air.collisions) as f64 / seconds as f64;
             let found = through * PAYLOAD / 1e6;
             let collided = air.collisions as f64 / air.frames as f64;
@@ -101,8 +101,9 @@ fn stations_without_aggregation_share_the_medium_as_bianchi_says() {
             );
             assert!((found / throughput - 1.0).abs() < 0.03);
             assert!((collided - collision).abs() < 0.02);
-            // And everybody has an equal share of it: four standard errors, each four times that of independent frames,
-            // for who has sent has the smallest window and often sends again.
+            // And each station has an equal fraction: four standard errors, each four times that of
+            // independent frames, because the last sender has the smallest window and often sends
+            // again.
             let share = through / f64::from(n);
             let error = 4.0 * (share / seconds as f64).sqrt() * 4.0;
             for rate in &rates[..ours] {
@@ -112,9 +113,10 @@ fn stations_without_aggregation_share_the_medium_as_bianchi_says() {
     }
 }
 
-/// One station, no errors: the cycle AIFS + 7.5 slots + frame + SIFS + block acknowledgement. Within 0.5 %.
+/// One station, no errors: the cycle AIFS + 7.5 slots + frame + SIFS + block acknowledgment. Within
+/// 0.5 %.
 #[test]
-fn a_frame_holds_what_the_standard_allows() {
+fn a_frame_has_the_size_that_the_standard_allows() {
     use WifiStandard::{Ac, Ax, N};
     use WifiWidth::{Mhz20, Mhz40, Mhz80};
     let table = [
@@ -150,11 +152,12 @@ fn a_frame_holds_what_the_standard_allows() {
     }
 }
 
-/// Each two data packets that arrive are acknowledged by one packet of 52 bytes, and data always waits:
-/// "TCP" of the same table, which adds an exchange of ACKs to each of data. Here both directions count down
-/// at the same time and collide now and then, which the table does not reckon with: within 10 %, set beforehand.
+/// Two delivered data packets are acknowledged by one packet of 52 bytes, and data is backlogged:
+/// "TCP" of the same table, which adds an exchange of ACKs to each of data. Here both directions
+/// count down at the same time and occasionally collide, which the table neglects: within 10 %, set
+/// beforehand.
 #[test]
-fn acknowledgements_take_their_share_of_the_medium() {
+fn acknowledgments_take_their_part_of_the_medium() {
     use WifiStandard::{Ac, Ax, N};
     use WifiWidth::{Mhz20, Mhz40, Mhz80};
     let table = [
@@ -199,7 +202,8 @@ fn acknowledgements_take_their_share_of_the_medium() {
     }
 }
 
-/// In the mean the networks beside ours leave what they do not take. In 60 s there are thousands of bursts: 3 %.
+/// On average, neighbouring networks leave the rest of the time. In 60 s there are thousands of
+/// bursts: 3 %.
 #[test]
 fn busy_neighbours_leave_the_rest() {
     let busy = |busy| {
@@ -216,9 +220,10 @@ fn busy_neighbours_leave_the_rest() {
     }
 }
 
-/// Retries end: with every frame lost a packet is sent as often as it may be, and its loss is told.
+/// Retries end: if every frame is lost, a packet is sent up to the retry limit, and its loss is
+/// reported.
 #[test]
-fn a_packet_that_is_given_up_is_told() {
+fn a_packet_that_is_given_up_is_reported() {
     let config = WifiConfig {
         hidden: 1.0,
         retries: 3,
@@ -239,10 +244,10 @@ fn a_packet_that_is_given_up_is_told() {
     assert_conserved(&down);
 }
 
-/// mac80211's queue: at 20 ms of target a sender that never yields is dropped early, and a second flow's packet waits
-/// for the driver's airtime alone.
+/// mac80211's queue: with a target of 20 ms a saturated sender is dropped early, and a packet of a
+/// second flow waits only for the driver's airtime.
 #[test]
-fn a_discipline_stands_above_the_driver() {
+fn a_discipline_is_above_the_driver() {
     let config = WifiConfig {
         station_mcs: Some(4),
         stations: 2,
@@ -284,9 +289,9 @@ fn a_discipline_stands_above_the_driver() {
     assert!(packets > 1000, "the flow that does not yield waits alone");
 }
 
-/// However little airtime may wait below a discipline, a packet may.
+/// However small the airtime below a discipline is, one packet may wait there.
 #[test]
-fn no_airtime_is_room_for_one_packet() {
+fn without_airtime_one_packet_may_wait() {
     let config = WifiConfig {
         airtime_limit: Duration::from_nanos(1),
         ..clear(WifiStandard::Ac, 8)
@@ -301,10 +306,10 @@ fn no_airtime_is_room_for_one_packet() {
     assert_eq!(pop_all(&mut down, Instant::from_millis(10)).len(), 10);
 }
 
-/// Who looks at an idle medium each few milliseconds, as the emulator does, has what the others do settled when a
-/// packet comes; and nothing is different for it.
+/// For a caller every few milliseconds, such as the emulator, the frames of other stations are
+/// computed before a packet arrives; results do not change.
 #[test]
-fn who_looks_often_keeps_up_with_the_others() {
+fn frequent_callers_keep_up_with_other_stations() {
     let config = WifiConfig {
         stations: 3,
         busy: 0.3,
@@ -335,14 +340,14 @@ fn who_looks_often_keeps_up_with_the_others() {
     let (looking, few) = run(true);
     let (resting, many) = run(false);
     assert_eq!(looking, resting);
-    println!("{few} frames are reckoned when a packet comes, {many} for who did not look");
+    println!("{few} frames are computed when a packet arrives, {many} without earlier calls");
     assert!(few <= 10 && many > 1000);
 }
 
-/// What is on its way is had by looking at the end of time, once and again: the others, who never end, are not
-/// followed until then.
+/// Packets in flight are returned by calls at the end of time, also repeatedly: the endless traffic
+/// of other stations is not simulated until then.
 #[test]
-fn the_end_of_time_may_be_looked_at_twice() {
+fn the_end_of_time_may_be_queried_twice() {
     let config = WifiConfig {
         stations: 3,
         busy: 0.3,
@@ -415,10 +420,10 @@ fn network() -> impl Strategy<Value = WifiConfig> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Nothing is lost track of, nobody overtakes, nothing comes before `next_event` said (which looks at one link
-    /// alone, whatever the other does meanwhile), and the same happens again.
+    /// Packets are conserved, keep their order and are never early with respect to `next_event`
+    /// (which considers one link only, whatever the other does meanwhile), and runs are repeatable.
     #[test]
-    fn a_medium_keeps_its_promises(config in network(), steps in steps(), seed in 0..1000_u64, fq in any::<bool>()) {
+    fn a_medium_keeps_its_invariants(config in network(), steps in steps(), seed in 0..1000_u64, fq in any::<bool>()) {
         let once = || {
             let mut link = link(&config);
             link.delay = Duration::from_micros(100);
@@ -433,7 +438,8 @@ proptest! {
             let mut log = Vec::new();
             let mut newest = [None; 2];
             let mut last_due = [Instant::ZERO; 2];
-            // What a calendar holds for each link: it is asked only when the link itself is touched.
+            // The calendar's entry for each link: it is updated only when the link itself is
+            // called.
             let mut promised = [Instant::MAX; 2];
             let mut take = |links: &mut [Link<u64>; 2], index: usize, now: Instant, promise: Instant, log: &mut Vec<_>| {
                 while let Some((due, packet)) = links[index].pop(now) {
@@ -477,7 +483,7 @@ proptest! {
                     assert_conserved(link);
                 }
             }
-            // In the end everything is through or told lost.
+            // In the end every packet is delivered or reported lost.
             now += Duration::from_secs(100);
             for index in 0..2 {
                 let promise = promised[index];

@@ -1,7 +1,7 @@
-//! `aqm`: which packets a queue refuses, drops or marks before it is full, and `ecn`: whether it marks.
+//! `aqm`: which packets a queue drops or marks before it is full. `ecn`: whether it marks.
 //!
-//! Defaults are those of the RFCs (network-models, sections A.5 to A.7); where no buffer is given, it is
-//! the limit that Linux's discipline of the name has.
+//! Defaults are those of the RFCs and, for RED, of ns-2.35. Without a `buffer` the queue limit is
+//! that of Linux's discipline of the same name.
 
 use network::{CoDelConfig, Discipline, FqCoDelConfig, PieConfig, RedConfig};
 use tables::Value;
@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::quantity::Buffer;
 use crate::tables::AQM;
 
-/// The gateway of a GEO operator: a quarter of what arrives above half (network-models B.1.1).
+/// The gateway of a GEO operator: 25 % of arrivals above half the limit (Kachooei 2024, chapter 5).
 const GATEWAY: Discipline = Discipline::RandomAbove {
     fill: 0.5,
     probability: 0.25,
@@ -73,7 +73,7 @@ fn red(table: &Table<'_>, config: &mut RedConfig) -> Result<(), Error> {
     if let (Some(item), Some(max)) = (table.get("max"), config.max)
         && config.min.is_none_or(|min| min >= max)
     {
-        return Err(item.refuse("it needs a min that is smaller"));
+        return Err(item.refuse("it needs a smaller min"));
     }
     table.set("probability", &mut config.probability)?;
     table.set("weight", &mut config.weight)?;
@@ -81,7 +81,7 @@ fn red(table: &Table<'_>, config: &mut RedConfig) -> Result<(), Error> {
     table.set("adaptive", &mut config.adaptive)
 }
 
-/// Refuses what other kinds alone have.
+/// Refuses keys of other kinds.
 fn refuse_foreign(table: &Table<'_>, discipline: Discipline) -> Result<(), Error> {
     let own: &[&str] = match discipline {
         Discipline::DropTail => &[],
@@ -99,11 +99,11 @@ fn refuse_foreign(table: &Table<'_>, discipline: Discipline) -> Result<(), Error
     foreign
         .and_then(|key| table.get(key))
         .map_or(Ok(()), |item| {
-            Err(item.refuse("its kind does not have this"))
+            Err(item.refuse("its kind does not have this key"))
         })
 }
 
-/// Lets the discipline mark, or not; `None` where it never can.
+/// Sets whether the discipline marks; `None` if it never can.
 pub(crate) fn marking(mut discipline: Discipline, marks: bool) -> Option<Discipline> {
     let ecn = match &mut discipline {
         Discipline::DropTail | Discipline::RandomAbove { .. } => {
@@ -118,18 +118,18 @@ pub(crate) fn marking(mut discipline: Discipline, marks: bool) -> Option<Discipl
     Some(discipline)
 }
 
-/// Refuses `ecn = true` of a table where the queues that it speaks of never mark.
+/// Refuses `ecn = true` of a table whose queues never mark.
 pub(crate) fn refuse_marking(table: &Table<'_>, aqm: Option<Discipline>) -> Result<(), Error> {
     let never = marking(aqm.unwrap_or(Discipline::DropTail), true).is_none();
     match table.get("ecn") {
         Some(item) if never && item.value()? == Value::Switch(true) => Err(item.refuse(
-            "neither drop-tail nor random-above marks packets; leave it out, say false, or choose another aqm",
+            "neither drop-tail nor random-above marks packets; leave it out, set it to false, or choose another aqm",
         )),
         _ => Ok(()),
     }
 }
 
-/// The buffer where none is said: the limit of Linux's discipline.
+/// The buffer where the file gives none: the limit of Linux's discipline.
 pub(crate) const fn usual_buffer(discipline: &Discipline) -> Option<Buffer> {
     match discipline {
         Discipline::CoDel(_) | Discipline::Pie(_) => Some(Buffer::Packets(1000)),

@@ -1,4 +1,4 @@
-//! The scenarios of `slowstart compare`: each algorithm over the same path with the same seeds.
+//! The scenarios of `slowstart compare`: the same path and seeds for each algorithm.
 
 use congestion::Algorithm;
 use tables::MAX_DURATION;
@@ -12,7 +12,7 @@ use crate::model::{
     DEFAULT_INITIAL_WINDOW, DEFAULT_RECEIVE_BUFFER, DEFAULT_TIME_LIMIT, Flow, PathModel, Scenario,
 };
 
-/// What a comparison asks for.
+/// What to compare, and how.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CompareOptions {
     /// How much each flow sends; either this or `duration`.
@@ -35,7 +35,7 @@ pub struct CompareOptions {
     pub flows: u32,
     /// Time from the start of one flow to the next.
     pub stagger: Duration,
-    /// Whether all algorithms share the path in one run, instead of one after the other.
+    /// Whether all algorithms share the path in one run; otherwise each has runs of its own.
     pub together: bool,
     /// Safety limit of a run.
     pub time_limit: Duration,
@@ -61,7 +61,7 @@ impl Default for CompareOptions {
 }
 
 impl Scenario {
-    /// One scenario for each algorithm, all alike but for it; with `together` a single one.
+    /// One scenario for each algorithm, which differ in nothing else; a single one with `together`.
     ///
     /// # Errors
     /// One sentence: no algorithm, neither or both of size and duration, or a value out of range.
@@ -104,7 +104,7 @@ impl CompareOptions {
             }
         }
         if flows.len() == 1 && !self.stagger.is_zero() {
-            return Err("there is one flow alone: the stagger is the time to the next".to_owned());
+            return Err("there is only one flow: the stagger is the time to the next".to_owned());
         }
         let mut scenario = Scenario::new(path.clone(), flows);
         scenario.runs = self.runs;
@@ -122,9 +122,9 @@ impl CompareOptions {
     fn check(&self) -> Result<(), String> {
         match (self.size, self.duration) {
             (None, None) => {
-                return Err("say how much is sent (a size) or for how long (a duration)".to_owned());
+                return Err("give a size or a duration of the transfer".to_owned());
             }
-            (Some(_), Some(_)) => return Err("say a size or a duration, not both".to_owned()),
+            (Some(_), Some(_)) => return Err("give a size or a duration, not both".to_owned()),
             (Some(Bytes::ZERO), None) => return Err("a transfer has at least one byte".to_owned()),
             (None, Some(Duration::ZERO)) => return Err("the duration is zero".to_owned()),
             _ => {}
@@ -148,7 +148,7 @@ impl CompareOptions {
         for (what, value, least, most) in ranges {
             if !(least..=most).contains(&value) {
                 return Err(format!(
-                    "{what} is {value}; it has to be from {least} to {most}"
+                    "{what} is {value}; it must be from {least} to {most}"
                 ));
             }
         }
@@ -160,7 +160,7 @@ impl CompareOptions {
             .max(self.duration.unwrap_or_default());
         if self.time_limit.is_zero() || longest > MAX_DURATION {
             return Err(format!(
-                "times have to be above zero, and at most {}",
+                "times must be above zero, and at most {}",
                 MAX_DURATION
             ));
         }

@@ -1,9 +1,9 @@
-//! Decimal numbers as they are written: exact, without floating point on the way.
+//! Exact decimal numbers, without floating point in between.
 
 /// More digits than any quantity of the project needs; products stay within 128 bits.
 const MAX_DIGITS: usize = 19;
 
-/// Rounding changes a number by less than one part in so many.
+/// Rounding changes a number by less than one part in this many.
 const COARSEST: u128 = 10_000;
 
 /// `digits / 10^scale`, never negative.
@@ -39,7 +39,7 @@ impl Decimal {
         let whole = whole.trim_start_matches('0');
         let too_long = || format!("\"{number}\" has more than {MAX_DIGITS} digits");
         let room = MAX_DIGITS.checked_sub(whole.len()).ok_or_else(too_long)?;
-        // Further digits mean nothing.
+        // Further digits do not matter.
         let fraction = fraction.get(..room).unwrap_or(fraction);
         let written = format!("{whole}{fraction}");
         let significant = written.trim_start_matches('0');
@@ -54,8 +54,8 @@ impl Decimal {
         })
     }
 
-    /// `self * factor` as a whole number of 64 bits. The result of a program may have more digits than
-    /// there are: it is rounded where that changes it by less than one part in [`COARSEST`].
+    /// `self * factor` as an integer of 64 bits. Numbers that a program computed may have too many
+    /// digits: the product is rounded where that changes it by less than one part in [`COARSEST`].
     pub(crate) fn times(self, factor: u64) -> Result<u64, Inexact> {
         let product = u128::from(self.digits) * u128::from(factor);
         let power = 10_u128.pow(self.scale);
@@ -76,7 +76,7 @@ impl Decimal {
     }
 }
 
-/// Why a product is no number of 64 bits.
+/// Why a product is not an integer of 64 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Inexact {
     Fraction,

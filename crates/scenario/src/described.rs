@@ -7,7 +7,7 @@ use crate::document::Table;
 use crate::error::Error;
 use crate::write::millis;
 
-/// Reads what a table says. Keys of several kinds are the caller's, who calls [`check`] then.
+/// Reads a table. The caller reads keys of several kinds, and then calls [`check`].
 pub(crate) fn fill(table: &Table<'_>, config: &mut dyn Described) -> Result<(), Error> {
     for (place, key) in config.table().keys.iter().enumerate() {
         let item = match (table.get(key.name), key.usual) {
@@ -30,20 +30,20 @@ pub(crate) fn fill(table: &Table<'_>, config: &mut dyn Described) -> Result<(), 
     Ok(())
 }
 
-/// Refuses values that do not fit each other.
+/// Refuses values that contradict each other.
 pub(crate) fn check(table: &Table<'_>, config: &dyn Described) -> Result<(), Error> {
     let said = |key: &str| table.has(key);
     config.check(&said).map_err(|wrong| table.wrong(wrong))
 }
 
-/// Reads what a table says, and checks it.
+/// Reads a table, and checks it.
 pub(crate) fn read(table: &Table<'_>, config: &mut dyn Described) -> Result<(), Error> {
     fill(table, config)?;
     check(table, config)
 }
 
-/// Writes each key of a configuration into its resolved form, but for those that `odd` writes
-/// itself and says so.
+/// Writes each key of a configuration into its resolved form, except those that `odd` writes
+/// itself, for which it returns true.
 pub(crate) fn write<M: SerializeMap>(
     map: &mut M,
     config: &dyn Described,

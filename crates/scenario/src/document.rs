@@ -1,4 +1,4 @@
-//! Typed access to a TOML document that remembers where everything stands.
+//! Typed access to a TOML document, with the place of each value.
 
 use tables::{Field, Kind, Table as Known, Usual, Value, Wrong};
 use toml::Spanned;
@@ -6,12 +6,12 @@ use toml::de::{DeString, DeTable, DeValue};
 
 use crate::error::{Error, quoted, suggestion};
 
-/// A file as it was read.
+/// A file that was read.
 #[derive(Clone, Copy)]
 pub(crate) struct Document<'a> {
     /// Its name in messages.
     pub(crate) file: &'a str,
-    /// What it says.
+    /// Its text.
     pub(crate) text: &'a str,
 }
 
@@ -34,7 +34,7 @@ impl<'a> Document<'a> {
     }
 }
 
-/// A table of which every key is known.
+/// A table all of whose keys are known.
 #[derive(Clone, Copy)]
 pub(crate) struct Table<'a> {
     document: Document<'a>,
@@ -54,7 +54,7 @@ impl<'a> Table<'a> {
         Self::of(document, known, entries, at, None)
     }
 
-    /// The same of a table in which one more key stands, which chose it.
+    /// The same for a table that has one more key, which selected it.
     fn of(
         document: Document<'a>,
         known: &'static Known,
@@ -79,10 +79,14 @@ impl<'a> Table<'a> {
         })
     }
 
-    /// What stands at `key`.
+    /// The item at `key`.
     pub(crate) fn get(&self, key: &str) -> Option<Item<'a>> {
         let known = self.known.key(key);
-        debug_assert!(known.is_some(), "{key} is no key of {}", self.known.title);
+        debug_assert!(
+            known.is_some(),
+            "{key} is not a key of {}",
+            self.known.title
+        );
         let known = known?;
         let (place, value) = self.entries.get_key_value(key)?;
         Some(Item {
@@ -108,12 +112,12 @@ impl<'a> Table<'a> {
         Ok(value)
     }
 
-    /// The value at `key`, or the usual one.
+    /// The value at `key`, or its default.
     pub(crate) fn or<T: Field>(&self, key: &str, usual: T) -> Result<T, Error> {
         Ok(self.read(key)?.unwrap_or(usual))
     }
 
-    /// Replaces a value by that at `key`, if there is one.
+    /// Replaces a value by the one at `key`, if there is one.
     pub(crate) fn set<T: Field>(&self, key: &str, value: &mut T) -> Result<(), Error> {
         if let Some(said) = self.read(key)? {
             *value = said;
@@ -121,7 +125,7 @@ impl<'a> Table<'a> {
         Ok(())
     }
 
-    /// Of `choices`, in the order of the key's words, the one at `key`.
+    /// The entry of `choices` that corresponds to the word at `key`.
     pub(crate) fn word<T: Copy>(&self, key: &str, choices: &[T]) -> Result<Option<T>, Error> {
         match self.get(key).map(|item| item.value()).transpose()? {
             Some(Value::Word(word)) => Ok(choices.get(word).copied()),
@@ -129,17 +133,17 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// What stands at `key`, which has to be there.
+    /// The item at `key`, which is required.
     pub(crate) fn need(&self, key: &str) -> Result<Item<'a>, Error> {
         self.get(key).ok_or_else(|| self.missing(key))
     }
 
-    /// The value at `key`, which has to be there.
+    /// The value at `key`, which is required.
     pub(crate) fn needed<T: Field>(&self, key: &str) -> Result<T, Error> {
         self.read(key)?.ok_or_else(|| self.missing(key))
     }
 
-    /// The error about a key that has to be there.
+    /// The error about a missing key.
     pub(crate) fn missing(&self, key: &str) -> Error {
         let known = self.known.key(key);
         let example = known.map_or_else(String::new, |known| match (known.kind, known.usual) {
@@ -153,7 +157,7 @@ impl<'a> Table<'a> {
         ))
     }
 
-    /// The error about values that do not fit each other.
+    /// The error about values that contradict each other.
     pub(crate) fn wrong(&self, wrong: Wrong) -> Error {
         match self.get(wrong.key) {
             Some(item) if wrong.shown => item.refuse(wrong.reason),
@@ -161,7 +165,7 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// Whether something stands at `key`.
+    /// Whether the table has `key`.
     pub(crate) fn has(&self, key: &str) -> bool {
         self.entries.contains_key(key)
     }
@@ -185,7 +189,7 @@ impl<'a> Table<'a> {
         match (self.get(one), self.get(other)) {
             (Some(_), Some(item)) => Err(self.document.error(
                 item.at,
-                format!("{} says {one} or {other}, not both", self.known.title),
+                format!("{} takes {one} or {other}, not both", self.known.title),
             )),
             _ => Ok(()),
         }
@@ -196,7 +200,7 @@ fn names(known: &Known) -> Vec<&'static str> {
     known.keys.iter().map(|key| key.name).collect()
 }
 
-/// Keys that have another name.
+/// Keys that were renamed.
 const RENAMED: &[(&str, &str)] = &[("helps", "router_support"), ("list", "list_flows")];
 
 fn unknown_key(name: &str, known: &Known) -> String {
@@ -225,7 +229,7 @@ pub(crate) struct Item<'a> {
     document: Document<'a>,
     key: &'static str,
     pub(crate) kind: Kind,
-    /// What the value could be; empty where its kind says it.
+    /// The possible values; empty where the kind implies them.
     example: &'static str,
     at: usize,
     pub(crate) value: &'a Spanned<DeValue<'a>>,
@@ -252,12 +256,12 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// The text, if it is one.
+    /// The text, if this is a string.
     pub(crate) fn as_text(&self) -> Option<&'a str> {
         self.value.get_ref().as_str()
     }
 
-    /// A text that may be shown in one line, no longer than the key's.
+    /// A text that fits in one line, no longer than the key allows.
     pub(crate) fn words(&self) -> Result<String, Error> {
         let text = self
             .as_text()
@@ -266,12 +270,12 @@ impl<'a> Item<'a> {
             return Ok(text.to_owned());
         };
         if text.chars().count() > max as usize || text.chars().any(char::is_control) {
-            return Err(self.refuse(format!("one line of at most {max} characters is expected")));
+            return Err(self.refuse(format!("expected one line of at most {max} characters")));
         }
         Ok(text.to_owned())
     }
 
-    /// What the value could be.
+    /// The possible values.
     pub(crate) const fn example(&self) -> &'static str {
         match self.example.is_empty() {
             true => self.kind.example(),
@@ -291,12 +295,12 @@ impl<'a> Item<'a> {
         read(text).map_err(|reason| self.refuse(reason))
     }
 
-    /// One of some words.
+    /// One of several words.
     pub(crate) fn choice<T: Copy>(&self, choices: &[(&str, T)]) -> Result<T, Error> {
         let names = || choices.iter().map(|&(name, _)| name);
         let text = self.as_text().ok_or_else(|| {
             self.refuse(format!(
-                "one of {} is expected, in quotes",
+                "expected one of {}, in quotes",
                 names().collect::<Vec<_>>().join(", ")
             ))
         })?;
@@ -318,7 +322,7 @@ impl<'a> Item<'a> {
         Some(array.iter().map(entry).collect())
     }
 
-    /// What stands at `key` of a table of whatever kind, if this is one and has it.
+    /// The item at `key` of a table of any kind, if this is a table and has the key.
     pub(crate) fn inner(&self, key: &'static str) -> Option<Item<'a>> {
         let (place, value) = self.value.get_ref().as_table()?.get_key_value(key)?;
         Some(Item {
@@ -344,7 +348,7 @@ impl<'a> Item<'a> {
     pub(crate) fn table(&self, known: &'static Known) -> Result<Table<'a>, Error> {
         let expected = || {
             self.refuse(format!(
-                "a table is expected; its keys are {}",
+                "expected a table; its keys are {}",
                 names(known).join(", ")
             ))
         };

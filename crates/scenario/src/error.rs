@@ -1,4 +1,4 @@
-//! The one error of the crate: a place and a sentence.
+//! The error of the crate: a place and a sentence.
 
 use std::fmt;
 
@@ -78,7 +78,7 @@ fn one_line(text: &str) -> String {
         .collect()
 }
 
-/// The text of an input in quotes, cut where it is long.
+/// Input text in quotes, shortened if it is long.
 pub(crate) fn quoted(text: &str) -> String {
     const LONGEST: usize = 60;
     let shown: String = text
@@ -94,7 +94,7 @@ pub(crate) fn quoted(text: &str) -> String {
     format!("\"{shown}{dots}\"")
 }
 
-/// `; did you mean "x"?`, or the list of what is known where nothing is near.
+/// `; did you mean "x"?`, or the list of known words if none is near.
 pub(crate) fn suggestion<'a>(
     unknown: &str,
     known: impl IntoIterator<Item = &'a str> + Clone,
@@ -108,15 +108,15 @@ pub(crate) fn suggestion<'a>(
     }
 }
 
-/// The known word that is most like `unknown`, if any is like it at all.
+/// The known word nearest to `unknown`, if any is near.
 fn nearest<'a>(unknown: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    // A long text is no misspelling, and the distance takes quadratic time.
+    // Long text is not a misspelling, and the distance takes quadratic time.
     if unknown.chars().count() > 40 {
         return None;
     }
     let lower = unknown.to_lowercase();
-    // What contains the other, such as `every` and `every-segment`, is near, and what takes fewer
-    // edits still nearer: `outage_maxs` is `outage_max` rather than `outage`.
+    // A word that contains the other, such as `every-segment` and `every`, is near. Fewer edits are
+    // nearer still: `outage_maxs` is `outage_max` rather than `outage`.
     let distance = |word: &str| {
         let related =
             word.len() >= 3 && lower.len() >= 3 && (lower.contains(word) || word.contains(&lower));
@@ -127,7 +127,7 @@ fn nearest<'a>(unknown: &str, known: impl IntoIterator<Item = &'a str>) -> Optio
         .into_iter()
         .map(|word| (distance(word), word))
         .min_by_key(|&(distance, _)| distance)?;
-    // With no letter in common nothing is near: `%` is not `s`.
+    // Words without a common letter are not near: `%` is not `s`.
     let letters = lower.chars().count();
     let in_common = edits < letters.max(word.chars().count());
     (in_common && edits <= (letters / 2).clamp(1, 4)).then_some(word)

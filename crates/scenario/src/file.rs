@@ -17,7 +17,7 @@ use crate::{named, presets};
 
 /// Longest scenario file.
 const MAX_FILE: u64 = 4_000_000;
-/// A file that was understood; it may have no flows.
+/// A file that was parsed; it may have no flows.
 struct Parsed {
     name: Option<String>,
     summary: Option<String>,
@@ -30,7 +30,7 @@ struct Parsed {
 }
 
 impl Scenario {
-    /// Reads a scenario file. Traces are looked up from its folder.
+    /// Reads a scenario file. Trace names are relative to its folder.
     ///
     /// # Errors
     /// One sentence with file, line and column: the file cannot be read, is invalid TOML, has an
@@ -41,7 +41,7 @@ impl Scenario {
         Self::parse(&text, &name, file.parent().unwrap_or(Path::new("")))
     }
 
-    /// Reads a scenario from `text`. `file` is its name in messages; traces are looked up from
+    /// Reads a scenario from `text`. `file` is its name in messages; trace names are relative to
     /// `folder`.
     ///
     /// # Errors
@@ -82,7 +82,7 @@ impl Scenario {
         Ok(scenario)
     }
 
-    /// What no single key can show to be wrong.
+    /// Checks that need more than one key.
     pub(crate) fn check(&self) -> Result<(), String> {
         let end = Instant::ZERO
             + self
@@ -138,7 +138,7 @@ impl PathModel {
         let file = Path::new(spec);
         if !file.exists() && !spec.ends_with(".toml") && !spec.contains('/') {
             return Err(Error::new(format!(
-                "{} is neither a path's name nor a file{}",
+                "{} is neither the name of a path nor a file{}",
                 quoted(spec),
                 presets::hint(spec)
             )));
@@ -148,10 +148,10 @@ impl PathModel {
     }
 
     /// Reads the path of a file from its `text`, with or without flows. `file` is its name in
-    /// messages; traces are looked up from `folder`.
+    /// messages; trace names are relative to `folder`.
     ///
     /// # Errors
-    /// As [`Scenario::load`], but a file without flows is welcome.
+    /// As [`Scenario::load`], but a file without flows is accepted.
     pub fn parse(text: &str, file: &str, folder: &Path) -> Result<Self, Error> {
         parse(text, file, folder).map(|parsed| parsed.path)
     }

@@ -1,4 +1,4 @@
-//! `[[flow]]`: who sends what, when and how. Defaults are those of Linux 6.x.
+//! `[[flow]]`: which flows send what, when and how. Defaults are those of Linux 6.x.
 
 use congestion::Algorithm;
 use tcp::{AckPolicy, Autotuning, LossDetection};
@@ -11,7 +11,7 @@ use crate::model::{Application, FULL_PACKET, Flow};
 use crate::quantity;
 use crate::tables::APPLICATION;
 
-/// What a full segment carries: a full packet less headers with timestamps. A trickle is written so.
+/// Payload of a full segment: a full packet less headers with timestamps. A trickle writes these.
 const FULL_PAYLOAD: u32 = FULL_PACKET - 52;
 
 /// In the order of the words in the table.
@@ -20,7 +20,7 @@ pub(crate) const AUTOTUNING: &[Autotuning] =
 pub(crate) const ACK_POLICIES: &[AckPolicy] = &[AckPolicy::Delayed, AckPolicy::EverySegment];
 pub(crate) const LOSS_DETECTION: &[LossDetection] = &[LossDetection::Rack, LossDetection::Fack];
 
-/// Reads a `[[flow]]` table: as many flows as its `count` says.
+/// Reads a `[[flow]]` table: as many flows as its `count`.
 pub(crate) fn read(table: &Table<'_>) -> Result<Vec<Flow>, Error> {
     let mut flow = Flow::new(algorithm(&table.need("algorithm")?)?);
     table.either("size", "duration")?;
@@ -71,15 +71,12 @@ fn read_sender(table: &Table<'_>, flow: &mut Flow) -> Result<(), Error> {
         flow.loss_detection = detection;
     }
     if !flow.sack && flow.loss_detection == LossDetection::Fack {
-        return Err(table.refuse_at(
-            "loss_detection",
-            "fack is found from SACKs: leave out sack = false beside it",
-        ));
+        return Err(table.refuse_at("loss_detection", "fack needs SACK: leave out sack = false"));
     }
     if flow.sack && flow.impatient {
         return Err(table.refuse_at(
             "impatient",
-            "impatient speaks of NewReno: say sack = false beside it",
+            "impatient concerns NewReno: it needs sack = false",
         ));
     }
     Ok(())
@@ -94,7 +91,7 @@ pub(crate) fn receive_buffer(size: Bytes) -> Result<Bytes, String> {
         ));
     }
     if size > RECEIVE_BUFFER.1 {
-        return Err("the limit is what TCP's window can say, 65535 x 16 KiB".to_owned());
+        return Err("the limit is the largest TCP window, 65535 x 16 KiB".to_owned());
     }
     Ok(size)
 }
@@ -103,12 +100,12 @@ fn application(table: &Table<'_>) -> Result<Application, Error> {
     table.either("write", "rate")?;
     if let Some(item) = table.get("rate") {
         if let Some(key) = ["every", "pause"].into_iter().find(|key| table.has(key)) {
-            return Err(table.refuse_at(key, format!("a trickle of a rate has no {key}")));
+            return Err(table.refuse_at(key, format!("an application with a rate has no {key}")));
         }
         let write = Bytes::new(u64::from(FULL_PAYLOAD));
         let every = table.needed::<Rate>("rate")?.time_for(write);
         if every < MIN_INTERVAL {
-            return Err(item.refuse("a trickle has at most 11 Gbit/s"));
+            return Err(item.refuse("the rate of an application is at most 11 Gbit/s"));
         }
         return Ok(Application::Periodic { write, every });
     }
@@ -125,7 +122,7 @@ fn application(table: &Table<'_>) -> Result<Application, Error> {
 fn copies(table: &Table<'_>, flow: Flow) -> Result<Vec<Flow>, Error> {
     let count = table.or("count", 1)?;
     if let (Some(item), 1) = (table.get("stagger"), count) {
-        return Err(item.refuse("there is one flow alone"));
+        return Err(item.refuse("there is only one flow"));
     }
     let stagger = table.or("stagger", Duration::ZERO)?;
     Ok(staggered(&flow, count, stagger))

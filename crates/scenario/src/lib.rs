@@ -1,14 +1,14 @@
-//! The scenario: what is run, over which path, by which flows. Data only.
+//! A scenario: a path and the flows over it. Data only.
 //!
-//! A scenario comes from a TOML file ([`Scenario::load`]), from the words of a command
-//! ([`Scenario::compare`] over [`PathModel::resolve`]), or is built in code. What it resolves to
-//! is serialised into every result, with the unit of each number in its name.
+//! A scenario comes from a TOML file ([`Scenario::load`]), from a command's arguments
+//! ([`Scenario::compare`] over [`PathModel::resolve`]), or is built in code. Every result contains
+//! its resolved form, in which the name of each number includes its unit.
 //!
-//! The format of the file is described in `docs/reference/scenario.md`; a JSON Schema of it is
-//! `docs/reference/scenario.schema.json`. Every refusal is one sentence that names file, line,
-//! column and the nearest known key ([`Error`]).
+//! `docs/reference/scenario.md` describes the file format, and
+//! `docs/reference/scenario.schema.json` is its JSON Schema. Every error is one sentence that names
+//! file, line, column and the nearest known key ([`Error`]).
 //!
-//! Assumes that a full packet is 1500 bytes of IP ([`FULL_PACKET`]).
+//! A full packet is 1500 bytes of IP ([`FULL_PACKET`]).
 
 mod access;
 mod aqm;

@@ -1,10 +1,10 @@
-//! Limits that tables state and readers share.
+//! Limits that the tables state and the readers check.
 
 use units::{Bytes, Duration};
 
 /// Most runs of a scenario.
 pub(crate) const MAX_RUNS: u64 = 1_000_000;
-/// Largest seed: what a TOML integer holds.
+/// Largest seed: the largest integer of TOML.
 pub(crate) const MAX_SEED: u64 = i64::MAX as u64;
 /// Longest name, and longest summary, in characters.
 pub(crate) const MAX_NAME: u32 = 80;
@@ -17,17 +17,17 @@ pub(crate) const MAX_TRAFFIC: u32 = 64;
 pub(crate) const MAX_ROUTERS: u32 = 32;
 /// Most steps of a rate.
 pub(crate) const MAX_STEPS: u32 = 100_000;
-/// A step is no shorter, because each costs time to simulate.
+/// Shortest step, because each costs time to simulate.
 pub(crate) const MIN_STEP: Duration = Duration::from_micros(1);
-/// All steps of a rate together last no shorter.
+/// Shortest total length of the steps of a rate.
 pub(crate) const MIN_LAP: Duration = Duration::from_millis(1);
-/// A slot is no shorter, because each costs a draw.
+/// Shortest slot, because each costs a draw.
 pub(crate) const MIN_SLOT: Duration = Duration::from_micros(10);
 /// Most bytes that a link may count on top of each packet.
 pub(crate) const MAX_OVERHEAD: u64 = 1500;
 /// Largest initial window in segments; a jump start over a whole BDP stays below it.
 pub(crate) const MAX_INITIAL_WINDOW: u64 = 65_535;
-/// A part of a second as a power of two: 60 us.
+/// A fraction of a second as a power of two: 60 us.
 pub(crate) const MAX_PACING_SHIFT: u64 = 14;
 /// A receiver that takes less than two full segments deadlocks with delayed ACKs; the window field
 /// of 16 bits is scaled by at most 2^14 (RFC 7323, section 2.3).

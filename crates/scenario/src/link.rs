@@ -16,13 +16,14 @@ use crate::quantity::{self, Buffer};
 use crate::tables::{DELAY, JITTER, LOSS, STEP, TRACE, VARYING};
 use crate::trace_file;
 
-/// The slot of a varying rate (network-models B.3.4: a grid of 10 to 20 ms) and of random jitter.
+/// Default slot of a varying rate (the reduced model has a grid of 10 to 20 ms) and of random
+/// jitter.
 const DEFAULT_SLOT: Duration = Duration::from_millis(10);
-/// A line of a trace of delays (LeoReplayer's format, network-models A.9).
+/// Default length of a line in a trace of delays (LeoReplayer's format).
 pub(crate) const DELAY_SLOT: Duration = Duration::from_millis(10);
 /// A sine is smooth, so it is sampled more finely.
 const DEFAULT_SINE_SLOT: Duration = Duration::from_millis(1);
-/// Jitter that was said: `Some(None)` is "none at all".
+/// The jitter that the file gives: `Some(None)` is "none".
 pub(crate) type SaidJitter = Option<Option<JitterConfig>>;
 
 /// Propagation in one direction.
@@ -30,14 +31,14 @@ pub(crate) type SaidJitter = Option<Option<JitterConfig>>;
 pub(crate) enum Delay {
     /// Always the same.
     Constant(Duration),
-    /// Half of a round trip that counts what models of access networks add when they are idle.
+    /// Half of a round trip that includes what access-network models add while idle.
     Half(Duration),
-    /// A trace: its smallest value, and what is added to it.
+    /// A trace: its smallest value, and the additions to it.
     Recorded(Duration, JitterConfig),
 }
 
 impl Delay {
-    /// Delays of which each lasts a slot.
+    /// Delays, each of which holds for a slot.
     pub(crate) fn recorded(delays: &[Duration], slot: Duration) -> Self {
         let (least, additions) = JitterConfig::recorded(delays, slot);
         Self::Recorded(least, additions)
@@ -51,7 +52,7 @@ impl Delay {
     }
 }
 
-/// What was said about one direction.
+/// What the file says about one direction.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LinkSpec {
     pub(crate) service: Option<Service>,
@@ -88,13 +89,13 @@ impl LinkSpec {
         Ok(spec)
     }
 
-    /// What its model, if it has one, adds to the delay on an idle path.
+    /// What its model, if any, adds to the delay on an idle path.
     pub(crate) fn idle_delay(&self) -> Duration {
         let service = self.service.as_ref();
         service.map_or(Duration::ZERO, Service::idle_delay)
     }
 
-    /// Replaces what `over` says too.
+    /// Replaces every value that `over` has.
     pub(crate) fn lay(&mut self, over: Self) {
         self.service = over.service.or(self.service.take());
         self.delay = over.delay.or(self.delay.take());
@@ -107,7 +108,7 @@ impl LinkSpec {
     }
 }
 
-/// `delay`, one way: a time, or a trace and how long each of its lines lasts.
+/// `delay`, one way: a time, or a trace and the length of its lines.
 pub(crate) fn delay(table: &Table<'_>, folder: &Path) -> Result<Option<Delay>, Error> {
     let Some(item) = table.get("delay") else {
         return Ok(None);
@@ -124,11 +125,10 @@ pub(crate) fn delay(table: &Table<'_>, folder: &Path) -> Result<Option<Delay>, E
     )))
 }
 
-/// A trace counts bytes of IP alone (network-models A.9).
+/// A trace counts bytes of IP only, as Mahimahi does.
 pub(crate) fn refuse_overhead(table: &Table<'_>) -> Result<(), Error> {
     table.get("overhead").map_or(Ok(()), |overhead| {
-        Err(overhead
-            .refuse("a trace counts bytes of IP alone, so nothing is added: leave overhead out"))
+        Err(overhead.refuse("a trace counts bytes of IP only: leave overhead out"))
     })
 }
 
@@ -136,7 +136,7 @@ pub(crate) fn refuse_overhead(table: &Table<'_>) -> Result<(), Error> {
 fn file<'a>(item: &Item<'a>, folder: &Path) -> Result<(Item<'a>, PathBuf), Error> {
     let name = item
         .as_text()
-        .ok_or_else(|| item.refuse("the name of a file in quotes is expected"))?;
+        .ok_or_else(|| item.refuse("expected the name of a file, in quotes"))?;
     Ok((*item, folder.join(name)))
 }
 
@@ -153,7 +153,7 @@ pub(crate) fn overhead(table: &Table<'_>) -> Result<Option<u32>, Error> {
     Ok(bytes.map(|bytes| bytes.get() as u32))
 }
 
-/// `rate`: a text, steps, a rate that wanders, or a model of an access network.
+/// `rate`: a string, steps, a varying rate, or a model of an access network.
 fn service(item: &Item<'_>) -> Result<Service, Error> {
     if let Some(model) = access::read(item) {
         return Ok(Service::Access(Arc::new(model?)));
@@ -193,7 +193,7 @@ fn steps(item: &Item<'_>, tables: &[Table<'_>]) -> Result<Service, Error> {
     }
     let lap = steps.iter().fold(Duration::ZERO, |lap, step| lap + step.0);
     if lap < MIN_LAP {
-        return Err(item.refuse(format!("the steps together last at least {MIN_LAP}")));
+        return Err(item.refuse(format!("the steps together must last at least {MIN_LAP}")));
     }
     Ok(Service::Steps {
         steps: steps.into(),

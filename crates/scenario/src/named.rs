@@ -10,13 +10,13 @@ use crate::presets::Preset;
 use crate::trace_file::{self, Problem};
 use crate::traffic;
 
-/// What `trace:FILE` adds to a trace: 30 ms each way (unless a trace of delays is given) and 4 MB in front of the radio, and an uplink
-/// of 20 Mbit/s (network-models E, LTE-trace). Mahimahi's own queue has no end, in which slow
-/// start never loses; write `buffer = "unlimited"` in a path file for that.
+/// What `trace:FILE` adds to a trace: 30 ms each way (unless a trace of delays is given), 4 MB of
+/// buffer in front of the radio, and an uplink of 20 Mbit/s. Mahimahi's own queue has no limit, and
+/// slow start never loses a packet there; for that, write `buffer = "unlimited"` in a path file.
 const TRACE: Preset = Preset {
     name: "trace",
     summary: "recorded trace, 60 ms, 4 MB",
-    source: "network-models A.9, E",
+    source: "mahimahi; delay, buffer and uplink chosen",
     toml: r#"
 rate = "1 Mbit/s"
 rtt = "60 ms"
@@ -36,11 +36,11 @@ pub(crate) fn path(preset: &Preset) -> Result<PathModel, Error> {
     Ok(path)
 }
 
-/// Stands before the name of a trace of delays.
+/// The prefix of the name of a trace of delays.
 const DELAY: &str = ",delay=";
 
-/// The path of `trace:DOWN` or `trace:DOWN,UP`, and of both with `,delay=FILE` after it. The name of
-/// a file that exists is not taken apart.
+/// The path of `trace:DOWN` or `trace:DOWN,UP`, either with `,delay=FILE` after it. The name of an
+/// existing file is not split.
 pub(crate) fn trace(files: &str) -> Result<PathModel, Error> {
     let (rates, delays) = match files.rsplit_once(DELAY) {
         Some((rates, delays)) if !Path::new(files).exists() => (rates, Some(delays)),

@@ -1,9 +1,9 @@
-//! A scenario as a parcel: whole, so that another machine runs the very same.
+//! A complete scenario in transit, so that another machine runs exactly the same one.
 //!
 //! The resolved form ([`crate::Scenario`]'s own serialisation) is for people: it rounds to
-//! milliseconds and leaves long series out. A parcel has every field as it is, quantities as
-//! numbers in their smallest unit. Sender and receiver are of one version: the format is nobody
-//! else's.
+//! milliseconds and leaves long series out. A parcel has every field exactly, with quantities as
+//! numbers in their smallest unit. Sender and receiver are of the same version; the format is
+//! private.
 
 use congestion::Algorithm;
 use network::LinkConfig;
@@ -16,7 +16,7 @@ use crate::model::{
     Application, Direction, Flow, PathModel, RouterModel, Scenario, Traffic, TrafficKind,
 };
 
-/// A scenario that is written and read as it is.
+/// A scenario that is written and read without loss.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Parcel(#[serde(with = "WholeScenario")] pub Scenario);
 
@@ -128,7 +128,7 @@ enum WholeApplication {
     Pausing { write: Bytes, pause: Duration },
 }
 
-/// A list of what is written as `$whole`.
+/// A list of values written as `$whole`.
 macro_rules! list {
     ($name:ident, $inner:ident, $whole:ident, $text:literal) => {
         mod $name {

@@ -1,9 +1,7 @@
-//! `[path]`: what a file or a preset says about a path, laid over one another, and the
-//! [`PathModel`] that it comes to.
+//! `[path]`: the layers of a file and a preset, and the [`PathModel`] that results.
 //!
-//! The short keys (`rate`, `buffer`, `loss`, ...) speak of the forward direction; `rtt` is half
-//! in each. A preset is a [`PathSpec`] like any other, over which a file's own keys are laid.
-//! Sources: DESIGN section 4; network-models sections A.1 and A.9.
+//! The short keys (`rate`, `buffer`, `loss`, ...) describe the forward direction; each direction
+//! has half of `rtt`. A preset is a [`PathSpec`] like any other, and a file's own keys override it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -30,12 +28,12 @@ use crate::traffic::{self, TrafficSpec};
 /// The transmit queue that Linux gives a network device; for a direction whose rate is given
 /// without a buffer and that is not the bottleneck.
 const DEFAULT_REVERSE_BUFFER: Buffer = Buffer::Packets(1000);
-/// The waiting room of the bottleneck where none is given.
+/// The queue limit of the bottleneck where the file gives none.
 const DEFAULT_BUFFER: Buffer = Buffer::Bdp {
     millionths: 1_000_000,
 };
 
-/// What was said about a path; nothing is filled in yet.
+/// What the file and its preset say about a path, without defaults.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PathSpec {
     pub(crate) name: Option<String>,
@@ -44,12 +42,12 @@ pub(crate) struct PathSpec {
     pub(crate) reverse: LinkSpec,
     pub(crate) help: Option<Help>,
     pub(crate) routers: Vec<RouterSpec>,
-    /// What is settled once the links are known ([`traffic::settle`]).
+    /// What is resolved once the links are known ([`traffic::settle`]).
     pub(crate) traffic: Option<Vec<TrafficSpec>>,
 }
 
 impl PathSpec {
-    /// Reads `[path]`, with the preset that it builds on. Traces are looked up from `folder`.
+    /// Reads `[path]`, with the preset that it builds on. Trace names are relative to `folder`.
     pub(crate) fn read(table: &Table<'_>, folder: &Path) -> Result<Self, Error> {
         let (name, summary) = names(table)?;
         let mut own = Self {
@@ -80,7 +78,7 @@ impl PathSpec {
         Ok(base)
     }
 
-    /// What a preset says.
+    /// The layer of a preset.
     pub(crate) fn of(preset: &Preset) -> Result<Self, Error> {
         let document = Document {
             file: preset.name,
@@ -94,7 +92,8 @@ impl PathSpec {
         Ok(spec)
     }
 
-    /// Refuses `ecn = true` of the path and of its directions, whose disciplines are known by now, wherever they were said.
+    /// Refuses `ecn = true` of the path and of its directions, wherever it comes from, once their
+    /// disciplines are known.
     fn refuse_marking(&self, table: &Table<'_>) -> Result<(), Error> {
         aqm::refuse_marking(table, self.forward.aqm)?;
         for (key, link) in [("forward", &self.forward), ("reverse", &self.reverse)] {
@@ -111,7 +110,7 @@ impl PathSpec {
         if let Some(item) = table.get("forward") {
             let forward = item.table(KNOWN)?;
             for key in KNOWN.keys.iter().map(|key| key.name) {
-                // `delay` alone has no short form; `rtt` is checked with it.
+                // `delay` has no short form; it is checked with `rtt`.
                 if key != "delay" && key != "overhead" && table.has(key) && forward.has(key) {
                     return Err(forward.refuse_at(
                         key,
@@ -122,7 +121,7 @@ impl PathSpec {
             if table.has("trace") && forward.has("rate")
                 || table.has("rate") && forward.has("trace")
             {
-                return Err(forward.refuse("[path] says rate or trace, not both"));
+                return Err(forward.refuse("[path] takes rate or trace, not both"));
             }
             if table.has("trace") {
                 link::refuse_overhead(&forward)?;
@@ -153,7 +152,7 @@ impl PathSpec {
         Ok(())
     }
 
-    /// `rrc` is for the radio of both directions, which the model of its downlink keeps.
+    /// `rrc` describes the radio of both directions; the model of the downlink keeps it.
     fn read_rrc(&mut self, table: &Table<'_>) -> Result<(), Error> {
         let Some(item) = table.get("rrc") else {
             return Ok(());
@@ -168,17 +167,17 @@ impl PathSpec {
         Err(item.refuse("no rate of the path is of model lte, 5g, cell-reduced or hsdpa"))
     }
 
-    /// `overhead` is for both directions, unless one has its own.
+    /// `overhead` applies to both directions, unless one has its own.
     fn read_overhead(&mut self, table: &Table<'_>) -> Result<(), Error> {
         if let Some(overhead) = link::overhead(table)? {
             self.forward.overhead.get_or_insert(overhead);
-            // A trace counts bytes of IP, so the word can only mean the other direction.
+            // A trace counts bytes of IP, so the key can only mean the other direction.
             self.reverse.overhead.get_or_insert(overhead);
         }
         Ok(())
     }
 
-    /// `rtt`, half in each direction; or `delay`, the whole of it in each; or the delays of the directions.
+    /// `rtt`, half in each direction; or `delay`, in full in each; or the delays of the directions.
     fn read_delays(&mut self, table: &Table<'_>, folder: &Path) -> Result<(), Error> {
         table.either("rtt", "delay")?;
         let delay = link::delay(table, folder)?;
@@ -188,7 +187,7 @@ impl PathSpec {
         if self.forward.delay.is_some() || self.reverse.delay.is_some() {
             let key = if delay.is_some() { "delay" } else { "rtt" };
             return Err(item.refuse(format!(
-                "[path] says {key}, or forward.delay and reverse.delay, not both"
+                "[path] takes {key}, or forward.delay and reverse.delay, not both"
             )));
         }
         if delay.is_some() {
@@ -203,8 +202,7 @@ impl PathSpec {
         Ok(())
     }
 
-    /// Where an `rtt` was said, models of access networks add their part of it and the lines the rest,
-    /// half each.
+    /// With an `rtt`, the delay lines have what the access-network models leave of it, half each.
     fn take_radio_from_rtt(&mut self) -> Result<(), String> {
         let radio = self.forward.idle_delay() + self.reverse.idle_delay();
         let (Some(Delay::Half(forward)), Some(Delay::Half(reverse))) =
@@ -226,7 +224,7 @@ impl PathSpec {
         Ok(())
     }
 
-    /// Replaces what `over` says too.
+    /// Replaces every value that `over` has.
     pub(crate) fn lay(&mut self, over: Self) {
         self.name = over.name.or(self.name.take());
         self.summary = over.summary.or(self.summary.take());
@@ -240,14 +238,14 @@ impl PathSpec {
             (&mut self.reverse, over.reverse),
         ] {
             if let Some(Delay::Recorded(..)) = over.delay {
-                // A trace holds all variation of its delay.
+                // A trace of delays contains all variation.
                 link.jitter = None;
             }
             link.lay(over);
         }
     }
 
-    /// Fills in what nobody said. The error is the end of a sentence about `[path]`.
+    /// Fills in the defaults. The error is the end of a sentence about `[path]`.
     pub(crate) fn resolve(mut self, fallback_name: &str) -> Result<PathModel, String> {
         self.take_radio_from_rtt()?;
         let name = self.name.unwrap_or_else(|| fallback_name.to_owned());
@@ -259,7 +257,7 @@ impl PathSpec {
             .ok_or("needs rate, trace or preset, such as rate = \"50 Mbit/s\"")?;
         let rate = service
             .mean_rate()
-            .ok_or("needs a rate with an end in the forward direction")?;
+            .ok_or("needs a limited rate in the forward direction")?;
         let (Some(forward_delay), Some(reverse_delay)) = (
             self.forward.delay.as_ref().map(Delay::least),
             self.reverse.delay.as_ref().map(Delay::least),
@@ -302,7 +300,7 @@ impl PathSpec {
     }
 }
 
-/// How the reverse direction is served: a medium carries both.
+/// The service of the reverse direction: a Wi-Fi medium serves both.
 fn way_back(forward: &Service, reverse: Option<Service>) -> Result<Service, String> {
     match (forward.wifi(), reverse) {
         (Some(wifi), Some(reverse)) => match reverse.wifi() {
@@ -356,7 +354,7 @@ fn resolve_router(
     }
     if help != Help::None && service == Service::Unlimited {
         return Err(format!(
-            "has a {name} that helps, which needs a rate with an end"
+            "has a {name} with router_support, which needs a limited rate"
         ));
     }
     let link = finish(&name, link, service, DEFAULT_BUFFER, base_rtt)?;
@@ -370,7 +368,7 @@ pub(crate) fn names(table: &Table<'_>) -> Result<(Option<String>, Option<String>
     Ok((name, summary))
 }
 
-/// A link of which everything is known.
+/// A link with all its settings.
 fn finish(
     name: &str,
     spec: LinkSpec,
@@ -389,7 +387,7 @@ fn finish(
     let buffer = match (spec.buffer, rate) {
         (Some(Buffer::Bdp { .. }), None) => {
             return Err(format!(
-                "has a {name} buffer in bdp, but no {name} rate to count them with"
+                "has a {name} buffer in bdp, but no {name} rate to compute them from"
             ));
         }
         (Some(buffer), _) => buffer,
@@ -408,12 +406,12 @@ fn finish(
     match discipline {
         Discipline::RandomAbove { .. } if limit == QueueLimit::Unlimited => {
             return Err(format!(
-                "has {name} packets dropped above a share of a buffer that has no end: give it a buffer"
+                "has {name} packets dropped above a fraction of an unlimited buffer: give it a limit"
             ));
         }
         Discipline::RandomAbove { .. } if service.serves_late() => {
             return Err(format!(
-                "has {name} packets dropped above a share of the buffer, which the {name} model does not do"
+                "has {name} packets dropped above a fraction of the buffer, which the {name} model does not support"
             ));
         }
         Discipline::DropTail => {}
@@ -425,7 +423,7 @@ fn finish(
         Discipline::RandomAbove { .. } => {}
         _ if service == Service::Unlimited => {
             return Err(format!(
-                "has a {name} aqm, but no {name} rate that packets could wait for"
+                "has a {name} aqm, but no {name} rate limit, so no queue"
             ));
         }
         _ => {}

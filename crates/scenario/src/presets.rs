@@ -1,14 +1,14 @@
-//! The paths that have a name. Each is written as a user would write it, and read by the same
-//! parser, so that a preset shows what a file can say.
+//! Paths by name. Each preset is written as a user would write it and read by the same parser, so
+//! it also shows what a file can contain.
 //!
-//! Those that end in "-reduced" are simple forms: one bottleneck with a fixed or wandering rate, jitter, and a
-//! queue. Frames, grants, handovers, ARQ and contention are not modelled; the summary of each such
-//! preset says "simple form". Numbers come from network-models (the section is at each preset);
-//! "chosen" marks what no source gives.
+//! A name that ends in "-reduced" is a simple form: one bottleneck with a fixed or varying rate,
+//! jitter, and a queue. It does not model frames, grants, handovers, ARQ or contention; its summary
+//! says "simple form". Sources are the keys of docs/reference/sources.md; "chosen" marks what no
+//! source gives.
 
 use crate::error::suggestion;
 
-/// A path with a name.
+/// A named path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Preset {
     /// Its name.
@@ -22,7 +22,7 @@ pub struct Preset {
 }
 
 impl Preset {
-    /// The page about it in `docs/reference/networks`.
+    /// Its page in `docs/reference/networks`.
     #[must_use]
     pub fn page(&self) -> &'static str {
         match self.name {
@@ -46,7 +46,7 @@ pub const PRESETS: &[Preset] = &[
     Preset {
         name: "wired",
         summary: "50 Mbit/s, 100 ms, 413 packets of buffer (1 BDP): a plain bottleneck",
-        source: "network-models A.1 (document 000); 1514 bytes for a full packet",
+        source: "SUSS developers 2025 (413 packets); 1514 bytes for a full packet",
         toml: r#"
 rate = "50 Mbit/s"
 rtt = "100 ms"
@@ -63,9 +63,10 @@ rtt = "10 ms"
 buffer = "1 bdp"
 "#,
     },
-    // Rates: a common VDSL2 product. Sync rate and buffers: chosen. Delay: 8 ms of interleaving in each direction
-    // (the delay that operators configure) and 7 ms to a server in the same country. Overhead: PPPoE over PTM with
-    // a VLAN tag, as tc-cake's keywords pppoe-ptm and ether-vlan count it.
+    // Rates: a common VDSL2 product. Sync rate and buffers: chosen. Delay: 8 ms of interleaving in
+    // each direction (the delay that operators configure) and 7 ms to a server in the same country.
+    // Overhead: PPPoE over PTM with a VLAN tag, as tc-cake's keywords pppoe-ptm and ether-vlan
+    // count it.
     Preset {
         name: "dsl",
         summary: "DSL: 50 Mbit/s down, shaped before a line of 60, and 10 up, 30 ms (interleaved), 625 kB (100 ms)",
@@ -79,10 +80,11 @@ reverse.rate = "10 Mbit/s"
 reverse.buffer = "300 packets"
 "#,
     },
-    // Plan, boost and buffers: chosen (20 MB at 150 Mbit/s last 3.2 s; buffers are 250 ms of the rate). Upstream:
-    // 3044 bytes are DOCSIS's own maximum traffic burst; PIE with RFC 8034's target, interval, burst and gains; a request
-    // and its grant take 2 to 8 ms (draft-white-tsvwg-lld), here 2 ms and up to 6 more for each MAP of 2 ms.
-    // Idle round trip: about 10 ms of access (the same draft) and 20 ms to the server. Overhead: tc-cake's docsis.
+    // Plan, boost and buffers: chosen (20 MB at 150 Mbit/s last 3.2 s; buffers are 250 ms of the
+    // rate). Upstream: 3044 bytes are DOCSIS's own maximum traffic burst; PIE has the target,
+    // interval, burst and gains of RFC 8034; a request and its grant take 2 to 8 ms
+    // (draft-white-tsvwg-lld), here 2 ms and up to 6 more for each MAP of 2 ms. Idle round trip:
+    // about 10 ms of access (the same draft) and 20 ms to the server. Overhead: tc-cake's docsis.
     Preset {
         name: "docsis",
         summary: "cable: 100 Mbit/s down, 150 for the first 20 MB, and 10 up with PIE, 26 ms and up to 6 ms for a \
@@ -111,14 +113,16 @@ rtt = "40 ms"
 buffer = "1 bdp"
 "#,
     },
-    // Queue: B.1.1. Return link: model M2 of B.1.3 as it stands there. Calibrated to document 001's runs with HyStart off (capacity 11.8 (2.6) s,
-    // first loss 22.9 (8.7) s, RTT spectrum with its peak at 0.5 Hz): the median rate, its spread over a day of
-    // runs, and a slow swing of the return delay (the amplitude of M1). See docs/reference/networks/geo.md.
+    // Queue: Kachooei 2024, chapter 5. Return link: model M2 of docs/reference/sources.md.
+    // Calibrated to the runs of Kachooei 2024 with HyStart off (capacity 11.8 (2.6) s, first loss
+    // 22.9 (8.7) s, RTT spectrum with its peak at 0.5 Hz): the median rate, its spread over a day
+    // of runs, and a slow swing of the return delay (the amplitude of model M1). See
+    // docs/reference/networks/geo.md.
     Preset {
         name: "geo",
         summary: "geostationary satellite: around 28 Mbit/s effective, 600 ms, 36 MB with 25 % random drop above half, \
                   a return link with capacity on demand",
-        source: "network-models B.1 (document 001); calibration: docs/reference/networks/geo.md",
+        source: "Kachooei 2024; calibration: docs/reference/networks/geo.md",
         toml: r#"
 rate = { model = "geo", rate = "28 Mbit/s", spread = "60 %" }
 rtt = "600 ms"
@@ -130,14 +134,16 @@ reverse.buffer = "10000 packets"
 reverse.jitter = { amount = "480 ms", distribution = "sine", period = "2 s" }
 "#,
     },
-    // B.2.2 in both directions. Round trip and buffer (B.2.3: 45 to 50 ms loaded, 1.0 to 1.5 MB) are calibrated to document 001's runs
-    // with HyStart off: smallest RTT about 30 ms, capacity 0.4 (0.1) s, first loss 0.6 (0.1) s. Loss: a tenth of
-    // B.2.2's, because none of the document's 77 runs ended by chance. See docs/reference/networks/leo.md.
+    // Both directions: LeoCC. Round trip and buffer (published: 45 to 50 ms loaded, 1.0 to 1.5 MB)
+    // are calibrated to the runs of Kachooei 2024 with HyStart off: smallest RTT about 30 ms,
+    // capacity 0.4 (0.1) s, first loss 0.6 (0.1) s. Loss: a tenth of the forward loss of the
+    // LeoReplayer authors, because none of the thesis' 77 runs left slow start on random loss. See
+    // docs/reference/networks/leo.md.
     Preset {
         name: "leo",
         summary: "low-orbit satellite: around 100 Mbit/s down and 15 up in bursts, 44 ms, 1.5 MB, \
                   a new satellite every 15 s",
-        source: "network-models B.2 (document 001); calibration: docs/reference/networks/leo.md",
+        source: "Kachooei 2024; calibration: docs/reference/networks/leo.md",
         toml: r#"
 rate = { model = "leo", rate = "100 Mbit/s" }
 rtt = "44 ms"
@@ -149,13 +155,14 @@ reverse.buffer = "150 kB"
 reverse.loss = "0.2 %"
 "#,
     },
-    // B.3.3, thesis-LTE of B.3.5. The round trip counts the radio. Runs differ by place (the spread that recorded drives
-    // have) and by load (from none to 4 other users), around a mean quality at which slow start meets its first loss as
-    // late on average as document 001's runs with HyStart off. See docs/reference/networks/lte.md.
+    // The round trip includes the radio. Runs differ by place (with the spread of recorded drives)
+    // and by load (none to 4 other users). At the mean SINR slow start meets its first loss as late
+    // on average as in the runs of Kachooei 2024 with HyStart off. See
+    // docs/reference/networks/lte.md.
     Preset {
         name: "lte",
         summary: "LTE cell with up to four other users: around 50 Mbit/s by place and load, grants each 5 ms for 20 Mbit/s up, 60 ms, 4 MB",
-        source: "network-models B.3 (document 001)",
+        source: "Kachooei 2024; calibration: docs/reference/networks/lte.md",
         toml: r#"
 rate = { model = "lte", sinr = "16 dB", sinr_spread = "8 dB", users = 0, users_most = 4 }
 rtt = "60 ms"
@@ -164,12 +171,12 @@ overhead = "0 bytes"
 reverse.rate = { model = "cell-uplink", rate = "20 Mbit/s" }
 "#,
     },
-    // B.3.5: slots of 0.5 ms, DDDSU, 200 Mbit/s, 8 MB, requests each 5 ms; 10 ms of core each way come to 33 ms. Places and
-    // load as in LTE.
+    // Slots of 0.5 ms, DDDSU, 200 Mbit/s, 8 MB, requests every 5 ms; 10 ms of core network each way
+    // give 33 ms. Places and load as in `lte`.
     Preset {
         name: "5g",
         summary: "5G cell with up to four other users: around 200 Mbit/s, 50 up, 33 ms, 8 MB",
-        source: "network-models B.3.2, B.3.5, E",
+        source: "docs/reference/sources.md, \"Cells of LTE and 5G\"",
         toml: r#"
 rate = { model = "5g", sinr_spread = "8 dB", users = 0, users_most = 4 }
 rtt = "33 ms"
@@ -178,53 +185,55 @@ overhead = "0 bytes"
 reverse.rate = { model = "cell-uplink", rate = "50 Mbit/s", request = "5 ms", wait = "4 ms", every = "2500 us", prepare = "2 ms", retry = "4 ms" }
 "#,
     },
-    // Radio and busy share: E (VHT80, rho 0.3). Buffer: B.5.5. The map of rates: the example of B.5.3. Stations, their
-    // times and the length of frames: fitted so that plain slow start meets its first loss when document 001 does with
-    // HyStart off (0.77 s in the mean, 0.44 s of deviation) behind an effective 80 Mbit/s. Round trip: chosen, beside
-    // what the medium takes.
+    // Radio (VHT80) and busy fraction (0.3): chosen. Buffer and map of rates:
+    // docs/reference/networks/wifi.md. The stations, their ON and OFF times and the frame length
+    // are fitted so that plain slow start meets its first loss when it does in Kachooei 2024 with
+    // HyStart off (mean 0.77 s, standard deviation 0.44 s) behind an effective 80 Mbit/s. Round
+    // trip: chosen; the medium adds its own delay.
     Preset {
         name: "wifi-strong",
         summary: "Wi-Fi (802.11ac, 80 MHz) at -53 dBm among other stations: around 80 Mbit/s, 2 ms and what the medium takes, 4 MB",
-        source: "network-models B.5, E (document 001)",
+        source: "Kachooei 2024; docs/reference/networks/wifi.md",
         toml: r#"
 rate = { model = "wifi", standard = "ac", width = "80 MHz", streams = 2, rssi = "-53 dBm", rate_map = "sensitivity", max_frame = "500 us", busy = "30 %", stations = 6, station_packets = 64, traffic = { on = "1 s", off = "1500 ms" } }
 rtt = "2 ms"
 buffer = "4 MB"
 "#,
     },
-    // The same place with less of a signal, in which the other stations share.
+    // The same place with a weaker signal; the other stations have it too.
     Preset {
         name: "wifi-weak",
         summary: "Wi-Fi (802.11ac, 80 MHz) at -64 dBm among other stations: around 40 Mbit/s, 2 ms and what the medium takes, 4 MB",
-        source: "network-models B.5, E (document 001)",
+        source: "Kachooei 2024; docs/reference/networks/wifi.md",
         toml: r#"
 rate = { model = "wifi", standard = "ac", width = "80 MHz", streams = 2, rssi = "-64 dBm", rate_map = "sensitivity", max_frame = "500 us", busy = "30 %", stations = 6, station_packets = 64, traffic = { on = "1 s", off = "1500 ms" } }
 rtt = "2 ms"
 buffer = "4 MB"
 "#,
     },
-    // Round trip: 50 ms on the wire and 3 to 5 ms of Wi-Fi. Queue: the transmit queue of a Linux router, B.5.5, which is
-    // also what the document's flows without HyStart lose at once (1012 packets). The document names no radio: a
-    // laptop of 802.11n on 20 MHz, and neighbours so busy that these flows have their 18.7 Mbit/s (figure 4(a)).
+    // Round trip: 50 ms on the wire and 3 to 5 ms of Wi-Fi. Queue: the transmit queue of a Linux
+    // router, which is also what the flows of SUSS developers 2025 without HyStart lose at once
+    // (1012 packets). The authors name no radio: chosen are a laptop of 802.11n on 20 MHz, and
+    // neighbours so busy that these flows get their 18.7 Mbit/s (figure 4(a)).
     Preset {
         name: "wifi-testbed",
         summary: "Wi-Fi (802.11n, 20 MHz) among busy neighbours, behind 50 ms of wire: around 20 Mbit/s, 54 ms in all, 1000 packets",
-        source: "network-models B.5.1, B.5.5 (document 000); the radio chosen",
+        source: "SUSS developers 2025; the radio chosen",
         toml: r#"
 rate = { model = "wifi", standard = "n", width = "20 MHz", streams = 1, rssi = "-66 dBm", busy = "65 %" }
 rtt = "52500 us"
 buffer = "1000 packets"
 "#,
     },
-    // Rate: B.1.4 calibrates an effective 25 Mbit/s for a sender that counts bytes, as Linux 6.x
-    // does (33 Mbit/s for one that counts ACKs); the plan's peak of 144 Mbit/s cannot reproduce
-    // table 5.1. Return channel: model M1 of B.1.3, 300 ms + A (1 + sin) with A = 0.35 s, so the
-    // addition reaches 0.7 s. Return rate: the largest grant of model M2.
+    // Rate: calibrated to an effective 25 Mbit/s for a sender that counts bytes, as Linux 6.x does
+    // (33 Mbit/s for one that counts ACKs); the plan's peak of 144 Mbit/s cannot reproduce table
+    // 5.1 of Kachooei 2024. Return channel: model M1 of docs/reference/sources.md, 300 ms + A (1 +
+    // sin) with A = 0.35 s, so up to 0.7 s are added. Return rate: the largest grant of model M2.
     Preset {
         name: "geo-reduced",
         summary: "geostationary satellite: 25 Mbit/s effective, 600 ms, 36 MB with 25 % random drop above half, \
                   return delay swinging by 0.7 s every 2 s (simple form)",
-        source: "network-models B.1.1, B.1.3 (M1), B.1.4 (document 001)",
+        source: "Kachooei 2024; return link: docs/reference/sources.md (model M1)",
         toml: r#"
 rate = "25 Mbit/s"
 rtt = "600 ms"
@@ -234,13 +243,14 @@ reverse.rate = "4 Mbit/s"
 reverse.jitter = { amount = "700 ms", distribution = "sine", period = "2 s" }
 "#,
     },
-    // Round trip and buffer: B.2.3. Rates, loss and the uplink's buffer: B.2.2. Jitter: B.2.4 (4 ms
-    // between the 5th and 95th percentile, in each direction), renewed with each burst of 4.4 ms.
+    // Round trip and buffer: Kachooei 2024, table 5.1. Rates, loss and the uplink's buffer: LeoCC.
+    // Jitter: 4 ms between the 5th and 95th percentile in each direction, renewed with each burst
+    // of 4.4 ms.
     Preset {
         name: "leo-reduced",
         summary: "low-orbit satellite: 100 Mbit/s down and 15 up, 45 ms with up to 4 ms of jitter each way, 1 MB, \
                   0.01 % loss (simple form)",
-        source: "network-models B.2.2, B.2.3, B.2.4 (document 001)",
+        source: "Kachooei 2024",
         toml: r#"
 rate = "100 Mbit/s"
 rtt = "45 ms"
@@ -253,13 +263,14 @@ reverse.loss = "0.2 %"
 reverse.jitter = { amount = "4 ms", slot = "4400 us" }
 "#,
     },
-    // B.3.4, thesis-LTE: m = 40 Mbit/s and s = 0.35, whose lognormal has a coefficient of variation
-    // of 36 %; the two processes (0.15 s and 4 s, half each) fall to 1/e together after 1.2 s.
-    // Peak, round trip: B.3.1. Buffer: B.3.3. Uplink: E (20 Mbit/s), grants each 5 ms.
+    // Rate: m = 40 Mbit/s and s = 0.35, whose log-normal has a coefficient of variation of 36 %;
+    // the two processes (0.15 s and 4 s, half each) fall to 1/e together after 1.2 s. Peak and
+    // round trip: Kachooei 2024, chapter 5. Buffer, uplink (20 Mbit/s) and its grants every 5 ms:
+    // docs/reference/networks/lte.md.
     Preset {
         name: "lte-reduced",
         summary: "LTE: around 40 Mbit/s down (up to 100) and 20 up, 60 ms, 4 MB (simple form)",
-        source: "network-models B.3.1, B.3.3, B.3.4 (document 001)",
+        source: "Kachooei 2024",
         toml: r#"
 rate = { mean = "40 Mbit/s", variation = "36 %", correlation = "1200 ms", slot = "10 ms", peak = "100 Mbit/s" }
 rtt = "60 ms"
@@ -268,12 +279,13 @@ reverse.rate = "20 Mbit/s"
 reverse.jitter = { amount = "5 ms", slot = "5 ms" }
 "#,
     },
-    // B.4: rate of B.3.4, cut by category 6; outages of a card that does not move. Round trip and buffers: B.4.3. Uplink:
-    // a dedicated channel of 384 kbit/s. ACKs and data count as bytes of IP.
+    // Rate: fitted to a recorded trace of UMTS, limited by category 6; outages of a card that does
+    // not move. Round trip and buffers: docs/reference/networks/hsdpa.md. Uplink: a dedicated
+    // channel of 384 kbit/s. ACKs and data count as bytes of IP.
     Preset {
         name: "hsdpa",
         summary: "HSDPA download: around 2 Mbit/s (category 6), 120 ms, 128 KiB; ACKs over 384 kbit/s of UMTS",
-        source: "network-models B.3.4, B.4 (document 002)",
+        source: "De Cicco and Mascolo 2012; docs/reference/networks/hsdpa.md",
         toml: r#"
 rate = { model = "hsdpa" }
 rtt = "120 ms"
@@ -286,7 +298,7 @@ reverse.buffer = "64 KiB"
     Preset {
         name: "hsdpa-uplink",
         summary: "UMTS upload: 384 kbit/s in blocks of 10 ms, 120 ms, 64 KiB; ACKs over HSDPA",
-        source: "network-models B.4 (document 002)",
+        source: "De Cicco and Mascolo 2012; docs/reference/networks/hsdpa.md",
         toml: r#"
 rate = { model = "umts-uplink", rate = "384 kbit/s" }
 rtt = "120 ms"
@@ -296,13 +308,13 @@ reverse.rate = { model = "hsdpa" }
 reverse.buffer = "128 KiB"
 "#,
     },
-    // Effective rate: E. Buffer: B.5.5. Round trip: the 3 to 5 ms that B.5.1 gives Wi-Fi itself, the
-    // upper end, because the server stands on the same campus. Jitter: a busy medium (B.5.4).
-    // Variation, correlation (the 50 ms of rate control, B.5.3) and peak (twice the mean): chosen.
+    // Effective rate and buffer: docs/reference/networks/wifi.md. Round trip: the upper end of the
+    // 3 to 5 ms that Wi-Fi itself takes, because the server is on the same campus. Jitter: a busy
+    // medium. Variation, correlation (the 50 ms of rate control) and peak (twice the mean): chosen.
     Preset {
         name: "wifi-strong-reduced",
         summary: "Wi-Fi at -53 dBm: around 80 Mbit/s, 5 ms with up to 3 ms of jitter each way, 4 MB (simple form)",
-        source: "network-models B.5.1, B.5.3, B.5.4, B.5.5, E (document 001)",
+        source: "Kachooei 2024; the variation chosen",
         toml: r#"
 rate = { mean = "80 Mbit/s", variation = "30 %", correlation = "50 ms", slot = "5 ms", peak = "160 Mbit/s" }
 rtt = "5 ms"
@@ -312,11 +324,11 @@ reverse.rate = "80 Mbit/s"
 reverse.jitter = { amount = "3 ms", slot = "3 ms" }
 "#,
     },
-    // As wifi-strong; E calls the rate a guess.
+    // As wifi-strong-reduced; the rate is chosen.
     Preset {
         name: "wifi-weak-reduced",
         summary: "Wi-Fi at -64 dBm: around 45 Mbit/s, 5 ms with up to 3 ms of jitter each way, 4 MB (simple form)",
-        source: "network-models B.5.1, B.5.3, B.5.4, B.5.5, E (document 001)",
+        source: "Kachooei 2024; rate and variation chosen",
         toml: r#"
 rate = { mean = "45 Mbit/s", variation = "40 %", correlation = "50 ms", slot = "5 ms", peak = "90 Mbit/s" }
 rtt = "5 ms"
@@ -333,7 +345,7 @@ pub(crate) fn find(name: &str) -> Option<&'static Preset> {
     PRESETS.iter().find(|preset| preset.name == name)
 }
 
-/// The nearest preset, or all of them.
+/// The nearest preset, or a list of all presets.
 pub(crate) fn hint(name: &str) -> String {
     let known: Vec<&str> = PRESETS
         .iter()

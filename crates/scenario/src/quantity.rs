@@ -62,14 +62,14 @@ const SIZE_UNITS: &[(&str, u64)] = &[
 
 const BUFFER_UNITS: &[&str] = &["packets", "packet", "pkts", "pkt", "bdp"];
 
-/// How large a waiting room is.
+/// The size of a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Buffer {
-    /// No end.
+    /// Unlimited.
     Unlimited,
-    /// So many waiting packets, whatever their size; the one in service does not count.
+    /// Queued packets of any size; the one in service does not count.
     Packets(u64),
-    /// So many bytes, the link's overhead included.
+    /// Bytes, with the link's overhead.
     Bytes(Bytes),
     /// A multiple of the bandwidth-delay product, in millionths.
     Bdp {
@@ -100,7 +100,8 @@ impl Buffer {
 /// Reads a rate above zero: `"50 Mbit/s"`, `"6.25MB/s"`, `"50 Mbps"`.
 ///
 /// # Errors
-/// One sentence, if the text is no rate, is zero, finer than a bit per second, or above 1 Tbit/s.
+/// One sentence, if the text is not a rate, is zero, finer than a bit per second, or above 1
+/// Tbit/s.
 pub fn parse_rate(text: &str) -> Result<Rate, Error> {
     rate(text).map_err(|reason| about(text, &reason))
 }
@@ -108,7 +109,7 @@ pub fn parse_rate(text: &str) -> Result<Rate, Error> {
 /// Reads a span of time: `"100 ms"`, `"1.5s"`, `"2 min"`.
 ///
 /// # Errors
-/// One sentence, if the text is no time, finer than a nanosecond, or longer than a week.
+/// One sentence, if the text is not a time, is finer than a nanosecond, or is longer than a week.
 pub fn parse_duration(text: &str) -> Result<Duration, Error> {
     duration(text).map_err(|reason| about(text, &reason))
 }
@@ -116,23 +117,23 @@ pub fn parse_duration(text: &str) -> Result<Duration, Error> {
 /// Reads a number of bytes: `"20MB"`, `"64 KiB"`, `"0 bytes"`.
 ///
 /// # Errors
-/// One sentence, if the text is no size, not a whole number of bytes, or above 1000 TB.
+/// One sentence, if the text is not a size, not a whole number of bytes, or above 1000 TB.
 pub fn parse_size(text: &str) -> Result<Bytes, Error> {
     size(text).map_err(|reason| about(text, &reason))
 }
 
-/// Reads the size of a waiting room: `"413 packets"`, `"36 MB"`, `"1.5 bdp"`, `"unlimited"`.
+/// Reads the size of a buffer: `"413 packets"`, `"36 MB"`, `"1.5 bdp"`, `"unlimited"`.
 ///
 /// # Errors
-/// One sentence, if the text is none of these, is zero, or beyond all reason.
+/// One sentence, if the text is none of these, or is zero or too large.
 pub fn parse_buffer(text: &str) -> Result<Buffer, Error> {
     buffer(text).map_err(|reason| about(text, &reason))
 }
 
-/// Reads a share between 0 and 1, written in percent: `"0.1 %"`.
+/// Reads a fraction between 0 and 1, written in percent: `"0.1 %"`.
 ///
 /// # Errors
-/// One sentence, if the text is no percentage or above 100 %.
+/// One sentence, if the text is not a percentage or is above 100 %.
 pub fn parse_probability(text: &str) -> Result<f64, Error> {
     share(text, 100).map_err(|reason| about(text, &reason))
 }
@@ -144,7 +145,7 @@ fn about(text: &str, reason: &str) -> Error {
 pub(crate) fn rate(text: &str) -> Result<Rate, String> {
     let rate = rate_or_zero(text)?;
     if rate == Rate::ZERO {
-        return Err("a rate is more than zero".to_owned());
+        return Err("a rate must be above zero".to_owned());
     }
     Ok(rate)
 }
@@ -213,12 +214,12 @@ pub(crate) fn buffer(text: &str) -> Result<Buffer, String> {
         buffer,
         Buffer::Packets(0) | Buffer::Bytes(Bytes::ZERO) | Buffer::Bdp { millionths: 0 }
     ) {
-        return Err("a buffer holds at least one packet".to_owned());
+        return Err("a buffer must hold at least one packet".to_owned());
     }
     Ok(buffer)
 }
 
-/// A share in percent, at most `max_percent`.
+/// A fraction in percent, at most `max_percent`.
 pub(crate) fn share(text: &str, max_percent: u64) -> Result<f64, String> {
     let (number, unit) = decimal::split(text)?;
     if unit != "%" {
@@ -231,7 +232,7 @@ pub(crate) fn share(text: &str, max_percent: u64) -> Result<f64, String> {
     Ok(share)
 }
 
-/// How often something happens in a second: `"31.25 /s"`.
+/// Events per second: `"31.25 /s"`.
 pub(crate) fn frequency(text: &str) -> Result<f64, String> {
     let (number, unit) = decimal::split(text)?;
     let seconds = match unit {
@@ -246,7 +247,7 @@ pub(crate) fn frequency(text: &str) -> Result<f64, String> {
     Ok(number.to_f64(0) / seconds)
 }
 
-/// A number of `unit` within limits, which may be below zero.
+/// A number of `unit` in a range that may include negative numbers.
 pub(crate) fn level(
     text: &str,
     unit: &str,
@@ -303,7 +304,7 @@ fn unknown_unit(unit: &str, what: &str, example: &str, known: &[&str]) -> String
     if unit.is_empty() {
         return format!("{what} needs a unit, such as \"{example}\"");
     }
-    // The one misspelling that a distance without case cannot decide.
+    // Edit distance without case cannot decide this misspelling.
     let same = known.iter().find(|name| name.eq_ignore_ascii_case(unit));
     let hint = match same {
         Some(name) => format!("; did you mean \"{name}\"?"),
@@ -330,7 +331,7 @@ pub fn format_size(bytes: Bytes) -> String {
     bytes.to_string()
 }
 
-/// Writes the size of a waiting room as [`parse_buffer`] reads it.
+/// Writes the size of a buffer as [`parse_buffer`] reads it.
 #[must_use]
 pub fn format_buffer(buffer: Buffer) -> String {
     match buffer {

@@ -1,5 +1,5 @@
-//! The resolved form of a scenario, as it stands in every result. A number's unit is in its name;
-//! `null` is "no limit" or "none".
+//! The resolved form of a scenario, which every result contains. The name of a number includes its
+//! unit; `null` is "no limit" or "none".
 
 use network::router::Help;
 use network::{
@@ -15,7 +15,7 @@ use crate::model::{Application, Flow, PathModel, RouterModel, Scenario, Traffic,
 use crate::tables::FLOW;
 use crate::write::{map, millis};
 
-/// So many steps of a rate are listed; of more there are their number, length and mean alone.
+/// The most steps of a rate that are listed; longer lists are given by number, length and mean.
 const MAX_LISTED: usize = 1000;
 
 fn seconds(span: Option<Duration>) -> Option<f64> {
@@ -319,7 +319,7 @@ impl Serialize for Refusal {
                 "gain": config.gain,
                 "ecn": config.ecn,
             ),
-            // What is null follows from the rate.
+            // The rate determines what is null.
             Discipline::Red(config) => map!(serializer,
                 "kind": "red",
                 "min_packets": config.min,

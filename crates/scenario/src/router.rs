@@ -1,5 +1,5 @@
-//! `[[path.router]]` and `router_support`: what stands before the bottleneck, and which routers read and write
-//! what packets carry for them (fast-startup, sections A3 to A5).
+//! `[[path.router]]` and `router_support`: the routers before the bottleneck, and explicit router
+//! support (Quick-Start, RCP, XCP).
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::link::{Delay, LinkSpec, direction};
 use crate::tables::ROUTER_SUPPORT;
 
-/// What was said about one router.
+/// What the file says about one router.
 #[derive(Clone, Debug)]
 pub(crate) struct RouterSpec {
     pub(crate) link: LinkSpec,
@@ -36,7 +36,7 @@ impl RouterSpec {
     }
 }
 
-/// `router_support`: a name, or a table with the settings of a kind.
+/// `router_support`: a name, or a table with the settings of a protocol.
 pub(crate) fn help(table: &Table<'_>) -> Result<Option<Help>, Error> {
     let Some(item) = table.get("router_support") else {
         return Ok(None);
@@ -69,7 +69,7 @@ pub(crate) fn help(table: &Table<'_>) -> Result<Option<Help>, Error> {
     for (key, owner) in owners {
         let is_own = settings.iter().any(|(own, _)| *own == key);
         if let (false, Some(item)) = (is_own, table.get(key)) {
-            return Err(item.refuse(format!("only the kind {owner:?} has this")));
+            return Err(item.refuse(format!("only the kind {owner:?} has this key")));
         }
     }
     for (key, value) in settings {

@@ -1,11 +1,11 @@
-//! Every kind of table that a scenario file can have, and the JSON Schema of all of them.
+//! All tables of a scenario file, and their JSON Schema.
 
 use ::tables::Table;
 
 use crate::access;
 use crate::tables::{self, cellular};
 
-/// Every kind of table, the file as a whole first; those of the models last.
+/// All tables: first the file as a whole, last the models.
 #[must_use]
 pub fn known_tables() -> Vec<&'static Table> {
     let mut known: Vec<&'static Table> = vec![

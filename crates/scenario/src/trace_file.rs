@@ -1,4 +1,4 @@
-//! Files from the disk: never more than a limit, never a device that does not end.
+//! Reads regular files up to a size limit; never a device or a pipe, which may not end.
 
 use std::fs::File;
 use std::io::Read;
@@ -15,7 +15,7 @@ use crate::limits::{MIN_LAP, MIN_STEP};
 /// Longest trace: 64 MB hold about ten million opportunities, or three million rates.
 const MAX_TRACE: u64 = 64_000_000;
 
-/// What is wrong with a trace: its file, for whoever named it to say, or what it contains.
+/// What is wrong with a trace: access to its file, which the caller names, or its content.
 pub(crate) enum Problem {
     /// The end of a sentence.
     File(String),
@@ -23,8 +23,8 @@ pub(crate) enum Problem {
     Content(Error),
 }
 
-/// A list of milliseconds that goes down and stays below this is rather one of delays: a trace of
-/// opportunities is soon beyond it.
+/// A list of milliseconds that decreases and stays below this is probably a list of delays:
+/// opportunities soon exceed it.
 const LIKELY_DELAY: Duration = Duration::from_secs(5);
 
 impl From<TraceError> for Problem {
@@ -33,7 +33,7 @@ impl From<TraceError> for Problem {
     }
 }
 
-/// Reads a trace of opportunities or of rates, which repeats.
+/// Reads a repeating trace of opportunities or of rates.
 pub(crate) fn read(path: &Path) -> Result<Service, Problem> {
     let text = read_text(path, MAX_TRACE).map_err(Problem::File)?;
     let name = path.to_string_lossy();
@@ -45,7 +45,7 @@ pub(crate) fn read(path: &Path) -> Result<Service, Problem> {
                 return Err(Problem::Content(Error::in_file(
                     &name,
                     format!(
-                        "each rate holds for at least {MIN_STEP}, and all of them for {MIN_LAP}"
+                        "each rate must hold for at least {MIN_STEP}, and all together for {MIN_LAP}"
                     ),
                 )));
             }
@@ -72,8 +72,8 @@ pub(crate) fn read_delays(path: &Path) -> Result<Arc<[Duration]>, Problem> {
     Ok(trace::parse_delays(&text, &path.to_string_lossy())?)
 }
 
-/// The text of a regular file of at most `limit` bytes: never a device that does not end, or a pipe
-/// that waits for a writer.
+/// The text of a regular file of at most `limit` bytes. Devices, which may not end, and pipes,
+/// which may block, are refused.
 ///
 /// # Errors
 /// Why the file cannot be read, as the end of a sentence that begins with its name.
@@ -81,7 +81,7 @@ pub fn read_text(path: &Path, limit: u64) -> Result<String, String> {
     String::from_utf8(read_bytes(path, limit)?).map_err(|_| "not a text file".to_owned())
 }
 
-/// As [`read_text`], of any bytes.
+/// As [`read_text`], for any bytes.
 ///
 /// # Errors
 /// As [`read_text`].
@@ -91,7 +91,7 @@ pub fn read_bytes(path: &Path, limit: u64) -> Result<Vec<u8>, String> {
         std::io::ErrorKind::PermissionDenied => "the file may not be read".to_owned(),
         _ => format!("the file cannot be read ({error})"),
     };
-    // A named pipe would block on opening, so what it is comes first.
+    // Opening a named pipe would block, so the kind of file is checked first.
     let metadata = std::fs::metadata(path).map_err(unreadable)?;
     if metadata.is_dir() {
         return Err("this is a folder, not a file".to_owned());

@@ -1,15 +1,16 @@
-//! `[[traffic]]`: who else is on the path. Nobody measures these flows one by one; what they send, and
-//! when, follows from the run's seed alone, so that every algorithm compared meets the same.
+//! `[[traffic]]`: background traffic. What it sends, and when, follows from the run's seed alone,
+//! so that all algorithms of a comparison meet the same traffic. Results do not measure its flows
+//! one by one.
 //!
-//! Web-like traffic is that of document 003 (network-models, section A.11): responses of truncated
-//! Pareto size that begin at random (Poisson). A `load` counts their payload bytes against the rate of
-//! the direction's link; headers, ACKs and retransmissions come on top.
+//! Web traffic follows Scharf 2011: responses of truncated Pareto size that arrive as a Poisson
+//! process. `load` is their payload as a fraction of the link's rate in that direction; headers,
+//! ACKs and retransmissions come on top.
 //!
 //! ## Deviations
 //!
 //! - Each response has a connection of its own, as under HTTP/1.0.
-//! - A video's segments follow each other at fixed times over one connection and are never made smaller: what
-//!   the path does not carry in time waits at the sender.
+//! - The segments of a video follow each other at fixed times over one connection and do not adapt:
+//!   data that the path cannot carry in time waits at the sender.
 
 use congestion::Algorithm;
 use tables::{Value, Wrong};
@@ -22,21 +23,22 @@ use crate::limits::{ARRIVALS, MAX_DELAYS, MAX_TRAFFIC};
 use crate::model::{Application, Direction, Flow, PathModel, Traffic, TrafficKind};
 use crate::tables::TRAFFIC;
 
-/// Sizes of document 003.
+/// Sizes of Scharf 2011.
 const WEB: (Bytes, f64, Bytes) = (Bytes::new(14_000), 1.1, Bytes::new(10_000_000));
-/// What DASH commonly has.
+/// A common choice for DASH.
 const SEGMENT: Duration = Duration::from_secs(4);
 
-/// How often web-like traffic begins.
+/// The arrivals of web traffic.
 #[derive(Clone, Debug)]
 enum Amount {
-    /// A share of the rate, and what to say where there is none, and where it comes to too many.
+    /// A fraction of the rate, with the error if there is no rate, and the error if it gives too
+    /// many.
     Load(f64, Box<[Error; 2]>),
-    /// So many in a second.
+    /// Arrivals per second.
     Arrivals(f64),
 }
 
-/// What was said about some traffic; times count from the start of the scenario's flows.
+/// What the file says about background traffic; times count from the start of the scenario's flows.
 #[derive(Clone, Debug)]
 pub(crate) struct TrafficSpec {
     amount: Option<Amount>,
@@ -45,12 +47,12 @@ pub(crate) struct TrafficSpec {
     duration: Option<Duration>,
 }
 
-/// Reads `traffic` of a table, if it is there.
+/// Reads `traffic` of a table, if present.
 pub(crate) fn read(table: &Table<'_>) -> Result<Option<Vec<TrafficSpec>>, Error> {
     let Some(item) = table.get("traffic") else {
         return Ok(None);
     };
-    let expected = || item.refuse("other traffic is written as tables [[traffic]]");
+    let expected = || item.refuse("background traffic is written as tables [[traffic]]");
     let tables = item
         .as_tables(&TRAFFIC, MAX_TRAFFIC)
         .ok_or_else(expected)??;
@@ -63,7 +65,7 @@ pub(crate) fn read(table: &Table<'_>) -> Result<Option<Vec<TrafficSpec>>, Error>
     Ok(Some(specs))
 }
 
-/// Puts traffic on a path whose links are known.
+/// Adds traffic to a path whose links are known.
 pub(crate) fn settle(specs: Vec<TrafficSpec>, path: &mut PathModel) -> Result<(), Error> {
     let warm_ups = specs.iter().map(|spec| spec.warm_up);
     path.warm_up = warm_ups.max().unwrap_or_default();
@@ -107,14 +109,14 @@ impl TrafficSpec {
         })
     }
 
-    /// Its own name, or that of its kind, with a number where others have it.
+    /// Its own name, or that of its kind, with a number if the name is taken.
     fn name(&mut self, table: &Table<'_>, others: &[Self]) -> Result<(), Error> {
         let taken = |name: &str| others.iter().any(|other| other.traffic.name == name);
         let name = match table.get("name") {
             Some(item) => {
                 let name = item.words()?;
                 if taken(&name) {
-                    return Err(item.refuse("other traffic has this name"));
+                    return Err(item.refuse("another traffic table has this name"));
                 }
                 name
             }
@@ -159,7 +161,7 @@ impl TrafficSpec {
     }
 }
 
-/// Refuses what other kinds alone have.
+/// Refuses keys of other kinds.
 fn refuse_foreign(table: &Table<'_>, own: &[&str]) -> Result<(), Error> {
     const OF_KINDS: &[&str] = &[
         "load", "arrivals", "mean", "shape", "cut", "count", "spread", "size", "bitrate",
@@ -177,7 +179,7 @@ fn refuse_foreign(table: &Table<'_>, own: &[&str]) -> Result<(), Error> {
         Some(key) => Err(table.refuse_at(
             key,
             format!(
-                "{key} is of another kind of traffic; this one has {}",
+                "{key} belongs to another kind of traffic; this kind has {}",
                 own.join(", ")
             ),
         )),
@@ -192,12 +194,12 @@ fn web(table: &Table<'_>) -> Result<(TrafficKind, Option<Amount>), Error> {
             let item = table.need("load")?;
             let load: f64 = table.needed("load")?;
             if load >= 1.0 {
-                return Err(item.refuse("a load of all there is never ends"));
+                return Err(item.refuse("a load of 100 % never ends"));
             }
             let refusals = [
-                item.refuse("this direction has no rate to take a share of"),
+                item.refuse("this direction has no rate limit to take a fraction of"),
                 item.refuse(format!(
-                    "this comes to more than {} responses in a second: lower it, or say a larger mean",
+                    "this gives more than {} responses per second: lower it, or increase the mean",
                     ARRIVALS.1
                 )),
             ];
@@ -210,7 +212,7 @@ fn web(table: &Table<'_>) -> Result<(TrafficKind, Option<Amount>), Error> {
         return Err(table.refuse_at(
             key,
             format!(
-                "a mean of {} and a largest size of {} leave no distribution: the mean is below the cut",
+                "no distribution has a mean of {} and a largest size of {}: the mean must be below the cut",
                 mean,
                 cut
             ),
@@ -245,7 +247,7 @@ fn video(table: &Table<'_>) -> Result<(TrafficKind, Option<Amount>), Error> {
     let (count, spread) = count_and_spread(table, every)?;
     let segment = table.needed::<Rate>("bitrate")?.bytes_in(every);
     if segment.is_zero() {
-        let reason = "a segment would have no byte";
+        let reason = "a segment would have no bytes";
         return Err(table.wrong(Wrong::value("bitrate", reason)));
     }
     let kind = TrafficKind::Video {
@@ -291,7 +293,7 @@ fn connection(table: &Table<'_>, kind: &TrafficKind) -> Result<Flow, Error> {
     Ok(flow)
 }
 
-/// `extra_delay`: one, or several of which each flow takes the next.
+/// `extra_delay`: one value, or several that the flows take in turn.
 fn delays(table: &Table<'_>) -> Result<Vec<Duration>, Error> {
     let Some(item) = table.get("extra_delay") else {
         return Ok(vec![Duration::ZERO]);
@@ -304,7 +306,7 @@ fn delays(table: &Table<'_>) -> Result<Vec<Duration>, Error> {
         return Ok(vec![read(item)?]);
     };
     if items.is_empty() || items.len() > MAX_DELAYS as usize {
-        return Err(item.refuse(format!("1 to {MAX_DELAYS} delays are expected")));
+        return Err(item.refuse(format!("expected 1 to {MAX_DELAYS} delays")));
     }
     items.into_iter().map(read).collect()
 }

@@ -1,4 +1,4 @@
-//! Values of a document by the kind of their key, within its range.
+//! Reads values of a document by the kind and range of their key.
 
 use std::fmt::Display;
 
@@ -11,8 +11,8 @@ use crate::error::Error;
 use crate::quantity;
 
 impl Item<'_> {
-    /// The value, as the key's kind has it. Of several kinds a word comes first, then the quantity;
-    /// tables and lists are the caller's.
+    /// The value, by the key's kind. If there are several kinds, words are tried first, then
+    /// quantities; the caller reads tables and lists.
     pub(crate) fn value(&self) -> Result<Value, Error> {
         let Kind::Any(kinds) = self.kind else {
             return self.of(&self.kind);
@@ -40,7 +40,7 @@ impl Item<'_> {
             Kind::Rate(least, most) => self.parse(|text| {
                 let rate = quantity::rate_or_zero(text)?;
                 if rate.bits_per_sec() == 0 && least > rate {
-                    return Err("a rate is more than zero".to_owned());
+                    return Err("a rate must be above zero".to_owned());
                 }
                 within(rate, least, most, least <= LEAST_RATE || most == MAX_RATE).map(Value::Rate)
             }),
@@ -75,12 +75,12 @@ impl Item<'_> {
                 let rate = quantity::frequency(text)?;
                 match (least..=most).contains(&rate) {
                     true => Ok(Value::Number(rate)),
-                    false => Err(format!("from {least} to {most} /s are expected")),
+                    false => Err(format!("expected {least} to {most} /s")),
                 }
             }),
             Kind::Packets => self.parse(|text| match quantity::buffer(text)? {
                 quantity::Buffer::Packets(packets) => Ok(Value::Number(packets as f64)),
-                _ => Err("packets are expected".to_owned()),
+                _ => Err("expected a number of packets".to_owned()),
             }),
             Kind::Integer(least, most) => self.integer(least, most).map(Value::Integer),
             Kind::Number(least, most) => self.number(least, most).map(Value::Number),
@@ -96,7 +96,7 @@ impl Item<'_> {
             | Kind::Tables(..)
             | Kind::List(..)
             | Kind::Model => {
-                debug_assert!(false, "a kind that is read by hand");
+                debug_assert!(false, "this kind is read by its caller");
                 Ok(Value::Nothing)
             }
         }
@@ -109,7 +109,7 @@ impl Item<'_> {
     }
 
     fn integer(&self, min: u64, max: u64) -> Result<u64, Error> {
-        let out = || self.refuse(format!("a whole number from {min} to {max} is expected"));
+        let out = || self.refuse(format!("expected a whole number from {min} to {max}"));
         let number = self.value.get_ref().as_integer().ok_or_else(out)?;
         let value = u64::from_str_radix(number.as_str(), number.radix()).map_err(|_| out())?;
         match (min..=max).contains(&value) {
@@ -128,14 +128,14 @@ impl Item<'_> {
         written
             .and_then(|text| text.parse().ok())
             .filter(|number| (min..=max).contains(number))
-            .ok_or_else(|| self.refuse(format!("a number from {min} to {max} is expected")))
+            .ok_or_else(|| self.refuse(format!("expected a number from {min} to {max}")))
     }
 
     fn switch(&self) -> Result<bool, Error> {
         self.value
             .get_ref()
             .as_bool()
-            .ok_or_else(|| self.refuse("true or false is expected, without quotes"))
+            .ok_or_else(|| self.refuse("expected true or false, without quotes"))
     }
 }
 
@@ -150,7 +150,7 @@ fn not_zero(is_zero: bool) -> Result<(), String> {
     }
 }
 
-/// A value in a range; `is_open` is whether the end of the range is only that of the kind.
+/// A value in a range; `is_open` is whether the limit is only that of the kind.
 fn within<T: PartialOrd + Display>(
     value: T,
     least: T,

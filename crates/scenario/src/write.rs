@@ -1,4 +1,4 @@
-//! What writers of the resolved form share.
+//! Shared by the writers of the resolved form.
 
 use units::Duration;
 
@@ -7,7 +7,7 @@ pub(crate) fn millis(span: Duration) -> f64 {
     span.as_nanos() as f64 / 1e6
 }
 
-/// Writes `key: value` pairs as a map; one behind a semicolon only where there is a value.
+/// Writes `key: value` pairs as a map; a pair after a semicolon only if it has a value.
 macro_rules! map {
     ($serializer:expr, $( $key:literal: $value:expr ),* $(,)? $(; $last:literal: $option:expr)?) => {{
         let mut map = $serializer.serialize_map(None)?;

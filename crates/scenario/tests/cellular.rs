@@ -1,4 +1,4 @@
-//! What a path file says of a cellular network.
+//! The keys of cellular networks in a path file.
 
 use std::path::Path;
 
@@ -9,14 +9,14 @@ fn parse(keys: &str) -> Result<PathModel, String> {
     PathModel::parse(&text, "test.toml", Path::new("")).map_err(|error| error.to_string())
 }
 
-/// Of the forward direction's service in the resolved form.
+/// The forward direction's service in the resolved form.
 fn resolved(keys: &str) -> serde_json::Value {
     let path = parse(&format!("rate = {{ {keys} }}")).expect("a path");
     serde_json::to_value(&path).expect("JSON")["forward"]["service"].take()
 }
 
 #[test]
-fn every_key_arrives() {
+fn every_key_is_read() {
     let cell = resolved(
         "model = '5g', sinr = '-3.5 dB', sinr_spread = '4 dB', shadow = '5 dB', shadow_tau = '3 s', doppler = '70 Hz', \
          prbs = 51, layers = 4, users = 1, users_most = 3, on = '500 ms', off = '3 s', error = '20 %', \
@@ -77,13 +77,13 @@ fn every_key_arrives() {
         (&64_000.into(), &20.0.into())
     );
     assert_eq!(umts["blocks"]["error"], 0.02);
-    // What never fails leaves nothing to RLC, and the resolved form says so.
+    // A block that never fails leaves nothing to RLC, and the resolved form shows this.
     let flawless = resolved("model = 'hsdpa', error = '0 %'");
     assert_eq!(flawless["blocks"]["residual"], 0.0);
 }
 
 #[test]
-fn what_is_wrong_is_one_sentence() {
+fn an_error_is_one_sentence() {
     for (keys, sentence) in [
         (
             "model = 'lte', sinr = '14'",
@@ -106,11 +106,11 @@ fn what_is_wrong_is_one_sentence() {
         ("model = 'lte', shadow = '31 dB'", "the limit is 30 dB"),
         (
             "model = 'lte', prbs = 0",
-            "a whole number from 1 to 275 is expected",
+            "expected a whole number from 1 to 275",
         ),
         (
             "model = 'lte', layers = 9",
-            "a whole number from 1 to 8 is expected",
+            "expected a whole number from 1 to 8",
         ),
         ("model = 'lte', on = '0 s'", "it is zero"),
         (
@@ -147,11 +147,11 @@ fn what_is_wrong_is_one_sentence() {
         ),
         (
             "model = 'cell-reduced', mean = '40 Mbit/s', outages = '20 s', outage = '2 s'",
-            "half of the outages exceed 2 s, and the longest lasts 1.5 s: say longest too",
+            "half of the outages exceed 2 s, and the longest lasts 1.5 s: set longest too",
         ),
         (
             "model = 'cell-reduced', mean = '40 Mbit/s', outages = '100 ms', outage = '1 s'",
-            "outages so long and so often leave less than 1 % of the time",
+            "such long and frequent outages leave less than 1 % of the time",
         ),
         (
             "model = 'hsdpa', mean = '4 Mbit/s'",
@@ -163,7 +163,7 @@ fn what_is_wrong_is_one_sentence() {
         ),
         (
             "model = 'hsdpa', block = 399",
-            "a whole number from 400 to 84384 is expected",
+            "expected a whole number from 400 to 84384",
         ),
         (
             "model = 'umts-uplink', rate = '64 kbit/s', tti = '1 s'",

@@ -1,4 +1,4 @@
-//! What a `[path]` comes to, and what presets are.
+//! Paths from `[path]`, and presets.
 
 use std::path::Path;
 
@@ -34,8 +34,8 @@ fn one_bdp_at_50_mbit_and_100_ms_is_413_packets() {
     assert_eq!(path.reverse.queue.limit, QueueLimit::Unlimited);
 }
 
-/// The kernel's published pair is 50 Mbit/s, 150 ms, 619 packets; a link that counts IP alone has
-/// 417 at 100 ms (network-models A.1).
+/// SUSS developers 2025 publish 50 Mbit/s, 150 ms and 619 packets for the kernel; a link that
+/// counts only IP has 417 at 100 ms.
 #[test]
 fn other_bdps() {
     assert_eq!(
@@ -75,7 +75,7 @@ fn the_ends_of_the_range_work() {
 }
 
 #[test]
-fn presets_are_what_their_sources_say() {
+fn presets_have_the_values_of_their_sources() {
     for preset in PRESETS {
         let path = PathModel::resolve(preset.name).unwrap();
         assert_eq!(
@@ -99,9 +99,9 @@ fn presets_are_what_their_sources_say() {
     assert_eq!(rtt_rate("leo"), (44, 100));
     assert_eq!(rtt_rate("geo-reduced"), (600, 25));
     assert_eq!(rtt_rate("leo-reduced"), (45, 100));
-    // Over places and load: network-models, section B.3.4, has 40 for a cell that is always the same.
+    // Over places and load; a cell that is always the same has 40.
     assert_eq!(rtt_rate("lte"), (60, 55));
-    // What a saturated direction has alone; ACKs, a changing signal and collisions leave less.
+    // Throughput of a saturated direction alone; ACKs, a changing signal and collisions reduce it.
     assert_eq!(rtt_rate("wifi-strong"), (2, 101));
     assert_eq!(rtt_rate("wifi-weak"), (2, 50));
     assert_eq!(rtt_rate("wifi-testbed"), (52, 23));
@@ -150,7 +150,7 @@ fn a_file_overrides_a_preset() {
             probability: 0.25
         }
     );
-    // A buffer in BDPs follows the rate that overrides.
+    // A buffer in BDPs follows the new rate.
     assert_eq!(
         path("preset = 'ethernet'\nrate = '100 Mbit/s'")
             .forward
@@ -229,7 +229,7 @@ fn refusals_of_paths() {
         ),
         (
             "rtt = '1 ms'\nrate = { model = 'policer', rate = '2 Mbit/s', then = '1 Mbit/s' }",
-            "test.toml:3:48: then = \"1 Mbit/s\": the line behind the policer is slower than what it lets through",
+            "test.toml:3:48: then = \"1 Mbit/s\": the line behind the policer is slower than the policer's rate",
         ),
         (
             "rtt = '1 ms'\nrate = { model = 'policer', rate = '2 Mbit/s', then = '3 Mbit/s', exceed = 'marc' }",
@@ -237,31 +237,31 @@ fn refusals_of_paths() {
         ),
         (
             "preset = 'wired'\necn = true",
-            "test.toml:3:1: ecn = true: neither drop-tail nor random-above marks packets; leave it out, say false, or choose another aqm",
+            "test.toml:3:1: ecn = true: neither drop-tail nor random-above marks packets; leave it out, set it to false, or choose another aqm",
         ),
         (
             "preset = 'wired'\nreverse.rate = '1 Mbit/s'\nreverse.ecn = true",
-            "test.toml:4:9: ecn = true: neither drop-tail nor random-above marks packets; leave it out, say false, or choose another aqm",
+            "test.toml:4:9: ecn = true: neither drop-tail nor random-above marks packets; leave it out, set it to false, or choose another aqm",
         ),
         (
             "rtt = '1 ms'\nrate = { model = 'token-bucket', rate = '2 Mbit/s', peak_burst = '4 kB' }",
-            "test.toml:3:53: peak_burst = \"4 kB\": only a bucket with a peak has this",
+            "test.toml:3:53: peak_burst = \"4 kB\": only a bucket with a peak has this key",
         ),
         (
             "rtt = '50 ms'\nrate = { model = 'leo', rate = '2 Mbit/s', outage = '200 ms' }",
-            "test.toml:3:44: the shortest stop is outage = 200 ms, and the longest outage_max = 140 ms",
+            "test.toml:3:44: the shortest interruption is outage = 200 ms, and the longest outage_max = 140 ms",
         ),
         (
             "rtt = '50 ms'\nrate = { model = 'leo', rate = '2 Mbit/s', outage_max = '0 s' }",
-            "test.toml:3:44: the shortest stop is outage = 60 ms, and the longest outage_max = 0 ns",
+            "test.toml:3:44: the shortest interruption is outage = 60 ms, and the longest outage_max = 0 ns",
         ),
         (
             "rate = '1 Mbit/s'\nrtt = '1 ms'\n[[path.router]]\nrate = '2 Mbit/s'\necn = true",
-            "test.toml:6:1: ecn = true: neither drop-tail nor random-above marks packets; leave it out, say false, or choose another aqm",
+            "test.toml:6:1: ecn = true: neither drop-tail nor random-above marks packets; leave it out, set it to false, or choose another aqm",
         ),
         (
             "rtt = '1 s'\nrate = '1 Mbit/s'\nreverse.rate = { model = 'dama', cra = '5 Mbit/s' }",
-            "test.toml:4:34: the constant rate is cra = 5 Mbit/s, and the most in all max = 4 Mbit/s",
+            "test.toml:4:34: the constant rate is cra = 5 Mbit/s, and the largest total max = 4 Mbit/s",
         ),
         (
             "preset = 'wired'\naqm = { kind = 'red', weight = '0 %' }",
@@ -277,7 +277,7 @@ fn refusals_of_paths() {
         ),
         (
             "preset = 'wired'\naqm = { kind = 'codel', fill = '50 %' }",
-            "test.toml:3:25: fill = \"50 %\": its kind does not have this",
+            "test.toml:3:25: fill = \"50 %\": its kind does not have this key",
         ),
         (
             "preset = 'wired'\naqm = { kind = 'fq-codel', quantum = '1 B' }",
@@ -289,11 +289,11 @@ fn refusals_of_paths() {
         ),
         (
             "preset = 'wired'\naqm = { kind = 'red', min = '9 packets', max = '9 packets' }",
-            "test.toml:3:42: max = \"9 packets\": it needs a min that is smaller",
+            "test.toml:3:42: max = \"9 packets\": it needs a smaller min",
         ),
         (
             "preset = 'wired'\nreverse.aqm = 'codel'",
-            "test.toml:1:2: [path] has a reverse aqm, but no reverse rate that packets could wait for",
+            "test.toml:1:2: [path] has a reverse aqm, but no reverse rate limit, so no queue",
         ),
         (
             "preset = 'wired'\nbuffer = '500 B'",
@@ -301,7 +301,7 @@ fn refusals_of_paths() {
         ),
         (
             "preset = 'wired'\nreverse.buffer = '1 bdp'",
-            "test.toml:1:2: [path] has a reverse buffer in bdp, but no reverse rate to count them with",
+            "test.toml:1:2: [path] has a reverse buffer in bdp, but no reverse rate to compute them from",
         ),
         (
             "preset = 'wired'\nrtt = '61 s'",
@@ -309,7 +309,7 @@ fn refusals_of_paths() {
         ),
         (
             "rtt = '1 s'\nforward.delay = '1 s'",
-            "test.toml:2:1: rtt = \"1 s\": [path] says rtt, or forward.delay and reverse.delay, not both",
+            "test.toml:2:1: rtt = \"1 s\": [path] takes rtt, or forward.delay and reverse.delay, not both",
         ),
         (
             "rate = '1 Mbit/s'\nforward.rate = '1 Mbit/s'",
@@ -317,7 +317,7 @@ fn refusals_of_paths() {
         ),
         (
             "rate = '1 Mbit/s'\ntrace = 'x'",
-            "test.toml:3:1: [path] says rate or trace, not both",
+            "test.toml:3:1: [path] takes rate or trace, not both",
         ),
         (
             "trace = 'nowhere.down'",
@@ -325,7 +325,7 @@ fn refusals_of_paths() {
         ),
         (
             "trace = 'x'\noverhead = '4 B'",
-            "test.toml:3:1: overhead = \"4 B\": a trace counts bytes of IP alone, so nothing is added: leave overhead out",
+            "test.toml:3:1: overhead = \"4 B\": a trace counts bytes of IP only: leave overhead out",
         ),
         (
             "rate = [{ for = '1 ns', rate = '1 bit/s' }]",
@@ -333,7 +333,7 @@ fn refusals_of_paths() {
         ),
         (
             "rate = [{ for = '500 us', rate = '1 bit/s' }]",
-            "test.toml:2:1: rate = [...]: the steps together last at least 1 ms",
+            "test.toml:2:1: rate = [...]: the steps together must last at least 1 ms",
         ),
         (
             "helps = 'rcp'",
@@ -369,7 +369,7 @@ fn refusals_of_names() {
     let refused = |spec| PathModel::resolve(spec).unwrap_err().to_string();
     assert_eq!(
         refused("goe"),
-        "\"goe\" is neither a path's name nor a file; did you mean \"geo\"?"
+        "\"goe\" is neither the name of a path nor a file; did you mean \"geo\"?"
     );
     assert_eq!(
         refused("nowhere/my.toml"),
@@ -425,28 +425,28 @@ fn disciplines_have_their_defaults_and_parameters() {
             ..RedConfig::default()
         })
     );
-    // The limits of Linux, where no buffer is said.
+    // The limits of Linux, without a buffer in the file.
     let limit = |text: &str| path(&format!("{own}{text}")).forward.queue.limit;
     assert_eq!(limit("'codel'"), QueueLimit::Packets(1000));
     assert_eq!(limit("'fq-codel'"), QueueLimit::Packets(10_240));
     assert_eq!(limit("'red'"), QueueLimit::Packets(413));
     assert_eq!(limit("'codel'\nbuffer = '1 bdp'"), QueueLimit::Packets(413));
-    // A file marks what its preset drops, and a direction of its own.
+    // A file can mark the packets that its preset drops, also in one direction only.
     let both = path(
         "preset = 'wired'\naqm = 'pie'\nreverse = { rate = '1 Mbit/s', aqm = 'codel', ecn = true }",
     );
     assert!(matches!(both.forward.queue.discipline, Discipline::Pie(pie) if !pie.ecn));
     assert!(matches!(both.reverse.queue.discipline, Discipline::CoDel(codel) if codel.ecn));
-    // Wherever the discipline itself was said.
+    // Wherever the discipline itself comes from.
     let short = path("preset = 'wired'\naqm = 'codel'\nforward.ecn = true");
     assert!(matches!(short.forward.queue.discipline, Discipline::CoDel(codel) if codel.ecn));
     let preset = path("preset = 'docsis'\nreverse.ecn = true");
     assert!(matches!(preset.reverse.queue.discipline, Discipline::Pie(pie) if pie.ecn));
 }
 
-/// What differs between runs: the keys, that there is none of it by default, and what is refused.
+/// Differences between runs: the keys, their defaults (none), and refused values.
 #[test]
-fn runs_differ_where_a_file_says_so() {
+fn runs_differ_if_configured() {
     let cell = |keys: &str| {
         let json = serde_json::to_value(path(&format!(
             "rate = {{ model = 'lte'{keys} }}\nrtt = '60 ms'"
@@ -461,15 +461,15 @@ fn runs_differ_where_a_file_says_so() {
     for (model, expected) in [
         (
             "model = 'lte', users = 3, users_most = 2",
-            "users_most is at least users, which is 3",
+            "users_most must be at least users, which is 3",
         ),
         (
             "model = '5g', users_most = 1",
-            "users_most is at least users, which is 2",
+            "users_most must be at least users, which is 2",
         ),
         (
             "model = 'lte', users_most = 51",
-            "users_most = 51: a whole number from 0 to 50 is expected",
+            "users_most = 51: expected a whole number from 0 to 50",
         ),
         (
             "model = 'lte', sinr_spread = '31 dB'",
@@ -477,7 +477,7 @@ fn runs_differ_where_a_file_says_so() {
         ),
         (
             "model = 'dama', granted = '0.9 %'",
-            "at least 1 % of a request is granted",
+            "at least 1 % of a request must be granted",
         ),
         (
             "model = 'dama', granted = '101 %'",
@@ -489,7 +489,7 @@ fn runs_differ_where_a_file_says_so() {
     }
 }
 
-/// The two directions of a geostationary satellite and of a low-orbit one, with every key that they have.
+/// The two directions of a geostationary satellite and of a low-orbit one, with all their keys.
 #[test]
 fn satellites_have_their_keys() {
     let file = r#"
@@ -523,7 +523,7 @@ reverse.rate = { model = "leo", rate = "15 Mbit/s", grant = "12 ms" }
 }
 
 #[test]
-fn a_return_link_filters_acks_where_it_is_told_to() {
+fn a_return_link_filters_acks_if_configured() {
     let parse = |reverse: &str| {
         let text = format!("[path]\npreset = 'geo'\n{reverse}");
         PathModel::parse(&text, "test.toml", Path::new("")).map_err(|error| error.to_string())
@@ -539,5 +539,5 @@ fn a_return_link_filters_acks_where_it_is_told_to() {
     assert!(error.contains("whose queue is drop-tail"), "{error}");
     let error =
         parse("reverse.rate = { model = 'dama', ack_filter = 'yes' }").expect_err("no truth");
-    assert!(error.contains("true or false is expected"), "{error}");
+    assert!(error.contains("expected true or false"), "{error}");
 }

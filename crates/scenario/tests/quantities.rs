@@ -41,7 +41,7 @@ fn decimals_are_exact_where_doubles_are_not() {
     assert_eq!(parse_probability("100 %"), Ok(1.0));
 }
 
-/// What a program computed has the digits of a double; a person's half a byte is a mistake.
+/// A computed number has the digits of a double; half a byte in a file is a mistake.
 #[test]
 fn computed_numbers_are_rounded() {
     let rate = |text: &str| parse_rate(text).map(Rate::bits_per_sec);
@@ -82,7 +82,7 @@ fn sizes_and_buffers() {
     assert_eq!(parse_buffer("unlimited"), Ok(Buffer::Unlimited));
 }
 
-/// Each refusal as a user reads it.
+/// Each refusal as a user sees it.
 #[test]
 fn refusals() {
     let rate = |text| {
@@ -103,7 +103,7 @@ fn refusals() {
         "\"50\": a rate needs a unit, such as \"50 Mbit/s\""
     );
     assert_eq!(rate("-1 Mbit/s"), "\"-1 Mbit/s\": it is negative");
-    assert_eq!(rate("0 Mbit/s"), "\"0 Mbit/s\": a rate is more than zero");
+    assert_eq!(rate("0 Mbit/s"), "\"0 Mbit/s\": a rate must be above zero");
     assert_eq!(rate("fast"), "\"fast\": it does not start with a number");
     assert_eq!(rate(""), "\"\": it does not start with a number");
     assert_eq!(
@@ -142,7 +142,7 @@ fn refusals() {
         ),
         (
             parse_buffer("0 packets").map(|_| ()),
-            "\"0 packets\": a buffer holds at least one packet",
+            "\"0 packets\": a buffer must hold at least one packet",
         ),
         (
             parse_buffer("1.5 packets").map(|_| ()),
@@ -191,9 +191,9 @@ proptest! {
         }
     }
 
-    /// A decimal number of megabits means exactly the digits that it is written with.
+    /// A decimal number of megabits has exactly the value of its digits.
     #[test]
-    fn digits_are_taken_as_they_are(whole in 0_u64..1_000_000, fraction in 0_u64..1_000_000) {
+    fn digits_are_exact(whole in 0_u64..1_000_000, fraction in 0_u64..1_000_000) {
         prop_assume!(whole + fraction > 0);
         let text = format!("{whole}.{fraction:06} Mbit/s");
         prop_assert_eq!(parse_rate(&text).map(Rate::bits_per_sec), Ok(whole * 1_000_000 + fraction));

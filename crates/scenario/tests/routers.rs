@@ -1,4 +1,4 @@
-//! `[[path.router]]` and `router_support`: what they come to, and what is refused.
+//! `[[path.router]]` and `router_support`: results and refusals.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ fn parse(text: &str) -> Result<PathModel, String> {
 }
 
 #[test]
-fn routers_add_their_delay_and_inherit_what_is_not_said() {
+fn routers_add_their_delay_and_inherit_other_settings() {
     let path = parse(
         "rate = '10 Mbit/s'\nrtt = '90 ms'\nbuffer = '1 bdp'\noverhead = '20 bytes'\nrouter_support = 'quick-start'\n\
          [[path.router]]\nrate = '100 Mbit/s'\ndelay = '4 ms'\nrouter_support = { kind = 'quick-start', threshold = '50 %' }\n\
@@ -52,7 +52,8 @@ fn routers_add_their_delay_and_inherit_what_is_not_said() {
     assert_eq!(shown["router_support"]["kind"], "quick-start");
 }
 
-/// What a router's model adds on an idle path is part of the base round trip, as with those of the two directions.
+/// The delay of a router's model on an idle path is part of the base round trip, as for the two
+/// directions.
 #[test]
 fn a_routers_model_adds_its_delay() {
     let router = "[[path.router]]\nrate = { model = 'geo', rate = '20 Mbit/s', frame = '10 ms' }\ndelay = '15 ms'";
@@ -62,7 +63,7 @@ fn a_routers_model_adds_its_delay() {
 }
 
 #[test]
-fn every_kind_of_help() {
+fn every_kind_of_support() {
     let help = |text: &str| {
         parse(&format!("preset = 'wired'\nrouter_support = {text}")).map(|path| path.help)
     };
@@ -108,7 +109,7 @@ fn refusals() {
         ),
         (
             "router_support = 3",
-            "one of none, quick-start, rcp, xcp is expected",
+            "expected one of none, quick-start, rcp, xcp",
         ),
         (
             "[[path.router]]\ndelay = '1 ms'",
@@ -120,7 +121,7 @@ fn refusals() {
         ),
         (
             "[[path.router]]\nrate = 'unlimited'\nrouter_support = 'rcp'",
-            "router 1 that helps, which needs a rate with an end",
+            "router 1 with router_support, which needs a limited rate",
         ),
         (
             "[[path.router]]\nrate = '100 Mbit/s'\nrtt = '5 ms'",

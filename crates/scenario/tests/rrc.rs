@@ -1,4 +1,4 @@
-//! `rrc`: what a radio does while nobody uses it, as a path says it.
+//! `rrc` of a path: the radio while it is idle.
 
 use std::path::Path;
 
@@ -86,9 +86,9 @@ fn one_word_or_every_key() {
     assert_eq!(rrc(upload), [None, Some(RrcConfig::UMTS)]);
 }
 
-/// What nobody asked for does not stand in results, and changes neither the mean nor the round trip.
+/// Results contain it only if the file has it; it changes neither the mean rate nor the round trip.
 #[test]
-fn the_resolved_form_has_it_where_it_is_said() {
+fn the_resolved_form_has_it_if_configured() {
     let resolved = |keys| serde_json::to_value(parse(keys).unwrap()).unwrap();
     let [without, with] = ["preset = 'lte'", "preset = 'lte'\nrrc = 'idle'"].map(resolved);
     assert!(!without.to_string().contains("rrc"));
@@ -104,7 +104,7 @@ fn the_resolved_form_has_it_where_it_is_said() {
     assert_eq!(rest, without);
 }
 
-/// Takes `rrc` out.
+/// Removes `rrc`.
 fn take(value: &mut serde_json::Value) -> Option<serde_json::Value> {
     match value {
         serde_json::Value::Object(map) => map
@@ -124,7 +124,7 @@ fn wrong_states_get_one_sentence() {
         ),
         (
             "preset = 'lte'\nrrc = true",
-            "a table is expected; its keys are begins, inactivity, cycle, idle, promotion",
+            "expected a table; its keys are begins, inactivity, cycle, idle, promotion",
         ),
         (
             "preset = 'lte'\nrrc = { fach = '5 s' }",
@@ -140,11 +140,11 @@ fn wrong_states_get_one_sentence() {
         ),
         (
             "preset = 'lte'\nrrc = { inactivity = '10 s' }",
-            "the radio is idle before",
+            "the radio goes idle before that",
         ),
         (
             "preset = 'hsdpa'\nrrc = { idle = '5 s' }",
-            "the radio is idle before",
+            "the radio goes idle before that",
         ),
         (
             "preset = 'lte'\nrrc = { cycle = 'none', inactivity = '100 ms' }",
@@ -152,11 +152,11 @@ fn wrong_states_get_one_sentence() {
         ),
         (
             "preset = 'lte'\nrrc = { promotion = ['260 ms', '80 ms'] }",
-            "the most is below the least",
+            "the maximum is below the minimum",
         ),
         (
             "preset = 'lte'\nrrc = { promotion = ['260 ms'] }",
-            "two times are expected, the least and the most",
+            "expected two times, the minimum and the maximum",
         ),
         (
             "preset = 'lte'\nrrc = { promotion = '20 s' }",

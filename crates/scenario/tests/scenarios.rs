@@ -1,4 +1,4 @@
-//! Scenario files as a whole: what they come to, what is refused, and that no text breaks them.
+//! Complete scenario files: results, refusals, and robustness against any text.
 
 use std::path::Path;
 
@@ -165,19 +165,19 @@ fn refusals() {
         ("[[flow]]\nsize = '1 MB'", "f.toml:2:1: [[flow]] needs algorithm, such as algorithm = \"cubic+search\"".to_owned()),
         ("[[flow]]\nalgorithm = 'cubic'", "f.toml: the flow \"cubic+hystart\" never ends: give it a size or a duration, or the scenario a duration".to_owned()),
         ("[[flow]]\nalgorithm = 'cubic'\nsize = '0 B'", "f.toml:4:1: size = \"0 B\": it is zero".to_owned()),
-        ("[[flow]]\nalgorithm = 'cubic'\nsize = '1 B'\nduration = '1 s'", "f.toml:5:1: [[flow]] says size or duration, not both".to_owned()),
+        ("[[flow]]\nalgorithm = 'cubic'\nsize = '1 B'\nduration = '1 s'", "f.toml:5:1: [[flow]] takes size or duration, not both".to_owned()),
         ("[[flow]]\nalgorithm = 'cubic'\nsize = '1 B'\nstart = '11 min'", "f.toml: the flow \"cubic+hystart\" starts when the run is already over".to_owned()),
         ("[[flow]]\nalgorithm = 'cubic'\n  initial_windw = 3", "f.toml:4:3: unknown key \"initial_windw\" in [[flow]]; did you mean \"initial_window\"?".to_owned()),
-        ("[[flow]]\nalgorithm = 'cubic'\ninitial_window = 0", "f.toml:4:1: initial_window = 0: a whole number from 1 to 65535 is expected".to_owned()),
-        ("[[flow]]\nalgorithm = 'cubic'\ninitial_window = '10'", "f.toml:4:1: initial_window = \"10\": a whole number from 1 to 65535 is expected".to_owned()),
-        ("[[flow]]\nalgorithm = 'cubic'\npacing = 'yes'", "f.toml:4:1: pacing = \"yes\": true or false is expected, without quotes".to_owned()),
+        ("[[flow]]\nalgorithm = 'cubic'\ninitial_window = 0", "f.toml:4:1: initial_window = 0: expected a whole number from 1 to 65535".to_owned()),
+        ("[[flow]]\nalgorithm = 'cubic'\ninitial_window = '10'", "f.toml:4:1: initial_window = \"10\": expected a whole number from 1 to 65535".to_owned()),
+        ("[[flow]]\nalgorithm = 'cubic'\npacing = 'yes'", "f.toml:4:1: pacing = \"yes\": expected true or false, without quotes".to_owned()),
         ("[[flow]]\nalgorithm = 'cubic'\nack_policy = 'every'", "f.toml:4:1: ack_policy = \"every\": this is not known; did you mean \"every-segment\"?".to_owned()),
-        ("[[flow]]\nalgorithm = 'cubic'\nreceive_buffer = '2 GB'", "f.toml:4:1: receive_buffer = \"2 GB\": the limit is what TCP's window can say, 65535 x 16 KiB".to_owned()),
+        ("[[flow]]\nalgorithm = 'cubic'\nreceive_buffer = '2 GB'", "f.toml:4:1: receive_buffer = \"2 GB\": the limit is the largest TCP window, 65535 x 16 KiB".to_owned()),
         ("path.aqm = 'fq-codel'\n[[flow]]\nalgorithm = 'cubic'\nsize = '1 B'\nsmall_queue = 10", "f.toml: the flow \"cubic+hystart\" has a small_queue, for which its device, the path's first link, needs a drop-tail queue that knows on arrival when a packet leaves: no other aqm, no Wi-Fi, no dama".to_owned()),
         ("rate = '1 Mbit/s'", "f.toml:2:1: unknown key \"rate\" in the scenario; put it under [path]".to_owned()),
         ("[[traffic]]\nkind = 'bulk'\nlist = true", "f.toml:4:1: `list` is now `list_flows`".to_owned()),
-        ("runs = -1", "f.toml:2:1: runs = -1: a whole number from 1 to 1000000 is expected".to_owned()),
-        ("seed = 99999999999999999999", "f.toml:2:1: seed = 99999999999999999999: a whole number from 0 to 9223372036854775807 is expected".to_owned()),
+        ("runs = -1", "f.toml:2:1: runs = -1: expected a whole number from 1 to 1000000".to_owned()),
+        ("seed = 99999999999999999999", "f.toml:2:1: seed = 99999999999999999999: expected a whole number from 0 to 9223372036854775807".to_owned()),
         ("run = 3", "f.toml:2:1: unknown key \"run\" in the scenario; did you mean \"runs\"?".to_owned()),
         ("zzzzzz = 3", "f.toml:2:1: unknown key \"zzzzzz\" in the scenario; known are name, summary, runs, seed, duration, time_limit, path, flow, traffic".to_owned()),
     ] {
@@ -213,7 +213,7 @@ fn files() {
     );
 }
 
-/// The examples of the repository, by the way that a user reads them.
+/// The examples of the repository, loaded as a user loads them.
 #[test]
 fn examples() {
     let mut names: Vec<_> = std::fs::read_dir(FOLDER)
@@ -278,14 +278,14 @@ fn comparisons() {
     };
     assert_eq!(
         refused(&CompareOptions::default()),
-        "say how much is sent (a size) or for how long (a duration)"
+        "give a size or a duration of the transfer"
     );
     assert_eq!(
         refused(&CompareOptions {
             duration: timed.duration,
             ..size.clone()
         }),
-        "say a size or a duration, not both"
+        "give a size or a duration, not both"
     );
     assert_eq!(
         refused(&CompareOptions {
@@ -299,14 +299,14 @@ fn comparisons() {
             runs: 0,
             ..size.clone()
         }),
-        "the number of runs is 0; it has to be from 1 to 1000000"
+        "the number of runs is 0; it must be from 1 to 1000000"
     );
     assert_eq!(
         refused(&CompareOptions {
             stagger: Duration::from_secs(1),
             ..size.clone()
         }),
-        "there is one flow alone: the stagger is the time to the next"
+        "there is only one flow: the stagger is the time to the next"
     );
     assert!(Scenario::compare(&path, &[], &size).is_err());
 }
@@ -327,7 +327,7 @@ fn the_resolved_form_names_its_units() {
 }
 
 proptest! {
-    /// Whatever stands in a file, the answer is a scenario or one line that begins with the file.
+    /// For any file, the result is a scenario or one line that starts with the file name.
     #[test]
     fn no_text_makes_it_panic(text in any::<String>()) {
         if let Err(message) = load(&text) {
@@ -335,7 +335,7 @@ proptest! {
         }
     }
 
-    /// A valid file with a part cut out and another text put there.
+    /// A valid file with a part replaced by other text.
     #[test]
     fn no_change_of_a_valid_file_makes_it_panic(
         at in 0..VALID.len(),
@@ -360,7 +360,7 @@ proptest! {
     }
 }
 
-/// What comes out of a parcel is what went in, to the last bit.
+/// A parcel preserves the scenario to the last bit.
 #[test]
 fn a_parcel_holds_the_whole_scenario() {
     let there_and_back = |scenario: Scenario| {

@@ -22,7 +22,7 @@ fn recorded_traces() {
         (0, Bytes::new(1500))
     );
     assert!(matches!(path.reverse.service, Service::Trace(_)));
-    // B.3.4 fits this trace with a mean of 16.7 Mbit/s.
+    // The fit of the reduced model to this trace has a mean of 16.7 Mbit/s.
     assert!(
         (16_000_000..17_500_000).contains(&path.rate.bits_per_sec()),
         "{:?}",
@@ -83,7 +83,7 @@ fn recorded_traces() {
     );
 }
 
-/// A folder with traces, gone when dropped.
+/// A folder with traces, deleted when dropped.
 struct Traces(std::path::PathBuf);
 
 impl Traces {
@@ -141,7 +141,7 @@ fn rates_and_delays_from_files() {
         .path("trace = { file = 'rates', repeat = true }\nrtt = '50 ms'")
         .unwrap();
     assert!(matches!(path.forward.service, Service::Steps { ref steps } if steps.len() == 2));
-    // The preset's jitter gives way to the trace, the other direction keeps its own.
+    // The trace replaces the preset's jitter; the other direction keeps its own.
     let path = traces
         .path("preset = 'leo-reduced'\nforward.delay = { trace = 'delays', slot = '20 ms' }")
         .unwrap();
@@ -163,7 +163,7 @@ fn rates_and_delays_from_files() {
     assert_eq!(path.base_rtt, Duration::from_millis(14));
     assert_eq!(path.forward.jitter, None);
 
-    // The name of a file that exists is not taken apart.
+    // The name of an existing file is not split.
     for (words, rtt, up) in [
         ("trace:@rates", 60, Some(20_000_000)),
         ("trace:@commas,delay=x", 60, Some(20_000_000)),
@@ -186,7 +186,7 @@ fn rates_and_delays_from_files() {
         ),
         (
             "trace:@endless",
-            "@endless: each rate holds for at least 1 us, and all of them for 1 ms",
+            "@endless: each rate must hold for at least 1 us, and all together for 1 ms",
         ),
         (
             "trace:@broken",
@@ -213,12 +213,12 @@ fn rates_and_delays_from_files() {
         ),
         (
             "trace = 'rates'\nrtt = '1 s'\nforward.overhead = '1 B'",
-            "t.toml:4:9: overhead = \"1 B\": a trace counts bytes of \
-          IP alone, so nothing is added: leave overhead out",
+            "t.toml:4:9: overhead = \"1 B\": a trace counts bytes of IP \
+         only: leave overhead out",
         ),
         (
             "rate = '1 Mbit/s'\nrtt = '1 s'\ndelay = '1 s'",
-            "t.toml:4:1: [path] says rtt or delay, not both",
+            "t.toml:4:1: [path] takes rtt or delay, not both",
         ),
         (
             "rate = '1 Mbit/s'\ndelay = '1 s'\nreverse.delay = '1 s'",

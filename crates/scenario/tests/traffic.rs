@@ -1,4 +1,4 @@
-//! `[[traffic]]`: what it comes to, where it may stand, and what is refused.
+//! `[[traffic]]`: results, places, and refusals.
 
 use std::path::Path;
 
@@ -85,7 +85,7 @@ fn every_key_of_every_kind() {
         (Instant::ZERO, Some(Instant::from_secs(30)))
     );
 
-    // The others begin when the flows' time does.
+    // Background traffic starts when the flows' time does.
     let kind = TrafficKind::Web {
         arrivals_per_s: 2.0,
         mean: Bytes::new(14_000),
@@ -131,7 +131,7 @@ fn every_key_of_every_kind() {
 }
 
 #[test]
-fn a_load_of_document_003() {
+fn a_load_of_scharf() {
     let path = path("[[traffic]]\nkind = 'web'\nload = '35 %'").unwrap();
     let TrafficKind::Web { arrivals_per_s, .. } = path.traffic[0].kind else {
         panic!("{:?}", path.traffic);
@@ -150,7 +150,7 @@ fn a_load_counts_the_rate_of_its_direction() {
 }
 
 #[test]
-fn it_may_stand_in_the_path_and_over_a_preset() {
+fn it_may_be_in_the_path_and_override_a_preset() {
     let inside = path("traffic = [{ kind = 'bulk' }]").unwrap();
     assert_eq!(
         inside.traffic,
@@ -236,11 +236,11 @@ fn refusals_name_the_line_and_the_way_out() {
         ),
         (
             "[[traffic]]\nkind = 'web'\nload = '100 %'",
-            "f.toml:6:1: load = \"100 %\": a load of all there is never ends",
+            "f.toml:6:1: load = \"100 %\": a load of 100 % never ends",
         ),
         (
             "[[traffic]]\nkind = 'web'\nload = '3 %'\narrivals = '3 /s'",
-            "f.toml:7:1: [[traffic]] says load or arrivals, not both",
+            "f.toml:7:1: [[traffic]] takes load or arrivals, not both",
         ),
         (
             "[[traffic]]\nkind = 'web'\narrivals = '3'",
@@ -248,39 +248,39 @@ fn refusals_name_the_line_and_the_way_out() {
         ),
         (
             "[[traffic]]\nkind = 'web'\narrivals = '0 /s'",
-            "f.toml:6:1: arrivals = \"0 /s\": from 0.00001 to 100000 /s are expected",
+            "f.toml:6:1: arrivals = \"0 /s\": expected 0.00001 to 100000 /s",
         ),
         (
             "[[traffic]]\nkind = 'web'\nload = '3 %'\ndirection = 'reverse'",
-            "f.toml:6:1: load = \"3 %\": this direction has no rate to take a share of",
+            "f.toml:6:1: load = \"3 %\": this direction has no rate limit to take a fraction of",
         ),
         (
             "[[traffic]]\nkind = 'web'\nload = '90 %'\nmean = '1 B'\ncut = '2 B'",
-            "f.toml:6:1: load = \"90 %\": this comes to more than 100000 responses in a second: lower it, or say a larger mean",
+            "f.toml:6:1: load = \"90 %\": this gives more than 100000 responses per second: lower it, or increase the mean",
         ),
         (
             "[[traffic]]\nkind = 'web'\nload = '3 %'\nshape = 0",
-            "f.toml:7:1: shape = 0: a number from 0.1 to 10 is expected",
+            "f.toml:7:1: shape = 0: expected a number from 0.1 to 10",
         ),
         (
             "[[traffic]]\nkind = 'web'\nload = '3 %'\nshape = nan",
-            "f.toml:7:1: shape = nan: a number from 0.1 to 10 is expected",
+            "f.toml:7:1: shape = nan: expected a number from 0.1 to 10",
         ),
         (
             "[[traffic]]\nkind = 'web'\nload = '3 %'\nmean = '20 MB'",
-            "f.toml:7:1: a mean of 20 MB and a largest size of 10 MB leave no distribution: the mean is below the cut",
+            "f.toml:7:1: no distribution has a mean of 20 MB and a largest size of 10 MB: the mean must be below the cut",
         ),
         (
             "[[traffic]]\nkind = 'bulk'\nload = '3 %'",
-            "f.toml:6:1: load is of another kind of traffic; this one has count, spread, size",
+            "f.toml:6:1: load belongs to another kind of traffic; this kind has count, spread, size",
         ),
         (
             "[[traffic]]\nkind = 'datagrams'\nrate = '1 Mbit/s'\nalgorithm = 'cubic'",
-            "f.toml:7:1: algorithm is of another kind of traffic; this one has count, spread, rate, on, off",
+            "f.toml:7:1: algorithm belongs to another kind of traffic; this kind has count, spread, rate, on, off",
         ),
         (
             "[[traffic]]\nkind = 'bulk'\ncount = 0",
-            "f.toml:6:1: count = 0: a whole number from 1 to 10000 is expected",
+            "f.toml:6:1: count = 0: expected a whole number from 1 to 10000",
         ),
         (
             "[[traffic]]\nkind = 'video'",
@@ -288,11 +288,11 @@ fn refusals_name_the_line_and_the_way_out() {
         ),
         (
             "[[traffic]]\nkind = 'video'\nbitrate = '1 bit/s'\nsegment = '1 s'",
-            "f.toml:6:1: bitrate = \"1 bit/s\": a segment would have no byte",
+            "f.toml:6:1: bitrate = \"1 bit/s\": a segment would have no bytes",
         ),
         (
             "[[traffic]]\nkind = 'bulk'\nextra_delay = []",
-            "f.toml:6:1: extra_delay = [...]: 1 to 1000 delays are expected",
+            "f.toml:6:1: extra_delay = [...]: expected 1 to 1000 delays",
         ),
         (
             "[[traffic]]\nkind = 'bulk'\nextra_delay = [\n'1 ms',\n'2 m']",
@@ -300,11 +300,11 @@ fn refusals_name_the_line_and_the_way_out() {
         ),
         (
             "[[traffic]]\nkind = 'bulk'\nstart = '1 s'\nwarm_up = '1 s'",
-            "f.toml:7:1: [[traffic]] says start or warm_up, not both",
+            "f.toml:7:1: [[traffic]] takes start or warm_up, not both",
         ),
         (
             "[[traffic]]\nkind = 'bulk'\n[[traffic]]\nkind = 'web'\nload = '1 %'\nname = 'bulk'",
-            "f.toml:9:1: name = \"bulk\": other traffic has this name",
+            "f.toml:9:1: name = \"bulk\": another traffic table has this name",
         ),
         (
             "traffic = []\n[[traffic]]\nkind = 'bulk'",
@@ -312,7 +312,7 @@ fn refusals_name_the_line_and_the_way_out() {
         ),
         (
             "traffic = 'web'",
-            "f.toml:4:1: traffic = \"web\": other traffic is written as tables [[traffic]]",
+            "f.toml:4:1: traffic = \"web\": background traffic is written as tables [[traffic]]",
         ),
     ] {
         assert_eq!(refusal(text), expected, "{text}");
@@ -320,7 +320,7 @@ fn refusals_name_the_line_and_the_way_out() {
 }
 
 #[test]
-fn applications_that_pause_and_trickle() {
+fn applications_with_pauses_or_a_rate() {
     let application = |text: &str| {
         let text =
             format!("{PATH}[[flow]]\nalgorithm = 'cubic'\nsize = '1 MB'\napplication = {text}\n");
@@ -350,24 +350,24 @@ fn applications_that_pause_and_trickle() {
         ),
         (
             "{ write = '2 MB', every = '1 s', pause = '3 s' }",
-            "f.toml:7:48: an application says every or pause, not both",
+            "f.toml:7:48: an application takes every or pause, not both",
         ),
         (
             "{ write = '2 MB', rate = '1 Mbit/s' }",
-            "f.toml:7:33: an application says write or rate, not both",
+            "f.toml:7:33: an application takes write or rate, not both",
         ),
         (
             "{ rate = '1 Mbit/s', pause = '3 s' }",
-            "f.toml:7:36: a trickle of a rate has no pause",
+            "f.toml:7:36: an application with a rate has no pause",
         ),
-        // What would take for ever.
+        // Values that would take for ever.
         (
             "{ write = '1 B', every = '1 ns' }",
             "f.toml:7:32: every = \"1 ns\": the least is 1 us",
         ),
         (
             "{ rate = '12 Gbit/s' }",
-            "f.toml:7:17: rate = \"12 Gbit/s\": a trickle has at most 11 Gbit/s",
+            "f.toml:7:17: rate = \"12 Gbit/s\": the rate of an application is at most 11 Gbit/s",
         ),
     ] {
         assert_eq!(application(text), Err(expected.to_owned()), "{text}");

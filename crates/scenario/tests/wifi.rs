@@ -1,4 +1,4 @@
-//! What a path file says of a Wi-Fi network.
+//! The keys of Wi-Fi networks in a path file.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ fn wifi(keys: &str) -> WifiConfig {
 }
 
 #[test]
-fn every_key_arrives() {
+fn every_key_is_read() {
     let config = wifi(
         "rate = { model = 'wifi', standard = 'n', width = '20 MHz', streams = 1, guard = 'long', rssi = '-64.5 dBm', \
          rssi_deviation = '3 dB', rssi_correlation = '1 s', blocked = '10 %', mcs = 5, rate_map = 'sensitivity', \
@@ -72,9 +72,9 @@ fn both_directions_are_on_one_medium_with_queues_of_their_own() {
     }
 }
 
-/// As the page has it: mac80211's queue over a preset.
+/// The example of docs/reference/networks/wifi.md: mac80211's queue over a preset.
 #[test]
-fn the_queue_of_mac80211_can_be_laid_over_a_preset() {
+fn the_queue_of_mac80211_can_override_a_preset() {
     let text = "[path]\npreset = 'wifi-testbed'\nbuffer = '8192 packets'\n\
                 aqm = { kind = 'fq-codel', target = '20 ms', quantum = '300 bytes' }";
     let path = PathModel::parse(text, "test.toml", Path::new("")).unwrap();
@@ -87,7 +87,7 @@ fn the_queue_of_mac80211_can_be_laid_over_a_preset() {
 }
 
 #[test]
-fn what_is_wrong_is_one_sentence() {
+fn an_error_is_one_sentence() {
     let cases = [
         (
             "rate = { model = 'wifi', rssi = '-53' }",
@@ -99,7 +99,7 @@ fn what_is_wrong_is_one_sentence() {
         ),
         (
             "rate = { model = 'wifi', standard = 'n', mcs = 8 }",
-            "a whole number from 0 to 7 is expected",
+            "expected a whole number from 0 to 7",
         ),
         (
             "rate = { model = 'wifi', standard = 'n', width = '80 MHz' }",
@@ -127,7 +127,7 @@ fn what_is_wrong_is_one_sentence() {
         ),
         (
             "rate = { model = 'wifi', traffic = { on = '1 s', off = '1 s', rate = '1 Mbit/s' } }",
-            "says on or rate, not both",
+            "takes on or rate, not both",
         ),
         (
             "rate = { model = 'wifi', traffic = { rate = '1 Tbit/s' } }",
@@ -155,7 +155,7 @@ fn what_is_wrong_is_one_sentence() {
         ),
         (
             "rate = { model = 'wifi' }\naqm = 'random-above'\nbuffer = '100 packets'",
-            "which the forward model does not do",
+            "which the forward model does not support",
         ),
     ];
     for (keys, sentence) in cases {

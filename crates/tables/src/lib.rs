@@ -1,9 +1,9 @@
-//! Descriptions of the tables of a scenario file: each key once.
+//! Descriptions of the tables of a scenario file, each key once.
 //!
-//! A [`Table`] lists its keys with their kind, range, default and one sentence. Whoever reads a
-//! file, writes the resolved form, or prints the JSON Schema and the reference takes all of it
-//! from there. [`described!`](crate::described) makes a configuration and its table from one list,
-//! so that a new key is one line; [`Described`] is what a reader and a writer see of it.
+//! A [`Table`] lists its keys with their kind, range, default and one sentence. File reader,
+//! resolved form, JSON Schema and reference all use this description.
+//! [`described!`](crate::described) makes a configuration and its table from one list, so that a
+//! new key is one line; [`Described`] is the interface for readers and writers.
 
 #![no_std]
 
@@ -29,9 +29,9 @@ pub const MAX_SIZE: Bytes = Bytes::new(1_000_000_000_000_000);
 /// A table of a scenario file.
 #[derive(Clone, Copy, Debug)]
 pub struct Table {
-    /// Its name in the schema; of a model, the word that stands at `model`.
+    /// Its name in the schema; for a model, the value of `model`.
     pub name: &'static str,
-    /// What messages call it.
+    /// Its name in messages.
     pub title: &'static str,
     /// One sentence about it.
     pub summary: &'static str,
@@ -52,34 +52,34 @@ impl Table {
 pub struct Key {
     /// Its name.
     pub name: &'static str,
-    /// What it takes.
+    /// Its type and range.
     pub kind: Kind,
-    /// What it is where the file does not say it.
+    /// Its value if the file does not give it.
     pub usual: Usual,
     /// What it means, in one sentence.
     pub doc: &'static str,
-    /// Its name in the resolved form; empty where that is the name with the suffix of the kind.
+    /// Its name in the resolved form; if empty, `name` with the suffix of the kind.
     pub resolved: &'static str,
-    /// Whether the resolved form has it only where it is not the default.
+    /// Whether the resolved form has it only if it is not the default.
     pub only_if_said: bool,
 }
 
-/// What a key is where the file does not say it.
+/// The value of a key that the file does not give.
 #[derive(Clone, Copy, Debug)]
 pub enum Usual {
-    /// The file has to say it, for example so.
+    /// The file has to give it; an example.
     Needed(&'static str),
-    /// Some files have to say it: for example so, and which.
+    /// Some files have to give it: an example, and which files.
     Sometimes(&'static str, &'static str),
     /// A value.
     Value(fn() -> Value),
     /// A value as a file has it, without quotes.
     Is(&'static str),
-    /// Words about it; empty where there is nothing to say.
+    /// A description; empty if there is none.
     Words(&'static str),
 }
 
-/// What a key takes. Bounds belong to the range.
+/// The type of a key. Bounds belong to the range.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
     /// A rate.
@@ -90,9 +90,9 @@ pub enum Kind {
     Seconds(Duration, Duration),
     /// A number of bytes.
     Size(Bytes, Bytes),
-    /// The room in front of a link.
+    /// The size of a queue.
     Buffer,
-    /// A fraction, written in percent; the range is in percent, too.
+    /// A fraction, written in percent; the range is also in percent.
     Share(f64, f64),
     /// A ratio in dB.
     Decibel(f64, f64),
@@ -100,7 +100,7 @@ pub enum Kind {
     Level(f64, f64),
     /// A frequency in Hz.
     Hertz(f64, f64),
-    /// How often something happens in a second, minute or hour; the range is for a second.
+    /// Events per second, minute or hour; the range is per second.
     Frequency(f64, f64),
     /// A number of packets.
     Packets,
@@ -112,13 +112,13 @@ pub enum Kind {
     Switch,
     /// One of some words.
     Words(&'static [&'static str]),
-    /// A line of at most so many characters.
+    /// A line with a maximum number of characters.
     Text(u32),
     /// A table.
     Table(&'static Table),
-    /// At most so many tables.
+    /// An array of tables, with a maximum number.
     Tables(&'static Table, u32),
-    /// From some to so many of a kind.
+    /// A list of values of a kind, with limits on their number.
     List(&'static Self, u32, u32),
     /// A model of an access network.
     Model,
@@ -136,7 +136,7 @@ impl Kind {
     /// Any fraction of a whole.
     pub const PERCENT: Self = Self::Share(0.0, 100.0);
 
-    /// What the resolved form appends to the key.
+    /// The suffix of the key in the resolved form.
     #[must_use]
     pub const fn suffix(&self) -> &'static str {
         match self {
@@ -151,7 +151,7 @@ impl Kind {
         }
     }
 
-    /// How a value is written, without quotes.
+    /// A value as text, without quotes.
     #[must_use]
     pub const fn example(&self) -> &'static str {
         match self {
@@ -180,7 +180,7 @@ impl Kind {
         }
     }
 
-    /// Whether it is neither a word nor a table or list.
+    /// Whether it is neither a word nor a table nor a list.
     #[must_use]
     pub const fn is_quantity(&self) -> bool {
         !matches!(
@@ -204,25 +204,25 @@ impl Key {
         }
     }
 
-    /// A key of [`described!`](crate::described), which adds the rest.
+    /// A key of [`described!`](crate::described), which supplies the rest.
     #[must_use]
     pub const fn of(kind: Kind) -> Self {
         Self::new("", kind, Usual::Words(""), "")
     }
 
-    /// With another name than its field's.
+    /// Sets a name that differs from the field's.
     #[must_use]
     pub const fn named(self, name: &'static str) -> Self {
         Self { name, ..self }
     }
 
-    /// With another name in the resolved form.
+    /// Sets a different name in the resolved form.
     #[must_use]
     pub const fn resolved(self, resolved: &'static str) -> Self {
         Self { resolved, ..self }
     }
 
-    /// Which every file has to say, for example so.
+    /// Requires the key in every file, and gives an example.
     #[must_use]
     pub const fn needed(self, example: &'static str) -> Self {
         Self {
@@ -231,7 +231,7 @@ impl Key {
         }
     }
 
-    /// With words about its default, which has no value that a file could say.
+    /// Describes a default that cannot be written in a file.
     #[must_use]
     pub const fn usually(self, words: &'static str) -> Self {
         Self {
@@ -240,7 +240,7 @@ impl Key {
         }
     }
 
-    /// Which the resolved form has only where it is not the default.
+    /// Omits the default from the resolved form.
     #[must_use]
     pub const fn only_if_said(self) -> Self {
         Self {
@@ -249,7 +249,7 @@ impl Key {
         }
     }
 
-    /// What [`described!`](crate::described) adds where the line does not say it.
+    /// Supplies what [`described!`](crate::described) derives from the field.
     #[doc(hidden)]
     #[must_use]
     pub const fn complete(
@@ -277,7 +277,7 @@ impl Key {
 /// A value of a key.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value {
-    /// None: an optional key that is not said, or a table that stands for itself.
+    /// None: an optional key without a value, or a table.
     Nothing,
     /// A rate.
     Rate(Rate),
@@ -291,27 +291,27 @@ pub enum Value {
     Integer(u64),
     /// `true` or `false`.
     Switch(bool),
-    /// The place of a word in its list.
+    /// The index of a word in its list.
     Word(usize),
 }
 
-/// What a field of a configuration has to be for its key to be described.
+/// A field of a configuration that can be described as a key.
 pub trait Field: Sized {
     /// Its value.
     fn value(&self) -> Value;
-    /// The field of a value; of [`Value::Nothing`], a table with its defaults.
+    /// The field from a value; from [`Value::Nothing`], a table with its defaults.
     fn of(value: Value) -> Option<Self>;
-    /// The configuration that it is, of a table.
+    /// The configuration in this field, if it is a table.
     fn inner(&self) -> Option<&dyn Described> {
         None
     }
-    /// The same to be written, begun with its defaults where there was none.
+    /// The same for writing, created with its defaults if there was none.
     fn inner_mut(&mut self) -> Option<&mut dyn Described> {
         None
     }
 }
 
-/// What a set of values lacks: the key to point at, and the end of a sentence about it.
+/// Why a set of values is refused: the key to report, and the end of a sentence about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wrong {
     /// The key.
@@ -333,7 +333,7 @@ impl Wrong {
         }
     }
 
-    /// A sentence that stands for itself, at the key.
+    /// A complete sentence, reported at the key.
     #[must_use]
     pub fn at(key: &'static str, reason: impl Into<String>) -> Self {
         Self {
@@ -343,31 +343,32 @@ impl Wrong {
     }
 }
 
-/// What no single key of a table shows.
+/// Rules that involve more than one key of a table.
 pub trait Rules {
-    /// Called when a key has been set, in the order of the table: defaults of later keys may follow.
+    /// Called after a key has been set, in the order of the table; may change the defaults of later
+    /// keys.
     fn follow(&mut self, _key: &str) {}
 
-    /// Whether the values fit each other; `said` is whether the file has a key.
+    /// Whether the values fit together; `said` is whether the file has a key.
     ///
     /// # Errors
-    /// The first that does not.
+    /// The first contradiction.
     fn check(&self, _said: &dyn Fn(&str) -> bool) -> Result<(), Wrong> {
         Ok(())
     }
 }
 
-/// A configuration with a description. Keys are counted in the order of the table.
+/// A configuration with a description. Keys are indexed in the order of the table.
 pub trait Described: Rules {
     /// The description.
     fn table(&self) -> &'static Table;
     /// The value of a key.
     fn value(&self, key: usize) -> Value;
-    /// Sets a key; not a value that is of another kind.
+    /// Sets a key; a value of another kind is ignored.
     fn set(&mut self, key: usize, value: Value);
     /// The configuration at a key whose kind is a table.
     fn inner(&self, key: usize) -> Option<&dyn Described>;
-    /// The same to be written, begun with its defaults where there was none.
+    /// The same for writing, created with its defaults if there was none.
     fn inner_mut(&mut self, key: usize) -> Option<&mut dyn Described>;
 }
 

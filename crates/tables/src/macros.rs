@@ -1,6 +1,8 @@
-//! What makes a description and the type that it describes from one list; see [`Table`](crate::Table).
+//! Macros that make a description and the type that it describes from one list; see
+//! [`Table`](crate::Table).
 
-/// Makes an enumeration the words of a key: `words!(Direction: "forward" => Forward, ...)`.
+/// Makes the variants of an enumeration the words of a key: `words!(Direction: "forward" =>
+/// Forward, ...)`.
 #[macro_export]
 macro_rules! words {
     ($type:ident: $($word:literal => $variant:ident),+ $(,)?) => {

@@ -1,26 +1,28 @@
 //! The return link of a satellite terminal: capacity is assigned on demand (DAMA).
 //!
-//! Network-models, section B.1.3, model M2. Time is divided into frames. In each the terminal may send so
-//! many slots as its constant rate (CRA) and what it was granted come to; a packet that is there when a
-//! frame begins goes in that frame and is out at the frame's end. From time to time the terminal asks
-//! for what has arrived since it last asked and for what waits, and may use it one grant loop later. In slow
-//! start, whose ACKs double with each round trip, the grant is always late: ACKs wait, and leave in bursts.
+//! Model M2 of docs/reference/sources.md, "Geostationary return link". Time is divided into frames.
+//! In each frame the terminal may send the slots of its constant rate (CRA) and of its grants. A
+//! packet that is present when a frame starts is sent in that frame and arrives at the frame's end.
+//! The terminal periodically requests capacity for the arrivals since its last request and for its
+//! queue, and may use it one grant loop later. In slow start, whose ACKs double in each round trip,
+//! the grant is always late: ACKs wait, and leave in bursts.
 //!
-//! The model learns from arrivals, so it serves late: when a packet's turn has come, everything that arrived
-//! before is known, and with it every grant for as long as a grant loop from now on.
+//! Grants depend on arrivals, so the model serves late: when a packet reaches the head of the
+//! queue, all earlier arrivals are known, and with them every grant for the next grant loop.
 //!
-//! With `ack_filter` the terminal suppresses ACKs that have become redundant while they waited
+//! With `ack_filter` the terminal suppresses queued ACKs that have become redundant
 //! (`crate::aqm::ack_filter`): of plain ACKs a frame carries the newest of each flow.
 //!
 //! ## Assumptions
 //!
-//! - A request that would ask for no more than the constant rate is not sent; the grant before it then
-//!   lasts until it is `hold` old. A new grant replaces it.
-//! - A packet that fits a frame is not cut (a slot of 53 bytes carries an ACK of 52); a larger one is cut.
-//! - A rate above zero is at least one slot in each frame, and a grant lasts a frame at least.
-//! - A terminal without constant rate that has nothing, and nothing on the way, asks with the next frame
-//!   and not at its next turn.
-//! - Where a packet takes longer than the grants are known, it goes on as if nothing more arrived.
+//! - A request for no more than the constant rate is not sent; the previous grant then lasts until
+//!   it is `hold` old. A new grant replaces it.
+//! - A packet that fits in a frame is not fragmented (a slot of 53 bytes carries an ACK of 52); a
+//!   larger one is.
+//! - A rate above zero is at least one slot in each frame, and a grant lasts at least one frame.
+//! - A terminal without constant rate that is idle, with nothing in flight, sends its request in
+//!   the next frame and not at its next turn.
+//! - A packet that takes longer than the grants are known continues as if nothing more arrived.
 
 use alloc::collections::VecDeque;
 use alloc::format;
@@ -73,25 +75,28 @@ impl Rules for DamaConfig {
         if self.max < self.cra {
             let key = if said("cra") { "cra" } else { "max" };
             let reason = format!(
-                "the constant rate is cra = {}, and the most in all max = {}",
+                "the constant rate is cra = {}, and the largest total max = {}",
                 self.cra, self.max
             );
             return Err(Wrong::at(key, reason));
         }
         if self.granted < Self::LEAST_GRANTED {
-            return Err(Wrong::at("granted", "at least 1 % of a request is granted"));
+            return Err(Wrong::at(
+                "granted",
+                "at least 1 % of a request must be granted",
+            ));
         }
         Ok(())
     }
 }
 
 impl DamaConfig {
-    /// Frames are no shorter, because each may cost a step.
+    /// Shortest frame, because each may cost a step.
     pub const LEAST_FRAME: Duration = Duration::from_millis(1);
-    /// Grant loops are no longer, because each request on the way is kept.
+    /// Longest grant loop, because each pending request is kept.
     pub const LONGEST_LOOP: Duration = Duration::from_secs(10);
 
-    /// No less is granted of a request, so that everything ends.
+    /// Smallest granted fraction, so that every packet leaves.
     pub const LEAST_GRANTED: f64 = 0.01;
 }
 
@@ -128,7 +133,7 @@ impl Serves for DamaConfig {
     }
 }
 
-/// Bytes taken in each of some frames.
+/// Bytes taken in each of several frames.
 #[derive(Clone, Copy, Debug)]
 struct Taken {
     from: u64,
@@ -147,27 +152,27 @@ struct Grant {
 #[derive(Clone, Debug)]
 pub struct Dama {
     config: DamaConfig,
-    /// What is granted of a request in this run.
+    /// The granted fraction of a request in this run.
     share: f64,
     /// In nanoseconds.
     frame: u64,
-    /// Frame n begins so long before n times its length.
+    /// Time from the start of frame n to n times the frame length.
     back: u64,
     demand: Demand,
-    /// The frame in which bytes were taken last, what it may carry, and what of that is left.
+    /// The last frame used, its capacity, and what is left of that.
     current: u64,
     whole: u64,
     left: u64,
 }
 
-/// What the terminal asks for and gets.
+/// The requests and grants of the terminal.
 #[derive(Clone, Debug, Default)]
 struct Demand {
     /// Bytes since the last request.
     arrived: u64,
-    /// Bytes that had not been taken when the last request left, and those since.
+    /// Bytes not yet taken at the last request, and those since.
     waiting: u64,
-    /// Of these, what has been taken since, in order.
+    /// Of these, the bytes taken since, in order.
     taken: VecDeque<Taken>,
     /// The frame of the next request.
     next: u64,
@@ -180,7 +185,7 @@ impl Dama {
         let frame = config.frame.max(DamaConfig::LEAST_FRAME);
         let config = DamaConfig {
             frame,
-            // A grant covers the beginning of a frame.
+            // A grant covers the start of a frame.
             hold: config.hold.max(frame),
             slot: config.slot.max(Bytes::new(1)),
             max: config.max.max(Rate::from_bits_per_sec(1)),
@@ -194,7 +199,7 @@ impl Dama {
             || (unit(&mut stream(rng, Purpose::Rate)) * cycle as f64) as u64,
             |phase| phase.as_nanos() % cycle,
         );
-        // Frame zero, a request's, is `back` before the beginning.
+        // Frame zero, a request frame, is `back` before the start.
         let back = (cycle - phase) % cycle;
         let least = config.granted.clamp(DamaConfig::LEAST_GRANTED, 1.0);
         let share = least + (1.0 - least) * unit(&mut stream(rng, Purpose::Run));
@@ -214,7 +219,7 @@ impl Dama {
         Instant::from_nanos(frame.saturating_mul(self.frame).saturating_sub(self.back))
     }
 
-    /// The first frame that begins at `at` or later.
+    /// The first frame that starts at `at` or later.
     fn frame_from(&self, at: Instant) -> u64 {
         at.as_nanos().saturating_add(self.back).div_ceil(self.frame)
     }
@@ -234,7 +239,7 @@ impl Dama {
     fn ask_before(&self, demand: &mut Demand, at: Instant) {
         while self.begin(demand.next) < at {
             if demand.arrived == 0 && demand.waiting == 0 {
-                // There is nothing to ask for until `at`.
+                // There is nothing to request until `at`.
                 let every = u64::from(self.config.request);
                 let cycles = (self.frame_from(at) - demand.next).div_ceil(every);
                 demand.next = demand.next.saturating_add(cycles * every);
@@ -256,7 +261,8 @@ impl Dama {
         demand.arrived = 0;
         demand.next = frame.saturating_add(u64::from(config.request));
         let asked = u64::try_from(rate + backlog).unwrap_or(u64::MAX);
-        // However little is asked for, something is granted: without a constant rate what waits would wait for ever.
+        // Even the smallest request is granted something: without a constant rate the queue would
+        // wait for ever.
         let rate = ((asked as f64 * self.share) as u64)
             .max(1)
             .min(config.max.bits_per_sec())
@@ -267,7 +273,8 @@ impl Dama {
         }
     }
 
-    /// What a frame that begins at `begin` may carry, and until when that holds. Frames come in order.
+    /// The capacity of a frame that starts at `begin`, and until when it holds. Frames come in
+    /// order.
     fn granted(&self, demand: &mut Demand, begin: Instant) -> (u64, Instant) {
         while demand.grants.get(1).is_some_and(|next| next.from <= begin) {
             demand.grants.pop_front();
@@ -278,7 +285,7 @@ impl Dama {
             let end = grant.from + self.config.hold;
             if end <= begin {
                 demand.grants.pop_front();
-                // What follows begins after `begin`.
+                // The next one starts after `begin`.
                 until = demand.grants.front().map_or(until, |next| next.from);
             } else if grant.from <= begin {
                 rate = rate.saturating_add(grant.rate);
@@ -292,7 +299,7 @@ impl Dama {
 }
 
 impl AccessServer for Dama {
-    /// A packet comes in at `now`.
+    /// A packet arrives at `now`.
     fn enters(&mut self, now: Instant, bytes: u64) {
         let mut demand = core::mem::take(&mut self.demand);
         self.ask_before(&mut demand, now);
@@ -305,7 +312,7 @@ impl AccessServer for Dama {
         self.demand = demand;
     }
 
-    /// The queue drops `bytes` of what waits at `now`.
+    /// The queue drops `bytes` at `now`.
     fn loses(&mut self, now: Instant, bytes: u64) {
         let mut demand = core::mem::take(&mut self.demand);
         self.ask_before(&mut demand, now);
@@ -313,12 +320,12 @@ impl AccessServer for Dama {
         self.demand = demand;
     }
 
-    /// Serves the packet whose turn comes at `turn`.
+    /// Serves the packet that reaches the head of the queue at `turn`.
     fn serve(&mut self, turn: Instant, busy_until: Instant, bytes: u64) -> Served {
         let mut demand = core::mem::take(&mut self.demand);
         let start = turn.max(busy_until);
         self.ask_before(&mut demand, start);
-        // The grants that become usable before this are known.
+        // The grants that become usable before this time are known.
         let known = start + self.config.grant_loop;
         let mut frame = self.frame_from(start);
         let mut unused = 0;
@@ -347,7 +354,7 @@ impl AccessServer for Dama {
                     change = known;
                 }
                 (self.current, self.whole, self.left) = (frame, whole, whole);
-                // A packet of many frames passes over those that are like this one.
+                // A packet of many frames skips those that are like this one.
                 let like = self.frame_from(until.min(change)).max(frame + 1) - frame;
                 let wanted = rest.saturating_sub(1).checked_div(whole).unwrap_or(like);
                 let passed = like.min(wanted);
@@ -400,7 +407,7 @@ impl AccessServer for Dama {
         }
     }
 
-    /// What went in a frame is out at its end.
+    /// The data of a frame arrives at its end.
     fn release(&mut self, end: Instant) -> Instant {
         end + Duration::from_nanos(self.frame)
     }
@@ -413,7 +420,7 @@ impl AccessServer for Dama {
 }
 
 impl Demand {
-    /// Whether nothing waits, nothing is granted and nothing is asked for at `now`.
+    /// Whether nothing is queued, granted or requested at `now`.
     fn is_idle(&self, now: Instant, hold: Duration) -> bool {
         self.arrived == 0
             && self.waiting == 0
@@ -423,7 +430,7 @@ impl Demand {
                 .is_none_or(|last| last.from + hold <= now)
     }
 
-    /// What was taken in the frames before `frame` waits no more.
+    /// Data taken in the frames before `frame` is no longer queued.
     fn account(&mut self, frame: u64) {
         while let Some(first) = self.taken.front_mut()
             && first.from < frame

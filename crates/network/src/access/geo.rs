@@ -1,19 +1,20 @@
-//! The forward link of a geostationary satellite: an effective rate that the weather lowers in steps.
+//! The forward link of a geostationary satellite: an effective rate, which weather reduces in
+//! steps.
 //!
-//! Network-models, section B.1.2. The rate is what one client gets while the sky is clear. With adaptive
-//! coding the signal-to-noise ratio is looked at from time to time, one round trip late, and the most
-//! efficient of the MODCODs of DVB-S2 is used that stands it; the rate is in proportion to its
-//! efficiency. What is served leaves with the frame (BBFRAME) that it is in, where frames are asked for.
+//! Sources: ETSI EN 302 307, Kachooei 2024, and docs/reference/networks/geo.md. The rate is that of
+//! one client under a clear sky. With adaptive coding, the Es/N0 is sampled periodically, one round
+//! trip late, and selects the most efficient MODCOD of DVB-S2 whose threshold it meets; the rate is
+//! proportional to its efficiency. With frames (BBFRAME), packets leave at the end of their frame.
 //! The gateway's queue, with its random drops, is the link's own (`random-above`).
 //!
-//! A performance-enhancing proxy is off, as in document 001: TCP runs from end to end.
+//! There is no performance-enhancing proxy, as in Kachooei 2024: TCP runs end to end.
 //!
 //! ## Assumptions
 //!
-//! - What other clients take of the carrier differs from run to run, not within a run: the rate of a run is
-//!   log-normal around the median (`spread`; none of it is the plain model).
-//! - The residual frame error (1e-7) is left out.
-//! - Below the threshold of the most robust MODCOD the link goes on with that one.
+//! - The load of other clients differs between runs, not within a run: the rate of a run is
+//!   log-normal around the median (`spread`; without it, all runs have the median).
+//! - The residual frame error rate (1e-7) is neglected.
+//! - Below the threshold of the most robust MODCOD the link keeps using that one.
 
 use rand_chacha::ChaCha8Rng;
 use tables::{Key, Kind, MAX_DURATION, Rules, described};
@@ -23,8 +24,8 @@ use super::{AccessModel, AccessServer, Served, Serves, Surroundings};
 use crate::process::{self, BYTE, Stretch};
 use crate::random::{Purpose, normal, stream};
 
-/// Efficiency in bit/s/Hz and the Es/N0 in dB that it needs, of the MODCODs that are used: DVB-S2, normal
-/// frames (network-models, section B.1.2).
+/// Efficiency in bit/s/Hz and required Es/N0 in dB of the MODCODs in use: DVB-S2, normal frames
+/// (ETSI EN 302 307).
 pub const MODCODS: [(f64, f64); 9] = [
     (0.490, -2.35),
     (0.989, 1.00),
@@ -37,10 +38,10 @@ pub const MODCODS: [(f64, f64); 9] = [
     (3.300, 11.61),
 ];
 
-/// The efficiency at which the rate is what the configuration says.
+/// The efficiency at which the link has its configured rate.
 const FULL_EFFICIENCY: f64 = 3.300;
 
-/// Most decibels of anything.
+/// Largest value in dB.
 const MAX_DECIBEL: f64 = 100.0;
 
 described! {
@@ -134,7 +135,7 @@ impl RainConfig {
     }
 }
 
-/// The most efficient MODCOD's efficiency that an Es/N0 of `available` dB carries.
+/// The efficiency of the most efficient MODCOD for an Es/N0 of `available` dB.
 fn efficiency(available: f64) -> f64 {
     let carried = MODCODS.iter().filter(|(_, needed)| *needed <= available);
     let best = carried
@@ -156,9 +157,9 @@ pub struct Geo {
 #[derive(Clone, Debug)]
 struct Acm {
     config: AcmConfig,
-    /// Correlation of one look with the next.
+    /// Correlation of a sample with the next.
     memory: f64,
-    /// Standard normal, of the current look.
+    /// Standard normal deviate of the current sample.
     deviate: f64,
     rng: ChaCha8Rng,
 }
@@ -167,7 +168,7 @@ impl Geo {
     fn new(config: &GeoConfig, rng: &ChaCha8Rng) -> Self {
         let mut rng = stream(rng, Purpose::Rate);
         let median = config.rate.bits_per_sec() as f64;
-        // At least one bit per second, so that everything ends.
+        // At least one bit per second, so that every packet leaves.
         let rate = (median * libm::exp(config.spread * normal(&mut rng))) as u64;
         let rate = Rate::from_bits_per_sec(rate.max(1));
         let mut geo = Self {
@@ -195,7 +196,7 @@ impl Geo {
         geo
     }
 
-    /// The stretch that begins at `begin`, at a look.
+    /// The stretch that starts at `begin`, at a sample.
     fn look(&mut self, begin: Instant) {
         let Some(acm) = &mut self.acm else {
             return;
@@ -262,7 +263,7 @@ mod tests {
             (11.61, 3.300),
             (11.60, 2.967),
             (10.20, 2.637),
-            // 8PSK 5/6 needs more than 16APSK 2/3 and carries less: it is never used.
+            // 8PSK 5/6 needs more Es/N0 than 16APSK 2/3 and carries less: it is never used.
             (9.40, 2.637),
             (8.96, 2.228),
             (7.00, 1.981),

@@ -1,25 +1,27 @@
 //! One direction of a low-orbit constellation (Starlink class).
 //!
-//! Network-models, section B.2.2. All terminals are given a new satellite, a new rate and a new delay every
-//! 15 seconds, at the same instants in both directions. Within such an interval the link sends in bursts of
-//! one frame (4/3 ms, on one grid), two to five frames apart, each with what the gap before it is worth at
-//! the rate of the interval; what of a burst nobody uses is lost. At each boundary service stops for some
-//! tens of milliseconds: packets are held, and now and then the first of those that arrive meanwhile are
-//! dropped. An uplink (`grant`) waits for a grant where a packet finds nobody there.
+//! Parameters are measured on a recording of LeoCC; see docs/reference/sources.md, "Low Earth
+//! orbit". All terminals get a new satellite, rate and delay every 15 seconds, at the same instants
+//! in both directions. Within such an interval the link sends in bursts of one frame (4/3 ms, on
+//! one grid), two to five frames apart. Each burst carries what the preceding gap is worth at the
+//! rate of the interval; unused parts of a burst are lost. At each boundary service stops for some
+//! tens of milliseconds: packets are held, and in some interruptions the first arrivals are
+//! dropped. On an uplink (`grant`), a packet that finds the link idle waits for a grant.
 //!
-//! Delay comes in three parts that are added to the link's own: the interval's, which wanders from
-//! interval to interval, a drift within it (the satellite moves), and jitter, one value for each burst.
-//! Packets never overtake. Losses that come by themselves are the link's (`loss`).
+//! The link's own delay is increased by three parts: that of the interval, which varies from
+//! interval to interval, a drift within it (the satellite moves), and jitter, one value for each
+//! burst. Packets are never reordered. Random losses are the link's (`loss`).
 //!
-//! Everything is drawn for an interval or a burst, from a place in the stream that the interval's number
-//! gives, so that an idle link costs no more than the bursts of the interval in which it is used again.
+//! Everything is drawn for an interval or a burst, from a place in the stream that the interval's
+//! number gives, so an idle link costs no more than the bursts of the interval in which it is next
+//! used.
 //!
 //! ## Deviations
 //!
-//! - The slow variation of the rate (3 s) begins anew with each interval, as the satellite does.
-//! - A burst's size has the distribution of Wilson and Hilferty in place of the gamma distribution that it
-//!   approximates; its mean is 1 and its variation what is asked for to within a percent.
-//! - Rates below 1 kbit/s are taken as that, and a stop lasts half an interval at most.
+//! - The slow variation of the rate (3 s) restarts in each interval, as the satellite changes.
+//! - A burst's size has the distribution of Wilson and Hilferty instead of the gamma distribution
+//!   that it approximates; its mean is 1, and its variation is as configured to within a percent.
+//! - Rates are at least 1 kbit/s, and an interruption lasts at most half an interval.
 
 use alloc::format;
 
@@ -34,10 +36,10 @@ use crate::{DropReason, Ecn};
 
 /// Three frames (750 in a second).
 const THREE_FRAMES: u64 = 4_000_000;
-/// Frames from one burst to the next, with the share of gaps that are no longer.
+/// Frames from one burst to the next, with the fraction of gaps that are no longer.
 const GAPS: [(u64, f64); 4] = [(2, 0.25), (3, 0.60), (4, 0.85), (5, 1.0)];
-/// Mean wait for a burst of a packet that arrives at any time: half the mean of (gap - 1)^2 over the mean gap, in
-/// frames.
+/// Mean wait for a burst of a packet that arrives at a random time: half the mean of (gap - 1)^2
+/// over the mean gap, in frames.
 const BURST_WAIT: Duration = Duration::from_micros(1273);
 /// An interval's rate stays between these multiples of the median.
 const RATE_RANGE: (f64, f64) = (0.3, 2.0);
@@ -48,7 +50,7 @@ const SLOW_SLOT: u64 = 100_000_000;
 /// Words of a stream that belong to one interval.
 const WORDS: u32 = 40;
 const LEAST_RATE: Rate = Rate::from_bits_per_sec(1000);
-/// Shorter intervals would be nothing but interruptions.
+/// Shorter intervals would consist of interruptions.
 const SHORTEST: Duration = Duration::from_secs(1);
 const LEAST_INTERVAL: Duration = Duration::from_millis(100);
 
@@ -106,7 +108,7 @@ impl Rules for LeoConfig {
         Err(Wrong::at(
             key,
             format!(
-                "the shortest stop is outage = {}, and the longest outage_max = {}",
+                "the shortest interruption is outage = {}, and the longest outage_max = {}",
                 self.outage, self.outage_max
             ),
         ))
@@ -114,7 +116,7 @@ impl Rules for LeoConfig {
 }
 
 impl LeoConfig {
-    /// The measured constellation at a median rate (network-models, section B.2.2), without a wait for grants.
+    /// The measured constellation at a median rate, without a wait for grants.
     #[must_use]
     pub const fn measured(rate: Rate) -> Self {
         Self {
@@ -129,7 +131,7 @@ impl AccessModel for LeoConfig {
         self.rate
     }
 
-    /// The middle of the base delays, the wait for a burst and for a grant, jitter.
+    /// The middle of the base delays, the waits for a burst and for a grant, and jitter.
     fn idle_delay(&self) -> Duration {
         let jitter = if self.jitter.is_zero() {
             Duration::ZERO
@@ -154,14 +156,14 @@ impl Serves for LeoConfig {
 struct Interval {
     number: u64,
     begin: Instant,
-    /// When service begins after the boundary.
+    /// When service starts after the boundary.
     serves: Instant,
     end: Instant,
     rate: f64,
-    /// Delay at its beginning beyond the least, and what is added over its length, in nanoseconds.
+    /// Delay at its start beyond the minimum, and the drift over its length, in nanoseconds.
     base: f64,
     slope: f64,
-    /// Packets that are dropped before it serves.
+    /// Packets that it drops before service starts.
     drops: u32,
 }
 
@@ -171,9 +173,9 @@ struct Burst {
     begin: Instant,
     end: Instant,
     rate: Rate,
-    /// Jitter of what it carries.
+    /// Jitter of its packets.
     jitter: Duration,
-    /// Wait for a grant of a packet that comes before its end and finds nobody there.
+    /// Wait for a grant of a packet that finds the link idle before its end.
     wait: Duration,
 }
 
@@ -181,9 +183,9 @@ struct Burst {
 #[derive(Clone, Debug)]
 pub struct Leo {
     config: LeoConfig,
-    /// Interval zero begins so long before the run.
+    /// Time from the start of interval zero to the start of the run.
     back: u64,
-    /// Stands in `interval`, behind what was drawn for `burst`.
+    /// Positioned in `interval`, after the draws for `burst`.
     rng: ChaCha8Rng,
     interval: Interval,
     burst: Burst,
@@ -192,7 +194,7 @@ pub struct Leo {
     /// The slow variation: its slot, and its standard normal deviate.
     slow: (u64, f64),
     memory: f64,
-    /// The interval in which packets arrive, and how many of them it still drops.
+    /// The interval in which packets arrive, and how many of them it will still drop.
     door: Interval,
     debt: u128,
     released: Instant,
@@ -249,7 +251,7 @@ impl Leo {
         self.next_burst();
     }
 
-    /// The next burst, in the next interval if there is none in this one.
+    /// The next burst, in the next interval if this one has no more.
     fn next_burst(&mut self) {
         let chance = unit(&mut self.rng);
         let gap = GAPS.iter().find(|(_, share)| chance < *share);
@@ -291,7 +293,7 @@ impl Leo {
         };
     }
 
-    /// The burst that `at` lies in, or that comes next. Calls come in order of time.
+    /// The burst at `at`, or the next one. Calls come in order of time.
     fn advance(&mut self, at: Instant) {
         if at >= self.interval.end && at < Instant::MAX {
             self.enter(self.number(at));
@@ -320,7 +322,7 @@ impl Leo {
         }
     }
 
-    /// Whether service for `work` goes unused between the two.
+    /// Whether capacity for `work` is unused between the two.
     fn wastes(&mut self, from: Instant, until: Instant, work: u128) -> bool {
         if until.saturating_since(from) >= self.config.interval {
             return true;
@@ -381,7 +383,7 @@ impl AccessServer for Leo {
         let part = since / self.config.interval.as_nanos() as f64;
         let base = (interval.base + interval.slope * part).max(0.0) as u64;
         let due = end + Duration::from_nanos(base) + self.burst.jitter;
-        // Nobody overtakes.
+        // Packets are never reordered.
         self.released = self.released.max(due);
         self.released
     }
@@ -391,19 +393,19 @@ impl AccessServer for Leo {
     }
 }
 
-/// When frame `number` begins.
+/// When frame `number` starts.
 fn frame_begin(number: u64) -> Instant {
     let nanos = u128::from(number) * u128::from(THREE_FRAMES) / 3;
     Instant::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
 }
 
-/// The first frame that begins at `at` or later.
+/// The first frame that starts at `at` or later.
 fn frame_from(at: Instant) -> u64 {
     let frames = (u128::from(at.as_nanos()) * 3).div_ceil(u128::from(THREE_FRAMES));
     u64::try_from(frames).unwrap_or(u64::MAX)
 }
 
-/// Interval `number`; the stream stands behind what was drawn for it.
+/// Interval `number`; the stream is positioned after its draws.
 fn draw_interval(config: &LeoConfig, back: u64, rng: &mut ChaCha8Rng, number: u64) -> Interval {
     rng.set_word_pos(u128::from(number) << WORDS);
     let length = config.interval.as_nanos();
@@ -419,7 +421,7 @@ fn draw_interval(config: &LeoConfig, back: u64, rng: &mut ChaCha8Rng, number: u6
         .min(Duration::from_nanos(length / 2));
     let is_dropping = unit(rng) < config.drop;
     let packets = 1 + (unit(rng) * f64::from(config.drop_packets)) as u32;
-    // The run begins in interval zero, at no boundary.
+    // The run starts within interval zero, not at a boundary.
     let boundary = number > 0;
     Interval {
         number,
@@ -441,8 +443,8 @@ fn draw_interval(config: &LeoConfig, back: u64, rng: &mut ChaCha8Rng, number: u6
     }
 }
 
-/// A variate of mean one and the given coefficient of variation from a standard normal one: a gamma
-/// variate of shape k is near k (1 - 1/(9k) + z/(3 sqrt k))^3.
+/// A variate with mean one and the given coefficient of variation from a standard normal one: a
+/// gamma variate of shape k is near k (1 - 1/(9k) + z/(3 sqrt k))^3.
 fn gamma(variation: f64, deviate: f64) -> f64 {
     let part = variation * variation / 9.0;
     let root = 1.0 - part + deviate * variation / 3.0;

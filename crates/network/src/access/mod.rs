@@ -1,17 +1,17 @@
-//! Access networks: how a medium that is more than a rate serves its queue. One file each.
+//! Access networks: models whose service is more than a rate. One file each.
 //!
-//! A model is the server of a [`crate::Link`]: the link's losses and queue stand before it, the
-//! link's propagation and jitter after it. It works in closed form: it says when a packet's service
-//! starts and ends as soon as the packet's turn is known, stepping through its slots of time (a TTI, a
-//! frame, a burst) as far as it has to and no further, so that an idle link costs nothing and
-//! nothing happens inside it between two packets.
+//! A model is the server of a [`crate::Link`]: the link's losses and queue come before it, the
+//! link's propagation and jitter after it. It works in closed form: it returns the start and end of
+//! a packet's service as soon as the packet's turn is known. It steps through its slots of time (a
+//! TTI, a frame, a burst) only as far as needed, so an idle link costs nothing, and nothing happens
+//! inside the model between two packets.
 //!
-//! What is random about a channel is drawn for each slot of time, whether a packet uses it or not, never
-//! for a packet, so that two senders meet the same channel (network-models, section 0.2).
+//! Random properties of a channel are drawn for each slot of time, whether a packet uses it or not,
+//! and never for a packet, so two senders meet the same channel.
 //!
-//! A new model is one file with its configuration, whose keys `described!` lists, and its server, and
-//! one row of `models!` below; a scenario file can then say it.
-//! `model` has the traits. `docs/guides/new-network.md` adds a model step by step.
+//! A new model is one file with its configuration, whose keys `described!` lists, and its server,
+//! and one row of `models!` below; scenario files can then use it. `model` has the traits.
+//! `docs/guides/new-network.md` adds a model step by step.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -39,8 +39,8 @@ pub use policer::PolicerConfig;
 pub use token_bucket::TokenBucketConfig;
 pub use wifi::{StationTraffic, WifiConfig, WifiRateMap, WifiStandard, WifiTraffic, WifiWidth};
 
-/// What a row says of its configuration: it is `described` where it describes the keys of its own
-/// table in a scenario file, and `nested` where a scenario fills it from several tables.
+/// The kind of a configuration: `described` if it describes the keys of its own table in a
+/// scenario file, `nested` if a scenario fills it from several tables.
 macro_rules! described {
     (described, $config:expr) => {
         Some($config)
@@ -57,8 +57,8 @@ macro_rules! described {
     };
 }
 
-/// Generates the enums of all models, and the macros that call the model that an enum holds. A row
-/// names the configuration, the server, and the page of the model.
+/// Generates the enums of all models, and the macros that call the model in an enum. A row names
+/// the configuration, the server, and the page of the model.
 macro_rules! models {
     (
         ($d:tt)
@@ -158,7 +158,7 @@ models! {
     servers {
         /// A token bucket: DSL, DOCSIS, `tbf`.
         TokenBucket(TokenBucketConfig, token_bucket::TokenBucket) = "token-bucket.md", described;
-        /// A policer: what has no token on arrival is dropped, or marked.
+        /// A policer: packets without tokens on arrival are dropped or marked.
         Policer(PolicerConfig, policer::Policer) = "policer.md", described;
         /// A cellular network: LTE, 5G, HSDPA, UMTS.
         Cellular(Box<CellularConfig>, cellular::Cellular) = "lte.md", nested;

@@ -1,12 +1,12 @@
-//! A policer: a token bucket without a queue, at the edge of many an operator.
+//! A policer: a token bucket without a queue, common at the edge of operators' networks.
 //!
-//! The bucket is that of network-models, section A.3, asked when a packet arrives: with tokens for all
-//! of it, it passes and takes them; without, it is dropped or marked at once, and takes none (the
-//! committed rate and burst of RFC 2697 with one bucket). What passes goes on at the rate of the line
-//! behind the policer, in whose queue it may wait.
+//! The bucket is that of Linux `sch_tbf`, checked when a packet arrives. A packet with enough
+//! tokens passes and takes them; without, it is dropped or marked at once and takes none (the
+//! committed rate and burst of RFC 2697 with one bucket). Conforming packets continue at the rate
+//! of the line behind the policer, in whose queue they may wait.
 //!
-//! The link counts as busy while the tokens are used up, not while the line is: the bottleneck of
-//! a policed path is the policer.
+//! The link counts as busy while the tokens are used up, not while the line is busy: the policer is
+//! the bottleneck of a policed path.
 
 use tables::{Key, Kind, MAX_SIZE, Rules, Wrong, described};
 use units::{Bytes, Instant, Rate, Transmission};
@@ -35,7 +35,7 @@ described! {
 impl Rules for PolicerConfig {
     fn check(&self, _said: &dyn Fn(&str) -> bool) -> Result<(), Wrong> {
         if self.then < self.rate {
-            let reason = "the line behind the policer is slower than what it lets through";
+            let reason = "the line behind the policer is slower than the policer's rate";
             return Err(Wrong::value("then", reason));
         }
         Ok(())
@@ -49,7 +49,7 @@ pub struct Policer {
     then: Rate,
     marks: bool,
     transmission: Transmission,
-    /// Tokens that found the bucket full before the packet that was let through last.
+    /// Tokens that overflowed the bucket before the last conforming packet.
     unused: u128,
 }
 
@@ -86,7 +86,7 @@ impl AccessServer for Policer {
         Some(DropReason::Early)
     }
 
-    /// A packet that was let through just now.
+    /// A packet has just passed.
     fn serve(&mut self, now: Instant, busy_until: Instant, bytes: u64) -> Served {
         let start = now.max(busy_until);
         if now > busy_until {

@@ -1,11 +1,11 @@
-//! A token bucket: what stands behind a DSL or cable contract, and `tc`'s `tbf`.
+//! A token bucket: the shaper of DSL and cable contracts, and `tc`'s `tbf`.
 //!
-//! Network-models, section A.3. Tokens, counted in bytes, come in at `rate` up to `burst`; a packet
-//! leaves when there are tokens for all of it. With `peak` a second bucket that holds `peak_burst`
-//! fills at that rate and has to agree, so that a burst leaves at the peak rate and not at once. Both
-//! are full at the beginning.
+//! As Linux `sch_tbf`. Tokens, counted in bytes, arrive at `rate` up to `burst`; a packet leaves
+//! when there are tokens for all of it. With `peak`, a second bucket of `peak_burst` that fills at
+//! that rate needs tokens too, so that a burst leaves at the peak rate and not at once. Both start
+//! full.
 //!
-//! Tokens are kept in bits times 10^9, as work is in the rates that change: exact for any rate.
+//! Tokens are kept in bits times 10^9, the unit of work of changing rates: exact for any rate.
 
 use tables::{Key, Kind, MAX_SIZE, Rules, Wrong, described};
 use units::{Bytes, Duration, Instant, Rate};
@@ -15,7 +15,7 @@ use super::{AccessModel, AccessServer, Served, Serves, Surroundings};
 /// Work of one byte.
 pub(super) const BYTE: u128 = 8_000_000_000;
 
-/// A full packet with the most that a link may add to it.
+/// A full packet with the largest overhead of a link.
 pub(super) const LEAST_BURST: Bytes = Bytes::new(3000);
 
 described! {
@@ -46,7 +46,7 @@ impl Rules for TokenBucketConfig {
         if said("peak_burst") && self.peak.is_none() {
             return Err(Wrong::value(
                 "peak_burst",
-                "only a bucket with a peak has this",
+                "only a bucket with a peak has this key",
             ));
         }
         Ok(())
@@ -72,7 +72,7 @@ impl Bucket {
         }
     }
 
-    /// Fills it up to `now`; returns what went over its edge.
+    /// Fills it up to `now`; returns the overflow.
     pub(super) fn fill(&mut self, now: Instant) -> u128 {
         let span = now.saturating_since(self.updated);
         let tokens = self.tokens + self.rate * u128::from(span.as_nanos());
@@ -81,19 +81,20 @@ impl Bucket {
         tokens - self.tokens
     }
 
-    /// Takes tokens for `work`, if there are so many.
+    /// Takes tokens for `work`, if there are enough.
     pub(super) fn take(&mut self, work: u128) -> bool {
         let left = self.tokens.checked_sub(work);
         self.tokens = left.unwrap_or(self.tokens);
         left.is_some()
     }
 
-    /// The bytes that there are tokens for until `until`, counted from the beginning.
+    /// The bytes that have tokens until `until`, counted from the start.
     pub(super) fn capacity(&self, until: Instant) -> u128 {
         (self.depth + self.rate * u128::from(until.as_nanos())) / BYTE
     }
 
-    /// How long until there are tokens for `work`; a packet larger than the bucket waits for all of it.
+    /// How long until there are tokens for `work`; a packet larger than the bucket waits for all of
+    /// them.
     fn wait(&self, work: u128) -> Duration {
         let missing = work.min(self.depth).saturating_sub(self.tokens);
         if missing == 0 {

@@ -1,25 +1,26 @@
-//! Suppression of redundant ACKs while they wait: ACK thinning, as many satellite terminals do it
-//! (network-models, section B.1.3).
+//! Suppression of redundant queued ACKs: ACK thinning, as in many satellite terminals
+//! (docs/reference/sources.md, "Geostationary return link").
 //!
-//! A plain ACK acknowledges and does nothing else: no payload, no SACK, no flag beside its own. One that acknowledges more than all
-//! before it of its flow takes the place of the last packet that its flow has waiting, if that is
-//! such an ACK too. So a duplicate ACK is neither suppressed nor does it suppress, nor is anything passed by a packet of
-//! its own flow.
+//! A plain ACK carries only an acknowledgment: no payload, no SACK, no flag but its own. If it
+//! acknowledges more than all earlier ones of its flow, it takes the place of the last queued
+//! packet of its flow, provided that this is such an ACK too. So duplicate ACKs are neither
+//! suppressed nor suppress others, and no packet overtakes another of its own flow.
 //!
-//! What a packet acknowledges only its owner knows, who says it ([`crate::Link::filter_acks`]).
+//! Only the owner of a packet can read its acknowledgment number; it supplies the function
+//! ([`crate::Link::filter_acks`]).
 
 use alloc::collections::BTreeMap;
 
 use super::{Fate, Waiting};
 use crate::Packet;
 
-/// The number that a plain ACK acknowledges, which may wrap around; `None` for any other packet.
+/// The acknowledgment number of a plain ACK, which may wrap around; `None` for any other packet.
 pub(crate) type PlainAck<T> = fn(&T) -> Option<u32>;
 
-/// What is remembered of the last packet of a flow.
+/// The state kept of a flow's last packet.
 #[derive(Clone, Copy, Debug, Default)]
 struct Last {
-    /// The most that a plain ACK acknowledged.
+    /// The highest number that a plain ACK acknowledged.
     acked: Option<u32>,
     /// Whether the packet was a plain ACK that acknowledged more than all before it.
     replaceable: bool,
@@ -42,8 +43,8 @@ impl<T> Default for AckFilter<T> {
 }
 
 impl<T> AckFilter<T> {
-    /// Whether a packet may replace the last one of its flow, if that still waits; and what to remember once it is
-    /// taken.
+    /// Whether a packet may replace the last one of its flow if that is still queued, and the state
+    /// to keep once it is accepted.
     fn judge(&self, packet: &Packet<T>) -> (bool, Last) {
         let last = self.flows.get(&packet.flow).copied().unwrap_or_default();
         let number = (self.plain_ack)(&packet.payload);
@@ -58,14 +59,14 @@ impl<T> AckFilter<T> {
         (advances && last.replaceable, next)
     }
 
-    /// A packet was taken.
+    /// A packet was accepted.
     pub(crate) fn note(&mut self, packet: &Packet<T>) {
         let (_, next) = self.judge(packet);
         self.flows.insert(packet.flow, next);
     }
 
-    /// Puts a packet in the place of the last of its flow among those that wait, which come newest first; gives it back if
-    /// that may not be.
+    /// Puts a packet in the place of the last one of its flow among the queued ones, which come
+    /// newest first; returns it if that is not allowed.
     pub(crate) fn replace<'a>(
         &mut self,
         mut newer: Waiting<T>,
@@ -79,7 +80,7 @@ impl<T> AckFilter<T> {
         let flow = newer.packet.flow;
         let older = may.then(|| newest_first.find(|packet| packet.flow == flow));
         match older.flatten() {
-            // What is as long takes as long.
+            // Equal length takes equal time.
             Some(older) if older.size == newer.packet.size => {
                 self.flows.insert(flow, next);
                 core::mem::swap(older, &mut newer.packet);

@@ -1,10 +1,10 @@
-//! CoDel: drops at the head of a queue whose packets have waited too long for too long
-//! (RFC 8289, sections 5.3 to 5.5; network-models, section A.6).
+//! CoDel: drops at the head of a queue whose delay has exceeded a target for an interval (RFC 8289,
+//! sections 5.3 to 5.5).
 //!
 //! ## Deviations
 //!
-//! - With `ecn` a capable packet is marked where another is dropped (RFC 8289, section 5.5 leaves it
-//!   open). A marked packet leaves, so that each dequeue marks at most one, as in Linux.
+//! - With `ecn`, a capable packet is marked instead of dropped (RFC 8289, section 5.5 leaves this
+//!   open). A marked packet leaves, so each dequeue marks at most one, as in Linux.
 //! - The control law's square root is exact; Linux iterates in 16 bits.
 
 use units::{Duration, Instant};
@@ -12,20 +12,20 @@ use units::{Duration, Instant};
 use super::{Fate, Fifo, Waiting, mark};
 use crate::CoDelConfig;
 
-/// A queue of no more than this is never touched: one full packet of Ethernet.
+/// A queue of at most one full Ethernet packet is never touched.
 const MTU: u64 = 1514;
-/// Intervals after the end of a drop state within which the next resumes its rate.
+/// Intervals after the end of a drop state within which the next one resumes its rate.
 const MEMORY: u64 = 16;
 
 /// The state of one queue.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CoDel {
-    /// When the wait will have been above the target for an interval, if it is above it.
+    /// When the delay will have been above the target for an interval, if it is above it.
     due: Option<Instant>,
     dropping: bool,
     /// Drops of this drop state.
     count: u32,
-    /// `count` when the drop state began.
+    /// `count` at the start of the drop state.
     last_count: u32,
     next: Instant,
 }
@@ -37,7 +37,7 @@ fn control_law(at: Instant, interval: Duration, count: u32) -> Instant {
 }
 
 impl CoDel {
-    /// Takes the next packet out of `fifo`, beside which `others` bytes wait.
+    /// Takes the next packet out of `fifo`; `others` bytes are queued besides.
     pub(crate) fn dequeue<T>(
         &mut self,
         now: Instant,
@@ -67,7 +67,7 @@ impl CoDel {
             if !mark(config.ecn, &mut head, fate) {
                 fate.drop_early(now, head);
                 head = fifo.pop();
-                // Only for the wait that it notes.
+                // Only for the delay that it records.
                 let _ = self.is_bad(now, config, head.as_ref(), fifo.bytes() + others);
             }
             self.dropping = true;
@@ -80,8 +80,8 @@ impl CoDel {
         head
     }
 
-    /// Whether the wait has been above the target for an interval (`ok_to_drop`), of the packet
-    /// that leaves `backlog` bytes behind.
+    /// Whether the delay of the packet that leaves `backlog` bytes behind has been above the target
+    /// for an interval (`ok_to_drop`).
     fn is_bad<T>(
         &mut self,
         now: Instant,
@@ -106,7 +106,7 @@ impl CoDel {
 mod tests {
     use super::*;
 
-    /// Network-models, section A.6: the pure control law.
+    /// The pure control law.
     #[test]
     fn the_control_law_drops_ever_faster() {
         let interval = Duration::from_millis(100);
@@ -119,9 +119,9 @@ mod tests {
             }
             offsets.push((at.as_nanos() as f64 / 1e5).round_ties_even() / 10.0);
         }
-        // The first drop and these: as many as the notes' simulation counts in this second. (The notes
-        // say 21 of the pure law, which their own offsets exceed: the tenth is at half a second, and
-        // the sum of 1/sqrt(n) from 1 to 32 is 9.94.)
+        // The first drop and these: as many as the reference calculation (an independent
+        // simulation; docs/reference/sources.md, "Queue disciplines") counts in this second. The
+        // tenth is at half a second, and the sum of 1/sqrt(n) from 1 to 32 is 9.94.
         assert_eq!(offsets.len() + 1, 33);
         assert_eq!(
             offsets[..10],

@@ -1,4 +1,4 @@
-//! The settings of the disciplines that decide by time, with the defaults of their RFCs.
+//! The settings of the disciplines that work by time, with the defaults of their RFCs.
 
 use units::Duration;
 
@@ -6,9 +6,9 @@ use units::Duration;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct CoDelConfig {
-    /// The wait that is good enough (`TARGET`).
+    /// The acceptable queueing delay (`TARGET`).
     pub target: Duration,
-    /// How long the wait has to stay above the target before the first drop (`INTERVAL`).
+    /// Time for which the delay has to exceed the target before the first drop (`INTERVAL`).
     pub interval: Duration,
     /// Whether capable packets are marked instead of dropped.
     pub ecn: bool,
@@ -28,7 +28,7 @@ impl Default for CoDelConfig {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct FqCoDelConfig {
-    /// Of the CoDel in each queue.
+    /// The CoDel of each queue.
     pub codel: CoDelConfig,
     /// Queues that the flows are hashed to, at least one.
     pub flows: u32,
@@ -50,14 +50,14 @@ impl Default for FqCoDelConfig {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct PieConfig {
-    /// The wait that is aimed at (`QDELAY_REF`).
+    /// The queueing delay that the controller aims at (`QDELAY_REF`).
     pub target: Duration,
     /// Time between two updates of the probability (`T_UPDATE`), at least a nanosecond.
     pub update: Duration,
-    /// How long a burst passes without drops (`MAX_BURST`).
+    /// Time for which a burst passes without drops (`MAX_BURST`).
     pub burst: Duration,
-    /// How strong the controller is: the `alpha` and `beta` of the RFC, this many times, not negative. DOCSIS has 2
-    /// (RFC 8034, appendix A).
+    /// Factor on the gains `alpha` and `beta` of the RFC, not negative. DOCSIS has 2 (RFC 8034,
+    /// appendix A).
     pub gain: f64,
     /// Whether capable packets are marked instead of dropped while the probability is low.
     pub ecn: bool,
@@ -75,15 +75,14 @@ impl Default for PieConfig {
     }
 }
 
-/// RED (Floyd and Jacobson, 1993), with ns-2.35's ways to choose what is not given
-/// (network-models, section A.5).
+/// RED (Floyd and Jacobson 1993), with the defaults of ns-2.35.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct RedConfig {
-    /// Average queue in packets below which nothing is dropped; `None`: 5, or what 2.5 ms of the
-    /// link's mean rate are, whichever is more.
+    /// Average queue in packets below which nothing is dropped; `None`: 5, or 2.5 ms of the link's
+    /// mean rate if that is more.
     pub min: Option<f64>,
-    /// Average queue in packets from which on every packet is dropped, or (gentle) the probability
+    /// Average queue in packets above which every packet is dropped, or (gentle) the probability
     /// rises to one; `None`: three times `min`.
     pub max: Option<f64>,
     /// Probability at `max`, 0 to 1.
@@ -93,8 +92,8 @@ pub struct RedConfig {
     pub weight: Option<f64>,
     /// Whether the probability rises to one between `max` and twice that, instead of at once.
     pub gentle: bool,
-    /// Whether `probability` adapts itself so that the average stays halfway between `min` and
-    /// `max` (Floyd, Gummadi and Shenker, 2001).
+    /// Whether `probability` adapts to keep the average halfway between `min` and `max` (Floyd,
+    /// Gummadi and Shenker, 2001).
     pub adaptive: bool,
     /// Whether capable packets are marked instead of dropped below `max`.
     pub ecn: bool,

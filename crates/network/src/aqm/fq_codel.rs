@@ -1,12 +1,12 @@
-//! FQ-CoDel: a queue and a CoDel for each flow, served in turn, those that have just begun first
-//! (RFC 8290, section 4; network-models, section A.6).
+//! FQ-CoDel: a queue and a CoDel for each flow, served in turn, new flows first (RFC 8290, section
+//! 4).
 //!
 //! ## Deviations
 //!
-//! - A flow's number is hashed, not its five-tuple, with a perturbation from the link's stream.
-//! - A CoDel leaves its queue alone while no more than a packet waits in all queues together, as
-//!   Linux does; RFC 8289 looks at the one queue.
-//! - Memory has no limit beside the queue's own; Linux has 32 MB.
+//! - The flow's number is hashed, not its five-tuple, with a perturbation from the link's stream.
+//! - A CoDel leaves its queue alone while at most one packet is in all queues together, as in
+//!   Linux; RFC 8289 considers only the one queue.
+//! - Memory has no limit besides the queue's own; Linux has 32 MB.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -27,7 +27,7 @@ const MOST_DROPPED: usize = 64;
 pub(crate) struct FqCoDel<T> {
     config: FqCoDelConfig,
     flows: Vec<Flow<T>>,
-    /// Queues that are served, the new ones before the old ones.
+    /// Active queues, the new ones before the old ones.
     new: VecDeque<usize>,
     old: VecDeque<usize>,
     perturbation: u64,
@@ -41,7 +41,7 @@ struct Flow<T> {
     codel: CoDel,
     /// Bytes that it may still send in this round.
     deficit: i64,
-    /// Whether it is among the new or the old ones.
+    /// Whether it is a new or an old one.
     listed: bool,
 }
 
@@ -83,7 +83,7 @@ impl<T> FqCoDel<T> {
         }
     }
 
-    /// Drops from the head of the longest queue while more waits than `limit` allows: half of its
+    /// Drops from the head of the longest queue while the backlog exceeds `limit`: half of its
     /// bytes, at most [`MOST_DROPPED`] packets at a time.
     pub(crate) fn enforce(&mut self, now: Instant, limit: Limit, fate: &mut Fate<T>) {
         while self.packets > limit.packets || self.bytes > limit.bytes {
@@ -135,7 +135,8 @@ impl<T> FqCoDel<T> {
             }
             list.pop_front();
             if is_new && !self.old.is_empty() {
-                // Its turn comes once more, so that nobody stays new by sending little by little.
+                // It gets one more turn, so that a flow cannot stay new by sending little at a
+                // time.
                 self.old.push_back(index);
             } else {
                 flow.listed = false;

@@ -1,15 +1,15 @@
-//! Queues whose discipline decides when a packet leaves, or by time: CoDel, FQ-CoDel, PIE, RED; and any
-//! queue in front of a server that serves late.
+//! Queues whose discipline acts at dequeue, or by time: CoDel, FQ-CoDel, PIE, RED; and any queue in
+//! front of a server that serves late.
 //!
-//! Who leaves such a queue is not known when he enters it, so the packets wait here, and the link
-//! takes the next one whenever its server has become free. Nothing else happens in between, so
-//! this too is done when somebody looks: each step is done in order, as of the instant at which it was due.
+//! The packets that will leave such a queue are not known on arrival, so the queue holds them, and
+//! the link takes the next one when its server is free. Nothing else happens in between, so the
+//! link does this at its next call: each step in order, timestamped with the time it was due.
 //!
 //! ## Deviations
 //!
-//! - A packet leaves its queue when the server is free. Where the server then waits for an
-//!   opportunity (a trace, a token bucket, an outage), that is no part of the wait that a
-//!   discipline sees; a Linux qdisc above a driver's queue sees it no better.
+//! - A packet leaves its queue when the server is free. If the server then waits for an opportunity
+//!   (a trace, a token bucket, an outage), a discipline does not see this wait; neither does a
+//!   Linux qdisc above a driver's queue.
 
 mod ack_filter;
 mod codel;
@@ -36,10 +36,10 @@ use fq_codel::FqCoDel;
 use pie::Pie;
 use red::{Red, Verdict};
 
-/// A packet that waits.
+/// A queued packet.
 #[derive(Clone, Debug)]
 pub(crate) struct Waiting<T> {
-    /// Since when.
+    /// Its arrival.
     pub(crate) at: Instant,
     /// Overhead included.
     pub(crate) bytes: u64,
@@ -83,10 +83,10 @@ impl<T> Fifo<T> {
     }
 }
 
-/// What became of packets that were accepted.
+/// Accepted packets that were dropped or marked.
 #[derive(Clone, Debug)]
 pub(crate) struct Fate<T> {
-    /// Those that were dropped, until somebody takes them.
+    /// Dropped packets that the caller has not taken yet.
     pub(crate) dropped: VecDeque<Dropped<T>>,
     /// Bytes of all of them, overhead included.
     pub(crate) bytes: u64,
@@ -122,7 +122,7 @@ impl<T> Fate<T> {
     }
 }
 
-/// Marks a packet, where marking is on and the packet capable of it.
+/// Marks a packet, if marking is on and the packet is ECN-capable.
 fn mark<T>(ecn: bool, waiting: &mut Option<Waiting<T>>, fate: &mut Fate<T>) -> bool {
     waiting
         .as_mut()
@@ -138,7 +138,7 @@ fn mark_packet<T>(packet: &mut Packet<T>, fate: &mut Fate<T>) -> bool {
     true
 }
 
-/// How much may wait.
+/// The queue limit.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limit {
     pub(crate) packets: u64,
@@ -178,7 +178,7 @@ pub(crate) enum Admitted {
 }
 
 impl<T> Managed<T> {
-    /// `None` where the discipline is one of a closed form, or nobody ever waits.
+    /// `None` if the discipline has a closed form, or there is no queue.
     pub(crate) fn new(config: &LinkConfig, rng: &ChaCha8Rng) -> Option<Self> {
         if config.service == Service::Unlimited {
             return None;
@@ -202,7 +202,8 @@ impl<T> Managed<T> {
         Some(Self::of(scheme, config.queue.limit))
     }
 
-    /// The queue before a medium, which is first come, first served where the discipline decides on arrival.
+    /// The queue in front of a medium: first come, first served if the discipline decides on
+    /// arrival.
     pub(crate) fn before_medium(config: &LinkConfig, rng: &ChaCha8Rng) -> Self {
         Self::new(config, rng)
             .unwrap_or_else(|| Self::of(Scheme::DropTail(Fifo::default()), config.queue.limit))
@@ -237,12 +238,12 @@ impl<T> Managed<T> {
         }
     }
 
-    /// Whether nobody is dropped before the queue is full.
+    /// Whether nothing is dropped before the queue is full.
     pub(crate) const fn is_plain(&self) -> bool {
         matches!(self.scheme, Scheme::DropTail(_))
     }
 
-    /// Packets and bytes that wait.
+    /// Packets and bytes in the queue.
     pub(crate) fn len(&self) -> (u64, Bytes) {
         let (packets, bytes) = match &self.scheme {
             Scheme::FqCoDel(queues) => queues.len(),
@@ -263,7 +264,7 @@ impl<T> Managed<T> {
         self.max_packets
     }
 
-    /// Mean number of waiting packets from the beginning of the run to `now`.
+    /// Mean queue in packets from the start of the run to `now`.
     pub(crate) fn mean_packets(&mut self, now: Instant) -> f64 {
         self.account(now);
         match now.as_nanos() {
@@ -280,7 +281,7 @@ impl<T> Managed<T> {
     }
 
     /// Offers a packet. `idle` is how long the server has been idle, if it is; `in_service` is the
-    /// packet in service, if there is one.
+    /// packet in service, if any.
     pub(crate) fn enqueue(
         &mut self,
         mut waiting: Waiting<T>,
@@ -354,7 +355,7 @@ impl<T> Managed<T> {
         Ok(Admitted::Behind)
     }
 
-    /// Counts all packets in the queue as waiting.
+    /// Counts all packets in the queue as queued.
     pub(crate) fn count_most(&mut self) {
         self.max_packets = self.max_packets.max(self.len().0);
     }

@@ -1,12 +1,12 @@
-//! PIE: drops arriving packets with a probability that a controller moves so that the wait comes
-//! near its target (RFC 8033, sections 4 and 5; network-models, section A.7).
+//! PIE: drops arriving packets with a probability that a controller adjusts to bring the queueing
+//! delay near its target (RFC 8033, sections 4 and 5).
 //!
-//! Updates are due at multiples of `T_UPDATE` from the beginning of the run. Nothing that they read
-//! changes between two packets, so they are caught up with when a packet comes or goes.
+//! Updates are due at multiples of `T_UPDATE` from the start of the run. Their inputs do not change
+//! between two packets, so missed updates are made up when a packet arrives or leaves.
 //!
 //! ## Deviations
 //!
-//! - The wait is that of the packet that left last, zero when nobody waits: the timestamps of
+//! - The delay is that of the last packet that left, zero with an empty queue: the timestamps of
 //!   section 5.2, as Linux measures by default.
 //! - The probability does not depend on a packet's size.
 
@@ -16,22 +16,22 @@ use units::{Duration, Instant};
 use crate::PieConfig;
 use crate::random::unit;
 
-/// Per second of wait beyond the target, and of its growth (section 4.2).
+/// Per second of delay beyond the target, and of its growth (section 4.2).
 const ALPHA: f64 = 0.125;
 const BETA: f64 = 1.25;
-/// `MEAN_PKTSIZE`, of which two are left alone (section 4.1).
+/// `MEAN_PKTSIZE`; up to two of these are never dropped (section 4.1).
 const MEAN_PACKET: u64 = 1500;
-/// Below this probability and with half the target's wait nothing is dropped (section 4.1).
+/// Below this probability, with less than half the target delay, nothing is dropped (section 4.1).
 const SAFE: f64 = 0.2;
-/// Sums of probability between which a drop is drawn (section 5.4).
+/// Bounds of the accumulated probability between which a drop is drawn (section 5.4).
 const ACCUMULATED: (f64, f64) = (0.85, 8.5);
 /// Below this probability a capable packet is marked (section 5.1).
 const MARKS_BELOW: f64 = 0.1;
-/// How far the probability rises at once, once it is high (section 5.5).
+/// Largest step of the probability, once it is high (section 5.5).
 const STEP: f64 = 0.02;
-/// The wait in seconds above which the probability rises by [`STEP`] more (section 5.5).
+/// The delay in seconds above which the probability rises by [`STEP`] more (section 5.5).
 const LONG_WAIT: f64 = 0.25;
-/// What remains of the probability at each update with nobody waiting (section 4.2).
+/// Decay of the probability at each update with an empty queue (section 4.2).
 const DECAY: f64 = 0.98;
 
 #[derive(Clone, Debug)]
@@ -39,7 +39,7 @@ pub(crate) struct Pie {
     config: PieConfig,
     probability: f64,
     accumulated: f64,
-    /// The wait in seconds, now and at the last update.
+    /// The delay in seconds, now and at the last update.
     wait: f64,
     old: f64,
     burst: Duration,
@@ -61,7 +61,7 @@ impl Pie {
         }
     }
 
-    /// Does the updates that were due by `now`.
+    /// Makes the updates that were due by `now`.
     pub(crate) fn advance(&mut self, now: Instant) {
         let step = self.config.update.max(Duration::from_nanos(1));
         while self.next <= now {
@@ -112,7 +112,7 @@ impl Pie {
         self.old = self.wait;
     }
 
-    /// A packet leaves after `wait`, and `backlog` bytes still wait.
+    /// A packet leaves after `wait`, with `backlog` bytes still queued.
     pub(crate) fn departs(&mut self, wait: Duration, backlog: u64) {
         self.wait = if backlog == 0 {
             0.0
@@ -121,7 +121,7 @@ impl Pie {
         };
     }
 
-    /// Whether the packet that arrives is to be dropped, or marked, where `backlog` bytes wait.
+    /// Whether the arriving packet is to be dropped or marked, with `backlog` bytes queued.
     pub(crate) fn strikes(&mut self, backlog: u64) -> bool {
         let target = self.config.target.as_secs_f64();
         if !self.burst.is_zero()
@@ -158,10 +158,9 @@ mod tests {
         Pie::new(PieConfig::default(), ChaCha8Rng::seed_from_u64(1))
     }
 
-    /// Network-models, section A.7: when the probability crosses 1e-4, 1e-3, 1e-2 and 0.1 while the
-    /// wait stays the same.
+    /// When the probability crosses 1e-4, 1e-3, 1e-2 and 0.1 at constant delay.
     #[test]
-    fn a_frozen_wait_moves_the_probability_as_the_notes_say() {
+    fn a_constant_delay_moves_the_probability_as_in_the_reference() {
         for (wait, crossings) in [(30, [105, 345, 930, 2370]), (100, [30, 75, 180, 435])] {
             let mut pie = pie();
             pie.departs(Duration::from_millis(wait), 1);
@@ -178,8 +177,8 @@ mod tests {
         }
     }
 
-    /// RFC 8034 has twice the gains: until the steps are bounded, a probability that starts at zero is
-    /// above each bound no later, and the first update moves it twice as far.
+    /// RFC 8034 has twice the gains: until the steps are bounded, a probability that starts at zero
+    /// is above each bound no later, and the first update moves it twice as far.
     #[test]
     fn the_gain_of_docsis_is_twice_as_strong() {
         let mut docsis = Pie::new(
@@ -247,8 +246,8 @@ mod tests {
         assert!(pie.next > Instant::from_secs(100_000));
     }
 
-    /// Section 5.4: with a probability of 0.1 no drop is less than nine packets after the last, none
-    /// more than 85.
+    /// Section 5.4: with a probability of 0.1, drops are at least nine and at most 85 packets
+    /// apart.
     #[test]
     fn drops_keep_their_distance() {
         let mut pie = pie();

@@ -1,13 +1,13 @@
-//! RED: drops arriving packets with a probability that rises with the average queue, evenly spread
-//! (Floyd and Jacobson, 1993; its gentle and its adaptive form; network-models, section A.5).
+//! RED: drops arriving packets with a probability that rises with the average queue, at even
+//! distances (Floyd and Jacobson 1993; with its gentle and adaptive forms).
 //!
 //! ## Deviations
 //!
-//! - The queue is counted in packets and the probability does not depend on a packet's size
-//!   (ns-2.35's default for both is bytes), and a drop does not wait for `1/p` packets after the
-//!   one before, as ns-2.35's `wait_` has it.
+//! - The queue is counted in packets, and the probability does not depend on a packet's size
+//!   (ns-2.35's default for both is bytes). A drop does not wait for `1/p` packets after the
+//!   previous one, as `wait_` of ns-2.35 does.
 //! - A capable packet is marked while the average is below `max` and dropped above (RFC 3168, section 7).
-//! - The average of an idle queue decays once for each time that a full packet would take.
+//! - The average of an idle queue decays once for each transmission time of a full packet.
 
 use rand_chacha::ChaCha8Rng;
 use units::{Duration, Instant, Rate};
@@ -17,18 +17,18 @@ use crate::random::unit;
 
 /// A full packet, for the packet time of a link.
 const PACKET_BITS: f64 = 1500.0 * 8.0;
-/// The wait that the default of `min` is half of, in seconds.
+/// Twice the default of `min`, as a queueing delay in seconds.
 const TARGET: f64 = 0.005;
-/// How often an adaptive probability moves, and within which bounds (Floyd et al. 2001, section 4).
+/// Time between adaptations of the probability, and its bounds (Floyd et al. 2001, section 4).
 const ADAPTS_EVERY: Duration = Duration::from_millis(500);
 const LEAST: f64 = 0.01;
 const MOST: f64 = 0.5;
 
-/// What becomes of an arriving packet.
+/// The fate of an arriving packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Passes,
-    /// Dropped, or marked where that is possible.
+    /// Dropped, or marked if possible.
     Struck,
     Dropped,
 }
@@ -74,7 +74,7 @@ impl Red {
         }
     }
 
-    /// A packet arrives where `queued` packets wait, and the link has been idle for `idle`.
+    /// A packet arrives at a queue of `queued` packets on a link that has been idle for `idle`.
     pub(crate) fn arrives(&mut self, now: Instant, queued: u64, idle: Duration) -> Verdict {
         if !idle.is_zero() {
             let packets = idle.as_secs_f64() / self.packet_time;
@@ -93,7 +93,7 @@ impl Red {
             return Verdict::Passes;
         }
         let spread = 1.0 - self.count as f64 * probability;
-        // Both signs are right: from 1/p packets on it is certain.
+        // A denominator of either sign is right: from 1/p packets on the drop is certain.
         if spread <= 0.0 || unit(&mut self.rng) * spread < probability {
             self.count = 0;
             if self.average < self.max {
@@ -107,7 +107,7 @@ impl Red {
         }
     }
 
-    /// The probability before it is spread; `None` where every packet is dropped.
+    /// The probability before spreading; `None` if every packet is dropped.
     fn chance(&self) -> Option<f64> {
         if self.average < self.min {
             Some(0.0)
@@ -121,7 +121,7 @@ impl Red {
         }
     }
 
-    /// Moves the probability once for each time that has passed, by the average as it is now.
+    /// Adapts the probability once for each interval that has passed, to the present average.
     fn adapt(&mut self, now: Instant) {
         if now < self.adapts {
             return;
@@ -156,7 +156,7 @@ mod tests {
         ecn: false,
     };
 
-    /// Network-models, section A.5.
+    /// Values computed by hand from the cited rule.
     #[test]
     fn the_average_follows_slowly() {
         let mut red = red(CLASSIC);

@@ -1,19 +1,19 @@
-//! Routers that help: they read what a packet carries for them, and write into it.
+//! Routers with explicit support for congestion control: they read and write feedback in packets.
 //!
-//! A [`Router`] stands in front of one link and sees every packet that is offered to it, whether the
-//! packet carries feedback or not; no other element looks at [`Feedback`]. Without one a router is
-//! what the text of each scheme calls one that does not understand: it leaves the packet's second
-//! time to live alone, and sender and receiver see that.
+//! A [`Router`] is in front of one link and sees every packet that is offered to it, with or
+//! without feedback; no other element reads [`Feedback`]. A link without one is a router that does
+//! not support the scheme: it does not change the packet's second time to live, which sender and
+//! receiver detect.
 //!
-//! A router keeps a few numbers for its link and nothing for a flow. Its timers need no event: what
-//! they would have done is done when the next packet arrives, before it is counted, with the queue
-//! and the utilization of their time. An idle link costs nothing.
+//! A router keeps a few numbers for its link and no state for a flow. Its timers need no event: due
+//! updates are made when the next packet arrives, before that is counted, with the queue and the
+//! utilization of their own time. An idle link costs nothing.
 //!
 //! ## Deviations
 //!
-//! - The rate of a link that changes with time is taken as its mean: a router knows what it was
-//!   configured with.
-//! - Rates, queues and packets are counted with the link's overhead.
+//! - A link whose rate changes with time counts with its mean rate: a router knows its
+//!   configuration.
+//! - Rates, queues and packets include the link's overhead.
 
 mod quick_start;
 mod rcp;
@@ -30,38 +30,38 @@ pub use quick_start::{QuickStartConfig, QuickStartRouter};
 pub use rcp::{RcpConfig, RcpRouter};
 pub use xcp::{XcpConfig, XcpRouter};
 
-/// How the router in front of a link helps.
+/// The explicit support of the router in front of a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Help {
-    /// Not at all.
+    /// None.
     #[default]
     None,
     /// It approves rates (RFC 4782).
     QuickStart(QuickStartConfig),
-    /// It tells every flow one rate.
+    /// It assigns one rate to all flows.
     Rcp(RcpConfig),
-    /// It tells each packet by how much its flow's rate may change.
+    /// It assigns each packet a change of its flow's rate.
     Xcp(XcpConfig),
 }
 
-/// A router that helps.
+/// A router with explicit support.
 #[derive(Clone, Debug)]
 pub enum Router {
     /// It approves rates.
     QuickStart(Box<QuickStartRouter>),
-    /// It tells every flow one rate.
+    /// It assigns one rate to all flows.
     Rcp(Box<RcpRouter>),
-    /// It tells each packet by how much its flow's rate may change.
+    /// It assigns each packet a change of its flow's rate.
     Xcp(Box<XcpRouter>),
 }
 
-/// What a router can see of its link at a time.
+/// The state of a link that its router can see.
 pub trait View {
-    /// Bytes that wait at `at`, overhead included. Times do not go back.
+    /// Bytes queued at `at`, overhead included. Times do not go back.
     fn queued(&mut self, at: Instant) -> Bytes;
 
-    /// How long the link was busy from the beginning of the run to `at`.
+    /// Busy time of the link from the start of the run to `at`.
     fn busy(&self, at: Instant) -> Duration;
 }
 
@@ -76,7 +76,7 @@ impl<T> View for Link<T> {
 }
 
 impl Router {
-    /// The router in front of a link of `rate`; `None` for one that does not help.
+    /// The router in front of a link of `rate`; `None` without explicit support.
     #[must_use]
     pub fn new(help: &Help, rate: Rate, rng: &ChaCha8Rng) -> Option<Self> {
         let router = match help {
@@ -90,8 +90,8 @@ impl Router {
         Some(router)
     }
 
-    /// A packet of `size` bytes, overhead included, is about to be offered to the link; `feedback` is
-    /// what it carries. Times do not go back.
+    /// A packet of `size` bytes, overhead included, is about to be offered to the link with its
+    /// `feedback`. Times do not go back.
     pub fn on_arrival(
         &mut self,
         now: Instant,

@@ -1,16 +1,19 @@
-//! A router that approves Quick-Start requests (RFC 4782, sections 3 and 5, and the algorithm of its
-//! appendix; fast-startup, section A3.5).
+//! A router that approves Quick-Start requests (RFC 4782, sections 3 and 5, and the algorithm of
+//! its appendix).
 //!
-//! The peak utilization of the last windows, and what was approved in this interval and the one
-//! before, must leave room below the threshold. It approves what fits, rounded down to a rate code;
-//! it raises nothing, keeps nothing for a flow, and gives the flow's data no priority.
+//! The sum of the peak utilization of the last windows and of the approvals in this interval and
+//! the previous one stays below the threshold. The router approves what fits, rounded down to a
+//! rate code. It never raises a request, keeps no state for a flow, and gives the flow's data no
+//! priority.
 //!
 //! ## Deviations
 //!
-//! - A request that is refused keeps its place in the packet with rate, time to live and nonce zero
-//!   (the RFC's second choice), instead of being deleted.
-//! - Reports are passed on unread: the books are not corrected by them, which the RFC leaves free.
-//! - Five utilization windows are those of the ns-2 implementation; the RFC's appendix says 3 to 20.
+//! - A refused request stays in the packet with zero rate, time to live and nonce (the RFC's second
+//!   choice), instead of being deleted.
+//! - Reports pass unread: the router does not correct its approvals by them, which the RFC leaves
+//!   open.
+//! - There are five utilization windows as in the ns-2 implementation; the RFC's appendix says 3 to
+//!   20.
 
 use rand_chacha::ChaCha8Rng;
 use rand_core::RngCore;
@@ -20,7 +23,7 @@ use units::{Duration, Instant, Rate};
 use super::View;
 use crate::random::{Purpose, stream};
 
-/// Windows whose utilization is remembered.
+/// Number of windows whose utilization is kept.
 const WINDOWS: usize = 5;
 /// Length of a utilization window and of an approval interval (the RFC's appendix).
 const INTERVAL: Duration = Duration::from_millis(150);
@@ -29,7 +32,7 @@ const INTERVAL: Duration = Duration::from_millis(150);
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct QuickStartConfig {
-    /// Share of the rate that utilization and approvals may come to (`qs_thresh`).
+    /// Fraction of the rate that utilization and approvals may reach (`qs_thresh`).
     pub threshold: f64,
 }
 
@@ -46,13 +49,13 @@ pub struct QuickStartRouter {
     threshold: f64,
     /// Bits per second.
     bandwidth: f64,
-    /// Utilization of the last windows, and which is written next.
+    /// Utilization of the last windows, and the index of the next.
     peaks: [f64; WINDOWS],
     next: usize,
     window_end: Instant,
-    /// Busy time of the link until the window under way began.
+    /// Busy time of the link until the start of the current window.
     busy: Duration,
-    /// Approved in the interval before, and in this one, in bits per second.
+    /// Approvals in the previous interval and in this one, in bits per second.
     previous: u64,
     current: u64,
     random: ChaCha8Rng,
@@ -122,7 +125,7 @@ impl QuickStartRouter {
         self.current = 0;
     }
 
-    /// What is approved of `request` while the peak utilization is `peak`; it is remembered.
+    /// The approved part of `request` at a peak utilization of `peak`; it is recorded.
     pub fn approve(&mut self, peak: f64, request: RateCode) -> RateCode {
         let used = self.bandwidth * peak + (self.previous.saturating_add(self.current)) as f64;
         let room = self.threshold * self.bandwidth - used;
@@ -134,7 +137,7 @@ impl QuickStartRouter {
         granted
     }
 
-    /// Approved in the interval before and in this one, in bits per second.
+    /// Approvals in the previous interval and in this one, in bits per second.
     #[must_use]
     pub const fn approved(&self) -> (u64, u64) {
         (self.previous, self.current)

@@ -1,15 +1,16 @@
-//! RCP: one rate for all flows of a link (Dukkipati and McKeown; fast-startup, section A4.3).
+//! RCP: one rate for all flows of a link (Dukkipati and McKeown).
 //!
-//! Each slot the rate moves by what the link has to spare, less what would drain the queue in one
-//! mean round trip, as a share of the link's rate:
-//! `R <- R (1 + (T/d0) (alpha (C - y) - beta q/d0) / C)`. The packet takes the smallest rate of its
-//! way; the flow count never appears.
+//! In each slot the rate changes by the spare capacity less the rate that drains the queue in one
+//! mean round trip, as a fraction of the link's rate: `R <- R (1 + (T/d0) (alpha (C - y) - beta
+//! q/d0) / C)`. A packet carries the smallest rate on its path; the number of flows does not
+//! appear.
 //!
 //! ## Deviations
 //!
-//! - The texts' constants are not one pair: `alpha` 0.4 and `beta` 0.4 are the defaults of the ns-2
-//!   implementation.
-//! - The mean round trip is averaged before the rate moves; the texts do not say which comes first.
+//! - The publications differ in their constants: `alpha` 0.4 and `beta` 0.4 are the defaults of the
+//!   ns-2 implementation.
+//! - The mean round trip is averaged before the rate changes; the publications do not give the
+//!   order.
 
 use rand_chacha::ChaCha8Rng;
 use units::feedback::Feedback;
@@ -22,9 +23,9 @@ use crate::random::{Purpose, normal, stream};
 const TAU: f64 = 0.010;
 /// The mean round trip before any is known, in seconds.
 const FIRST_RTT: f64 = 0.2;
-/// The rate at the beginning, as a share of the link's.
+/// The initial rate, as a fraction of the link's.
 const FIRST_SHARE: f64 = 0.05;
-/// The least rate is `LEAST / d0` bytes per second: a hundredth of 1000 bytes each round trip.
+/// The lowest rate is `LEAST / d0` bytes per second: a hundredth of 1000 bytes per round trip.
 const LEAST: f64 = 0.01 * 1000.0;
 
 /// Settings of an [`RcpRouter`].
@@ -50,14 +51,14 @@ impl Default for RcpConfig {
 #[derive(Clone, Debug)]
 pub struct RcpRouter {
     config: RcpConfig,
-    /// The link's rate, in bytes per second, as all rates here.
+    /// The link's rate, in bytes per second like all rates here.
     capacity: f64,
     rate: f64,
-    /// Mean round trip (`d0`), and length of the slot under way, in seconds.
+    /// Mean round trip (`d0`), and length of the current slot, in seconds.
     mean_rtt: f64,
     slot: f64,
     slot_end: Instant,
-    /// Bytes of the slot, and of the next one that a packet across the edge brings.
+    /// Bytes of the slot, and those of a packet across its end that count in the next one.
     bytes: f64,
     spill: f64,
     /// Round-trip times weighted by bytes, and those bytes.
@@ -66,8 +67,8 @@ pub struct RcpRouter {
 }
 
 impl RcpRouter {
-    /// The router in front of a link of `rate`. Its first slot's length is drawn, so that routers do
-    /// not move in step.
+    /// The router in front of a link of `rate`. The length of its first slot is drawn, so that
+    /// routers are not synchronised.
     #[must_use]
     pub fn new(config: &RcpConfig, rate: Rate, rng: &ChaCha8Rng) -> Self {
         let mut rng = stream(rng, Purpose::Router);
@@ -88,7 +89,7 @@ impl RcpRouter {
         }
     }
 
-    /// A router that begins with these numbers, in bytes per second and seconds: for models.
+    /// A router with these initial numbers, in bytes per second and seconds: for models.
     #[must_use]
     pub fn begin(mut self, rate: f64, mean_rtt: f64) -> Self {
         self.rate = rate;
@@ -97,7 +98,7 @@ impl RcpRouter {
         self
     }
 
-    /// The rate that flows are told, in bytes per second.
+    /// The rate assigned to flows, in bytes per second.
     #[must_use]
     pub const fn rate(&self) -> f64 {
         self.rate
@@ -118,7 +119,7 @@ impl RcpRouter {
     ) {
         self.advance(now, link);
         let size = size as f64;
-        // A packet across the edge of a slot counts in both, by the time it takes to send.
+        // A packet across the end of a slot counts in both, by its transmission time.
         let left = self.slot_end.saturating_since(now).as_nanos() as f64 / 1e9;
         let share = (left * self.capacity / size).min(1.0);
         self.bytes += size * share;
@@ -134,7 +135,7 @@ impl RcpRouter {
         }
     }
 
-    /// The slots that ended by `now`.
+    /// Finishes the slots that ended by `now`.
     fn advance(&mut self, now: Instant, link: &mut impl View) {
         while self.slot_end <= now {
             let queue = link.queued(self.slot_end).get() as f64;
@@ -144,14 +145,14 @@ impl RcpRouter {
             let slot = span(self.slot).max(Duration::from_nanos(1));
             self.slot_end += slot;
             if was_idle && self.rate.to_bits() == before.to_bits() {
-                // The rate is at its end, and slots without packets leave it there.
+                // The rate is at its limit, and slots without packets leave it there.
                 let more = now.saturating_since(self.slot_end).as_nanos() / slot.as_nanos();
                 self.slot_end += slot * more;
             }
         }
     }
 
-    /// A slot ends in which `bytes` arrived; `queue` bytes wait.
+    /// A slot ends in which `bytes` arrived; `queue` bytes are queued.
     fn end_slot(&mut self, queue: f64) {
         if self.rtt_bytes > 0.0 {
             self.average_rtt(self.rtt_weight / self.rtt_bytes);
@@ -174,7 +175,7 @@ impl RcpRouter {
         self.mean_rtt = (gain * rtt + (1.0 - gain) * self.mean_rtt).max(1e-6);
     }
 
-    /// The rate moves: `arrived` bytes per second came, `queue` bytes wait.
+    /// Changes the rate: `arrived` bytes per second arrived, `queue` bytes are queued.
     pub fn move_rate(&mut self, arrived: f64, queue: f64) {
         let RcpConfig { alpha, beta } = self.config;
         let spare = alpha * (self.capacity - arrived) - beta * queue / self.mean_rtt;

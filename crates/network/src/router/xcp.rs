@@ -1,14 +1,13 @@
-//! XCP: each packet is told by how much its flow's rate may change (Katabi, Handley and Rohrs;
-//! fast-startup, section A5).
+//! XCP: each packet gets a change of its flow's rate (Katabi, Handley and Rohrs 2002).
 //!
-//! Once a control interval the spare capacity and the smallest queue give what all rates together
-//! should change (`phi`); the fairness controller shuffles a tenth of the traffic on top. What is to
-//! be given is dealt to packets in proportion to their flow's time between packets, what is to be
-//! taken in proportion to their size, until the interval's share is used up.
+//! Once in each control interval, the spare capacity and the smallest queue give the total change
+//! of all rates (`phi`); the fairness controller shuffles a tenth of the traffic on top. Increases
+//! are divided among packets in proportion to their flow's time between packets, decreases in
+//! proportion to their size, until the interval's total is used up.
 //!
 //! ## Deviations
 //!
-//! - A packet is dealt its share when it arrives, not when it leaves: earlier by what it waits.
+//! - A packet gets its feedback on arrival, not on departure: earlier by its queueing delay.
 //! - The running minimum of the queue is taken before each arrival, where it is smallest.
 
 use units::feedback::Feedback;
@@ -16,15 +15,15 @@ use units::{Duration, Instant, Rate};
 
 use super::View;
 
-/// Gains of the efficiency controller, and share of the traffic that is shuffled (`gamma`).
+/// Gains of the efficiency controller, and fraction of the traffic that is shuffled (`gamma`).
 const ALPHA: f64 = 0.4;
 const BETA: f64 = 0.226;
 const GAMMA: f64 = 0.1;
-/// The first control interval, the shortest, and the shortest of the queue's, in seconds.
+/// The first and the shortest control interval, and the shortest queue interval, in seconds.
 const FIRST_INTERVAL: f64 = 0.050;
 const LEAST_INTERVAL: f64 = 0.001;
 const LEAST_QUEUE_INTERVAL: f64 = 0.002;
-/// Round trips longer than this count as this long.
+/// Longer round trips count as this.
 const LONGEST_RTT: f64 = 1.0;
 
 /// XCP has no settings.
@@ -32,14 +31,14 @@ const LONGEST_RTT: f64 = 1.0;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct XcpConfig {}
 
-/// What one control interval decides; rates in bytes per second.
+/// The decision of one control interval; rates in bytes per second.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Control {
-    /// By how much all rates together should change.
+    /// Total change of all rates.
     pub phi: f64,
-    /// What is given and taken beyond it.
+    /// What is shuffled on top: given and taken.
     pub shuffle: f64,
-    /// What is to be given, and taken.
+    /// Totals to give, and to take.
     pub positive: f64,
     /// See `positive`.
     pub negative: f64,
@@ -50,9 +49,9 @@ pub struct Control {
 }
 
 impl Control {
-    /// Of an interval in which `arrived` bytes per second came, `bytes` in all, with a smallest
-    /// queue of `queue` bytes, a mean round trip of `rtt` s, and `intervals` s between packets
-    /// in all.
+    /// From an interval in which `arrived` bytes per second arrived, `bytes` in all, with a
+    /// smallest queue of `queue` bytes, a mean round trip of `rtt` s, and a total of `intervals` s
+    /// between packets.
     #[must_use]
     pub fn decide(
         capacity: f64,
@@ -77,8 +76,8 @@ impl Control {
         }
     }
 
-    /// The feedback of a packet of `size` bytes whose flow sends one each `interval` s, and which
-    /// asks for `delta`; what it takes is taken off what is left.
+    /// The feedback of a packet of `size` bytes whose flow sends one every `interval` s and
+    /// requests `delta`; it is deducted from the totals.
     pub fn deal(&mut self, size: f64, interval: f64, delta: f64) -> f64 {
         let mut plus = (self.given * interval).min(self.positive);
         let mut minus = (self.taken * size).min(self.negative);
@@ -113,7 +112,7 @@ pub struct XcpRouter {
     intervals: f64,
     weighted: f64,
     mean_rtt: f64,
-    /// Smallest queue of the last queue interval, and of the one under way.
+    /// Smallest queue of the last queue interval and of the current one.
     queue: f64,
     least_queue: f64,
 }
@@ -164,7 +163,7 @@ impl XcpRouter {
         *ttl = ttl.wrapping_sub(1);
     }
 
-    /// The intervals that ended by `now`.
+    /// Finishes the intervals that ended by `now`.
     fn advance(&mut self, now: Instant, link: &mut impl View) {
         while self.queue_end.min(self.interval_end) <= now {
             if self.queue_end <= self.interval_end {

@@ -1,15 +1,13 @@
-//! Traces of rates and traces of delays: the files that are not Mahimahi's.
-//!
-//! Source: network-models, section A.9.
+//! Traces of rates and traces of delays: the formats other than Mahimahi's.
 //!
 //! - A trace of rates ("cooked", Pensieve) has lines `time_s rate_Mbps`. The rate of a line holds
-//!   from the time of the line before, or from zero, to its own: of a first line at time zero it
-//!   never does. The trace repeats after its last line.
+//!   from the time of the previous line, or from zero, to its own time; the rate of a first line at
+//!   time zero is never used. The trace repeats after its last line.
 //! - A trace of delays (LeoReplayer) has the one-way delay in milliseconds on each line; line `i`,
-//!   counted from one, holds during `[(i - 1), i)` slots, which are 10 ms long there. It repeats.
+//!   counted from one, holds during `[(i - 1), i)` slots of 10 ms. It repeats.
 //!
-//! Numbers are decimals, rounded to the nearest nanosecond and bit per second without floating point;
-//! times are rounded, not the spans between them, so that no error adds up.
+//! Decimals are rounded to the nearest nanosecond and bit per second without floating point. Times
+//! are rounded, not the spans between them, so that no error accumulates.
 
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -20,15 +18,14 @@ use units::{Duration, Rate};
 use super::{TraceError, TraceProblem, beginning, lines, parse};
 use crate::TraceConfig;
 
-/// The last time of a trace of rates is at most a week, which tells seconds since its beginning
-/// from seconds since 1970.
+/// The last time of a trace of rates is at most a week, which excludes seconds since 1970.
 const MAX_TIME: Duration = Duration::from_secs(7 * 24 * 3600);
 /// Fastest rate: far beyond what is recorded, far below what overflows.
 const MAX_RATE: Rate = Rate::from_bits_per_sec(1_000_000_000_000);
 /// Longest delay.
 const MAX_DELAY: Duration = Duration::from_secs(60);
 
-/// A trace of how fast a link serves.
+/// A trace of a link's service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Recorded {
     /// One column: Mahimahi's delivery opportunities.
@@ -37,12 +34,12 @@ pub enum Recorded {
     Rates(Arc<[(Duration, Rate)]>),
 }
 
-/// Reads a trace of either kind: with two columns in its first line that is not blank it is one of
-/// rates, otherwise one of Mahimahi.
+/// Reads a trace of either kind: one of rates if its first line that is not blank has two columns,
+/// otherwise Mahimahi's.
 ///
 /// # Errors
 ///
-/// The first line that is wrong, with its number and `file_name`.
+/// The first invalid line, with its number and `file_name`.
 pub fn read(text: &str, file_name: &str) -> Result<Recorded, TraceError> {
     let mut words = text
         .lines()
@@ -59,7 +56,7 @@ pub fn read(text: &str, file_name: &str) -> Result<Recorded, TraceError> {
 ///
 /// # Errors
 ///
-/// The first line that is not so, with its number and `file_name`.
+/// The first invalid line, with its number and `file_name`.
 pub fn parse_rates(text: &str, file_name: &str) -> Result<Arc<[(Duration, Rate)]>, TraceError> {
     let error = |line, problem| TraceError {
         file: String::from(file_name),
@@ -104,7 +101,7 @@ pub fn parse_rates(text: &str, file_name: &str) -> Result<Arc<[(Duration, Rate)]
 ///
 /// # Errors
 ///
-/// The first line that is not so, with its number and `file_name`.
+/// The first invalid line, with its number and `file_name`.
 pub fn parse_delays(text: &str, file_name: &str) -> Result<Arc<[Duration]>, TraceError> {
     let error = |line, problem| TraceError {
         file: String::from(file_name),
@@ -125,11 +122,11 @@ pub fn parse_delays(text: &str, file_name: &str) -> Result<Arc<[Duration]>, Trac
 
 /// A kind of number.
 struct Kind {
-    /// What it is.
+    /// Its meaning.
     what: &'static str,
-    /// The power of ten that makes it whole.
+    /// The power of ten that makes it an integer.
     places: i64,
-    /// The most it may be then.
+    /// The limit, multiplied by that power.
     most: u64,
     /// The same in words.
     limit: &'static str,
@@ -176,8 +173,8 @@ fn number_up_to(text: &str, kind: &Kind) -> Result<u64, TraceProblem> {
     Ok(value)
 }
 
-/// `text * 10^places` to the nearest, halves up; [`u64::MAX`] where that is larger. `None` unless the
-/// text is a decimal as programs write it: `0.5`, `5e-05`.
+/// `text * 10^places` to the nearest, halves up, at most [`u64::MAX`]. `None` unless the text is a
+/// decimal as programs write it: `0.5`, `5e-05`.
 fn decimal(text: &str, places: i64) -> Option<u64> {
     let (mantissa, exponent) = match text.split_once(['e', 'E']) {
         Some((mantissa, exponent)) => (mantissa, exponent.parse::<i32>().ok()?),
@@ -188,7 +185,7 @@ fn decimal(text: &str, places: i64) -> Option<u64> {
     if whole.len() + fraction.len() == 0 || !digits.clone().all(|digit| digit.is_ascii_digit()) {
         return None;
     }
-    // So many digits stand before the point of the product, which is below 1/10 if that is negative.
+    // The number of digits before the point of the product; if negative, the product is below 1/10.
     let before_point = i64::try_from(whole.len()).ok()? + i64::from(exponent) + places;
     let mut value = 0_u64;
     for _ in 0..before_point {

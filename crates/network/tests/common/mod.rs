@@ -1,4 +1,4 @@
-//! What the tests share.
+//! Shared by the tests.
 #![allow(dead_code, reason = "each test file uses its part")]
 
 use network::{
@@ -43,7 +43,7 @@ pub fn packet(size: u32, payload: u64) -> Packet<u64> {
     }
 }
 
-/// Everything that is due by `now`.
+/// All packets that are due by `now`.
 pub fn pop_all(link: &mut Link<u64>, now: Instant) -> Vec<(Instant, Packet<u64>)> {
     core::iter::from_fn(|| link.pop(now)).collect()
 }

@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::tables::cellular::LEAST_MEAN;
 use crate::write::{map, millis};
 
-/// A link whose outages leave less than one part in so many of the time is none.
+/// Outages that leave less than one part in this many of the time are refused.
 const LEAST_FREE: u64 = 100;
 
 fn fading(table: &Table<'_>, usual: &FadingConfig) -> Result<FadingConfig, Error> {
@@ -35,13 +35,13 @@ fn fading(table: &Table<'_>, usual: &FadingConfig) -> Result<FadingConfig, Error
         outages: outages(table, usual.outages)?,
     };
     if config.mean_rate().bits_per_sec() < mean.bits_per_sec() / LEAST_FREE {
-        let reason = "outages so long and so often leave less than 1 % of the time";
+        let reason = "such long and frequent outages leave less than 1 % of the time";
         return Err(table.refuse_at("outages", reason));
     }
     Ok(config)
 }
 
-/// `error`, and no more for RLC than fails before the last transmission.
+/// `error`, and an RLC fraction no larger than the blocks that fail before the last transmission.
 fn blocks(table: &Table<'_>, usual: BlockConfig) -> Result<BlockConfig, Error> {
     let error = table.or("error", usual.error)?;
     let blocks = BlockConfig { error, ..usual };
@@ -51,7 +51,7 @@ fn blocks(table: &Table<'_>, usual: BlockConfig) -> Result<BlockConfig, Error> {
     })
 }
 
-/// The share of the blocks whose transmissions but for the last all fail.
+/// The fraction of the blocks all of whose transmissions but the last fail.
 fn before_the_last(blocks: &BlockConfig) -> f64 {
     (2..blocks.transmissions).fold(blocks.error, |share, _| share * blocks.again)
 }
@@ -69,7 +69,8 @@ fn between(
     }
 }
 
-/// `outages` is the mean time between two, or `"none"`; `outage` half of them do not exceed, `longest` none.
+/// `outages` is the mean time between two, or `"none"`; `outage` is their median length, `longest`
+/// the maximum.
 fn outages(table: &Table<'_>, usual: Option<OutageConfig>) -> Result<Option<OutageConfig>, Error> {
     let every = between(table, "outages", usual.map(|outages| outages.every))?;
     let (usual_median, usual_most) = match usual {
@@ -77,7 +78,7 @@ fn outages(table: &Table<'_>, usual: Option<OutageConfig>) -> Result<Option<Outa
             length: Length::LogNormal { median, most, .. },
             ..
         }) => (median, most),
-        // Network-models, section B.3.4.
+        // The reduced model: docs/reference/sources.md, "Cells of LTE and 5G".
         _ => (Duration::from_millis(350), Duration::from_millis(1500)),
     };
     let (median, most) = (
@@ -87,7 +88,7 @@ fn outages(table: &Table<'_>, usual: Option<OutageConfig>) -> Result<Option<Outa
     if most < median {
         let (key, hint) = match table.has("longest") {
             true => ("longest", ""),
-            false => ("outage", ": say longest too"),
+            false => ("outage", ": set longest too"),
         };
         return Err(table.refuse_at(
             key,
@@ -125,7 +126,7 @@ fn cell(table: &Table<'_>, usual: CellConfig) -> Result<CellConfig, Error> {
     if users_most < users {
         return Err(table.refuse_at(
             "users_most",
-            format!("users_most is at least users, which is {users}"),
+            format!("users_most must be at least users, which is {users}"),
         ));
     }
     let handovers = between(
@@ -149,7 +150,7 @@ fn cell(table: &Table<'_>, usual: CellConfig) -> Result<CellConfig, Error> {
         }),
         ..usual
     };
-    // What does not change the mean of a cell that is known.
+    // Settings that do not change the mean rate of a known cell.
     let known = CellConfig {
         blocks: usual.blocks,
         ..config
@@ -249,7 +250,7 @@ pub(super) fn umts_uplink(table: &Table<'_>) -> Result<AccessConfig, Error> {
     }))
 }
 
-/// Takes `rrc` of a path, where this is the downlink of its radio.
+/// Reads `rrc` of a path, if this is the downlink of its radio.
 pub(crate) fn take_rrc(config: &mut AccessConfig, path: &Table<'_>) -> Result<bool, Error> {
     let AccessConfig::Cellular(config) = config else {
         return Ok(false);

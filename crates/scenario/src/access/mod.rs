@@ -1,6 +1,6 @@
-//! `rate = { model = "...", ... }`: the access networks. A model that describes its table comes from
-//! the registry of `network` and needs nothing here. Wi-Fi and the cellular networks, whose keys do
-//! not fill one configuration, have a file each.
+//! `rate = { model = "...", ... }`: the access networks. A model that describes its table comes
+//! from the registry of `network` and needs nothing here. Wi-Fi and the cellular networks, whose
+//! keys fill several configurations, have a file each.
 
 use network::AccessConfig;
 use network::access::WifiConfig;
@@ -16,7 +16,7 @@ pub(crate) mod cellular;
 mod rrc;
 mod wifi;
 
-/// A model, under the word that its table has for a name.
+/// A model, under its name in a file.
 pub(crate) struct Model {
     pub(crate) table: &'static Known,
     reader: Reader,
@@ -45,7 +45,7 @@ impl Model {
     }
 }
 
-/// The models: those that describe themselves, and those whose tables are read here.
+/// The models: those that describe themselves, and those read here.
 pub(crate) fn models() -> Vec<Model> {
     type Own = fn(&Table<'_>) -> Result<AccessConfig, Error>;
     let own: [(&'static Known, Own); 7] = [
@@ -70,7 +70,7 @@ pub(crate) fn models() -> Vec<Model> {
     described.chain(own).collect()
 }
 
-/// The model of a table in which `model` stands; `None` where it does not.
+/// The model that a table selects by `model`; `None` if it has no such key.
 pub(crate) fn read(item: &Item<'_>) -> Option<Result<AccessConfig, Error>> {
     let word = item.inner("model")?;
     let models = models();

@@ -1,4 +1,4 @@
-//! `rrc` of a path: what the radio of a cellular network does while nobody uses it.
+//! `rrc` of a path: the radio of a cellular network while it is idle.
 
 use network::access::cellular::{DrxConfig, RrcConfig, SleepConfig};
 use serde::ser::{Serialize, SerializeMap, Serializer};
@@ -31,7 +31,7 @@ pub(super) fn read(table: &Table<'_>) -> Result<Option<RrcConfig>, Error> {
         let after = rrc.or("inactivity", usual)?;
         config.drx = Some(DrxConfig { after, cycle });
         if after >= config.idle.after {
-            return Err(rrc.refuse_at("inactivity", "the radio is idle before"));
+            return Err(rrc.refuse_at("inactivity", "the radio goes idle before that"));
         }
         Ok(())
     })
@@ -47,14 +47,14 @@ pub(super) fn read_umts(table: &Table<'_>) -> Result<Option<RrcConfig>, Error> {
         };
         config.fach = Some(fach);
         if fach.after >= config.idle.after {
-            return Err(rrc.refuse_at("fach", "the radio is idle before"));
+            return Err(rrc.refuse_at("fach", "the radio goes idle before that"));
         }
         Ok(())
     })
 }
 
-/// What stands at `rrc`: the state that a run begins in, or a table with what both kinds of radio have and what
-/// `own` reads.
+/// Reads `rrc`: the state at the start of a run, or a table with the keys of both kinds of radio
+/// and those that `own` reads.
 fn states(
     table: &Table<'_>,
     known: &'static Known,
@@ -79,7 +79,7 @@ fn states(
     Ok(Some(config))
 }
 
-/// A time, or the least and the most.
+/// A time, or a minimum and a maximum.
 fn promotion(
     rrc: &Table<'_>,
     key: &str,
@@ -98,10 +98,10 @@ fn promotion(
             (both, both)
         }
         Some([least, most]) => (read(least)?, read(most)?),
-        Some(_) => return Err(item.refuse("two times are expected, the least and the most")),
+        Some(_) => return Err(item.refuse("expected two times, the minimum and the maximum")),
     };
     if bounds.1 < bounds.0 {
-        return Err(item.refuse("the most is below the least"));
+        return Err(item.refuse("the maximum is below the minimum"));
     }
     Ok(bounds)
 }

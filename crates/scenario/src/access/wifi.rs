@@ -1,5 +1,5 @@
-//! `model = "wifi"`. Read in the forward direction, where it describes the medium; in the reverse
-//! direction `{ model = "wifi" }` alone is the same medium.
+//! `model = "wifi"`. The forward direction describes the medium; in the reverse direction `{ model
+//! = "wifi" }` is the same medium.
 
 use network::AccessConfig;
 use network::access::{StationTraffic, WifiConfig, WifiTraffic};
@@ -20,7 +20,7 @@ pub(super) fn read(table: &Table<'_>) -> Result<AccessConfig, Error> {
     Ok(AccessConfig::Wifi(config))
 }
 
-/// `traffic`: a word, or times with and without something to send, or a rate.
+/// `traffic`: a word, ON and OFF times, or a rate.
 fn traffic(item: &Item<'_>) -> Result<WifiTraffic, Error> {
     let Some(table) = item.as_table(StationTraffic::TABLE) else {
         return item.value().map(|_| WifiTraffic::Saturated);

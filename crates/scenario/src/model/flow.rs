@@ -1,20 +1,20 @@
-//! Senders, once their tables are read.
+//! Flows as data, without a file.
 
 use congestion::Algorithm;
 use tcp::{AckPolicy, Autotuning, LossDetection};
 use units::{Bytes, Duration, Instant};
 
-/// One sender, its receiver, and what it has to send.
+/// A sender, its receiver, and the data it sends.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flow {
     /// Its name in results; the algorithm where none is given.
     pub name: String,
-    /// Start-up and avoidance, or a whole congestion control.
+    /// Start-up and avoidance, or a monolithic congestion control.
     pub algorithm: Algorithm,
-    /// How much it sends; `None` for as much as it can.
+    /// Bytes to send; `None` for as many as it can.
     pub size: Option<Bytes>,
-    /// How long it has something to send, counted from `start`; `None` until `size` is sent, or
-    /// the run is over.
+    /// Time for which it has data to send, from `start`; `None` until `size` is sent or the run
+    /// ends.
     pub duration: Option<Duration>,
     /// When its SYN leaves.
     pub start: Instant,
@@ -26,33 +26,33 @@ pub struct Flow {
     pub receive_buffer: Bytes,
     /// How the receive window grows to it.
     pub autotuning: Autotuning,
-    /// Receive window that the handshake announces.
+    /// Receive window that the handshake advertises.
     pub syn_window: Bytes,
     /// How the receiver acknowledges.
     pub ack_policy: AckPolicy,
     /// Whether its data segments are ECN-capable.
     pub ecn: bool,
-    /// Whether both ends use SACK; without, losses are repaired as NewReno does (RFC 6582).
+    /// Whether both ends use SACK; without it, losses are repaired as by NewReno (RFC 6582).
     pub sack: bool,
-    /// Without SACK: whether the retransmission timer starts anew at the first partial ACK alone.
+    /// Without SACK: whether only the first partial ACK restarts the retransmission timer.
     pub impatient: bool,
     /// TCP Small Queues (`sk_pacing_shift`): the path's first link is then the sender's own device.
     pub small_queue: Option<u8>,
-    /// Whether a pause longer than the RTO shrinks the window.
+    /// Whether an idle time longer than the RTO reduces the window.
     pub restart_after_idle: bool,
     /// Largest unpaced burst of one TSO packet in segments; 1 turns TSO off.
     pub tso_segments: u32,
-    /// Delay of the flow's own access, one way, added in both directions.
+    /// One-way delay of the flow's own access link, in both directions.
     pub extra_delay: Duration,
-    /// How losses are found, and what a timeout means.
+    /// How losses are detected, and how a timeout is handled.
     pub loss_detection: LossDetection,
-    /// Whether an ACK earns growth for all that it acknowledges, or for one segment.
+    /// Whether an ACK increases the window for all bytes that it acknowledges, or for one segment.
     pub byte_counting: bool,
-    /// When the application has something to send.
+    /// When the application has data to send.
     pub application: Application,
 }
 
-/// When an application has something to send.
+/// When an application has data to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Application {
     /// Always, until everything is sent.
@@ -69,17 +69,17 @@ pub enum Application {
     Pausing {
         /// Bytes of one write.
         write: Bytes,
-        /// How long nothing is sent.
+        /// Time between the acknowledgment and the next write.
         pause: Duration,
     },
 }
 
-/// Linux lets a connection start again from the initial window after a pause, sends TSO packets
-/// of up to 64 KiB (45 segments of 1448 bytes), and does not pace without `fq`.
+/// Linux restarts from the initial window after an idle time, sends TSO packets of up to 64 KiB (45
+/// segments of 1448 bytes), and does not pace without `fq`.
 pub(crate) const DEFAULT_TSO_SEGMENTS: u32 = 45;
 /// RFC 6928.
 pub(crate) const DEFAULT_INITIAL_WINDOW: u32 = 10;
-/// More than the fullest preset holds in flight, so that a path is measured, not the receiver.
+/// More than any preset has in flight, so that the path is the limit, not the receiver.
 pub(crate) const DEFAULT_RECEIVE_BUFFER: Bytes = Bytes::new(64 << 20);
 /// The window field of a SYN-ACK is not scaled (RFC 7323, section 2.2).
 pub(crate) const DEFAULT_SYN_WINDOW: Bytes = Bytes::new(65_535);

@@ -1,4 +1,4 @@
-//! What a scenario is once it is read: data, without a file.
+//! A scenario as data, without a file.
 
 use network::router::Help;
 use network::{LinkConfig, QueueLimit};
@@ -14,42 +14,41 @@ pub use traffic::{Direction, Traffic, TrafficKind};
 /// IP bytes of a full packet. A link counts its `overhead` on top.
 pub const FULL_PACKET: u32 = 1500;
 
-/// Bytes of Ethernet that a link counts for each packet unless told otherwise, as `netem` does
-/// (header without preamble and checksum; network-models A.1).
+/// Bytes of Ethernet that a link counts for each packet by default, as `netem` does (header without
+/// preamble and checksum).
 pub const DEFAULT_OVERHEAD: u32 = 14;
 
-/// What is run.
+/// A scenario.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {
     /// Its name in results; the path's where none is given.
     pub name: String,
     /// One line about it.
     pub summary: String,
-    /// What the packets pass through.
+    /// The path of the packets.
     pub path: PathModel,
-    /// Who sends.
+    /// The flows.
     pub flows: Vec<Flow>,
-    /// How often it is run, each time with another seed.
+    /// Number of runs, each with its own seed.
     pub runs: u32,
     /// Seed of the first run.
     pub seed: u64,
-    /// Safety limit: a run that is not over by then is stopped and its flows are incomplete.
+    /// Safety limit: a run that reaches it is stopped, and its flows are incomplete.
     pub time_limit: Duration,
-    /// Where every run stops, whatever its flows still have to send.
+    /// Time at which every run stops, even if flows have data left.
     pub duration: Option<Duration>,
 }
 
 /// A router before the bottleneck, and the link behind it.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct RouterModel {
-    /// The link; its name is `router 1` for the one next to the senders.
+    /// The link; `router 1` is the one next to the senders.
     pub link: LinkConfig,
     /// How it helps.
     pub help: Help,
 }
 
-/// What the packets of a scenario pass through: one bottleneck in each direction, and on the way
-/// to the receivers other routers before it.
+/// The path of a scenario: one bottleneck in each direction, and routers before the forward one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PathModel {
     /// Its name in results: a preset's, a file's, or the one that the file gives.
@@ -62,7 +61,7 @@ pub struct PathModel {
     pub reverse: LinkConfig,
     /// How the router in front of the forward link helps.
     pub help: Help,
-    /// What data passes through before the forward link, from the senders on.
+    /// The routers that data passes before the forward link, from the senders on.
     pub routers: Vec<RouterModel>,
     /// Propagation in both directions, without jitter, queues and serialisation.
     pub base_rtt: Duration,
@@ -70,20 +69,20 @@ pub struct PathModel {
     pub rate: Rate,
     /// `rate` times `base_rtt`, `overhead` included, rounded down.
     pub bdp: Bytes,
-    /// The forward link's waiting room in bytes, `overhead` included; a room in packets is
-    /// counted in full ones. `None` where it has no end.
+    /// The forward link's queue limit in bytes, `overhead` included; a limit in packets counts full
+    /// ones. `None` if unlimited.
     pub buffer: Option<Bytes>,
-    /// Who else sends.
+    /// Background traffic.
     pub traffic: Vec<Traffic>,
-    /// How long other traffic goes on before the time from which a file's flows count their starts.
+    /// Time for which background traffic runs before the flows' starts are counted.
     pub warm_up: Duration,
 }
 
-/// Where a run that does not end by itself is stopped.
+/// Time at which a run that does not end by itself is stopped.
 pub(crate) const DEFAULT_TIME_LIMIT: Duration = Duration::from_secs(600);
 
 impl Scenario {
-    /// One run of `flows` over `path`, with seed 1 and the usual safety limit of ten minutes.
+    /// One run of `flows` over `path`, with seed 1 and the default safety limit of ten minutes.
     #[must_use]
     pub fn new(path: PathModel, flows: Vec<Flow>) -> Self {
         Self {
@@ -136,8 +135,8 @@ impl PathModel {
         }
     }
 
-    /// Puts routers before the forward link, and has the one in front of it help. The base round trip
-    /// and the BDP count what they add; the buffer stays.
+    /// Adds routers before the forward link, and router support in front of it. The base round trip
+    /// and the BDP include what they add; the buffer stays.
     pub fn set_routers(&mut self, routers: Vec<RouterModel>, help: Help) {
         let before = routers.iter().fold(Duration::ZERO, |sum, router| {
             sum + router.link.delay + router.link.service.idle_delay()
@@ -148,7 +147,7 @@ impl PathModel {
         self.help = help;
     }
 
-    /// Whether packets meet routers of which an emulated path has none.
+    /// Whether packets meet router features that an emulated path does not have.
     #[must_use]
     pub fn has_routers(&self) -> bool {
         !self.routers.is_empty() || self.help != Help::None
@@ -160,7 +159,7 @@ impl PathModel {
         Bytes::new(u64::from(FULL_PACKET) + u64::from(self.forward.overhead))
     }
 
-    /// The BDP in full packets, to the nearest: 413 at 50 Mbit/s and 100 ms (network-models A.1).
+    /// The BDP in full packets, to the nearest: 413 at 50 Mbit/s and 100 ms (SUSS developers 2025).
     #[must_use]
     pub fn bdp_packets(&self) -> u64 {
         let packet = self.full_packet().get();
@@ -168,7 +167,7 @@ impl PathModel {
     }
 }
 
-/// The waiting room of a link in bytes, `overhead` included.
+/// The queue limit of a link in bytes, `overhead` included.
 fn buffer_bytes(link: &LinkConfig) -> Option<Bytes> {
     match link.queue.limit {
         QueueLimit::Unlimited => None,

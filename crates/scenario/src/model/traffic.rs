@@ -1,25 +1,25 @@
-//! `[[traffic]]` once it is read.
+//! `[[traffic]]` as data, without a file.
 
 use units::{Bytes, Duration, Instant, Rate};
 
 use super::{Flow, PathModel};
 
-/// A direction of the path, by who sends.
+/// A direction of the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Direction {
-    /// Data travels as that of the scenario's flows does.
+    /// Data travels like that of the scenario's flows.
     Forward,
-    /// Data travels where the ACKs of the scenario's flows do.
+    /// Data travels like the ACKs of the scenario's flows.
     Reverse,
 }
 
-/// What other traffic sends.
+/// What background traffic sends.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub enum TrafficKind {
-    /// Responses of random size that begin at random.
+    /// Responses of random size that start at random.
     Web {
-        /// How many begin in a second, in the mean.
+        /// Mean number of starts per second.
         arrivals_per_s: f64,
         /// Mean size.
         mean: Bytes,
@@ -28,37 +28,37 @@ pub enum TrafficKind {
         /// Largest size.
         cut: Bytes,
     },
-    /// Flows that send as much as they can.
+    /// Saturated flows.
     Bulk {
         /// How many.
         count: u32,
-        /// Each begins at random within this time.
+        /// Each starts at a random time within this span.
         spread: Duration,
-        /// What each sends; `None` without an end.
+        /// Bytes of each flow; `None` if unlimited.
         size: Option<Bytes>,
     },
-    /// Flows that are handed a segment again and again.
+    /// Flows that periodically have a segment to send.
     Video {
         /// How many.
         count: u32,
-        /// Each begins at random within this time.
+        /// Each starts at a random time within this span.
         spread: Duration,
         /// Bytes of a segment.
         segment: Bytes,
         /// Time from one segment to the next.
         every: Duration,
     },
-    /// Full packets at a fixed rate that nothing answers.
+    /// Full packets at a fixed rate, without ACKs.
     Datagrams {
         /// How many sources.
         count: u32,
-        /// Each begins at random within this time.
+        /// Each starts at a random time within this span.
         spread: Duration,
         /// Rate of one source while it sends, in bytes of IP.
         rate: Rate,
-        /// How long it sends.
+        /// Time for which it sends.
         on: Duration,
-        /// How long it then pauses.
+        /// Time for which it then pauses.
         off: Duration,
     },
 }
@@ -79,26 +79,27 @@ impl TrafficKind {
 /// One `[[traffic]]` table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Traffic {
-    /// Its name in results, and of its random stream: no other has the same.
+    /// Its name in results, which also selects its random stream; unique.
     pub name: String,
     /// What it sends.
     pub kind: TrafficKind,
-    /// Where its data travels.
+    /// Direction of its data.
     pub direction: Direction,
-    /// The settings of each of its connections. Sizes, starts and accesses are the traffic's.
+    /// The settings of each of its connections, except size, start and access link.
     pub flow: Flow,
-    /// Delays of its flows' own accesses, one way, which they take in turn. At least one.
+    /// One-way delays of the flows' own access links, taken in turn. At least one.
     pub extra_delays: Vec<Duration>,
-    /// When it begins, since the run began.
+    /// Time at which it starts, from the start of the run.
     pub start: Instant,
-    /// When it ends: connections are cut, but of web-like traffic none begins any more.
+    /// Time at which it ends. Connections are cut, except those of web traffic, which only starts
+    /// no new ones.
     pub stop: Option<Instant>,
     /// Whether the result lists each of its flows.
     pub list_flows: bool,
 }
 
 impl PathModel {
-    /// The rate by which a load in this direction is counted; `None` where there is no end to it.
+    /// The rate that a load in this direction refers to; `None` if unlimited.
     #[must_use]
     pub fn rate_of(&self, direction: Direction) -> Option<Rate> {
         match direction {

@@ -6,11 +6,11 @@ use units::{Duration, Rate};
 use super::table;
 use crate::limits::MIN_SLOT;
 
-/// The slowest mean, below which blocks carry nothing.
+/// The lowest mean rate; below it blocks are empty.
 pub(crate) const LEAST_MEAN: Rate = Rate::from_bits_per_sec(10_000);
 /// Most other users of a cell.
 const MAX_USERS: u64 = 50;
-/// The states in which a run can begin.
+/// The states in which a run can start.
 pub(crate) const BEGINS: &[&str] = &["idle", "connected"];
 
 const MILLISECOND: Duration = Duration::from_millis(1);
@@ -28,10 +28,10 @@ const BETWEEN: Kind = Kind::Any(&[
 const CYCLE_TIME: Kind = Kind::Time(MILLISECOND, Duration::from_secs(10));
 const CYCLE: Kind = Kind::Any(&[Kind::Words(&["none"]), CYCLE_TIME]);
 const PROMOTION: Kind = Kind::Any(&[CYCLE_TIME, Kind::List(&CYCLE_TIME, 2, 2)]);
-/// A channel is kept for longer than packets of the other direction are under way.
+/// A channel is kept for longer than a packet of the other direction may be in flight.
 const REST: Kind = Kind::Time(Duration::from_secs(1), MAX_DURATION);
 
-/// The cell of LTE, and with other resource blocks and `blockage` that of 5G.
+/// The cell of LTE; with other resource blocks and `blockage`, that of 5G.
 macro_rules! cell {
     ($name:ident = $table:literal, $title:literal, $summary:literal, $sinr:literal, $prbs:literal $($more:tt)*) => {
         table! { $name = $table, $title, $summary {
@@ -79,7 +79,7 @@ table! { CELL_UPLINK = "cell-uplink", "a cell's uplink",
     "retry": GRANT, is "8 ms", "Time from a failed transmission to the next.";
 }}
 
-/// A rate that wanders, with the defaults of a model.
+/// A varying rate, with the defaults of a model.
 macro_rules! fading {
     ($name:ident = $table:literal, $title:literal, $summary:literal, $mean:ident $example:literal,
      $spread:literal, $fast:literal, $tau_fast:literal, $tau_slow:literal,

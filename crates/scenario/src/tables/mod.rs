@@ -1,7 +1,7 @@
 //! The tables of a scenario file that are read by hand: each key with its kind, range, default and
-//! one sentence. The models of access networks bring their own.
+//! one sentence. Models of access networks describe their own tables.
 //!
-//! From these come the ranges that a reader allows, the JSON Schema and the tables of the reference.
+//! The readers take their ranges from here, and so do the JSON Schema and the reference.
 
 pub(crate) mod cellular;
 mod flow;

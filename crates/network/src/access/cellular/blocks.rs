@@ -1,9 +1,10 @@
-//! What a radio does with the blocks that it sends: retransmits those that fail, and hands on in order.
+//! The blocks of a radio: failed ones are retransmitted, and delivery is in order.
 //!
-//! Network-models, sections B.3.3 (items 5 and 6) and B.4.3. A block fails with the first-transmission
-//! error, its retransmissions fail less and less often; a block that fails every time is sent again by RLC
-//! after its status report. A block's fate is drawn at the block's own place in a stream, whether anybody
-//! sends in it or not. What is behind a block that is late waits for it.
+//! Sources: 3GPP TS 36.321 and 36.322, the 25 series; docs/reference/sources.md. The first
+//! transmission of a block fails with the configured error rate, retransmissions less and less
+//! often. RLC retransmits a block that fails every time after its status report. The fate of a
+//! block is drawn at its own place in a stream, whether it is used or not. Blocks behind a late one
+//! wait for it.
 
 use alloc::vec::Vec;
 
@@ -17,22 +18,22 @@ use crate::random::Chance;
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct BlockConfig {
-    /// Share of the blocks whose first transmission fails.
+    /// Fraction of the blocks whose first transmission fails.
     pub error: f64,
-    /// Share of the retransmissions that fail, but for the last.
+    /// Fraction of the retransmissions that fail, except the last.
     pub again: f64,
     /// Transmissions of a block, at most eight.
     pub transmissions: u32,
     /// From one transmission to the next.
     pub retry: Duration,
-    /// Share of all blocks that none of these transmissions brings through.
+    /// Fraction of all blocks that fail in every transmission.
     pub residual: f64,
-    /// From the last transmission until RLC has brought such a block through, uniform between these.
+    /// Time from the last transmission until RLC has delivered such a block, uniform between these.
     pub recovery: (Duration, Duration),
 }
 
 impl BlockConfig {
-    /// The mean wait of a block that is alone.
+    /// The mean delay of an isolated block.
     pub(crate) fn mean_wait(&self) -> Duration {
         let failures = self.failures();
         let retries: f64 = failures.iter().sum::<f64>() - failures.last().unwrap_or(&0.0);
@@ -41,7 +42,7 @@ impl BlockConfig {
         Duration::from_nanos((retries * self.retry.as_nanos() as f64 + lost * recovery) as u64)
     }
 
-    /// The share of all blocks whose first, second, ... transmission fails.
+    /// The fraction of all blocks whose first, second, ... transmission fails.
     fn failures(&self) -> Vec<f64> {
         let again = self.again.clamp(0.0, 1.0);
         let last = self.transmissions.clamp(1, 8);
@@ -60,17 +61,17 @@ impl BlockConfig {
     }
 }
 
-/// The words that a block takes from the stream.
+/// The 32-bit words that a block takes from the stream.
 const WORDS: u128 = 4;
 
-/// The fate of one block after the other.
+/// The fates of consecutive blocks.
 #[derive(Clone, Debug)]
 pub(crate) struct Blocks {
     failures: Vec<Chance>,
     retry: Duration,
     recovery: (u64, u64),
     rng: ChaCha8Rng,
-    /// The block whose numbers come next.
+    /// The next block to be drawn.
     next: u64,
 }
 
@@ -86,7 +87,7 @@ impl Blocks {
         }
     }
 
-    /// How much later than at once a block is through.
+    /// The delay of a block by its failures.
     pub(crate) fn wait(&mut self, block: u64) -> Duration {
         if block != self.next {
             self.rng.set_word_pos(u128::from(block) * WORDS);
@@ -112,7 +113,8 @@ pub(crate) struct InOrder {
 }
 
 impl InOrder {
-    /// What a packet's block at `through` brings is handed on no earlier than what came before it.
+    /// A packet whose block arrives at `through` is delivered no earlier than the packets before
+    /// it.
     pub(crate) fn wait_for(&mut self, through: Instant) {
         self.last = self.last.max(through);
     }
@@ -136,8 +138,8 @@ mod tests {
         Blocks::new(&config, ChaCha8Rng::seed_from_u64(3))
     }
 
-    /// Section B.3.3, item 6: a saturated user, 10 % of the blocks and then 1 % of those. (Item 5 has 1 % of all, of
-    /// which the published numbers are not: then 0.9^8 0.99^8 = 39.7 % are not delayed.)
+    /// A saturated user: 10 % of the blocks fail, and then 1 % of those. (With 1 % of all, 0.9^8
+    /// 0.99^8 = 39.7 % are not delayed, which does not fit the reference values.)
     #[test]
     fn in_order_delivery_of_a_saturated_user() {
         let count = 1_000_000_u64;
@@ -174,7 +176,8 @@ mod tests {
             )
         };
         let (mean, undelayed, waits, bursts, mean_burst) = run(LTE);
-        // Published: 43.0 %; 0.9^8 0.999^8 = 42.7 % by hand. Blocks are correlated over 8: 0.15 % is 1 sigma.
+        // Reference value: 43.0 %; 0.9^8 0.999^8 = 42.7 % by hand. Blocks are correlated over 8:
+        // 0.15 % is 1 sigma.
         assert!((undelayed - 0.43).abs() < 0.005, "{undelayed}");
         assert!((mean - 2.95).abs() < 0.04, "{mean}");
         assert_eq!(waits, [2, 8, 16]);
@@ -218,7 +221,7 @@ mod tests {
         let mean = all.iter().map(|wait| wait.as_nanos()).sum::<u64>() as f64 / 1e11;
         let expected = config.mean_wait().as_nanos() as f64 / 1e6;
         assert!((mean / expected - 1.0).abs() < 0.05, "{mean} {expected}");
-        // The ends.
+        // The limits.
         let certain = BlockConfig {
             error: 7.0,
             again: 1.0,

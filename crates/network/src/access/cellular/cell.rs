@@ -1,17 +1,19 @@
 //! The downlink of a cell of LTE or 5G NR, slot by slot.
 //!
-//! Network-models, section B.3.3. In each slot (a TTI) one user has all resource blocks: the one whom the
-//! proportional-fair scheduler picks among those that have something to send, at the rate of the channel
-//! quality that he reported last. Our user has something to send from the moment a packet is there until it is
-//! through; the others come and go. Blocks fail and are repeated, and packets are handed on in order
-//! ([`super::slotted`], [`super::blocks`]).
+//! Sources: 3GPP TS 36.213 and 36.321; docs/reference/networks/lte.md. In each slot (a TTI) the
+//! proportional-fair scheduler assigns all resource blocks to one of the users with data, at the
+//! rate of that user's last CQI report. Our user has data from the arrival of a packet until its
+//! delivery; the other users have data from time to time. Failed blocks are retransmitted, and
+//! delivery is in order ([`super::slotted`], [`super::blocks`]).
 //!
 //! ## Deviations
 //!
 //! - A block of a user fills its slot: resource blocks are not split among users.
-//! - The outer loop that holds the error rate at its target is not simulated: the error is the target's.
-//! - 5G uses LTE's table of channel qualities.
-//! - Of a rest longer than twenty windows the others' averages are stepped through the last twenty alone.
+//! - The outer loop that holds the error rate at its target is not simulated: the error rate is the
+//!   target.
+//! - 5G uses LTE's CQI table.
+//! - After an idle time longer than twenty windows, the other users' averages are computed from the
+//!   last twenty only.
 
 use alloc::vec::Vec;
 
@@ -28,18 +30,18 @@ use super::slotted::{Slotted, Source};
 use super::stream;
 use crate::random::{normal, unit};
 
-/// Which slots are the downlink's.
+/// The downlink slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Duplex {
     /// All.
     Fdd,
-    /// Of five slots three, and half of a fourth (DDDSU).
+    /// Three of five slots, and half of a fourth (DDDSU).
     Tdd,
 }
 
 impl Duplex {
-    /// The share of each slot of a period.
+    /// The downlink fraction of each slot of a period.
     const fn shares(self) -> &'static [f64] {
         match self {
             Self::Fdd => &[1.0],
@@ -48,15 +50,15 @@ impl Duplex {
     }
 }
 
-/// Something that stands in the way now and then (millimetre waves).
+/// An obstacle that blocks the signal from time to time (millimetre waves).
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct BlockageConfig {
-    /// How long the way is free on average.
+    /// Mean time without blockage.
     pub free: Duration,
-    /// How long it is blocked.
+    /// Mean time with blockage.
     pub blocked: Duration,
-    /// What is left of the rate then.
+    /// Fraction of the rate that remains then.
     pub factor: f64,
 }
 
@@ -64,47 +66,47 @@ pub struct BlockageConfig {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct CellConfig {
-    /// How long a slot lasts.
+    /// Length of a slot.
     pub slot: Duration,
-    /// Which slots are the downlink's.
+    /// The downlink slots.
     pub duplex: Duplex,
     /// Pairs of resource blocks in a slot.
     pub prbs: u32,
     /// Spatial layers.
     pub layers: u32,
-    /// Of every user.
+    /// The channel of every user.
     pub channel: ChannelConfig,
-    /// How far the mean of a user's channel differs in dB from place to place: in each run each user stands
-    /// somewhere. Normal with this standard deviation, cut at twice of it.
+    /// Standard deviation in dB of the mean SINR between places: in each run, each user has a
+    /// place. Normal, cut at twice the standard deviation.
     pub sinr_spread_db: f64,
-    /// How often the channel's quality is reported, and when a report is used.
+    /// Time between two CQI reports, and the delay until a report is used.
     pub report: (Duration, Duration),
-    /// Other users, at least.
+    /// Smallest number of other users.
     pub users: u32,
-    /// How many more there may be: each run has a number from none to this, all equally likely.
+    /// How many more there may be: each run draws a number from zero to this, uniformly.
     pub more_users: u32,
-    /// How long one of them has something to send on average.
+    /// Mean ON time of each competing user (exponential).
     pub on: Duration,
-    /// How long he has not.
+    /// Mean OFF time of each competing user (exponential).
     pub off: Duration,
-    /// The scheduler's memory in slots.
+    /// Averaging window of the scheduler in slots.
     pub window: u32,
-    /// What becomes of blocks that fail.
+    /// Retransmission of failed blocks.
     pub blocks: BlockConfig,
-    /// From the end of a block until the packets in it are handed on.
+    /// Time from the end of a block to the delivery of its packets.
     pub latency: Duration,
     /// Handovers, if the user moves.
     pub outages: Option<OutageConfig>,
-    /// What stands in the way.
+    /// Blockage, if any.
     pub blockage: Option<BlockageConfig>,
-    /// What the radio of both directions does while nobody uses it; `None` is always ready.
+    /// The states of the radio of both directions; `None` is always ready.
     pub rrc: Option<RrcConfig>,
-    /// What the user gets on average if he always has something to send: for a buffer given in bandwidth-delay
-    /// products, and for results. [`CellConfig::measured`] finds it.
+    /// The mean rate of a saturated user: for a buffer given in BDPs, and for results.
+    /// [`CellConfig::measured`] computes it.
     pub mean: Rate,
 }
 
-/// Retransmission in LTE (sections B.3.2 and B.3.3).
+/// Retransmission in LTE (3GPP TS 36.321).
 const HARQ: BlockConfig = BlockConfig {
     error: 0.1,
     again: 0.1,
@@ -115,8 +117,8 @@ const HARQ: BlockConfig = BlockConfig {
 };
 
 impl CellConfig {
-    /// LTE: 20 MHz, two layers, a user who walks slowly and one other. The channel and the other user are
-    /// calibrated (see the page of the model).
+    /// LTE: 20 MHz, two layers, a walking user and one other. The channel and the other user are
+    /// calibrated (see docs/reference/networks/lte.md).
     pub const LTE: Self = Self {
         slot: Duration::from_millis(1),
         duplex: Duplex::Fdd,
@@ -165,38 +167,39 @@ impl CellConfig {
         ..Self::LTE
     };
 
-    /// Handovers of a user who drives through a city (section B.3.3, item 10).
+    /// Handovers of a user who drives through a city (docs/reference/networks/lte.md).
     pub const HANDOVERS: OutageConfig = OutageConfig {
         every: Duration::from_secs(40),
         length: Length::Handover,
     };
 
-    /// What blocks millimetre waves (section B.3.5).
+    /// Blockage of millimetre waves.
     pub const BLOCKAGE: BlockageConfig = BlockageConfig {
         free: Duration::from_secs(5),
         blocked: Duration::from_secs(1),
         factor: 0.05,
     };
 
-    /// What an empty link adds to a packet's delay on average: half a slot's wait, a slot, those of the
-    /// uplink, what failures cost and the latency.
+    /// Mean addition of an empty link to a packet's delay: half a slot of waiting, a slot, the
+    /// downlink gaps, failures and the latency.
     #[must_use]
     pub fn idle_delay(&self) -> Duration {
         let wait = match self.duplex {
             Duplex::Fdd => self.slot / 2,
-            // Half a slot in three and a half of five, one and a half of 1.5 in the others.
+            // Half a slot in 3.5 of five slots, and 1.5 slots in the other 1.5.
             Duplex::Tdd => self.slot * 7 / 10,
         };
         wait + self.slot + self.blocks.mean_wait() + self.latency
     }
 
-    /// How many other users there are in a run.
+    /// The number of other users in a run.
     fn others(&self, rng: &ChaCha8Rng) -> u32 {
         let drawn = unit(&mut stream(rng, 3)) * (f64::from(self.more_users) + 1.0);
         self.users.saturating_add(drawn as u32).min(100)
     }
 
-    /// Finds `mean` by looking at 100 such cells for 400 ms each, to two digits (a standard error of 4 %).
+    /// Computes `mean` from 100 such cells over 400 ms each, to two digits (a standard error of 4
+    /// %).
     #[must_use]
     pub fn measured(self) -> Self {
         const CELLS: u64 = 100;
@@ -228,8 +231,8 @@ impl CellConfig {
     }
 }
 
-/// How far the mean of a place is off, in standard deviations. Drawn again beyond two: whom this cell serves worse is
-/// served by another.
+/// Deviation of a place's mean SINR in standard deviations, redrawn beyond two: another cell serves
+/// users in worse places.
 fn place(rng: &mut ChaCha8Rng) -> f64 {
     loop {
         let place = normal(rng);
@@ -242,16 +245,16 @@ fn place(rng: &mut ChaCha8Rng) -> f64 {
 #[derive(Clone, Debug)]
 struct User {
     channel: Channel,
-    /// When another user has something to send.
+    /// When another user has data.
     active: Option<Timeline<Switch>>,
 }
 
-/// What the blocks of a cell carry for user 0.
+/// The bits of a cell's blocks for user 0.
 #[derive(Clone, Debug)]
 pub(crate) struct Cell {
     prbs: u32,
     layers: u32,
-    /// In nanoseconds, as the three below.
+    /// In nanoseconds, as are the next three.
     slot: u64,
     report: u64,
     used_after: u64,
@@ -261,7 +264,7 @@ pub(crate) struct Cell {
     fair: Fair,
     outages: Option<Timeline<Outages>>,
     blockage: Option<(Timeline<Switch>, f64)>,
-    /// The report that the rates are of.
+    /// The report that gives the rates.
     current: Option<u64>,
 }
 
@@ -299,7 +302,7 @@ impl Cell {
         }
     }
 
-    /// Takes the report that is used in the slot that begins at `nanos`.
+    /// Takes the report that is valid in the slot that starts at `nanos`.
     fn refresh(&mut self, nanos: u64) {
         let report = nanos.saturating_sub(self.used_after) / self.report;
         if self.current == Some(report) {
@@ -323,7 +326,7 @@ impl Cell {
         }
     }
 
-    /// The bits of `slot` that user 0 has, or would have if he competed.
+    /// The bits of `slot` that user 0 gets, or would get if it competed.
     fn slot(&mut self, slot: u64, competes: bool) -> u64 {
         let period = self.shares.len() as u64;
         // Below the length, which is small.
@@ -358,7 +361,7 @@ impl Source for Cell {
             let bits = self.slot(slot, false);
             unused = unused.saturating_add(bits);
         }
-        // What was passed over would have done.
+        // The skipped slots would have been enough.
         if begin > from {
             unused.max(enough)
         } else {

@@ -1,41 +1,42 @@
 //! Random processes in steps of equal time, whose state at any step is found in bounded time.
 //!
-//! A step's random numbers stand at the step's own place in the stream, so that the state depends on the
-//! stream and the step alone and never on who asked before (network-models, section 0.2). Time is cut
-//! into epochs; at the beginning of each the state is found anew by warming up over so many steps before it
-//! that what it began with no longer shows, by everybody alike. So a link that was idle for hours makes no
-//! more steps than an epoch and a warm-up.
+//! The random numbers of a step have their own place in the stream, so the state depends only on
+//! the stream and the step, never on earlier calls. Time is divided into epochs. The state at the
+//! start of an epoch is computed by warming up over so many earlier steps that the initial state no
+//! longer matters, and always in the same way. A link that was idle for hours therefore makes at
+//! most the steps of one epoch and one warm-up.
 //!
 //! ## Deviations
 //!
-//! - What happened before the warm-up is forgotten at an epoch's beginning: of an Ornstein-Uhlenbeck
-//!   process a share of e^-14, a millionth.
+//! - The start of an epoch does not depend on what came before the warm-up: for an
+//!   Ornstein-Uhlenbeck process a fraction of e^-14, a millionth, is lost.
 
 use rand_chacha::ChaCha8Rng;
 use units::Duration;
 
 use crate::random::{Chance, normal, unit};
 
-/// What a warm-up leaves of the state that it began with: e to the minus this.
+/// A warm-up leaves e to the minus this of the initial state.
 const FORGET: f64 = 14.0;
-/// Bounds of a warm-up, in steps.
+/// Limits of a warm-up, in steps.
 const WARM_UP: (f64, f64) = (16.0, 65_536.0);
-/// Epochs in warm-ups.
+/// Length of an epoch in warm-ups.
 const EPOCH: u64 = 4;
 
 /// A process in steps.
 pub(crate) trait Chain: Clone {
-    /// The 32-bit words of the stream that a step takes, no more and no less.
+    /// The exact number of 32-bit words that a step takes from the stream.
     const WORDS: u128;
-    /// A state to begin with.
+    /// An initial state.
     fn begin(&mut self, rng: &mut ChaCha8Rng);
-    /// Goes on by a step.
+    /// Advances by one step.
     fn step(&mut self, rng: &mut ChaCha8Rng);
-    /// After how many steps two states that met the same numbers are as 1/e of what they were apart.
+    /// Number of steps after which the difference of two states with the same random numbers has
+    /// fallen to 1/e.
     fn memory(&self) -> f64;
 }
 
-/// A process, and the step that its state is of.
+/// A process, and the step of its present state.
 #[derive(Clone, Debug)]
 pub(crate) struct Timeline<C> {
     chain: C,
@@ -44,7 +45,7 @@ pub(crate) struct Timeline<C> {
     warm_up: u64,
     rng: ChaCha8Rng,
     current: u64,
-    /// Whether there is a current step at all.
+    /// Whether there is a current step.
     begun: bool,
 }
 
@@ -89,7 +90,7 @@ impl<C: Chain> Timeline<C> {
 /// An Ornstein-Uhlenbeck process with mean zero and variance one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wandering {
-    /// Correlation of a step with the next.
+    /// Correlation of one step with the next.
     memory: f64,
     fresh: f64,
     pub(crate) value: f64,
@@ -137,20 +138,20 @@ impl Chain for Wandering {
     }
 }
 
-/// A switch that is on and off for exponentially distributed times.
+/// A switch with exponentially distributed ON and OFF times.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Switch {
-    /// That the next step is on, after one that is off and after one that is on. The same number
-    /// decides for both, so that two histories become one.
+    /// Probabilities that the next step is on, after one that is off and after one that is on. The
+    /// same random number decides both, so that two histories merge.
     on_after: [Chance; 2],
-    /// Of a long time, on.
+    /// Long-term fraction of ON time.
     share: Chance,
     memory: f64,
     pub(crate) on: bool,
 }
 
 impl Switch {
-    /// On for `on` and off for `off` on average; never off where `off` is zero.
+    /// ON for `on` and OFF for `off` on average; never OFF if `off` is zero.
     pub(crate) fn timeline(on: Duration, off: Duration, rng: ChaCha8Rng) -> Timeline<Self> {
         let step = (on.min(off) / 16).max(Duration::from_micros(100));
         let leaves = |span: Duration| {
@@ -184,30 +185,30 @@ impl Chain for Switch {
     }
 }
 
-/// How long an interruption lasts.
+/// Length of an interruption.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Length {
-    /// Log-normal (network-models, section B.3.4).
+    /// Log-normal.
     LogNormal {
-        /// Half of them are shorter.
+        /// The median.
         median: Duration,
         /// Standard deviation of the logarithm.
         sigma: f64,
-        /// None is longer.
+        /// The maximum.
         most: Duration,
     },
-    /// A handover (section B.3.3, item 10): 30 to 50 ms, and each tenth 100 to 1000 ms.
+    /// A handover: 30 to 50 ms, and every tenth 100 to 1000 ms (docs/reference/networks/lte.md).
     Handover,
 }
 
-/// Interruptions that begin by chance: nothing is sent, what waits is kept.
+/// Random interruptions: nothing is sent, and the queue is kept.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct OutageConfig {
-    /// Mean time from the beginning of one to that of the next (a Poisson process).
+    /// Mean time from one start to the next (a Poisson process).
     pub every: Duration,
-    /// How long they last.
+    /// Their length.
     pub length: Length,
 }
 
@@ -225,7 +226,7 @@ impl OutageConfig {
         Timeline::new(chain, OUTAGE_STEP, rng)
     }
 
-    /// The share of time that is not interrupted.
+    /// The fraction of time without interruption.
     pub(crate) fn free(self) -> f64 {
         let mean = match self.length {
             Length::LogNormal {
@@ -255,7 +256,7 @@ fn cut_mean(median: f64, sigma: f64, most: f64) -> f64 {
 pub(crate) struct Outages {
     begins: Chance,
     length: Length,
-    /// Steps to come.
+    /// Remaining steps.
     left: u64,
 }
 
@@ -284,7 +285,7 @@ impl Outages {
                 }
             }
         };
-        // To the nearest, but not to none at all.
+        // To the nearest, but at least one.
         ((seconds / OUTAGE_STEP.as_secs_f64() + 0.5) as u64).max(1)
     }
 }
@@ -309,7 +310,7 @@ impl Chain for Outages {
         self.left = self.left.max(drawn);
     }
 
-    /// So that the longest ends within a warm-up.
+    /// Long enough for the longest interruption to end within a warm-up.
     fn memory(&self) -> f64 {
         let most = match self.length {
             Length::LogNormal { most, .. } => most.as_secs_f64(),
@@ -352,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_has_its_state_whoever_asked_before() {
+    fn the_state_of_a_step_does_not_depend_on_earlier_calls() {
         let (mut value, mut on, mut out) = (wandering(), switch(), outages());
         let (mut value_2, mut on_2, mut out_2) = (wandering(), switch(), outages());
         let mut second = 0;
@@ -363,7 +364,7 @@ mod tests {
                 on.at(ms * MS);
                 out.at(ms * MS);
             }
-            // 995 ms after the second began, seldom and at uneven distances.
+            // 995 ms after the second started, rarely and at uneven distances.
             if second % 7 == 0 || second % 311 < 3 {
                 let at = (from + 995) * MS;
                 let jumped = value_2.at(at).value;
@@ -373,7 +374,7 @@ mod tests {
             }
             second += 1;
         }
-        // Backwards too, and far ahead.
+        // Also backwards, and far ahead.
         let early = wandering().at(3 * MS).value;
         assert!(value.at(3 * MS).value.to_bits() == early.to_bits());
         value.at(u64::MAX);
@@ -408,10 +409,11 @@ mod tests {
             out_steps += u64::from(is);
             was = is;
         }
-        // 20,000 s hold 3300 periods of the switch: five sixths of the time, within 1 %.
+        // 20,000 s contain 3300 periods of the switch: five sixths of the time, within 1 %.
         let share = on_steps as f64 / steps as f64;
         assert!((share - 5.0 / 6.0).abs() < 0.01, "{share}");
-        // 4000 outages less those that fall into another: 0.35 s exp(0.18) less the cut are about 0.41 s.
+        // 4000 outages less those that overlap another: 0.35 s exp(0.18) less the cut are about
+        // 0.41 s.
         let free = 1.0 - out_steps as f64 / steps as f64;
         let config_free = libm::exp(-0.41 / 5.0);
         assert!((free - config_free).abs() < 0.01, "{free}");
@@ -419,7 +421,7 @@ mod tests {
         assert!((begins as f64 / expected - 1.0).abs() < 0.06, "{begins}");
     }
 
-    /// Section B.3.3, item 10: 30 to 50 ms, and each tenth 100 to 1000 ms, 40 s apart on average.
+    /// 30 to 50 ms, and every tenth 100 to 1000 ms, 40 s apart on average.
     #[test]
     fn handovers_have_their_lengths() {
         let config = OutageConfig {
@@ -437,10 +439,10 @@ mod tests {
                 length = 0;
             }
         }
-        // 80,000 s hold 2000 of them: standard deviation 45.
+        // 80,000 s contain 2000 of them: standard deviation 45.
         let count = lengths.len() as f64;
         assert!((count - 2000.0).abs() < 180.0, "{count}");
-        // Few fall into another.
+        // Few overlap.
         let of = |least, most| {
             let within = lengths.iter().filter(|ms| (least..=most).contains(*ms));
             within.count() as f64 / count
@@ -451,7 +453,7 @@ mod tests {
             "{short} {long}"
         );
         let mean = lengths.iter().sum::<u64>() as f64 / count;
-        // 91 ms, of which the long ones' place is 550 +- 260: standard error 4.
+        // 91 ms, to which the long ones add 550 +- 260: standard error 4.
         assert!((mean - 91.0).abs() < 14.0, "{mean}");
     }
 }

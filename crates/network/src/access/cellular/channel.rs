@@ -1,15 +1,16 @@
-//! What a user of a cell receives: the ratio of signal to interference and noise, and the rate that it allows.
+//! The channel of a user in a cell: SINR, and the rate that it allows.
 //!
-//! Network-models, section B.3.3 (items 1 to 3). In dB the ratio is a mean, a shadow that wanders slowly
-//! ([`super::chain::Wandering`]) and fast fading: the power of a sum of waves from all sides (Jakes' spectrum, the
-//! sum of sinusoids of Zheng and Xiao, IEEE Communications Letters 2002), averaged over the antennas. Fading
-//! is a function of time, so that any time costs the same.
+//! Sources: 3GPP TS 36.213; docs/reference/networks/lte.md. In dB the SINR is the sum of a mean,
+//! slow shadowing ([`super::chain::Wandering`]) and fast fading: the power of a sum of waves from
+//! all directions (Jakes' spectrum, the sum of sinusoids of Zheng and Xiao, IEEE Communications
+//! Letters 2002), averaged over the antennas. Fading is a function of time, so every time costs the
+//! same.
 //!
 //! ## Deviations
 //!
-//! - The phases and directions of the waves are drawn once; in a long run the fading repeats nearly, not in its exact
-//!   statistics.
-//! - Beyond its range (below -6.7 dB) a user is not served.
+//! - The phases and directions of the waves are drawn once; in a long run the fading nearly repeats
+//!   and does not have its exact statistics.
+//! - Below the range of the table (-6.7 dB) a user is not served.
 
 use alloc::vec::Vec;
 
@@ -19,7 +20,7 @@ use units::Duration;
 use super::chain::{Timeline, Wandering};
 use crate::random::unit;
 
-/// Thresholds of the channel quality indicator, in dB, and bits per resource element from each on.
+/// Thresholds of the CQI in dB, and the bits per resource element above each.
 const CQI: [(f64, f64); 15] = [
     (-6.7, 0.1523),
     (-4.7, 0.2344),
@@ -41,7 +42,7 @@ const CQI: [(f64, f64); 15] = [
 /// Resource elements of a pair of resource blocks that carry data.
 const ELEMENTS: f64 = 120.0;
 
-/// Bits of a block over all resources; none below the lowest threshold.
+/// Bits of a block over all resources; zero below the lowest threshold.
 pub(crate) fn block_bits(sinr_db: f64, prbs: u32, layers: u32) -> u64 {
     let quality = CQI.partition_point(|(threshold, _)| *threshold <= sinr_db);
     let efficiency = quality.checked_sub(1).map_or(0.0, |index| CQI[index].1);
@@ -51,10 +52,10 @@ pub(crate) fn block_bits(sinr_db: f64, prbs: u32, layers: u32) -> u64 {
 /// Waves that reach an antenna.
 const WAVES: usize = 8;
 
-/// A wave's two components: turns in a second, and where it begins.
+/// The two components of a wave: turns per second, and initial phase.
 type Wave = [(f64, f64); 2];
 
-/// Power of fast fading, of mean one.
+/// Power of fast fading, with mean one.
 #[derive(Clone, Debug)]
 struct Fading {
     antennas: Vec<[Wave; WAVES]>,
@@ -99,15 +100,15 @@ impl Fading {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ChannelConfig {
-    /// Mean ratio of signal to interference and noise in dB, fading apart.
+    /// Mean SINR in dB, without fading.
     pub sinr_db: f64,
     /// Standard deviation of the shadow in dB.
     pub shadow_db: f64,
-    /// Time in which the shadow's correlation falls to 1/e.
+    /// Time after which the shadow's correlation has fallen to 1/e.
     pub shadow_tau: Duration,
-    /// Largest Doppler shift in Hz: the speed over the wavelength. Zero is no fading.
+    /// Largest Doppler shift in Hz (speed over wavelength). Zero: no fading.
     pub doppler_hz: f64,
-    /// Antennas whose powers are averaged, at most eight.
+    /// Number of antennas whose powers are averaged, at most eight.
     pub antennas: u32,
 }
 
@@ -152,9 +153,9 @@ mod tests {
     use super::*;
     use rand_core::SeedableRng;
 
-    /// Section B.3.3, item 3: Mbit/s of one layer in blocks of 1 ms.
+    /// Mbit/s of one layer in blocks of 1 ms.
     #[test]
-    fn rates_of_the_quality_indicator() {
+    fn rates_of_the_cqi() {
         for (sinr, half, full) in [
             (-6.7, 0.9, 1.8),
             (6.0, 8.9, 17.7),
@@ -185,13 +186,15 @@ mod tests {
                 sum += power;
                 squares += power * power;
                 deep += f64::from(power < 0.1);
-                // First zero of J0 is at 2.405: after 127.6 ms at 3 Hz the amplitudes are independent.
+                // First zero of J0 is at 2.405: after 127.6 ms at 3 Hz the amplitudes are
+                // independent.
                 product += power * fading.power(at + 2.405 / (core::f64::consts::TAU * 3.0));
                 sum_2 += power;
             }
         }
         let mean = sum / count;
-        // Rayleigh: power is exponential, of mean and variance one; 9.5 % of the time it is 10 dB below its mean.
+        // Rayleigh: the power is exponential, with mean and variance one; 9.5 % of the time it is
+        // 10 dB below its mean.
         assert!((mean - 1.0).abs() < 0.01, "{mean}");
         let variance = squares / count - mean * mean;
         assert!((variance - 1.0).abs() < 0.12, "{variance}");

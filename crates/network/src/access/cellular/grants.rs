@@ -1,15 +1,16 @@
-//! The uplink of a cell of LTE or 5G NR: a terminal asks, and sends when it is told to.
+//! The uplink of a cell of LTE or 5G NR: a terminal requests grants, and sends when it has one.
 //!
-//! Network-models, section B.3.3 (item 8). A terminal that has no grant waits for its next opportunity to ask
-//! (the scheduling request), and sends a fixed time later. As long as each grant finds something
-//! to carry, the next one comes a fixed time after it; one that finds nothing is the last. A grant
-//! carries whatever was there a preparation time before, up to its size. Grants that fail are repeated and
-//! packets handed on in order.
+//! Sources: 3GPP TS 36.213 and 36.321; docs/reference/networks/lte.md. A terminal without a grant
+//! waits for its next opportunity to send a scheduling request, and transmits a fixed time later.
+//! As long as each grant carries data, the next one follows a fixed time after it; a grant without
+//! data is the last. A grant carries data that was present a preparation time before, up to its
+//! size. Failed grants are retransmitted, and delivery is in order.
 //!
 //! ## Deviations
 //!
-//! - Opportunities to ask lie on a grid whose beginning is drawn once; the wait is uniform over the times of arrival.
-//! - A grant that finds nothing is not seen by others: the uplink's rate is the user's own.
+//! - Request opportunities are on a grid whose start is drawn once; the wait is uniform over the
+//!   times of arrival.
+//! - Other users do not affect the grants: the uplink's rate is the user's own.
 
 use rand_chacha::ChaCha8Rng;
 use units::{Bytes, Duration, Instant, Rate};
@@ -23,24 +24,24 @@ use crate::random::unit;
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct GrantsConfig {
-    /// What the grants carry if the terminal never runs out.
+    /// Rate of the grants for a saturated terminal.
     pub rate: Rate,
-    /// Time from one opportunity to ask to the next.
+    /// Time from one request opportunity to the next.
     pub request: Duration,
-    /// From asking to sending.
+    /// Time from a request to the first transmission.
     pub wait: Duration,
-    /// From one grant to the next.
+    /// Time from one grant to the next.
     pub every: Duration,
-    /// What is to be sent has to be there so long before.
+    /// Time before a transmission at which its data has to be present.
     pub prepare: Duration,
-    /// What becomes of grants that fail.
+    /// Retransmission of failed grants.
     pub blocks: BlockConfig,
-    /// From the beginning of what a grant sends until its packets are handed on.
+    /// Time from the start of a transmission to the delivery of its packets.
     pub latency: Duration,
 }
 
 impl GrantsConfig {
-    /// LTE at `rate` (section B.3.2): asks each 10 ms, sends 4 + 4 ms later, grants each 5 ms.
+    /// LTE at `rate`: requests every 10 ms, transmission 4 + 4 ms later, grants every 5 ms.
     #[must_use]
     pub const fn lte(rate: Rate) -> Self {
         Self {
@@ -61,8 +62,8 @@ impl GrantsConfig {
         }
     }
 
-    /// What an empty link adds to a packet's delay on average: the wait for asking, for sending, what failures
-    /// cost and the latency.
+    /// Mean addition of an empty link to a packet's delay: the waits for a request and a
+    /// transmission, failures and the latency.
     #[must_use]
     pub fn idle_delay(&self) -> Duration {
         self.request / 2 + self.wait + self.blocks.mean_wait() + self.latency
@@ -72,9 +73,9 @@ impl GrantsConfig {
 /// The server of the uplink.
 #[derive(Clone, Debug)]
 pub(crate) struct Grants {
-    /// Of a grant, in bits.
+    /// Size of a grant, in bits.
     size: u64,
-    /// In nanoseconds, as all of these.
+    /// In nanoseconds, as are all of these.
     request: u64,
     phase: u64,
     wait: u64,
@@ -84,7 +85,7 @@ pub(crate) struct Grants {
     latency: Duration,
     blocks: Blocks,
     order: InOrder,
-    /// When the last grant that carried something sends, and the bits that are left of it.
+    /// The time of the last grant that carried data, and its unused bits.
     last: Option<u64>,
     left: u64,
 }
@@ -112,17 +113,17 @@ impl Grants {
         }
     }
 
-    /// A grant sends at `at`, and carries something.
+    /// A grant transmits data at `at`.
     fn grant(&mut self, at: u64) {
         self.last = Some(at);
         self.left = self.size;
-        // Each grant is the only one of its time.
+        // No two grants have the same time.
         let wait = self.blocks.wait(at / self.every);
         self.order
             .wait_for(Instant::from_nanos(at) + self.latency + wait);
     }
 
-    /// The packet is there from `now` on; or it `goes_on` with what is left of the last grant.
+    /// The packet is present from `now` on; or it `goes_on` with the rest of the last grant.
     pub(crate) fn serve(&mut self, now: Instant, goes_on: bool, bytes: u64) -> Served {
         let mut missing = bytes.saturating_mul(8).max(1);
         let now = now.as_nanos();
@@ -155,7 +156,7 @@ impl Grants {
         if more > 0 {
             missing -= self.left + (more - 1) * self.size;
             for grant in more.saturating_sub(64)..more {
-                // Of very many grants the fates of the last ones stand for all.
+                // For very many grants, the fates of the last ones represent all.
                 self.grant(start.saturating_add((grant + 1).saturating_mul(self.every)));
             }
         }

@@ -1,25 +1,27 @@
 //! HSDPA, and the uplink of UMTS.
 //!
-//! Network-models, section B.4.3. Downlink: packets wait at the RNC (the link's queue, where drops happen) until
-//! flow control on Iub lets them go to the NodeB, on a grid of 10 ms and no more than the NodeB sends within
-//! its horizon; the NodeB sends a block each 2 ms at a rate that wanders ([`super::reduced`]), which the
-//! terminal's category cuts; blocks that fail are retransmitted after 12 ms, the few that never come
-//! through by RLC 100 to 200 ms later, and everything is handed on in order. Now and then the link is
-//! interrupted, and now and then RLC discards a packet for good.
+//! Sources: 3GPP TS 25 series; docs/reference/networks/hsdpa.md. Downlink: packets wait at the RNC
+//! (the link's queue, where drops happen). Flow control on Iub passes them to the NodeB on a grid
+//! of 10 ms, at most as much as the NodeB can send within its horizon. The NodeB sends a block
+//! every 2 ms at a varying rate ([`super::reduced`]), limited by the terminal's category. Failed
+//! blocks are retransmitted after 12 ms; RLC retransmits the few that always fail 100 to 200 ms
+//! later. Delivery is in order. Occasionally the link is interrupted, or RLC discards a packet.
 //!
-//! Uplink: a dedicated channel with a fixed rate and a block each 10 ms; a block that fails comes with RLC's
-//! retransmission, in order.
+//! Uplink: a dedicated channel with a fixed rate and a block every 10 ms; RLC retransmits failed
+//! blocks, and delivery is in order.
 //!
 //! ## Deviations
 //!
-//! - Flow control looks at when the NodeB will really be through with what it has, which the real one
-//!   estimates from its rate.
-//! - The timer T1 of MAC-hs reordering is not seen: RLC, which has the missing data only later than T1, delivers in order.
-//! - Section B.4.3 says that 1 % of PDUs remain for RLC, which with 500 blocks a second would stop the link five times a
-//!   second, for 150 ms each. Read as 1 % of the blocks whose first transmission fails: 0.1 % of all blocks.
-//! - RLC discards what arrives within a chosen 10 ms, drawn for the time and not for the packet; it is gone before
-//!   the queue and not after it.
-//! - Bits of MAC and RLC headers are in the category's cut alone; the rate is that of IP.
+//! - Flow control knows when the NodeB will have sent its data, which a real one estimates from its
+//!   rate.
+//! - The timer T1 of MAC-hs reordering is not modelled: RLC delivers in order and has the missing
+//!   data only after T1.
+//! - The residual error of 1 % for RLC is 1 % of the blocks whose first transmission fails: 0.1 %
+//!   of all blocks. As 1 % of all PDUs, with 500 blocks a second, it would stop the link five times
+//!   a second, for 150 ms each.
+//! - RLC discards packets that arrive within a randomly chosen 10 ms, drawn by time and not by
+//!   packet; they are dropped before the queue and not after it.
+//! - Headers of MAC and RLC count only in the category's limit; the rate is that of IP.
 
 use rand_chacha::ChaCha8Rng;
 use units::{Bytes, Duration, Instant, Rate};
@@ -36,10 +38,10 @@ use crate::random::Chance;
 
 /// Downlink: how long a block lasts (three slots).
 pub const TTI: Duration = Duration::from_millis(2);
-/// Flow control on Iub, and the time that a discard lasts.
+/// Grid of flow control on Iub, and duration of a discard.
 const IUB: u64 = 10_000_000;
 
-/// Payload and whole size of an RLC PDU in bits.
+/// Payload and total size of an RLC PDU in bits.
 const PDU: (u64, u64) = (320, 336);
 /// Header of a MAC-hs block in bits.
 const MAC_HS: u64 = 21;
@@ -48,24 +50,24 @@ const MAC_HS: u64 = 21;
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct HsdpaConfig {
-    /// The rate that the cell gives, before the terminal's category cuts it.
+    /// The rate of the cell, before the limit of the terminal's category.
     pub fading: FadingConfig,
-    /// The largest block that the terminal takes, in bits (category 6: 7298, 8: 14 411, 10: 27 952).
+    /// Largest block of the terminal in bits (category 6: 7298, 8: 14 411, 10: 27 952).
     pub block: u32,
-    /// How much the NodeB holds, in time.
+    /// Data that the NodeB holds, in time.
     pub horizon: Duration,
-    /// What becomes of blocks that fail.
+    /// Retransmission of failed blocks.
     pub blocks: BlockConfig,
-    /// From the end of a block until the packets in it are handed on.
+    /// Time from the end of a block to the delivery of its packets.
     pub latency: Duration,
-    /// Share of packets that RLC discards.
+    /// Fraction of packets that RLC discards.
     pub discard: f64,
-    /// What the radio of both directions does while nobody uses it; `None` is always ready.
+    /// The states of the radio of both directions; `None` is always ready.
     pub rrc: Option<RrcConfig>,
 }
 
 impl HsdpaConfig {
-    /// Section B.4 as far as it says, for a card of category 6 that does not move: the rate of B.3.4, outages each
+    /// A stationary card of category 6: the rate fitted to a recorded trace of UMTS, outages every
     /// 50 s. The NodeB's horizon and the latency (interleaving and processing) are chosen.
     pub const USUAL: Self = Self {
         fading: FadingConfig {
@@ -100,7 +102,7 @@ impl HsdpaConfig {
         rrc: None,
     };
 
-    /// The most payload that the terminal takes: whole PDUs in a block each 2 ms.
+    /// Largest payload of the terminal: whole PDUs in a block every 2 ms.
     #[must_use]
     pub fn category_rate(&self) -> Rate {
         let pdus = u64::from(self.block).saturating_sub(MAC_HS) / PDU.1;
@@ -114,14 +116,14 @@ impl HsdpaConfig {
         }
     }
 
-    /// The rate averaged over a long time.
+    /// The long-term mean rate.
     #[must_use]
     pub fn mean_rate(&self) -> Rate {
         self.cut().mean_rate()
     }
 
-    /// What an empty link adds to a packet's delay on average: the grids of Iub and of the blocks, a block, what
-    /// failures cost and the latency.
+    /// Mean addition of an empty link to a packet's delay: the grids of Iub and of the blocks, a
+    /// block, failures and the latency.
     #[must_use]
     pub fn idle_delay(&self) -> Duration {
         let grids = Duration::from_nanos(IUB / 2);
@@ -136,7 +138,7 @@ pub(crate) struct Hsdpa {
     horizon: Duration,
     discard: Chance,
     rng: ChaCha8Rng,
-    /// The last grid slot that `discards` is of.
+    /// The last grid slot that `discards` covers.
     slot: Option<u64>,
     discards: bool,
 }
@@ -154,7 +156,7 @@ impl Hsdpa {
         }
     }
 
-    /// Whether RLC will discard what arrives at `now`.
+    /// Whether RLC will discard packets that arrive at `now`.
     pub(crate) fn refuses(&mut self, now: Instant) -> Option<DropReason> {
         let slot = now.as_nanos() / IUB;
         if self.slot != Some(slot) {
@@ -167,7 +169,7 @@ impl Hsdpa {
 
     pub(crate) fn serve(&mut self, now: Instant, busy_until: Instant, bytes: u64) -> Served {
         if now == busy_until {
-            // From a queue that decides when a packet leaves it: the NodeB has nothing else.
+            // From a queue that acts at dequeue: the NodeB is otherwise empty.
             return self.radio.serve(now, busy_until, true, bytes);
         }
         let wanted = now.max(Instant::from_nanos(
@@ -198,17 +200,17 @@ impl Hsdpa {
 pub struct UmtsUplinkConfig {
     /// Its rate.
     pub rate: Rate,
-    /// How long a block lasts.
+    /// Length of a block.
     pub tti: Duration,
-    /// What becomes of blocks that fail.
+    /// Retransmission of failed blocks.
     pub blocks: BlockConfig,
-    /// From the end of a block until the packets in it are handed on.
+    /// Time from the end of a block to the delivery of its packets.
     pub latency: Duration,
 }
 
 impl UmtsUplinkConfig {
-    /// Release 99 at `rate` (section B.4.2): blocks of 10 ms, 1 % of them repeated by RLC after 100 ms. The latency is
-    /// that of interleaving.
+    /// Release 99 at `rate`: blocks of 10 ms, 1 % of which RLC retransmits after 100 ms. The
+    /// latency is that of interleaving.
     #[must_use]
     pub const fn at(rate: Rate) -> Self {
         Self {
@@ -226,8 +228,8 @@ impl UmtsUplinkConfig {
         }
     }
 
-    /// What an empty link adds to a packet's delay on average: half a block's wait, a block, what failures
-    /// cost and the latency.
+    /// Mean addition of an empty link to a packet's delay: half a block of waiting, a block,
+    /// failures and the latency.
     #[must_use]
     pub fn idle_delay(&self) -> Duration {
         self.tti / 2 + self.tti + self.blocks.mean_wait() + self.latency

@@ -1,8 +1,8 @@
 //! Cellular networks: LTE and 5G NR cells, their reduced model, HSDPA and UMTS.
 //!
-//! Network-models, sections B.3 and B.4. What they share: a radio of blocks (`slotted`), which are
-//! retransmitted and handed on in order (`blocks`), and a channel of random processes whose state at any
-//! time is everybody's (`chain`).
+//! Sources: 3GPP; docs/reference/sources.md. All share a radio of blocks (`slotted`), which are
+//! retransmitted and delivered in order (`blocks`), and random processes whose state depends only
+//! on time (`chain`).
 
 use alloc::boxed::Box;
 
@@ -40,7 +40,7 @@ use reduced::Fading;
 use rrc::{Radio, Rrc};
 use slotted::{Slotted, Steady};
 
-/// Which cellular network, in which direction.
+/// A cellular network in one direction.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum CellularConfig {
@@ -48,7 +48,7 @@ pub enum CellularConfig {
     Cell(CellConfig),
     /// Its uplink.
     Grants(GrantsConfig),
-    /// A cell as a rate that wanders.
+    /// A cell as a varying rate.
     Reduced(ReducedConfig),
     /// The downlink of HSDPA.
     Hsdpa(HsdpaConfig),
@@ -57,7 +57,7 @@ pub enum CellularConfig {
 }
 
 impl CellularConfig {
-    /// The rate averaged over a long time.
+    /// The long-term mean rate.
     #[must_use]
     pub fn mean_rate(&self) -> Rate {
         match self {
@@ -69,7 +69,7 @@ impl CellularConfig {
         }
     }
 
-    /// What its radio does while nobody uses it, if it says so.
+    /// The states of its radio, if configured.
     #[must_use]
     pub const fn rrc(&self) -> Option<RrcConfig> {
         match self {
@@ -85,7 +85,7 @@ impl CellularConfig {
         !matches!(self, Self::Grants(_) | Self::UmtsUplink(_))
     }
 
-    /// What an empty link, whose radio is in use, adds to a packet's delay on average.
+    /// Mean addition of an empty link, with the radio in use, to a packet's delay.
     #[must_use]
     pub fn idle_delay(&self) -> Duration {
         match self {
@@ -141,7 +141,7 @@ impl Serves for CellularConfig {
 #[derive(Clone, Debug)]
 pub struct Cellular {
     network: Network,
-    /// The states of the radio that it is a direction of.
+    /// The states of the radio of both directions.
     rrc: Option<Rrc>,
 }
 
@@ -199,7 +199,7 @@ impl AccessServer for Cellular {
 
 impl Network {
     fn serve(&mut self, now: Instant, busy_until: Instant, bytes: u64) -> Served {
-        // A queue that decides when a packet leaves it asks when the one before it is through.
+        // A queue that acts at dequeue passes a packet when the one before it is through.
         let goes_on = now == busy_until;
         match self {
             Self::Cell(radio) => radio.serve(now, busy_until, goes_on, bytes),

@@ -1,14 +1,15 @@
-//! The reduced model of a cell: a rate whose logarithm wanders fast and slowly, and interruptions.
+//! The reduced model of a cell: a rate whose logarithm varies fast and slowly, and interruptions.
 //!
-//! Network-models, section B.3.4: r = m exp(s (sqrt(w) F + sqrt(1 - w) S) - s^2/2), F and S independent
-//! Ornstein-Uhlenbeck processes, drawn for each slot of a grid; the peak cuts the rate, and the location is
-//! set so that the mean stays the mean. Also the radio of the HSDPA model.
+//! Source: docs/reference/sources.md, "Cells of LTE and 5G, and their reduced model". r = m exp(s
+//! (sqrt(w) F + sqrt(1 - w) S) - s^2/2), with independent Ornstein-Uhlenbeck processes F and S,
+//! drawn for each slot of a grid. The peak cuts the rate, and the location is set so that the mean
+//! stays as configured. The HSDPA model uses it too.
 //!
 //! ## Deviations
 //!
-//! - While the link is not interrupted its rate is never below 1 kbit/s, so that everything ends.
-//! - The slow process holds its value for a thirty-second of its time constant where that is more than the
-//!   grid, and changes by a quarter of its standard deviation at once.
+//! - Except in interruptions the rate is at least 1 kbit/s, so that every packet leaves.
+//! - The slow process is constant for a thirty-second of its time constant if that is more than the
+//!   grid, and changes by a quarter of its standard deviation at a time.
 
 use rand_chacha::ChaCha8Rng;
 use units::{Duration, Rate};
@@ -20,35 +21,35 @@ use super::slotted::{BIT, Slotted, Source};
 use super::stream;
 use crate::process::location;
 
-/// Lowest rate while not interrupted, in bits per second.
+/// Lowest rate outside interruptions, in bits per second.
 const LEAST: u64 = 1000;
-/// A grid no finer.
+/// The finest grid.
 const LEAST_GRID: Duration = Duration::from_micros(10);
 
-/// A rate that wanders.
+/// A varying rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct FadingConfig {
-    /// Mean rate while the link is not interrupted; bytes of IP and the link's overhead.
+    /// Mean rate outside interruptions; bytes of IP and the link's overhead.
     pub mean: Rate,
     /// Standard deviation of the logarithm of the rate, before the cut.
     pub spread: f64,
-    /// Share of its variance that is fast, 0 to 1.
+    /// Fraction of its variance that varies fast, 0 to 1.
     pub fast: f64,
-    /// Time in which the fast part's correlation falls to 1/e.
+    /// Time after which the correlation of the fast part has fallen to 1/e.
     pub tau_fast: Duration,
-    /// The same of the slow part.
+    /// The same for the slow part.
     pub tau_slow: Duration,
-    /// How long a drawn rate holds.
+    /// Time for which a drawn rate holds.
     pub grid: Duration,
-    /// The rate never exceeds this.
+    /// Upper limit of the rate.
     pub peak: Rate,
-    /// When nothing is sent.
+    /// Interruptions, if any.
     pub outages: Option<OutageConfig>,
 }
 
 impl FadingConfig {
-    /// The rate averaged over a long time.
+    /// The long-term mean rate.
     #[must_use]
     pub fn mean_rate(&self) -> Rate {
         let free = self.outages.map_or(1.0, OutageConfig::free);
@@ -63,19 +64,19 @@ impl FadingConfig {
 pub struct ReducedConfig {
     /// The rate.
     pub fading: FadingConfig,
-    /// How long a block lasts.
+    /// Length of a block.
     pub tti: Duration,
-    /// What becomes of blocks that fail.
+    /// Retransmission of failed blocks.
     pub blocks: BlockConfig,
-    /// From the end of a block until the packets in it are handed on.
+    /// Time from the end of a block to the delivery of its packets.
     pub latency: Duration,
-    /// What the radio of both directions does while nobody uses it; `None` is always ready.
+    /// The states of the radio of both directions; `None` is always ready.
     pub rrc: Option<RrcConfig>,
 }
 
 impl ReducedConfig {
-    /// The thesis' LTE of section B.3.4 around `mean`, without interruptions: blocks of 1 ms, a tenth of which
-    /// come 8 ms later.
+    /// An LTE cell around `mean` for Kachooei 2024, without interruptions: blocks of 1 ms, a tenth
+    /// of which arrive 8 ms later.
     #[must_use]
     pub const fn around(mean: Rate) -> Self {
         Self {
@@ -103,18 +104,18 @@ impl ReducedConfig {
         }
     }
 
-    /// What an empty link adds to a packet's delay on average: half a block's wait, a block, what failures
-    /// cost and the latency.
+    /// Mean addition of an empty link to a packet's delay: half a block of waiting, a block,
+    /// failures and the latency.
     #[must_use]
     pub fn idle_delay(&self) -> Duration {
         self.tti / 2 + self.tti + self.blocks.mean_wait() + self.latency
     }
 }
 
-/// What the blocks carry under a rate that wanders.
+/// The bits of the blocks at a varying rate.
 #[derive(Clone, Debug)]
 pub(crate) struct Fading {
-    /// Of the logarithm of the rate.
+    /// Location and scale of the logarithm of the rate.
     location: f64,
     fast: f64,
     slow: f64,
@@ -124,17 +125,17 @@ pub(crate) struct Fading {
     outages: Option<Timeline<Outages>>,
     /// In nanoseconds.
     tti: u64,
-    /// The slot of the grid that `rate` is of; bits per second.
+    /// The slot of the grid that `rate` belongs to; bits per second.
     current: Option<u64>,
     rate: u64,
-    /// Work that is not yet a bit.
+    /// A remainder of less than a bit.
     carry: u128,
 }
 
 impl Fading {
     pub(crate) fn new(config: &FadingConfig, tti: Duration, rng: &ChaCha8Rng) -> Self {
         let share = config.fast.clamp(0.0, 1.0);
-        // Far beyond what a rate does, and no more than the exponential stands.
+        // Far above any rate, and within the range of the exponential.
         let spread = config.spread.clamp(0.0, 5.0);
         // A block has one rate.
         let grid = config.grid.max(tti).max(LEAST_GRID);
@@ -168,7 +169,7 @@ impl Fading {
         let slot = nanos / self.grid;
         if self.current != Some(slot) {
             let (fast, slow) = &mut self.processes;
-            // As of its beginning, whoever asks for it first.
+            // As of its start, however late the call.
             let begin = slot * self.grid;
             let deviation = self.fast * fast.at(begin).value + self.slow * slow.at(begin).value;
             let bits = libm::exp(self.location + deviation) as u64;
@@ -192,14 +193,14 @@ impl Source for Fading {
         self.carry = 0;
         let mut unused = 0_u64;
         let mut slot = from;
-        // Looks at the slots one by one until it knows, and at no more than a second's worth.
+        // Steps through the slots until the answer is known, at most a second's worth.
         let last = to.min(from.saturating_add(1_000_000_000 / self.tti));
         while slot < last && unused < enough {
             unused = unused.saturating_add(self.block(slot));
             slot += 1;
         }
         self.carry = 0;
-        // What was not looked at would have done.
+        // The remaining slots would have been enough.
         if last < to {
             unused.max(enough)
         } else {
@@ -229,10 +230,10 @@ mod tests {
         Fading::new(config, Duration::from_millis(1), &rng)
     }
 
-    /// The rate of a slot of the grid is its own, though a process changes within it: a thirty-second of 4 s is 125 ms,
-    /// which is no multiple of 10.
+    /// The rate is constant in a slot of the grid, though a process changes within it: a
+    /// thirty-second of 4 s is 125 ms, which is not a multiple of 10.
     #[test]
-    fn a_slot_of_the_grid_has_its_rate_whoever_asks_when() {
+    fn the_rate_of_a_grid_slot_does_not_depend_on_the_calls() {
         let config = ReducedConfig::around(Rate::from_bits_per_sec(40_000_000)).fading;
         let (mut early, mut late) = (fading(&config), fading(&config));
         for slot in 0..2000 {
@@ -241,9 +242,9 @@ mod tests {
         }
     }
 
-    /// At 2 kbit/s a second's worth is no packet; an hour's is.
+    /// At 2 kbit/s a second carries less than a packet, an hour more.
     #[test]
-    fn a_long_rest_of_a_slow_link_is_a_rest() {
+    fn a_slow_link_goes_idle_in_a_long_pause() {
         let mut config = ReducedConfig::around(Rate::from_bits_per_sec(2000)).fading;
         config.spread = 0.0;
         assert!(fading(&config).idle(0, 3_600_000, 12_000) >= 12_000);

@@ -1,22 +1,22 @@
-//! What a radio does while nobody uses it: it listens now and then, and gives its channel back.
+//! The states of a radio while it is idle (radio resource control, RRC).
 //!
-//! Network-models, sections B.3.2 and B.4.2: the states of radio resource control (RRC). After some time without
-//! traffic a terminal of LTE or 5G listens only at the beginning of each cycle (discontinuous reception,
-//! DRX), so that data that comes down waits for the next cycle; what the terminal itself sends it may ask for at any time.
-//! Later it gives the connection back, and the first packet after that, in either direction, waits for the promotion.
-//! UMTS has a state between, FACH, from which the promotion is shorter.
+//! Sources: 3GPP TS 36.321 and the 25 series. After some time without traffic, a terminal of LTE or
+//! 5G listens only at the start of each cycle (discontinuous reception, DRX): downlink data waits
+//! for the next cycle, while the terminal may send requests at any time. Later the connection is
+//! released, and the next packet in either direction waits for the promotion. UMTS has a state in
+//! between, FACH, with a shorter promotion.
 //!
-//! The two directions of a path are one radio: what either sends keeps it awake, and a promotion
-//! that one has begun the other waits for too.
+//! Both directions of a path share one radio: traffic of either keeps it awake, and both wait for a
+//! promotion that one has started.
 //!
 //! ## Assumptions
 //!
-//! - Rest is counted from when a packet of either direction was last through, retransmissions apart.
-//! - The length of a promotion is uniform between two bounds, and drawn for the time: once for each stretch as long
-//!   as the rest that it takes to lose the channel, so that no two promotions share one.
-//! - A terminal in DRX listens for no time at all at the beginning of a cycle, whose place is drawn once for a run; data
-//!   that waits for it does not learn that the terminal woke up for its own.
-//! - Nothing is carried in FACH: whatever comes asks for the dedicated channel.
+//! - Idle time counts from the last delivery in either direction, without retransmissions.
+//! - The length of a promotion is uniform between two limits and drawn by time: once for each span
+//!   as long as the idle time that releases the channel, so that no two promotions share one draw.
+//! - A terminal in DRX listens for an instant at the start of a cycle, whose phase is drawn once
+//!   per run; waiting downlink data does not notice that the terminal woke up to send.
+//! - FACH carries no data: every packet requests the dedicated channel.
 
 use alloc::sync::Arc;
 
@@ -27,13 +27,13 @@ use units::{Duration, Instant};
 use super::Shared;
 use crate::random::{Purpose, stream, unit};
 
-/// A state without a channel of one's own.
+/// A state without a dedicated channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct SleepConfig {
-    /// It is entered after so long without traffic.
+    /// Idle time after which it is entered.
     pub after: Duration,
-    /// The way back takes between these.
+    /// Limits of the promotion time.
     pub promotion: (Duration, Duration),
 }
 
@@ -41,29 +41,29 @@ pub struct SleepConfig {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct DrxConfig {
-    /// It begins after so long without traffic.
+    /// Idle time after which it starts.
     pub after: Duration,
-    /// From one time of listening to the next.
+    /// Time from one listening period to the next.
     pub cycle: Duration,
 }
 
-/// What a radio does while nobody uses it.
+/// The states of an idle radio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct RrcConfig {
     /// Discontinuous reception while connected.
     pub drx: Option<DrxConfig>,
-    /// UMTS: the state between.
+    /// UMTS: the intermediate state, FACH.
     pub fach: Option<SleepConfig>,
-    /// Without a connection.
+    /// The state without a connection.
     pub idle: SleepConfig,
-    /// Whether a run begins with a connection, used until then, or without one.
+    /// Whether a run starts with a connection that was in use until then.
     pub begins_connected: bool,
 }
 
 impl RrcConfig {
-    /// LTE and 5G (section B.3.2: inactivity 100 to 200 ms, cycle 40 to 320 ms, idle after 10 s, promotion 80 to 260 ms; what is
-    /// within these bounds is chosen).
+    /// LTE and 5G. Published ranges are inactivity 100 to 200 ms, cycle 40 to 320 ms, idle after 10
+    /// s and promotion 80 to 260 ms; values within them are chosen.
     pub const LTE: Self = Self {
         drx: Some(DrxConfig {
             after: Duration::from_millis(100),
@@ -77,7 +77,7 @@ impl RrcConfig {
         begins_connected: false,
     };
 
-    /// UMTS and HSDPA (section B.4.2): FACH after 5 s, idle 12 s later.
+    /// UMTS and HSDPA: FACH after 5 s, idle 12 s later.
     pub const UMTS: Self = Self {
         drx: None,
         fach: Some(SleepConfig {
@@ -97,21 +97,21 @@ impl RrcConfig {
 pub(super) struct Radio {
     config: RrcConfig,
     rng: ChaCha8Rng,
-    /// A stretch of time in which there is no more than one promotion, in nanoseconds.
+    /// A span of time with at most one promotion, in nanoseconds.
     stretch: u64,
-    /// A cycle of DRX begins so long after the run, in nanoseconds.
+    /// Time from the start of the run to the start of a cycle of DRX, in nanoseconds.
     phase: u64,
-    /// When a packet was last through, of those that are known; `None` before any.
+    /// The last known delivery; `None` before the first.
     used: Option<Instant>,
-    /// When the last promotion is over.
+    /// The end of the last promotion.
     connected: Instant,
 }
 
-/// A direction's hold on the radio.
+/// The handle of one direction.
 #[derive(Clone, Debug)]
 pub(super) struct Rrc {
     radio: Arc<AtomicRefCell<Radio>>,
-    /// Whether data that comes this way has to find the terminal listening.
+    /// Whether data of this direction has to wait for the terminal to listen.
     down: bool,
 }
 
@@ -121,12 +121,12 @@ impl Rrc {
         Self { radio, down }
     }
 
-    /// From when on a packet that is there at `now` can be served.
+    /// The time from which a packet that is present at `now` can be served.
     pub(super) fn serves_from(&self, now: Instant) -> Instant {
         self.radio.borrow_mut().serves_from(now, self.down)
     }
 
-    /// A packet is through at `end`.
+    /// A packet is delivered at `end`.
     pub(super) fn used_until(&self, end: Instant) {
         let mut radio = self.radio.borrow_mut();
         radio.used = radio.used.max(Some(end));
@@ -172,7 +172,7 @@ impl Radio {
         match drx {
             Some(drx) if down && rest >= drx.after => {
                 let cycle = drx.cycle.as_nanos();
-                // The cycle before the run began is one like the others.
+                // The cycle before the start of the run is like the others.
                 let since = now.as_nanos().saturating_add(cycle - self.phase);
                 now + Duration::from_nanos(since.next_multiple_of(cycle) - since)
             }
@@ -180,7 +180,7 @@ impl Radio {
         }
     }
 
-    /// How long the promotion takes that begins at `now`.
+    /// The length of the promotion that starts at `now`.
     fn promotion(&mut self, now: Instant, (least, most): (Duration, Duration)) -> Duration {
         let stretch = now.as_nanos() / self.stretch;
         // The first number is the phase.

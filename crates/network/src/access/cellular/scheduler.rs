@@ -1,20 +1,20 @@
-//! The proportional-fair scheduler: who of those with something to send gets a slot.
+//! The proportional-fair scheduler: which of the users with data gets a slot.
 //!
-//! Network-models, section B.3.3 (item 4): whoever's rate now is the largest multiple of his own average
-//! over the last `window` slots.
+//! It is the user with the highest ratio of instantaneous rate to average rate over the last
+//! `window` slots (docs/reference/networks/lte.md).
 
 use alloc::vec::Vec;
 
-/// A user as the scheduler sees him.
+/// A user in the scheduler.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Share {
-    /// What a slot would carry for him, in bits; nothing while he has nothing to send.
+    /// The bits that a slot would carry for the user; zero without data.
     pub(crate) bits: f64,
-    /// Bits that he got in a slot, averaged.
+    /// Average bits per slot.
     average: f64,
 }
 
-/// A new user's average, in bits.
+/// The initial average of a user, in bits.
 const LEAST: f64 = 1.0;
 
 /// The scheduler. User 0 is ours.
@@ -36,7 +36,7 @@ impl Fair {
         }
     }
 
-    /// Whether user 0, who is served only if he `competes`, has or would have this slot.
+    /// Whether user 0, which is served only if it `competes`, gets or would get this slot.
     pub(crate) fn slot(&mut self, competes: bool) -> bool {
         let (mut best, mut winner, mut ours) = (0.0, None, 0.0);
         for (index, user) in self.users.iter().enumerate() {
@@ -66,7 +66,7 @@ impl Fair {
         }
     }
 
-    /// So many slots in which user 0 has nothing to send, all at once, others apart.
+    /// Advances by slots in which user 0 has no data, all at once, separately from the others.
     pub(crate) fn rest(&mut self, slots: u64) {
         let kept = libm::pow(1.0 - self.fresh, slots as f64);
         if let Some(user) = self.users.first_mut() {
@@ -82,8 +82,8 @@ mod tests {
     use rand_chacha::ChaCha8Rng;
     use rand_core::SeedableRng;
 
-    /// Section B.3.3, item 4: with exponential rates of mean one the cell carries H_N, whoever's turn it is
-    /// without regard to rates one.
+    /// With exponential rates of mean one, the cell carries H_N; scheduling without regard to rates
+    /// would carry one.
     #[test]
     fn the_cell_carries_the_harmonic_number() {
         for (users, harmonic, published) in [(2, 1.50, 1.49), (4, 2.083, 2.08), (10, 2.929, 2.89)] {
@@ -93,7 +93,7 @@ mod tests {
             let slots = 200_000;
             for _ in 0..slots {
                 for user in &mut fair.users {
-                    // In units far above the least average.
+                    // In units far above the smallest average.
                     user.bits = -1e6 * libm::log(1.0 - unit(&mut rng));
                 }
                 let rates: Vec<f64> = fair.users.iter().map(|user| user.bits).collect();
@@ -102,11 +102,11 @@ mod tests {
                 ours += if mine { rates[0] } else { 0.0 };
                 let winner = (0..users)
                     .max_by(|a, b| (rates[*a] / before[*a]).total_cmp(&(rates[*b] / before[*b])));
-                total += rates[winner.expect("somebody")];
+                total += rates[winner.expect("some user has data")];
             }
             let total = total / 1e6 / f64::from(slots);
             let ours = ours / 1e6 / f64::from(slots);
-            // A window of 100 slots loses a little against H_N; the notes' own simulation has it too.
+            // A window of 100 slots loses a little against H_N, as in the reference calculation.
             assert!((total - published).abs() < 0.03, "{users}: {total}");
             assert!(total < harmonic + 0.01, "{users}: {total}");
             assert!(
@@ -117,14 +117,14 @@ mod tests {
     }
 
     #[test]
-    fn who_rests_wins_when_he_comes_back_and_nothing_overflows() {
+    fn an_idle_user_wins_on_return_and_nothing_overflows() {
         let mut fair = Fair::new(2, 100);
         for user in &mut fair.users {
             user.bits = 40_000.0;
         }
         let won = (0..1000).filter(|_| fair.slot(true)).count();
         assert!((495..=505).contains(&won), "{won}");
-        // He would have won every slot of a long rest but the first.
+        // It would have won every slot of a long idle time except the first.
         let would = (0..1000).filter(|_| fair.slot(false)).count();
         assert!(would >= 990, "{would}");
         fair.rest(u64::MAX);

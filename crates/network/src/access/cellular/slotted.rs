@@ -1,11 +1,12 @@
 //! A radio that carries one block in each slot of time: a TTI.
 //!
-//! What a block carries for the user is its [`Source`]'s matter. A packet may go into a block that begins
-//! when it is there, or later; it is through with the last block that has a part of it, and handed on when
-//! that block and all before it have come through ([`Blocks`]), plus a fixed latency of the radio.
+//! A [`Source`] gives the bits of a block for the user. A packet may use blocks that start when it
+//! is present, or later. It is through with the last block that carries a part of it, and delivered
+//! when that block and all earlier ones have arrived ([`Blocks`]), plus a fixed latency of the
+//! radio.
 //!
-//! A discipline that decides late asks for each packet when the one before it is through, that is at the
-//! end of a block: such a packet may still use what is left of that block.
+//! A discipline that decides late takes each packet when the previous one is through, that is at
+//! the end of a block: such a packet may still use the rest of that block.
 
 use rand_chacha::ChaCha8Rng;
 use units::{Bytes, Duration, Instant};
@@ -13,16 +14,16 @@ use units::{Bytes, Duration, Instant};
 use super::blocks::{BlockConfig, Blocks, InOrder};
 use crate::access::Served;
 
-/// After so many blocks without a bit, which last so long at least, there is never one again.
+/// After this many empty blocks, which last at least this long, all later ones are taken as empty.
 const PATIENCE: (u64, Duration) = (1 << 20, Duration::from_secs(1000));
 
-/// What a slot's block carries for the user. Calls come in order of slots, each slot once.
+/// The bits of each block for the user. Calls come in order of slots, each slot once.
 pub(crate) trait Source: Clone {
-    /// The bits that the block of `slot` carries for the user, who has something to send.
+    /// The bits of the block of `slot` for the user, who has data.
     fn block(&mut self, slot: u64) -> u64;
 
-    /// The user has nothing to send in the slots from `from` to before `to`. Returns the bits that they would
-    /// have carried, or any number of at least `enough`.
+    /// The user has no data in the slots from `from` to before `to`. Returns the bits that they
+    /// would have carried, or any number of at least `enough`.
     fn idle(&mut self, from: u64, to: u64, enough: u64) -> u64;
 }
 
@@ -37,9 +38,9 @@ pub(crate) struct Slotted<S> {
     latency: Duration,
     blocks: Blocks,
     order: InOrder,
-    /// The slot after the last that the source was asked about.
+    /// The slot after the last one queried.
     next: u64,
-    /// Bits of the block before `next` that are free.
+    /// Unused bits of the block before `next`.
     left: u64,
 }
 
@@ -65,13 +66,13 @@ impl<S: Source> Slotted<S> {
         }
     }
 
-    /// When `slot` begins, which is when the one before it ends.
+    /// The start of `slot`, which is the end of the previous one.
     fn begin(&self, slot: u64) -> Instant {
         Instant::from_nanos(slot.saturating_mul(self.slot))
     }
 
-    /// The packet is there from `now` on, and those before it are through by `busy_until`; or it `goes_on` with
-    /// what is left of the last block, though it is asked for at the end of that.
+    /// The packet is present from `now` on, and those before it are through by `busy_until`; or it
+    /// `goes_on` with the rest of the last block, at the end of that block.
     pub(crate) fn serve(
         &mut self,
         now: Instant,
@@ -128,12 +129,12 @@ impl<S: Source> Slotted<S> {
         NEVER
     }
 
-    /// When what was served last is handed on.
+    /// When the last packet served is delivered.
     pub(crate) fn release(&self, end: Instant) -> Instant {
         self.order.last.max(end)
     }
 
-    /// The bytes that all blocks before `until` could have carried.
+    /// The capacity of all blocks before `until`, in bytes.
     pub(crate) fn capacity(&mut self, until: Instant) -> Bytes {
         let slots = until.as_nanos() / self.slot;
         let bits = (0..slots).fold(0_u64, |bits, slot| {
@@ -143,10 +144,10 @@ impl<S: Source> Slotted<S> {
     }
 }
 
-/// The same in each slot, of which the fractions add up.
+/// The same bits in each slot; fractions accumulate.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Steady {
-    /// Work of a slot in bits times 10^9, and what is not yet a bit.
+    /// Work of a slot in bits times 10^9, and a remainder of less than a bit.
     pub(crate) work: u128,
     carry: u128,
 }

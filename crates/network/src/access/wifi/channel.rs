@@ -1,15 +1,16 @@
-//! The signal and the rates that are chosen by it (network-models, section B.5.3).
+//! The signal, and the rates that it selects (IEEE 802.11; docs/reference/sources.md, "Wi-Fi").
 //!
-//! The signal changes every 10 ms: its mean, an Ornstein-Uhlenbeck process around it, and a body that
-//! stands in the way now and then. Every 50 ms each direction chooses a rate: the best for the signal,
-//! and one time in ten the next lower or higher, as a sender's statistics mislead it. All of it is drawn
-//! for slots of time, three numbers in each and two more in each fifth, whoever sends.
+//! The signal changes every 10 ms: a mean, an Ornstein-Uhlenbeck process around it, and occasional
+//! attenuation by a body. Every 50 ms each direction selects a rate: the best for the signal and,
+//! one time in ten, the next lower or higher one, as imperfect statistics of a sender would.
+//! Everything is drawn by slots of time, three numbers in each slot and two more in every fifth,
+//! whichever station sends.
 //!
 //! ## Deviations
 //!
-//! - Reduced from minstrel: a choice holds for 50 ms, all packets of a frame have it, and no frame samples
-//!   another rate. Its chain of rates for repeated attempts: each frame that nobody acknowledges
-//!   is followed by one that is a step slower, three steps at the most, until one is.
+//! - Simplified from minstrel: a selection holds for 50 ms, all packets of a frame use it, and no
+//!   frame samples another rate. For minstrel's chain of retry rates, each unacknowledged frame is
+//!   followed by one that is a step slower, by up to three steps, until one is acknowledged.
 
 use rand_chacha::ChaCha8Rng;
 use units::{Duration, Instant};
@@ -19,12 +20,12 @@ use super::phy::Phy;
 use crate::random::{normal, unit};
 
 const SLOT: Duration = Duration::from_millis(10);
-/// Slots of a choice.
+/// Slots for which a selection holds.
 const CHOICE: u64 = 5;
-/// What a body takes away, dB, and how long it stands there in the mean, s.
+/// Attenuation by a body in dB, and its mean duration in s.
 const BODY: f64 = 5.0;
 const BODY_TIME: f64 = 1.0;
-/// One time in ten a choice is wrong: half of them too low, half too high.
+/// One selection in ten is wrong: half of these too low, half too high.
 const WRONG: f64 = 0.1;
 /// Steps by which repeated failures lower the rate.
 const CHAIN: u8 = 3;
@@ -34,15 +35,15 @@ pub(super) struct Channel {
     rng: ChaCha8Rng,
     /// Slots that are drawn.
     slots: u64,
-    /// Whether nothing ever changes.
+    /// Whether the channel is constant.
     constant: bool,
     mean: f64,
-    /// Of the deviation: what remains of it after a slot, and what comes new.
+    /// The deviation: the part that remains after a slot, and the new part.
     keeps: f64,
     fresh: f64,
     deviation: f64,
     blocked: bool,
-    /// Probabilities that a body comes and goes in a slot.
+    /// Probabilities per slot that a body appears and disappears.
     comes: f64,
     goes: f64,
     rssi: f64,
@@ -78,7 +79,7 @@ impl Channel {
         }
     }
 
-    /// Goes on to `now`.
+    /// Advances to `now`.
     pub(super) fn advance(&mut self, now: Instant, config: &WifiConfig, phy: &Phy) {
         if self.constant {
             return;
@@ -114,7 +115,7 @@ impl Channel {
         }
     }
 
-    /// The rate of a direction whose last frames failed, so many of them.
+    /// The rate of a direction after `failures` failed frames in a row.
     pub(super) fn mcs(&self, port: usize, failures: u8) -> u8 {
         self.choices[port].saturating_sub(failures.min(CHAIN))
     }
@@ -157,8 +158,8 @@ mod tests {
         )
     }
 
-    /// 2 dB, and 5 dB for one twentieth of the time: -0.25 dB in the mean, 2.28 dB of deviation.
-    /// 2000 s hold 500 independent values: 0.2 dB (two standard errors) of tolerance.
+    /// 2 dB, and 5 dB for one twentieth of the time: -0.25 dB on average, 2.28 dB of deviation.
+    /// 2000 s contain 500 independent values: 0.2 dB (two standard errors) of tolerance.
     #[test]
     fn the_signal_has_its_mean_and_deviation() {
         let (mean, deviation, _) = rates(-60.0, WifiRateMap::Snr, 1);
@@ -166,7 +167,7 @@ mod tests {
         assert!((deviation - 2.28).abs() < 0.2, "{deviation}");
     }
 
-    /// Section B.5.3: at -53 dBm the sensitivity allows MCS 8 on 80 MHz, at -64 dBm MCS 4, twice as fast.
+    /// At -53 dBm the sensitivity allows MCS 8 on 80 MHz, at -64 dBm MCS 4: twice as fast.
     #[test]
     fn a_strong_signal_is_twice_as_fast_as_a_weak_one() {
         let config = WifiConfig::new(WifiStandard::Ac, -53.0);

@@ -1,4 +1,4 @@
-//! What a Wi-Fi network is made of. Data only.
+//! The configuration of a Wi-Fi network. Data only.
 
 use alloc::format;
 
@@ -40,27 +40,27 @@ pub enum WifiWidth {
     Mhz160,
 }
 
-/// What a sender takes for the best rate at a signal.
+/// How a sender selects the rate for a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum WifiRateMap {
-    /// The most bits times the share that arrives, 1.5 dB of margin kept (section B.5.3).
+    /// The highest rate times success probability, with 1.5 dB of margin.
     Snr,
-    /// The fastest whose minimum sensitivity in the standard is reached: a cautious radio.
+    /// The fastest rate whose minimum sensitivity in the standard is met: a cautious radio.
     Sensitivity,
 }
 
-/// When the other stations have something to send.
+/// When the other stations have packets to send.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum WifiTraffic {
     /// Always.
     Saturated,
-    /// For exponentially distributed times, with exponentially distributed rests.
+    /// ON and OFF, each for exponentially distributed times.
     OnOff {
-        /// Mean time with something to send.
+        /// Mean ON time.
         on: Duration,
-        /// Mean rest.
+        /// Mean OFF time.
         off: Duration,
     },
     /// Full packets as a Poisson process of this rate in each station.
@@ -93,7 +93,7 @@ described! {
 
 impl Rules for StationTraffic {}
 
-/// A reader and a writer of `traffic` take it as it is: a word or a table.
+/// The reader and writer of `traffic` handle a word or a table.
 impl Field for WifiTraffic {
     fn value(&self) -> Value {
         Value::Nothing
@@ -217,7 +217,7 @@ impl Rules for WifiConfig {
         };
         for (key, mcs) in [("mcs", self.mcs), ("station_mcs", self.station_mcs)] {
             if mcs.is_some_and(|mcs| mcs > most) {
-                let reason = format!("a whole number from 0 to {most} is expected");
+                let reason = format!("expected a whole number from 0 to {most}");
                 return Err(Wrong::value(key, reason));
             }
         }
@@ -230,7 +230,7 @@ impl Rules for WifiConfig {
 }
 
 impl WifiConfig {
-    /// A network of 80 MHz and two streams at `rssi` dBm with nobody else in it.
+    /// A network of 80 MHz and two streams at `rssi` dBm without other stations.
     #[must_use]
     pub fn new(standard: WifiStandard, rssi: f64) -> Self {
         let usual = Self {
@@ -266,10 +266,10 @@ impl WifiConfig {
         )
     }
 
-    /// What a saturated direction carries, in bits of IP per second of full packets, at the mean
-    /// signal, when everybody else has as much to send as he ever has in the mean and the other
-    /// direction nothing: Bianchi's formula, less the share of the networks beside ours. A
-    /// reckoning for buffers in bandwidth-delay products, not a promise.
+    /// Throughput of a saturated direction, in bits of IP per second of full packets, at the mean
+    /// signal, while the other stations have their mean load and the other direction none:
+    /// Bianchi's formula, less the fraction of neighbouring networks. An estimate for buffers in
+    /// BDPs, not a promise.
     #[must_use]
     pub fn mean_rate(&self) -> Rate {
         let phy = Phy::new(self);
@@ -280,10 +280,10 @@ impl WifiConfig {
         let theirs = phy.station_exchange(self);
         let (tau, _) = saturation(1.0 + others, self.cw_min, self.cw_max);
         let idle = libm::pow(1.0 - tau, 1.0 + others);
-        // One of ours, alone on the air.
+        // A frame of ours without contention.
         let success = tau * libm::pow(1.0 - tau, others);
         let busy = 1.0 - idle;
-        // The rest is somebody else's, or a collision, which is about as long.
+        // The rest is a frame of another station, or a collision of about the same length.
         let mean = idle * nanos(phy.slot)
             + success * nanos(own + phy.aifs)
             + (busy - success) * nanos(theirs + phy.aifs);
@@ -292,7 +292,7 @@ impl WifiConfig {
         Rate::from_bits_per_sec((rate as u64).max(1))
     }
 
-    /// The share of the time in which another station has something to send.
+    /// The fraction of time in which another station has packets to send.
     fn activity(&self, phy: &Phy) -> f64 {
         match self.traffic {
             WifiTraffic::Saturated => 1.0,
@@ -312,12 +312,12 @@ impl WifiConfig {
 
 /// Bytes of IP in a full packet.
 pub(super) const FULL_PACKET: u32 = 1500;
-/// The longest frame that the standard allows (section B.5.2).
+/// The longest frame that the standard allows.
 pub(super) const LONGEST_FRAME: Duration = Duration::from_micros(5484);
 
 /// Shorter frames would carry no packet.
 const SHORTEST_FRAME: Duration = Duration::from_micros(100);
-/// Shorter times of traffic take too long to simulate, and so do more packets.
+/// Shorter times of traffic, and more packets, take too long to simulate.
 const SHORTEST_TRAFFIC: Duration = Duration::from_millis(1);
 const MOST_TRAFFIC: Rate = Rate::from_bits_per_sec(10_000_000_000);
 /// A strong signal, dBm.

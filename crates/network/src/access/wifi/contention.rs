@@ -1,16 +1,18 @@
-//! Who may send next: the backoff of one contender (EDCA; network-models, section B.5.2).
+//! Medium access: the backoff of one contender (EDCA of IEEE 802.11).
 //!
 //! A contender draws a number of slots after each of its frames and counts them down while the
-//! medium is idle: at the slot boundary at which it has none left it sends, if it has something. A
-//! boundary at which somebody begins to send counts as well. Whoever comes to an idle medium with his
-//! count done sends at once; whoever comes to a busy one draws anew.
+//! medium is idle. It sends at the slot boundary at which none are left, if it has packets. A
+//! boundary at which another station starts to send counts as well. A packet that arrives at an
+//! idle medium after the countdown is sent at once; one that arrives at a busy medium causes a new
+//! draw.
 //!
 //! ## Deviations
 //!
-//! - So count EDCA and Bianchi's model. The older DCF of 802.11a, b and g does not count the slot in
-//!   which somebody begins to send; these standards are taken as EDCA with one category too.
-//! - Who sends at once does it between slot boundaries, and nobody collides with him then.
-//! - After a collision everybody waits for AIFS, not for EIFS, as in Bianchi's model.
+//! - EDCA and Bianchi's model count this way. The older DCF of 802.11a, b and g does not count the
+//!   slot in which another station starts to send; these standards are modelled as EDCA with one
+//!   category too.
+//! - A station that sends at once does so between slot boundaries, without collisions.
+//! - After a collision all stations wait for AIFS, not for EIFS, as in Bianchi's model.
 
 use rand_chacha::ChaCha8Rng;
 use rand_core::RngCore;
@@ -45,19 +47,19 @@ impl Contender {
         contender
     }
 
-    /// Draws a number of slots in `0..=window`. In the order of this contender's own frames (and of its
-    /// arrivals at a busy medium), from a stream of its own.
+    /// Draws a number of slots in `0..=window`, from a stream of its own, in the order of this
+    /// contender's frames and of its arrivals at a busy medium.
     fn draw(&mut self) {
         let choices = u64::from(self.window) + 1;
         self.slots = ((u64::from(self.rng.next_u32()) * choices) >> 32) as u32;
     }
 
-    /// When it sends, if the medium is idle from `idle` on and it has something from `ready` on.
+    /// When it sends, if the medium is idle from `idle` on and it has packets from `ready` on.
     pub(super) fn start(&self, idle: Instant, ready: Instant, phy: &Phy) -> Instant {
         (idle + phy.aifs + phy.slot * u64::from(self.slots)).max(ready)
     }
 
-    /// Somebody sends at `at` on a medium idle since `idle`.
+    /// Another station starts to send at `at`; the medium has been idle since `idle`.
     pub(super) fn freeze(&mut self, idle: Instant, at: Instant, phy: &Phy) {
         if self.slots == 0 {
             return;
@@ -70,7 +72,7 @@ impl Contender {
         }
     }
 
-    /// It has something to send now, while the medium is busy.
+    /// It has a packet to send while the medium is busy.
     pub(super) fn meets_busy(&mut self) {
         if self.slots == 0 {
             self.draw();

@@ -1,8 +1,8 @@
-//! The medium: who has it when.
+//! The medium: which station sends when.
 //!
-//! Nothing happens between two frames that could not be told at the first: so the medium goes on from
-//! frame to frame as far as somebody asks, and what a frame does is settled when it begins. A direction
-//! that has nothing to send, or has to wait for others, costs no event.
+//! The outcome of a frame is determined at its start. The medium therefore advances from frame to
+//! frame as far as a call requires. A direction that is idle, or has to wait for other stations,
+//! costs no event.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -22,7 +22,7 @@ use crate::medium::{Medium, Passage, StationConfig};
 use crate::random::{Chance, Purpose, numbered};
 use crate::{AirCounters, Counters, DropReason, Dropped, Packet};
 
-/// Who looks again within this time looks often.
+/// Calls within this time of each other are frequent.
 const OFTEN: Duration = Duration::from_millis(100);
 
 /// The streams of a medium, beside that of its link.
@@ -31,10 +31,10 @@ enum Stream {
     Channel,
     Crowd,
     Hidden,
-    /// And the next one.
+    /// The second station.
     Backoff,
     Errors = 5,
-    /// And all after it, two for each station.
+    /// All later stations, two for each.
     Stations = 16,
 }
 
@@ -47,12 +47,12 @@ pub(super) struct Air<T> {
     stations: Vec<Station>,
     crowd: Option<Crowd>,
     hidden: Option<(Chance, ChaCha8Rng)>,
-    /// From when on nobody sends.
+    /// The time from which the medium is idle.
     idle: Instant,
-    /// When somebody last looked.
+    /// The time of the last call.
     looked: Instant,
     counters: AirCounters,
-    /// Stations that send, with their packets: room that is used again.
+    /// Sending stations with their packets: a buffer that is reused.
     senders: Vec<(usize, u32)>,
 }
 
@@ -98,21 +98,21 @@ impl<T> Air<T> {
         self.phy.bit_rate(self.channel.mcs(port, 0))
     }
 
-    /// When a direction sends next, unless somebody else does before.
+    /// When a direction sends next, unless another station does before.
     fn start(&self, port: usize) -> Instant {
         self.ports[port].start(self.idle, &self.phy)
     }
 
-    /// Goes on to `now`, or until neither direction has something to send: what others do then is settled
-    /// when a packet comes. For who looks often, as the emulator does, it is settled at once: the packet that
-    /// ends a rest does not wait for the reckoning of it.
+    /// Advances to `now`, or until neither direction has packets; what other stations do then is
+    /// computed at the next arrival. For frequent callers, such as the emulator, it is computed at
+    /// once, so that the packet that ends an idle time does not wait for it.
     fn advance(&mut self, now: Instant) {
-        // Whoever looks twice at one instant, be it the end of time, wants what is on its way.
+        // A second call at the same instant, even the end of time, only asks for packets in flight.
         let often = now > self.looked && now.saturating_since(self.looked) <= OFTEN;
         self.go_on(now, often);
     }
 
-    /// Goes on to `now`, at which a packet comes.
+    /// Advances to `now`, at which a packet arrives.
     fn catch_up(&mut self, now: Instant) {
         self.go_on(now, true);
     }
@@ -153,8 +153,8 @@ impl<T> Air<T> {
         }
     }
 
-    /// Those who do not send see the medium taken from `at` to `end`. (Stations that send do not
-    /// count any more at all.)
+    /// Stations that do not send see the medium busy from `at` to `end`. (Stations that send have
+    /// stopped counting.)
     fn freeze(&mut self, at: Instant, end: Instant, ports: [bool; 2]) {
         for (port, waits) in self.ports.iter_mut().zip(ports) {
             if waits {
@@ -169,7 +169,7 @@ impl<T> Air<T> {
         }
     }
 
-    /// Everybody whose turn it is at `at` sends.
+    /// All stations whose turn it is at `at` send.
     fn transmit(&mut self, at: Instant) {
         self.channel.advance(at, &self.config, &self.phy);
         let phy = &self.phy;
@@ -196,7 +196,7 @@ impl<T> Air<T> {
         }
         let count = frames.iter().flatten().count() + self.senders.len();
         if count == 0 {
-            // A discipline has dropped whatever there was.
+            // A discipline has dropped all packets.
             return;
         }
         let alone = count == 1;
@@ -268,7 +268,7 @@ impl<T: Payload> Medium<T> for Air<T> {
         out.map_or(start, |out| start.min(out.at))
     }
 
-    /// Without the packets that the driver holds.
+    /// Without the packets in the driver.
     fn queue_len(&self, station: usize) -> (u64, Bytes) {
         self.ports[station].queue.len()
     }

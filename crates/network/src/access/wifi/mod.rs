@@ -1,13 +1,14 @@
 //! Wi-Fi: 802.11 in infrastructure mode, with both directions, other stations and other networks on one medium.
 //!
-//! Network-models, section B.5. The two links of a path are two ports of one medium: data that goes
-//! down and ACKs that go up contend with each other, and with other stations, for every frame. Who sends
-//! when: `contention`; what a frame holds and what becomes of it: `port`; how fast: `channel` and `phy`.
+//! Sources: IEEE 802.11, Bianchi 2000; docs/reference/networks/wifi.md. The two links of a path are
+//! two ports of one medium: data in one direction and ACKs in the other contend with each other,
+//! and with other stations, for every frame. `contention` decides when a station sends, `port` what
+//! a frame contains and what becomes of it, `channel` and `phy` how fast it is.
 //!
-//! What is random in the channel and in what others want to send is drawn for slots of time. Backoffs,
-//! losses in frames and hidden stations are drawn for each frame in the order of the medium's own events, each
-//! direction from its own streams: two senders whose frames differ meet the same signal, rates and neighbours, and
-//! other luck.
+//! Random properties of the channel and the arrivals of other stations are drawn by slots of time.
+//! Backoffs, losses in frames and hidden stations are drawn for each frame in the order of the
+//! medium's own events, with separate streams for each direction. Two senders whose frames differ
+//! meet the same signal, rates and neighbours, but different backoffs and losses.
 
 mod channel;
 mod config;
@@ -42,7 +43,7 @@ impl AccessModel for WifiConfig {
 
 impl Carries for WifiConfig {
     fn medium<T: Payload>(&self, stations: &[StationConfig<'_>]) -> SharedMedium<T> {
-        // Where only one direction is Wi-Fi, the other station never sends.
+        // If only one direction is Wi-Fi, the other station never sends.
         let own = stations[0];
         let other = stations.get(1).copied().unwrap_or(own);
         Arc::new(AtomicRefCell::new(Air::new(self, [own, other])))

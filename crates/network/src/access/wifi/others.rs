@@ -1,7 +1,7 @@
-//! Everybody else: the other stations, and the networks beside ours (network-models, section B.5.4).
+//! Other stations, and neighbouring networks (docs/reference/networks/wifi.md).
 //!
-//! When somebody else has something to send is drawn in time, from a stream of his own, whatever we
-//! send; only when he gets the medium depends on the rest.
+//! Their arrivals are drawn by time from a stream for each, independently of our traffic; only the
+//! time at which they get the medium depends on it.
 
 use rand_chacha::ChaCha8Rng;
 use units::{Duration, Instant};
@@ -11,7 +11,7 @@ use super::contention::Contender;
 use super::phy::Phy;
 use crate::random::unit;
 
-/// Packets that wait in a station; more are lost on it.
+/// Queue limit of a station; further packets are dropped.
 const MOST_WAITING: u32 = 1000;
 
 fn exponential(mean: Duration, rng: &mut ChaCha8Rng) -> Duration {
@@ -19,16 +19,16 @@ fn exponential(mean: Duration, rng: &mut ChaCha8Rng) -> Duration {
     Duration::from_nanos(nanos as u64)
 }
 
-/// Another station, which sends to the access point. Its frames are lost in collisions alone.
+/// Another station, which sends to the access point. It loses frames only in collisions.
 #[derive(Clone, Debug)]
 pub(super) struct Station {
     pub(super) contender: Contender,
     rng: ChaCha8Rng,
     traffic: WifiTraffic,
-    /// It has something to send from `from` on, and before `until`.
+    /// It has packets to send from `from` until `until`.
     from: Instant,
     until: Instant,
-    /// With Poisson traffic: packets that have come, and when the next one comes.
+    /// With Poisson traffic: the packets that have arrived, and the time of the next arrival.
     waiting: u32,
     next: Instant,
     mcs: u8,
@@ -50,7 +50,7 @@ impl Station {
         match config.traffic {
             WifiTraffic::Saturated => {}
             WifiTraffic::OnOff { on, off } => {
-                // It is met at any point of its life.
+                // The run starts at a random point of its cycle.
                 let both = (on + off).as_nanos() as f64;
                 if unit(&mut rng) * both >= on.as_nanos() as f64 {
                     from += exponential(off, &mut rng);
@@ -77,8 +77,8 @@ impl Station {
         }
     }
 
-    /// When it sends, if the medium is idle from `idle` on. It may have a new time to send then, whose
-    /// beginning meets the medium as it is.
+    /// When it sends, if the medium is idle from `idle` on. This may start a new ON time, which
+    /// finds the medium as it is.
     pub(super) fn start(&mut self, idle: Instant, phy: &Phy) -> Instant {
         loop {
             let start = self.contender.start(idle, self.from, phy);
@@ -89,13 +89,13 @@ impl Station {
                 return start;
             }
             self.from = self.until + exponential(off, &mut self.rng);
-            // At least a nanosecond, so that time goes on.
+            // At least a nanosecond, so that time advances.
             self.until = self.from + Duration::from_nanos(1) + exponential(on, &mut self.rng);
             self.attempts = 0;
         }
     }
 
-    /// The medium is taken from `at` to `end`.
+    /// The medium is busy from `at` to `end`.
     pub(super) fn freeze(&mut self, idle: Instant, at: Instant, end: Instant, phy: &Phy) {
         self.contender.freeze(idle, at, phy);
         if self.from > at && self.from < end {
@@ -115,12 +115,12 @@ impl Station {
         self.most
     }
 
-    /// How long a frame of `packets` is on the air.
+    /// Airtime of a frame of `packets`.
     pub(super) fn frame_time(&self, packets: u32, phy: &Phy) -> Duration {
         phy.frame_time(self.mcs, phy.frame_bytes(FULL_PACKET) * u64::from(packets))
     }
 
-    /// Its frame of `packets` got through, or not, and the medium is idle at `end`.
+    /// Its frame of `packets` succeeded or failed, and the medium is idle at `end`.
     pub(super) fn sent(&mut self, success: bool, packets: u32, end: Instant) {
         self.attempts = if success { 0 } else { self.attempts + 1 };
         let gone = success || self.attempts > self.retries;
@@ -147,17 +147,17 @@ fn gap(rate: units::Rate) -> Duration {
     rate.time_for(units::Bytes::new(u64::from(FULL_PACKET)))
 }
 
-/// Lengths of what the networks beside ours send (section B.5.4), us.
+/// Lengths of the bursts of neighbouring networks, us.
 const BURST: (f64, f64) = (300.0, 3000.0);
 
-/// The networks beside ours: bursts that begin at their own times and share of which is given, and that
-/// wait only for a frame of ours to end. They take the medium as soon as it is free, so that their share
-/// of the time is what was asked for, and collide with nobody.
+/// Neighbouring networks: bursts with given start times and a given fraction of the time, which
+/// wait only for the end of a frame. They take the medium as soon as it is idle, so their fraction
+/// of the time is as configured, and they never collide.
 #[derive(Clone, Debug)]
 pub(super) struct Crowd {
     rng: ChaCha8Rng,
     rest: Duration,
-    /// The next burst: when it wants the medium, and for how long.
+    /// The start and length of the next burst.
     pub(super) next: Instant,
     pub(super) length: Duration,
 }
@@ -179,7 +179,7 @@ impl Crowd {
         Some(crowd)
     }
 
-    /// Goes on to the burst after this one.
+    /// Advances to the next burst.
     pub(super) fn step(&mut self) {
         let rest = exponential(self.rest, &mut self.rng);
         self.next = self.next + self.length + rest;

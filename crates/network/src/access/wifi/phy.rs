@@ -1,10 +1,10 @@
-//! Rates, frames and what stands between them (network-models, sections B.5.2 and B.5.3).
+//! Rates, frames and the spaces between them (IEEE 802.11; docs/reference/sources.md, "Wi-Fi").
 //!
 //! ## Deviations
 //!
 //! - 802.11n is taken at 5 GHz: at 2.4 GHz a frame is followed by 6 us more.
-//! - The way through the air takes 1 us in 802.11a, b and g and no time in the others, as in the notes'
-//!   numbers for each.
+//! - Propagation takes 1 us in 802.11a, b and g and no time in the others, as in the reference
+//!   values for each (docs/reference/networks/wifi.md).
 //! - With the short guard interval a frame is not rounded up to whole 4 us.
 
 use units::Duration;
@@ -21,7 +21,7 @@ const EXTRA_BITS: u64 = 16 + 6;
 
 /// Bits of a subcarrier in sixths, by MCS.
 const SIXTHS: [u64; 12] = [3, 6, 9, 12, 18, 24, 27, 30, 36, 40, 45, 50];
-/// SNR at which one in ten packets of 1500 bytes is lost, one stream, dB.
+/// SNR at which one in ten packets of 1500 bytes is lost, for one stream, dB.
 const NEEDED: [f64; 12] = [
     2.0, 5.0, 9.0, 11.0, 15.0, 18.0, 20.0, 25.0, 29.0, 31.0, 34.0, 37.0,
 ];
@@ -29,14 +29,14 @@ const NEEDED: [f64; 12] = [
 const SENSITIVITY: [f64; 12] = [
     -82.0, -79.0, -77.0, -74.0, -70.0, -66.0, -65.0, -64.0, -59.0, -57.0, -54.0, -52.0,
 ];
-/// dB in which the loss falls to a tenth.
+/// Increase of the SNR in dB that reduces the loss to a tenth.
 const STEEPNESS: f64 = 1.2;
-/// What a sender keeps between the signal and its rate, dB.
+/// Margin of a sender between the signal and its rate, dB.
 const MARGIN: f64 = 1.5;
-/// Of the share that arrives a sender believes no more (minstrel).
+/// Highest success probability that a sender assumes (minstrel).
 const BELIEVED: f64 = 0.9;
 
-/// What a standard makes of a channel.
+/// The parameters of a standard on a channel.
 #[derive(Clone, Debug)]
 pub(super) struct Phy {
     legacy: bool,
@@ -49,15 +49,15 @@ pub(super) struct Phy {
     aggregates: bool,
     max_bytes: u64,
     max_frame: Duration,
-    /// Packets from the oldest that is not through to the newest that may be sent.
+    /// Window from the oldest unacknowledged packet to the newest that may be sent.
     pub(super) window: usize,
     pub(super) slot: Duration,
     pub(super) sifs: Duration,
     pub(super) aifs: Duration,
     ack: Duration,
-    /// The way through the air.
+    /// Propagation time.
     air: Duration,
-    /// Noise floor and what streams cost, dBm and dB.
+    /// Noise floor and the cost of streams, dBm and dB.
     noise: f64,
     streams_cost: f64,
     wider: f64,
@@ -145,7 +145,7 @@ impl Phy {
         }
     }
 
-    /// Bytes that a packet of `size` bytes of IP takes in a frame.
+    /// Bytes of a packet of `size` bytes of IP in a frame.
     pub(super) fn frame_bytes(&self, size: u32) -> u64 {
         let header = if self.legacy { MPDU_LEGACY } else { MPDU };
         let mpdu = u64::from(size) + u64::from(header);
@@ -156,7 +156,7 @@ impl Phy {
         }
     }
 
-    /// How long a frame of `bytes` is on the air.
+    /// Airtime of a frame of `bytes`.
     pub(super) fn frame_time(&self, mcs: u8, bytes: u64) -> Duration {
         let extra = if self.bits_per_symbol[0] == 88 {
             0
@@ -187,7 +187,7 @@ impl Phy {
         (bits.saturating_sub(EXTRA_BITS) / 8).min(self.max_bytes)
     }
 
-    /// From the end of a frame of `packets` to the end of its acknowledgement.
+    /// Time from the end of a frame of `packets` to the end of its acknowledgment.
     pub(super) fn answer(&self, packets: usize) -> Duration {
         // The bitmap of more than 64 packets takes 24 bytes more, at 24 Mbit/s.
         let longer = if packets > 64 {
@@ -198,7 +198,7 @@ impl Phy {
         self.sifs + self.ack + longer + self.extension + self.air * 2
     }
 
-    /// From the end of a frame that nobody answers to the idle medium.
+    /// Time from the end of an unanswered frame to the idle medium.
     pub(super) const fn no_answer(&self) -> Duration {
         self.air
     }
@@ -215,7 +215,7 @@ impl Phy {
         self.frame_time(mcs, bytes) + self.answer(packets as usize)
     }
 
-    /// Bits per second at which a frame's bytes go.
+    /// Bits per second of a frame's bytes.
     pub(super) fn bit_rate(&self, mcs: u8) -> f64 {
         if self.bits_per_symbol[0] == 88 {
             return 11e6;
@@ -228,12 +228,12 @@ impl Phy {
         self.max_mcs
     }
 
-    /// SNR of one stream, of a signal of `rssi` dBm.
+    /// SNR of one stream at a signal of `rssi` dBm.
     pub(super) fn snr(&self, rssi: f64) -> f64 {
         rssi - self.noise - self.streams_cost
     }
 
-    /// Share of packets of 1500 bytes that a frame loses (section B.5.3).
+    /// Loss rate of packets of 1500 bytes in a frame.
     pub(super) fn loss(&self, mcs: u8, snr: f64) -> f64 {
         if self.legacy {
             return 0.0;
@@ -242,7 +242,7 @@ impl Phy {
         (0.1 * libm::pow(10.0, -above / STEEPNESS)).min(1.0)
     }
 
-    /// The rate that a sender takes for the best at `rssi`.
+    /// The rate that a sender selects at `rssi`.
     pub(super) fn best_mcs(&self, map: WifiRateMap, rssi: f64) -> u8 {
         let all = 0..=self.max_mcs;
         match map {
@@ -280,7 +280,7 @@ impl Phy {
         mcs.min(self.max_mcs)
     }
 
-    /// What another station sends at a time when it has enough.
+    /// The exchange of another station that has enough packets for a full frame.
     pub(super) fn station_exchange(&self, config: &WifiConfig) -> Duration {
         let mcs = self.station_mcs(config);
         let most = self.most_packets(mcs, FULL_PACKET);

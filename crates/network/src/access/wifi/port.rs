@@ -1,20 +1,20 @@
-//! One direction's sender: its queue, what is on its way, and what the receiver holds back.
+//! The sender of one direction: its queue, its packets in flight, and the receiver's reordering.
 //!
-//! A frame (A-MPDU) takes what was not acknowledged, then what waits, as far as the block
-//! acknowledgement's window, the frame's length and its time allow (network-models, section B.5.2). Each packet in it
-//! is lost on its own. The receiver hands on in order: what comes behind a lost packet waits until that
-//! is sent again or given up, so that losses become bursts of delay.
+//! A frame (A-MPDU) contains unacknowledged packets, then queued ones, within the window of the
+//! block acknowledgment, the frame's size and its airtime (IEEE 802.11). Each packet in it is lost
+//! independently. The receiver delivers in order: packets behind a lost one wait until it is
+//! retransmitted or given up, so that losses become bursts of delay.
 //!
-//! Below a queue discipline the driver holds packets of a limited airtime (mac80211's AQL); a drop-tail queue
-//! is the driver's own.
+//! Below a queue discipline the driver holds packets of a limited airtime (mac80211's AQL); a
+//! drop-tail queue is the driver's own.
 //!
 //! ## Deviations
 //!
-//! - Packets behind one that is given up are handed on with the end of that frame, as if its BlockAckReq
-//!   took no time. The receiver's own time limit of 100 ms is never needed then.
-//! - What became of a frame is settled when it begins, for nothing can change it: a packet is noted as lost at the
-//!   beginning of its last frame.
-//! - AQL reckons with the bytes at the rate of the moment, without headers of frames.
+//! - Packets behind one that is given up are delivered at the end of that frame, as if its
+//!   BlockAckReq took no time. The receiver's own timeout of 100 ms is then never needed.
+//! - The outcome of a frame is determined at its start, because nothing can change it: a packet
+//!   counts as lost from the start of its last frame.
+//! - AQL computes airtime from the packets' bytes at the present rate, without frame headers.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -34,10 +34,10 @@ use crate::{DropReason, Dropped};
 /// A packet between the queue and the receiver's host.
 #[derive(Debug)]
 struct Flying<T> {
-    /// `None` when it was given up.
+    /// `None` once it is given up.
     waiting: Option<Waiting<T>>,
     attempts: u32,
-    /// Received, and held until those before it are.
+    /// Received, and held until the packets before it are delivered.
     received: bool,
 }
 
@@ -47,7 +47,7 @@ impl<T> Flying<T> {
     }
 }
 
-/// When a frame ends, and when the medium is idle after it, with its answer and without.
+/// The end of a frame, and when the medium is idle after it, with an answer and without.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Times {
     pub(super) begin: Instant,
@@ -60,25 +60,25 @@ pub(super) struct Times {
 pub(super) struct Port<T> {
     pub(super) contender: Contender,
     pub(super) queue: Managed<T>,
-    /// Taken from the queue, not yet sent.
+    /// Dequeued, but not yet sent.
     driver: VecDeque<Waiting<T>>,
-    /// Sent once at least, from the oldest that is not handed on.
+    /// Sent at least once, from the oldest undelivered packet on.
     flying: VecDeque<Flying<T>>,
     outstanding: usize,
-    /// What the frame of the moment holds, as places in `flying`.
+    /// The packets of the present frame, as indices into `flying`.
     frame: Vec<usize>,
     pub(super) out: VecDeque<Passage<T>>,
     errors: ChaCha8Rng,
     retries: u32,
     airtime_limit: Option<Duration>,
-    /// IP bytes below the queue, and of these what is free when the frame on the air has ended.
+    /// IP bytes below the queue, and the part that becomes free at the end of the present frame.
     below: u64,
     freed: u64,
     frame_ends: Instant,
-    /// Since when it has something to send.
+    /// The time since which it has packets to send.
     ready: Instant,
     pub(super) busy: Busy,
-    /// Whether the last frame left packets waiting.
+    /// Whether the last frame left packets queued.
     was_full: bool,
     pub(super) lost: u64,
 }
@@ -115,12 +115,12 @@ impl<T> Port<T> {
         !self.driver.is_empty() || !self.queue.is_empty()
     }
 
-    /// Whether it has something to send.
+    /// Whether it has packets to send.
     pub(super) fn is_ready(&self) -> bool {
         self.outstanding > 0 || self.has_waiting()
     }
 
-    /// When it sends, if the medium is idle from `idle` on; [`Instant::MAX`] with nothing to send.
+    /// When it sends, if the medium is idle from `idle` on; [`Instant::MAX`] without packets.
     pub(super) fn start(&self, idle: Instant, phy: &Phy) -> Instant {
         if self.is_ready() {
             self.contender.start(idle, self.ready, phy)
@@ -136,7 +136,7 @@ impl<T> Port<T> {
         self.queue.len().0 + below as u64
     }
 
-    /// Takes a packet, or says why not. The medium is idle, or is going to be, from `idle` on.
+    /// Accepts a packet, or returns why not. The medium is idle, or will be, from `idle` on.
     pub(super) fn push(
         &mut self,
         waiting: Waiting<T>,
@@ -159,7 +159,7 @@ impl<T> Port<T> {
         Ok(())
     }
 
-    /// The frame on the air has ended, if it has by `now`.
+    /// Ends the present frame, if it has ended by `now`.
     pub(super) fn settle(&mut self, now: Instant, rate: f64) {
         if self.frame_ends <= now {
             let at = self.frame_ends;
@@ -176,7 +176,7 @@ impl<T> Port<T> {
             return;
         };
         let most = (limit.as_nanos() as f64 * 1e-9 * rate / 8.0) as u64;
-        // A packet at the least, or nothing would ever be sent.
+        // At least one packet, or nothing would ever be sent.
         while self.below < most.max(1) && self.take(now) {}
     }
 
@@ -193,7 +193,7 @@ impl<T> Port<T> {
         true
     }
 
-    /// Puts a frame together; how many packets and how long it is on the air, if there are any.
+    /// Assembles a frame; returns the number of packets and the airtime, if there are any.
     pub(super) fn assemble(
         &mut self,
         now: Instant,
@@ -242,8 +242,8 @@ impl<T> Port<T> {
         (!self.frame.is_empty()).then(|| (self.frame.len(), phy.frame_time(mcs, bytes)))
     }
 
-    /// The frame is sent: `loss` of a packet of 1500 bytes, or nothing of it arrives. Returns when the medium is
-    /// idle again.
+    /// Sends the frame, with a `loss` rate for packets of 1500 bytes, or so that nothing arrives.
+    /// Returns when the medium is idle again.
     pub(super) fn send(&mut self, times: Times, loss: Option<f64>) -> Instant {
         let mut received = 0;
         let mut given_up = 0;
@@ -317,5 +317,5 @@ impl<T> Port<T> {
     }
 }
 
-/// Less than this is never.
+/// A smaller loss rate counts as zero.
 const LEAST_LOSS: f64 = 1e-12;

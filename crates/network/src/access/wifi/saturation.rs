@@ -1,9 +1,8 @@
-//! The probability that a station that always has something to send does send in a slot (Bianchi,
-//! "Performance analysis of the IEEE 802.11 distributed coordination function", JSAC 2000;
-//! network-models, section B.5.6).
+//! The probability that a saturated station sends in a slot (Bianchi 2000).
 
-/// Probabilities that one of `stations` sends in a slot, and that what it sends collides. A
-/// contention window goes from `cw_min` to `cw_max`, slots less one, and a packet is never given up.
+/// Probabilities that one of `stations` sends in a slot, and that its frame collides. The
+/// contention window goes from `cw_min` to `cw_max`, in slots less one, and a packet is never given
+/// up.
 pub(super) fn saturation(stations: f64, cw_min: u32, cw_max: u32) -> (f64, f64) {
     let window = f64::from(cw_min) + 1.0;
     let mut stages = 0;
@@ -38,7 +37,7 @@ pub(super) fn saturation(stations: f64, cw_min: u32, cw_max: u32) -> (f64, f64) 
 mod tests {
     use super::*;
 
-    /// Section B.5.6: throughput with the constants of the original (FHSS at 1 Mbit/s, W = 32, m = 3).
+    /// Throughput with the constants of Bianchi 2000 (FHSS at 1 Mbit/s, W = 32, m = 3).
     #[test]
     fn the_formula_gives_the_published_saturation_throughput() {
         let payload = 8184.0;
@@ -55,7 +54,7 @@ mod tests {
         }
     }
 
-    /// The same section: collision probabilities of 802.11b and a.
+    /// Collision probabilities of 802.11b and a.
     #[test]
     fn the_formula_gives_the_published_collisions() {
         let stations = [1, 2, 5, 10, 20, 50];
