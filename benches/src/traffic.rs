@@ -15,7 +15,7 @@ fn most_bytes(seconds: u64) -> (u64, u64) {
     let mut scenario = Scenario::new(path, vec![Flow::new(algorithm)]);
     scenario.flows[0].size = Some(units::Bytes::new(1000));
     scenario.flows[0].start = units::Instant::from_secs(seconds - 1);
-    let mut begun = 0;
+    let mut started = 0;
     let info = allocation_counter::measure(|| {
         let output = simulator::run(
             &scenario,
@@ -25,7 +25,7 @@ fn most_bytes(seconds: u64) -> (u64, u64) {
         );
         started = output.expect("the run is not cancelled").result.traffic[0].started;
     });
-    (info.bytes_max, begun)
+    (info.bytes_max, started)
 }
 
 /// The memory does not grow with completed flows.

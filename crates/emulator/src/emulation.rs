@@ -255,7 +255,7 @@ impl Emulation {
         check_addresses(options.addresses)?;
         if path.has_routers() {
             return Err(EmulatorError::Invalid(
-                "an emulated path is one link in each direction, whose routers help nobody: leave out \
+                "an emulated path is one link in each direction, whose routers have no explicit support: leave out \
                  `router_support` and `[[path.router]]`"
                     .to_owned(),
             ));

@@ -119,7 +119,7 @@ mod tests {
     };
 
     #[test]
-    fn a_slot_has_its_value_whoever_asked_before() {
+    fn the_value_of_a_slot_does_not_depend_on_earlier_calls() {
         for distribution in [
             JitterDistribution::Uniform,
             JitterDistribution::Exponential,

@@ -9,6 +9,7 @@ extern crate alloc;
 
 pub mod access;
 mod aqm;
+mod backlog;
 mod busy;
 mod config;
 mod jitter;
@@ -23,7 +24,6 @@ mod process;
 mod prompt;
 mod queued;
 mod random;
-mod room;
 pub mod router;
 mod server;
 mod streams;

@@ -325,7 +325,7 @@ impl<T> Link<T> {
     pub fn queue_len(&mut self, now: Instant) -> (u64, Bytes) {
         self.advance(now);
         match &self.stage {
-            Stage::Prompt(prompt) => prompt.room.len(),
+            Stage::Prompt(prompt) => prompt.backlog.len(),
             Stage::Late(late) => late.queue_len(),
         }
     }
@@ -335,7 +335,7 @@ impl<T> Link<T> {
     /// call.
     pub fn advance(&mut self, now: Instant) {
         match &mut self.stage {
-            Stage::Prompt(prompt) => prompt.room.advance(now),
+            Stage::Prompt(prompt) => prompt.backlog.advance(now),
             Stage::Late(late) => late.advance(now, &mut self.line),
         }
     }
@@ -386,7 +386,7 @@ impl<T> Link<T> {
     #[must_use]
     pub fn queue_max_packets(&self) -> u64 {
         match &self.stage {
-            Stage::Prompt(prompt) => prompt.room.max_packets(),
+            Stage::Prompt(prompt) => prompt.backlog.max_packets(),
             Stage::Late(late) => late.queue_max_packets(),
         }
     }
@@ -397,7 +397,7 @@ impl<T> Link<T> {
     pub fn queue_mean_packets(&mut self, now: Instant) -> f64 {
         self.advance(now);
         match &mut self.stage {
-            Stage::Prompt(prompt) => prompt.room.mean_packets(now),
+            Stage::Prompt(prompt) => prompt.backlog.mean_packets(now),
             Stage::Late(late) => late.queue_mean_packets(now),
         }
     }

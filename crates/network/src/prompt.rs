@@ -5,16 +5,16 @@ use rand_chacha::ChaCha8Rng;
 use units::{Bytes, Instant};
 
 use crate::access::Served;
+use crate::backlog::Backlog;
 use crate::busy::Busy;
 use crate::line::Line;
-use crate::room::Room;
 use crate::server::Server;
 use crate::{DropReason, LinkConfig, Packet};
 
 #[derive(Debug)]
 pub(crate) struct Prompt {
     pub(crate) server: Server,
-    pub(crate) room: Room,
+    pub(crate) backlog: Backlog,
     pub(crate) busy: Busy,
     /// Bytes accepted, overhead included.
     accepted: u64,
@@ -24,7 +24,7 @@ impl Prompt {
     pub(crate) fn new(config: &LinkConfig, rng: &ChaCha8Rng, server: Server) -> Self {
         Self {
             server,
-            room: Room::new(&config.queue, rng),
+            backlog: Backlog::new(&config.queue, rng),
             busy: Busy::default(),
             accepted: 0,
         }
@@ -42,8 +42,8 @@ impl Prompt {
         let until = self.busy.time().until;
         let waits = self.server.waits(now, until);
         if waits {
-            self.room.advance(now);
-            self.room.admit(bytes)?;
+            self.backlog.advance(now);
+            self.backlog.admit(bytes)?;
         }
         self.server.enters(now, bytes);
         let Served {
@@ -52,7 +52,7 @@ impl Prompt {
             after_gap,
         } = self.server.serve(now, until, bytes);
         if waits {
-            self.room.enter(now, start, bytes);
+            self.backlog.enter(now, start, bytes);
         }
         self.busy.extend(now, end, after_gap);
         self.accepted += bytes;
@@ -62,8 +62,8 @@ impl Prompt {
 
     /// Used and available service until `now`: both in bytes or both in nanoseconds.
     pub(crate) fn used(&mut self, now: Instant) -> (u64, u64) {
-        self.room.advance(now);
-        let (_, waiting) = self.room.len();
+        self.backlog.advance(now);
+        let (_, waiting) = self.backlog.len();
         let served = self.accepted - waiting.get();
         self.server.used(now, self.busy.time(), served)
     }

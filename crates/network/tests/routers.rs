@@ -11,7 +11,8 @@ mod common;
 use common::bare;
 use network::router::xcp::Control;
 use network::router::{
-    Help, QuickStartConfig, QuickStartRouter, RcpConfig, RcpRouter, Router, View, XcpConfig,
+    QuickStartConfig, QuickStartRouter, RcpConfig, RcpRouter, Router, RouterSupport, View,
+    XcpConfig,
 };
 use network::{Link, Packet, Service, Streams};
 use rand_chacha::ChaCha8Rng;
@@ -209,8 +210,8 @@ fn request(code: u8) -> Feedback {
 
 #[test]
 fn a_request_is_lowered_proven_or_refused() {
-    let help = Help::QuickStart(QuickStartConfig::default());
-    let mut router = Router::new(&help, TEN_MBIT, &rng()).expect("support");
+    let router_support = RouterSupport::QuickStart(QuickStartConfig::default());
+    let mut router = Router::new(&router_support, TEN_MBIT, &rng()).expect("support");
     let mut passes = |ms, mut feedback| {
         router.on_arrival(Instant::from_millis(ms), 74, &mut Idle, Some(&mut feedback));
         feedback
@@ -270,8 +271,8 @@ fn a_request_is_lowered_proven_or_refused() {
 
 #[test]
 fn a_busy_link_approves_nothing() {
-    let help = Help::QuickStart(QuickStartConfig::default());
-    let mut router = Router::new(&help, TEN_MBIT, &rng()).expect("support");
+    let router_support = RouterSupport::QuickStart(QuickStartConfig::default());
+    let mut router = Router::new(&router_support, TEN_MBIT, &rng()).expect("support");
     let mut link: Link<()> = Link::new(&bare(Service::Fixed(TEN_MBIT)), rng());
     let packet = Packet {
         size: 1500,
@@ -298,7 +299,7 @@ fn a_busy_link_approves_nothing() {
 #[test]
 fn an_idle_rcp_link_offers_all_it_has() {
     let mut router =
-        Router::new(&Help::Rcp(RcpConfig::default()), TEN_MBIT, &rng()).expect("support");
+        Router::new(&RouterSupport::Rcp(RcpConfig::default()), TEN_MBIT, &rng()).expect("support");
     let mut told = |ms: u64| {
         let mut feedback = Feedback::Rcp {
             rate: Rate::MAX,
@@ -321,7 +322,7 @@ fn an_idle_rcp_link_offers_all_it_has() {
 #[test]
 fn an_xcp_router_gives_what_is_spare_and_takes_what_is_too_much() {
     let mut router =
-        Router::new(&Help::Xcp(XcpConfig::default()), TEN_MBIT, &rng()).expect("support");
+        Router::new(&RouterSupport::Xcp(XcpConfig::default()), TEN_MBIT, &rng()).expect("support");
     let mut sum = [0_i64; 2];
     for ms in 0..2_000_u64 {
         let mut feedback = Feedback::Xcp {

@@ -7,7 +7,7 @@
 
 use congestion::Algorithm;
 use network::LinkConfig;
-use network::router::Help;
+use network::router::RouterSupport;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use tcp::{AckPolicy, Autotuning, LossDetection};
 use units::{Bytes, Duration, Instant, Rate};
@@ -42,7 +42,7 @@ struct WholePath {
     summary: String,
     forward: LinkConfig,
     reverse: LinkConfig,
-    help: Help,
+    router_support: RouterSupport,
     routers: Vec<RouterModel>,
     base_rtt: Duration,
     rate: Rate,

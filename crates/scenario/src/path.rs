@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use network::access::WifiConfig;
-use network::router::Help;
+use network::router::RouterSupport;
 use network::{Discipline, LinkConfig, LossConfig, QueueConfig, QueueLimit, Service};
 use tables::{MAX_DELAY, Table as Known};
 use units::{Bytes, Duration, Rate};
@@ -40,7 +40,7 @@ pub(crate) struct PathSpec {
     pub(crate) summary: Option<String>,
     pub(crate) forward: LinkSpec,
     pub(crate) reverse: LinkSpec,
-    pub(crate) help: Option<Help>,
+    pub(crate) router_support: Option<RouterSupport>,
     pub(crate) routers: Vec<RouterSpec>,
     /// What is resolved once the links are known ([`traffic::settle`]).
     pub(crate) traffic: Option<Vec<TrafficSpec>>,
@@ -137,7 +137,7 @@ impl PathSpec {
 
     /// `router_support` of the bottleneck, and the routers before it.
     fn read_routers(&mut self, table: &Table<'_>, folder: &Path) -> Result<(), Error> {
-        self.help = router::help(table)?;
+        self.router_support = router::router_support(table)?;
         let Some(item) = table.get("router") else {
             return Ok(());
         };
@@ -228,7 +228,7 @@ impl PathSpec {
     pub(crate) fn lay(&mut self, over: Self) {
         self.name = over.name.or(self.name.take());
         self.summary = over.summary.or(self.summary.take());
-        self.help = over.help.or(self.help);
+        self.router_support = over.router_support.or(self.router_support);
         if !over.routers.is_empty() {
             self.routers = over.routers;
         }
@@ -295,7 +295,7 @@ impl PathSpec {
             .map(|(number, spec)| resolve_router(number, spec, forward.overhead, rate, base_rtt))
             .collect::<Result<_, _>>()?;
         let mut path = PathModel::from_links(name, summary, forward, reverse);
-        path.set_routers(routers, self.help.unwrap_or_default());
+        path.set_routers(routers, self.router_support.unwrap_or_default());
         Ok(path)
     }
 }
@@ -335,7 +335,10 @@ fn resolve_router(
     base_rtt: Duration,
 ) -> Result<RouterModel, String> {
     let name = format!("router {number}");
-    let RouterSpec { mut link, help } = spec;
+    let RouterSpec {
+        mut link,
+        router_support,
+    } = spec;
     link.overhead.get_or_insert(overhead);
     let service = link.service.clone().unwrap_or(Service::Unlimited);
     if service.wifi().is_some() {
@@ -352,13 +355,16 @@ fn resolve_router(
             quantity::format_rate(own)
         ));
     }
-    if help != Help::None && service == Service::Unlimited {
+    if router_support != RouterSupport::None && service == Service::Unlimited {
         return Err(format!(
             "has a {name} with router_support, which needs a limited rate"
         ));
     }
     let link = finish(&name, link, service, DEFAULT_BUFFER, base_rtt)?;
-    Ok(RouterModel { link, help })
+    Ok(RouterModel {
+        link,
+        router_support,
+    })
 }
 
 /// `name` and `summary` of a table.

@@ -1,7 +1,7 @@
 //! The resolved form of a scenario, which every result contains. The name of a number includes its
 //! unit; `null` is "no limit" or "none".
 
-use network::router::Help;
+use network::router::RouterSupport;
 use network::{
     Discipline, JitterConfig, JitterDistribution, LinkConfig, LossConfig, QueueLimit, Service,
 };
@@ -49,7 +49,7 @@ impl Serialize for PathModel {
             "buffer_bytes": self.buffer.map(Bytes::get),
             "forward": Link(&self.forward),
             "reverse": Link(&self.reverse),
-            "router_support": Helps(self.help),
+            "router_support": Support(self.router_support),
             "routers": self.routers.iter().map(Hop).collect::<Vec<_>>(),
             "traffic": self.traffic.iter().map(Others).collect::<Vec<_>>(),
             "warm_up_s": self.warm_up.as_secs_f64(),
@@ -216,23 +216,23 @@ struct Hop<'a>(&'a RouterModel);
 
 impl Serialize for Hop<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        map!(serializer, "link": Link(&self.0.link), "router_support": Helps(self.0.help))
+        map!(serializer, "link": Link(&self.0.link), "router_support": Support(self.0.router_support))
     }
 }
 
-struct Helps(Help);
+struct Support(RouterSupport);
 
-impl Serialize for Helps {
+impl Serialize for Support {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.0 {
-            Help::None => map!(serializer, "kind": "none"),
-            Help::QuickStart(config) => {
+            RouterSupport::None => map!(serializer, "kind": "none"),
+            RouterSupport::QuickStart(config) => {
                 map!(serializer, "kind": "quick-start", "threshold": config.threshold)
             }
-            Help::Rcp(config) => {
+            RouterSupport::Rcp(config) => {
                 map!(serializer, "kind": "rcp", "alpha": config.alpha, "beta": config.beta)
             }
-            Help::Xcp(_) => map!(serializer, "kind": "xcp"),
+            RouterSupport::Xcp(_) => map!(serializer, "kind": "xcp"),
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use network::router::{Help, QuickStartConfig, RcpConfig, XcpConfig};
+use network::router::{QuickStartConfig, RcpConfig, RouterSupport, XcpConfig};
 use tables::Value;
 
 use crate::aqm;
@@ -16,7 +16,7 @@ use crate::tables::ROUTER_SUPPORT;
 #[derive(Clone, Debug)]
 pub(crate) struct RouterSpec {
     pub(crate) link: LinkSpec,
-    pub(crate) help: Help,
+    pub(crate) router_support: RouterSupport,
 }
 
 impl RouterSpec {
@@ -31,35 +31,37 @@ impl RouterSpec {
         }
         Ok(Self {
             link,
-            help: help(table)?.unwrap_or_default(),
+            router_support: router_support(table)?.unwrap_or_default(),
         })
     }
 }
 
 /// `router_support`: a name, or a table with the settings of a protocol.
-pub(crate) fn help(table: &Table<'_>) -> Result<Option<Help>, Error> {
+pub(crate) fn router_support(table: &Table<'_>) -> Result<Option<RouterSupport>, Error> {
     let Some(item) = table.get("router_support") else {
         return Ok(None);
     };
     let kinds = [
-        Help::None,
-        Help::QuickStart(QuickStartConfig::default()),
-        Help::Rcp(RcpConfig::default()),
-        Help::Xcp(XcpConfig::default()),
+        RouterSupport::None,
+        RouterSupport::QuickStart(QuickStartConfig::default()),
+        RouterSupport::Rcp(RcpConfig::default()),
+        RouterSupport::Xcp(XcpConfig::default()),
     ];
     let kind = |value| match value {
         Value::Word(word) => kinds.get(word).copied().unwrap_or_default(),
-        _ => Help::None,
+        _ => RouterSupport::None,
     };
     let Some(table) = item.as_table(&ROUTER_SUPPORT) else {
         return item.value().map(kind).map(Some);
     };
     let table = table?;
-    let mut help = kind(table.need("kind")?.value()?);
-    let settings: Vec<(&str, &mut f64)> = match &mut help {
-        Help::QuickStart(config) => vec![("threshold", &mut config.threshold)],
-        Help::Rcp(config) => vec![("alpha", &mut config.alpha), ("beta", &mut config.beta)],
-        Help::None | Help::Xcp(_) => Vec::new(),
+    let mut router_support = kind(table.need("kind")?.value()?);
+    let settings: Vec<(&str, &mut f64)> = match &mut router_support {
+        RouterSupport::QuickStart(config) => vec![("threshold", &mut config.threshold)],
+        RouterSupport::Rcp(config) => {
+            vec![("alpha", &mut config.alpha), ("beta", &mut config.beta)]
+        }
+        RouterSupport::None | RouterSupport::Xcp(_) => Vec::new(),
     };
     let owners = [
         ("threshold", "quick-start"),
@@ -75,5 +77,5 @@ pub(crate) fn help(table: &Table<'_>) -> Result<Option<Help>, Error> {
     for (key, value) in settings {
         table.set(key, value)?;
     }
-    Ok(Some(help))
+    Ok(Some(router_support))
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use network::router::{Help, QuickStartConfig, RcpConfig, XcpConfig};
+use network::router::{QuickStartConfig, RcpConfig, RouterSupport, XcpConfig};
 use network::{QueueLimit, Service};
 use scenario::PathModel;
 use units::{Bytes, Duration, Rate};
@@ -22,7 +22,10 @@ fn routers_add_their_delay_and_inherit_other_settings() {
     .expect("a path");
     assert_eq!(path.base_rtt, Duration::from_millis(100));
     assert_eq!(path.bdp, Bytes::new(125_000));
-    assert_eq!(path.help, Help::QuickStart(QuickStartConfig::default()));
+    assert_eq!(
+        path.router_support,
+        RouterSupport::QuickStart(QuickStartConfig::default())
+    );
     let [first, second] = path.routers.as_slice() else {
         panic!("two routers: {:?}", path.routers);
     };
@@ -37,12 +40,16 @@ fn routers_add_their_delay_and_inherit_other_settings() {
     // One BDP of its own rate over the whole base round trip: 1.25 MB in packets of 1520.
     assert_eq!(first.link.queue.limit, QueueLimit::Packets(822));
     assert_eq!(
-        first.help,
-        Help::QuickStart(QuickStartConfig { threshold: 0.5 })
+        first.router_support,
+        RouterSupport::QuickStart(QuickStartConfig { threshold: 0.5 })
     );
     assert_eq!(
-        (second.link.queue.limit, second.link.overhead, second.help),
-        (QueueLimit::Packets(50), 0, Help::None)
+        (
+            second.link.queue.limit,
+            second.link.overhead,
+            second.router_support
+        ),
+        (QueueLimit::Packets(50), 0, RouterSupport::None)
     );
     // The bottleneck's own buffer counts the routers' delay too.
     assert_eq!(path.forward.queue.limit, QueueLimit::Packets(82));
@@ -64,15 +71,21 @@ fn a_routers_model_adds_its_delay() {
 
 #[test]
 fn every_kind_of_support() {
-    let help = |text: &str| {
-        parse(&format!("preset = 'wired'\nrouter_support = {text}")).map(|path| path.help)
+    let router_support = |text: &str| {
+        parse(&format!("preset = 'wired'\nrouter_support = {text}")).map(|path| path.router_support)
     };
-    assert_eq!(help("'none'"), Ok(Help::None));
-    assert_eq!(help("'rcp'"), Ok(Help::Rcp(RcpConfig::default())));
-    assert_eq!(help("'xcp'"), Ok(Help::Xcp(XcpConfig::default())));
+    assert_eq!(router_support("'none'"), Ok(RouterSupport::None));
     assert_eq!(
-        help("{ kind = 'rcp', alpha = '10 %', beta = '100 %' }"),
-        Ok(Help::Rcp(RcpConfig {
+        router_support("'rcp'"),
+        Ok(RouterSupport::Rcp(RcpConfig::default()))
+    );
+    assert_eq!(
+        router_support("'xcp'"),
+        Ok(RouterSupport::Xcp(XcpConfig::default()))
+    );
+    assert_eq!(
+        router_support("{ kind = 'rcp', alpha = '10 %', beta = '100 %' }"),
+        Ok(RouterSupport::Rcp(RcpConfig {
             alpha: 0.1,
             beta: 1.0
         }))

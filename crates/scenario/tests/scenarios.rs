@@ -362,7 +362,7 @@ proptest! {
 
 /// A parcel preserves the scenario to the last bit.
 #[test]
-fn a_parcel_holds_the_whole_scenario() {
+fn a_parcel_holds_the_complete_scenario() {
     let there_and_back = |scenario: Scenario| {
         let text = serde_json::to_string(&Parcel(scenario.clone())).unwrap();
         let Parcel(back) = serde_json::from_str(&text).unwrap();

@@ -222,7 +222,7 @@ fn rates_and_delays_from_files() {
         ),
         (
             "rate = '1 Mbit/s'\ndelay = '1 s'\nreverse.delay = '1 s'",
-            "t.toml:3:1: delay = \"1 s\": [path] says delay, or \
+            "t.toml:3:1: delay = \"1 s\": [path] takes delay, or \
           forward.delay and reverse.delay, not both",
         ),
         (

@@ -2,7 +2,7 @@
 
 use engine::{Calendar, Component};
 use measure::{LinkResult, LinkTrace};
-use network::router::{Help, Router};
+use network::router::{Router, RouterSupport};
 use network::{Admission, Link, LinkConfig, Packet};
 use rand_chacha::ChaCha8Rng;
 use units::{Instant, Rate};
@@ -13,7 +13,7 @@ use crate::carried::Carried;
 #[derive(Debug)]
 pub struct LinkState {
     pub link: Link<Carried>,
-    /// The router in front of it, where it helps.
+    /// The router in front of it, if it has explicit support.
     pub router: Option<Router>,
     component: Component,
     /// The time of its calendar entry.
@@ -22,11 +22,12 @@ pub struct LinkState {
 }
 
 impl LinkState {
-    /// The state of `link`, which is made of `config`; a router that helps draws beside `rng`.
+    /// The state of `link`, which is made of `config`; a router with explicit support draws from a
+    /// stream derived from `rng`.
     pub fn new(
         link: Link<Carried>,
         config: &LinkConfig,
-        help: &Help,
+        router_support: &RouterSupport,
         rng: &ChaCha8Rng,
         calendar: &mut Calendar,
         traced: bool,
@@ -34,7 +35,7 @@ impl LinkState {
         let traced = traced && link.has_rate();
         let rate = config.service.mean_rate().unwrap_or(Rate::MAX);
         Self {
-            router: Router::new(help, rate, rng),
+            router: Router::new(router_support, rate, rng),
             link,
             component: calendar.add(),
             scheduled: None,

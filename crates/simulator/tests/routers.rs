@@ -8,22 +8,22 @@ mod common;
 
 use common::{algorithm, compare_with_snapshot, link, run, run_traced};
 use measure::FlowResult;
-use network::router::{Help, QuickStartConfig, RcpConfig, XcpConfig};
+use network::router::{QuickStartConfig, RcpConfig, RouterSupport, XcpConfig};
 use network::{QueueLimit, Service};
 use scenario::{Flow, PathModel, RouterModel, Scenario};
 use testing::snapshot::Table;
 use units::{Bytes, Duration, Instant, Rate};
 
 const RTT: f64 = 0.2;
-const QUICK_START: Help = Help::QuickStart(QuickStartConfig { threshold: 0.85 });
-const RCP: Help = Help::Rcp(RcpConfig {
+const QUICK_START: RouterSupport = RouterSupport::QuickStart(QuickStartConfig { threshold: 0.85 });
+const RCP: RouterSupport = RouterSupport::Rcp(RcpConfig {
     alpha: 0.4,
     beta: 0.4,
 });
-const XCP: Help = Help::Xcp(XcpConfig {});
+const XCP: RouterSupport = RouterSupport::Xcp(XcpConfig {});
 
 /// Three routers and 200 ms. The last router is the bottleneck of 10 Mbit/s.
-fn path(helps: [Help; 3]) -> PathModel {
+fn path(supports: [RouterSupport; 3]) -> PathModel {
     let fixed = |mbit: u64| Service::Fixed(Rate::from_bits_per_sec(mbit * 1_000_000));
     let ms = Duration::from_millis;
     let limit = QueueLimit::Packets(200);
@@ -40,9 +40,9 @@ fn path(helps: [Help; 3]) -> PathModel {
     );
     let router = |number: usize, mbit, delay| RouterModel {
         link: link(&format!("router {number}"), fixed(mbit), limit, ms(delay)),
-        help: helps[number - 1],
+        router_support: supports[number - 1],
     };
-    path.set_routers(vec![router(1, 100, 10), router(2, 20, 20)], helps[2]);
+    path.set_routers(vec![router(1, 100, 10), router(2, 20, 20)], supports[2]);
     assert_eq!(path.base_rtt, ms(200));
     path
 }
@@ -92,9 +92,9 @@ fn quick_start_sends_all_in_the_first_round_trip() {
     assert_eq!(data_rounds(&ordinary), 3);
     // One router without Quick-Start at each position, and one that rejects the request.
     for place in 0..3 {
-        let mut helps = [QUICK_START; 3];
-        helps[place] = Help::None;
-        let fallen_back = transfer(&path(helps), flow("reno+quick-start"));
+        let mut supports = [QUICK_START; 3];
+        supports[place] = RouterSupport::None;
+        let fallen_back = transfer(&path(supports), flow("reno+quick-start"));
         assert_eq!(
             data_rounds(&fallen_back),
             3,
@@ -104,7 +104,7 @@ fn quick_start_sends_all_in_the_first_round_trip() {
         let late = fallen_back.fct_s.expect("completed") - ordinary.fct_s.expect("completed");
         assert!((0.0..25e-6).contains(&late), "{late}");
     }
-    let refusing = Help::QuickStart(QuickStartConfig { threshold: 0.001 });
+    let refusing = RouterSupport::QuickStart(QuickStartConfig { threshold: 0.001 });
     let refused = transfer(
         &path([QUICK_START, refusing, QUICK_START]),
         flow("reno+quick-start"),
@@ -182,9 +182,9 @@ fn rcp_sends_the_first_data_at_its_fair_rate() {
     let spread = granted.fct_s.expect("completed") - 1.5 * RTT;
     assert!((0.083..0.088).contains(&spread), "{spread}");
     for place in 0..3 {
-        let mut helps = [RCP; 3];
-        helps[place] = Help::None;
-        let fallen_back = transfer(&path(helps), flow("rcp"));
+        let mut supports = [RCP; 3];
+        supports[place] = RouterSupport::None;
+        let fallen_back = transfer(&path(supports), flow("rcp"));
         assert_eq!(
             data_rounds(&fallen_back),
             3,
@@ -239,7 +239,7 @@ fn xcp_fills_the_link_without_a_loss_but_starts_slowly() {
     let short = transfer(&path, flow("xcp"));
     assert!(data_rounds(&short) >= 3);
     // Without router support it is Reno: 10, 20, 40 and then the 71st segment of 1428 bytes.
-    let fallen_back = transfer(&self::path([XCP, Help::None, XCP]), flow("xcp"));
+    let fallen_back = transfer(&self::path([XCP, RouterSupport::None, XCP]), flow("xcp"));
     assert_eq!(data_rounds(&fallen_back), 4);
 }
 
@@ -249,17 +249,17 @@ fn xcp_fills_the_link_without_a_loss_but_starts_slowly() {
 fn transfers_over_three_routers() {
     let heading = "algorithm           routers        size   done  sent  retx drops queue";
     let mut table = Table::new(heading);
-    for (name, kind, help) in [
+    for (name, kind, router_support) in [
         ("cubic+quick-start", "quick-start", QUICK_START),
         ("reno+quick-start", "quick-start", QUICK_START),
         ("rcp", "rcp", RCP),
         ("xcp", "xcp", XCP),
     ] {
-        for (kind, help) in [(kind, help), ("none", Help::None)] {
+        for (kind, router_support) in [(kind, router_support), ("none", RouterSupport::None)] {
             for size in [20_000, 100_000, 1_000_000, 10_000_000] {
                 let mut flow = flow(name);
                 flow.size = Some(Bytes::new(size));
-                let output = run(&Scenario::new(path([help; 3]), vec![flow]), false);
+                let output = run(&Scenario::new(path([router_support; 3]), vec![flow]), false);
                 let (flow, link) = (&output.result.flows[0], &output.result.links[0]);
                 let millis = flow.fct_s.expect("completed") * 1e3;
                 table.push(&format!(
@@ -279,11 +279,11 @@ fn transfers_over_three_routers() {
 #[test]
 fn router_support_does_not_affect_other_flows() {
     // A flow without a request has the same result with any router support.
-    let fct = |help| transfer(&path([help; 3]), flow("cubic")).fct_s;
-    let plain = fct(Help::None);
+    let fct = |router_support| transfer(&path([router_support; 3]), flow("cubic")).fct_s;
+    let plain = fct(RouterSupport::None);
     assert!(
         [QUICK_START, RCP, XCP]
             .iter()
-            .all(|&help| fct(help) == plain)
+            .all(|&router_support| fct(router_support) == plain)
     );
 }

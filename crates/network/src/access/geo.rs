@@ -191,13 +191,13 @@ impl Geo {
             }),
         };
         if geo.acm.is_some() {
-            geo.look(Instant::ZERO);
+            geo.sample(Instant::ZERO);
         }
         geo
     }
 
     /// The stretch that starts at `begin`, at a sample.
-    fn look(&mut self, begin: Instant) {
+    fn sample(&mut self, begin: Instant) {
         let Some(acm) = &mut self.acm else {
             return;
         };
@@ -218,7 +218,7 @@ impl Geo {
 
     fn stretch(&mut self, at: Instant) -> Stretch {
         while self.current.end <= at && self.current.end < Instant::MAX {
-            self.look(self.current.end);
+            self.sample(self.current.end);
         }
         self.current
     }

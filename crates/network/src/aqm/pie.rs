@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_high_probability_moves_in_steps_and_falls_when_nobody_waits() {
+    fn a_high_probability_moves_in_steps_and_decays_when_the_queue_is_empty() {
         let mut pie = pie();
         pie.departs(Duration::from_millis(240), 1);
         pie.probability = 0.5;

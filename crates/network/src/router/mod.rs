@@ -33,7 +33,7 @@ pub use xcp::{XcpConfig, XcpRouter};
 /// The explicit support of the router in front of a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub enum Help {
+pub enum RouterSupport {
     /// None.
     #[default]
     None,
@@ -78,14 +78,14 @@ impl<T> View for Link<T> {
 impl Router {
     /// The router in front of a link of `rate`; `None` without explicit support.
     #[must_use]
-    pub fn new(help: &Help, rate: Rate, rng: &ChaCha8Rng) -> Option<Self> {
-        let router = match help {
-            Help::None => return None,
-            Help::QuickStart(config) => {
+    pub fn new(router_support: &RouterSupport, rate: Rate, rng: &ChaCha8Rng) -> Option<Self> {
+        let router = match router_support {
+            RouterSupport::None => return None,
+            RouterSupport::QuickStart(config) => {
                 Self::QuickStart(Box::new(QuickStartRouter::new(config, rate, rng)))
             }
-            Help::Rcp(config) => Self::Rcp(Box::new(RcpRouter::new(config, rate, rng))),
-            Help::Xcp(config) => Self::Xcp(Box::new(XcpRouter::new(config, rate))),
+            RouterSupport::Rcp(config) => Self::Rcp(Box::new(RcpRouter::new(config, rate, rng))),
+            RouterSupport::Xcp(config) => Self::Xcp(Box::new(XcpRouter::new(config, rate))),
         };
         Some(router)
     }

@@ -1,6 +1,6 @@
 //! A scenario as data, without a file.
 
-use network::router::Help;
+use network::router::RouterSupport;
 use network::{LinkConfig, QueueLimit};
 use units::{Bytes, Duration, Rate};
 
@@ -44,8 +44,8 @@ pub struct Scenario {
 pub struct RouterModel {
     /// The link; `router 1` is the one next to the senders.
     pub link: LinkConfig,
-    /// How it helps.
-    pub help: Help,
+    /// Its explicit support.
+    pub router_support: RouterSupport,
 }
 
 /// The path of a scenario: one bottleneck in each direction, and routers before the forward one.
@@ -59,8 +59,8 @@ pub struct PathModel {
     pub forward: LinkConfig,
     /// From the receivers to the senders: the path of the ACKs.
     pub reverse: LinkConfig,
-    /// How the router in front of the forward link helps.
-    pub help: Help,
+    /// The explicit support of the router in front of the forward link.
+    pub router_support: RouterSupport,
     /// The routers that data passes before the forward link, from the senders on.
     pub routers: Vec<RouterModel>,
     /// Propagation in both directions, without jitter, queues and serialisation.
@@ -128,7 +128,7 @@ impl PathModel {
             buffer,
             forward,
             reverse,
-            help: Help::None,
+            router_support: RouterSupport::None,
             routers: Vec::new(),
             traffic: Vec::new(),
             warm_up: Duration::ZERO,
@@ -137,20 +137,20 @@ impl PathModel {
 
     /// Adds routers before the forward link, and router support in front of it. The base round trip
     /// and the BDP include what they add; the buffer stays.
-    pub fn set_routers(&mut self, routers: Vec<RouterModel>, help: Help) {
+    pub fn set_routers(&mut self, routers: Vec<RouterModel>, router_support: RouterSupport) {
         let before = routers.iter().fold(Duration::ZERO, |sum, router| {
             sum + router.link.delay + router.link.service.idle_delay()
         });
         self.base_rtt = round_trip(&self.forward, &self.reverse) + before;
         self.bdp = self.rate.bytes_in(self.base_rtt);
         self.routers = routers;
-        self.help = help;
+        self.router_support = router_support;
     }
 
     /// Whether packets meet router features that an emulated path does not have.
     #[must_use]
     pub fn has_routers(&self) -> bool {
-        !self.routers.is_empty() || self.help != Help::None
+        !self.routers.is_empty() || self.router_support != RouterSupport::None
     }
 
     /// Bytes that the forward link counts for a full packet.

@@ -1,4 +1,4 @@
-//! The defaults that the descriptions state are those of the readers.
+//! Checks that the defaults in the descriptions are those of the readers.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use tables::Key;
 
 use super::words::{default, line};
 
-/// A file in which a table stands: what comes before its keys, and after them.
+/// A file with a table: the text before its keys, and after them.
 fn around(table: &str) -> Option<(String, &'static str)> {
     const PATH: &str = "path = { rate = '50 Mbit/s', rtt = '100 ms' }\n";
     const FLOW: &str = "\n[[flow]]\nalgorithm = 'cubic'\nsize = '1 MB'\n";
@@ -39,7 +39,7 @@ fn around(table: &str) -> Option<(String, &'static str)> {
     })
 }
 
-/// Of a key that has a meaning for one kind alone, the kind stands before its sentence.
+/// The sentence of a key that applies to one kind only starts with the kind.
 fn kinds(table: &str, key: &Key) -> Option<(String, String)> {
     let doc = line(key.doc);
     let kind = doc.split([':', ',']).next().unwrap_or_default().to_owned();
@@ -79,7 +79,7 @@ fn kinds(table: &str, key: &Key) -> Option<(String, String)> {
     }
 }
 
-/// What a file comes to.
+/// The resolved form of a file.
 fn resolved(text: &str) -> String {
     match text.contains("[[flow]]") {
         true => Scenario::parse(text, "f.toml", Path::new(""))
@@ -90,7 +90,7 @@ fn resolved(text: &str) -> String {
     .unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
-/// A key that says its default changes nothing.
+/// A key with its default as the value changes nothing.
 #[test]
 fn the_defaults_are_those_of_the_readers() {
     let mut judged = 0;
@@ -99,7 +99,7 @@ fn the_defaults_are_those_of_the_readers() {
             let Some((value, is_quoted)) = default(key) else {
                 continue;
             };
-            // Said of every flow, and only where there are several.
+            // Allowed only with several flows.
             if matches!(key.name, "stagger") {
                 continue;
             }
@@ -108,7 +108,7 @@ fn the_defaults_are_those_of_the_readers() {
                 (None, Some(both)) => both,
                 (None, None) => continue,
             };
-            // With outages there has to be a time between two.
+            // Outages require a time between two of them.
             let extra = match key.name {
                 "outage" | "longest" if table.name == "cell-reduced" => "outages = '20 s', ",
                 "impatient" => "sack = false\n",

@@ -254,7 +254,7 @@ fn rows(table: &Table) -> String {
     out
 }
 
-/// `text` with what stands between `<!-- keys: NAME -->` and `<!-- end -->` made anew.
+/// `text` with new text between `<!-- keys: NAME -->` and `<!-- end -->`.
 fn with_tables(text: &str) -> String {
     let mut tables = known_tables();
     tables.push(network::access::StationTraffic::TABLE);
@@ -283,7 +283,7 @@ fn reference() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference")
 }
 
-/// Compares a file with what it should hold, or writes it.
+/// Compares a file with its expected content, or writes it.
 #[expect(
     clippy::disallowed_methods,
     reason = "the environment says whether the pages are written"
@@ -337,7 +337,7 @@ fn the_reference_has_the_tables_of_the_code() {
     }
 }
 
-/// Each preset's page is there, and so is each that the list of all networks links.
+/// Each preset has its page, and so does each network that the list links.
 #[test]
 fn every_network_has_its_page() {
     let folder = reference().join("networks");

@@ -2,7 +2,7 @@
 
 use tables::{Key, Kind, MAX_DELAY, MAX_DURATION, MAX_RATE, MAX_SIZE, Usual, Value};
 
-/// The range of a kind in words, where it is not everybody's.
+/// The range of a kind in words, if it is not a general one.
 pub fn range(kind: &Kind) -> String {
     let of = |least: Option<String>, most: Option<String>| match (least, most) {
         (Some(least), Some(most)) => format!("{least} to {most}"),
@@ -60,7 +60,7 @@ pub fn shown(kind: &Kind, value: Value) -> Option<String> {
     })
 }
 
-/// The default as a file has it: the value, and whether it stands in quotes.
+/// The default as in a file: the value, and whether it is in quotes.
 pub fn default(key: &Key) -> Option<(String, bool)> {
     let value = match key.usual {
         Usual::Is(value) => value.to_owned(),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use engine::Calendar;
-use network::router::Help;
+use network::router::RouterSupport;
 use network::{Link, LinkConfig, LossConfig, Service, Streams};
 use scenario::{Application, Scenario};
 use units::feedback::HOST_TTL;
@@ -59,12 +59,24 @@ impl<'a> World<'a> {
         let path = &scenario.path;
         let rngs = [PATH_FORWARD, PATH_REVERSE].map(|name| world.streams.stream(name));
         let [forward, reverse] = Link::pair([&path.forward, &path.reverse], rngs);
-        world.place_link(forward, &path.forward, &path.help, PATH_FORWARD, true);
-        world.place_link(reverse, &path.reverse, &Help::None, PATH_REVERSE, true);
+        world.place_link(
+            forward,
+            &path.forward,
+            &path.router_support,
+            PATH_FORWARD,
+            true,
+        );
+        world.place_link(
+            reverse,
+            &path.reverse,
+            &RouterSupport::None,
+            PATH_REVERSE,
+            true,
+        );
         world.ttl -= 1;
         for router in &path.routers {
             let stream = format!("path.{}", router.link.name);
-            world.last_router = world.add_link(&router.link, &router.help, &stream, true);
+            world.last_router = world.add_link(&router.link, &router.router_support, &stream, true);
             world.ttl = world.ttl.wrapping_sub(1);
         }
         if !path.routers.is_empty() {
@@ -100,16 +112,22 @@ impl<'a> World<'a> {
         world
     }
 
-    fn add_link(&mut self, config: &LinkConfig, help: &Help, stream: &str, traced: bool) -> u32 {
+    fn add_link(
+        &mut self,
+        config: &LinkConfig,
+        router_support: &RouterSupport,
+        stream: &str,
+        traced: bool,
+    ) -> u32 {
         let link = Link::new(config, self.streams.stream(stream));
-        self.place_link(link, config, help, stream, traced)
+        self.place_link(link, config, router_support, stream, traced)
     }
 
     fn place_link(
         &mut self,
         mut link: Link<Carried>,
         config: &LinkConfig,
-        help: &Help,
+        router_support: &RouterSupport,
         stream: &str,
         traced: bool,
     ) -> u32 {
@@ -121,7 +139,7 @@ impl<'a> World<'a> {
         self.links.push(LinkState::new(
             link,
             config,
-            help,
+            router_support,
             &rng,
             &mut self.calendar,
             traced,
@@ -157,10 +175,13 @@ impl<'a> World<'a> {
         } == *shared;
         if is_only_delay {
             own.delay = shared.delay + delay;
-            let link = self.add_link(&own, &Help::None, "", false);
+            let link = self.add_link(&own, &RouterSupport::None, "", false);
             [link, link]
         } else {
-            [REVERSE, self.add_link(&own, &Help::None, "", false)]
+            [
+                REVERSE,
+                self.add_link(&own, &RouterSupport::None, "", false),
+            ]
         }
     }
 }

@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_has_its_fate_whoever_asked_before() {
+    fn the_fate_of_a_block_does_not_depend_on_earlier_calls() {
         let config = BlockConfig {
             again: 0.1,
             residual: 0.005,

@@ -89,14 +89,14 @@ impl<C: Chain> Timeline<C> {
 
 /// An Ornstein-Uhlenbeck process with mean zero and variance one.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Wandering {
+pub(crate) struct OrnsteinUhlenbeck {
     /// Correlation of one step with the next.
     memory: f64,
     fresh: f64,
     pub(crate) value: f64,
 }
 
-impl Wandering {
+impl OrnsteinUhlenbeck {
     /// The process whose correlation falls to 1/e after `correlation`, in steps of at least `grid`
     /// and of at least a thirty-second of that.
     pub(crate) fn timeline(
@@ -118,7 +118,7 @@ impl Wandering {
     }
 }
 
-impl Chain for Wandering {
+impl Chain for OrnsteinUhlenbeck {
     const WORDS: u128 = 4;
 
     fn begin(&mut self, rng: &mut ChaCha8Rng) {
@@ -332,8 +332,8 @@ mod tests {
         ChaCha8Rng::seed_from_u64(11)
     }
 
-    fn wandering() -> Timeline<Wandering> {
-        Wandering::timeline(Duration::from_millis(400), Duration::from_millis(10), rng())
+    fn process() -> Timeline<OrnsteinUhlenbeck> {
+        OrnsteinUhlenbeck::timeline(Duration::from_millis(400), Duration::from_millis(10), rng())
     }
 
     fn outages() -> Timeline<Outages> {
@@ -354,8 +354,8 @@ mod tests {
 
     #[test]
     fn the_state_of_a_step_does_not_depend_on_earlier_calls() {
-        let (mut value, mut on, mut out) = (wandering(), switch(), outages());
-        let (mut value_2, mut on_2, mut out_2) = (wandering(), switch(), outages());
+        let (mut value, mut on, mut out) = (process(), switch(), outages());
+        let (mut value_2, mut on_2, mut out_2) = (process(), switch(), outages());
         let mut second = 0;
         while second < 4000 {
             let from = second * 1000;
@@ -375,7 +375,7 @@ mod tests {
             second += 1;
         }
         // Also backwards, and far ahead.
-        let early = wandering().at(3 * MS).value;
+        let early = process().at(3 * MS).value;
         assert!(value.at(3 * MS).value.to_bits() == early.to_bits());
         value.at(u64::MAX);
         on.at(u64::MAX);
@@ -384,7 +384,7 @@ mod tests {
 
     #[test]
     fn the_processes_have_their_moments() {
-        let mut value = wandering();
+        let mut value = process();
         let count = 400_000_u64;
         let values: Vec<f64> = (0..count).map(|n| value.at(n * 25 * MS).value).collect();
         let mean = values.iter().sum::<f64>() / count as f64;

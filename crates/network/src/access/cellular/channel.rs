@@ -1,7 +1,7 @@
 //! The channel of a user in a cell: SINR, and the rate that it allows.
 //!
 //! Sources: 3GPP TS 36.213; docs/reference/networks/lte.md. In dB the SINR is the sum of a mean,
-//! slow shadowing ([`super::chain::Wandering`]) and fast fading: the power of a sum of waves from
+//! slow shadowing ([`super::chain::OrnsteinUhlenbeck`]) and fast fading: the power of a sum of waves from
 //! all directions (Jakes' spectrum, the sum of sinusoids of Zheng and Xiao, IEEE Communications
 //! Letters 2002), averaged over the antennas. Fading is a function of time, so every time costs the
 //! same.
@@ -17,7 +17,7 @@ use alloc::vec::Vec;
 use rand_chacha::ChaCha8Rng;
 use units::Duration;
 
-use super::chain::{Timeline, Wandering};
+use super::chain::{OrnsteinUhlenbeck, Timeline};
 use crate::random::unit;
 
 /// Thresholds of the CQI in dB, and the bits per resource element above each.
@@ -117,7 +117,7 @@ pub struct ChannelConfig {
 pub(crate) struct Channel {
     mean_db: f64,
     shadow_db: f64,
-    shadow: Option<Timeline<Wandering>>,
+    shadow: Option<Timeline<OrnsteinUhlenbeck>>,
     fading: Option<Fading>,
 }
 
@@ -130,7 +130,8 @@ impl Channel {
         Self {
             mean_db: config.sinr_db,
             shadow_db: config.shadow_db,
-            shadow: shadows.then(|| Wandering::timeline(tau, Duration::from_millis(5), shadow)),
+            shadow: shadows
+                .then(|| OrnsteinUhlenbeck::timeline(tau, Duration::from_millis(5), shadow)),
             fading: fades.then(|| Fading::new(config.doppler_hz, config.antennas, &mut rng)),
         }
     }

@@ -15,7 +15,7 @@ use rand_chacha::ChaCha8Rng;
 use units::{Duration, Rate};
 
 use super::blocks::BlockConfig;
-use super::chain::{OutageConfig, Outages, Timeline, Wandering};
+use super::chain::{OrnsteinUhlenbeck, OutageConfig, Outages, Timeline};
 use super::rrc::RrcConfig;
 use super::slotted::{BIT, Slotted, Source};
 use super::stream;
@@ -121,7 +121,7 @@ pub(crate) struct Fading {
     slow: f64,
     peak: u64,
     grid: u64,
-    processes: (Timeline<Wandering>, Timeline<Wandering>),
+    processes: (Timeline<OrnsteinUhlenbeck>, Timeline<OrnsteinUhlenbeck>),
     outages: Option<Timeline<Outages>>,
     /// In nanoseconds.
     tti: u64,
@@ -141,7 +141,7 @@ impl Fading {
         let grid = config.grid.max(tti).max(LEAST_GRID);
         let peak = config.peak.bits_per_sec().max(1);
         let mean = config.mean.bits_per_sec().max(1);
-        let process = |tau, number| Wandering::timeline(tau, grid, stream(rng, number));
+        let process = |tau, number| OrnsteinUhlenbeck::timeline(tau, grid, stream(rng, number));
         Self {
             location: location(mean as f64, spread, peak as f64),
             fast: spread * libm::sqrt(share),

@@ -19,7 +19,7 @@ const PATIENCE: (u64, Duration) = (1 << 20, Duration::from_secs(1000));
 
 /// The bits of each block for the user. Calls come in order of slots, each slot once.
 pub(crate) trait Source: Clone {
-    /// The bits of the block of `slot` for the user, who has data.
+    /// The bits of the block of `slot` for a user with data.
     fn block(&mut self, slot: u64) -> u64;
 
     /// The user has no data in the slots from `from` to before `to`. Returns the bits that they

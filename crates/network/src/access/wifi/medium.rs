@@ -13,9 +13,9 @@ use units::{Bytes, Duration, Instant};
 use super::super::Payload;
 use super::channel::Channel;
 use super::config::WifiConfig;
-use super::others::{Crowd, Station};
 use super::phy::Phy;
 use super::port::{Port, Times};
+use super::stations::{Neighbours, Station};
 use crate::aqm::{Managed, Waiting};
 use crate::busy::Busy;
 use crate::medium::{Medium, Passage, StationConfig};
@@ -29,7 +29,7 @@ const OFTEN: Duration = Duration::from_millis(100);
 #[derive(Clone, Copy)]
 enum Stream {
     Channel,
-    Crowd,
+    Neighbours,
     Hidden,
     /// The second station.
     Backoff,
@@ -45,7 +45,7 @@ pub(super) struct Air<T> {
     channel: Channel,
     ports: [Port<T>; 2],
     stations: Vec<Station>,
-    crowd: Option<Crowd>,
+    neighbours: Option<Neighbours>,
     hidden: Option<(Chance, ChaCha8Rng)>,
     /// The time from which the medium is idle.
     idle: Instant,
@@ -82,7 +82,7 @@ impl<T> Air<T> {
             channel: Channel::new(config, &phy, stream(Stream::Channel as u32)),
             ports,
             stations: stations.collect(),
-            crowd: Crowd::new(config, stream(Stream::Crowd as u32)),
+            neighbours: Neighbours::new(config, stream(Stream::Neighbours as u32)),
             hidden,
             idle: Instant::ZERO,
             looked: Instant::ZERO,
@@ -124,11 +124,11 @@ impl<T> Air<T> {
             for station in &mut self.stations {
                 next = next.min(station.start(self.idle, &self.phy));
             }
-            if let Some(crowd) = &mut self.crowd {
-                let begin = crowd.next.max(self.idle);
+            if let Some(neighbours) = &mut self.neighbours {
+                let begin = neighbours.next.max(self.idle);
                 if begin <= next && begin <= now {
-                    let end = begin + crowd.length;
-                    crowd.step();
+                    let end = begin + neighbours.length;
+                    neighbours.step();
                     self.settle(begin);
                     self.freeze(begin, end, [true; 2]);
                     self.idle = end;

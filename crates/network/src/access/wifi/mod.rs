@@ -14,10 +14,10 @@ mod channel;
 mod config;
 mod contention;
 mod medium;
-mod others;
 mod phy;
 mod port;
 mod saturation;
+mod stations;
 
 use alloc::sync::Arc;
 

@@ -154,7 +154,7 @@ const BURST: (f64, f64) = (300.0, 3000.0);
 /// wait only for the end of a frame. They take the medium as soon as it is idle, so their fraction
 /// of the time is as configured, and they never collide.
 #[derive(Clone, Debug)]
-pub(super) struct Crowd {
+pub(super) struct Neighbours {
     rng: ChaCha8Rng,
     rest: Duration,
     /// The start and length of the next burst.
@@ -162,21 +162,21 @@ pub(super) struct Crowd {
     pub(super) length: Duration,
 }
 
-impl Crowd {
+impl Neighbours {
     pub(super) fn new(config: &WifiConfig, rng: ChaCha8Rng) -> Option<Self> {
         let share = config.busy.clamp(0.0, 0.99);
         if share <= 0.0 {
             return None;
         }
         let mean = (BURST.0 + BURST.1) / 2.0 * (1.0 - share) / share;
-        let mut crowd = Self {
+        let mut neighbours = Self {
             rng,
             rest: Duration::from_nanos((mean * 1000.0) as u64),
             next: Instant::ZERO,
             length: Duration::ZERO,
         };
-        crowd.step();
-        Some(crowd)
+        neighbours.step();
+        Some(neighbours)
     }
 
     /// Advances to the next burst.

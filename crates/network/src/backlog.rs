@@ -14,7 +14,7 @@ use crate::random::{Chance, Purpose, stream};
 use crate::{Discipline, DropReason, QueueConfig, QueueLimit};
 
 #[derive(Clone, Debug)]
-pub(crate) struct Room {
+pub(crate) struct Backlog {
     waiting: VecDeque<Waiting>,
     /// Bytes in the queue, overhead included.
     bytes: u64,
@@ -40,7 +40,7 @@ struct Early {
     rng: ChaCha8Rng,
 }
 
-impl Room {
+impl Backlog {
     pub(crate) fn new(config: &QueueConfig, rng: &ChaCha8Rng) -> Self {
         let (limit_packets, limit_bytes) = match config.limit {
             QueueLimit::Unlimited => (u64::MAX, u64::MAX),
