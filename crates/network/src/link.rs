@@ -20,8 +20,8 @@
 //!
 //! - `netem` with a rate applies the delay before the server; here the delay line follows the
 //!   server, as in a real link. For a constant delay the packets come out at the same instants.
-//! A queue's limit does not count the packet in service, where a Linux qdisc with no driver queue
-//! below it would.
+//! - A queue's limit does not count the packet in service, where a Linux qdisc with no driver
+//!   queue below it would.
 
 use alloc::boxed::Box;
 use alloc::string::String;
