@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 _FORMAT = 2
 _MARK = "store.json"
 _SUMS = "checksums.json"
+_LARGEST_MARK = 64_000
+"""Bytes."""
 
 
 def run_key(scenario: Scenario, stack: str, more: Iterable[str] = ()) -> str:
@@ -86,6 +88,9 @@ class RunStore:
         except OSError as error:
             reason = (error.strerror or str(error)).lower()
             raise InputError(f"cannot write the folder {self.folder}: {reason}") from error
+        except InputError:
+            self._lock.close()
+            raise
         return self
 
     def __exit__(
@@ -103,7 +108,7 @@ class RunStore:
             shutil.rmtree(leftover, ignore_errors=True)
         for leftover in self.folder.glob(f".{_MARK}.*"):
             leftover.unlink(missing_ok=True)
-        if mark.exists() and _format_of(mark) == 1 and any(self._batches.iterdir()):
+        if mark.exists() and read_mark(mark).get("format") == 1 and any(self._batches.iterdir()):
             aside = _free(self.folder / "damaged" / "format-1")
             aside.parent.mkdir(exist_ok=True)
             self._batches.rename(aside)
@@ -173,12 +178,19 @@ def _is_aside(path: Path) -> bool:
     return path.name.startswith(f".{_MARK}.")
 
 
-def _format_of(mark: Path) -> object:
+def read_mark(mark: Path) -> dict[str, Any]:
+    """The content of the file that identifies a folder; empty if the file is damaged.
+
+    Raises:
+        InputError: It is not a regular file.
+    """
+    if not mark.is_file():
+        raise InputError(f"{mark} is not a regular file")
     try:
-        there = json.loads(mark.read_bytes())
+        there = json.loads(_native.read_text(mark, _LARGEST_MARK))
     except ValueError:
-        return None
-    return there.get("format") if isinstance(there, dict) else None
+        return {}
+    return there if isinstance(there, dict) else {}
 
 
 def _free(path: Path) -> Path:

@@ -22,6 +22,7 @@ import polars as pl
 from slowstart import InputError, __version__
 from slowstart._native import check_linux
 from slowstart.output import replace_file, sync_file, sync_folder, writing
+from slowstart.run_store import read_mark
 from slowstart.studies import claims as judging
 from slowstart.studies.files import nearest
 from slowstart.studies.measures import filtered
@@ -123,8 +124,8 @@ class Findings:
                     reasons.setdefault(reason, []).append(f"{name} ({shown})")
         return reasons
 
-    def untrusted(self, stack: Stack) -> list[str]:
-        """Runs that count for nothing, and why."""
+    def failed_check(self, stack: Stack) -> list[str]:
+        """The runs that failed the timing self-check, and why."""
         entries = []
         for name, plan in self.study.experiments.items():
             runs = self.table(name, stack, "runs")
@@ -355,7 +356,7 @@ def _claim_folder(folder: Path, name: str) -> None:
             folder.mkdir()
         elif mark.exists():
             # One that was damaged says nothing, and what is kept in the folder says what it is of.
-            there = _study_of(mark)
+            there = read_mark(mark).get("study")
             if there not in (None, name):
                 raise InputError(f"the folder {folder} holds another study: name a new folder")
             if there == name:
@@ -370,14 +371,6 @@ def _claim_folder(folder: Path, name: str) -> None:
             raise
         reason = (error.strerror or str(error)).lower()
         raise InputError(f"cannot write the folder {folder}: {reason}") from error
-
-
-def _study_of(mark: Path) -> object:
-    try:
-        there = json.loads(mark.read_bytes())
-    except ValueError:
-        return None
-    return there.get("study") if isinstance(there, dict) else None
 
 
 def write(findings: Findings, folder: Path) -> None:
