@@ -103,6 +103,12 @@ def _show_studies(out: Console, entries: Sequence[Mapping[str, Any]]) -> None:
     from rich.table import Table
     from rich.text import Text
 
+    from slowstart.tables import write_plain
+
+    heads = ("claims", "runs", "minutes", "on the kernel")
+    every = ("study", "document", "what it repeats", *heads)
+    if write_plain(every, map(_study_cells, entries)):
+        return
     if out.width < _ROOMY:
         # What does not fit beside the summary stands below it.
         table = Table(title="studies", title_justify="left", box=None, show_header=False)
@@ -117,25 +123,29 @@ def _show_studies(out: Console, entries: Sequence[Mapping[str, Any]]) -> None:
             table.add_row(Text(entry["name"], "bold"), words)
     else:
         table = Table(title="studies", title_justify="left", box=box.SIMPLE_HEAD)
-        heads = ("claims", "runs", "minutes", "on the kernel")
-        for head in ("study", "document", "what it repeats", *heads):
+        for head in every:
             right = head in heads
             table.add_column(head, justify="right" if right else "left", no_wrap=head == "study")
         for entry in entries:
-            table.add_row(
-                Text(entry["name"], "bold"),
-                entry["document"],
-                entry["summary"],
-                str(entry["claims"]),
-                str(entry["runs"]),
-                _minutes(entry),
-                _on_the_kernel(entry),
-            )
+            name, *cells = _study_cells(entry)
+            table.add_row(Text(name, "bold"), *cells)
     out.print(table)
     out.print(
         "Minutes are on two cores; on the kernel (--stack linux) those of real time. Run one with: "
         "slowstart study NAME [--quick]"
     )
+
+
+def _study_cells(entry: Mapping[str, Any]) -> list[str]:
+    return [
+        entry["name"],
+        entry["document"],
+        entry["summary"],
+        str(entry["claims"]),
+        str(entry["runs"]),
+        _minutes(entry),
+        _on_the_kernel(entry),
+    ]
 
 
 def _minutes(entry: Mapping[str, Any]) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from rich.console import Console
 
@@ -251,6 +251,18 @@ def console() -> Console:
             raise BrokenPipeError
 
     return Plain(width=_WIDE if _is_piped() else None, highlight=False)
+
+
+def write_plain(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> bool:
+    """Writes one line of tab-separated cells per row, unless standard output is a terminal.
+
+    Returns whether it did.
+    """
+    if not _is_piped():
+        return False
+    for cells in (heads, *rows):
+        sys.stdout.write("\t".join(" ".join(cell.split()) for cell in cells) + "\n")
+    return True
 
 
 def show(document: dict[str, Any], paths: dict[str, dict[str, Any]]) -> None:

@@ -305,6 +305,12 @@ def test_the_testbed_end_to_end(command: Command, tmp_path: Path) -> None:
     again = command("study", "suss-testbed", "--quick", "--only", "wired")
     assert "cannot be tested" in again.stdout
     assert "This was a quick run" in again.stdout
+    # Not on a terminal: one line of tab-separated cells per claim.
+    lines = again.stdout.splitlines()
+    table = [line.split("\t") for line in lines if "\t" in line]
+    assert {len(cells) for cells in table} == {8}
+    assert len(table) == 1 + len(document["claims"])
+    assert [cells[6] for cells in table[1:]] == [each["verdict"] for each in document["claims"]]
 
 
 def test_the_list_says_what_there_is(command: Command) -> None:
@@ -312,6 +318,9 @@ def test_the_list_says_what_there_is(command: Command) -> None:
     listed = json.loads(command("study", "--json").stdout)["studies"]
     assert [each["name"] for each in listed] == [*studies.names(), "linux-fidelity"]
     assert listed == json.loads(command("list", "studies", "--json").stdout)["studies"]
+    lines = command("list", "studies").stdout.splitlines()
+    rows = [line.split("\t") for line in lines if "\t" in line]
+    assert [cells[0] for cells in rows] == ["study", *(each["name"] for each in listed)]
 
 
 def test_the_list_loads_no_library_of_data() -> None:

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from slowstart.studies.claims import AGREES, CANNOT_TEST, DIFFERS
-from slowstart.tables import console
+from slowstart.tables import console, write_plain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,14 +25,16 @@ _STYLES = {AGREES: "green", DIFFERS: "dark_orange3", CANNOT_TEST: "dim"}
 def show(findings: Findings, report: str | None) -> None:
     """Prints the claims with their verdicts, and where the report is."""
     out = console()
-    out.print(Text(findings.study.title, "bold"))
+    long = not sys.stdout.isatty()
+    out.print(Text(findings.study.title, "bold"), soft_wrap=long)
     if findings.study.claims:
         _show_claims(out, findings)
     for stack in findings.stacks:
         for reason, parts in findings.left_out(stack).items():
-            out.print(Text(f"Left out on {stack}: {_few(parts)}: {reason}", "dim"))
-        for entry in findings.untrusted(stack):
-            out.print(Text(f"Excluded: failed the timing self-check: {entry}", "dim"))
+            out.print(Text(f"Left out on {stack}: {_few(parts)}: {reason}", "dim"), soft_wrap=long)
+        for entry in findings.failed_check(stack):
+            line = f"Excluded: failed the timing self-check: {entry}"
+            out.print(Text(line, "dim"), soft_wrap=long)
     if findings.study.claims:
         _show_totals(out, findings)
     if report is not None:
@@ -43,6 +45,8 @@ def _show_claims(out: Console, findings: Findings) -> None:
     from slowstart.studies.page import claims_table
 
     several = len(findings.stacks) > 1
+    if write_plain(*_plain_claims(findings)):
+        return
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("claim", ratio=3)
     table.add_column("agrees if", ratio=1)
@@ -69,6 +73,23 @@ def _show_claims(out: Console, findings: Findings) -> None:
                 cells.append(Text(verdict.reason))
         table.add_row(*cells)
     out.print(table)
+
+
+def _plain_claims(findings: Findings) -> tuple[list[str], list[list[str]]]:
+    """The heads and rows of the claims: one row for each claim and stack."""
+    from slowstart.studies.page import claims_table
+
+    heads = ["claim", "where", "stack", "agrees if", "measured", "interval", "verdict", "because"]
+    rows = []
+    for row in claims_table(findings):
+        claim = row["claim"]
+        for each in row["verdicts"]:
+            verdict = each["verdict"]
+            unit = f" {claim.unit}" if claim.unit and each["value"] != "-" else ""
+            measured = [each["value"] + unit, each["detail"]]
+            head = [claim.words, claim.where, verdict.stack, row["expected"]]
+            rows.append([*head, *measured, verdict.word, verdict.reason])
+    return heads, rows
 
 
 def _show_totals(out: Console, findings: Findings) -> None:
