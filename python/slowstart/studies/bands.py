@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from slowstart.tables import number
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from slowstart.studies.files import Node
 
 
@@ -25,18 +27,19 @@ class Expected:
         """Whether ``value`` is one of them."""
         return (self.low is None or value >= self.low) and (self.high is None or value <= self.high)
 
-    def words(self, unit: str) -> str:
-        """The band in a few words."""
+    def words(self, unit: str, show: Callable[[float], str] | None = None) -> str:
+        """The range in a few words; ``show`` formats its numbers (default: :func:`plain`)."""
+        show = show or plain
         unit = f" {unit}" if unit else ""
         if self.value is not None and self.low is not None and self.high is not None:
             both = self.value - self.low, self.high - self.value
             if math.isclose(*both, rel_tol=1e-6):
-                return f"{plain(self.value)} ± {plain(both[0])}{unit}"
+                return f"{show(self.value)} ± {show(both[0])}{unit}"
         if self.low is None and self.high is not None:
-            return f"at most {plain(self.high)}{unit}"
+            return f"at most {show(self.high)}{unit}"
         if self.high is None and self.low is not None:
-            return f"at least {plain(self.low)}{unit}"
-        return f"{plain(self.low or 0.0)} to {plain(self.high or 0.0)}{unit}"
+            return f"at least {show(self.low)}{unit}"
+        return f"{show(self.low or 0.0)} to {show(self.high or 0.0)}{unit}"
 
 
 def plain(value: float, digits: int = 4) -> str:

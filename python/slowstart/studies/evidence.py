@@ -68,13 +68,24 @@ class Explanation:
                 continue
             shown[name] = _Shown(found)
             if each.expected is not None and not each.expected.holds(found.value):
-                wrong.append(
-                    f"{name} is {plain(found.value)} and was to be {each.expected.words('')}"
-                )
+                wrong.append(_violation(found.value, each.expected, self._form(name)))
         text = self.words.format(**shown)
         if wrong:
-            text += f" (This does not hold in these runs: {'; '.join(wrong)}.)"
+            text += f" (In these runs this explanation does not hold: {'; '.join(wrong)}.)"
         return Told(text, numbers, not wrong)
+
+    def _form(self, name: str) -> str:
+        """The format of a number in the sentence."""
+        forms = (form or "" for _, each, form, _ in _parts(self.words) if each == name)
+        return next(forms).replace(_INTERVAL, "")
+
+
+def _violation(value: float, expected: Expected, form: str) -> str:
+    """What the explanation requires and what was measured, formatted as in the sentence."""
+    measured, required = _formatted(value, form), expected.words("", lambda x: _formatted(x, form))
+    if f" {measured} " in f" {required} ":  # They differ in digits that the format drops.
+        measured, required = repr(value), expected.words("", repr)
+    return f"it requires {required}, and {measured} was measured"
 
 
 @dataclass(frozen=True)
@@ -131,10 +142,15 @@ def read_explanation(node: Node, base: Measure, known: Known) -> Explanation:
     return Explanation(words, evidence)
 
 
+def _parts(words: str) -> list[tuple[Any, ...]]:
+    """The literal text, name, format and conversion of each part of a sentence."""
+    return list(string.Formatter().parse(words))
+
+
 def _named(node: Node, words: str) -> list[str]:
     """The names in a sentence."""
     try:
-        parts: list[Any] = list(string.Formatter().parse(words))
+        parts = _parts(words)
     except ValueError as error:
         raise node.refuse(f"explanation: {error}", "explanation") from error
     named = []
