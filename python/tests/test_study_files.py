@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 
@@ -192,7 +193,8 @@ def test_a_text_that_no_longer_holds_says_so(command: Command, tmp_path: Path) -
     assert "The explanation does not hold in these runs: c, d" in shown
     first, second = studies.load(folder).run(tmp_path / "out", runs=1).document()["claims"]
     assert first["explanation"].endswith(
-        "(This does not hold in these runs: share is 1 and was to be at most 0.5.)"
+        "(In these runs this explanation does not hold: it requires at most 50 %, "
+        "and 100 % was measured.)"
     )
     assert not first["holds"]
     assert second["explanation"] == first["explanation"]
@@ -273,6 +275,55 @@ def test_a_study_without_claims_needs_neither_readme_nor_where(
     page = (tmp_path / "out" / "report.html").read_text()
     assert "<h2>Claims</h2>" not in page
     assert "data:image/svg+xml" in page
+
+
+PUBLICATION = """
+[publication]
+authors = "A. Author and B. Other"
+title = "On Start-ups"
+year = 2024
+url = "https://example.org/start"
+"""
+
+
+def test_the_report_begins_with_the_publication_and_the_verdicts(tmp_path: Path) -> None:
+    head, experiment, rest = STUDY.partition("[[experiment]]")
+    study = studies.load(write(tmp_path, head + PUBLICATION + experiment + rest))
+    study.run(tmp_path / "out", runs=1)
+    page = (tmp_path / "out" / "report.html").read_text()
+    words = ["A. Author and B. Other", "On Start-ups", "2024", "https://example.org/start"]
+    places = [page.index(f">{each}<" if each.startswith("http") else each) for each in words]
+    places += [page.index(each) for each in (" agree</span>", "data:image/", 'class="claims"')]
+    assert places == sorted(places)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "word"),
+    [
+        ('title = "On', 'titel = "On', 8, "did you mean title?"),
+        ("year = 2024", "", 6, "year is missing"),
+        ("year = 2024", "year = 2024.5", 9, "integer"),
+        ("https://", "javascript:", 10, "https://"),
+    ],
+)
+def test_a_wrong_publication_is_refused(
+    tmp_path: Path, old: str, new: str, line: int, word: str
+) -> None:
+    head, experiment, rest = STUDY.partition("[[experiment]]")
+    folder = write(tmp_path, head + PUBLICATION.replace(old, new) + experiment + rest)
+    with pytest.raises(InputError, match=rf"study\.toml:{line}: .*{re.escape(word)}"):
+        studies.load(folder)
+
+
+@pytest.mark.parametrize("name", ["study.json", "store/store.json"])
+def test_a_mark_that_is_a_pipe_is_refused(tmp_path: Path, name: str) -> None:
+    mark = tmp_path / "out" / name
+    mark.parent.mkdir(parents=True)
+    (tmp_path / "out" / "study.json").write_text('{"format": 1, "study": "mine"}')
+    mark.unlink(missing_ok=True)
+    os.mkfifo(mark)
+    with pytest.raises(InputError, match="not a regular file"):
+        studies.load(write(tmp_path)).run(tmp_path / "out", runs=1)
 
 
 def test_a_damaged_mark_locks_no_run_out(tmp_path: Path) -> None:

@@ -124,7 +124,7 @@ class Node:
         """A whole number from ``least`` on."""
         if key not in self.value:
             return default
-        value = int(self._get(key, (int,), "a whole number"))
+        value = int(self._get(key, (int,), "an integer"))
         if value < least:
             raise self.refuse(f"{key} is {value}; it has to be at least {least}", key)
         return value

@@ -38,6 +38,8 @@ def write(findings: Findings, folder: Path) -> None:
     page = report.render(
         "study.html.j2",
         study=findings.study,
+        publication=findings.study.publication,
+        plural=plots.plural,
         quick=findings.quick,
         totals=findings.totals,
         stacks=[_facts(findings, stack) for stack in findings.stacks],
@@ -141,7 +143,7 @@ def _facts(findings: Findings, stack: Stack) -> dict[str, Any]:
         return facts
     return {
         **facts,
-        "untrusted": findings.untrusted(stack),
+        "failed_check": findings.failed_check(stack),
         "counted": int(runs["counts"].sum()),
         "hours": plain(float(runs["end_s"].sum()) / 3600),
         "minutes": plain(float(runs["wall_s"].sum()) / 60),

@@ -35,16 +35,29 @@ _HEAD = ("title", "document", "summary", "minutes")
 
 
 @dataclass(frozen=True)
+class Publication:
+    """What a study repeats: ``[publication]`` of ``study.toml``."""
+
+    authors: str
+    title: str
+    year: int
+    url: str
+    """Its address; empty if it has none."""
+
+
+@dataclass(frozen=True)
 class Study:
-    """What a folder says."""
+    """The content of a study's folder."""
 
     name: str
     folder: Path
     title: str
     document: str
+    """The key of the publication in the project's list of sources."""
+    publication: Publication | None
     summary: str
     minutes: Mapping[str, float]
-    """How long a full and a quick run took where it was measured."""
+    """Measured durations of a full and of a quick run."""
     experiments: Mapping[str, Experiment]
     claims: tuple[Claim, ...]
     drawings: tuple[Drawing, ...]
@@ -103,7 +116,7 @@ def load(name: str | Path, traces: str | Path | None = None) -> Study:
         if not (folder / STUDY).is_file():
             raise InputError(f"there is no study {name}{nearest(str(name), names())}")
     root = Node.read(folder / STUDY)
-    root.only("title", "document", "summary", "minutes", "experiment", "figure")
+    root.only("title", "document", "publication", "summary", "minutes", "experiment", "figure")
     judged = (folder / CLAIMS).is_file()
     _check_whole(root, folder, judged=judged)
     known_as = folder.resolve().name
@@ -140,6 +153,7 @@ def load(name: str | Path, traces: str | Path | None = None) -> Study:
         folder=folder,
         title=root.text("title", known_as),
         document=root.text("document", "none"),
+        publication=_publication(root),
         summary=root.text("summary", ""),
         minutes={key: minutes.number(key) for key in minutes.value},
         experiments=experiments,
@@ -147,6 +161,19 @@ def load(name: str | Path, traces: str | Path | None = None) -> Study:
         drawings=tuple(drawings),
         module=module,
     )
+
+
+def _publication(root: Node) -> Publication | None:
+    if not root.has("publication"):
+        return None
+    node = root.table("publication")
+    node.only("authors", "title", "year", "url")
+    node.need("authors", "title", "year")
+    url = node.text("url", "")
+    if url and not url.startswith(("https://", "http://")):
+        raise node.refuse("url: expected an address that starts with https:// or http://", "url")
+    year = node.whole("year", 0)
+    return Publication(node.text("authors"), node.text("title"), year, url)
 
 
 def _columns() -> dict[str, list[str]]:
