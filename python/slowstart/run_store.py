@@ -1,9 +1,10 @@
-"""A folder of finished runs: killed at any moment it resumes, and nothing is run twice.
+"""A folder of finished runs, which survives a kill at any moment; no run is executed twice.
 
-A run is known by its key and its seed; :func:`run_key` makes the key of all that decides a run.
-Runs come in batches. A batch is a folder with Parquet tables and a list of their checksums; it is
-written aside, flushed to the disk and renamed, so that it is whole or absent. A batch that was
-damaged later is named, moved to ``damaged/``, and its runs count as missing.
+A run is identified by its key and its seed; :func:`run_key` hashes everything that determines a run
+into the key. Runs are stored in batches. A batch is a folder with Parquet tables and their
+checksums. It is written under a temporary name, flushed to the disk and renamed, so that it is
+complete or absent. A damaged batch is reported and moved to ``damaged/``, and its runs count as
+missing.
 """
 
 from __future__ import annotations
@@ -39,9 +40,9 @@ _LARGEST_MARK = 64_000
 
 
 def run_key(scenario: Scenario, stack: str, more: Iterable[str] = ()) -> str:
-    """What all runs of ``scenario`` on ``stack`` have in common whatever their seed, hashed.
+    """A hash of everything that determines the runs of ``scenario`` on ``stack``, except the seed.
 
-    That is the resolved scenario with recorded traces, what computes it, and ``more``.
+    That is the resolved scenario with recorded traces, the version of the software, and ``more``.
     """
     parts = [scenario.definition(), stack, *build(stack), *more]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
@@ -49,7 +50,7 @@ def run_key(scenario: Scenario, stack: str, more: Iterable[str] = ()) -> str:
 
 @lru_cache
 def build(stack: str) -> tuple[str, ...]:
-    """The version of what computes a run: the package, and the native module or the kernel."""
+    """The versions that determine a run: the package, and the native module or the kernel."""
     if stack == "linux":
         return (__version__, platform.release())
     if stack == "linux-vm":
@@ -59,7 +60,7 @@ def build(stack: str) -> tuple[str, ...]:
 
 
 class RunStore:
-    """The folder. One process at a time may hold it."""
+    """The folder. One process at a time may open it."""
 
     def __init__(
         self, folder: str | os.PathLike[str], say: Callable[[str], object] = complain
@@ -84,7 +85,7 @@ class RunStore:
                 self._tidy()
         except BlockingIOError as error:
             self._lock.close()
-            raise InputError(f"another process is making runs in {self.folder}") from error
+            raise InputError(f"another process is executing runs in {self.folder}") from error
         except OSError as error:
             reason = (error.strerror or str(error)).lower()
             raise InputError(f"cannot write the folder {self.folder}: {reason}") from error
@@ -102,7 +103,7 @@ class RunStore:
         self._lock.close()
 
     def _tidy(self) -> None:
-        """Removes what a killed process left half written, and sets aside what cannot be used."""
+        """Removes incomplete files of a killed process, and sets unusable batches aside."""
         mark = self.folder / _MARK
         for leftover in self._batches.glob(".*"):
             shutil.rmtree(leftover, ignore_errors=True)
@@ -115,7 +116,7 @@ class RunStore:
             self._batches.mkdir()
             self._say(
                 f"{self.folder} holds runs of an earlier version of slowstart, which this version "
-                f"cannot use: they were moved to {aside} and are made again"
+                f"cannot use: they were moved to {aside} and will be repeated"
             )
         replace_file(mark, json.dumps({"format": _FORMAT}) + "\n")
         for batch in sorted(self._batches.iterdir()):
@@ -126,11 +127,11 @@ class RunStore:
                 batch.rename(aside)
                 self._say(
                     f"the runs in {batch} are damaged ({reason}): they were moved to {aside} and "
-                    "are made again"
+                    "will be repeated"
                 )
 
     def read(self, table: str, chosen: pl.DataFrame | None = None) -> pl.DataFrame:
-        """A table of all batches, or of those runs alone whose key, seed and batch are chosen."""
+        """A table of all batches, or only of the runs with the chosen keys, seeds and batches."""
         if chosen is None:
             folders = sorted(self._batches.iterdir())
         else:
@@ -146,7 +147,7 @@ class RunStore:
         return pl.concat(frames, how="diagonal_relaxed") if frames else pl.DataFrame()
 
     def write(self, identity: str, tables: Mapping[str, pl.DataFrame]) -> None:
-        """Keeps a batch. One of the same ``identity`` is replaced.
+        """Stores a batch. It replaces one of the same ``identity``.
 
         Raises:
             RunError: The disk is full.
@@ -174,7 +175,7 @@ class RunStore:
 
 
 def _is_aside(path: Path) -> bool:
-    """Whether a file is one that was being written when a process was killed."""
+    """Whether a file is an incomplete mark of a killed process."""
     return path.name.startswith(f".{_MARK}.")
 
 
@@ -194,7 +195,7 @@ def read_mark(mark: Path) -> dict[str, Any]:
 
 
 def _free(path: Path) -> Path:
-    """``path``, with a number after it where it is taken."""
+    """``path``, with a number appended if it exists."""
     number = 2
     free = path
     while free.exists():
@@ -212,7 +213,7 @@ def _sum(file: Path) -> str:
 
 
 def _damage(batch: Path) -> str | None:
-    """What is wrong with a batch; ``None`` where every table is as it was written."""
+    """What is wrong with a batch; ``None`` if every table has its checksum."""
     try:
         sums = json.loads((batch / _SUMS).read_bytes())
         if not isinstance(sums, dict) or not sums:

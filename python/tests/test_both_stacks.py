@@ -68,7 +68,7 @@ def test_the_report_has_a_column_for_each_stack(both: Findings, tmp_path: Path) 
     for head in ("simulated: measured", "linux: measured"):
         assert f"<th>{head}</th>" in page
     assert "<p>Left out on linux:</p>" in page
-    assert "<li>named: the study makes it in the simulator alone.</li>" in page
+    assert "<li>named: the study runs it only in the simulator.</li>" in page
     assert "<li>short (cubic+standard, 1 MB): the kernel has none.</li>" in page
     assert "<li>short (cubic+hystart, 1 MB), run 1: too late</li>" in page
     # One image for both where they stand in one.

@@ -42,7 +42,7 @@ def test_no_two_names_look_the_same() -> None:
     assert styles == colors.styles(reversed(names))
 
 
-# network-models.md D.2, from document 001.
+# Exits of 77 and 55 runs in Kachooei 2024.
 @pytest.mark.parametrize(
     ("successes", "trials", "low", "high"),
     [(3, 77, 1.3, 10.8), (0, 77, 0.0, 4.8), (72, 77, 85.7, 97.2), (33, 55, 46.8, 71.9)],
@@ -54,7 +54,7 @@ def test_wilson_intervals(successes: int, trials: int, low: float, high: float) 
     assert stats.wilson(0, 0) is None
 
 
-def test_median_intervals_are_those_of_the_notes() -> None:
+def test_median_intervals_are_order_statistics() -> None:
     # Ranks (6, 15) of 20.
     assert median_interval([float(n) for n in range(1, 21)]) == (10.5, 6.0, 15.0)
     assert median_interval([3.0, 1.0]) == (2.0, None, None)

@@ -1,4 +1,4 @@
-"""What is drawn in a study's figures is inside their axes, and can be read."""
+"""Everything drawn in a study's figures lies inside the axes and is legible."""
 
 from __future__ import annotations
 
@@ -83,16 +83,16 @@ def drawn(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Figure]:
 
 @pytest.mark.parametrize("name", [each for each in KINDS if each != "evolution"])
 def test_everything_lies_inside_its_axes(drawn: dict[str, Figure], name: str) -> None:
-    # The far path takes thirty times as long as the near one, whose panel is the first.
+    # Flows take thirty times as long on the far path as on the near one, the first panel.
     for axes in drawn[name].axes:
         (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
         data = axes.dataLim
         assert left <= data.x0 <= data.x1 <= right
-        # A distribution goes up at once from where its least value is.
+        # A distribution rises vertically at its smallest value.
         assert bottom <= data.y0 <= data.y1 <= top
 
 
-def test_axes_begin_at_zero_and_shares_end_at_one(drawn: dict[str, Figure]) -> None:
+def test_axes_begin_at_zero_and_fractions_end_at_one(drawn: dict[str, Figure]) -> None:
     assert drawn["points"].axes[0].get_ylim()[0] == 0
     bottom, top = drawn["share"].axes[0].get_ylim()
     assert bottom == 0
@@ -108,19 +108,19 @@ def test_logarithmic_axes_have_plain_numbers(drawn: dict[str, Figure]) -> None:
     assert {"100", "200", "500", "1000"} <= set(labels)
 
 
-def test_only_what_is_not_said_elsewhere_has_a_legend(drawn: dict[str, Figure]) -> None:
+def test_a_legend_repeats_no_title_or_axis_label(drawn: dict[str, Figure]) -> None:
     # The axis names the algorithms, the panels' titles the networks.
     assert not drawn["own x"].legends
     assert not drawn["evolution"].legends
     assert drawn["points"].legends
 
 
-def test_what_is_beyond_the_end_does_not_stretch_an_axis(drawn: dict[str, Figure]) -> None:
+def test_data_beyond_the_end_do_not_stretch_an_axis(drawn: dict[str, Figure]) -> None:
     for axes in drawn["evolution"].axes:
         assert axes.dataLim.x1 <= 0.5
 
 
-def test_titles_are_above_the_first_row_alone_and_runs_are_said(drawn: dict[str, Figure]) -> None:
+def test_titles_are_above_the_first_row_only_and_state_the_runs(drawn: dict[str, Figure]) -> None:
     for name, figure in drawn.items():
         title = figure.get_suptitle().replace("\N{NO-BREAK SPACE}", " ").replace("\n", " ")
         assert "each)" in title, name

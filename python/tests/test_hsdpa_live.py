@@ -1,4 +1,4 @@
-"""The study of document 002, and what it needs that other studies do not."""
+"""The study of De Cicco and Mascolo 2012, and the features that only it uses."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TRACES = traces.folder()
 VARIANTS = {"NewReno", "Westwood+", "BIC", "CUBIC"}
 
 
-def test_a_full_run_is_as_large_as_the_campaign() -> None:
+def test_a_full_run_is_as_large_as_the_published_campaign() -> None:
     jobs = studies.load("hsdpa-live").jobs("simulated", only=["live"])["live"]
     assert {job.labels["variant"] for job in jobs} <= VARIANTS
     flows = sum(job.runs for job in jobs)
@@ -25,7 +25,7 @@ def test_a_full_run_is_as_large_as_the_campaign() -> None:
     assert hours >= 60
 
 
-def test_without_traces_their_claims_cannot_be_tested(tmp_path: Path) -> None:
+def test_claims_about_missing_traces_cannot_be_tested(tmp_path: Path) -> None:
     study = studies.load("hsdpa-live", tmp_path)
     assert study.jobs("simulated", only=["drive", "norway"]) == {"drive": [], "norway": []}
     findings = study.run(tmp_path / "out", quick=True, only=["drive", "norway"], report=False)
@@ -46,7 +46,7 @@ def test_with_traces_flows_are_paired_in_time(tmp_path: Path) -> None:
     found = by_name["drive-cubic-sent-again"].estimate
     assert found is not None
     assert (found.runs, found.test) == (12, "Wilcoxon")
-    # Whatever the traces hold, CUBIC sends more again than NewReno does.
+    # Whatever the traces, CUBIC retransmits more than NewReno.
     assert found.low is not None
     assert found.low > 1
 
@@ -72,20 +72,20 @@ def test_a_ratio_of_means_is_over_pairs() -> None:
     assert (found.value, found.runs, found.missing) == (2.0, 3, 1)
     assert found.low is not None
     assert found.high is not None
-    # Of three pairs the least and the largest ratio that can be drawn, without 0/0.
+    # The smallest and largest ratios that can be drawn from three pairs, without 0/0.
     assert 1.6 <= found.low <= 2.0 <= found.high <= 4.0
 
 
-def test_pairs_agree_in_what_a_claim_leaves_open() -> None:
+def test_pairs_have_equal_values_of_open_axes() -> None:
     one = pl.concat([rows([2.0], [1], "a"), rows([30.0], [1], "b")])
     other = pl.concat([rows([10.0], [1], "b"), rows([1.0], [1], "a")])
     found = relate(one, other, "median", "ratio", paired=True, pair_by=["place"])
     assert found is not None
     assert (found.value, found.low, found.high) == (2.5, 2.0, 3.0)
-    with pytest.raises(ValueError, match="stands for several runs"):
+    with pytest.raises(ValueError, match="identifies several runs"):
         relate(one, other, "median", "ratio", paired=True)
 
 
-def test_nothing_to_count_is_no_ratio() -> None:
+def test_a_ratio_to_zero_is_none() -> None:
     none = rows([0.0, 0.0], [1, 2])
     assert relate(none, none, "mean", "ratio of means", paired=True) is None

@@ -1,4 +1,4 @@
-"""The study of document 001: its closed forms, and a short run from end to end."""
+"""The study of Kachooei 2024: its closed forms, and a short run from end to end."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ closed = importlib.import_module(f"{analysis.__name__}.norm")
 LN2, crossing, loss_seen = closed.LN2, closed.crossing, closed.loss_seen
 measured_norm, norm, spectrum = closed.measured_norm, closed.norm, closed.spectrum
 
-# The normalized difference so many RTTs after capacity, for windows of 2, 3.5 and 5 RTTs.
+# RTTs since capacity, and the normalized difference for windows of 2, 3.5 and 5 RTTs.
 CLOSED_FORM = [
     (-1, 0, 0, 0),
     (0, 0, 0, 0),
@@ -38,7 +38,7 @@ def test_the_closed_form(row: tuple[float, ...]) -> None:
         assert norm(np.array([float(row[0])]), window)[0] == pytest.approx(expected, abs=1e-9)
 
 
-def test_where_it_crosses() -> None:
+def test_threshold_crossings_of_the_closed_form() -> None:
     assert crossing(0.26) == pytest.approx(1.452, abs=1e-3)
     assert crossing(0.35) == pytest.approx(2.205, abs=1e-3)
     assert crossing(0.26, queue=True) == pytest.approx(3.88, abs=0.005)
@@ -47,7 +47,7 @@ def test_where_it_crosses() -> None:
     assert loss_seen(np.array([2.0]))[0] == pytest.approx(4.557, abs=1e-3)
 
 
-def test_a_spectrum_finds_what_swings() -> None:
+def test_a_spectrum_finds_an_oscillation() -> None:
     time = np.linspace(0, 8, 400)
     found = spectrum(time, 600 + 20 * time + 100 * np.sin(2 * np.pi * 0.5 * time), 8)
     assert found is not None
@@ -57,7 +57,7 @@ def test_a_spectrum_finds_what_swings() -> None:
 
 
 def test_sent_and_delivered_agree_while_doubling() -> None:
-    # 10 kB that double each 100 ms until 1 s, an ACK each millisecond, and then the rate reached.
+    # 10 kB, doubling every 100 ms until 1 s, then at constant rate; an ACK every millisecond.
     time = np.arange(0, 2, 0.001)
     acked = np.where(time < 1, 1e4 * 2 ** (10 * time), 1e4 * 2**10 * (1 + 10 * LN2 * (time - 1)))
     series = pl.DataFrame(
@@ -85,7 +85,7 @@ def test_end_to_end(tmp_path: Path) -> None:
     leave = found["exit-geo"].estimate
     assert leave is not None
     assert 10 < leave.value < 20
-    # A decision after the loss, or none, is none to speak of.
+    # A decision after the first loss, or none, is a late exit.
     passive = findings.table("passive", "simulated").filter(
         network="leo", algorithm="cubic+search:passive=true"
     )
@@ -99,7 +99,7 @@ def test_end_to_end(tmp_path: Path) -> None:
     drawn = {each.stem for each in (tmp_path / "out").glob("*.svg")}
     assert {"norm", "spectra", "examples", "latency", "wifi-downloads"} <= drawn
     assert {"bins-norm", "sent", "rounds", "windows", "rate", "rssi", "heuristic-errors"} <= drawn
-    # The simulated flow is where the closed form is: half of the windows are full of capacity.
+    # The simulated exit is where the closed form puts it.
     flows = findings.table("noiseless", "simulated")
     (exit_s,) = flows["passive_exit_s"].to_list()
     (capacity_s,) = flows["capacity_true_s"].to_list()

@@ -1,4 +1,4 @@
-"""The store of finished runs: nothing is lost by a kill, nothing is run twice."""
+"""The store of finished runs: a kill loses no stored run, and no run is executed twice."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def jobs(runs: int = 3, size: str = "300 kB", traces: int = 0) -> list[Job]:
     ]
 
 
-def test_runs_are_those_of_a_plain_run(tmp_path: Path) -> None:
+def test_stored_runs_equal_those_of_a_plain_run(tmp_path: Path) -> None:
     wanted = jobs()
     with Store(tmp_path / "store") as store:
         store.complete(wanted)
@@ -44,15 +44,15 @@ def test_runs_are_those_of_a_plain_run(tmp_path: Path) -> None:
     assert runs["end_s"].min() > 0  # type: ignore[operator]
 
 
-def test_more_of_the_same_makes_only_what_is_missing(
+def test_only_missing_runs_are_executed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: list[tuple[str, int]] = []
-    honest = slowstart.run
+    original = slowstart.run
 
     def counted(scenarios: list[slowstart.Scenario], **rest: object) -> slowstart.Result:
         made.extend((each.flows[0], each.seed) for each in scenarios)
-        return honest(scenarios, **rest)  # type: ignore[arg-type]
+        return original(scenarios, **rest)  # type: ignore[arg-type]
 
     monkeypatch.setattr(module, "run", counted)
     with Store(tmp_path / "store") as store:
@@ -69,7 +69,7 @@ def test_more_of_the_same_makes_only_what_is_missing(
     assert all(total == 6 for _, total in told)
 
 
-def test_time_series_are_kept_of_the_runs_asked_for(tmp_path: Path) -> None:
+def test_time_series_are_stored_for_the_requested_runs(tmp_path: Path) -> None:
     with Store(tmp_path / "store") as store:
         store.complete(jobs())
         assert store.flow_traces(jobs(traces=1)).is_empty()
@@ -78,7 +78,7 @@ def test_time_series_are_kept_of_the_runs_asked_for(tmp_path: Path) -> None:
         assert series["run"].unique().to_list() == [0]
         assert series["detector"].n_unique() == 2
         assert not store.link_traces(jobs(traces=1)).is_empty()
-        # A run that is there twice counts once.
+        # A run that is stored twice counts once.
         assert len(store.flows(jobs(traces=1))) == 6
 
 
@@ -96,10 +96,10 @@ def test_an_extract_is_a_column(tmp_path: Path) -> None:
     assert wanted[0].key != plain.key
 
 
-def test_the_key_sees_what_decides_a_run(tmp_path: Path) -> None:
+def test_the_key_depends_on_everything_that_determines_a_run(tmp_path: Path) -> None:
     trace = tmp_path / "a.trace"
     keys = set()
-    for text in ("1\n2\n3\n4\n", "1\n2\n2\n4\n"):  # as many opportunities in as much time
+    for text in ("1\n2\n3\n4\n", "1\n2\n2\n4\n"):  # equal count and duration
         trace.write_text(text)
         (scenario,) = slowstart.compare(f"trace:{trace}", "cubic", size="100 kB")
         keys.add(Job(scenario, 1).key)
@@ -153,7 +153,7 @@ def test_one_process_at_a_time(tmp_path: Path) -> None:
         pass
 
 
-def test_a_foreign_folder_is_left_alone(tmp_path: Path) -> None:
+def test_a_foreign_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("years of work")
     with pytest.raises(InputError, match="something else"), Store(tmp_path):
         pass
@@ -188,7 +188,7 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_batch_is_named_and_made_again(tmp_path: Path, damage: str) -> None:
+def test_a_damaged_batch_is_reported_and_repeated(tmp_path: Path, damage: str) -> None:
     wanted = jobs(runs=1)
     with Store(tmp_path / "store") as store:
         store.complete(wanted)
@@ -220,7 +220,7 @@ def test_runs_of_an_earlier_format_are_set_aside(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mark", ["", "{", "[]"])
-def test_a_damaged_mark_locks_nothing_out(tmp_path: Path, mark: str) -> None:
+def test_a_damaged_mark_does_not_block_the_store(tmp_path: Path, mark: str) -> None:
     with Store(tmp_path / "store") as store:
         store.complete(jobs(runs=1))
     (tmp_path / "store" / "store.json").write_text(mark)

@@ -1,4 +1,4 @@
-"""Studies as a whole: a quick run, what it writes, and that it says the same twice."""
+"""Complete studies: their verdicts, their output files, and reproducibility."""
 
 from __future__ import annotations
 
@@ -189,7 +189,7 @@ def picture(findings, drawing, stack):
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A small study of one's own."""
+    """A small user-defined study."""
     made = tmp_path / "small"
     made.mkdir()
     (made / "study.toml").write_text(STUDY)
@@ -233,7 +233,7 @@ def test_a_full_run_judges_every_claim(folder: Path, tmp_path: Path) -> None:
     assert not list(out.glob(".*"))
 
 
-def test_a_quick_run_is_taken_over_by_a_full_one(folder: Path, tmp_path: Path) -> None:
+def test_a_full_run_reuses_a_quick_one(folder: Path, tmp_path: Path) -> None:
     study = studies.load(folder)
     quick = study.run(tmp_path / "out", quick=True)
     reasons = {each.claim.name: each.reason for each in quick.verdicts}
@@ -241,15 +241,15 @@ def test_a_quick_run_is_taken_over_by_a_full_one(folder: Path, tmp_path: Path) -
     assert "quick run" in (tmp_path / "out" / "report.html").read_text()
     told: list[tuple[int, int]] = []
     study.run(tmp_path / "out", progress=lambda done, total: told.append((done, total)))
-    # Of 32 + 5 runs, 4 + 4 are there: two of each algorithm, and two of each network.
+    # Of 32 + 5 runs, 4 + 4 are stored: two of each algorithm, and two of each network.
     assert {total for _, total in told} == {29}
 
 
-def test_the_same_study_says_the_same(folder: Path, tmp_path: Path) -> None:
+def test_a_study_is_reproducible(folder: Path, tmp_path: Path) -> None:
     for name in ("one", "two"):
         studies.load(folder).run(tmp_path / name, threads=1 if name == "one" else 3)
     for file in (tmp_path / "one").iterdir():
-        # How long it took is in the report, and in the table of runs.
+        # The report and the table of runs contain wall-clock times.
         other = tmp_path / "two" / file.name
         if file.suffix == ".parquet":
             frames = [pl.read_parquet(each).drop("wall_s", strict=False) for each in (file, other)]
@@ -258,7 +258,7 @@ def test_the_same_study_says_the_same(folder: Path, tmp_path: Path) -> None:
             assert file.read_bytes() == other.read_bytes(), file.name
 
 
-def test_only_one_experiment(folder: Path, tmp_path: Path) -> None:
+def test_a_single_experiment_can_be_run(folder: Path, tmp_path: Path) -> None:
     other = studies.load(folder).run(tmp_path / "other", only=["short"], runs=1)
     own = next(each for each in other.verdicts if each.claim.name == "own")
     assert (own.word, own.reason) == ("cannot-test", "the experiment named was left out")
@@ -271,7 +271,7 @@ def test_only_one_experiment(folder: Path, tmp_path: Path) -> None:
         studies.load(folder).run(tmp_path / "out", only=["name"])
 
 
-def test_a_folder_of_another_study_is_left_alone(folder: Path, tmp_path: Path) -> None:
+def test_a_folder_of_another_study_is_refused(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "study.json").write_text('{"format": 1, "study": "other"}')
     with pytest.raises(InputError, match="another study"):
@@ -283,7 +283,7 @@ def test_a_folder_of_another_study_is_left_alone(folder: Path, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("name", studies.names())
-def test_those_that_come_with_slowstart_can_be_read(name: str) -> None:
+def test_built_in_studies_can_be_loaded(name: str) -> None:
     study = studies.load(name)
     assert study.claims
     assert study.readme
@@ -313,7 +313,7 @@ def test_the_testbed_end_to_end(command: Command, tmp_path: Path) -> None:
     assert [cells[6] for cells in table[1:]] == [each["verdict"] for each in document["claims"]]
 
 
-def test_the_list_says_what_there_is(command: Command) -> None:
+def test_the_list_is_complete(command: Command) -> None:
     assert "suss-testbed" in command("study").stdout
     listed = json.loads(command("study", "--json").stdout)["studies"]
     assert [each["name"] for each in listed] == [*studies.names(), "linux-fidelity"]
@@ -323,7 +323,7 @@ def test_the_list_says_what_there_is(command: Command) -> None:
     assert [cells[0] for cells in rows] == ["study", *(each["name"] for each in listed)]
 
 
-def test_the_list_loads_no_library_of_data() -> None:
+def test_the_list_loads_no_data_library() -> None:
     program = (
         "import sys; from slowstart.cli import invoke; invoke(['list', 'studies', '--json']); "
         "sys.exit(bool({'polars', 'scipy', 'matplotlib', 'numpy'} & set(sys.modules)))"

@@ -1,4 +1,4 @@
-"""A study's files: what is wrong is said in one sentence with file and line."""
+"""A study's files: every error is reported in one sentence with file and line."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def write(folder: Path, study: str = STUDY, claims: str = CLAIMS) -> Path:
     return made
 
 
-def test_the_grid_is_laid_over_the_base(tmp_path: Path) -> None:
+def test_the_grid_is_merged_into_the_base(tmp_path: Path) -> None:
     study = studies.load(write(tmp_path))
     cells = study.experiments["one"].cells
     assert [dict(cell.labels) for cell in cells] == [
@@ -91,7 +91,7 @@ def test_the_grid_is_laid_over_the_base(tmp_path: Path) -> None:
     assert [each["flows"][0]["algorithm"] for each in resolved][1:3] == ["cubic+hystart", "bbr"]
     assert {each["flows"][1]["algorithm"] for each in resolved} == {"reno+standard"}
     assert resolved[0]["path"]["buffer_bytes"] < resolved[1]["path"]["buffer_bytes"]
-    # All meet the same channel: the same seeds.
+    # The same seeds, and so the same channel realization.
     assert {cell.scenario.seed for cell in cells if cell.scenario} == {1}
     assert study.cost() == (16, 1.0)
     assert study.cost(quick=True) == (8, 1.0)
@@ -100,7 +100,7 @@ def test_the_grid_is_laid_over_the_base(tmp_path: Path) -> None:
 REFUSED = {
     "no TOML": ("study.toml", 'title = "A study"', "title = A study", 1, "invalid TOML"),
     "unknown key": ("study.toml", "summary", "sumary", 3, "did you mean summary?"),
-    "a number as text": ("study.toml", 'document = "none"', "document = 0", 2, "text"),
+    "a number for a string": ("study.toml", 'document = "none"', "document = 0", 2, "string"),
     "no runs": ("study.toml", "full = 4", "full = 0", 8, "at least 1"),
     "unknown kind of runs": ("study.toml", "quick = 2 }", "quik = 2 }", 8, "quick"),
     "runs in the scenario": ("study.toml", "path = {", "runs = 3\npath = {", 11, "experiment"),
@@ -119,7 +119,7 @@ REFUSED = {
     "unknown label": ("claims.toml", '"bbr"', '"bbr9"', 6, "did you mean bbr?"),
     "unknown axis in a claim": ("claims.toml", "algorithm =", "algoritm =", 6, "algorithm"),
     "unknown metric": ("claims.toml", '"fct_s"', '"fct"', 7, "fct_s"),
-    "no expression": ("claims.toml", '"fct_s"', '"fct_s +"', 7, "no expression"),
+    "an invalid expression": ("claims.toml", '"fct_s"', '"fct_s +"', 7, "not a valid"),
     "no tolerance": ("claims.toml", ', tolerance = "5 %"', "", 8, "tolerance is missing"),
     "a tolerance of words": ("claims.toml", '"5 %"', '"some"', 8, "percentage"),
     "a negative tolerance": ("claims.toml", '"5 %"', "-1", 8, "negative"),
@@ -138,7 +138,7 @@ REFUSED = {
     "a sentence not closed": ("claims.toml", "{large:.3f} s", "{large s", 10, "explanation"),
     "a number without a name": ("claims.toml", "{large:.3f} s", "{} s", 10, "{}"),
     "no format": ("claims.toml", "{large:.3f} s", "{large:three} s", 10, "three"),
-    "evidence without a sentence": ("claims.toml", SENTENCE, "", 11, "a sentence"),
+    "evidence without a sentence": ("claims.toml", SENTENCE, "", 11, "an explanation"),
     "evidence that is no table": ("claims.toml", 'large = { select = { buffer = "large" } }',
                                   "large = 3", 12, "a table"),
     "unknown key of evidence": ("claims.toml", "{ select = ", "{ selct = ", 12, "select?"),
@@ -166,11 +166,11 @@ def test_it_is_refused_with_file_and_line(tmp_path: Path, name: str) -> None:
     assert "\n" not in sentence
 
 
-def test_a_text_tells_what_was_measured(tmp_path: Path) -> None:
+def test_an_explanation_shows_measured_numbers(tmp_path: Path) -> None:
     study = studies.load(write(tmp_path))
     found = study.run(tmp_path / "out", runs=1)
     entry = found.document()["claims"][0]
-    # What the evidence does not say is as in the claim: bbr, the metric, its median.
+    # The evidence inherits from the claim: bbr, the metric, its median.
     flows = found.table("one", "simulated").filter(pl.col("algorithm") == "bbr")
     small, large = (flows.filter(pl.col("buffer") == each)["fct_s"] for each in ("small", "large"))
     ratio = (large.to_numpy() / small.to_numpy()).tolist()
@@ -179,14 +179,14 @@ def test_a_text_tells_what_was_measured(tmp_path: Path) -> None:
     assert entry["holds"]
     assert entry["evidence"]["large"]["value"] == large.median()
     assert entry["evidence"]["large"]["select"] == {"algorithm": "bbr", "buffer": "large"}
-    elsewhere = study.claims[0].explanation.tell(found, ["linux"])
+    elsewhere = study.claims[0].explanation.fill(found, ["linux"])
     assert elsewhere.text == "(not run) s with a large buffer, (not run) of (not run)"
     assert elsewhere.numbers == {"large": None, "share": None, "ratio": None}
     page = (tmp_path / "out" / "report.html").read_text()
     assert f"Explanation: {entry['explanation']}" in page
 
 
-def test_a_text_that_no_longer_holds_says_so(command: Command, tmp_path: Path) -> None:
+def test_an_explanation_that_does_not_hold_is_reported(command: Command, tmp_path: Path) -> None:
     claims = CLAIMS.replace("fct_s < 0", "fct_s > 0")
     folder = write(tmp_path, claims=claims + SECOND)
     shown = command("study", str(folder), "-n", "1", "-o", "out").stdout
@@ -200,7 +200,7 @@ def test_a_text_that_no_longer_holds_says_so(command: Command, tmp_path: Path) -
     assert second["explanation"] == first["explanation"]
 
 
-def test_evidence_is_taken_as_a_claim_is(tmp_path: Path) -> None:
+def test_evidence_is_measured_like_a_claim(tmp_path: Path) -> None:
     # A comparison elsewhere, and a function with other parameters.
     claims = """[[claim]]
 id = "c"
@@ -254,7 +254,7 @@ def test_a_study_without_a_readme_is_refused(tmp_path: Path) -> None:
         studies.load(tmp_path / "mine")
 
 
-def test_all_that_is_missing_is_said_at_once(tmp_path: Path) -> None:
+def test_everything_missing_is_reported_at_once(tmp_path: Path) -> None:
     folder = write(tmp_path, STUDY.replace('title = "A study"\ndocument = "none"\n', ""))
     (folder / "README.md").unlink()
     with pytest.raises(InputError, match=r"title and document are missing; .*README\.md"):
@@ -347,7 +347,7 @@ def test_an_analysis_may_be_a_package(tmp_path: Path) -> None:
     assert extract.name == "found"
 
 
-def test_an_extract_comes_from_the_module(tmp_path: Path) -> None:
+def test_an_extract_comes_from_the_analysis(tmp_path: Path) -> None:
     folder = write(tmp_path, STUDY.replace("traces = 1", 'traces = 1\nextract = ["found"]'))
     (folder / "analysis.py").write_text(
         "from slowstart.studies import Extract\n"
@@ -369,7 +369,7 @@ ABSENT = {
 
 
 @pytest.mark.parametrize("name", ABSENT)
-def test_what_is_not_there_cannot_be_tested(tmp_path: Path, name: str) -> None:
+def test_a_claim_about_something_absent_cannot_be_tested(tmp_path: Path, name: str) -> None:
     old, new, word = ABSENT[name]
     claims = CLAIMS.replace('select = { algorithm = "bbr" }\n', "")
     study = studies.load(write(tmp_path, STUDY.replace(old, new), claims))

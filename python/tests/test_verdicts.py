@@ -1,4 +1,4 @@
-"""Estimates with their intervals, and verdicts: both ways, and at the edge."""
+"""Estimates with their intervals, and verdicts on both sides of a bound and at it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CLAIM = Claim(
 
 
 def rows(values: Sequence[float | None], side: str = "a", flows: int = 1) -> pl.DataFrame:
-    """A row for each value; so many of them are flows of one run."""
+    """A row for each value; ``flows`` consecutive rows are one run."""
     count = len(values)
     return pl.DataFrame(
         {
@@ -41,11 +41,11 @@ def rows(values: Sequence[float | None], side: str = "a", flows: int = 1) -> pl.
 
 @pytest.mark.parametrize(
     ("count", "low", "high", "confidence"),
-    # network-models D.2; with fewer than six the range, and the confidence that it has.
+    # Order statistics of the binomial distribution; with fewer than six values, the range.
     [(20, 6, 15, 0.95), (30, 10, 21, 0.95), (50, 18, 33, 0.95), (77, 30, 48, 0.95),
      (200, 86, 115, 0.95), (6, 1, 6, 0.95), (4, 1, 4, 0.875), (2, 1, 2, 0.5)],
 )  # fmt: skip
-def test_a_median_has_its_order_statistics(
+def test_a_median_has_an_interval_of_order_statistics(
     count: int, low: int, high: int, confidence: float
 ) -> None:
     found = estimate(rows([float(each + 1) for each in range(count)]), "median")
@@ -62,7 +62,7 @@ def test_one_run_has_no_interval_and_none_no_value() -> None:
 
 
 def test_a_share_has_wilsons_interval() -> None:
-    # 72 of 77 chokepoint exits: 93.5 % [85.7, 97.2] (network-models D.2).
+    # 72 of 77 exits: 93.5 % [85.7, 97.2].
     frame = rows([1.0] * 72 + [0.0] * 5).with_columns(value=pl.col("value") == 1)
     found = estimate(frame, "share")
     assert found is not None
@@ -73,14 +73,14 @@ def test_a_share_has_wilsons_interval() -> None:
 
 
 def test_each_kind_of_number_has_its_test() -> None:
-    # network-models D.2: 44 late exits of 77 against 77 of 77, Fisher's p = 2.9e-12.
+    # 44 late exits of 77 against 77 of 77: Fisher's p = 2.9e-12.
     late = rows([1.0] * 44 + [0.0] * 33).with_columns(value=pl.col("value") == 1)
     every = rows([1.0] * 77, "b").with_columns(value=pl.col("value") == 1)
     unpaired = relate(late, every, "share", "difference", paired=False)
     assert unpaired is not None
     assert unpaired.test == "Fisher"
     assert unpaired.p == pytest.approx(2.9e-12, rel=0.02)
-    # Of the same seeds 33 changed, all to one side: twice the chance of that, 2 ** -32.
+    # With equal seeds, 33 pairs changed, all in one direction: p = 2 * 2 ** -33.
     paired = relate(late, every, "share", "difference", paired=True)
     assert paired is not None
     assert paired.test == "McNemar"
@@ -89,7 +89,7 @@ def test_each_kind_of_number_has_its_test() -> None:
     assert paired.low is not None
     assert paired.high is not None
     assert -0.6 < paired.low < paired.value < paired.high < -0.2
-    # The same middle, ten times as wide: a test of where values are sees nothing.
+    # The same median, ten times the spread: a test of location would find no difference.
     near: list[float | None] = [float(each) for each in range(-10, 11)]
     wide = [10 * each for each in near if each is not None]
     spread = relate(rows(near), rows([*wide], "b"), "sd", "ratio", paired=False)
@@ -107,12 +107,12 @@ def test_a_mean_is_bootstrapped_the_same_each_time() -> None:
     assert one.low is not None
     assert one.high is not None
     assert one.low < one.value < one.high
-    # Skewed to the right, so the interval is.
+    # The values are skewed to the right, and so is the interval.
     assert one.high - one.value > one.value - one.low
 
 
 def test_flows_of_one_run_are_not_independent() -> None:
-    # Ten runs of ten equal flows say as much as ten flows, not as a hundred.
+    # Ten runs of ten equal flows carry as much information as ten flows, not a hundred.
     values: list[float | None] = [float(run) for run in range(10) for _ in range(10)]
     together = estimate(rows(values, flows=10), "mean")
     apart = estimate(rows(values), "mean")
@@ -125,7 +125,7 @@ def test_flows_of_one_run_are_not_independent() -> None:
 
 
 def test_pairs_are_runs_of_one_seed() -> None:
-    # The channel varies by a factor of eight, the ratio not at all.
+    # The channel varies by a factor of eight; the ratio is constant.
     base: list[float | None] = [1.0, 2.0, 4.0, 8.0, 3.0, 5.0]
     half = [each / 2 for each in base if each is not None]
     found = relate(rows([*half]), rows(base, "b"), "median", "ratio", paired=True)
@@ -145,7 +145,7 @@ def test_pairs_are_runs_of_one_seed() -> None:
     assert unpaired.low < 0.5 < unpaired.high
 
 
-def test_nothing_in_common_relates_to_nothing() -> None:
+def test_runs_without_common_seeds_cannot_be_compared() -> None:
     shifted = rows([1.0]).with_columns(seed=pl.lit(99))
     assert relate(rows([1.0]), shifted, "median", "ratio", paired=True) is None
     assert relate(rows([1.0]), rows([0.0]), "median", "ratio", paired=True) is None
@@ -172,13 +172,13 @@ def test_a_band_has_two_ends(value: float, word: str) -> None:
         assert verdict.reason == ("below 0.9 s" if value < 1 else "above 1.1 s")
 
 
-def test_an_interval_across_the_edge_is_told() -> None:
+def test_an_interval_across_a_bound_is_reported() -> None:
     inside = decide(CLAIM, found(1.05, 1.0, 1.2), "simulated")
     assert inside.word == "agrees"
-    assert "more runs could change this" in inside.reason
+    assert "more runs could change the verdict" in inside.reason
     outside = decide(CLAIM, found(1.15, 1.05, 1.2), "simulated")
     assert outside.word == "differs"
-    assert "reaches into" in outside.reason
+    assert "overlaps the expected range" in outside.reason
 
 
 @pytest.mark.parametrize(
@@ -186,11 +186,11 @@ def test_an_interval_across_the_edge_is_told() -> None:
     [
         (0.9, 0.85, 0.95, "agrees"),
         (0.9, 0.85, 1.05, "differs"),  # not certain
-        (1.2, 1.1, 1.3, "differs"),  # the other way round
+        (1.2, 1.1, 1.3, "differs"),  # the opposite order
         (0.9, None, None, "agrees"),
     ],
 )
-def test_an_order_has_to_be_certain(
+def test_an_order_must_be_certain(
     value: float, low: float | None, high: float | None, word: str
 ) -> None:
     order = replace(CLAIM, expected=Expected(None, 1.0), certain=True, unit="")
@@ -201,7 +201,7 @@ def test_an_order_has_to_be_certain(
 
 
 class Table:
-    """Runs of two sides; the other one was perhaps not made."""
+    """Runs of two sides; those of side b may be missing."""
 
     def __init__(self, missing: str | None = None) -> None:
         self.missing = missing
@@ -223,14 +223,14 @@ def test_claims_are_judged_together() -> None:
         CLAIM, name="sooner", against={"side": "b"}, expected=Expected(None, 0.97), certain=True
     )
     later = replace(sooner, name="later", expected=Expected(1.03, None))
-    closed = replace(CLAIM, name="closed", cannot_test="nobody knows")
+    closed = replace(CLAIM, name="closed", cannot_test="not measurable")
     verdicts = judge([CLAIM, sooner, later, closed], Table(), "simulated")
     assert [each.word for each in verdicts] == ["agrees", "agrees", "differs", "cannot-test"]
     assert [each.p_adjusted for each in verdicts] == [None, 0.0625, 0.0625, None]
-    assert verdicts[3].reason == "nobody knows"
+    assert verdicts[3].reason == "not measurable"
 
 
-def test_what_was_not_run_cannot_be_tested() -> None:
+def test_missing_runs_cannot_be_tested() -> None:
     against = replace(CLAIM, against={"side": "b"})
     own, other = judge([CLAIM, against], Table("this version has no b"), "simulated")
     assert own.word == "agrees"
@@ -240,7 +240,7 @@ def test_what_was_not_run_cannot_be_tested() -> None:
     assert verdict.word == claims.CANNOT_TEST
 
 
-def test_numbers_are_written_as_people_do() -> None:
+def test_number_formatting() -> None:
     shown = [bands.plain(each) for each in (0.0, 413.0, 1.605, 0.97, 12345.6, -1.0, 0.00012345)]
     assert shown == [
         "0",

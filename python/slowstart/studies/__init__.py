@@ -1,4 +1,4 @@
-"""Studies: published documents repeated, with a verdict on each of their claims.
+"""Studies: repetitions of published evaluations, with a verdict on each of their claims.
 
 >>> from slowstart import studies
 >>> findings = studies.load("suss-testbed").run("out", quick=True)
@@ -6,10 +6,10 @@
 >>> findings.table("wired", "simulated", "flows")
 
 A study is a folder (:mod:`slowstart.studies.study`) of experiments (:mod:`~slowstart.studies.plan`)
-and claims (:mod:`~slowstart.studies.claims`), with an analysis of its own where it needs one
-(:mod:`~slowstart.studies.analysis`). Runs are made once and kept
-(:mod:`~slowstart.studies.store`); what comes of them is judged and written by
-:mod:`~slowstart.studies.runner`.
+and claims (:mod:`~slowstart.studies.claims`), optionally with its own analysis code
+(:mod:`~slowstart.studies.analysis`). Every run is executed once and stored
+(:mod:`~slowstart.studies.store`). :mod:`~slowstart.studies.runner` judges the claims and writes the
+report.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> object:
-    """Imports what is asked for: a list of studies needs none of the libraries of the others."""
+    """Imports a member on first use: listing the studies needs no data library."""
     for home, members in _HOMES.items():
         if name in members:
             return getattr(import_module(f"{__name__}.{home}"), name)

@@ -1,7 +1,7 @@
-"""What a study's files cannot express: ``analysis.py`` in its folder, or the package ``analysis``.
+"""Loads a study's own code: ``analysis.py`` in its folder, or the package ``analysis``.
 
-A study that comes with slowstart has it as any other does. In a package, modules import each other
-relatively.
+It holds what the TOML files cannot express. Built-in studies use the same mechanism. Modules of a
+package import each other relatively.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 
 
 def load_analysis(folder: Path) -> ModuleType | None:
-    """The analysis of the study in ``folder``, read anew; ``None`` where there is none.
+    """Loads the analysis of the study in ``folder`` afresh; ``None`` if there is none.
 
     Raises:
-        InputError: It raises an exception when it is loaded.
+        InputError: Loading it raised an exception.
     """
     files = (folder / "analysis.py", folder / "analysis" / "__init__.py")
     file = next((each for each in files if each.is_file()), None)
     if file is None:
         return None
-    # Folders of one name in two places are two studies.
+    # Two folders of the same name in different places are different studies.
     place = hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:12]
     name = f"slowstart_study_{place}"
     for known in [each for each in sys.modules if each == name or each.startswith(f"{name}.")]:

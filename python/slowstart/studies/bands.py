@@ -1,4 +1,4 @@
-"""The values that agree with a claim, and numbers as people write them."""
+"""The range of values that agrees with a claim, and number formatting."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Expected:
-    """The values that agree."""
+    """A range of values; ``None`` is an open end."""
 
     low: float | None
     high: float | None
     value: float | None = None
-    """The middle, where the band is one value and a tolerance."""
+    """The centre, if the range was given as a value and a tolerance."""
 
     def holds(self, value: float) -> bool:
-        """Whether ``value`` is one of them."""
+        """Whether ``value`` lies in the range."""
         return (self.low is None or value >= self.low) and (self.high is None or value <= self.high)
 
     def words(self, unit: str, show: Callable[[float], str] | None = None) -> str:
@@ -43,7 +43,7 @@ class Expected:
 
 
 def plain(value: float, digits: int = 4) -> str:
-    """A number as people write it: so many digits, and no needless ones."""
+    """A number with ``digits`` significant digits and no trailing zeros."""
     if value == 0:
         return "0"
     if abs(value) >= 1000 or float(value).is_integer():
@@ -67,7 +67,7 @@ def read_expected(node: Node) -> Expected:
             try:
                 tolerance = abs(value) * float(percent) / 100
             except ValueError as error:
-                message = 'tolerance: a number, or a percentage such as "5 %", is expected'
+                message = 'tolerance: expected a number, or a percentage such as "5 %"'
                 raise table.refuse(message, "tolerance") from error
         else:
             tolerance = table.number("tolerance")

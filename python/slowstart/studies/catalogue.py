@@ -1,6 +1,6 @@
-"""The studies that come with slowstart, from the heads of their files alone.
+"""The built-in studies, read from the heads of their files alone.
 
-Nothing here builds a scenario or loads a library of data, so that a list is there at once.
+This module builds no scenario and loads no data library, so that listing is fast.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ STUDY, CLAIMS = "study.toml", "claims.toml"
 
 
 def names() -> list[str]:
-    """The studies that come with slowstart."""
+    """The names of the built-in studies."""
     if not FOLDERS.is_dir():
         return []
     return sorted(each.name for each in FOLDERS.iterdir() if (each / STUDY).is_file())
 
 
 def catalogue() -> list[dict[str, Any]]:
-    """What ``slowstart list studies`` lists."""
+    """The entries of ``slowstart list studies``."""
     return [_entry(name) for name in names()]
 
 
@@ -48,12 +48,12 @@ def _entry(name: str) -> dict[str, Any]:
 
 
 def _claims(file: Path) -> int:
-    """How many tables of claims there are, found without reading what stands in them."""
+    """The number of claims, counted without parsing them."""
     return file.read_text(encoding="utf-8").splitlines().count("[[claim]]")
 
 
 def _runs(root: Node, stack: str, count: Callable[[Repetitions], int]) -> int:
-    """The runs of all experiments that are made on a stack, recorded traces included."""
+    """The number of runs of all experiments on a stack, including those of recorded traces."""
     return sum(
         sum(count(runs) for _, runs in points(read_axes(each), Repetitions.read(each, "runs")))
         for each in root.tables("experiment")

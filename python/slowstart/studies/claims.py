@@ -1,12 +1,12 @@
 """A study's claims, and the verdict on each.
 
-A claim is a published number or statement: where it stands, our words for it, how it is measured
-(which runs, which metric, which statistic, compared with what), and which values agree with it. The
-tolerance is set from what was published, before anything is run. A verdict is ``agrees``,
-``differs`` or ``cannot-test``; ``differs`` is a result and stays.
+A claim is a published number or statement: its place in the publication, our wording, how it is
+measured (runs, metric, statistic, comparison), and which values agree with it. The tolerance is set
+from the publication before any run. A verdict is ``agrees``, ``differs`` or ``cannot-test``;
+``differs`` is a result, not a failure.
 
-Where the expectation is a band with two ends, the measured value has to lie in it. An order (one
-end) has to be certain: the whole interval of what was measured lies on that side.
+If the expected range has two ends, the measured value has to lie in it. A claim about an order (one
+end) agrees only if the whole confidence interval lies on the claimed side.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from slowstart.studies.measures import Rows
 
 AGREES, DIFFERS, CANNOT_TEST = "agrees", "differs", "cannot-test"
+_NO_RANGE = "the claim has no expected range"
 _KEYS = (
     *measures.KEYS, "id", "where", "words", "unit", "expected", "published", "reason", "decide",
     "cannot_test", "explanation", "explanation_of", "evidence",
@@ -47,15 +48,15 @@ class Claim(Measure):
     published: float | None
     reason: str
     certain: bool
-    """Whether the whole interval has to agree, not the value alone."""
+    """Whether the whole interval has to lie in the range, not the value alone."""
     cannot_test: str | None
     explanation: Explanation = field(default_factory=Explanation)
-    """What was found about the difference, where there is one."""
+    """The explanation of a difference, if one was found."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What came of a claim on a stack."""
+    """The verdict on a claim for one stack."""
 
     claim: Claim
     stack: Stack
@@ -73,7 +74,7 @@ def read_claim(node: Node, known: Known, earlier: Mapping[str, Claim]) -> Claim:
 
     Args:
         node: The table.
-        known: Of the study.
+        known: The names that the study defines.
         earlier: The claims above it.
 
     Raises:
@@ -95,10 +96,10 @@ def read_claim(node: Node, known: Known, earlier: Mapping[str, Claim]) -> Claim:
         other = node.text("explanation_of")
         if other not in earlier or not earlier[other].explanation.words:
             those = [name for name, each in earlier.items() if each.explanation.words]
-            message = f"no claim {other} above was looked into{nearest(other, those)}"
+            message = f"no claim {other} above has an explanation{nearest(other, those)}"
             raise node.refuse(message, "explanation_of")
         if node.has("explanation"):
-            raise node.refuse("explanation or explanation_of, not both", "explanation_of")
+            raise node.refuse("give explanation or explanation_of, not both", "explanation_of")
         explanation = earlier[other].explanation
     else:
         explanation = read_explanation(node, measure, known)
@@ -121,7 +122,7 @@ def read_claim(node: Node, known: Known, earlier: Mapping[str, Claim]) -> Claim:
 
 
 def judge(claims: Sequence[Claim], rows: Rows, stack: Stack) -> list[Verdict]:
-    """The verdicts on a stack. p-values are adjusted together, experiment by experiment."""
+    """The verdicts for a stack, with p-values adjusted within each experiment."""
     verdicts = [_judge(claim, rows, stack) for claim in claims]
     for experiment in {claim.experiment for claim in claims}:
         places = [
@@ -138,7 +139,7 @@ def judge(claims: Sequence[Claim], rows: Rows, stack: Stack) -> list[Verdict]:
 
 def _judge(claim: Claim, rows: Rows, stack: Stack) -> Verdict:
     if claim.cannot_test is not None or claim.expected is None:
-        return Verdict(claim, stack, CANNOT_TEST, claim.cannot_test or "no expectation is given")
+        return Verdict(claim, stack, CANNOT_TEST, claim.cannot_test or _NO_RANGE)
     missing = claim.missing(rows, stack)
     if missing is not None:
         return Verdict(claim, stack, CANNOT_TEST, missing)
@@ -149,10 +150,10 @@ def _judge(claim: Claim, rows: Rows, stack: Stack) -> Verdict:
 
 
 def decide(claim: Claim, found: Estimate, stack: Stack) -> Verdict:
-    """Whether what was found is what was claimed."""
+    """Whether the measured estimate agrees with the claim."""
     expected = claim.expected
     if expected is None:
-        return Verdict(claim, stack, CANNOT_TEST, "no expectation is given", found)
+        return Verdict(claim, stack, CANNOT_TEST, _NO_RANGE, found)
     ends: list[float] = [found.value]
     if found.low is not None and found.high is not None:
         ends += [found.low, found.high]
@@ -162,16 +163,16 @@ def decide(claim: Claim, found: Estimate, stack: Stack) -> Verdict:
     if agrees:
         reason = f"{band}, as claimed" if claim.certain else f"within {band}"
         if not all(inside):
-            reason += "; the interval reaches beyond, so more runs could change this"
+            reason += "; the interval extends beyond, so more runs could change the verdict"
     elif inside[0]:
-        reason = f"{band} is not certain: the interval reaches beyond"
+        reason = f"{band} is not certain: the interval extends beyond"
     else:
         bound = expected.high if expected.high is not None and found.value > expected.high else None
         edge = bound if bound is not None else expected.low
         side = "above" if bound is not None else "below"
         reason = f"{side} {plain(edge or 0.0)}{' ' + claim.unit if claim.unit else ''}"
         if any(inside[1:]):
-            reason += "; the interval reaches into what was claimed"
+            reason += "; the interval overlaps the expected range"
     if found.missing:
-        reason += f"; {found.missing} without a value"
+        reason += f"; {found.missing} rows without a value"
     return Verdict(claim, stack, AGREES if agrees else DIFFERS, reason, found)

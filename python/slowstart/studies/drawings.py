@@ -1,18 +1,18 @@
-"""The figures that ``study.toml`` declares: what each one draws.
+"""The figures that ``study.toml`` declares.
 
 | kind | draws |
 | --- | --- |
-| `evolution` | time series of the runs that keep them, the values of `series` over each other |
-| `points` | a statistic with its interval over the axis `x`, side by side for each of `series` |
-| `lines` | the same over an axis of quantities, joined |
+| `evolution` | the stored time series, one line per run, overlaid for the values of `series` |
+| `points` | a statistic with its interval against `x`, side by side for the values of `series` |
+| `lines` | the same against a numeric axis, connected by lines |
 | `ecdf` | empirical distributions over runs |
 | `table` | a statistic for each value of `x` and of `series` |
 | `function` | what a function of the study's module returns |
 
-Whatever a claim says was published of the same runs, metric and statistic is drawn in, and so is
-what the figure itself lists under ``published``: in panels of time series ``{ panel, time, value,
-series }``, else the labels of a place and its ``value``, and the ``metric`` of several; in a
-distribution also the ``share`` of flows that is not above the value.
+A figure also shows the published values: those of claims about the same runs, metric and
+statistic, and those that the figure lists under ``published``. An entry of that list is ``{ panel,
+time, value, series }`` in panels of time series, else axis labels with a ``value`` (and a
+``metric`` if the figure has several); in a distribution also ``share``, the CDF at that value.
 """
 
 from __future__ import annotations
@@ -50,14 +50,14 @@ class Mark:
 
 @dataclass(frozen=True)
 class Known:
-    """A published value of a statistic, at the place in the figure that has these labels."""
+    """A published value of a statistic, for the cells with these labels."""
 
     labels: Mapping[str, Any]
     value: float
     metric: str | None = None
-    """Which of several metrics."""
+    """The metric, if the figure has several."""
     share: float = 1.0
-    """Of a distribution: how many have no more; all of them, if the value is the largest."""
+    """In a distribution, the CDF at the value; 1 if the value is the maximum."""
 
 
 @dataclass(frozen=True)
@@ -68,16 +68,16 @@ class Drawing:
     kind: str
     title: str
     where: str
-    """What it stands beside in the document."""
+    """The corresponding figure or table of the publication."""
     caption: str
     experiment: str
     select: Mapping[str, Any]
     x: str | None
     series: str | None
     columns: str | None
-    """The axis with a panel for each value."""
+    """The axis that has a panel for each value."""
     metrics: Mapping[str, str]
-    """Expressions by what they are called."""
+    """Expressions by their names."""
     statistic: str
     label: str
     x_label: str
@@ -97,7 +97,7 @@ def read_drawing(
     *,
     judged: bool = True,
 ) -> Drawing:
-    """Reads ``[[figure]]``; only of a study that is ``judged`` it says where it is published.
+    """Reads ``[[figure]]``; ``where`` is required only if the study has claims (``judged``).
 
     Raises:
         InputError: With file and line.
@@ -129,17 +129,17 @@ def read_drawing(
             key = "metrics" if node.has("metrics") else "metric"
             check_metric(node, key, expression, plan, columns)
     if kind in ("points", "lines", "table") and axes["x"] is None and len(metrics) < 2:
-        raise node.refuse("x is missing: the axis, or several metrics")
+        raise node.refuse("x (an axis) is missing; only several metrics do without")
     function = None
     if kind == "function":
         function = hooks(node.text("function"))
         if not callable(function):
             name = node.text("function")
-            raise node.refuse(f"the study's module has no function {name}", "function")
+            raise node.refuse(f"the study's analysis has no function {name}", "function")
     if kind == "evolution":
         node.need("series")
         if not plan.traces:
-            raise node.refuse(f"no run of {experiment} keeps its time series: traces = 1", "kind")
+            raise node.refuse(f"{experiment} stores no time series: set traces = 1", "kind")
     panels = node.texts("panels", ["window", "rtt", "delivered", "losses"])
     for each in panels:
         if each not in PANELS:

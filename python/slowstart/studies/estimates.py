@@ -1,19 +1,20 @@
-"""Numbers from runs, each with an interval.
+"""Estimates from runs, each with a confidence interval.
 
-- A median or another quantile: the order statistics that enclose it, as in every summary; of fewer
-  than six runs the range of the values, with the confidence that it has.
-- A mean: bootstrap over runs, bias-corrected and accelerated, 10,000 resamples.
-- A share: Wilson's interval.
-- Flows of one run depend on each other: where a run has several rows, whole runs are resampled.
-- Two groups of runs: of each run that both have (the same seed, so the same channel) the ratio or
-  the difference, and of these the median; Wilcoxon's signed-rank test, and for shares McNemar's,
-  exact. Not paired: ratio or difference of the statistics, bootstrap of both; the test of Mann and
-  Whitney, for shares Fisher's, for standard deviations that of Brown and Forsythe.
-- The ratio of the means over such pairs, which are resampled, where a ratio of each does not exist:
-  most flows have none of what is counted.
+- Quantiles: order statistics, as in every summary; with fewer than six runs, the range of the
+  values and its confidence.
+- Means: BCa bootstrap over runs, 10,000 resamples.
+- Fractions (``share``): Wilson's interval.
+- Flows of one run are not independent: if a run has several rows, whole runs are resampled.
+- Paired comparisons: the ratio or difference of each pair of runs with the same seed (and so the
+  same channel realization), and the statistic of these; Wilcoxon's signed-rank test, for fractions
+  the exact McNemar test.
+- Unpaired comparisons: the ratio or difference of the two statistics, both bootstrapped; the
+  Mann-Whitney test, for fractions Fisher's, for standard deviations the Brown-Forsythe test.
+- The ratio of the means over pairs, which are resampled: for counts that are zero in most flows, so
+  that the ratio of a pair does not exist.
 
 The bootstrap's seed is fixed, so that the same runs give the same interval. scipy is imported where
-it is used: it takes long.
+it is used, because importing it is slow.
 """
 
 from __future__ import annotations
@@ -36,9 +37,9 @@ if TYPE_CHECKING:
 CONFIDENCE = 0.95
 _RESAMPLES = 10_000
 _SEED = 20_241_121
-# A pair of runs, a flow of it.
+# The columns that identify a pair: the run and the flow in it.
 _PAIR = ("seed", "flow")
-# With fewer pairs, or fewer runs on each side, no p-value below 0.05 exists (network-models D.3).
+# With fewer pairs, or fewer runs on each side, no p-value below 0.05 exists.
 _FEWEST_PAIRS, _FEWEST_RUNS = 6, 4
 STATISTICS = ("median", "mean", "min", "max", "p05", "p10", "p25", "p75", "p90", "p95", "p99",
               "share", "sum", "sd")  # fmt: skip
@@ -47,13 +48,13 @@ RELATIONS = ("ratio", "difference", "ratio of means")
 
 @dataclass(frozen=True)
 class Estimate:
-    """A number that was measured."""
+    """A measured number."""
 
     value: float
     low: float | None
     high: float | None
     confidence: float | None
-    """Of the interval from ``low`` to ``high``; ``None`` without one."""
+    """The confidence of the interval from ``low`` to ``high``; ``None`` if there is no interval."""
     runs: int
     rows: int
     missing: int = 0
@@ -63,11 +64,11 @@ class Estimate:
 
 
 def estimate(rows: pl.DataFrame, statistic: str) -> Estimate | None:
-    """A statistic of the column ``value``; ``None`` where no row has one.
+    """A statistic of the column ``value``; ``None`` if no row has a value.
 
     Args:
-        rows: With the columns ``value``, and ``job`` and ``run``, which tell runs apart.
-        statistic: One of :data:`STATISTICS`. ``share`` is that of rows whose value is true.
+        rows: With the columns ``value``, and ``job`` and ``run``, which identify a run.
+        statistic: One of :data:`STATISTICS`. ``share`` is the fraction of rows whose value is true.
     """
     there = rows.drop_nulls("value")
     if there.is_empty():
@@ -98,8 +99,8 @@ def _function(statistic: str) -> Callable[[Values], Any]:
         return lambda values: np.std(values, ddof=1 if len(values) > 1 else 0)
     if statistic in _PLAIN:
         return _PLAIN[statistic]
-    share = int(statistic.removeprefix("p")) / 100
-    return lambda values: np.quantile(values, share)
+    fraction = int(statistic.removeprefix("p")) / 100
+    return lambda values: np.quantile(values, fraction)
 
 
 def _quantile(statistic: str) -> float | None:
@@ -110,7 +111,7 @@ def _quantile(statistic: str) -> float | None:
 
 _Interval = tuple[float | None, float | None, float | None]
 _Test = tuple[float | None, str | None]
-"""The p-value, and what the test is called; none of few runs."""
+"""The p-value and the name of the test; ``None`` if there are too few runs."""
 
 
 def _interval(groups: list[Values], values: Values, statistic: str, value: float) -> _Interval:
@@ -141,9 +142,9 @@ def _interval(groups: list[Values], values: Values, statistic: str, value: float
 
 
 def _order_statistics(values: Values, quantile: float) -> _Interval:
-    """The narrowest pair of order statistics that encloses a quantile with 95 %, else the range.
+    """The narrowest 95 % interval of order statistics for a quantile, else the range.
 
-    For the median the pair is symmetric.
+    For the median it is symmetric.
     """
     from scipy.stats import binom
 
@@ -151,7 +152,7 @@ def _order_statistics(values: Values, quantile: float) -> _Interval:
     count = len(ordered)
 
     def below(rank: int) -> float:
-        """How likely fewer than ``rank`` values are below the quantile."""
+        """The probability that fewer than ``rank`` values are below the quantile."""
         return float(binom.cdf(rank - 1, count, quantile))
 
     tail = (1 - CONFIDENCE) / 2
@@ -165,7 +166,7 @@ def _order_statistics(values: Values, quantile: float) -> _Interval:
 
 
 def _by_runs(groups: list[Values], statistic: str) -> _Interval:
-    """Percentile bootstrap that draws whole runs."""
+    """Percentile bootstrap over whole runs."""
     rng = np.random.default_rng(_SEED)
     function = _function(statistic)
     drawn = rng.integers(0, len(groups), size=(_RESAMPLES // 5, len(groups)))
@@ -183,10 +184,10 @@ def relate(
     paired: bool,
     pair_by: Sequence[str] = (),
 ) -> Estimate | None:
-    """How ``rows`` stand to ``others``: the ratio, or the difference, of the column ``value``.
+    """Compares ``rows`` with ``others``: the ratio or difference of the column ``value``.
 
-    Paired, ``statistic`` is taken of the ratios (or differences) of runs with the same seed and the
-    same values of the axes ``pair_by``. ``None`` where there is nothing to relate.
+    If ``paired``, ``statistic`` is that of the ratios (or differences) of runs with the same seed
+    and the same values of the axes ``pair_by``. ``None`` if there is nothing to compare.
     """
     if not paired:
         if relation == "ratio of means":
@@ -201,7 +202,7 @@ def relate(
             combined = pl.col("value") / pl.col("other")
         else:
             combined = pl.col("value").cast(pl.Float64) - pl.col("other").cast(pl.Float64)
-        # The share of one group less that of the other is the mean of -1, 0 and 1.
+        # The difference of two fractions is the mean of -1, 0 and 1.
         taken = "mean" if statistic == "share" else statistic
         found = estimate(both.with_columns(value=combined), taken)
     if found is None:
@@ -215,7 +216,7 @@ def relate(
 
 
 def _paired_test(both: pl.DataFrame) -> _Test:
-    """That the columns ``value`` and ``other`` do not differ."""
+    """Tests the hypothesis that the columns ``value`` and ``other`` do not differ."""
     if len(both) < _FEWEST_PAIRS:
         return None, None
     from scipy import stats as tests
@@ -231,7 +232,7 @@ def _paired_test(both: pl.DataFrame) -> _Test:
 
 
 def _unpaired_test(one: Values, other: Values, statistic: str) -> _Test:
-    """That two groups do not differ in what the statistic is of."""
+    """Tests the hypothesis that two groups do not differ in the statistic's quantity."""
     if min(len(one), len(other)) < _FEWEST_RUNS:
         return None, None
     from scipy import stats as tests
@@ -247,22 +248,22 @@ def _unpaired_test(one: Values, other: Values, statistic: str) -> _Test:
 def ratio_of_means(
     rows: pl.DataFrame, others: pl.DataFrame, pair_by: Sequence[str] = ()
 ) -> Estimate | None:
-    """As :func:`relate` has it, without a test."""
+    """The ratio of means of :func:`relate`, without a test."""
     return _ratio_of_means(_pairs(rows, others, pair_by))
 
 
 def _pairs(rows: pl.DataFrame, others: pl.DataFrame, pair_by: Sequence[str]) -> pl.DataFrame:
-    """The rows that have a partner, whose ``value`` is the column ``other``."""
+    """The rows of ``rows`` with a partner in ``others``, whose value is in the column ``other``."""
     keys = (*_PAIR, *pair_by)
     if max(_most_in_a_pair(rows, keys), _most_in_a_pair(others, keys)) > 1:
-        raise ValueError("a seed stands for several runs on one side")
+        raise ValueError("a seed identifies several runs on one side")
     partners = others.drop_nulls("value").select(*keys, other="value")
     return rows.drop_nulls("value").join(partners, on=keys, how="inner")
 
 
 def _ratio_of_means(both: pl.DataFrame) -> Estimate | None:
-    """Of the columns ``value`` and ``other``; percentile bootstrap of the rows."""
-    # The order of a join is no order, and the draws depend on it.
+    """For the columns ``value`` and ``other``; percentile bootstrap over the rows."""
+    # The draws depend on the order of the rows, which a join does not define.
     both = both.sort("job", "run", *_PAIR)
     one, other = (both[name].cast(pl.Float64).to_numpy() for name in ("value", "other"))
     count = len(both)

@@ -1,8 +1,8 @@
-"""What was found out about a difference: a sentence whose numbers are taken from the runs.
+"""Explanations of differences: sentences whose numbers come from the runs.
 
-A number that is typed in goes stale when a model changes. So ``{name}`` in a sentence is a number
-of the study's own runs, taken when the page is made; and where the sentence rests on it, the values
-with which the sentence holds stand beside it, so that the page itself says when it does not.
+A number typed into a sentence goes stale when a model changes. So ``{name}`` in a sentence is
+evaluated from the study's own runs when the report is written. If the sentence depends on a number,
+``expected`` gives the range in which the sentence holds, and the report says when it does not hold.
 """
 
 from __future__ import annotations
@@ -23,39 +23,39 @@ if TYPE_CHECKING:
     from slowstart.studies.grid import Stack
     from slowstart.studies.measures import Known, Measure, Rows
 
-# A format of ours: the number with its interval.
+# Our own format: the number with its confidence interval.
 _INTERVAL = "interval"
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """A number that a sentence names."""
+    """A number that an explanation names."""
 
     measure: Measure
     expected: Expected | None
-    """The values with which the sentence holds."""
+    """The range in which the explanation holds."""
 
 
 @dataclass(frozen=True)
-class Told:
-    """A sentence with its numbers."""
+class Filled:
+    """An explanation with its numbers filled in."""
 
     text: str
     numbers: Mapping[str, Estimate | None]
-    """``None`` where nothing was run, or no run has a value."""
+    """``None`` if nothing was run, or no run has a value."""
     holds: bool
-    """Whether all numbers that are there are such that the sentence holds."""
+    """Whether every available number lies in its expected range."""
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """A sentence, and the numbers that it names."""
+    """A sentence and the numbers that it names."""
 
     words: str = ""
     evidence: Mapping[str, Evidence] = field(default_factory=dict)
 
-    def tell(self, rows: Rows, stacks: Sequence[Stack]) -> Told:
-        """The sentence, with the numbers of the first stack that has them."""
+    def fill(self, rows: Rows, stacks: Sequence[Stack]) -> Filled:
+        """Fills in each number, from the first stack that has it."""
         shown: dict[str, _Shown] = {}
         numbers: dict[str, Estimate | None] = {}
         wrong = []
@@ -72,7 +72,7 @@ class Explanation:
         text = self.words.format(**shown)
         if wrong:
             text += f" (In these runs this explanation does not hold: {'; '.join(wrong)}.)"
-        return Told(text, numbers, not wrong)
+        return Filled(text, numbers, not wrong)
 
     def _form(self, name: str) -> str:
         """The format of a number in the sentence."""
@@ -90,7 +90,7 @@ def _violation(value: float, expected: Expected, form: str) -> str:
 
 @dataclass(frozen=True)
 class _Shown:
-    """A number in a sentence."""
+    """A number in an explanation."""
 
     found: Estimate | None
     instead: str = ""
@@ -108,18 +108,18 @@ class _Shown:
 
 
 def _formatted(value: float, form: str) -> str:
-    """As Python formats it; a percentage as people write it; three digits unless said."""
+    """Python's format, but with a space before ``%``; three digits by default."""
     text = format(value, form) if form else plain(value, 3)
     return f"{text[:-1]} %" if text.endswith("%") else text
 
 
 def read_explanation(node: Node, base: Measure, known: Known) -> Explanation:
-    """Reads ``explanation`` and ``evidence``: what the sentence names, no more and no fewer.
+    """Reads ``explanation`` and ``evidence``, which holds exactly the numbers that it names.
 
     Args:
         node: The claim's table.
         base: The number that the claim is about.
-        known: Of the study.
+        known: The names that the study defines.
 
     Raises:
         InputError: With file and line.
@@ -128,7 +128,7 @@ def read_explanation(node: Node, base: Measure, known: Known) -> Explanation:
     evidence = {name: _read(table.table(name), base, known) for name in table.value}
     if not node.has("explanation"):
         if evidence:
-            raise node.refuse("evidence needs a sentence that names it: explanation", "evidence")
+            raise node.refuse("evidence needs an explanation that names it", "evidence")
         return Explanation()
     words = node.text("explanation")
     named = _named(node, words)
@@ -158,12 +158,12 @@ def _named(node: Node, words: str) -> list[str]:
         if name is None:
             continue
         if not name.isidentifier() or conversion:
-            message = f"explanation: {{{name}}} is no name of evidence"
+            message = f"explanation: {{{name}}} is not a name of evidence"
             raise node.refuse(message, "explanation")
         try:
             _formatted(0.5, "" if form == _INTERVAL else str(form))
         except ValueError as error:
-            message = f"explanation: {{{name}:{form}}}: {form} is no format of a number"
+            message = f"explanation: {{{name}:{form}}}: {form} is not a number format"
             raise node.refuse(message, "explanation") from error
         named.append(name)
     return named

@@ -1,7 +1,7 @@
-"""Draws the figures of a study beside what was published.
+"""Draws the figures of a study together with the published values.
 
-A published value is an open diamond; what was measured is filled, with its interval: a circle, and
-a square for the kernel's where both stacks were run. Every figure states how many runs it rests on.
+Published values are open diamonds. Measured values are filled circles with their intervals, or
+squares for the kernel if both stacks were run. Every figure states its number of runs.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from slowstart.studies.runner import Findings
 
 _MEGA = 1e6
-# A label on the axis is broken at its colon beyond so many characters, each so many inches wide.
+# Axis labels of more characters are broken at the colon; the width of a character in inches.
 _LONG, _CHARACTER = 18, 0.075
-# The intervals of neighbouring lines are so much of the axis apart.
+# The distance of the intervals of neighbouring lines, as a fraction of the axis.
 _APART = 0.006
 _GREY = "#555555"
 _PUBLISHED: Any = {
@@ -56,7 +56,7 @@ _UNITS = {
 
 @dataclass(frozen=True)
 class Point:
-    """A statistic at a place of a figure or table."""
+    """A statistic at one position of a figure or table."""
 
     panel: Scalar | None
     x: Scalar
@@ -66,7 +66,7 @@ class Point:
 
 
 def grouped(drawing: Drawing, stacks: Sequence[Stack]) -> list[list[Stack]]:
-    """Which stacks stand in one figure, or table."""
+    """The stacks that share a figure or table."""
     together = drawing.kind in ("points", "lines", "table") or (
         drawing.kind == "evolution" and drawing.columns is None
     )
@@ -74,7 +74,7 @@ def grouped(drawing: Drawing, stacks: Sequence[Stack]) -> list[list[Stack]]:
 
 
 def draw(findings: Findings, drawing: Drawing, stacks: Sequence[Stack]) -> Figure | None:
-    """The figure of those stacks that stand in one; ``None`` where nothing of it was run."""
+    """The figure of stacks that share one; ``None`` if nothing of it was run."""
     there = [stack for stack in stacks if not _rows(findings, drawing, stack).is_empty()]
     if not there:
         return None
@@ -99,7 +99,7 @@ def _plan(findings: Findings, drawing: Drawing) -> Experiment:
 def _values(
     findings: Findings, drawing: Drawing, axis: str | None, rows: pl.DataFrame
 ) -> list[Any]:
-    """The values of an axis that were run, in the order of the grid; one ``None`` without axis."""
+    """The values of an axis that were run, in grid order; one ``None`` if there is no axis."""
     if axis is None:
         return [None]
     there = set(rows[axis].to_list())
@@ -109,9 +109,9 @@ def _values(
 def _styles(
     findings: Findings, drawing: Drawing, axis: str | None, stacks: Sequence[Stack]
 ) -> dict[Any, colors.Style]:
-    """The style of each value: that of its algorithm, where it stands for one.
+    """The style of each value: that of its algorithm, if it has a single one.
 
-    All figures of an experiment have the same, whichever values they draw.
+    All figures of an experiment use the same styles, whichever values they draw.
     """
     tables = [findings.table(drawing.experiment, stack) for stack in stacks]
     rows = pl.concat([each for each in tables if not each.is_empty()], how="diagonal_relaxed")
@@ -145,7 +145,7 @@ def _key(style: colors.Style, label: object, **more: Any) -> Line2D:
 
 
 def points(findings: Findings, drawing: Drawing, stack: Stack) -> list[Point]:
-    """Every statistic of a figure or table, with what was published of it."""
+    """Every statistic of a figure or table, with its published value."""
     rows = _rows(findings, drawing, stack)
     if rows.is_empty():
         return []
@@ -172,7 +172,7 @@ def points(findings: Findings, drawing: Drawing, stack: Stack) -> list[Point]:
 def _published(
     findings: Findings, drawing: Drawing, name: str, labels: Mapping[str, Any]
 ) -> float | None:
-    """What the figure lists, or a claim says, was published of the same runs."""
+    """The published value for the same runs, from the figure's list or from a claim."""
     metric = drawing.metrics[name]
     for each in drawing.known:
         if each.labels.items() <= labels.items() and each.metric in (None, name):
@@ -193,7 +193,7 @@ def _published(
 
 
 def _quantity(value: Scalar) -> float | None:
-    """The number in a quantity: sizes in MB, times in ms, rates in Mbit/s, others as they are."""
+    """The number in a quantity: sizes in MB, times in ms, rates in Mbit/s, else unchanged."""
     if isinstance(value, (int, float)):
         return float(value)
     match = re.fullmatch(r"([0-9.]+)\s*(\S*)", value)
@@ -205,10 +205,10 @@ def _quantity(value: Scalar) -> float | None:
 def _places(
     drawing: Drawing, xs: Sequence[Scalar], joined: Mapping[Scalar, float] | None, place: float
 ) -> tuple[Mapping[Scalar, float], Mapping[Scalar, float]]:
-    """Where the values of ``xs`` are on the axis for a series, and where their intervals are.
+    """The positions of the values ``xs`` of a series on the axis, and of their intervals.
 
-    ``place`` counts from the middle of all series, in their widths. Points stand beside each other;
-    of lines the intervals alone, a little, so that none hides another.
+    ``place`` is the offset from the middle of all series, in series widths. Points are shifted to
+    be side by side; of lines, only the intervals are shifted, so that none hides another.
     """
     if joined is None:
         there = {x: number + place for number, x in enumerate(xs)}
@@ -252,7 +252,7 @@ def _points(findings: Findings, drawing: Drawing, stacks: Sequence[Stack]) -> Fi
                     places = _places(
                         drawing, xs, numbers if joined else None, side if joined else side + beside
                     )
-                    # The kernel's few runs are not joined beside the line of the simulated ones.
+                    # Only the first stack is drawn as a line: the kernel has few runs.
                     line = joined and rank == 0
                     width = plots.line_widths(len(series))[place] if line else 0.0
                     _draw_points(axes, places, mine, styles[one], width, _marker(stack, stacks))
@@ -265,8 +265,8 @@ def _points(findings: Findings, drawing: Drawing, stacks: Sequence[Stack]) -> Fi
                 axes.grid(visible=False, axis="x")
             axes.set_xlabel(drawing.x_label)
         _scale(grid, drawing, sorted(numbers.values()) if joined else None)
-        share = drawing.statistic == "share"
-        grid[0].set_ylabel(drawing.label or ("share of flows" if share else drawing.statistic))
+        default = "fraction of flows" if drawing.statistic == "share" else drawing.statistic
+        grid[0].set_ylabel(drawing.label or default)
         handles = _keys_of_points(drawing, every, series, styles, stacks)
         if handles:
             plots.legend(figure, handles)
@@ -280,7 +280,7 @@ def _keys_of_points(
     styles: Mapping[Any, colors.Style],
     stacks: Sequence[Stack],
 ) -> list[Line2D]:
-    """The legend of a figure of points; none where there is but one thing."""
+    """The legend of a figure of points; empty if there is nothing to distinguish."""
     named = [] if drawing.x == drawing.series else [each for each in series if each is not None]
     handles = [_key(styles[one], one, marker="o") for one in named]
     grey = colors.Style(_GREY, "none")
@@ -295,7 +295,7 @@ def _keys_of_points(
 
 
 def _marker(stack: Stack, stacks: Sequence[Stack]) -> str:
-    """A square where the kernel stands beside the simulation."""
+    """A square for the kernel if both stacks are drawn."""
     return "s" if stack == "linux" and len(stacks) > 1 else "o"
 
 
@@ -332,7 +332,7 @@ def _draw_published(
 
 
 def _scale(grid: Sequence[Axes], drawing: Drawing, numbers: Sequence[float] | None) -> None:
-    """The axes of panels that are drawn: one upright for all, ``numbers`` lie on the other."""
+    """Scales the axes of the panels: a shared y axis, and an x axis with ``numbers``."""
     limits = [axes.dataLim for axes in grid if np.isfinite(axes.dataLim.y1)]
     if drawing.log in ("y", "both"):
         grid[0].set_yscale("log")
@@ -382,7 +382,7 @@ def _ecdf(findings: Findings, drawing: Drawing, stack: Stack) -> Figure:
         for axes, panel in zip(grid[0], panels, strict=True):
             axes.set_title("" if panel is None else str(panel), fontweight="bold")
         for row, (name, metric) in zip(grid, drawing.metrics.items(), strict=True):
-            row[0].set_ylabel("share of flows")
+            row[0].set_ylabel("CDF")
             for axes, panel in zip(row, panels, strict=True):
                 for one, width in zip(series, plots.line_widths(len(series)), strict=True):
                     labels = {drawing.columns: panel, drawing.series: one}
@@ -430,7 +430,7 @@ _LABELS = {
 
 
 def _evolution(findings: Findings, drawing: Drawing, stacks: Sequence[Stack]) -> Figure | None:
-    """A column for each stack, or else for each value of the drawing's axis of columns."""
+    """A column for each stack, or for each value of the drawing's axis of columns."""
     traced = {stack: _rows(findings, drawing, stack, "flow_traces") for stack in stacks}
     stacks = [stack for stack in stacks if not traced[stack].is_empty()]
     if not stacks:
@@ -462,7 +462,7 @@ def _evolution(findings: Findings, drawing: Drawing, stacks: Sequence[Stack]) ->
                 _draw_series(column, drawing, filtered(traced[stack], kept), link, styles[one])
             marks = [mark for mark in drawing.marks if mark.series in styles]
             for place, mark in enumerate(marks):
-                # Of several in one place the first are larger, so that all are seen.
+                # Coinciding marks get smaller from first to last, so that all stay visible.
                 hidden = [(each.panel, each.time_s, each.value) for each in marks[place + 1 :]]
                 size = 7.5 + 4 * hidden.count((mark.panel, mark.time_s, mark.value))
                 column[drawing.panels.index(mark.panel)].plot(
@@ -495,10 +495,10 @@ def _draw_series(
     links: pl.DataFrame,
     style: colors.Style,
 ) -> None:
-    """One line for each flow of each run; the bottleneck's for each run."""
+    """One line for each flow of each run; for the bottleneck, one for each run."""
     look: Any = {"color": style.color, "linestyle": style.dashes, "linewidth": 1.2, "alpha": 0.85}
     if drawing.until_s is not None:
-        # What is not seen has no say in the range of the axis.
+        # Data beyond the end must not affect the range of the y axis.
         flows, links = (each.filter(pl.col("time_s") <= drawing.until_s) for each in (flows, links))
     for axes, name in zip(column, drawing.panels, strict=True):
         if name in ("queue", "losses"):
@@ -526,7 +526,7 @@ def _line(part: pl.DataFrame, quantity: str) -> tuple[plots.Series, plots.Series
 def table(
     findings: Findings, drawing: Drawing, stacks: Sequence[Stack]
 ) -> tuple[list[str], list[list[tuple[str, str]]]]:
-    """The heads of a table, and its rows of cells: what was found, and what was published."""
+    """The heads of a table, and its rows of cells: measured and published values."""
     of_stack = {stack: points(findings, drawing, stack) for stack in stacks}
     every = [each for mine in of_stack.values() for each in mine]
     there = {

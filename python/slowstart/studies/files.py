@@ -1,4 +1,4 @@
-"""Checked reading of a study's files: every refusal names file and line."""
+"""Reads a study's files and checks them: every error names file and line."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 Scalar = str | int | float | bool
 
 _LARGEST = 16_000_000
-"""Bytes of a file of a study."""
+"""The size limit of a study's file, in bytes."""
 
 
 def nearest(word: str, known: Iterable[object]) -> str:
-    """``; did you mean X?`` where one of ``known`` is close, else which there are."""
+    """``; did you mean X?`` if one of ``known`` is similar, else the list of ``known``."""
     words = [str(each) for each in known]
     close = difflib.get_close_matches(word, words, n=1)
     if close:
@@ -34,7 +34,7 @@ def listed(words: Sequence[str]) -> str:
 
 
 class Node:
-    """A table of a TOML file, with its place."""
+    """A table of a TOML file, with its position."""
 
     def __init__(
         self,
@@ -53,13 +53,13 @@ class Node:
         """The root of a file.
 
         Raises:
-            InputError: It cannot be read, or is no TOML.
+            InputError: The file cannot be read, or is not valid TOML.
         """
         value, lines = parse_toml(read_text(file, _LARGEST), str(file))
         return cls(str(file), value, lines)
 
     def line(self, *below: str | int) -> int:
-        """The line of what stands there, or of the nearest table around it."""
+        """The line of the key at ``below``, or of the nearest enclosing table."""
         steps = self.steps + below
         while steps:
             if steps in self._lines:
@@ -68,39 +68,39 @@ class Node:
         return 1
 
     def refuse(self, message: str, *below: str | int) -> InputError:
-        """An error about what stands at ``below``."""
+        """An error about the key at ``below``."""
         return InputError(f"{self.file}:{self.line(*below)}: {message}")
 
     def only(self, *known: str) -> None:
-        """Refuses the first key that is not among ``known``."""
+        """Rejects the first key that is not among ``known``."""
         unknown = [key for key in self.value if key not in known]
         if unknown:
             key = min(unknown, key=self.line)
             raise self.refuse(f"unknown key {key}{nearest(key, known)}", key)
 
     def has(self, key: str) -> bool:
-        """Whether something stands at ``key``."""
+        """Whether the table has ``key``."""
         return key in self.value
 
     def _get(self, key: str, kinds: tuple[type, ...], what: str) -> Any:
         value = self.value[key]
         if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
-            raise self.refuse(f"{key}: {what} is expected", key)
+            raise self.refuse(f"{key}: expected {what}", key)
         return value
 
     def need(self, *keys: str) -> None:
-        """Refuses the table if any of ``keys`` is missing, and names all that are."""
+        """Rejects the table if any of ``keys`` are missing, and names them all."""
         missing = [key for key in keys if key not in self.value]
         if missing:
             verb = "are" if len(missing) > 1 else "is"
             raise self.refuse(f"{listed(missing)} {verb} missing")
 
     def text(self, key: str, default: str | None = None) -> str:
-        """A text that is not empty; needed unless there is a default."""
+        """A nonempty string; required unless there is a default."""
         if default is not None and key not in self.value:
             return default
         self.need(key)
-        value = str(self._get(key, (str,), "a text in quotes")).strip()
+        value = str(self._get(key, (str,), "a quoted string")).strip()
         if not value:
             raise self.refuse(f"{key} is empty", key)
         return value
@@ -117,51 +117,51 @@ class Node:
         self.need(key)
         value = float(self._get(key, (int, float), "a number"))
         if not math.isfinite(value):
-            raise self.refuse(f"{key}: a finite number is expected", key)
+            raise self.refuse(f"{key}: expected a finite number", key)
         return value
 
-    def whole(self, key: str, default: int, least: int = 1) -> int:
-        """A whole number from ``least`` on."""
+    def integer(self, key: str, default: int, least: int = 1) -> int:
+        """An integer of at least ``least``."""
         if key not in self.value:
             return default
         value = int(self._get(key, (int,), "an integer"))
         if value < least:
-            raise self.refuse(f"{key} is {value}; it has to be at least {least}", key)
+            raise self.refuse(f"{key} is {value}; it must be at least {least}", key)
         return value
 
-    def truth(self, key: str, *, default: bool) -> bool:
+    def boolean(self, key: str, *, default: bool) -> bool:
         """``true`` or ``false``."""
         return default if key not in self.value else bool(self._get(key, (bool,), "true or false"))
 
     def texts(self, key: str, default: Sequence[str] = ()) -> list[str]:
-        """A list of texts."""
+        """A list of strings."""
         if key not in self.value:
             return list(default)
-        values = self._get(key, (list,), "a list of texts")
+        values = self._get(key, (list,), "a list of strings")
         if not all(isinstance(each, str) for each in values):
-            raise self.refuse(f"{key}: a list of texts is expected", key)
+            raise self.refuse(f"{key}: expected a list of strings", key)
         return list(values)
 
     def scalars(self, key: str) -> list[Scalar]:
-        """A list of texts, numbers or truths, at least one."""
+        """A nonempty list of strings, numbers or booleans."""
         values: list[Scalar] = self._get(key, (list,), "a list of values")
         if not values or any(isinstance(each, (dict, list)) for each in values):
-            raise self.refuse(f"{key}: a list of values is expected", key)
+            raise self.refuse(f"{key}: expected a list of values", key)
         return values
 
     def as_if(self, value: dict[str, Any]) -> Node:
-        """A table with another content at the same place."""
+        """A table with other content at the same position."""
         return Node(self.file, value, self._lines, self.steps)
 
     def table(self, key: str) -> Node:
-        """The table at ``key``; empty if nothing stands there."""
+        """The table at ``key``; empty if the key is absent."""
         value = self._get(key, (dict,), "a table") if key in self.value else {}
         return Node(self.file, value, self._lines, (*self.steps, key))
 
     def tables(self, key: str) -> Iterator[Node]:
-        """The tables of an array."""
+        """The tables of an array of tables."""
         values = self._get(key, (list,), f"tables [[{key}]]") if key in self.value else []
         for place, value in enumerate(values):
             if not isinstance(value, dict):
-                raise self.refuse(f"{key}: tables [[{key}]] are expected", key, place)
+                raise self.refuse(f"{key}: expected tables [[{key}]]", key, place)
             yield Node(self.file, value, self._lines, (*self.steps, key, place))

@@ -1,6 +1,6 @@
-"""The grid of an experiment: its axes, and how often each of its points is run.
+"""The grid of an experiment: its axes, and the number of runs of each of its points.
 
-Nothing here builds a scenario, so that the list of studies needs nothing else.
+This module builds no scenario, so that listing the studies needs nothing else.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ STACKS: tuple[Stack, ...] = ("simulated", "linux")
 
 @dataclass(frozen=True)
 class Repetitions:
-    """How often every cell is run."""
+    """The number of runs of each cell."""
 
     full: int
     quick: int
@@ -37,14 +37,14 @@ class Repetitions:
             table.need("full")
         else:
             table = Node(node.file, {"full": node.value.get(key, 1)}, {}, ())
-            node.whole(key, 1)
-        full = table.whole("full", 1)
-        linux = table.whole("linux", min(full, 5))
-        quick = table.whole("quick", min(full, max(2, full // 10)))
-        return cls(full, quick, linux, table.whole("linux_quick", 1))
+            node.integer(key, 1)
+        full = table.integer("full", 1)
+        linux = table.integer("linux", min(full, 5))
+        quick = table.integer("quick", min(full, max(2, full // 10)))
+        return cls(full, quick, linux, table.integer("linux_quick", 1))
 
     def of(self, stack: Stack, *, quick: bool) -> int:
-        """How often, on a stack."""
+        """The number of runs on a stack."""
         if stack == "linux":
             return self.linux_quick if quick else self.linux
         return self.quick if quick else self.full
@@ -52,31 +52,31 @@ class Repetitions:
 
 @dataclass(frozen=True)
 class Point:
-    """A place on an axis."""
+    """A point on an axis."""
 
     label: Scalar
     key: str | None
-    """The scenario's key that gets the label as value; else a part of a scenario is laid over."""
+    """The scenario key that is set to the label; ``None`` if ``patch`` is merged instead."""
     patch: Mapping[str, Any]
     runs: Repetitions | None = None
 
     def apply(self, tree: dict[str, Any]) -> None:
-        """Lays the point over a scenario."""
+        """Applies the point to a scenario."""
         if self.key is not None:
             _set(tree, self.key.split("."), self.label)
-        _lay(tree, self.patch)
+        _merge(tree, self.patch)
 
 
 @dataclass(frozen=True)
 class Axis:
-    """A label, and the points that it goes through."""
+    """A name, and the points along the axis."""
 
     name: str
     points: tuple[Point, ...]
 
     @classmethod
     def read(cls, grid: Node, key: str) -> Axis:
-        """The axis that stands at ``key`` of an experiment's grid."""
+        """The axis at ``key`` of an experiment's grid."""
         value = grid.value[key]
         if isinstance(value, list):
             labels = grid.scalars(key)
@@ -96,7 +96,7 @@ class Axis:
 
 
 def _set(tree: Any, steps: list[str], value: Scalar) -> None:
-    """Sets a dotted key; where the path comes to a list, in each of its tables."""
+    """Sets a dotted key; if the path reaches a list, in each of its tables."""
     if isinstance(tree, list):
         if steps[0].isdecimal() and int(steps[0]) < len(tree):
             _set(tree[int(steps[0])], steps[1:], value)
@@ -109,15 +109,15 @@ def _set(tree: Any, steps: list[str], value: Scalar) -> None:
         _set(tree.setdefault(steps[0], {}), steps[1:], value)
 
 
-def _lay(tree: dict[str, Any], patch: Mapping[str, Any]) -> None:
-    """Lays a part of a scenario over ``tree``; a table over a list, over each of its tables."""
+def _merge(tree: dict[str, Any], patch: Mapping[str, Any]) -> None:
+    """Merges a partial scenario into ``tree``; a table into each table of a list."""
     for key, value in patch.items():
         there = tree.get(key)
         if isinstance(value, dict) and isinstance(there, list):
             for each in there:
-                _lay(each, value)
+                _merge(each, value)
         elif isinstance(value, dict) and isinstance(there, dict):
-            _lay(there, value)
+            _merge(there, value)
         else:
             tree[key] = copy.deepcopy(value)
 
@@ -138,7 +138,7 @@ def read_axes(node: Node) -> list[Axis]:
 
 
 def points(axes: list[Axis], runs: Repetitions) -> Iterator[tuple[tuple[Point, ...], Repetitions]]:
-    """Every point of the grid, and how often it is run."""
+    """Every point of the grid, with its number of runs."""
     for each in itertools.product(*(axis.points for axis in axes)):
         repeated = [point.runs for point in each if point.runs is not None]
         yield each, repeated[-1] if repeated else runs

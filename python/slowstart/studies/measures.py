@@ -1,7 +1,7 @@
-"""A number of a study: of which runs, of what, which statistic, compared with what.
+"""Measures: a statistic of a metric over selected runs, optionally compared with other runs.
 
-Claims are judged by one, and the sentences on what was found out about a difference are told with
-them (:mod:`slowstart.studies.evidence`).
+A claim is judged by a measure, and explanations name further ones
+(:mod:`slowstart.studies.evidence`).
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ KEYS = (
 
 
 class Rows(Protocol):
-    """What a number is taken from: the rows of an experiment on one stack."""
+    """The source of a measure: the rows of an experiment on one stack."""
 
     def table(self, experiment: str, stack: Stack, table: str) -> pl.DataFrame:
-        """One row for each flow, link or run, with labels; empty where nothing was run."""
+        """One row for each flow, link or run, with labels; empty if nothing was run."""
 
     def why_left_out(self, experiment: str, stack: Stack) -> str | None:
-        """Why nothing of an experiment was to be run; ``None`` if something was."""
+        """Why an experiment was left out; ``None`` if it was not."""
 
     def why_empty(self, experiment: str, stack: Stack, labels: Mapping[str, Any]) -> str | None:
         """Why cells were not run; ``None`` if all were."""
@@ -44,7 +44,7 @@ class Rows(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Measure:
-    """Of which runs a number is, and how it is taken."""
+    """The runs that a number is taken from, and how."""
 
     experiment: str | None
     select: Mapping[str, Any]
@@ -57,16 +57,16 @@ class Measure:
     function: Any = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
     pair_by: tuple[str, ...] = ()
-    """Axes that it leaves open: runs are compared that agree in them, and in the seed."""
+    """The axes that it leaves open: compared runs have equal values of these, and equal seeds."""
 
     def missing(self, rows: Rows, stack: Stack) -> str | None:
-        """Why its runs are not there; ``None`` if they are."""
+        """Why its runs are missing; ``None`` if they are there."""
         if self.experiment is None:
             return None
         for labels in (self.select, self.against):
             if labels is None:
                 continue
-            if self.function is not None and not labels:  # it looks for its runs itself
+            if self.function is not None and not labels:  # it selects its runs itself
                 reason = rows.why_left_out(self.experiment, stack)
             else:
                 reason = rows.why_empty(self.experiment, stack, labels)
@@ -75,7 +75,7 @@ class Measure:
         return None
 
     def take(self, rows: Rows, stack: Stack) -> Estimate | None:
-        """The number; ``None`` where no run has a value."""
+        """The number; ``None`` if no run has a value."""
         if self.function is not None:
             result: Estimate | None = self.function(rows, stack, self.parameters)
             return result
@@ -96,22 +96,22 @@ class Measure:
 
 @dataclass(frozen=True)
 class Known:
-    """What the names in a number may be."""
+    """The names that a measure may use."""
 
     experiments: Mapping[str, Experiment]
     columns: Mapping[str, Sequence[str]]
-    """Of each table, without labels and extracts."""
+    """The columns of each table, without labels and extracts."""
     hooks: Hooks
-    """Finds a name in the study's Python module."""
+    """Looks up a name in the study's analysis."""
 
 
 def read_measure(node: Node, known: Known, *, needed: bool = True) -> Measure:
-    """Reads the keys of a number that stand in ``node``.
+    """Reads a measure from ``node``.
 
     Args:
-        node: The table, with these keys among others.
-        known: Of the study.
-        needed: Whether experiment and metric, or a function, have to be there.
+        node: The table, which may have other keys, too.
+        known: The names that the study defines.
+        needed: Whether an experiment and a metric, or a function, are required.
 
     Raises:
         InputError: With file and line.
@@ -122,7 +122,7 @@ def read_measure(node: Node, known: Known, *, needed: bool = True) -> Measure:
         function = known.hooks(node.text("function"))
         if not callable(function):
             name = node.text("function")
-            raise node.refuse(f"the study's module has no function {name}", "function")
+            raise node.refuse(f"the study's analysis has no function {name}", "function")
     elif needed:
         node.need("experiment")
         node.need("metric")
@@ -132,12 +132,12 @@ def read_measure(node: Node, known: Known, *, needed: bool = True) -> Measure:
     if node.has("against"):
         against = {**select, **read_labels(node, "against", plan)}
     elif node.has("relation"):
-        raise node.refuse("a relation needs the runs that it is to: against = {...}", "relation")
+        raise node.refuse("a relation needs the runs to compare with: against = {...}", "relation")
     table = node.choice("table", TABLES, "flows")
     metric = node.text("metric", "fct_s")
     if plan is not None and function is None:
         check_metric(node, "metric", metric, plan, known.columns[table])
-    paired = node.truth("paired", default=table == "flows")
+    paired = node.boolean("paired", default=table == "flows")
     if paired and table != "flows" and against is not None:
         raise node.refuse("only flows can be paired: write paired = false", "paired")
     return Measure(
@@ -156,10 +156,10 @@ def read_measure(node: Node, known: Known, *, needed: bool = True) -> Measure:
 
 
 def read_elsewhere(node: Node, base: Measure, known: Known) -> Measure:
-    """Reads a number that is as ``base`` where ``node`` says nothing else.
+    """Reads a measure that inherits from ``base`` whatever ``node`` does not set.
 
-    Labels of axes that its experiment does not have are left out. With a metric or a function of
-    its own it is a number by itself: statistic and comparison are not taken over.
+    Labels of axes that its experiment does not have are dropped. If ``node`` has its own metric or
+    function, statistic and comparison are not inherited.
 
     Raises:
         InputError: With file and line.
@@ -200,14 +200,14 @@ def _experiment(node: Node, known: Known) -> str:
 
 
 def _open_axes(plan: Experiment | None, against: Mapping[str, Any] | None) -> tuple[str, ...]:
-    """The axes of which a comparison names no value, or several."""
+    """The axes for which a comparison names no value, or several."""
     if plan is None or against is None:
         return ()
     return tuple(axis for axis in plan.axes if isinstance(against.get(axis, []), list))
 
 
 def read_labels(node: Node, key: str, plan: Experiment | None) -> dict[str, Any]:
-    """Values of axes; each has to be in the grid."""
+    """Labels: values of axes, each of which must be in the grid."""
     table = node.table(key)
     if plan is None:
         return dict(table.value)
@@ -223,19 +223,19 @@ def read_labels(node: Node, key: str, plan: Experiment | None) -> dict[str, Any]
 def check_metric(
     node: Node, key: str, metric: str, plan: Experiment, columns: Sequence[str]
 ) -> None:
-    """Refuses an expression that is none, or that names a column that is not there."""
+    """Rejects an invalid expression, and one that names an unknown column."""
     known = [*columns, *plan.axes, *(each.name for each in plan.extracts)]
     try:
         names = pl.sql_expr(metric).meta.root_names()
     except Exception as error:
-        raise node.refuse(f'{key} = "{metric}" is no expression', key) from error
+        raise node.refuse(f'{key} = "{metric}" is not a valid expression', key) from error
     for name in names:
         if name not in known:
             raise node.refuse(f"there is no column {name}{nearest(name, known)}", key)
 
 
 def filtered(rows: pl.DataFrame, labels: Mapping[str, Any]) -> pl.DataFrame:
-    """The rows with these labels; a list as label is any of its values."""
+    """The rows with these labels; a list matches any of its values."""
     if rows.is_empty():
         return rows
     for axis, value in labels.items():

@@ -1,4 +1,4 @@
-"""The report of a study: one self-contained page."""
+"""The report of a study: a single self-contained HTML page."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _html(markdown: str) -> str:
 def _part(
     findings: Findings, drawing: Drawing, stacks: Sequence[Stack], folder: Path
 ) -> dict[str, Any]:
-    """An image, or a table, and what is not in it."""
+    """An image or a table, and what is missing from it."""
     several = len(findings.stacks) > 1
     part: dict[str, Any] = {"image": None, "table": None}
     part["missing"] = [
@@ -84,7 +84,7 @@ def _part(
 
 
 def _missing(findings: Findings, drawing: Drawing, stack: Stack) -> list[str]:
-    """What is not in a figure, and why."""
+    """Why cells are missing from a figure."""
     plan = findings.study.experiments[drawing.experiment]
     why = findings.why_empty(drawing.experiment, stack, {})
     if not any(cell.scenario for cell in plan.select(drawing.select)) or (
@@ -120,12 +120,12 @@ def test_of(verdict: Verdict) -> str:
 
 
 def claims_table(findings: Findings) -> list[dict[str, Any]]:
-    """A row for each claim, with what came of it on each stack."""
+    """A row for each claim, with its verdict on each stack."""
     rows: dict[str, dict[str, Any]] = {}
     for verdict in findings.verdicts:
         claim = verdict.claim
         row = rows.setdefault(claim.name, {"claim": claim, "verdicts": []})
-        row["explanation"] = findings.told(claim)
+        row["explanation"] = findings.explanation(claim)
         row["expected"] = "-" if claim.expected is None else claim.expected.words(claim.unit)
         row["published"] = "-" if claim.published is None else plain(claim.published)
         value, detail = measured(verdict.estimate)

@@ -1,10 +1,10 @@
-"""What a study runs: experiments, each a base scenario and the ranges that it is run over.
+"""Experiments: a base scenario and the grid that it is run over.
 
-An experiment's ``grid`` is a product of axes. An axis that is a list is the name of a scenario's
-key (``"path.buffer"``, ``"flow.algorithm"``: of every flow, ``"flow.0.start"``: of the first) with
-its values; an axis that is a table has named points, each a part of a scenario that is laid over
-the base. Either way the axis becomes a column of the tables of results, named after the last part
-of the key. Run number n of every cell has the same seed, so that all meet the same channel.
+An experiment's ``grid`` is a product of axes. An axis given as a list lists the values of a
+scenario key (``"path.buffer"``, ``"flow.algorithm"`` of every flow, ``"flow.0.start"`` of the
+first). An axis given as a table has named points, each a partial scenario that is merged into the
+base. Each axis becomes a column of the result tables, named after the last part of the key. Run n
+of every cell has the same seed, and so the same channel realization.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Cell:
     runs: Repetitions
     scenario: Scenario | None
     unavailable: str | None
-    """Why there is no scenario: something that this version does not have."""
+    """Why there is no scenario: this version, or this machine, lacks something."""
     in_quick: bool
 
 
@@ -54,7 +54,7 @@ class Experiment:
         return [cell for cell in self.cells if cell.in_quick or not quick]
 
     def jobs(self, stack: Stack, *, quick: bool, runs: int | None = None) -> list[Job]:
-        """What is run of it on a stack."""
+        """The jobs on a stack."""
         return [
             Job(
                 cell.scenario,
@@ -69,7 +69,7 @@ class Experiment:
         ]
 
     def select(self, labels: Mapping[str, Any]) -> list[Cell]:
-        """The cells with these labels; a list as label is any of its values."""
+        """The cells with these labels; a list matches any of its values."""
 
         def fits(cell: Cell) -> bool:
             return all(
@@ -87,8 +87,8 @@ def read_experiment(
 
     Args:
         node: The table.
-        folders: Where traces are looked for, in this order.
-        hooks: Finds a name in the study's Python module.
+        folders: Searched for traces, in this order.
+        hooks: Looks up a name in the study's analysis.
 
     Raises:
         InputError: With file and line.
@@ -103,11 +103,11 @@ def read_experiment(
     base = node.table("scenario")
     for key in ("runs", "seed"):
         if base.has(key):
-            raise base.refuse(f"{key} stands in the experiment, not in its scenario", key)
+            raise base.refuse(f"{key} belongs in the experiment, not in its scenario", key)
     axes = read_axes(node)
     kept = _read_quick(node, axes)
     runs = Repetitions.read(node, "runs")
-    seed = node.whole("seed", 1, least=0)
+    seed = node.integer("seed", 1, least=0)
     cells = []
     for place, repeated in points(axes, runs):
         labels = {axis.name: point.label for axis, point in zip(axes, place, strict=True)}
@@ -123,7 +123,7 @@ def read_experiment(
         name=name,
         about=node.text("about", ""),
         stacks=stacks,
-        traces=node.whole("traces", 0, least=0),
+        traces=node.integer("traces", 0, least=0),
         extracts=_read_extracts(node, hooks),
         axes={axis.name: tuple(point.label for point in axis.points) for axis in axes},
         cells=tuple(cells),
@@ -138,7 +138,7 @@ def _stack(node: Node, word: str) -> Stack:
 
 
 def _read_quick(node: Node, axes: list[Axis]) -> dict[str, list[Scalar]]:
-    """Which values of which axes a quick run keeps."""
+    """The values that a quick run keeps, by axis."""
     quick = node.table("quick")
     by_name = {axis.name: axis for axis in axes}
     quick.only(*by_name)
@@ -168,7 +168,7 @@ def _read_extracts(node: Node, hooks: Callable[[str], object | None]) -> tuple[E
     for text in node.texts("extract"):
         found = hooks(text)
         if not isinstance(found, Extract):
-            raise node.refuse(f"extract: the study's module has no Extract {text}", "extract")
+            raise node.refuse(f"extract: the study's analysis has no Extract {text}", "extract")
         extracts.append(found)
     return tuple(extracts)
 
@@ -185,7 +185,7 @@ class _Where:
 def _build(
     tree: dict[str, Any], folders: Sequence[Path], where: _Where, seed: int
 ) -> tuple[Scenario | None, str | None]:
-    """The scenario, or why this version cannot run it."""
+    """The scenario, or the reason why it cannot be run here."""
     missing = _find_traces(tree, folders) or _missing(tree)
     if missing is not None:
         return None, missing
@@ -193,13 +193,13 @@ def _build(
     try:
         made = Scenario.from_toml(text, name="scenario", folder=folders[0])
     except InputError as error:
-        # Its lines are those of a text that nobody sees.
+        # Drops the line number: it refers to the generated text.
         raise where.refuse(str(error).removeprefix("scenario:").lstrip("0123456789: ")) from error
     return made.with_runs(runs=1, seed=seed), None
 
 
 def _find_traces(tree: dict[str, Any], folders: Sequence[Path]) -> str | None:
-    """Writes where each trace of a scenario lies, or says which is nowhere."""
+    """Sets the file of each trace in a scenario, or returns which trace is missing."""
     path = tree.get("path")
     for part in (path, _below(path, "forward"), _below(path, "reverse")):
         if not isinstance(part, dict):
@@ -214,7 +214,7 @@ def _find_traces(tree: dict[str, Any], folders: Sequence[Path]) -> str | None:
                 continue
             found = next((each / name for each in folders if (each / name).is_file()), None)
             if found is None:
-                # One reason for all of a collection.
+                # One reason for all traces of a collection.
                 whole = Path(name).parent.name
                 what = f"the traces of {whole} are" if whole else f"the trace {name} is"
                 return f"{what} not on this machine (see: slowstart traces)"
@@ -224,12 +224,12 @@ def _find_traces(tree: dict[str, Any], folders: Sequence[Path]) -> str | None:
 
 @functools.cache
 def _presets() -> frozenset[str]:
-    """The presets of paths, asked for once: some take milliseconds to resolve."""
+    """The names of path presets, cached: some take milliseconds to resolve."""
     return frozenset(each["name"] for each in paths())
 
 
 def _missing(tree: dict[str, Any]) -> str | None:
-    """What a scenario names and this version does not have."""
+    """The path or algorithm in a scenario that this version does not have."""
     path = tree.get("path")
     preset = _below(path, "preset")
     if isinstance(preset, str) and preset not in _presets():
@@ -254,11 +254,11 @@ def _below(value: object, key: str) -> object | None:
 
 
 def _toml(value: Any) -> str:
-    """A value as TOML in one line."""
+    """A value as TOML on one line."""
     if isinstance(value, dict):
         inside = ", ".join(f"{json.dumps(key)} = {_toml(each)}" for key, each in value.items())
         return f"{{ {inside} }}"
     if isinstance(value, list):
         return f"[{', '.join(_toml(each) for each in value)}]"
-    # The texts and numbers of JSON are TOML, too.
+    # JSON strings and numbers are valid TOML.
     return json.dumps(value, ensure_ascii=False)

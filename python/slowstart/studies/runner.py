@@ -1,9 +1,9 @@
-"""Runs a study, and everything that was found in it.
+"""Runs a study, and holds its findings.
 
-The folder of a study holds ``store/`` (finished runs, see :mod:`slowstart.studies.store`) and, once
-all runs are there, ``report.html``, ``result.json``, ``claims.csv``, the tables as Parquet, and
-each figure as SVG and PNG. These are written aside and renamed. A killed study goes on where it
-was; a full run takes over what a quick one made.
+The output folder of a study holds ``store/`` (finished runs, see :mod:`slowstart.studies.store`)
+and, once all runs are finished, ``report.html``, ``result.json``, ``claims.csv``, the tables as
+Parquet, and each figure as SVG and PNG. These are written to a temporary folder and renamed. A
+killed study resumes where it stopped; a full run reuses the runs of a quick one.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from slowstart.studies.claims import Claim, Verdict
     from slowstart.studies.estimates import Estimate
-    from slowstart.studies.evidence import Told
+    from slowstart.studies.evidence import Filled
     from slowstart.studies.grid import Stack
     from slowstart.studies.measures import Measure
     from slowstart.studies.plan import Cell
@@ -48,7 +48,7 @@ _Key = tuple[str, "Stack"]
 
 @dataclass
 class Findings:
-    """What came of a study. Tables are polars data frames."""
+    """The findings of a study. Tables are polars data frames."""
 
     study: Study
     stacks: Sequence[Stack]
@@ -58,27 +58,27 @@ class Findings:
     """Cells (experiment, place) that the kernel cannot run, and why."""
     tables: dict[tuple[str, Stack, str], pl.DataFrame] = field(default_factory=dict)
     verdicts: list[Verdict] = field(default_factory=list)
-    _told: dict[str, Told] = field(default_factory=dict)
+    _explanations: dict[str, Filled] = field(default_factory=dict)
 
     def table(self, experiment: str, stack: Stack, table: str = "flows") -> pl.DataFrame:
         """Rows of an experiment: ``flows``, ``links``, ``runs``, ``flow_traces``, ``link_traces``.
 
-        With a column for each axis of the grid, ``job``, ``run`` and ``seed``.
+        Further columns are the axes of the grid, ``job``, ``run`` and ``seed``.
         """
         return self.tables.get((experiment, stack, table), pl.DataFrame())
 
-    def told(self, claim: Claim) -> Told:
-        """What was found out about a claim, with the numbers of these runs."""
-        if claim.name not in self._told:
-            self._told[claim.name] = claim.explanation.tell(self, self.stacks)
-        return self._told[claim.name]
+    def explanation(self, claim: Claim) -> Filled:
+        """The explanation of a claim's difference, with the numbers of these runs."""
+        if claim.name not in self._explanations:
+            self._explanations[claim.name] = claim.explanation.fill(self, self.stacks)
+        return self._explanations[claim.name]
 
     def why_left_out(self, experiment: str, stack: Stack) -> str | None:
-        """Why nothing of an experiment was to be run; ``None`` if something was."""
+        """Why an experiment was left out; ``None`` if it was not."""
         if (experiment, stack) not in self.jobs:
             return f"the experiment {experiment} was left out"
         if stack not in self.study.experiments[experiment].stacks:
-            return f"the experiment {experiment} is not made on the stack {stack}"
+            return f"the experiment {experiment} does not run on the stack {stack}"
         return None
 
     def why_empty(self, experiment: str, stack: Stack, labels: Mapping[str, Any]) -> str | None:
@@ -109,13 +109,13 @@ class Findings:
         return self.unsupported.get((experiment, place))
 
     def left_out(self, stack: Stack) -> dict[str, list[str]]:
-        """What was asked for and is not run on a stack: experiments, or cells, by the reason."""
+        """The requested experiments and cells that a stack does not run, by reason."""
         reasons: dict[str, list[str]] = {}
         for name, plan in self.study.experiments.items():
             if (name, stack) not in self.jobs:
                 continue
             if stack not in plan.stacks:
-                reasons.setdefault("the study makes it in the simulator alone", []).append(name)
+                reasons.setdefault("the study runs it only in the simulator", []).append(name)
                 continue
             for cell in plan.cells:
                 reason = self.why_not(name, cell, stack)
@@ -138,7 +138,7 @@ class Findings:
 
     @property
     def totals(self) -> dict[str, int]:
-        """How many verdicts of each kind."""
+        """The number of verdicts of each kind."""
         words = [each.word for each in self.verdicts]
         return {
             word: words.count(word)
@@ -189,7 +189,7 @@ class Findings:
 
 def _claim(verdict: Verdict, findings: Findings) -> dict[str, Any]:
     claim, found = verdict.claim, verdict.estimate
-    told = findings.told(claim)
+    explanation = findings.explanation(claim)
     expected = claim.expected
     return {
         "id": claim.name,
@@ -203,11 +203,11 @@ def _claim(verdict: Verdict, findings: Findings) -> dict[str, Any]:
         "tolerance_reason": claim.reason,
         "verdict": verdict.word,
         "reason": verdict.reason,
-        "explanation": told.text,
-        "holds": told.holds,
+        "explanation": explanation.text,
+        "holds": explanation.holds,
         "evidence": {
             name: {**_number(number), **_of(claim.explanation.evidence[name].measure)}
-            for name, number in told.numbers.items()
+            for name, number in explanation.numbers.items()
         },
         "measured": None
         if found is None
@@ -222,7 +222,7 @@ def _claim(verdict: Verdict, findings: Findings) -> dict[str, Any]:
 
 
 def _of(measure: Measure) -> dict[str, Any]:
-    """What a number is of."""
+    """The definition of a measure."""
     return {
         "experiment": measure.experiment,
         "select": dict(measure.select),
@@ -233,7 +233,7 @@ def _of(measure: Measure) -> dict[str, Any]:
 
 
 def _number(found: Estimate | None) -> dict[str, Any]:
-    """A number with its interval; nothing but ``None`` where there is none."""
+    """A number with its interval; every value is ``None`` if there is no number."""
     keys = ("value", "low", "high", "confidence", "runs", "rows")
     return {key: None if found is None else getattr(found, key) for key in keys}
 
@@ -253,17 +253,17 @@ def run(
     switch_hystart: bool = False,
     report: bool = True,
 ) -> Findings:
-    """Makes the runs that are missing, judges the claims, and writes the report.
+    """Executes the missing runs, judges the claims, and writes the report.
 
     Args:
         study: From :func:`slowstart.studies.load`.
-        output: The folder of results; without one nothing stays but what is returned.
-        quick: Fewer repetitions, and the part of each grid that the study names for this.
+        output: The output folder; without one, a temporary folder is used and deleted.
+        quick: Fewer repetitions, and only the part of each grid that the study selects for this.
         stacks: ``simulated``, ``linux``, or both.
         runs: Repetitions of every cell, instead of the study's.
-        only: Experiments; the claims about others cannot be tested then.
-        threads: Simulations at a time; one for each core by default.
-        progress: Called with the runs made, and those that were to be made.
+        only: The experiments to run; claims about others cannot be tested then.
+        threads: Number of simulations in parallel; one per core by default.
+        progress: Called with the number of runs executed and their total.
         remaining: As in :meth:`slowstart.studies.Store.complete`.
         force: As in :func:`slowstart.run`.
         switch_hystart: As in :func:`slowstart.run`.
@@ -315,7 +315,7 @@ def run(
         for stack in chosen:
             findings.verdicts += judging.judge(study.claims, findings, stack)
         if report and output is not None:
-            # Nobody else writes here while the store is held.
+            # The lock of the store keeps other processes from writing here.
             for leftover in folder.glob(f"{_ASIDE}*"):
                 shutil.rmtree(leftover, ignore_errors=True)
             for leftover in folder.glob(f".{_MARK}.*"):
@@ -334,7 +334,7 @@ def _unsupported(study: Study, switch_hystart: bool) -> dict[tuple[str, int], st
             try:
                 check_linux([cell.scenario], switch_hystart=switch_hystart)
             except InputError as error:
-                # Which others there are is no reason.
+                # Drops the list of alternatives.
                 reasons[name, place] = str(error).partition("; known are ")[0]
     return reasons
 
@@ -349,21 +349,21 @@ def _leave_out(
 
 
 def _claim_folder(folder: Path, name: str) -> None:
-    """Makes the folder, or finds that it is this study's."""
+    """Creates the folder, or checks that it belongs to this study."""
     mark = folder / _MARK
     try:
         if not folder.exists():
             folder.mkdir()
         elif mark.exists():
-            # One that was damaged says nothing, and what is kept in the folder says what it is of.
+            # A damaged mark identifies no study; the stored runs are keyed by their scenarios.
             there = read_mark(mark).get("study")
             if there not in (None, name):
-                raise InputError(f"the folder {folder} holds another study: name a new folder")
+                raise InputError(f"the folder {folder} holds another study: choose a new folder")
             if there == name:
                 return
         elif any(not each.name.startswith(f".{_MARK}.") for each in folder.iterdir()):
             raise InputError(
-                f"the folder {folder} holds something else than a study: name a new folder"
+                f"the folder {folder} holds something else than a study: choose a new folder"
             )
         replace_file(mark, json.dumps({"format": 1, "study": name}) + "\n")
     except OSError as error:
@@ -374,7 +374,7 @@ def _claim_folder(folder: Path, name: str) -> None:
 
 
 def write(findings: Findings, folder: Path) -> None:
-    """Writes report, tables and figures; each file is whole or as it was before."""
+    """Writes report, tables and figures; each file is replaced atomically."""
     from slowstart.studies import page
 
     aside = Path(tempfile.mkdtemp(prefix=_ASIDE, dir=folder))
@@ -399,7 +399,7 @@ def write(findings: Findings, folder: Path) -> None:
 
 
 def _row(verdict: Verdict, findings: Findings) -> dict[str, Any]:
-    """A verdict as a row of a table."""
+    """A verdict as a row of ``claims.csv``."""
     entry = _claim(verdict, findings)
     expected = entry.pop("expected") or {"low": None, "high": None}
     measured = entry.pop("measured") or {}

@@ -1,7 +1,7 @@
-"""Runs of a study's jobs, kept in a :class:`~slowstart.run_store.RunStore`.
+"""Runs of a study's jobs, stored in a :class:`~slowstart.run_store.RunStore`.
 
-What is kept of a run are its rows of the tables of flows and links; time series only of those runs
-of which they are asked for. Runs are made in batches of a few seconds.
+The store holds each run's rows of the tables of flows and links, and time series only of the runs
+for which they are requested. Runs are executed in batches of a few seconds.
 
 >>> jobs = [Job(scenario, runs=20, labels={"network": "geo"}) for scenario in scenarios]
 >>> with Store(folder) as store:
@@ -33,34 +33,34 @@ if TYPE_CHECKING:
 
     Progress = Callable[[int, int], object]
 
-# A run on the kernel is tried so often until it passes the emulator's self-check.
+# Attempts at a run on the kernel, until one passes the timing self-check.
 ATTEMPTS = 3
-# A batch takes about so long: what a kill can cost at most.
+# The approximate duration of a batch: the most work that a kill can lose.
 _BATCH_S = 2.0
 _MOST_IN_BATCH = 2000
-# Time series of so many runs are held at a time.
+# The most runs whose time series are in memory at a time.
 _MOST_TRACED = 64
 _TABLES = ("runs", "flows", "links", "flow_traces", "link_traces")
 
 
 @dataclass(frozen=True)
 class Extract:
-    """A number that is taken from a flow's time series, so that these need not be kept.
+    """A number computed from a flow's time series, so that these need not be stored.
 
     It becomes the column ``name`` of the table of flows.
     """
 
     name: str
     function: Callable[[Mapping[str, Any], pl.DataFrame, pl.DataFrame], float | None]
-    """From the flow's row and the time series of the flow and of the run's links."""
+    """Its arguments are the flow's row, the flow's time series and those of the run's links."""
     version: str = "1"
-    """Stands for ``function`` and its parameters: when it changes, finished runs are made again."""
+    """Identifies ``function`` and its parameters: if it changes, finished runs are repeated."""
 
 
 def time_to(name: str, count: int) -> Extract:
-    """The time since a flow's SYN at which the receiving application has ``count`` bytes.
+    """The time from a flow's SYN until the receiving application has ``count`` bytes.
 
-    Null for a flow that does not get so far. The resolution is that of the time series: an ACK.
+    Null for a flow that does not reach them. The resolution is that of the time series: one ACK.
     """
 
     def find(flow: Mapping[str, Any], series: pl.DataFrame, _: pl.DataFrame) -> float | None:
@@ -72,27 +72,27 @@ def time_to(name: str, count: int) -> Extract:
 
 @dataclass(frozen=True)
 class Job:
-    """Runs of one scenario: number n has the seed ``scenario.seed + n``."""
+    """Runs of one scenario: run n has the seed ``scenario.seed + n``."""
 
     scenario: Scenario
     runs: int
     stack: Stack = "simulated"
     labels: Mapping[str, Any] = field(default_factory=dict)
-    """Columns that its rows get; they do not decide anything."""
+    """Columns added to its rows; they do not affect the runs."""
     traces: int = 0
-    """So many first runs keep their time series."""
+    """The number of runs, counted from the first, whose time series are stored."""
     extracts: tuple[Extract, ...] = ()
 
     @cached_property
     def key(self) -> str:
-        """What its runs have in common, hashed."""
+        """A hash of everything that its runs share."""
         extracts = (f"{each.name}:{each.version}" for each in self.extracts)
         return run_key(self.scenario, self.stack, extracts)
 
 
 @dataclass(frozen=True)
 class _Unit:
-    """One run that is to be made."""
+    """One run to be executed."""
 
     job: Job
     number: int
@@ -108,17 +108,17 @@ class _Unit:
 
 
 class Store(RunStore):
-    """The folder. One process at a time may hold it."""
+    """The folder. One process at a time may open it."""
 
     def __enter__(self) -> Self:
         super().__enter__()
         self._read_runs()
         return self
 
-    # --- what is there -------------------------------------------------------------------------
+    # --- stored runs ---------------------------------------------------------------------------
 
     def _read_runs(self) -> None:
-        """Of a run that is there twice, the one that kept its time series counts."""
+        """Reads the list of runs. Of duplicates, the run with time series is used."""
         runs = self.read("runs")
         if not runs.is_empty():
             runs = runs.sort("traced", "batch", descending=[True, False])
@@ -126,11 +126,11 @@ class Store(RunStore):
         self._runs = runs
 
     def missing(self, jobs: Sequence[Job]) -> int:
-        """How many runs of ``jobs`` are still to be made."""
+        """The number of runs of ``jobs`` that are not stored."""
         return len(self._pending(jobs))
 
     def _pending(self, jobs: Sequence[Job]) -> list[_Unit]:
-        """Run by run, not job by job: what is finished first says something about all jobs."""
+        """The missing runs, ordered by run, then by job: early results cover all jobs."""
         there: dict[tuple[str, int], bool] = {}
         if not self._runs.is_empty():
             columns = self._runs.select("key", "seed", "traced").iter_rows()
@@ -148,7 +148,7 @@ class Store(RunStore):
                     wanted[place] = unit
         return list(wanted.values())
 
-    # --- making runs ---------------------------------------------------------------------------
+    # --- executing -----------------------------------------------------------------------------
 
     def complete(
         self,
@@ -161,22 +161,22 @@ class Store(RunStore):
         force: bool = False,
         switch_hystart: bool = False,
     ) -> None:
-        """Makes those runs of ``jobs`` that are not there yet.
+        """Executes the runs of ``jobs`` that are not stored yet.
 
         Args:
-            jobs: What is wanted.
-            threads: Simulations at a time; one for each core by default.
-            progress: Called with the runs made, and those that were to be made at the beginning.
-            remaining: Called with the seconds that are left, as far as that can be known: runs on
-                the kernel last as long as their flows, one after the other.
-            attempts: How often a run on the kernel is tried that fails the emulator's
-                self-check. After that it stays as one that does not count.
-            force: Whether such runs count.
+            jobs: The wanted jobs.
+            threads: Number of simulations in parallel; one per core by default.
+            progress: Called with the number of runs executed, and the number missing at the start.
+            remaining: Called with an estimate of the remaining seconds: runs on the kernel execute
+                one after the other, in real time.
+            attempts: Number of attempts at a run on the kernel that fails the emulator's timing
+                self-check. After the last, it is stored and excluded from statistics.
+            force: Whether to include such runs.
             switch_hystart: As in :func:`slowstart.run`.
 
         Raises:
-            InputError: The kernel, or the user's rights, do not suffice for ``linux``.
-            RunError: A run failed. All finished batches are kept.
+            InputError: The kernel or the user's permissions do not allow ``linux``.
+            RunError: A run failed. All finished batches are stored.
         """
         pending = self._pending(jobs)
         total = len(pending)
@@ -205,7 +205,7 @@ class Store(RunStore):
         began, passed = time.monotonic(), 0.0
         for place, unit in enumerate(real):
             if remaining is not None:
-                # Attempts that are repeated, and what surrounds a run, take as long as they did.
+                # Repeated attempts and overhead are extrapolated from the runs so far.
                 took = (time.monotonic() - began) / passed if passed else 1.0
                 remaining(max(1.0, took) * sum(expected[place:]))
                 tell(0)
@@ -260,13 +260,13 @@ class Store(RunStore):
     def runs(self, jobs: Sequence[Job]) -> pl.DataFrame:
         """One row for each finished run of ``jobs``.
 
-        ``counts`` says whether it enters statistics, ``reasons`` why not, ``facts`` what else is
-        known of a run on the kernel (JSON), ``wall_s`` how long it took.
+        ``counts``: whether statistics include it; ``reasons``: why not; ``facts``: further facts of
+        a run on the kernel (JSON); ``wall_s``: its wall-clock time.
         """
         return self._rows("runs", jobs)
 
     def flows(self, jobs: Sequence[Job]) -> pl.DataFrame:
-        """The table of flows, with ``job`` (a place in ``jobs``), labels and extracts."""
+        """The table of flows, with ``job`` (an index into ``jobs``), labels and extracts."""
         return self._rows("flows", jobs, "flow")
 
     def links(self, jobs: Sequence[Job]) -> pl.DataFrame:
@@ -274,11 +274,11 @@ class Store(RunStore):
         return self._rows("links", jobs, "link")
 
     def flow_traces(self, jobs: Sequence[Job]) -> pl.DataFrame:
-        """The time series of flows of those runs that keep them, with ``job`` and labels."""
+        """The stored time series of flows, with ``job`` and labels."""
         return self._rows("flow_traces", jobs, "flow", "time_s")
 
     def link_traces(self, jobs: Sequence[Job]) -> pl.DataFrame:
-        """The time series of links of those runs that keep them, with ``job`` and labels."""
+        """The stored time series of links, with ``job`` and labels."""
         return self._rows("link_traces", jobs, "link", "time_s")
 
     def _rows(self, table: str, jobs: Sequence[Job], *order: str) -> pl.DataFrame:
@@ -292,15 +292,15 @@ class Store(RunStore):
         wanted = pl.concat(
             [_wanted(place, job) for place, job in enumerate(jobs)], how="diagonal_relaxed"
         )
-        # The number of a run is that in its job, a run may belong to several jobs, and a label
-        # stands before a column of its name.
+        # Runs are numbered within their job, a run may belong to several jobs, and a label
+        # replaces a column of the same name.
         shadowed = set(wanted.columns) - {"key", "seed"}
         rows = rows.drop(shadowed, strict=False).with_row_index("_place")
         joined = wanted.join(rows, on=["key", "seed"], how="inner")
         joined = joined.sort("job", "run", *order[:1], "_place").drop("_place", "batch", "key")
         if table != "flows":
             return joined
-        # Other jobs in the store may have other extracts.
+        # Other jobs in the store may have different extracts.
         extracts = list(dict.fromkeys(each.name for job in jobs for each in job.extracts))
         first = [*wanted.columns, *run_batch([]).flows().column_names]
         columns = dict.fromkeys([*first, *extracts])
@@ -326,7 +326,7 @@ def _alone(unit: _Unit) -> Scenario:
 
 
 def real_time_s(scenario: Scenario) -> float:
-    """About how long a run takes in real time: until its last flow is over, and a second beside."""
+    """The approximate duration of a run in real time: until its last flow ends, plus a second."""
     entry = scenario.resolved
     path = entry["path"]
     rtt_s = (path["base_rtt_ms"] or 0.0) / 1000
@@ -334,7 +334,7 @@ def real_time_s(scenario: Scenario) -> float:
     for flow in entry["flows"]:
         lasts = flow["duration_s"]
         if lasts is None:
-            # Some round trips of slow start, and the rest at the path's rate.
+            # A few round trips of slow start, and the rest at the path's rate.
             rate = path["rate_bps"] or 1e7
             lasts = 10 * rtt_s + 8.5 * (flow["size_bytes"] or 0) / rate
         ends.append(flow["start_s"] + lasts)

@@ -1,8 +1,8 @@
 """A study: a folder with ``study.toml``, ``claims.toml`` and ``README.md``.
 
-Without ``claims.toml`` it is a set of runs with figures, and needs no ``README.md``. Whatever these
-files cannot express is a function, or an :class:`~slowstart.studies.store.Extract`, in the study's
-analysis (:mod:`slowstart.studies.analysis`).
+Without ``claims.toml`` it is a set of runs with figures, and needs no ``README.md``. A function or
+an :class:`~slowstart.studies.store.Extract` in the study's analysis
+(:mod:`slowstart.studies.analysis`) expresses what these files cannot.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from slowstart.studies.store import Job
 
 _README = "README.md"
-# What a study of a published document says in its head.
+# The keys that a study of a publication requires.
 _HEAD = ("title", "document", "summary", "minutes")
 
 
@@ -65,7 +65,7 @@ class Study:
 
     @cached_property
     def readme(self) -> str:
-        """What the document did not say, and what was chosen (Markdown)."""
+        """What the publication leaves open, and our choices (Markdown)."""
         file = self.folder / _README
         return file.read_text(encoding="utf-8") if file.is_file() else ""
 
@@ -77,7 +77,7 @@ class Study:
         runs: int | None = None,
         only: Sequence[str] = (),
     ) -> dict[str, list[Job]]:
-        """What is run on a stack, by experiment."""
+        """The jobs on a stack, by experiment."""
         return {
             name: each.jobs(stack, quick=quick, runs=runs) if stack in each.stacks else []
             for name, each in self.experiments.items()
@@ -85,7 +85,7 @@ class Study:
         }
 
     def cost(self, *, quick: bool = False) -> tuple[int, float]:
-        """Simulations, and the minutes that they take."""
+        """The number of simulations, and their duration in minutes."""
         groups = self.jobs("simulated", quick=quick).values()
         runs = sum(job.runs for group in groups for job in group)
         return runs, self.minutes["quick" if quick else "full"]
@@ -101,13 +101,13 @@ def load(name: str | Path, traces: str | Path | None = None) -> Study:
     """Reads a study, by name or by folder.
 
     Args:
-        name: Of a study that comes with slowstart, or a folder.
-        traces: A folder where recorded traces are looked for, too; by default that of
-            ``SLOWSTART_TRACES``, or else the user's (``slowstart traces``). Experiments whose trace
-            is nowhere are left out.
+        name: The name of a built-in study, or a folder.
+        traces: A further folder to search for recorded traces; by default that of
+            ``SLOWSTART_TRACES``, or else the user's (``slowstart traces``). Experiments whose
+            traces are missing are left out.
 
     Raises:
-        InputError: There is no such study, or one of its files is wrong, with file and line.
+        InputError: There is no such study, or one of its files is invalid (with file and line).
     """
     where = recorded.folder(traces)
     folder = FOLDERS / name
@@ -118,7 +118,7 @@ def load(name: str | Path, traces: str | Path | None = None) -> Study:
     root = Node.read(folder / STUDY)
     root.only("title", "document", "publication", "summary", "minutes", "experiment", "figure")
     judged = (folder / CLAIMS).is_file()
-    _check_whole(root, folder, judged=judged)
+    _check_complete(root, folder, judged=judged)
     known_as = folder.resolve().name
     module = load_analysis(folder)
 
@@ -132,7 +132,7 @@ def load(name: str | Path, traces: str | Path | None = None) -> Study:
             raise node.refuse(f"there are two experiments {each.name}", "name")
         experiments[each.name] = each
     if not experiments:
-        raise root.refuse("a study has at least one [[experiment]]")
+        raise root.refuse("a study needs at least one [[experiment]]")
     known = Known(experiments, _columns(), hooks)
     claims: dict[str, Claim] = {}
     sheet = Node.read(folder / CLAIMS) if judged else root.as_if({})
@@ -172,12 +172,12 @@ def _publication(root: Node) -> Publication | None:
     url = node.text("url", "")
     if url and not url.startswith(("https://", "http://")):
         raise node.refuse("url: expected an address that starts with https:// or http://", "url")
-    year = node.whole("year", 0)
+    year = node.integer("year", 0)
     return Publication(node.text("authors"), node.text("title"), year, url)
 
 
 def _columns() -> dict[str, list[str]]:
-    """The columns of the tables that claims are about."""
+    """The columns of the tables that claims may use."""
     nothing = run_batch([])
     return {
         "flows": nothing.flows().column_names,
@@ -186,14 +186,14 @@ def _columns() -> dict[str, list[str]]:
     }
 
 
-def _check_whole(root: Node, folder: Path, *, judged: bool) -> None:
-    """Refuses a study that lacks something, and says all that it lacks.
+def _check_complete(root: Node, folder: Path, *, judged: bool) -> None:
+    """Rejects an incomplete study, and names everything that is missing.
 
     Raises:
-        InputError: With the file.
+        InputError: The study is incomplete.
     """
     if not root.has("experiment"):
-        raise root.refuse("a study has at least one [[experiment]]")
+        raise root.refuse("a study needs at least one [[experiment]]")
     if not judged:
         return
     missing = [key for key in _HEAD if not root.has(key)]
@@ -202,11 +202,11 @@ def _check_whole(root: Node, folder: Path, *, judged: bool) -> None:
         verb = "are" if len(missing) > 1 else "is"
         raise root.refuse("; ".join([f"{listed(missing)} {verb} missing", *readme]))
     if readme:
-        raise InputError(f"{readme[0]}: it says what was chosen, and why")
+        raise InputError(f"{readme[0]}: it describes the choices made, and why")
 
 
 def all_stacks(words: Sequence[str]) -> list[Stack]:
-    """Stacks by their names, each once.
+    """The stacks with these names, without duplicates.
 
     Raises:
         InputError: There is no such stack.

@@ -1,4 +1,4 @@
-"""A study on the terminal: the table of claims."""
+"""The table of a study's claims on standard output."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _STYLES = {AGREES: "green", DIFFERS: "dark_orange3", CANNOT_TEST: "dim"}
 
 
 def show(findings: Findings, report: str | None) -> None:
-    """Prints the claims with their verdicts, and where the report is."""
+    """Prints the claims with their verdicts, and the path of the report."""
     out = console()
     long = not sys.stdout.isatty()
     out.print(Text(findings.study.title, "bold"), soft_wrap=long)
@@ -108,11 +108,11 @@ def _show_totals(out: Console, findings: Findings) -> None:
 
 
 def _differs(row: Mapping[str, Any]) -> bool:
-    """Whether a claim differs on a stack."""
+    """Whether a claim differs on at least one stack."""
     return any(each["verdict"].word == DIFFERS for each in row["verdicts"])
 
 
 def _few(parts: Sequence[str]) -> str:
-    """The first of many."""
+    """The first four of a list, and the number of the others."""
     few = ", ".join(parts[:4])
     return few if len(parts) <= 4 else f"{few} and {len(parts) - 4} more"

@@ -1,4 +1,4 @@
-"""What ``hsdpa-live`` has beside what any study can: all its ratios in one figure."""
+"""The analysis of ``hsdpa-live``: a figure of all its ratios."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from slowstart.studies.grid import Stack
     from slowstart.studies.runner import Findings
 
-# Where a ratio is looked for: what it is called, and its colour and marker.
+# The experiments in which ratios are measured: label, colour and marker.
 _PLACES = {
     "live": ("model", colors.BLACK, "o"),
     "drive": ("T-Mobile's trace", colors.BLUE, "s"),
@@ -36,7 +36,7 @@ _PLACES = {
 _WORDS = {
     "goodput_bps": "goodput",
     "rtt_mean_ms": "mean RTT",
-    "100.0 * segments_retransmitted / segments_sent": "sent again",
+    "100.0 * segments_retransmitted / segments_sent": "retransmitted",
     "timeouts": "timeouts",
     "segments_sent": "packets sent",
 }
@@ -45,7 +45,7 @@ _BAND = "#dfe9df"
 
 
 def ratios_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figure | None:
-    """Each ratio that a claim about the model names, wherever it was measured."""
+    """Each ratio that a claim about the model names, in every experiment that has it."""
     claims = [
         each
         for each in findings.study.claims
@@ -90,7 +90,7 @@ def ratios_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figure 
 
 
 def least_ratio(findings: Findings, stack: Stack, parameters: Mapping[str, Any]) -> Estimate | None:
-    """Of the means of CUBIC and NewReno, the least over an ``axis`` of an ``experiment``."""
+    """The smallest ratio of means, CUBIC over NewReno, along an ``axis`` of an ``experiment``."""
     rows = findings.table(parameters["experiment"], stack)
     if rows.is_empty():
         return None
@@ -128,7 +128,7 @@ def _draw(
 def _ratio(
     claim: Claim, findings: Findings, experiment: str, rows: pl.DataFrame
 ) -> Estimate | None:
-    """The claim's ratio in another experiment; of the direction that it has."""
+    """The claim's ratio in another experiment, for the claim's direction."""
     axes = findings.study.experiments[experiment].axes
     direction = claim.select["direction"]
     if "direction" in axes:

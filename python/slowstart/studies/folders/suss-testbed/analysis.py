@@ -1,4 +1,4 @@
-"""What ``suss-testbed`` cannot express as a statistic of runs."""
+"""The analysis of ``suss-testbed``: the BDP, and extracts from time series."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def bdp_packets(findings: Findings, _: Stack, __: Mapping[str, Any]) -> Estimate
 
 
 def _acknowledged(series: pl.DataFrame, count: int) -> float | None:
-    """When ``count`` bytes are acknowledged."""
+    """The time at which ``count`` bytes have been acknowledged."""
     reached = series.filter(pl.col("acked_bytes") >= count)["time_s"]
     return None if reached.is_empty() else float(reached[0])
 
 
 def _clock(megabytes: int) -> Extract:
-    """From the first ACK of data to that of so much: a log at the sender that begins with ACKs."""
+    """The time from the first ACK of data to that of a size, as in a log of ACKs at the sender."""
 
     def find(_: Mapping[str, Any], series: pl.DataFrame, __: pl.DataFrame) -> float | None:
         first, last = _acknowledged(series, 1), _acknowledged(series, megabytes * _MEGA)
@@ -45,7 +45,7 @@ def _clock(megabytes: int) -> Extract:
 
 
 def _losses(megabytes: int) -> Extract:
-    """Packets of data that were dropped on the way when so much was acknowledged."""
+    """Data packets dropped by the time at which a size has been acknowledged."""
 
     def find(_: Mapping[str, Any], series: pl.DataFrame, links: pl.DataFrame) -> float | None:
         last = _acknowledged(series, megabytes * _MEGA)

@@ -1,8 +1,6 @@
-"""What ``search-thesis`` cannot express as a statistic of runs.
+"""The analysis of ``search-thesis``: numbers from time series and from closed forms.
 
-Numbers that are taken from time series (:mod:`.norm`), and those that are
-calculated. The figures are in :mod:`.chapter4` and
-:mod:`.chapter5`.
+Both are computed in :mod:`.norm`. The figures are in :mod:`.chapter4` and :mod:`.chapter5`.
 """
 
 from __future__ import annotations
@@ -59,7 +57,7 @@ __all__ = [
 
 
 def closed(_: Findings, __: Stack, parameters: Mapping[str, Any]) -> Estimate | None:
-    """A number of the closed form: ``value`` names which."""
+    """A number of the closed form, selected by ``value``."""
     if parameters["value"] == "maximum":
         value = float(norm(np.linspace(0, 20, 2001)).max())
     elif parameters["value"] == "after one round":
@@ -70,7 +68,7 @@ def closed(_: Findings, __: Stack, parameters: Mapping[str, Any]) -> Estimate | 
 
 
 def noiseless_exit(findings: Findings, stack: Stack, _: Mapping[str, Any]) -> Estimate | None:
-    """When SEARCH leaves without noise, in base RTTs since the closed form's time 0."""
+    """SEARCH's exit without noise, in base RTTs after time 0 of the closed form."""
     for flow, series in kept_runs(findings, "noiseless", stack, {}):
         end = left_at(flow)
         if end is not None:
@@ -120,7 +118,7 @@ def _peak(flow: Mapping[str, Any], series: pl.DataFrame, _: pl.DataFrame) -> flo
     if found is None:
         return None
     frequency, amplitude = found
-    # A trend is no oscillation: two periods at least.
+    # Fewer than two periods are a trend, not an oscillation.
     there = frequency >= 2 / end
     return float(frequency[there][int(np.argmax(amplitude[there]))])
 
@@ -133,10 +131,10 @@ rtt_peak_hz = Extract("rtt_peak_hz", _peak)
 
 
 def mean_peak(findings: Findings, stack: Stack, parameters: Mapping[str, Any]) -> Estimate | None:
-    """Where the spectrum of the RTT averaged over runs is largest, as figure 4.7 has it, in Hz.
+    """The peak of the spectrum of the RTT averaged over runs, as in figure 4.7, in Hz.
 
-    On a ``network``, of the runs that keep their time series, which are resampled for the interval;
-    with ``period`` its inverse in smallest RTTs. What does not turn once is no oscillation.
+    It is taken on a ``network`` over the runs with time series, which are resampled for the
+    interval; with ``period`` its inverse, in minimum RTTs. Less than one period is no oscillation.
     """
     kept = kept_runs(findings, "passive", stack, {**GEO, "network": parameters["network"]})
     kept = [each for each in kept if each[0]["capacity_true_s"] is not None]
@@ -166,7 +164,7 @@ def mean_peak(findings: Findings, stack: Stack, parameters: Mapping[str, Any]) -
 
 
 def bin_error(findings: Findings, stack: Stack, parameters: Mapping[str, Any]) -> Estimate | None:
-    """Mean difference, until the exit, between a norm from bins and one from every ACK.
+    """Mean difference, until the exit, of the norm from bins and the norm from every ACK.
 
     On GEO, or on ``network``; ``hold`` as in :func:`~.chapter4.norms_of`.
     """
@@ -186,9 +184,10 @@ def bin_error(findings: Findings, stack: Stack, parameters: Mapping[str, Any]) -
 
 
 def ahead(findings: Findings, stack: Stack, parameters: Mapping[str, Any]) -> Estimate | None:
-    """By how much the best of an ``axis`` has more exits of a ``kind`` than its value ``own``.
+    """How far the best value of an ``axis`` exceeds its value ``own`` in exits of a ``kind``.
 
-    The ``experiment`` on a ``network``; with ``least``, by how much the best has fewer.
+    For an ``experiment`` on a ``network``, as a difference of fractions; with ``least``, the best
+    value is the one with the fewest such exits.
     """
     axis, kind = parameters["axis"], parameters["kind"]
     rows = findings.table(parameters["experiment"], stack)

@@ -1,4 +1,4 @@
-"""The figures of chapter 4 of document 001: what SEARCH computes, and its parameters."""
+"""The figures of Kachooei 2024, chapter 4: SEARCH's computation and its parameters."""
 
 from __future__ import annotations
 
@@ -65,12 +65,12 @@ def norm_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figure | 
         figure = plots.new_figure(8.6, 3.9)
         panels = figure.subplots(1, 2, sharey=True)
         for axes, queue in zip(panels, (False, True), strict=True):
-            axes.set_title("looking back one base RTT" if not queue else "looking back the RTT now")
+            axes.set_title("look-back: base RTT" if not queue else "look-back: current RTT")
             for window, color in windows.items():
                 axes.plot(time, norm(time, window, queue=queue), color=color)
                 for flow, series in kept:
                     base = flow["rtt_min_ms"] / 1e3
-                    # Time 0 of the closed form: acknowledged is what capacity brings in 1/ln 2 RTT.
+                    # At time 0 of the closed form 1/ln 2 BDP have been acknowledged.
                     at_capacity = capacity_moment(flow, series)
                     times = at_capacity + np.arange(-2, 8, 0.35) * base
                     found = measured_norm(series, times, window * base, None if queue else base)[2]
@@ -100,7 +100,7 @@ def norm_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figure | 
 
 
 def capacity_moment(flow: Mapping[str, Any], series: pl.DataFrame) -> float:
-    """Time 0 of the closed form: extrapolated from where ACKs come steadily at capacity."""
+    """Time 0 of the closed form, extrapolated from the steady ACK rate at capacity."""
     time, acked = numbers(series, "time_s"), numbers(series, "acked_bytes")
     base = flow["rtt_min_ms"] / 1e3
     begin = flow["capacity_true_s"] + flow["start_s"] + 2 * base
@@ -178,7 +178,7 @@ def mean_rtt(kept: Sequence[tuple[Mapping[str, Any], pl.DataFrame]]) -> tuple[Va
 
 
 def sensitivity_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figure | None:
-    """Figures 4.10 and 4.11: shares of exits over the threshold, for each window."""
+    """Figures 4.10 and 4.11: fractions of exits against the threshold, for each window."""
     rows = _settings(findings.table(drawing.experiment, stack))
     networks = networks_of(findings, drawing, stack)
     windows = sorted(set(rows["window"].to_list()))
@@ -188,7 +188,7 @@ def sensitivity_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Fi
         for axes, window in zip(grid[0], windows, strict=True):
             axes.set_title(f"window {window:g} RTTs", fontweight="bold")
         for line, network in zip(grid, networks, strict=True):
-            line[0].set_ylabel(f"{network}\nshare of runs")
+            line[0].set_ylabel(f"{network}\nfraction of runs")
             for axes, window in zip(line, windows, strict=True):
                 mine = rows.filter(network=network, window=window).sort("threshold")
                 for word, color in _CLASSES.items():
@@ -206,7 +206,7 @@ def sensitivity_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Fi
 
 
 def _settings(rows: pl.DataFrame) -> pl.DataFrame:
-    """With window and threshold, which stand in the algorithm's name."""
+    """Adds the columns window and threshold, parsed from the setting."""
 
     def option(name: str) -> pl.Expr:
         return pl.col("setting").str.extract(rf"{name} ([0-9.]+)").cast(pl.Float64).alias(name)
@@ -264,8 +264,8 @@ def norms_of(
 ) -> tuple[Values, Values, Values]:
     """Times until ``end``, and the normalized difference there from every ACK and from bins.
 
-    With ``hold`` at every moment, the one from bins being that of the last bin that ended; else at
-    the ends of bins alone.
+    By default only at the ends of bins; with ``hold`` on a finer grid, where the value from bins is
+    that of the last completed bin.
     """
     step = WINDOW / BINS * first_rtt_s
     bounds = np.arange(float(series["time_s"][0]), end, step)
@@ -279,7 +279,7 @@ def norms_of(
 
 
 def sent_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figure | None:
-    """Figure 4.5: what was sent one RTT before and what was delivered, as version 1.0 has it."""
+    """Figure 4.5: data sent one RTT before and data delivered, as in version 1.0."""
     kept = kept_runs(findings, drawing.experiment, stack, drawing.select)
     if not kept:
         return None
@@ -318,7 +318,7 @@ def sent_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figure | 
 
 
 def _rounds(flow: Mapping[str, Any], series: pl.DataFrame) -> tuple[Values, Values, float]:
-    """Base RTTs since capacity, what was delivered in each (in BDP), and the base RTT."""
+    """Base RTTs since capacity, the data delivered in each (in BDP), and the base RTT."""
     base = flow["rtt_min_ms"] / 1e3
     time, acked = numbers(series, "time_s"), numbers(series, "acked_bytes")
     capacity = capacity_moment(flow, series)
@@ -331,7 +331,7 @@ def _rounds(flow: Mapping[str, Any], series: pl.DataFrame) -> tuple[Values, Valu
 
 
 def rounds_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figure | None:
-    """Figure 4.6: delivered in each RTT, and twice what the RTT before delivered."""
+    """Figure 4.6: data delivered in each RTT, and twice that of the previous RTT."""
     kept = kept_runs(findings, drawing.experiment, stack, drawing.select)
     if not kept:
         return None
@@ -347,7 +347,7 @@ def rounds_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figure 
         axes.set_ylim(bottom=0)
         handles = [
             entry("delivered", GREEN, marker="o"),
-            entry("twice the RTT before", BLUE, marker="o"),
+            entry("twice the previous RTT", BLUE, marker="o"),
             entry("capacity", BLUE, linestyle="--"),
         ]
         plots.legend(figure, handles)
@@ -355,7 +355,7 @@ def rounds_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figure 
 
 
 def windows_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figure | None:
-    """Figure 4.8: where a window lies to capacity, and what the closed form makes of it."""
+    """Figure 4.8: windows before, across and after capacity, and their closed-form norms."""
     kept = kept_runs(findings, drawing.experiment, stack, drawing.select)
     if not kept:
         return None
@@ -366,7 +366,7 @@ def windows_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figure
         axes = figure.subplots()
         rate = np.where(time <= 0, np.exp2(np.minimum(time, 0)), 1.0)
         axes.plot(time, rate, color=BLUE)
-        # The mean of the closed form over the round that a point stands for.
+        # The mean of the closed form over the round of each point.
         axes.plot(round_ - 0.5, count, color=GREEN, marker="o", ms=4, linestyle="none")
         mean = np.diff(delivered(np.arange(-7.0, 9.0)))
         axes.plot(round_ - 0.5, mean, color=BLUE, marker="_", ms=10, linestyle="none")

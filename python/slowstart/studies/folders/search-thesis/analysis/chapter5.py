@@ -1,4 +1,4 @@
-"""The figures of chapter 5 of document 001: downloads, when capacity is reached, and the buffer."""
+"""The figures of Kachooei 2024, chapter 5: downloads, time of capacity, and the buffer."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
 
 def examples_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figure | None:
-    """Figure 5.6: delivered bytes, twice those of an RTT before, and their difference."""
+    """Figure 5.6: bytes delivered, twice those of one RTT before, and their difference."""
     runs = [
         (network, kept_runs(findings, drawing.experiment, stack, each))
         for network in networks_of(findings, drawing, stack)
@@ -93,7 +93,7 @@ def examples_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figur
 
 
 def latency_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figure | None:
-    """Figure 5.4: the one-way latency offset at the client, and what is read from it."""
+    """Figure 5.4: the one-way latency offset at the client, and the times derived from it."""
     kept = kept_runs(findings, drawing.experiment, stack, drawing.select)
     links = filtered(findings.table(drawing.experiment, stack, "link_traces"), drawing.select)
     if not kept or links.is_empty():
@@ -101,7 +101,7 @@ def latency_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figure
     flow, series = kept[0]
     mine = links.filter(job=flow.get("job", 0), run=flow["run"], link="forward")
     offset = numbers(mine, "queue_bytes") / _full_rate(flow, series) * 1e3
-    # What finds such a queue arrives when it has waited, and crossed the rest of the path.
+    # A packet that joins such a queue arrives after its wait and half of the base RTT.
     arrival = numbers(mine, "time_s") + offset / 1e3 + flow["rtt_min_ms"] / 2e3
     with plots.styled():
         figure = plots.new_figure(8.6, 3.9)
@@ -124,19 +124,19 @@ def latency_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figure
 
 
 def _full_rate(flow: Mapping[str, Any], series: pl.DataFrame) -> float:
-    """Bytes per second on the link while its queue is never empty."""
+    """Bytes per second on the saturated link."""
     time, count = numbers(series, "time_s"), numbers(series, "delivered_bytes")
     begin = flow["start_s"] + (flow["capacity_true_s"] or 0.0) + 2 * flow["rtt_min_ms"] / 1e3
     end = flow["start_s"] + (flow["first_loss_s"] or float(time[-1]))
     inside = (time >= begin) & (time <= end)
     if inside.sum() < 2:
         return float("nan")
-    # A full packet has 1448 bytes of payload, and 14 of Ethernet beside its 1500.
+    # A full packet has 1448 bytes of payload; its Ethernet frame has 1514 bytes.
     return float(np.polyfit(time[inside], count[inside], 1)[0]) * 1514 / 1448
 
 
 def downloads_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figure | None:
-    """Figures 5.10a and 5.11a: mean time to download so much."""
+    """Figures 5.10a and 5.11a: mean download time against size."""
     rows = findings.table(drawing.experiment, stack)
     networks = networks_of(findings, drawing, stack)
     algorithms = list(dict.fromkeys(rows["algorithm"].to_list()))
@@ -170,7 +170,7 @@ def downloads_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figu
             entry(n, styles[n].color, linestyle=styles[n].dashes) for n in algorithms
         ]
         handles.append(Patch(color=GREY, alpha=0.2, label="standard error"))
-        handles.append(Line2D([], [], color=GREY, lw=0.8, ls=":", label="mean exit of slow start"))
+        handles.append(Line2D([], [], color=GREY, lw=0.8, ls=":", label="mean slow-start exit"))
         plots.legend(figure, handles)
         return plots.finish(
             figure, titled(drawing, count_of(rows, ("network", "algorithm")), stack)
@@ -180,10 +180,11 @@ def downloads_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figu
 def _times(
     rows: pl.DataFrame, algorithms: Sequence[str], sizes: Mapping[float, str]
 ) -> tuple[list[float], dict[str, tuple[Values, Values]]]:
-    """The sizes, and of each algorithm the mean times for them with their standard errors.
+    """The sizes, and for each algorithm the mean times with their standard errors.
 
-    Over the seeds with which all came so far: the mean of those that did would be one of other
-    channels for each. Sizes that fewer than half of the seeds have are left out.
+    A mean is over the seeds with which all algorithms reached the size; otherwise each algorithm
+    would be averaged over different channels. Sizes reached with fewer than half of the seeds are
+    left out.
     """
     reached, found = [], []
     for size, column in sizes.items():
@@ -200,7 +201,7 @@ def _times(
 
 
 def buffer_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figure | None:
-    """Where SEARCH leaves slow start, over the buffer: predicted and measured."""
+    """SEARCH's slow-start exit against the buffer: predicted and measured."""
     rows = findings.table(drawing.experiment, stack).with_columns(
         depth=pl.col("buffer").str.replace(" bdp", "").cast(pl.Float64),
         bdp=pl.col("rate").str.replace(" Mbit/s", "").cast(pl.Float64) * 1e6 / 8 * 0.1 / 1514,
@@ -241,7 +242,7 @@ def buffer_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figure 
         for axes, label in (
             (window, "window at the exit (BDP)"),
             (after, "exit after capacity (base RTTs)"),
-            (late, "share that a loss ends"),
+            (late, "fraction of late exits"),
         ):
             axes.set_ylabel(label)
             axes.set_xlabel("drop-tail buffer (BDP)")
@@ -272,7 +273,7 @@ def rate_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figure | 
             kept = [each for each in kept if left_at(each[0]) is not None]
             if not kept:
                 continue
-            # After a loss nothing arrives in order for most of a download.
+            # After a loss, in-order delivery stalls for most of a download.
             flow, series = min(kept, key=lambda each: each[0]["exit_class"] == "late")
             throughput = _throughput(series, left_at(flow) or 0.0)
             axes.plot(*stats.ecdf(throughput.tolist()), drawstyle="steps-post", color=GREY)
@@ -284,19 +285,19 @@ def rate_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figure | 
                     axes.axvline(value / MEGA, color=color, linestyle="--")
             axes.set_xlim(left=0)
             axes.set_ylim(0, 1.02)
-        grid[0].set_ylabel("share of intervals")
+        grid[0].set_ylabel("CDF of intervals")
         handles = [
             entry("intervals of 100 ms after slow start", GREY),
             entry("their median", "#4aa3df", linestyle="--"),
             entry("window over RTT at the exit", ORANGE, linestyle="--"),
         ]
         plots.legend(figure, handles)
-        words = "of each the first run that no loss ended, where there is one"
+        words = "the first run of each without a late exit, if any"
         return plots.finish(figure, titled(drawing, words, stack))
 
 
 def _throughput(series: pl.DataFrame, begin: float, width_s: float = 0.1) -> np.ndarray:
-    """Mbit/s that the receiving application gets in each interval after ``begin``."""
+    """In-order throughput at the receiver in Mbit/s, for each interval after ``begin``."""
     time, count = numbers(series, "time_s"), numbers(series, "delivered_bytes")
     bounds = np.arange(begin, float(time[-1]), width_s)
     last = np.maximum(np.searchsorted(time, bounds, side="right") - 1, 0)
@@ -304,7 +305,7 @@ def _throughput(series: pl.DataFrame, begin: float, width_s: float = 0.1) -> np.
 
 
 def rssi_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figure | None:
-    """Figure 5.8: the throughput of downloads over the received signal strength."""
+    """Figure 5.8: the throughput of downloads against the received signal strength."""
     rows = findings.table(drawing.experiment, stack).with_columns(
         level=pl.col("signal").str.replace(" dBm", "").cast(pl.Float64),
         mbps=pl.col("goodput_bps") / MEGA,
@@ -323,7 +324,7 @@ def rssi_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figure | 
         handles = [
             entry("a download", BLUE, marker="o", markersize=3, linestyle="none"),
             entry("median", ORANGE, marker="o"),
-            entry("the document's two places", GREY, linestyle=":"),
+            entry("the two published locations", GREY, linestyle=":"),
         ]
         plots.legend(figure, handles)
         return plots.finish(figure, titled(drawing, count_of(rows, ("signal",)), stack))

@@ -1,9 +1,8 @@
-"""The normalized difference of SEARCH, calculated and from time series; the spectrum of an RTT.
+"""The normalized difference of SEARCH, in closed form and from time series; RTT spectra.
 
-Equations 4.1 to 4.3 of document 001 in a form that holds everywhere, with a constant RTT as in the
-document and with the queue that slow start itself builds. In these closed forms the unit of time is
-one base RTT, that of data what one base RTT delivers at capacity, and at time 0 the ACKs begin to
-come at the rate of the bottleneck.
+The closed forms are equations 4.1 to 4.3 of Kachooei 2024, extended to all times, with a constant
+RTT as in the thesis or with the queue that slow start builds. The unit of time is one base RTT, the
+unit of data is one BDP, and at time 0 the rate of ACKs reaches that of the bottleneck.
 """
 
 from __future__ import annotations
@@ -26,33 +25,33 @@ LN2 = math.log(2)
 
 
 def delivered(time: Values) -> Values:
-    """What was acknowledged: it doubles each RTT until time 0, then grows at capacity."""
+    """Data acknowledged: it doubles each RTT until time 0, then grows at capacity."""
     return np.where(time <= 0, np.exp2(np.minimum(time, 0)) / LN2, 1 / LN2 + time)
 
 
 def sent_at(time: Values) -> Values:
-    """When left what is acknowledged at ``time``, in a queue without end that slow start fills."""
+    """The send time of data acknowledged at ``time``, if slow start fills an unbounded queue."""
     early = np.log2(1 + np.maximum(time, 0) * LN2) - 1
     queued = np.where(time <= 1 / LN2, early, (time - 1 / LN2) / 2)
     return np.where(time <= 0, time - 1, queued)
 
 
 def norm(time: Values, window: float = WINDOW, *, queue: bool = False) -> Values:
-    """The normalized difference; with ``queue`` the look-back is the RTT with the flow's queue."""
+    """The normalized difference; with ``queue`` the look-back RTT includes the flow's queue."""
     before = sent_at(time) if queue else time - 1
     current = delivered(time) - delivered(time - window)
     return 1 - current / (2 * (delivered(before) - delivered(before - window)))
 
 
 def crossing(threshold: float, window: float = WINDOW, *, queue: bool = False) -> float:
-    """When the normalized difference reaches ``threshold`` (a share); infinite if it never does."""
+    """The time at which the normalized difference reaches ``threshold``, else infinity."""
     time = np.linspace(0, 20, 200_001)
     there = norm(time, window, queue=queue) >= threshold
     return float(time[int(np.argmax(there))]) if there.any() else math.inf
 
 
 def loss_seen(buffer: Values) -> Values:
-    """When the sender sees the first loss, with a drop-tail buffer of so many BDP (from 0.44)."""
+    """The time at which the sender detects the first loss; ``buffer`` is in BDP (at least 0.44)."""
     return 2 * buffer + 2 - 1 / LN2
 
 
@@ -72,15 +71,15 @@ def measured_norm(
     *,
     of_sent: bool = False,
 ) -> tuple[Values, Values, Values]:
-    """At ``times``: delivered in the window, expected of it, and the normalized difference.
+    """At ``times``: delivered in the window, expected there, and the normalized difference.
 
     Args:
         series: The time series of a flow.
-        times: In seconds; NaN comes out where the older window does not fit.
-        window_s: Its length.
-        rtt_s: A constant look-back; else by the RTT sample of the moment.
-        of_sent: Expected is what was sent one RTT before (version 1.0), else twice what was
-            delivered then (2.0).
+        times: In seconds; the result is NaN where the older window does not fit.
+        window_s: The length of the window.
+        rtt_s: A constant look-back; by default the current RTT sample.
+        of_sent: Expect the data sent one RTT before (version 1.0); by default twice the data
+            delivered then (version 2.0).
     """
     rows = series.with_columns(pl.col("rtt_ms").forward_fill()).drop_nulls("rtt_ms")
     time, acked = numbers(rows, "time_s"), numbers(rows, "acked_bytes")
@@ -104,7 +103,7 @@ def measured_norm(
 
 
 def norm_of_bins(series: pl.DataFrame, bounds: Values) -> Values:
-    """The normalized difference at the ends of bins, from what each bin delivered."""
+    """The normalized difference at the ends of bins, from the data delivered in each bin."""
     rows = series.with_columns(pl.col("rtt_ms").forward_fill()).drop_nulls("rtt_ms")
     time, acked = numbers(rows, "time_s"), numbers(rows, "acked_bytes")
     place = np.clip(np.searchsorted(time, bounds, side="right") - 1, 0, len(time) - 1)
@@ -123,9 +122,9 @@ def norm_of_bins(series: pl.DataFrame, bounds: Values) -> Values:
 
 
 def spectrum(time: Values, rtt: Values, end: float) -> tuple[Values, Values] | None:
-    """Frequencies in Hz and amplitudes of an RTT until ``end``; ``None`` where it is too short.
+    """Frequencies in Hz and amplitudes of an RTT until ``end``; ``None`` if it is too short.
 
-    Resampled 64 times or more, the straight line taken out, under a Hann window, padded.
+    The RTT is resampled at 64 points or more, linearly detrended, windowed (Hann) and zero-padded.
     """
     inside = time <= end
     time, rtt = time[inside], rtt[inside]

@@ -1,4 +1,4 @@
-"""What the figures and numbers of ``search-thesis`` share: runs with time series, looks."""
+"""Shared by the figures and numbers of ``search-thesis``: runs with time series, styles."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ PASSIVE = "cubic+search:passive=true"
 GEO = {"network": "geo", "algorithm": PASSIVE}
 WIFI = {"network": "strong", "algorithm": "cubic+search"}
 DIAMOND: Any = {"marker": "D", "markerfacecolor": "white", "linestyle": "none", "zorder": 4}
-"""How a published point looks."""
+"""The style of a published point."""
 
 
 def left_at(flow: Mapping[str, Any]) -> float | None:
-    """When slow start ended, or SEARCH said that it should, on the clock of the time series."""
+    """The time of SEARCH's exit decision, or of the slow-start exit, in the time series."""
     end = flow["passive_exit_s"] if flow["passive_exit_s"] is not None else flow["exit_s"]
     return None if end is None else float(end) + float(flow["start_s"])
 
 
 def rates(series: pl.DataFrame) -> pl.DataFrame:
-    """The document's bitrate, window over RTT, at each ACK."""
+    """The bitrate of Kachooei 2024, cwnd / RTT, at each ACK."""
     rates = series.select("time_s", "cwnd_bytes", pl.col("rtt_ms").forward_fill()).drop_nulls()
     return rates.with_columns(rate=8e3 * pl.col("cwnd_bytes") / pl.col("rtt_ms"))
 
@@ -42,7 +42,7 @@ def rates(series: pl.DataFrame) -> pl.DataFrame:
 def kept_runs(
     findings: Findings, experiment: str, stack: Stack, labels: Mapping[str, Any]
 ) -> list[tuple[dict[str, Any], pl.DataFrame]]:
-    """The flows whose time series are kept, with these."""
+    """The flows with stored time series, and these series."""
     flows = filtered(findings.table(experiment, stack), labels)
     series = filtered(findings.table(experiment, stack, "flow_traces"), labels)
     if flows.is_empty() or series.is_empty():
@@ -55,7 +55,7 @@ def kept_runs(
 
 
 def titled(drawing: Drawing, words: str, stack: Stack) -> str:
-    """The drawing's title with how many runs it rests on."""
+    """The drawing's title with its number of runs."""
     return f"{drawing.title} ({words}{'' if stack == 'simulated' else f', {stack}'})"
 
 
@@ -72,7 +72,7 @@ def networks_of(findings: Findings, drawing: Drawing, stack: Stack) -> list[str]
 
 
 def mark_moments(axes: Axes, flow: Mapping[str, Any]) -> None:
-    """Vertical lines where capacity was reached, SEARCH left, and a loss was seen."""
+    """Draws vertical lines at capacity, SEARCH's exit and the first detected loss."""
     for value, color, dashes in (
         (flow["capacity_true_s"], BLUE, "--"),
         (flow["capacity_latency_offset_s"], BLUE, ":"),
@@ -87,6 +87,6 @@ MOMENTS = (
     ("capacity", BLUE, "--"),
     ("capacity by latency", BLUE, ":"),
     ("SEARCH's exit", GREEN, "--"),
-    ("first loss seen", RED, "--"),
+    ("first loss detected", RED, "--"),
 )
-"""What :func:`mark_moments` draws, for a legend."""
+"""The legend entries of :func:`mark_moments`."""
