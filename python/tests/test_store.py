@@ -44,9 +44,7 @@ def test_stored_runs_equal_those_of_a_plain_run(tmp_path: Path) -> None:
     assert runs["end_s"].min() > 0  # type: ignore[operator]
 
 
-def test_only_missing_runs_are_executed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_missing_runs_are_executed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[tuple[str, int]] = []
     original = slowstart.run
 

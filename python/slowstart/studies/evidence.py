@@ -2,7 +2,7 @@
 
 A number typed into a sentence goes stale when a model changes. So ``{name}`` in a sentence is
 evaluated from the study's own runs when the report is written. If the sentence depends on a number,
-``expected`` gives the range in which the sentence holds, and the report says when it does not hold.
+``expected`` gives the range in which the sentence holds; the report states when it does not.
 """
 
 from __future__ import annotations

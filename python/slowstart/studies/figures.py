@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from slowstart.studies.runner import Findings
 
 _MEGA = 1e6
-# Axis labels of more characters are broken at the colon; the width of a character in inches.
+# Axis labels longer than this are broken at their colon; the width of a character in inches.
 _LONG, _CHARACTER = 18, 0.075
 # The distance of the intervals of neighbouring lines, as a fraction of the axis.
 _APART = 0.006
