@@ -1,11 +1,21 @@
 """A laboratory for the first seconds of a transport connection.
 
+Public names, all importable from ``slowstart``:
+
+- :func:`compare` makes scenarios, :func:`run` runs them.
+- :class:`Scenario`, :class:`Result` and :class:`Table` are what these take and return.
+- :func:`algorithms` and :func:`paths` list what can be named.
+- :class:`InputError` and :class:`RunError` are the exceptions.
+
+:mod:`slowstart.startup` is the interface for start-up algorithms written in Python. Everything
+else is internal and may change.
+
 >>> import polars, slowstart
 >>> scenarios = slowstart.compare("geo", ["cubic+search", "cubic+hystart"], size="20 MB", runs=20)
 >>> result = slowstart.run(scenarios)
 >>> polars.DataFrame(result.flows())
 
-Wrong input raises :class:`InputError`, a failed run :class:`RunError`; the message is one
+Invalid input raises :class:`InputError`, a failed run :class:`RunError`. The message is one
 sentence.
 """
 
@@ -60,41 +70,44 @@ def compare(
     flows: int = 1,
     stagger: str | None = None,
 ) -> list[Scenario]:
-    """One scenario for each path and each algorithm, all else alike.
+    """Makes one scenario for each pair of path and algorithm, with all other settings equal.
 
     Args:
-        path: Names of presets (:func:`paths`), ``trace:FILE``, or path files; one or several.
-        algorithm: ``avoidance+startup[:option=value,...]`` or a monolithic congestion control; one or
-            several. See :func:`algorithms`.
-        size: How much each flow sends, with its unit (``"20 MB"``); either this or ``duration``.
-        duration: How long each flow sends, with its unit (``"10 s"``).
-        runs: Runs of each scenario. Run number n has the seed ``seed + n``, whatever the
-            algorithm, so that algorithms meet the same channel.
+        path: Presets (:func:`paths`), ``trace:FILE``, or path files; one or several.
+        algorithm: ``avoidance+startup[:option=value,...]`` or a monolithic congestion control; one
+            or several. See :func:`algorithms`.
+        size: Amount of data that each flow sends, with unit (``"20 MB"``). Give either this or
+            ``duration``.
+        duration: Time for which each flow sends, with unit (``"10 s"``).
+        runs: Number of runs of each scenario. Run n uses the seed ``seed + n`` for every
+            algorithm, so every algorithm gets the same channel realization.
         seed: Seed of the first run.
         initial_window: Initial window, in segments.
-        pacing: Whether segments are paced as under Linux's ``fq``.
-        flows: Flows of the algorithm in each run.
-        stagger: Time from the start of one flow to the next, with its unit.
+        pacing: Pace segments as Linux's ``fq`` does.
+        flows: Number of flows in each run.
+        stagger: Time between the starts of consecutive flows, with unit.
 
     Raises:
-        InputError: Something above is unknown, out of range, or given twice.
+        InputError: An argument is unknown, out of range, or given twice.
     """
     paths_given = [path] if isinstance(path, str) else list(path)
     algorithms_given = [algorithm] if isinstance(algorithm, str) else list(algorithm)
     if not paths_given:
-        raise InputError("there is no path to compare over: name at least one")
+        raise InputError("no path given: name at least one")
     for name, given, example in (
         ("size", size, "20 MB"),
         ("duration", duration, "10 s"),
         ("stagger", stagger, "500 ms"),
     ):
         if given is not None and not isinstance(given, str):
-            raise InputError(f'{name} is a text with a unit, such as "{example}", not {given!r}')
+            raise InputError(
+                f'{name} must be a string with a unit, such as "{example}", not {given!r}'
+            )
     for each in algorithms_given:
         words = each.split(",")
         if len(words) > 1 and all(re.fullmatch(r"[\w+:.-]+", word) for word in words):
             raise InputError(
-                f"`{each}` names several algorithms: give each by itself (repeat -a, or a list)"
+                f"`{each}` names several algorithms: give them separately (repeat -a, or a list)"
             )
     scenarios: list[Scenario] = []
     seen: dict[tuple[str, str], tuple[int, str]] = {}
@@ -117,11 +130,11 @@ def compare(
                 path_before, algorithm_before = seen[key]
                 if path_before == place:
                     raise InputError(
-                        f"{algorithm_before} and {given} are the same algorithm: give it once"
+                        f"{algorithm_before} and {given} are the same algorithm: name it once"
                     )
                 raise InputError(
-                    f"{paths_given[path_before]} and {each} are both a path named {key[0]}: "
-                    "give it once, or another name"
+                    f"{paths_given[path_before]} and {each} are both paths named {key[0]}: "
+                    "leave one out, or rename it"
                 )
             seen[key] = (place, given)
         scenarios += made
@@ -139,29 +152,30 @@ def run(
     force: bool = False,
     switch_hystart: bool = False,
 ) -> Result:
-    """Runs scenarios and returns what was measured.
+    """Runs scenarios and returns their measurements.
 
-    Simulations, and runs in virtual machines, give the same for any number of threads. The
-    interpreter lock is released meanwhile. Ctrl-C stops the runs at once.
+    The results of simulations, and of runs in virtual machines, do not depend on the number of
+    threads. The function releases the interpreter lock while it runs. Ctrl-C stops the runs at
+    once.
 
     Args:
         scenario: One or several.
-        threads: Runs at a time; one for each core by default. Runs on the running kernel are made
-            one at a time.
-        traces: Whether time series are kept, for ``flow_traces`` and ``link_traces``.
-        runs: Only so many first runs of each scenario.
-        progress: Called now and then with the runs that are over, and all runs.
-        stack: ``linux`` for the TCP of the running kernel over an emulated path, in real time. That
-            needs root, or a user namespace in which ``/dev/net/tun`` can be opened. ``linux-vm``
-            for that of a kernel in a virtual machine, in virtual time, which needs what
-            ``slowstart vm`` says.
-        force: Whether runs on the kernel count that the emulator's check of itself does not trust
-            (``Result.untrusted``). Otherwise they are in the document alone.
-        switch_hystart: Leave to switch HyStart off for the whole machine while a run of
-            ``cubic+standard`` on the kernel lasts.
+        threads: Number of runs to execute in parallel; one per core by default. With
+            ``stack="linux"``, runs execute one at a time.
+        traces: Keep time series, for ``flow_traces`` and ``link_traces``.
+        runs: Make only this many runs of each scenario, starting with the first.
+        progress: Called from time to time with the number of finished runs and of all runs.
+        stack: ``simulated``: the simulated TCP. ``linux``: the running kernel's TCP over an
+            emulated path, in real time; this needs root, or a user namespace in which
+            ``/dev/net/tun`` can be opened. ``linux-vm``: the TCP of a kernel in a virtual machine,
+            in virtual time; ``slowstart vm`` reports what this needs.
+        force: Include kernel runs that failed the emulator's timing self-check
+            (``Result.untrusted``). Without it they appear in the result document only.
+        switch_hystart: Allow switching HyStart off for the whole machine during each kernel run
+            of ``cubic+standard``.
 
     Raises:
-        InputError: The kernel, or the user's rights, do not suffice for the stack.
+        InputError: The kernel or the user's privileges are insufficient for the stack.
         RunError: A run failed.
     """
     if isinstance(scenario, str):
@@ -170,14 +184,14 @@ def run(
         )
     scenarios = [scenario] if isinstance(scenario, Scenario) else list(scenario)
     if not scenarios:
-        raise InputError("there is no scenario to run: give at least one")
+        raise InputError("no scenario given: give at least one")
     if stack == "simulated":
         if force or switch_hystart:
-            raise InputError("force and switch_hystart are for runs on the kernel: stack='linux'")
+            raise InputError("force and switch_hystart are for kernel runs only: stack='linux'")
         return run_batch(scenarios, threads=threads, traces=traces, runs=runs, progress=progress)
     if stack == "linux-vm":
         if switch_hystart:
-            raise InputError("switch_hystart is for the running kernel: stack='linux'")
+            raise InputError("switch_hystart applies to the running kernel only: use stack='linux'")
         from slowstart.vm import parts
 
         machine = parts()
@@ -192,9 +206,9 @@ def run(
             progress=progress,
         )
     if stack != "linux":
-        raise InputError(f"there is no stack {stack!r}: simulated, linux or linux-vm")
+        raise InputError(f"unknown stack {stack!r}: use simulated, linux or linux-vm")
     if threads not in (None, 1):
-        raise InputError("runs on the kernel are made one at a time: leave the threads out")
+        raise InputError("kernel runs execute one at a time: leave threads out")
     check_linux(scenarios, switch_hystart=switch_hystart)
     return run_linux(
         scenarios,

@@ -1,4 +1,4 @@
-"""What a folder of results holds: the document, tables, figures, the report."""
+"""Writes a result folder: the document, tables, figures and the report."""
 
 from __future__ import annotations
 
@@ -21,35 +21,35 @@ if TYPE_CHECKING:
     from slowstart import Result, Scenario
     from slowstart.planning import Plan, Runs
 
-# Panels beside each other, whatever they show: more would be shrunk on a page.
+# Panels in a row: a page would shrink a figure with more.
 _COLUMNS = 4
-# What a full segment carries with timestamps, of a full packet of 1500 bytes (DESIGN.md section 4).
+# Payload of a full segment with TCP timestamps, and size of its IP packet, in bytes.
 _PAYLOAD, _PACKET = 1448, 1500
 
 
 def _facts(path: dict[str, Any]) -> plots.PathFacts:
-    share = _PAYLOAD / (_PACKET + path["forward"]["overhead_bytes"])
+    fraction = _PAYLOAD / (_PACKET + path["forward"]["overhead_bytes"])
     buffer = path["buffer_bytes"]
     return plots.PathFacts(
         name=tables.short(path["name"]),
         base_rtt_ms=path["base_rtt_ms"],
-        bdp_payload_bytes=share * path["bdp_bytes"],
-        buffer_payload_bytes=None if buffer is None else share * buffer,
+        bdp_payload_bytes=fraction * path["bdp_bytes"],
+        buffer_payload_bytes=None if buffer is None else fraction * buffer,
         bottleneck=path["forward"]["name"],
         warm_up_s=path["warm_up_s"],
     )
 
 
 def write(folder: Path, plan: Plan, runs: Runs) -> None:
-    """Writes everything about ``runs`` into ``folder``, which is there and empty."""
+    """Writes everything about ``runs`` to ``folder``, which exists and is empty."""
     document, result = runs.document, runs.main
     (folder / RESULT).write_text(runs.text + "\n", encoding="utf-8")
     flows = pl.DataFrame(result.flows())
     flows.write_parquet(folder / "flows.parquet")
     pl.DataFrame(result.links()).write_parquet(folder / "links.parquet")
-    others = pl.DataFrame(result.traffic())
-    if not others.is_empty():
-        others.write_parquet(folder / "traffic.parquet")
+    traffic = pl.DataFrame(result.traffic())
+    if not traffic.is_empty():
+        traffic.write_parquet(folder / "traffic.parquet")
     pl.DataFrame(result.summary()).write_csv(folder / "summary.csv")
     if plan.traces:
         pl.DataFrame(result.flow_traces()).write_parquet(folder / "flow_traces.parquet")
@@ -61,37 +61,37 @@ def write(folder: Path, plan: Plan, runs: Runs) -> None:
     painter.notes += runs.notes
     if plan.kernel:
         painter.notes.append(
-            "Runs of other sizes are not made on the kernel, so there is no figure of completion "
-            "time against size."
+            "This report has no figure of completion time against size, because only simulations "
+            "repeat the runs with other sizes."
         )
         left_out = sum(not each["counts"] for each in document["runs"])
         if left_out:
             painter.notes.append(
                 f"Excluded: {left_out} of {len(document['runs'])} runs, which failed the "
-                "emulator's timing self-check; result.json says why."
+                "emulator's timing self-check; result.json has the reasons."
             )
     for path, parts in runs.evolutions.items():
         painter.evolutions(path, _facts(paths[path]), parts, names)
     by_size = _by_size(runs, flows)
     if by_size is not None:
         caption = (
-            "Flow completion time against the size of the transfer; each size is run by itself. "
-            "Below: the ratio to the first algorithm in the same run, over the same channel; less "
-            f"than {100 * plots.NEGLIGIBLE:.0f} % (grey) makes no difference in practice."
+            "Flow completion time against transfer size; each size has its own runs. Below: the "
+            "ratio to the first algorithm in the same run, over the same channel. A difference "
+            f"below {100 * plots.NEGLIGIBLE:.0f} % (grey) is negligible in practice."
         )
         count = document["summary"][0]["runs"]
         for name, some in _figures("completion-by-size", by_size["path"].to_list()):
             part = by_size.filter(pl.col("path").is_in(some))
             painter.draw(name, None, caption, plots.completion_by_size(part, names, count))
-    caption = "Empirical distributions over runs: for each value, the share of flows not above it."
+    caption = "Empirical distribution functions (CDFs) over all flows of all runs."
     short = flows.with_columns(pl.col("path").map_elements(tables.short, return_dtype=pl.String))
     for name, some in _figures("distributions", short["path"].to_list()):
         part = short.filter(pl.col("path").is_in(some))
         painter.draw(name, None, caption, plots.distributions(part, names))
     caption = (
-        "Where slow start ended: early (before the bottleneck was busy for one base RTT), at the "
-        "chokepoint (after that, not because of a loss), or late (because of a loss). Lines are "
-        "95 % Wilson intervals."
+        "Slow-start exits: early (before the bottleneck was busy for one base RTT), at the "
+        "chokepoint (after that, without a loss), or late (because of a loss). Error bars are 95 % "
+        "Wilson intervals."
     )
     rows = [{**row, "path": tables.short(row["path"])} for row in document["summary"]]
     for name, some in _figures("exit-shares", [row["path"] for row in rows]):
@@ -101,7 +101,7 @@ def write(folder: Path, plan: Plan, runs: Runs) -> None:
 
 
 def _figures(name: str, paths: Sequence[str]) -> list[tuple[str, list[str]]]:
-    """The names of the figures that it takes to show all of ``paths``, and which each shows."""
+    """Splits ``paths`` over several figures; returns the name and paths of each figure."""
     each = list(dict.fromkeys(paths))
     parts = [each[begin : begin + _COLUMNS] for begin in range(0, len(each), _COLUMNS)]
     return [(name + (f"-{number}" if number > 1 else ""), part)
@@ -109,7 +109,7 @@ def _figures(name: str, paths: Sequence[str]) -> list[tuple[str, list[str]]]:
 
 
 class _Painter:
-    """Draws and saves figures, and keeps what the report says about them."""
+    """Draws and saves figures, and collects their captions for the report."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -131,7 +131,7 @@ class _Painter:
         parts: Sequence[tuple[Scenario, Result]],
         names: Sequence[str],
     ) -> None:
-        """The first run that counts of each of ``parts``, which have its time series."""
+        """Draws the first valid run of each of ``parts``, which hold its time series."""
         columns = []
         for scenario, one in parts:
             flows = pl.DataFrame(one.flows())
@@ -152,17 +152,17 @@ class _Painter:
             name = f"evolution-{report.slug(path)}" + (f"-{number}" if number > 1 else "")
             caption = (
                 "The first run of each algorithm. Window: cwnd (solid), ssthresh (dashed), BDP and "
-                "BDP + buffer in payload bytes (dotted); RTT: each sample, base RTT (dotted); "
-                "queue: waiting packets of the bottleneck; delivered: bytes in order at the "
-                "receiving application."
+                "BDP + buffer in payload bytes (dotted). RTT: each sample, base RTT (dotted). "
+                "Queue: packets queued at the bottleneck. Delivered: in-order bytes received by "
+                "the application."
             )
             self.draw(name, path, caption, plots.evolution(facts, part, names))
 
 
 def _by_size(runs: Runs, flows: pl.DataFrame) -> pl.DataFrame | None:
-    """Completion times at the sizes that were run, and at that of the runs themselves.
+    """Completion times at the standard sizes, and at the size of the main runs.
 
-    ``None`` where there is nothing to compare: fewer than two sizes at which a transfer completes.
+    ``None`` if transfers completed at fewer than two sizes.
     """
     if not runs.sizes:
         return None
@@ -178,7 +178,7 @@ def _by_size(runs: Runs, flows: pl.DataFrame) -> pl.DataFrame | None:
 
 
 def _completions(size: int, parts: Sequence[Result]) -> list[dict[str, Any]]:
-    """A row for each part, which is one algorithm over one path."""
+    """One row for each part, that is, for one algorithm over one path."""
     base: dict[str, dict[tuple[int, int], float]] = {}
     rows = []
     for part in parts:

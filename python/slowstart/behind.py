@@ -1,4 +1,4 @@
-"""A command behind an emulated path."""
+"""Runs a command behind an emulated path."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from slowstart.tables import number, rate
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# Seconds between two looks of the live line, long enough for a rate.
+# Seconds between updates of the live line, long enough to measure a rate.
 _PERIOD_S = 0.5
 
 
 class _Live:
-    """A line on standard error with rate, queue, drops and marks (if any) of the forward link."""
+    """A status line on standard error: rate, queue, drops and any marks of the forward link."""
 
     def __init__(self) -> None:
         self._shown = time.monotonic()
@@ -36,7 +36,7 @@ class _Live:
         if seconds <= since:
             return
         speed = rate(8 * (count - before) / (seconds - since)) if count > before else "0 bit/s"
-        # The cursor goes back, so that what the command says begins at the beginning of the line.
+        # Return the cursor, so that the command's own output starts at the beginning of the line.
         lost = f"{drops} drops" + (f"  {marks} marks" if marks else "")
         sys.stderr.write(f"\r\x1b[K{number(seconds)} s  {speed}  queue {waiting} packets  {lost}\r")
         sys.stderr.flush()
@@ -48,7 +48,7 @@ class _Live:
 
 
 def _can_emulate() -> bool:
-    """Whether an emulation can be at all; where it cannot, nothing else is worth saying."""
+    """Whether this machine can emulate at all; if not, further warnings are pointless."""
     try:
         check_linux([])
     except InputError:
@@ -72,19 +72,19 @@ def run(
     """Runs ``command`` behind ``path`` and returns its exit status.
 
     Raises:
-        InputError: What is wrong, or missing on this machine.
+        InputError: An argument is invalid, or this machine lacks something.
     """
     if shutil.which(command[0]) is None:
-        raise InputError(f"`{command[0]}` cannot be run: there is no such program")
-    with contextlib.suppress(InputError):  # what is missing is said below
+        raise InputError(f"cannot run `{command[0]}`: there is no such program")
+    with contextlib.suppress(InputError):  # emulate() reports what is missing
         enter_user_namespace()
     if sys.stdin.isatty():
-        # The terminal sends Ctrl-C to the command too, whose matter it is, as in a shell.
+        # The terminal sends Ctrl-C to the command too, which handles it, as in a shell.
         signal.signal(signal.SIGINT, lambda *_: None)
     reverse = compare(path, "cubic", size="1 kB")[0].resolved["path"]["reverse"]
     if reverse["service"]["kind"] == "unlimited" and _can_emulate():
-        way = "what the command receives" if upload else "what the command sends"
-        complain(f"the reverse direction has no rate on this path, so {way} is not limited")
+        what = "the command's downloads are" if upload else "the command's uploads are"
+        complain(f"the reverse direction of this path has no rate limit, so {what} not limited")
     line = _Live() if live else None
     try:
         status, reasons, listened = emulate(
@@ -104,8 +104,8 @@ def run(
             line.end()
     if not listened:
         complain(
-            "the server command did not listen on a port within 10 s, and the command was started "
-            "without it"
+            "the server command did not listen on a port within 10 s; the command was started "
+            "anyway"
         )
     if reasons:
         complain(f"the emulation failed its timing self-check: {'; '.join(reasons)}")

@@ -1,9 +1,9 @@
 """The command ``slowstart``.
 
-Exit status: 0 done, 2 the input was wrong, 1 a run failed or a vector does not hold, 130
-interrupted. Errors are one sentence on standard error. Only what every command needs is imported
-here and in the modules of the commands, so that help is there at once; tables, figures and their
-libraries are imported where they are used.
+Exit status: 0 success, 1 a run failed or a vector did not pass, 2 invalid input, 130
+interrupted. Errors are one sentence on standard error. This module and the modules of the commands
+import only what every command needs, so that help appears at once. Functions import tables,
+figures and their libraries where they use them.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def _options(
 
 
 def _interruptible(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Has Ctrl-C reach :func:`invoke`; the library for command lines would end without a word."""
+    """Passes Ctrl-C on to :func:`invoke`; Typer would exit without a message."""
 
     @functools.wraps(command)
     def run(*arguments: Any, **options: Any) -> Any:
@@ -94,14 +94,14 @@ app.command("path", epilog=path_command.EPILOG)(_interruptible(path_command.look
 
 
 class Side(str, Enum):
-    """An end of a path, by who sends on its forward link."""
+    """An end of a path: the sender or the receiver on its forward link."""
 
     SENDER = "sender"
     RECEIVER = "receiver"
 
 
 class Topic(str, Enum):
-    """What ``list`` lists."""
+    """The topics of ``list``."""
 
     ALGORITHMS = "algorithms"
     PATHS = "paths"
@@ -119,11 +119,11 @@ Examples:
 )
 def _list(
     topic: Annotated[
-        Topic | None, typer.Argument(help="What to list; everything if left out.")
+        Topic | None, typer.Argument(help="What to list [default: everything].")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
-    """List the algorithms, paths and studies there are."""
+    """List the available algorithms, paths and studies."""
     from slowstart import listing
 
     topics = [each.value for each in Topic] if topic is None else [topic.value]
@@ -143,15 +143,15 @@ Examples:
   slowstart conformance my.vec other.vec --json
 
 \b
-A vector is a text file with a timeline of sends, ACKs and losses, and what window,
-threshold and state must be after each; see docs/reference/conformance.md.
-Exit status: 0 all hold, 1 an answer differs, 2 a file is no vector.
+A vector is a text file with a timeline of sends, ACKs and losses, and the expected
+window, threshold and state after each; see docs/reference/conformance.md.
+Exit status: 0 all passed, 1 a value differs, 2 a file is not a valid vector.
 """,
 )
 def _conformance(
     files: Annotated[
         list[str],
-        typer.Argument(metavar="FILE...", help="Vectors, or folders with vectors (*.vec).",
+        typer.Argument(metavar="FILE...", help="Vectors, or folders of vectors (*.vec).",
                        show_default=False),
     ],
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
@@ -171,7 +171,7 @@ def _conformance(
 
 
 class Verb(str, Enum):
-    """What ``kernel`` does."""
+    """The actions of ``kernel``."""
 
     LOAD = "load"
     UNLOAD = "unload"
@@ -189,22 +189,23 @@ Examples:
   sudo slowstart kernel unload
 
 \b
-For servers that want these start-ups without an experiment; runs with --stack linux load
-what they need by themselves. cubic+search (version, exit, threshold, missed, alpha and
-passive may be said), cubic+hystart++ (with form), cubic+hystart:variant=paper, cubic+suss,
-cubic+standard, bic and westwood can be loaded, also by the names that the kernel has for
-them, which the status lists. What is loaded stays until it is unloaded or the machine
-restarts; to use it needs no rights. Loading needs root, Linux 5.13 to 7.0 with BTF, and a
-slowstart that was built with clang and libbpf; the status says what is missing. The
-programs are MIT or GPL-2.0, which the kernel asks for.
+Use this on servers, outside of experiments; runs with --stack linux load what they need
+themselves. Available: cubic+search (options version, exit, threshold, missed, alpha and
+passive), cubic+hystart++ (option form), cubic+hystart:variant=paper, cubic+suss,
+cubic+standard, bic and westwood. The names that the kernel uses, listed by status, work
+as well. A loaded algorithm stays until it is unloaded or the machine restarts; using it
+needs no privileges. Loading needs root, Linux 5.13 to 7.0 with BTF, and a slowstart
+built with clang and libbpf; status reports what is missing. The programs are licensed
+MIT or GPL-2.0, as the kernel requires.
 """,
 )
 def _kernel(
-    verb: Annotated[Verb, typer.Argument(help="What to do.", show_default=False)],
+    verb: Annotated[Verb, typer.Argument(help="The action.", show_default=False)],
     algorithm: Annotated[
         list[str] | None,
         typer.Argument(metavar="ALGORITHM...", show_default=False,
-                       help="Which; if left out, a small selection is loaded, all are unloaded."),
+                       help="Algorithms to load or unload [default: load a standard set; unload "
+                       "all]."),
     ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the status as one JSON document.")
@@ -215,7 +216,7 @@ def _kernel(
 
     algorithms = algorithm or []
     if as_json and verb is not Verb.STATUS:
-        raise InputError("--json is for the status")
+        raise InputError("--json works with status only")
     if verb is Verb.LOAD:
         programs.load(algorithms)
     elif verb is Verb.UNLOAD:
@@ -236,11 +237,11 @@ Examples:
 
 \b
 The command is the client, at 10.77.0.1, and downloads over the path's forward link;
-with --upload it sends on it. The server command runs at the other end, at 10.77.0.2.
-Both addresses are in the environment: SLOWSTART_ADDRESS, SLOWSTART_PEER. Emulations
-nest: the client behind both paths reaches the outer server, and SLOWSTART_PEER is the
-nearest server command's address. Nothing leaves the machine, and names are not resolved.
-The exit status is the command's.
+with --upload it uploads over it. The server command runs at the other end, at 10.77.0.2.
+The environment variables SLOWSTART_ADDRESS and SLOWSTART_PEER hold both addresses.
+Emulations nest: the client behind both paths reaches the outer server, and
+SLOWSTART_PEER is the address of the nearest server command. No packet leaves the
+machine, and host names are not resolved. The exit status is that of the command.
 """,
 )
 def _emulate(
@@ -256,40 +257,40 @@ def _emulate(
     ],
     seed: Annotated[int, typer.Option(metavar="N", help="Seed of the channel.")] = 1,
     upload: Annotated[
-        bool, typer.Option("--upload", help="The command sends on the forward link.")
+        bool, typer.Option("--upload", help="The command sends over the forward link.")
     ] = False,
     capture: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Write the packets that pass one end, as pcapng.",
+        typer.Option(metavar="FILE", help="Capture the packets at one end, as pcapng.",
                      show_default=False),
     ] = None,
     capture_side: Annotated[
         Side | None,
-        typer.Option(help="Which end: that of the forward link's sender, where drops are said in "
-                     "comments, or of its receiver [default: sender].", show_default=False),
+        typer.Option(help="Which end to capture: the forward link's sender, where packet comments "
+                     "mark drops, or its receiver [default: sender].", show_default=False),
     ] = None,
     log: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Write the forward link's log, in Mahimahi's format.",
+        typer.Option(metavar="FILE", help="Log the forward link, in Mahimahi's format.",
                      show_default=False),
     ] = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Replace a capture or log that exists.")
+        bool, typer.Option("--force", help="Overwrite an existing capture or log.")
     ] = False,
     server_command: Annotated[
         str | None,
-        typer.Option(metavar="CMD", help="Run this (by sh -c) at the other end, and wait until it "
-                     "listens.", show_default=False),
+        typer.Option(metavar="CMD", help="Run this at the other end (with sh -c), and wait until "
+                     "it listens on a port.", show_default=False),
     ] = None,
     live: Annotated[
         bool, typer.Option("--live", help="Show rate, queue and drops on standard error.")
     ] = False,
 ) -> int:  # fmt: skip
-    """Run a program behind a path, in real time (Linux; needs root or /dev/net/tun)."""
+    """Run a program behind an emulated path, in real time (Linux; root or /dev/net/tun)."""
     from slowstart import behind
 
     if capture_side is not None and capture is None:
-        raise InputError("--capture-side is about a capture, so it needs --capture FILE")
+        raise InputError("--capture-side needs --capture FILE")
     return behind.run(
         path,
         command,
@@ -319,7 +320,7 @@ def _terminated(number: int, _: FrameType | None) -> None:
 
 
 def _undecodable(arguments: Sequence[str]) -> str | None:
-    r"""The first of ``arguments`` whose bytes are not UTF-8, with these as ``\xff``."""
+    r"""The first of ``arguments`` that is not UTF-8, with its invalid bytes as ``\xff``."""
     for each in arguments:
         shown = os.fsencode(each).decode(errors="backslashreplace")
         if shown != each:
@@ -337,9 +338,9 @@ def invoke(arguments: Sequence[str]) -> int:
     except RunError as error:
         return complain(str(error), 1)
     except (KeyboardInterrupt, typer.Abort):
-        return complain("interrupted, and nothing was written", 130)
+        return complain("interrupted; nothing was written", 130)
     except BrokenPipeError:
-        # The reader has seen enough. Nothing may be left for the interpreter to flush.
+        # The reader closed the pipe. The interpreter must find nothing to flush at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:
@@ -348,7 +349,7 @@ def invoke(arguments: Sequence[str]) -> int:
         culprit = _undecodable(arguments) or repr(error.object)
         return complain(f"`{culprit}` is not UTF-8 text", 2)
     except MemoryError:
-        return complain("this machine does not have enough memory for these runs", 1)
+        return complain("not enough memory for these runs", 1)
     except Exception as error:
         usage = getattr(error, "format_message", None)
         if usage is None:

@@ -1,10 +1,10 @@
-"""Which colour and line an algorithm has, the same in every figure and report.
+"""The colour and line style of each algorithm, the same in every figure and report.
 
 The colours are those of Okabe and Ito (2008), which readers with any common form of colour
-blindness can tell apart. The start-up gives the colour and the avoidance the dashes, so that
-``cubic+search`` and ``reno+search`` are kin. A well-known name with options takes a colour that no
-well-known name has, of those of Tol (2021, "muted"); a name that is not known here takes one of
-those that are left; both in the order of the names.
+blindness can tell apart. The start-up determines the colour and the avoidance the dashes, so that
+``cubic+search`` and ``reno+search`` look related. A well-known name with options gets a colour of
+Tol (2021, "muted") that no well-known name has. An unknown name gets one of the remaining colours.
+Both are assigned in the order of the names.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ BY_STARTUP = {
     "suss": ORANGE,
     "limited": SKY_BLUE,
 }
-BY_WHOLE = {"bbr": PURPLE}
+BY_MONOLITHIC = {"bbr": PURPLE}
 # Yellow last: it is faint on white.
 ORDER = (VERMILLION, BLUE, GREEN, BLACK, ORANGE, PURPLE, SKY_BLUE, YELLOW)
 VARIANTS = (WINE, OLIVE, INDIGO, GREY, YELLOW)
@@ -46,15 +46,15 @@ OTHER_DASHES = ("-", "--", "-.", ":")
 
 @dataclass(frozen=True)
 class Style:
-    """How an algorithm is drawn: a colour (``#rrggbb``) and a matplotlib line style."""
+    """The style of an algorithm: a colour (``#rrggbb``) and a matplotlib line style."""
 
     color: str
     dashes: str
 
 
 def _well_known(name: str) -> Style | None:
-    if name in BY_WHOLE:
-        return Style(BY_WHOLE[name], "-")
+    if name in BY_MONOLITHIC:
+        return Style(BY_MONOLITHIC[name], "-")
     avoidance, plus, startup = name.partition("+")
     if plus and startup in BY_STARTUP and avoidance in DASHES_BY_AVOIDANCE:
         return Style(BY_STARTUP[startup], DASHES_BY_AVOIDANCE[avoidance])
@@ -62,9 +62,10 @@ def _well_known(name: str) -> Style | None:
 
 
 def styles(names: Iterable[str]) -> dict[str, Style]:
-    """The style of each of ``names``, no two the same for the first 32 names.
+    """The style of each of ``names``; the first 32 names get different styles.
 
-    Depends on the set of names alone, not on their order; a well-known name always has the same.
+    The result depends on the set of names only, not on their order. A well-known name always has
+    the same style.
     """
     chosen: dict[str, Style] = {}
     unknown = []

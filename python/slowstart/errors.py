@@ -1,6 +1,6 @@
-"""What can go wrong, for callers to catch, and how the command says so.
+"""The exceptions that callers can catch, and how the command reports them.
 
-The compiled half raises the same classes.
+The native module raises the same classes.
 """
 
 from __future__ import annotations
@@ -9,15 +9,15 @@ import sys
 
 
 class InputError(ValueError):
-    """The input was wrong. The message is one sentence that names the place and the fix."""
+    """The input is invalid. The message is one sentence that names the location and the fix."""
 
 
 class RunError(RuntimeError):
-    """A run failed though its input was accepted. The message is one sentence."""
+    """A run failed although its input was valid. The message is one sentence."""
 
 
 def complain(sentence: str, status: int = 0) -> int:
-    """Says ``sentence`` on standard error, and returns the exit status that goes with it."""
+    """Prints ``sentence`` to standard error and returns ``status``, the exit status."""
     line = " ".join(sentence.split())
     sys.stderr.write(f"slowstart: {line}\n")
     return status

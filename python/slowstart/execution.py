@@ -1,4 +1,4 @@
-"""Runs scenarios on whatever runs them, prints what is wanted of the result, and writes it."""
+"""Runs scenarios on the chosen stack, and prints and writes the result."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from slowstart.planning import Plan
 
 
-# Congestion controls of Linux that are modules of their own.
+# Congestion controls that Linux builds as separate modules.
 _MODULES = ("bic", "hybla", "westwood")
 
 
 class Stack(str, Enum):
-    """What runs a scenario."""
+    """The TCP that runs a scenario."""
 
     SIMULATED = "simulated"
     LINUX = "linux"
@@ -37,7 +37,7 @@ class Stack(str, Enum):
 
 @dataclass(frozen=True)
 class How:
-    """How scenarios are run."""
+    """The settings for running scenarios."""
 
     stack: Stack
     force: bool
@@ -50,7 +50,7 @@ class How:
         return self.stack is not Stack.SIMULATED
 
     def check(self, scenarios: Sequence[Scenario]) -> None:
-        """Refuses what cannot be, before anything is made."""
+        """Rejects invalid settings before any run starts."""
         if self.force and not self.kernel:
             raise InputError("--force needs --stack linux or linux-vm")
         if self.switch_hystart and self.stack is not Stack.LINUX:
@@ -63,8 +63,8 @@ class How:
             check_vm(parts(), scenarios)
             return
         if self.threads not in (None, 1):
-            raise InputError("runs on the kernel are made one at a time: leave out --threads")
-        with contextlib.suppress(InputError):  # the check says it better
+            raise InputError("kernel runs execute one at a time: leave out --threads")
+        with contextlib.suppress(InputError):  # check_linux reports it better
             enter_user_namespace()
         try:
             check_linux(scenarios, switch_hystart=self.switch_hystart)
@@ -74,7 +74,7 @@ class How:
     def run(
         self, scenarios: Sequence[Scenario], keep: str, progress: Callable[[int, int], object]
     ) -> Result:
-        """Runs them, and keeps the time series of ``none``, the ``first`` or ``all`` runs."""
+        """Runs them, keeping the time series of ``none``, the ``first`` or ``all`` runs."""
         if self.stack is Stack.SIMULATED:
             series = keep == "all"
             return run(scenarios, threads=self.threads, traces=series, progress=progress)
@@ -99,16 +99,16 @@ class How:
 
 
 def _with_module(refusal: str) -> str:
-    """Adds which module of the kernel may have the congestion control that it lacks."""
+    """Names the kernel module that may contain the missing congestion control."""
     lacking = re.search(r"no congestion control of the kernel is `(\w+)\+standard`", refusal)
     if lacking is None or lacking[1] not in _MODULES:
         return refusal
     module = f"tcp_{lacking[1]}"
-    return f"{refusal}; it may be the module {module}, which is not loaded (modprobe {module})"
+    return f"{refusal}; it may be in the module {module}, which is not loaded (modprobe {module})"
 
 
 def execute(plan: Plan, how: How, as_json: bool, output: str | None, quiet: bool) -> None:
-    """Runs ``plan``, prints what is wanted, and writes ``output``."""
+    """Runs ``plan``, prints the result, and writes it to ``output``."""
     from slowstart import planning
     from slowstart.output import output_folder
 
@@ -133,12 +133,12 @@ def execute(plan: Plan, how: How, as_json: bool, output: str | None, quiet: bool
 
 
 def _say_untrusted(scenarios: Sequence[Scenario], result: Result, force: bool) -> None:
-    """Says which runs the emulator does not trust, and refuses a result without any other."""
+    """Reports runs that failed the timing self-check; raises an error if no other run is left."""
     untrusted = result.untrusted()
     for place, number, reasons in untrusted:
         names = " and ".join(dict.fromkeys(scenarios[place].flows))
         which = f"{names} over {scenarios[place].path}, run {number}"
-        fate = "counts, as forced" if force else "is left out"
+        fate = "included because of --force" if force else "excluded"
         complain(f"{which}, {fate}: {'; '.join(reasons)}")
     if untrusted and not force and len(result.flows()) == 0:
         raise RunError(
@@ -148,17 +148,17 @@ def _say_untrusted(scenarios: Sequence[Scenario], result: Result, force: bool) -
 
 
 def _say_unfinished(scenarios: Sequence[Scenario], runs: Sequence[dict[str, Any]]) -> None:
-    """Says over which paths runs were cut at their time limit: a table has only a dash for that."""
+    """Reports the paths with runs that hit their time limit, which tables show only as a dash."""
     limits = {each.path: each.resolved["time_limit_s"] for each in scenarios}
     for path, limit in limits.items():
-        there = [each for each in runs if each["path"] == path]
+        here = [each for each in runs if each["path"] == path]
         cut = sum(
             each["end_s"] >= limit and not all(flow["completed"] for flow in each["flows"])
-            for each in there
+            for each in here
         )
         if cut:
-            which = f"{cut} of {len(there)} runs over {path}"
-            complain(f"{which} were cut at their time limit, {limit:g} s")
+            which = f"{cut} of {len(here)} runs over {path}"
+            complain(f"{which} were stopped at their time limit, {limit:g} s")
 
 
 def _print_tables(plan: Plan, document: dict[str, Any], output: str | None) -> None:

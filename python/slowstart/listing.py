@@ -1,4 +1,4 @@
-"""What there is: algorithms, paths, studies."""
+"""Lists algorithms, paths and studies."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-# Columns of a terminal from which the list of studies is a table.
+# Minimum width of a terminal for listing the studies as a table.
 _ROOMY = 120
 _TRACE = {
     "name": "trace:FILE",
@@ -52,7 +52,7 @@ def show(found: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
     out = console()
     for topic, entries in found.items():
         if not entries:
-            out.print(f"There are no {topic} in this version.")
+            out.print(f"This version has no {topic}.")
         elif topic == "algorithms":
             _show_algorithms(out, entries)
         elif topic == "studies":
@@ -73,7 +73,7 @@ def _show_paths(out: Console, entries: Sequence[Mapping[str, Any]]) -> None:
         facts = f"\n{entry['model']}, {entry['page']}"
         table.add_row(entry["name"], Text.assemble(entry["summary"], (facts, "dim")))
     out.print(table)
-    out.print("slowstart path NAME shows what a path does without TCP.")
+    out.print("slowstart path NAME characterizes a path without TCP.")
 
 
 def _show_algorithms(out: Console, entries: Sequence[Mapping[str, Any]]) -> None:
@@ -110,7 +110,7 @@ def _show_studies(out: Console, entries: Sequence[Mapping[str, Any]]) -> None:
     if write_plain(every, map(_study_cells, entries)):
         return
     if out.width < _ROOMY:
-        # What does not fit beside the summary stands below it.
+        # Print what does not fit beside the summary below it.
         table = Table(title="studies", title_justify="left", box=None, show_header=False)
         table.add_column(no_wrap=True)
         table.add_column()
@@ -131,8 +131,8 @@ def _show_studies(out: Console, entries: Sequence[Mapping[str, Any]]) -> None:
             table.add_row(Text(name, "bold"), *cells)
     out.print(table)
     out.print(
-        "Minutes are on two cores; on the kernel (--stack linux) those of real time. Run one with: "
-        "slowstart study NAME [--quick]"
+        "Minutes are for two cores; on the kernel (--stack linux) they are real time. Run a study "
+        "with: slowstart study NAME [--quick]"
     )
 
 

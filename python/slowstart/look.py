@@ -1,8 +1,8 @@
-"""A look at a path without TCP: what a queue that is never empty gets of it, and what probes say.
+"""Characterizes a path without TCP: link throughput under saturation, and delay of probes.
 
-:func:`watch` looks, :class:`Look` has the packets and probes as arrays, :func:`numbers` says in
-numbers what :func:`figure` draws. All times are in seconds, all rates in bit/s of packets as the
-link counts them.
+:func:`watch` measures, :class:`Look` holds packets and probes as arrays, :func:`numbers` computes
+statistics, and :func:`figure` draws them. Times are in seconds. Rates are in bit/s and include the
+link's overhead.
 """
 
 from __future__ import annotations
@@ -32,23 +32,24 @@ if TYPE_CHECKING:
 PERCENTILES = (5, 25, 50, 75, 95)
 DELAY_PERCENTILES = (5, 50, 95, 99)
 GAP_PERCENTILES = (50, 90, 99)
-# The statistics of network-models, section A.10.
+# Statistics of a link (docs/reference/sources.md, "Recorded traces").
 _BIN_S = 0.1
 _LAGS_S = (0.1, 1.0, 5.0, 10.0)
 _BINS_S = (0.02, 0.1, 1.0)
 _LONG_GAP_S = 0.2
-# A gap beyond this many mean gaps of its tenth of a second ends a burst.
+# A gap longer than this many mean gaps of its 100 ms interval ends a burst.
 _BURST_GAP = 2.0
-# Most points of a line over time, and the window in which single packets are drawn.
+# Maximum number of points of a line over time.
 _POINTS = 600
-# Shares of the rate are of so much time.
-_SHARE_S = 1.0
+# Interval over which the used fraction of the rate is measured.
+_FRACTION_S = 1.0
+# The window in which single packets are drawn: its least and greatest length, and its packets.
 _ZOOM_S, _MOST_ZOOM_S, _ZOOM_PACKETS = 0.05, 2.0, 40
-# A gap below this, in ms, is none: packets of one burst.
+# A shorter gap, in ms, counts as zero: the packets belong to one burst.
 _NO_GAP_MS = 1e-3
-# Columns of a terminal below which the tables have fewer columns.
+# In a terminal with fewer columns the tables have fewer columns.
 _NARROW = 72
-# The most packets of a link that are watched (crates/simulator/src/look.rs).
+# Maximum number of packets recorded per link (crates/simulator/src/look.rs).
 _MOST_PACKETS = 4_000_000
 _UNITS_BPS = {"Gbit/s": 1e9, "Mbit/s": 1e6, "kbit/s": 1e3, "bit/s": 1.0}
 _BUSY = colors.PURPLE
@@ -57,38 +58,38 @@ _COLORS = {"forward": colors.BLUE, "reverse": colors.ORANGE, "round trip": color
 
 @dataclass(frozen=True)
 class Link:
-    """What came out of a link whose queue was never empty."""
+    """The output of a saturated link."""
 
     name: str
     end_s: float
-    """Until when it was watched."""
+    """End of the observation."""
     packet_bytes: int
     times_s: Series
-    """When each packet came out, without propagation."""
+    """Departure time of each packet, before propagation."""
 
 
 @dataclass(frozen=True)
 class Look:
-    """A path, looked at."""
+    """The measurements of a path."""
 
     path: dict[str, Any]
     """As resolved."""
     seed: int
     links: tuple[Link, ...]
-    """The forward link and the reverse one, where their rate has an end."""
+    """The forward and the reverse link, if their rate is limited."""
     probes: pl.DataFrame
-    """``time_s``, ``forward_s``, ``reverse_s``; null where the probe or its answer was lost."""
+    """``time_s``, ``forward_s``, ``reverse_s``; null if the probe or its reply was lost."""
     busy: Busy | None = None
-    """The same path with its other traffic, where it has some."""
+    """The same path under its background traffic, if it has any."""
 
     @property
     def end_s(self) -> float:
-        """Until when anything was watched."""
+        """End of the last observation."""
         last = float(self.probes["time_s"][-1])
         return max([last, *(each.end_s for each in self.links)])
 
     def delays(self) -> dict[str, tuple[Series, Series]]:
-        """When probes left and how long they took: forward, reverse, and there and back."""
+        """Send times and delays of probes: forward, reverse, and round trip."""
         both = pl.col("forward_s") + pl.col("reverse_s")
         frame = self.probes.with_columns(both.alias("round trip"))
         frame = frame.rename({"forward_s": "forward", "reverse_s": "reverse"})
@@ -100,12 +101,13 @@ class Look:
 
 
 def watch(path: str, *, seed: int = 1, duration: str = "60 s", every: str = "10 ms") -> Look:
-    """Looks at ``path`` for ``duration``, with a small probe each ``every``.
+    """Measures ``path`` for ``duration``, with a small probe every ``every``.
 
-    Where there is other traffic on it, it is looked at with it, too, and by its warm-up longer.
+    If the path has background traffic, this also measures it under that traffic, with the traffic's
+    warm-up added to the duration.
 
     Raises:
-        InputError: The path, the duration or the time between probes is wrong.
+        InputError: The path, the duration or the probe interval is invalid.
     """
     resolved, packets, ends, probes = look(path, seed=seed, duration=duration, every=every)
     frame = pl.DataFrame(packets)
@@ -121,7 +123,7 @@ def watch(path: str, *, seed: int = 1, duration: str = "60 s", every: str = "10 
 
 
 def rates(link: Link, width_s: float) -> Series:
-    """The rate in each whole ``width_s`` of the time that the link was watched."""
+    """The rate in each complete interval of ``width_s`` while the link was observed."""
     count = int(link.end_s / width_s + 1e-9)
     edges = np.arange(count + 1) * width_s
     packets = np.diff(np.searchsorted(link.times_s, edges))
@@ -129,28 +131,27 @@ def rates(link: Link, width_s: float) -> Series:
 
 
 def variation(values: Series) -> float | None:
-    """Standard deviation over mean; ``None`` where that means nothing."""
+    """The coefficient of variation; ``None`` if it is undefined."""
     mean = float(values.mean()) if len(values) > 1 else 0.0
     return None if mean == 0 else float(values.std()) / mean
 
 
 def autocorrelation(values: Series, lag: int) -> float | None:
-    """Correlation with the values ``lag`` later; ``None`` for too few, or if all are the same."""
+    """Autocorrelation at ``lag``; ``None`` for too few values or a constant rate."""
     if len(values) < lag + 10:
         return None
     centred = values - values.mean()
     power = float((centred**2).mean())
-    # A steady rate differs by a packet from bin to bin.
+    # A constant rate still varies by one packet between bins.
     if power <= (1e-3 * float(values.mean())) ** 2:
         return None
     return float((centred[:-lag] * centred[lag:]).mean()) / power
 
 
 def bursts(link: Link) -> tuple[Series, Series]:
-    """Start and number of packets of each burst; none where packets are evenly spaced.
+    """Start and number of packets of each burst; empty if packets are evenly spaced.
 
-    A burst ends at a gap of more than two mean gaps, taken over the tenth of a second in which the
-    gap begins.
+    A burst ends at a gap longer than twice the mean gap of the 100 ms interval in which it starts.
     """
     times = link.times_s
     gaps = np.diff(times)
@@ -159,7 +160,7 @@ def bursts(link: Link) -> tuple[Series, Series]:
     ends = np.flatnonzero(gaps * np.maximum(1, counts[places]) > _BURST_GAP * _BIN_S)
     if len(ends) < 2:
         return np.empty(0), np.empty(0)
-    # The last one may go on after the end.
+    # The last burst may be incomplete.
     starts = np.concatenate(([0], ends + 1))
     return times[starts[:-1]], np.diff(starts).astype(np.float64)
 
@@ -207,11 +208,11 @@ def _link_numbers(link: Link) -> dict[str, Any]:
 
 
 def numbers(seen: Look) -> dict[str, Any]:
-    """What was seen, as the document of ``slowstart path --json``."""
+    """The statistics, as in the document of ``slowstart path --json``."""
     delays: dict[str, Any] = {}
     for name, (_, values) in seen.delays().items():
         delays[name.replace(" ", "_")] = _delays_ms(values * 1e3)
-    there = seen.probes["forward_s"].null_count()
+    lost_forward = seen.probes["forward_s"].null_count()
     return {
         "format": 1,
         "version": version(),
@@ -221,8 +222,8 @@ def numbers(seen: Look) -> dict[str, Any]:
             "links": [_link_numbers(each) for each in seen.links],
             "probes": {
                 "sent": len(seen.probes),
-                "lost_forward": there,
-                "lost_reverse": seen.probes["reverse_s"].null_count() - there,
+                "lost_forward": lost_forward,
+                "lost_reverse": seen.probes["reverse_s"].null_count() - lost_forward,
                 "delay_ms": delays,
             },
             "busy": None if seen.busy is None else _busy_numbers(seen, seen.busy),
@@ -233,14 +234,14 @@ def numbers(seen: Look) -> dict[str, Any]:
 def _busy_numbers(seen: Look, found: Busy) -> dict[str, Any]:
     links = []
     for link in seen.links:
-        begin = int(np.ceil(found.begin_s / _SHARE_S))
-        shares = found.shares(link.name, rates(link, _SHARE_S), _SHARE_S)[begin:]
-        shares = shares[~np.isnan(shares)]
+        begin = int(np.ceil(found.begin_s / _FRACTION_S))
+        used = found.fractions(link.name, rates(link, _FRACTION_S), _FRACTION_S)[begin:]
+        used = used[~np.isnan(used)]
         links.append(
             {
                 "name": link.name,
-                "share_mean": float(shares.mean()) if len(shares) else None,
-                "share_1s": _percentiles(shares, PERCENTILES) if len(shares) else None,
+                "share_mean": float(used.mean()) if len(used) else None,
+                "share_1s": _percentiles(used, PERCENTILES) if len(used) else None,
             }
         )
     trips = found.round_trips["rtt_ms"].to_numpy()
@@ -262,7 +263,7 @@ def _number(value: float | None) -> str:
 
 
 def show(document: dict[str, Any]) -> None:
-    """Prints the numbers to standard output."""
+    """Prints the statistics to standard output."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -276,13 +277,13 @@ def show(document: dict[str, Any]) -> None:
     if path["summary"]:
         out.print(Text(path["summary"], "dim"))
 
-    # Where the terminal is narrow, the columns that say least are left out.
+    # A narrow terminal gets only the most informative columns.
     narrow = out.width < _NARROW
 
     def table(*heads: str) -> Table:
         made = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
         for place, head in enumerate(heads):
-            # In a narrow terminal heads and cells are broken at spaces, and no number is cut.
+            # A narrow terminal wraps heads and cells at spaces, without cutting numbers.
             made.add_column(
                 head, justify="left" if place == 0 else "right", min_width=8 if place == 0 else 5
             )
@@ -294,21 +295,21 @@ def show(document: dict[str, Any]) -> None:
     if found["links"]:
         percent = tuple(f"p{each}" for each in PERCENTILES)
         spreads = () if narrow else ("CV 20 ms", "100 ms", "1 s")
-        rate = table("never empty", "mean", *(f"{each} %" for each in PERCENTILES), *spreads)
+        rate = table("saturated link", "mean", *(f"{each} %" for each in PERCENTILES), *spreads)
         for each in found["links"]:
             tenths = each["rate_100ms_bps"]
-            # One unit for all of them: that of the mean.
+            # Use the unit of the mean for the whole row.
             unit = tables.rate(each["mean_bps"]).partition(" ")[2]
             least = _UNITS_BPS[unit]
             values = [each["mean_bps"], *(tenths[key] if tenths else None for key in percent)]
-            shares = [_number(None if it is None else it / least) for it in values]
+            scaled = [_number(None if it is None else it / least) for it in values]
             spread = ["-" if it is None else f"{it:.2f}" for it in each["variation"].values()]
-            rate.add_row(f"{each['name']}, {unit}", *shares, *spread[: len(spreads)])
+            rate.add_row(f"{each['name']}, {unit}", *scaled, *spread[: len(spreads)])
         out.print(rate)
         gap_keys = (*(f"p{each}" for each in GAP_PERCENTILES), "max")
-        burst_heads = () if narrow else ("packets in a burst (5, 50, 95 %)", "burst to burst, ms")
+        burst_heads = () if narrow else ("packets per burst (5, 50, 95 %)", "burst spacing, ms")
         gap = table(
-            "between packets, ms",
+            "packet gap, ms",
             *(f"{each} %" for each in GAP_PERCENTILES),
             "max",
             "> 200 ms",
@@ -334,12 +335,12 @@ def show(document: dict[str, Any]) -> None:
         for each in found["links"]:
             if each["packets"] >= _MOST_PACKETS:
                 out.print(
-                    f"{each['name']} was watched for {tables.seconds(each['end_s'])} alone: "
-                    f"a look holds {_MOST_PACKETS // 1_000_000} million packets"
+                    f"{each['name']} was observed for {tables.seconds(each['end_s'])} only: "
+                    f"the limit is {_MOST_PACKETS // 1_000_000} million packets per link"
                 )
     keys = ("min", *(f"p{each}" for each in DELAY_PERCENTILES), "max")
     delay = table(
-        "delay of a probe, ms", "min", *(f"{each} %" for each in DELAY_PERCENTILES), "max", "lost"
+        "probe delay, ms", "min", *(f"{each} %" for each in DELAY_PERCENTILES), "max", "lost"
     )
     probes = found["probes"]
     for name in ("forward", "reverse"):
@@ -349,18 +350,18 @@ def show(document: dict[str, Any]) -> None:
     )
     if found["busy"] is not None:
         delay.add_row(
-            "round trip, busy",
+            "round trip, loaded",
             *row(found["busy"]["probe"]["round_trip_ms"], keys),
             f"{found['busy']['probe']['lost']} of {found['busy']['probe']['sent']}",
         )
     out.print(delay)
     if found["busy"] is None:
         return
-    share = table("taken by other traffic", "mean", *(f"{each} %" for each in PERCENTILES))
+    used = table("background traffic", "mean", *(f"{each} %" for each in PERCENTILES))
     for each in found["busy"]["links"]:
         known = [each["share_mean"], *(each["share_1s"] or {}).values()]
-        share.add_row(each["name"], *(f"{100 * it:.1f} %" for it in known if it is not None))
-    out.print(share)
+        used.add_row(each["name"], *(f"{100 * it:.1f} %" for it in known if it is not None))
+    out.print(used)
 
 
 def _draw_rates(axes: Axes, seen: Look) -> None:
@@ -369,13 +370,13 @@ def _draw_rates(axes: Axes, seen: Look) -> None:
         values = rates(link, width) / 1e6
         edges = np.arange(len(values) + 1) * width
         axes.stairs(values, edges, baseline=None, lw=1, color=_COLORS[link.name], label=link.name)
-    axes.set(ylabel="rate of a queue that\nis never empty (Mbit/s)", xlabel="time (s)")
+    axes.set(ylabel="rate under\nsaturation (Mbit/s)", xlabel="time (s)")
     axes.set_ylim(bottom=0)
     axes.set_xlim(0, seen.end_s)
 
 
 def _draw_delays(axes: Axes, seen: Look) -> None:
-    # Where both directions take as long, the first is seen on the second.
+    # The forward points are smaller, so that equal delays of both directions stay visible.
     for name, size in (("reverse", 3.0), ("forward", 1.5)):
         times, values = seen.delays()[name]
         axes.plot(
@@ -392,13 +393,13 @@ def _draw_delays(axes: Axes, seen: Look) -> None:
             label=f"lost ({len(lost)})",
             clip_on=False,
         )
-    axes.set(ylabel="one-way delay\nof a probe (ms)", xlabel="time (s)")
+    axes.set(ylabel="one-way probe\ndelay (ms)", xlabel="time (s)")
     axes.set_ylim(0, 1.05 * axes.get_ylim()[1])
     axes.set_xlim(0, seen.end_s)
 
 
 def _draw_packets(axes: Axes, seen: Look) -> None:
-    """So many milliseconds that the slowest link, too, has something to show."""
+    """Draws single packets over a time in which the slowest link sends some, too."""
     slowest = max((each.end_s / max(1, len(each.times_s)) for each in seen.links), default=0.0)
     span = min(max(_ZOOM_S, _ZOOM_PACKETS * slowest), _MOST_ZOOM_S)
     for link in seen.links:
@@ -410,7 +411,7 @@ def _draw_packets(axes: Axes, seen: Look) -> None:
             where="post",
             color=_COLORS[link.name],
         )
-    axes.set(xlabel="time in the middle (ms)", ylabel="packets through")
+    axes.set(xlabel="time from mid-observation (ms)", ylabel="packets transmitted")
     axes.set_xlim(0, span * 1e3)
     axes.set_ylim(bottom=0)
 
@@ -428,7 +429,7 @@ def _draw_gaps(axes: Axes, seen: Look) -> None:
         xscale="log",
         yscale="log",
         xlabel="gap between packets (ms)",
-        ylabel="share of gaps not below",
+        ylabel="CCDF of gaps",
     )
     if seen.links:
         plots.plain_log(axes.xaxis)
@@ -444,25 +445,25 @@ def _draw_distribution(axes: Axes, seen: Look) -> None:
                 color=_COLORS[name],
                 label=name,
             )
-    axes.set(xlabel="delay of a probe (ms)", ylabel="share of probes not above")
+    axes.set(xlabel="probe delay (ms)", ylabel="CDF of probes")
     axes.set_xlim(left=0)
 
 
 def _draw_busy(axes: Axes, below: Axes, seen: Look, found: Busy) -> None:
-    """The share of each link's rate that is taken, and round trips with other traffic."""
-    width = max(_SHARE_S, found.end_s / _POINTS)
+    """Draws the used fraction of each link's rate, and the RTT with background traffic."""
+    width = max(_FRACTION_S, found.end_s / _POINTS)
     for link in seen.links:
-        shares = found.shares(link.name, rates(link, width), width)
-        edges = np.arange(len(shares) + 1) * width
-        axes.stairs(shares, edges, baseline=None, lw=1.2, color=_COLORS[link.name])
-    axes.set_ylabel("share of the rate\nthat is taken")
+        used = found.fractions(link.name, rates(link, width), width)
+        edges = np.arange(len(used) + 1) * width
+        axes.stairs(used, edges, baseline=None, lw=1.2, color=_COLORS[link.name])
+    axes.set_ylabel("used fraction\nof the rate")
     axes.set_ylim(0, 1.05)
     times, values = seen.delays()["round trip"]
     below.plot(times, values * 1e3, ".", ms=1.5, color=_COLORS["round trip"], rasterized=True)
     trips = found.round_trips
     size = 2.5 if len(trips) > _POINTS else 5.0
     below.plot(trips["time_s"], trips["rtt_ms"], ".", ms=size, color=_BUSY, rasterized=True)
-    below.set_ylabel("round trip\nof a probe (ms)")
+    below.set_ylabel("probe\nRTT (ms)")
     below.set_ylim(0, 1.05 * below.get_ylim()[1])
     for each in (axes, below):
         each.set_xlabel("time (s)")
@@ -472,17 +473,17 @@ def _draw_busy(axes: Axes, below: Axes, seen: Look, found: Busy) -> None:
 
 
 def figure(seen: Look) -> Figure:
-    """Rate and delay over time, single packets, gaps, and how delays are distributed.
+    """Draws rate and delay over time, single packets, and the distributions of gaps and delays.
 
-    With other traffic, the share of the rate that it takes, and round trips beside it, too.
+    With background traffic, also the fraction of the rate that it uses, and the RTT alongside it.
     """
-    over_time = ["rate", "delay"] if seen.busy is None else ["rate", "delay", "share", "trip"]
+    over_time = ["rate", "delay"] if seen.busy is None else ["rate", "delay", "used", "trip"]
     with plots.styled():
         made = plots.new_figure(10, 3.0 + 2.5 * len(over_time))
         rows: list[Any] = [[each] * 3 for each in over_time]
         places = made.subplot_mosaic([*rows, ["packets", "gaps", "spread"]])
         if seen.busy is not None:
-            _draw_busy(places["share"], places["trip"], seen, seen.busy)
+            _draw_busy(places["used"], places["trip"], seen, seen.busy)
             trips = np.sort(seen.busy.round_trips["rtt_ms"].to_numpy())
             places["spread"].step(
                 trips, np.arange(1, len(trips) + 1) / len(trips), where="post", color=_BUSY
@@ -494,21 +495,21 @@ def figure(seen: Look) -> Figure:
         _draw_distribution(places["spread"], seen)
         lines = [Line2D([], [], color=color, label=name) for name, color in _COLORS.items()]
         if seen.busy is not None:
-            lines.append(Line2D([], [], color=_BUSY, label="round trip, with other traffic"))
+            lines.append(Line2D([], [], color=_BUSY, label="round trip, with background traffic"))
             if seen.busy.begin_s:
                 look: Any = {"color": "#777777", "ls": ":", "lw": 1}
-                lines.append(Line2D([], [], label="other traffic is warm", **look))
+                lines.append(Line2D([], [], label="end of the traffic's warm-up", **look))
         if seen.probes["reverse_s"].null_count():
             tick: Any = {"ls": "", "marker": "|", "color": colors.VERMILLION}
             lines.append(Line2D([], [], label="probe lost", **tick))
         plots.legend(made, lines)
         name = tables.short(seen.path["name"])
-        how = "without TCP" if seen.busy is None else "alone and with its other traffic"
+        how = "without TCP" if seen.busy is None else "idle and with its background traffic"
         return plots.finish(made, f"{name} {how}: {tables.describe(seen.path)}; seed {seen.seed}")
 
 
 def write(folder: Path, seen: Look) -> None:
-    """Writes the document, the figure and the packets and probes as tables into ``folder``."""
+    """Writes the document, the figure, and tables of packets and probes to ``folder``."""
     document = json.dumps(numbers(seen), indent=2)
     (folder / "result.json").write_text(document + "\n", encoding="utf-8")
     plots.save(figure(seen), folder, "path")

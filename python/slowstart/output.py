@@ -1,4 +1,4 @@
-"""Files and folders that are whole or absent, whatever interrupts the writing."""
+"""Writes files and folders atomically: after an interruption they are complete or absent."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 RESULT = "result.json"
-# Beside the result: the folder that is being written, and the earlier result that it replaces.
+# Next to the result: the folder being written, and the earlier result that it replaces.
 _ASIDE, _EARLIER = ".slowstart-new-", ".slowstart-earlier-"
 _FULL = "No space left on device"
 
 
 @contextmanager
 def writing(folder: str | os.PathLike[str]) -> Iterator[None]:
-    """Says that the disk is full, in one sentence, where that stops what is being written.
+    """Turns the errors of a full disk into one sentence.
 
     Raises:
         RunError: The disk is full.
@@ -35,13 +35,13 @@ def writing(folder: str | os.PathLike[str]) -> Iterator[None]:
         yield
     except Exception as error:
         full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
-        if full or _FULL in str(error):  # libraries have errors of their own for it
+        if full or _FULL in str(error):  # libraries raise their own errors
             raise RunError(f"cannot write {os.fspath(folder)}: no space left") from error
         raise
 
 
 def sync_folder(folder: Path) -> None:
-    """Waits until the names in ``folder`` are on the disk."""
+    """Flushes the directory entries of ``folder`` to disk."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -50,13 +50,13 @@ def sync_folder(folder: Path) -> None:
 
 
 def sync_file(file: Path) -> None:
-    """Waits until a file's content is on the disk."""
+    """Flushes a file's content to disk."""
     with file.open("rb") as open_file:
         os.fsync(open_file.fileno())
 
 
 def replace_file(file: Path, text: str) -> None:
-    """Writes ``file``, which holds its earlier content or ``text`` whenever this is interrupted."""
+    """Writes ``file`` atomically: an interruption leaves its earlier content or ``text``."""
     descriptor, name = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)
     aside = Path(name)
     try:
@@ -83,7 +83,7 @@ _FORMATS = (1, 2)
 def _is_ours(folder: Path) -> bool:
     """Whether ``folder`` holds an earlier result document, so that it may be replaced."""
     if not (folder / RESULT).is_file():
-        return False  # a pipe would be waited for
+        return False  # reading from a pipe would block
     try:
         document = json.loads((folder / RESULT).read_bytes())
     except (OSError, ValueError):
@@ -107,22 +107,21 @@ def _check(target: Path) -> None:
             raise InputError(f"cannot read the folder -o {target}: {_reason(error)}") from error
         if not empty and not _is_ours(target):
             raise InputError(
-                f"the folder -o {target} holds something else than a slowstart result: "
+                f"the folder -o {target} holds something other than a slowstart result: "
                 "name a new folder"
             )
 
 
 @contextmanager
 def output_folder(name: str | None) -> Iterator[Path | None]:
-    """A folder to write into, which takes its place when the block ends without an error.
+    """Yields a folder to write to, which becomes ``name`` when the block ends without an error.
 
-    The work is done in a sibling of ``name`` with a name of its own. When the block ends, it
-    replaces ``name`` (an earlier result there is removed after that); when the block raises,
-    nothing is left of it. What a killed process left beside ``name`` is removed at the next call.
-    Yields ``None`` for no name.
+    The folder is a temporary sibling of ``name``. When the block ends, it replaces ``name``, and an
+    earlier result is removed afterwards. If the block raises, the folder is removed. The next call
+    removes leftovers of killed processes. Yields ``None`` if ``name`` is ``None``.
 
     Raises:
-        InputError: ``name`` cannot be written, or holds something that is not a result.
+        InputError: ``name`` cannot be written, or holds something other than a result.
         RunError: The disk is full.
     """
     if name is None:
@@ -148,12 +147,12 @@ def output_folder(name: str | None) -> Iterator[Path | None]:
 
 
 def _prefix(target: Path, kind: str) -> str:
-    # A folder's name has at most 255 bytes, and a character up to four.
+    # A file name has at most 255 bytes, and a character up to four.
     return f".{target.name[:40]}{kind}"
 
 
 def _new_folder(target: Path, kind: str) -> tuple[Path, int]:
-    """A new folder beside ``target``, locked for as long as this process lives."""
+    """Makes a folder next to ``target``, locked for the lifetime of this process."""
     while True:
         made = Path(tempfile.mkdtemp(prefix=_prefix(target, kind), dir=target.parent))
         with contextlib.suppress(FileNotFoundError):
@@ -161,11 +160,11 @@ def _new_folder(target: Path, kind: str) -> tuple[Path, int]:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if made.exists():
                 return made, lock
-            os.close(lock)  # another process took it for a leftover before it was locked
+            os.close(lock)  # another process removed it as a leftover before it was locked
 
 
 def _remove_leftovers(target: Path) -> None:
-    """Removes what killed processes left, and puts back an earlier result without a successor."""
+    """Removes leftovers of killed processes, and restores an earlier result that lost its place."""
     if not target.parent.is_dir():
         return
     for kind in (_EARLIER, _ASIDE):
@@ -186,7 +185,7 @@ def _remove_leftovers(target: Path) -> None:
 
 
 def _put_in_place(aside: Path, target: Path) -> None:
-    # What mkdtemp makes is for its owner alone; a result has the modes of any new folder.
+    # mkdtemp makes folders private; a result gets the mode of any new folder.
     aside.chmod(0o777 & ~_mask())
     for file in aside.iterdir():
         sync_file(file)
@@ -197,7 +196,7 @@ def _put_in_place(aside: Path, target: Path) -> None:
         return
     _check(target)
     earlier = Path(tempfile.mkdtemp(prefix=_prefix(target, _EARLIER), dir=target.parent))
-    lock = os.open(target, os.O_RDONLY)  # it stays on the folder when that is renamed
+    lock = os.open(target, os.O_RDONLY)  # survives renaming the folder
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)
         target.rename(earlier)

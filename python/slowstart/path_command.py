@@ -17,11 +17,12 @@ Examples:
   slowstart path scenarios/busy-path.toml -o busy
 
 \b
-What its links give a queue that is never empty, from the same seed as in a run:
-rates of 100 ms and their coefficient of variation, gaps, bursts. And what a ping
-of 84 bytes takes that meets nobody. With other traffic on the path ([[traffic]]), also
-the share of the rate that it takes, and the round trips of full packets that meet it.
--o also draws it (path.svg, path.png).
+Report the throughput of each link under saturation, and the RTT of 84-byte pings on the
+idle path. The throughput is given as the distribution of rates over 100 ms, their
+coefficient of variation (CV), packet gaps and bursts. A run with the same seed gets the
+same channel. If the path has background traffic ([[traffic]]), also report the fraction
+of each link's rate that it uses, and the RTT of full-size packets alongside it.
+-o also draws a figure (path.svg, path.png).
 """
 
 
@@ -33,20 +34,21 @@ def look_at(
     ],
     seed: Annotated[int, typer.Option(metavar="N", help="Seed of the channel.")] = 1,
     duration: Annotated[
-        str, typer.Option(metavar="TIME", help="How long it is watched, with unit.")
+        str, typer.Option(metavar="TIME", help="Time to observe the path for, with unit.")
     ] = "60 s",
     every: Annotated[
-        str, typer.Option(metavar="TIME", help="Time from one probe to the next, with unit.")
+        str, typer.Option(metavar="TIME", help="Time between probes, with unit.")
     ] = "10 ms",
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
     output: Annotated[
         str | None,
         typer.Option("-o", "--output", metavar="DIR", show_default=False,
-                     help="Write result.json, the figure, and packets and probes as Parquet into "
-                     "this folder. It is whole or absent; an earlier result there is replaced."),
+                     help="Write result.json, the figure, and packets and probes as Parquet to "
+                     "this folder. It appears only when complete, and replaces an earlier "
+                     "result."),
     ] = None,
 ) -> None:  # fmt: skip
-    """Look at a path without TCP: its rate, its bursts, its delay."""
+    """Characterize a path without TCP: its rate, burstiness and delay."""
     from slowstart import look
     from slowstart.output import output_folder
 

@@ -1,4 +1,4 @@
-"""What the library for command lines says of a wrong word, in the words of the other messages."""
+"""Rewrites Typer's usage errors in the style of the other messages."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ import difflib
 import re
 
 _REASONS = (
-    (r"Input should be a valid integer.*", "a whole number is expected"),
-    (r"Input should be a valid number.*", "a number is expected"),
-    (r"Input should be greater than or equal to (\S+)", r"it has to be at least \1"),
-    (r"Input should be less than or equal to (\S+)", r"it has to be at most \1"),
+    (r"Input should be a valid integer.*", "expected an integer"),
+    (r"Input should be a valid number.*", "expected a number"),
+    (r"Input should be greater than or equal to (\S+)", r"must be at least \1"),
+    (r"Input should be less than or equal to (\S+)", r"must be at most \1"),
 )
-# Commands that other tools have, and what does their work here.
+# Commands of other tools, and what to use here instead.
 _ELSEWHERE = {
-    "sweep": "a sweep is a study folder without claims (docs/guides/studies.md), or a loop in "
-    "Python over slowstart.compare",
-    "analyze": "a capture is analyzed with other tools; the time series of runs are in "
-    "Result.flow_traces() of Python, and in run --traces",
+    "sweep": "for a sweep, use a study folder without claims (docs/guides/studies.md), or a loop "
+    "over slowstart.compare in Python",
+    "analyze": "use other tools to analyze a capture; for time series of runs, use "
+    "Result.flow_traces() in Python, or run --traces",
 }
 
 
 def usage(text: str, command: str, commands: list[str]) -> str:
-    """One clause about what was wrong, without a full stop."""
+    """Describes the error in one clause, without a full stop."""
     text = text.rstrip(".")
     for pattern, words in _REASONS:
         text = re.sub(pattern, words, text)
@@ -36,7 +36,7 @@ def usage(text: str, command: str, commands: list[str]) -> str:
         hint = f"; {_ELSEWHERE[word]}" if word in _ELSEWHERE else _nearest(word, commands)
         return f"there is no command {word}{hint}"
     if text.startswith("No such option") and command.endswith(" emulate"):
-        text += "; if it belongs to the command, put -- before the command"
+        text += "; if the option belongs to the command, put -- before the command"
     return text
 
 

@@ -1,7 +1,7 @@
-"""What a comparison runs: what it was asked for, and what the figures of its report need.
+"""The runs of a comparison: those requested, and those that the figures of its report need.
 
-Three steps: a :class:`Plan` names every run, :func:`execute` makes them, and
-:mod:`slowstart.artifacts` draws and writes what came of them, without running anything.
+There are three steps: a :class:`Plan` names the runs, :func:`execute` makes them, and
+:mod:`slowstart.artifacts` draws and writes their results without running anything.
 """
 
 from __future__ import annotations
@@ -21,42 +21,42 @@ if TYPE_CHECKING:
 
     Progress = Callable[[int, int], object]
 
-# Sizes at which completion times are compared, in steps of 1, 2 and 5.
+# Sizes at which a report compares completion times, in steps of 1, 2 and 5.
 SIZES_MB = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
-# Time series of more segments than this, of a path or of all, would need gigabytes.
+# Time series of more segments than this, for one path or for all, would need gigabytes.
 _MOST_OF_A_PATH, _MOST_OF_ALL = 3_000_000, 10_000_000
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What is to be run."""
+    """The runs to make."""
 
     scenarios: Sequence[Scenario]
     report: bool = False
-    """Whether a report is written, with figures that need runs of their own."""
+    """Write a report, with figures that need additional runs."""
     traces: bool = False
-    """Whether the time series of every run are kept."""
+    """Keep the time series of every run."""
     kernel: bool = False
-    """Whether a kernel runs them; nothing is run for the figures then."""
+    """A kernel runs them; then no additional runs are made for figures."""
     at_size: Callable[[str], list[Scenario]] | None = None
-    """The same scenarios with transfers of another size."""
+    """Makes the same scenarios with another transfer size."""
     remarks: Sequence[str] = ()
-    """What stands below the tables."""
+    """Sentences to print below the tables."""
 
     @property
     def keep(self) -> str:
-        """Which time series of the runs are kept: ``none``, ``first`` or ``all``."""
+        """Which runs keep their time series: ``none``, ``first`` or ``all``."""
         if not self.report:
             return "none"
         return "all" if self.traces else "first" if self.kernel else "none"
 
     @property
     def runs(self) -> int:
-        """How many runs were asked for."""
+        """The number of requested runs."""
         return sum(each.runs for each in self.scenarios)
 
     def expected(self) -> int:
-        """How many runs there are in all, as far as that is known before the first."""
+        """The total number of runs, as far as it is known before the first."""
         if not self.report or self.kernel:
             return self.runs
         total = self.runs
@@ -71,17 +71,17 @@ class Plan:
 
 @dataclass
 class Runs:
-    """What came of a plan."""
+    """The results of a plan."""
 
     main: Result
     text: str
     """The result document."""
     evolutions: dict[str, list[tuple[Scenario, Result]]] = field(default_factory=dict)
-    """By path, each scenario with a result that has the time series of its first run."""
+    """By path: each scenario, with a result that holds the time series of its first run."""
     sizes: dict[int, list[Result]] = field(default_factory=dict)
-    """By the bytes of a transfer: a result for each scenario."""
+    """By transfer size in bytes: one result for each scenario."""
     notes: list[str] = field(default_factory=list)
-    """What the report says was left out."""
+    """Sentences of the report about omitted figures."""
 
     def __post_init__(self) -> None:
         self.document: dict[str, Any] = json.loads(self.text)
@@ -96,10 +96,10 @@ def execute(
     """Makes every run of ``plan``.
 
     Args:
-        plan: What is to be run.
-        run_main: Runs its scenarios, with the time series that are kept of them.
-        simulate: As :func:`slowstart.run`, for the runs behind the figures.
-        progress: Called with the runs made, and all.
+        plan: The runs to make.
+        run_main: Runs the plan's scenarios, keeping the given time series.
+        simulate: Like :func:`slowstart.run`, for the additional runs of the figures.
+        progress: Called with the number of finished runs and of all runs.
     """
     total = plan.expected()
     main = run_main(plan.keep, lambda done, _: progress(done, total))
@@ -133,12 +133,12 @@ def execute(
 
 
 def _from(before: int, total: int, progress: Progress) -> Progress:
-    """The progress of some runs as that of all: ``before`` were made before them."""
+    """Reports the progress of a part of the runs as overall progress, after ``before`` others."""
     return lambda done, _: progress(before + done, total)
 
 
 def _traceable(plan: Plan, runs: Runs) -> dict[str, list[int]]:
-    """By path, the places of its scenarios, where their first runs are short enough to draw."""
+    """By path: the indices of its scenarios, if their first runs are short enough to draw."""
     groups: dict[str, list[int]] = {}
     for place, each in enumerate(plan.scenarios):
         groups.setdefault(each.path, []).append(place)
@@ -154,23 +154,23 @@ def _traceable(plan: Plan, runs: Runs) -> dict[str, list[int]]:
         if segments > _MOST_OF_A_PATH:
             why = f"one run has more than {_MOST_OF_A_PATH // 1_000_000} million segments"
         elif total + segments > _MOST_OF_ALL:
-            why = f"those above have {_MOST_OF_ALL // 1_000_000} million segments together"
+            why = f"the figures above show {_MOST_OF_ALL // 1_000_000} million segments already"
         else:
             total += segments
             chosen[path] = places
             continue
-        runs.notes.append(f"No evolution over {tables.short(path)} is drawn: {why}.")
+        runs.notes.append(f"There is no figure of the evolution over {tables.short(path)}: {why}.")
     return chosen
 
 
 def _below(largest: int, *, whole: bool) -> list[int]:
-    """The standard sizes below ``largest``, and that size itself where it was not completed."""
+    """The standard sizes below ``largest``, and ``largest`` itself if not all completed it."""
     sizes = [round(mega * 1_000_000) for mega in SIZES_MB]
     return [size for size in sizes if size < largest or (size == largest and not whole)]
 
 
 def _sizes(plan: Plan, runs: Runs) -> dict[int, list[Scenario]]:
-    """The scenarios at the standard sizes below that of the runs."""
+    """The scenarios at the standard sizes below the size of the main runs."""
     if plan.at_size is None:
         return {}
     import polars as pl
@@ -181,5 +181,5 @@ def _sizes(plan: Plan, runs: Runs) -> dict[int, list[Scenario]]:
 
 
 def transferred(flows: pl.DataFrame) -> tuple[int, bool]:
-    """The bytes that every flow delivered, and whether all flows completed."""
+    """The smallest number of bytes that a flow delivered, and whether all flows completed."""
     return int(flows["bytes_acked"].min()), bool(flows["completed"].all())  # type: ignore[arg-type]

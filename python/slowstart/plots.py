@@ -1,7 +1,7 @@
-"""The figures: evolution of a run, completion time against size, distributions, exit shares.
+"""The figures: evolution of a run, completion time against size, distributions, exit classes.
 
-Every function takes tables and returns a :class:`matplotlib.figure.Figure`; nothing is shown and
-no global state of matplotlib is touched. Each figure states how many runs it rests on.
+Every function takes tables and returns a :class:`matplotlib.figure.Figure`, without displaying it
+or changing matplotlib's global state. Each figure states the number of its runs.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     Series = NDArray[np.float64]
 
-# Any: which keys there are differs between versions of matplotlib, and so do their types.
+# Any: the keys and their types differ between versions of matplotlib.
 _STYLE: Any = {
     "axes.axisbelow": True,
     "axes.grid": True,
@@ -57,29 +57,29 @@ _STYLE: Any = {
 }
 PLAIN = FuncFormatter(lambda value, _: f"{value:g}")
 _GREY = "#777777"
-# Dark on every bar and line, black ones too.
+# Makes dark marks visible on every bar and line, including black ones.
 OUTLINE = [patheffects.withStroke(linewidth=2.6, foreground="white")]
 _MEGA = 1e6
-# Inches: a wider figure is shrunk on a page as wide as a laptop's screen.
+# Inches: a page as wide as a laptop screen would shrink a wider figure.
 WIDEST = 13.3
-# Vertices that are kept of one line: more than a figure has pixels across.
+# Maximum number of vertices of a line: more than a figure has pixels across.
 _VERTICES = 1200
 
 
 @dataclass(frozen=True)
 class PathFacts:
-    """What a figure needs to know about a path."""
+    """The properties of a path that figures use."""
 
     name: str
     base_rtt_ms: float
     bdp_payload_bytes: float
-    """What a window of one BDP holds: the BDP without headers."""
+    """The payload of one BDP, that is, without headers."""
     buffer_payload_bytes: float | None
-    """The same of the bottleneck's waiting room; ``None`` where it has no end."""
+    """The same for the bottleneck's buffer; ``None`` if it is unlimited."""
     bottleneck: str
     """Name of the forward link."""
     warm_up_s: float = 0.0
-    """How long other traffic goes on before the first flow may begin."""
+    """Time for which background traffic runs before the first flow may start."""
 
 
 class Evolution(NamedTuple):
@@ -94,7 +94,7 @@ class Evolution(NamedTuple):
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """The look of every figure, while the block lasts."""
+    """Applies the style of all figures within the block."""
     with mpl.rc_context(_STYLE):
         yield
 
@@ -107,7 +107,7 @@ def new_figure(width: float, height: float) -> Figure:
 
 
 def finish(figure: Figure, title: str) -> Figure:
-    """Adds a title that is not wider than the figure, and lays everything out once and for all."""
+    """Adds a title wrapped to the figure's width, and fixes the layout."""
     width = int(figure.get_figwidth() * 13)
     figure.suptitle("\n".join(textwrap.wrap(title, width)), fontsize=10.5)
     figure.align_ylabels()
@@ -117,9 +117,9 @@ def finish(figure: Figure, title: str) -> Figure:
 
 
 def save(figure: Figure, folder: Path, name: str) -> None:
-    """Writes ``name.svg`` and ``name.png``; the same figure gives the same bytes."""
+    """Writes ``name.svg`` and ``name.png``; equal figures give equal bytes."""
     with styled():
-        # Not savefig, which lays the figure out again for each file.
+        # savefig would repeat the layout for each file.
         vector: Any = FigureCanvasSVG(figure)
         vector.print_svg(folder / f"{name}.svg", metadata={"Date": None})
         figure.set_dpi(150)
@@ -128,21 +128,21 @@ def save(figure: Figure, folder: Path, name: str) -> None:
 
 
 def legend(figure: Figure, handles: Sequence[Artist]) -> None:
-    """A legend below, in as many columns as fit, and rows of about the same length."""
+    """Adds a legend below the figure, in as many columns as fit, with rows of similar length."""
     longest = max(len(str(each.get_label())) for each in handles)
-    # Characters of 8.5 points on an inch; a handle and its gaps are as wide as eight of them.
+    # 13.5 characters of 8.5 points fit on an inch; a handle and its gaps take the width of eight.
     fitting = max(1, int(figure.get_figwidth() * 13.5 / (longest + 8)))
     rows = -(-len(handles) // fitting)
     figure.legend(handles=handles, loc="outside lower center", ncols=-(-len(handles) // rows))
 
 
 def line_widths(count: int) -> list[float]:
-    """Line widths for lines that may coincide: the last ones, on top, are thinner."""
+    """Line widths for lines that may coincide: later lines, drawn on top, are thinner."""
     return [1.2 + 1.5 * (count - 1 - place) / max(1, count - 1) for place in range(count)]
 
 
 def widen(axes: Axes, *, least: float) -> None:
-    """Makes the x axis at least ``least`` of its values wide, so that noise looks like noise."""
+    """Widens the x axis to at least ``least`` of its values, so that noise looks like noise."""
     low, high = axes.get_xlim()
     middle = (low + high) / 2
     half = max((high - low) / 2, least * abs(middle) / 2, 1e-9)
@@ -150,7 +150,7 @@ def widen(axes: Axes, *, least: float) -> None:
 
 
 def plain_log(axis: Axis) -> None:
-    """Plain numbers on a logarithmic axis of a settled range; 2 and 5 too, where there is room."""
+    """Labels a logarithmic axis of fixed range with plain numbers, also at 2 and 5 if they fit."""
     low, high = axis.get_view_interval()
     if high < 5 * low:
         few_ticks(axis)
@@ -161,29 +161,29 @@ def plain_log(axis: Axis) -> None:
 
 
 def few_ticks(axis: Axis, *, whole: bool = False) -> None:
-    """No more ticks than a narrow panel holds, at whole numbers where values are whole."""
+    """Limits the ticks to what fits a narrow panel, at integers if ``whole``."""
     axis.set_major_locator(MaxNLocator(6, steps=(1, 2, 2.5, 5, 10), integer=whole))
 
 
 def _from_zero(axes: Axes) -> None:
-    """Makes the x axis of a share in percent begin near zero."""
+    """Makes the x axis of a percentage start near zero."""
     high = max(1.0, axes.get_xlim()[1])
     axes.set_xlim(-0.03 * high, high)
 
 
 def plural(count: int, noun: str) -> str:
-    """``1 run``, ``20 runs``, never broken in two."""
+    """``1 run`` or ``20 runs``, without a line break between."""
     return f"{count}\N{NO-BREAK SPACE}{noun}" + ("" if count == 1 else "s")
 
 
 def plurals(counts: Collection[int], noun: str) -> str:
-    """``4 runs``, or ``2 to 4 runs`` where they differ."""
+    """``4 runs``, or ``2 to 4 runs`` if the counts differ."""
     most = plural(max(counts), noun)
     return most if min(counts) == max(counts) else f"{min(counts)} to {most}"
 
 
 def thin(time: Series, values: Series) -> tuple[Series, Series]:
-    """The least and the greatest of each stretch of a long series, so that no spike is lost."""
+    """Keeps the minimum and maximum of each part of a long series, so that spikes stay visible."""
     if len(time) <= _VERTICES:
         return time, values
     edges = np.linspace(0, len(time), _VERTICES // 2 + 1).astype(int)
@@ -197,7 +197,7 @@ def thin(time: Series, values: Series) -> tuple[Series, Series]:
 
 
 def numbers(frame: pl.DataFrame, name: str) -> Series:
-    """A column as numbers; what is null is no number."""
+    """A column as floats; null becomes NaN."""
     return frame[name].cast(pl.Float64).fill_null(float("nan")).to_numpy()
 
 
@@ -230,7 +230,7 @@ def _draw_window(axes: Axes, trace: pl.DataFrame, style: colors.Style) -> float:
 def evolution(path: PathFacts, columns: Sequence[Evolution], names: Sequence[str]) -> Figure:
     """One run of each algorithm: window, RTT, queue, and delivered bytes over time.
 
-    ``names`` are all names in the result, so that colours are those of the other figures.
+    ``names`` are all names in the result, so that the colours match the other figures.
     """
     styles = colors.styles(names)
     with styled():
@@ -261,7 +261,7 @@ def evolution(path: PathFacts, columns: Sequence[Evolution], names: Sequence[str
 
 
 def _begin(path: PathFacts, end_s: float) -> float:
-    """Where the time begins: of other traffic's warm-up the last part is enough."""
+    """Start of the time axis: it shows only the last part of the traffic's warm-up."""
     return max(0.0, path.warm_up_s - 0.15 * (end_s - path.warm_up_s))
 
 
@@ -298,11 +298,11 @@ def _draw_evolution(
 
 
 def _draw_levels(row: Sequence[Axes], levels: list[float], top: float, path: PathFacts) -> None:
-    """Draws BDP and BDP + buffer where they are on the scale of what was reached."""
+    """Draws BDP and BDP + buffer if they are within the scale of the windows reached."""
     labels = ["BDP", "BDP + buffer"]
     if path.buffer_payload_bytes is None:
         labels = labels[:1]
-    # A buffer far beyond every window would flatten the curves: the label then says so.
+    # A level far above every window would flatten the curves, so it is left out.
     pairs = zip(levels, labels, strict=False)
     shown = [(level, label) for level, label in pairs if level < 2 * top]
     for axes in row:
@@ -317,7 +317,8 @@ def _draw_levels(row: Sequence[Axes], levels: list[float], top: float, path: Pat
         row[0].set_ylim(top=1.12 * max(top, *(level for level, _ in shown)))
 
 
-# Completion times that differ by less are the same in practice (network-models D.3).
+# A smaller relative difference between completion times is negligible in practice (our choice;
+# docs/reference/sources.md, "Statistics").
 NEGLIGIBLE = 0.03
 
 # --- completion time against size ----------------------------------------------------------------
@@ -345,7 +346,7 @@ def completion_by_size(by_size: pl.DataFrame, names: Sequence[str], runs: int) -
             for place, name in enumerate(names):
                 here = (pl.col("path") == path) & (pl.col("name") == name)
                 rows = by_size.filter(here).sort("size_bytes")
-                # Neighbours stand a little apart, so that no interval hides another.
+                # Shift neighbours apart, so that no interval hides another.
                 apart = 1.025 ** (place - (len(names) - 1) / 2)
                 times = ("median_s", "low_s", "high_s")
                 _draw_intervals(top, rows, times, styles[name], name, apart, widths[place])
@@ -355,7 +356,7 @@ def completion_by_size(by_size: pl.DataFrame, names: Sequence[str], runs: int) -
         grid[0][0].set_ylabel("flow completion time (s)")
         grid[1][0].set_ylabel(f"ratio to {names[0]}")
         legend(figure, grid[0][0].get_legend_handles_labels()[0])
-        title = f"Flow completion time against size: each size run by itself, {plural(runs, 'run')}"
+        title = f"Flow completion time against transfer size: {plural(runs, 'run')} of each size"
         return finish(figure, title + (", medians with 95 % intervals" if runs >= 6 else ""))
 
 
@@ -433,18 +434,18 @@ def distributions(flows: pl.DataFrame, names: Sequence[str]) -> Figure:
                 widen(axes, least=0.1)
             _from_zero(column[1])
         for row in grid:
-            row[0].set_ylabel("share of flows")
+            row[0].set_ylabel("CDF of flows")
         legend(figure, grid[0][0].get_legend_handles_labels()[0])
         return finish(figure, f"Distributions over {plural(runs, 'run')} of each algorithm")
 
 
-# --- exit shares ---------------------------------------------------------------------------------
+# --- exit classes --------------------------------------------------------------------------------
 
 EXIT_CLASSES = {"early": "early", "chokepoint": "chokepoint", "late": "late", "none": "not ended"}
 
 
 def exit_shares(summary: Sequence[dict[str, Any]], names: Sequence[str]) -> Figure:
-    """Where slow start ended: shares of early, chokepoint and late exits with Wilson intervals.
+    """Percentages of early, chokepoint and late slow-start exits, with Wilson intervals.
 
     ``summary`` is that of the result document.
     """
@@ -464,12 +465,12 @@ def exit_shares(summary: Sequence[dict[str, Any]], names: Sequence[str]) -> Figu
             axes.set_xticks(range(len(classes)), [EXIT_CLASSES[kind] for kind in classes])
             axes.grid(visible=False, axis="x")
             axes.set_ylim(0, 103)
-        grid[0].set_ylabel("share of flows (%)")
+        grid[0].set_ylabel("percentage of flows")
         handles = [Patch(label=name, **_filling(styles[name])) for name in names]
         legend(figure, handles)
         runs = sorted({row["flows"] for row in summary})
         count = plural(runs[0], "flow") if len(runs) == 1 else f"{runs[0]} to {runs[-1]} flows"
-        title = f"Where slow start ended: {count} of each, 95 % Wilson intervals"
+        title = f"Slow-start exits: {count} of each, 95 % Wilson intervals"
         return finish(figure, title)
 
 
@@ -478,7 +479,7 @@ def _any_left(summary: Sequence[dict[str, Any]]) -> bool:
 
 
 def _filling(style: colors.Style) -> dict[str, Any]:
-    """How a bar is filled: its hatches stand for a line's dashes."""
+    """The filling of a bar, with hatches in place of a line's dashes."""
     hatch = {"-": None, "--": "//", "-.": "xx", ":": ".."}[style.dashes]
     return {"facecolor": style.color, "hatch": hatch, "edgecolor": "white", "linewidth": 0}
 
@@ -493,10 +494,10 @@ def _draw_shares(
 ) -> None:
     counts = row["exit_class"]
     for place, kind in enumerate(classes):
-        share = 100 * counts[kind] / row["flows"]
+        percentage = 100 * counts[kind] / row["flows"]
         low, high = stats.wilson(counts[kind], row["flows"]) or (0.0, 0.0)
         axes.bar(
-            place + shift, share, width * 0.92, **_filling(style),
-            yerr=[[max(0.0, share - 100 * low)], [max(0.0, 100 * high - share)]],
+            place + shift, percentage, width * 0.92, **_filling(style),
+            yerr=[[max(0.0, percentage - 100 * low)], [max(0.0, 100 * high - percentage)]],
             error_kw={"elinewidth": 1, "ecolor": "#333333", "path_effects": OUTLINE},
         )  # fmt: skip

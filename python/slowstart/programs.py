@@ -1,4 +1,4 @@
-"""``slowstart kernel``: this project's congestion controls in the running kernel."""
+"""The command ``slowstart kernel``: this project's congestion controls in the running kernel."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ if TYPE_CHECKING:
 
 
 def load(algorithms: Sequence[str]) -> None:
-    """Loads them, and says how they are chosen."""
+    """Loads ``algorithms`` and prints how to select them."""
     loaded = kernel_load(list(algorithms))
     for name, _, summary in loaded:
         sys.stdout.write(f"loaded {name}: {summary}\n")
     sys.stdout.write(
-        "A socket chooses one by TCP_CONGESTION, a network namespace by\n"
+        "Select one for a socket with TCP_CONGESTION, or for a network namespace with\n"
         f"sysctl net.ipv4.tcp_congestion_control={loaded[0][0]}.\n"
-        "They stay until slowstart kernel unload, or the machine restarts.\n"
+        "They stay loaded until slowstart kernel unload or a restart of the machine.\n"
     )
 
 
 def unload(algorithms: Sequence[str]) -> None:
-    """Unloads them."""
+    """Unloads ``algorithms``."""
     unloaded = kernel_unload(list(algorithms))
     for name, _, _ in unloaded:
-        sys.stdout.write(f"unloaded {name}; sockets that use it go on with it\n")
+        sys.stdout.write(f"unloaded {name}; sockets that use it keep it\n")
     if not unloaded:
-        sys.stdout.write("nothing of this project was loaded\n")
+        sys.stdout.write("none of this project's congestion controls was loaded\n")
 
 
 def status(algorithms: Sequence[str], *, as_json: bool) -> None:
-    """Says what is loaded, how it is chosen, and what loading needs."""
+    """Prints what is loaded, how to select it, and what loading needs."""
     document: dict[str, Any] = json.loads(kernel_status(list(algorithms)))
     if as_json:
         document = {"format": 1, "version": __version__, **document}
@@ -49,7 +49,7 @@ def status(algorithms: Sequence[str], *, as_json: bool) -> None:
     needs = Table("loading needs", "found", "missing", box=box.SIMPLE_HEAD)
     for need in document["needs"]:
         needs.add_row(need["what"], need["found"], need["missing"] or "-")
-    controls = Table("name", "loaded", "algorithm", "what it is", box=box.SIMPLE_HEAD)
+    controls = Table("name", "loaded", "algorithm", "description", box=box.SIMPLE_HEAD)
     for control in document["controls"]:
         loaded = "yes" if control["loaded"] else "no"
         controls.add_row(control["name"], loaded, control["algorithm"], control["summary"])
@@ -57,7 +57,7 @@ def status(algorithms: Sequence[str], *, as_json: bool) -> None:
     console.print(needs)
     console.print(controls)
     sys.stdout.write(
-        "One that is loaded is chosen by its name: for a socket by TCP_CONGESTION, for a network\n"
-        "namespace by sysctl net.ipv4.tcp_congestion_control, which here is "
-        f"{document['default'] or 'unknown'}.\n"
+        "Select a loaded one by its name: for a socket with TCP_CONGESTION, for a network\n"
+        "namespace with sysctl net.ipv4.tcp_congestion_control (here: "
+        f"{document['default'] or 'unknown'}).\n"
     )

@@ -1,4 +1,4 @@
-"""Progress with the time left, on standard error, for what takes longer than a second."""
+"""Shows progress and remaining time on standard error, for work longer than a second."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ if TYPE_CHECKING:
 
     from rich.progress import Progress, TaskID
 
-# DESIGN.md section 4: every command that takes longer than this shows progress.
+# Every command that takes longer than this shows progress.
 _PATIENCE_S = 1.0
 
 
 class Meter:
-    """Shows ``done`` of ``total`` once a second has passed, and only where somebody looks."""
+    """Shows ``done`` of ``total`` after a second, if standard error is a terminal."""
 
     def __init__(self, what: str, *, quiet: bool) -> None:
         self._what = what
@@ -26,7 +26,7 @@ class Meter:
         self._ends: float | None = None
 
     def __call__(self, done: int, total: int) -> None:
-        """``done`` of ``total`` runs are over."""
+        """Reports that ``done`` of ``total`` runs are finished."""
         if self._silent:
             return
         if self._shown is None:
@@ -38,11 +38,11 @@ class Meter:
         progress.update(task, completed=done, total=total)
 
     def remaining(self, seconds: float) -> None:
-        """Says what is left where runs differ so much that their number tells little."""
+        """Sets the remaining time, for runs too different to estimate it from their number."""
         self._ends = time.monotonic() + seconds
 
     def _left(self) -> str | None:
-        """What is known to be left, as a clock shows it."""
+        """The remaining time as h:mm:ss, if known."""
         if self._ends is None:
             return None
         seconds = max(0, round(self._ends - time.monotonic()))
@@ -63,7 +63,7 @@ class Meter:
         left = self._left
 
         class Left(TimeRemainingColumn):
-            """What is said to be left; else what the pace of the runs gives."""
+            """The remaining time that was set, or else an estimate from the pace of the runs."""
 
             def render(self, task: Task) -> Text:
                 known = left()

@@ -1,4 +1,4 @@
-"""One self-contained HTML page about a result: tables and figures, nothing from elsewhere."""
+"""Writes a result's tables and figures as a single self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure that was saved under ``name``, with the words under it."""
+    """A figure saved as ``name``, with its caption."""
 
     name: str
     path: str | None
-    """The path it is about; ``None`` for all."""
+    """The path that it shows; ``None`` for all paths."""
     caption: str
 
 
 def slug(name: str) -> str:
-    """A file's name for what ``name`` calls: letters, digits and dashes."""
+    """``name`` as a file name of letters, digits and dashes."""
     return re.sub(r"[^A-Za-z0-9]+", "-", tables.short(name)).strip("-") or "path"
 
 
 def inline(folder: Path, name: str) -> str:
-    """The figure that was saved as ``name.svg``, as the address of an image."""
+    """The figure saved as ``name.svg``, as a data URL."""
     svg = (folder / f"{name}.svg").read_bytes()
     return "data:image/svg+xml;base64," + base64.b64encode(svg).decode("ascii")
 
 
 def render(template: str, **values: object) -> str:
-    """A page from one of this package's templates; a name that it does not find is an error."""
+    """Renders one of this package's templates; an undefined name is an error."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("slowstart"),
         autoescape=True,
@@ -57,20 +57,20 @@ def write(
     drawings: Sequence[Drawing],
     notes: Sequence[str],
 ) -> None:
-    """Writes ``report.html`` into ``folder``, with the figures that were saved there.
+    """Writes ``report.html`` to ``folder``, with the figures saved there.
 
     Args:
-        folder: Where the figures are, and the report goes.
+        folder: The folder of the figures and the report.
         document: The result document.
         paths: The resolved paths by name.
         drawings: The figures, in order.
-        notes: Sentences about what is missing.
+        notes: Sentences about excluded runs and omitted figures.
     """
     groups = tables.by_path(document["summary"])
     names = list(dict.fromkeys(row["name"] for row in document["summary"]))
     styles = colors.styles(names)
     shown = tables.columns(document["summary"])
-    others = tables.traffic_by_path(document)
+    background = tables.traffic_by_path(document)
 
     def cells(summary: dict[str, Any]) -> list[tables.Cell]:
         full = tables.row(summary)
@@ -81,7 +81,7 @@ def write(
             "title": tables.short(path),
             "summary": paths[path]["summary"],
             "facts": tables.describe(dict(paths[path])),
-            "traffic": others.get(path, []),
+            "traffic": background.get(path, []),
             "rows": [(styles[row["name"]].color, cells(row)) for row in rows],
             "figures": [
                 (each.name, each.caption, inline(folder, each.name))
@@ -102,7 +102,7 @@ def write(
             for each in drawings
             if each.path is None
         ],
-        traffic_columns=tables.TRAFFIC_COLUMNS if others else (),
+        traffic_columns=tables.TRAFFIC_COLUMNS if background else (),
         notes=notes,
         names=names,
         titles=[tables.short(path) for path in groups],
@@ -116,13 +116,13 @@ def write(
 
 
 def _kernel(document: Mapping[str, Any]) -> str:
-    """Which kernel ran, in words, if one did."""
+    """The name of the kernel that ran, for kernel runs."""
     inside = [each["kernel"] for each in document["runs"] if each["stack"] == "linux-vm"]
     return f"{inside[0]} in a virtual machine, in virtual time" if inside else platform.release()
 
 
 def _flows(document: Mapping[str, Any]) -> str:
-    """What each flow does, in words, where all do the same."""
+    """Describes the flows, if all have the same settings."""
     scenario = document["scenario"]
     flows = [flow for each in scenario.get("scenarios", [scenario]) for flow in each["flows"]]
     amounts = {(flow["size_bytes"], flow["duration_s"]) for flow in flows}

@@ -14,14 +14,14 @@ ALGORITHMS = ("cubic+hystart", "cubic+hystart++", "cubic+search", "cubic+standar
 SIZE = "20 MB"
 
 SYNTAX = """\b
-Algorithms are written avoidance+startup[:option=value,...], for example
+Write an algorithm as avoidance+startup[:option=value,...], for example
   cubic+search   cubic+search:version=4.0,exit=drain   reno+hystart++   bbr
-and "cubic" alone is Linux's default, cubic+hystart.  See: slowstart list algorithms
+"cubic" alone means Linux's default, cubic+hystart.  See: slowstart list algorithms
 
 \b
-Paths are presets (geo, lte, wired, ...; see: slowstart list paths), recorded
-traces in Mahimahi's format (trace:FILE, trace:DOWN,UP, and with recorded delays
-trace:FILE,delay=FILE), or path files:
+A path is a preset (geo, lte, wired, ...; see: slowstart list paths), a recorded
+trace in Mahimahi's format (trace:FILE, trace:DOWN,UP, or with recorded delays
+trace:FILE,delay=FILE), or a path file:
   [path]
   rate = "50 Mbit/s"
   rtt = "100 ms"
@@ -46,7 +46,7 @@ Examples:
   slowstart run scenario.toml -o report --traces
 
 \b
-A scenario file says the path, the flows, and how often they run:
+A scenario file defines the path, the flows, and the number of runs:
   runs = 20
   [path]
   preset = "geo"
@@ -61,20 +61,21 @@ Output = Annotated[
         "-o",
         "--output",
         metavar="DIR",
-        help="Write result.json, Parquet and CSV tables, figures and report.html into this "
-        "folder. It is whole or absent; an earlier result there is replaced.",
+        help="Write result.json, Parquet and CSV tables, figures and report.html to this folder. "
+        "It appears only when complete, and replaces an earlier result.",
         show_default=False,
     ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print the result document, and nothing else.")]
-Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Print no table and no progress.")]
+Json = Annotated[bool, typer.Option("--json", help="Print only the result document.")]
+Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Print no tables and no progress.")]
 Threads = Annotated[
     int | None,
     typer.Option(
         metavar="N",
         min=1,
         max=4096,
-        help="Runs at a time [default: one for each core]; the result does not depend on it.",
+        help="Number of runs to execute in parallel [default: one per core]. It does not affect "
+        "the result.",
         show_default=False,
     ),
 ]
@@ -84,24 +85,24 @@ StackChoice = Annotated[
     Stack,
     typer.Option(
         "--stack",
-        help="What runs: our TCP in virtual time; the running kernel's over an emulated path, in "
-        "real time and one run after the other (needs root); or that of a kernel in a virtual "
-        "machine, in virtual time and the same in each repetition (see: slowstart vm).",
+        help="The TCP to run: the simulated one, in virtual time; the running kernel's over an "
+        "emulated path, in real time, one run at a time (needs root); or that of a kernel in a "
+        "virtual machine, in virtual time and reproducible (see: slowstart vm).",
     ),
 ]
 Force = Annotated[
     bool,
     typer.Option(
         "--force",
-        help="On a kernel, count runs that the emulator's check of itself does not trust.",
+        help="Include kernel runs that failed the emulator's timing self-check.",
     ),
 ]
 SwitchHyStart = Annotated[
     bool,
     typer.Option(
         "--switch-hystart",
-        help="With --stack linux, switch HyStart off for the whole machine while a run of "
-        "cubic+standard lasts, if the kernel has no other way.",
+        help="With --stack linux, allow switching HyStart off for the whole machine during runs of "
+        "cubic+standard, if the kernel offers no other way.",
     ),
 ]
 
@@ -115,34 +116,34 @@ def compare_paths(
     algorithm: Annotated[
         list[str] | None,
         typer.Option("-a", "--algorithm", metavar="ALG", show_default=False,
-                     help=f"An algorithm; repeat it [default: {', '.join(ALGORITHMS)}]."),
+                     help=f"An algorithm; repeatable [default: {', '.join(ALGORITHMS)}]."),
     ] = None,
     size: Annotated[
         str | None,
         typer.Option(metavar="SIZE", show_default=False,
-                     help=f'Bytes that each flow sends, with unit [default: "{SIZE}"].'),
+                     help=f'Amount of data each flow sends, with unit [default: "{SIZE}"].'),
     ] = None,
     duration: Annotated[
         str | None,
         typer.Option(metavar="TIME", show_default=False,
-                     help='How long each flow sends instead, with unit ("10 s").'),
+                     help='Time for which each flow sends, instead of --size ("10 s").'),
     ] = None,
     runs: Annotated[
         int, typer.Option("-n", "--runs", metavar="N", help="Runs of each algorithm.")
     ] = 1,
     seed: Annotated[
         int,
-        typer.Option(metavar="N", help="Seed of the first run. Runs of one number meet the same "
-                     "channel, whatever the algorithm."),
+        typer.Option(metavar="N", help="Seed of the first run. Run i uses the same seed, and so "
+                     "the same channel realization, for every algorithm."),
     ] = 1,
     initial_window: Annotated[
-        int, typer.Option(metavar="N", help="Initial window in segments.")
+        int, typer.Option(metavar="N", help="Initial window, in segments.")
     ] = 10,
-    pacing: Annotated[bool, typer.Option("--pacing", help="Pace segments, as under fq.")] = False,
+    pacing: Annotated[bool, typer.Option("--pacing", help="Pace segments, as fq does.")] = False,
     flows: Annotated[int, typer.Option(metavar="N", help="Flows in each run.")] = 1,
     stagger: Annotated[
         str | None,
-        typer.Option(metavar="TIME", help="Time from one flow's start to the next.",
+        typer.Option(metavar="TIME", help="Time between the starts of consecutive flows.",
                      show_default=False),
     ] = None,
     stack: StackChoice = Stack.SIMULATED,
@@ -153,7 +154,7 @@ def compare_paths(
     output: Output = None,
     quiet: Quiet = False,
 ) -> None:  # fmt: skip
-    """Compare algorithms over one or several paths."""
+    """Compare algorithms over one or more paths."""
     settings: dict[str, Any] = {
         "runs": runs,
         "seed": seed,
@@ -186,7 +187,7 @@ def run_file(
     ],
     runs: Annotated[
         int | None,
-        typer.Option("-n", "--runs", metavar="N", help="Runs, instead of the file's.",
+        typer.Option("-n", "--runs", metavar="N", help="Number of runs, instead of the file's.",
                      show_default=False),
     ] = None,
     seed: Annotated[

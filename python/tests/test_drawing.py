@@ -130,7 +130,7 @@ def test_distributions_and_shares_are_drawn(small: slowstart.Result) -> None:
     shares = plots.exit_shares(json.loads(small.to_json())["summary"], NAMES)
     texts = _texts(shares)
     assert "2 flows of each" in texts
-    for kind in ("early", "chokepoint", "late", "share of flows (%)"):
+    for kind in ("early", "chokepoint", "late", "percentage of flows"):
         assert kind in texts
     assert sum(bar.get_height() for bar in shares.axes[0].patches) == pytest.approx(200)  # type: ignore[attr-defined]
 

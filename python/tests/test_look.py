@@ -92,7 +92,7 @@ def test_other_traffic_takes_its_share_and_a_probe_waits_for_it(
     out = tmp_path / "out"
     assert invoke(["path", str(file), "--duration", "10 s", "-o", str(out)]) == 0
     shown = capsys.readouterr().out
-    assert "taken by other traffic" in shown
+    assert "background traffic" in shown
     found = json.loads((out / "result.json").read_text())["look"]
     # The links without traffic, for as long.
     assert found["links"][0]["end_s"] == pytest.approx(12)
@@ -192,7 +192,7 @@ def test_a_look_that_ended_early_says_so(capsys: pytest.CaptureFixture[str]) -> 
     assert "was watched for" not in capsys.readouterr().out
     document["look"]["links"][0].update(packets=4_000_000, end_s=48.44)
     look.show(document)
-    assert "forward was watched for 48.4 s alone" in capsys.readouterr().out
+    assert "forward was observed for 48.4 s only" in capsys.readouterr().out
 
 
 def test_a_link_without_a_rate_in_reverse_is_not_watched() -> None:
