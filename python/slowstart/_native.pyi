@@ -1,4 +1,4 @@
-"""The compiled half of slowstart."""
+"""The native module of slowstart."""
 
 from collections.abc import Callable, Sequence
 from os import PathLike
@@ -12,11 +12,11 @@ class OptionInfo(TypedDict):
 class AlgorithmInfo(TypedDict):
     name: str
     kind: str
-    """``start-up``, ``avoidance``, ``recovery`` or ``congestion control`` (all three)."""
+    """``start-up``, ``avoidance``, ``recovery`` or ``congestion control`` (monolithic)."""
     summary: str
     source: str
     provenance: str
-    """How sure this project is of it."""
+    """Its provenance: standard, Linux code, paper, or reconstruction."""
     options: list[OptionInfo]
 
 class PathInfo(TypedDict):
@@ -24,18 +24,18 @@ class PathInfo(TypedDict):
     summary: str
     source: str
     model: str
-    """What serves its forward link: ``fixed``, ``varying``, or a model of an access network."""
+    """The model of its forward link: ``fixed``, ``varying``, or an access network."""
     page: str
-    """The page about it in the project."""
+    """Its page in the documentation."""
 
 class Sent:
-    """A segment that left."""
+    """A segment that was sent."""
 
     now_ns: int
     size: int
-    """Bytes, as the window counts them."""
+    """In bytes, as counted in the window."""
     in_flight: int
-    """Bytes in flight before it."""
+    """Bytes in flight before this segment."""
     snd_nxt: int
     retransmission: bool
     app_limited: bool
@@ -45,7 +45,7 @@ class Ack:
 
     now_ns: int
     delivered: int
-    """Bytes that it delivered, SACKed ones among them."""
+    """Bytes delivered by this ACK, including SACKed bytes."""
     prior_in_flight: int
     in_flight: int
     snd_una: int
@@ -62,50 +62,52 @@ class Window:
 
     cwnd: int
     ssthresh: int | None
-    """``None`` while it was never set."""
+    """``None`` until it is set."""
     smss: int
 
 def version() -> str:
     """The version of slowstart."""
 
 def algorithms() -> list[AlgorithmInfo]:
-    """Every part that can stand in the name of an algorithm."""
+    """All parts that the name of an algorithm can contain."""
 
 def paths() -> list[PathInfo]:
-    """The presets of paths."""
+    """The preset paths."""
 
 def look(
     path: str, *, seed: int, duration: str, every: str
 ) -> tuple[str, Table, list[tuple[str, float, int]], Table]:
-    """A path without TCP: resolved (JSON), packets, name, end, packet size of links, and probes.
+    """Observes a path without TCP.
 
-    With other traffic on the path it lasts longer by that traffic's warm-up.
+    Returns the resolved path (JSON); the departures from saturated links; the name, end time and
+    packet size of each link; and the probes. Background traffic on the path extends the observation
+    by its warm-up.
     """
 
 def probing(path: str, *, seed: int, duration: str) -> Scenario:
-    """A run of the other traffic on a path, beside one flow that sends a full packet at times."""
+    """A scenario with a path's background traffic and a probe flow of occasional full packets."""
 
 def median_interval(values: Sequence[float]) -> tuple[float | None, float | None, float | None]:
     """The median and its 95 % interval by order statistics, as in every summary.
 
-    The ends are ``None`` for fewer than six values, all three for none.
+    The bounds are ``None`` for fewer than six values, and all three are ``None`` for no values.
     """
 
 def run_vector(file: str | PathLike[str]) -> str:
-    """Runs a conformance vector, or those of a folder; a JSON list with a report for each."""
+    """Runs a conformance vector, or a folder of them; returns a JSON list of reports."""
 
 def parse_toml(text: str, name: str) -> tuple[dict[str, Any], dict[tuple[str | int, ...], int]]:
-    """A TOML document, and the line of each of its values by the keys that lead to it.
+    """Parses TOML; returns the document, and the line of each value by its path of keys.
 
     Raises:
-        slowstart.InputError: It is no TOML; with ``name`` and the line.
+        slowstart.InputError: ``text`` is invalid TOML. The message has ``name`` and the line.
     """
 
 def read_text(file: str | PathLike[str], limit: int) -> str:
-    """The text of a regular file of at most ``limit`` bytes, and of no device or pipe.
+    """Reads the text of a regular file (no device or pipe) of at most ``limit`` bytes.
 
     Raises:
-        slowstart.InputError: It cannot be read, is larger, or is no text.
+        slowstart.InputError: The file cannot be read, is larger, or is not UTF-8 text.
     """
 
 def run_batch(
@@ -116,22 +118,22 @@ def run_batch(
     runs: int | None = None,
     progress: Callable[[int, int], object] | None = None,
 ) -> Result:
-    """Runs every run of every scenario; see :func:`slowstart.run`."""
+    """Simulates all runs of all scenarios; see :func:`slowstart.run`."""
 
 def enter_user_namespace() -> None:
-    """Where this process may not make network namespaces: moves it into a user namespace.
+    """Moves this process to a user namespace, unless it may make network namespaces already.
 
-    To be called before any thread is started.
+    Call it before the process starts any thread.
 
     Raises:
-        slowstart.InputError: That is not allowed.
+        slowstart.InputError: The system does not allow it.
     """
 
 def check_linux(scenarios: Sequence[Scenario], *, switch_hystart: bool = False) -> None:
-    """Refuses what this machine, this user or this kernel cannot run.
+    """Checks that this machine, this user and this kernel can run ``scenarios``.
 
     Raises:
-        slowstart.InputError: What is missing, in one sentence.
+        slowstart.InputError: Something is missing.
     """
 
 def run_linux(
@@ -143,36 +145,36 @@ def run_linux(
     switch_hystart: bool = False,
     progress: Callable[[int, int], object] | None = None,
 ) -> Result:
-    """Runs every run of every scenario on the running kernel; see :func:`slowstart.run`.
+    """Makes all runs of all scenarios on the running kernel; see :func:`slowstart.run`.
 
-    ``traces`` is ``none``, ``first`` (of each scenario's first run that counts) or ``all``.
+    ``traces`` is ``none``, ``first`` (each scenario's first valid run) or ``all``.
     """
 
 def kernel_load(names: Sequence[str]) -> list[tuple[str, str, str]]:
     """Loads congestion controls into the running kernel until they are unloaded.
 
-    ``names`` are algorithms, or what the kernel calls them; a small selection if empty. Returns of
-    each that was loaded the kernel's name, the algorithm, and a line about it.
+    ``names`` are algorithms or their names in the kernel; a standard set if empty. Returns the
+    kernel's name, the algorithm, and a one-line description of each.
 
     Raises:
-        slowstart.InputError: What is missing, or wrong.
-        slowstart.RunError: The kernel refuses.
+        slowstart.InputError: A name is invalid, or something is missing.
+        slowstart.RunError: The kernel rejected a program.
     """
 
 def kernel_unload(names: Sequence[str]) -> list[tuple[str, str, str]]:
-    """Unloads congestion controls, all of this project's if ``names`` is empty."""
+    """Unloads congestion controls; all of this project's if ``names`` is empty."""
 
 def kernel_status(names: Sequence[str]) -> str:
-    """What is loaded, what may be (of ``names``), and what that lacks: a JSON document."""
+    """A JSON document: loaded congestion controls, available ones, and missing requirements."""
 
 Parts = tuple[str, str, str, str]
-"""QEMU, the kernel, the folder of its modules, and the program that runs in the machine."""
+"""The paths of QEMU, the kernel, the folder of its modules, and the guest program."""
 
 def check_vm(parts: Parts, scenarios: Sequence[Scenario]) -> None:
-    """Refuses what the kernel of a virtual machine cannot run.
+    """Checks that the kernel of the virtual machine can run ``scenarios``.
 
     Raises:
-        slowstart.InputError: What is missing, in one sentence.
+        slowstart.InputError: Something is missing.
     """
 
 def run_vm(
@@ -185,9 +187,9 @@ def run_vm(
     force: bool = False,
     progress: Callable[[int, int], object] | None = None,
 ) -> Result:
-    """Runs every run of every scenario in a virtual machine of its own; see :func:`slowstart.run`.
+    """Makes each run of each scenario in its own virtual machine; see :func:`slowstart.run`.
 
-    ``traces`` is ``none``, ``first`` (of each scenario's first run, if it counts) or ``all``.
+    ``traces`` is ``none``, ``first`` (each scenario's first run, if it is valid) or ``all``.
     """
 
 def emulate(
@@ -203,31 +205,32 @@ def emulate(
     server_command: str | None = None,
     watch: Callable[[float, int, int, int, int], object] | None = None,
 ) -> tuple[int, list[str], bool]:
-    """Runs a command behind a path: its exit status, and why not to believe the emulation.
+    """Runs a command behind a path.
 
-    A capture or log that exists and is not empty is refused; ``force`` replaces it. The last is
-    whether the server command listened in time; true without one.
+    Returns the command's exit status, the reasons why the emulation failed its timing self-check,
+    and whether the server command listened in time (true without one). An existing capture or log
+    that is not empty is an error unless ``force`` is set.
 
-    ``watch`` is called with the seconds so far, and of the forward link the IP bytes delivered, the
-    packets that wait, and the packets dropped and marked.
+    ``watch`` is called with the elapsed seconds, and for the forward link with the delivered IP
+    bytes, the queued packets, and the packets dropped and marked.
     """
 
 class Scenario:
-    """A resolved scenario. It never changes."""
+    """A resolved scenario. It is immutable."""
 
     @staticmethod
     def from_file(file: str | PathLike[str]) -> Scenario:
         """Reads a scenario file (TOML).
 
         Raises:
-            slowstart.InputError: With file, line, column, and the nearest known key.
+            slowstart.InputError: The file is invalid. The message has file, line and column.
         """
 
     @staticmethod
     def from_toml(text: str, *, name: str = "text", folder: str | PathLike[str] = "") -> Scenario:
         """Reads a scenario from ``text``; ``name`` stands for the file in messages.
 
-        Traces are looked up from ``folder``.
+        Relative paths of traces start at ``folder``.
         """
 
     @staticmethod
@@ -245,10 +248,10 @@ class Scenario:
         stagger: str | None = None,
         together: bool = False,
     ) -> list[Scenario]:
-        """One scenario for each algorithm; with ``together`` one in which they share the path."""
+        """One scenario per algorithm; with ``together``, a single one where they share the path."""
 
     def with_runs(self, *, runs: int | None = None, seed: int | None = None) -> Scenario:
-        """The same scenario with another number of runs, or another seed of the first run."""
+        """The same scenario with another number of runs or another first seed."""
 
     @property
     def name(self) -> str:
@@ -260,7 +263,7 @@ class Scenario:
 
     @property
     def runs(self) -> int:
-        """How often it is run."""
+        """The number of runs."""
 
     @property
     def seed(self) -> int:
@@ -271,56 +274,56 @@ class Scenario:
         """The names of its flows, in order."""
 
     def to_json(self) -> str:
-        """The scenario as resolved: what ``scenario`` is in a result document."""
+        """The resolved scenario, as in ``scenario`` of a result document."""
 
     @property
     def resolved(self) -> dict[str, Any]:
-        """The scenario as resolved, as a dictionary that is shared: do not change it."""
+        """The resolved scenario as a shared dictionary: do not modify it."""
 
     def definition(self) -> str:
-        """All that decides a run of a given seed, recorded traces included, as JSON.
+        """Everything that determines a run except its seed, including recorded traces, as JSON.
 
-        Equal for two scenarios that are the same up to the seed and the number of runs.
+        It is equal for scenarios that differ only in the seed and the number of runs.
         """
 
 class Result:
-    """What was measured, scenario by scenario and run by run."""
+    """The measurements of all runs, ordered by scenario and run."""
 
     def to_json(self) -> str:
         """The result document (``"format": 2``), indented."""
 
     def select(self, index: int) -> Result:
-        """The results of one scenario alone."""
+        """The results of one scenario."""
 
     def flows(self) -> Table:
-        """One row for each flow of each run."""
+        """One row per flow and run."""
 
     def links(self) -> Table:
-        """One row for each link of each run."""
+        """One row per link and run."""
 
     def traffic(self) -> Table:
-        """One row for each kind of other traffic of each run; none where there is none."""
+        """One row per source of background traffic and run; empty if there is none."""
 
     def summary(self) -> Table:
-        """One row for each path and flow name: medians with 95 % intervals."""
+        """One row per path and flow name: medians with 95 % intervals."""
 
     def untrusted(self) -> list[tuple[int, int, list[str]]]:
-        """Runs on a kernel that are not to be believed: scenario, run, and why."""
+        """Kernel runs that failed the timing self-check: index of scenario, run, and reasons."""
 
     def flow_traces(self) -> Table:
-        """One row for each ACK; only of runs with ``traces=True``."""
+        """One row per ACK; needs ``traces=True``."""
 
     def link_traces(self) -> Table:
-        """One row for each packet offered to a link; only of runs with ``traces=True``."""
+        """One row per packet offered to a link; needs ``traces=True``."""
 
     def __len__(self) -> int: ...
 
 class Table:
-    """An Arrow table, which polars, pyarrow and pandas take without copying."""
+    """An Arrow table; polars, pyarrow and pandas can use it without copying."""
 
     @property
     def column_names(self) -> list[str]:
-        """Names of the columns; each carries its unit."""
+        """The names of the columns, which include their units."""
 
     def __len__(self) -> int: ...
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...

@@ -76,6 +76,7 @@ def _mask() -> int:
     os.umask(mask)
     return mask
 
+
 _FORMATS = (1, 2)
 """Formats of result documents that slowstart has written."""
 

@@ -317,8 +317,7 @@ def _draw_levels(row: Sequence[Axes], levels: list[float], top: float, path: Pat
         row[0].set_ylim(top=1.12 * max(top, *(level for level, _ in shown)))
 
 
-# A smaller relative difference between completion times is negligible in practice (our choice;
-# docs/reference/sources.md, "Statistics").
+# A smaller relative difference between completion times is negligible in practice (our choice).
 NEGLIGIBLE = 0.03
 
 # --- completion time against size ----------------------------------------------------------------

@@ -76,7 +76,7 @@ class RunStore:
                 raise InputError(f"{self.folder} is not a folder")
             ours = {"lock", "batches", "damaged"}
             if any(each.name not in ours for each in self.folder.iterdir() if not _is_aside(each)):
-                raise InputError(f"the folder {self.folder} holds something else than runs")
+                raise InputError(f"the folder {self.folder} holds something other than runs")
         try:
             with writing(self.folder):
                 self._batches.mkdir(parents=True, exist_ok=True)

@@ -1,29 +1,30 @@
 """Start-ups written in Python, named ``avoidance+module:Class[:option=value,...]``.
 
-A class is made once for each connection, ``Class(smss, initial_window)`` in bytes, and must have
+Each connection creates one instance, ``Class(smss, initial_window)``, both in bytes. The class must
+have this method:
 
 ``on_ack(ack, window)``
-    An ACK in slow start that may grow the window. The answer: bytes to grow by, a :class:`Set`, an
-    :class:`Exit`, or ``None`` for nothing.
+    Called for each ACK in slow start that may grow the window. Returns the bytes to grow by, a
+    :class:`Set`, an :class:`Exit`, or ``None`` to change nothing.
 
-It may have
+These are optional:
 
 ``on_delivery(ack, window)``
-    Any ACK in slow start that delivered data, before losses are marked and before ``on_ack``. The
-    answer is the same; ``None`` changes nothing.
+    Called for every ACK in slow start that delivered data, before loss marking and before
+    ``on_ack``. Returns the same as ``on_ack``.
 ``on_sent(sent)``
-    A segment left.
+    Called for each segment sent.
 ``on_congestion(kind, now_ns)``
-    ``"loss"``, ``"ecn"`` or ``"timeout"``; the window is reduced by others.
+    Called on ``"loss"``, ``"ecn"`` or ``"timeout"``; other parts reduce the window.
 ``pacing_rate``
-    An attribute: bits per second while slow start shall be paced, or ``None``.
+    An attribute: the pacing rate during slow start in bit/s, or ``None`` for no pacing.
 
-Options are keyword arguments of the class beside these two: ``cubic+mine:Glide:divisor=4`` makes
-``Glide(smss, initial_window, divisor=4)``. A value is a number, ``true`` or ``false``, or a text.
+Options become further keyword arguments: ``cubic+mine:Glide:divisor=4`` creates
+``Glide(smss, initial_window, divisor=4)``. A value is a number, ``true`` or ``false``, or a string.
 
-Times are whole nanoseconds, amounts bytes. Nothing but what a class is told may decide what it
-does: no clock, no unseeded randomness, no state shared between instances. Then the same seed gives
-the same result.
+Times are integers in nanoseconds, amounts are bytes. For reproducible results the behaviour may
+depend on the arguments of these calls only: use no clock, no unseeded randomness, and no state
+shared between instances.
 """
 
 from __future__ import annotations
@@ -48,26 +49,26 @@ __all__ = ["Ack", "Exit", "Sent", "Set", "Window"]
 
 @dataclass(frozen=True)
 class Set:
-    """The window from now on, staying in slow start."""
+    """Sets the window and stays in slow start."""
 
     cwnd: int
 
 
 @dataclass(frozen=True)
 class Exit:
-    """Slow start is over: window and threshold from now on."""
+    """Ends slow start and sets window and threshold."""
 
     cwnd: int
     ssthresh: int
 
 
 def load(module: str, name: str, options: str = "") -> type[Any]:
-    """The class ``name`` of ``module``, which may lie in the working directory.
+    """Loads the class ``name`` of ``module``, which may be in the working directory.
 
-    With ``options``, ``option=value,...``, a class that passes them on.
+    With ``options`` (``option=value,...``), returns a subclass that passes them on.
 
     Raises:
-        InputError: There is none, it is no start-up, or it does not take an option.
+        InputError: The class does not exist, is not a start-up, or does not take an option.
     """
     here = str(Path.cwd())
     added = here not in sys.path
@@ -78,8 +79,8 @@ def load(module: str, name: str, options: str = "") -> type[Any]:
     except ModuleNotFoundError as error:
         if error.name and (module == error.name or module.startswith(f"{error.name}.")):
             raise InputError(
-                f"there is no start-up and no module `{module}`; a module is looked for in the "
-                "working directory and where Python looks"
+                f"there is no start-up and no module `{module}`; modules are searched for in the "
+                "working directory and on Python's path"
             ) from None
         raise InputError(f"the module `{module}` cannot be loaded: {describe(error)}") from None
     except Exception as error:
@@ -91,7 +92,7 @@ def load(module: str, name: str, options: str = "") -> type[Any]:
         raise InputError(f"the module `{module}` has no class `{name}`")
     if not callable(getattr(found, "on_ack", None)):
         raise InputError(
-            f"`{module}:{name}` is no start-up: it has no method `on_ack(ack, window)`"
+            f"`{module}:{name}` is not a start-up: it has no method `on_ack(ack, window)`"
         )
     return _with_options(found, f"{module}:{name}", options) if options else found
 
@@ -103,7 +104,7 @@ def _with_options(found: type[Any], named: str, options: str) -> type[Any]:
         if not key.isidentifier() or not equals or not value:
             raise InputError(f"`{each}` is not an option of `{named}`: write option=value")
         if key in values:
-            raise InputError(f"`{named}` is given the option `{key}` twice")
+            raise InputError(f"the option `{key}` of `{named}` is given twice")
         values[key] = _value(value)
     parameters = inspect.signature(found).parameters.values()
     takes = [each.name for each in list(parameters)[2:] if each.kind is not each.VAR_KEYWORD]
@@ -121,7 +122,7 @@ def _with_options(found: type[Any], named: str, options: str) -> type[Any]:
 
 
 def _value(text: str) -> Any:
-    """A number or a truth where ``text`` is one."""
+    """``text`` as a number or a Boolean, if it is one."""
     if text in ("true", "false"):
         return text == "true"
     for kind in (int, float):
@@ -131,17 +132,17 @@ def _value(text: str) -> Any:
 
 
 def describe(error: BaseException, where: TracebackType | None = None) -> str:
-    """An exception in one line: where it came from, by ``where`` or itself, and what it is."""
-    said = " ".join(str(error).split())
-    said = f"{type(error).__name__}: {said}" if said else type(error).__name__
+    """Describes an exception in one line: its origin (from ``where`` or its traceback) and text."""
+    text = " ".join(str(error).split())
+    text = f"{type(error).__name__}: {text}" if text else type(error).__name__
     if isinstance(error, SyntaxError):
-        return said
+        return text
     frames = [
         frame
         for frame in traceback.extract_tb(where or error.__traceback__)
         if "importlib" not in frame.filename and Path(frame.filename) != Path(__file__)
     ]
     if not frames:
-        return said
+        return text
     last = frames[-1]
-    return f"{Path(last.filename).name}:{last.lineno}, in {last.name}: {said}"
+    return f"{Path(last.filename).name}:{last.lineno}, in {last.name}: {text}"

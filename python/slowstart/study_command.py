@@ -25,72 +25,73 @@ Examples:
   sudo slowstart study linux-fidelity --quick
 
 \b
-Without a name it lists the studies. NAME may be the folder of a study of your own, see
-docs/guides/studies.md. Every finished run is kept in DIR, so a command that was killed
-goes on where it was, and a full run takes over what a quick one made.
-Exit status: 0 done (also where a claim differs), 1 a run failed, 2 wrong input.
+Without a name, list the studies. NAME may also be the folder of your own study; see
+docs/guides/studies.md. DIR keeps every finished run, so a repeated command resumes where
+it was interrupted, and a full run reuses the runs of a quick one.
+Exit status: 0 done (even if a claim differs), 1 a run failed, 2 invalid input.
 """
 
 
 def study(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="[NAME]", help="A study, or the folder of one.",
+        typer.Argument(metavar="[NAME]", help="A study, or a study folder.",
                        show_default=False),
     ] = None,
     quick: Annotated[
         bool,
-        typer.Option("--quick", help="Fewer repetitions: an answer in about a minute."),
+        typer.Option("--quick", help="Fewer repetitions: results in about a minute."),
     ] = False,
     stack: Annotated[
         list[str] | None,
         typer.Option(
             "--stack", metavar="STACK", show_default=False,
-            help="What runs: simulated [default], linux, or both if given twice; linux makes those "
-            "experiments alone that the kernel can make (needs root).",
+            help="simulated [default] or linux; give the option twice for both. linux makes only "
+            "the experiments that the kernel supports (needs root or /dev/net/tun).",
         ),
     ] = None,
     runs: Annotated[
         int | None,
         typer.Option("-n", "--runs", metavar="N", min=1, max=1_000_000, show_default=False,
-                     help="Repetitions of every scenario, instead of the study's."),
+                     help="Repetitions of each scenario, instead of the study's number."),
     ] = None,
     only: Annotated[
         list[str] | None,
         typer.Option(metavar="EXPERIMENT", show_default=False,
-                     help="Only this experiment; repeat it. Claims about others are not tested."),
+                     help="Run only this experiment; repeatable. Claims about others are not "
+                     "tested."),
     ] = None,
     force: Annotated[
         bool,
-        typer.Option("--force", help="With --stack linux, count runs that the emulator's check of "
-                     "itself does not trust."),
+        typer.Option("--force", help="With --stack linux, include runs that failed the "
+                     "emulator's timing self-check."),
     ] = False,
     switch_hystart: Annotated[
         bool,
-        typer.Option("--switch-hystart", help="With --stack linux, switch HyStart off for the "
-                     "whole machine while a run of cubic+standard lasts, if there is no other "
-                     "way."),
+        typer.Option("--switch-hystart", help="With --stack linux, allow switching HyStart "
+                     "off for the whole machine during runs of cubic+standard, if the kernel "
+                     "offers no other way."),
     ] = False,
     traces: Annotated[
         str | None,
         typer.Option(metavar="DIR", show_default=False,
-                     help="The folder of recorded traces, for studies that need some [default: "
-                     "$SLOWSTART_TRACES, or where slowstart traces fetch puts them]."),
+                     help="The folder of recorded traces, for studies that need them [default: "
+                     "$SLOWSTART_TRACES, or the folder of slowstart traces fetch]."),
     ] = None,
     threads: Annotated[
         int | None,
         typer.Option(metavar="N", min=1, max=4096, show_default=False,
-                     help="Simulations at a time [default: one for each core]."),
+                     help="Number of simulations to run in parallel [default: one per core]."),
     ] = None,
     output: Annotated[
         str | None,
         typer.Option("-o", "--output", metavar="DIR", show_default=False,
-                     help="The folder of the study's runs and report [default: study-NAME]."),
+                     help="Folder for the study's runs and report [default: study-NAME]."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress, no table.")] = False,
 ) -> int:  # fmt: skip
-    """Repeat a published document, with a verdict on each of its claims."""
+    """Reproduce a publication, with a verdict on each of its claims."""
     if name is None:
         from slowstart import listing
 
@@ -109,15 +110,17 @@ def study(
         kept = output or f"study-{name}"
         fidelity.validate(quick=quick, runs=runs, output=kept, as_json=as_json, quiet=quiet)
         return 0
+    stacks = stack or ["simulated"]
+    if "linux" in stacks:
+        # Before the imports below, whose libraries start threads: a process with threads cannot
+        # enter a user namespace.
+        with contextlib.suppress(InputError):  # check_linux reports it better
+            enter_user_namespace()
     from slowstart import studies
     from slowstart.studies import terminal
 
     chosen = studies.load(name, traces)
-    stacks = stack or ["simulated"]
-    if "linux" in stacks:
-        with contextlib.suppress(InputError):  # the check says it better
-            enter_user_namespace()
-    elif force or switch_hystart:
+    if "linux" not in stacks and (force or switch_hystart):
         raise InputError("--force and --switch-hystart need --stack linux")
     folder = Path(output or f"study-{chosen.name}")
     try:
@@ -137,7 +140,7 @@ def study(
     except KeyboardInterrupt:
         sys.stderr.write(
             f"slowstart: interrupted; finished runs are kept in {folder}, and the same command "
-            "goes on\n"
+            "resumes there\n"
         )
         return 130
     if as_json:

@@ -1,4 +1,4 @@
-"""Tables for the terminal and for the report, from the summary of a result document."""
+"""Builds tables for the terminal and the report from the summary of a result document."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-# Where nobody looks (a pipe, a file) lines are as long as they need to be.
+# Output to a pipe or a file has lines as long as necessary.
 _WIDE = 160
-# Columns of a terminal from which the details of a cell stand beside its value, not below it.
+# Minimum width of a terminal for printing a cell's details beside its value, not below it.
 _ROOMY = 132
-# An interval of a median by order statistics exists from this many values on.
+# Minimum number of values for a 95 % interval of the median by order statistics.
 LEAST_FOR_INTERVAL = 6
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A value and the smaller print after it."""
+    """A value, with optional small print."""
 
     value: str
     detail: str = ""
@@ -29,7 +29,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Column:
-    """A head over cells; ``note`` says in a few words what is under it."""
+    """A column head; ``note`` explains the column in a few words."""
 
     head: str
     note: str
@@ -37,37 +37,38 @@ class Column:
 
 COLUMNS = (
     Column("algorithm", "avoidance + start-up"),
-    Column("runs", "flows measured; completed of all where some did not complete"),
+    Column("runs", "measured flows; if some did not complete, completed flows of all"),
     Column("completion", "flow completion time: median and its 95 % interval"),
     Column("goodput", "median"),
-    Column("retransmitted", "segments, and the loss rate that the sender saw: medians"),
-    Column("marked", "packets marked (ECN) instead of dropped, on all links: median of the runs"),
+    Column("retransmitted", "retransmitted segments, and loss rate as seen by the sender: medians"),
+    Column("marked", "packets ECN-marked instead of dropped, on all links: median over runs"),
     Column(
         "exit",
-        "slow-start exit: median time and window of the flows that left, and how many did if some "
-        "did not",
+        "slow-start exit: median time and window of the flows that left slow start; if some did "
+        "not, their number",
     ),
-    Column("capacity", "when the bottleneck first stayed busy for one base RTT: median"),
+    Column("capacity", "time at which the bottleneck first stayed busy for one base RTT: median"),
     Column(
         "early/ choke/ late/ none, %",
-        "flows that left slow start before capacity was reached, at it, at a loss, or not at all",
+        "percentage of flows that left slow start before reaching capacity, at capacity, at a "
+        "loss, or not at all",
     ),
 )
 
 
 TRAFFIC_COLUMNS = (
-    Column("other traffic", "its name in the scenario"),
-    Column("beside", "the flows that were measured with it"),
-    Column("flows", "that began in a run, and the share that finished: means over runs"),
-    Column("completion", "mean flow completion time of those that finished"),
-    Column("offered", "payload to send as a share of what its direction's rate carries: mean"),
-    Column("delivered", "payload received as a share of the same: mean"),
-    Column("lost", "share of its segments that senders declared lost"),
+    Column("background traffic", "its name in the scenario"),
+    Column("beside", "the measured flows that it ran with"),
+    Column("flows", "flows started per run, and the percentage that finished: means over runs"),
+    Column("completion", "mean flow completion time of the finished flows"),
+    Column("offered", "offered payload, as a percentage of the link's payload capacity: mean"),
+    Column("delivered", "delivered payload, as a percentage of the same: mean"),
+    Column("lost", "percentage of its segments that senders declared lost"),
 )
 
 
 def number(value: float, digits: int = 3) -> str:
-    """``value`` with so many significant digits, never in scientific notation."""
+    """``value`` with ``digits`` significant digits, never in scientific notation."""
     if value == 0:
         return "0"
     magnitude = f"{value:.{digits - 1}e}"
@@ -122,14 +123,14 @@ def _count(value: float) -> str:
 
 
 def _of_all(interval: dict[str, Any] | None, flows: int) -> str:
-    """How many flows a median is of, where it is not all."""
+    """The number of flows behind a median, if it is not all flows."""
     if interval is None or interval["n"] == flows:
         return ""
     return f" ({interval['n']} of {flows})"
 
 
-def _percent(share: float) -> str:
-    return f"{number(100 * share, 2)} %"
+def _percent(fraction: float) -> str:
+    return f"{number(100 * fraction, 2)} %"
 
 
 def row(summary: dict[str, Any]) -> list[Cell]:
@@ -137,18 +138,21 @@ def row(summary: dict[str, Any]) -> list[Cell]:
     flows = summary["flows"]
     sized = summary["fct_s"] is not None or summary["completed"] > 0
     partly = sized and summary["completed"] < flows
-    shares = summary["exit_class"]
+    exits = summary["exit_class"]
     percent = "/".join(
-        f"{100 * shares[kind] / flows:.0f}" for kind in ("early", "chokepoint", "late", "none")
+        f"{100 * exits[kind] / flows:.0f}" for kind in ("early", "chokepoint", "late", "none")
     )
-    resent = _median(summary["segments_retransmitted"])
+    retransmitted = _median(summary["segments_retransmitted"])
     window = _median(summary["exit_cwnd_bytes"])
     return [
         Cell(summary["name"]),
         Cell(f"{summary['completed']} of {flows}" if partly else str(flows)),
         _completion(summary["fct_s"]),
         Cell(_optional(_median(summary["goodput_bps"]), rate)),
-        Cell(_optional(resent, _count), f"loss {_percent(_median(summary['loss_ratio']) or 0)}"),
+        Cell(
+            _optional(retransmitted, _count),
+            f"loss {_percent(_median(summary['loss_ratio']) or 0)}",
+        ),
         Cell(_optional(_median(summary["marks"]), _count)),
         Cell(
             _optional(_median(summary["exit_s"]), seconds) + _of_all(summary["exit_s"], flows),
@@ -164,7 +168,7 @@ def row(summary: dict[str, Any]) -> list[Cell]:
 
 
 def columns(rows: Sequence[dict[str, Any]]) -> list[int]:
-    """The places of the :data:`COLUMNS` to show of these rows: marks only where there are any."""
+    """The indices of the :data:`COLUMNS` to show for these rows: marks only if there are any."""
     marked = any(_median(each["marks"]) for each in rows)
     return [place for place, each in enumerate(COLUMNS) if marked or each.head != "marked"]
 
@@ -194,7 +198,7 @@ def _traffic_row(beside: str, runs: Sequence[dict[str, Any]]) -> list[Cell]:
 
 
 def traffic_by_path(document: Mapping[str, Any]) -> dict[str, list[list[Cell]]]:
-    """The cells of a result document's other traffic, in the order of :data:`TRAFFIC_COLUMNS`."""
+    """The cells for background traffic by path, in the order of :data:`TRAFFIC_COLUMNS`."""
     groups: dict[str, dict[tuple[str, str], list[dict[str, Any]]]] = {}
     for run in document["runs"]:
         beside = ", ".join(dict.fromkeys(flow["name"] for flow in run["flows"]))
@@ -211,7 +215,7 @@ def traffic_by_path(document: Mapping[str, Any]) -> dict[str, list[list[Cell]]]:
 
 
 def by_path(summary: Sequence[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
-    """The rows of each path, paths in order of first appearance."""
+    """Groups the rows by path, in order of first appearance."""
     groups: dict[str, list[dict[str, Any]]] = {}
     for each in summary:
         groups.setdefault(each["path"], []).append(each)
@@ -219,7 +223,7 @@ def by_path(summary: Sequence[dict[str, Any]]) -> dict[str, list[dict[str, Any]]
 
 
 def short(path: str) -> str:
-    """The name of a path without the folders of a trace, for titles."""
+    """The name of a path without the folders of trace files, for titles."""
     kind, colon, files = path.partition(":")
     if kind != "trace" or not colon:
         return path
@@ -227,25 +231,25 @@ def short(path: str) -> str:
 
 
 def describe(path: dict[str, Any]) -> str:
-    """One line about a resolved path: rate, base round trip, buffer."""
+    """Describes a resolved path in one line: rate, base RTT, BDP, buffer."""
     parts = [rate(path["rate_bps"]), f"base RTT {number(path['base_rtt_ms'])} ms"]
     parts.append(f"BDP {size(path['bdp_bytes'])}")
     buffer = path["buffer_bytes"]
-    parts.append("no end to the buffer" if buffer is None else f"buffer {size(buffer)}")
+    parts.append("unlimited buffer" if buffer is None else f"buffer {size(buffer)}")
     return ", ".join(parts)
 
 
 def _is_piped() -> bool:
-    """Whether nobody looks: lines need no width then, and no boxes."""
+    """Whether standard output is not a terminal, and needs neither line breaks nor boxes."""
     return not sys.stdout.isatty()
 
 
 def console() -> Console:
-    """Standard output, wide where nobody looks."""
+    """A console on standard output, with wide lines unless that is a terminal."""
     from rich.console import Console
 
     class Plain(Console):
-        """A console that leaves it to the command what a closed pipe means."""
+        """A console that lets the command handle a closed pipe."""
 
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError
@@ -266,14 +270,14 @@ def write_plain(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> bool:
 
 
 def show(document: dict[str, Any], paths: dict[str, dict[str, Any]]) -> None:
-    """Prints a result document to standard output, one table for each path.
+    """Prints a result document to standard output, with one table per path.
 
     ``paths`` are the resolved paths by name.
     """
     from rich.text import Text
 
     out = console()
-    others = traffic_by_path(document)
+    background = traffic_by_path(document)
     for name, rows in by_path(document["summary"]).items():
         out.print(Text.assemble((short(name), "bold"), "  ", (describe(paths[name]), "dim")),
                   soft_wrap=_is_piped())  # fmt: skip
@@ -281,14 +285,14 @@ def show(document: dict[str, Any], paths: dict[str, dict[str, Any]]) -> None:
         heads = [COLUMNS[place].head for place in shown]
         cells = [row(each) for each in rows]
         _grid(out, heads, [[each[place] for place in shown] for each in cells], left=1)
-        if name in others:
-            _grid(out, [column.head for column in TRAFFIC_COLUMNS], others[name], left=2)
+        if name in background:
+            _grid(out, [column.head for column in TRAFFIC_COLUMNS], background[name], left=2)
 
 
 def _grid(out: Console, heads: Sequence[str], rows: Sequence[Sequence[Cell]], left: int) -> None:
-    """Prints a table: plain where nobody looks, a paragraph for each row where it is too wide.
+    """Prints a table: as plain text to a pipe, and as one paragraph per row if it is too wide.
 
-    The first ``left`` columns are aligned to the left.
+    The first ``left`` columns are left-aligned.
     """
     if _is_piped():
         lines = [list(heads), *([_plain(cell) for cell in cells] for cells in rows)]
@@ -309,7 +313,7 @@ def _grid(out: Console, heads: Sequence[str], rows: Sequence[Sequence[Cell]], le
     between = " " if out.width >= _ROOMY else "\n"
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for place, head in enumerate(heads):
-        # Goodput and the last head can be broken where the terminal is narrow; names cannot.
+        # Only goodput and the last head may wrap in a narrow terminal.
         table.add_column(
             head,
             justify="left" if place < left else "right",
@@ -338,8 +342,8 @@ def _plain(cell: Cell) -> str:
 
 
 def remarks(document: Mapping[str, Any]) -> list[str]:
-    """What a reader of the tables has to know of these runs."""
-    said = []
+    """Remarks that a reader of the tables needs to interpret these runs."""
+    sentences = []
     groups: dict[str, dict[str, dict[int, list[Any]]]] = {}
     for run in document["runs"]:
         for flow in run["flows"]:
@@ -351,13 +355,13 @@ def remarks(document: Mapping[str, Any]) -> list[str]:
         random += [runs for name, runs in names.items() if name not in fixed]
         if fixed:
             which = "" if len(fixed) == len(names) else f" of {', '.join(fixed)}"
-            said.append(
-                f"All runs{which} over {short(path)} are equal: nothing in them is random, and "
-                "one run says as much."
+            sentences.append(
+                f"All runs{which} over {short(path)} are identical, because nothing in them is "
+                "random: one run is enough."
             )
     if any(len(runs) < LEAST_FOR_INTERVAL for runs in random):
-        said.append(f"Intervals need at least {LEAST_FOR_INTERVAL} runs (-n).")
-    return said
+        sentences.append(f"Intervals need at least {LEAST_FOR_INTERVAL} runs (-n).")
+    return sentences
 
 
 def _equal(runs: Mapping[int, list[Any]]) -> bool:

@@ -1,4 +1,4 @@
-"""Recorded traces, which are no part of slowstart: where they are looked for, and their sources."""
+"""Finds and fetches recorded traces, which are not part of slowstart."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ class Trace:
     """A recorded trace."""
 
     name: str
-    """The file, in the folder of traces."""
+    """Its file in the folder of traces."""
     sha256: str
     url: str | None
-    """Where it can be fetched; ``None`` where only ``source`` says how to get it."""
+    """Its address; ``None`` if it has to be obtained by hand from the collection's source."""
 
 
 @dataclass(frozen=True)
 class Collection:
-    """Traces of one origin."""
+    """Traces from one source."""
 
     title: str
     source: str
@@ -45,7 +45,7 @@ class Collection:
 
 @lru_cache
 def collections() -> tuple[Collection, ...]:
-    """Every trace that the studies use."""
+    """All traces that the studies use."""
     table = json.loads(_TABLE.read_text(encoding="utf-8"))
     return tuple(
         Collection(
@@ -62,16 +62,16 @@ def collections() -> tuple[Collection, ...]:
 
 
 def home() -> Path:
-    """The user's folder of traces, to which they are fetched."""
+    """The user's folder of traces, the default target of ``fetch``."""
     data = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
     return Path(data, "slowstart", "traces")
 
 
 def folder(given: str | Path | None = None) -> Path | None:
-    """The folder of traces: ``given``, that of ``SLOWSTART_TRACES``, or the user's; else ``None``.
+    """The folder of traces: ``given``, ``SLOWSTART_TRACES``, the user's folder, or ``None``.
 
     Raises:
-        InputError: What was given is not a folder.
+        InputError: ``given`` or ``SLOWSTART_TRACES`` is not a folder.
     """
     for chosen, name in ((given, "--traces"), (os.environ.get(VARIABLE), VARIABLE)):
         if chosen:
@@ -91,7 +91,7 @@ def state(trace: Trace, where: Path) -> str:
 
 
 def missing(where: Path) -> Iterator[tuple[Collection, Trace]]:
-    """What is not in ``where`` as it should be."""
+    """The traces that are not in ``where``, or have another content there."""
     for each in collections():
         for trace in each.traces:
             if state(trace, where) != "there":
@@ -99,24 +99,24 @@ def missing(where: Path) -> Iterator[tuple[Collection, Trace]]:
 
 
 def fetch(trace: Trace, where: Path) -> None:
-    """Fetches a trace into ``where``; the file is whole, with the right checksum, or absent.
+    """Fetches a trace to ``where``, and stores it only if its checksum is right.
 
     Raises:
-        RunError: It cannot be had, or is another file than it was.
+        RunError: The download failed, or its checksum differs.
     """
     from urllib.error import URLError
     from urllib.request import urlopen
 
     if trace.url is None:
-        raise RunError(f"{trace.name} has no address of its own")
+        raise RunError(f"{trace.name} has no address to fetch it from")
     try:
         with urlopen(trace.url, timeout=_PATIENCE_S) as answer:  # noqa: S310 (https, from our table)
             content = answer.read(_MOST_BYTES)
     except (URLError, OSError) as error:
         reason = getattr(error, "reason", error)
-        raise RunError(f"{trace.url} cannot be fetched: {reason}") from error
+        raise RunError(f"cannot fetch {trace.url}: {reason}") from error
     if hashlib.sha256(content).hexdigest() != trace.sha256:
-        raise RunError(f"{trace.url} is another file than {trace.name} was: the checksum differs")
+        raise RunError(f"the checksum of {trace.url} differs from that of {trace.name}")
     target = where / trace.name
     with writing(where):
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -13,7 +13,7 @@ from slowstart import __version__
 from slowstart.errors import RunError, complain
 
 app = typer.Typer(
-    help="Recorded traces that studies use: where they are looked for, and where they come from.",
+    help="Show or fetch the recorded traces that studies use.",
     rich_markup_mode=None,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -25,16 +25,17 @@ Examples:
   SLOWSTART_TRACES=my-traces slowstart study hsdpa-live
 
 \b
-Traces are data of others and no part of slowstart. Studies look for them in the folder
-of --traces, else of the environment variable SLOWSTART_TRACES, else where `fetch` puts
-them: $XDG_DATA_HOME/slowstart/traces, usually ~/.local/share/slowstart/traces.
-Claims about traces that are missing cannot be tested, and the study says so.
+Traces are third-party data and not part of slowstart. Studies search for them in the
+folder given by --traces, else by the environment variable SLOWSTART_TRACES, else in the
+default folder of `fetch`, $XDG_DATA_HOME/slowstart/traces (usually
+~/.local/share/slowstart/traces). A study reports the claims that it cannot test because
+traces are missing.
 """,
 )
 
 Folder = Annotated[
     str | None,
-    typer.Option("--traces", metavar="DIR", show_default=False, help="This folder instead."),
+    typer.Option("--traces", metavar="DIR", show_default=False, help="Use this folder."),
 ]
 
 
@@ -57,15 +58,15 @@ def _list(
         }
         sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
         return
-    sys.stdout.write(f"Traces are looked for in {where}\n")
+    sys.stdout.write(f"Folder of traces: {where}\n")
     for each in traces.collections():
         states = [traces.state(trace, where) for trace in each.traces]
-        there = f"{states.count('there')} of {len(states)} there"
-        sys.stdout.write(f"\n{each.title}: {there}\n")
+        found = f"{states.count('there')} of {len(states)} found"
+        sys.stdout.write(f"\n{each.title}: {found}\n")
         sys.stdout.write(f"  source: {each.source}\n  terms:  {each.terms}\n")
         for trace, state in zip(each.traces, states, strict=True):
             if state == "another content":
-                sys.stdout.write(f"  {trace.name} is another file: its checksum differs\n")
+                sys.stdout.write(f"  {trace.name} has the wrong checksum\n")
 
 
 def _entry(collection: Any, where: Path) -> dict[str, Any]:
@@ -91,10 +92,10 @@ def _entry(collection: Any, where: Path) -> dict[str, Any]:
 def _fetch(
     folder: Folder = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would be fetched, and fetch nothing.")
+        bool, typer.Option("--dry-run", help="Print what would be fetched, without fetching.")
     ] = False,
 ) -> int:
-    """Fetch the traces that are missing and have an address; each is checked."""
+    """Fetch missing traces that have an address, and verify their checksums."""
     from slowstart import traces
 
     where = Path(folder) if folder else traces.folder() or traces.home()
@@ -110,14 +111,14 @@ def _fetch(
                 traces.fetch(trace, where)
                 sys.stdout.write(f"{where / trace.name}\n")
             except RunError as error:
-                # Without a network every other would fail as well: what it is, is said instead.
+                # Without a network the others would fail, too, so print their addresses only.
                 complain(str(error))
                 failures += 1
                 sys.stdout.write(f"would fetch {trace.url}\n  sha256 {trace.sha256}\n")
     for source, names in by_hand.items():
-        sys.stdout.write(f"to be put into {where} by hand, from {source}:\n")
+        sys.stdout.write(f"copy to {where} by hand, from {source}:\n")
         for name in names:
             sys.stdout.write(f"  {name}\n")
     if not failures and not by_hand and not any(True for _ in traces.missing(where)):
-        sys.stdout.write(f"every trace is in {where}\n")
+        sys.stdout.write(f"all traces are in {where}\n")
     return 1 if failures else 0

@@ -1,7 +1,7 @@
-"""The virtual machine of ``--stack linux-vm``: what it needs, and how the kernel is fetched.
+"""The virtual machine of ``--stack linux-vm``: checks its requirements and fetches its kernel.
 
-The kernel is a package of Debian, fetched by the package manager and unpacked into a folder of the
-user; nothing is installed. Of it stay the kernel, the modules that are loaded, and its copyright.
+The package manager fetches the kernel as a Debian package, which is unpacked to a folder of the
+user without being installed. Only the kernel, the modules needed and the copyright file are kept.
 """
 
 from __future__ import annotations
@@ -18,30 +18,30 @@ from pathlib import Path
 from slowstart.errors import InputError, RunError
 
 QEMU = "qemu-system-x86_64"
-# What depends on the newest kernel for virtual machines, which has every module that is wanted.
+# Depends on Debian's newest kernel for virtual machines, which has every module needed.
 PACKAGE = "linux-image-cloud-amd64"
-# The program that runs in the machine, where `make guest` puts it.
+# The program that runs in the machine; `make guest` puts it here.
 GUEST = Path(__file__).parent / "slowstart-guest"
-# Modules that are kept, by the end of their path; those of newer kernels are compressed.
+# Modules to keep, by the end of their path; newer kernels compress them.
 _MODULES = ("drivers/net/tun.ko*", "net/ipv4/tcp_*.ko*")
-# Modules named like congestion controls that are none.
+# Modules that are named like congestion controls but are none.
 _OTHERS = ("tcp_diag",)
 _PATIENCE_S = 1800
 
 
 def folder() -> Path:
-    """Where kernels are kept: ``$SLOWSTART_VM_CACHE``, or a folder of the user's cache."""
+    """The folder of kernels: ``$SLOWSTART_VM_CACHE``, or a folder in the user's cache."""
     named = os.environ.get("SLOWSTART_VM_CACHE")
     if named:
         return Path(named)
     cache = os.environ.get("XDG_CACHE_HOME")
-    # The specification of XDG_CACHE_HOME has relative paths ignored.
+    # The XDG specification requires ignoring a relative XDG_CACHE_HOME.
     base = Path(cache) if cache and cache.startswith("/") else Path.home() / ".cache"
     return base / "slowstart" / "vm"
 
 
 def _current() -> Path | None:
-    """The folder of the kernel that was prepared last."""
+    """The folder of the most recently prepared kernel."""
     try:
         name = (folder() / "current").read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError):
@@ -51,7 +51,7 @@ def _current() -> Path | None:
 
 
 def missing() -> str | None:
-    """What ``--stack linux-vm`` lacks on this machine, in one sentence."""
+    """Says in one sentence what ``--stack linux-vm`` lacks on this machine, if anything."""
     if sys.platform != "linux" or platform.machine() != "x86_64":
         return "--stack linux-vm needs Linux on x86-64"
     steps = []
@@ -60,7 +60,7 @@ def missing() -> str | None:
     if _current() is None:
         steps.append("a kernel (slowstart vm prepare)")
     if not GUEST.is_file():
-        steps.append("the program that runs in the machine (make guest, before the installation)")
+        steps.append("the guest program (make guest, before the installation)")
     return f"--stack linux-vm needs {' and '.join(steps)}" if steps else None
 
 
@@ -68,31 +68,31 @@ def parts() -> tuple[str, str, str, str]:
     """QEMU, the kernel, the folder of its modules, and the program that runs in the machine.
 
     Raises:
-        InputError: What is missing, in one sentence.
+        InputError: Something is missing.
     """
     lacks = missing()
     qemu, kernel = shutil.which(QEMU), _current()
     if lacks is not None or qemu is None or kernel is None:
-        raise InputError(lacks or "--stack linux-vm lacks its parts")
+        raise InputError(lacks or "--stack linux-vm is not installed completely")
     return qemu, str(kernel / "vmlinuz"), str(kernel / "modules"), str(GUEST)
 
 
 def kernel() -> str | None:
-    """The package and version of the kernel that is prepared."""
+    """The package and version of the prepared kernel."""
     current = _current()
     return current.name if current is not None else None
 
 
 def prepare(package: str = PACKAGE) -> str:
-    """Fetches a kernel with the package manager and keeps it; returns what :func:`kernel` says.
+    """Fetches a kernel with the package manager and keeps it; returns the same as :func:`kernel`.
 
     Raises:
-        InputError: The package manager is missing, or knows no such package.
+        InputError: The package manager is missing, or does not know the package.
         RunError: The package cannot be fetched or unpacked.
     """
     for program in ("apt-get", "apt-cache", "dpkg-deb"):
         if shutil.which(program) is None:
-            raise InputError(f"a kernel is fetched with {program}, as on Debian, and there is none")
+            raise InputError(f"fetching a kernel needs {program}, as on Debian, which is missing")
     image = _image(package)
     place = folder()
     try:
@@ -113,45 +113,45 @@ def prepare(package: str = PACKAGE) -> str:
 
 
 def _image(package: str) -> str:
-    """The kernel's own package, where ``package`` merely depends on it."""
+    """The package of the kernel itself, if ``package`` merely depends on it."""
     if not re.fullmatch(r"linux-image-[a-z0-9.+-]+", package):
-        raise InputError(f"{package} is no package of a kernel: their names are linux-image-...")
+        raise InputError(f"{package} is not a kernel package: their names are linux-image-...")
     shown = _run(["apt-cache", "show", "--no-all-versions", package])
     if shown is None:
         raise InputError(
-            f"the package manager knows no {package}: try apt-get update, or name another package"
+            f"the package manager has no {package}: try apt-get update, or name another package"
         )
     depends = re.search(r"^Depends:.*?\b(linux-image-[0-9][a-z0-9.+-]*)", shown, re.MULTILINE)
     return package if depends is None else depends[1]
 
 
 def _fetch(image: str, aside: Path) -> str:
-    """Fetches and unpacks ``image`` in ``aside``, and leaves what is kept in ``aside/kept``."""
+    """Fetches and unpacks ``image`` in ``aside``, and moves the files to keep to ``aside/kept``."""
     if _run(["apt-get", "-q", "download", image], aside) is None:
         raise RunError(f"apt-get download {image} failed: try apt-get update first")
     archives = list(aside.glob("*.deb"))
     if len(archives) != 1 or _run(["dpkg-deb", "-x", archives[0].name, "all"], aside) is None:
-        raise RunError(f"the package {image} cannot be unpacked")
+        raise RunError(f"cannot unpack the package {image}")
     kept = aside / "kept"
     (kept / "modules").mkdir(parents=True)
     kernels = list(aside.glob("all/boot/vmlinuz-*"))
     if len(kernels) != 1:
-        raise InputError(f"the package {image} has no kernel")
+        raise InputError(f"the package {image} contains no kernel")
     kernels[0].rename(kept / "vmlinuz")
     for pattern in _MODULES:
         for module in aside.glob(f"all/**/lib/modules/*/kernel/{pattern}"):
             if module.name.split(".")[0] not in _OTHERS:
                 module.rename(kept / "modules" / module.name)
     if not any(kept.glob("modules/tun.ko*")):
-        raise InputError(f"the package {image} has no module tun: name one for virtual machines")
+        raise InputError(f"the package {image} lacks the module tun: name another")
     for text in aside.glob(f"all/usr/share/doc/{image}/copyright"):
         text.rename(kept / "copyright")
-    # The colon of an epoch is %3a in the name of the file.
+    # The file name encodes the colon of an epoch as %3a.
     return archives[0].stem
 
 
 def _run(command: list[str], where: Path | None = None) -> str | None:
-    """What a command prints, or ``None`` if it fails."""
+    """The output of a command, or ``None`` if it fails."""
     try:
         done = subprocess.run(  # noqa: S603 (the package's name is checked above)
             command,

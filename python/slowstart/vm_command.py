@@ -11,7 +11,7 @@ from slowstart import vm
 from slowstart.errors import InputError
 
 app = typer.Typer(
-    help="A kernel in virtual time, for --stack linux-vm: what it needs, and how to get it.",
+    help="Check or prepare the virtual machine of --stack linux-vm.",
     rich_markup_mode=None,
     epilog="""\b
 Examples:
@@ -20,10 +20,10 @@ Examples:
   slowstart compare wired -a cubic --size 5MB --stack linux-vm
 
 \b
-A kernel of Debian runs in QEMU, without root and without hardware help; time in it
-passes with its instructions, so that the same run has the same result to the bit.
-QEMU is installed by you (apt install qemu-system-x86); the kernel's package is
-fetched and unpacked into $SLOWSTART_VM_CACHE, or ~/.cache/slowstart/vm.
+A Debian kernel runs in QEMU, without root and without hardware virtualization. Its clock
+counts executed instructions, so a repeated run gives the same result to the bit. Install
+QEMU yourself (apt install qemu-system-x86). `prepare` fetches the kernel's package and
+unpacks it to $SLOWSTART_VM_CACHE, or ~/.cache/slowstart/vm.
 """,
 )
 
@@ -37,7 +37,7 @@ def _say_whether_ready() -> None:
 
 @app.callback(invoke_without_command=True)
 def _state(context: typer.Context) -> None:
-    """A kernel in virtual time, for --stack linux-vm: what it needs, and how to get it."""
+    """Check or prepare the virtual machine of --stack linux-vm."""
     if context.invoked_subcommand is None:
         _say_whether_ready()
 
@@ -46,10 +46,10 @@ def _state(context: typer.Context) -> None:
 def _prepare(
     package: Annotated[
         str,
-        typer.Argument(metavar="PACKAGE", help="A kernel's package, or one that depends on it."),
+        typer.Argument(metavar="PACKAGE", help="A kernel package, or one that depends on it."),
     ] = vm.PACKAGE,
 ) -> None:
-    """Fetch a kernel with apt-get and keep it in your cache; nothing is installed."""
+    """Fetch a kernel with apt-get and keep it in your cache, without installing it."""
     sys.stderr.write(f"Fetching {package} ...\n")
     vm.prepare(package)
     _say_whether_ready()

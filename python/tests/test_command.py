@@ -144,7 +144,7 @@ def test_a_run_that_was_cut_is_said_to_be(command: Command, tmp_path: Path) -> N
     )
     done = command("run", str(file))
     assert done.returncode == 0
-    assert done.stderr == "slowstart: 2 of 2 runs over slow were cut at their time limit, 3 s\n"
+    assert done.stderr == "slowstart: 2 of 2 runs over slow were stopped at their time limit, 3 s\n"
     # Who stops a flow after some time is not told that it was not completed.
     assert command("compare", "wired", "-a", "reno", "--duration", "2 s").stderr == ""
 
@@ -157,14 +157,14 @@ def test_list_names_what_there_is(command: Command, topic: str) -> None:
     assert all(name in shown for name in names)
 
 
-def test_list_says_what_a_name_can_be_trusted_for(command: Command) -> None:
+def test_list_shows_the_provenance(command: Command) -> None:
     found = json.loads(command("list", "algorithms", "--json").stdout)["algorithms"]
     shown = command("list", "algorithms").stdout
     assert {"from the standard", "from the paper"} <= {entry["provenance"] for entry in found}
     assert all(entry["provenance"] in shown for entry in found)
 
 
-def test_output_is_quiet_when_nobody_reads_on(tmp_path: Path) -> None:
+def test_a_closed_pipe_is_no_error(tmp_path: Path) -> None:
     run = f"{sys.executable} -c 'from slowstart.cli import main; main()'"
     for words in ("list algorithms", "compare wired --size 2MB --json", "--help"):
         done = subprocess.run(

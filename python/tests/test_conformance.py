@@ -39,7 +39,7 @@ def test_the_first_difference_has_its_line(command: Command, tmp_path: Path) -> 
     assert "are as expected" in good
     assert bad.startswith(f"{name}:{line}: ")
     assert "cwnd is" in bad
-    assert "answers before it" in held
+    assert "values before it" in held
 
 
 def test_json_has_every_vector(command: Command, tmp_path: Path) -> None:

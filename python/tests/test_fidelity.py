@@ -51,7 +51,7 @@ def test_what_one_stack_alone_has_is_an_infinite_error() -> None:
     assert "exit_s" not in differences([values()], [values()])
 
 
-def test_runs_that_are_not_vouched_for_do_not_count() -> None:
+def test_runs_that_failed_the_self_check_do_not_count() -> None:
     wrong = values(exit_s=5.0) | {"valid": False}
     # The simulation of that number does not count either: it met another channel.
     found = differences([values(exit_s=1.0), values(exit_s=3.0)], [values(exit_s=1.0), wrong])

@@ -89,7 +89,7 @@ def test_it_is_refused_in_one_sentence(
 @pytest.mark.usefixtures("loading")
 def test_what_is_loaded_stays_until_it_is_unloaded(command: Command) -> None:
     if "ss_search31" in available():
-        pytest.skip("ss_search31 is loaded already, and somebody may use it")
+        pytest.skip("ss_search31 is loaded already and may be in use")
     done = command("kernel", "load", "cubic+search:version=3.1,exit=rollback")
     try:
         assert done.returncode == 0, done.stderr

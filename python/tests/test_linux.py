@@ -67,7 +67,7 @@ def test_a_scenario_file_runs_with_time_series(command: Command, tmp_path: Path)
 
 
 @pytest.mark.usefixtures("right")
-def test_from_python_runs_that_are_not_trusted_are_in_the_document_alone() -> None:
+def test_from_python_runs_that_failed_the_self_check_are_in_the_document_only() -> None:
     scenarios = slowstart.compare("wired", "reno", size="200 kB", runs=2)
     told: list[tuple[int, int]] = []
     result = slowstart.run(
@@ -83,7 +83,9 @@ def test_from_python_runs_that_are_not_trusted_are_in_the_document_alone() -> No
 
 
 @pytest.mark.usefixtures("right")
-def test_runs_that_are_not_trusted_are_told_and_left_out(command: Command, tmp_path: Path) -> None:
+def test_runs_that_failed_the_self_check_are_reported_and_excluded(
+    command: Command, tmp_path: Path
+) -> None:
     # No machine of these days carries this in one thread.
     (tmp_path / "fast.toml").write_text(
         '[path]\nrate = "40 Gbit/s"\nrtt = "1 ms"\nbuffer = "1000 packets"\n'
@@ -97,7 +99,7 @@ def test_runs_that_are_not_trusted_are_told_and_left_out(command: Command, tmp_p
     assert not (tmp_path / "out").exists()
     done = command(*words, "--force", "--json")
     assert done.returncode == 0
-    assert "counts, as forced" in done.stderr
+    assert "included because of --force" in done.stderr
     document = json.loads(done.stdout)
     assert not document["runs"][0]["check"]["valid"]
     assert document["runs"][0]["counts"]

@@ -1,4 +1,4 @@
-"""A folder of results: what is in it, and that it is whole or absent."""
+"""A result folder: its contents, and that it is complete or absent."""
 
 from __future__ import annotations
 

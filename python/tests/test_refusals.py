@@ -37,7 +37,7 @@ REFUSED = {
     "unknown unit of size": (("compare", "wired", "--size", "20 parsec"), "parsec"),
     "negative rate": (("compare", "negative.toml"), "negative.toml:2"),
     "unknown key": (("compare", "key.toml"), "buffer"),
-    "no TOML": (("compare", "no-toml.toml"), "no-toml.toml:"),
+    "invalid TOML": (("compare", "no-toml.toml"), "no-toml.toml:"),
     "no flow": (("run", "no-flow.toml"), "no-flow.toml"),
     "absent file": (("run", "absent.toml"), "absent.toml"),
     "a folder as file": (("run", "."), "."),
@@ -95,7 +95,7 @@ def test_it_is_refused_in_one_sentence(command: Command, tmp_path: Path, name: s
 
 
 @pytest.mark.parametrize("words", [("conformance", "pipe"), ("run", "pipe"), ("study", "folder")])
-def test_nobody_waits_for_a_pipe(command: Command, tmp_path: Path, words: tuple[str, str]) -> None:
+def test_a_pipe_does_not_block(command: Command, tmp_path: Path, words: tuple[str, str]) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "folder").mkdir()
     os.mkfifo(tmp_path / "folder" / "study.toml")

@@ -99,7 +99,7 @@ def test_the_same_seed_gives_the_same_result(module: Callable[[str], str]) -> No
     assert slowstart.run(scenarios).to_json() == slowstart.run(scenarios).to_json()
 
 
-def test_a_mistake_in_a_class_is_one_sentence_with_its_line(module: Callable[[str], str]) -> None:
+def test_an_error_in_a_class_is_one_sentence_with_its_line(module: Callable[[str], str]) -> None:
     name = module("""
         class Broken:
             def __init__(self, smss, initial_window):
@@ -116,7 +116,7 @@ def test_a_mistake_in_a_class_is_one_sentence_with_its_line(module: Callable[[st
         f"{name}:Broken: {name}.py:8, in on_ack: ZeroDivisionError: "
         "integer division or modulo by zero"
     )
-    # What went wrong once is not held against others.
+    # One failure does not affect later runs.
     assert flows("cubic+standard")[0]["completed"]
 
 
@@ -176,7 +176,7 @@ def test_the_command_takes_a_class(command: Command, tmp_path: Path) -> None:
     assert "cubic+my_module:Doubling" in done.stdout
 
 
-def test_the_command_tells_of_a_mistake_in_one_line(command: Command, tmp_path: Path) -> None:
+def test_the_command_reports_an_error_in_one_line(command: Command, tmp_path: Path) -> None:
     (tmp_path / "my_module.py").write_text(DOUBLING.replace("ack.delivered", "ack.delivred"))
     done = command("compare", "wired", "-a", "cubic+my_module:Doubling", "--size", "1MB")
     assert (done.returncode, done.stdout) == (1, "")

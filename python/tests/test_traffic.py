@@ -67,7 +67,7 @@ def test_every_algorithm_meets_the_same(busy: Path) -> None:
     assert table["flows"].unique().sort().to_list() == ["bbr", "cubic+hystart"]
 
 
-def test_there_is_none_where_nobody_asked(small: slowstart.Result) -> None:
+def test_there_is_none_by_default(small: slowstart.Result) -> None:
     assert len(small.traffic()) == 0
     assert all("traffic" not in run for run in json.loads(small.to_json())["runs"])
 
@@ -75,7 +75,7 @@ def test_there_is_none_where_nobody_asked(small: slowstart.Result) -> None:
 def test_it_is_shown_and_reported(command: Command, tmp_path: Path, busy: Path) -> None:
     done = command("compare", str(busy), "-a", "cubic", "-a", "reno", "--size", "1 MB", "-o", "out")
     assert done.returncode == 0, done.stderr
-    assert "other traffic" in done.stdout
+    assert "background traffic" in done.stdout
     lines = [line.split() for line in done.stdout.splitlines()]
     beside = [line[1] for line in lines if line[:1] == ["web"]]
     assert beside == ["cubic+hystart", "reno+standard"]
@@ -84,10 +84,10 @@ def test_it_is_shown_and_reported(command: Command, tmp_path: Path, busy: Path) 
     assert len(pl.read_parquet(tmp_path / "out" / "traffic.parquet")) == 4
     assert len(pl.read_parquet(tmp_path / "out" / "flows.parquet")) == 2
     plain = command("compare", "wired", "-a", "cubic", "--size", "100 kB")
-    assert "other traffic" not in plain.stdout
+    assert "background traffic" not in plain.stdout
 
 
-def test_a_mistake_has_its_line(command: Command, busy: Path) -> None:
+def test_an_error_has_its_line(command: Command, busy: Path) -> None:
     busy.write_text(BUSY.replace('load = "35 %"', 'load = "35 %"\narrivals = "3 /s"'))
     done = command("compare", str(busy))
     assert (done.returncode, done.stdout) == (2, "")
@@ -100,9 +100,11 @@ def test_kernels_have_none(command: Command, busy: Path, tmp_path: Path) -> None
     done = command(*words)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
-        "slowstart: other traffic is simulated alone, not on the kernel: leave out `[[traffic]]`\n"
+        "slowstart: background traffic is available in simulations only, not on the kernel: "
+        "leave out `[[traffic]]`\n"
     )
     assert not (tmp_path / "out").exists()
     done = command("emulate", str(busy), "--", "true")
     assert done.returncode == 2
-    assert "other traffic is simulated alone, not on an emulated path" in done.stderr
+    message = "background traffic is available in simulations only, not on an emulated path"
+    assert message in done.stderr

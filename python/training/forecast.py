@@ -1,13 +1,14 @@
-"""Trains the network of the start-up `forecast` on starts that are simulated here.
+"""Trains the neural network of the start-up `forecast` on simulated connection starts.
 
 Run it in a checkout whose `slowstart` is installed, with numpy:
 
     python python/training/forecast.py
 
-It writes `crates/congestion/src/startup/forecast/weights.rs` (`cargo fmt` it). Everything is drawn
-from one seed; the last bits of the sums depend on the machine's linear algebra, so a file that is
-trained elsewhere may differ in its last digits. What the numbers mean, and the integer arithmetic
-that uses them, is said in `crates/congestion/src/startup/forecast/mod.rs`.
+It writes `crates/congestion/src/startup/forecast/weights.rs`; run `cargo fmt` afterwards. One seed
+determines all random numbers. The last bits of sums depend on the machine's linear algebra library,
+so weights trained on another machine may differ in their last digits. The documentation of
+`crates/congestion/src/startup/forecast/mod.rs` describes the numbers and the integer arithmetic
+that uses them.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ ACKS = 20
 HIDDEN = 32
 EPOCHS = 120
 BATCH = 64
-FAR = 4096  # four standard deviations: no input is further from the middle
+FAR = 4096  # four standard deviations: inputs are clipped to this distance from the mean
 SMSS = 1448
 ROOT = Path(__file__).resolve().parents[2]
 TARGET = ROOT / "crates/congestion/src/startup/forecast/weights.rs"
@@ -46,7 +47,7 @@ size = "120 kB"
 
 
 def log2(value: int) -> int:
-    """The logarithm in 1/256, linear between powers of two; 0 of 0 and 1."""
+    """The binary logarithm in 1/256, linear between powers of two; 0 for 0 and 1."""
     if value < 2:
         return 0
     power = value.bit_length() - 1
@@ -54,7 +55,7 @@ def log2(value: int) -> int:
 
 
 def features(rtts: list[int], times: list[int], acked: int, in_flight: int) -> list[int]:
-    """What the network sees: times in microseconds, amounts in segments."""
+    """The inputs of the network: times in microseconds, amounts in segments."""
     mean = sum(rtts) // ACKS
     spread = math.isqrt(sum(rtt * rtt for rtt in rtts) // ACKS - mean * mean)
     gaps = [after - before for before, after in itertools.pairwise(times)]
@@ -77,7 +78,7 @@ def features(rtts: list[int], times: list[int], acked: int, in_flight: int) -> l
 
 
 def starts(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Features and log2 of the rate in kbit/s (in 1/256) of simulated starts."""
+    """The features, and log2 of the rate in kbit/s (in 1/256), of simulated starts."""
     scenarios, rates = [], []
     for _ in range(STARTS):
         rate = int(10 ** rng.uniform(5.5, 8.7))
@@ -115,7 +116,7 @@ def starts(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
 
 
 def train(x: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> list[np.ndarray]:
-    """Two hidden layers with ReLU, Adam, squared error of the standardised logarithm."""
+    """Trains two hidden layers with ReLU by Adam, on the squared error of the scaled logarithm."""
     sizes = [x.shape[1], HIDDEN, HIDDEN, 1]
     weights: list[np.ndarray] = []
     for fan_in, fan_out in itertools.pairwise(sizes):
@@ -152,7 +153,7 @@ def train(x: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> list[np.nda
 
 
 def quantise(weights: list[np.ndarray]) -> list[np.ndarray]:
-    """Weights in 2^-12 (16 bits), biases in 2^-22."""
+    """Rounds weights to 2^-12 (16 bits), biases to 2^-22."""
     whole = []
     for i, values in enumerate(weights):
         scaled = np.rint(values * (1 << (22 if i % 2 else 12))).astype(np.int64)
@@ -163,7 +164,7 @@ def quantise(weights: list[np.ndarray]) -> list[np.ndarray]:
 def infer(
     x: np.ndarray, centre: np.ndarray, factor: np.ndarray, whole: list[np.ndarray]
 ) -> np.ndarray:
-    """What the integers give, in 2^-10."""
+    """The output of the integer network, in 2^-10."""
     values = np.clip(((x.astype(np.int64) - centre) * factor) >> 10, -FAR, FAR)
     for layer in range(3):
         values = (values @ whole[2 * layer] + whole[2 * layer + 1]) >> 12
@@ -173,7 +174,7 @@ def infer(
 
 
 def rust(name: str, kind: str, values: np.ndarray) -> str:
-    """A constant, a row of numbers each line."""
+    """A Rust constant with one row of numbers per line."""
     if values.ndim == 1:
         rows = [", ".join(str(v) for v in values)]
         declared = f"[{kind}; {len(values)}]"
@@ -185,7 +186,7 @@ def rust(name: str, kind: str, values: np.ndarray) -> str:
 
 
 def main() -> None:
-    """Trains, reports how good it is on starts that it never saw, and writes the weights."""
+    """Trains, reports the error on held-out starts, and writes the weights."""
     rng = np.random.default_rng(SEED)
     x, y = starts(rng)
     centre = np.rint(x[HELD_OUT:].mean(0)).astype(np.int64)
@@ -205,10 +206,10 @@ def main() -> None:
         f"//! median and {quantiles[1]:.2f} for 90 % ({len(x)} starts in all).\n\n"
         f"pub(super) const INPUTS: usize = {x.shape[1]};\n"
         f"pub(super) const HIDDEN: usize = {HIDDEN};\n"
-        "/// Of each input: what is subtracted, and the factor in 2^-20.\n"
+        "/// For each input: its mean, which is subtracted, and its scale factor in 2^-20.\n"
         + rust("CENTRE", "i64", centre)
         + rust("FACTOR", "i64", factor)
-        + "/// Of the answer: its middle and its spread, in 1/256 of log2 of kbit/s.\n"
+        + "/// Mean and standard deviation of the output, in 1/256 of log2 of kbit/s.\n"
         f"pub(super) const MIDDLE: i64 = {middle};\npub(super) const SPREAD: i64 = {spread};\n"
         + "/// Weights of each neuron in 2^-12, biases in 2^-22.\n"
         + rust("FIRST", "i16", whole[0])

@@ -1,1 +1,1 @@
-"""The same scenarios on the simulated TCP and on the kernel's, quantity by quantity."""
+"""Validates the simulated TCP against the Linux kernel, quantity by quantity."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import platform
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from slowstart._native import enter_user_namespace
 from slowstart.errors import InputError, RunError
 from slowstart.progress import Meter
 
@@ -28,22 +30,22 @@ Examples:
   sudo slowstart validate my-path.toml -a cubic+search --size 20MB
 
 \b
-The same scenarios run on the simulated TCP and on the kernel's, in real time over
-emulated paths, and every quantity is compared: window and time at slow-start exit,
-first drop and loss, retransmissions, times to 0.1, 1, 5 and 20 MB, RTT, goodput.
-The whole grid takes hours; each finished run is kept in DIR/runs, so a command that
-was killed goes on where it was. --quick takes some minutes.
-Exit status: 0 done (also where a claim fails), 1 no run could be made, 2 wrong input.
+Runs the same scenarios with the simulated TCP and with the kernel's, in real time over
+emulated paths, and compares: window and time at slow-start exit, first drop and loss,
+retransmissions, times to 0.1, 1, 5 and 20 MB, RTT, goodput. The whole grid takes hours,
+--quick takes some minutes. DIR/runs keeps every finished run, so a repeated command
+resumes where it was interrupted.
+Exit status: 0 done (even if a claim fails), 1 no valid kernel run, 2 invalid input.
 """
 STUDY = "linux-fidelity"
 _QUICK_RUNS, _RUNS = 3, 5
-# Reckoned from what was measured on two busy cores: 464 runs on the kernel in 50 minutes, and one
-# run of each quick case in two. Runs on the kernel are made in real time.
+# Estimated from measurements on two busy cores: 464 kernel runs, which are in real time, in 50
+# minutes, and one run of each quick case in two minutes.
 _MINUTES, _MINUTES_QUICK = 130.0, 7.0
 
 
 def catalogue_entry() -> dict[str, Any]:
-    """What the list of studies says of it."""
+    """The entry for this comparison in the list of studies."""
     from slowstart.fidelity import grid, judge
 
     paths = len(grid.clean()) + len(grid.disturbed())
@@ -51,8 +53,8 @@ def catalogue_entry() -> dict[str, Any]:
     return {
         "name": STUDY,
         "document": "kernel",
-        "summary": "The simulated TCP against the running kernel's (slowstart validate; needs "
-        "root).",
+        "summary": "Validates the simulated TCP against the running kernel (slowstart validate; "
+        "needs root).",
         "claims": judge.CLAIMS,
         "experiments": ["grid"],
         "runs": 2 * paths * algorithms * _RUNS,
@@ -70,12 +72,12 @@ def validate(
     algorithm: Annotated[
         list[str] | None,
         typer.Option("-a", "--algorithm", metavar="ALG", show_default=False,
-                     help="An algorithm; repeat it [default: those of the grid that this kernel "
+                     help="An algorithm; repeatable [default: those of the grid that this kernel "
                      "has]."),
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="A few paths, three runs.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="A few paths, three runs each.")] = False,
     clean: Annotated[
-        bool, typer.Option("--clean", help="Only the paths of fixed rate without loss.")
+        bool, typer.Option("--clean", help="Only paths with a fixed rate and without random loss.")
     ] = False,
     runs: Annotated[
         int | None,
@@ -83,26 +85,30 @@ def validate(
                      help="Runs of each case on each stack [default: 5, with --quick 3]."),
     ] = None,
     size: Annotated[
-        str, typer.Option(metavar="SIZE", help="With PATH, what each flow sends, in whole MB.")
+        str, typer.Option(metavar="SIZE", help="With PATH, the size of each flow, in whole MB.")
     ] = "20 MB",
     stack: Annotated[
         str, typer.Option(metavar="STACK", help="The kernel to compare with: linux or linux-vm.")
     ] = "linux",
     output: Annotated[
         str,
-        typer.Option("-o", "--output", metavar="DIR", help="Where runs are kept, and the report "
-                     "goes."),
+        typer.Option("-o", "--output", metavar="DIR", help="Folder for the runs and the report."),
     ] = "fidelity",
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress, no table.")] = False,
 ) -> None:  # fmt: skip
     """Validate the simulated TCP against the Linux kernel over a grid of paths."""
+    if stack == "linux":
+        # Before the import below, whose libraries start threads: a process with threads cannot
+        # enter a user namespace.
+        with contextlib.suppress(InputError):  # check_linux reports it better
+            enter_user_namespace()
     from slowstart.fidelity import compare, grid, page, runner
 
     folder = Path(output)
     _check_folder(folder)
     if stack not in runner.KERNELS:
-        raise InputError(f"--stack {stack}: the kernel is one of {', '.join(runner.KERNELS)}")
+        raise InputError(f"--stack {stack}: use one of {', '.join(runner.KERNELS)}")
     if paths:
         chosen = [grid.given(each, size) for each in paths]
     else:
@@ -155,7 +161,7 @@ def validate(
 
 
 def _usable(path: Any, named: Sequence[str], stack: str, *, asked: bool) -> list[str]:
-    """The algorithms that the kernel can run; the others are told, or refused where asked for."""
+    """The algorithms that the kernel can run; others are reported, or an error if asked for."""
     from slowstart.fidelity import grid, runner
 
     usable = []
@@ -174,7 +180,7 @@ def _usable(path: Any, named: Sequence[str], stack: str, *, asked: bool) -> list
 
 
 def _about_algorithm(error: InputError) -> bool:
-    """Whether the kernel lacks an algorithm, not the machine something."""
+    """Whether the kernel lacks an algorithm, as opposed to the machine lacking something."""
     return str(error).startswith("flow ")
 
 
@@ -190,7 +196,7 @@ def _check_folder(folder: Path) -> None:
         raise InputError(f"-o {folder} is not a folder: name a new one")
     if folder.is_dir() and any(folder.iterdir()) and not (folder / "runs").is_dir():
         raise InputError(
-            f"the folder -o {folder} holds something else than such a result: name a new folder"
+            f"the folder -o {folder} holds something other than such a result: name a new folder"
         )
 
 

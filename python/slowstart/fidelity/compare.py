@@ -1,10 +1,10 @@
-"""The errors of the simulation, case by case and quantity by quantity.
+"""Computes the errors of the simulation by case and quantity.
 
-The error of a quantity is the simulation's median over the runs, divided by the kernel's, minus
-one. A count below 50 is measured against 50, so that 5 more or less are 10 %. A quantity that one
-stack has and the other has not (an exit, a drop) has an infinite error. What the kernel itself
-varies by, from run to run over a path on which nothing is random, stands beside it: no simulation
-can come closer.
+The error of a quantity is the simulation's median over the runs, divided by the kernel's median,
+minus one. If the kernel's count is below 50, the difference is divided by 50 instead, so that a
+difference of 5 is 10 %. The error is infinite if only one stack has the quantity (an exit, a drop).
+The spread of the kernel's own runs over a path without randomness bounds the accuracy that a
+simulation can reach.
 """
 
 from __future__ import annotations
@@ -33,28 +33,28 @@ class Difference:
     simulated: float | None
     kernel: float | None
     error: float
-    """Signed, as a fraction; infinite where one stack alone has the quantity."""
+    """Signed, as a fraction; infinite if only one stack has the quantity."""
     spread: float | None
-    """Half the range of the kernel's runs, relative as the error is; ``None`` where they met
-    different channels or there are fewer than two."""
+    """Half the range of the kernel's runs, relative like the error; ``None`` if their channels
+    differ or there are fewer than two."""
     runs: tuple[int, int]
-    """Runs that count: simulated, kernel."""
+    """Number of valid runs: simulated, kernel."""
 
 
 def compare(
     cases: Iterable[Case], load: Callable[[Case, str], list[dict[str, Any]]], kernel: str
 ) -> list[Difference]:
-    """The differences of all cases that both stacks have run.
+    """The differences of all cases that ran on both stacks.
 
     Args:
         cases: The grid.
-        load: The finished runs of a case on a stack.
-        kernel: Which stack the simulation is held against.
+        load: Returns the finished runs of a case on a stack.
+        kernel: The stack to compare the simulation with.
     """
     found = []
     for case in cases:
         theirs = [values for values in load(case, kernel) if values["valid"]]
-        # Runs of one number meet the same channel, so only these are compared.
+        # Runs with equal numbers share the channel realization, so compare only those.
         numbers = {values["run"] for values in theirs}
         ours = [values for values in load(case, "simulated") if values["run"] in numbers]
         if ours and theirs:
@@ -82,13 +82,13 @@ def _difference(
 
 
 def _median(runs: Sequence[dict[str, Any]], key: str) -> float | None:
-    """The median; ``None`` where most runs do not have the quantity."""
+    """The median; ``None`` if half of the runs or more lack the quantity."""
     values = [run[key] for run in runs if run[key] is not None]
     return median(values) if 2 * len(values) > len(runs) else None
 
 
 def quantile(values: Sequence[float], level: float) -> float:
-    """The smallest value that a share ``level`` of ``values`` does not exceed."""
+    """The smallest value that a fraction ``level`` of ``values`` does not exceed."""
     ordered = sorted(values)
     return ordered[max(0, math.ceil(level * len(ordered)) - 1)]
 

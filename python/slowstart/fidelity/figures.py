@@ -1,4 +1,4 @@
-"""Figures of a comparison of stacks: errors by quantity and case, the worst trajectories."""
+"""Figures of the validation: errors by quantity and by case, and the worst trajectories."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from slowstart.fidelity.grid import Case
 
 
-# Errors are drawn between these, in percent: on a logarithmic scale zero has no place.
+# Errors are clipped to this range, in percent, because a logarithmic scale has no zero.
 _LEAST, _MOST = 0.01, 200.0
 _COLUMNS = 3
 _KERNEL, _SIMULATED = colors.BLACK, colors.VERMILLION
 
 
 def distributions(differences: Sequence[Difference], name: str) -> Figure:
-    """The empirical distribution of the absolute error of each quantity, and the kernel's own."""
+    """The CDF of the absolute error of each quantity, and that of the kernel's own spread."""
     shown = [q for q in QUANTITIES if any(d.quantity == q for d in differences)]
     rows = -(-len(shown) // 4)
     with styled():
@@ -44,9 +44,9 @@ def distributions(differences: Sequence[Difference], name: str) -> Figure:
             ):
                 if not values:
                     continue
-                steps, shares = stats.ecdf(_percent(value) for value in values)
+                steps, fractions = stats.ecdf(_percent(value) for value in values)
                 axes.plot(
-                    [_LEAST, *steps, _MOST], [0, *shares, shares[-1]],
+                    [_LEAST, *steps, _MOST], [0, *fractions, fractions[-1]],
                     drawstyle="steps-post", color=color, linewidth=width,
                 )  # fmt: skip
             axes.axvline(100 * MEDIAN_BOUND, color="#777777", linewidth=0.8, linestyle="--")
@@ -59,16 +59,16 @@ def distributions(differences: Sequence[Difference], name: str) -> Figure:
         for axes in list(grid.flat)[len(shown) :]:
             axes.set_visible(False)
         for row in grid:
-            row[0].set_ylabel("share of cases")
+            row[0].set_ylabel("CDF of cases")
         for place, axes in enumerate(grid.flat[: len(shown)]):
             if place + 4 >= len(shown):
                 axes.set_xlabel("error (%)")
                 axes.tick_params(labelbottom=True)
         handles = [
             Line2D([], [], color=_SIMULATED, linewidth=1.8, label="simulation against kernel"),
-            Line2D([], [], color=_KERNEL, linewidth=1.0, label="kernel against itself"),
+            Line2D([], [], color=_KERNEL, linewidth=1.0, label="spread of the kernel's runs"),
             Line2D([], [], color="#777777", linestyle="--", label="3 %, bound of the median"),
-            Line2D([], [], color="#777777", linestyle=":", label="10 %, bound of 95 of 100"),
+            Line2D([], [], color="#777777", linestyle=":", label="10 %, bound of 95 % of cases"),
         ]
         figure.legend(handles=handles, loc="outside lower center", ncols=4)
         runs = sorted({d.runs for d in differences})
@@ -88,7 +88,7 @@ def _percent(fraction: float) -> float:
 
 
 def by_case(differences: Sequence[Difference], algorithm: str) -> Figure:
-    """Every error of one algorithm: paths down, quantities across."""
+    """All errors of one algorithm: a row per path, a column per quantity."""
     group = [d for d in differences if d.case.algorithm == algorithm]
     paths = list(dict.fromkeys(d.case.path.name for d in group))
     shown = [q for q in QUANTITIES if any(d.quantity == q for d in group)]
@@ -112,7 +112,7 @@ def by_case(differences: Sequence[Difference], algorithm: str) -> Figure:
         bar = figure.colorbar(image, ax=axes, shrink=0.6)
         bar.set_label("simulation against kernel (%)")
         runs = sorted({d.runs for d in group})
-        # The labels are wider than the first layout thinks.
+        # The first layout underestimates the width of the labels.
         figure.draw_without_rendering()
         return finish(figure, f"{algorithm}: error of each quantity on each path, {_runs(runs)}")
 
@@ -123,7 +123,7 @@ _COLOR_LIMIT = 10.0
 def _write_error(axes: Axes, row: int, column: int, error: float) -> None:
     if math.isnan(error):
         return
-    text = "one only" if math.isinf(error) else f"{error:+.1f}"
+    text = "one stack" if math.isinf(error) else f"{error:+.1f}"
     color = "white" if abs(error) > 0.75 * _COLOR_LIMIT else "black"
     axes.text(column, row, text, ha="center", va="center", fontsize=6.5, color=color)
 
@@ -133,12 +133,12 @@ def trajectories(
     load: Callable[[Case, str], list[dict[str, Any]]],
     kernel: str,
 ) -> Figure:
-    """Window over time of ``cases``, all runs of both stacks over each other.
+    """Window over time of ``cases``, with all runs of both stacks overlaid.
 
     Args:
-        cases: Each with a line about what differs.
-        load: The finished runs of a case on a stack.
-        kernel: The stack that the simulation is held against.
+        cases: The cases, each with a line about its error.
+        load: Returns the finished runs of a case on a stack.
+        kernel: The stack to compare the simulation with.
     """
     rows = -(-len(cases) // _COLUMNS)
     with styled():
@@ -168,4 +168,4 @@ def trajectories(
             Line2D([], [], color="#777777", marker="v", linestyle="", label="slow-start exit"),
         ]
         figure.legend(handles=handles, loc="outside lower center", ncols=3)
-        return finish(figure, "Largest errors: every run of both stacks")
+        return finish(figure, "Largest errors: all runs of both stacks")

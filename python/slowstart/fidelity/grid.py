@@ -1,9 +1,9 @@
-"""The paths and algorithms on which the simulator is held against the kernel.
+"""The paths and algorithms for validating the simulator against the kernel.
 
-Rate from 1 to 200 Mbit/s, round trip from 5 to 600 ms, buffer from 0.25 to 8 BDP: each pair of rate
-and round trip that holds at least ten packets, with one buffer, which goes round so that each meets
-each rate and each round trip. Some of them again with a loss of 0.1 % or with jitter, and the
-presets with a rate that varies.
+Rates range from 1 to 200 Mbit/s, round-trip times from 5 to 600 ms, buffers from 0.25 to 8 BDP. The
+grid has each pair of rate and RTT with a BDP of at least ten packets, once. The buffer sizes rotate
+over the pairs, so that each occurs with each rate and each RTT of the full table. The grid also has
+paths with 0.1 % loss, paths with jitter, and presets with a varying rate.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from slowstart.errors import InputError
 RATES_MBIT = (1, 5, 20, 50, 100, 200)
 RTTS_MS = (5, 20, 50, 100, 300, 600)
 BUFFERS_BDP = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
-# What a link counts for a full packet (DESIGN.md section 4).
+# Size of a full packet on a link, with the Ethernet header.
 _PACKET_BYTES = 1514
-# A smaller pipe has no slow start to speak of: the initial window fills it.
+# With a smaller BDP the initial window already fills the path.
 _LEAST_BDP_PACKETS = 10
 _LEAST_BUFFER_PACKETS = 10
-# About eight seconds of the rate, so that the transfer goes well beyond slow start.
+# Large enough for the transfer to continue well beyond slow start.
 _SIZES_MB = {1: 1, 5: 5, 20: 20, 50: 20, 100: 20, 200: 40}
-# Not geo: where its return delay falls faster than time passes, hundreds of ACKs are due at once,
-# and the emulator cannot hand them over within its bound.
+# geo is left out: whenever its return delay falls faster than time passes, hundreds of ACKs are due
+# at once, and the emulator cannot deliver them within its timing bound.
 _PRESETS = ("lte-reduced", "wifi-strong-reduced", "wifi-weak-reduced", "leo-reduced")
 
 ALGORITHMS = ("cubic", "cubic+standard", "reno", "bbr")
@@ -40,22 +40,22 @@ class Path:
     """``clean``, ``loss``, ``jitter`` or ``varying``."""
     size_mb: int
     toml: str | None = None
-    """The ``[path]`` table; or else ``source``."""
+    """The ``[path]`` table; either this or ``source`` is set."""
     source: str | None = None
-    """What the user named: a preset, ``trace:FILE``, a path file."""
+    """The user's argument: a preset, ``trace:FILE``, or a path file."""
     rate_mbit: float | None = None
     rtt_ms: float | None = None
     buffer_bdp: float | None = None
 
     @property
     def repeats(self) -> bool:
-        """Whether nothing on it is random, so that a stack's runs should be alike."""
+        """Whether nothing on it is random, so that a stack's runs should be equal."""
         return self.kind == "clean"
 
 
 @dataclass(frozen=True)
 class Case:
-    """One algorithm over one path: what both stacks run."""
+    """One algorithm over one path, to run on both stacks."""
 
     path: Path
     algorithm: str
@@ -94,18 +94,18 @@ def _drawn(rate: int, rtt: int, buffer_bdp: float, kind: str = "clean", extra: s
 
 
 def clean() -> list[Path]:
-    """Fixed rate, no loss but by the buffer."""
+    """Paths with a fixed rate, and without loss except by buffer overflow."""
     paths = []
     for row, rate in enumerate(RATES_MBIT):
         for column, rtt in enumerate(RTTS_MS):
             if rate * 1e3 * rtt / 8 / _PACKET_BYTES >= _LEAST_BDP_PACKETS:
-                # 5 and 6 share no divisor, so every buffer meets every rate and every round trip.
+                # 5 and 6 are coprime, so every buffer occurs with every rate and every RTT.
                 paths.append(_drawn(rate, rtt, BUFFERS_BDP[(row + 5 * column) % 6]))
     return paths
 
 
 def disturbed() -> list[Path]:
-    """A loss of one packet in a thousand, jitter, and rates that vary."""
+    """Paths with 0.1 % loss, with jitter, and with varying rates."""
     jitter = 'jitter = { amount = "5 ms", distribution = "uniform" }\n'
     paths = [
         _drawn(rate, rtt, 1.0, "loss", 'loss = "0.1 %"\n')
@@ -122,14 +122,14 @@ def disturbed() -> list[Path]:
 
 
 def given(path: str, size: str) -> Path:
-    """A path that the user named: a preset, ``trace:FILE``, or a path file.
+    """The path for a user's argument: a preset, ``trace:FILE``, or a path file.
 
     Raises:
-        InputError: It does not resolve, or ``size`` is no whole number of MB.
+        InputError: The path is invalid, or ``size`` is not a whole number of MB.
     """
     number, _, unit = size.replace("MB", " MB").partition(" ")
     if unit.strip() != "MB" or not number.isdecimal() or int(number) == 0:
-        raise InputError(f"--size {size}: give a whole number of MB, as 20MB")
+        raise InputError(f"--size {size}: give a whole number of MB, such as 20MB")
     resolved = compare(path, "cubic", size=f"{number} MB")[0]
     facts = resolved.resolved["path"]
     return Path(
@@ -142,7 +142,7 @@ def given(path: str, size: str) -> Path:
 
 
 def quick() -> list[Path]:
-    """A handful that takes about two minutes on the kernel."""
+    """A few paths that take about two minutes on the kernel."""
     return [
         _drawn(5, 50, 1.0),
         _drawn(20, 20, 2.0),

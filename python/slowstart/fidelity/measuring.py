@@ -1,4 +1,4 @@
-"""Measures a run, alike for both stacks."""
+"""Measures a run, in the same way for both stacks."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from slowstart import Result
 
 SMSS = 1448
-# Points kept of a trajectory: more than a figure shows.
+# Maximum number of points of a trajectory: more than a figure can show.
 _POINTS = 1500
 
 
 def measure(result: Result) -> dict[str, Any]:
-    """The quantities of a result that holds one run of one flow, with its traces.
+    """Measures the quantities of a result with one run of one flow and its traces.
 
-    A quantity that does not exist in the run (no exit, no drop) is ``None``.
+    A quantity that the run lacks (no exit, no drop) is ``None``.
     """
     run = json.loads(result.to_json())["runs"][0]
     flow = run["flows"][0]
@@ -57,13 +57,13 @@ def _reached(time: NDArray[Any], delivered: NDArray[Any], amount: float) -> floa
 
 
 def _percentiles(time: NDArray[Any], rtt: NDArray[Any]) -> dict[str, float | None]:
-    """Percentiles over time: a sample holds until the next, however often a stack samples."""
+    """Percentiles weighted by time until the next sample, to be independent of the sample rate."""
     if len(rtt) < 2:
         return {"rtt_p50_ms": None, "rtt_p95_ms": None}
     weight = np.diff(time)
     order = np.argsort(rtt[:-1], kind="stable")
-    share = np.cumsum(weight[order]) / weight.sum()
-    pick = [float(rtt[:-1][order][np.searchsorted(share, level)]) for level in (0.5, 0.95)]
+    cdf = np.cumsum(weight[order]) / weight.sum()
+    pick = [float(rtt[:-1][order][np.searchsorted(cdf, level)]) for level in (0.5, 0.95)]
     return {"rtt_p50_ms": pick[0], "rtt_p95_ms": pick[1]}
 
 
@@ -71,7 +71,7 @@ def _thin(time: NDArray[Any], cwnd: NDArray[Any], delivered: NDArray[Any]) -> li
     if len(time) == 0:
         return []
     if len(time) > _POINTS:
-        # Even in time, and the peaks of the window in between.
+        # Points evenly spaced in time, with the peak of the window in each interval.
         edges = np.searchsorted(time, np.linspace(time[0], time[-1], _POINTS // 2))
         pieces = np.unique(edges)
         peaks = np.maximum.reduceat(cwnd, pieces)

@@ -1,4 +1,4 @@
-"""The tables, the document and the report of a comparison of stacks."""
+"""The tables, the document and the report of the validation."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ if TYPE_CHECKING:
 
     from slowstart.fidelity.grid import Case
 
-# Cases whose trajectories are drawn.
+# Number of cases with a drawn trajectory.
 _DRAWN = 12
 _ERRORS = (
-    "The share of cases whose error is not above each value. Thin: what the kernel's own runs of a "
-    "case vary by (half their range) on paths where nothing is random; no simulation can go below."
+    "CDF of the absolute error over all cases. Thin: the spread of the kernel's own runs of a case "
+    "(half their range) on paths without randomness, which bounds the accuracy of any simulation."
 )
 _WORST = (
-    "The cases with the largest error of any quantity: congestion window over time, every run of "
-    "both stacks."
+    "The cases with the largest error of any quantity: congestion window over time, for all runs "
+    "of both stacks."
 )
 _CASES = (
-    "error in percent of each quantity on each path; positive where the simulation has more. Empty "
-    "where neither stack has the quantity."
+    "error in percent of each quantity on each path; positive if the simulation's value is larger. "
+    "Empty if neither stack has the quantity."
 )
-_HEADS = ("quantity", "cases", "median", "95th percentile", "kernel itself", "largest error")
+_HEADS = ("quantity", "cases", "median", "95th percentile", "kernel's spread", "largest error")
 
 
 def cells(row: Row) -> tuple[str, ...]:
-    """What stands in the table of a row."""
+    """The table cells of a row."""
     worst = row.worst
     return (
         row.quantity.label,
@@ -78,7 +78,7 @@ def show(differences: Sequence[Difference], lost: int, where: str) -> None:
             console.print(f"{'holds ' if verdict.holds else 'FAILS '} {_sentence(verdict)}")
     if lost:
         console.print(
-            f"{lost} runs on the kernel are left out: the emulator did not keep its bounds"
+            f"Excluded: {lost} kernel runs, which failed the emulator's timing self-check"
         )
     console.print(f"The report is {where}")
 
@@ -88,7 +88,7 @@ def _sentence(verdict: Verdict) -> str:
 
 
 def document(differences: Sequence[Difference], facts: dict[str, Any]) -> dict[str, Any]:
-    """What ``--json`` prints and ``fidelity.json`` holds."""
+    """The document of ``--json`` and ``fidelity.json``."""
 
     def judged(group: Sequence[Verdict]) -> list[dict[str, Any]]:
         return [
@@ -137,13 +137,13 @@ def _finite(value: float) -> float | None:
 
 
 def markdown(differences: Sequence[Difference]) -> str:
-    """The tables as Markdown, for a page of documentation."""
+    """The tables as Markdown, for the documentation."""
     lines: list[str] = []
     heads = ("All paths", LONG)
     for head, group in zip(
         heads, (verdicts(differences), over_long_paths(differences)), strict=True
     ):
-        lines += [f"{head}:", "", "| what is claimed | cases | holds | measured |"]
+        lines += [f"{head}:", "", "| claim | cases | holds | measured |"]
         lines += ["| --- | --- | --- | --- |"]
         lines += [
             f"| {each.claim} | {each.cases} | {'yes' if each.holds else 'no'} | {each.measured} |"
@@ -160,7 +160,7 @@ def markdown(differences: Sequence[Difference]) -> str:
 
 
 def worst_cases(differences: Sequence[Difference]) -> list[tuple[Case, str]]:
-    """The cases with the largest errors, each with what is wrong there, largest first."""
+    """The cases with the largest errors, each with a description of its error, largest first."""
     ordered = sorted(differences, key=lambda each: -abs(each.error))
     found: dict[Case, str] = {}
     for each in ordered:
@@ -177,10 +177,10 @@ def write(
     load: Callable[[Case, str], list[dict[str, Any]]],
     facts: dict[str, Any],
 ) -> Path:
-    """Draws the figures and writes ``fidelity.json``, ``.md`` and ``report.html`` into ``folder``.
+    """Writes the figures, ``fidelity.json``, ``fidelity.md`` and ``report.html`` to ``folder``.
 
     Returns:
-        The report.
+        The path of the report.
     """
     kernel = facts["stack"]
     drawings = [

@@ -1,4 +1,4 @@
-"""Runs the grid on both stacks, keeps each finished run, and goes on where it was killed."""
+"""Runs the grid on both stacks; keeps each finished run, and resumes after an interruption."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
     from slowstart.fidelity.grid import Case
 
-# Stacks with which the simulation can be compared.
+# Stacks to compare the simulation with.
 KERNELS = ("linux", "linux-vm")
-# A run that fails the emulator's self-check is made again so often.
+# Maximum number of attempts for a run that fails the emulator's timing self-check.
 ATTEMPTS = 4
-# Emulations at a time, where each carries at most so much.
+# Number of parallel emulations, for rates up to this limit.
 _LANES = 2
 _LIGHT_MBIT = 50
 
@@ -44,67 +44,67 @@ class Job:
 
     @property
     def seed(self) -> int:
-        """Runs of one number meet the same channel on both stacks."""
+        """The seed: runs with equal numbers get the same channel realization on both stacks."""
         return self.run + 1
 
     @cached_property
     def key(self) -> str:
-        """What it has in common with the case's other runs on the stack, hashed."""
+        """The key that all runs of the case on the stack share."""
         return run_key(self.case.scenario(), self.stack)
 
 
 class Store(RunStore):
-    """Finished runs: what was measured of each, as JSON."""
+    """The finished runs, each with its measurements as JSON."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder / "runs")
-        self._there: dict[tuple[str, int], str] = {}
+        self._runs: dict[tuple[str, int], str] = {}
 
     def __enter__(self) -> Self:
         super().__enter__()
         runs = self.read("runs")
         if not runs.is_empty():
             rows = runs.select("key", "seed", "values").iter_rows()
-            self._there = {(key, seed): values for key, seed, values in rows}
+            self._runs = {(key, seed): values for key, seed, values in rows}
         return self
 
     def has(self, job: Job) -> bool:
-        """Whether the run was finished."""
-        return (job.key, job.seed) in self._there
+        """Whether the run is finished."""
+        return (job.key, job.seed) in self._runs
 
     def load(self, job: Job) -> dict[str, Any] | None:
-        """The run, if it was finished."""
-        text = self._there.get((job.key, job.seed))
+        """The run, if it is finished."""
+        text = self._runs.get((job.key, job.seed))
         if text is None:
             return None
         found: dict[str, Any] = json.loads(text)
         return found
 
     def save(self, job: Job, values: dict[str, Any]) -> None:
-        """Keeps the run; it is whole or absent."""
+        """Stores the run atomically."""
         text = json.dumps(values)
         row = {"key": job.key, "seed": job.seed, "stack": job.stack, "values": text}
         self.write(f"{job.key} {job.seed}", {"runs": pl.DataFrame([row])})
-        self._there[job.key, job.seed] = text
+        self._runs[job.key, job.seed] = text
 
 
 def check(case: Case, stack: str) -> None:
-    """Refuses what cannot be run here.
+    """Checks that ``case`` can run here on ``stack``.
 
     Raises:
-        InputError: What is missing, in one sentence.
+        InputError: Something is missing.
     """
     scenario = case.scenario()
     if stack == "linux-vm":
         check_vm(vm.parts(), [scenario])
     elif stack == "linux":
-        with contextlib.suppress(InputError):  # the check says it better
+        with contextlib.suppress(InputError):  # check_linux reports it better
             enter_user_namespace()
         check_linux([scenario])
 
 
 def kernel_name(stack: str) -> str:
-    """What the simulation is held against, in words."""
+    """The name of the kernel to compare the simulation with."""
     if stack == "linux-vm":
         return f"{vm.kernel()} in virtual time"
     return f"Linux {os.uname().release}" if stack == "linux" else stack
@@ -115,7 +115,7 @@ def execute(job: Job) -> dict[str, Any]:
     scenario = job.case.scenario(job.seed)
     if job.stack == "simulated":
         return {**measure(run(scenario, traces=True, threads=1)), "valid": True, "attempts": 1}
-    # In virtual time a second attempt would be the same.
+    # In virtual time a second attempt would give the same result.
     stack: Literal["linux", "linux-vm"] = "linux-vm" if job.stack == "linux-vm" else "linux"
     attempts = ATTEMPTS if stack == "linux" else 1
     for attempt in range(1, attempts + 1):
@@ -130,15 +130,15 @@ def execute(job: Job) -> dict[str, Any]:
 def run_all(
     jobs: Iterable[Job],
     store: Store,
-    tell: Callable[[int, int], object],
+    report: Callable[[int, int], object],
     say: Callable[[str], object],
 ) -> None:
-    """Runs what is not in ``store`` yet: light emulations two at a time, heavy ones alone.
+    """Runs the jobs that ``store`` lacks: light emulations two at a time, heavy ones one by one.
 
-    Every case is run once before any is run twice, so that what is there early covers the grid.
+    Every case runs once before any runs twice, so that partial results cover the grid.
 
     Raises:
-        InputError: A run cannot be made here.
+        InputError: A run is not possible here.
     """
     waiting = [job for job in jobs if not store.has(job)]
     groups: dict[tuple[int, bool], list[Job]] = {}
@@ -147,7 +147,7 @@ def run_all(
     done = 0
     for (_, heavy), group in sorted(groups.items()):
         lanes = 1 if heavy else _LANES
-        done = _run_group(group, lanes, store, (done, len(waiting)), tell, say)
+        done = _run_group(group, lanes, store, (done, len(waiting)), report, say)
 
 
 def _is_light(job: Job) -> bool:
@@ -160,7 +160,7 @@ def _run_group(
     lanes: int,
     store: Store,
     progress: tuple[int, int],
-    tell: Callable[[int, int], object],
+    report: Callable[[int, int], object],
     say: Callable[[str], object],
 ) -> int:
     done, total = progress
@@ -174,7 +174,7 @@ def _run_group(
                 except RunError as error:
                     say(f"{job.case.name}, run {job.run} on {job.stack} failed: {error}")
                 done += 1
-                tell(done, total)
+                report(done, total)
         except BaseException:
             for future in running:
                 future.cancel()

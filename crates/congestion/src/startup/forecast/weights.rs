@@ -4,14 +4,14 @@
 
 pub(super) const INPUTS: usize = 11;
 pub(super) const HIDDEN: usize = 32;
-/// Of each input: what is subtracted, and the factor in 2^-20.
+/// For each input: its mean, which is subtracted, and its scale factor in 2^-20.
 pub(super) const CENTRE: [i64; 11] = [
     4078, 4193, 2955, 4230, 3180, 3078, 2350, 2489, 1104, 1226, 2584,
 ];
 pub(super) const FACTOR: [i64; 11] = [
     1966, 2058, 1469, 2036, 2044, 1073, 1139, 1341, 3217945, 51929, 664,
 ];
-/// Of the answer: its middle and its spread, in 1/256 of log2 of kbit/s.
+/// Mean and standard deviation of the output, in 1/256 of log2 of kbit/s.
 pub(super) const MIDDLE: i64 = 3502;
 pub(super) const SPREAD: i64 = 777;
 /// Weights of each neuron in 2^-12, biases in 2^-22.
