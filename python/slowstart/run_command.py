@@ -86,7 +86,7 @@ StackChoice = Annotated[
     typer.Option(
         "--stack",
         help="The TCP to run: the simulated one, in virtual time; the running kernel's over an "
-        "emulated path, in real time, one run at a time (needs root); or that of a kernel in a "
+        "emulated path, in real time, one run at a time (root or /dev/net/tun); or a kernel in a "
         "virtual machine, in virtual time and reproducible (see: slowstart vm).",
     ),
 ]

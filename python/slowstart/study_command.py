@@ -35,7 +35,7 @@ Exit status: 0 done (even if a claim differs), 1 a run failed, 2 invalid input.
 def study(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="[NAME]", help="A study, or a study folder.",
+        typer.Argument(metavar="NAME", help="A study, or a study folder.",
                        show_default=False),
     ] = None,
     quick: Annotated[

@@ -1,4 +1,4 @@
-"""What the tests share: the command in a process of its own, and one small result."""
+"""Shared fixtures: the command in its own process, and one small result."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ buffer = "1 bdp"
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Notes a skipped test where ``make test`` counts what was not judged."""
+    """Records a skipped test for the count of ``make test``."""
     notes = os.environ.get("SLOWSTART_NOT_JUDGED")
     if notes and report.skipped and not hasattr(report, "wasxfail"):
         assert isinstance(report.longrepr, tuple)
@@ -70,7 +70,7 @@ def small() -> slowstart.Result:
 
 @pytest.fixture(scope="session")
 def right() -> None:
-    """The right to emulate paths."""
+    """Skips the test (in CI: fails it) if this process may not emulate paths."""
     try:
         check_linux([])
     except slowstart.InputError as error:

@@ -1,4 +1,4 @@
-"""A study on both stacks: side by side in claims and figures, and what was left out."""
+"""A study on both stacks: claims, figures, and what is left out."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def both(folder: Path, tmp_path: Path) -> Findings:
-    """As if the kernel had answered as the simulator does, but for what it does not have."""
+    """Results as if the kernel behaved like the simulator, except for what it lacks."""
     found: Findings = studies.load(folder).run(tmp_path / "out", quick=True)
     plan = found.study.experiments["short"]
     place = next(
@@ -71,7 +71,7 @@ def test_the_report_has_a_column_for_each_stack(both: Findings, tmp_path: Path) 
     assert "<li>named: the study runs it only in the simulator.</li>" in page
     assert "<li>short (cubic+standard, 1 MB): the kernel has none.</li>" in page
     assert "<li>short (cubic+hystart, 1 MB), run 1: too late</li>" in page
-    # One image for both where they stand in one.
+    # One image if a figure shows both stacks.
     assert (tmp_path / "out" / "time.png").exists()
     assert not (tmp_path / "out" / "time-linux.png").exists()
     assert (tmp_path / "out" / "distribution-linux.png").exists()
@@ -85,7 +85,7 @@ def test_figures_and_tables_have_both_stacks(both: Findings) -> None:
     lines = figures.draw(both, drawings["time"], BOTH)
     assert lines is not None
     markers = [line.get_marker() for line in lines.axes[0].lines]
-    # Two algorithms of one stack, one of the other, and what was published.
+    # Two algorithms of one stack, one of the other, and the published value.
     assert sorted(map(str, markers)) == ["D", "o", "o", "s"]
     assert "simulated; " in lines.get_suptitle().replace("\n", " ")
     series = figures.draw(both, drawings["series"], BOTH)
@@ -112,7 +112,7 @@ def test_a_study_without_runs_for_the_kernel_is_refused(command: Command, tmp_pa
     done = command("study", "plain", "--stack", "linux", "-o", "out")
     assert done.returncode == 2
     assert not (tmp_path / "out").exists()
-    # Where the kernel cannot be had at all, that is said instead.
+    # Without permission to use the kernel, the message says that instead.
     assert "no experiment for the kernel" in done.stderr or "needs" in done.stderr
 
 
@@ -120,7 +120,7 @@ def test_a_study_without_runs_for_the_kernel_is_refused(command: Command, tmp_pa
     ("flow", "seconds"),
     [("duration = '7 s'", 8.0), ("size = '50 MB'\nstart = '2 s'", 2 + 1 + 8.5 + 1)],
 )
-def test_the_time_of_a_run_on_the_kernel_is_known_before(flow: str, seconds: float) -> None:
+def test_the_time_of_a_kernel_run_is_estimated(flow: str, seconds: float) -> None:
     text = (
         f"path = {{ rate = '50 Mbit/s', rtt = '100 ms' }}\n[[flow]]\nalgorithm = 'cubic'\n{flow}\n"
     )

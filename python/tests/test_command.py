@@ -1,4 +1,4 @@
-"""The command: what it prints, what it writes, and how it ends."""
+"""The command: its output, its files, and its exit status."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ HEAVY = ("matplotlib", "numpy", "pandas", "polars", "pyarrow", "jinja2", "rich.t
 @pytest.mark.parametrize(
     "words", [[], ["compare"], ["run"], ["emulate"], ["conformance"], ["list"]]
 )
-def test_help_teaches_with_examples(words: list[str]) -> None:
+def test_help_has_examples(words: list[str]) -> None:
     result = CliRunner().invoke(app, [*words, "--help"])
     assert result.exit_code == 0
     assert "Examples:" in result.output
@@ -42,7 +42,7 @@ def test_help_imports_nothing_heavy() -> None:
     assert "--size" in done.stdout
 
 
-def test_without_words_it_shows_help(command: Command) -> None:
+def test_without_arguments_it_shows_help(command: Command) -> None:
     done = command()
     assert done.returncode == 0
     assert done.stdout.startswith("Usage: slowstart")
@@ -52,7 +52,7 @@ def test_version(command: Command) -> None:
     assert re.fullmatch(r"slowstart \d+\.\d+\.\d+\n", command("--version").stdout)
 
 
-def test_a_comparison_is_a_table_for_each_path(command: Command, path_file: Path) -> None:
+def test_a_comparison_prints_a_table_for_each_path(command: Command, path_file: Path) -> None:
     done = command("compare", "wired", path_file.name, "-a", "cubic+search", "--size", "1MB")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.count("cubic+search") == 2
@@ -73,7 +73,7 @@ def test_json_is_one_document_with_the_right_numbers(command: Command) -> None:
         (flow,) = run["flows"]
         assert flow["completed"]
         assert flow["bytes_acked"] == 1_000_000
-        # Nine round trips at most, and no less than the link needs for the bytes.
+        # At most nine round trips, and at least the transmission time.
         assert 0.1 + 8e6 / 50e6 < flow["fct_s"] < 1.0
 
 
@@ -125,7 +125,7 @@ def test_tables_fit_the_terminal(
     shown = capsys.readouterr().out
     assert "…" not in shown
     assert max(map(len, shown.splitlines())) <= width
-    # Where there is no room for a table, each row is a paragraph, and nothing is missing.
+    # Without space for a table, each row is a paragraph, with all values.
     for word in ("cubic+hystart++", "goodput", "capacity", "none", "web", "offered"):
         assert word in shown
     assert invoke(["study"]) == 0
@@ -136,7 +136,7 @@ def test_tables_fit_the_terminal(
     assert max(map(len, shown.splitlines())) <= width
 
 
-def test_a_run_that_was_cut_is_said_to_be(command: Command, tmp_path: Path) -> None:
+def test_a_run_stopped_at_its_limit_is_reported(command: Command, tmp_path: Path) -> None:
     file = tmp_path / "slow.toml"
     file.write_text(
         'runs = 2\ntime_limit = "3 s"\n[path]\nrate = "1 Mbit/s"\nrtt = "100 ms"\n'
@@ -145,12 +145,12 @@ def test_a_run_that_was_cut_is_said_to_be(command: Command, tmp_path: Path) -> N
     done = command("run", str(file))
     assert done.returncode == 0
     assert done.stderr == "slowstart: 2 of 2 runs over slow were stopped at their time limit, 3 s\n"
-    # Who stops a flow after some time is not told that it was not completed.
+    # A flow with a duration is not expected to complete.
     assert command("compare", "wired", "-a", "reno", "--duration", "2 s").stderr == ""
 
 
 @pytest.mark.parametrize("topic", ["algorithms", "paths"])
-def test_list_names_what_there_is(command: Command, topic: str) -> None:
+def test_list_has_all_topics(command: Command, topic: str) -> None:
     names = [entry["name"] for entry in json.loads(command("list", topic, "--json").stdout)[topic]]
     shown = command("list", topic).stdout
     assert {"algorithms": "hystart++", "paths": "geo"}[topic] in names

@@ -1,4 +1,4 @@
-"""Conformance vectors by the command: what holds, what differs, what is no vector."""
+"""Conformance vectors on the command line: passed, failed, and invalid ones."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ VECTOR = VECTORS / "hystart++-exit.vec"
 
 
 def _spoiled(folder: Path) -> tuple[str, int]:
-    """A vector with one window that is wrong: its name, and the line."""
+    """Writes a vector with one wrong window; returns its name and the line."""
     lines = VECTOR.read_text().splitlines()
     number = next(n for n, line in enumerate(lines) if "=>" in line and "cwnd=" in line)
     before, _, after = lines[number].partition("cwnd=")
@@ -23,7 +23,7 @@ def _spoiled(folder: Path) -> tuple[str, int]:
     return "spoiled.vec", number + 1
 
 
-def test_every_vector_of_the_project_holds(command: Command) -> None:
+def test_every_vector_of_the_project_passes(command: Command) -> None:
     done = command("conformance", str(VECTORS))
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
@@ -62,7 +62,7 @@ def test_json_has_every_vector(command: Command, tmp_path: Path) -> None:
         ((), "FILE"),
     ],
 )
-def test_what_is_no_vector_is_refused(
+def test_an_invalid_vector_is_rejected(
     command: Command, tmp_path: Path, words: tuple[str, ...], named: str
 ) -> None:
     (tmp_path / "no-vector.vec").write_text("hello\n")

@@ -1,4 +1,4 @@
-"""Colours, intervals, numbers, and every figure from a small real run."""
+"""Colours, intervals, number formats, and every figure from a small run."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_well_known_names_have_their_own_fixed_colours() -> None:
 
 
 def test_a_variant_never_has_the_colour_of_another_start_up() -> None:
-    well_known = {*colors.BY_STARTUP.values(), *colors.BY_WHOLE.values()}
+    well_known = {*colors.BY_STARTUP.values(), *colors.BY_MONOLITHIC.values()}
     names = ["cubic+search:version=4.0", "cubic+hystart++:form=patch", "reno+suss:round=2"]
     assert not {each.color for each in colors.styles(names).values()} & well_known
 
@@ -121,18 +121,18 @@ def test_the_evolution_is_drawn(small: slowstart.Result, tmp_path: Path) -> None
     assert (tmp_path / "evolution.png").stat().st_size > 20_000
 
 
-def test_distributions_and_shares_are_drawn(small: slowstart.Result) -> None:
+def test_distributions_and_exit_classes_are_drawn(small: slowstart.Result) -> None:
     figure = plots.distributions(pl.DataFrame(small.flows()), NAMES)
     texts = _texts(figure)
     assert "flow completion time (s)" in texts
     assert "retransmitted segments (%)" in texts
     assert "over 2 runs" in texts
-    shares = plots.exit_shares(json.loads(small.to_json())["summary"], NAMES)
-    texts = _texts(shares)
+    exits = plots.exit_shares(json.loads(small.to_json())["summary"], NAMES)
+    texts = _texts(exits)
     assert "2 flows of each" in texts
     for kind in ("early", "chokepoint", "late", "percentage of flows"):
         assert kind in texts
-    assert sum(bar.get_height() for bar in shares.axes[0].patches) == pytest.approx(200)  # type: ignore[attr-defined]
+    assert sum(bar.get_height() for bar in exits.axes[0].patches) == pytest.approx(200)  # type: ignore[attr-defined]
 
 
 def test_completion_against_size_is_drawn() -> None:
@@ -150,7 +150,7 @@ def test_completion_against_size_is_drawn() -> None:
         assert label in texts
 
 
-def test_no_spike_of_a_long_series_is_lost() -> None:
+def test_spikes_of_a_long_series_are_kept() -> None:
     values = np.ones(100_000)
     values[77_777] = 9.0
     values[12_345] = np.nan

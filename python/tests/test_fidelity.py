@@ -1,4 +1,4 @@
-"""The comparison of the simulation with the kernel. What runs on the kernel needs root."""
+"""Validation of the simulation against the kernel. Kernel runs need root."""
 
 from __future__ import annotations
 
@@ -39,21 +39,21 @@ def test_an_error_is_between_medians_and_has_a_sign() -> None:
     assert found["exit_s"].spread == pytest.approx(0.15)
 
 
-def test_a_small_count_is_held_against_fifty() -> None:
+def test_a_small_count_is_divided_by_fifty() -> None:
     found = differences([values(retransmitted=10)], [values(retransmitted=5)])
     assert found["retransmitted"].error == pytest.approx(0.1)
     found = differences([values(retransmitted=110)], [values(retransmitted=100)])
     assert found["retransmitted"].error == pytest.approx(0.1)
 
 
-def test_what_one_stack_alone_has_is_an_infinite_error() -> None:
+def test_a_quantity_of_one_stack_only_is_an_infinite_error() -> None:
     assert math.isinf(differences([values(exit_s=1.0)], [values()])["exit_s"].error)
     assert "exit_s" not in differences([values()], [values()])
 
 
 def test_runs_that_failed_the_self_check_do_not_count() -> None:
     wrong = values(exit_s=5.0) | {"valid": False}
-    # The simulation of that number does not count either: it met another channel.
+    # The simulation with that number is excluded, too: its channel differs.
     found = differences([values(exit_s=1.0), values(exit_s=3.0)], [values(exit_s=1.0), wrong])
     assert found["exit_s"].error == 0
     assert found["exit_s"].runs == (1, 1)
@@ -61,7 +61,7 @@ def test_runs_that_failed_the_self_check_do_not_count() -> None:
 
 
 @pytest.mark.parametrize(("ours", "holds"), [(100.0, True), (101.0, True), (102.0, False)])
-def test_the_exit_of_cubic_on_a_clean_path_is_held_to_one_percent(ours: float, holds: bool) -> None:
+def test_the_exit_of_cubic_on_a_clean_path_is_within_one_percent(ours: float, holds: bool) -> None:
     found = differences([values(exit_cwnd=ours)], [values(exit_cwnd=100.0)])
     claim = next(v for v in judge.verdicts(list(found.values())) if "CUBIC" in v.claim)
     assert claim.holds is holds
@@ -76,7 +76,7 @@ def test_the_exit_of_cubic_on_a_clean_path_is_held_to_one_percent(ours: float, h
         ("cubic+search", 0.8, False),
     ],
 )
-def test_the_exit_of_a_start_up_is_held_to_a_round_or_two_bins(
+def test_the_exit_of_a_start_up_is_within_a_round_or_two_bins(
     algorithm: str, apart_rtts: float, holds: bool
 ) -> None:
     case = grid.Case(CLEAN.path, algorithm)
@@ -100,7 +100,7 @@ def test_a_distribution_of_errors_has_both_bounds() -> None:
     assert not verdict([0.04] * 11).holds
 
 
-def test_the_grid_spans_what_it_promises() -> None:
+def test_the_grid_spans_its_ranges() -> None:
     paths = grid.clean()
     assert {path.rate_mbit for path in paths} == set(grid.RATES_MBIT)
     assert {path.rtt_ms for path in paths} == set(grid.RTTS_MS)
@@ -112,7 +112,7 @@ def test_the_grid_spans_what_it_promises() -> None:
         assert grid.Case(path, "cubic").scenario(3).seed == 3
 
 
-def test_a_finished_run_is_not_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_finished_run_is_not_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     jobs = [runner.Job(CLEAN, "simulated", number) for number in range(2)]
     with runner.Store(tmp_path) as store:
         store.save(jobs[0], {"valid": True, "marked": True})
@@ -159,7 +159,7 @@ def test_a_simulation_against_itself_has_no_error(tmp_path: Path) -> None:
         (("-o", "full"), "something else"),
     ],
 )
-def test_wrong_input_is_refused_and_nothing_is_written(
+def test_invalid_input_is_rejected_and_nothing_is_written(
     command: Command, tmp_path: Path, arguments: tuple[str, ...], words: str
 ) -> None:
     (tmp_path / "full").mkdir()
@@ -180,7 +180,7 @@ def test_a_path_is_validated_against_this_kernel(
         done = command(*arguments, "-o", f"turn{turn}")
         if done.returncode == 0:
             break
-        # No run passed the timing self-check: the command says so, and claims nothing.
+        # No run passed the timing self-check, so there are no verdicts.
         assert done.returncode == 1, done.stderr
         assert "self-check" in done.stderr
         assert not (tmp_path / f"turn{turn}" / "report.html").exists()
@@ -199,7 +199,7 @@ def test_a_path_is_validated_against_this_kernel(
     assert [each.stat().st_mtime_ns for each in runs] == before
 
 
-def test_the_study_is_listed_and_refuses_what_it_has_not(command: Command) -> None:
+def test_the_study_is_listed_and_rejects_other_options(command: Command) -> None:
     listed = command("list", "studies", "--json")
     assert "linux-fidelity" in {each["name"] for each in json.loads(listed.stdout)["studies"]}
     done = command("study", "linux-fidelity", "--only", "wired")

@@ -36,7 +36,7 @@ def available() -> set[str]:
 
 @pytest.fixture(scope="session")
 def loading() -> None:
-    """All that loading needs."""
+    """Skips the test (in CI: fails it) unless loading is possible."""
     needs = json.loads(kernel_status([]))["needs"]
     missing = {need["what"]: need["missing"] for need in needs if need["missing"]}
     if not missing:
@@ -47,7 +47,7 @@ def loading() -> None:
     pytest.skip("; ".join(missing.values()))
 
 
-def test_status_says_what_there_is(command: Command) -> None:
+def test_status_lists_requirements_and_controls(command: Command) -> None:
     done = command("kernel", "status", "--json")
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
@@ -87,7 +87,7 @@ def test_it_is_refused_in_one_sentence(
 
 
 @pytest.mark.usefixtures("loading")
-def test_what_is_loaded_stays_until_it_is_unloaded(command: Command) -> None:
+def test_a_loaded_control_stays_until_unloaded(command: Command) -> None:
     if "ss_search31" in available():
         pytest.skip("ss_search31 is loaded already and may be in use")
     done = command("kernel", "load", "cubic+search:version=3.1,exit=rollback")
@@ -112,7 +112,7 @@ def test_a_comparison_loads_what_it_needs_and_leaves_nothing(
     command: Command, tmp_path: Path
 ) -> None:
     before = available()
-    # So deep that nothing is dropped before SEARCH decides.
+    # The buffer is large enough that SEARCH exits before a drop.
     (tmp_path / "deep.toml").write_text(
         '[path]\nrate = "20 Mbit/s"\nrtt = "40 ms"\nbuffer = "8 bdp"\n'
     )

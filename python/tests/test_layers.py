@@ -1,4 +1,4 @@
-"""Imports run one way: a module imports from floors below its own, or from its own."""
+"""A module imports only from its own layer and from those below."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1] / "slowstart"
 
-# From the ground up. Modules on one floor may import each other where no circle comes of it.
+# From the bottom up. Modules of one layer may import each other without cycles.
 FLOORS = (
     ("_native", "errors", "colors", "stats", "plain", "progress", "startup"),
     ("output", "vm", "tables", "vectors"),
@@ -17,13 +17,13 @@ FLOORS = (
     ("planning", "run_store", "programs", "behind", "plots", "busy"),
     ("report", "look"),
     ("artifacts", "execution"),
-    # Validation against the kernel, a package of its own.
+    # Validation against the kernel.
     ("fidelity.quantities", "fidelity.grid"),
     ("fidelity.measuring", "fidelity.compare"),
     ("fidelity.runner", "fidelity.judge"),
     ("fidelity.figures",),
     ("fidelity.page",),
-    # The framework of studies, another.
+    # The framework of studies.
     ("studies.files", "studies.grid", "studies.estimates", "studies.analysis"),
     ("studies.catalogue", "studies.bands", "studies.store"),
     ("studies.plan",),
@@ -39,8 +39,8 @@ FLOORS = (
     ("cli",),
 )
 FLOOR = {module: number for number, floor in enumerate(FLOORS) for module in floor}
-# What is only reached by a call from below: writing the report of a study is its last step, and
-# `Study.run` is the one verb of a study.
+# Imported by a function of a lower layer: a study writes its report in its last step, and
+# `Study.run` makes all steps.
 UPWARDS = {("studies.runner", "studies.page"), ("studies.study", "studies.runner")}
 
 
@@ -58,7 +58,7 @@ MODULES = modules()
 
 
 def imports(tree: ast.Module) -> set[str]:
-    """The package's modules that are imported, also in functions, but not for types alone."""
+    """The package's modules that are imported, including in functions, except for types only."""
     found: set[str] = set()
 
     def visit(node: ast.AST) -> None:
@@ -77,12 +77,12 @@ def imports(tree: ast.Module) -> set[str]:
     return found
 
 
-def test_every_module_has_a_floor() -> None:
+def test_every_module_has_a_layer() -> None:
     assert set(MODULES) == set(FLOOR) - {"_native"}
 
 
 @pytest.mark.parametrize("module", MODULES)
-def test_imports_run_downwards(module: str) -> None:
+def test_imports_point_downwards(module: str) -> None:
     above = {
         each
         for each in imports(MODULES[module])
@@ -91,7 +91,7 @@ def test_imports_run_downwards(module: str) -> None:
     assert above == set()
 
 
-def test_no_import_leads_back() -> None:
+def test_imports_have_no_cycle() -> None:
     graph = {
         module: {
             each for each in imports(tree) if each in MODULES and (module, each) not in UPWARDS

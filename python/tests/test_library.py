@@ -1,4 +1,4 @@
-"""From Python: scenarios, results, and tables that others take without copying."""
+"""The Python interface: scenarios, results, and tables without copying."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TABLES = ("flows", "links", "summary", "flow_traces", "link_traces")
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_tables_go_into_polars_pandas_and_pyarrow(small: slowstart.Result, name: str) -> None:
+def test_polars_pandas_and_pyarrow_read_tables(small: slowstart.Result, name: str) -> None:
     table = getattr(small, name)()
     with_polars = pl.DataFrame(table)
     with_pyarrow = pa.table(table)
@@ -54,7 +54,7 @@ def test_results_of_one_scenario(small: slowstart.Result) -> None:
         small.select(2)
 
 
-def test_the_document_says_what_the_tables_say(small: slowstart.Result) -> None:
+def test_document_and_tables_agree(small: slowstart.Result) -> None:
     document = json.loads(small.to_json())
     flows = pl.DataFrame(small.flows())
     for run, row in zip(document["runs"], flows.iter_rows(named=True), strict=True):
@@ -92,7 +92,7 @@ def test_the_lock_is_released_while_it_runs() -> None:
         nonlocal before, calls
         before = ticks if before is None else before
         calls += 1
-        # A run that held the lock would let the other thread in at most once for each call.
+        # If a run held the lock, the other thread would run at most once per call.
         if ticks - before > 20 * calls:
             raise Enough
 
@@ -119,7 +119,7 @@ def test_an_exception_in_progress_stops_the_runs() -> None:
         assert 0 <= done <= total == 50
         raise Enough
 
-    # An hour, if nothing stops it.
+    # It takes an hour unless stopped.
     scenario = slowstart.compare("ethernet", "cubic", duration="1000 s", runs=50)
     with pytest.raises(Enough):
         slowstart.run(scenario, progress=progress)
@@ -139,7 +139,7 @@ def test_scenarios_from_text_and_with_other_runs() -> None:
         slowstart.Scenario.from_toml("paht = 1", name="mine.toml")
 
 
-def test_the_registry_is_whole() -> None:
+def test_the_registry_is_complete() -> None:
     for part in slowstart.algorithms():
         assert part["summary"]
         assert part["source"]
@@ -157,7 +157,7 @@ WORDS = st.text(
 
 @settings(max_examples=300, deadline=None)
 @given(path=WORDS, algorithm=WORDS, size=WORDS)
-def test_any_words_are_taken_or_refused(path: str, algorithm: str, size: str) -> None:
+def test_any_text_is_accepted_or_rejected(path: str, algorithm: str, size: str) -> None:
     for words in ((path, "cubic", "1 MB"), ("wired", algorithm, "1 MB"), ("wired", "cubic", size)):
         try:
             slowstart.compare(words[0], words[1], size=words[2])
@@ -186,7 +186,7 @@ def test_marks_are_counted_and_shown_where_there_are_any(tmp_path: Path) -> None
     assert "marked" not in heads[1]
 
 
-def test_what_is_no_text_with_a_unit_is_refused() -> None:
+def test_amounts_without_a_unit_are_rejected() -> None:
     with pytest.raises(slowstart.InputError, match='size is a text with a unit, such as "20 MB"'):
         slowstart.compare("wired", "cubic", size=20)  # type: ignore[arg-type]
     with pytest.raises(slowstart.InputError, match="at least one"):
@@ -197,7 +197,7 @@ def test_what_is_no_text_with_a_unit_is_refused() -> None:
         slowstart.run("geo")  # type: ignore[arg-type]
 
 
-def test_methods_say_what_they_do() -> None:
+def test_methods_have_docstrings() -> None:
     for each in (slowstart.Result, slowstart.Scenario, slowstart.Table):
         for name, member in vars(each).items():
             if not name.startswith("_"):

@@ -1,4 +1,4 @@
-"""The kernel's TCP and commands behind emulated paths. Most of it needs root.
+"""The kernel's TCP and commands behind emulated paths. Most tests need root.
 
 Where the right is missing these tests are skipped with the reason; they fail instead where ``CI``
 or ``SLOWSTART_REQUIRE_ROOT_TESTS`` is set.
@@ -27,7 +27,7 @@ MAIN = "from slowstart.cli import main; main()"
 def test_a_comparison_on_the_kernel_has_the_same_document(
     command: Command, tmp_path: Path, path_file: Path
 ) -> None:
-    # A busy machine may be late: the numbers are right all the same, within what is asserted.
+    # A busy machine may fail the self-check; the numbers still meet the assertions.
     done = command(
         "compare", path_file.name, "-a", "cubic", "-a", "reno", "--size", "1 MB", "-n", "2",
         "--stack", "linux", "--force", "--json", "-o", "out",
@@ -69,9 +69,9 @@ def test_a_scenario_file_runs_with_time_series(command: Command, tmp_path: Path)
 @pytest.mark.usefixtures("right")
 def test_from_python_runs_that_failed_the_self_check_are_in_the_document_only() -> None:
     scenarios = slowstart.compare("wired", "reno", size="200 kB", runs=2)
-    told: list[tuple[int, int]] = []
+    reported: list[tuple[int, int]] = []
     result = slowstart.run(
-        scenarios, stack="linux", traces=True, progress=lambda *done: told.append(done)
+        scenarios, stack="linux", traces=True, progress=lambda *done: reported.append(done)
     )
     left_out = {number for _, number, _ in result.untrusted()}
     document = json.loads(result.to_json())
@@ -79,22 +79,22 @@ def test_from_python_runs_that_failed_the_self_check_are_in_the_document_only() 
     assert {each["run"] for each in document["runs"] if not each["counts"]} == left_out
     assert set(pl.DataFrame(result.flows())["run"]) == {0, 1} - left_out
     assert set(pl.DataFrame(result.flow_traces())["run"]) == {0, 1} - left_out
-    assert told[0][1] == 2
+    assert reported[0][1] == 2
 
 
 @pytest.mark.usefixtures("right")
 def test_runs_that_failed_the_self_check_are_reported_and_excluded(
     command: Command, tmp_path: Path
 ) -> None:
-    # No machine of these days carries this in one thread.
+    # No current machine can emulate this rate in one thread.
     (tmp_path / "fast.toml").write_text(
         '[path]\nrate = "40 Gbit/s"\nrtt = "1 ms"\nbuffer = "1000 packets"\n'
     )
     words = ("compare", "fast.toml", "-a", "reno", "--duration", "500 ms", "--stack", "linux")
     done = command(*words, "-o", "out")
     assert (done.returncode, done.stdout) == (1, "")
-    told, refused = done.stderr.splitlines()
-    assert told.startswith("slowstart: reno+standard over fast, run 0, is left out: ")
+    excluded, refused = done.stderr.splitlines()
+    assert excluded.startswith("slowstart: reno+standard over fast, run 0, excluded: ")
     assert "--force" in refused
     assert not (tmp_path / "out").exists()
     done = command(*words, "--force", "--json")
@@ -108,7 +108,7 @@ def test_runs_that_failed_the_self_check_are_reported_and_excluded(
 
 @pytest.mark.usefixtures("right")
 def test_ctrl_c_stops_the_kernel_at_once(tmp_path: Path) -> None:
-    # Ten minutes, if nobody stops it.
+    # It takes ten minutes unless stopped.
     words = ("compare", "geo", "-a", "reno", "--size", "10 GB", "--stack", "linux", "-o", "out")
     process = subprocess.Popen(
         [sys.executable, "-c", MAIN, *words],
@@ -117,7 +117,7 @@ def test_ctrl_c_stops_the_kernel_at_once(tmp_path: Path) -> None:
     while not list(tmp_path.iterdir()):  # until the folder aside is there
         assert process.poll() is None
         time.sleep(0.01)
-    # Usually the flow runs by then; what is asserted holds at any time.
+    # Usually the flow runs by then; the assertions hold at any time.
     time.sleep(2)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=120)
@@ -126,7 +126,7 @@ def test_ctrl_c_stops_the_kernel_at_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("right")
-def test_what_the_kernel_cannot_do_is_refused_first(command: Command, tmp_path: Path) -> None:
+def test_what_the_kernel_lacks_is_rejected_first(command: Command, tmp_path: Path) -> None:
     done = command("compare", "wired", "-a", "reno+search", "--stack", "linux", "-o", "out")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.count("\n") == 1
@@ -151,7 +151,7 @@ def test_a_command_behind_a_path_keeps_its_status(command: Command, tmp_path: Pa
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "a.pcapng").stat().st_size > 100_000
     assert (tmp_path / "a.log").stat().st_size > 0
-    # What arrives is as much as what is sent; which side it was stands in the file.
+    # Both sides capture the same amount; the file names its side.
     done = command(
         "emulate", "wired", "--capture", "b.pcapng", "--capture-side", "receiver",
         "--server-command", f"exec {sys.executable} -m http.server",
@@ -164,7 +164,7 @@ def test_a_command_behind_a_path_keeps_its_status(command: Command, tmp_path: Pa
 
 
 @pytest.mark.usefixtures("right")
-def test_a_command_that_is_not_there_is_refused(command: Command, tmp_path: Path) -> None:
+def test_a_missing_command_is_rejected(command: Command, tmp_path: Path) -> None:
     done = command("emulate", "wired", "--log", "a.log", "--", "no-such-command")
     assert (done.returncode, done.stdout) == (2, "")
     assert "no-such-command" in done.stderr
@@ -172,9 +172,7 @@ def test_a_command_that_is_not_there_is_refused(command: Command, tmp_path: Path
 
 
 @pytest.mark.usefixtures("right")
-def test_a_file_that_exists_is_kept_and_no_two_have_one_name(
-    command: Command, tmp_path: Path
-) -> None:
+def test_existing_files_are_kept_and_names_must_differ(command: Command, tmp_path: Path) -> None:
     (tmp_path / "a").write_text("mine")
     for words, named in (
         (("--log", "a"), "--force"),
@@ -212,7 +210,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_it_is_refused_in_one_sentence(command: Command, name: str) -> None:
+def test_rejected_in_one_sentence(command: Command, name: str) -> None:
     words, named = REFUSED[name]
     done = command(*words)
     assert (done.returncode, done.stdout) == (2, "")
@@ -220,8 +218,8 @@ def test_it_is_refused_in_one_sentence(command: Command, name: str) -> None:
     assert named in done.stderr
 
 
-def test_without_the_right_one_sentence_says_what_is_missing(tmp_path: Path) -> None:
-    # Who may open no file at all may not open the device.
+def test_without_permission_one_sentence_says_what_is_missing(tmp_path: Path) -> None:
+    # A process that may open no files cannot open the device.
     code = """
 import resource, sys
 from slowstart import behind, cli, execution

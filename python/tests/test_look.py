@@ -1,4 +1,4 @@
-"""A look at a path: its statistics, its picture, the command."""
+"""The characterization of a path: its statistics, figure and command."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def link(times: list[float] | np.ndarray, end: float) -> look.Link:
 
 
 def test_rates_count_whole_bins() -> None:
-    # A packet of 10,000 bits each 10 ms is 1 Mbit/s; the last half bin does not count.
+    # One packet of 10,000 bits per 10 ms is 1 Mbit/s; the last, incomplete bin is ignored.
     found = look.rates(link(np.arange(105) * 0.01 + 0.005, 1.05), 0.1)
     assert found.tolist() == pytest.approx([1e6] * 10)
 
@@ -38,20 +38,20 @@ def test_variation_and_autocorrelation_are_those_of_the_formula() -> None:
     assert look.variation(np.zeros(10)) is None
 
 
-def test_bursts_are_told_from_even_spacing() -> None:
-    # Each 4 ms five packets, 0.1 ms apart.
+def test_bursts_are_distinguished_from_even_spacing() -> None:
+    # Five packets 0.1 ms apart, every 4 ms.
     times = (np.arange(500)[:, None] * 0.004 + np.arange(5) * 0.0001).ravel()
     starts, sizes = look.bursts(link(times, 2.0))
     assert set(sizes) == {5.0}
     assert np.diff(starts) == pytest.approx(0.004)
-    # At a fifth of the rate they are bursts, too: it is the rate around them that counts.
+    # They are bursts at a fifth of the rate, too: gaps are relative to the local rate.
     slow = np.concatenate([times, 2 + times * 5])
     assert set(look.bursts(link(slow, 12.0))[1]) == {5.0}
     even = look.bursts(link(np.arange(1000) * 0.001, 1.0))
     assert len(even[0]) == 0
 
 
-def test_a_path_is_what_its_file_says(tmp_path: Path) -> None:
+def test_a_path_matches_its_file(tmp_path: Path) -> None:
     file = tmp_path / "p.toml"
     file.write_text(
         '[path]\nrate = "12 Mbit/s"\nrtt = "40 ms"\nloss = "10 %"\noverhead = "0 B"\n'
@@ -80,7 +80,7 @@ def test_a_path_is_what_its_file_says(tmp_path: Path) -> None:
     assert not other.probes.equals(seen.probes)
 
 
-def test_other_traffic_takes_its_share_and_a_probe_waits_for_it(
+def test_background_traffic_uses_its_fraction_and_delays_a_probe(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "p.toml"
@@ -94,30 +94,30 @@ def test_other_traffic_takes_its_share_and_a_probe_waits_for_it(
     shown = capsys.readouterr().out
     assert "background traffic" in shown
     found = json.loads((out / "result.json").read_text())["look"]
-    # The links without traffic, for as long.
+    # The links without traffic, for the same time.
     assert found["links"][0]["end_s"] == pytest.approx(12)
     assert found["links"][0]["mean_bps"] == pytest.approx(10e6, rel=0.01)
     busy = found["busy"]
     assert busy["warm_up_s"] == 2
-    # Six of ten, and the probe's one of a hundred.
+    # 60 % load, plus 1 % for the probe.
     assert busy["links"][0]["share_mean"] == pytest.approx(0.61, abs=0.005)
     assert busy["traffic"][0]["kind"] == "datagrams"
     assert busy["probe"]["lost"] == 0
     assert busy["probe"]["sent"] == pytest.approx(10e6 / 12e3 / 100 * 10, abs=3)
-    # A full packet of 1.2 ms, and one of datagrams before it at most.
+    # A full packet of 1.2 ms, after at most one datagram.
     trips = busy["probe"]["round_trip_ms"]
     assert 41.1 < trips["min"] < trips["max"] < 42.5
     assert len(pl.read_parquet(out / "round_trips.parquet")) > 80
     assert look.watch("wired", duration="1 s").busy is None
 
 
-def test_a_recorded_cell_looks_as_the_notes_say() -> None:
+def test_a_recorded_cell_matches_the_reference() -> None:
     file = TRACES / "TMobile-UMTS-driving.down"
     if not file.exists():
-        pytest.skip("the folder of recorded traces is not there")
+        pytest.skip("the folder of recorded traces is missing")
     found = look.numbers(look.watch(f"trace:{file}", duration="928 s", every="1 s"))
     forward = found["look"]["links"][0]
-    # Network-models A.10, whose opportunities count 1500 bytes, as packets do here.
+    # docs/reference/sources.md, "Recorded traces"; an opportunity is 1500 bytes, as packets here.
     assert forward["mean_bps"] == pytest.approx(2.02e6, abs=0.01e6)
     rates = [value / 1e6 for value in forward["rate_100ms_bps"].values()]
     assert rates == pytest.approx([0, 0.6, 1.8, 2.9, 5.6], abs=0.12)
@@ -127,7 +127,7 @@ def test_a_recorded_cell_looks_as_the_notes_say() -> None:
     assert forward["gaps_over_200_ms"] == pytest.approx(165, abs=1)
 
 
-def test_the_command_writes_a_folder_that_it_replaces(
+def test_the_command_replaces_its_folder(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "out"
@@ -159,7 +159,7 @@ def test_the_command_writes_a_folder_that_it_replaces(
         (["wired", "--seed", "-1"], "the seed"),
     ],
 )
-def test_wrong_input_gets_one_sentence(
+def test_invalid_input_gets_one_sentence(
     arguments: list[str], sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "out"
@@ -186,7 +186,7 @@ def test_no_number_is_cut_in_a_narrow_terminal(
         assert tables.number(each["gap_ms"]["p90"]) in shown
 
 
-def test_a_look_that_ended_early_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_early_end_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     document = look.numbers(look.watch("wired", duration="2 s"))
     look.show(document)
     assert "was watched for" not in capsys.readouterr().out
@@ -195,7 +195,7 @@ def test_a_look_that_ended_early_says_so(capsys: pytest.CaptureFixture[str]) -> 
     assert "forward was observed for 48.4 s only" in capsys.readouterr().out
 
 
-def test_a_link_without_a_rate_in_reverse_is_not_watched() -> None:
+def test_a_reverse_link_without_a_rate_is_not_observed() -> None:
     seen = look.watch("wired", duration="1 s")
     assert [each.name for each in seen.links] == ["forward"]
     with pytest.raises(InputError):

@@ -17,9 +17,7 @@ from slowstart.output import output_folder
 WORDS = ("-a", "cubic+search", "-a", "bbr", "--size", "500 kB", "-n", "6", "-q")
 
 
-def test_everything_is_there_and_nothing_is_from_elsewhere(
-    command: Command, tmp_path: Path
-) -> None:
+def test_the_folder_is_complete_and_self_contained(command: Command, tmp_path: Path) -> None:
     done = command("compare", "wired", "leo", *WORDS, "-o", "out")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     out = tmp_path / "out"
@@ -40,7 +38,7 @@ def test_everything_is_there_and_nothing_is_from_elsewhere(
     assert page.count("data:image/svg+xml;base64,") == len(figures)
     assert not re.search(r"https?:|<script|<link|@import|src=\"(?!data:)|url\(", page)
     assert str(tmp_path) not in page
-    # Six runs are enough for an interval, and the figures say how many there were.
+    # Six runs are enough for an interval, and the figures state their number.
     assert re.search(r"\[0\.\d+, 0\.\d+\]", page)
 
 
@@ -72,7 +70,7 @@ def test_a_scenario_is_written_with_its_traces(command: Command, tmp_path: Path)
     assert len(list((tmp_path / "out").glob("evolution-*.svg"))) == 1
 
 
-def test_an_earlier_result_is_replaced_and_a_foreign_folder_is_not(tmp_path: Path) -> None:
+def test_only_an_earlier_result_is_replaced(tmp_path: Path) -> None:
     target = tmp_path / "out"
     for number, text in enumerate(("one", "two"), start=1):
         with output_folder(str(target)) as folder:
@@ -85,7 +83,7 @@ def test_an_earlier_result_is_replaced_and_a_foreign_folder_is_not(tmp_path: Pat
         pass
 
 
-def test_a_failure_leaves_what_was_there(tmp_path: Path) -> None:
+def test_a_failure_keeps_the_earlier_result(tmp_path: Path) -> None:
     target = tmp_path / "out"
     with output_folder(str(target)) as folder:
         assert folder is not None
@@ -110,7 +108,7 @@ def test_a_new_folder_has_the_modes_of_any_folder(tmp_path: Path) -> None:
     assert (tmp_path / "out").stat().st_mode == (tmp_path / "plain").stat().st_mode
 
 
-def test_what_a_killed_process_left_is_removed(tmp_path: Path) -> None:
+def test_leftovers_of_a_killed_process_are_removed(tmp_path: Path) -> None:
     left = tmp_path / ".out.slowstart-new-abcdefgh"
     left.mkdir()
     (left / "flows.parquet").write_bytes(b"half")
@@ -122,7 +120,7 @@ def test_what_a_killed_process_left_is_removed(tmp_path: Path) -> None:
     assert sorted(each.name for each in tmp_path.iterdir()) == [".outlook", "out"]
 
 
-def test_what_another_process_is_writing_stays(tmp_path: Path) -> None:
+def test_the_folder_of_another_process_stays(tmp_path: Path) -> None:
     target = str(tmp_path / "out")
     with output_folder(target) as first:
         assert first is not None
@@ -134,8 +132,8 @@ def test_what_another_process_is_writing_stays(tmp_path: Path) -> None:
     assert (tmp_path / "out" / "result.json").read_text() == '{"format": 1, "runs": [1]}'
 
 
-def test_an_earlier_result_is_put_back(tmp_path: Path) -> None:
-    # Killed between the two renames: the result has no name but that of a folder set aside.
+def test_an_earlier_result_is_restored(tmp_path: Path) -> None:
+    # Killed between the two renames: the result has only its temporary name.
     earlier = tmp_path / ".out.slowstart-earlier-abcdefgh"
     earlier.mkdir()
     (earlier / "result.json").write_text('{"format": 1, "runs": []}')
@@ -145,7 +143,7 @@ def test_an_earlier_result_is_put_back(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("length", [200, 246, 255])
-def test_a_long_name_is_a_name(tmp_path: Path, length: int) -> None:
+def test_a_long_name_works(tmp_path: Path, length: int) -> None:
     with output_folder(str(tmp_path / ("x" * length))) as folder:
         assert folder is not None
     assert [len(each.name) for each in tmp_path.iterdir()] == [length]

@@ -1,4 +1,4 @@
-"""Bad input: one sentence on standard error, status 2, nothing printed, nothing written."""
+"""Invalid input: one sentence on standard error, status 2, no other output, no files."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_it_is_refused_in_one_sentence(command: Command, tmp_path: Path, name: str) -> None:
+def test_rejected_in_one_sentence(command: Command, tmp_path: Path, name: str) -> None:
     words, named = REFUSED[name]
     (tmp_path / "foreign").mkdir()
     (tmp_path / "foreign" / "thesis.tex").write_text("years of work")
@@ -113,7 +113,7 @@ WORKING = {
 
 
 @pytest.mark.parametrize("name", WORKING)
-def test_the_extreme_works_or_is_refused(command: Command, tmp_path: Path, name: str) -> None:
+def test_extremes_work_or_are_rejected(command: Command, tmp_path: Path, name: str) -> None:
     (tmp_path / "path.toml").write_text(WORKING[name])
     done = command("compare", "path.toml", "-a", "cubic", "-a", "bbr", *SHORT)
     assert "Traceback" not in done.stderr
@@ -125,7 +125,7 @@ def test_the_extreme_works_or_is_refused(command: Command, tmp_path: Path, name:
         assert " of " not in done.stdout.split("\n", 1)[1], "a transfer did not complete"
 
 
-def test_from_python_it_is_a_value_error_with_the_same_sentence() -> None:
+def test_python_raises_a_value_error_with_the_same_sentence() -> None:
     with pytest.raises(slowstart.InputError, match="cubik") as error:
         slowstart.compare("wired", "cubik", size="1 MB")
     assert isinstance(error.value, ValueError)

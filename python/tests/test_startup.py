@@ -29,7 +29,7 @@ class Doubling:
 
 @pytest.fixture
 def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], str]]:
-    """Writes a module into the working directory; its name."""
+    """Writes a module to the working directory; returns its name."""
     monkeypatch.chdir(tmp_path)
     name = "own_start_up"
 
@@ -58,7 +58,7 @@ def test_a_class_that_doubles_is_slow_start(module: Callable[[str], str]) -> Non
     assert ours["slow_start_exit"]["reason"] == "loss"
 
 
-def test_every_method_and_every_answer(module: Callable[[str], str]) -> None:
+def test_every_method_and_every_return_value(module: Callable[[str], str]) -> None:
     name = module("""
         from slowstart.startup import Exit, Set
 
@@ -130,7 +130,7 @@ def test_an_error_in_a_class_is_one_sentence_with_its_line(module: Callable[[str
         ("Exit(14480, 1 << 60)", "ssthresh must be a whole number from 0 to 2^50"),
     ],
 )
-def test_answers_that_are_none(module: Callable[[str], str], answer: str, said: str) -> None:
+def test_invalid_return_values(module: Callable[[str], str], answer: str, said: str) -> None:
     name = module(f"""
         from slowstart.startup import Exit, Set
 
@@ -146,12 +146,12 @@ def test_answers_that_are_none(module: Callable[[str], str], answer: str, said: 
     assert str(caught.value) == f"{name}:Odd: ValueError: {said}"
 
 
-def test_what_is_no_start_up_is_refused(module: Callable[[str], str]) -> None:
+def test_other_classes_are_rejected(module: Callable[[str], str]) -> None:
     name = module("class Empty:\n    pass\n\nnumber = 3\n")
     for algorithm, said in [
         (f"cubic+{name}:Missing", f"the module `{name}` has no class `Missing`"),
         (f"cubic+{name}:number", f"the module `{name}` has no class `number`"),
-        (f"cubic+{name}:Empty", f"`{name}:Empty` is no start-up: it has no method"),
+        (f"cubic+{name}:Empty", f"`{name}:Empty` is not a start-up: it has no method"),
         ("cubic+nowhere_to_be:Found", "there is no start-up and no module `nowhere_to_be`"),
         ("cubic+search:version", "option `version` has no value"),
         (f"bbr+{name}:Empty", "is a monolithic congestion control and stands alone"),
@@ -161,14 +161,14 @@ def test_what_is_no_start_up_is_refused(module: Callable[[str], str]) -> None:
         assert said in str(caught.value)
 
 
-def test_a_module_that_cannot_be_loaded_is_refused(module: Callable[[str], str]) -> None:
+def test_a_module_that_cannot_be_loaded_is_rejected(module: Callable[[str], str]) -> None:
     name = module("import os\nraise KeyError('key')\n")
     with pytest.raises(slowstart.InputError) as caught:
         slowstart.compare("wired", f"cubic+{name}:Any", size="1 MB")
     assert f"the module `{name}` cannot be loaded: {name}.py:2" in str(caught.value)
 
 
-def test_the_command_takes_a_class(command: Command, tmp_path: Path) -> None:
+def test_the_command_accepts_a_class(command: Command, tmp_path: Path) -> None:
     (tmp_path / "my_module.py").write_text(DOUBLING)
     words = ("compare", "wired", "-a", "cubic+my_module:Doubling", "-a", "cubic", "--size", "1MB")
     done = command(*words)
@@ -197,7 +197,7 @@ class Halving:
 """
 
 
-def test_a_class_takes_options(module: Callable[[str], str]) -> None:
+def test_a_class_accepts_options(module: Callable[[str], str]) -> None:
     own = f"cubic+{module(HALVING)}:Halving"
     plain, same, slower = flows(own, f"{own}:divisor=1", f"{own}:divisor=4")
     assert plain["fct_s"] == same["fct_s"] < slower["fct_s"]

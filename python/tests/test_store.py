@@ -57,14 +57,14 @@ def test_only_missing_runs_are_executed(tmp_path: Path, monkeypatch: pytest.Monk
         store.complete(jobs(runs=2))
     with Store(tmp_path / "store") as store:
         assert store.missing(jobs(runs=5)) == 6
-        told: list[tuple[int, int]] = []
-        store.complete(jobs(runs=5), progress=lambda done, total: told.append((done, total)))
+        reported: list[tuple[int, int]] = []
+        store.complete(jobs(runs=5), progress=lambda done, total: reported.append((done, total)))
         assert store.missing(jobs(runs=5)) == 0
         assert store.missing(jobs(runs=5, size="400 kB")) == 10
         assert len(store.flows(jobs(runs=5))) == 10
         assert len(store.flows(jobs(runs=2))) == 4
     assert len(made) == len(set(made)) == 10
-    assert all(total == 6 for _, total in told)
+    assert all(total == 6 for _, total in reported)
 
 
 def test_time_series_are_stored_for_the_requested_runs(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Other traffic: in documents and tables, on the terminal, in the report, refused on kernels."""
+"""Background traffic: in documents, tables and reports; rejected on kernels."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def busy(tmp_path: Path) -> Path:
     return file
 
 
-def test_every_algorithm_meets_the_same(busy: Path) -> None:
+def test_every_algorithm_gets_the_same(busy: Path) -> None:
     scenarios = slowstart.compare(str(busy), ["cubic", "bbr"], size="2 MB", runs=2, seed=3)
     result = slowstart.run(scenarios)
     document = json.loads(result.to_json())
@@ -95,7 +95,7 @@ def test_an_error_has_its_line(command: Command, busy: Path) -> None:
 
 
 @pytest.mark.usefixtures("right")
-def test_kernels_have_none(command: Command, busy: Path, tmp_path: Path) -> None:
+def test_kernels_reject_it(command: Command, busy: Path, tmp_path: Path) -> None:
     words = ("compare", str(busy), "-a", "cubic", "--size", "1 MB", "--stack", "linux", "-o", "out")
     done = command(*words)
     assert (done.returncode, done.stdout) == (2, "")

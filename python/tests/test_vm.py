@@ -19,7 +19,7 @@ from slowstart import vm
 
 @pytest.fixture(scope="session")
 def machine() -> None:
-    """What a virtual machine needs."""
+    """Skips the test unless the virtual machine is installed."""
     lacks = vm.missing()
     if lacks is not None:
         if os.environ.get("SLOWSTART_REQUIRE_ROOT_TESTS"):
@@ -49,7 +49,7 @@ def test_a_run_repeats_to_the_bit_and_leaves_slow_start_where_the_simulator_does
 
 
 @pytest.mark.usefixtures("machine")
-def test_the_modules_of_the_kernel_are_there(command: Command, path_file: Path) -> None:
+def test_the_modules_of_the_kernel_exist(command: Command, path_file: Path) -> None:
     done = command(
         "compare", path_file.name, "-a", "vegas", "--size", "100 kB", "--stack", "linux-vm",
         "--json",
@@ -59,14 +59,14 @@ def test_the_modules_of_the_kernel_are_there(command: Command, path_file: Path) 
 
 
 @pytest.mark.usefixtures("machine")
-def test_what_the_kernel_cannot_do_is_refused_first(command: Command, path_file: Path) -> None:
+def test_what_the_kernel_lacks_is_rejected_first(command: Command, path_file: Path) -> None:
     done = command("compare", path_file.name, "-a", "cubic+search", "--stack", "linux-vm")
     assert done.returncode == 2
     assert "cubic+search" in done.stderr
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_what_is_missing_is_said(
+def test_missing_parts_are_reported(
     command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SLOWSTART_VM_CACHE", str(tmp_path / "none"))

@@ -66,7 +66,7 @@ def catalogue_entry() -> dict[str, Any]:
 def validate(
     paths: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[PATH...]", help="Presets, trace:FILE, or path files, instead of "
+        typer.Argument(metavar="PATH...", help="Presets, trace:FILE, or path files, instead of "
                        "the grid.", show_default=False),
     ] = None,
     algorithm: Annotated[
