@@ -10,7 +10,7 @@ import time
 from typing import TYPE_CHECKING
 
 from slowstart import compare
-from slowstart._native import check_linux, emulate, enter_user_namespace
+from slowstart._native import emulate, enter_user_namespace
 from slowstart.errors import InputError, complain
 from slowstart.tables import number, rate
 
@@ -47,15 +47,6 @@ class _Live:
         sys.stderr.write("\r\x1b[K")
 
 
-def _can_emulate() -> bool:
-    """Whether this machine can emulate at all; if not, further warnings are pointless."""
-    try:
-        check_linux([])
-    except InputError:
-        return False
-    return True
-
-
 def run(
     path: str,
     command: Sequence[str],
@@ -82,9 +73,6 @@ def run(
         # The terminal sends Ctrl-C to the command too, which handles it, as in a shell.
         signal.signal(signal.SIGINT, lambda *_: None)
     reverse = compare(path, "cubic", size="1 kB")[0].resolved["path"]["reverse"]
-    if reverse["service"]["kind"] == "unlimited" and _can_emulate():
-        what = "the command's downloads are" if upload else "the command's uploads are"
-        complain(f"the reverse direction of this path has no rate limit, so {what} not limited")
     line = _Live() if live else None
     try:
         status, reasons, listened = emulate(
@@ -102,6 +90,12 @@ def run(
     finally:
         if line is not None:
             line.end()
+    if reverse["service"]["kind"] == "unlimited":
+        what = "downloads" if upload else "uploads"
+        complain(
+            f"the reverse direction of this path has no rate limit: the command's {what} were not "
+            "limited"
+        )
     if not listened:
         complain(
             "the server command did not listen on a port within 10 s; the command was started "

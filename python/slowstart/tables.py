@@ -57,8 +57,8 @@ COLUMNS = (
 
 
 TRAFFIC_COLUMNS = (
-    Column("background traffic", "its name in the scenario"),
-    Column("beside", "the measured flows that it ran with"),
+    Column("background", "name of the background traffic in the scenario"),
+    Column("with", "the measured flows in the same runs"),
     Column("flows", "flows started per run, and the percentage that finished: means over runs"),
     Column("completion", "mean flow completion time of the finished flows"),
     Column("offered", "offered payload, as a percentage of the link's payload capacity: mean"),

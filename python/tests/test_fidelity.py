@@ -156,7 +156,7 @@ def test_a_simulation_against_itself_has_no_error(tmp_path: Path) -> None:
         (("wired", "--size", "100 kB"), "whole number of MB"),
         (("--stack", "bsd"), "bsd"),
         (("wired", "-a", "cubic+nothing"), "nothing"),
-        (("-o", "full"), "something else"),
+        (("-o", "full"), "something other"),
     ],
 )
 def test_invalid_input_is_rejected_and_nothing_is_written(

@@ -79,7 +79,7 @@ def test_only_an_earlier_result_is_replaced(tmp_path: Path) -> None:
             (folder / text).touch()
     assert sorted(each.name for each in target.iterdir()) == ["result.json", "two"]
     (target / "result.json").write_text('{"format": "a letter"}')
-    with pytest.raises(InputError, match="something else"), output_folder(str(target)):
+    with pytest.raises(InputError, match="something other"), output_folder(str(target)):
         pass
 
 

@@ -56,7 +56,7 @@ REFUSED = {
     "no window": (("compare", "wired", "--initial-window", "0"), "window"),
     "no flows": (("compare", "wired", "--flows", "0"), "flows"),
     "no threads": (("compare", "wired", "--threads", "0"), "threads"),
-    "a word for a number": (("compare", "wired", "-n", "many"), "--runs: a whole number"),
+    "a word for a number": (("compare", "wired", "-n", "many"), "--runs: expected an integer"),
     "several algorithms in one word": (("compare", "wired", "-a", "cubic,bbr"), "repeat -a"),
     "an unknown command": (("cmopare", "wired"), "compare"),
     "a command of other tools": (("sweep", "x"), "study folder"),

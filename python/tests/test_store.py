@@ -153,7 +153,7 @@ def test_one_process_at_a_time(tmp_path: Path) -> None:
 
 def test_a_foreign_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("years of work")
-    with pytest.raises(InputError, match="something else"), Store(tmp_path):
+    with pytest.raises(InputError, match="something other"), Store(tmp_path):
         pass
     assert [each.name for each in tmp_path.iterdir()] == ["thesis.tex"]
 
