@@ -6,9 +6,11 @@ Public names, all importable from ``slowstart``:
 - :class:`Scenario`, :class:`Result` and :class:`Table` are what these take and return.
 - :func:`algorithms` and :func:`paths` list what can be named.
 - :class:`InputError` and :class:`RunError` are the exceptions.
+- ``__version__`` is the version.
 
-:mod:`slowstart.startup` is the interface for start-up algorithms written in Python. Everything
-else is internal and may change.
+Three submodules are public, too: :mod:`slowstart.startup` (start-up algorithms written in Python),
+:mod:`slowstart.look` (a path without TCP) and :mod:`slowstart.studies`. Everything else is internal
+and may change.
 
 >>> import polars, slowstart
 >>> scenarios = slowstart.compare("geo", ["cubic+search", "cubic+hystart"], size="20 MB", runs=20)

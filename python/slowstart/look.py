@@ -295,7 +295,7 @@ def show(document: dict[str, Any]) -> None:
     if found["links"]:
         percent = tuple(f"p{each}" for each in PERCENTILES)
         spreads = () if narrow else ("CV 20 ms", "100 ms", "1 s")
-        rate = table("saturated", "mean", *(f"{each} %" for each in PERCENTILES), *spreads)
+        rate = table("link rate", "mean", *(f"{each} %" for each in PERCENTILES), *spreads)
         for each in found["links"]:
             tenths = each["rate_100ms_bps"]
             # Use the unit of the mean for the whole row.
