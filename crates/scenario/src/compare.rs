@@ -6,11 +6,9 @@ use tcp::AckPolicy;
 use units::{Bytes, Duration};
 
 use crate::error::Error;
-use crate::flow::{receive_buffer, staggered};
-use crate::limits::{MAX_FLOWS, MAX_INITIAL_WINDOW, MAX_RUNS, MAX_SEED};
-use crate::model::{
-    DEFAULT_INITIAL_WINDOW, DEFAULT_RECEIVE_BUFFER, DEFAULT_TIME_LIMIT, Flow, PathModel, Scenario,
-};
+use crate::flow::staggered;
+use crate::limits::{MAX_FLOWS, MAX_INITIAL_WINDOW, MAX_RUNS, MAX_SEED, RECEIVE_BUFFER};
+use crate::model::{DEFAULT_TIME_LIMIT, Flow, FlowSettings, PathModel, Scenario};
 
 /// What to compare, and how.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,10 +46,10 @@ impl Default for CompareOptions {
             duration: None,
             runs: 1,
             seed: 1,
-            initial_window: DEFAULT_INITIAL_WINDOW,
-            pacing: false,
-            receive_buffer: DEFAULT_RECEIVE_BUFFER,
-            ack_policy: AckPolicy::Delayed,
+            initial_window: FlowSettings::USUAL.initial_window,
+            pacing: FlowSettings::USUAL.pacing,
+            receive_buffer: FlowSettings::USUAL.receive_buffer,
+            ack_policy: FlowSettings::USUAL.ack_policy,
             flows: 1,
             stagger: Duration::ZERO,
             together: false,
@@ -152,8 +150,13 @@ impl CompareOptions {
                 ));
             }
         }
-        receive_buffer(self.receive_buffer)
-            .map_err(|reason| format!("the receive buffer is out of range: {reason}"))?;
+        let (least, most) = RECEIVE_BUFFER;
+        if !(least..=most).contains(&self.receive_buffer) {
+            return Err(format!(
+                "the receive buffer is {}; it has to be from {least} to {most}",
+                self.receive_buffer
+            ));
+        }
         let longest = self
             .time_limit
             .max(self.stagger)

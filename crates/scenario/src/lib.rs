@@ -39,8 +39,8 @@ mod write;
 pub use compare::CompareOptions;
 pub use error::Error;
 pub use model::{
-    Application, DEFAULT_OVERHEAD, Direction, FULL_PACKET, Flow, PathModel, RouterModel, Scenario,
-    Traffic, TrafficKind,
+    Application, DEFAULT_OVERHEAD, Direction, FULL_PACKET, Flow, FlowSettings, PathModel,
+    RouterModel, Scenario, Traffic, TrafficKind,
 };
 pub use parcel::Parcel;
 pub use presets::{PRESETS, Preset};

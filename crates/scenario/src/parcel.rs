@@ -9,11 +9,11 @@ use congestion::Algorithm;
 use network::LinkConfig;
 use network::router::RouterSupport;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use tcp::{AckPolicy, Autotuning, LossDetection};
 use units::{Bytes, Duration, Instant, Rate};
 
 use crate::model::{
-    Application, Direction, Flow, PathModel, RouterModel, Scenario, Traffic, TrafficKind,
+    Application, Direction, Flow, FlowSettings, PathModel, RouterModel, Scenario, Traffic,
+    TrafficKind,
 };
 
 /// A scenario that is written and read without loss.
@@ -62,24 +62,7 @@ struct WholeFlow {
     size: Option<Bytes>,
     duration: Option<Duration>,
     start: Instant,
-    initial_window: u32,
-    pacing: bool,
-    receive_buffer: Bytes,
-    #[serde(with = "WholeAutotuning")]
-    autotuning: Autotuning,
-    syn_window: Bytes,
-    #[serde(with = "WholeAckPolicy")]
-    ack_policy: AckPolicy,
-    ecn: bool,
-    sack: bool,
-    impatient: bool,
-    restart_after_idle: bool,
-    tso_segments: u32,
-    small_queue: Option<u8>,
-    extra_delay: Duration,
-    #[serde(with = "WholeLossDetection")]
-    loss_detection: LossDetection,
-    byte_counting: bool,
+    settings: FlowSettings,
     #[serde(with = "WholeApplication")]
     application: Application,
 }
@@ -96,28 +79,6 @@ struct WholeTraffic {
     start: Instant,
     stop: Option<Instant>,
     list_flows: bool,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "AckPolicy")]
-enum WholeAckPolicy {
-    Delayed,
-    EverySegment,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "Autotuning")]
-enum WholeAutotuning {
-    Current,
-    Linux54,
-    Off,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "LossDetection")]
-enum WholeLossDetection {
-    Rack,
-    Fack,
 }
 
 #[derive(Serialize, Deserialize)]

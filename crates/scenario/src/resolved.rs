@@ -6,13 +6,11 @@ use network::{
     Discipline, JitterConfig, JitterDistribution, LinkConfig, LossConfig, QueueLimit, Service,
 };
 use serde::ser::{Serialize, SerializeMap, Serializer};
-use tables::Kind;
 use units::{Bytes, Duration, Instant, Rate};
 
 use crate::access::Access;
-use crate::flow::{ACK_POLICIES, AUTOTUNING, LOSS_DETECTION};
+use crate::described;
 use crate::model::{Application, Flow, PathModel, RouterModel, Scenario, Traffic, TrafficKind};
-use crate::tables::FLOW;
 use crate::write::{map, millis};
 
 /// The most steps of a rate that are listed; longer lists are given by number, length and mean.
@@ -59,38 +57,15 @@ impl Serialize for PathModel {
 
 impl Serialize for Flow {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        map!(serializer,
-            "name": self.name,
-            "algorithm": self.algorithm.to_string(),
-            "size_bytes": self.size.map(Bytes::get),
-            "duration_s": seconds(self.duration),
-            "start_s": self.start.as_secs_f64(),
-            "initial_window_segments": self.initial_window,
-            "pacing": self.pacing,
-            "receive_buffer_bytes": self.receive_buffer.get(),
-            "autotuning": word("autotuning", AUTOTUNING, self.autotuning),
-            "syn_window_bytes": self.syn_window.get(),
-            "ack_policy": word("ack_policy", ACK_POLICIES, self.ack_policy),
-            "ecn": self.ecn,
-            "sack": self.sack,
-            "impatient": self.impatient,
-            "small_queue": self.small_queue,
-            "restart_after_idle": self.restart_after_idle,
-            "tso_segments": self.tso_segments,
-            "extra_delay_ms": millis(self.extra_delay),
-            "loss_detection": word("loss_detection", LOSS_DETECTION, self.loss_detection),
-            "byte_counting": self.byte_counting,
-            "application": self.application,
-        )
-    }
-}
-
-/// The word of a flow's key for a value.
-fn word<T: PartialEq>(key: &str, choices: &[T], value: T) -> Option<&'static str> {
-    let place = choices.iter().position(|choice| *choice == value)?;
-    match FLOW.key(key)?.kind {
-        Kind::Words(words) => words.get(place).copied(),
-        _ => None,
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("name", &self.name)?;
+        map.serialize_entry("algorithm", &self.algorithm.to_string())?;
+        map.serialize_entry("size_bytes", &self.size.map(Bytes::get))?;
+        map.serialize_entry("duration_s", &seconds(self.duration))?;
+        map.serialize_entry("start_s", &self.start.as_secs_f64())?;
+        described::write(&mut map, &self.settings, |_, _| Ok(false))?;
+        map.serialize_entry("application", &self.application)?;
+        map.end()
     }
 }
 

@@ -11,7 +11,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("tables", &["units"]),
     ("engine", &["units"]),
     ("congestion", &["units"]),
-    ("tcp", &["units", "congestion"]),
+    ("tcp", &["units", "tables", "congestion"]),
     ("network", &["units", "tables"]),
     (
         "scenario",

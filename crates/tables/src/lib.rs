@@ -47,6 +47,25 @@ impl Table {
     }
 }
 
+/// The keys of a table that consists of several lists, one after the other; `N` is how many.
+#[must_use]
+pub const fn joined<const N: usize>(lists: &[&[Key]]) -> [Key; N] {
+    let mut keys = [Key::of(Kind::Switch); N];
+    let (mut list, mut place, mut count) = (0, 0, 0);
+    while list < lists.len() {
+        if place < lists[list].len() {
+            keys[count] = lists[list][place];
+            place += 1;
+            count += 1;
+        } else {
+            place = 0;
+            list += 1;
+        }
+    }
+    assert!(count == N, "`N` is the number of all keys");
+    keys
+}
+
 /// A key of a table.
 #[derive(Clone, Copy, Debug)]
 pub struct Key {

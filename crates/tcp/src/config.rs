@@ -1,6 +1,7 @@
 //! Settings of a connection. Defaults are those of Linux 6.x.
 
 use congestion::Algorithm;
+use tables::words;
 use units::{Bytes, Duration};
 
 /// The sending side.
@@ -42,6 +43,7 @@ pub struct SenderConfig {
 
 /// How losses are detected, and how a timeout is treated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum LossDetection {
     /// Linux 6.x: RACK-TLP (RFC 8985). A timeout that F-RTO finds spurious is undone.
     #[default]
@@ -51,6 +53,8 @@ pub enum LossDetection {
     /// Requires SACK.
     Fack,
 }
+
+words!(LossDetection: "rack" => Rack, "fack" => Fack);
 
 /// The receiving side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,6 +74,7 @@ pub struct ReceiverConfig {
 
 /// How the receive buffer grows with received data (dynamic right-sizing).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Autotuning {
     /// Linux 6.16 and later.
     #[default]
@@ -81,8 +86,11 @@ pub enum Autotuning {
     Off,
 }
 
+words!(Autotuning: "linux-6.18" => Current, "linux-5.4" => Linux54, "off" => Off);
+
 /// How segments are acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum AckPolicy {
     /// Linux: 16 quick ACKs at the start; then an ACK of every second full segment, or after the
     /// ATO.
@@ -91,3 +99,5 @@ pub enum AckPolicy {
     /// An immediate ACK of each segment.
     EverySegment,
 }
+
+words!(AckPolicy: "delayed" => Delayed, "every-segment" => EverySegment);

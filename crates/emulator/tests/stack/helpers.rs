@@ -7,7 +7,7 @@ use emulator::Direction;
 use emulator::stack::{self, StackOptions, StackOutput};
 use measure::{FlowResult, FlowTrace};
 use network::{Discipline, LinkConfig, LossConfig, QueueConfig, QueueLimit, Service};
-use scenario::{Flow, PathModel, Scenario};
+use scenario::{Flow, FlowSettings, PathModel, Scenario};
 use units::{Bytes, Duration, Rate};
 
 use crate::common::turns::Turn;
@@ -46,6 +46,12 @@ pub fn flow(name: &str, bytes: u64) -> Flow {
         size: Some(Bytes::new(bytes)),
         ..Flow::new(algorithm)
     }
+}
+
+/// A flow with other settings.
+pub fn with(mut flow: Flow, set: impl FnOnce(&mut FlowSettings)) -> Flow {
+    set(&mut flow.settings);
+    flow
 }
 
 pub fn traced() -> StackOptions {

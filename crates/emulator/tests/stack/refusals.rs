@@ -9,7 +9,7 @@ use scenario::{Application, Flow, PathModel, Scenario};
 use units::{Bytes, Duration};
 
 use crate::common;
-use crate::helpers::{flow, run, traced, wired};
+use crate::helpers::{flow, run, traced, wired, with};
 
 #[test]
 fn what_the_kernel_cannot_do_is_refused_with_a_sentence() {
@@ -31,54 +31,30 @@ fn what_the_kernel_cannot_do_is_refused_with_a_sentence() {
             "no congestion control of the kernel",
         ),
         (
-            vec![Flow {
-                extra_delay: Duration::from_millis(1),
-                ..reno()
-            }],
+            vec![with(reno(), |of| of.extra_delay = Duration::from_millis(1))],
             "`extra_delay` is not supported",
         ),
         (
-            vec![Flow {
-                sack: false,
-                ..reno()
-            }],
+            vec![with(reno(), |of| of.sack = false)],
             "`sack = false` is not supported",
         ),
         (
-            vec![Flow {
-                tso_segments: 64,
-                ..reno()
-            }],
+            vec![with(reno(), |of| of.tso_segments = 64)],
             "hold 1 to 45 segments",
         ),
         (
             vec![
                 reno(),
-                Flow {
-                    receive_buffer: Bytes::new(1 << 20),
-                    ..reno()
-                },
+                with(reno(), |of| of.receive_buffer = Bytes::new(1 << 20)),
             ],
             "`receive_buffer` must be the same for all flows",
         ),
         (
-            vec![
-                reno(),
-                Flow {
-                    restart_after_idle: false,
-                    ..reno()
-                },
-            ],
+            vec![reno(), with(reno(), |of| of.restart_after_idle = false)],
             "`restart_after_idle` must be the same",
         ),
         (
-            vec![
-                reno(),
-                Flow {
-                    tso_segments: 1,
-                    ..reno()
-                },
-            ],
+            vec![reno(), with(reno(), |of| of.tso_segments = 1)],
             "`tso_segments` must be the same",
         ),
         (

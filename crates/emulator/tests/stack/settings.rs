@@ -9,7 +9,7 @@ use scenario::{AckPolicy, Application, Flow, Scenario};
 use units::{Bytes, Duration, Instant};
 
 use crate::common;
-use crate::helpers::{SMSS, check_complete, flow, run_in, traces, wired};
+use crate::helpers::{SMSS, check_complete, flow, run_in, traces, wired, with};
 
 #[test]
 fn settings_of_a_flow_show_on_the_wire() {
@@ -27,27 +27,17 @@ fn settings_of_a_flow_show_on_the_wire() {
             wired(50, 40, 1000),
             vec![
                 plain.clone(),
-                at(
-                    800,
-                    Flow {
-                        initial_window: 40,
-                        ..plain.clone()
-                    },
-                ),
+                at(800, with(plain.clone(), |of| of.initial_window = 40)),
                 at(
                     1600,
-                    Flow {
-                        pacing: true,
-                        initial_window: 4,
-                        ..plain.clone()
-                    },
+                    with(plain.clone(), |of| {
+                        of.pacing = true;
+                        of.initial_window = 4;
+                    }),
                 ),
                 at(
                     2400,
-                    Flow {
-                        ack_policy: AckPolicy::EverySegment,
-                        ..plain.clone()
-                    },
+                    with(plain.clone(), |of| of.ack_policy = AckPolicy::EverySegment),
                 ),
             ],
         );
@@ -111,11 +101,10 @@ fn settings_of_a_namespace_show_on_the_wire() {
     };
     common::turns::with_turns("the settings of a namespace", |turn| {
         // A receive window of 200 kB over a path with a BDP of 250 kB and a queue of the same size.
-        let small = Flow {
-            receive_buffer: Bytes::new(200_000),
-            tso_segments: 1,
-            ..flow("reno", 3_000_000)
-        };
+        let small = with(flow("reno", 3_000_000), |of| {
+            of.receive_buffer = Bytes::new(200_000);
+            of.tso_segments = 1;
+        });
         let output = run_in(turn, &Scenario::new(wired(50, 40, 165), vec![small]));
         check_complete(&output.result.flows[0], 3_000_000, 40.0);
         let in_flight = traces(&output)[0]
@@ -130,12 +119,13 @@ fn settings_of_a_namespace_show_on_the_wire() {
 
         // Writes with pauses longer than the RTO: the window restarts at ten segments, or stays.
         let periodic = |restart_after_idle| Flow {
-            restart_after_idle,
             application: Application::Periodic {
                 write: Bytes::new(150_000),
                 every: Duration::from_millis(900),
             },
-            ..flow("reno", 450_000)
+            ..with(flow("reno", 450_000), |of| {
+                of.restart_after_idle = restart_after_idle
+            })
         };
         let mut windows = Vec::new();
         for restart in [true, false] {

@@ -1,8 +1,13 @@
 //! Flows as data, without a file.
 
+use core::ops::{Deref, DerefMut};
+
 use congestion::Algorithm;
+use tables::{Key, Kind, Rules, Wrong, described};
 use tcp::{AckPolicy, Autotuning, LossDetection};
 use units::{Bytes, Duration, Instant};
+
+use crate::limits::{MAX_INITIAL_WINDOW, MAX_PACING_SHIFT, RECEIVE_BUFFER};
 
 /// A sender, its receiver, and the data it sends.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,38 +23,81 @@ pub struct Flow {
     pub duration: Option<Duration>,
     /// When its SYN leaves.
     pub start: Instant,
-    /// Initial window in segments.
-    pub initial_window: u32,
-    /// Whether its segments are paced, as under `fq`.
-    pub pacing: bool,
-    /// Largest receive window that autotuning may reach.
-    pub receive_buffer: Bytes,
-    /// How the receive window grows to it.
-    pub autotuning: Autotuning,
-    /// Receive window that the handshake advertises.
-    pub syn_window: Bytes,
-    /// How the receiver acknowledges.
-    pub ack_policy: AckPolicy,
-    /// Whether its data segments are ECN-capable.
-    pub ecn: bool,
-    /// Whether both ends use SACK; without it, losses are repaired as by NewReno (RFC 6582).
-    pub sack: bool,
-    /// Without SACK: whether only the first partial ACK restarts the retransmission timer.
-    pub impatient: bool,
-    /// TCP Small Queues (`sk_pacing_shift`): the path's first link is then the sender's own device.
-    pub small_queue: Option<u8>,
-    /// Whether an idle time longer than the RTO reduces the window.
-    pub restart_after_idle: bool,
-    /// Largest unpaced burst of one TSO packet in segments; 1 turns TSO off.
-    pub tso_segments: u32,
-    /// One-way delay of the flow's own access link, in both directions.
-    pub extra_delay: Duration,
-    /// How losses are detected, and how a timeout is handled.
-    pub loss_detection: LossDetection,
-    /// Whether an ACK increases the window for all bytes that it acknowledges, or for one segment.
-    pub byte_counting: bool,
+    /// Its connection.
+    pub settings: FlowSettings,
     /// When the application has data to send.
     pub application: Application,
+}
+
+const WINDOW: Kind = Kind::Size(RECEIVE_BUFFER.0, RECEIVE_BUFFER.1);
+
+described! {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+    pub struct FlowSettings("flow", "[[flow]]", "How both ends of a flow behave. Defaults are those of Linux 6.x.") {
+        /// Initial window in segments.
+        initial_window: u32 = 10 => Key::of(Kind::Integer(1, MAX_INITIAL_WINDOW)).resolved("initial_window_segments");
+        /// Whether segments are paced, as under fq.
+        pacing: bool = false => Key::of(Kind::Switch);
+        /// Largest receive window that autotuning may reach; the default exceeds what any preset
+        /// has in flight.
+        receive_buffer: Bytes = Bytes::new(64 << 20) => Key::of(WINDOW);
+        /// How the receive window grows: as in Linux 6.18, as before 6.16 (to twice the bytes read
+        /// in a round trip and 16 segments; data that waits to be read is not deducted), or not at
+        /// all (`off`: `receive_buffer` from the start, as with SO_RCVBUF).
+        autotuning: Autotuning = Autotuning::Current => Key::of(Kind::Words(Autotuning::WORDS));
+        /// Receive window that the handshake advertises, at most receive_buffer. The window of a
+        /// SYN-ACK is not scaled; a sender that learns the window from the third segment of the
+        /// handshake, as a web server does, sees a scaled one.
+        syn_window: Bytes = Bytes::new(65_535) => Key::of(WINDOW);
+        /// Whether the receiver delays ACKs as Linux does, or acknowledges every segment.
+        ack_policy: AckPolicy = AckPolicy::Delayed => Key::of(Kind::Words(AckPolicy::WORDS));
+        /// Whether data segments are ECN-capable.
+        ecn: bool = false => Key::of(Kind::Switch);
+        /// Whether both ends use SACK; without it, losses are repaired as by NewReno (RFC 6582, as
+        /// Linux implements it).
+        sack: bool = true => Key::of(Kind::Switch);
+        /// Without SACK: whether only the first partial ACK of a recovery restarts the
+        /// retransmission timer (RFC 6582); in Linux every one does.
+        impatient: bool = false => Key::of(Kind::Switch);
+        /// TCP Small Queues (sk_pacing_shift): the first link of the path is the sender's own
+        /// device, and at most the bytes that the pacing rate sends in 2^-N seconds wait in it. The
+        /// device needs a drop-tail or random-above queue and is not Wi-Fi. Linux has 10 (1 ms);
+        /// Wi-Fi drivers relax it to 8 or 7.
+        small_queue: Option<u8> = None
+            => Key::of(Kind::Integer(1, MAX_PACING_SHIFT)).usually("no device queue");
+        /// Whether an idle time longer than the RTO reduces the window.
+        restart_after_idle: bool = true => Key::of(Kind::Switch);
+        /// Largest unpaced burst in segments; 1 turns TSO off.
+        tso_segments: u32 = 45 => Key::of(Kind::Integer(1, 45));
+        /// One-way delay of the flow's own access link, in both directions.
+        extra_delay: Duration = Duration::ZERO => Key::of(Kind::DELAY);
+        /// How losses are detected: as Linux 6.x does, or as Linux 2.6.24 did (forward
+        /// acknowledgment, no tail-loss probes, and after a true timeout all data that is not
+        /// SACKed is retransmitted; a spurious timeout leads to a reduction).
+        loss_detection: LossDetection = LossDetection::Rack
+            => Key::of(Kind::Words(LossDetection::WORDS));
+        /// Whether an ACK increases the window for all bytes that it acknowledges (Linux since
+        /// 4.0), or for one segment, as before.
+        byte_counting: bool = true => Key::of(Kind::Switch);
+    }
+}
+
+impl Rules for FlowSettings {
+    fn check(&self, _said: &dyn Fn(&str) -> bool) -> Result<(), Wrong> {
+        if !self.sack && self.loss_detection == LossDetection::Fack {
+            return Err(Wrong::at(
+                "loss_detection",
+                "fack is found from SACKs: leave out sack = false beside it",
+            ));
+        }
+        if self.sack && self.impatient {
+            return Err(Wrong::at(
+                "impatient",
+                "impatient speaks of NewReno: say sack = false beside it",
+            ));
+        }
+        Ok(())
+    }
 }
 
 /// When an application has data to send.
@@ -74,15 +122,20 @@ pub enum Application {
     },
 }
 
-/// Linux restarts from the initial window after an idle time, sends TSO packets of up to 64 KiB (45
-/// segments of 1448 bytes), and does not pace without `fq`.
-pub(crate) const DEFAULT_TSO_SEGMENTS: u32 = 45;
-/// RFC 6928.
-pub(crate) const DEFAULT_INITIAL_WINDOW: u32 = 10;
-/// More than any preset has in flight, so that the path is the limit, not the receiver.
-pub(crate) const DEFAULT_RECEIVE_BUFFER: Bytes = Bytes::new(64 << 20);
-/// The window field of a SYN-ACK is not scaled (RFC 7323, section 2.2).
-pub(crate) const DEFAULT_SYN_WINDOW: Bytes = Bytes::new(65_535);
+impl Deref for Flow {
+    type Target = FlowSettings;
+
+    fn deref(&self) -> &FlowSettings {
+        &self.settings
+    }
+}
+
+impl DerefMut for Flow {
+    fn deref_mut(&mut self) -> &mut FlowSettings {
+        &mut self.settings
+    }
+}
+
 impl Flow {
     /// A bulk flow with Linux's settings that starts at once and ends with the run.
     #[must_use]
@@ -93,21 +146,7 @@ impl Flow {
             size: None,
             duration: None,
             start: Instant::ZERO,
-            initial_window: DEFAULT_INITIAL_WINDOW,
-            pacing: false,
-            receive_buffer: DEFAULT_RECEIVE_BUFFER,
-            syn_window: DEFAULT_SYN_WINDOW,
-            ack_policy: AckPolicy::Delayed,
-            ecn: false,
-            sack: true,
-            impatient: false,
-            small_queue: None,
-            restart_after_idle: true,
-            tso_segments: DEFAULT_TSO_SEGMENTS,
-            extra_delay: Duration::ZERO,
-            autotuning: Autotuning::default(),
-            loss_detection: LossDetection::default(),
-            byte_counting: true,
+            settings: FlowSettings::USUAL,
             application: Application::Bulk,
         }
     }

@@ -7,8 +7,7 @@ use units::{Bytes, Duration, Rate};
 mod flow;
 mod traffic;
 
-pub use flow::{Application, Flow};
-pub(crate) use flow::{DEFAULT_INITIAL_WINDOW, DEFAULT_RECEIVE_BUFFER};
+pub use flow::{Application, Flow, FlowSettings};
 pub use traffic::{Direction, Traffic, TrafficKind};
 
 /// IP bytes of a full packet. A link counts its `overhead` on top.

@@ -1,6 +1,7 @@
 //! Ranges and defaults in words.
 
 use tables::{Key, Kind, MAX_DELAY, MAX_DURATION, MAX_RATE, MAX_SIZE, Usual, Value};
+use units::Bytes;
 
 /// The range of a kind in words, if it is not a general one.
 pub fn range(kind: &Kind) -> String {
@@ -46,8 +47,9 @@ pub fn shown(kind: &Kind, value: Value) -> Option<String> {
     Some(match (kind, value) {
         (_, Value::Nothing) => return None,
         (_, Value::Rate(rate)) => rate.to_string(),
+        (_, Value::Time(span)) if span.is_zero() => "0 s".to_owned(),
         (_, Value::Time(span)) => span.to_string(),
-        (_, Value::Size(bytes)) => bytes.to_string(),
+        (_, Value::Size(bytes)) => size(bytes.get()),
         (_, Value::Integer(number)) => number.to_string(),
         (_, Value::Word(word)) => list[word].to_owned(),
         (Kind::Words(_), Value::Switch(on)) => list[usize::from(on)].to_owned(),
@@ -58,6 +60,20 @@ pub fn shown(kind: &Kind, value: Value) -> Option<String> {
         (Kind::Hertz(..), Value::Number(number)) => format!("{number} Hz"),
         (_, Value::Number(number)) => number.to_string(),
     })
+}
+
+/// A size in the unit that needs the fewest characters; of those, the first.
+fn size(bytes: u64) -> String {
+    let binary = [("GiB", 30), ("MiB", 20), ("KiB", 10)];
+    let exact = binary
+        .iter()
+        .filter(|(_, shift)| bytes.is_multiple_of(1 << shift));
+    let shown = exact.map(|(unit, shift)| format!("{} {unit}", bytes >> shift));
+    std::iter::once(Bytes::new(bytes).to_string())
+        .chain(shown)
+        .chain([format!("{bytes} B")])
+        .min_by_key(String::len)
+        .unwrap_or_default()
 }
 
 /// The default as in a file: the value, and whether it is in quotes.
