@@ -23,7 +23,7 @@ pub struct Flow {
     pub duration: Option<Duration>,
     /// When its SYN leaves.
     pub start: Instant,
-    /// Its connection.
+    /// The settings of its connection.
     pub settings: FlowSettings,
     /// When the application has data to send.
     pub application: Application,
@@ -33,9 +33,10 @@ const WINDOW: Kind = Kind::Size(RECEIVE_BUFFER.0, RECEIVE_BUFFER.1);
 
 described! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-    pub struct FlowSettings("flow", "[[flow]]", "How both ends of a flow behave. Defaults are those of Linux 6.x.") {
+    pub struct FlowSettings("flow", "[[flow]]", "How both ends of a flow behave, by default as Linux.") {
         /// Initial window in segments.
-        initial_window: u32 = 10 => Key::of(Kind::Integer(1, MAX_INITIAL_WINDOW)).resolved("initial_window_segments");
+        initial_window: u32 = 10
+            => Key::of(Kind::Integer(1, MAX_INITIAL_WINDOW)).resolved("initial_window_segments");
         /// Whether segments are paced, as under fq.
         pacing: bool = false => Key::of(Kind::Switch);
         /// Largest receive window that autotuning may reach; the default exceeds what any preset
@@ -87,13 +88,13 @@ impl Rules for FlowSettings {
         if !self.sack && self.loss_detection == LossDetection::Fack {
             return Err(Wrong::at(
                 "loss_detection",
-                "fack is found from SACKs: leave out sack = false beside it",
+                "fack needs SACK: leave out sack = false",
             ));
         }
         if self.sack && self.impatient {
             return Err(Wrong::at(
                 "impatient",
-                "impatient speaks of NewReno: say sack = false beside it",
+                "impatient concerns NewReno: it needs sack = false",
             ));
         }
         Ok(())
