@@ -92,7 +92,7 @@ def suss() -> None:
 
 def hystart_variants() -> None:
     paper = "Ha and Rhee, Computer Networks 55(9), 2011"
-    port = "document 004: hystart() in tcp_cubic.c of ns-2.35"
+    port = "Shahgir: hystart() in tcp_cubic.c of ns-2.35"
     for name, model, words, source, title, iw, service, wanted in (
         ("hystart-paper-delay", HyStartPaper(), "variant=paper", paper,
          "The first eight samples of a round against the round before: a sixteenth, 2 to 8 ms",

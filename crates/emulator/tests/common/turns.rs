@@ -1,49 +1,53 @@
-//! Showing something in real time on a machine that others use too.
+//! Tests in real time on a machine that others use too.
 //!
-//! The host stalls its guests now and then for tens of milliseconds. What a run shows in spite of it is
-//! shown; what it fails to show counts where the emulator vouches for the run, and is believed when it
-//! comes again: a fault of ours comes each time.
+//! The host stalls its guests now and then for tens of milliseconds. A turn that passes in spite of
+//! that counts. A turn that fails counts only if the run passed the timing self-check, and the test
+//! fails if that happens repeatedly: an error of this project fails every time.
 
 use std::panic::{self, AssertUnwindSafe};
 
 use emulator::SelfCheck;
 use testing::notes::{HOST_STALLED, not_judged};
 
-/// How often something may be tried.
+/// How many turns a test has.
 const TURNS: u32 = 8;
 
-/// How many failures are believed of runs that the emulator vouches for: it does not see all.
+/// How many failures in runs that passed the self-check count as an error: it does not see every
+/// stall.
 const BELIEVED: u32 = 3;
 
-/// One try.
+/// One turn.
 pub struct Turn {
     /// From zero.
     pub number: u32,
-    vouched: bool,
+    passed_check: bool,
 }
 
 impl Turn {
-    /// Says what the emulator says of a run of this turn.
+    /// Notes the self-check of a run of this turn.
     pub fn note(&mut self, check: &SelfCheck) {
-        self.vouched &= check.valid;
+        self.passed_check &= check.valid;
     }
 }
 
-/// Gives `test` turns until it passes once. It fails where it does so in several turns of whose runs
-/// the emulator vouches for each; where it vouches for too few, that is noted and printed.
+/// Runs `test` until it passes once. It fails after several failures in runs that passed the timing
+/// self-check. If too few runs passed it, the test is noted as not judged.
 #[allow(clippy::print_stderr, reason = "a test says what it could not judge")]
 pub fn with_turns(what: &str, test: impl Fn(&mut Turn)) {
     let mut failures = 0;
     for number in 0..TURNS {
         let mut turn = Turn {
             number,
-            vouched: true,
+            passed_check: true,
         };
         let Err(failure) = panic::catch_unwind(AssertUnwindSafe(|| test(&mut turn))) else {
             return;
         };
-        failures += u32::from(turn.vouched);
-        eprintln!("{what}: failed, vouched for: {}", turn.vouched);
+        failures += u32::from(turn.passed_check);
+        eprintln!(
+            "{what}: failed, passed the timing self-check: {}",
+            turn.passed_check
+        );
         if failures == BELIEVED {
             panic::resume_unwind(failure);
         }
