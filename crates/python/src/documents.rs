@@ -104,7 +104,7 @@ pub fn parse_toml<'py>(
     };
     let tree = DeTable::parse(text).map_err(|error| {
         let at = error.span().map_or(text.len(), |span| span.start);
-        reader.refuse(at, format!("this is no TOML: {}", error.message()))
+        reader.refuse(at, format!("invalid TOML: {}", error.message()))
     })?;
     let root = reader.table(tree.get_ref(), &PyTuple::empty(py))?;
     Ok((root, reader.lines))
