@@ -13,7 +13,8 @@ use kernel::{CONTROLS, Control, Error, Guest, Wanted, load, status, unload};
 use measure::{FlowResult, FlowTrace};
 
 use common::turns::with_turns;
-use common::{allowed, exit, print, required, run, scenario, simulated, skip, traced};
+use common::{allowed, exit, print, run, scenario, simulated, traced};
+use testing::notes::{required, skip};
 
 /// Mbit/s, milliseconds and buffer of the path; a bin of SEARCH is 0.35 of the round trip.
 const PATH: (u32, u32, &str) = (20, 60, "6 bdp");

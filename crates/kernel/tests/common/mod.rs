@@ -12,7 +12,7 @@ use emulator::stack::{self, StackOptions, StackOutput};
 use measure::{FlowResult, SlowStartExitResult, Traces};
 use scenario::Scenario;
 use simulator::{RunOptions, RunOutput};
-pub use testing::notes::{required, skip};
+use testing::notes::skip;
 
 /// One test at a time: two would be measured against each other.
 static ONE: Mutex<()> = Mutex::new(());
