@@ -1,18 +1,16 @@
 //! `[[flow]]` and its application.
 
-use tables::{Kind, MAX_DURATION, MAX_SIZE, Table, joined};
+use tables::{Key, Kind, MAX_DURATION, MAX_SIZE};
 use units::{Bytes, Duration};
 
-use super::table;
+use super::{keys, table};
 use crate::limits::{MAX_FLOWS, MAX_NAME, MIN_INTERVAL};
 use crate::model::FlowSettings;
 
 const AT: Kind = Kind::Time(Duration::ZERO, MAX_DURATION);
 const TRANSFER: Kind = Kind::Size(Bytes::new(1), MAX_SIZE);
 
-// The settings of `FlowSettings` stand between the first keys and the last.
-table! { FIRST = "flow", "[[flow]]",
-    "A sender, its receiver, and the data it sends. It has a size or a duration, not both." {
+const FIRST: &[Key] = keys! {
     "name": Kind::Text(MAX_NAME), or "the algorithm", "Name in results.";
     "algorithm": Kind::Text(u32::MAX), needed "cubic+search",
         "`avoidance+startup[:option=value,...]`, as `slowstart list algorithms` shows.";
@@ -22,19 +20,17 @@ table! { FIRST = "flow", "[[flow]]",
     "start": AT, is "0 s", "Time at which its SYN leaves.";
     "count": Kind::Integer(1, MAX_FLOWS as u64), is "1", "Number of such flows.";
     "stagger": AT, is "0 s", "Time from the start of one of them to the start of the next.";
-}}
+};
 
-table! { LAST = "flow", "[[flow]]", "" {
+const LAST: &[Key] = keys! {
     "application": Kind::Table(&APPLICATION), or "all data at the start",
         "When the application has data to send.";
-}}
-
-const COUNT: usize = FIRST.keys.len() + FlowSettings::TABLE.keys.len() + LAST.keys.len();
-
-pub(crate) const FLOW: Table = Table {
-    keys: &joined::<COUNT>(&[FIRST.keys, FlowSettings::TABLE.keys, LAST.keys]),
-    ..FIRST
 };
+
+table! { FLOW = "flow", "[[flow]]",
+    "A sender, its receiver, and the data it sends. It has a size or a duration, not both."
+    [FIRST, FlowSettings::TABLE.keys, LAST]
+}
 
 table! { APPLICATION = "application", "an application",
     "An application that has data from time to time: `write` with `every` or `pause`, or `rate`." {

@@ -16,23 +16,35 @@ pub(crate) use path::{
 pub(crate) use queue::AQM;
 pub(crate) use traffic::TRAFFIC;
 
-/// A table with its keys: `"key": kind, how "default", "What it means.";`, where `how` is `needed`
-/// (with an example), `sometimes` (with an example and words), `is` (a value), or `or` (words about
-/// it).
+/// A list of keys: `"key": kind, how "default", "What it means.";`, where `how` is `needed` (with an
+/// example), `sometimes` (with an example and words), `is` (a value), or `or` (words about it).
+macro_rules! keys {
+    ($( $key:literal: $kind:expr, $how:ident $($usual:literal)+, $doc:literal; )*) => {
+        &[ $( tables::Key::new(
+            $key,
+            $kind,
+            $crate::tables::usual!($how $($usual)+),
+            $doc,
+        ), )* ]
+    };
+}
+
+/// A table with its keys, or with the keys of several lists.
 macro_rules! table {
-    ($name:ident = $table:literal, $title:literal, $summary:literal {
-        $( $key:literal: $kind:expr, $how:ident $($usual:literal)+, $doc:literal; )*
-    }) => {
+    ($name:ident = $table:literal, $title:literal, $summary:literal { $($keys:tt)* }) => {
         pub(crate) const $name: tables::Table = tables::Table {
             name: $table,
             title: $title,
             summary: $summary,
-            keys: &[ $( tables::Key::new(
-                $key,
-                $kind,
-                $crate::tables::usual!($how $($usual)+),
-                $doc,
-            ), )* ],
+            keys: $crate::tables::keys!($($keys)*),
+        };
+    };
+    ($name:ident = $table:literal, $title:literal, $summary:literal [ $($list:expr),+ $(,)? ]) => {
+        pub(crate) const $name: tables::Table = tables::Table {
+            name: $table,
+            title: $title,
+            summary: $summary,
+            keys: &tables::joined::<{ 0 $(+ $list.len())+ }>(&[ $($list),+ ]),
         };
     };
 }
@@ -52,4 +64,4 @@ macro_rules! usual {
     };
 }
 
-use {table, usual};
+use {keys, table, usual};

@@ -1,9 +1,9 @@
 //! The file, `[path]`, and what a link is made of.
 
-use tables::{Kind, MAX_DURATION, MAX_RATE};
+use tables::{Key, Kind, MAX_DURATION, MAX_RATE};
 use units::{Bytes, Rate};
 
-use super::{AQM, FLOW, TRAFFIC, cellular, table};
+use super::{AQM, FLOW, TRAFFIC, cellular, keys, table};
 use crate::limits::{
     MAX_FLOWS, MAX_NAME, MAX_OVERHEAD, MAX_ROUTERS, MAX_RUNS, MAX_SEED, MAX_STEPS, MAX_SUMMARY,
     MAX_TRAFFIC, MIN_SLOT, MIN_STEP,
@@ -106,40 +106,47 @@ table! { PATH = "path", "[path]",
          it is idle: the state at the start of a run, or a table.";
 }}
 
-table! { DIRECTION = "direction", "a direction of the path", "One direction of a path." {
+/// What a direction of the path and a link behind a router have in common.
+const LINK: &[Key] = keys! {
+    "loss": LOSSES, or "none", "Losses of the medium, before the queue.";
+    "jitter": VARIATION, or "none", "Largest addition to the delay (uniform), or a table.";
+    "aqm": DISCIPLINE, is "drop-tail",
+        "Queue discipline: which packets are dropped or marked before the buffer is full.";
+    "ecn": Kind::Switch, is "false",
+        "Whether the queue marks ECN-capable packets instead of dropping them.";
+    "overhead": OVERHEAD, or "the path's",
+        "Bytes that the link counts for each packet beside IP.";
+};
+
+const DIRECTION_FIRST: &[Key] = keys! {
     "rate": SERVICE, or "unlimited",
         "Rate: fixed, varying or a model of an access network (tables), steps that repeat \
          (array), or \"unlimited\" in the reverse direction.";
     "trace": RECORDED, or "", "A recorded rate in place of `rate`.";
     "delay": PROPAGATION, or "", "One-way propagation delay: a time or a recorded delay.";
     "buffer": Kind::Buffer, or "1000 packets in reverse", "Buffer in front of the link.";
-    "loss": LOSSES, or "none", "Losses of the medium, before the queue.";
-    "jitter": VARIATION, or "none", "Largest addition to the delay (uniform), or a table.";
-    "aqm": DISCIPLINE, is "drop-tail",
-        "Queue discipline: which packets are dropped or marked before the buffer is full.";
-    "ecn": Kind::Switch, is "false",
-        "Whether the queue marks ECN-capable packets instead of dropping them.";
-    "overhead": OVERHEAD, or "the path's",
-        "Bytes that the link counts for each packet beside IP.";
-}}
+};
 
-table! { ROUTER = "router", "[[path.router]]",
-    "A router before the bottleneck, and the link behind it." {
+table! { DIRECTION = "direction", "a direction of the path", "One direction of a path."
+    [DIRECTION_FIRST, LINK]
+}
+
+const ROUTER_FIRST: &[Key] = keys! {
     "rate": SERVICE, sometimes "100 Mbit/s" "needed, or trace",
         "Rate, no slower than the bottleneck.";
     "trace": RECORDED, or "", "A recorded rate in place of `rate`.";
     "delay": PROPAGATION, is "0 s", "One-way propagation delay: a time or a recorded delay.";
     "buffer": Kind::Buffer, is "1 bdp", "Buffer in front of the link.";
-    "loss": LOSSES, or "none", "Losses of the medium, before the queue.";
-    "jitter": VARIATION, or "none", "Largest addition to the delay (uniform), or a table.";
-    "aqm": DISCIPLINE, is "drop-tail",
-        "Queue discipline: which packets are dropped or marked before the buffer is full.";
-    "ecn": Kind::Switch, is "false",
-        "Whether the queue marks ECN-capable packets instead of dropping them.";
-    "overhead": OVERHEAD, or "the path's",
-        "Bytes that the link counts for each packet beside IP.";
+};
+
+const ROUTER_LAST: &[Key] = keys! {
     "router_support": ROUTERS_HELP, is "none", "What the router does for flows that ask it.";
-}}
+};
+
+table! { ROUTER = "router", "[[path.router]]",
+    "A router before the bottleneck, and the link behind it."
+    [ROUTER_FIRST, LINK, ROUTER_LAST]
+}
 
 table! { ROUTER_SUPPORT = "router-support", "the router support",
     "What a router does for flows that ask it, with its settings." {
