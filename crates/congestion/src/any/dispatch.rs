@@ -88,70 +88,56 @@ macro_rules! startups {
     };
 }
 
-macro_rules! avoidances {
-    ( $( $variant:ident($part:ty, $settings:ty) {
-        name: $name:literal,
-        provenance: $provenance:expr,
-        source: $source:literal,
-        summary: $summary:literal,
-    } )* ) => {
+/// A kind of part that is built from its settings alone, and the enum of its parts.
+macro_rules! plain_parts {
+    (
+        $config:ident, $table:ident, $kind:ident, $any:ident = $doc:literal, $hooks:ident,
+        $( $variant:ident($part:ty, $settings:ty) {
+            name: $name:literal,
+            provenance: $provenance:expr,
+            source: $source:literal,
+            summary: $summary:literal,
+        } )*
+    ) => {
         kind! {
-            AvoidanceConfig, AVOIDANCES, Avoidance,
+            $config, $table, $kind,
             $( $variant($settings) { $name, $provenance, $source, $summary } )*
         }
 
-        /// Any congestion avoidance.
+        #[doc = $doc]
         #[derive(Clone, Debug)]
         #[allow(missing_docs, reason = "the names of the parts")]
         #[allow(clippy::large_enum_variant, reason = "one per connection, without allocation")]
-        pub enum AnyAvoidance { $( $variant($part), )* }
+        pub enum $any { $( $variant($part), )* }
 
-        impl AvoidanceConfig {
-            fn build(self) -> AnyAvoidance {
-                match self {
-                    $( Self::$variant(config) => {
-                        AnyAvoidance::$variant(<$part>::new(config))
-                    } )*
-                }
+        impl $config {
+            fn build(self) -> $any {
+                match self { $( Self::$variant(config) => $any::$variant(<$part>::new(config)), )* }
             }
         }
 
-        impl Avoidance for AnyAvoidance {
-            avoidance_hooks!(forward!($($variant)*));
+        impl $kind for $any {
+            $hooks!(forward!($($variant)*));
+        }
+    };
+}
+
+macro_rules! avoidances {
+    ( $($rows:tt)* ) => {
+        plain_parts! {
+            AvoidanceConfig, AVOIDANCES, Avoidance,
+            AnyAvoidance = "Any congestion avoidance.", avoidance_hooks,
+            $($rows)*
         }
     };
 }
 
 macro_rules! recoveries {
-    ( $( $variant:ident($part:ty, $settings:ty) {
-        name: $name:literal,
-        provenance: $provenance:expr,
-        source: $source:literal,
-        summary: $summary:literal,
-    } )* ) => {
-        kind! {
+    ( $($rows:tt)* ) => {
+        plain_parts! {
             RecoveryConfig, RECOVERIES, Recovery,
-            $( $variant($settings) { $name, $provenance, $source, $summary } )*
-        }
-
-        /// Any recovery.
-        #[derive(Clone, Debug)]
-        #[allow(missing_docs, reason = "the names of the parts")]
-        #[allow(clippy::large_enum_variant, reason = "one per connection, without allocation")]
-        pub enum AnyRecovery { $( $variant($part), )* }
-
-        impl RecoveryConfig {
-            fn build(self) -> AnyRecovery {
-                match self {
-                    $( Self::$variant(config) => {
-                        AnyRecovery::$variant(<$part>::new(config))
-                    } )*
-                }
-            }
-        }
-
-        impl Recovery for AnyRecovery {
-            recovery_hooks!(forward!($($variant)*));
+            AnyRecovery = "Any recovery.", recovery_hooks,
+            $($rows)*
         }
     };
 }
