@@ -44,7 +44,7 @@ def write(folder: Path, plan: Plan, runs: Runs) -> None:
     """Writes everything about ``runs`` to ``folder``, which exists and is empty."""
     document, result = runs.document, runs.main
     (folder / RESULT).write_text(runs.text + "\n", encoding="utf-8")
-    flows = pl.DataFrame(result.flows())
+    flows = runs.flows
     flows.write_parquet(folder / "flows.parquet")
     pl.DataFrame(result.links()).write_parquet(folder / "links.parquet")
     traffic = pl.DataFrame(result.traffic())

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
-import re
 import sys
 from dataclasses import dataclass
 from enum import Enum
@@ -21,10 +20,6 @@ if TYPE_CHECKING:
 
     from slowstart import Result, Scenario
     from slowstart.planning import Plan
-
-
-# Congestion controls that Linux builds as separate modules.
-_MODULES = ("bic", "hybla", "westwood")
 
 
 class Stack(str, Enum):
@@ -66,10 +61,7 @@ class How:
             raise InputError("kernel runs execute one at a time: leave out --threads")
         with contextlib.suppress(InputError):  # check_linux reports it better
             enter_user_namespace()
-        try:
-            check_linux(scenarios, switch_hystart=self.switch_hystart)
-        except InputError as error:
-            raise InputError(_with_module(str(error))) from error
+        check_linux(scenarios, switch_hystart=self.switch_hystart)
 
     def run(
         self, scenarios: Sequence[Scenario], keep: str, progress: Callable[[int, int], object]
@@ -96,15 +88,6 @@ class How:
             switch_hystart=self.switch_hystart,
             progress=progress,
         )
-
-
-def _with_module(refusal: str) -> str:
-    """Names the kernel module that may contain the missing congestion control."""
-    lacking = re.search(r"no congestion control of the kernel is `(\w+)\+standard`", refusal)
-    if lacking is None or lacking[1] not in _MODULES:
-        return refusal
-    module = f"tcp_{lacking[1]}"
-    return f"{refusal}; it may be in the module {module}, which is not loaded (modprobe {module})"
 
 
 def execute(plan: Plan, how: How, as_json: bool, output: str | None, quiet: bool) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from slowstart import tables
@@ -83,8 +84,18 @@ class Runs:
     notes: list[str] = field(default_factory=list)
     """Sentences of the report about omitted figures."""
 
-    def __post_init__(self) -> None:
-        self.document: dict[str, Any] = json.loads(self.text)
+    @cached_property
+    def document(self) -> dict[str, Any]:
+        """The result document, parsed."""
+        document: dict[str, Any] = json.loads(self.text)
+        return document
+
+    @cached_property
+    def flows(self) -> pl.DataFrame:
+        """The table of the flows of the main runs."""
+        import polars as pl
+
+        return pl.DataFrame(self.main.flows())
 
 
 def execute(
@@ -146,10 +157,9 @@ def _traceable(plan: Plan, runs: Runs) -> dict[str, list[int]]:
         return groups
     import polars as pl
 
-    flows = pl.DataFrame(runs.main.flows())
     chosen, total = {}, 0
     for path, places in groups.items():
-        first = flows.filter((pl.col("path") == path) & (pl.col("run") == 0))
+        first = runs.flows.filter((pl.col("path") == path) & (pl.col("run") == 0))
         segments = int(first["segments_sent"].sum())
         if segments > _MOST_OF_A_PATH:
             why = f"one run has more than {_MOST_OF_A_PATH // 1_000_000} million segments"
@@ -173,10 +183,7 @@ def _sizes(plan: Plan, runs: Runs) -> dict[int, list[Scenario]]:
     """The scenarios at the standard sizes below the size of the main runs."""
     if plan.at_size is None:
         return {}
-    import polars as pl
-
-    flows = pl.DataFrame(runs.main.flows())
-    largest, whole = transferred(flows)
+    largest, whole = transferred(runs.flows)
     return {size: plan.at_size(f"{size} bytes") for size in _below(largest, whole=whole)}
 
 
