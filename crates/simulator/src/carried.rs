@@ -7,21 +7,27 @@ use tcp::segment::{AckSegment, DataSegment, SackBlocks, Segment};
 use units::Instant;
 use units::feedback::Feedback;
 
-const ACK: u8 = 1;
-const SYN: u8 = 2;
-const FIN: u8 = 4;
-const PSH: u8 = 8;
-const CWR: u8 = 16;
-const ECE: u8 = 32;
-const RETRANSMISSION: u8 = 64;
+use crate::routes::Hop;
+
+const ACK: u32 = 1;
+const SYN: u32 = 2;
+const FIN: u32 = 4;
+const PSH: u32 = 8;
+const CWR: u32 = 16;
+const ECE: u32 = 32;
+const RETRANSMISSION: u32 = 64;
 
 /// The third segment of the handshake. No other segment has both SYN and FIN.
-const HANDSHAKE_ACK: u8 = SYN | FIN;
+const HANDSHAKE_ACK: u32 = SYN | FIN;
 /// Its IP length: headers with timestamps.
 pub const HANDSHAKE_ACK_SIZE: u32 = 52;
 
 /// The packet carries router feedback.
-const FEEDBACK: u8 = 128;
+const FEEDBACK: u32 = 128;
+
+/// The flags are the low bits of a word; its high bits are the position on the route.
+const FLAGS: u32 = 255;
+const NEXT_HOP: u32 = FLAGS + 1;
 
 /// No entry in [`Aside`].
 const NOTHING: u32 = u32::MAX;
@@ -39,7 +45,8 @@ pub struct Carried {
     ts_ecr: u32,
     sack: u32,
     feedback: u32,
-    flags: u8,
+    /// The flags, and the [`Hop`] that comes next.
+    flags: u32,
 }
 
 /// The parts of packets in flight that are too large for [`Carried`].
@@ -99,8 +106,8 @@ impl<T: Copy> Store<T> {
 
 impl Carried {
     #[inline]
-    pub fn data(data: &DataSegment, sent: Instant) -> Self {
-        let flag = |set: bool, flag: u8| if set { flag } else { 0 };
+    pub fn data(data: &DataSegment, sent: Instant, route: Hop) -> Self {
+        let flag = |set: bool, flag: u32| if set { flag } else { 0 };
         Self {
             offset: data.seq,
             sent,
@@ -109,7 +116,8 @@ impl Carried {
             ts_ecr: data.ts_ecr,
             sack: NOTHING,
             feedback: NOTHING,
-            flags: flag(data.syn, SYN)
+            flags: (route.0 * NEXT_HOP)
+                | flag(data.syn, SYN)
                 | flag(data.fin, FIN)
                 | flag(data.psh, PSH)
                 | flag(data.cwr, CWR)
@@ -118,8 +126,8 @@ impl Carried {
     }
 
     #[inline]
-    pub fn ack(ack: &AckSegment, sent: Instant, aside: &mut Aside) -> Self {
-        let flag = |set: bool, flag: u8| if set { flag } else { 0 };
+    pub fn ack(ack: &AckSegment, sent: Instant, route: Hop, aside: &mut Aside) -> Self {
+        let flag = |set: bool, flag: u32| if set { flag } else { 0 };
         Self {
             offset: ack.ack,
             sent,
@@ -128,13 +136,13 @@ impl Carried {
             ts_ecr: ack.ts_ecr,
             sack: aside.put_sack(ack.sack),
             feedback: NOTHING,
-            flags: ACK | flag(ack.syn, SYN) | flag(ack.ece, ECE),
+            flags: (route.0 * NEXT_HOP) | ACK | flag(ack.syn, SYN) | flag(ack.ece, ECE),
         }
     }
 
     /// The third segment of the handshake. It has no effect on the receiver, but it occupies the
     /// network ahead of the first data.
-    pub const fn handshake_ack(sent: Instant) -> Self {
+    pub const fn handshake_ack(sent: Instant, route: Hop) -> Self {
         Self {
             offset: 0,
             sent,
@@ -143,13 +151,25 @@ impl Carried {
             ts_ecr: 0,
             sack: NOTHING,
             feedback: NOTHING,
-            flags: HANDSHAKE_ACK,
+            flags: (route.0 * NEXT_HOP) | HANDSHAKE_ACK,
         }
     }
 
     #[inline]
     pub const fn is_handshake_ack(&self) -> bool {
         self.flags & HANDSHAKE_ACK == HANDSHAKE_ACK
+    }
+
+    /// Where the packet goes next.
+    #[inline]
+    pub const fn hop(&self) -> Hop {
+        Hop(self.flags / NEXT_HOP)
+    }
+
+    /// Moves on to the next hop.
+    #[inline]
+    pub const fn pass_hop(&mut self) {
+        self.flags += NEXT_HOP;
     }
 
     /// Attaches `feedback`, if any, and returns the bytes that it adds to the packet.
@@ -193,7 +213,7 @@ impl Carried {
     /// The acknowledgement number, in 32 bits as on the wire, of an ACK without SACK, SYN, ECE and
     /// router feedback; `None` for any other packet.
     pub const fn plain_ack(&self) -> Option<u32> {
-        if self.flags == ACK && self.sack == NOTHING {
+        if self.flags & FLAGS == ACK && self.sack == NOTHING {
             Some(self.offset as u32)
         } else {
             None
@@ -271,7 +291,7 @@ mod tests {
             cwr: true,
             retransmission: true,
         };
-        let travelling = Carried::data(&data, Instant::ZERO);
+        let travelling = Carried::data(&data, Instant::ZERO, Hop(0));
         assert_eq!(travelling.into_data(), data);
         assert_eq!(travelling.plain_ack(), None);
         let mut aside = Aside::default();
@@ -286,11 +306,14 @@ mod tests {
             syn: false,
             ece: true,
         };
-        let carried = Carried::ack(&ack, Instant::ZERO, &mut aside);
+        let carried = Carried::ack(&ack, Instant::ZERO, Hop(7), &mut aside);
         assert!(carried.is_ack() && !carried.has_payload());
+        let mut further = carried;
+        further.pass_hop();
+        assert_eq!((carried.hop(), further.hop()), (Hop(7), Hop(8)));
         assert_eq!(carried.into_ack(&mut aside), ack);
         // The place is used again.
-        let again = Carried::ack(&ack, Instant::ZERO, &mut aside);
+        let again = Carried::ack(&ack, Instant::ZERO, Hop(7), &mut aside);
         assert_eq!((again.sack, aside.sacks.things.len()), (0, 1));
     }
 
@@ -303,19 +326,22 @@ mod tests {
                 ..AckSegment::default()
             };
             change(&mut segment);
-            Carried::ack(&segment, Instant::ZERO, &mut aside).plain_ack()
+            Carried::ack(&segment, Instant::ZERO, Hop(7), &mut aside).plain_ack()
         };
         assert_eq!(plain(|_| ()), Some(7));
         assert_eq!(plain(|ack| ack.syn = true), None);
         assert_eq!(plain(|ack| ack.ece = true), None);
         assert_eq!(plain(|ack| ack.sack.push(100, 300, 400)), None);
-        assert_eq!(Carried::handshake_ack(Instant::ZERO).plain_ack(), None);
+        assert_eq!(
+            Carried::handshake_ack(Instant::ZERO, Hop(0)).plain_ack(),
+            None
+        );
     }
 
     #[test]
     fn feedback_is_stored_aside_and_its_slot_is_reused() {
         let mut aside = Aside::default();
-        let mut plain = Carried::ack(&AckSegment::default(), Instant::ZERO, &mut aside);
+        let mut plain = Carried::ack(&AckSegment::default(), Instant::ZERO, Hop(7), &mut aside);
         assert_eq!(plain.detach(&mut aside), None);
         let mut asking = plain;
         let none = Some(Feedback::RcpEcho { rate: None });

@@ -12,6 +12,7 @@ use tcp::segment::AckSegment;
 use tcp::{Receiver, ReceiverConfig, Sender, SenderConfig};
 use units::{Bytes, Duration, Instant, Rate};
 
+use crate::routes::Hop;
 use crate::traffic::Totals;
 
 /// Payload of a full packet: 1500 bytes of IP less 52 of headers with timestamps.
@@ -40,10 +41,10 @@ pub struct Endpoints {
 pub struct FlowState<'a> {
     pub config: &'a Flow,
     index: u32,
-    /// The first and the last link of its data.
-    pub data: [u32; 2],
-    /// The first and the last link of its ACKs.
-    pub acks: [u32; 2],
+    /// The route of its data.
+    pub data: Hop,
+    /// The route of its ACKs.
+    pub acks: Hop,
     /// The source of a flow of background traffic.
     pub source: u32,
     /// When its SYN leaves.
@@ -105,11 +106,11 @@ impl Device {
     }
 }
 
-/// The index, route and schedule of a flow.
+/// The index, routes and schedule of a flow.
 pub struct Placement {
     pub index: u32,
-    pub data: [u32; 2],
-    pub acks: [u32; 2],
+    pub data: Hop,
+    pub acks: Hop,
     pub start: Instant,
     pub size: Option<Bytes>,
     pub stop: Option<Instant>,

@@ -130,6 +130,7 @@ mod tests {
 
     use super::*;
     use crate::flow::Placement;
+    use crate::routes::Hop;
 
     #[test]
     fn slots_are_reused_and_a_packet_that_outlives_its_flow_matches_no_flow() {
@@ -139,8 +140,8 @@ mod tests {
         let state = |flow| {
             let place = Placement {
                 index: 0,
-                data: [0, 0],
-                acks: [1, 1],
+                data: Hop(0),
+                acks: Hop(0),
                 start: Instant::ZERO,
                 size: None,
                 stop: None,

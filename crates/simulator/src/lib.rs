@@ -19,6 +19,7 @@ mod flow;
 mod flows;
 mod links;
 mod look;
+mod routes;
 mod traffic;
 mod world;
 

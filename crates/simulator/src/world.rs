@@ -20,6 +20,7 @@ use crate::carried::{Aside, Carried, HANDSHAKE_ACK_SIZE, ack_size, data_size};
 use crate::flow::Endpoints;
 use crate::flows::Flows;
 use crate::links::LinkState;
+use crate::routes::{Hop, Routes};
 use crate::traffic::{Source, Totals};
 use crate::{RunError, RunOutput};
 use background::Datagrams;
@@ -28,8 +29,6 @@ use feedback::consult;
 /// The path's links come first.
 const FORWARD: u32 = 0;
 const REVERSE: u32 = 1;
-/// No link.
-const NOWHERE: u32 = u32::MAX;
 
 /// The owner of a calendar entry.
 #[derive(Clone, Copy)]
@@ -62,15 +61,13 @@ pub struct World<'a> {
     /// Unused calendar entries.
     free: Vec<Component>,
     aside: Aside,
-    /// The last router before the forward link, or [`REVERSE`] without routers. The routers are the
-    /// links after [`REVERSE`] up to this one.
-    last_router: u32,
     /// Whether any sender has a device queue, or any application pauses.
     needs_wakeups: bool,
-    /// Where data of the senders, and ACKs to them, enter the path.
-    first: u32,
-    /// Links of the reverse paths, by the delay that accesses add.
-    reverse_paths: BTreeMap<Duration, [u32; 2]>,
+    routes: Routes,
+    /// The route of the senders' data.
+    forward_path: Hop,
+    /// The routes in the other direction, by the delay that accesses add.
+    reverse_paths: BTreeMap<Duration, Hop>,
     /// Background traffic and its totals.
     sources: Vec<Source<'a>>,
     totals: Vec<Totals>,
@@ -118,7 +115,7 @@ impl World<'_> {
     fn link_acts(&mut self, index: u32) {
         let now = self.now;
         while let Some((_, packet)) = self.links[index as usize].link.pop(now) {
-            self.arrive(index, packet);
+            self.arrive(packet);
             let next = self.links[index as usize].link.next_event();
             if next.is_none_or(|next| next > now) {
                 break;
@@ -133,39 +130,16 @@ impl World<'_> {
 
     /// Passes a packet that leaves a link to the next link of its route, or to its host.
     #[inline]
-    fn arrive(&mut self, link: u32, packet: Packet<Carried>) {
-        let flow = packet.flow;
-        if !packet.payload.is_ack() {
-            if link == FORWARD {
-                self.data_arrives(flow, packet.payload, packet.ecn);
-            } else if self.is_router(link) {
-                self.offer(self.after_router(link), packet);
-            } else {
-                self.route_data(link, packet);
-            }
-            return;
-        }
-        let last = self.flows.get_mut(flow).acks[1];
-        if link == last {
-            self.ack_arrives(flow, packet.payload);
-        } else if self.is_router(link) {
-            self.offer(self.after_router(link), packet);
-        } else if last == NOWHERE {
-            self.discard(packet);
+    fn arrive(&mut self, packet: Packet<Carried>) {
+        let Packet {
+            flow, ecn, payload, ..
+        } = packet;
+        if self.routes.link(payload.hop()).is_some() {
+            self.offer(packet);
+        } else if payload.is_ack() {
+            self.ack_arrives(flow, payload);
         } else {
-            self.offer(last, packet);
-        }
-    }
-
-    const fn is_router(&self, link: u32) -> bool {
-        REVERSE < link && link <= self.last_router
-    }
-
-    const fn after_router(&self, link: u32) -> u32 {
-        if link == self.last_router {
-            FORWARD
-        } else {
-            link + 1
+            self.data_arrives(flow, payload, ecn);
         }
     }
 
@@ -219,14 +193,13 @@ impl World<'_> {
 
     #[cold]
     fn offer_handshake_ack(&mut self, flow: u32) {
-        let packet = Packet {
+        let route = self.flows.get_mut(flow).data;
+        self.offer(Packet {
             size: HANDSHAKE_ACK_SIZE,
             flow,
             ecn: Ecn::NotEct,
-            payload: Carried::handshake_ack(self.now),
-        };
-        let link = self.flows.get_mut(flow).data[0];
-        self.offer(link, packet);
+            payload: Carried::handshake_ack(self.now, route),
+        });
     }
 
     /// Sends the ACKs that a receiver has ready.
@@ -241,18 +214,18 @@ impl World<'_> {
             let Some(ack) = endpoints.receiver.poll_ack(now) else {
                 return;
             };
-            let link = state.acks[0];
+            let route = state.acks;
             let asks_routers = state.asks_routers;
             let mut packet = Packet {
                 size: ack_size(&ack),
                 flow,
                 ecn: Ecn::NotEct,
-                payload: Carried::ack(&ack, now, &mut self.aside),
+                payload: Carried::ack(&ack, now, route, &mut self.aside),
             };
             if asks_routers {
                 self.echo(&ack, &mut packet);
             }
-            self.offer(link, packet);
+            self.offer(packet);
         }
     }
 
@@ -281,20 +254,20 @@ impl World<'_> {
             } else {
                 Ecn::NotEct
             };
-            let link = state.data[0];
+            let route = state.data;
             let asks_routers = state.asks_routers;
             let mut packet = Packet {
                 size: data_size(&data),
                 flow,
                 ecn,
-                payload: Carried::data(&data, now),
+                payload: Carried::data(&data, now, route),
             };
             if asks_routers {
                 self.ask(&data, &mut packet);
             }
-            let accepted = self.offer(link, packet);
+            let accepted = self.offer(packet);
             if self.needs_wakeups && accepted {
-                self.fill_device(flow, link, packet.size);
+                self.fill_device(flow, route, packet.size);
             }
         }
     }
@@ -313,10 +286,14 @@ impl World<'_> {
         }
     }
 
-    /// Offers a packet to a link, and records drops and completed busy periods.
+    /// Offers a packet to the next link of its route, and records drops and completed busy periods.
     #[inline]
-    fn offer(&mut self, link: u32, packet: Packet<Carried>) -> bool {
+    fn offer(&mut self, mut packet: Packet<Carried>) -> bool {
         let now = self.now;
+        let Some(link) = self.routes.link(packet.payload.hop()) else {
+            return false;
+        };
+        packet.payload.pass_hop();
         let state = &mut self.links[link as usize];
         if state.router.is_some() {
             consult(state, &packet, now, &mut self.aside);

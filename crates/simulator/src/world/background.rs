@@ -8,10 +8,11 @@ use scenario::{Direction, FULL_PACKET, Scenario, TrafficKind};
 use tcp::segment::DataSegment;
 use units::{Bytes, Duration, Instant};
 
-use super::{FORWARD, NOWHERE, Owner, World};
+use super::{Owner, World};
 use crate::carried::Carried;
 use crate::flow::{FlowState, Placement};
 use crate::flows::DATAGRAMS;
+use crate::routes::Hop;
 use crate::traffic::{Begin, Source, Totals};
 
 /// Payload of a datagram: a full packet less the headers of IP and UDP.
@@ -21,8 +22,7 @@ const DATAGRAM: u32 = FULL_PACKET - 28;
 #[derive(Debug)]
 pub(super) struct Datagrams {
     table: u32,
-    /// The first and the last link of its route.
-    route: [u32; 2],
+    route: Hop,
     component: Component,
     /// The start, counted with the first packet.
     begins: Option<Begin>,
@@ -54,9 +54,9 @@ impl World<'_> {
         }
     }
 
-    /// The first and the last link of data and of ACKs.
-    fn routes(&mut self, direction: Direction, extra_delay: Duration) -> [[u32; 2]; 2] {
-        let there = [self.first, FORWARD];
+    /// The routes of data and of ACKs.
+    fn routes_of(&mut self, direction: Direction, extra_delay: Duration) -> [Hop; 2] {
+        let there = self.forward_path;
         let back = self.reverse_path(extra_delay);
         match direction {
             Direction::Forward => [there, back],
@@ -77,7 +77,7 @@ impl World<'_> {
 
     fn begin(&mut self, table: u32, begin: &Begin) {
         let traffic = &self.scenario.path.traffic[table as usize];
-        let [data, acks] = self.routes(traffic.direction, begin.extra_delay);
+        let [data, acks] = self.routes_of(traffic.direction, begin.extra_delay);
         let web = matches!(traffic.kind, TrafficKind::Web { .. });
         let place = Placement {
             index: self.totals[table as usize].next_place(),
@@ -133,22 +133,6 @@ impl World<'_> {
             .collect()
     }
 
-    /// Routes a data packet that left a link other than the bottleneck and the routers before it.
-    #[cold]
-    pub(super) fn route_data(&mut self, link: u32, packet: Packet<Carried>) {
-        let last = match self.datagrams_of(packet.flow) {
-            Some(source) => source.route[1],
-            None => self.flows.get_mut(packet.flow).data[1],
-        };
-        if link == last {
-            self.data_arrives(packet.flow, packet.payload, packet.ecn);
-        } else if last == NOWHERE {
-            self.discard(packet);
-        } else {
-            self.offer(last, packet);
-        }
-    }
-
     fn datagrams_of(&self, flow: u32) -> Option<&Datagrams> {
         let is_one = flow & DATAGRAMS == DATAGRAMS;
         let source = self.datagrams.get((flow & !DATAGRAMS) as usize);
@@ -157,7 +141,7 @@ impl World<'_> {
 
     fn add_datagrams(&mut self, table: u32, begin: Begin) {
         let traffic = &self.scenario.path.traffic[table as usize];
-        let [route, _] = self.routes(traffic.direction, begin.extra_delay);
+        let [route, _] = self.routes_of(traffic.direction, begin.extra_delay);
         let component = self.component(Owner::Datagrams(self.datagrams.len() as u32));
         self.calendar.schedule(component, Some(begin.at));
         self.datagrams.push(Datagrams {
@@ -192,7 +176,7 @@ impl World<'_> {
         }
         let next = Some(source.next).filter(|&next| traffic.stop.is_none_or(|stop| next < stop));
         self.calendar.schedule(source.component, next);
-        let link = source.route[0];
+        let route = source.route;
         let datagram = DataSegment {
             seq: 0,
             len: DATAGRAM,
@@ -208,9 +192,9 @@ impl World<'_> {
             size: FULL_PACKET,
             flow: DATAGRAMS | index,
             ecn: Ecn::NotEct,
-            payload: Carried::data(&datagram, now),
+            payload: Carried::data(&datagram, now, route),
         };
-        self.offer(link, packet);
+        self.offer(packet);
     }
 
     /// Counts arrived data without a flow: a datagram, or a packet that outlived its flow.
@@ -237,8 +221,8 @@ pub(super) fn orphans(scenario: &Scenario) -> Option<FlowState<'_>> {
     let traffic = scenario.path.traffic.first()?;
     let place = Placement {
         index: 0,
-        data: [NOWHERE; 2],
-        acks: [NOWHERE; 2],
+        data: Hop(0),
+        acks: Hop(0),
         start: Instant::ZERO,
         size: None,
         stop: None,

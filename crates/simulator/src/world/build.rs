@@ -15,6 +15,7 @@ use crate::carried::{Aside, Carried};
 use crate::flow::{FlowState, Placement};
 use crate::flows::Flows;
 use crate::links::LinkState;
+use crate::routes::{Hop, Routes};
 
 /// The names of the streams of the path's links.
 const PATH_FORWARD: &str = "path.forward";
@@ -26,6 +27,12 @@ impl<'a> World<'a> {
         let seed = scenario.seed.wrapping_add(u64::from(run));
         let mut calendar = Calendar::default();
         let arrivals = calendar.add();
+        let mut routes = Routes::default();
+        // Routers stand before the forward link, and their links behind the path's in the list.
+        let routers = (REVERSE + 1..).take(scenario.path.routers.len());
+        let forward: Vec<u32> = routers.chain([FORWARD]).collect();
+        let [forward_path, reverse_path] =
+            [&forward[..], &[REVERSE]].map(|links| routes.over(links));
         let mut world = Self {
             scenario,
             run,
@@ -40,13 +47,13 @@ impl<'a> World<'a> {
             waiting: (0..scenario.flows.len() as u32).collect(),
             free: Vec::new(),
             aside: Aside::default(),
-            last_router: REVERSE,
             needs_wakeups: scenario.flows.iter().any(|flow| {
                 let pauses = matches!(flow.application, Application::Pausing { .. });
                 pauses || flow.small_queue.is_some()
             }),
-            first: FORWARD,
-            reverse_paths: BTreeMap::from([(Duration::ZERO, [REVERSE, REVERSE])]),
+            routes,
+            forward_path,
+            reverse_paths: BTreeMap::from([(Duration::ZERO, reverse_path)]),
             sources: Vec::new(),
             totals: Vec::new(),
             datagrams: Vec::new(),
@@ -76,16 +83,13 @@ impl<'a> World<'a> {
         world.ttl -= 1;
         for router in &path.routers {
             let stream = format!("path.{}", router.link.name);
-            world.last_router = world.add_link(&router.link, &router.router_support, &stream, true);
+            world.add_link(&router.link, &router.router_support, &stream, true);
             world.ttl = world.ttl.wrapping_sub(1);
-        }
-        if !path.routers.is_empty() {
-            world.first = REVERSE + 1;
         }
         for (index, config) in scenario.flows.iter().enumerate() {
             let place = Placement {
                 index: index as u32,
-                data: [world.first, FORWARD],
+                data: world.forward_path,
                 acks: world.reverse_path(config.extra_delay),
                 start: config.start,
                 size: config.size,
@@ -147,21 +151,22 @@ impl<'a> World<'a> {
         index
     }
 
-    /// The first and last link of the reverse path for an access delay of `extra_delay` in each
-    /// direction. Flows with equal access delays share one delay line, which adds no queueing.
-    pub(super) fn reverse_path(&mut self, extra_delay: Duration) -> [u32; 2] {
+    /// The reverse path for an access delay of `extra_delay` in each direction. Flows with equal
+    /// access delays share one delay line, which adds no queueing.
+    pub(super) fn reverse_path(&mut self, extra_delay: Duration) -> Hop {
         let extra = extra_delay * 2;
-        if let Some(&links) = self.reverse_paths.get(&extra) {
-            return links;
+        if let Some(&route) = self.reverse_paths.get(&extra) {
+            return route;
         }
         let links = self.longer_reverse_path(&self.scenario.path.reverse, extra);
-        self.reverse_paths.insert(extra, links);
-        links
+        let route = self.routes.over(&links);
+        self.reverse_paths.insert(extra, route);
+        route
     }
 
-    /// The first and last link of a reverse path that is `delay` longer than the path's own. If
-    /// the path's own is only a delay, one delay line replaces both.
-    fn longer_reverse_path(&mut self, shared: &LinkConfig, delay: Duration) -> [u32; 2] {
+    /// The links of a reverse path that is `delay` longer than the path's own. If the path's own is
+    /// only a delay, one delay line replaces both.
+    fn longer_reverse_path(&mut self, shared: &LinkConfig, delay: Duration) -> Vec<u32> {
         let mut own = LinkConfig {
             service: Service::Unlimited,
             loss: LossConfig::None,
@@ -175,13 +180,12 @@ impl<'a> World<'a> {
         } == *shared;
         if is_only_delay {
             own.delay = shared.delay + delay;
-            let link = self.add_link(&own, &RouterSupport::None, "", false);
-            [link, link]
+        }
+        let link = self.add_link(&own, &RouterSupport::None, "", false);
+        if is_only_delay {
+            vec![link]
         } else {
-            [
-                REVERSE,
-                self.add_link(&own, &RouterSupport::None, "", false),
-            ]
+            vec![REVERSE, link]
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Senders that wait for their device, and applications that pause.
 
 use super::World;
+use crate::routes::Hop;
 
 impl World<'_> {
     /// Reports to a sender the bytes that its device has sent.
@@ -29,10 +30,13 @@ impl World<'_> {
         }
     }
 
-    /// Adds a packet of `bytes` to its sender's device, the link `link`.
+    /// Adds a packet of `bytes` to its sender's device, the first link of `route`.
     #[cold]
     #[inline(never)]
-    pub(super) fn fill_device(&mut self, flow: u32, link: u32, bytes: u32) {
+    pub(super) fn fill_device(&mut self, flow: u32, route: Hop, bytes: u32) {
+        let Some(link) = self.routes.link(route) else {
+            return;
+        };
         let leaves = self.links[link as usize].link.busy_until();
         let state = self.flows.get_mut(flow);
         if let (Some(device), Some(endpoints)) = (&mut state.device, &mut state.endpoints)

@@ -87,10 +87,12 @@ impl World<'_> {
             links: Vec::with_capacity(2),
             traffic,
         };
-        let reverse_paths: Vec<_> = self.reverse_paths.values().map(|links| links[0]).collect();
+        let first_link = |&route| self.routes.link(route);
+        let reverse_paths: Vec<_> = self.reverse_paths.values().filter_map(first_link).collect();
+        let paths_own = 2 + self.scenario.path.routers.len();
         for (index, link) in self.links.into_iter().enumerate() {
             let (summary, trace) = link.finish(self.now);
-            if index <= self.last_router as usize {
+            if index < paths_own {
                 result.links.push(summary);
             } else if reverse_paths.contains(&(index as u32)) {
                 // This link replaces the path's reverse link for some flows, so its packets count

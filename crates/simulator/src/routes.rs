@@ -1,0 +1,63 @@
+//! The routes of packets: each is the list of the links that a packet takes, one after the other, up
+//! to a host.
+//!
+//! All routes stand in one table, one behind the other. A packet in flight carries its position in
+//! the table, so forwarding it reads neither its flow nor its host: a packet that outlives its flow
+//! goes on along its route. Equal routes are stored once.
+
+use std::collections::BTreeMap;
+
+/// The end of a route.
+const HOST: u32 = u32::MAX;
+/// A packet has 24 bits for its position.
+const MOST_HOPS: usize = 1 << 24;
+
+/// A position in the table: a link of a route, or the host at its end. A route is its first hop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hop(pub u32);
+
+/// All routes of a run.
+#[derive(Debug, Default)]
+pub struct Routes {
+    /// The links of each route, and [`HOST`] behind them.
+    hops: Vec<u32>,
+    known: BTreeMap<Vec<u32>, Hop>,
+}
+
+impl Routes {
+    /// The route over `links`.
+    pub fn over(&mut self, links: &[u32]) -> Hop {
+        if let Some(&route) = self.known.get(links) {
+            return route;
+        }
+        let route = Hop(self.hops.len() as u32);
+        self.hops.extend(links);
+        self.hops.push(HOST);
+        assert!(self.hops.len() <= MOST_HOPS, "too many routes");
+        self.known.insert(links.to_vec(), route);
+        route
+    }
+
+    /// The link at `hop`; `None` at a host.
+    #[inline(always)]
+    pub fn link(&self, hop: Hop) -> Option<u32> {
+        let link = self.hops[hop.0 as usize];
+        (link != HOST).then_some(link)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_routes_are_stored_once_and_end_at_a_host() {
+        let mut routes = Routes::default();
+        let [long, short] = [routes.over(&[3, 1, 2]), routes.over(&[1])];
+        assert_eq!([routes.over(&[3, 1, 2]), routes.over(&[1])], [long, short]);
+        assert_ne!(routes.over(&[1, 2]), routes.over(&[3, 1]));
+        assert_eq!(routes.link(Hop(long.0 + 2)), Some(2));
+        assert_eq!(routes.link(Hop(long.0 + 3)), None);
+        assert_eq!(routes.link(Hop(short.0 + 1)), None);
+    }
+}
