@@ -94,7 +94,17 @@ pub fn simulation(data: &[u8]) {
     scenario.runs = 1;
     scenario.time_limit = scenario.time_limit.min(Duration::from_millis(200));
     let stop = AtomicBool::new(false);
-    let run = || simulator::run(&scenario, 0, &RunOptions { traces: true }, &stop);
+    let run = || {
+        simulator::run(
+            &scenario,
+            0,
+            &RunOptions {
+                traces: true,
+                ..RunOptions::default()
+            },
+            &stop,
+        )
+    };
     let (one, other) = (run(), run());
     match (one, other) {
         (Ok(one), Ok(other)) => assert_eq!(one.result, other.result),

@@ -54,7 +54,10 @@ pub fn run_batch(
         threads.unwrap_or(cores).min(cores).min(jobs.len().max(1))
     };
     startups::forget_failures();
-    let options = RunOptions { traces };
+    let options = RunOptions {
+        traces,
+        ..RunOptions::default()
+    };
     let cancel = AtomicBool::new(false);
     let done = AtomicUsize::new(0);
     let report = || {

@@ -37,6 +37,18 @@ pub use look::look;
 pub struct RunOptions {
     /// Whether to record time series.
     pub traces: bool,
+    /// Which event loop to use. Results do not depend on it.
+    pub event_loop: EventLoop,
+}
+
+/// The event loops.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EventLoop {
+    /// The fastest one that the scenario permits.
+    #[default]
+    Fastest,
+    /// The one that takes all events of a run in the order of their times.
+    Plain,
 }
 
 /// The output of a run.

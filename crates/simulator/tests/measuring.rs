@@ -46,7 +46,10 @@ fn measured(scenario: &Scenario, number: u32, what: &str) -> RunResult {
         let RunOutput { result, .. } = simulator::run(
             scenario,
             number,
-            &RunOptions { traces },
+            &RunOptions {
+                traces,
+                ..RunOptions::default()
+            },
             &AtomicBool::new(false),
         )
         .expect("not cancelled");

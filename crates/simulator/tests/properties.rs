@@ -216,7 +216,7 @@ proptest! {
         let scenario = Arc::new(scenario);
         let jobs: Vec<Job> = (0..3).map(|run| Job { scenario: scenario.clone(), run }).collect();
         let bytes = |threads| {
-            let outputs = run_all(&jobs, &RunOptions { traces: false }, threads, &AtomicBool::new(false), &|_| {}).expect("not cancelled");
+            let outputs = run_all(&jobs, &RunOptions { traces: false, ..RunOptions::default() }, threads, &AtomicBool::new(false), &|_| {}).expect("not cancelled");
             let results: Vec<_> = outputs.into_iter().map(|output| output.result).collect();
             serde_json::to_string(&measure::document("test", serde_json::Value::Null, &results, &results)).expect("serialises")
         };

@@ -42,7 +42,10 @@ fn table(name: &str, runs: u32, seconds: u64) -> [Vec<f64>; 3] {
     let scenario = baseline(PathModel::resolve(name).expect("a preset"), seconds);
     let [mut capacity, mut loss, mut least] = [const { Vec::new() }; 3];
     for number in 0..runs {
-        let options = RunOptions { traces: false };
+        let options = RunOptions {
+            traces: false,
+            ..RunOptions::default()
+        };
         let output = simulator::run(&scenario, number, &options, &AtomicBool::new(false));
         let output = output.expect("not cancelled");
         let flow = &output.result.flows[0];
@@ -71,7 +74,10 @@ fn peak(name: &str, runs: u32) -> f64 {
     let scenario = baseline(PathModel::resolve(name).expect("a preset"), 20);
     let mut spectrum = vec![0.0; 200];
     for number in 0..runs {
-        let options = RunOptions { traces: true };
+        let options = RunOptions {
+            traces: true,
+            ..RunOptions::default()
+        };
         let output = simulator::run(&scenario, number, &options, &AtomicBool::new(false));
         let output = output.expect("not cancelled");
         let end = output.result.flows[0]
@@ -166,7 +172,10 @@ fn jitter_makes_hystart_exit_early_in_most_runs() {
     scenario.flows[0].algorithm = algorithm("cubic+hystart");
     let mut early = 0;
     for number in 0..40 {
-        let options = RunOptions { traces: false };
+        let options = RunOptions {
+            traces: false,
+            ..RunOptions::default()
+        };
         let output = simulator::run(&scenario, number, &options, &AtomicBool::new(false));
         let output = output.expect("not cancelled");
         let flow = &output.result.flows[0];
@@ -297,7 +306,10 @@ fn the_sender_declares_only_dropped_segments_lost() {
     scenario.flows[0].algorithm = algorithm("cubic+search");
     let mut dropped = 0;
     for number in 0..5 {
-        let options = RunOptions { traces: false };
+        let options = RunOptions {
+            traces: false,
+            ..RunOptions::default()
+        };
         let output = simulator::run(&scenario, number, &options, &AtomicBool::new(false));
         let output = output.expect("not cancelled");
         let flow = &output.result.flows[0];

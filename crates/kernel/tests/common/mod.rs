@@ -43,7 +43,16 @@ pub fn scenario(algorithm: &str, (rate, rtt, buffer): (u32, u32, &str), size: &s
 
 fn simulation(scenario: &Scenario, traces: bool) -> RunOutput {
     let cancel = AtomicBool::new(false);
-    simulator::run(scenario, 0, &RunOptions { traces }, &cancel).expect("a run")
+    simulator::run(
+        scenario,
+        0,
+        &RunOptions {
+            traces,
+            ..RunOptions::default()
+        },
+        &cancel,
+    )
+    .expect("a run")
 }
 
 pub fn simulated(scenario: &Scenario) -> FlowResult {

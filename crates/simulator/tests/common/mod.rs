@@ -99,8 +99,16 @@ pub fn wired(mbit: u64, rtt_ms: u64, buffer_packets: u64) -> PathModel {
 }
 
 pub fn run(scenario: &Scenario, traces: bool) -> RunOutput {
-    simulator::run(scenario, 0, &RunOptions { traces }, &AtomicBool::new(false))
-        .expect("not cancelled")
+    simulator::run(
+        scenario,
+        0,
+        &RunOptions {
+            traces,
+            ..RunOptions::default()
+        },
+        &AtomicBool::new(false),
+    )
+    .expect("not cancelled")
 }
 
 pub fn run_traced(path: &PathModel, flow: Flow) -> RunOutput {

@@ -1,0 +1,414 @@
+//! Both event loops, and a traced run, give the same result, to the byte.
+//!
+//! Scenarios are drawn at random from all that a file can say. Each has a number, from which it is
+//! drawn; a failure prints the number and the file. `SLOWSTART_LOOP_SCENARIOS=20000` draws that
+//! many, `SLOWSTART_LOOP_SCENARIOS=417..418` the one with that number.
+
+mod common;
+
+use std::fmt::Write;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use common::combinations;
+use rand_chacha::ChaCha8Rng;
+use rand_core::{RngCore, SeedableRng};
+use scenario::{PRESETS, Scenario};
+use simulator::{EventLoop, RunOptions};
+
+/// Scenarios of a normal test run.
+const SCENARIOS: u64 = 400;
+
+struct Draw(ChaCha8Rng);
+
+impl Draw {
+    /// From `least` to `most`.
+    fn between(&mut self, least: u64, most: u64) -> u64 {
+        least + self.0.next_u64() % (most - least + 1)
+    }
+
+    /// True once in `times`.
+    fn once_in(&mut self, times: u64) -> bool {
+        self.between(1, times) == 1
+    }
+
+    /// Between `least` and `most`, small values as often as large ones.
+    fn wide(&mut self, least: f64, most: f64) -> f64 {
+        let fraction = self.between(0, 1 << 20) as f64 / f64::from(1 << 20);
+        least * libm::pow(most / least, fraction)
+    }
+
+    fn pick<'a>(&mut self, of: &[&'a str]) -> &'a str {
+        of[self.between(0, of.len() as u64 - 1) as usize]
+    }
+}
+
+fn rate(draw: &mut Draw, most: f64) -> String {
+    // Round numbers make events coincide.
+    let mbit = if draw.once_in(3) {
+        [1.0, 8.0, 12.0, 24.0][draw.between(0, 3) as usize]
+    } else {
+        draw.wide(0.2, most)
+    };
+    format!("{mbit:.3} Mbit/s")
+}
+
+/// The server of a direction.
+fn service(draw: &mut Draw, reverse: bool) -> String {
+    let mbit = rate(draw, 150.0);
+    let service = match draw.between(0, if reverse { 11 } else { 13 }) {
+        0 => format!(
+            "{{ mean = '{mbit}', variation = '40 %', correlation = '500 ms', slot = '{} ms' }}",
+            draw.between(1, 50)
+        ),
+        1 => format!(
+            "[{{ for = '{} ms', rate = '{mbit}' }}, {{ for = '300 ms', rate = '0 bit/s' }}]",
+            draw.between(100, 3000)
+        ),
+        2 => format!(
+            "{{ model = 'token-bucket', rate = '{mbit}', burst = '{} kB' }}",
+            draw.between(3, 200)
+        ),
+        3 => format!(
+            "{{ model = 'policer', rate = '{mbit}', burst = '{} kB', then = '200 Mbit/s', exceed = '{}' }}",
+            draw.between(3, 200),
+            draw.pick(&["drop", "mark"])
+        ),
+        4 => format!(
+            "{{ model = 'geo', rate = '{mbit}', frame = '{} ms' }}",
+            draw.between(0, 5)
+        ),
+        5 => format!(
+            "{{ model = 'dama', cra = '{} kbit/s', ack_filter = {} }}",
+            draw.between(32, 1000),
+            draw.once_in(2)
+        ),
+        6 => format!(
+            "{{ model = 'leo', rate = '{mbit}', grant = '{} ms' }}",
+            draw.between(0, 12)
+        ),
+        7 => format!("{{ model = 'cell-uplink', rate = '{mbit}' }}"),
+        8 => format!("{{ model = 'cell-reduced', mean = '{mbit}' }}"),
+        12 => "{ model = 'lte' }".to_owned(),
+        13 => "{ model = 'wifi', standard = 'g' }".to_owned(),
+        _ => format!("'{mbit}'"),
+    };
+    service
+}
+
+/// Queue, losses and jitter of a direction; the names of its keys begin with `prefix`.
+fn medium(draw: &mut Draw, prefix: &str, text: &mut String) {
+    let buffer = match draw.between(0, 3) {
+        0 => "unlimited".to_owned(),
+        1 => format!("{} kB", draw.between(2, 400)),
+        _ => format!("{:.0} packets", draw.wide(1.0, 800.0)),
+    };
+    writeln!(text, "{prefix}buffer = '{buffer}'").unwrap();
+    if text.contains("ack_filter = true") {
+        return;
+    }
+    if draw.once_in(2) && buffer != "unlimited" {
+        let kind = draw.pick(&["codel", "fq-codel", "pie", "red", "drop-tail"]);
+        writeln!(text, "{prefix}aqm = '{kind}'").unwrap();
+        if kind != "drop-tail" && draw.once_in(2) {
+            writeln!(text, "{prefix}ecn = true").unwrap();
+        }
+    } else if draw.once_in(6) && buffer != "unlimited" {
+        let kind = "{ kind = 'random-above', fill = '50 %', probability = '25 %' }";
+        writeln!(text, "{prefix}aqm = {kind}").unwrap();
+    }
+    match draw.between(0, 5) {
+        0 => writeln!(text, "{prefix}loss = '{:.2} %'", draw.wide(0.01, 8.0)).unwrap(),
+        1 => writeln!(
+            text,
+            "{prefix}loss = {{ p = '0.5 %', r = '30 %', bad_loss = '80 %' }}"
+        )
+        .unwrap(),
+        _ => {}
+    }
+    if draw.once_in(4) {
+        let distribution = draw.pick(&["uniform", "exponential"]);
+        writeln!(
+            text,
+            "{prefix}jitter = {{ amount = '{} ms', distribution = '{distribution}', slot = '{} ms' }}",
+            draw.between(1, 20),
+            draw.between(1, 30)
+        )
+        .unwrap();
+    }
+}
+
+fn delay(draw: &mut Draw) -> String {
+    match draw.between(0, 9) {
+        0 => "0 s".to_owned(),
+        1 => format!("{} ns", draw.between(1, 300_000)),
+        2..5 => format!("{} ms", draw.between(1, 40)),
+        _ => format!("{:.0} us", draw.wide(100.0, 300_000.0)),
+    }
+}
+
+fn path(draw: &mut Draw, text: &mut String) {
+    text.push_str("[path]\n");
+    let routers = draw.once_in(5);
+    if draw.once_in(3) {
+        let preset = PRESETS[draw.between(0, PRESETS.len() as u64 - 1) as usize].name;
+        writeln!(text, "preset = '{preset}'").unwrap();
+        return;
+    }
+    let service = service(draw, false);
+    let is_wifi = service.contains("wifi");
+    writeln!(text, "rate = {service}").unwrap();
+    medium(draw, "", text);
+    writeln!(text, "forward.delay = '{}'", delay(draw)).unwrap();
+    writeln!(text, "reverse.delay = '{}'", delay(draw)).unwrap();
+    if draw.once_in(2) && !is_wifi {
+        writeln!(text, "reverse.rate = {}", self::service(draw, true)).unwrap();
+        medium(draw, "reverse.", text);
+    }
+    if routers && !is_wifi {
+        writeln!(
+            text,
+            "router_support = '{}'",
+            draw.pick(&["none", "rcp", "xcp", "quick-start"])
+        )
+        .unwrap();
+        for _ in 0..draw.between(1, 3) {
+            let support = draw.pick(&["none", "rcp", "xcp", "quick-start"]);
+            writeln!(
+                text,
+                "[[path.router]]\nrate = '250 Mbit/s'\nrouter_support = '{support}'"
+            )
+            .unwrap();
+        }
+    }
+}
+
+fn flow(draw: &mut Draw, algorithms: &[String], is_timed: bool, text: &mut String) {
+    let algorithm = if draw.once_in(4) {
+        draw.pick(&[
+            "cubic",
+            "reno",
+            "bbr",
+            "bbr3",
+            "rcp",
+            "xcp",
+            "cubic+suss",
+            "cubic+quick-start",
+        ])
+        .to_owned()
+    } else {
+        algorithms[draw.between(0, algorithms.len() as u64 - 1) as usize].clone()
+    };
+    writeln!(text, "[[flow]]\nalgorithm = '{algorithm}'").unwrap();
+    let size = draw.wide(1.0, 3e6) as u64;
+    match draw.between(0, 6) {
+        0 => writeln!(text, "duration = '{} ms'", draw.between(1, 4000)).unwrap(),
+        1 if is_timed => {}
+        _ => writeln!(text, "size = '{size} B'").unwrap(),
+    }
+    if draw.once_in(2) {
+        writeln!(text, "start = '{} ms'", draw.between(0, 900)).unwrap();
+    }
+    if draw.once_in(5) {
+        writeln!(
+            text,
+            "count = {}\nstagger = '{} ms'",
+            draw.between(2, 3),
+            draw.between(0, 400)
+        )
+        .unwrap();
+    }
+    if draw.once_in(3) {
+        writeln!(text, "extra_delay = '{}'", delay(draw)).unwrap();
+    }
+    let write = draw.wide(1.0, 300_000.0).max(size as f64 / 200.0) as u64;
+    match draw.between(0, 9) {
+        0 => writeln!(
+            text,
+            "application = {{ write = '{write} B', every = '{} us' }}",
+            draw.between(500, 300_000)
+        )
+        .unwrap(),
+        1 => writeln!(
+            text,
+            "application = {{ write = '{write} B', pause = '{} us' }}",
+            draw.between(500, 900_000)
+        )
+        .unwrap(),
+        2 => text.push_str("application = { rate = '256 kbit/s' }\n"),
+        _ => {}
+    }
+    let is_old = algorithm.ends_with("rate-halving");
+    let window = draw.between(1, 40);
+    for (odds, key) in [
+        (4, format!("initial_window = {window}")),
+        (4, "pacing = true".to_owned()),
+        (3, "ecn = true".to_owned()),
+        (6, "sack = false".to_owned()),
+        (6, "ack_policy = 'every-segment'".to_owned()),
+        (
+            8,
+            format!("receive_buffer = '{} kB'", draw.between(20, 500)),
+        ),
+        (
+            8,
+            format!("autotuning = '{}'", draw.pick(&["off", "linux-5.4"])),
+        ),
+        (6, format!("tso_segments = {}", draw.between(1, 4))),
+        (6, "restart_after_idle = false".to_owned()),
+        (10, "byte_counting = false".to_owned()),
+    ] {
+        if draw.once_in(odds) {
+            writeln!(text, "{key}").unwrap();
+        }
+    }
+    if draw.once_in(6) {
+        writeln!(text, "small_queue = {}", draw.between(5, 11)).unwrap();
+    }
+    if is_old || draw.once_in(12) {
+        text.push_str("loss_detection = 'fack'\n");
+    }
+}
+
+fn traffic(draw: &mut Draw, algorithms: &[String], text: &mut String) {
+    text.push_str("[[traffic]]\n");
+    match draw.between(0, 4) {
+        0 | 1 => writeln!(
+            text,
+            "kind = 'web'\narrivals = '{} /s'\nmean = '{} B'",
+            draw.between(1, 60),
+            draw.between(500, 60_000)
+        ),
+        2 => writeln!(
+            text,
+            "kind = 'bulk'\ncount = {}\nspread = '{} ms'\nsize = '{:.0} B'",
+            draw.between(1, 4),
+            draw.between(0, 1500),
+            draw.wide(1.0, 2e6)
+        ),
+        3 => writeln!(
+            text,
+            "kind = 'video'\nbitrate = '{} kbit/s'\nsegment = '{} ms'",
+            draw.between(100, 4000),
+            draw.between(50, 1500)
+        ),
+        _ => writeln!(
+            text,
+            "kind = 'datagrams'\ncount = {}\nrate = '{} kbit/s'\non = '{} ms'\noff = '{} ms'",
+            draw.between(1, 3),
+            draw.between(50, 3000),
+            draw.between(1, 900),
+            draw.between(0, 900)
+        ),
+    }
+    .unwrap();
+    writeln!(text, "direction = '{}'", draw.pick(&["forward", "reverse"])).unwrap();
+    if draw.once_in(2) {
+        writeln!(text, "extra_delay = ['0 s', '{}', '5 ms']", delay(draw)).unwrap();
+    }
+    match draw.between(0, 5) {
+        0 => writeln!(text, "start = '{} ms'", draw.between(0, 1500)).unwrap(),
+        1 => writeln!(text, "duration = '{} ms'", draw.between(1, 2500)).unwrap(),
+        2 => writeln!(text, "warm_up = '{} ms'", draw.between(0, 900)).unwrap(),
+        _ => {}
+    }
+    if !text.ends_with("off = ")
+        && !text[text.rfind("[[traffic]]").unwrap()..].contains("datagrams")
+    {
+        if draw.once_in(3) {
+            let algorithm = &algorithms[draw.between(0, algorithms.len() as u64 - 1) as usize];
+            writeln!(text, "algorithm = '{algorithm}'").unwrap();
+        }
+        if draw.once_in(4) {
+            text.push_str("ecn = true\n");
+        }
+        if draw.once_in(4) {
+            text.push_str("pacing = true\n");
+        }
+    }
+    text.push_str("list_flows = true\n");
+}
+
+/// The file of scenario `number`.
+fn file(number: u64, algorithms: &[String]) -> String {
+    let draw = &mut Draw(ChaCha8Rng::seed_from_u64(number));
+    let mut text = format!("seed = {}\n", draw.between(0, 1 << 40));
+    let is_timed = draw.once_in(2);
+    if is_timed {
+        writeln!(text, "duration = '{} ms'", draw.between(1, 5000)).unwrap();
+    }
+    writeln!(text, "time_limit = '{} ms'", draw.between(1000, 8000)).unwrap();
+    path(draw, &mut text);
+    let most = draw.pick(&["1", "2", "4", "12"]).parse().unwrap();
+    for _ in 0..draw.between(1, most) {
+        flow(draw, algorithms, is_timed, &mut text);
+    }
+    if draw.once_in(2) {
+        for _ in 0..draw.between(1, 3) {
+            traffic(draw, algorithms, &mut text);
+        }
+    }
+    text
+}
+
+/// The result of a scenario, as text.
+fn result(scenario: &Scenario, options: &RunOptions) -> String {
+    let output = simulator::run(scenario, 0, options, &AtomicBool::new(false));
+    serde_json::to_string_pretty(&output.unwrap().result).unwrap()
+}
+
+/// The first line in which two results differ.
+fn difference(one: &str, other: &str) -> String {
+    let lines = one.lines().zip(other.lines());
+    let mut unlike = lines.filter(|(one, other)| one != other);
+    let (one, other) = unlike.next().unwrap_or((one, other));
+    format!("{} or {}", one.trim(), other.trim())
+}
+
+#[test]
+fn all_loops_give_the_same_result() {
+    let wanted = std::env::var_os("SLOWSTART_LOOP_SCENARIOS").map(|value| {
+        let text = value.to_string_lossy().into_owned();
+        let (first, last) = text.split_once("..").unwrap_or(("0", &text));
+        first.parse().unwrap()..last.parse().unwrap()
+    });
+    let algorithms = combinations();
+    let (mut invalid, mut wrong) = (Vec::new(), Vec::new());
+    let numbers = wanted.unwrap_or(0..SCENARIOS);
+    for number in numbers.clone() {
+        let text = file(number, &algorithms);
+        let scenario = match Scenario::parse(&text, "random.toml", Path::new("")) {
+            Ok(scenario) => scenario,
+            Err(error) => {
+                invalid.push(error.to_string());
+                continue;
+            }
+        };
+        let plain = RunOptions {
+            event_loop: EventLoop::Plain,
+            ..RunOptions::default()
+        };
+        let traced = RunOptions {
+            traces: true,
+            ..RunOptions::default()
+        };
+        let expected = result(&scenario, &plain);
+        for (name, options) in [("fast", RunOptions::default()), ("traced", traced)] {
+            let found = result(&scenario, &options);
+            if found != expected {
+                let difference = difference(&expected, &found);
+                println!("scenario {number}, the {name} run: {difference}\n{text}");
+                wrong.push(number);
+            }
+        }
+    }
+    let count = numbers.end - numbers.start;
+    let most = count / 5 + 1;
+    assert!(
+        invalid.len() as u64 <= most,
+        "{} of {count} scenarios are not valid: {:#?}",
+        invalid.len(),
+        &invalid[..invalid.len().min(30)]
+    );
+    assert!(wrong.is_empty(), "results differ: {wrong:?}");
+}
