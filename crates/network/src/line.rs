@@ -32,7 +32,7 @@ pub(crate) struct Line<T> {
     delay: Duration,
     jitter: Option<Box<Jitter>>,
     /// For packets from a late stage: when each left the server, and in which busy period.
-    left: VecDeque<(Instant, u64)>,
+    left: Box<VecDeque<(Instant, u64)>>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -60,15 +60,6 @@ impl Place {
     };
 }
 
-/// The packets of an entry: the first one with the bytes of IP of each, how many follow, and how.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Entry {
-    pub(crate) due: Instant,
-    pub(crate) size: u32,
-    pub(crate) followers: u32,
-    pub(crate) pace: Pace,
-}
-
 impl<T> Line<T> {
     pub(crate) fn new(config: &LinkConfig, rng: &ChaCha8Rng) -> Self {
         Self {
@@ -81,7 +72,7 @@ impl<T> Line<T> {
             last_due: Instant::ZERO,
             delay: config.delay,
             jitter: jitter::new(config.jitter.as_ref(), rng),
-            left: VecDeque::new(),
+            left: Box::default(),
         }
     }
 
@@ -167,27 +158,27 @@ impl<T> Line<T> {
         place.entry <= self.left_entries + 1
     }
 
-    /// The entry behind `place`, of which nothing has been popped; `place` moves behind that.
-    #[inline]
-    pub(crate) fn read(&self, place: &mut Place) -> Option<Entry> {
+    /// When the first packet of the entry behind `place`, of which nothing has been popped, leaves
+    /// the server, and its bytes of IP; `place` moves behind that entry. Without jitter.
+    #[inline(always)]
+    pub(crate) fn read(&self, place: &mut Place) -> Option<(Instant, u32)> {
         let index = place.entry - self.left_entries;
         let (due, packet) = self.inside.get(index as usize)?;
-        let mut entry = Entry {
-            due: *due,
-            size: packet.size,
-            followers: 0,
-            pace: Pace::INSTANT,
-        };
-        let index = place.train - self.left_trains;
-        if let Some(train) = self.trains.get(index as usize)
-            && train.entry == place.entry
-        {
-            entry.followers = train.followers;
-            entry.pace = train.pace;
-            place.train += 1;
-        }
         place.entry += 1;
-        Some(entry)
+        Some((*due - self.delay, packet.size))
+    }
+
+    /// How many packets follow in the entry that [`Self::read`] has returned, and how; `None` for a
+    /// single packet.
+    #[inline(always)]
+    pub(crate) fn read_train(&self, place: &mut Place) -> Option<(u32, Pace)> {
+        let index = place.train - self.left_trains;
+        let train = self.trains.get(index as usize)?;
+        if train.entry >= place.entry {
+            return None;
+        }
+        place.train += 1;
+        Some((train.followers, train.pace))
     }
 
     /// When the next packet left the server, and in which busy period; `None` if not from a late
@@ -224,7 +215,7 @@ impl<T: Payload> Line<T> {
     }
 
     /// The same where packets follow in its entry.
-    #[inline]
+    #[inline(never)]
     fn pop_of_train(&mut self) -> Option<(Instant, Packet<T>)> {
         let train = self.trains.front_mut()?;
         let (due, first) = self.inside.front_mut()?;

@@ -25,7 +25,6 @@ pub(crate) struct Plain {
     transmission: Transmission,
     pub(crate) busy: Busy,
     overhead: u32,
-    delay: Duration,
     limit_packets: u64,
     limit_bytes: u64,
     /// Packets that wait, and their bytes, overhead included.
@@ -33,10 +32,9 @@ pub(crate) struct Plain {
     bytes: u64,
     first: First,
     max_packets: u64,
-    /// Sum of the arrivals in nanoseconds, of all packets that wait or waited.
-    arrivals: u128,
-    /// Sum of the starts of service, of all that waited.
-    starts: u128,
+    /// In nanoseconds, the starts of service of all packets that waited, less the arrivals of those
+    /// and of all that wait; wraps around.
+    waits: u128,
 }
 
 /// The first packet that waits.
@@ -86,15 +84,13 @@ impl Plain {
             transmission: Transmission::default(),
             busy: Busy::default(),
             overhead: config.overhead,
-            delay: config.delay,
             limit_packets,
             limit_bytes,
             packets: 0,
             bytes: 0,
             first: First::NONE,
             max_packets: 0,
-            arrivals: 0,
-            starts: 0,
+            waits: 0,
         })
     }
 
@@ -213,37 +209,49 @@ impl Plain {
         self.packets += count;
         self.bytes += bytes * count;
         self.max_packets = self.max_packets.max(self.packets);
-        self.arrivals += u128::from(now.as_nanos()) * u128::from(count);
+        let arrivals = u128::from(now.as_nanos()) * u128::from(count);
+        self.waits = self.waits.wrapping_sub(arrivals);
     }
 
     /// Removes the packets whose service started by `now`.
     #[inline]
     pub(crate) fn advance<T>(&mut self, now: Instant, line: &Line<T>) {
+        if self.first.start <= now {
+            self.remove(now, line);
+        }
+    }
+
+    #[inline(never)]
+    fn remove<T>(&mut self, now: Instant, line: &Line<T>) {
         while self.first.start <= now && self.packets > 0 {
-            self.starts += u128::from(self.first.start.as_nanos());
-            self.packets -= 1;
+            let start = u128::from(self.first.start.as_nanos());
+            self.waits = self.waits.wrapping_add(start);
             self.bytes -= self.first.bytes;
+            self.packets -= 1;
             if self.first.followers > 0 {
                 self.first.step();
-            } else if self.packets == 0 {
-                self.first = First::NONE;
-            } else {
+            } else if self.packets > 0 {
                 self.read(line);
+            } else {
+                self.first.start = Instant::MAX;
+                self.first.behind = Place::NONE;
             }
         }
     }
 
     /// The packet at the front of the next entry is the first that waits.
-    #[inline]
+    #[inline(always)]
     fn read<T>(&mut self, line: &Line<T>) {
-        let Some(entry) = line.read(&mut self.first.behind) else {
+        let Some((left, size)) = line.read(&mut self.first.behind) else {
             return;
         };
         self.first.start = self.first.end;
-        self.first.end = entry.due - self.delay;
-        self.first.bytes = u64::from(entry.size) + u64::from(self.overhead);
-        self.first.followers = entry.followers;
-        self.first.pace = entry.pace;
+        self.first.end = left;
+        self.first.bytes = u64::from(size) + u64::from(self.overhead);
+        if let Some((followers, pace)) = line.read_train(&mut self.first.behind) {
+            self.first.followers = followers;
+            self.first.pace = pace;
+        }
     }
 
     /// The front of the line, due at `due`, is about to be popped: the first packet that waits must
@@ -268,7 +276,8 @@ impl Plain {
     /// Little's law the sum of the waits over the time.
     pub(crate) fn mean_packets(&self, now: Instant) -> f64 {
         let nanos = now.as_nanos();
-        let waits = self.starts + u128::from(self.packets) * u128::from(nanos) - self.arrivals;
+        let to_now = u128::from(self.packets) * u128::from(nanos);
+        let waits = self.waits.wrapping_add(to_now);
         match nanos {
             0 => 0.0,
             nanos => waits as f64 / nanos as f64,
