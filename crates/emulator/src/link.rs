@@ -17,6 +17,8 @@ pub(crate) struct Carried {
     pub(crate) payload: u32,
 }
 
+impl network::Payload for Carried {}
+
 /// What is known about a packet when it is accepted.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Service {

@@ -106,6 +106,8 @@ pub struct ThroughputMedian {
     interval: Duration,
     began: Option<Instant>,
     bytes: Vec<u64>,
+    /// When the last interval of `bytes` begins.
+    last: Instant,
 }
 
 impl Default for ThroughputMedian {
@@ -114,6 +116,7 @@ impl Default for ThroughputMedian {
             interval: Duration::from_millis(100),
             began: None,
             bytes: Vec::new(),
+            last: Instant::ZERO,
         }
     }
 }
@@ -128,7 +131,22 @@ impl ThroughputMedian {
     }
 
     /// Records `bytes` that were newly acknowledged or SACKed.
+    #[inline]
     pub fn on_delivered(&mut self, now: Instant, bytes: Bytes) {
+        // In the interval of the last time there is nothing to divide.
+        if let Some(last) = self.bytes.last_mut()
+            && self.last <= now
+            && now.saturating_since(self.last) < self.interval
+        {
+            *last += bytes.get();
+        } else {
+            self.seek(now, bytes);
+        }
+    }
+
+    /// [`Self::on_delivered`] in any interval.
+    #[inline(never)]
+    fn seek(&mut self, now: Instant, bytes: Bytes) {
         let Some(began) = self.began else { return };
         let mut index =
             (now.saturating_since(began).as_nanos() / self.interval.as_nanos()) as usize;
@@ -142,6 +160,7 @@ impl ThroughputMedian {
             self.bytes.resize(index + 1, 0);
         }
         self.bytes[index] += bytes.get();
+        self.last = began + self.interval * (self.bytes.len() as u64 - 1);
     }
 
     /// The median in bits per second, without the last, incomplete interval. `None` without a
@@ -197,6 +216,37 @@ mod tests {
         assert_eq!(classify(at(10), false, None), ExitClass::Early);
         assert_eq!(classify(at(20), false, Some(at(20))), ExitClass::Chokepoint);
         assert_eq!(classify(at(30), true, Some(at(20))), ExitClass::Late);
+    }
+
+    #[test]
+    fn intervals_are_found_with_and_without_a_division() {
+        let mut state = 1_u64;
+        let mut random = move |below: u64| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            (state >> 33) % below
+        };
+        for _ in 0..100 {
+            let (mut quick, mut divided) =
+                (ThroughputMedian::default(), ThroughputMedian::default());
+            let mut now = Instant::from_nanos(random(1 << 30));
+            for median in [&mut quick, &mut divided] {
+                median.begin(now);
+            }
+            let steps = 1 + random(3000);
+            let longest = 1 + random(1 << 30);
+            for _ in 0..steps {
+                let to_edge = 100_000_000 - (now.as_nanos() % 100_000_000);
+                let pause = [0, to_edge, random(longest), random(1000)][random(4) as usize];
+                now += Duration::from_nanos(pause);
+                let bytes = Bytes::new(random(100_000));
+                quick.on_delivered(now, bytes);
+                divided.seek(now, bytes);
+                assert_eq!(quick.bytes, divided.bytes);
+            }
+            assert_eq!(quick.bits_per_second(), divided.bits_per_second());
+        }
     }
 
     #[test]

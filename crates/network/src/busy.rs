@@ -77,6 +77,12 @@ impl Busy {
         self.time.until = until;
     }
 
+    /// A packet that has to wait is accepted: the period in progress lasts until `until`.
+    #[inline]
+    pub(crate) const fn prolong(&mut self, until: Instant) {
+        self.time.until = until;
+    }
+
     #[inline]
     fn begin(&mut self, now: Instant) {
         let BusyTime { since, until, .. } = self.time;

@@ -20,6 +20,7 @@ mod loss;
 pub mod medium;
 mod meter;
 mod packet;
+mod plain;
 mod process;
 mod prompt;
 mod queued;

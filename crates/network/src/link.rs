@@ -27,7 +27,7 @@ use alloc::boxed::Box;
 use alloc::string::String;
 
 use rand_chacha::ChaCha8Rng;
-use units::{Bytes, Duration, Instant};
+use units::{Bytes, Duration, Instant, Pace};
 
 use crate::access::{AccessModel, Payload, Shared, Surroundings};
 use crate::aqm::Managed;
@@ -36,14 +36,21 @@ use crate::late::Late;
 use crate::line::Line;
 use crate::loss::{self, Loss};
 use crate::medium::{End, SharedMedium, StationConfig};
+use crate::plain::Plain;
 use crate::prompt::Prompt;
 use crate::queued::Queued;
 use crate::server::Server;
-use crate::{Admission, AirCounters, Counters, DropReason, Dropped, LinkConfig, Packet, Service};
+use crate::{
+    Admission, AirCounters, Counters, DropReason, Dropped, LinkConfig, LossConfig, Packet, Service,
+};
 
 /// What stands between the random losses and the delay line.
 #[derive(Debug)]
 enum Stage<T> {
+    /// A drop-tail queue and a constant rate, without loss and jitter.
+    Plain(Plain),
+    /// The same with an unlimited rate: a delay and nothing else.
+    Wire(Prompt),
     /// The departure of a packet is known on its arrival.
     Prompt(Prompt),
     /// It becomes known later.
@@ -128,9 +135,20 @@ impl<T: Payload> Link<T> {
         }
         let around = Surroundings { rng, path, shared };
         let server = Server::new(&config.service, &around);
-        let stage = match Managed::new(config, rng) {
-            Some(queue) => Stage::Late(Box::new(Queued::new(queue, server))),
-            None => Stage::Prompt(Prompt::new(config, rng, server)),
+        let stage = if let Some(queue) = Managed::new(config, rng) {
+            Stage::Late(Box::new(Queued::new(queue, server)))
+        } else if let Some(plain) = Plain::new(config) {
+            Stage::Plain(plain)
+        } else {
+            let is_wire = matches!(server, Server::Unlimited)
+                && config.loss == LossConfig::None
+                && config.jitter.is_none();
+            let prompt = Prompt::new(config, rng, server);
+            if is_wire {
+                Stage::Wire(prompt)
+            } else {
+                Stage::Prompt(prompt)
+            }
         };
         Self::with(config, rng, stage)
     }
@@ -164,23 +182,87 @@ fn medium<T: Payload>(stations: &[StationConfig<'_>]) -> Option<SharedMedium<T>>
     first.link.service.access()?.medium(stations)
 }
 
-impl<T> Link<T> {
+impl<T: Payload> Link<T> {
     /// Offers a packet. Calls come in order of time, also across `push` and `pop`.
     #[inline]
     pub fn push(&mut self, now: Instant, packet: Packet<T>) -> Admission {
+        self.count_offered(now, 1);
+        match &mut self.stage {
+            Stage::Plain(plain) => {
+                if plain.push(now, packet, &mut self.line) {
+                    return Admission::Accepted;
+                }
+                self.refuse(DropReason::Overflow)
+            }
+            Stage::Wire(_) => {
+                self.line.send_plain(now, packet);
+                Admission::Accepted
+            }
+            Stage::Prompt(_) | Stage::Late(_) => self.push_any(now, packet),
+        }
+    }
+
+    /// Offers `count` packets at once: `packet`, and behind it those that are alike but for their
+    /// payload, which is [`Payload::following`]. Returns how many the link accepted. A drop-tail
+    /// queue drops the last ones.
+    ///
+    /// The outcome is that of as many calls of [`Self::push`]. A link of constant rate (or a pure
+    /// delay line) without loss, jitter and early drops takes them as one entry of its ring, at the
+    /// cost of about one packet; [`Self::pop`] returns them one by one.
+    #[inline]
+    pub fn push_train(&mut self, now: Instant, packet: Packet<T>, count: u32) -> u32 {
+        if count <= 1 {
+            return self.push_each(now, packet, count);
+        }
+        match &mut self.stage {
+            Stage::Plain(plain) => {
+                let Some(taken) = plain.push_train(now, &packet, count, &mut self.line) else {
+                    return self.push_each(now, packet, count);
+                };
+                self.count_offered(now, count);
+                self.counters.drops_overflow += u64::from(count - taken);
+                taken
+            }
+            Stage::Wire(_) => {
+                self.line.send_train(now, packet, count - 1, Pace::INSTANT);
+                self.count_offered(now, count);
+                count
+            }
+            Stage::Prompt(_) | Stage::Late(_) => self.push_each(now, packet, count),
+        }
+    }
+
+    /// [`Self::push_train`] one packet at a time.
+    #[inline(never)]
+    fn push_each(&mut self, now: Instant, packet: Packet<T>, count: u32) -> u32 {
+        let mut accepted = 0;
+        for k in 0..count {
+            let payload = packet.payload.following(k);
+            let admission = self.push(now, Packet { payload, ..packet });
+            accepted += u32::from(admission == Admission::Accepted);
+        }
+        accepted
+    }
+
+    #[inline(always)]
+    fn count_offered(&mut self, now: Instant, count: u32) {
         if self.counters.packets_in == 0 {
             self.first_packet = Some(now);
         }
-        self.counters.packets_in += 1;
+        self.counters.packets_in += u64::from(count);
+    }
+
+    /// [`Self::push`] into a link that is not plain.
+    #[inline(never)]
+    fn push_any(&mut self, now: Instant, packet: Packet<T>) -> Admission {
         if let Some(loss) = &mut self.loss
             && loss.loses()
         {
             return self.refuse(DropReason::Loss);
         }
         let bytes = u64::from(packet.size) + u64::from(self.overhead);
-        let prompt = match &mut self.stage {
-            Stage::Prompt(prompt) => prompt,
-            Stage::Late(_) => return self.push_late(now, packet, bytes),
+        let Stage::Prompt(prompt) = &mut self.stage else {
+            return self.push_late(now, packet, bytes);
         };
         match prompt.server {
             Server::Unlimited => {
@@ -252,10 +334,56 @@ impl<T> Link<T> {
         if let Stage::Late(_) = self.stage {
             self.prepare(now);
         }
-        let (due, packet) = self.line.pop(now)?;
+        let due = self.line.due();
+        if due <= now { self.take(due) } else { None }
+    }
+
+    /// The next packet that is due before `bound`, with its due time: of a link that does not
+    /// decide late ([`Self::decides_late`]) in fewer steps, because popping changes nothing else.
+    #[inline]
+    pub fn pop_before(&mut self, bound: Instant) -> Option<(Instant, Packet<T>)> {
+        if let Stage::Late(_) = self.stage {
+            let last = bound.as_nanos().checked_sub(1)?;
+            return self.pop(Instant::from_nanos(last));
+        }
+        let due = self.line.due();
+        if due < bound { self.take(due) } else { None }
+    }
+
+    /// When the next packet is due, or may become due; [`Instant::MAX`] if that takes a `push`. It
+    /// is [`Self::next_event`] in fewer steps, and exact for a link that does not decide late.
+    #[inline]
+    #[must_use]
+    pub fn first_due(&self) -> Instant {
+        let due = self.line.due();
+        match &self.stage {
+            Stage::Late(late) => due.min(late.next_event()),
+            _ => due,
+        }
+    }
+
+    /// Pops the front of the line, which is due at `due`.
+    #[inline]
+    fn take(&mut self, due: Instant) -> Option<(Instant, Packet<T>)> {
+        if let Stage::Plain(plain) = &mut self.stage {
+            plain.before_pop(due, &self.line);
+        }
+        let (due, packet) = self.line.pop()?;
         self.counters.packets_out += 1;
         self.counters.bytes_out += Bytes::new(u64::from(packet.size));
         Some((due, packet))
+    }
+
+    /// No packet is popped sooner after its `push`: the propagation delay, and the bytes that the
+    /// link adds at a constant rate. Zero for a shared medium.
+    #[must_use]
+    pub fn shortest_delay(&self) -> Duration {
+        match &self.stage {
+            Stage::Plain(plain) => self.line.delay() + plain.shortest_service(),
+            Stage::Wire(_) | Stage::Prompt(_) => self.line.delay(),
+            Stage::Late(late) if late.keeps_time() => self.line.delay(),
+            Stage::Late(_) => Duration::ZERO,
+        }
     }
 
     /// Prepares for the pop of the front of the line, if it is due.
@@ -277,10 +405,7 @@ impl<T> Link<T> {
     #[inline]
     #[must_use]
     pub fn next_event(&self) -> Option<Instant> {
-        let mut next = self.line.due();
-        if let Stage::Late(late) = &self.stage {
-            next = next.min(late.next_event());
-        }
+        let next = self.first_due();
         (next < Instant::MAX).then_some(next)
     }
 
@@ -298,8 +423,8 @@ impl<T> Link<T> {
     #[must_use]
     pub fn held(&self) -> u64 {
         let waiting = match &self.stage {
-            Stage::Prompt(_) => 0,
             Stage::Late(late) => late.held(),
+            _ => 0,
         };
         self.line.len() + waiting
     }
@@ -325,7 +450,8 @@ impl<T> Link<T> {
     pub fn queue_len(&mut self, now: Instant) -> (u64, Bytes) {
         self.advance(now);
         match &self.stage {
-            Stage::Prompt(prompt) => prompt.backlog.len(),
+            Stage::Plain(plain) => plain.len(),
+            Stage::Wire(prompt) | Stage::Prompt(prompt) => prompt.backlog.len(),
             Stage::Late(late) => late.queue_len(),
         }
     }
@@ -335,7 +461,8 @@ impl<T> Link<T> {
     /// call.
     pub fn advance(&mut self, now: Instant) {
         match &mut self.stage {
-            Stage::Prompt(prompt) => prompt.backlog.advance(now),
+            Stage::Plain(plain) => plain.advance(now, &self.line),
+            Stage::Wire(prompt) | Stage::Prompt(prompt) => prompt.backlog.advance(now),
             Stage::Late(late) => late.advance(now, &mut self.line),
         }
     }
@@ -345,8 +472,8 @@ impl<T> Link<T> {
     #[must_use]
     pub fn has_dropped(&self) -> bool {
         match &self.stage {
-            Stage::Prompt(_) => false,
             Stage::Late(late) => late.has_dropped(),
+            _ => false,
         }
     }
 
@@ -354,8 +481,8 @@ impl<T> Link<T> {
     /// these drops in any case.
     pub fn take_dropped(&mut self) -> Option<Dropped<T>> {
         match &mut self.stage {
-            Stage::Prompt(_) => None,
             Stage::Late(late) => late.take_dropped(),
+            _ => None,
         }
     }
 
@@ -377,8 +504,8 @@ impl<T> Link<T> {
     #[must_use]
     pub fn air(&self) -> Option<AirCounters> {
         match &self.stage {
-            Stage::Prompt(_) => None,
             Stage::Late(late) => late.air(),
+            _ => None,
         }
     }
 
@@ -386,7 +513,8 @@ impl<T> Link<T> {
     #[must_use]
     pub fn queue_max_packets(&self) -> u64 {
         match &self.stage {
-            Stage::Prompt(prompt) => prompt.backlog.max_packets(),
+            Stage::Plain(plain) => plain.max_packets(),
+            Stage::Wire(prompt) | Stage::Prompt(prompt) => prompt.backlog.max_packets(),
             Stage::Late(late) => late.queue_max_packets(),
         }
     }
@@ -397,14 +525,16 @@ impl<T> Link<T> {
     pub fn queue_mean_packets(&mut self, now: Instant) -> f64 {
         self.advance(now);
         match &mut self.stage {
-            Stage::Prompt(prompt) => prompt.backlog.mean_packets(now),
+            Stage::Plain(plain) => plain.mean_packets(now),
+            Stage::Wire(prompt) | Stage::Prompt(prompt) => prompt.backlog.mean_packets(now),
             Stage::Late(late) => late.queue_mean_packets(now),
         }
     }
 
     fn busy(&self) -> BusyTime {
         match &self.stage {
-            Stage::Prompt(prompt) => *prompt.busy.time(),
+            Stage::Plain(plain) => *plain.busy.time(),
+            Stage::Wire(prompt) | Stage::Prompt(prompt) => *prompt.busy.time(),
             Stage::Late(late) => late.busy(),
         }
     }
@@ -446,7 +576,8 @@ impl<T> Link<T> {
     /// [`Self::take_busy_period`].
     pub fn keep_busy_periods(&mut self, shortest: Duration) {
         match &mut self.stage {
-            Stage::Prompt(prompt) => prompt.busy.keep(shortest),
+            Stage::Plain(plain) => plain.busy.keep(shortest),
+            Stage::Wire(prompt) | Stage::Prompt(prompt) => prompt.busy.keep(shortest),
             Stage::Late(late) => late.keep_busy_periods(shortest),
         }
     }
@@ -456,7 +587,8 @@ impl<T> Link<T> {
     #[inline]
     pub fn take_busy_period(&mut self) -> Option<Period> {
         match &mut self.stage {
-            Stage::Prompt(prompt) => prompt.busy.take(),
+            Stage::Plain(plain) => plain.busy.take(),
+            Stage::Wire(prompt) | Stage::Prompt(prompt) => prompt.busy.take(),
             Stage::Late(late) => late.take_busy_period(),
         }
     }
@@ -467,7 +599,8 @@ impl<T> Link<T> {
     #[must_use]
     pub fn capacity(&self, now: Instant) -> Option<Bytes> {
         match &self.stage {
-            Stage::Prompt(prompt) => prompt.capacity(now),
+            Stage::Plain(plain) => Some(plain.capacity(now)),
+            Stage::Wire(prompt) | Stage::Prompt(prompt) => prompt.capacity(now),
             Stage::Late(late) => late.capacity(now),
         }
     }
@@ -479,7 +612,8 @@ impl<T> Link<T> {
     pub fn utilization(&mut self, now: Instant) -> f64 {
         self.advance(now);
         let (part, whole) = match &mut self.stage {
-            Stage::Prompt(prompt) => prompt.used(now),
+            Stage::Plain(plain) => plain.used(now),
+            Stage::Wire(prompt) | Stage::Prompt(prompt) => prompt.used(now),
             Stage::Late(late) => late.used(now),
         };
         if whole == 0 {
@@ -504,12 +638,10 @@ impl<T> Link<T> {
     /// Whether its rate is limited, so that packets can queue.
     #[must_use]
     pub const fn has_rate(&self) -> bool {
-        !matches!(
-            self.stage,
-            Stage::Prompt(Prompt {
-                server: Server::Unlimited,
-                ..
-            })
-        )
+        match &self.stage {
+            Stage::Wire(_) => false,
+            Stage::Prompt(prompt) => !matches!(prompt.server, Server::Unlimited),
+            Stage::Plain(_) | Stage::Late(_) => true,
+        }
     }
 }

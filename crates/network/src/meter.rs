@@ -2,7 +2,7 @@
 
 use units::{Bytes, Instant};
 
-use crate::{Counters, Link};
+use crate::{Counters, Link, Payload};
 
 /// The state of a link at one moment: a row of its trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub struct Summary {
     pub queue_mean_packets: f64,
 }
 
-impl<T> Link<T> {
+impl<T: Payload> Link<T> {
     /// The state of the link at `now`.
     pub fn sample(&mut self, now: Instant) -> Sample {
         let queue = self.queue_len(now);

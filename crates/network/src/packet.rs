@@ -118,6 +118,30 @@ pub struct AirCounters {
 }
 
 /// Anything that a link can carry. A link does not read it.
-pub trait Payload: Debug + Send + Sync + 'static {}
+pub trait Payload: Clone + Debug + Send + Sync + 'static {
+    /// The payload of the `k`-th packet behind this one in a train: packets that are alike but for
+    /// what this changes, a sequence number for example. `a.following(1).following(1)` is
+    /// `a.following(2)`. By default it changes nothing.
+    #[must_use]
+    fn following(&self, _k: u32) -> Self {
+        self.clone()
+    }
+}
 
-impl<T: Debug + Send + Sync + 'static> Payload for T {}
+impl Payload for () {}
+impl Payload for Instant {}
+impl<const N: usize> Payload for [u64; N] {}
+
+/// Numbered packets.
+macro_rules! numbers {
+    ($($number:ty),+) => {
+        $(impl Payload for $number {
+            #[inline]
+            fn following(&self, k: u32) -> Self {
+                self.wrapping_add(k as Self)
+            }
+        })+
+    };
+}
+
+numbers!(u32, u64, usize);

@@ -104,6 +104,17 @@ impl<T: Copy> Store<T> {
     }
 }
 
+impl network::Payload for Carried {
+    /// Data segments of one length, in sequence.
+    #[inline]
+    fn following(&self, k: u32) -> Self {
+        Self {
+            offset: self.offset + u64::from(self.amount) * u64::from(k),
+            ..*self
+        }
+    }
+}
+
 impl Carried {
     #[inline]
     pub fn data(data: &DataSegment, sent: Instant, route: Hop) -> Self {

@@ -60,5 +60,5 @@ mod quantity;
 mod show;
 mod time;
 
-pub use quantity::{Bytes, Rate, Transmission};
+pub use quantity::{Bytes, Pace, Rate, Transmission};
 pub use time::{Duration, Instant};

@@ -130,40 +130,146 @@ impl Rate {
     }
 }
 
-/// Serialization onto a link of constant rate, exact over any number of packets: the fraction of a
-/// nanosecond that remains from one packet is carried to the next.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Transmission {
-    /// Remainder of the last packet, in units of 1/rate nanoseconds.
+/// Serialization of packets of one size at a constant rate, one after the other, exact over any
+/// number of them: the fraction of a nanosecond that remains from one is carried to the next.
+///
+/// The quotient and the remainder of the division are known, so a packet costs additions only. Two
+/// remainders are less than two divisors; so the carry is at most one nanosecond.
+#[derive(Clone, Copy, Debug)]
+pub struct Pace {
+    /// Whole nanoseconds of a packet.
+    quotient: u64,
+    /// The rest of a packet, in units of 1/rate nanoseconds.
+    rest: u64,
+    /// Bits per second.
+    rate: u64,
+    /// Carried from the last packet, in the same units, below `rate`.
     remainder: u64,
 }
 
+impl Pace {
+    /// Packets that take no time.
+    pub const INSTANT: Self = Self {
+        quotient: 0,
+        rest: 0,
+        rate: 1,
+        remainder: 0,
+    };
+
+    /// The transmission time of the next packet, including the carried remainder.
+    #[inline(always)]
+    pub const fn step(&mut self) -> Duration {
+        let sum = self.remainder + self.rest;
+        let carry = sum >= self.rate;
+        self.remainder = if carry { sum - self.rate } else { sum };
+        Duration::from_nanos(self.quotient + carry as u64)
+    }
+
+    /// The time of `count` packets: the sum of so many [`Self::step`]s.
+    #[inline]
+    pub fn skip(&mut self, count: u32) -> Duration {
+        // A division costs more than a few additions.
+        if count <= 4 {
+            return (0..count).fold(Duration::ZERO, |sum, _| sum + self.step());
+        }
+        let count = u64::from(count);
+        let rests = self.rest.checked_mul(count);
+        let carried = if let Some(sum) = rests.and_then(|rests| rests.checked_add(self.remainder)) {
+            self.remainder = sum % self.rate;
+            sum / self.rate
+        } else {
+            let sum = u128::from(self.rest) * u128::from(count) + u128::from(self.remainder);
+            self.remainder = (sum % u128::from(self.rate)) as u64;
+            // Below the count, because the rest is below the rate.
+            (sum / u128::from(self.rate)) as u64
+        };
+        Duration::from_nanos(self.quotient) * count + Duration::from_nanos(carried)
+    }
+}
+
+/// Serialization onto a link of constant rate, exact over any number of packets: the fraction of a
+/// nanosecond that remains from one packet is carried to the next.
+///
+/// A packet as large as the one before costs no division ([`Pace`]).
+#[derive(Clone, Copy, Debug)]
+pub struct Transmission {
+    /// The size that the pace is for.
+    bytes: u64,
+    /// Its rate is zero if the pace of that size is unknown; it carries the remainder in any case.
+    pace: Pace,
+}
+
+impl Default for Transmission {
+    fn default() -> Self {
+        Self {
+            bytes: 0,
+            pace: Pace::INSTANT,
+        }
+    }
+}
+
 impl Transmission {
+    /// Above this rate a sum of two remainders might not fit.
+    const FASTEST: u64 = 1 << 62;
+
     /// The transmission time of `bytes` at `rate` (which is not zero), including the carried
     /// remainder.
+    #[inline(always)]
     pub fn time_for(&mut self, bytes: Bytes, rate: Rate) -> Duration {
         debug_assert!(rate.0 > 0, "a link without rate transmits nothing");
-        match bytes
-            .0
-            .checked_mul(8 * NANOS_PER_SECOND)
-            .and_then(|s| s.checked_add(self.remainder))
-        {
-            Some(scaled) => {
-                self.remainder = scaled % rate.0;
-                Duration::from_nanos(scaled / rate.0)
-            }
-            None => {
-                let scaled = u128::from(bytes.0) * u128::from(8 * NANOS_PER_SECOND)
-                    + u128::from(self.remainder);
-                self.remainder = (scaled % u128::from(rate.0)) as u64;
-                Duration::from_nanos(u64::try_from(scaled / u128::from(rate.0)).unwrap_or(u64::MAX))
-            }
+        if self.keeps_pace(bytes, rate) {
+            self.pace.step()
+        } else {
+            self.divide(bytes, rate)
         }
     }
 
+    /// The pace of packets of `bytes` at `rate` from here on, to take several steps at once; `None`
+    /// where only [`Self::time_for`] is exact.
+    #[inline]
+    pub fn pace(&mut self, bytes: Bytes, rate: Rate) -> Option<&mut Pace> {
+        if !self.keeps_pace(bytes, rate) {
+            self.learn(bytes, rate)?;
+        }
+        Some(&mut self.pace)
+    }
+
+    #[inline(always)]
+    const fn keeps_pace(&self, bytes: Bytes, rate: Rate) -> bool {
+        self.bytes == bytes.0 && self.pace.rate == rate.0
+    }
+
+    /// Divides for a size or rate that is not the last one.
+    #[inline(never)]
+    fn divide(&mut self, bytes: Bytes, rate: Rate) -> Duration {
+        if let Some(pace) = self.learn(bytes, rate) {
+            return pace.step();
+        }
+        let remainder = u128::from(self.pace.remainder);
+        let scaled = u128::from(bytes.0) * u128::from(8 * NANOS_PER_SECOND) + remainder;
+        self.pace.rate = 0;
+        self.pace.remainder = (scaled % u128::from(rate.0)) as u64;
+        Duration::from_nanos(u64::try_from(scaled / u128::from(rate.0)).unwrap_or(u64::MAX))
+    }
+
+    /// Finds the pace of `bytes` at `rate`, unless a number might not fit. A remainder of another
+    /// rate has to be reset first, or divided.
+    fn learn(&mut self, bytes: Bytes, rate: Rate) -> Option<&mut Pace> {
+        let scaled = bytes.0.checked_mul(8 * NANOS_PER_SECOND)?;
+        if rate.0 > Self::FASTEST || self.pace.remainder >= rate.0 {
+            return None;
+        }
+        self.bytes = bytes.0;
+        self.pace.quotient = scaled / rate.0;
+        self.pace.rest = scaled % rate.0;
+        self.pace.rate = rate.0;
+        Some(&mut self.pace)
+    }
+
     /// Clears the remainder: the link became idle, or its rate changed.
+    #[inline]
     pub fn reset(&mut self) {
-        self.remainder = 0;
+        self.pace.remainder = 0;
     }
 }
 

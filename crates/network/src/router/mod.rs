@@ -25,7 +25,7 @@ use rand_chacha::ChaCha8Rng;
 use units::feedback::Feedback;
 use units::{Bytes, Duration, Instant, Rate};
 
-use crate::Link;
+use crate::{Link, Payload};
 pub use quick_start::{QuickStartConfig, QuickStartRouter};
 pub use rcp::{RcpConfig, RcpRouter};
 pub use xcp::{XcpConfig, XcpRouter};
@@ -65,7 +65,7 @@ pub trait View {
     fn busy(&self, at: Instant) -> Duration;
 }
 
-impl<T> View for Link<T> {
+impl<T: Payload> View for Link<T> {
     fn queued(&mut self, at: Instant) -> Bytes {
         self.queue_len(at).1
     }
