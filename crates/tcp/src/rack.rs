@@ -107,6 +107,7 @@ impl Rack {
 
     /// Linux `tcp_rack_update_reo_wnd`: `newest_delivered` is the total stored with the newest
     /// delivered segment, `delivered` the current total.
+    #[inline]
     pub(crate) fn adapt(&mut self, newest_delivered: Option<Bytes>, delivered: Bytes) {
         let Some(newest_delivered) = newest_delivered else {
             return;

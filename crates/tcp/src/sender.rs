@@ -243,7 +243,6 @@ impl Sender {
     }
 
     /// An ACK or the SYN-ACK has arrived.
-    #[inline]
     pub fn handle_ack(&mut self, now: Instant, ack: &AckSegment) {
         self.pass.begin();
         if !self.process_plain_ack(now, ack) {

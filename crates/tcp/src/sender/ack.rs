@@ -434,12 +434,14 @@ impl Sender {
         (Some(newest), true)
     }
 
+    #[inline]
     pub(super) fn take_rtt_sample(&mut self, now: Instant, sample: RttSample) {
         let rto = self.rtt.on_sample(now, sample, self.snd_una, self.snd_nxt);
         self.timer.on_sample(rto);
     }
 
     /// Linux `tcp_is_cwnd_limited`.
+    #[inline]
     pub(super) fn is_cwnd_limited(&self) -> bool {
         self.validation.is_cwnd_limited(&self.cwnd)
     }
