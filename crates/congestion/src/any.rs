@@ -21,8 +21,8 @@ use crate::parts::hooks::forward;
 use crate::parts::{avoidance_hooks, congestion_control_hooks, recovery_hooks, startup_hooks};
 use crate::{
     Ack, AsksRouters, Avoidance, Classic, Congestion, CongestionControl, Decision, Established,
-    JumpStarts, Lost, Pace, PathMemory, Recovery, Sent, SlowStartExit, Startup, SteersSending,
-    Step, Window, avoidance, monolithic, recovery, startup,
+    JumpStarts, Lost, Needs, Pace, PathMemory, Recovery, Sent, SlowStartExit, Startup,
+    SteersSending, Step, Window, avoidance, monolithic, recovery, startup,
 };
 
 impl Default for AvoidanceConfig {

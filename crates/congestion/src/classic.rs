@@ -22,7 +22,8 @@ use units::{Bytes, Duration, Instant, Rate};
 
 use crate::{
     Ack, Avoidance, Congestion, CongestionControl, CongestionKind, Decision, Established,
-    ExitReason, PathMemory, Phase, Recovery, Reduction, Sent, SlowStartExit, Startup, Step, Window,
+    ExitReason, Needs, PathMemory, Phase, Recovery, Reduction, Sent, SlowStartExit, Startup, Step,
+    Window,
 };
 
 /// How long after the beginning of an epoch Linux's `cubictcp_acked` ignores round-trip times (HZ jiffies).
@@ -240,6 +241,26 @@ impl<S: Startup, A: Avoidance, R: Recovery> CongestionControl for Classic<S, A, 
     }
 
     #[inline]
+    fn on_sent_burst(&mut self, first: &Sent, count: u32) {
+        if self.startup.needs().sent || self.startup.steers_sending().is_some() {
+            let mut sent = *first;
+            for _ in 0..count {
+                self.on_sent(&sent);
+                sent = sent.following();
+            }
+            return;
+        }
+        if let Some(idle_since) = first.idle_since {
+            self.avoidance.on_idle(first.now, idle_since);
+        }
+        if self.reducing && !self.taken_over {
+            for _ in 0..count {
+                self.recovery.on_sent(first.size);
+            }
+        }
+    }
+
+    #[inline]
     fn on_delivery(&mut self, ack: &Ack) {
         self.avoidance.on_delivery(ack, &self.window);
         self.startup.observe(ack, &self.window);
@@ -423,6 +444,10 @@ impl<S: Startup, A: Avoidance, R: Recovery> CongestionControl for Classic<S, A, 
 
     fn slow_start_exit(&self) -> Option<SlowStartExit> {
         self.exit
+    }
+
+    fn needs(&self) -> Needs {
+        self.startup.needs()
     }
 
     fn passive_decision(&self) -> Option<SlowStartExit> {

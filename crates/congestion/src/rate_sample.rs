@@ -74,6 +74,7 @@ impl RateEstimator {
     }
 
     /// The stamp for a segment that is sent now; `nothing_in_flight` before it.
+    #[inline]
     pub fn on_sent(&mut self, now: Instant, nothing_in_flight: bool) -> SendStamp {
         if nothing_in_flight {
             self.first_sent = now;
@@ -88,12 +89,14 @@ impl RateEstimator {
     }
 
     /// Whether samples are application-limited now (Linux `tp->app_limited`).
+    #[inline]
     #[must_use]
     pub const fn is_app_limited(&self) -> bool {
         !self.app_limited_until.is_zero()
     }
 
     /// `size` more was delivered by the ACK now being processed.
+    #[inline]
     pub fn on_delivered(&mut self, now: Instant, size: Bytes) {
         self.delivered += size;
         self.delivered_time = now;
@@ -102,6 +105,18 @@ impl RateEstimator {
     /// The application has nothing more to send for now, with this much in flight.
     pub fn on_app_limited(&mut self, in_flight: Bytes) {
         self.app_limited_until = (self.delivered + in_flight).max(Bytes::new(1));
+    }
+
+    /// What [`Self::sample`] leaves for later samples, where nobody reads this one. `newest_sent`
+    /// is when the newest segment left that the ACK delivered.
+    #[inline]
+    pub fn skip_sample(&mut self, newest_sent: Option<Instant>) {
+        if self.is_app_limited() && self.delivered > self.app_limited_until {
+            self.app_limited_until = Bytes::ZERO;
+        }
+        if let Some(sent) = newest_sent {
+            self.first_sent = sent;
+        }
     }
 
     /// The sample of an ACK, after all its deliveries were counted. `None` when nothing was
@@ -114,16 +129,13 @@ impl RateEstimator {
         lost: Bytes,
         ack_delayed: bool,
     ) -> Option<RateSample> {
-        if self.is_app_limited() && self.delivered > self.app_limited_until {
-            self.app_limited_until = Bytes::ZERO;
-        }
+        self.skip_sample(newest.map(|newest| newest.sent));
         let Newest {
             stamp,
             sent,
             tx_in_flight,
             lost: lost_before,
         } = newest?;
-        self.first_sent = sent;
         let send_interval = sent.saturating_since(stamp.first_sent);
         let ack_interval = now.saturating_since(stamp.delivered_time);
         let interval = send_interval.max(ack_interval);

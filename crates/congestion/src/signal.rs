@@ -98,6 +98,19 @@ pub struct Sent {
     pub app_limited: bool,
 }
 
+impl Sent {
+    /// The next segment of a burst of full segments, none of which was sent before.
+    #[must_use]
+    pub fn following(&self) -> Self {
+        Self {
+            in_flight: self.in_flight + self.size,
+            snd_nxt: self.snd_nxt + self.size.get(),
+            idle_since: None,
+            ..*self
+        }
+    }
+}
+
 /// One segment was declared lost, for those that [watch losses](crate::CongestionControl::watches_losses).
 #[derive(Clone, Copy, Debug)]
 pub struct Lost {

@@ -34,6 +34,12 @@ impl Ecn {
         self.cwr_due = false;
     }
 
+    /// Whether the next new segment carries CWR.
+    #[inline]
+    pub(crate) const fn is_cwr_due(&self) -> bool {
+        self.cwr_due
+    }
+
     /// Whether the new segment that leaves now carries CWR.
     #[inline]
     pub(crate) const fn take_cwr(&mut self) -> bool {

@@ -5,6 +5,9 @@
 //! window without samples, replaces all three. When the best sample expires, the next one takes its
 //! place. The result is exact while samples fall or stay equal, and otherwise at most one window
 //! late.
+//!
+//! Nearly every sample is above all three, and comes before the next one of them ages. Such a sample
+//! changes nothing, and the filter knows the time until which this holds.
 
 use units::{Duration, Instant};
 
@@ -23,6 +26,8 @@ pub struct MinFilter {
     window: Duration,
     /// Best, second best, third best.
     kept: [Sample; 3],
+    /// Nothing ages up to this time.
+    fresh_until: Instant,
 }
 
 impl MinFilter {
@@ -35,6 +40,7 @@ impl MinFilter {
                 at: Instant::ZERO,
                 value: Duration::MAX,
             }; 3],
+            fresh_until: Instant::ZERO,
         }
     }
 
@@ -45,7 +51,32 @@ impl MinFilter {
     }
 
     /// Takes a sample and returns the minimum.
+    #[inline]
     pub fn update(&mut self, now: Instant, value: Duration) -> Duration {
+        if value > self.kept[2].value && now <= self.fresh_until {
+            return self.kept[0].value;
+        }
+        let least = self.take(now, value);
+        self.fresh_until = self.next_change();
+        least
+    }
+
+    /// Until when a sample above the three kept ones changes nothing: the conditions of
+    /// [`Self::take`] and [`Self::age`].
+    fn next_change(&self) -> Instant {
+        let [best, second, third] = self.kept;
+        let mut until = best.at.min(third.at) + self.window;
+        if second.at == best.at {
+            until = until.min(best.at + self.window / 4);
+        }
+        if third.at == second.at {
+            until = until.min(best.at + self.window / 2);
+        }
+        until
+    }
+
+    #[inline(never)]
+    fn take(&mut self, now: Instant, value: Duration) -> Duration {
         let sample = Sample { at: now, value };
         if value <= self.kept[0].value || now.saturating_since(self.kept[2].at) > self.window {
             self.kept = [sample; 3];
@@ -115,6 +146,30 @@ mod tests {
         let mut filter = MinFilter::new(MIN_RTT_WINDOW);
         update(&mut filter, 0, 10);
         assert_eq!(update(&mut filter, 301, 99), 99);
+    }
+
+    /// Each sample goes through all steps in one of the two filters.
+    #[test]
+    fn a_sample_that_is_passed_over_would_have_changed_nothing() {
+        let mut state = 1_u64;
+        let mut random = move |bound: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 33) % bound
+        };
+        for window in [8_u64, 30, 1_001] {
+            let mut filter = MinFilter::new(Duration::from_nanos(window));
+            let mut stepwise = filter;
+            let mut now = 0;
+            for _ in 0..20_000 {
+                now += random(4) * random(4) * random(window / 4);
+                let at = Instant::from_nanos(now);
+                let value = Duration::from_nanos(1 + random(40));
+                assert_eq!(filter.update(at, value), stepwise.take(at, value));
+                for (one, other) in filter.kept.iter().zip(&stepwise.kept) {
+                    assert_eq!((one.at, one.value), (other.at, other.value));
+                }
+            }
+        }
     }
 
     #[test]

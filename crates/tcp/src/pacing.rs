@@ -85,6 +85,12 @@ impl Pacer {
         self.is_spread
     }
 
+    /// Changes the rate from the next burst on.
+    #[inline]
+    pub(crate) const fn set_rate(&mut self, rate: Rate) {
+        self.rate = rate;
+    }
+
     /// Changes rate and mode from the next burst on.
     #[inline]
     pub(crate) const fn set(&mut self, rate: Rate, is_on: bool, is_spread: bool) {
@@ -159,6 +165,28 @@ impl Pacer {
         if !self.is_on || !is_charged || self.rate == Rate::MAX || self.rate == Rate::ZERO {
             return;
         }
+        self.charge(bytes);
+    }
+
+    /// `count` segments of `bytes` each left as part of the burst, after `sent` segments of the
+    /// connection, as by [`Self::on_sent`].
+    #[inline]
+    pub(crate) fn on_sent_burst(&mut self, bytes: u64, sent: u64, count: u32) {
+        if !self.is_on || self.rate == Rate::MAX || self.rate == Rate::ZERO {
+            return;
+        }
+        let count = u64::from(count);
+        let free = if self.is_spread {
+            0
+        } else {
+            (UNPACED_SEGMENTS - 1).saturating_sub(sent)
+        };
+        if count > free {
+            self.charge(bytes * (count - free));
+        }
+    }
+
+    fn charge(&mut self, bytes: u64) {
         self.sent += bytes;
         let length = self.rate.time_for(Bytes::new(self.sent));
         self.next = self.began + length.saturating_sub(self.credit.min(length / 2));

@@ -80,10 +80,28 @@ impl Pass {
         self.burst_left -= 1;
     }
 
+    /// Segments that the burst may still send.
+    #[inline]
+    pub(crate) const fn left(&self) -> u32 {
+        self.burst_left
+    }
+
+    /// So many segments of the burst leave.
+    #[inline]
+    pub(crate) const fn take_segments(&mut self, count: u32) {
+        self.burst_left -= count;
+    }
+
     /// A new segment was sent.
     #[inline]
     pub(crate) const fn on_new_segment(&mut self) {
-        self.sent += 1;
+        self.on_new_segments(1);
+    }
+
+    /// So many new segments were sent.
+    #[inline]
+    pub(crate) const fn on_new_segments(&mut self, count: u32) {
+        self.sent += count;
     }
 
     /// The segments of the pass so far were a probe, which does not count.

@@ -97,8 +97,17 @@ impl Rack {
         self.newest = self.newest.max(segment.turn());
     }
 
+    /// [`Self::on_acked`] for a segment that was sent once.
+    #[inline]
+    pub(crate) fn on_original_acked(&mut self, segment: &Segment, now: Instant) {
+        self.advanced = true;
+        self.rtt = now.saturating_since(segment.sent);
+        self.newest = self.newest.max(segment.turn());
+    }
+
     /// Linux `tcp_rack_update_reo_wnd`: `newest_delivered` is the total stored with the newest
     /// delivered segment, `delivered` the current total.
+    #[inline]
     pub(crate) fn adapt(&mut self, newest_delivered: Option<Bytes>, delivered: Bytes) {
         let Some(newest_delivered) = newest_delivered else {
             return;

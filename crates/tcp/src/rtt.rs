@@ -74,10 +74,10 @@ impl RttEstimator {
     }
 
     /// Takes one sample. `snd_una` and `snd_nxt` (offsets) determine when a round trip has passed.
+    #[inline]
     pub fn on_sample(&mut self, rtt: Duration, snd_una: u64, snd_nxt: u64) {
-        let sample = i64::try_from(rtt.as_micros())
-            .unwrap_or(LONGEST_SAMPLE_US)
-            .min(LONGEST_SAMPLE_US);
+        // A duration has less than 2^55 us.
+        let sample = (rtt.as_micros() as i64).min(LONGEST_SAMPLE_US);
         if self.srtt_x8 == 0 {
             self.srtt_x8 = sample * 8;
             self.mdev_x4 = sample * 2;
@@ -99,6 +99,7 @@ impl RttEstimator {
         self.srtt_x8 = self.srtt_x8.max(1);
     }
 
+    #[inline]
     fn update_deviation(&mut self, error: i64, snd_una: u64, snd_nxt: u64) {
         let change = error.abs() - (self.mdev_x4 >> 2);
         self.mdev_x4 += if error < 0 && change > 0 {
@@ -120,6 +121,7 @@ impl RttEstimator {
     }
 
     /// The smoothed RTT, once there is a sample.
+    #[inline]
     #[must_use]
     pub const fn srtt(&self) -> Option<Duration> {
         if self.srtt_x8 == 0 {
@@ -136,6 +138,7 @@ impl RttEstimator {
     }
 
     /// The timeout without back-off.
+    #[inline]
     #[must_use]
     pub fn rto(&self) -> Duration {
         if self.srtt_x8 == 0 {

@@ -25,6 +25,7 @@ mod delivery;
 mod duplicates;
 mod fack;
 mod rack;
+mod samples;
 mod watch;
 
 use alloc::collections::VecDeque;
@@ -34,6 +35,7 @@ use alloc::vec::Vec;
 use congestion::rate_sample::SendStamp;
 use units::{Bytes, Instant};
 
+use samples::Samples;
 use watch::Watch;
 
 pub(crate) use delivery::Delivery;
@@ -51,15 +53,14 @@ const DETACHED: u8 = 16;
 /// Sent while the application limited the sender.
 const APP_LIMITED: u8 = 32;
 
-/// One segment in flight: 48 bytes.
-#[derive(Clone, Copy, Debug, Default)]
+/// One segment in flight: 32 bytes. (`samples.rs` holds the rest of its stamp.)
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Segment {
     pub(crate) seq: u64,
     /// When it was last sent.
     pub(crate) sent: Instant,
-    delivered: Bytes,
-    delivered_time: Instant,
-    first_sent: Instant,
+    /// Delivered by the connection when it was last sent.
+    pub(crate) delivered: Bytes,
     /// Its place in the order of transmission, modulo 2^32. After it is SACKed: at least this many
     /// segments from here on are SACKed.
     order_or_reach: u32,
@@ -67,7 +68,7 @@ pub(crate) struct Segment {
     flags: u8,
 }
 
-const _: () = assert!(size_of::<Segment>() == 48);
+const _: () = assert!(size_of::<Segment>() == 32);
 
 impl Segment {
     pub(crate) const fn end(&self) -> u64 {
@@ -87,21 +88,22 @@ impl Segment {
         }
     }
 
-    pub(crate) const fn stamp(&self) -> SendStamp {
-        SendStamp {
-            delivered: self.delivered,
-            delivered_time: self.delivered_time,
-            first_sent: self.first_sent,
-            app_limited: self.has(APP_LIMITED),
-        }
+    /// Whether it was last sent while the application limited the sender.
+    pub(crate) const fn is_app_limited(&self) -> bool {
+        self.has(APP_LIMITED)
     }
 
-    fn set_sent(&mut self, turn: Turn, stamp: SendStamp) {
+    /// Whether it was sent once, and nothing else is known of it.
+    #[inline]
+    const fn is_plain(&self) -> bool {
+        !self.has(!APP_LIMITED)
+    }
+
+    #[inline]
+    fn set_sent(&mut self, turn: Turn, stamp: &SendStamp) {
         self.sent = turn.sent;
         self.order_or_reach = turn.order;
         self.delivered = stamp.delivered;
-        self.delivered_time = stamp.delivered_time;
-        self.first_sent = stamp.first_sent;
         self.flags &= !APP_LIMITED;
         if stamp.app_limited {
             self.flags |= APP_LIMITED;
@@ -128,7 +130,7 @@ impl Turn {
 }
 
 /// A retransmission of a segment.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Retransmission {
     index: u64,
     turn: Turn,
@@ -137,7 +139,7 @@ struct Retransmission {
 }
 
 /// The segments in flight.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Scoreboard {
     slots: Vec<Segment>,
     /// One bit for each slot: lost, and its retransmission not in flight.
@@ -166,8 +168,21 @@ pub(crate) struct Scoreboard {
     transmissions: u32,
     /// Retransmissions in the order of transmission.
     retransmissions: VecDeque<Retransmission>,
+    /// Present unless the congestion control reads no rate samples.
+    samples: Option<Samples>,
     /// Present only if the congestion control watches losses.
     watch: Option<Watch>,
+}
+
+/// Segments that left the ring together, each of which was sent once.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PlainRun {
+    pub(crate) count: u32,
+    /// When the first of them was sent.
+    pub(crate) oldest_sent: Instant,
+    /// Number and copy of the last one.
+    pub(crate) newest: u64,
+    pub(crate) segment: Segment,
 }
 
 impl Scoreboard {
@@ -190,6 +205,7 @@ impl Scoreboard {
             rack_waiting: None,
             transmissions: 0,
             retransmissions: VecDeque::new(),
+            samples: Some(Samples::default()),
             watch: None,
         }
     }
@@ -286,13 +302,95 @@ impl Scoreboard {
             len,
             ..Segment::default()
         };
-        segment.set_sent(self.next_turn(now), stamp);
+        segment.set_sent(self.next_turn(now), &stamp);
         let next = self.next;
         *self.slot_mut(next) = segment;
         self.next = next + 1;
+        self.remember_times(next, &stamp);
         if self.is_watched() {
             self.remember_flight(next);
         }
+    }
+
+    /// `count` new segments of `len` bytes were sent together, as by [`Self::push`].
+    #[inline]
+    pub(crate) fn push_many(
+        &mut self,
+        seq: u64,
+        len: u16,
+        count: u32,
+        now: Instant,
+        stamp: &SendStamp,
+    ) {
+        while self.next - self.base + u64::from(count) > self.slots.len() as u64 {
+            self.grow();
+        }
+        let mut segment = Segment {
+            seq,
+            len,
+            ..Segment::default()
+        };
+        let turn = Turn {
+            sent: now,
+            order: self.transmissions,
+        };
+        segment.set_sent(turn, stamp);
+        let first = self.next;
+        let end = first + u64::from(count);
+        let mask = self.mask;
+        let slots = self.slots.as_mut_slice();
+        for index in first..end {
+            segment.order_or_reach = segment.order_or_reach.wrapping_add(1);
+            slots[(index & mask) as usize] = segment;
+            segment.seq += u64::from(len);
+        }
+        self.transmissions = segment.order_or_reach;
+        if self.samples.is_none() && self.watch.is_none() {
+            self.next = end;
+            return;
+        }
+        for index in first..end {
+            self.next = index + 1;
+            self.remember_times(index, stamp);
+            if self.is_watched() {
+                self.remember_flight(index);
+            }
+        }
+    }
+
+    /// Removes the segments from `start` to `end` from the ring, if they are its first ones, and
+    /// each of them was sent once, and nothing in the ring is SACKed, lost or retransmitted.
+    #[inline]
+    pub(crate) fn take_plain(&mut self, start: u64, end: u64) -> Option<PlainRun> {
+        if (self.sacked_out | self.lost_out | self.retrans_out) != 0 {
+            return None;
+        }
+        let slots = self.slots.as_slice();
+        let first = self.base;
+        let oldest = slots.get((first & self.mask) as usize)?;
+        if oldest.seq != start {
+            return None;
+        }
+        let mut segment = oldest;
+        let mut index = first;
+        while index < self.next && segment.is_plain() {
+            if segment.end() >= end {
+                if segment.end() != end {
+                    return None;
+                }
+                let run = PlainRun {
+                    count: (index - first) as u32 + 1,
+                    oldest_sent: oldest.sent,
+                    newest: index,
+                    segment: *segment,
+                };
+                self.base = index + 1;
+                return Some(run);
+            }
+            index += 1;
+            segment = &slots[(index & self.mask) as usize];
+        }
+        None
     }
 
     #[cold]
@@ -309,6 +407,9 @@ impl Scoreboard {
                 pending[(bit >> 6) as usize] |= 1 << (bit & 63);
             }
         }
+        if let Some(samples) = &mut self.samples {
+            samples.grow(self.base..self.next, self.mask, mask);
+        }
         if let Some(watch) = &mut self.watch {
             watch.grow(self.base..self.next, self.mask, mask);
         }
@@ -322,7 +423,7 @@ impl Scoreboard {
         self.clear_pending(index);
         let turn = self.next_turn(now);
         let segment = self.slot_mut(index);
-        segment.set_sent(turn, stamp);
+        segment.set_sent(turn, &stamp);
         segment.flags = (segment.flags | EVER_RETRANS) & !DETACHED;
         if !probe && !segment.has(RETRANS) {
             segment.flags |= RETRANS;
@@ -333,6 +434,7 @@ impl Scoreboard {
             turn,
             next: self.next,
         });
+        self.remember_times(index, &stamp);
         if self.is_watched() {
             self.remember_flight(index);
         }

@@ -28,6 +28,32 @@ pub struct DataSegment {
     pub retransmission: bool,
 }
 
+/// Data segments that leave together, alike but for their sequence number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Burst {
+    /// The first of them.
+    pub segment: DataSegment,
+    /// How many there are, in sequence, of `segment.len` bytes each.
+    pub count: u32,
+}
+
+impl Burst {
+    /// A segment that leaves alone.
+    #[must_use]
+    pub const fn single(segment: DataSegment) -> Self {
+        Self { segment, count: 1 }
+    }
+
+    /// The segments, one by one.
+    pub fn segments(&self) -> impl Iterator<Item = DataSegment> + use<> {
+        let Self { segment, count } = *self;
+        (0..u64::from(count)).map(move |number| DataSegment {
+            seq: segment.seq + number * u64::from(segment.len),
+            ..segment
+        })
+    }
+}
+
 /// The most blocks that fit beside timestamps.
 pub const MAX_SACK_BLOCKS: usize = 3;
 

@@ -35,20 +35,24 @@
 //!   `frto.rs`. The behaviour of Linux 2.6.24 is in `fack.rs`.
 
 mod ack;
+mod bulk;
 mod fack;
 mod feedback;
 mod frto;
 mod newreno;
+mod plain;
 mod recovery;
 mod report;
 mod retransmit;
+#[cfg(test)]
+mod shortcuts;
 mod timer;
 mod transmit;
 mod usage;
 
 use congestion::rate_sample::RateEstimator;
 use congestion::{
-    AnyCongestionControl, BuildContext, CongestionControl, Established, PathMemory, Phase,
+    AnyCongestionControl, BuildContext, CongestionControl, Established, Needs, PathMemory, Phase,
 };
 use units::{Bytes, Duration, Instant};
 
@@ -118,10 +122,26 @@ pub struct Sender {
     ts_recent: u32,
     /// The start-up changes window and pacing as segments leave.
     is_steered: bool,
+    /// What the congestion control needs.
+    needs: Needs,
+    shortcuts: Shortcuts,
     /// State left by earlier connections over the path.
     memory: PathMemory,
     config: SenderConfig,
     stats: SenderStats,
+}
+
+/// The shortcuts that the connection may take, where each ACK or burst permits it. Nothing before
+/// the connection is established.
+#[derive(Clone, Copy, Debug, Default)]
+struct Shortcuts {
+    /// See `plain.rs`.
+    acks: bool,
+    /// See `bulk.rs`.
+    bursts: bool,
+    /// Tests compare with a sender that takes none.
+    #[cfg(test)]
+    are_forbidden: bool,
 }
 
 impl Sender {
@@ -169,6 +189,8 @@ impl Sender {
             quick_start: QuickStart::default(),
             ts_recent: 0,
             is_steered: false,
+            needs: Needs::ALL,
+            shortcuts: Shortcuts::default(),
             memory: PathMemory::default(),
             config,
             stats: SenderStats::default(),
@@ -223,6 +245,13 @@ impl Sender {
     /// An ACK or the SYN-ACK has arrived.
     pub fn handle_ack(&mut self, now: Instant, ack: &AckSegment) {
         self.pass.begin();
+        if !self.process_plain_ack(now, ack) {
+            self.handle_any_ack(now, ack);
+        }
+    }
+
+    #[inline(never)]
+    fn handle_any_ack(&mut self, now: Instant, ack: &AckSegment) {
         self.rtt.begin_ack();
         if self.handshake.is_established() {
             if !ack.syn && ack.ack <= self.snd_nxt {
@@ -258,9 +287,11 @@ impl Sender {
         };
         self.cc = build(&self.config, now, initial_window, rtt);
         self.is_steered = self.cc.steers_sending();
+        self.needs = self.cc.needs();
         if self.cc.watches_losses() {
             self.board.begin_watch(self.smss());
         }
+        self.find_shortcuts();
         self.cc.on_established(&Established {
             now,
             rtt,
@@ -274,6 +305,20 @@ impl Sender {
         // Linux: the first write finds nothing in flight, so the first flight is marked.
         self.rate.on_app_limited(Bytes::ZERO);
         self.update_pacing_rate();
+    }
+
+    /// Chooses the shortcuts, all of which are exact; none of the conditions changes later.
+    fn find_shortcuts(&mut self) {
+        #[cfg(test)]
+        if self.shortcuts.are_forbidden {
+            self.needs = Needs::ALL;
+            return;
+        }
+        if !self.needs.rate_samples {
+            self.board.omit_samples();
+        }
+        self.shortcuts.acks = self.config.sack && !self.is_fack();
+        self.shortcuts.bursts = !self.is_steered && !self.asks_routers();
     }
 
     fn smss(&self) -> u64 {
@@ -311,6 +356,16 @@ impl Sender {
 
     #[inline]
     fn update_pacing_rate(&mut self) {
+        if self.needs.pacing {
+            self.ask_for_pacing();
+        } else {
+            let rate = window_rate(&self.cwnd.get(), self.board.packets_out(), self.rtt.srtt());
+            self.pacer.set_rate(rate);
+        }
+    }
+
+    /// The same for a congestion control that paces at times.
+    fn ask_for_pacing(&mut self) {
         let rate = match self.cc.pacing_rate() {
             Some(rate) => rate,
             None => window_rate(&self.cwnd.get(), self.board.packets_out(), self.rtt.srtt()),

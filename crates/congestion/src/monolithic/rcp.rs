@@ -26,7 +26,7 @@ use crate::parts::congestion_control_hooks;
 use crate::parts::hooks::{delegate, own_hooks};
 use crate::settings;
 use crate::{
-    Ack, BuildContext, Congestion, CongestionControl, Established, Lost, PathMemory, Sent,
+    Ack, BuildContext, Congestion, CongestionControl, Established, Lost, Needs, PathMemory, Sent,
     SlowStartExit, Window,
 };
 
@@ -70,13 +70,20 @@ impl Rcp {
 }
 
 own_hooks! {
-    ($) own: window pacing_rate requires_pacing paces_first_segments reduces_by_deliveries
+    ($) own: needs window pacing_rate requires_pacing paces_first_segments reduces_by_deliveries
         header_bytes feedback on_feedback on_delivery on_ack on_congestion
 }
 
 impl CongestionControl for Rcp {
     // `ordinary` implements all other hooks.
     congestion_control_hooks!(delegate!(ordinary but own));
+
+    fn needs(&self) -> Needs {
+        Needs {
+            pacing: true,
+            ..self.ordinary.needs()
+        }
+    }
 
     fn window(&self) -> Window {
         let Some(rate) = self.rate else {

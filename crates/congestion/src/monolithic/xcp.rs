@@ -22,7 +22,7 @@ use crate::parts::congestion_control_hooks;
 use crate::parts::hooks::{delegate, own_hooks};
 use crate::settings;
 use crate::{
-    Ack, BuildContext, Congestion, CongestionControl, Established, Lost, PathMemory, Sent,
+    Ack, BuildContext, Congestion, CongestionControl, Established, Lost, Needs, PathMemory, Sent,
     SlowStartExit, Window,
 };
 

@@ -4,6 +4,7 @@ use units::feedback::Feedback;
 use units::{Bytes, Duration, Instant, Rate};
 
 use super::hooks::hooks;
+use super::needs::Needs;
 use crate::memory::PathMemory;
 use crate::signal::{Ack, Congestion, Established, Lost, Sent, SlowStartExit, Window};
 
@@ -116,6 +117,18 @@ hooks! {
         /// or [`Self::on_ack`], or before the [`Self::on_congestion`] of a timer. Only for those that
         /// watch losses.
         fn on_lost(&mut self, lost: &Lost) {}
+
+        /// `count` segments left one after the other, and `first` was the first of them.
+        fn on_sent_burst(&mut self, first: &Sent, count: u32) {
+            let mut sent = *first;
+            for _ in 0..count {
+                self.on_sent(&sent);
+                sent = sent.following();
+            }
+        }
+
+        /// What it needs of the transport. It never changes.
+        fn needs(&self) -> Needs { Needs::ALL }
 
         /// The decision that a passive start-up logged and did not act on.
         fn passive_decision(&self) -> Option<SlowStartExit> { None }

@@ -4,12 +4,14 @@
 mod avoidance;
 mod control;
 pub(crate) mod hooks;
+mod needs;
 mod startup;
 #[cfg(test)]
 mod tests;
 
 pub use avoidance::{Avoidance, Decision, Recovery};
 pub use control::CongestionControl;
+pub use needs::Needs;
 pub use startup::{AsksRouters, JumpStarts, Startup, SteersSending};
 
 pub(crate) use avoidance::{avoidance_hooks, recovery_hooks};

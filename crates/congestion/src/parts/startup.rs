@@ -7,6 +7,7 @@
 use units::{Bytes, Duration, Instant, Rate};
 
 use super::hooks::hooks;
+use super::needs::Needs;
 use crate::memory::PathMemory;
 use crate::signal::{
     Ack, Congestion, Established, Pace, Reduction, Sent, SlowStartExit, Step, Window,
@@ -67,6 +68,9 @@ hooks! {
         /// Whether each ACK sends a copy of a segment in flight, the last one first, until that
         /// meets what is acknowledged.
         fn sends_copies(&self) -> bool { false }
+
+        /// What it needs of the transport. It never changes.
+        fn needs(&self) -> Needs { Needs::ALL }
 
         /// In passive mode: the decision that was logged and not acted on.
         fn passive_decision(&self) -> Option<SlowStartExit> { None }

@@ -22,8 +22,8 @@ use super::hooks::{delegate, forward, hooks, own_hooks};
 use super::{avoidance_hooks, congestion_control_hooks, recovery_hooks, startup_hooks};
 use crate::{
     Ack, AsksRouters, Avoidance, BuildContext, Classic, Congestion, CongestionControl,
-    CongestionKind, Decision, Established, ExitReason, JumpStarts, Lost, Pace, PathMemory, Phase,
-    Recovery, Reduction, Sent, SlowStartExit, Startup, SteersSending, Step, Window,
+    CongestionKind, Decision, Established, ExitReason, JumpStarts, Lost, Needs, Pace, PathMemory,
+    Phase, Recovery, Reduction, Sent, SlowStartExit, Startup, SteersSending, Step, Window,
 };
 use transport::{Operation, Transport};
 
@@ -69,6 +69,7 @@ examples! {
     u32 = 2;
     u64 = 0;
     Bytes = SMSS * 10;
+    Needs = Needs::ALL;
     Duration = Duration::from_millis(1);
     Instant = Instant::ZERO;
     Rate = Rate::MAX;

@@ -18,7 +18,7 @@
 
 use units::{Duration, Instant, Rate};
 
-use crate::{Ack, Congestion, CongestionKind, Pace, Startup, Step, Window};
+use crate::{Ack, Congestion, CongestionKind, Needs, Pace, Startup, Step, Window};
 use crate::{options, settings};
 
 settings! {
@@ -62,6 +62,10 @@ impl Abc {
 }
 
 impl Startup for Abc {
+    fn needs(&self) -> Needs {
+        Needs::NONE
+    }
+
     fn on_ack(&mut self, ack: &Ack, window: &Window) -> Step {
         Step::Grow(ack.delivered.min(window.smss * self.limit()))
     }
@@ -119,6 +123,10 @@ impl Abcss {
 }
 
 impl Startup for Abcss {
+    fn needs(&self) -> Needs {
+        Needs::PACING
+    }
+
     fn on_delivery(&mut self, ack: &Ack, window: &Window) -> Option<Step> {
         if ack.snd_una > self.round_end {
             self.round_end = ack.snd_nxt;

@@ -18,7 +18,7 @@
 use units::{Bytes, Duration, Instant};
 
 use super::dispersion::{Pairs, Samples, Target, bytes_per_second};
-use crate::{Ack, Congestion, Startup, Step, Window};
+use crate::{Ack, Congestion, Needs, Startup, Step, Window};
 use crate::{options, settings};
 
 /// Number of pair dispersions that are kept, and that an estimate needs.
@@ -126,6 +126,10 @@ impl Best {
 }
 
 impl Startup for Best {
+    fn needs(&self) -> Needs {
+        Needs::NONE
+    }
+
     fn on_delivery(&mut self, ack: &Ack, window: &Window) -> Option<Step> {
         if self.over || window.ssthresh != Bytes::MAX {
             return None;

@@ -31,8 +31,8 @@ use units::{Bytes, Duration, Instant, Rate};
 
 use crate::memory::Saved;
 use crate::{
-    Ack, Congestion, CongestionKind, Established, JumpStarts, Pace, PathMemory, Reduction, Sent,
-    Startup, Step, Window,
+    Ack, Congestion, CongestionKind, Established, JumpStarts, Needs, Pace, PathMemory, Reduction,
+    Sent, Startup, Step, Window,
 };
 use crate::{options, settings};
 
@@ -266,6 +266,13 @@ fn spread(cwnd: Bytes, rtt: Duration) -> Rate {
 }
 
 impl Startup for CarefulResume {
+    fn needs(&self) -> Needs {
+        Needs {
+            sent: true,
+            ..Needs::PACING
+        }
+    }
+
     fn on_established(&mut self, start: &Established, window: &Window) -> Option<Step> {
         self.initial_window = window.cwnd;
         if let Some(saved) = self.saved(start, window.smss) {

@@ -18,7 +18,7 @@
 use units::{Bytes, Duration, Instant};
 
 use super::dispersion::{Point, Samples, Target, bytes_per_second};
-use crate::{Ack, Congestion, Startup, Step, Window};
+use crate::{Ack, Congestion, Needs, Startup, Step, Window};
 use crate::{options, settings};
 
 /// Number of intervals kept from one chunk.
@@ -161,6 +161,10 @@ impl Fbe {
 }
 
 impl Startup for Fbe {
+    fn needs(&self) -> Needs {
+        Needs::NONE
+    }
+
     fn on_delivery(&mut self, ack: &Ack, window: &Window) -> Option<Step> {
         if !self.is_active(window) || self.target.is_some() {
             return None;

@@ -20,7 +20,7 @@
 use units::{Bytes, Duration, Instant, Rate};
 
 use super::dispersion::{bytes_per_second, product};
-use crate::{Ack, Congestion, Established, Pace, Startup, Step, Window};
+use crate::{Ack, Congestion, Established, Needs, Pace, Startup, Step, Window};
 use crate::{options, settings};
 
 settings! {
@@ -88,6 +88,14 @@ impl Halfback {
 }
 
 impl Startup for Halfback {
+    fn needs(&self) -> Needs {
+        Needs {
+            copies: self.config.copies,
+            sent: true,
+            ..Needs::PACING
+        }
+    }
+
     fn on_established(&mut self, start: &Established, window: &Window) -> Option<Step> {
         let rtt = start.rtt.filter(|rtt| !rtt.is_zero())?;
         let most = start

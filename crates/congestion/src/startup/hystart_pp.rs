@@ -30,7 +30,7 @@
 
 use units::{Bytes, Duration, Instant};
 
-use crate::{Ack, Congestion, ExitReason, Startup, Step, Window};
+use crate::{Ack, Congestion, ExitReason, Needs, Startup, Step, Window};
 use crate::{options, settings};
 
 /// The description that HyStart++ follows.
@@ -237,6 +237,10 @@ impl HyStartPlusPlus {
 }
 
 impl Startup for HyStartPlusPlus {
+    fn needs(&self) -> Needs {
+        Needs::NONE
+    }
+
     fn on_delivery(&mut self, ack: &Ack, window: &Window) -> Option<Step> {
         if !self.active(window) {
             return None;

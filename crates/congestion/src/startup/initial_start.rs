@@ -16,7 +16,7 @@
 
 use units::{Bytes, Instant};
 
-use crate::{Ack, Established, Startup, Step, Window};
+use crate::{Ack, Established, Needs, Startup, Step, Window};
 use crate::{options, settings};
 
 #[cfg(doc)]
@@ -89,6 +89,10 @@ impl InitialStart {
 }
 
 impl Startup for InitialStart {
+    fn needs(&self) -> Needs {
+        Needs::NONE
+    }
+
     fn on_established(&mut self, _start: &Established, window: &Window) -> Option<Step> {
         let cwnd = self.config.initial_window.bytes(window.smss);
         (window.cwnd > window.smss).then_some(Step::Set(cwnd))

@@ -27,8 +27,8 @@ use units::{Bytes, Instant, Rate};
 
 use crate::options::{self, OptionError, OptionInfo, Options};
 use crate::{
-    Ack, Congestion, CongestionKind, Established, ExitReason, JumpStarts, Pace, Reduction, Sent,
-    Startup, Step, Window,
+    Ack, Congestion, CongestionKind, Established, ExitReason, JumpStarts, Needs, Pace, Reduction,
+    Sent, Startup, Step, Window,
 };
 
 /// The window after a loss in the flight.
@@ -175,6 +175,13 @@ impl JumpStart {
 }
 
 impl Startup for JumpStart {
+    fn needs(&self) -> Needs {
+        Needs {
+            sent: true,
+            ..Needs::PACING
+        }
+    }
+
     fn on_established(&mut self, start: &Established, window: &Window) -> Option<Step> {
         self.initial_window = window.cwnd;
         let rtt = start.rtt.filter(|rtt| !rtt.is_zero())?;

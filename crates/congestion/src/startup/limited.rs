@@ -18,7 +18,7 @@
 
 use units::{Bytes, Instant};
 
-use crate::{Ack, Startup, Step, Window};
+use crate::{Ack, Needs, Startup, Step, Window};
 use crate::{options, settings};
 
 /// Parts of a byte in which the carry is counted, so that a change of `K` loses almost nothing.
@@ -75,6 +75,10 @@ impl Limited {
 }
 
 impl Startup for Limited {
+    fn needs(&self) -> Needs {
+        Needs::NONE
+    }
+
     fn on_ack(&mut self, ack: &Ack, window: &Window) -> Step {
         let max_ssthresh = u64::from(self.config.max_ssthresh);
         let smss = window.smss.max(Bytes::new(1));

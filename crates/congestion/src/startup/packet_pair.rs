@@ -18,7 +18,7 @@
 use units::{Bytes, Instant};
 
 use super::dispersion::{Pairs, Samples, Target};
-use crate::{Ack, Congestion, Startup, Step, Window};
+use crate::{Ack, Congestion, Needs, Startup, Step, Window};
 use crate::{options, settings};
 
 /// Number of pairs kept from a round: the last ones.
@@ -78,6 +78,10 @@ impl PacketPair {
 }
 
 impl Startup for PacketPair {
+    fn needs(&self) -> Needs {
+        Needs::NONE
+    }
+
     fn on_delivery(&mut self, ack: &Ack, window: &Window) -> Option<Step> {
         if !self.is_active(window) {
             return None;

@@ -26,8 +26,8 @@ use units::{Bytes, Duration, Instant, Rate};
 
 use crate::startup::{Limited, LimitedConfig};
 use crate::{
-    Ack, AsksRouters, Congestion, CongestionKind, JumpStarts, Pace, Reduction, Sent, Startup, Step,
-    Window,
+    Ack, AsksRouters, Congestion, CongestionKind, JumpStarts, Needs, Pace, Reduction, Sent,
+    Startup, Step, Window,
 };
 use crate::{options, settings};
 
@@ -107,6 +107,13 @@ impl QuickStart {
 }
 
 impl Startup for QuickStart {
+    fn needs(&self) -> Needs {
+        Needs {
+            sent: true,
+            ..Needs::PACING
+        }
+    }
+
     fn on_sent(&mut self, sent: &Sent) {
         match self.mode {
             Mode::Paced if !sent.retransmission => {

@@ -20,7 +20,9 @@
 
 use units::{Bytes, Duration, Instant, Rate};
 
-use crate::{Ack, Congestion, Established, JumpStarts, Pace, Reduction, Startup, Step, Window};
+use crate::{
+    Ack, Congestion, Established, JumpStarts, Needs, Pace, Reduction, Startup, Step, Window,
+};
 use crate::{options, settings};
 
 /// Fractions are counted in this: `K` is 11/18, and `beta` is in thousandths.
@@ -164,6 +166,10 @@ impl RapidStart {
 }
 
 impl Startup for RapidStart {
+    fn needs(&self) -> Needs {
+        Needs::PACING
+    }
+
     fn on_established(&mut self, start: &Established, window: &Window) -> Option<Step> {
         let rtt = start.rtt.filter(|rtt| !rtt.is_zero())?;
         let cwnd = window.cwnd * u64::from(self.config.jump);

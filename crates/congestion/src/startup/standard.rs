@@ -14,7 +14,7 @@
 use units::Instant;
 
 use crate::settings;
-use crate::{Ack, Startup, Step, Window};
+use crate::{Ack, Needs, Startup, Step, Window};
 
 settings! {
     /// Standard slow start has no options.
@@ -35,6 +35,10 @@ impl Standard {
 }
 
 impl Startup for Standard {
+    fn needs(&self) -> Needs {
+        Needs::NONE
+    }
+
     fn on_ack(&mut self, ack: &Ack, _window: &Window) -> Step {
         Step::Grow(ack.delivered)
     }

@@ -28,7 +28,7 @@ use units::{Bytes, Duration, Instant, Rate};
 use super::dispersion::{Samples, bytes_per_second};
 use super::{HyStart, HyStartConfig};
 use crate::memory::Measured;
-use crate::{Ack, Congestion, Established, Pace, PathMemory, Startup, Step, Window};
+use crate::{Ack, Congestion, Established, Needs, Pace, PathMemory, Startup, Step, Window};
 use crate::{options, settings};
 
 /// A jump must be larger than this many segments; also the smallest window after it.
@@ -204,6 +204,13 @@ impl Stateful {
 }
 
 impl Startup for Stateful {
+    fn needs(&self) -> Needs {
+        Needs {
+            pacing_rate: true,
+            ..Needs::PACING
+        }
+    }
+
     fn on_established(&mut self, start: &Established, window: &Window) -> Option<Step> {
         let known = self.remembered(start)?;
         let product = known.rate.bytes_in(known.min_rtt);

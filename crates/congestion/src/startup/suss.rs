@@ -37,8 +37,8 @@ use units::{Bytes, Duration, Instant, Rate};
 
 use super::hystart::{HyStart, HyStartConfig, ack_delay, leave};
 use crate::{
-    Ack, Congestion, CongestionKind, ExitReason, JumpStarts, Pace, Sent, Startup, SteersSending,
-    Step, Window,
+    Ack, Congestion, CongestionKind, ExitReason, JumpStarts, Needs, Pace, Sent, Startup,
+    SteersSending, Step, Window,
 };
 use crate::{options, settings};
 
@@ -359,6 +359,13 @@ impl Suss {
 }
 
 impl Startup for Suss {
+    fn needs(&self) -> Needs {
+        Needs {
+            pacing_rate: true,
+            ..Needs::PACING
+        }
+    }
+
     fn on_delivery(&mut self, ack: &Ack, window: &Window) -> Option<Step> {
         if self.initial_window == 0 {
             self.initial_window = window.cwnd_segments().clamp(1, 1 << 20);

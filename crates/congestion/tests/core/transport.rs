@@ -99,6 +99,11 @@ impl<C: CongestionControl> Transport<C> {
         assert!(self.control.least_burst_segments() > 0);
         let paces = self.control.requires_pacing();
         assert!(!paces || self.control.pacing_rate().is_some());
+        let needs = self.control.needs();
+        let has_pace =
+            self.control.pacing_rate().is_some() || self.control.pacing_start().is_some();
+        assert!(needs.pacing || !paces && !has_pace);
+        assert!(needs.copies || !self.control.sends_copies());
         // Each of these is a fact about the algorithm that the transport reads as it is.
         let _ = (
             self.control.pacing_start(),
@@ -202,14 +207,14 @@ impl<C: CongestionControl> Transport<C> {
 
     fn send(&mut self, segments: u64) {
         self.look();
-        for _ in 0..segments {
+        for segment in 0..segments {
             let window = self.control.window();
             if self.in_flight() >= window.cwnd || self.flight.len() >= 5_000 {
                 break;
             }
             self.snd_nxt += SMSS.get();
             let idle = self.flight.is_empty();
-            self.control.on_sent(&Sent {
+            let sent = Sent {
                 now: self.now,
                 size: SMSS,
                 in_flight: self.in_flight(),
@@ -217,7 +222,12 @@ impl<C: CongestionControl> Transport<C> {
                 retransmission: self.phase == Phase::Recovery,
                 idle_since: idle.then_some(self.last_sent),
                 app_limited: idle,
-            });
+            };
+            if segment % 2 == 0 {
+                self.control.on_sent(&sent);
+            } else {
+                self.control.on_sent_burst(&sent, 1);
+            }
             self.flight
                 .push((self.now, self.rate.on_sent(self.now, idle)));
             self.last_sent = self.now;

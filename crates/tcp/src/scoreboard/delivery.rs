@@ -3,7 +3,7 @@
 use congestion::rate_sample::Newest;
 use units::Instant;
 
-use super::{APP_LIMITED, EVER_RETRANS, LOST, RETRANS, SACKED, Scoreboard, Segment, Turn};
+use super::{EVER_RETRANS, LOST, RETRANS, SACKED, Scoreboard, Segment, Turn};
 use crate::rack::{Rack, RackContext};
 
 /// What one ACK delivered.
@@ -169,7 +169,7 @@ impl Scoreboard {
         let mut index = first;
         while index < self.next {
             let segment = self.slot(index);
-            if segment.has(!APP_LIMITED) || segment.end() > ack {
+            if !segment.is_plain() || segment.end() > ack {
                 break;
             }
             index += 1;
@@ -239,14 +239,24 @@ impl Scoreboard {
     #[inline]
     pub(crate) fn newest(&self, delivery: &Delivery) -> Option<Newest> {
         (delivery.delivered > 0).then(|| {
-            let flight = self.flight(delivery.newest);
-            Newest {
-                stamp: self.slot(delivery.newest).stamp(),
-                sent: delivery.newest_turn.sent,
-                tx_in_flight: flight.in_flight,
-                lost: flight.lost,
-            }
+            self.newest_of(
+                delivery.newest,
+                self.slot(delivery.newest),
+                delivery.newest_turn.sent,
+            )
         })
+    }
+
+    /// The same for the segment `index`.
+    #[inline]
+    pub(crate) fn newest_of(&self, index: u64, segment: &Segment, sent: Instant) -> Newest {
+        let flight = self.flight(index);
+        Newest {
+            stamp: self.stamp(index, segment),
+            sent,
+            tx_in_flight: flight.in_flight,
+            lost: flight.lost,
+        }
     }
 }
 

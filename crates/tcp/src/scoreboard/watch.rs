@@ -11,7 +11,7 @@ use units::Bytes;
 use super::Scoreboard;
 
 /// The state of the connection just after a segment was (last) sent.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Flight {
     /// Bytes in flight, including this segment.
     pub(crate) in_flight: Bytes,
@@ -20,7 +20,7 @@ pub(crate) struct Flight {
 }
 
 /// The records.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Watch {
     smss: u64,
     /// Indexed like the ring of segments.

@@ -167,7 +167,7 @@ impl Sender {
         self.cc.on_ack(&signal);
         self.read_window();
         self.update_pacing_rate();
-        if self.cc.sends_copies() {
+        if self.needs.copies && self.cc.sends_copies() {
             self.repair.force_copy();
         }
     }
@@ -268,12 +268,16 @@ impl Sender {
         self.read_window();
     }
 
-    fn sample_rate(
+    pub(super) fn sample_rate(
         &mut self,
         now: Instant,
         newest: Option<Newest>,
         maybe_delayed: bool,
     ) -> Option<RateSample> {
+        if !self.needs.rate_samples {
+            self.rate.skip_sample(newest.map(|newest| newest.sent));
+            return None;
+        }
         let min_rtt = self.rtt.min().unwrap_or(Duration::ZERO);
         let lost = Bytes::new(self.stats.segments_lost * self.smss());
         self.rate.sample(now, newest, min_rtt, lost, maybe_delayed)
@@ -430,12 +434,14 @@ impl Sender {
         (Some(newest), true)
     }
 
+    #[inline]
     pub(super) fn take_rtt_sample(&mut self, now: Instant, sample: RttSample) {
         let rto = self.rtt.on_sample(now, sample, self.snd_una, self.snd_nxt);
         self.timer.on_sample(rto);
     }
 
     /// Linux `tcp_is_cwnd_limited`.
+    #[inline]
     pub(super) fn is_cwnd_limited(&self) -> bool {
         self.validation.is_cwnd_limited(&self.cwnd)
     }

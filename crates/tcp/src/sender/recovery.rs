@@ -328,7 +328,7 @@ impl Sender {
                 delivered: self.rate.delivered(),
                 tx_in_flight: flight.in_flight,
                 lost: Bytes::new(lost * self.smss()).saturating_sub(flight.lost),
-                app_limited: segment.stamp().app_limited,
+                app_limited: segment.is_app_limited(),
             });
         }
         self.board.return_new_losses(new_losses);

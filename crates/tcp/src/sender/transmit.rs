@@ -13,7 +13,7 @@ use crate::retransmission_timer::Timer;
 use crate::segment::{DataSegment, HEADER_BYTES};
 
 /// What leaves next.
-enum Choice {
+pub(super) enum Choice {
     Nothing,
     /// New data of a burst.
     New,
@@ -39,7 +39,7 @@ impl Sender {
     }
 
     /// Decides what leaves next. If this is new data, a burst of it has begun.
-    fn choose(&mut self, now: Instant) -> Choice {
+    pub(super) fn choose(&mut self, now: Instant) -> Choice {
         if !self.handshake.is_established() {
             return self
                 .transmit_syn(now)
@@ -313,7 +313,7 @@ impl Sender {
 
     /// Ends the pass: nothing more may leave (the end of `tcp_write_xmit`).
     #[inline]
-    fn end_pass(&mut self, now: Instant) {
+    pub(super) fn end_pass(&mut self, now: Instant) {
         let Ended {
             sent,
             is_deferred,

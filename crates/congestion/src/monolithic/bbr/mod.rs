@@ -33,8 +33,8 @@ use crate::monolithic::filter::WindowedMax;
 use crate::options::{OptionError, OptionInfo, Options};
 use crate::rate_sample::RateSample;
 use crate::{
-    Ack, BuildContext, Congestion, CongestionControl, CongestionKind, Established, Phase, Sent,
-    SlowStartExit, Window,
+    Ack, BuildContext, Congestion, CongestionControl, CongestionKind, Established, Needs, Phase,
+    Sent, SlowStartExit, Window,
 };
 
 /// `bbr_high_gain`: 2/ln(2), the smallest gain that doubles the delivery rate each round.
@@ -330,6 +330,14 @@ impl Bbr {
 }
 
 impl CongestionControl for Bbr {
+    fn needs(&self) -> Needs {
+        Needs {
+            rate_samples: true,
+            sent: true,
+            ..Needs::PACING
+        }
+    }
+
     #[inline]
     fn window(&self) -> Window {
         Window {

@@ -48,7 +48,7 @@ use self::probe_rtt::ProbeRtt;
 use self::startup::FullBw;
 use crate::settings;
 use crate::{
-    Ack, BuildContext, Congestion, CongestionControl, CongestionKind, Lost, Phase, Sent,
+    Ack, BuildContext, Congestion, CongestionControl, CongestionKind, Lost, Needs, Phase, Sent,
     SlowStartExit, Window,
 };
 
@@ -431,6 +431,14 @@ fn initial_pacing_rate(initial_cwnd: Bytes, srtt: Duration) -> Rate {
 }
 
 impl CongestionControl for Bbr3 {
+    fn needs(&self) -> Needs {
+        Needs {
+            rate_samples: true,
+            sent: true,
+            ..Needs::PACING
+        }
+    }
+
     #[inline]
     fn window(&self) -> Window {
         let whole = |bytes: Bytes| self.smss * bytes.segments(self.smss);

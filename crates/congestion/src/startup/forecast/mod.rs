@@ -33,7 +33,7 @@ use self::weights::{
     SECOND_BIAS, SPREAD,
 };
 use super::dispersion::product;
-use crate::{Ack, Congestion, ExitReason, Pace, Startup, Step, Window};
+use crate::{Ack, Congestion, ExitReason, Needs, Pace, Startup, Step, Window};
 use crate::{options, settings};
 
 /// Number of ACKs that the forecast uses.
@@ -242,6 +242,10 @@ impl Forecast {
 }
 
 impl Startup for Forecast {
+    fn needs(&self) -> Needs {
+        Needs::PACING
+    }
+
     fn on_delivery(&mut self, ack: &Ack, window: &Window) -> Option<Step> {
         let smss = window.smss.max(Bytes::new(1));
         match self.state {

@@ -42,7 +42,7 @@ pub use config::{HyStartConfig, HyStartForm, HyStartVariant};
 
 use units::{Duration, Instant, Rate};
 
-use crate::{Ack, Congestion, CongestionKind, ExitReason, Startup, Step, Window};
+use crate::{Ack, Congestion, CongestionKind, ExitReason, Needs, Startup, Step, Window};
 
 /// HyStart. Times are microseconds, as in Linux.
 #[derive(Clone, Debug)]
@@ -217,6 +217,13 @@ pub(super) const fn leave(window: &Window, reason: ExitReason) -> Step {
 }
 
 impl Startup for HyStart {
+    fn needs(&self) -> Needs {
+        Needs {
+            pacing_rate: true,
+            ..Needs::NONE
+        }
+    }
+
     fn on_delivery(&mut self, ack: &Ack, window: &Window) -> Option<Step> {
         let rtt = ack.latest_rtt?.as_micros().max(1);
         let reason = match self.config.variant {

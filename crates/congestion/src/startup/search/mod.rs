@@ -66,7 +66,7 @@ use units::{Bytes, Duration, Instant};
 use self::exit::Drain;
 use self::norm::Norm;
 use self::ring::{Ring, SLOTS};
-use crate::{Ack, Congestion, ExitReason, Sent, SlowStartExit, Startup, Step, Window};
+use crate::{Ack, Congestion, ExitReason, Needs, Sent, SlowStartExit, Startup, Step, Window};
 
 /// Longer RTTs count as this one, so that no product overflows.
 const LONGEST_RTT: Duration = Duration::from_secs(3_600);
@@ -404,6 +404,14 @@ impl Search {
 }
 
 impl Startup for Search {
+    fn needs(&self) -> Needs {
+        Needs {
+            rate_samples: self.config.version == Version::V4_0,
+            sent: true,
+            ..Needs::NONE
+        }
+    }
+
     fn on_sent(&mut self, sent: &Sent) {
         if let Some(since) = sent.idle_since
             && sent.now.saturating_since(since) > self.srtt + RTO_MIN

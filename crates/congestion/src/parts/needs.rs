@@ -1,0 +1,43 @@
+//! What an algorithm reads or decides besides the ordinary, so that a transport computes nothing
+//! that nobody reads.
+
+/// What a congestion control or a start-up needs of the transport. An avoidance or a recovery needs
+/// none of this.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Needs {
+    /// It reads delivery-rate samples ([`Ack::rate`](crate::Ack::rate)).
+    pub rate_samples: bool,
+    /// It reads [`Ack::pacing_rate`](crate::Ack::pacing_rate), in slow start only if it is a
+    /// start-up.
+    pub pacing_rate: bool,
+    /// It requires pacing at times, or a rate or a start time for it.
+    pub pacing: bool,
+    /// It sends copies at times.
+    pub copies: bool,
+    /// It hears of each segment that leaves ([`Startup::on_sent`](crate::Startup::on_sent)).
+    pub sent: bool,
+}
+
+impl Needs {
+    /// Nothing.
+    pub const NONE: Self = Self {
+        rate_samples: false,
+        pacing_rate: false,
+        pacing: false,
+        copies: false,
+        sent: false,
+    };
+    /// Everything.
+    pub const ALL: Self = Self {
+        rate_samples: true,
+        pacing_rate: true,
+        pacing: true,
+        copies: true,
+        sent: true,
+    };
+    /// Pacing alone.
+    pub const PACING: Self = Self {
+        pacing: true,
+        ..Self::NONE
+    };
+}

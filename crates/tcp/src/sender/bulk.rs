@@ -1,0 +1,125 @@
+//! The shortcut of a burst of new data: its segments leave in one step.
+//!
+//! The segments of a burst leave at the same time without further checks, so they differ only in
+//! their sequence number, unless the first carries CWR, or one of them ends the stream (PSH, FIN)
+//! or is partial. Those leave one by one, and so do the segments of a start-up that changes window
+//! and pacing as segments leave, the segments that carry requests to routers, retransmissions and
+//! probes. Every other burst takes the shortcut, in any state, with any congestion control, paced
+//! or not, with or without small queues.
+//!
+//! It is exact, because only four things count segments: the scoreboard, the counters, the
+//! congestion control, and the pacer. All segments of a burst get the same stamp, since the rate
+//! estimator changes only with the first of them, and only that one can find nothing in flight. The
+//! pacer computes when the next burst may leave from the bytes of the whole burst.
+//!
+//! After a burst that used up the windows or the data, nothing more can leave at this time, so the
+//! pass ends at once and not with the next call.
+//!
+//! The tests of `shortcuts.rs` compare each burst with the segments of [`Sender::poll_transmit`].
+
+use congestion::{CongestionControl, Phase, Sent};
+use units::Instant;
+
+use super::Sender;
+use super::transmit::Choice;
+use crate::rack::timestamp;
+use crate::repair::Retransmit;
+use crate::retransmission_timer::Timer;
+use crate::segment::{Burst, DataSegment};
+
+impl Sender {
+    /// The next segments that leave at `now`, or `None` if no more may leave. They are those of
+    /// [`Self::poll_transmit`], several at once where they are alike.
+    #[inline]
+    pub fn poll_burst(&mut self, now: Instant) -> Option<Burst> {
+        if self.pass.is_over() {
+            return None;
+        }
+        if !self.pass.has_new_burst() {
+            match self.choose(now) {
+                Choice::New => {}
+                Choice::Nothing => return None,
+                Choice::Segment(segment) => return Some(Burst::single(segment)),
+            }
+        }
+        let count = self.alike();
+        if count <= 1 {
+            self.pass.take_segment();
+            return Some(Burst::single(self.send_new(now)));
+        }
+        self.pass.take_segments(count);
+        let segment = self.send_many(now, count);
+        if !self.pass.has_burst() && self.is_exhausted() {
+            self.pacer.unblock();
+            self.end_pass(now);
+        }
+        Some(Burst { segment, count })
+    }
+
+    /// How many of the burst's remaining segments are alike.
+    #[inline]
+    fn alike(&self) -> u32 {
+        if !self.shortcuts.bursts || self.ecn.is_cwr_due() {
+            return 1;
+        }
+        let left = self.pass.left();
+        let unsent = self.unsent();
+        if u64::from(left) * self.smss() < unsent {
+            left
+        } else {
+            ((unsent - 1) / self.smss()) as u32
+        }
+    }
+
+    /// Whether the next call would only end the pass.
+    #[inline]
+    fn is_exhausted(&self) -> bool {
+        !self.board.has_pending()
+            && !self.repair.allows(Retransmit::AfterNew)
+            && (!self.has_cwnd_left() || !self.can_send_new())
+    }
+
+    /// `count` full segments, as by [`Self::send_new`].
+    #[inline]
+    fn send_many(&mut self, now: Instant, count: u32) -> DataSegment {
+        let nothing_out = self.board.is_empty();
+        let in_flight = self.bytes_in_flight();
+        let stamp = self.rate.on_sent(now, nothing_out);
+        let seq = self.snd_nxt;
+        let len = self.config.smss;
+        let bytes = u64::from(len) * u64::from(count);
+        self.board.push_many(seq, len as u16, count, now, &stamp);
+        self.snd_nxt += bytes;
+        self.pass.on_new_segments(count);
+        let is_probing = matches!(self.phase, Phase::Open | Phase::Cwr);
+        if nothing_out || !is_probing && self.timer.is_armed_for(Timer::LossProbe) {
+            self.rearm_rto(now);
+        }
+        let first = Sent {
+            now,
+            size: self.size(1),
+            in_flight,
+            snd_nxt: seq + u64::from(len),
+            retransmission: false,
+            idle_since: in_flight.is_zero().then_some(self.validation.last_sent()),
+            app_limited: stamp.app_limited,
+        };
+        self.cc.on_sent_burst(&first, count);
+        self.pacer
+            .on_sent_burst(u64::from(len), self.stats.segments_sent, count);
+        self.stats.segments_sent += u64::from(count);
+        self.stats.bytes_sent += bytes;
+        self.validation.on_sent(now);
+        DataSegment {
+            seq,
+            len,
+            ts_val: timestamp(now),
+            ts_ecr: self.ts_recent,
+            syn: false,
+            fin: false,
+            psh: false,
+            cwr: false,
+            retransmission: false,
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! The shortcut of an ordinary ACK: one that only reports that data has arrived, on a connection
+//! where all is well.
+//!
+//! It applies to any congestion control, paced or not, of a connection with SACK and RACK, in the
+//! state Open, without a probe in flight, with nothing SACKed, lost or retransmitted, if the ACK
+//! carries neither SACK blocks nor an ECN echo and acknowledges whole segments, each of which was
+//! sent once. (It excludes SYN-ACKs, connections without SACK, forward acknowledgment, old and
+//! duplicate ACKs, and an ACK after one that ended inside a segment.)
+//!
+//! It is exact, because it is [`Sender::process_ack`] with these conditions inserted. The ACK is
+//! neither a duplicate nor alarming (`tcp_ack_is_dubious`), so the state machine does not run, and
+//! neither do loss detection and undo. No delivery came late, so there is no reordering. The newest
+//! segment of the run stands for all of them in RACK and in the rate sample, because the ring is in
+//! the order of transmission. What is left are the window, the round-trip time, the two calls of
+//! the congestion control, and the pacing rate.
+//!
+//! The tests of `shortcuts.rs` compare each of its results with those of the general code.
+
+use congestion::{Ack, CongestionControl, Phase};
+use units::{Bytes, Duration, Instant, Rate};
+
+use super::Sender;
+use crate::round_trip::RttSample;
+use crate::scoreboard::PlainRun;
+use crate::segment::AckSegment;
+
+impl Sender {
+    /// Processes an ordinary ACK. Returns false, and changes nothing, if it is not one.
+    #[inline]
+    pub(super) fn process_plain_ack(&mut self, now: Instant, ack: &AckSegment) -> bool {
+        if !self.shortcuts.acks
+            || self.phase != Phase::Open
+            || ack.ece
+            || ack.syn
+            || !ack.sack.is_empty()
+            || self.tlp.is_in_flight()
+        {
+            return false;
+        }
+        let prior_packets = self.board.packets_out();
+        let Some(run) = self.board.take_plain(self.snd_una, ack.ack) else {
+            return false;
+        };
+        self.take_plain_run(now, ack, &run, prior_packets);
+        true
+    }
+
+    #[inline]
+    fn take_plain_run(
+        &mut self,
+        now: Instant,
+        ack: &AckSegment,
+        run: &PlainRun,
+        prior_packets: u32,
+    ) {
+        if ack.ts_val != 0 {
+            self.ts_recent = ack.ts_val;
+        }
+        self.peer_window.update(ack.ack, ack.window, true);
+        let bytes = ack.ack - self.snd_una;
+        self.snd_una = ack.ack;
+        self.timer.on_progress();
+        self.stats.bytes_acked += bytes;
+        self.rack.on_original_acked(&run.segment, now);
+        let delivered = self.size(run.count);
+        self.rate.on_delivered(now, delivered);
+        let newest_delivered = run.segment.delivered;
+        let maybe_delayed = run.count == 1
+            && bytes < self.smss()
+            && newest_delivered + self.size(1) == self.rate.delivered();
+        let newest_rtt = now.saturating_since(run.segment.sent);
+        self.take_rtt_sample(
+            now,
+            RttSample {
+                oldest: now.saturating_since(run.oldest_sent),
+                newest: newest_rtt,
+                maybe_delayed,
+            },
+        );
+        let mut signal = Ack {
+            now,
+            delivered,
+            newly_lost: Bytes::ZERO,
+            prior_in_flight: self.size(prior_packets),
+            in_flight: self.size(self.board.packets_out()),
+            snd_una: self.snd_una,
+            snd_nxt: self.snd_nxt,
+            advanced: true,
+            bytes_sent: self.stats.bytes_sent,
+            latest_rtt: Some(newest_rtt),
+            srtt: self.rtt.srtt().unwrap_or(Duration::ZERO),
+            min_rtt: self.rtt.min().unwrap_or(Duration::ZERO),
+            rate: None,
+            cwnd_limited: self.is_cwnd_limited(),
+            app_limited: self.rate.is_app_limited(),
+            phase: Phase::Open,
+            paced: self.pacer.is_on(),
+            pacing_rate: if self.needs.pacing_rate {
+                self.pacer.rate()
+            } else {
+                Rate::MAX
+            },
+        };
+        self.cc.on_delivery(&signal);
+        self.read_window();
+        self.rack
+            .adapt(Some(newest_delivered), self.rate.delivered());
+        self.pass.set_timer_at_end();
+        if self.needs.rate_samples {
+            let newest = self
+                .board
+                .newest_of(run.newest, &run.segment, run.segment.sent);
+            signal.rate = self.sample_rate(now, Some(newest), maybe_delayed);
+        } else {
+            self.rate.skip_sample(Some(run.segment.sent));
+        }
+        signal.cwnd_limited = self.is_cwnd_limited();
+        self.validation.on_window_change(now);
+        if !self.config.byte_counting {
+            signal.delivered = signal.delivered.min(self.size(1));
+        }
+        self.cc.on_ack(&signal);
+        self.read_window();
+        self.update_pacing_rate();
+        if self.needs.copies && self.cc.sends_copies() {
+            self.repair.force_copy();
+        }
+    }
+}

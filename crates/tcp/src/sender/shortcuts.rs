@@ -1,0 +1,495 @@
+//! The shortcuts compared with the general code: two senders get the same calls on random paths,
+//! and one of them takes no shortcut. After each call, all that they hold must be the same.
+
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use congestion::{Algorithm, CongestionControl, PARTS, PartKind, PathMemory};
+use proptest::prelude::*;
+use units::feedback::Feedback;
+use units::{Bytes, Duration, Instant, Rate};
+
+use super::Sender;
+use crate::scoreboard::Scoreboard;
+use crate::segment::{AckSegment, DataSegment};
+use crate::{AckPolicy, Autotuning, LossDetection, Receiver, ReceiverConfig, SenderConfig};
+
+impl Sender {
+    /// A sender that takes no shortcut, and computes what nobody needs.
+    fn forbid_shortcuts(&mut self) {
+        self.shortcuts.are_forbidden = true;
+    }
+
+    /// All that it holds, but for what only one of the two senders has on purpose.
+    fn state(&self, keeps_samples: bool) -> (String, Scoreboard) {
+        let mut copy = self.clone();
+        copy.shortcuts = super::Shortcuts::default();
+        copy.needs = congestion::Needs::ALL;
+        if !keeps_samples {
+            copy.board.omit_samples();
+        }
+        let board = core::mem::replace(&mut copy.board, Scoreboard::new(1));
+        (format!("{copy:?}"), board)
+    }
+}
+
+/// A small generator, so that a case is a seed and a few settings.
+#[derive(Clone, Debug)]
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        self.0 >> 33
+    }
+
+    fn below(&mut self, bound: u64) -> u64 {
+        self.next() % bound.max(1)
+    }
+
+    fn happens(&mut self, per_mille: u64) -> bool {
+        self.below(1_000) < per_mille
+    }
+}
+
+/// A case.
+#[derive(Clone, Debug)]
+struct Case {
+    config: SenderConfig,
+    seed: u64,
+    /// Whether the sender with shortcuts is asked for bursts.
+    takes_bursts: bool,
+    policy: AckPolicy,
+    receive_buffer: u64,
+    /// In thousandths, of either direction.
+    loss: u64,
+    reorder: u64,
+    marks: u64,
+    /// Time of a packet on the link, one-way delay, and the packets that the link holds.
+    packet_time: Duration,
+    delay: Duration,
+    buffer: u64,
+    /// Bytes of a write, and how often another one follows, in thousandths of the events.
+    write: u64,
+    writes: u64,
+    events: u32,
+}
+
+/// The two senders, and the path behind them.
+struct Pair {
+    case: Case,
+    fast: Sender,
+    general: Sender,
+    receiver: Receiver,
+    random: Random,
+    now: Instant,
+    free_at: Instant,
+    data: BTreeMap<(Instant, u64), (DataSegment, bool)>,
+    acks: BTreeMap<(Instant, u64), AckSegment>,
+    order: u64,
+    queued: u64,
+    /// Bursts of several segments.
+    bursts: u32,
+}
+
+impl Pair {
+    fn new(case: Case, memory: PathMemory) -> Self {
+        let mut fast = Sender::new(case.config.clone());
+        fast.remember(memory);
+        let mut general = fast.clone();
+        general.forbid_shortcuts();
+        Self {
+            receiver: Receiver::new(ReceiverConfig {
+                receive_buffer: Bytes::new(case.receive_buffer),
+                initial_window: Bytes::new(case.receive_buffer.min(65_535)),
+                autotuning: Autotuning::Current,
+                ack_policy: case.policy,
+                sack: case.config.sack,
+            }),
+            random: Random(case.seed),
+            case,
+            fast,
+            general,
+            now: Instant::ZERO,
+            free_at: Instant::ZERO,
+            data: BTreeMap::new(),
+            acks: BTreeMap::new(),
+            order: 0,
+            queued: 0,
+            bursts: 0,
+        }
+    }
+
+    /// Calls both senders, and compares what they hold afterwards.
+    fn both(&mut self, call: impl Fn(&mut Sender)) {
+        call(&mut self.fast);
+        call(&mut self.general);
+        self.compare();
+    }
+
+    fn compare(&self) {
+        let keeps_samples = self.fast.board.samples_are_kept();
+        let (fast, board) = self.fast.state(keeps_samples);
+        let (general, expected) = self.general.state(keeps_samples);
+        assert!(board == expected, "the scoreboards of {:?}", self.case);
+        if fast != general {
+            let same = fast
+                .bytes()
+                .zip(general.bytes())
+                .take_while(|(one, other)| one == other)
+                .count();
+            let part = |state: &str| String::from_utf8_lossy(around(state, same)).into_owned();
+            panic!(
+                "at {:?} of {:?}:\n{}\n{}",
+                self.now,
+                self.case,
+                part(&fast),
+                part(&general)
+            );
+        }
+        assert_eq!(self.fast.poll_timeout(), self.general.poll_timeout());
+        assert!(self.fast.is_consistent());
+    }
+
+    /// Sends what may leave, with the answers of routers to requests.
+    fn transmit(&mut self) {
+        let now = self.now;
+        let mut sent = Vec::new();
+        let mut expected = Vec::new();
+        if self.case.takes_bursts {
+            while let Some(burst) = self.fast.poll_burst(now) {
+                self.bursts += u32::from(burst.count > 1);
+                for segment in burst.segments() {
+                    sent.push((segment, self.fast.feedback(now, &segment)));
+                }
+            }
+        } else {
+            while let Some(segment) = self.fast.poll_transmit(now) {
+                sent.push((segment, self.fast.feedback(now, &segment)));
+            }
+        }
+        while let Some(segment) = self.general.poll_transmit(now) {
+            expected.push((segment, self.general.feedback(now, &segment)));
+        }
+        assert_eq!(sent, expected, "at {now:?} of {:?}", self.case);
+        self.compare();
+        for (segment, _) in sent {
+            self.send(segment);
+        }
+    }
+
+    fn send(&mut self, segment: DataSegment) {
+        if self.case.config.small_queue.is_some() {
+            let bytes = u64::from(segment.len) + 52;
+            self.queued += bytes;
+            self.fast.handle_queued(bytes);
+            self.general.handle_queued(bytes);
+        }
+        let waiting =
+            self.free_at.saturating_since(self.now).as_nanos() / self.case.packet_time.as_nanos();
+        if self.random.happens(self.case.loss) || waiting > self.case.buffer {
+            return;
+        }
+        self.free_at = self.free_at.max(self.now) + self.case.packet_time;
+        let mut at = self.free_at + self.case.delay;
+        if self.random.happens(self.case.reorder) {
+            at += self.case.packet_time * self.random.below(10);
+        }
+        let marked = self.case.config.ecn && self.random.happens(self.case.marks);
+        self.order += 1;
+        self.data.insert((at, self.order), (segment, marked));
+    }
+
+    fn answer(&mut self) {
+        while let Some(ack) = self.receiver.poll_ack(self.now) {
+            if self.random.happens(self.case.loss / 2) {
+                continue;
+            }
+            let mut at = self.now + self.case.delay;
+            if self.random.happens(self.case.reorder / 2) {
+                at += self.case.packet_time * self.random.below(10);
+            }
+            self.order += 1;
+            self.acks.insert((at, self.order), ack);
+        }
+    }
+
+    /// One event. Returns false if there is none.
+    fn step(&mut self) -> bool {
+        let data = self.data.keys().next().map(|key| key.0);
+        let ack = self.acks.keys().next().map(|key| key.0);
+        let timers = [
+            self.fast.poll_timeout(),
+            self.receiver.poll_timeout(),
+            data,
+            ack,
+        ];
+        let Some(next) = timers.into_iter().flatten().min() else {
+            return false;
+        };
+        self.now = self.now.max(next);
+        let now = self.now;
+        if ack == Some(next) {
+            let (_, ack) = self.acks.pop_first().unwrap();
+            if self.fast.asks_routers() && self.random.happens(900) {
+                let feedback = self.feedback(ack.syn);
+                self.both(|sender| sender.handle_feedback(now, feedback));
+            }
+            self.both(|sender| sender.handle_ack(now, &ack));
+        } else if data == Some(next) {
+            let (_, (segment, marked)) = self.data.pop_first().unwrap();
+            self.receiver.handle_data(now, &segment, marked);
+        } else {
+            self.both(|sender| sender.handle_timeout(now));
+            self.receiver.handle_timeout(now);
+        }
+        if self.queued > 0 && self.random.happens(500) {
+            let bytes = core::mem::take(&mut self.queued);
+            self.both(|sender| sender.handle_transmitted(bytes));
+        }
+        if self.random.happens(self.case.writes) {
+            let bytes = 1 + self.random.below(self.case.write);
+            self.fast.write(now, bytes);
+            self.general.write(now, bytes);
+        }
+        self.transmit();
+        self.answer();
+        true
+    }
+
+    /// An answer of the kind that the algorithm expects.
+    fn feedback(&mut self, syn: bool) -> Feedback {
+        let rate = Rate::from_bits_per_sec(1_000_000 + self.random.below(100_000_000));
+        if self.fast.cc.feedback().is_none() || syn {
+            Feedback::XcpEcho { delta: None }
+        } else if matches!(self.fast.cc.feedback(), Some(Feedback::Rcp { .. })) {
+            Feedback::RcpEcho { rate: Some(rate) }
+        } else {
+            let delta = self.random.below(2_000_000) as i64 - 500_000;
+            Feedback::XcpEcho { delta: Some(delta) }
+        }
+    }
+
+    fn run(&mut self) {
+        let now = self.now;
+        let bytes = self.case.write;
+        self.both(|sender| sender.open(now));
+        self.both(|sender| sender.write(now, bytes));
+        self.transmit();
+        for _ in 0..self.case.events {
+            if !self.step() {
+                break;
+            }
+        }
+        self.both(Sender::close);
+        self.transmit();
+        for _ in 0..self.case.events {
+            if !self.step() {
+                break;
+            }
+        }
+    }
+}
+
+/// The bytes of `state` around `place`.
+fn around(state: &str, place: usize) -> &[u8] {
+    &state.as_bytes()[place.saturating_sub(200)..(place + 100).min(state.len())]
+}
+
+/// Every start-up with CUBIC, every avoidance, every recovery, and every other congestion control.
+fn algorithms() -> Vec<Algorithm> {
+    let mut names = Vec::new();
+    for part in PARTS {
+        match part.kind {
+            PartKind::Startup => names.push(format!("cubic+{}", part.name)),
+            PartKind::Avoidance => {
+                names.push(String::from(part.name));
+                names.push(format!("{}+hystart", part.name));
+            }
+            PartKind::Recovery => names.push(format!("reno+standard+{}", part.name)),
+            PartKind::Monolithic => names.push(String::from(part.name)),
+        }
+    }
+    for name in [
+        "cubic:version=2.1",
+        "cubic:rfc9438=true",
+        "cubic+search:version=1.0",
+        "cubic+search:version=4.0",
+        "cubic+hystart:linux=5.16",
+        "cubic+hystart:variant=paper",
+    ] {
+        names.push(String::from(name));
+    }
+    names
+        .iter()
+        .filter_map(|name| Algorithm::parse(name).ok())
+        .collect()
+}
+
+fn config() -> impl Strategy<Value = SenderConfig> {
+    let switches = (
+        any::<bool>(),
+        any::<bool>(),
+        prop::bool::weighted(0.9),
+        prop::bool::weighted(0.1),
+        prop::bool::weighted(0.9),
+        prop::option::weighted(0.2, 6_u8..11),
+    );
+    (
+        prop::sample::select(algorithms()),
+        prop_oneof![Just(1_000_u32), Just(1_448), 1_u32..9_000],
+        prop_oneof![3 => Just(10_u32), 1 => 1_u32..100],
+        prop_oneof![1 => Just(1_u32), 3 => Just(45), 1 => 2_u32..20],
+        switches,
+        any::<u64>(),
+    )
+        .prop_map(
+            |(algorithm, smss, initial_window, tso_segments, switches, seed)| {
+                let (pacing, ecn, sack, fack, byte_counting, small_queue) = switches;
+                SenderConfig {
+                    algorithm,
+                    smss,
+                    initial_window,
+                    pacing,
+                    tso_segments,
+                    restart_after_idle: seed % 2 == 0,
+                    rto_min: Duration::from_millis(200),
+                    ecn,
+                    sack,
+                    impatient: false,
+                    small_queue,
+                    loss_detection: if fack {
+                        LossDetection::Fack
+                    } else {
+                        LossDetection::Rack
+                    },
+                    byte_counting,
+                    seed,
+                }
+            },
+        )
+}
+
+fn case() -> impl Strategy<Value = Case> {
+    let faults = (
+        prop_oneof![3 => Just(0_u64), 2 => 1_u64..10, 1 => 10_u64..100],
+        prop_oneof![3 => Just(0_u64), 1 => 1_u64..100],
+        prop_oneof![2 => Just(0_u64), 1 => 1_u64..50],
+    );
+    let path = (
+        prop_oneof![Just(12_u64), Just(240), Just(1_000), 10_u64..2_000],
+        prop_oneof![Just(15_000_u64), 100_u64..100_000],
+        prop_oneof![Just(20_u64), Just(400)],
+        prop_oneof![1 => 3_000_u64..60_000, 3 => Just(6_000_000)],
+    );
+    let load = (
+        prop_oneof![1 => 1_u64..20_000, 2 => Just(100_000), 3 => Just(u64::MAX / 4)],
+        prop_oneof![1 => Just(0_u64), 1 => 1_u64..200],
+    );
+    (
+        config(),
+        any::<u64>(),
+        any::<bool>(),
+        prop::bool::weighted(0.2),
+        faults,
+        path,
+        load,
+    )
+        .prop_map(
+            |(config, seed, takes_bursts, every, faults, path, load)| Case {
+                config,
+                seed,
+                takes_bursts,
+                policy: if every {
+                    AckPolicy::EverySegment
+                } else {
+                    AckPolicy::Delayed
+                },
+                loss: faults.0,
+                reorder: faults.1,
+                marks: faults.2,
+                packet_time: Duration::from_micros(path.0),
+                delay: Duration::from_micros(path.1),
+                buffer: path.2,
+                receive_buffer: path.3,
+                write: load.0,
+                writes: load.1,
+                events: 250,
+            },
+        )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_sender_with_shortcuts_is_the_same_after_each_call(case in case()) {
+        let mut pair = Pair::new(case, PathMemory::default());
+        pair.run();
+    }
+
+    /// Algorithms that remember earlier connections begin from what one of them left.
+    #[test]
+    fn so_is_one_that_remembers_the_path(
+        mut case in case(),
+        name in prop::sample::select(&["cubic+stateful", "cubic+careful-resume", "cubic+jump-start"][..]),
+    ) {
+        case.config.algorithm = Algorithm::parse(name).unwrap();
+        let mut first = Pair::new(case.clone(), PathMemory::default());
+        first.run();
+        let mut memory = PathMemory::default();
+        first.fast.leave_memory(first.now, &mut memory);
+        Pair::new(case, memory).run();
+    }
+}
+
+/// On a path without faults, nearly every ACK and burst takes the shortcut, with any algorithm.
+#[test]
+fn ordinary_connections_take_the_shortcuts() {
+    for algorithm in algorithms() {
+        let config = SenderConfig {
+            algorithm,
+            smss: 1_448,
+            initial_window: 10,
+            pacing: false,
+            tso_segments: 45,
+            restart_after_idle: true,
+            rto_min: Duration::from_millis(200),
+            ecn: false,
+            sack: true,
+            impatient: false,
+            small_queue: None,
+            loss_detection: LossDetection::Rack,
+            byte_counting: true,
+            seed: 1,
+        };
+        let case = Case {
+            config,
+            seed: 1,
+            takes_bursts: true,
+            policy: AckPolicy::Delayed,
+            receive_buffer: 6_000_000,
+            loss: 0,
+            reorder: 0,
+            marks: 0,
+            packet_time: Duration::from_micros(240),
+            delay: Duration::from_micros(10_000),
+            buffer: 10_000,
+            write: u64::MAX / 4,
+            writes: 0,
+            events: 600,
+        };
+        let mut pair = Pair::new(case, PathMemory::default());
+        pair.run();
+        let Sender { shortcuts, cc, .. } = &pair.fast;
+        assert!(shortcuts.acks, "{cc:?}");
+        if shortcuts.bursts {
+            assert!(pair.bursts > 10, "{} bursts of {cc:?}", pair.bursts);
+        }
+    }
+}
