@@ -4,7 +4,7 @@
 use congestion::Algorithm;
 use network::{Discipline, LinkConfig, LossConfig, QueueConfig, QueueLimit, Service, Streams};
 use rand_core::RngCore;
-use scenario::{Flow, PathModel, Scenario};
+use scenario::{End, Ends, Flow, Hosts, PathModel, Scenario};
 use units::{Bytes, Duration, Instant, Rate};
 
 /// A benchmark scenario.
@@ -15,7 +15,7 @@ pub struct Bench {
 }
 
 /// All benchmark scenarios.
-pub fn all() -> [Bench; 5] {
+pub fn all() -> [Bench; 6] {
     [
         Bench {
             name: "S1",
@@ -43,8 +43,13 @@ pub fn all() -> [Bench; 5] {
         },
         Bench {
             name: "S5",
-            summary: "450+450 hosts, 10 Mbit/s, 50 packets, 35 % load, 300 s",
+            summary: "9375 transfers, 10 Mbit/s, 50 packets, 35 % load, 300 s",
             build: web,
+        },
+        Bench {
+            name: "S6",
+            summary: "S5 between 450+450 hosts, 100 Mbit/s each",
+            build: dumbbell,
         },
     ]
 }
@@ -122,5 +127,36 @@ fn web() -> Scenario {
     }
     let mut scenario = Scenario::new(path(10, 4, 50), flows);
     scenario.duration = Some(Duration::from_secs(300));
+    scenario
+}
+
+/// S6: the transfers of S5 between hosts of a dumbbell, each behind an interface of 100 Mbit/s. The
+/// edge delays are those of the Common TCP Evaluation Suite, with the same nine round-trip times.
+fn dumbbell() -> Scenario {
+    let mut scenario = web();
+    let hosts = |name: &str, at, delays_ms: &[u64]| Hosts {
+        name: name.to_owned(),
+        at,
+        count: 450,
+        rate: Some(Rate::from_bits_per_sec(100_000_000)),
+        buffer: QueueLimit::Packets(1000),
+        overhead: 14,
+        delays: delays_ms
+            .iter()
+            .map(|&ms| Duration::from_millis(ms))
+            .collect(),
+    };
+    scenario.path = path(10, 0, 50);
+    scenario.path.hosts = vec![
+        hosts("servers", End::Left, &[0, 12, 25]),
+        hosts("clients", End::Right, &[2, 2, 2, 37, 37, 37, 75, 75, 75]),
+    ];
+    for flow in &mut scenario.flows {
+        flow.extra_delay = Duration::ZERO;
+        flow.ends = Ends {
+            from: Some(0),
+            to: Some(1),
+        };
+    }
     scenario
 }

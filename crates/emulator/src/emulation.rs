@@ -267,6 +267,13 @@ impl Emulation {
                     .to_owned(),
             ));
         }
+        if !path.hosts.is_empty() {
+            return Err(EmulatorError::Invalid(
+                "hosts behind access links are available in simulations only, not on an emulated \
+                 path: leave out `[[hosts]]`"
+                    .to_owned(),
+            ));
+        }
         // The most likely failure comes first, so that the error is about it.
         drop(device::open()?);
         let files = Files::open(&options.captures, &options.logs, options.existing)?;

@@ -7,8 +7,9 @@ use units::{Duration, Instant};
 use crate::document::{Document, Table};
 use crate::error::{Error, quoted};
 use crate::flow;
+use crate::hosts;
 use crate::limits::MAX_FLOWS;
-use crate::model::{Flow, PathModel, Scenario};
+use crate::model::{Flow, Hosts, PathModel, Scenario};
 use crate::path::{PathSpec, names};
 use crate::tables::{FLOW, PATH, SCENARIO};
 use crate::trace_file::read_text;
@@ -173,11 +174,17 @@ fn parse(text: &str, file: &str, folder: &Path) -> Result<Parsed, Error> {
     let mut spec = PathSpec::read(&table, folder)?;
     spec.name = spec.name.or_else(|| name.clone());
     spec.summary = spec.summary.or_else(|| summary.clone());
+    if let Some(item) = root.get("hosts") {
+        if table.has("hosts") {
+            return Err(item.refuse("hosts and path.hosts are the same thing: keep one"));
+        }
+        spec.hosts = hosts::read(&root)?;
+    }
     if let Some(item) = root.get("traffic") {
         if table.has("traffic") {
             return Err(item.refuse("traffic and path.traffic are the same thing: keep one"));
         }
-        spec.traffic = traffic::read(&root)?;
+        spec.traffic = traffic::read(&root, spec.hosts.as_deref().unwrap_or_default())?;
     }
     let others = spec.traffic.take().unwrap_or_default();
     let stem = Path::new(file).file_stem().map_or_else(
@@ -188,11 +195,12 @@ fn parse(text: &str, file: &str, folder: &Path) -> Result<Parsed, Error> {
         .resolve(&stem)
         .map_err(|reason| table.refuse(format!("[path] {reason}")))?;
     traffic::settle(others, &mut path)?;
+    let flows = flows(&root, &path.hosts)?;
     Ok(Parsed {
         name,
         summary,
         path,
-        flows: flows(&root)?,
+        flows,
         runs: root.read("runs")?,
         seed: root.read("seed")?,
         duration: root.read("duration")?,
@@ -200,7 +208,7 @@ fn parse(text: &str, file: &str, folder: &Path) -> Result<Parsed, Error> {
     })
 }
 
-fn flows(root: &Table<'_>) -> Result<Vec<Flow>, Error> {
+fn flows(root: &Table<'_>, hosts: &[Hosts]) -> Result<Vec<Flow>, Error> {
     let Some(item) = root.get("flow") else {
         return Ok(Vec::new());
     };
@@ -208,7 +216,7 @@ fn flows(root: &Table<'_>) -> Result<Vec<Flow>, Error> {
     let tables = item.as_tables(&FLOW, MAX_FLOWS).ok_or_else(expected)??;
     let mut flows = Vec::new();
     for table in &tables {
-        flows.extend(flow::read(table)?);
+        flows.extend(flow::read(table, hosts)?);
         if flows.len() > MAX_FLOWS as usize {
             return Err(table.refuse(format!("the limit is {MAX_FLOWS} flows")));
         }

@@ -6,15 +6,16 @@ use units::{Bytes, Duration, Rate};
 use crate::described;
 use crate::document::{Item, Table};
 use crate::error::Error;
+use crate::hosts;
 use crate::limits::MIN_INTERVAL;
-use crate::model::{Application, FULL_PACKET, Flow};
+use crate::model::{Application, Direction, FULL_PACKET, Flow, Hosts};
 use crate::tables::APPLICATION;
 
 /// Payload of a full segment: a full packet less headers with timestamps. A trickle writes these.
 const FULL_PAYLOAD: u32 = FULL_PACKET - 52;
 
 /// Reads a `[[flow]]` table: as many flows as its `count`.
-pub(crate) fn read(table: &Table<'_>) -> Result<Vec<Flow>, Error> {
+pub(crate) fn read(table: &Table<'_>, hosts: &[Hosts]) -> Result<Vec<Flow>, Error> {
     let mut flow = Flow::new(algorithm(&table.need("algorithm")?)?);
     table.either("size", "duration")?;
     if let Some(item) = table.get("name") {
@@ -27,6 +28,7 @@ pub(crate) fn read(table: &Table<'_>) -> Result<Vec<Flow>, Error> {
     if let Some(item) = table.get("application") {
         flow.application = application(&item.table(&APPLICATION)?)?;
     }
+    flow.ends = hosts::ends(table, hosts, Direction::Forward)?;
     copies(table, flow)
 }
 

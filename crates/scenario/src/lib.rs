@@ -19,6 +19,7 @@ mod document;
 mod error;
 mod file;
 mod flow;
+mod hosts;
 mod limits;
 mod link;
 mod model;
@@ -39,8 +40,8 @@ mod write;
 pub use compare::CompareOptions;
 pub use error::Error;
 pub use model::{
-    Application, DEFAULT_OVERHEAD, Direction, FULL_PACKET, Flow, FlowSettings, PathModel,
-    RouterModel, Scenario, Traffic, TrafficKind,
+    Application, DEFAULT_OVERHEAD, Direction, End, Ends, FULL_PACKET, Flow, FlowSettings, Hosts,
+    PathModel, RouterModel, Scenario, Traffic, TrafficKind,
 };
 pub use parcel::Parcel;
 pub use presets::{PRESETS, Preset};

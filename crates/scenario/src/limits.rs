@@ -15,6 +15,9 @@ pub(crate) const MAX_FLOWS: u32 = 100_000;
 pub(crate) const MAX_TRAFFIC: u32 = 64;
 /// Most routers before the bottleneck.
 pub(crate) const MAX_ROUTERS: u32 = 32;
+/// Most tables of hosts, and most hosts.
+pub(crate) const MAX_HOST_TABLES: u32 = 64;
+pub(crate) const MAX_HOSTS: u64 = 100_000;
 /// Most steps of a rate.
 pub(crate) const MAX_STEPS: u32 = 100_000;
 /// Shortest step, because each costs time to simulate.

@@ -6,14 +6,14 @@
 //! private.
 
 use congestion::Algorithm;
-use network::LinkConfig;
 use network::router::RouterSupport;
+use network::{LinkConfig, QueueLimit};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use units::{Bytes, Duration, Instant, Rate};
 
 use crate::model::{
-    Application, Direction, Flow, FlowSettings, PathModel, RouterModel, Scenario, Traffic,
-    TrafficKind,
+    Application, Direction, End, Ends, Flow, FlowSettings, Hosts, PathModel, RouterModel, Scenario,
+    Traffic, TrafficKind,
 };
 
 /// A scenario that is written and read without loss.
@@ -48,6 +48,8 @@ struct WholePath {
     rate: Rate,
     bdp: Bytes,
     buffer: Option<Bytes>,
+    #[serde(with = "hosts")]
+    hosts: Vec<Hosts>,
     #[serde(with = "traffic")]
     traffic: Vec<Traffic>,
     warm_up: Duration,
@@ -65,6 +67,19 @@ struct WholeFlow {
     settings: FlowSettings,
     #[serde(with = "WholeApplication")]
     application: Application,
+    ends: Ends,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Hosts")]
+struct WholeHosts {
+    name: String,
+    at: End,
+    count: u32,
+    rate: Option<Rate>,
+    buffer: QueueLimit,
+    overhead: u32,
+    delays: Vec<Duration>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -121,6 +136,7 @@ macro_rules! list {
 }
 
 list!(flows, Flow, WholeFlow, "WholeFlow");
+list!(hosts, Hosts, WholeHosts, "WholeHosts");
 list!(traffic, Traffic, WholeTraffic, "WholeTraffic");
 
 /// An algorithm by its canonical name.

@@ -16,9 +16,10 @@ use crate::access;
 use crate::aqm;
 use crate::document::{Document, Table};
 use crate::error::Error;
+use crate::hosts;
 use crate::limits::MAX_ROUTERS;
 use crate::link::{self, Delay, LinkSpec, direction};
-use crate::model::{DEFAULT_OVERHEAD, FULL_PACKET, PathModel, RouterModel};
+use crate::model::{DEFAULT_OVERHEAD, FULL_PACKET, Hosts, PathModel, RouterModel};
 use crate::presets::{self, Preset};
 use crate::quantity::{self, Buffer};
 use crate::router::{self, RouterSpec};
@@ -42,6 +43,7 @@ pub(crate) struct PathSpec {
     pub(crate) reverse: LinkSpec,
     pub(crate) router_support: Option<RouterSupport>,
     pub(crate) routers: Vec<RouterSpec>,
+    pub(crate) hosts: Option<Vec<Hosts>>,
     /// What is resolved once the links are known ([`traffic::settle`]).
     pub(crate) traffic: Option<Vec<TrafficSpec>>,
 }
@@ -60,7 +62,8 @@ impl PathSpec {
         own.read_overhead(table)?;
         own.read_delays(table, folder)?;
         own.read_routers(table, folder)?;
-        own.traffic = traffic::read(table)?;
+        own.hosts = hosts::read(table)?;
+        own.traffic = traffic::read(table, own.hosts.as_deref().unwrap_or_default())?;
         let Some(preset) = table.get("preset") else {
             own.refuse_marking(table)?;
             own.read_rrc(table)?;
@@ -232,6 +235,7 @@ impl PathSpec {
         if !over.routers.is_empty() {
             self.routers = over.routers;
         }
+        self.hosts = over.hosts.or(self.hosts.take());
         self.traffic = over.traffic.or(self.traffic.take());
         for (link, over) in [
             (&mut self.forward, over.forward),
@@ -296,6 +300,7 @@ impl PathSpec {
             .collect::<Result<_, _>>()?;
         let mut path = PathModel::from_links(name, summary, forward, reverse);
         path.set_routers(routers, self.router_support.unwrap_or_default());
+        hosts::settle(self.hosts.unwrap_or_default(), &mut path);
         Ok(path)
     }
 }

@@ -10,7 +10,9 @@ use units::{Bytes, Duration, Instant, Rate};
 
 use crate::access::Access;
 use crate::described;
-use crate::model::{Application, Flow, PathModel, RouterModel, Scenario, Traffic, TrafficKind};
+use crate::model::{
+    Application, Ends, Flow, Hosts, PathModel, RouterModel, Scenario, Traffic, TrafficKind,
+};
 use crate::write::{map, millis};
 
 /// The most steps of a rate that are listed; longer lists are given by number, length and mean.
@@ -30,7 +32,7 @@ impl Serialize for Scenario {
             "duration_s": seconds(self.duration),
             "time_limit_s": self.time_limit.as_secs_f64(),
             "path": self.path,
-            "flows": self.flows,
+            "flows": self.flows.iter().map(|flow| Sends(flow, &self.path.hosts)).collect::<Vec<_>>(),
         )
     }
 }
@@ -49,23 +51,69 @@ impl Serialize for PathModel {
             "reverse": Link(&self.reverse),
             "router_support": Support(self.router_support),
             "routers": self.routers.iter().map(Hop).collect::<Vec<_>>(),
-            "traffic": self.traffic.iter().map(Others).collect::<Vec<_>>(),
-            "warm_up_s": self.warm_up.as_secs_f64(),
+            "traffic": self.traffic.iter().map(|one| Others(one, &self.hosts)).collect::<Vec<_>>(),
+            "warm_up_s": self.warm_up.as_secs_f64();
+            "hosts": Some(&self.hosts).filter(|hosts| !hosts.is_empty())
         )
     }
 }
 
-impl Serialize for Flow {
+/// A flow, and the hosts of its path.
+struct Sends<'a>(&'a Flow, &'a [Hosts]);
+
+impl Serialize for Sends<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self(flow, hosts) = self;
         let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("name", &self.name)?;
-        map.serialize_entry("algorithm", &self.algorithm.to_string())?;
-        map.serialize_entry("size_bytes", &self.size.map(Bytes::get))?;
-        map.serialize_entry("duration_s", &seconds(self.duration))?;
-        map.serialize_entry("start_s", &self.start.as_secs_f64())?;
-        described::write(&mut map, &self.settings, |_, _| Ok(false))?;
-        map.serialize_entry("application", &self.application)?;
+        map.serialize_entry("name", &flow.name)?;
+        map.serialize_entry("algorithm", &flow.algorithm.to_string())?;
+        map.serialize_entry("size_bytes", &flow.size.map(Bytes::get))?;
+        map.serialize_entry("duration_s", &seconds(flow.duration))?;
+        map.serialize_entry("start_s", &flow.start.as_secs_f64())?;
+        described::write(&mut map, &flow.settings, |_, _| Ok(false))?;
+        map.serialize_entry("application", &flow.application)?;
+        write_ends::<S>(&mut map, flow.ends, hosts)?;
         map.end()
+    }
+}
+
+/// The names of the hosts, where data does not go from end to end of the path.
+fn write_ends<S: Serializer>(
+    map: &mut S::SerializeMap,
+    ends: Ends,
+    hosts: &[Hosts],
+) -> Result<(), S::Error> {
+    for (key, number) in [("from", ends.from), ("to", ends.to)] {
+        if let Some(found) = number.and_then(|number| hosts.get(number as usize)) {
+            map.serialize_entry(key, &found.name)?;
+        }
+    }
+    Ok(())
+}
+
+impl Serialize for Hosts {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (packets, bytes) = limits(self.buffer);
+        let delays_ms: Vec<f64> = self.delays.iter().copied().map(millis).collect();
+        map!(serializer,
+            "name": self.name,
+            "at": self.at,
+            "count": self.count,
+            "rate_bps": self.rate.map(Rate::bits_per_sec),
+            "overhead_bytes": self.overhead,
+            "queue_limit_packets": packets,
+            "queue_limit_bytes": bytes,
+            "delays_ms": delays_ms,
+        )
+    }
+}
+
+/// The limit of a queue in packets, and in bytes.
+const fn limits(limit: QueueLimit) -> (Option<u64>, Option<u64>) {
+    match limit {
+        QueueLimit::Unlimited => (None, None),
+        QueueLimit::Packets(packets) => (Some(packets), None),
+        QueueLimit::Bytes(bytes) => (None, Some(bytes.get())),
     }
 }
 
@@ -83,7 +131,8 @@ impl Serialize for Application {
     }
 }
 
-struct Others<'a>(&'a Traffic);
+/// Traffic, and the hosts of its path.
+struct Others<'a>(&'a Traffic, &'a [Hosts]);
 
 impl Serialize for Others<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -160,6 +209,7 @@ impl Serialize for Others<'_> {
         map.serialize_entry("start_s", &start.as_secs_f64())?;
         map.serialize_entry("stop_s", &stop.map(Instant::as_secs_f64))?;
         map.serialize_entry("list_flows", list_flows)?;
+        write_ends::<S>(&mut map, flow.ends, self.1)?;
         map.end()
     }
 }
@@ -168,11 +218,7 @@ struct Link<'a>(&'a LinkConfig);
 
 impl Serialize for Link<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let (packets, bytes) = match self.0.queue.limit {
-            QueueLimit::Unlimited => (None, None),
-            QueueLimit::Packets(packets) => (Some(packets), None),
-            QueueLimit::Bytes(bytes) => (None, Some(bytes.get())),
-        };
+        let (packets, bytes) = limits(self.0.queue.limit);
         map!(serializer,
             "name": self.0.name,
             "service": Served(&self.0.service),

@@ -26,6 +26,7 @@ pub fn known_tables() -> Vec<&'static Table> {
         &tables::FLOW,
         &tables::APPLICATION,
         &tables::TRAFFIC,
+        &tables::HOSTS,
     ];
     known.extend(models());
     known

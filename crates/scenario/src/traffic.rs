@@ -13,14 +13,15 @@
 //!   data that the path cannot carry in time waits at the sender.
 
 use congestion::Algorithm;
-use tables::{Value, Wrong};
+use tables::Wrong;
 use units::{Bytes, Duration, Instant, Rate};
 
-use crate::document::{Item, Table};
+use crate::document::Table;
 use crate::error::Error;
 use crate::flow;
-use crate::limits::{ARRIVALS, MAX_DELAYS, MAX_TRAFFIC};
-use crate::model::{Application, Direction, Flow, PathModel, Traffic, TrafficKind};
+use crate::hosts;
+use crate::limits::{ARRIVALS, MAX_TRAFFIC};
+use crate::model::{Application, Direction, Flow, Hosts, PathModel, Traffic, TrafficKind};
 use crate::tables::TRAFFIC;
 
 /// Sizes of Scharf 2011.
@@ -48,7 +49,7 @@ pub(crate) struct TrafficSpec {
 }
 
 /// Reads `traffic` of a table, if present.
-pub(crate) fn read(table: &Table<'_>) -> Result<Option<Vec<TrafficSpec>>, Error> {
+pub(crate) fn read(table: &Table<'_>, hosts: &[Hosts]) -> Result<Option<Vec<TrafficSpec>>, Error> {
     let Some(item) = table.get("traffic") else {
         return Ok(None);
     };
@@ -58,7 +59,7 @@ pub(crate) fn read(table: &Table<'_>) -> Result<Option<Vec<TrafficSpec>>, Error>
         .ok_or_else(expected)??;
     let mut specs: Vec<TrafficSpec> = Vec::with_capacity(tables.len());
     for table in &tables {
-        let mut spec = TrafficSpec::read(table)?;
+        let mut spec = TrafficSpec::read(table, hosts)?;
         spec.name(table, &specs)?;
         specs.push(spec);
     }
@@ -75,7 +76,7 @@ pub(crate) fn settle(specs: Vec<TrafficSpec>, path: &mut PathModel) -> Result<()
 }
 
 impl TrafficSpec {
-    fn read(table: &Table<'_>) -> Result<Self, Error> {
+    fn read(table: &Table<'_>, hosts: &[Hosts]) -> Result<Self, Error> {
         type Reader = fn(&Table<'_>) -> Result<(TrafficKind, Option<Amount>), Error>;
         let kinds: [(&str, (Reader, &[&str])); 4] = [
             ("web", (web, &["load", "arrivals", "mean", "shape", "cut"])),
@@ -90,6 +91,11 @@ impl TrafficSpec {
         refuse_foreign(table, own)?;
         let (kind, amount) = kind(table)?;
         table.either("start", "warm_up")?;
+        let direction = table
+            .word("direction", &[Direction::Forward, Direction::Reverse])?
+            .unwrap_or(Direction::Forward);
+        let mut flow = connection(table, &kind)?;
+        flow.ends = hosts::ends(table, hosts, direction)?;
         Ok(Self {
             amount,
             warm_up: table.or("warm_up", Duration::ZERO)?,
@@ -97,11 +103,9 @@ impl TrafficSpec {
             traffic: Traffic {
                 name: String::new(),
                 kind,
-                direction: table
-                    .word("direction", &[Direction::Forward, Direction::Reverse])?
-                    .unwrap_or(Direction::Forward),
-                flow: connection(table, &kind)?,
-                extra_delays: delays(table)?,
+                direction,
+                flow,
+                extra_delays: hosts::delays(table, "extra_delay")?,
                 start: table.or("start", Instant::ZERO)?,
                 stop: None,
                 list_flows: table.or("list_flows", false)?,
@@ -291,22 +295,4 @@ fn connection(table: &Table<'_>, kind: &TrafficKind) -> Result<Flow, Error> {
         };
     }
     Ok(flow)
-}
-
-/// `extra_delay`: one value, or several that the flows take in turn.
-fn delays(table: &Table<'_>) -> Result<Vec<Duration>, Error> {
-    let Some(item) = table.get("extra_delay") else {
-        return Ok(vec![Duration::ZERO]);
-    };
-    let read = |item: Item<'_>| match item.value()? {
-        Value::Time(delay) => Ok(delay),
-        _ => Ok(Duration::ZERO),
-    };
-    let Some(items) = item.items() else {
-        return Ok(vec![read(item)?]);
-    };
-    if items.is_empty() || items.len() > MAX_DELAYS as usize {
-        return Err(item.refuse(format!("expected 1 to {MAX_DELAYS} delays")));
-    }
-    items.into_iter().map(read).collect()
 }

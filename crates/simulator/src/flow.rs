@@ -115,6 +115,8 @@ pub struct Placement {
     pub size: Option<Bytes>,
     pub stop: Option<Instant>,
     pub extra_delay: Duration,
+    /// One-way delay of its hosts' access links.
+    pub access_delay: Duration,
 }
 
 impl<'a> FlowState<'a> {
@@ -135,7 +137,7 @@ impl<'a> FlowState<'a> {
             device: config.small_queue.map(|_| Device::default()),
             scheduled: Instant::MAX,
             application: place.start,
-            base_rtt: scenario.path.base_rtt + place.extra_delay * 2,
+            base_rtt: scenario.path.base_rtt + (place.extra_delay + place.access_delay) * 2,
             endpoints: None,
             result: None,
             trace: None,

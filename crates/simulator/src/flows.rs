@@ -142,6 +142,7 @@ mod tests {
                 index: 0,
                 data: Hop(0),
                 acks: Hop(0),
+                access_delay: Duration::ZERO,
                 start: Instant::ZERO,
                 size: None,
                 stop: None,

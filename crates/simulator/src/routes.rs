@@ -13,7 +13,7 @@ const HOST: u32 = u32::MAX;
 const MOST_HOPS: usize = 1 << 24;
 
 /// A position in the table: a link of a route, or the host at its end. A route is its first hop.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Hop(pub u32);
 
 /// All routes of a run.
@@ -38,6 +38,14 @@ impl Routes {
         route
     }
 
+    /// The route over the link `first`, then those of `route`, then the link `last`.
+    pub fn between(&mut self, first: Option<u32>, route: Hop, last: Option<u32>) -> Hop {
+        let own = self.hops[route.0 as usize..].iter().copied();
+        let own = own.take_while(|&link| link != HOST);
+        let links: Vec<u32> = first.into_iter().chain(own).chain(last).collect();
+        self.over(&links)
+    }
+
     /// The link at `hop`; `None` at a host.
     #[inline(always)]
     pub fn link(&self, hop: Hop) -> Option<u32> {
@@ -56,6 +64,8 @@ mod tests {
         let [long, short] = [routes.over(&[3, 1, 2]), routes.over(&[1])];
         assert_eq!([routes.over(&[3, 1, 2]), routes.over(&[1])], [long, short]);
         assert_ne!(routes.over(&[1, 2]), routes.over(&[3, 1]));
+        assert_eq!(routes.between(Some(3), short, Some(2)), long);
+        assert_eq!(routes.between(None, long, None), long);
         assert_eq!(routes.link(Hop(long.0 + 2)), Some(2));
         assert_eq!(routes.link(Hop(long.0 + 3)), None);
         assert_eq!(routes.link(Hop(short.0 + 1)), None);

@@ -69,6 +69,8 @@ pub struct Begin {
     pub at: Instant,
     pub size: Option<Bytes>,
     pub extra_delay: Duration,
+    /// Number of flows of its table before it.
+    pub turn: u64,
     /// Seed of its sender.
     pub seed: u64,
 }
@@ -150,6 +152,7 @@ impl<'a> Source<'a> {
         let delays = &self.traffic.extra_delays;
         let extra_delay = delays.get(self.started % delays.len().max(1));
         let seed = self.random.next_u64();
+        let turn = self.started as u64;
         self.started += 1;
         self.next = at
             .filter(|&at| self.traffic.stop.is_none_or(|stop| at < stop))
@@ -157,6 +160,7 @@ impl<'a> Source<'a> {
                 at,
                 size,
                 extra_delay: extra_delay.copied().unwrap_or_default(),
+                turn,
                 seed,
             });
     }

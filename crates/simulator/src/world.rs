@@ -4,6 +4,7 @@ mod background;
 mod build;
 mod device;
 mod feedback;
+mod hosts;
 mod outcome;
 
 use std::collections::BTreeMap;
@@ -25,6 +26,7 @@ use crate::traffic::{Source, Totals};
 use crate::{RunError, RunOutput};
 use background::Datagrams;
 use feedback::consult;
+use hosts::Access;
 
 /// The path's links come first.
 const FORWARD: u32 = 0;
@@ -68,6 +70,8 @@ pub struct World<'a> {
     forward_path: Hop,
     /// The routes in the other direction, by the delay that accesses add.
     reverse_paths: BTreeMap<Duration, Hop>,
+    /// The access links of hosts that have had a flow, by table and number of the host.
+    accesses: BTreeMap<(u32, u32), Access>,
     /// Background traffic and its totals.
     sources: Vec<Source<'a>>,
     totals: Vec<Totals>,
@@ -76,9 +80,8 @@ pub struct World<'a> {
     ttl: u8,
     /// Running flows whose capacity point is not known yet.
     unresolved: Vec<u32>,
-    /// Path state that finished flows left for later ones, by access delay. Flows with equal access
-    /// delays use the same path.
-    memories: BTreeMap<Duration, PathMemory>,
+    /// Path state that finished flows left for later ones of the same route.
+    memories: BTreeMap<Hop, PathMemory>,
     unfinished: usize,
     now: Instant,
 }
@@ -357,7 +360,7 @@ impl World<'_> {
             let seed = self.streams.stream(&format!("flow {flow}")).next_u64();
             let state = &mut self.flows.measured[flow as usize];
             state.component = Some(component);
-            let memory = self.memories.entry(state.extra_delay).or_default();
+            let memory = self.memories.entry(state.acks).or_default();
             state.start(now, seed, memory, self.traced);
             self.unresolved.push(flow);
             self.transmit(flow);

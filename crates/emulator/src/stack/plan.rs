@@ -183,6 +183,12 @@ fn plan_flow(
              one path"
         ));
     }
+    if flow.ends != scenario::Ends::default() {
+        return refuse(format!(
+            "flow `{name}`: `from` and `to` are not supported on the kernel, where all flows share \
+             one path"
+        ));
+    }
     if flow.syn_window != Flow::new(flow.algorithm).syn_window {
         return refuse(format!(
             "flow `{name}`: `syn_window` is not supported: the kernel chooses the window of its \

@@ -35,6 +35,10 @@ fn what_the_kernel_cannot_do_is_refused_with_a_sentence() {
             "`extra_delay` is not supported",
         ),
         (
+            vec![with(reno(), |of| of.ends.from = Some(0))],
+            "`from` and `to` are not supported",
+        ),
+        (
             vec![with(reno(), |of| of.sack = false)],
             "`sack = false` is not supported",
         ),

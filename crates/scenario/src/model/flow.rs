@@ -7,6 +7,7 @@ use tables::{Key, Kind, Rules, Wrong, described};
 use tcp::{AckPolicy, Autotuning, LossDetection};
 use units::{Bytes, Duration, Instant};
 
+use super::Ends;
 use crate::limits::{MAX_INITIAL_WINDOW, MAX_PACING_SHIFT, RECEIVE_BUFFER};
 
 /// A sender, its receiver, and the data it sends.
@@ -27,6 +28,8 @@ pub struct Flow {
     pub settings: FlowSettings,
     /// When the application has data to send.
     pub application: Application,
+    /// Its hosts.
+    pub ends: Ends,
 }
 
 const WINDOW: Kind = Kind::Size(RECEIVE_BUFFER.0, RECEIVE_BUFFER.1);
@@ -149,6 +152,7 @@ impl Flow {
             start: Instant::ZERO,
             settings: FlowSettings::USUAL,
             application: Application::Bulk,
+            ends: Ends::default(),
         }
     }
 }

@@ -5,9 +5,11 @@ use network::{LinkConfig, QueueLimit};
 use units::{Bytes, Duration, Rate};
 
 mod flow;
+mod hosts;
 mod traffic;
 
 pub use flow::{Application, Flow, FlowSettings};
+pub use hosts::{End, Ends, Hosts};
 pub use traffic::{Direction, Traffic, TrafficKind};
 
 /// IP bytes of a full packet. A link counts its `overhead` on top.
@@ -71,6 +73,8 @@ pub struct PathModel {
     /// The forward link's queue limit in bytes, `overhead` included; a limit in packets counts full
     /// ones. `None` if unlimited.
     pub buffer: Option<Bytes>,
+    /// Hosts behind access links, at both ends.
+    pub hosts: Vec<Hosts>,
     /// Background traffic.
     pub traffic: Vec<Traffic>,
     /// Time for which background traffic runs before the flows' starts are counted.
@@ -129,6 +133,7 @@ impl PathModel {
             reverse,
             router_support: RouterSupport::None,
             routers: Vec::new(),
+            hosts: Vec::new(),
             traffic: Vec::new(),
             warm_up: Duration::ZERO,
         }

@@ -25,6 +25,10 @@ const FIRST: &[Key] = keys! {
 const LAST: &[Key] = keys! {
     "application": Kind::Table(&APPLICATION), or "all data at the start",
         "When the application has data to send.";
+    "from": Kind::Text(MAX_NAME), or "the left end of the path",
+        "The hosts that send, by the name of their table [[hosts]]; flows take them in turn.";
+    "to": Kind::Text(MAX_NAME), or "the right end of the path",
+        "The hosts that receive, by the name of their table [[hosts]]; flows take them in turn.";
 };
 
 table! { FLOW = "flow", "[[flow]]",

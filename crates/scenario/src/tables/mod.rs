@@ -5,11 +5,13 @@
 
 pub(crate) mod cellular;
 mod flow;
+mod hosts;
 mod path;
 mod queue;
 mod traffic;
 
 pub(crate) use flow::{APPLICATION, FLOW};
+pub(crate) use hosts::HOSTS;
 pub(crate) use path::{
     DELAY, DIRECTION, JITTER, LOSS, PATH, ROUTER, ROUTER_SUPPORT, SCENARIO, STEP, TRACE, VARYING,
 };

@@ -3,10 +3,10 @@
 use tables::{Key, Kind, MAX_DURATION, MAX_RATE};
 use units::{Bytes, Rate};
 
-use super::{AQM, FLOW, TRAFFIC, cellular, keys, table};
+use super::{AQM, FLOW, HOSTS, TRAFFIC, cellular, keys, table};
 use crate::limits::{
-    MAX_FLOWS, MAX_NAME, MAX_OVERHEAD, MAX_ROUTERS, MAX_RUNS, MAX_SEED, MAX_STEPS, MAX_SUMMARY,
-    MAX_TRAFFIC, MIN_SLOT, MIN_STEP,
+    MAX_FLOWS, MAX_HOST_TABLES, MAX_NAME, MAX_OVERHEAD, MAX_ROUTERS, MAX_RUNS, MAX_SEED, MAX_STEPS,
+    MAX_SUMMARY, MAX_TRAFFIC, MIN_SLOT, MIN_STEP,
 };
 
 const NAME: Kind = Kind::Text(MAX_NAME);
@@ -59,6 +59,8 @@ table! { SCENARIO = "scenario", "the scenario", "A scenario, or a path alone." {
         "The flows; a file that only describes a path has none.";
     "traffic": Kind::Tables(&TRAFFIC, MAX_TRAFFIC), or "none",
         "Background traffic on the path.";
+    "hosts": Kind::Tables(&HOSTS, MAX_HOST_TABLES), or "none",
+        "Hosts at the ends of the path, each behind an access link of its own.";
 }}
 
 table! { PATH = "path", "[path]",
@@ -101,6 +103,8 @@ table! { PATH = "path", "[path]",
          bottleneck.";
     "traffic": Kind::Tables(&TRAFFIC, MAX_TRAFFIC), or "none",
         "Background traffic, as `[[traffic]]` of the file, which replaces that of a preset.";
+    "hosts": Kind::Tables(&HOSTS, MAX_HOST_TABLES), or "none",
+        "Hosts at its ends, as `[[hosts]]` of the file.";
     "rrc": RADIO, or "a radio that is always ready",
         "What the radio of lte, 5g, cell-reduced (table rrc) or hsdpa (table rrc-umts) does while \
          it is idle: the state at the start of a run, or a table.";

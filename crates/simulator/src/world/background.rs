@@ -8,6 +8,7 @@ use scenario::{Direction, FULL_PACKET, Scenario, TrafficKind};
 use tcp::segment::DataSegment;
 use units::{Bytes, Duration, Instant};
 
+use super::hosts::Way;
 use super::{Owner, World};
 use crate::carried::Carried;
 use crate::flow::{FlowState, Placement};
@@ -54,14 +55,10 @@ impl World<'_> {
         }
     }
 
-    /// The routes of data and of ACKs.
-    fn routes_of(&mut self, direction: Direction, extra_delay: Duration) -> [Hop; 2] {
-        let there = self.forward_path;
-        let back = self.reverse_path(extra_delay);
-        match direction {
-            Direction::Forward => [there, back],
-            Direction::Reverse => [back, there],
-        }
+    fn way_of(&mut self, table: u32, begin: &Begin) -> Way {
+        let traffic = &self.scenario.path.traffic[table as usize];
+        let (ends, turn) = (traffic.flow.ends, begin.turn);
+        self.way(traffic.direction, ends, turn, begin.extra_delay)
     }
 
     /// Starts the flows that are due.
@@ -77,12 +74,13 @@ impl World<'_> {
 
     fn begin(&mut self, table: u32, begin: &Begin) {
         let traffic = &self.scenario.path.traffic[table as usize];
-        let [data, acks] = self.routes_of(traffic.direction, begin.extra_delay);
+        let way = self.way_of(table, begin);
         let web = matches!(traffic.kind, TrafficKind::Web { .. });
         let place = Placement {
             index: self.totals[table as usize].next_place(),
-            data,
-            acks,
+            data: way.data,
+            acks: way.acks,
+            access_delay: way.access_delay,
             start: begin.at,
             size: begin.size,
             stop: traffic.stop.filter(|_| !web),
@@ -140,8 +138,7 @@ impl World<'_> {
     }
 
     fn add_datagrams(&mut self, table: u32, begin: Begin) {
-        let traffic = &self.scenario.path.traffic[table as usize];
-        let [route, _] = self.routes_of(traffic.direction, begin.extra_delay);
+        let route = self.way_of(table, &begin).data;
         let component = self.component(Owner::Datagrams(self.datagrams.len() as u32));
         self.calendar.schedule(component, Some(begin.at));
         self.datagrams.push(Datagrams {
@@ -223,6 +220,7 @@ pub(super) fn orphans(scenario: &Scenario) -> Option<FlowState<'_>> {
         index: 0,
         data: Hop(0),
         acks: Hop(0),
+        access_delay: Duration::ZERO,
         start: Instant::ZERO,
         size: None,
         stop: None,

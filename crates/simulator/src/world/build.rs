@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use engine::Calendar;
 use network::router::RouterSupport;
 use network::{Link, LinkConfig, LossConfig, Service, Streams};
-use scenario::{Application, Scenario};
+use scenario::{Application, Direction, Ends, Scenario};
 use units::feedback::HOST_TTL;
 use units::{Duration, Instant};
 
@@ -16,6 +16,16 @@ use crate::flow::{FlowState, Placement};
 use crate::flows::Flows;
 use crate::links::LinkState;
 use crate::routes::{Hop, Routes};
+
+/// The number of earlier flows between `ends`.
+fn next_turn(turns: &mut Vec<(Ends, u64)>, ends: Ends) -> u64 {
+    if let Some((_, turn)) = turns.iter_mut().find(|(other, _)| *other == ends) {
+        *turn += 1;
+        return *turn;
+    }
+    turns.push((ends, 0));
+    0
+}
 
 /// The names of the streams of the path's links.
 const PATH_FORWARD: &str = "path.forward";
@@ -54,6 +64,7 @@ impl<'a> World<'a> {
             routes,
             forward_path,
             reverse_paths: BTreeMap::from([(Duration::ZERO, reverse_path)]),
+            accesses: BTreeMap::new(),
             sources: Vec::new(),
             totals: Vec::new(),
             datagrams: Vec::new(),
@@ -86,11 +97,15 @@ impl<'a> World<'a> {
             world.add_link(&router.link, &router.router_support, &stream, true);
             world.ttl = world.ttl.wrapping_sub(1);
         }
+        let mut turns = Vec::new();
         for (index, config) in scenario.flows.iter().enumerate() {
+            let turn = next_turn(&mut turns, config.ends);
+            let way = world.way(Direction::Forward, config.ends, turn, config.extra_delay);
             let place = Placement {
                 index: index as u32,
-                data: world.forward_path,
-                acks: world.reverse_path(config.extra_delay),
+                data: way.data,
+                acks: way.acks,
+                access_delay: way.access_delay,
                 start: config.start,
                 size: config.size,
                 stop: config.duration.map(|duration| config.start + duration),
@@ -116,7 +131,7 @@ impl<'a> World<'a> {
         world
     }
 
-    fn add_link(
+    pub(super) fn add_link(
         &mut self,
         config: &LinkConfig,
         router_support: &RouterSupport,

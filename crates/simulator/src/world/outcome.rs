@@ -1,6 +1,6 @@
 //! Capacity points, the end of a flow, and the result of the run.
 
-use measure::{LinkResult, RunResult, Stack, Traces};
+use measure::{RunResult, Stack, Traces};
 use network::Period;
 
 use super::{FORWARD, REVERSE, World};
@@ -44,7 +44,7 @@ impl World<'_> {
         if let Some(period) = link.last_busy_period(now) {
             resolve(state, period);
         }
-        let memory = self.memories.entry(state.extra_delay).or_default();
+        let memory = self.memories.entry(state.acks).or_default();
         state.finish(now, memory);
         if let Some(component) = state.component.take() {
             self.calendar.schedule(component, None);
@@ -84,33 +84,33 @@ impl World<'_> {
                 .iter_mut()
                 .filter_map(|flow| flow.result.take())
                 .collect(),
-            links: Vec::with_capacity(2),
+            links: Vec::new(),
             traffic,
         };
         let first_link = |&route| self.routes.link(route);
         let reverse_paths: Vec<_> = self.reverse_paths.values().filter_map(first_link).collect();
         let paths_own = 2 + self.scenario.path.routers.len();
-        for (index, link) in self.links.into_iter().enumerate() {
+        let mut links = Vec::with_capacity(self.links.len());
+        for link in std::mem::take(&mut self.links) {
             let (summary, trace) = link.finish(self.now);
-            if index < paths_own {
-                result.links.push(summary);
-            } else if reverse_paths.contains(&(index as u32)) {
-                // This link replaces the path's reverse link for some flows, so its packets count
-                // there.
-                let LinkResult {
-                    packets,
-                    drops,
-                    marks,
-                    ..
-                } = summary;
-                result.links[REVERSE as usize].packets += packets;
-                result.links[REVERSE as usize].drops += drops;
-                result.links[REVERSE as usize].marks += marks;
-            }
+            links.push(summary);
             if let (Some(traces), Some(trace)) = (&mut traces, trace) {
                 traces.links.push(trace);
             }
         }
+        let accesses = self.summarize_accesses(&links);
+        let others = links.split_off(paths_own);
+        // A link that replaces the path's reverse link for some flows counts there.
+        let reverse = &mut links[REVERSE as usize];
+        for (link, index) in others.iter().zip(paths_own as u32..) {
+            if reverse_paths.contains(&index) {
+                reverse.packets += link.packets;
+                reverse.drops += link.drops;
+                reverse.marks += link.marks;
+            }
+        }
+        links.extend(accesses);
+        result.links = links;
         if let Some(traces) = &mut traces {
             let mut flows = self.flows.measured.into_iter();
             traces

@@ -1,0 +1,150 @@
+//! Hosts behind access links, and the routes between them.
+//!
+//! Data from left to right takes the access link of its host up to the path, the path's forward
+//! direction, and the access link of the other host down from it; its ACKs take the other three. A
+//! host without a flow costs nothing: its links exist from its first flow on.
+//!
+//! ## Assumptions
+//!
+//! - The routers at the ends of the path pass explicit requests on to the access links unchanged,
+//!   and do not count as hops.
+
+use measure::LinkResult;
+use network::router::RouterSupport;
+use network::{Discipline, LinkConfig, LossConfig, QueueConfig, Service};
+use scenario::{Direction, Ends, Hosts};
+use units::Duration;
+
+use super::World;
+use crate::routes::Hop;
+
+/// The access link of a host, in both directions.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Access {
+    /// From the host to the path.
+    up: u32,
+    /// From the path to the host.
+    down: u32,
+}
+
+/// The way between two hosts.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Way {
+    pub data: Hop,
+    pub acks: Hop,
+    /// One-way delay of both access links together.
+    pub access_delay: Duration,
+}
+
+impl World<'_> {
+    /// The way of the `turn`-th of the flows between `ends` whose data goes in `direction`.
+    pub(super) fn way(
+        &mut self,
+        direction: Direction,
+        ends: Ends,
+        turn: u64,
+        extra_delay: Duration,
+    ) -> Way {
+        let there = self.forward_path;
+        let back = self.reverse_path(extra_delay);
+        let [data, acks] = match direction {
+            Direction::Forward => [there, back],
+            Direction::Reverse => [back, there],
+        };
+        if ends == Ends::default() {
+            return Way {
+                data,
+                acks,
+                access_delay: Duration::ZERO,
+            };
+        }
+        let from = ends.from.map(|table| self.access(table, turn));
+        let to = ends.to.map(|table| self.access(table, turn));
+        let up = |access: Option<(Access, Duration)>| access.map(|(access, _)| access.up);
+        let down = |access: Option<(Access, Duration)>| access.map(|(access, _)| access.down);
+        let delay =
+            |access: Option<(Access, Duration)>| access.map_or(Duration::ZERO, |(_, delay)| delay);
+        Way {
+            data: self.routes.between(up(from), data, down(to)),
+            acks: self.routes.between(up(to), acks, down(from)),
+            access_delay: delay(from) + delay(to),
+        }
+    }
+
+    /// The access link of the host that takes the `turn`-th flow, and its one-way delay.
+    fn access(&mut self, table: u32, turn: u64) -> (Access, Duration) {
+        let hosts = &self.scenario.path.hosts[table as usize];
+        let host = hosts.host(turn);
+        let delay = hosts.delay(host);
+        if let Some(&access) = self.accesses.get(&(table, host)) {
+            return (access, delay);
+        }
+        let config = link(hosts, delay);
+        let [up, down] = [(), ()].map(|()| self.add_link(&config, &RouterSupport::None, "", false));
+        let access = Access { up, down };
+        self.accesses.insert((table, host), access);
+        (access, delay)
+    }
+
+    /// Adds up the access links of each table, in each direction.
+    pub(super) fn summarize_accesses(&self, links: &[LinkResult]) -> Vec<LinkResult> {
+        let tables = (0..).zip(&self.scenario.path.hosts);
+        tables
+            .flat_map(|(table, hosts)| {
+                let own = || self.accesses.range((table, 0)..=(table, u32::MAX));
+                let sum = |word: &str, of: fn(&Access) -> u32| {
+                    let own = own().map(|(_, access)| &links[of(access) as usize]);
+                    total(format!("{} ({word})", hosts.name), hosts, own)
+                };
+                [
+                    sum("up", |access| access.up),
+                    sum("down", |access| access.down),
+                ]
+            })
+            .collect()
+    }
+}
+
+fn link(hosts: &Hosts, delay: Duration) -> LinkConfig {
+    LinkConfig {
+        name: hosts.name.clone(),
+        service: hosts.rate.map_or(Service::Unlimited, Service::Fixed),
+        overhead: hosts.overhead,
+        queue: QueueConfig {
+            limit: hosts.buffer,
+            discipline: Discipline::DropTail,
+        },
+        loss: LossConfig::None,
+        delay,
+        jitter: None,
+    }
+}
+
+/// The sums over links of hosts, the largest of their queues, and the means over all hosts.
+fn total<'a>(
+    name: String,
+    hosts: &Hosts,
+    links: impl Iterator<Item = &'a LinkResult>,
+) -> LinkResult {
+    let mut total = LinkResult {
+        name,
+        utilization: hosts.rate.map(|_| 0.0),
+        packets: 0,
+        drops: 0,
+        marks: 0,
+        queue_max_packets: 0,
+        queue_mean_packets: 0.0,
+    };
+    for link in links {
+        total.packets += link.packets;
+        total.drops += link.drops;
+        total.marks += link.marks;
+        total.queue_max_packets = total.queue_max_packets.max(link.queue_max_packets);
+        if let (Some(sum), Some(link)) = (&mut total.utilization, link.utilization) {
+            *sum += link / f64::from(hosts.count);
+        }
+        total.queue_mean_packets += link.queue_mean_packets;
+    }
+    total.queue_mean_packets /= f64::from(hosts.count);
+    total
+}
