@@ -170,9 +170,14 @@ mod tests {
                 (median, above) = (sizes.scale * libm::pow(2.0, 1.0 / 1.1), tail);
             }
             let found = [sizes.scale, median, sizes.mean(), above[0], above[1]];
-            for (found, expected) in found.into_iter().zip(expected) {
-                let off = (found / expected - 1.0).abs();
-                assert!(off < 4e-5, "{truncation:?}: {found}, not {expected}");
+            // Half of the last digit in the table.
+            let slack = [5e-4, 0.05, 0.05, 5e-6, 5e-6];
+            for ((found, expected), slack) in found.into_iter().zip(expected).zip(slack) {
+                let off = (found - expected).abs();
+                assert!(
+                    off <= slack * 1.001,
+                    "{truncation:?}: {found}, not {expected}"
+                );
             }
         }
     }

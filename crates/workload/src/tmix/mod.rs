@@ -51,9 +51,11 @@
 //!
 //! - The number of epochs must fit. Two units of a side in a row count as one half of an epoch or as
 //!   two epochs, because no source says which ([`crate::Exchange::epochs`]).
+//! - A file that ends too early is refused if its last line has no end, or if the last connection
+//!   has too few epochs or units. The format does not show that a file has lost whole connections,
+//!   or the end of its last epoch.
 //! - In the alternate format the kind of wait must be the one that the original format would give:
 //!   `send-wait` after the side's own unit, `receive-wait` after the other side's.
-//! - A line without an end is refused, because the file may have been cut there.
 
 mod body;
 mod error;

@@ -89,10 +89,9 @@ impl<W: Write> Writer<W> {
             .map_err(|reason| WriteError::Unsound { id, reason })?;
         if let (Format::Original, Exchange::Sequential { turns, close }) =
             (self.format, &connection.exchange)
+            && turns.last().is_some_and(|last| last.side != close.side)
         {
-            if turns.last().is_some_and(|last| last.side != close.side) {
-                return Err(WriteError::ReceiverCloses { id });
-            }
+            return Err(WriteError::ReceiverCloses { id });
         }
         self.first_line(connection)?;
         self.headers(&connection.headers)?;
