@@ -41,8 +41,8 @@ impl Side {
     }
 }
 
-/// What a file says about the two hosts and their path. A simulator with a topology ignores `min_rtt`
-/// and `loss`. Pairs are in the order of [`Side::BOTH`].
+/// What a file says about the two hosts and their path. A simulator with a topology ignores
+/// `min_rtt` and `loss`. Pairs are in the order of [`Side::BOTH`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Headers {
     /// Maximum segment size of each side, in bytes.
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_takes_24_bytes() {
+    fn connections_are_small() {
         assert_eq!(size_of::<Turn>(), 24);
         assert_eq!(size_of::<Unit>(), 16);
         assert!(size_of::<Connection>() <= 192);

@@ -66,11 +66,14 @@ impl Sizes {
     /// Draws a size.
     pub fn draw(&self, random: &mut impl RngCore) -> Bytes {
         let size = match *self {
-            Self::Constant(size) => return size,
-            Self::LogNormal { median, sigma } => median * libm::exp(sigma * normal(random)),
-            Self::Pareto(sizes) => return sizes.draw(random),
+            Self::Constant(size) => size,
+            Self::LogNormal { median, sigma } => {
+                let size = median * libm::exp(sigma * normal(random));
+                Bytes::new(libm::round(size) as u64)
+            }
+            Self::Pareto(sizes) => sizes.draw(random),
         };
-        Bytes::new((libm::round(size) as u64).clamp(1, MAX_UNIT.get()))
+        size.clamp(Bytes::new(1), MAX_UNIT)
     }
 
     /// The mean of the distribution, in bytes, before sizes are rounded.

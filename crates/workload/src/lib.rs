@@ -1,8 +1,8 @@
 //! What applications send, and when, independent of the network.
 //!
-//! A workload is a sequence of [`Connection`]s. Each one says when it starts, how many bytes its two
-//! sides write, and how long each side waits between these writes: the a-b-t model of Weigle et al.
-//! 2006 (docs/reference/sources.md). What the network does with the bytes is not part of it.
+//! A workload is a sequence of [`Connection`]s. Each one says when it starts, how many bytes its
+//! two sides write, and how long each side waits between these writes: the a-b-t model of Weigle et
+//! al. 2006 (docs/reference/sources.md). What the network does with the bytes is not part of it.
 //!
 //! - [`tmix`] reads and writes files of such connections, in both of Tmix' formats.
 //! - [`suite`] adapts them to an experiment as the Common TCP Evaluation Suite does: scale, load,

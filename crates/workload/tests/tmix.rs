@@ -237,7 +237,8 @@ fn errors_name_the_line_and_the_mistake() {
         ),
         (
             "CONC 0 1 2 7 5\nc> 1\nc< 1\n",
-            "f:1: the file ends early: connection 5 announces 2 data units of the acceptor but has 1",
+            "f:1: the file ends early: connection 5 announces 2 data units of the \
+             acceptor but has 1",
         ),
         (
             "CONC 0 1 0 7 5\nc> 1\nt> 1\nc> 1\n",
@@ -322,11 +323,13 @@ fn errors_name_the_line_and_the_mistake() {
         ),
         (
             "S 0 1 7 5\nI 0 0 1\nA 1 0 1\n",
-            "f:3: this unit follows the other side's, so its receive wait must be positive and its send wait 0",
+            "f:3: this unit follows the other side's, so its receive wait must be \
+             positive and its send wait 0",
         ),
         (
             "S 0 1 7 5\nI 0 0 1\nI 0 0 1\n",
-            "f:3: this unit follows one of the same side, so its send wait must be positive and its receive wait 0",
+            "f:3: this unit follows one of the same side, so its send wait must be \
+             positive and its receive wait 0",
         ),
         (
             "S 0 1 7 5\nI 3 0 1\n",

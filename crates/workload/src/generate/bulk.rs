@@ -48,8 +48,8 @@ impl Iterator for Bulk {
 
     fn next(&mut self) -> Option<Connection> {
         let start = self.starts.pop()?;
-        let size = self.config.size.unwrap_or(MAX_UNIT).min(MAX_UNIT);
-        let transfer = one_way(self.config.sender, size.max(Bytes::new(1)));
+        let size = self.config.size.unwrap_or(MAX_UNIT);
+        let transfer = one_way(self.config.sender, size.clamp(Bytes::new(1), MAX_UNIT));
         Some(self.numbers.connection(start, transfer))
     }
 }

@@ -1,9 +1,9 @@
 //! Generators: iterators that draw connections from distributions.
 //!
 //! Each one owns one random stream, so that its draws depend on no other part of a run. A caller
-//! derives the stream from a seed and the generator's name. Connections come in order of their start
-//! times and are drawn one by one. Iterators over arrivals do not end: take what starts in time.
-//! Times are whole microseconds, so that a file of the connections reads back as they were.
+//! derives the stream from a seed and the generator's name. Connections come in order of their
+//! start times and are drawn one by one. Iterators over arrivals do not end: take what starts in
+//! time. Times are whole microseconds, so that a file of the connections reads back as they were.
 //!
 //! Defaults with a source name it. The others are values of this project.
 

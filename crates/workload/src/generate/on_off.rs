@@ -70,7 +70,7 @@ impl Iterator for OnOff {
         let mut wait = Duration::ZERO;
         while (script.units.is_empty() || !left.is_zero()) && script.units.len() < BURSTS {
             let on = config.on.draw(&mut self.random).min(left);
-            let bytes = config.rate.bytes_in(on).min(MAX_UNIT).max(Bytes::new(1));
+            let bytes = config.rate.bytes_in(on).clamp(Bytes::new(1), MAX_UNIT);
             script.units.push(Unit { wait, bytes });
             wait = config.off.draw(&mut self.random);
             left = left.saturating_sub(on).saturating_sub(wait);

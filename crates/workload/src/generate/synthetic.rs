@@ -1,10 +1,10 @@
-//! A substitute for recorded traces of connection vectors, which are not public any more.
+//! A substitute for recorded traces of connection vectors, which could not be obtained.
 //!
 //! Most connections are short and a minority of the responses exceeds 10 kB, as Scharf 2011 says of
-//! his traces. The parameters are chosen, not fitted: [`Epochs`] has those of an epoch; a connection
-//! has 1 + G epochs, where G counts failures before a success of probability 0.35 (2.9 epochs on
-//! average); one connection in 20 is concurrent and has as many units on each side, with think
-//! times between them.
+//! his traces. The parameters are chosen, not fitted: [`Epochs`] has those of an epoch; a
+//! connection has 1 + G epochs, where G counts failures before a success of probability 0.35 (2.9
+//! epochs on average); one connection in 20 is concurrent and has as many units on each side, with
+//! think times between them.
 
 use rand_chacha::ChaCha8Rng;
 use units::{Duration, Instant};

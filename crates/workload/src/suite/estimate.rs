@@ -34,8 +34,9 @@ impl Burst {
     }
 }
 
-/// A rough model of a connection: its units leave at a constant rate, and waits follow at once. RTT,
-/// slow start and queues do not count. The suite's scripts estimate connections in the same way.
+/// A rough model of a connection: its units leave at a constant rate, and waits follow at once.
+/// RTT, slow start and queues do not count. The suite's scripts estimate connections in the same
+/// way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Estimate {
     /// The rate that a connection gets, positive.

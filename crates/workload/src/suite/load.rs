@@ -93,8 +93,8 @@ impl Offered {
 }
 
 /// The arrivals per second of responses with `mean` bytes of payload that offer `load` to a link of
-/// `rate`: `load * rate / (8 * mean * overhead)`. With [`Framing::PAYLOAD`] headers come on top; with
-/// another framing they count as if all segments were full.
+/// `rate`: `load * rate / (8 * mean * overhead)`. With [`Framing::PAYLOAD`] headers come on top;
+/// with another framing they count as if all segments were full.
 #[must_use]
 pub fn arrivals_per_s(load: f64, rate: Rate, mean: f64, framing: Framing) -> f64 {
     load * rate.bits_per_sec() as f64 / (8.0 * mean * framing.overhead())

@@ -1,9 +1,9 @@
 //! Fits recorded connections to an experiment, as the Common TCP Evaluation Suite does.
 //!
-//! Source: draft-irtf-iccrg-tcpeval-01, sections on traffic ("Loads", "Shuffling", "Prefill"); where
-//! the draft and its ns-2 scripts differ, the function says which it follows. The order is: scale
-//! the start times ([`scale`]), shuffle the bins ([`Shuffle`]), thin and compress what starts before
-//! the measurement ([`Prefill`]), and find how long a run must be ([`Stationarity`]).
+//! Source: draft-irtf-iccrg-tcpeval-01, sections on traffic ("Loads", "Shuffling", "Prefill");
+//! where the draft and its ns-2 scripts differ, the function says which it follows. The order is:
+//! scale the start times ([`scale`]), shuffle the bins ([`Shuffle`]), thin and compress what starts
+//! before the measurement ([`Prefill`]), and find how long a run must be ([`Stationarity`]).
 //!
 //! - **Scale.** `t_exp = scale * t_trace`: a smaller scale gives a higher load. Only start times
 //!   change; waits within a connection do not.

@@ -1,10 +1,10 @@
 //! The random number generator of ns-2, for shuffles that are the same as the suite's.
 //!
-//! Sources: P. L'Ecuyer, "Good Parameters and Implementations for Combined Multiple Recursive Random
-//! Number Generators", Operations Research 47(1), 1999; streams and sub-streams of P. L'Ecuyer, R.
-//! Simard, E. J. Chen and W. D. Kelton, "An Object-Oriented Random-Number Package with Many Long
-//! Streams and Substreams", Operations Research 50(6), 2002. A sub-stream is 2^76 numbers long. ns-2
-//! sets all six numbers of the state to the seed.
+//! Sources: P. L'Ecuyer, "Good Parameters and Implementations for Combined Multiple Recursive
+//! Random Number Generators", Operations Research 47(1), 1999; streams and sub-streams of P.
+//! L'Ecuyer, R. Simard, E. J. Chen and W. D. Kelton, "An Object-Oriented Random-Number Package with
+//! Many Long Streams and Substreams", Operations Research 50(6), 2002. A sub-stream is 2^76 numbers
+//! long. ns-2 sets all six numbers of the state to the seed.
 
 const M1: u64 = 4_294_967_087;
 const M2: u64 = 4_294_944_443;
@@ -25,17 +25,16 @@ pub struct Mrg32k3a {
 }
 
 impl Mrg32k3a {
-    /// The generator with all six numbers of its state set to `seed`, which must be positive.
+    /// The generator with all six numbers of its state set to `seed`, from 1 to 4,294,944,442.
     #[must_use]
-    pub fn new(seed: u32) -> Self {
-        let state = [[u64::from(seed); 3]; 2];
-        Self {
-            state: [
-                state[0].map(|word| word % M1),
-                state[1].map(|word| word % M2),
-            ],
-            begin: state,
-        }
+    pub const fn new(seed: u32) -> Self {
+        debug_assert!(
+            seed > 0 && (seed as u64) < M2,
+            "a state of zeros stays zero"
+        );
+        let state = [[seed as u64; 3]; 2];
+        let begin = state;
+        Self { state, begin }
     }
 
     /// The next number, from 1 to 4,294,967,087.
@@ -53,7 +52,7 @@ impl Mrg32k3a {
             *drawn = (sum % u128::from(modulus)) as u64;
             *state = [state[1], state[2], *drawn];
         }
-        match (drawn[0] + M1 - drawn[1] % M1) % M1 {
+        match (drawn[0] + M1 - drawn[1]) % M1 {
             0 => M1,
             difference => difference,
         }

@@ -30,9 +30,9 @@
 //!
 //! In a sequential connection the place of a wait gives its meaning. Between units of different
 //! sides, the second side waits since it received the first unit. Between units of the same side,
-//! that side waits since it sent the first one. At the end, the last sender waits since it sent, and
-//! closes. In a concurrent connection each side waits since it sent its own previous unit, and its
-//! last wait comes before its FIN. There must be a wait between two units of a side or of an
+//! that side waits since it sent the first one. At the end, the last sender waits since it sent,
+//! and closes. In a concurrent connection each side waits since it sent its own previous unit, and
+//! its last wait comes before its FIN. There must be a wait between two units of a side or of an
 //! exchange. If the last wait is missing, the side closes at once.
 //!
 //! # Alternate format
@@ -44,13 +44,13 @@
 //! ```
 //!
 //! One of the two waits is positive: the first counts since the side sent its previous unit, the
-//! second since it received the other side's. Both are zero only for a first unit, so a wait of zero
-//! from the original format becomes one microsecond. Zero bytes are a FIN.
+//! second since it received the other side's. Both are zero only for a first unit, so a wait of
+//! zero from the original format becomes one microsecond. Zero bytes are a FIN.
 //!
 //! # Deviations
 //!
-//! - The number of epochs must fit. Two units of a side in a row count as one half of an epoch or as
-//!   two epochs, because no source says which ([`crate::Exchange::epochs`]).
+//! - The number of epochs must fit. Two units of a side in a row count as one half of an epoch or
+//!   as two epochs, because no source says which ([`crate::Exchange::epochs`]).
 //! - A file that ends too early is refused if its last line has no end, or if the last connection
 //!   has too few epochs or units. The format does not show that a file has lost whole connections,
 //!   or the end of its last epoch.
