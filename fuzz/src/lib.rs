@@ -17,6 +17,7 @@ use pcap_file::pcapng::{Block, PcapNgReader};
 use scenario::Scenario;
 use simulator::RunOptions;
 use units::Duration;
+use workload::tmix::{Format, Reader, Writer};
 
 /// A target. Its folder in `corpus/` has the same name.
 #[derive(Clone, Copy, Debug)]
@@ -50,6 +51,7 @@ pub const TARGETS: &[Target] = &[
     target("algorithm", algorithm_name, Seeds::Corpus, 100_000),
     target("vector", conformance_vector, Seeds::Vectors, 5_000),
     target("capture", packet_capture, Seeds::Corpus, 10_000),
+    target("tmix", connection_vectors, Seeds::Corpus, 50_000),
 ];
 
 const fn target(name: &'static str, run: fn(&[u8]), seeds: Seeds, cases: u32) -> Target {
@@ -172,4 +174,28 @@ pub fn packet_capture(data: &[u8]) {
         }
     }
     assert!(written.next().is_none(), "a packet is missing");
+}
+
+/// Reads or rejects connection vectors. What it reads is the same after it is written in the
+/// alternate format, apart from waits of zero, and after that exactly the same.
+pub fn connection_vectors(data: &[u8]) {
+    let Ok(reader) = Reader::new("fuzz", data) else {
+        return;
+    };
+    let read: Vec<_> = reader.map_while(Result::ok).collect();
+    let write = |connections: &[_]| {
+        let mut writer = Writer::new(Vec::new(), Format::Alternate);
+        for connection in connections {
+            writer.connection(connection).expect("a sound connection");
+        }
+        writer.finish().expect("memory takes everything")
+    };
+    let written = write(&read);
+    let again = Reader::new("again", &written[..]).expect("a file");
+    let again: Vec<_> = again.collect::<Result<_, _>>().expect("a file");
+    assert_eq!(again.len(), read.len());
+    for (again, read) in again.iter().zip(&read) {
+        assert_eq!((again.id, again.payload()), (read.id, read.payload()));
+    }
+    assert_eq!(write(&again), written);
 }

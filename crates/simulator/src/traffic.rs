@@ -3,7 +3,7 @@
 //! Each table draws from a random stream named after it, flow by flow in order of their starts.
 //! The draws do not depend on events in the network. Sizes of web-like traffic follow a truncated
 //! Pareto distribution, scaled to the configured mean (Scharf 2011; docs/reference/sources.md,
-//! "Web traffic").
+//! "Web traffic"). The crate `workload` has the distributions.
 
 use engine::Component;
 use measure::{TrafficFlow, TrafficResult};
@@ -12,56 +12,8 @@ use rand_chacha::ChaCha8Rng;
 use rand_core::RngCore;
 use scenario::{Direction, PathModel, Traffic, TrafficKind};
 use units::{Bytes, Duration, Instant};
-
-/// A Pareto distribution of sizes, truncated at its upper end.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct TruncatedPareto {
-    /// Smallest size in bytes.
-    pub scale: f64,
-    shape: f64,
-    /// Probability of a size below the largest one in the distribution without truncation.
-    mass: f64,
-}
-
-impl TruncatedPareto {
-    /// The distribution of this shape, truncated at `cut`, whose mean is `mean` (below `cut`).
-    pub fn with_mean(mean: f64, shape: f64, cut: f64) -> Self {
-        let (mut low, mut high) = (0.0, mean);
-        // The mean grows with the scale and exceeds it, so bisection between 0 and the mean works.
-        loop {
-            let scale = f64::midpoint(low, high);
-            if scale <= low || scale >= high {
-                return Self {
-                    scale,
-                    shape,
-                    mass: 1.0 - libm::pow(scale / cut, shape),
-                };
-            }
-            if truncated_mean(scale, shape, cut) < mean {
-                low = scale;
-            } else {
-                high = scale;
-            }
-        }
-    }
-
-    /// The size below which a fraction `below` (less than one) of all sizes lies.
-    pub fn quantile(&self, below: f64) -> f64 {
-        self.scale / libm::pow(1.0 - below * self.mass, 1.0 / self.shape)
-    }
-}
-
-fn truncated_mean(scale: f64, shape: f64, cut: f64) -> f64 {
-    let logarithm = libm::log(cut / scale);
-    let rest = 1.0 - shape;
-    // (cut^rest - scale^rest) / rest, also for a small or zero `rest`.
-    let span = if rest == 0.0 {
-        logarithm
-    } else {
-        libm::expm1(rest * logarithm) / rest
-    };
-    shape * scale * span / -libm::expm1(-shape * logarithm)
-}
+use workload::TruncatedPareto;
+use workload::draw::{poisson_gap, spread_starts};
 
 /// The start of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,10 +57,7 @@ impl<'a> Source<'a> {
             TrafficKind::Bulk { count, spread, .. }
             | TrafficKind::Video { count, spread, .. }
             | TrafficKind::Datagrams { count, spread, .. } => {
-                let mut starts: Vec<Instant> = (0..count)
-                    .map(|_| traffic.start + fraction_of(spread, unit(&mut random)))
-                    .collect();
-                starts.sort_unstable_by(|a, b| b.cmp(a));
+                let starts = spread_starts(&mut random, traffic.start, count, spread);
                 (None, starts)
             }
         };
@@ -141,10 +90,9 @@ impl<'a> Source<'a> {
     fn advance(&mut self, last: Instant) {
         let (at, size) = match (self.traffic.kind, self.sizes) {
             (TrafficKind::Web { arrivals_per_s, .. }, Some(sizes)) => {
-                let gap_s = -libm::log(1.0 - unit(&mut self.random)) / arrivals_per_s;
-                let size = libm::round(sizes.quantile(unit(&mut self.random)));
-                let gap = Duration::from_nanos((gap_s * 1e9) as u64);
-                (Some(last + gap), Some(Bytes::new((size as u64).max(1))))
+                let gap = poisson_gap(&mut self.random, arrivals_per_s);
+                let size = sizes.draw(&mut self.random);
+                (Some(last + gap), Some(size))
             }
             (TrafficKind::Bulk { size, .. }, _) => (self.starts.pop(), size),
             _ => (self.starts.pop(), None),
@@ -164,15 +112,6 @@ impl<'a> Source<'a> {
                 seed,
             });
     }
-}
-
-/// Uniform in [0, 1).
-fn unit(random: &mut ChaCha8Rng) -> f64 {
-    (random.next_u64() >> 11) as f64 / (1u64 << 53) as f64
-}
-
-fn fraction_of(span: Duration, fraction: f64) -> Duration {
-    Duration::from_nanos((span.as_nanos() as f64 * fraction) as u64)
 }
 
 /// Totals over the flows of one table.
@@ -264,57 +203,6 @@ impl Totals {
             segments_lost: self.segments_lost,
             timeouts: self.timeouts,
             flows: self.listed,
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sizes_match_scharf_2011() {
-        let sizes = TruncatedPareto::with_mean(14_000.0, 1.1, 1e7);
-        assert!((sizes.scale - 2238.6).abs() < 0.1, "{}", sizes.scale);
-        let below = |size: f64| (1.0 - libm::pow(sizes.scale / size, 1.1)) / sizes.mass;
-        let near = |found: f64, expected: f64, half_a_digit: f64| {
-            assert!(
-                (found - expected).abs() <= half_a_digit,
-                "{found}, not {expected}"
-            );
-        };
-        near(sizes.quantile(0.5), 4203.0, 0.5);
-        near(sizes.quantile(0.9), 18_100.0, 50.0);
-        near(sizes.quantile(0.99), 146_000.0, 500.0);
-        near(1.0 - below(10_000.0), 0.193, 0.0005);
-        near(below(14_600.0), 0.873, 0.0005);
-        near(sizes.quantile(0.0), sizes.scale, 1e-9);
-        assert!(sizes.quantile(1.0 - f64::EPSILON) <= 1e7);
-    }
-
-    #[test]
-    fn any_mean_below_the_cut_is_reached() {
-        for shape in [0.1, 0.9, 1.0, 1.1, 3.0, 10.0] {
-            for (mean, cut) in [(2.0, 1e15), (14e3, 1e7), (9.9e6, 1e7)] {
-                let sizes = TruncatedPareto::with_mean(mean, shape, cut);
-                let found = truncated_mean(sizes.scale, shape, cut);
-                assert!(
-                    (found / mean - 1.0).abs() < 1e-9,
-                    "{shape} {mean} {cut}: {found}"
-                );
-                // The quantile function has the same mean, by the midpoint rule over (0, 1).
-                if shape >= 3.0 {
-                    let steps = 100_000;
-                    let sum: f64 = (0..steps)
-                        .map(|step| sizes.quantile((f64::from(step) + 0.5) / f64::from(steps)))
-                        .sum();
-                    let found = sum / f64::from(steps);
-                    assert!(
-                        (found / mean - 1.0).abs() < 1e-3,
-                        "{shape} {mean} {cut}: {found}"
-                    );
-                }
-            }
         }
     }
 }

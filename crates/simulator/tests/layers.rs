@@ -13,6 +13,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("congestion", &["units"]),
     ("tcp", &["units", "tables", "congestion"]),
     ("network", &["units", "tables"]),
+    // What applications send is independent of the network and of the scenario file.
+    ("workload", &["units"]),
     (
         "scenario",
         &["units", "tables", "congestion", "tcp", "network"],
@@ -43,6 +45,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "congestion",
             "tcp",
             "network",
+            "workload",
             "engine",
             "scenario",
             "measure",
@@ -86,6 +89,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "simulator",
             "conformance",
             "capture",
+            "workload",
         ],
     ),
 ];

@@ -1,0 +1,144 @@
+//! Web traffic over persistent connections, as under HTTP/1.1 without pipelining.
+//!
+//! A session sends requests one after the other with think times between them, and uses its
+//! connection again as long as the server keeps it open. The server closes a connection that has
+//! been idle for the time-out. If a think time is longer, the next request opens a new connection.
+//!
+//! A script does not know how long the network takes. The next connection of a session therefore
+//! starts when its think time would end if data took no time.
+//!
+//! Source: RFC 9112, section 9.3 (persistence). The numbers are chosen; the time-out is the default
+//! of the Apache HTTP server 2.4 (`KeepAliveTimeout`).
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use rand_chacha::ChaCha8Rng;
+use units::{Duration, Instant};
+
+use super::{Arrivals, Epochs, Numbers};
+use crate::draw::geometric;
+use crate::{Connection, Exchange};
+
+/// Parameters of the traffic.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PersistentConfig {
+    /// Sessions per second, a Poisson process.
+    pub sessions_per_s: f64,
+    /// When the process begins.
+    pub begin: Instant,
+    /// Requests, responses and the times between them.
+    pub epochs: Epochs,
+    /// The mean number of requests in a session (geometric, at least one).
+    pub requests: f64,
+    /// How long the server keeps an idle connection.
+    pub idle_timeout: Duration,
+}
+
+impl PersistentConfig {
+    /// The defaults, with this many sessions per second: 10 requests on average, a time-out of 5 s.
+    #[must_use]
+    pub fn new(sessions_per_s: f64) -> Self {
+        Self {
+            sessions_per_s,
+            begin: Instant::ZERO,
+            epochs: Epochs::default(),
+            requests: 10.0,
+            idle_timeout: Duration::from_secs(5),
+        }
+    }
+}
+
+/// A session that opens a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Session {
+    at: Instant,
+    number: u64,
+    /// The requests that it has not sent.
+    requests: u32,
+}
+
+/// An endless iterator over connections.
+#[derive(Clone, Debug)]
+pub struct Persistent {
+    config: PersistentConfig,
+    random: ChaCha8Rng,
+    arrivals: Arrivals,
+    numbers: Numbers,
+    /// The session that arrives next.
+    arriving: Session,
+    /// Sessions that open another connection, the next one on top.
+    waiting: BinaryHeap<Reverse<Session>>,
+}
+
+impl Persistent {
+    /// Draws from `random`.
+    #[must_use]
+    pub fn new(config: PersistentConfig, random: ChaCha8Rng) -> Self {
+        let mut persistent = Self {
+            config,
+            random,
+            arrivals: Arrivals::new(config.sessions_per_s, config.begin),
+            numbers: Numbers::default(),
+            arriving: Session {
+                at: config.begin,
+                number: 0,
+                requests: 1,
+            },
+            waiting: BinaryHeap::new(),
+        };
+        persistent.arrive();
+        persistent
+    }
+
+    /// Draws the next session.
+    fn arrive(&mut self) {
+        let last = 1.0 / self.config.requests.max(1.0);
+        self.arriving = Session {
+            at: self.arrivals.next(&mut self.random),
+            number: self.arriving.number + 1,
+            requests: geometric(&mut self.random, last).saturating_add(1),
+        };
+    }
+}
+
+impl Iterator for Persistent {
+    type Item = Connection;
+
+    fn next(&mut self) -> Option<Connection> {
+        let waits = self
+            .waiting
+            .peek()
+            .is_some_and(|first| first.0 <= self.arriving);
+        let session = if waits {
+            self.waiting.pop().map(|first| first.0)
+        } else {
+            None
+        };
+        let mut session = session.unwrap_or_else(|| {
+            let arrived = self.arriving;
+            self.arrive();
+            arrived
+        });
+        let start = session.at;
+        let Epochs { think: thinks, .. } = self.config.epochs;
+        let mut turns = Vec::new();
+        let mut think = Duration::ZERO;
+        loop {
+            self.config.epochs.push(&mut turns, think, &mut self.random);
+            session.requests -= 1;
+            if session.requests == 0 {
+                break;
+            }
+            think = thinks.draw(&mut self.random);
+            if think >= self.config.idle_timeout {
+                let waited = turns.iter().map(|turn| turn.wait);
+                session.at = start + waited.fold(think, |sum, wait| sum + wait);
+                self.waiting.push(Reverse(session));
+                break;
+            }
+        }
+        let exchange = Exchange::sequential(turns, self.config.idle_timeout);
+        Some(self.numbers.connection(start, exchange))
+    }
+}

@@ -1,0 +1,115 @@
+//! A substitute for recorded traces of connection vectors, which could not be obtained.
+//!
+//! Most connections are short and a minority of the responses exceeds 10 kB, as Scharf 2011 says of
+//! his traces. The parameters are chosen, not fitted: [`Epochs`] has those of an epoch; a
+//! connection has 1 + G epochs, where G counts failures before a success of probability 0.35 (2.9
+//! epochs on average); one connection in 20 is concurrent and has as many units on each side, with
+//! think times between them.
+
+use rand_chacha::ChaCha8Rng;
+use units::{Duration, Instant};
+
+use super::{Arrivals, Epochs, Numbers};
+use crate::draw::{Sizes, geometric, unit};
+use crate::{Connection, Exchange, Script, Unit};
+
+/// Parameters of the substitute.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SyntheticConfig {
+    /// Connections per second, a Poisson process.
+    pub arrivals_per_s: f64,
+    /// When the process begins.
+    pub begin: Instant,
+    /// The epochs of a connection.
+    pub epochs: Epochs,
+    /// The probability that an epoch is the last one.
+    pub last: f64,
+    /// The fraction of concurrent connections.
+    pub concurrent: f64,
+    /// The fraction of connections with segments of 496 bytes instead of 1460, as in the traces of
+    /// the Common TCP Evaluation Suite (0.1 there). Without it, connections have no segment size.
+    pub small_segments: Option<f64>,
+}
+
+impl SyntheticConfig {
+    /// The defaults, with this many connections per second.
+    #[must_use]
+    pub fn new(arrivals_per_s: f64) -> Self {
+        Self {
+            arrivals_per_s,
+            begin: Instant::ZERO,
+            epochs: Epochs::default(),
+            last: 0.35,
+            concurrent: 0.05,
+            small_segments: None,
+        }
+    }
+}
+
+/// An endless iterator over connections.
+#[derive(Clone, Debug)]
+pub struct Synthetic {
+    config: SyntheticConfig,
+    random: ChaCha8Rng,
+    arrivals: Arrivals,
+    numbers: Numbers,
+}
+
+impl Synthetic {
+    /// Draws from `random`.
+    #[must_use]
+    pub fn new(config: SyntheticConfig, random: ChaCha8Rng) -> Self {
+        Self {
+            config,
+            random,
+            arrivals: Arrivals::new(config.arrivals_per_s, config.begin),
+            numbers: Numbers::default(),
+        }
+    }
+
+    fn script(&mut self, units: u32, sizes: Sizes) -> Script {
+        let mut script = Script::default();
+        for place in 0..units {
+            let first = place == 0;
+            let think = self.config.epochs.think;
+            script.units.push(Unit {
+                wait: if first {
+                    Duration::ZERO
+                } else {
+                    think.draw(&mut self.random)
+                },
+                bytes: sizes.draw(&mut self.random),
+            });
+        }
+        script
+    }
+}
+
+impl Iterator for Synthetic {
+    type Item = Connection;
+
+    fn next(&mut self) -> Option<Connection> {
+        let start = self.arrivals.next(&mut self.random);
+        let concurrent = unit(&mut self.random) < self.config.concurrent;
+        let epochs = geometric(&mut self.random, self.config.last).saturating_add(1);
+        let exchange = if concurrent {
+            let Epochs {
+                request, response, ..
+            } = self.config.epochs;
+            Exchange::Concurrent([self.script(epochs, request), self.script(epochs, response)])
+        } else {
+            let turns = self.config.epochs.draw(epochs, &mut self.random);
+            Exchange::sequential(turns, Duration::ZERO)
+        };
+        let mut connection = self.numbers.connection(start, exchange);
+        if let Some(fraction) = self.config.small_segments {
+            let mss = if unit(&mut self.random) < fraction {
+                496
+            } else {
+                1460
+            };
+            connection.headers.mss = Some([mss; 2]);
+        }
+        Some(connection)
+    }
+}

@@ -1,0 +1,28 @@
+//! What applications send, and when, independent of the network.
+//!
+//! A workload is a sequence of [`Connection`]s. Each one says when it starts, how many bytes its
+//! two sides write, and how long each side waits between these writes: the a-b-t model of Weigle et
+//! al. 2006 (docs/reference/sources.md). What the network does with the bytes is not part of it.
+//!
+//! - [`tmix`] reads and writes files of such connections, in both of Tmix' formats.
+//! - [`suite`] adapts them to an experiment as the Common TCP Evaluation Suite does: scale, load,
+//!   shuffled bins, run length, prefill.
+//! - [`generate`] draws them from distributions, each generator from one random stream.
+//! - [`AdaptiveVideo`] is the one application that no script describes: what it requests depends
+//!   on what the network delivered.
+//!
+//! docs/reference/workloads.md describes the model, the formats and the generators.
+
+mod connection;
+pub mod draw;
+pub mod generate;
+mod pareto;
+pub mod suite;
+pub mod tmix;
+mod video;
+
+pub use connection::{
+    Close, Connection, Exchange, Headers, MAX_UNIT, Script, Side, Turn, Unit, Unsound,
+};
+pub use pareto::{TruncatedPareto, Truncation};
+pub use video::{AdaptiveVideo, SegmentRequest, VideoConfig};
