@@ -103,7 +103,7 @@ python/slowstart/slowstart-guest: $(SOURCES) | tools
 
 # Without PGO, the wheel has a profile if the tools are installed (docs/reference/performance.md).
 PGO ?=
-WITH_PROFILE := PGO=$(PGO) PYTHON=$(BIN)/python benches/pgo/run
+WITH_PROFILE := PGO=$(PGO) PYTHON=$(CURDIR)/$(BIN)/python benches/pgo/run
 wheel: $(GUEST) | tools $(BIN)/python
 	rm -rf target/wheel
 	$(WITH_PROFILE) $(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps \
