@@ -1,14 +1,15 @@
 # The commands that the README describes. All build output stays in this folder: .venv (Python),
-# target (Rust), report (the output of the demo).
+# target (Rust), report (the output of the demo), dist (the wheel).
 #
 #   make demo [TRACE=FILE] [RUNS=N]   compare start-ups over a satellite link and an LTE link
 #   make test                         run every check except those of test-kernel
 #   make snapshots                    rewrite the tables of results after an intended change
 #   make test-kernel                  test the programs in bpf/ in this kernel (needs root)
 #   make guest                        build the program for slowstart --stack linux-vm (x86-64)
+#   make wheel [PGO=yes|no]           build the wheel in dist with profile-guided optimization
 #   make bench                        packets per CPU second, peak memory, and the cost of an ACK
 #   make bench BASE=COMMIT            speed of the working tree relative to a commit, alternating
-#                                     (both accept SCENARIOS="S1 S3")
+#                                     (both accept SCENARIOS="S1 S3", and PGO=yes: as in the wheel)
 #   make clean                        remove all build output
 
 SHELL := /bin/bash
@@ -54,7 +55,7 @@ ifeq ($(shell uname -sm),Linux x86_64)
 GUEST := python/slowstart/slowstart-guest
 endif
 
-.PHONY: guest demo test snapshots test-kernel kernel-tools capture-tools vm-tools bench clean tools rust-components
+.PHONY: guest demo test snapshots test-kernel kernel-tools capture-tools vm-tools wheel bench clean tools rust-components
 
 demo: $(VENV)/installed
 	$(BIN)/slowstart compare geo lte $(if $(TRACE),"trace:$(TRACE)") $(addprefix -a ,$(ALGORITHMS)) \
@@ -66,8 +67,8 @@ test: $(VENV)/installed-dev rust-components $(if $(SLOWSTART_REQUIRE_ROOT_TESTS)
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
-	$(BIN)/ruff check python
-	$(BIN)/ruff format --check python
+	$(BIN)/ruff check python benches
+	$(BIN)/ruff format --check python benches
 	$(BIN)/mypy
 	for each in python/slowstart/studies/folders/*/analysis.py \
 	    python/slowstart/studies/folders/*/analysis/__init__.py; do $(BIN)/mypy $$each || exit 1; done
@@ -100,27 +101,44 @@ python/slowstart/slowstart-guest: $(SOURCES) | tools
 	cp "$$(cargo metadata --format-version 1 --no-deps | $(PYTHON) -c \
 	  'import json, sys; print(json.load(sys.stdin)["target_directory"])')/release/slowstart-guest" $@
 
-# The commit is checked out and built in target/, next to the existing builds.
+# Without PGO, the wheel has a profile if the tools are installed (docs/reference/performance.md).
+PGO ?=
+WITH_PROFILE := PGO=$(PGO) PYTHON=$(CURDIR)/$(BIN)/python benches/pgo/run
+wheel: $(GUEST) | tools $(BIN)/python
+	rm -rf target/wheel
+	$(WITH_PROFILE) $(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps \
+	  --wheel-dir target/wheel .
+	mkdir -p dist && mv target/wheel/*.whl dist
+
+# The commit is checked out and built in target/, next to the existing builds. With PGO=yes the
+# program is compiled together with the module: then its crates have the same symbols.
 BASE ?=
 SCENARIOS ?=
 BASE_TREE := target/bench-base
-bench: tools
+BENCH := cargo run --release --locked -p slowstart-benches --
+ifeq ($(PGO),yes)
+BENCH := target/pgo/build/release/bench
+endif
+bench: | tools $(if $(filter yes,$(PGO)),$(BIN)/python)
+ifeq ($(PGO),yes)
+	$(WITH_PROFILE) cargo build --release --locked -p slowstart-python -p slowstart-benches
+endif
 ifeq ($(BASE),)
-	cargo run --release --locked -p slowstart-benches -- $(SCENARIOS)
-	cargo run --release --locked -p slowstart-benches acks
+	$(BENCH) $(SCENARIOS)
+	$(BENCH) acks
 	@command -v valgrind >/dev/null || echo "valgrind is missing, so instructions are not counted: apt install valgrind"
-	@! command -v valgrind >/dev/null || cargo run --release --locked -p slowstart-benches instructions $(SCENARIOS)
+	@! command -v valgrind >/dev/null || $(BENCH) instructions $(SCENARIOS)
 else
 	git rev-parse --verify --quiet '$(BASE)^{commit}' >/dev/null || { \
 	  echo "make bench: commit not found: $(BASE)" >&2; exit 2; }
 	rm -rf $(BASE_TREE)/tree && mkdir -p $(BASE_TREE)/tree
 	git archive '$(BASE)' | tar -x -C $(BASE_TREE)/tree
 	cd $(BASE_TREE)/tree && CARGO_TARGET_DIR=$(CURDIR)/$(BASE_TREE)/build cargo build --release --locked -p slowstart-benches
-	cargo run --release --locked -p slowstart-benches -- --against $(BASE_TREE)/build/release/bench $(SCENARIOS)
+	$(BENCH) --against $(BASE_TREE)/build/release/bench $(SCENARIOS)
 endif
 
 clean:
-	rm -rf $(VENV) target report python/slowstart/*.so $(GUEST) .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) target report dist python/slowstart/*.so $(GUEST) .pytest_cache .mypy_cache .ruff_cache
 
 tools:
 	@for tool in cargo cc $(PYTHON); do command -v $$tool >/dev/null || { \
