@@ -27,6 +27,7 @@
 //!   measures to the third segment of the handshake.
 
 mod echo;
+mod fast_path;
 mod policy;
 mod sack_list;
 #[cfg(test)]
@@ -43,6 +44,7 @@ use crate::rtt::{RTO_MIN, RttEstimator};
 use crate::segment::{AckSegment, DataSegment};
 use crate::{AckPolicy, ReceiverConfig};
 use echo::Echo;
+pub use fast_path::PlainAck;
 use policy::{ATO_MIN, QUICK_ACKS, QUICK_ACKS_AFTER_MARK};
 use sack_list::SackList;
 use window::ReceiveWindow;
@@ -74,7 +76,7 @@ pub struct ReceiverStats {
 }
 
 /// Data that waits for an ACK (Linux `icsk_ack.pending`).
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Pending {
     /// Data waits.
     scheduled: bool,
@@ -94,6 +96,7 @@ struct Pending {
 /// After each [`Self::handle_data`] and [`Self::handle_timeout`], take all ACKs with
 /// [`Self::poll_ack`], then ask [`Self::poll_timeout`] when to call [`Self::handle_timeout`].
 #[derive(Clone, Debug)]
+#[cfg_attr(test, derive(PartialEq, Eq))]
 pub struct Receiver {
     policy: AckPolicy,
     sack: bool,
@@ -130,6 +133,8 @@ pub struct Receiver {
     echo: Echo,
     end: Option<u64>,
     finished_at: Option<Instant>,
+    /// Before this instant, the fast path takes full segments in order.
+    fast_until: Instant,
     stats: ReceiverStats,
 }
 
@@ -169,6 +174,7 @@ impl Receiver {
             echo: Echo::Nothing,
             end: None,
             finished_at: None,
+            fast_until: Instant::ZERO,
             stats: ReceiverStats::default(),
         }
     }
@@ -216,7 +222,24 @@ impl Receiver {
     }
 
     /// A data segment or SYN arrived. `ecn_ce`: it has a congestion mark.
+    #[inline]
     pub fn handle_data(&mut self, now: Instant, segment: &DataSegment, ecn_ce: bool) {
+        let &DataSegment {
+            seq,
+            len,
+            ts_val,
+            ts_ecr,
+            ..
+        } = segment;
+        let is_plain = !(segment.syn | segment.fin | segment.psh | segment.cwr | ecn_ce);
+        if !(is_plain && self.handle_full_segment(now, seq, len, ts_val, ts_ecr)) {
+            self.handle_any_data(now, segment, ecn_ce);
+        }
+    }
+
+    /// [`Self::handle_data`] without the fast path.
+    fn handle_any_data(&mut self, now: Instant, segment: &DataSegment, ecn_ce: bool) {
+        self.fast_until = Instant::ZERO;
         if segment.syn {
             self.ts_recent = segment.ts_val;
             self.pending.syn_ack = true;
@@ -248,7 +271,8 @@ impl Receiver {
         if segment.len > 0 {
             self.sacks.forget_duplicate();
         }
-        if start <= self.rcv_nxt && end > self.rcv_nxt {
+        let is_in_order = start <= self.rcv_nxt && end > self.rcv_nxt;
+        if is_in_order {
             self.take_in_order(now, segment, ecn_ce);
         } else if end <= self.rcv_nxt {
             self.refuse_duplicate(segment);
@@ -265,6 +289,9 @@ impl Receiver {
         }
         if self.policy == AckPolicy::EverySegment {
             self.pending.now = true;
+        }
+        if is_in_order {
+            self.predict();
         }
     }
 
@@ -509,6 +536,7 @@ impl Receiver {
     pub fn handle_timeout(&mut self, now: Instant) {
         if self.delayed_ack_at <= now {
             self.delayed_ack_at = Instant::MAX;
+            self.fast_until = Instant::ZERO;
             // The delayed ACK was not overtaken: expect longer gaps (`tcp_delack_timer_handler`).
             self.ato = (self.ato * 2).min(self.rtt.rto());
             self.pending.now = true;

@@ -32,7 +32,7 @@
 //! chance. Here it is [`WAKING`] if that many arrive at one instant. A driver that merges segments
 //! (GRO) would leave none behind the first.
 
-use units::Instant;
+use units::{Duration, Instant};
 
 use crate::config::Autotuning;
 
@@ -49,7 +49,7 @@ const WAKING: u64 = 4;
 const LARGEST_SHIFT: u32 = 14;
 
 /// The receive window and the state of its autotuning.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ReceiveWindow {
     autotuning: Autotuning,
     /// `receive_buffer`.
@@ -186,6 +186,18 @@ impl ReceiveWindow {
         self.round_start = Some(now);
     }
 
+    /// Whether [`Self::measure_by_window`] has something to do for a segment that ends at `end`.
+    #[inline]
+    pub const fn ends_round(&self, end: u64) -> bool {
+        end >= self.round_end
+    }
+
+    /// Whether [`Self::measure_by_timestamp`] has something to do.
+    #[inline]
+    pub const fn is_new_echo(&self, ts_ecr: u32) -> bool {
+        ts_ecr != self.last_ts_ecr
+    }
+
     /// Measures the round trip by the echo of this side's timestamp (`tcp_rcv_rtt_measure_ts`):
     /// full segments only, once per timestamp.
     pub fn measure_by_timestamp(&mut self, now_ms: u32, ts_ecr: u32, is_full: bool) {
@@ -242,6 +254,19 @@ impl ReceiveWindow {
         }
         self.read_at = copied;
         self.read_since = Some(since);
+    }
+
+    /// Before this instant, neither [`Self::on_read`] nor [`Self::settle`] changes anything, unless
+    /// the RTT estimate changes.
+    pub fn quiet_until(&self) -> Instant {
+        match (self.measured, self.read_since) {
+            // `settle` acts at the next instant.
+            (Some((over, _)), _) => over + Duration::from_nanos(1),
+            // The first read begins the first round trip.
+            (None, None) => Instant::ZERO,
+            (None, Some(_)) if self.rtt_x8 == 0 => Instant::MAX,
+            (None, Some(since)) => since + Duration::from_micros(self.rtt_x8 >> 3),
+        }
     }
 
     /// A segment arrived out of order. The last out-of-order data ends `span` bytes beyond the hole
