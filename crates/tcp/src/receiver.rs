@@ -238,6 +238,7 @@ impl Receiver {
     }
 
     /// [`Self::handle_data`] without the fast path.
+    #[inline(never)]
     fn handle_any_data(&mut self, now: Instant, segment: &DataSegment, ecn_ce: bool) {
         self.fast_until = Instant::ZERO;
         if segment.syn {

@@ -59,7 +59,7 @@ pub struct PlainAck {
 impl Receiver {
     /// [`Self::handle_data`] for a segment without flags and congestion mark that is full and in
     /// order, where the fast path applies. Otherwise changes nothing and returns false.
-    #[inline]
+    #[inline(always)]
     pub fn handle_full_segment(
         &mut self,
         now: Instant,
@@ -97,10 +97,16 @@ impl Receiver {
         if self.quick > 0 || self.unacknowledged() > full {
             self.pending.now = true;
         } else {
-            self.delay_ack(now);
-            self.decide_after_read();
+            if self.delayed_ack_at == Instant::MAX {
+                self.delayed_ack_at = now + ATO_MIN;
+            } else {
+                self.delay_ack(now);
+            }
+            if self.window.is_half_used(end) {
+                self.decide_after_read();
+            }
+            self.pending.now |= self.policy == AckPolicy::EverySegment;
         }
-        self.pending.now |= self.policy == AckPolicy::EverySegment;
         true
     }
 

@@ -84,8 +84,8 @@ impl Receiver {
             self.pending.now = true;
             return;
         }
-        let left = self.window.remaining(self.rcv_nxt);
-        if 2 * left <= self.window.space() {
+        if self.window.is_half_used(self.rcv_nxt) {
+            let left = self.window.remaining(self.rcv_nxt);
             let candidate = self
                 .window
                 .candidate(u64::from(self.rcv_mss), self.beyond.total());

@@ -113,6 +113,12 @@ impl ReceiveWindow {
         (self.advertised_at + self.advertised).saturating_sub(rcv_nxt)
     }
 
+    /// Whether at most half of the space is left of the advertised window.
+    #[inline]
+    pub const fn is_half_used(&self, rcv_nxt: u64) -> bool {
+        2 * self.remaining(rcv_nxt) <= self.space
+    }
+
     /// `rcv_nxt` of the last ACK (`rcv_wup`).
     pub const fn advertised_at(&self) -> u64 {
         self.advertised_at
@@ -149,7 +155,12 @@ impl ReceiveWindow {
         if free < self.space / 2 && (free < self.space / 16 || free < rcv_mss) {
             return 0;
         }
-        free.min(self.rcv_ssthresh).next_multiple_of(self.unit)
+        self.round_up(free.min(self.rcv_ssthresh))
+    }
+
+    /// The next multiple of the unit, which is a power of two.
+    const fn round_up(&self, window: u64) -> u64 {
+        (window + self.unit - 1) & !(self.unit - 1)
     }
 
     /// Whether the buffer holds so much that the receiver leaves quick-ACK mode.
@@ -162,7 +173,7 @@ impl ReceiveWindow {
         let left = self.remaining(rcv_nxt);
         let mut window = self.candidate(rcv_mss, held);
         if window < left {
-            window = left.next_multiple_of(self.unit);
+            window = self.round_up(left);
         }
         self.advertised = window;
         self.advertised_at = rcv_nxt;
