@@ -222,7 +222,7 @@ impl Receiver {
     }
 
     /// A data segment or SYN arrived. `ecn_ce`: it has a congestion mark.
-    #[inline]
+    #[inline(always)]
     pub fn handle_data(&mut self, now: Instant, segment: &DataSegment, ecn_ce: bool) {
         let &DataSegment {
             seq,

@@ -86,10 +86,7 @@ impl Receiver {
         self.last_data = now;
         self.pending.scheduled = true;
         if self.window.is_new_echo(ts_ecr) {
-            self.window
-                .measure_by_timestamp(timestamp(now), ts_ecr, true);
-            self.window.on_read(now, end, full);
-            self.fast_until = self.window.quiet_until();
+            self.take_echo(now, ts_ecr);
         }
         if self.window.grow(full, full, full) {
             self.quick |= 1;
@@ -108,6 +105,16 @@ impl Receiver {
             self.pending.now |= self.policy == AckPolicy::EverySegment;
         }
         true
+    }
+
+    /// A full segment echoes another timestamp than the last one: measures the round trip.
+    #[inline(never)]
+    fn take_echo(&mut self, now: Instant, ts_ecr: u32) {
+        self.window
+            .measure_by_timestamp(timestamp(now), ts_ecr, true);
+        self.window
+            .on_read(now, self.rcv_nxt, u64::from(self.rcv_mss));
+        self.fast_until = self.window.quiet_until();
     }
 
     /// [`Self::poll_ack`] for an ACK without SACK blocks and flags, where the fast path applies.
