@@ -133,8 +133,10 @@ pub struct Receiver {
     echo: Echo,
     end: Option<u64>,
     finished_at: Option<Instant>,
-    /// Before this instant, the fast path takes full segments in order.
-    fast_until: Instant,
+    /// The fast path takes full segments in order.
+    is_clear: bool,
+    /// Before this instant, the passing of time changes no measurement.
+    quiet_until: Instant,
     stats: ReceiverStats,
 }
 
@@ -174,7 +176,8 @@ impl Receiver {
             echo: Echo::Nothing,
             end: None,
             finished_at: None,
-            fast_until: Instant::ZERO,
+            is_clear: false,
+            quiet_until: Instant::ZERO,
             stats: ReceiverStats::default(),
         }
     }
@@ -240,7 +243,7 @@ impl Receiver {
     /// [`Self::handle_data`] without the fast path.
     #[inline(never)]
     fn handle_any_data(&mut self, now: Instant, segment: &DataSegment, ecn_ce: bool) {
-        self.fast_until = Instant::ZERO;
+        self.is_clear = false;
         if segment.syn {
             self.ts_recent = segment.ts_val;
             self.pending.syn_ack = true;
@@ -292,7 +295,7 @@ impl Receiver {
             self.pending.now = true;
         }
         if is_in_order {
-            self.predict();
+            self.look_ahead();
         }
     }
 
@@ -492,11 +495,7 @@ impl Receiver {
             .window
             .advertise(self.rcv_nxt, u64::from(self.rcv_mss), held);
         if self.quick > 0 && self.pending.scheduled {
-            self.quick -= 1;
-            if self.quick == 0 {
-                // Leaving quick-ACK mode resets the ATO to its minimum.
-                self.ato = ATO_MIN;
-            }
+            self.use_quick_ack();
         }
         self.pending = Pending {
             syn_ack: self.pending.syn_ack,
@@ -537,7 +536,6 @@ impl Receiver {
     pub fn handle_timeout(&mut self, now: Instant) {
         if self.delayed_ack_at <= now {
             self.delayed_ack_at = Instant::MAX;
-            self.fast_until = Instant::ZERO;
             // The delayed ACK was not overtaken: expect longer gaps (`tcp_delack_timer_handler`).
             self.ato = (self.ato * 2).min(self.rtt.rto());
             self.pending.now = true;

@@ -1,41 +1,49 @@
-//! The fast path: a full segment in order while nothing is missing and nothing is due (what header
-//! prediction is in Linux), and the ACK that it causes.
+//! The fast path: a full segment in order while nothing is missing and nothing else is due (what
+//! header prediction is in Linux), and the ACK that it causes.
 //!
 //! [`Receiver::handle_any_data`] and [`Receiver::poll_ack`] define what is right. The fast path
-//! leaves out the questions whose answer is known in advance, and never defers a change: after each
-//! segment, the receiver is in the state in which the general path would have left it.
+//! leaves out the questions whose answer is known in advance. It never defers a change: after each
+//! segment and each ACK, the receiver is in the state in which the general path would have left it.
 //!
 //! ## When it applies
 //!
-//! The receiver keeps one instant, [`Receiver::fast_until`]. The general path withdraws it
-//! ([`Instant::ZERO`]) and sets it anew after a segment in order ([`Receiver::predict`]). Before
-//! this instant, all of the following holds, because only the general path can change it:
+//! While [`Receiver::is_clear`] is set, to segments of the largest size so far, in order, without
+//! flags and congestion mark. The general path sets `is_clear` at the end of each segment in order
+//! ([`Receiver::look_ahead`]) and withdraws it at the beginning of any other. While it is set:
 //!
-//! - No data lies beyond a hole. No SACK block is listed, no ACK is compressed, and no SYN-ACK waits.
-//! - The stream has not ended, and neither a pushed nor a small segment waits for its ACK.
-//! - The ATO is at its minimum. A gap of at most half the minimum leaves it there, and a full
-//!   segment after a longer gap takes the general path. (An ACK can only set the ATO to the
-//!   minimum.)
-//! - The measurement of a round trip has begun in both ways, and none ends. The two ends are known:
-//!   - By window, the round ends with the segment that reaches `round_end`. Only a segment that ends
-//!     a round moves `round_end`.
-//!   - By the application, the round ends with the first segment that arrives the estimated RTT
-//!     after the round began. [`ReceiveWindow::quiet_until`] is this instant. Once the round is
-//!     over, the space may rise with the first segment of a *later* instant; until then, nothing
-//!     happens, so `quiet_until` is the next nanosecond.
+//! - No data lies beyond a hole. No SACK block is listed, no ACK is compressed, and no SYN-ACK or
+//!   early ACK waits. The buffer holds nothing but the segment itself, so the window that an ACK
+//!   advertises depends on the space and the limit (`rcv_ssthresh`) only.
+//! - The stream has not ended. Neither a pushed nor a small segment waits for its ACK.
+//! - Data has arrived before, so that the ATO is set and both round-trip measurements have begun.
 //!
-//! The space is therefore constant, the buffer holds nothing but the segment itself, and these
-//! changes remain: the counters, the time of the last data, the timestamp to echo (with the first
-//! segment after an ACK only), the limit of the window (by two segments, up to the space less one
-//! segment), quick ACKs, and the decision to acknowledge. A new timestamp echo changes the
-//! estimated RTT, and `fast_until` with it.
+//! Neither an ACK, a timer nor a segment on the fast path can change any of this. (A pause, a timer
+//! or a mark may change the number of quick ACKs, the ATO and the ECN echo. The fast path reads the
+//! first two as they are, and leaves an ACK with an ECN echo to [`Receiver::poll_ack`].)
+//!
+//! ## Quiet stretches
+//!
+//! Between two known points, a segment does not change what the receiver has measured, so that the
+//! counters, the limit and the decision to acknowledge remain. The stretch ends with the first
+//! segment for which one of these holds:
+//!
+//! - It arrives at [`Receiver::quiet_until`] or later. A measured round trip ends with the first
+//!   read the estimated RTT after the round trip began. `quiet_until` is this instant. Once the
+//!   round trip is over, the space may rise with the first segment of a *later* instant, so
+//!   `quiet_until` is the next nanosecond.
+//! - It ends at `round_end` or beyond: the window that was advertised one round trip ago has
+//!   arrived. Only such a segment moves `round_end`.
+//! - It echoes a new timestamp, which changes the estimated RTT, and `quiet_until` with it.
+//!
+//! These segments take the same measurements as on the general path, in the same order
+//! ([`Receiver::measure`]). Within a stretch, the space stands still, and the limit rises by two
+//! segments with each segment until it is one segment below the space. The ATO stands still at its
+//! minimum while segments are at most half of it apart.
 //!
 //! ## What takes the general path
 //!
-//! Anything but a full segment in order, flags, and congestion marks. Full segments while data is
-//! missing, and while the ATO is above its minimum (after a delayed-ACK timer, until 26 segments
-//! have arrived or quick ACKs have run out). The first segment after a pause of 20 ms. Two to three
-//! segments in each round trip, which end a round or raise the space.
+//! Anything but a full segment in order; flags and congestion marks; full segments while data is
+//! missing; and the segment after each of these.
 
 use units::Instant;
 
@@ -57,8 +65,8 @@ pub struct PlainAck {
 }
 
 impl Receiver {
-    /// [`Self::handle_data`] for a segment without flags and congestion mark that is full and in
-    /// order, where the fast path applies. Otherwise changes nothing and returns false.
+    /// [`Self::handle_data`] for a segment without flags and congestion mark, where the fast path
+    /// applies. Otherwise changes nothing and returns false.
     #[inline(always)]
     pub fn handle_full_segment(
         &mut self,
@@ -68,15 +76,18 @@ impl Receiver {
         ts_val: u32,
         ts_ecr: u32,
     ) -> bool {
+        if seq != self.rcv_nxt || len != self.rcv_mss || !self.is_clear {
+            return false;
+        }
         let full = u64::from(len);
         let end = seq + full;
-        if seq != self.rcv_nxt
-            || len != self.rcv_mss
-            || now >= self.fast_until
-            || self.window.ends_round(end)
-            || now.saturating_since(self.last_data) > ATO_MIN / 2
+        let gap = now.saturating_since(self.last_data);
+        if now >= self.quiet_until || self.window.ends_round(end) || self.window.is_new_echo(ts_ecr)
         {
-            return false;
+            self.measure(now, end, ts_ecr);
+        }
+        if gap > ATO_MIN / 2 || self.ato != ATO_MIN {
+            self.adapt_ato(gap);
         }
         self.stats.segments_received += 1;
         if seq == self.window.advertised_at() && ts_val.wrapping_sub(self.ts_recent) as i32 >= 0 {
@@ -85,16 +96,13 @@ impl Receiver {
         self.rcv_nxt = end;
         self.last_data = now;
         self.pending.scheduled = true;
-        if self.window.is_new_echo(ts_ecr) {
-            self.take_echo(now, ts_ecr);
-        }
         if self.window.grow(full, full, full) {
             self.quick |= 1;
         }
         if self.quick > 0 || self.unacknowledged() > full {
             self.pending.now = true;
         } else {
-            if self.delayed_ack_at == Instant::MAX {
+            if self.delayed_ack_at == Instant::MAX && self.ato == ATO_MIN {
                 self.delayed_ack_at = now + ATO_MIN;
             } else {
                 self.delay_ack(now);
@@ -107,28 +115,31 @@ impl Receiver {
         true
     }
 
-    /// A full segment echoes another timestamp than the last one: measures the round trip.
+    /// All measurements of a full segment that ends at `end`.
     #[inline(never)]
-    fn take_echo(&mut self, now: Instant, ts_ecr: u32) {
-        self.window
-            .measure_by_timestamp(timestamp(now), ts_ecr, true);
-        self.window
-            .on_read(now, self.rcv_nxt, u64::from(self.rcv_mss));
-        self.fast_until = self.window.quiet_until();
+    fn measure(&mut self, now: Instant, end: u64, ts_ecr: u32) {
+        let full = u64::from(self.rcv_mss);
+        let window = &mut self.window;
+        window.settle(now, self.rcv_nxt, full, || 0);
+        window.measure_by_window(now, end);
+        window.measure_by_timestamp(timestamp(now), ts_ecr, true);
+        window.on_read(now, end, full);
+        self.quiet_until = window.quiet_until();
     }
 
     /// [`Self::poll_ack`] for an ACK without SACK blocks and flags, where the fast path applies.
     /// `None`: there is no ACK, or [`Self::poll_ack`] returns it.
     #[inline]
     pub fn poll_plain_ack(&mut self, now: Instant) -> Option<PlainAck> {
-        if !self.pending.now || self.fast_until == Instant::ZERO || self.echo_marks {
+        if !self.pending.now || !self.is_clear || self.echo_marks {
             return None;
         }
         let window = self
             .window
             .advertise(self.rcv_nxt, u64::from(self.rcv_mss), 0);
-        // The ATO is at its minimum: leaving quick-ACK mode would set it to that.
-        self.quick -= u32::from(self.quick > 0 && self.pending.scheduled);
+        if self.quick > 0 && self.pending.scheduled {
+            self.use_quick_ack();
+        }
         self.pending = Pending::default();
         self.delayed_ack_at = Instant::MAX;
         self.stats.acks_sent += 1;
@@ -140,19 +151,16 @@ impl Receiver {
         })
     }
 
-    /// The end of a segment in order on the general path: until when the fast path applies.
-    pub(super) fn predict(&mut self) {
+    /// The end of a segment in order on the general path: whether the fast path takes the next one.
+    pub(super) fn look_ahead(&mut self) {
         let pending = &self.pending;
-        let applies = self.ato == ATO_MIN
-            && self.beyond.is_empty()
+        self.is_clear = self.beyond.is_empty()
             && self.sacks.is_empty()
             && self.compressed == 0
             && self.early_ack.is_none()
             && self.end.is_none()
             && !(pending.pushed | pending.pushed_twice | pending.immediate | pending.syn_ack);
-        if applies {
-            self.fast_until = self.window.quiet_until();
-        }
+        self.quiet_until = self.window.quiet_until();
     }
 }
 

@@ -264,7 +264,7 @@ impl Pair {
                 self.poll();
             }
             Step::Edge { nanos } => {
-                let edge = self.fast.fast_until;
+                let edge = self.fast.quiet_until;
                 if edge != Instant::MAX {
                     let at = Instant::from_nanos(edge.as_nanos().saturating_add_signed(nanos));
                     self.now = self.now.max(at);
@@ -383,7 +383,8 @@ impl Pair {
     fn compare(&self) {
         assert_eq!(self.fast.poll_timeout(), self.general.poll_timeout());
         let fast = Receiver {
-            fast_until: self.general.fast_until,
+            is_clear: self.general.is_clear,
+            quiet_until: self.general.quiet_until,
             ..self.fast.clone()
         };
         assert_eq!(fast, self.general);
