@@ -139,7 +139,8 @@ fn step() -> impl Strategy<Value = Step> {
             })
     };
     prop_oneof![
-        8 => (1_u32..400, gap(), echo()).prop_map(|(count, gap, echo)| Step::Run { count, gap, echo }),
+        8 => (1_u32..400, gap(), echo())
+            .prop_map(|(count, gap, echo)| Step::Run { count, gap, echo }),
         4 => (-2_i64..3).prop_map(|nanos| Step::Edge { nanos }),
         3 => segment(0..1),
         3 => segment(-4..8),
