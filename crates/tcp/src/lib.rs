@@ -38,5 +38,5 @@ mod undo;
 mod validation;
 
 pub use config::*;
-pub use receiver::{Receiver, ReceiverStats};
+pub use receiver::{PlainAck, Receiver, ReceiverStats};
 pub use sender::{Sender, SenderStats};

@@ -27,6 +27,7 @@
 //!   measures to the third segment of the handshake.
 
 mod echo;
+mod fast_path;
 mod policy;
 mod sack_list;
 #[cfg(test)]
@@ -43,6 +44,7 @@ use crate::rtt::{RTO_MIN, RttEstimator};
 use crate::segment::{AckSegment, DataSegment};
 use crate::{AckPolicy, ReceiverConfig};
 use echo::Echo;
+pub use fast_path::PlainAck;
 use policy::{ATO_MIN, QUICK_ACKS, QUICK_ACKS_AFTER_MARK};
 use sack_list::SackList;
 use window::ReceiveWindow;
@@ -74,7 +76,7 @@ pub struct ReceiverStats {
 }
 
 /// Data that waits for an ACK (Linux `icsk_ack.pending`).
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Pending {
     /// Data waits.
     scheduled: bool,
@@ -94,6 +96,7 @@ struct Pending {
 /// After each [`Self::handle_data`] and [`Self::handle_timeout`], take all ACKs with
 /// [`Self::poll_ack`], then ask [`Self::poll_timeout`] when to call [`Self::handle_timeout`].
 #[derive(Clone, Debug)]
+#[cfg_attr(test, derive(PartialEq, Eq))]
 pub struct Receiver {
     policy: AckPolicy,
     sack: bool,
@@ -130,6 +133,10 @@ pub struct Receiver {
     echo: Echo,
     end: Option<u64>,
     finished_at: Option<Instant>,
+    /// The fast path takes full segments in order.
+    is_clear: bool,
+    /// Before this instant, the passing of time changes no measurement.
+    quiet_until: Instant,
     stats: ReceiverStats,
 }
 
@@ -169,6 +176,8 @@ impl Receiver {
             echo: Echo::Nothing,
             end: None,
             finished_at: None,
+            is_clear: false,
+            quiet_until: Instant::ZERO,
             stats: ReceiverStats::default(),
         }
     }
@@ -216,7 +225,25 @@ impl Receiver {
     }
 
     /// A data segment or SYN arrived. `ecn_ce`: it has a congestion mark.
+    #[inline(always)]
     pub fn handle_data(&mut self, now: Instant, segment: &DataSegment, ecn_ce: bool) {
+        let &DataSegment {
+            seq,
+            len,
+            ts_val,
+            ts_ecr,
+            ..
+        } = segment;
+        let is_plain = !(segment.syn | segment.fin | segment.psh | segment.cwr | ecn_ce);
+        if !(is_plain && self.handle_full_segment(now, seq, len, ts_val, ts_ecr)) {
+            self.handle_any_data(now, segment, ecn_ce);
+        }
+    }
+
+    /// [`Self::handle_data`] without the fast path.
+    #[inline(never)]
+    fn handle_any_data(&mut self, now: Instant, segment: &DataSegment, ecn_ce: bool) {
+        self.is_clear = false;
         if segment.syn {
             self.ts_recent = segment.ts_val;
             self.pending.syn_ack = true;
@@ -248,7 +275,8 @@ impl Receiver {
         if segment.len > 0 {
             self.sacks.forget_duplicate();
         }
-        if start <= self.rcv_nxt && end > self.rcv_nxt {
+        let is_in_order = start <= self.rcv_nxt && end > self.rcv_nxt;
+        if is_in_order {
             self.take_in_order(now, segment, ecn_ce);
         } else if end <= self.rcv_nxt {
             self.refuse_duplicate(segment);
@@ -265,6 +293,9 @@ impl Receiver {
         }
         if self.policy == AckPolicy::EverySegment {
             self.pending.now = true;
+        }
+        if is_in_order {
+            self.look_ahead();
         }
     }
 
@@ -464,11 +495,7 @@ impl Receiver {
             .window
             .advertise(self.rcv_nxt, u64::from(self.rcv_mss), held);
         if self.quick > 0 && self.pending.scheduled {
-            self.quick -= 1;
-            if self.quick == 0 {
-                // Leaving quick-ACK mode resets the ATO to its minimum.
-                self.ato = ATO_MIN;
-            }
+            self.use_quick_ack();
         }
         self.pending = Pending {
             syn_ack: self.pending.syn_ack,

@@ -33,7 +33,7 @@ enum Form {
 }
 
 /// Smoothed RTT, its variation, and the resulting timeout.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RttEstimator {
     form: Form,
     rto_min_us: i64,

@@ -53,6 +53,16 @@ impl Receiver {
         self.ato = ATO_MIN;
     }
 
+    /// `tcp_dec_quickack_mode`.
+    #[inline]
+    pub(super) fn use_quick_ack(&mut self) {
+        self.quick -= 1;
+        if self.quick == 0 {
+            // Leaving quick-ACK mode resets the ATO to its minimum.
+            self.ato = ATO_MIN;
+        }
+    }
+
     /// Bytes received and not acknowledged.
     pub(super) const fn unacknowledged(&self) -> u64 {
         self.rcv_nxt - self.window.advertised_at()
@@ -84,8 +94,8 @@ impl Receiver {
             self.pending.now = true;
             return;
         }
-        let left = self.window.remaining(self.rcv_nxt);
-        if 2 * left <= self.window.space() {
+        if self.window.is_half_used(self.rcv_nxt) {
+            let left = self.window.remaining(self.rcv_nxt);
             let candidate = self
                 .window
                 .candidate(u64::from(self.rcv_mss), self.beyond.total());

@@ -11,7 +11,7 @@ use crate::segment::SackBlocks;
 const REMEMBERED: usize = 4;
 
 /// See the module.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct SackList {
     blocks: [(u64, u64); REMEMBERED],
     count: usize,

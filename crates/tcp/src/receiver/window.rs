@@ -32,7 +32,7 @@
 //! chance. Here it is [`WAKING`] if that many arrive at one instant. A driver that merges segments
 //! (GRO) would leave none behind the first.
 
-use units::Instant;
+use units::{Duration, Instant};
 
 use crate::config::Autotuning;
 
@@ -49,7 +49,7 @@ const WAKING: u64 = 4;
 const LARGEST_SHIFT: u32 = 14;
 
 /// The receive window and the state of its autotuning.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ReceiveWindow {
     autotuning: Autotuning,
     /// `receive_buffer`.
@@ -113,6 +113,12 @@ impl ReceiveWindow {
         (self.advertised_at + self.advertised).saturating_sub(rcv_nxt)
     }
 
+    /// Whether at most half of the space is left of the advertised window.
+    #[inline]
+    pub const fn is_half_used(&self, rcv_nxt: u64) -> bool {
+        2 * self.remaining(rcv_nxt) <= self.space
+    }
+
     /// `rcv_nxt` of the last ACK (`rcv_wup`).
     pub const fn advertised_at(&self) -> u64 {
         self.advertised_at
@@ -149,7 +155,12 @@ impl ReceiveWindow {
         if free < self.space / 2 && (free < self.space / 16 || free < rcv_mss) {
             return 0;
         }
-        free.min(self.rcv_ssthresh).next_multiple_of(self.unit)
+        self.round_up(free.min(self.rcv_ssthresh))
+    }
+
+    /// The next multiple of the unit, which is a power of two.
+    const fn round_up(&self, window: u64) -> u64 {
+        (window + self.unit - 1) & !(self.unit - 1)
     }
 
     /// Whether the buffer holds so much that the receiver leaves quick-ACK mode.
@@ -162,7 +173,7 @@ impl ReceiveWindow {
         let left = self.remaining(rcv_nxt);
         let mut window = self.candidate(rcv_mss, held);
         if window < left {
-            window = left.next_multiple_of(self.unit);
+            window = self.round_up(left);
         }
         self.advertised = window;
         self.advertised_at = rcv_nxt;
@@ -184,6 +195,18 @@ impl ReceiveWindow {
         }
         self.round_end = rcv_nxt + self.advertised;
         self.round_start = Some(now);
+    }
+
+    /// Whether [`Self::measure_by_window`] has something to do for a segment that ends at `end`.
+    #[inline]
+    pub const fn ends_round(&self, end: u64) -> bool {
+        end >= self.round_end
+    }
+
+    /// Whether [`Self::measure_by_timestamp`] has something to do.
+    #[inline]
+    pub const fn is_new_echo(&self, ts_ecr: u32) -> bool {
+        ts_ecr != self.last_ts_ecr
     }
 
     /// Measures the round trip by the echo of this side's timestamp (`tcp_rcv_rtt_measure_ts`):
@@ -242,6 +265,19 @@ impl ReceiveWindow {
         }
         self.read_at = copied;
         self.read_since = Some(since);
+    }
+
+    /// Before this instant, neither [`Self::on_read`] nor [`Self::settle`] changes anything, unless
+    /// the RTT estimate changes.
+    pub fn quiet_until(&self) -> Instant {
+        match (self.measured, self.read_since) {
+            // `settle` acts at the next instant.
+            (Some((over, _)), _) => over + Duration::from_nanos(1),
+            // The first read begins the first round trip.
+            (None, None) => Instant::ZERO,
+            (None, Some(_)) if self.rtt_x8 == 0 => Instant::MAX,
+            (None, Some(since)) => since + Duration::from_micros(self.rtt_x8 >> 3),
+        }
     }
 
     /// A segment arrived out of order. The last out-of-order data ends `span` bytes beyond the hole

@@ -1,0 +1,439 @@
+//! The fast path against the general path: two receivers get the same calls, and give the same
+//! answers and are in the same state after each.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use proptest::prelude::*;
+use units::{Bytes, Duration};
+
+use super::*;
+use crate::segment::{AckSegment, DataSegment};
+use crate::{Autotuning, ReceiverConfig};
+
+/// One call, or a run of similar ones. Sizes are in full segments, positions relative to `rcv_nxt`.
+#[derive(Clone, Debug)]
+enum Step {
+    /// Full segments in order, spaced by `gap`.
+    Run { count: u32, gap: Gap, echo: Echo },
+    /// A full segment in order that arrives `nanos` after the fast path ends, or before it.
+    Edge { nanos: i64 },
+    /// Any segment.
+    Segment {
+        offset: i64,
+        extra: i64,
+        len: Len,
+        flags: u8,
+    },
+    /// The clock moves on.
+    Wait(Gap),
+    /// The next timer expires, or [`Receiver::handle_timeout`] is called without need.
+    Timeout { early: bool },
+    /// Like `Run`, but ACKs are taken after the last segment only.
+    Unpolled { count: u32, gap: Gap },
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Gap {
+    Nanos(u64),
+    /// Segments arrive `count` at a time.
+    Bursts {
+        count: u32,
+        nanos: u64,
+    },
+    /// Any time up to this one.
+    Random(u64),
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Echo {
+    /// The last echo again.
+    Same,
+    /// What the receiver sent this many milliseconds ago.
+    Ago(u32),
+    /// Any number.
+    Any(u32),
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Len {
+    Full,
+    Bytes(u32),
+    Segments(u32),
+}
+
+const FIN: u8 = 1;
+const PSH: u8 = 2;
+const CWR: u8 = 4;
+const CE: u8 = 8;
+const SYN: u8 = 16;
+const OLD_TIMESTAMP: u8 = 32;
+
+fn gap() -> impl Strategy<Value = Gap> {
+    let exact = prop_oneof![
+        Just(0_u64),
+        Just(1),
+        Just(999),
+        Just(1_000),
+        Just(12_112),
+        Just(242_240),
+        Just(1_000_000),
+        Just(9_999_999),
+        Just(19_999_999),
+        Just(20_000_000),
+        Just(20_000_001),
+        Just(30_000_000),
+        Just(40_000_000),
+    ];
+    prop_oneof![
+        4 => exact.prop_map(Gap::Nanos),
+        3 => (0_u64..2_000_000).prop_map(Gap::Nanos),
+        1 => (0_u64..2_000_000_000).prop_map(Gap::Nanos),
+        3 => (2_u32..50, 0_u64..20_000_000).prop_map(|(count, nanos)| Gap::Bursts { count, nanos }),
+        2 => (1_u64..30_000_000).prop_map(Gap::Random),
+    ]
+}
+
+fn echo() -> impl Strategy<Value = Echo> {
+    prop_oneof![
+        2 => Just(Echo::Same),
+        6 => (0_u32..700).prop_map(Echo::Ago),
+        1 => any::<u32>().prop_map(Echo::Any),
+    ]
+}
+
+fn len() -> impl Strategy<Value = Len> {
+    prop_oneof![
+        4 => Just(Len::Full),
+        2 => (0_u32..3_000).prop_map(Len::Bytes),
+        1 => (2_u32..5).prop_map(Len::Segments),
+    ]
+}
+
+fn flags() -> impl Strategy<Value = u8> {
+    prop_oneof![
+        6 => Just(0_u8),
+        2 => Just(PSH),
+        2 => Just(CWR),
+        3 => Just(CE),
+        1 => Just(CE | CWR),
+        1 => Just(SYN),
+        2 => Just(OLD_TIMESTAMP),
+        1 => any::<u8>().prop_map(|flags| flags & !FIN),
+    ]
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let segment = |offset: core::ops::Range<i64>| {
+        (
+            offset,
+            prop_oneof![4 => Just(0_i64), 1 => -1_500_i64..1_500],
+            len(),
+            flags(),
+        )
+            .prop_map(|(offset, extra, len, flags)| Step::Segment {
+                offset,
+                extra,
+                len,
+                flags,
+            })
+    };
+    prop_oneof![
+        8 => (1_u32..400, gap(), echo())
+            .prop_map(|(count, gap, echo)| Step::Run { count, gap, echo }),
+        4 => (-2_i64..3).prop_map(|nanos| Step::Edge { nanos }),
+        3 => segment(0..1),
+        3 => segment(-4..8),
+        1 => segment(-100..5_000),
+        2 => gap().prop_map(Step::Wait),
+        3 => any::<bool>().prop_map(|early| Step::Timeout { early }),
+        1 => (1_u32..6, gap()).prop_map(|(count, gap)| Step::Unpolled { count, gap }),
+    ]
+}
+
+/// The end of a stream is rare, and may come anywhere.
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let end = prop_oneof![
+        3 => Just(None),
+        1 => (-3_i64..3, len()).prop_map(|(offset, len)| Some(Step::Segment {
+            offset,
+            extra: 0,
+            len,
+            flags: FIN | PSH,
+        })),
+    ];
+    (
+        prop::collection::vec(step(), 1..40),
+        end,
+        any::<prop::sample::Index>(),
+    )
+        .prop_map(|(mut steps, end, place)| {
+            if let Some(end) = end {
+                steps.insert(place.index(steps.len()), end);
+            }
+            steps
+        })
+}
+
+/// Settings, and the size of a full segment.
+fn settings() -> impl Strategy<Value = (ReceiverConfig, u32)> {
+    let mss =
+        prop_oneof![4 => Just(1448_u32), 1 => Just(536), 1 => Just(8948), 1 => 536_u32..9_000];
+    let buffer = prop_oneof![
+        2 => 1_u64..20_000,
+        2 => 20_000_u64..1_000_000,
+        3 => 1_000_000_u64..100_000_000,
+        1 => Just(1 << 40),
+    ];
+    // Windows of whole segments, so that a round ends exactly with a segment.
+    let initial = prop_oneof![Just(None), (1_u64..200).prop_map(Some)];
+    let autotuning = prop_oneof![
+        Just(Autotuning::Current),
+        Just(Autotuning::Linux54),
+        Just(Autotuning::Off),
+    ];
+    let every = prop::bool::weighted(0.25);
+    (mss, buffer, initial, autotuning, every, any::<bool>()).prop_map(
+        |(mss, buffer, initial, autotuning, every, sack)| {
+            let initial = initial.map_or(65_535, |count| count * u64::from(mss));
+            let config = ReceiverConfig {
+                receive_buffer: Bytes::new(buffer),
+                initial_window: Bytes::new(initial),
+                autotuning,
+                ack_policy: if every {
+                    AckPolicy::EverySegment
+                } else {
+                    AckPolicy::Delayed
+                },
+                sack,
+            };
+            (config, mss)
+        },
+    )
+}
+
+/// The two receivers.
+struct Pair {
+    fast: Receiver,
+    general: Receiver,
+    mss: u32,
+    now: Instant,
+    last_echo: u32,
+    /// State of a generator, for choices within a run.
+    random: u64,
+    /// Segments of runs, and how many of them took the fast path.
+    segments: u64,
+    taken: u64,
+}
+
+impl Pair {
+    fn new(config: ReceiverConfig, mss: u32, seed: u64) -> Self {
+        Self {
+            fast: Receiver::new(config),
+            general: Receiver::new(config),
+            mss,
+            now: Instant::from_millis(100),
+            last_echo: 0,
+            random: seed,
+            segments: 0,
+            taken: 0,
+        }
+    }
+
+    fn draw(&mut self, bound: u64) -> u64 {
+        self.random = self
+            .random
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (self.random >> 33) % bound.max(1)
+    }
+
+    fn step(&mut self, step: &Step) {
+        match *step {
+            Step::Run { count, gap, echo } => {
+                for index in 0..count {
+                    self.wait(gap, index);
+                    self.full(echo);
+                    self.poll();
+                }
+            }
+            Step::Unpolled { count, gap } => {
+                for index in 0..count {
+                    self.wait(gap, index);
+                    self.full(Echo::Same);
+                }
+                self.poll();
+            }
+            Step::Edge { nanos } => {
+                let edge = self.fast.quiet_until;
+                if edge != Instant::MAX {
+                    let at = Instant::from_nanos(edge.as_nanos().saturating_add_signed(nanos));
+                    self.now = self.now.max(at);
+                }
+                self.full(Echo::Same);
+                self.poll();
+            }
+            Step::Segment {
+                offset,
+                extra,
+                len,
+                flags,
+            } => {
+                let len = match len {
+                    Len::Full => self.mss,
+                    Len::Bytes(len) => len,
+                    Len::Segments(count) => count * self.mss,
+                };
+                let position = offset * i64::from(self.mss) + extra;
+                let seq = self.fast.rcv_nxt.saturating_add_signed(position);
+                self.data(seq, len, flags, self.last_echo);
+                self.poll();
+            }
+            Step::Wait(gap) => self.wait(gap, 0),
+            Step::Timeout { early } => {
+                if let Some(due) = self.fast.poll_timeout().filter(|_| !early) {
+                    self.now = self.now.max(due);
+                }
+                self.fast.handle_timeout(self.now);
+                self.general.handle_timeout(self.now);
+                self.compare();
+                self.poll();
+            }
+        }
+    }
+
+    fn wait(&mut self, gap: Gap, index: u32) {
+        let nanos = match gap {
+            Gap::Nanos(nanos) => nanos,
+            Gap::Bursts { count, nanos } if index % count == 0 => nanos,
+            Gap::Bursts { .. } => 0,
+            Gap::Random(most) => self.draw(most),
+        };
+        self.now += Duration::from_nanos(nanos);
+    }
+
+    /// A full segment in order.
+    fn full(&mut self, echo: Echo) {
+        let echo = match echo {
+            Echo::Same => self.last_echo,
+            Echo::Ago(millis) => timestamp(self.now).saturating_sub(millis),
+            Echo::Any(echo) => echo,
+        };
+        self.segments += 1;
+        self.data(self.fast.rcv_nxt, self.mss, 0, echo);
+    }
+
+    fn data(&mut self, seq: u64, len: u32, flags: u8, ts_ecr: u32) {
+        let is = |flag: u8| flags & flag != 0;
+        let now = self.now;
+        self.last_echo = ts_ecr;
+        let ts_val = timestamp(now) - if is(OLD_TIMESTAMP) { 50 } else { 0 };
+        let segment = DataSegment {
+            seq,
+            len,
+            ts_val,
+            ts_ecr,
+            syn: is(SYN),
+            fin: is(FIN),
+            psh: is(PSH),
+            cwr: is(CWR),
+            retransmission: false,
+        };
+        self.general.handle_any_data(now, &segment, is(CE));
+        let before = self.fast.clone();
+        if flags & !OLD_TIMESTAMP != 0 {
+            self.fast.handle_data(now, &segment, is(CE));
+        } else if self.fast.handle_full_segment(now, seq, len, ts_val, ts_ecr) {
+            self.taken += 1;
+        } else {
+            assert_eq!(self.fast, before);
+            self.fast.handle_data(now, &segment, false);
+        }
+        self.compare();
+    }
+
+    /// Takes all ACKs.
+    fn poll(&mut self) {
+        loop {
+            assert_eq!(self.fast.has_ack(), self.general.has_ack());
+            let expected = self.general.poll_ack(self.now);
+            let plain = if self.draw(8) > 0 {
+                self.fast.poll_plain_ack(self.now)
+            } else {
+                None
+            };
+            let ack = match plain {
+                Some(plain) => Some(AckSegment {
+                    ack: plain.ack,
+                    window: plain.window,
+                    ts_val: plain.ts_val,
+                    ts_ecr: plain.ts_ecr,
+                    ..AckSegment::default()
+                }),
+                None => self.fast.poll_ack(self.now),
+            };
+            assert_eq!(ack, expected);
+            self.compare();
+            if expected.is_none() {
+                break;
+            }
+        }
+    }
+
+    /// Everything but the prediction itself is equal.
+    fn compare(&self) {
+        assert_eq!(self.fast.poll_timeout(), self.general.poll_timeout());
+        let fast = Receiver {
+            is_clear: self.general.is_clear,
+            quiet_until: self.general.quiet_until,
+            ..self.fast.clone()
+        };
+        assert_eq!(fast, self.general);
+    }
+}
+
+proptest! {
+    // PROPTEST_CASES raises the number.
+    #![proptest_config(ProptestConfig::with_cases(8 * ProptestConfig::default().cases))]
+
+    #[test]
+    fn the_fast_path_changes_nothing(
+        (config, mss) in settings(),
+        compression in any::<bool>(),
+        steps in steps(),
+        seed in any::<u64>(),
+    ) {
+        let mut pair = Pair::new(config, mss, seed);
+        if !compression {
+            pair.fast = pair.fast.without_sack_compression();
+            pair.general = pair.general.without_sack_compression();
+        }
+        for step in &steps {
+            pair.step(step);
+        }
+    }
+}
+
+/// A transfer in steady state takes the fast path nearly always.
+#[test]
+fn the_fast_path_is_taken() {
+    for autotuning in [Autotuning::Current, Autotuning::Linux54, Autotuning::Off] {
+        for ack_policy in [AckPolicy::Delayed, AckPolicy::EverySegment] {
+            let config = ReceiverConfig {
+                receive_buffer: Bytes::new(6 << 20),
+                initial_window: Bytes::new(65_535),
+                autotuning,
+                ack_policy,
+                sack: true,
+            };
+            let mut pair = Pair::new(config, 1448, 0);
+            pair.step(&Step::Run {
+                count: 10_000,
+                gap: Gap::Nanos(242_240),
+                echo: Echo::Ago(100),
+            });
+            let percent = pair.taken * 100 / pair.segments;
+            assert!(percent >= 99, "{percent} % with {config:?}");
+        }
+    }
+}
