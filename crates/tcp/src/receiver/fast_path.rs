@@ -36,9 +36,9 @@
 //! - It echoes a new timestamp, which changes the estimated RTT, and `quiet_until` with it.
 //!
 //! These segments take the same measurements as on the general path, in the same order
-//! ([`Receiver::measure`]). Within a stretch, the space stands still, and the limit rises by two
-//! segments with each segment until it is one segment below the space. The ATO stands still at its
-//! minimum while segments are at most half of it apart.
+//! ([`Receiver::measure_and_take`]). Within a stretch, the space stands still, and the limit rises
+//! by two segments with each segment until it is one segment below the space. The ATO stands still
+//! at its minimum while segments are at most half of it apart.
 //!
 //! ## What takes the general path
 //!
@@ -79,21 +79,45 @@ impl Receiver {
         if seq != self.rcv_nxt || len != self.rcv_mss || !self.is_clear {
             return false;
         }
-        let full = u64::from(len);
-        let end = seq + full;
-        let gap = now.saturating_since(self.last_data);
-        if now >= self.quiet_until || self.window.ends_round(end) || self.window.is_new_echo(ts_ecr)
+        if now >= self.quiet_until
+            || self.window.ends_round(seq + u64::from(len))
+            || self.window.is_new_echo(ts_ecr)
+            || now.saturating_since(self.last_data) > ATO_MIN / 2
+            || self.ato != ATO_MIN
         {
-            self.measure(now, end, ts_ecr);
+            self.measure_and_take(now, len, ts_val, ts_ecr);
+        } else {
+            self.take_full_segment(now, len, ts_val);
         }
-        if gap > ATO_MIN / 2 || self.ato != ATO_MIN {
-            self.adapt_ato(gap);
-        }
+        true
+    }
+
+    /// A full segment beyond a quiet stretch. (Out of line, so that the code within a stretch makes
+    /// no calls.)
+    #[inline(never)]
+    fn measure_and_take(&mut self, now: Instant, len: u32, ts_val: u32, ts_ecr: u32) {
+        let full = u64::from(len);
+        let end = self.rcv_nxt + full;
+        let window = &mut self.window;
+        window.settle(now, self.rcv_nxt, full, || 0);
+        window.measure_by_window(now, end);
+        window.measure_by_timestamp(timestamp(now), ts_ecr, true);
+        window.on_read(now, end, full);
+        self.quiet_until = window.quiet_until();
+        self.adapt_ato(now.saturating_since(self.last_data));
+        self.take_full_segment(now, len, ts_val);
+    }
+
+    /// What each full segment changes.
+    #[inline(always)]
+    fn take_full_segment(&mut self, now: Instant, len: u32, ts_val: u32) {
+        let full = u64::from(len);
         self.stats.segments_received += 1;
-        if seq == self.window.advertised_at() && ts_val.wrapping_sub(self.ts_recent) as i32 >= 0 {
+        let is_newer = ts_val.wrapping_sub(self.ts_recent) as i32 >= 0;
+        if self.rcv_nxt == self.window.advertised_at() && is_newer {
             self.ts_recent = ts_val;
         }
-        self.rcv_nxt = end;
+        self.rcv_nxt += full;
         self.last_data = now;
         self.pending.scheduled = true;
         if self.window.grow(full, full, full) {
@@ -101,30 +125,17 @@ impl Receiver {
         }
         if self.quick > 0 || self.unacknowledged() > full {
             self.pending.now = true;
-        } else {
-            if self.delayed_ack_at == Instant::MAX && self.ato == ATO_MIN {
-                self.delayed_ack_at = now + ATO_MIN;
-            } else {
-                self.delay_ack(now);
-            }
-            if self.window.is_half_used(end) {
-                self.decide_after_read();
-            }
-            self.pending.now |= self.policy == AckPolicy::EverySegment;
+            return;
         }
-        true
-    }
-
-    /// All measurements of a full segment that ends at `end`.
-    #[inline(never)]
-    fn measure(&mut self, now: Instant, end: u64, ts_ecr: u32) {
-        let full = u64::from(self.rcv_mss);
-        let window = &mut self.window;
-        window.settle(now, self.rcv_nxt, full, || 0);
-        window.measure_by_window(now, end);
-        window.measure_by_timestamp(timestamp(now), ts_ecr, true);
-        window.on_read(now, end, full);
-        self.quiet_until = window.quiet_until();
+        if self.delayed_ack_at == Instant::MAX && self.ato == ATO_MIN {
+            self.delayed_ack_at = now + ATO_MIN;
+        } else {
+            self.delay_ack(now);
+        }
+        if self.window.is_half_used(self.rcv_nxt) {
+            self.decide_after_read();
+        }
+        self.pending.now |= self.policy == AckPolicy::EverySegment;
     }
 
     /// [`Self::poll_ack`] for an ACK without SACK blocks and flags, where the fast path applies.

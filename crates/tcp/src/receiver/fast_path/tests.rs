@@ -139,7 +139,8 @@ fn step() -> impl Strategy<Value = Step> {
             })
     };
     prop_oneof![
-        8 => (1_u32..400, gap(), echo()).prop_map(|(count, gap, echo)| Step::Run { count, gap, echo }),
+        8 => (1_u32..400, gap(), echo())
+            .prop_map(|(count, gap, echo)| Step::Run { count, gap, echo }),
         4 => (-2_i64..3).prop_map(|nanos| Step::Edge { nanos }),
         3 => segment(0..1),
         3 => segment(-4..8),
@@ -304,7 +305,7 @@ impl Pair {
     fn wait(&mut self, gap: Gap, index: u32) {
         let nanos = match gap {
             Gap::Nanos(nanos) => nanos,
-            Gap::Bursts { count, nanos } if index % count == 0 => nanos,
+            Gap::Bursts { count, nanos } if index.is_multiple_of(count) => nanos,
             Gap::Bursts { .. } => 0,
             Gap::Random(most) => self.draw(most),
         };
