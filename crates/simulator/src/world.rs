@@ -238,11 +238,21 @@ impl World<'_> {
             let Some(endpoints) = state.endpoints.as_deref_mut() else {
                 return;
             };
+            let link = state.acks[0];
+            let asks_routers = state.asks_routers;
+            if !asks_routers && let Some(ack) = endpoints.receiver.poll_plain_ack(now) {
+                let packet = Packet {
+                    size: HANDSHAKE_ACK_SIZE,
+                    flow,
+                    ecn: Ecn::NotEct,
+                    payload: Carried::plain(ack, now),
+                };
+                self.offer(link, packet);
+                return;
+            }
             let Some(ack) = endpoints.receiver.poll_ack(now) else {
                 return;
             };
-            let link = state.acks[0];
-            let asks_routers = state.asks_routers;
             let mut packet = Packet {
                 size: ack_size(&ack),
                 flow,
