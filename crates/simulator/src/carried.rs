@@ -3,6 +3,7 @@
 //! A packet with its due time and the network's own fields fits in one cache line. SACK blocks and
 //! router feedback are rare and large, so [`Aside`] stores them separately.
 
+use tcp::PlainAck;
 use tcp::segment::{AckSegment, DataSegment, SackBlocks, Segment};
 use units::Instant;
 use units::feedback::Feedback;
@@ -148,6 +149,21 @@ impl Carried {
             sack: aside.put_sack(ack.sack),
             feedback: NOTHING,
             flags: (route.0 * NEXT_HOP) | ACK | flag(ack.syn, SYN) | flag(ack.ece, ECE),
+        }
+    }
+
+    /// An ACK without SACK blocks and flags.
+    #[inline]
+    pub const fn plain(ack: PlainAck, sent: Instant, route: Hop) -> Self {
+        Self {
+            offset: ack.ack,
+            sent,
+            amount: ack.window,
+            ts_val: ack.ts_val,
+            ts_ecr: ack.ts_ecr,
+            sack: NOTHING,
+            feedback: NOTHING,
+            flags: (route.0 * NEXT_HOP) | ACK,
         }
     }
 

@@ -214,11 +214,21 @@ impl World<'_> {
             let Some(endpoints) = state.endpoints.as_deref_mut() else {
                 return;
             };
+            let route = state.acks;
+            let asks_routers = state.asks_routers;
+            if !asks_routers && let Some(ack) = endpoints.receiver.poll_plain_ack(now) {
+                let packet = Packet {
+                    size: HANDSHAKE_ACK_SIZE,
+                    flow,
+                    ecn: Ecn::NotEct,
+                    payload: Carried::plain(ack, now, route),
+                };
+                self.offer(packet);
+                return;
+            }
             let Some(ack) = endpoints.receiver.poll_ack(now) else {
                 return;
             };
-            let route = state.acks;
-            let asks_routers = state.asks_routers;
             let mut packet = Packet {
                 size: ack_size(&ack),
                 flow,

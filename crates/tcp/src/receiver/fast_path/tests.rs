@@ -305,7 +305,7 @@ impl Pair {
     fn wait(&mut self, gap: Gap, index: u32) {
         let nanos = match gap {
             Gap::Nanos(nanos) => nanos,
-            Gap::Bursts { count, nanos } if index % count == 0 => nanos,
+            Gap::Bursts { count, nanos } if index.is_multiple_of(count) => nanos,
             Gap::Bursts { .. } => 0,
             Gap::Random(most) => self.draw(most),
         };
