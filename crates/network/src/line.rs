@@ -60,10 +60,10 @@ impl<T> Line<T> {
         self.inside.front().map_or(Instant::MAX, |(due, _)| *due)
     }
 
-    /// The next packet, if it is due at `now`.
-    #[inline]
-    pub(crate) fn pop(&mut self, now: Instant) -> Option<(Instant, Packet<T>)> {
-        if self.inside.front()?.0 > now {
+    /// The next packet, if it is due before `bound`.
+    #[inline(always)]
+    pub(crate) fn pop_before(&mut self, bound: Instant) -> Option<(Instant, Packet<T>)> {
+        if self.inside.front()?.0 >= bound {
             return None;
         }
         self.inside.pop_front()
@@ -82,6 +82,11 @@ impl<T> Line<T> {
     /// The last packet in the line.
     pub(crate) fn last(&mut self) -> Option<&mut Packet<T>> {
         self.inside.back_mut().map(|(_, packet)| packet)
+    }
+
+    /// The propagation delay, which jitter only increases.
+    pub(crate) const fn delay(&self) -> Duration {
+        self.delay
     }
 
     /// Number of packets inside.

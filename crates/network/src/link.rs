@@ -59,6 +59,8 @@ pub struct Link<T> {
     loss: Loss,
     counters: Counters,
     first_packet: Option<Instant>,
+    /// Whether it shares state with another link: a medium, or the radio of a terminal.
+    is_tied: bool,
     name: String,
 }
 
@@ -113,7 +115,7 @@ impl<T: Payload> Link<T> {
         rng: &ChaCha8Rng,
     ) -> Self {
         let stage = Stage::Late(Box::new(End::new(medium, station)));
-        Self::with(config, rng, stage)
+        Self::with(config, rng, stage, true)
     }
 
     fn at(
@@ -132,10 +134,10 @@ impl<T: Payload> Link<T> {
             Some(queue) => Stage::Late(Box::new(Queued::new(queue, server))),
             None => Stage::Prompt(Prompt::new(config, rng, server)),
         };
-        Self::with(config, rng, stage)
+        Self::with(config, rng, stage, shared.iter().any(Option::is_some))
     }
 
-    fn with(config: &LinkConfig, rng: &ChaCha8Rng, stage: Stage<T>) -> Self {
+    fn with(config: &LinkConfig, rng: &ChaCha8Rng, stage: Stage<T>, is_tied: bool) -> Self {
         Self {
             stage,
             line: Line::new(config, rng),
@@ -148,6 +150,7 @@ impl<T: Payload> Link<T> {
             loss: loss::new(config.loss, rng),
             counters: Counters::default(),
             first_packet: None,
+            is_tied,
             name: config.name.clone(),
         }
     }
@@ -249,13 +252,47 @@ impl<T> Link<T> {
     /// The next packet that is due at or before `now`, with its due time.
     #[inline]
     pub fn pop(&mut self, now: Instant) -> Option<(Instant, Packet<T>)> {
+        self.receive(now);
+        self.pop_before(now + Duration::from_nanos(1))
+    }
+
+    /// Puts all packets on the delay line that are due at `now`.
+    #[inline(always)]
+    pub fn receive(&mut self, now: Instant) {
         if let Stage::Late(_) = self.stage {
             self.prepare(now);
         }
-        let (due, packet) = self.line.pop(now)?;
+    }
+
+    /// The next packet that is on the delay line and due before `bound`, with its due time. Unlike
+    /// [`Self::pop`] it serves no packet, so `bound` may be later than the next `push`.
+    #[inline(always)]
+    pub fn pop_before(&mut self, bound: Instant) -> Option<(Instant, Packet<T>)> {
+        let (due, packet) = self.line.pop_before(bound)?;
+        if let Stage::Late(_) = self.stage {
+            self.line.forget_left();
+        }
         self.counters.packets_out += 1;
         self.counters.bytes_out += Bytes::new(u64::from(packet.size));
         Some((due, packet))
+    }
+
+    /// When the first packet on the delay line is due; [`Instant::MAX`] without one.
+    #[inline]
+    #[must_use]
+    pub fn first_due(&self) -> Instant {
+        self.line.due()
+    }
+
+    /// The shortest time from the `push` of a packet to its `pop` that the link guarantees, whatever
+    /// happens on other links: zero if it shares state with one.
+    #[must_use]
+    pub const fn shortest_delay(&self) -> Duration {
+        if self.is_tied {
+            Duration::ZERO
+        } else {
+            self.line.delay()
+        }
     }
 
     /// Prepares for the pop of the front of the line, if it is due.
@@ -268,7 +305,6 @@ impl<T> Link<T> {
         late.receive(now, &mut self.line);
         if self.line.due() <= now {
             late.advance(now, &mut self.line);
-            self.line.forget_left();
         }
     }
 
