@@ -388,6 +388,7 @@ impl World<'_> {
 
     /// Starts the measured flows that are due.
     fn arrivals(&mut self) {
+        self.keep_order_of_flows();
         let now = self.now;
         while let Some(&flow) = self.waiting.last()
             && self.flows.measured[flow as usize].start <= now

@@ -235,8 +235,8 @@ impl World<'_> {
         self.turns.received = self.turns.received.max(now);
     }
 
-    /// Lets the right side catch up before a background flow opens or closes on the left, if flows
-    /// also end on the right.
+    /// Lets the right side catch up before a flow starts, if flows also end on the right: a flow takes
+    /// its number and its entry from those that ended.
     pub(super) fn keep_order_of_flows(&mut self) {
         if self.turns.has_reverse_flows {
             self.catch_up();
