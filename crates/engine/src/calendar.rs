@@ -2,8 +2,8 @@
 
 use units::Instant;
 
-/// A component that can act at a time of its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// A component that can act at a time of its own. The default is the first one of a calendar.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Component(u32);
 
 impl Component {
@@ -74,6 +74,26 @@ impl Calendar {
             node += usize::from(self.tree[node] != at);
         }
         Some((at, Component((node - self.leaves) as u32)))
+    }
+
+    /// When the next component acts; [`Instant::MAX`] is never.
+    #[must_use]
+    #[inline]
+    pub fn soonest(&self) -> Instant {
+        self.tree[1]
+    }
+
+    /// When the next component other than `component` acts; [`Instant::MAX`] is never.
+    #[must_use]
+    #[inline]
+    pub fn soonest_other(&self, component: Component) -> Instant {
+        let mut node = self.leaves + component.index();
+        let mut soonest = Instant::MAX;
+        while node > 1 {
+            soonest = soonest.min(self.tree[node ^ 1]);
+            node /= 2;
+        }
+        soonest
     }
 
     /// When `component` acts, if it is scheduled.
@@ -153,6 +173,10 @@ mod tests {
                 times[index] = at;
                 let expected = model.first().map(|&(at, index)| (Instant::from_nanos(at), components[index]));
                 prop_assert_eq!(calendar.next(), expected);
+                let time = |entry: Option<&(u64, usize)>| entry.map_or(Instant::MAX, |&(at, _)| Instant::from_nanos(at));
+                prop_assert_eq!(calendar.soonest(), time(model.first()));
+                let other = model.iter().find(|entry| entry.1 != index);
+                prop_assert_eq!(calendar.soonest_other(components[index]), time(other));
                 for (index, &at) in times.iter().enumerate() {
                     prop_assert_eq!(calendar.scheduled(components[index]), at.map(Instant::from_nanos));
                 }

@@ -90,6 +90,13 @@ impl LatencyOffset {
         }
     }
 
+    /// Whether further packets change nothing.
+    #[inline]
+    #[must_use]
+    pub const fn is_decided(&self) -> bool {
+        self.found.is_some()
+    }
+
     /// The capacity point, if the offset ever became large enough.
     #[must_use]
     pub fn at_capacity(&self) -> Option<Instant> {

@@ -1,5 +1,7 @@
 //! The measurements of a flow while it runs.
 
+use std::collections::VecDeque;
+
 use units::{Bytes, Duration, Instant};
 
 use crate::{Histogram, LatencyOffset, ThroughputMedian};
@@ -18,17 +20,43 @@ pub struct FlowProbe {
     /// Data packets dropped by the network.
     pub drops: u64,
     delivered: u64,
+    /// Decreases of the smallest RTT that the arrivals have yet to reach. `None` if calls come in
+    /// order of time.
+    decreases: Option<VecDeque<(Instant, Duration)>>,
+    /// The smallest RTT at the last arrival, where arrivals lag behind.
+    min_rtt: Option<Duration>,
 }
 
 impl FlowProbe {
+    /// Permits [`Self::on_arrival`] to lag behind [`Self::on_ack`]: it then uses the smallest RTT as
+    /// of its own instant. An RTT sample needs a segment that has arrived, and each segment gives at
+    /// most one, so no more decreases are stored than segments are in flight.
+    pub fn let_arrivals_lag(&mut self) {
+        self.decreases = Some(VecDeque::new());
+    }
+
     /// Records a data packet that arrived at the receiver after `latency`.
+    #[inline]
     pub fn on_arrival(&mut self, now: Instant, latency: Duration) {
-        self.latency.on_arrival(now, latency, self.rtt.min());
+        if self.latency.is_decided() {
+            return;
+        }
+        let Some(decreases) = &mut self.decreases else {
+            return self.latency.on_arrival(now, latency, self.rtt.min());
+        };
+        while let Some(&(at, min_rtt)) = decreases.front()
+            && at < now
+        {
+            self.min_rtt = Some(min_rtt);
+            decreases.pop_front();
+        }
+        self.latency.on_arrival(now, latency, self.min_rtt);
     }
 
     /// Records a data packet that the network dropped.
     pub fn on_drop(&mut self, now: Instant) {
-        self.first_drop.get_or_insert(now);
+        let first = self.first_drop.map_or(now, |first| first.min(now));
+        self.first_drop = Some(first);
         self.drops += 1;
     }
 
@@ -45,6 +73,12 @@ impl FlowProbe {
         past_slow_start: bool,
     ) {
         if let Some(rtt) = rtt {
+            if let Some(decreases) = &mut self.decreases
+                && !self.latency.is_decided()
+                && self.rtt.min().is_none_or(|min| rtt < min)
+            {
+                decreases.push_back((now, rtt));
+            }
             self.rtt.record(rtt);
         }
         if past_slow_start {
@@ -53,5 +87,40 @@ impl FlowProbe {
                 .on_delivered(now, Bytes::new(delivered.saturating_sub(self.delivered)));
         }
         self.delivered = delivered;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arrivals_that_lag_see_the_smallest_rtt_of_their_own_instant() {
+        let mut in_order = FlowProbe::default();
+        let mut lagging = FlowProbe::default();
+        lagging.let_arrivals_lag();
+        // The RTT falls from 100 ms to 41 ms, and the latency rises by 3 ms with each packet.
+        let ack = |probe: &mut FlowProbe, at: u64| {
+            let rtt = Duration::from_millis(101 - at);
+            probe.on_ack(Instant::from_millis(at), at, Some(rtt), false);
+        };
+        let arrival = |probe: &mut FlowProbe, at: u64| {
+            probe.on_arrival(Instant::from_millis(at), Duration::from_millis(3 * at));
+        };
+        for turn in (0..60).step_by(12) {
+            for at in turn..turn + 12 {
+                arrival(&mut in_order, at);
+                ack(&mut in_order, at + 1);
+                ack(&mut lagging, at + 1);
+            }
+            for at in turn..turn + 12 {
+                arrival(&mut lagging, at);
+            }
+        }
+        assert!(in_order.latency.at_capacity().is_some());
+        assert_eq!(
+            in_order.latency.at_capacity(),
+            lagging.latency.at_capacity()
+        );
     }
 }

@@ -72,12 +72,6 @@ pub(crate) trait Late<T>: Debug + Send + Sync {
     /// Sets how its queue reads ACKs, if it suppresses redundant ones.
     fn filter_acks(&mut self, _plain_ack: fn(&T) -> Option<u32>) {}
 
-    /// Whether a packet that it puts on the line has been pushed by then. A shared medium, which
-    /// another crate may implement, does not promise it.
-    fn keeps_time(&self) -> bool {
-        true
-    }
-
     /// The frames sent over its medium.
     fn air(&self) -> Option<AirCounters> {
         None

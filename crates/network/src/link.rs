@@ -66,6 +66,8 @@ pub struct Link<T> {
     loss: Loss,
     counters: Counters,
     first_packet: Option<Instant>,
+    /// Whether it shares state with another link: a medium, or the radio of a terminal.
+    is_tied: bool,
     name: String,
 }
 
@@ -120,7 +122,7 @@ impl<T: Payload> Link<T> {
         rng: &ChaCha8Rng,
     ) -> Self {
         let stage = Stage::Late(Box::new(End::new(medium, station)));
-        Self::with(config, rng, stage)
+        Self::with(config, rng, stage, true)
     }
 
     fn at(
@@ -150,10 +152,10 @@ impl<T: Payload> Link<T> {
                 Stage::Prompt(prompt)
             }
         };
-        Self::with(config, rng, stage)
+        Self::with(config, rng, stage, shared.iter().any(Option::is_some))
     }
 
-    fn with(config: &LinkConfig, rng: &ChaCha8Rng, stage: Stage<T>) -> Self {
+    fn with(config: &LinkConfig, rng: &ChaCha8Rng, stage: Stage<T>, is_tied: bool) -> Self {
         Self {
             stage,
             line: Line::new(config, rng),
@@ -166,6 +168,7 @@ impl<T: Payload> Link<T> {
             loss: loss::new(config.loss, rng),
             counters: Counters::default(),
             first_packet: None,
+            is_tied,
             name: config.name.clone(),
         }
     }
@@ -331,58 +334,54 @@ impl<T: Payload> Link<T> {
     /// The next packet that is due at or before `now`, with its due time.
     #[inline]
     pub fn pop(&mut self, now: Instant) -> Option<(Instant, Packet<T>)> {
+        self.receive(now);
+        self.pop_before(now + Duration::from_nanos(1))
+    }
+
+    /// Puts all packets on the delay line that are due at `now`.
+    #[inline(always)]
+    pub fn receive(&mut self, now: Instant) {
         if let Stage::Late(_) = self.stage {
             self.prepare(now);
         }
-        let due = self.line.due();
-        if due <= now { self.take(due) } else { None }
     }
 
-    /// The next packet that is due before `bound`, with its due time: of a link that does not
-    /// decide late ([`Self::decides_late`]) in fewer steps, because popping changes nothing else.
-    #[inline]
+    /// The next packet that is on the delay line and due before `bound`, with its due time. Unlike
+    /// [`Self::pop`] it serves no packet, so `bound` may be later than the next `push`.
+    #[inline(always)]
     pub fn pop_before(&mut self, bound: Instant) -> Option<(Instant, Packet<T>)> {
-        if let Stage::Late(_) = self.stage {
-            let last = bound.as_nanos().checked_sub(1)?;
-            return self.pop(Instant::from_nanos(last));
-        }
         let due = self.line.due();
-        if due < bound { self.take(due) } else { None }
-    }
-
-    /// When the next packet is due, or may become due; [`Instant::MAX`] if that takes a `push`. It
-    /// is [`Self::next_event`] in fewer steps, and exact for a link that does not decide late.
-    #[inline]
-    #[must_use]
-    pub fn first_due(&self) -> Instant {
-        let due = self.line.due();
-        match &self.stage {
-            Stage::Late(late) => due.min(late.next_event()),
-            _ => due,
+        if due >= bound {
+            return None;
         }
-    }
-
-    /// Pops the front of the line, which is due at `due`.
-    #[inline]
-    fn take(&mut self, due: Instant) -> Option<(Instant, Packet<T>)> {
         if let Stage::Plain(plain) = &mut self.stage {
-            plain.before_pop(due, &self.line);
+            // Packets may still be offered from when this one left the server on.
+            plain.before_pop(due - self.line.delay(), &self.line);
         }
         let (due, packet) = self.line.pop()?;
+        if let Stage::Late(_) = self.stage {
+            self.line.forget_left();
+        }
         self.counters.packets_out += 1;
         self.counters.bytes_out += Bytes::new(u64::from(packet.size));
         Some((due, packet))
     }
 
-    /// No packet is popped sooner after its `push`: the propagation delay, and the bytes that the
-    /// link adds at a constant rate. Zero for a shared medium.
+    /// When the first packet on the delay line is due; [`Instant::MAX`] without one.
+    #[inline]
     #[must_use]
-    pub fn shortest_delay(&self) -> Duration {
-        match &self.stage {
-            Stage::Plain(plain) => self.line.delay() + plain.shortest_service(),
-            Stage::Wire(_) | Stage::Prompt(_) => self.line.delay(),
-            Stage::Late(late) if late.keeps_time() => self.line.delay(),
-            Stage::Late(_) => Duration::ZERO,
+    pub fn first_due(&self) -> Instant {
+        self.line.due()
+    }
+
+    /// The shortest time from the `push` of a packet to its `pop` that the link guarantees, whatever
+    /// happens on other links: zero if it shares state with one.
+    #[must_use]
+    pub const fn shortest_delay(&self) -> Duration {
+        if self.is_tied {
+            Duration::ZERO
+        } else {
+            self.line.delay()
         }
     }
 
@@ -396,7 +395,6 @@ impl<T: Payload> Link<T> {
         late.receive(now, &mut self.line);
         if self.line.due() <= now {
             late.advance(now, &mut self.line);
-            self.line.forget_left();
         }
     }
 
@@ -405,7 +403,10 @@ impl<T: Payload> Link<T> {
     #[inline]
     #[must_use]
     pub fn next_event(&self) -> Option<Instant> {
-        let next = self.first_due();
+        let mut next = self.line.due();
+        if let Stage::Late(late) = &self.stage {
+            next = next.min(late.next_event());
+        }
         (next < Instant::MAX).then_some(next)
     }
 

@@ -184,10 +184,6 @@ impl<T: Payload> Late<T> for End<T> {
         (self.busy().total(now).as_nanos(), now.as_nanos())
     }
 
-    fn keeps_time(&self) -> bool {
-        false
-    }
-
     fn air(&self) -> Option<AirCounters> {
         Some(self.medium.borrow().air())
     }

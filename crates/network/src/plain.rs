@@ -292,11 +292,6 @@ impl Plain {
     pub(crate) fn capacity(&self, now: Instant) -> Bytes {
         self.rate.bytes_in(now - Instant::ZERO)
     }
-
-    /// A packet takes at least as long in the server.
-    pub(crate) fn shortest_service(&self) -> Duration {
-        self.rate.time_for(Bytes::new(u64::from(self.overhead)))
-    }
 }
 
 impl First {

@@ -46,7 +46,7 @@ pub struct Carried {
     ts_ecr: u32,
     sack: u32,
     feedback: u32,
-    /// The flags, and the [`Hop`] that comes next.
+    /// The flags, and the current [`Hop`].
     flags: u32,
 }
 
@@ -187,13 +187,13 @@ impl Carried {
         self.flags & HANDSHAKE_ACK == HANDSHAKE_ACK
     }
 
-    /// Where the packet goes next.
+    /// The link that the packet enters or is in.
     #[inline]
     pub const fn hop(&self) -> Hop {
         Hop(self.flags / NEXT_HOP)
     }
 
-    /// Moves on to the next hop.
+    /// Moves on to the next link.
     #[inline]
     pub const fn pass_hop(&mut self) {
         self.flags += NEXT_HOP;

@@ -12,6 +12,7 @@ use tcp::segment::AckSegment;
 use tcp::{Receiver, ReceiverConfig, Sender, SenderConfig};
 use units::{Bytes, Duration, Instant, Rate};
 
+use crate::agenda::{LEFT, Side};
 use crate::routes::Hop;
 use crate::traffic::Totals;
 
@@ -56,14 +57,17 @@ pub struct FlowState<'a> {
     pub extra_delay: Duration,
     /// Whether its data takes the path's reverse direction.
     pub reverse: bool,
-    /// Its place in the calendar while it runs.
+    /// Its place in the calendars of flows while it runs.
     pub component: Option<Component>,
+    /// The side of its sender, and that of its receiver.
+    pub sender_side: Side,
+    pub receiver_side: Side,
     /// The sender's device queue, if TCP small queues limits the sender.
     pub device: Option<Device>,
     /// Whether its packets carry router feedback.
     pub asks_routers: bool,
-    /// The time of the flow's calendar entry, at or before its earliest deadline.
-    pub scheduled: Instant,
+    /// The time of the flow's calendar entry on each side, at or before its earliest deadline there.
+    pub scheduled: [Instant; 2],
     /// When the application acts next.
     pub application: Instant,
     /// Base RTT of the path and of the flow's own access.
@@ -133,9 +137,11 @@ impl<'a> FlowState<'a> {
             extra_delay: place.extra_delay,
             reverse: false,
             component: None,
+            sender_side: LEFT,
+            receiver_side: LEFT,
             asks_routers: false,
             device: config.small_queue.map(|_| Device::default()),
-            scheduled: Instant::MAX,
+            scheduled: [Instant::MAX; 2],
             application: place.start,
             base_rtt: scenario.path.base_rtt + (place.extra_delay + place.access_delay) * 2,
             endpoints: None,
@@ -173,10 +179,14 @@ impl<'a> FlowState<'a> {
         sender.remember(memory.lend());
         sender.open(now);
         self.asks_routers = sender.asks_routers();
+        let mut probe = FlowProbe::default();
+        if self.sender_side != self.receiver_side {
+            probe.let_arrivals_lag();
+        }
         self.endpoints = Some(Box::new(Endpoints {
             sender,
             receiver,
-            probe: FlowProbe::default(),
+            probe,
             trace: traced.then(|| FlowTrace {
                 flow: self.index,
                 algorithm: config.algorithm.to_string(),
@@ -230,14 +240,22 @@ impl<'a> FlowState<'a> {
         }
     }
 
-    /// The flow's earliest deadline.
+    /// The flow's earliest deadline on `side`.
     #[inline]
-    pub fn deadline(&self) -> Instant {
-        let timers = self.endpoints.as_deref().map_or(Instant::MAX, |endpoints| {
-            let sender = endpoints.sender.poll_timeout().unwrap_or(Instant::MAX);
-            sender.min(endpoints.receiver.poll_timeout().unwrap_or(Instant::MAX))
-        });
-        timers.min(self.application)
+    pub fn deadline(&self, side: Side) -> Instant {
+        let Some(endpoints) = self.endpoints.as_deref() else {
+            return self.application;
+        };
+        let mut deadline = Instant::MAX;
+        if self.sender_side == side {
+            let timer = endpoints.sender.poll_timeout().unwrap_or(Instant::MAX);
+            deadline = timer.min(self.application);
+        }
+        if self.receiver_side == side {
+            let timer = endpoints.receiver.poll_timeout().unwrap_or(Instant::MAX);
+            deadline = deadline.min(timer);
+        }
+        deadline
     }
 
     /// When a sender that waits for its device can continue. [`Self::deadline`] excludes this.

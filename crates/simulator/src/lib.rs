@@ -14,6 +14,7 @@
 //!   direction. The sender sees no difference. Forward data reaches its receiver one access delay
 //!   too early. Completion times add that delay; `delivered_bytes` of a trace does not.
 
+mod agenda;
 mod carried;
 mod flow;
 mod flows;

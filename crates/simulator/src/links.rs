@@ -1,13 +1,16 @@
 //! A simulated link: the link itself, its calendar entry and its time series.
 
-use engine::{Calendar, Component};
+use engine::Component;
 use measure::{LinkResult, LinkTrace};
 use network::router::{Router, RouterSupport};
 use network::{Admission, Link, LinkConfig, Packet};
 use rand_chacha::ChaCha8Rng;
-use units::{Instant, Rate};
+use units::{Duration, Instant, Rate};
 
+use crate::agenda::{Agenda, LEFT, Side};
 use crate::carried::Carried;
+
+const NANO: Duration = Duration::from_nanos(1);
 
 /// One direction of a link.
 #[derive(Debug)]
@@ -15,9 +18,16 @@ pub struct LinkState {
     pub link: Link<Carried>,
     /// The router in front of it, if it has explicit support.
     pub router: Option<Router>,
-    component: Component,
+    /// Whether packets leave it to hosts at the right end, and whether they enter it from there.
+    pub to_right: bool,
+    pub from_right: bool,
+    /// The side on which packets leave it, and its calendar entry there.
+    side: Side,
+    pub component: Component,
     /// The time of its calendar entry.
     scheduled: Option<Instant>,
+    /// Whether packets leave it on a side that is ahead of the side on which they enter.
+    pub is_ahead: bool,
     trace: Option<LinkTrace>,
 }
 
@@ -29,7 +39,6 @@ impl LinkState {
         config: &LinkConfig,
         router_support: &RouterSupport,
         rng: &ChaCha8Rng,
-        calendar: &mut Calendar,
         traced: bool,
     ) -> Self {
         let traced = traced && link.has_rate();
@@ -37,8 +46,12 @@ impl LinkState {
         Self {
             router: Router::new(router_support, rate, rng),
             link,
-            component: calendar.add(),
+            to_right: false,
+            from_right: false,
+            side: LEFT,
+            component: Component::default(),
             scheduled: None,
+            is_ahead: false,
             trace: traced.then(|| LinkTrace {
                 link: config.name.clone(),
                 ..LinkTrace::default()
@@ -46,9 +59,39 @@ impl LinkState {
         }
     }
 
+    /// Gives it its calendar entry.
+    pub fn place(&mut self, side: Side, component: Component) {
+        (self.side, self.component) = (side, component);
+    }
+
+    /// The next packet that is due at `now`.
+    #[inline(always)]
+    pub fn pop(&mut self, now: Instant) -> Option<Packet<Carried>> {
+        if !self.is_ahead {
+            self.link.receive(now);
+        }
+        let (_, packet) = self.link.pop_before(now + NANO)?;
+        Some(packet)
+    }
+
+    /// When to call [`Self::pop`] next.
+    #[inline(always)]
+    pub fn next_event(&self) -> Instant {
+        if self.is_ahead {
+            self.link.first_due()
+        } else {
+            self.link.next_event().unwrap_or(Instant::MAX)
+        }
+    }
+
     /// Offers a packet; true if it was accepted.
     #[inline]
-    pub fn push(&mut self, now: Instant, packet: Packet<Carried>, calendar: &mut Calendar) -> bool {
+    pub fn push(
+        &mut self,
+        now: Instant,
+        packet: Packet<Carried>,
+        agendas: &mut [Agenda; 2],
+    ) -> bool {
         let accepted = self.link.push(now, packet) == Admission::Accepted;
         if let Some(trace) = &mut self.trace {
             let network::Sample {
@@ -60,18 +103,18 @@ impl LinkState {
         }
         // A packet behind others does not change which packet leaves next.
         if self.scheduled.is_none() || self.link.decides_late() {
-            self.reschedule(calendar);
+            self.reschedule(agendas);
         }
         accepted
     }
 
     /// Updates the calendar entry if the link's next event has changed.
     #[inline(always)]
-    pub fn reschedule(&mut self, calendar: &mut Calendar) {
+    pub fn reschedule(&mut self, agendas: &mut [Agenda; 2]) {
         let next = self.link.next_event();
         if next != self.scheduled {
             self.scheduled = next;
-            calendar.schedule(self.component, next);
+            agendas[self.side].fixed.schedule(self.component, next);
         }
     }
 

@@ -12,7 +12,7 @@ const HOST: u32 = u32::MAX;
 /// A packet has 24 bits for its position.
 const MOST_HOPS: usize = 1 << 24;
 
-/// A position in the table: a link of a route, or the host at its end. A route is its first hop.
+/// The position of a link in the table. A route is its first hop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Hop(pub u32);
 
@@ -46,11 +46,16 @@ impl Routes {
         self.over(&links)
     }
 
-    /// The link at `hop`; `None` at a host.
+    /// The link at `hop`.
     #[inline(always)]
-    pub fn link(&self, hop: Hop) -> Option<u32> {
-        let link = self.hops[hop.0 as usize];
-        (link != HOST).then_some(link)
+    pub fn link(&self, hop: Hop) -> u32 {
+        self.hops[hop.0 as usize]
+    }
+
+    /// Whether the link at `hop` is the last of its route.
+    #[inline(always)]
+    pub fn is_last(&self, hop: Hop) -> bool {
+        self.hops[hop.0 as usize + 1] == HOST
     }
 }
 
@@ -66,8 +71,8 @@ mod tests {
         assert_ne!(routes.over(&[1, 2]), routes.over(&[3, 1]));
         assert_eq!(routes.between(Some(3), short, Some(2)), long);
         assert_eq!(routes.between(None, long, None), long);
-        assert_eq!(routes.link(Hop(long.0 + 2)), Some(2));
-        assert_eq!(routes.link(Hop(long.0 + 3)), None);
-        assert_eq!(routes.link(Hop(short.0 + 1)), None);
+        let last = Hop(long.0 + 2);
+        assert_eq!((routes.link(long), routes.link(last)), (3, 2));
+        assert!(!routes.is_last(long) && routes.is_last(last) && routes.is_last(short));
     }
 }

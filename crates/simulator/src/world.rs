@@ -1,4 +1,7 @@
 //! The event loop: takes the next event and passes packets between hosts and links.
+//!
+//! This is the plain loop, which takes all events in the order of their times. [`turns`] has the
+//! fast one.
 
 mod background;
 mod build;
@@ -6,17 +9,19 @@ mod device;
 mod feedback;
 mod hosts;
 mod outcome;
+mod turns;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use congestion::PathMemory;
-use engine::{Calendar, Component};
+use engine::Component;
 use network::{Ecn, Packet, Streams};
 use rand_core::RngCore;
 use scenario::Scenario;
 use units::{Duration, Instant};
 
+use crate::agenda::{Agenda, LEFT, Part, Position, RIGHT, Side};
 use crate::carried::{Aside, Carried, HANDSHAKE_ACK_SIZE, ack_size, data_size};
 use crate::flow::Endpoints;
 use crate::flows::Flows;
@@ -27,24 +32,13 @@ use crate::{RunError, RunOutput};
 use background::Datagrams;
 use feedback::consult;
 use hosts::Access;
+use turns::Turns;
 
 /// The path's links come first.
 const FORWARD: u32 = 0;
 const REVERSE: u32 = 1;
 
-/// The owner of a calendar entry.
-#[derive(Clone, Copy)]
-enum Owner {
-    Link(u32),
-    /// Starts the measured flows.
-    Arrivals,
-    /// A running flow. Another flow reuses the entry when it ends.
-    Flow(u32),
-    /// Starts the flows of background traffic.
-    Source(u32),
-    /// Sends datagrams.
-    Datagrams(u32),
-}
+const NANO: Duration = Duration::from_nanos(1);
 
 /// One run.
 pub struct World<'a> {
@@ -53,14 +47,17 @@ pub struct World<'a> {
     seed: u64,
     streams: Streams,
     traced: bool,
-    calendar: Calendar,
-    owners: Vec<Owner>,
+    agendas: [Agenda; 2],
+    /// The flow of each entry in the calendars of flows.
+    running: Vec<u32>,
+    /// All parts but flows, until they are distributed to the agendas, and how many there are then.
+    parts: Vec<Part>,
+    ranks: u32,
     links: Vec<LinkState>,
     flows: Flows<'a>,
-    arrivals: Component,
     /// Flows that have not started, the next one last.
     waiting: Vec<u32>,
-    /// Unused calendar entries.
+    /// Unused entries in the calendars of flows.
     free: Vec<Component>,
     aside: Aside,
     /// Whether any sender has a device queue, or any application pauses.
@@ -84,6 +81,7 @@ pub struct World<'a> {
     memories: BTreeMap<Hop, PathMemory>,
     unfinished: usize,
     now: Instant,
+    turns: Turns,
 }
 
 impl World<'_> {
@@ -91,59 +89,98 @@ impl World<'_> {
     pub fn run(mut self, cancel: &AtomicBool) -> Result<RunOutput, RunError> {
         let limit = self.scenario.duration.unwrap_or(self.scenario.time_limit);
         let end = Instant::ZERO + limit.min(self.scenario.time_limit);
-        while let Some((at, component)) = self.calendar.next() {
-            if at > end {
+        if let Some(lookahead) = self.turns.lookahead {
+            self.run_in_turns(lookahead, end, cancel)?;
+        } else {
+            let over = Position::before(end + NANO);
+            self.act_before(LEFT, over, cancel)?;
+            if self.unfinished > 0 && self.agendas[LEFT].next().is_some() {
                 self.now = end;
-                break;
-            }
-            // Checked before every event: on a slow, variable rate a single one may take a second.
-            if cancel.load(Ordering::Relaxed) {
-                return Err(RunError::Cancelled);
-            }
-            self.now = at;
-            match self.owners[component.index()] {
-                Owner::Link(link) => self.link_acts(link),
-                Owner::Arrivals => self.arrivals(),
-                Owner::Flow(flow) => self.flow_acts(flow),
-                Owner::Source(source) => self.source_acts(source),
-                Owner::Datagrams(datagrams) => self.datagrams_act(datagrams),
-            }
-            if self.unfinished == 0 {
-                break;
             }
         }
         Ok(self.output())
     }
 
-    fn link_acts(&mut self, index: u32) {
-        let now = self.now;
-        while let Some((_, packet)) = self.links[index as usize].link.pop(now) {
-            self.arrive(packet);
-            let next = self.links[index as usize].link.next_event();
-            if next.is_none_or(|next| next > now) {
+    /// Takes all events of a side before `bound`, unless the last measured flow ends.
+    fn act_before(
+        &mut self,
+        side: Side,
+        bound: Position,
+        cancel: &AtomicBool,
+    ) -> Result<(), RunError> {
+        while let Some((position, part)) = self.agendas[side].next()
+            && position < bound
+        {
+            // Checked before every event: on a slow, variable rate a single one may take a second.
+            if cancel.load(Ordering::Relaxed) {
+                return Err(RunError::Cancelled);
+            }
+            self.now = position.at;
+            self.turns.position = position;
+            match part {
+                Part::Link(link) => self.link_acts(link, side, bound.at),
+                Part::Arrivals => self.arrivals(),
+                Part::Flow(component) => self.flow_acts(self.running[component.index()], side),
+                Part::Source(source) => self.source_acts(source),
+                Part::Datagrams(datagrams) => self.datagrams_act(datagrams),
+            }
+            if self.unfinished == 0 {
                 break;
             }
         }
-        let state = &mut self.links[index as usize];
-        state.reschedule(&mut self.calendar);
-        if state.link.has_dropped() {
-            self.note_dropped(index);
+        Ok(())
+    }
+
+    /// Handles the packets that leave a link now, and those that leave it before any other part of
+    /// its side acts, if that is before `bound`.
+    fn link_acts(&mut self, index: u32, side: Side, bound: Instant) {
+        loop {
+            let now = self.now;
+            let mut next = now;
+            while next <= now
+                && let Some(packet) = self.links[index as usize].pop(now)
+            {
+                self.arrive(&packet);
+                next = self.links[index as usize].next_event();
+            }
+            let state = &mut self.links[index as usize];
+            let next = state.next_event();
+            let has_dropped = state.link.has_dropped();
+            let goes_on = self.turns.lookahead.is_some()
+                && next < bound
+                && next < self.agendas[side].soonest_other(state.component)
+                && self.unfinished > 0;
+            if !goes_on {
+                state.reschedule(&mut self.agendas);
+            }
+            if has_dropped {
+                self.note_dropped(index);
+            }
+            if !goes_on {
+                return;
+            }
+            self.now = next;
+            self.turns.position = self.turns.position.later(next);
         }
     }
 
     /// Passes a packet that leaves a link to the next link of its route, or to its host.
-    #[inline]
-    fn arrive(&mut self, packet: Packet<Carried>) {
-        let Packet {
-            flow, ecn, payload, ..
-        } = packet;
-        if self.routes.link(payload.hop()).is_some() {
-            self.offer(packet);
+    #[inline(always)]
+    fn arrive(&mut self, packet: &Packet<Carried>) {
+        let payload = &packet.payload;
+        if !self.routes.is_last(payload.hop()) {
+            self.pass_on(*packet);
         } else if payload.is_ack() {
-            self.ack_arrives(flow, payload);
+            self.ack_arrives(packet.flow, *payload);
         } else {
-            self.data_arrives(flow, payload, ecn);
+            self.data_arrives(packet.flow, *payload, packet.ecn);
         }
+    }
+
+    #[inline(never)]
+    fn pass_on(&mut self, mut packet: Packet<Carried>) {
+        packet.payload.pass_hop();
+        self.offer(packet);
     }
 
     #[inline(always)]
@@ -152,10 +189,13 @@ impl World<'_> {
             return;
         }
         let now = self.now;
+        self.settle_end(flow);
         if carried.has_feedback() {
             self.hand_over(flow, carried);
         }
-        let Some(endpoints) = self.endpoints(flow) else {
+        let state = self.flows.get_mut(flow);
+        let side = state.receiver_side;
+        let Some(endpoints) = state.endpoints.as_deref_mut() else {
             return self.note_unclaimed(flow, &carried);
         };
         if carried.has_payload() {
@@ -169,7 +209,7 @@ impl World<'_> {
         if endpoints.receiver.has_ack() {
             self.acknowledge(flow);
         }
-        self.keep(flow);
+        self.keep(flow, side);
     }
 
     #[inline]
@@ -179,7 +219,9 @@ impl World<'_> {
         }
         let ack = carried.into_ack(&mut self.aside);
         let now = self.now;
-        let Some(endpoints) = self.endpoints(flow) else {
+        let state = self.flows.get_mut(flow);
+        let side = state.sender_side;
+        let Some(endpoints) = state.endpoints.as_deref_mut() else {
             return;
         };
         endpoints.handle_ack(now, &ack);
@@ -190,7 +232,7 @@ impl World<'_> {
                 self.offer_handshake_ack(flow);
             }
             self.transmit(flow);
-            self.keep(flow);
+            self.keep(flow, side);
         }
     }
 
@@ -278,40 +320,39 @@ impl World<'_> {
             if asks_routers {
                 self.ask(&data, &mut packet);
             }
+            let size = packet.size;
             let accepted = self.offer(packet);
             if self.needs_wakeups && accepted {
-                self.fill_device(flow, route, packet.size);
+                self.fill_device(flow, route, size);
             }
         }
     }
 
-    /// Ensures that the flow's calendar entry is no later than its earliest deadline. Only an
-    /// earlier deadline moves the entry. An entry that is due too early is rescheduled.
+    /// Ensures that the flow's calendar entry of `side` is no later than its earliest deadline there.
+    /// Only an earlier deadline moves the entry. An entry that is due too early is rescheduled.
     #[inline]
-    fn keep(&mut self, flow: u32) {
+    fn keep(&mut self, flow: u32, side: Side) {
         let state = self.flows.get_mut(flow);
-        let deadline = state.deadline();
-        if deadline < state.scheduled
+        let deadline = state.deadline(side);
+        if deadline < state.scheduled[side]
             && let Some(component) = state.component
         {
-            state.scheduled = deadline;
-            self.calendar.schedule(component, Some(deadline));
+            state.scheduled[side] = deadline;
+            let flows = &mut self.agendas[side].flows;
+            flows.schedule(component, Some(deadline));
         }
     }
 
-    /// Offers a packet to the next link of its route, and records drops and completed busy periods.
+    /// Offers a packet to the link at its hop, and records drops and completed busy periods.
     #[inline]
-    fn offer(&mut self, mut packet: Packet<Carried>) -> bool {
+    fn offer(&mut self, packet: Packet<Carried>) -> bool {
         let now = self.now;
-        let Some(link) = self.routes.link(packet.payload.hop()) else {
-            return false;
-        };
-        packet.payload.pass_hop();
+        let link = self.routes.link(packet.payload.hop());
         let state = &mut self.links[link as usize];
         if state.router.is_some() {
             consult(state, &packet, now, &mut self.aside);
         }
-        let accepted = state.push(now, packet, &mut self.calendar);
+        let accepted = state.push(now, packet, &mut self.agendas);
         let late = state.link.has_dropped();
         if link == FORWARD {
             self.note_busy_periods();
@@ -361,71 +402,100 @@ impl World<'_> {
 
     /// Starts the measured flows that are due.
     fn arrivals(&mut self) {
+        self.keep_order_of_flows();
         let now = self.now;
         while let Some(&flow) = self.waiting.last()
             && self.flows.measured[flow as usize].start <= now
         {
             self.waiting.pop();
-            let component = self.component(Owner::Flow(flow));
+            let component = self.component(flow);
             let seed = self.streams.stream(&format!("flow {flow}")).next_u64();
+            let turns = &self.turns;
             let state = &mut self.flows.measured[flow as usize];
+            turns.place_ends(state);
             state.component = Some(component);
             let memory = self.memories.entry(state.acks).or_default();
             state.start(now, seed, memory, self.traced);
             self.unresolved.push(flow);
             self.transmit(flow);
-            self.keep(flow);
+            self.keep(flow, LEFT);
         }
-        let next = self
-            .waiting
-            .last()
-            .map(|&flow| self.flows.measured[flow as usize].start);
-        self.calendar.schedule(self.arrivals, next);
+        let next = self.next_arrival();
+        let fixed = &mut self.agendas[LEFT].fixed;
+        fixed.schedule(Component::default(), next);
     }
 
-    /// A calendar entry for `owner`.
-    fn component(&mut self, owner: Owner) -> Component {
+    /// When the next measured flow starts.
+    fn next_arrival(&self) -> Option<Instant> {
+        let flow = self.waiting.last()?;
+        Some(self.flows.measured[*flow as usize].start)
+    }
+
+    /// An entry for `flow` in the calendars of flows.
+    fn component(&mut self, flow: u32) -> Component {
         let component = self.free.pop().unwrap_or_else(|| {
-            self.owners.push(Owner::Arrivals);
-            self.calendar.add()
+            self.running.push(flow);
+            self.agendas[RIGHT].flows.add();
+            self.agendas[LEFT].flows.add()
         });
-        self.owners[component.index()] = owner;
+        self.running[component.index()] = flow;
         component
     }
 
-    /// Handles a flow's due entry: its application and the timers of both endpoints.
-    fn flow_acts(&mut self, flow: u32) {
+    /// Frees the entry of a flow that has ended.
+    fn release(&mut self, component: Component) {
+        for agenda in &mut self.agendas {
+            agenda.flows.schedule(component, None);
+        }
+        self.free.push(component);
+    }
+
+    /// Handles a flow's due entry on `side`: its application and the timers of the endpoints there.
+    fn flow_acts(&mut self, flow: u32, side: Side) {
         let now = self.now;
         let state = self.flows.get_mut(flow);
-        if state.application <= now {
+        let [has_sender, has_receiver] =
+            [state.sender_side, state.receiver_side].map(|of| of == side);
+        if has_sender && state.application <= now {
             if now >= state.stop {
                 self.finish(flow);
                 return;
             }
             state.application_acts(now);
         }
-        if let Some(endpoints) = state.endpoints.as_deref_mut() {
-            if endpoints
+        if has_sender
+            && let Some(endpoints) = state.endpoints.as_deref_mut()
+            && endpoints
                 .sender
                 .poll_timeout()
                 .is_some_and(|deadline| deadline <= now)
-            {
-                endpoints.sender.handle_timeout(now);
-            }
-            if endpoints
-                .receiver
-                .poll_timeout()
-                .is_some_and(|deadline| deadline <= now)
+        {
+            endpoints.sender.handle_timeout(now);
+        }
+        if has_receiver {
+            self.settle_end(flow);
+            if let Some(endpoints) = self.endpoints(flow)
+                && endpoints
+                    .receiver
+                    .poll_timeout()
+                    .is_some_and(|deadline| deadline <= now)
             {
                 endpoints.receiver.handle_timeout(now);
                 self.acknowledge(flow);
             }
+        }
+        if has_sender {
             self.transmit(flow);
         }
         let state = self.flows.get_mut(flow);
-        state.scheduled = state.deadline().min(state.device_deadline());
+        let mut deadline = state.deadline(side);
+        if has_sender {
+            deadline = deadline.min(state.device_deadline());
+        }
         if let Some(component) = state.component {
-            self.calendar.schedule(component, Some(state.scheduled));
+            state.scheduled[side] = deadline;
+            let flows = &mut self.agendas[side].flows;
+            flows.schedule(component, Some(deadline));
         }
     }
 }

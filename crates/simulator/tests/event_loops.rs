@@ -4,6 +4,8 @@
 //! drawn; a failure prints the number and the file. `SLOWSTART_LOOP_SCENARIOS=20000` draws that
 //! many, `SLOWSTART_LOOP_SCENARIOS=417..418` the one with that number.
 
+#![allow(clippy::unwrap_used, reason = "a String takes all that is written")]
+
 mod common;
 
 use std::fmt::Write;
@@ -56,7 +58,7 @@ fn rate(draw: &mut Draw, most: f64) -> String {
 /// The server of a direction.
 fn service(draw: &mut Draw, reverse: bool) -> String {
     let mbit = rate(draw, 150.0);
-    let service = match draw.between(0, if reverse { 11 } else { 13 }) {
+    match draw.between(0, if reverse { 11 } else { 13 }) {
         0 => format!(
             "{{ mean = '{mbit}', variation = '40 %', correlation = '500 ms', slot = '{} ms' }}",
             draw.between(1, 50)
@@ -92,8 +94,7 @@ fn service(draw: &mut Draw, reverse: bool) -> String {
         12 => "{ model = 'lte' }".to_owned(),
         13 => "{ model = 'wifi', standard = 'g' }".to_owned(),
         _ => format!("'{mbit}'"),
-    };
-    service
+    }
 }
 
 /// Queue, losses and jitter of a direction; the names of its keys begin with `prefix`.
@@ -357,12 +358,14 @@ fn result(scenario: &Scenario, options: &RunOptions) -> String {
     serde_json::to_string_pretty(&output.unwrap().result).unwrap()
 }
 
-/// The first line in which two results differ.
+/// The first lines in which two results differ, with their numbers.
 fn difference(one: &str, other: &str) -> String {
-    let lines = one.lines().zip(other.lines());
-    let mut unlike = lines.filter(|(one, other)| one != other);
-    let (one, other) = unlike.next().unwrap_or((one, other));
-    format!("{} or {}", one.trim(), other.trim())
+    let lines = (1..).zip(one.lines().zip(other.lines()));
+    let unlike = lines.filter(|(_, (one, other))| one != other);
+    let shown = unlike
+        .take(12)
+        .map(|(line, (one, other))| format!("line {line}: {} or {}", one.trim(), other.trim()));
+    shown.collect::<Vec<_>>().join("\n")
 }
 
 #[test]
@@ -397,7 +400,7 @@ fn all_loops_give_the_same_result() {
             let found = result(&scenario, &options);
             if found != expected {
                 let difference = difference(&expected, &found);
-                println!("scenario {number}, the {name} run: {difference}\n{text}");
+                println!("scenario {number}, the {name} run:\n{difference}\n{text}");
                 wrong.push(number);
             }
         }

@@ -8,8 +8,9 @@ use scenario::{Direction, FULL_PACKET, Scenario, TrafficKind};
 use tcp::segment::DataSegment;
 use units::{Bytes, Duration, Instant};
 
+use super::World;
 use super::hosts::Way;
-use super::{Owner, World};
+use crate::agenda::{LEFT, Part, Side};
 use crate::carried::Carried;
 use crate::flow::{FlowState, Placement};
 use crate::flows::DATAGRAMS;
@@ -22,13 +23,15 @@ const DATAGRAM: u32 = FULL_PACKET - 28;
 /// A source of datagrams.
 #[derive(Debug)]
 pub(super) struct Datagrams {
-    table: u32,
+    pub(super) table: u32,
     route: Hop,
-    component: Component,
+    /// Its place in the calendar of its side.
+    pub(super) component: Component,
+    pub(super) side: Side,
     /// The start, counted with the first packet.
     begins: Option<Begin>,
     /// When the next packet leaves.
-    next: Instant,
+    pub(super) next: Instant,
     /// When the next pause starts.
     pauses: Instant,
 }
@@ -44,9 +47,7 @@ impl World<'_> {
                     self.add_datagrams(table, begin);
                 }
             } else {
-                let component = self.component(Owner::Source(table));
-                self.calendar.schedule(component, source.next_event());
-                source.component = Some(component);
+                self.parts.push(Part::Source(table));
             }
             for &delay in &traffic.extra_delays {
                 self.reverse_path(delay);
@@ -63,12 +64,14 @@ impl World<'_> {
 
     /// Starts the flows that are due.
     pub(super) fn source_acts(&mut self, table: u32) {
+        self.keep_order_of_flows();
         while let Some(begin) = self.sources[table as usize].poll(self.now) {
             self.begin(table, &begin);
         }
         let source = &self.sources[table as usize];
         if let Some(component) = source.component {
-            self.calendar.schedule(component, source.next_event());
+            let fixed = &mut self.agendas[LEFT].fixed;
+            fixed.schedule(component, source.next_event());
         }
     }
 
@@ -89,31 +92,33 @@ impl World<'_> {
         let mut state = FlowState::new(self.scenario, &traffic.flow, place);
         state.source = table;
         state.reverse = traffic.direction == Direction::Reverse;
+        self.turns.place_ends(&mut state);
         let totals = &mut self.totals[table as usize];
         let Some(flow) = self.flows.open(state) else {
             totals.rejected += 1;
             return;
         };
         totals.begin(begin);
-        let component = self.component(Owner::Flow(flow));
+        let component = self.component(flow);
         let state = self.flows.get_mut(flow);
         state.component = Some(component);
         // Background flows run between other hosts, so they share no path state with other flows.
         state.start(self.now, begin.seed, &mut PathMemory::default(), false);
+        let side = state.sender_side;
         self.transmit(flow);
-        self.keep(flow);
+        self.keep(flow, side);
     }
 
     /// Ends a flow of background traffic, finished or not.
     pub(super) fn finish_background(&mut self, flow: u32) {
+        self.catch_up();
         let Some(state) = self.flows.close(flow) else {
             return;
         };
         state.account(self.now, &mut self.totals[state.source as usize]);
         state.endpoints = None;
         if let Some(component) = state.component.take() {
-            self.calendar.schedule(component, None);
-            self.free.push(component);
+            self.release(component);
         }
     }
 
@@ -139,12 +144,13 @@ impl World<'_> {
 
     fn add_datagrams(&mut self, table: u32, begin: Begin) {
         let route = self.way_of(table, &begin).data;
-        let component = self.component(Owner::Datagrams(self.datagrams.len() as u32));
-        self.calendar.schedule(component, Some(begin.at));
+        let index = self.datagrams.len() as u32;
+        self.parts.push(Part::Datagrams(index));
         self.datagrams.push(Datagrams {
             table,
             route,
-            component,
+            component: Component::default(),
+            side: LEFT,
             begins: Some(begin),
             next: begin.at,
             pauses: begin.at,
@@ -172,7 +178,8 @@ impl World<'_> {
             source.pauses = source.next + on;
         }
         let next = Some(source.next).filter(|&next| traffic.stop.is_none_or(|stop| next < stop));
-        self.calendar.schedule(source.component, next);
+        let fixed = &mut self.agendas[source.side].fixed;
+        fixed.schedule(source.component, next);
         let route = source.route;
         let datagram = DataSegment {
             seq: 0,

@@ -2,15 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use engine::Calendar;
 use network::router::RouterSupport;
 use network::{Link, LinkConfig, LossConfig, Service, Streams};
 use scenario::{Application, Direction, Ends, Scenario};
 use units::feedback::HOST_TTL;
 use units::{Duration, Instant};
 
-use super::{FORWARD, Owner, REVERSE, World, background};
+use super::turns::Turns;
+use super::{FORWARD, REVERSE, World, background};
 use crate::RunOptions;
+use crate::agenda::Part;
 use crate::carried::{Aside, Carried};
 use crate::flow::{FlowState, Placement};
 use crate::flows::Flows;
@@ -35,8 +36,6 @@ impl<'a> World<'a> {
     /// A run of `scenario` that has not started.
     pub fn new(scenario: &'a Scenario, run: u32, options: &RunOptions) -> Self {
         let seed = scenario.seed.wrapping_add(u64::from(run));
-        let mut calendar = Calendar::default();
-        let arrivals = calendar.add();
         let mut routes = Routes::default();
         // Routers stand before the forward link, and their links behind the path's in the list.
         let routers = (REVERSE + 1..).take(scenario.path.routers.len());
@@ -49,11 +48,12 @@ impl<'a> World<'a> {
             seed,
             streams: Streams::new(seed),
             traced: options.traces,
-            calendar,
-            owners: vec![Owner::Arrivals],
+            agendas: Default::default(),
+            running: Vec::new(),
+            parts: vec![Part::Arrivals],
+            ranks: 0,
             links: Vec::new(),
             flows: Flows::new(scenario.flows.len(), background::orphans(scenario)),
-            arrivals,
             waiting: (0..scenario.flows.len() as u32).collect(),
             free: Vec::new(),
             aside: Aside::default(),
@@ -73,6 +73,7 @@ impl<'a> World<'a> {
             memories: BTreeMap::new(),
             unfinished: scenario.flows.len(),
             now: Instant::ZERO,
+            turns: Turns::default(),
         };
         let path = &scenario.path;
         let rngs = [PATH_FORWARD, PATH_REVERSE].map(|name| world.streams.stream(name));
@@ -124,10 +125,8 @@ impl<'a> World<'a> {
         world
             .waiting
             .sort_by(|a, b| start(b).cmp(&start(a)).then(b.cmp(a)));
-        world
-            .calendar
-            .schedule(arrivals, world.waiting.last().map(start));
         world.add_traffic();
+        world.distribute(options.event_loop);
         world
     }
 
@@ -152,17 +151,11 @@ impl<'a> World<'a> {
     ) -> u32 {
         link.filter_acks(Carried::plain_ack);
         let index = self.links.len() as u32;
-        self.owners.push(Owner::Link(index));
+        self.parts.push(Part::Link(index));
         let rng = self.streams.stream(stream);
         let traced = traced && self.traced;
-        self.links.push(LinkState::new(
-            link,
-            config,
-            router_support,
-            &rng,
-            &mut self.calendar,
-            traced,
-        ));
+        self.links
+            .push(LinkState::new(link, config, router_support, &rng, traced));
         index
     }
 

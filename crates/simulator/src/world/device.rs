@@ -22,11 +22,13 @@ impl World<'_> {
         let state = self.flows.get_mut(flow);
         state.pause(self.now);
         let deadline = state.device_deadline();
+        let side = state.sender_side;
         if let Some(component) = state.component
-            && deadline < state.scheduled
+            && deadline < state.scheduled[side]
         {
-            state.scheduled = deadline;
-            self.calendar.schedule(component, Some(deadline));
+            state.scheduled[side] = deadline;
+            let flows = &mut self.agendas[side].flows;
+            flows.schedule(component, Some(deadline));
         }
     }
 
@@ -34,9 +36,7 @@ impl World<'_> {
     #[cold]
     #[inline(never)]
     pub(super) fn fill_device(&mut self, flow: u32, route: Hop, bytes: u32) {
-        let Some(link) = self.routes.link(route) else {
-            return;
-        };
+        let link = self.routes.link(route);
         let leaves = self.links[link as usize].link.busy_until();
         let state = self.flows.get_mut(flow);
         if let (Some(device), Some(endpoints)) = (&mut state.device, &mut state.endpoints)

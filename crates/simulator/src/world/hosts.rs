@@ -12,7 +12,7 @@
 use measure::LinkResult;
 use network::router::RouterSupport;
 use network::{Discipline, LinkConfig, LossConfig, QueueConfig, Service};
-use scenario::{Direction, Ends, Hosts};
+use scenario::{Direction, End, Ends, Hosts};
 use units::Duration;
 
 use super::World;
@@ -81,6 +81,13 @@ impl World<'_> {
         }
         let config = link(hosts, delay);
         let [up, down] = [(), ()].map(|()| self.add_link(&config, &RouterSupport::None, "", false));
+        if hosts.at == End::Right {
+            self.links[up as usize].from_right = true;
+            self.links[down as usize].to_right = true;
+        }
+        if self.ranks > 0 {
+            self.place_parts();
+        }
         let access = Access { up, down };
         self.accesses.insert((table, host), access);
         (access, delay)

@@ -36,6 +36,7 @@ impl World<'_> {
         if flow & BACKGROUND != 0 {
             return self.finish_background(flow);
         }
+        self.catch_up();
         let now = self.now;
         self.links[FORWARD as usize].link.advance(now);
         self.note_busy_periods();
@@ -47,8 +48,7 @@ impl World<'_> {
         let memory = self.memories.entry(state.acks).or_default();
         state.finish(now, memory);
         if let Some(component) = state.component.take() {
-            self.calendar.schedule(component, None);
-            self.free.push(component);
+            self.release(component);
         }
         self.unresolved.retain(|&other| other != flow);
         self.unfinished -= 1;
@@ -88,7 +88,7 @@ impl World<'_> {
             traffic,
         };
         let first_link = |&route| self.routes.link(route);
-        let reverse_paths: Vec<_> = self.reverse_paths.values().filter_map(first_link).collect();
+        let reverse_paths: Vec<_> = self.reverse_paths.values().map(first_link).collect();
         let paths_own = 2 + self.scenario.path.routers.len();
         let mut links = Vec::with_capacity(self.links.len());
         for link in std::mem::take(&mut self.links) {

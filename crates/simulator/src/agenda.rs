@@ -1,0 +1,132 @@
+//! When the parts of a run act next: its links, sources and flows.
+//!
+//! The order is total: time first; then arrivals, links and sources in the order in which the run
+//! was built; then flows, by their entry. An agenda has one calendar for flows and one for the rest,
+//! which has few entries and changes most.
+//!
+//! A run has two agendas, one for each side of the path (`world::turns`). A part has the same rank
+//! on either, so the order of two events does not depend on how the parts are distributed.
+
+use engine::{Calendar, Component};
+use units::Instant;
+
+/// One of the two agendas.
+pub type Side = usize;
+/// The hosts that start the measured flows; without turns, everything.
+pub const LEFT: Side = 0;
+/// The hosts at the other end of the path.
+pub const RIGHT: Side = 1;
+
+/// Ranks of flows are at least this.
+const FLOWS: u32 = 1 << 31;
+
+/// A part of a run that acts at times of its own.
+#[derive(Clone, Copy, Debug)]
+pub enum Part {
+    /// Starts the measured flows.
+    Arrivals,
+    Link(u32),
+    /// Starts the flows of background traffic.
+    Source(u32),
+    /// Sends datagrams.
+    Datagrams(u32),
+    /// The flow that has this entry.
+    Flow(Component),
+}
+
+/// A position in the order of events. Of two at the same time, the one of lower rank is first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Position {
+    pub at: Instant,
+    rank: u32,
+}
+
+impl Position {
+    /// Before all events at `at`.
+    pub const fn before(at: Instant) -> Self {
+        Self { at, rank: 0 }
+    }
+
+    /// The same part's position at `at`.
+    pub const fn later(self, at: Instant) -> Self {
+        Self { at, ..self }
+    }
+}
+
+/// The next events of a side.
+#[derive(Debug, Default)]
+pub struct Agenda {
+    /// Everything but flows.
+    pub fixed: Calendar,
+    /// The part of each entry in `fixed`, and its rank.
+    parts: Vec<(Part, u32)>,
+    pub flows: Calendar,
+}
+
+impl Agenda {
+    /// Adds a part that is not a flow. Parts are added in order of their rank.
+    pub fn add(&mut self, part: Part, rank: u32) -> Component {
+        self.parts.push((part, rank));
+        self.fixed.add()
+    }
+
+    /// When the next part acts; [`Instant::MAX`] is never.
+    #[inline]
+    pub fn soonest(&self) -> Instant {
+        self.fixed.soonest().min(self.flows.soonest())
+    }
+
+    /// When the next part other than that of the entry `component` of `fixed` acts.
+    #[inline]
+    pub fn soonest_other(&self, component: Component) -> Instant {
+        let fixed = self.fixed.soonest_other(component);
+        fixed.min(self.flows.soonest())
+    }
+
+    /// The next event.
+    #[inline]
+    pub fn next(&self) -> Option<(Position, Part)> {
+        if self.flows.soonest() < self.fixed.soonest() {
+            let (at, component) = self.flows.next()?;
+            let rank = FLOWS + component.index() as u32;
+            return Some((Position { at, rank }, Part::Flow(component)));
+        }
+        let (at, component) = self.fixed.next()?;
+        let (part, rank) = self.parts[component.index()];
+        Some((Position { at, rank }, part))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_equal_times_flows_come_last() {
+        let mut agenda = Agenda::default();
+        let [first, second] = [3, 5].map(|rank| agenda.add(Part::Link(rank), rank));
+        let flow = agenda.flows.add();
+        let now = Instant::from_millis(1);
+        let mut positions = Vec::new();
+        agenda.flows.schedule(flow, Some(now));
+        positions.extend(agenda.next());
+        agenda.fixed.schedule(second, Some(now));
+        positions.extend(agenda.next());
+        agenda.fixed.schedule(first, Some(now));
+        positions.extend(agenda.next());
+        let ranks: Vec<u32> = positions
+            .iter()
+            .map(|(position, _)| position.rank)
+            .collect();
+        assert_eq!(ranks, [FLOWS, 5, 3]);
+        assert!(
+            positions
+                .iter()
+                .all(|(position, _)| *position > Position::before(now))
+        );
+        assert_eq!(agenda.soonest(), now);
+        agenda.fixed.schedule(second, None);
+        agenda.flows.schedule(flow, None);
+        assert_eq!(agenda.soonest_other(first), Instant::MAX);
+    }
+}

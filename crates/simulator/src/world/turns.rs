@@ -1,0 +1,320 @@
+//! The fast event loop: the two sides of the path in turns.
+//!
+//! The left side has the hosts that start the measured flows, with all their timers, and the start
+//! of each flow. It takes the packets that come from the right out of the links, and it passes
+//! packets from router to router. The right side has the hosts at the other end, and takes the
+//! packets that come from the left out of the last link of their route. A flow of background traffic
+//! in the reverse direction has its sender on the right.
+//!
+//! What the right side does reaches the left no earlier than the shortest delay of a link from
+//! right to left: the lookahead of conservative parallel simulation (Chandy and Misra 1979, Bryant
+//! 1977). The right side may therefore lag behind the left by that much, and each does in one turn
+//! all that falls into that time. It is never ahead. Within a turn a link passes packet after packet
+//! without the calendar, as long as nothing else of its side comes first.
+//!
+//! ## Why the results are those of the plain loop
+//!
+//! Each side takes its own events in the plain loop's order. An event of one side changes nothing
+//! that the other side reads in between, except:
+//!
+//! - *The links between the sides.* The right side takes packets out of a link before whose bound all
+//!   packets have been offered. The left side takes packets out of a link that may still be offered
+//!   packets of earlier times, but none of them can overtake. A queue that decides at dequeue is
+//!   served up to the time that the right side has reached, and no further.
+//! - *The start and the end of a flow*, which use both ends and free numbers. They happen on the
+//!   left, after the right side has caught up with that very event ([`World::catch_up`]). A flow with
+//!   its sender on the right may end on the right. Before its receiver acts at a time at which it may
+//!   have ended, the right side catches up too ([`World::settle_end`]).
+//! - *The smallest RTT*, which a flow's latency heuristic reads at the receiver: the probe keeps its
+//!   decreases until the arrivals have reached them.
+//!
+//! ## Where it does not apply
+//!
+//! A link that shares state with the other direction (Wi-Fi, the radio of a phone that sleeps) or
+//! has no delay permits no lookahead, and neither do flows of which some end at hosts behind access
+//! links and others at the end of the path itself. A traced run reads the receiver at each ACK. Both take the
+//! plain loop.
+
+use std::sync::atomic::AtomicBool;
+
+use scenario::{Direction, TrafficKind};
+use units::{Duration, Instant};
+
+use super::{FORWARD, NANO, World};
+use crate::agenda::{LEFT, Part, Position, RIGHT, Side};
+use crate::flow::FlowState;
+use crate::flows::BACKGROUND;
+use crate::{EventLoop, RunError};
+
+/// Shorter turns do not pay.
+const SHORTEST: Duration = Duration::from_micros(10);
+
+/// The state of the two sides.
+#[derive(Debug)]
+pub(super) struct Turns {
+    /// How far the right side may lag behind; `None` for the plain loop.
+    pub(super) lookahead: Option<Duration>,
+    /// The event in progress.
+    pub(super) position: Position,
+    /// Whether it is one of the right side.
+    is_right: bool,
+    /// The right side has done everything before this.
+    received: Instant,
+    /// Links from right to left whose queue decides at dequeue.
+    late: Vec<u32>,
+    /// Whether background traffic opens connections whose sender is on the right.
+    has_reverse_flows: bool,
+}
+
+impl Default for Turns {
+    fn default() -> Self {
+        Self {
+            lookahead: None,
+            position: Position::before(Instant::ZERO),
+            is_right: false,
+            received: Instant::ZERO,
+            late: Vec::new(),
+            has_reverse_flows: false,
+        }
+    }
+}
+
+/// What stands at the right end of the path.
+enum RightEnd {
+    /// The ends of all flows.
+    Path,
+    /// Hosts, with the shortest delay of their access links.
+    Hosts(Duration),
+}
+
+impl Turns {
+    /// Sets the sides of a flow's endpoints.
+    pub(super) const fn place_ends(&self, state: &mut FlowState<'_>) {
+        if self.lookahead.is_some() {
+            let there = if state.reverse {
+                &mut state.sender_side
+            } else {
+                &mut state.receiver_side
+            };
+            *there = RIGHT;
+        }
+    }
+}
+
+impl World<'_> {
+    /// Chooses the event loop, and gives each part of the run its place in the agenda of its side.
+    pub(super) fn distribute(&mut self, wanted: EventLoop) {
+        if wanted == EventLoop::Fastest && !self.traced {
+            self.prepare_turns();
+        }
+        self.place_parts();
+    }
+
+    /// Gives each new part its place in the agenda of its side.
+    pub(super) fn place_parts(&mut self) {
+        for part in std::mem::take(&mut self.parts) {
+            let rank = self.ranks;
+            self.ranks += 1;
+            let side = self.side_of(part);
+            let component = self.agendas[side].add(part, rank);
+            let next = match part {
+                Part::Arrivals => self.next_arrival(),
+                Part::Link(link) => {
+                    let in_turns = self.turns.lookahead.is_some();
+                    let state = &mut self.links[link as usize];
+                    state.place(side, component);
+                    state.is_ahead = in_turns && state.from_right;
+                    None
+                }
+                Part::Source(table) => {
+                    let source = &mut self.sources[table as usize];
+                    source.component = Some(component);
+                    source.next_event()
+                }
+                Part::Datagrams(index) => {
+                    let source = &mut self.datagrams[index as usize];
+                    (source.side, source.component) = (side, component);
+                    Some(source.next)
+                }
+                Part::Flow(_) => None,
+            };
+            self.agendas[side].fixed.schedule(component, next);
+        }
+    }
+
+    /// Finds the lookahead, if the links permit one.
+    fn prepare_turns(&mut self) {
+        let delay = |link: &u32| self.links[*link as usize].link.shortest_delay();
+        let mut back: Vec<u32> = Vec::new();
+        let (lookahead, last) = match self.right_end() {
+            None => return,
+            Some(RightEnd::Hosts(shortest)) => (shortest, shortest),
+            Some(RightEnd::Path) => {
+                let routes = self.reverse_paths.values();
+                back.extend(routes.map(|&route| self.routes.link(route)));
+                let lookahead = back.iter().map(delay).min().unwrap_or_default();
+                let last = delay(&FORWARD);
+                self.links[FORWARD as usize].to_right = true;
+                (lookahead, last)
+            }
+        };
+        // Without a delay, a packet could arrive in the instant in which it leaves its sender.
+        if lookahead < SHORTEST || last.is_zero() {
+            return;
+        }
+        self.turns.lookahead = Some(lookahead);
+        for link in back {
+            let state = &mut self.links[link as usize];
+            state.from_right = true;
+            if state.link.decides_late() && !self.turns.late.contains(&link) {
+                self.turns.late.push(link);
+            }
+        }
+        self.turns.has_reverse_flows = self.scenario.path.traffic.iter().any(|traffic| {
+            let connects = !matches!(traffic.kind, TrafficKind::Datagrams { .. });
+            connects && traffic.direction == Direction::Reverse
+        });
+    }
+
+    /// What stands at the right end of the path; `None` if flows end both at hosts and at the path's
+    /// own end.
+    fn right_end(&self) -> Option<RightEnd> {
+        let path = &self.scenario.path;
+        let measured = self.scenario.flows.iter().map(|flow| flow.ends.to);
+        let background = path.traffic.iter().map(|traffic| match traffic.direction {
+            Direction::Forward => traffic.flow.ends.to,
+            Direction::Reverse => traffic.flow.ends.from,
+        });
+        let mut shortest = Duration::MAX;
+        let (mut at_hosts, mut at_path) = (false, false);
+        for end in measured.chain(background) {
+            match end.and_then(|table| path.hosts.get(table as usize)) {
+                None => at_path = true,
+                Some(hosts) => {
+                    at_hosts = true;
+                    let least = hosts.delays.iter().min().copied().unwrap_or_default();
+                    shortest = shortest.min(least);
+                }
+            }
+        }
+        match (at_hosts, at_path) {
+            (true, true) => None,
+            (true, false) => Some(RightEnd::Hosts(shortest)),
+            (false, _) => Some(RightEnd::Path),
+        }
+    }
+
+    fn side_of(&self, part: Part) -> Side {
+        let is_right = match part {
+            Part::Link(link) => self.links[link as usize].to_right,
+            Part::Datagrams(index) => {
+                let table = self.datagrams[index as usize].table as usize;
+                self.scenario.path.traffic[table].direction == Direction::Reverse
+            }
+            Part::Arrivals | Part::Source(_) | Part::Flow(_) => false,
+        };
+        if is_right && self.turns.lookahead.is_some() {
+            RIGHT
+        } else {
+            LEFT
+        }
+    }
+
+    /// Runs to the end, at most to `end`.
+    pub(super) fn run_in_turns(
+        &mut self,
+        lookahead: Duration,
+        end: Instant,
+        cancel: &AtomicBool,
+    ) -> Result<(), RunError> {
+        let over = end + NANO;
+        loop {
+            let next = self.agendas.each_ref().map(crate::agenda::Agenda::soonest);
+            let next = next[LEFT].min(next[RIGHT]);
+            if next >= over {
+                if next < Instant::MAX {
+                    self.now = end;
+                }
+                return Ok(());
+            }
+            // Nothing happens before.
+            self.turns.received = self.turns.received.max(next);
+            self.serve_late_links();
+            let horizon = over.min(self.turns.received + lookahead);
+            self.act_before(LEFT, Position::before(horizon), cancel)?;
+            if self.unfinished == 0 {
+                return Ok(());
+            }
+            let now = self.now;
+            self.act_right(Position::before(horizon), cancel)?;
+            self.turns.received = horizon;
+            self.now = self.now.max(now);
+        }
+    }
+
+    fn act_right(&mut self, bound: Position, cancel: &AtomicBool) -> Result<(), RunError> {
+        self.turns.is_right = true;
+        let result = self.act_before(RIGHT, bound, cancel);
+        self.turns.is_right = false;
+        result
+    }
+
+    /// Serves the queues of links to the left up to the time that the right side has reached. All
+    /// packets that are due within the lookahead are then on their way.
+    fn serve_late_links(&mut self) {
+        if self.turns.received == Instant::ZERO {
+            return;
+        }
+        let until = self.turns.received - NANO;
+        for index in 0..self.turns.late.len() {
+            let link = self.turns.late[index];
+            let state = &mut self.links[link as usize];
+            state.link.advance(until);
+            state.reschedule(&mut self.agendas);
+            if state.link.has_dropped() {
+                self.note_dropped(link);
+            }
+        }
+    }
+
+    /// The right side does everything that comes before the event in progress on the left.
+    pub(super) fn catch_up(&mut self) {
+        if self.turns.lookahead.is_none() || self.turns.is_right {
+            return;
+        }
+        let (now, position) = (self.now, self.turns.position);
+        // Nobody cancels this turn, so it does not fail.
+        let _ = self.act_right(position, &AtomicBool::new(false));
+        (self.now, self.turns.position) = (now, position);
+        self.turns.received = self.turns.received.max(now);
+    }
+
+    /// Lets the right side catch up before a flow starts, if flows also end on the right: a flow takes
+    /// its number and its entry from those that ended.
+    pub(super) fn keep_order_of_flows(&mut self) {
+        if self.turns.has_reverse_flows {
+            self.catch_up();
+        }
+    }
+
+    /// Lets the right side catch up before a receiver on the left acts, if the sender may have ended
+    /// the flow.
+    #[inline(always)]
+    pub(super) fn settle_end(&mut self, flow: u32) {
+        if self.turns.has_reverse_flows && flow & BACKGROUND != 0 {
+            self.settle_background(flow);
+        }
+    }
+
+    #[cold]
+    fn settle_background(&mut self, flow: u32) {
+        let now = self.now;
+        let state = self.flows.get_mut(flow);
+        if state.receiver_side == LEFT
+            && let Some(endpoints) = &state.endpoints
+            && (now >= state.stop || endpoints.receiver.finished_at().is_some())
+        {
+            self.catch_up();
+        }
+    }
+}
