@@ -32,6 +32,10 @@ pub(crate) struct Line<T> {
     delay: Duration,
     jitter: Option<Box<Jitter>>,
     /// For packets from a late stage: when each left the server, and in which busy period.
+    #[allow(
+        clippy::box_collection,
+        reason = "few links have it, and an idle link is small"
+    )]
     left: Box<VecDeque<(Instant, u64)>>,
 }
 

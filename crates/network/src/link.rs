@@ -57,6 +57,9 @@ enum Stage<T> {
     Late(Box<dyn Late<T>>),
 }
 
+/// Fewer packets cost less one by one: a train has an entry in a second ring.
+const SHORTEST_TRAIN: u32 = 3;
+
 /// A link that carries packets with a payload of `T`.
 #[derive(Debug)]
 pub struct Link<T> {
@@ -210,11 +213,11 @@ impl<T: Payload> Link<T> {
     /// queue drops the last ones.
     ///
     /// The outcome is that of as many calls of [`Self::push`]. A link of constant rate (or a pure
-    /// delay line) without loss, jitter and early drops takes them as one entry of its ring, at the
-    /// cost of about one packet; [`Self::pop`] returns them one by one.
+    /// delay line) without loss, jitter and early drops takes three or more as one entry of its
+    /// ring; [`Self::pop`] returns them one by one.
     #[inline]
     pub fn push_train(&mut self, now: Instant, packet: Packet<T>, count: u32) -> u32 {
-        if count <= 1 {
+        if count < SHORTEST_TRAIN {
             return self.push_each(now, packet, count);
         }
         match &mut self.stage {
