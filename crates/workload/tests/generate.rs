@@ -411,3 +411,19 @@ fn extreme_parameters_end() {
         .expect("one");
     assert!(idle.start > Instant::from_secs(1 << 34));
 }
+
+/// Files published under a seed must stay the same: the first connections of the substitute, as a
+/// hash (FNV-1a) of their file.
+#[test]
+fn the_substitute_is_pinned() {
+    let connections = Synthetic::new(SyntheticConfig::new(20.0), random(1)).take(1000);
+    let mut writer = Writer::new(Vec::new(), Format::Original);
+    for connection in connections {
+        writer.connection(&connection).expect("written");
+    }
+    let file = writer.finish().expect("memory takes everything");
+    let hash = file.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, &byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
+    });
+    assert_eq!(hash, 7_128_307_243_195_707_903);
+}
