@@ -101,7 +101,7 @@ python/slowstart/slowstart-guest: $(SOURCES) | tools
 	cp "$$(cargo metadata --format-version 1 --no-deps | $(PYTHON) -c \
 	  'import json, sys; print(json.load(sys.stdin)["target_directory"])')/release/slowstart-guest" $@
 
-# Without PGO, the wheel has a profile if the tools are installed (docs/reference/performance.md).
+# PGO=yes fails if a tool is missing, PGO=no uses no profile (docs/reference/performance.md).
 PGO ?=
 WITH_PROFILE := PGO=$(PGO) PYTHON=$(CURDIR)/$(BIN)/python benches/pgo/run
 wheel: $(GUEST) | tools $(BIN)/python
