@@ -153,7 +153,9 @@ mod tests {
     fn a_sample_that_is_passed_over_would_have_changed_nothing() {
         let mut state = 1_u64;
         let mut random = move |bound: u64| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
             (state >> 33) % bound
         };
         for window in [8_u64, 30, 1_001] {
