@@ -46,6 +46,19 @@ impl Window {
         self.cwnd < self.ssthresh
     }
 
+    /// What an ACK acknowledged in whole segments. Nearly always these are one or two.
+    #[inline]
+    #[must_use]
+    pub fn segments(&self, acked: Bytes) -> u64 {
+        if acked == self.smss * 2 {
+            2
+        } else if acked == self.smss {
+            1
+        } else {
+            acked.segments(self.smss)
+        }
+    }
+
     /// The congestion window in whole segments.
     #[must_use]
     pub const fn cwnd_segments(&self) -> u64 {

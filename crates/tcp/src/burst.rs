@@ -19,6 +19,7 @@ const WINDOW_DIVISOR: u64 = 3;
 const PATIENCE: Duration = Duration::from_millis(1);
 
 /// Burst size in bytes: about a millisecond of the pacing rate, and more on short paths.
+#[inline]
 pub(crate) fn autosize(rate: Rate, min_rtt: Option<Duration>) -> u64 {
     let by_rate = rate.bytes_per_sec() >> PACING_SHIFT;
     let halvings = min_rtt.map_or(u64::MAX, Duration::as_micros) >> RTT_LOG;
@@ -31,6 +32,7 @@ pub(crate) fn autosize(rate: Rate, min_rtt: Option<Duration>) -> u64 {
 }
 
 /// Converts a burst size to segments: at least `least`, and at most `most` (the device's limit).
+#[inline]
 pub(crate) fn segments(bytes: u64, smss: u64, least: u32, most: u32) -> u32 {
     // At most 64 KB, so the faster 32-bit division suffices.
     let count = bytes.min(LARGEST) as u32 / smss.max(1) as u32;
@@ -57,6 +59,7 @@ pub(crate) struct Deferral {
 
 impl Deferral {
     /// Whether a partial burst waits for the next ACK (outside recovery).
+    #[inline]
     pub(crate) fn should_wait(&self) -> bool {
         if self.now.saturating_since(self.last_sent) > PATIENCE {
             return false;

@@ -6,8 +6,8 @@
 //! place. The result is exact while samples fall or stay equal, and otherwise at most one window
 //! late.
 //!
-//! Nearly every sample is above all three, and comes before the next one of them ages. Such a sample
-//! changes nothing, and the filter knows the time until which this holds.
+//! Nearly every sample is above all three, and comes before the next one of them ages. Such a
+//! sample changes nothing, and the filter knows the time until which this holds.
 
 use units::{Duration, Instant};
 

@@ -65,6 +65,12 @@ impl Repair {
         self.forced.get_or_insert(Forced::Copy);
     }
 
+    /// Whether a segment is due, or F-RTO decides what leaves. (Lost segments may leave too.)
+    #[inline]
+    pub(crate) fn is_under_way(&self) -> bool {
+        self.forced.is_some() || self.allows(Retransmit::AfterNew)
+    }
+
     #[inline]
     pub(crate) const fn take_forced(&mut self) -> Option<Forced> {
         self.forced.take()

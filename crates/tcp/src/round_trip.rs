@@ -52,7 +52,7 @@ impl RoundTrip {
 
     /// Takes the samples of an ACK. `snd_una` and `snd_nxt` mark the end of a round trip. Returns
     /// the resulting retransmission timeout.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn on_sample(
         &mut self,
         now: Instant,

@@ -66,31 +66,74 @@ fn read_hz(value: &str) -> Result<u32, OptionError> {
     options::choice(value, &known, "100, 250, 300 or 1000")
 }
 
-/// A clock of so many ticks per second, as Linux's jiffies.
+/// A clock of so many ticks per second, as Linux's jiffies. It remembers the last tick, because
+/// many ACKs fall into one.
 #[derive(Clone, Copy, Debug)]
 struct Jiffies {
     tick: Duration,
+    /// Ticks per second.
+    hz: u64,
+    /// The last tick, and when it began.
+    last: u64,
+    last_began: Instant,
 }
 
 impl Jiffies {
     fn new(hz: u32) -> Self {
         let hz = u64::from(hz.clamp(1, 1_000_000));
         let tick = Duration::from_nanos(1_000_000_000 / hz);
-        Self { tick }
+        Self {
+            tick,
+            hz: 1_000_000_000 / tick.as_nanos(),
+            last: 0,
+            last_began: Instant::ZERO,
+        }
     }
 
     /// Ticks per second.
+    #[inline]
     fn hz(self) -> u64 {
-        1_000_000_000 / self.tick.as_nanos()
+        self.hz
     }
 
     /// The tick that `now` falls into.
-    fn at(self, now: Instant) -> u64 {
-        now.as_nanos() / self.tick.as_nanos()
+    #[inline]
+    fn at(&mut self, now: Instant) -> u64 {
+        if now < self.last_began || now.saturating_since(self.last_began) >= self.tick {
+            self.last = now.as_nanos() / self.tick.as_nanos();
+            self.last_began = Instant::from_nanos(self.last * self.tick.as_nanos());
+        }
+        self.last
     }
 
     /// A span in ticks, rounded up.
     fn up(self, span: Duration) -> u64 {
         span.as_nanos().div_ceil(self.tick.as_nanos())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tick_is_the_same_whatever_came_before() {
+        for hz in [1, 100, 250, 300, 1_000, 1_000_000] {
+            let mut jiffies = Jiffies::new(hz);
+            let tick = jiffies.tick.as_nanos();
+            for nanos in [
+                0,
+                1,
+                tick - 1,
+                tick,
+                tick + 1,
+                5 * tick,
+                5 * tick - 1,
+                3,
+                9 * tick + 7,
+            ] {
+                assert_eq!(jiffies.at(Instant::from_nanos(nanos)), nanos / tick);
+            }
+        }
     }
 }

@@ -37,7 +37,8 @@ hooks! {
     }
 
     provided {
-        /// First call for an ACK that delivered data: before losses are marked.
+        /// First call for an ACK that delivered data: before losses are marked. It changes the
+        /// window in slow start only.
         fn on_delivery(&mut self, ack: &Ack) {}
 
         /// The episode (Cwr or Recovery) ended, and was not a mistake; see [`Self::undo`].

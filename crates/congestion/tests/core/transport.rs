@@ -277,7 +277,9 @@ impl<C: CongestionControl> Transport<C> {
         };
         self.exchange_feedback();
         if segments > 0 {
+            let before = self.control.window();
             self.control.on_delivery(&ack);
+            assert!(before.in_slow_start() || self.control.window() == before);
         }
         ack.newly_lost = newly_lost;
         if !newly_lost.is_zero() && matches!(self.phase, Phase::Open | Phase::Cwr) {

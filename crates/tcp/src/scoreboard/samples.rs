@@ -1,5 +1,5 @@
-//! The part of a segment's stamp that only delivery-rate samples read. It is stored beside the ring,
-//! so that the ring of other senders stays small.
+//! The part of a segment's stamp that only delivery-rate samples read. It is stored beside the
+//! ring, so that the ring of other senders stays small.
 
 use alloc::vec;
 use alloc::vec::Vec;

@@ -23,7 +23,6 @@ use units::Instant;
 use super::Sender;
 use super::transmit::Choice;
 use crate::rack::timestamp;
-use crate::repair::Retransmit;
 use crate::retransmission_timer::Timer;
 use crate::segment::{Burst, DataSegment};
 
@@ -35,11 +34,23 @@ impl Sender {
         if self.pass.is_over() {
             return None;
         }
+        self.next_burst(now)
+    }
+
+    fn next_burst(&mut self, now: Instant) -> Option<Burst> {
         if !self.pass.has_new_burst() {
-            match self.choose(now) {
-                Choice::New => {}
-                Choice::Nothing => return None,
-                Choice::Segment(segment) => return Some(Burst::single(segment)),
+            if self.sends_only_new() {
+                self.pacer.unblock();
+                if !self.begin_burst(now) {
+                    self.end_pass(now);
+                    return None;
+                }
+            } else {
+                match self.choose(now) {
+                    Choice::New => {}
+                    Choice::Nothing => return None,
+                    Choice::Segment(segment) => return Some(Burst::single(segment)),
+                }
             }
         }
         let count = self.alike();
@@ -54,6 +65,12 @@ impl Sender {
             self.end_pass(now);
         }
         Some(Burst { segment, count })
+    }
+
+    /// Whether nothing but new data may leave, so that [`Self::choose`] would ask only for that.
+    #[inline]
+    fn sends_only_new(&self) -> bool {
+        self.shortcuts.bursts && !self.repair.is_under_way() && !self.board.has_pending()
     }
 
     /// How many of the burst's remaining segments are alike.
@@ -74,9 +91,7 @@ impl Sender {
     /// Whether the next call would only end the pass.
     #[inline]
     fn is_exhausted(&self) -> bool {
-        !self.board.has_pending()
-            && !self.repair.allows(Retransmit::AfterNew)
-            && (!self.has_cwnd_left() || !self.can_send_new())
+        self.sends_only_new() && (!self.has_cwnd_left() || !self.can_send_new())
     }
 
     /// `count` full segments, as by [`Self::send_new`].

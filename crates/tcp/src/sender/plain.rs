@@ -102,7 +102,10 @@ impl Sender {
             },
         };
         self.cc.on_delivery(&signal);
-        self.read_window();
+        if self.window().in_slow_start() {
+            self.read_window();
+            signal.cwnd_limited = self.is_cwnd_limited();
+        }
         self.rack
             .adapt(Some(newest_delivered), self.rate.delivered());
         self.pass.set_timer_at_end();
@@ -114,7 +117,6 @@ impl Sender {
         } else {
             self.rate.skip_sample(Some(run.segment.sent));
         }
-        signal.cwnd_limited = self.is_cwnd_limited();
         self.validation.on_window_change(now);
         if !self.config.byte_counting {
             signal.delivered = signal.delivered.min(self.size(1));

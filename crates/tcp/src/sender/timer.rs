@@ -60,6 +60,7 @@ impl Sender {
     }
 
     /// Linux `tcp_schedule_loss_probe`; `restarts` if the RTO would restart.
+    #[inline]
     pub(super) fn schedule_probe(&mut self, now: Instant, restarts: bool) -> bool {
         if !self.config.sack || !matches!(self.phase, Phase::Open | Phase::Cwr) || self.is_fack() {
             return false;

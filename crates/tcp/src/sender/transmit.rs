@@ -103,13 +103,17 @@ impl Sender {
 
     /// Begins a burst of new data, as large as windows and data permit. Its segments follow without
     /// further checks. Returns false if nothing may be sent.
-    fn begin_burst(&mut self, now: Instant) -> bool {
+    #[inline]
+    pub(super) fn begin_burst(&mut self, now: Instant) -> bool {
         let unsent = self.unsent();
-        if unsent == 0 || self.cwnd_left() == 0 || !self.peer_window.holds(self.next_end()) {
+        let usable = self.peer_window.usable(self.snd_nxt);
+        let mut left = self.cwnd_left();
+        if unsent == 0 || left == 0 || usable < unsent.min(self.smss()) {
             return false;
         }
         if self.board.is_empty() {
             self.restart_after_idle(now);
+            left = self.cwnd_left();
         }
         if unsent < self.smss() && self.nagle_holds() {
             return false;
@@ -117,7 +121,7 @@ impl Sender {
         if !self.pacer.may_begin(now) {
             return false;
         }
-        let limit = self.sendable();
+        let limit = self.sendable(left, unsent.min(usable));
         let mut burst = limit;
         if self.config.tso_segments > 1 {
             let full = self.full_burst();
@@ -175,12 +179,10 @@ impl Sender {
         self.device.is_throttled()
     }
 
-    /// Segments that both windows permit and the application has written, at least one.
+    /// Segments of `bytes`, at most `left` and at least one.
     #[inline]
-    fn sendable(&self) -> u32 {
+    fn sendable(&self, left: u32, bytes: u64) -> u32 {
         let smss = self.smss();
-        let left = self.cwnd_left();
-        let bytes = self.unsent().min(self.peer_window.usable(self.snd_nxt));
         if bytes >= smss * u64::from(left) {
             left
         } else {
@@ -199,6 +201,7 @@ impl Sender {
     }
 
     /// Segments of a full burst.
+    #[inline]
     pub(super) fn full_burst(&self) -> u32 {
         if self.config.tso_segments == 1 {
             return 1;
@@ -217,6 +220,7 @@ impl Sender {
     }
 
     /// Linux `tcp_tso_should_defer`: whether `limit` segments wait for a full burst.
+    #[inline]
     fn defers(&mut self, now: Instant, limit: u32, full: u32) -> bool {
         if matches!(self.phase, Phase::Recovery | Phase::Loss) {
             return false;

@@ -35,6 +35,7 @@ impl Sender {
     }
 
     /// Linux `tcp_cwnd_validate`.
+    #[inline]
     pub(super) fn validate_window(&mut self, now: Instant, is_limited: bool) {
         let usage = Usage {
             now,

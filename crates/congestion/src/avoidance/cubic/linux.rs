@@ -90,6 +90,8 @@ pub struct CubicLinux {
     friendly_scale: u64,
     /// Segments per ACK in sixteenths, smoothed (`delayed_ack`), in version 2.1.
     ack_ratio: u64,
+    /// The last window seen, in bytes and in segments.
+    seen: (Bytes, u64),
 }
 
 impl CubicLinux {
@@ -114,7 +116,17 @@ impl CubicLinux {
             beta,
             friendly_scale,
             ack_ratio: 2 << ACK_RATIO_SHIFT,
+            seen: (Bytes::ZERO, 0),
         }
+    }
+
+    /// The congestion window in segments, which changes with few ACKs.
+    #[inline]
+    fn segments(&mut self, window: &Window) -> u64 {
+        if window.cwnd != self.seen.0 {
+            self.seen = (window.cwnd, window.cwnd_segments());
+        }
+        self.seen.1
     }
 
     /// `bictcp_update`: renews `count` for a window of `cwnd` segments.
@@ -245,7 +257,8 @@ impl Avoidance for CubicLinux {
     #[inline]
     fn on_ack(&mut self, acked: Bytes, ack: &Ack, window: &Window) -> Bytes {
         let smss = window.smss;
-        self.update(window.cwnd_segments(), acked.segments(smss), ack.now);
+        let cwnd = self.segments(window);
+        self.update(cwnd, window.segments(acked), ack.now);
         self.increase.on_acked(acked, smss * self.count, smss)
     }
 

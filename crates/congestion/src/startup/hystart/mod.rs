@@ -126,7 +126,7 @@ impl HyStart {
 
     /// Begins a round if this ACK does; returns whether detectors run at this window.
     pub(super) fn follow_round(&mut self, ack: &Ack, window: &Window) -> bool {
-        let low = window.cwnd_segments() < u64::from(self.config.low_window);
+        let low = window.cwnd < window.smss * u64::from(self.config.low_window);
         if low && self.config.linux == HyStartForm::V5_16 {
             return false;
         }
@@ -262,8 +262,11 @@ impl Startup for HyStart {
 pub(super) fn ack_delay(pacing_rate: Rate) -> u64 {
     /// `4 * GSO_MAX_SIZE * USEC_PER_SEC`.
     const FOUR_BURSTS: u64 = 4 * 65_536 * 1_000_000;
+    /// Up to this rate, four bursts take a millisecond or more.
+    const SLOW: u64 = FOUR_BURSTS / 1_000;
     match pacing_rate.bytes_per_sec() {
         0 => 0,
+        1..=SLOW => 1_000,
         rate => (FOUR_BURSTS / rate).min(1_000),
     }
 }
