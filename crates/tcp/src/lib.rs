@@ -39,4 +39,4 @@ mod validation;
 
 pub use config::*;
 pub use receiver::{Receiver, ReceiverStats};
-pub use sender::{Sender, SenderStats};
+pub use sender::{Control, Sender, SenderStats};

@@ -28,7 +28,6 @@ mod rack;
 mod watch;
 
 use alloc::collections::VecDeque;
-use alloc::vec;
 use alloc::vec::Vec;
 
 use congestion::rate_sample::SendStamp;
@@ -298,23 +297,40 @@ impl Scoreboard {
     #[cold]
     fn grow(&mut self) {
         let capacity = (self.slots.len() * 2).max(16);
+        let before = self.mask;
         let mask = capacity as u64 - 1;
-        let mut slots = vec![Segment::default(); capacity];
-        let mut pending = vec![0_u64; capacity.div_ceil(64)];
+        self.slots.resize(capacity, Segment::default());
+        self.pending.resize(capacity.div_ceil(64), 0);
+        // Half of the segments move, from the old ring into the space behind it.
         for index in self.base..self.next {
-            let segment = *self.slot(index);
-            slots[(index & mask) as usize] = segment;
+            let (old, new) = (index & before, index & mask);
+            if old == new {
+                continue;
+            }
+            let segment = self.slots[old as usize];
+            self.slots[new as usize] = segment;
             if is_pending(segment.flags) {
-                let bit = index & mask;
-                pending[(bit >> 6) as usize] |= 1 << (bit & 63);
+                self.pending[(old >> 6) as usize] &= !(1 << (old & 63));
+                self.pending[(new >> 6) as usize] |= 1 << (new & 63);
             }
         }
         if let Some(watch) = &mut self.watch {
-            watch.grow(self.base..self.next, self.mask, mask);
+            watch.grow(self.base..self.next, before, mask);
         }
-        self.slots = slots;
-        self.pending = pending;
         self.mask = mask;
+    }
+
+    /// An empty scoreboard of another connection, in the memory of this one.
+    pub(crate) fn renewed(mut self, smss: u64) -> Self {
+        self.slots.clear();
+        self.pending.clear();
+        self.retransmissions.clear();
+        Self {
+            slots: self.slots,
+            pending: self.pending,
+            retransmissions: self.retransmissions,
+            ..Self::new(smss)
+        }
     }
 
     /// The segment `index` was retransmitted. A probe does not count as a retransmission in flight.

@@ -46,9 +46,11 @@ mod timer;
 mod transmit;
 mod usage;
 
+use alloc::boxed::Box;
+
 use congestion::rate_sample::RateEstimator;
 use congestion::{
-    AnyCongestionControl, BuildContext, CongestionControl, Established, PathMemory, Phase,
+    AnyCongestionControl, BuildContext, CongestionControl, Established, Held, PathMemory, Phase,
 };
 use units::{Bytes, Duration, Instant};
 
@@ -85,7 +87,7 @@ pub use report::SenderStats;
 /// then ask [`Self::poll_timeout`] when to call [`Self::handle_timeout`].
 #[derive(Clone, Debug)]
 pub struct Sender {
-    cc: AnyCongestionControl,
+    cc: Control,
     cwnd: CongestionWindow,
     validation: Validation,
     pacer: Pacer,
@@ -120,8 +122,69 @@ pub struct Sender {
     is_steered: bool,
     /// State left by earlier connections over the path.
     memory: PathMemory,
-    config: SenderConfig,
+    config: Settings,
     stats: SenderStats,
+}
+
+/// The congestion control of a connection: in place where it is common, else in a box.
+pub type Control = Held<Box<AnyCongestionControl>>;
+
+/// A [`SenderConfig`] in range, without the algorithm, which `cc` has.
+#[derive(Clone, Copy, Debug)]
+struct Settings {
+    smss: u32,
+    initial_window: u32,
+    tso_segments: u32,
+    pacing: bool,
+    restart_after_idle: bool,
+    ecn: bool,
+    sack: bool,
+    impatient: bool,
+    small_queue: Option<u8>,
+    loss_detection: LossDetection,
+    byte_counting: bool,
+    rto_min: Duration,
+    seed: u64,
+}
+
+impl Settings {
+    fn of(config: &SenderConfig) -> Self {
+        // Header bytes for routers in every segment reduce the payload.
+        let header = config.algorithm.header_bytes().unwrap_or(0);
+        let smss = config.smss.clamp(1, u32::from(u16::MAX));
+        Self {
+            smss: smss.saturating_sub(header).max(1),
+            initial_window: config.initial_window.max(1),
+            tso_segments: config.tso_segments.max(1),
+            pacing: config.pacing,
+            restart_after_idle: config.restart_after_idle,
+            ecn: config.ecn,
+            sack: config.sack,
+            impatient: config.impatient,
+            small_queue: config.small_queue,
+            loss_detection: config.loss_detection,
+            byte_counting: config.byte_counting,
+            rto_min: config.rto_min,
+            seed: config.seed,
+        }
+    }
+
+    /// How the congestion control of the connection begins.
+    fn context(
+        &self,
+        now: Instant,
+        initial_window: u32,
+        handshake_rtt: Option<Duration>,
+    ) -> BuildContext {
+        let smss = Bytes::new(u64::from(self.smss));
+        BuildContext {
+            now,
+            smss,
+            initial_window: smss * u64::from(initial_window),
+            seed: self.seed,
+            handshake_rtt,
+        }
+    }
 }
 
 impl Sender {
@@ -129,16 +192,33 @@ impl Sender {
     /// range; an initial window or a burst of zero segments becomes one.
     #[must_use]
     pub fn new(config: SenderConfig) -> Self {
-        let mut config = config;
-        config.smss = config.smss.clamp(1, u32::from(u16::MAX));
-        config.initial_window = config.initial_window.max(1);
-        config.tso_segments = config.tso_segments.max(1);
-        let mut cc = build(&config, Instant::ZERO, config.initial_window, None);
-        if let Some(header) = cc.header_bytes() {
-            // Header bytes for routers in every segment reduce the payload.
-            config.smss = config.smss.saturating_sub(header).max(1);
-            cc = build(&config, Instant::ZERO, config.initial_window, None);
-        }
+        Self::with(&config, None, Scoreboard::new(1))
+    }
+
+    /// Makes the connection [`Self::new`] of this configuration. It keeps the memory that the last
+    /// one allocated, and nothing else of it.
+    pub fn renew(&mut self, config: &SenderConfig) {
+        let control = self.cc.take_other();
+        let board = core::mem::replace(&mut self.board, Scoreboard::new(1));
+        *self = Self::with(config, control, board);
+    }
+
+    /// A connection that is not open, in the memory of an earlier one.
+    fn with(
+        config: &SenderConfig,
+        control: Option<Box<AnyCongestionControl>>,
+        board: Scoreboard,
+    ) -> Self {
+        let algorithm = &config.algorithm;
+        let config = Settings::of(config);
+        let context = config.context(Instant::ZERO, config.initial_window, None);
+        let cc = Control::new(algorithm, &context, |built| match control {
+            Some(mut memory) => {
+                *memory = built;
+                memory
+            }
+            None => Box::new(built),
+        });
         Self {
             cwnd: CongestionWindow::new(cc.window()),
             validation: Validation::default(),
@@ -146,7 +226,7 @@ impl Sender {
             cc,
             pass: Pass::default(),
             repair: Repair::new(),
-            board: Scoreboard::new(u64::from(config.smss)),
+            board: board.renewed(u64::from(config.smss)),
             rack: Rack::new(),
             tlp: Tlp::default(),
             undo: Undo::default(),
@@ -256,7 +336,8 @@ impl Sender {
         } else {
             self.config.initial_window
         };
-        self.cc = build(&self.config, now, initial_window, rtt);
+        self.cc
+            .establish(&self.config.context(now, initial_window, rtt));
         self.is_steered = self.cc.steers_sending();
         if self.cc.watches_losses() {
             self.board.begin_watch(self.smss());
@@ -328,20 +409,4 @@ impl Sender {
             self.peer_window.exceed(self.snd_una + window.get());
         }
     }
-}
-
-fn build(
-    config: &SenderConfig,
-    now: Instant,
-    initial_window: u32,
-    handshake_rtt: Option<Duration>,
-) -> AnyCongestionControl {
-    let smss = Bytes::new(u64::from(config.smss));
-    config.algorithm.build(BuildContext {
-        now,
-        smss,
-        initial_window: smss * u64::from(initial_window),
-        seed: config.seed,
-        handshake_rtt,
-    })
 }
