@@ -122,6 +122,16 @@ impl ThroughputMedian {
     /// The largest number of intervals.
     pub const CAPACITY: usize = 1024;
 
+    /// Forgets everything, but keeps the memory.
+    pub fn clear(&mut self) {
+        let mut bytes = std::mem::take(&mut self.bytes);
+        bytes.clear();
+        *self = Self {
+            bytes,
+            ..Self::default()
+        };
+    }
+
     /// Starts to count, at the end of slow start.
     pub fn begin(&mut self, now: Instant) {
         self.began.get_or_insert(now);

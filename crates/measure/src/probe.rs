@@ -21,6 +21,19 @@ pub struct FlowProbe {
 }
 
 impl FlowProbe {
+    /// Makes it the probe of another flow, in the same memory.
+    pub fn renew(&mut self) {
+        let mut rtt = std::mem::take(&mut self.rtt);
+        rtt.clear();
+        let mut throughput = std::mem::take(&mut self.throughput);
+        throughput.clear();
+        *self = Self {
+            rtt,
+            throughput,
+            ..Self::default()
+        };
+    }
+
     /// Records a data packet that arrived at the receiver after `latency`.
     pub fn on_arrival(&mut self, now: Instant, latency: Duration) {
         self.latency.on_arrival(now, latency, self.rtt.min());

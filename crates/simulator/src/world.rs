@@ -377,11 +377,12 @@ impl World<'_> {
         {
             self.waiting.pop();
             let component = self.component(Owner::Flow(flow));
-            let seed = self.streams.stream(&format!("flow {flow}")).next_u64();
+            let streams = &self.streams;
+            let seed = || streams.stream(&format!("flow {flow}")).next_u64();
             let state = &mut self.flows.measured[flow as usize];
             state.component = Some(component);
             let memory = self.memories.entry(state.extra_delay).or_default();
-            state.start(now, seed, memory, self.traced);
+            state.start(now, seed, memory, self.traced, &mut self.flows.pool);
             self.unresolved.push(flow);
             self.transmit(flow);
             self.keep(flow);

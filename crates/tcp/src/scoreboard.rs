@@ -50,6 +50,9 @@ const DETACHED: u8 = 16;
 /// Sent while the application limited the sender.
 const APP_LIMITED: u8 = 32;
 
+/// A larger ring is not kept for the next connection.
+const MOST_KEPT: usize = 1024;
+
 /// One segment in flight: 48 bytes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Segment {
@@ -320,8 +323,11 @@ impl Scoreboard {
         self.mask = mask;
     }
 
-    /// An empty scoreboard of another connection, in the memory of this one.
+    /// An empty scoreboard of another connection, in the memory of this one unless that is large.
     pub(crate) fn renewed(mut self, smss: u64) -> Self {
+        if self.slots.capacity() > MOST_KEPT {
+            return Self::new(smss);
+        }
         self.slots.clear();
         self.pending.clear();
         self.retransmissions.clear();

@@ -92,27 +92,26 @@ impl World<'_> {
         state.source = table;
         state.reverse = traffic.direction == Direction::Reverse;
         let totals = &mut self.totals[table as usize];
-        let Some(flow) = self.flows.open(state) else {
+        let Some((flow, state, pool)) = self.flows.open(state) else {
             totals.rejected += 1;
             return;
         };
         totals.begin(begin);
-        let component = self.component(Owner::Flow(flow));
-        let state = self.flows.get_mut(flow);
-        state.component = Some(component);
         // Background flows run between other hosts, so they share no path state with other flows.
-        state.start(self.now, begin.seed, &mut PathMemory::default(), false);
+        let mut memory = PathMemory::default();
+        state.start(self.now, || begin.seed, &mut memory, false, pool);
+        let component = self.component(Owner::Flow(flow));
+        self.flows.get_mut(flow).component = Some(component);
         self.transmit(flow);
         self.keep(flow);
     }
 
     /// Ends a flow of background traffic, finished or not.
     pub(super) fn finish_background(&mut self, flow: u32) {
-        let Some(state) = self.flows.close(flow) else {
+        let Some((state, pool)) = self.flows.close(flow) else {
             return;
         };
-        state.account(self.now, &mut self.totals[state.source as usize]);
-        state.endpoints = None;
+        state.account(self.now, &mut self.totals[state.source as usize], pool);
         if let Some(component) = state.component.take() {
             self.calendar.schedule(component, None);
             self.free.push(component);
