@@ -13,15 +13,28 @@ const SUB_BITS: u32 = 7;
 const FEW: u64 = 16;
 
 /// Counts of durations, with their quantiles and their exact mean and minimum.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Histogram {
     /// The bucket of each duration as long as there are few; then the counts of the buckets from
     /// `first` on.
     counts: Vec<u32>,
-    first: usize,
+    first: u32,
     total: u64,
     sum_nanos: u128,
-    min: Option<Duration>,
+    /// [`Duration::MAX`] before the first duration.
+    min: Duration,
+}
+
+impl Default for Histogram {
+    fn default() -> Self {
+        Self {
+            counts: Vec::new(),
+            first: 0,
+            total: 0,
+            sum_nanos: 0,
+            min: Duration::MAX,
+        }
+    }
 }
 
 fn bucket(micros: u64) -> usize {
@@ -46,20 +59,20 @@ impl Histogram {
             if self.total == FEW {
                 self.count_the_few();
             }
-            self.add(bucket);
+            self.add(bucket as u32);
         }
         self.total += 1;
         self.sum_nanos += u128::from(value.as_nanos());
-        self.min = Some(self.min.map_or(value, |min| min.min(value)));
+        self.min = self.min.min(value);
     }
 
-    fn add(&mut self, bucket: usize) {
+    fn add(&mut self, bucket: u32) {
         if bucket < self.first {
-            self.counts
-                .splice(..0, core::iter::repeat_n(0, self.first - bucket));
+            let more = (self.first - bucket) as usize;
+            self.counts.splice(..0, core::iter::repeat_n(0, more));
             self.first = bucket;
         }
-        let index = bucket - self.first;
+        let index = (bucket - self.first) as usize;
         if index >= self.counts.len() {
             self.counts.resize(index + 1, 0);
         }
@@ -69,9 +82,9 @@ impl Histogram {
     #[cold]
     fn count_the_few(&mut self) {
         let few = core::mem::take(&mut self.counts);
-        self.first = few.iter().min().map_or(0, |&least| least as usize);
+        self.first = few.iter().min().copied().unwrap_or(0);
         for bucket in few {
-            self.add(bucket as usize);
+            self.add(bucket);
         }
     }
 
@@ -93,8 +106,8 @@ impl Histogram {
 
     /// The smallest.
     #[must_use]
-    pub const fn min(&self) -> Option<Duration> {
-        self.min
+    pub fn min(&self) -> Option<Duration> {
+        Some(self.min).filter(|_| self.total > 0)
     }
 
     /// The exact mean.
@@ -123,7 +136,7 @@ impl Histogram {
                 seen += u64::from(count);
                 seen >= rank
             })
-            .map(|index| Duration::from_micros(upper_edge(self.first + index)))
+            .map(|index| Duration::from_micros(upper_edge(self.first as usize + index)))
     }
 }
 

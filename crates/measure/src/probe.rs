@@ -25,11 +25,8 @@ impl FlowProbe {
     pub fn renew(&mut self) {
         let mut rtt = std::mem::take(&mut self.rtt);
         rtt.clear();
-        let mut throughput = std::mem::take(&mut self.throughput);
-        throughput.clear();
         *self = Self {
             rtt,
-            throughput,
             ..Self::default()
         };
     }

@@ -61,7 +61,7 @@ pub struct FlowState<'a> {
     /// Its place in the calendar while it runs.
     pub component: Option<Component>,
     /// The sender's device queue, if TCP small queues limits the sender.
-    pub device: Option<Device>,
+    pub device: Option<Box<Device>>,
     /// Whether its packets carry router feedback.
     pub asks_routers: bool,
     /// The time of the flow's calendar entry, at or before its earliest deadline.
@@ -133,7 +133,7 @@ impl<'a> FlowState<'a> {
             reverse: false,
             component: None,
             asks_routers: false,
-            device: config.small_queue.map(|_| Device::default()),
+            device: config.small_queue.map(|_| Box::default()),
             scheduled: Instant::MAX,
             application: place.start,
             base_rtt: scenario.path.base_rtt + place.extra_delay * 2,

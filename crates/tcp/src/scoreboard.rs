@@ -27,6 +27,7 @@ mod fack;
 mod rack;
 mod watch;
 
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
@@ -169,7 +170,7 @@ pub(crate) struct Scoreboard {
     /// Retransmissions in the order of transmission.
     retransmissions: VecDeque<Retransmission>,
     /// Present only if the congestion control watches losses.
-    watch: Option<Watch>,
+    watch: Option<Box<Watch>>,
 }
 
 impl Scoreboard {

@@ -120,8 +120,8 @@ pub struct Sender {
     ts_recent: u32,
     /// The start-up changes window and pacing as segments leave.
     is_steered: bool,
-    /// State left by earlier connections over the path.
-    memory: PathMemory,
+    /// State left by earlier connections over the path, if they left any.
+    memory: Option<Box<PathMemory>>,
     config: Settings,
     stats: SenderStats,
 }
@@ -249,7 +249,7 @@ impl Sender {
             quick_start: QuickStart::default(),
             ts_recent: 0,
             is_steered: false,
-            memory: PathMemory::default(),
+            memory: None,
             config,
             stats: SenderStats::default(),
         }
@@ -276,14 +276,16 @@ impl Sender {
 
     /// Sets the state left by earlier connections over the path, for algorithms that use it. Call
     /// it before [`Self::open`].
-    pub const fn remember(&mut self, memory: PathMemory) {
-        self.memory = memory;
+    pub fn remember(&mut self, memory: PathMemory) {
+        self.memory = (memory != PathMemory::default()).then(|| Box::new(memory));
     }
 
     /// The connection is over: stores state for later connections over the path.
     pub fn leave_memory(&self, now: Instant, memory: &mut PathMemory) {
         self.cc.on_close(now, memory);
-        memory.give_back(&self.memory);
+        if let Some(lent) = &self.memory {
+            memory.give_back(lent);
+        }
     }
 
     /// The application writes no more: the last byte carries the FIN, if it has not left yet.
@@ -347,7 +349,7 @@ impl Sender {
             rtt,
             queued: Bytes::new(self.unsent()),
             receive_window: Bytes::new(self.peer_window.advertised()),
-            memory: self.memory,
+            memory: self.memory.as_deref().copied().unwrap_or_default(),
         });
         self.settle_feedback(now, rtt);
         self.read_window();
