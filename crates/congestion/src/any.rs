@@ -7,10 +7,12 @@
 #[macro_use]
 mod dispatch;
 mod error;
+mod held;
 mod name;
 mod parse;
 
 pub use error::{AlgorithmError, Problem};
+pub use held::{CommonStartup, Held, Other, Waiting};
 pub use parse::Algorithm;
 
 use units::feedback::Feedback;

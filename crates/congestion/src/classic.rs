@@ -50,16 +50,11 @@ pub struct Classic<S, A, R> {
 impl<S: Startup, A: Avoidance, R: Recovery> Classic<S, A, R> {
     /// A connection that begins with a window of `initial_window`, in segments of `smss`.
     pub fn new(startup: S, avoidance: A, recovery: R, smss: Bytes, initial_window: Bytes) -> Self {
-        let smss = smss.max(Bytes::new(1));
         Self {
             startup,
             avoidance,
             recovery,
-            window: Window {
-                cwnd: whole(initial_window, smss),
-                ssthresh: Bytes::MAX,
-                smss,
-            },
+            window: initial(initial_window, smss),
             prior_cwnd: Bytes::ZERO,
             prior_ssthresh: Bytes::ZERO,
             reducing: false,
@@ -148,6 +143,16 @@ impl<S: Startup, A: Avoidance, R: Recovery> Classic<S, A, R> {
                 Bytes::ZERO
             }
         }
+    }
+}
+
+/// The window that a connection begins with.
+pub(crate) fn initial(initial_window: Bytes, smss: Bytes) -> Window {
+    let smss = smss.max(Bytes::new(1));
+    Window {
+        cwnd: whole(initial_window, smss),
+        ssthresh: Bytes::MAX,
+        smss,
     }
 }
 

@@ -66,27 +66,37 @@ pub fn classify(exit: Instant, by_congestion: bool, capacity: Option<Instant>) -
 /// the smallest RTT.
 ///
 /// It works online, with the minima known so far.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct LatencyOffset {
-    min_latency: Option<Duration>,
+    /// [`Duration::MAX`] before the first packet.
+    min_latency: Duration,
     last_below: Option<Instant>,
-    found: Option<Option<Instant>>,
+    found: bool,
+}
+
+impl Default for LatencyOffset {
+    fn default() -> Self {
+        Self {
+            min_latency: Duration::MAX,
+            last_below: None,
+            found: false,
+        }
+    }
 }
 
 impl LatencyOffset {
     /// Records a packet that arrived after `latency`. The sender's smallest RTT is `min_rtt`.
     pub fn on_arrival(&mut self, now: Instant, latency: Duration, min_rtt: Option<Duration>) {
-        if self.found.is_some() {
+        if self.found {
             return;
         }
-        let min = self.min_latency.map_or(latency, |min| min.min(latency));
-        self.min_latency = Some(min);
-        let offset = latency.saturating_sub(min);
+        self.min_latency = self.min_latency.min(latency);
+        let offset = latency.saturating_sub(self.min_latency);
         let Some(min_rtt) = min_rtt else { return };
         if offset < min_rtt / 2 {
             self.last_below = Some(now);
         } else if offset > min_rtt * 2 {
-            self.found = Some(self.last_below);
+            self.found = true;
         }
     }
 
@@ -94,13 +104,13 @@ impl LatencyOffset {
     #[inline]
     #[must_use]
     pub const fn is_decided(&self) -> bool {
-        self.found.is_some()
+        self.found
     }
 
     /// The capacity point, if the offset ever became large enough.
     #[must_use]
     pub fn at_capacity(&self) -> Option<Instant> {
-        self.found.flatten()
+        self.last_below.filter(|_| self.found)
     }
 }
 
@@ -108,24 +118,20 @@ impl LatencyOffset {
 ///
 /// Intervals are initially 100 ms long. If a flow needs more than [`ThroughputMedian::CAPACITY`]
 /// of them, adjacent intervals are merged, so memory does not grow with the run.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct ThroughputMedian {
+    /// Nothing before the end of slow start.
+    counts: Option<Box<Throughput>>,
+}
+
+/// Bytes in each interval.
+#[derive(Clone, Debug)]
+struct Throughput {
     interval: Duration,
-    began: Option<Instant>,
+    began: Instant,
     bytes: Vec<u64>,
     /// When the last interval of `bytes` begins.
     last: Instant,
-}
-
-impl Default for ThroughputMedian {
-    fn default() -> Self {
-        Self {
-            interval: Duration::from_millis(100),
-            began: None,
-            bytes: Vec::new(),
-            last: Instant::ZERO,
-        }
-    }
 }
 
 impl ThroughputMedian {
@@ -134,32 +140,57 @@ impl ThroughputMedian {
 
     /// Starts to count, at the end of slow start.
     pub fn begin(&mut self, now: Instant) {
-        self.began.get_or_insert(now);
+        self.counts.get_or_insert_with(|| {
+            Box::new(Throughput {
+                interval: Duration::from_millis(100),
+                began: now,
+                bytes: Vec::new(),
+                last: now,
+            })
+        });
     }
 
     /// Records `bytes` that were newly acknowledged or SACKed.
     #[inline]
     pub fn on_delivered(&mut self, now: Instant, bytes: Bytes) {
+        let Some(counts) = &mut self.counts else {
+            return;
+        };
         // In the interval of the last time there is nothing to divide.
-        if let Some(last) = self.bytes.last_mut()
-            && self.last <= now
-            && now.saturating_since(self.last) < self.interval
+        if let Some(last) = counts.bytes.last_mut()
+            && counts.last <= now
+            && now.saturating_since(counts.last) < counts.interval
         {
             *last += bytes.get();
         } else {
-            self.seek(now, bytes);
+            counts.seek(now, bytes);
         }
     }
 
-    /// [`Self::on_delivered`] in any interval.
+    /// The median in bits per second, without the last, incomplete interval. `None` without a
+    /// complete interval.
+    #[must_use]
+    pub fn bits_per_second(&self) -> Option<u64> {
+        let Throughput {
+            interval, bytes, ..
+        } = self.counts.as_deref()?;
+        let complete = bytes.len().checked_sub(1).filter(|&n| n > 0)?;
+        let mut sorted = bytes[..complete].to_vec();
+        sorted.sort_unstable();
+        let middle = (sorted[(complete - 1) / 2] + sorted[complete / 2]) as u128;
+        Some((middle * 8 * 1_000_000_000 / (2 * u128::from(interval.as_nanos()))) as u64)
+    }
+}
+
+impl Throughput {
+    /// [`ThroughputMedian::on_delivered`] in any interval.
     #[inline(never)]
     fn seek(&mut self, now: Instant, bytes: Bytes) {
-        let Some(began) = self.began else { return };
-        let mut index =
-            (now.saturating_since(began).as_nanos() / self.interval.as_nanos()) as usize;
-        while index >= Self::CAPACITY {
-            let merged = self.bytes.chunks(2).map(|pair| pair.iter().sum()).collect();
-            self.bytes = merged;
+        let since = now.saturating_since(self.began);
+        let mut index = (since.as_nanos() / self.interval.as_nanos()) as usize;
+        while index >= ThroughputMedian::CAPACITY {
+            let pairs = self.bytes.chunks(2);
+            self.bytes = pairs.map(|pair| pair.iter().sum()).collect();
             self.interval = self.interval * 2;
             index /= 2;
         }
@@ -167,18 +198,7 @@ impl ThroughputMedian {
             self.bytes.resize(index + 1, 0);
         }
         self.bytes[index] += bytes.get();
-        self.last = began + self.interval * (self.bytes.len() as u64 - 1);
-    }
-
-    /// The median in bits per second, without the last, incomplete interval. `None` without a
-    /// complete interval.
-    #[must_use]
-    pub fn bits_per_second(&self) -> Option<u64> {
-        let complete = self.bytes.len().checked_sub(1).filter(|&n| n > 0)?;
-        let mut sorted = self.bytes[..complete].to_vec();
-        sorted.sort_unstable();
-        let middle = (sorted[(complete - 1) / 2] + sorted[complete / 2]) as u128;
-        Some((middle * 8 * 1_000_000_000 / (2 * u128::from(self.interval.as_nanos()))) as u64)
+        self.last = self.began + self.interval * (self.bytes.len() as u64 - 1);
     }
 }
 
@@ -265,6 +285,7 @@ mod tests {
             median.on_delivered(Instant::from_millis(100 * step + 50), Bytes::new(12_500));
         }
         assert_eq!(median.bits_per_second(), Some(1_000_000));
-        assert!(median.bytes.len() <= ThroughputMedian::CAPACITY);
+        let bytes = median.counts.map_or(0, |counts| counts.bytes.len());
+        assert!((1..=ThroughputMedian::CAPACITY).contains(&bytes));
     }
 }

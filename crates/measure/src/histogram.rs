@@ -2,20 +2,39 @@
 //!
 //! Buckets are log-linear: 128 per power of two of microseconds, so a quantile is at most 0.8 %
 //! above the true one. Below 256 us a bucket is one microsecond wide, and quantiles are exact.
+//!
+//! The first few durations are kept as a list of their buckets: a short flow has no more, and they
+//! may lie far apart.
 
 use units::Duration;
 
 const SUB_BITS: u32 = 7;
+/// So many durations are kept as a list.
+const FEW: u64 = 16;
 
 /// Counts of durations, with their quantiles and their exact mean and minimum.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Histogram {
-    /// Counts of the buckets from `first` on.
+    /// The bucket of each duration as long as there are few; then the counts of the buckets from
+    /// `first` on.
     counts: Vec<u32>,
-    first: usize,
+    first: u32,
     total: u64,
     sum_nanos: u128,
-    min: Option<Duration>,
+    /// [`Duration::MAX`] before the first duration.
+    min: Duration,
+}
+
+impl Default for Histogram {
+    fn default() -> Self {
+        Self {
+            counts: Vec::new(),
+            first: 0,
+            total: 0,
+            sum_nanos: 0,
+            min: Duration::MAX,
+        }
+    }
 }
 
 fn bucket(micros: u64) -> usize {
@@ -34,21 +53,49 @@ impl Histogram {
     /// Counts one duration.
     pub fn record(&mut self, value: Duration) {
         let bucket = bucket(value.as_micros());
-        if self.counts.is_empty() {
-            self.first = bucket;
-        } else if bucket < self.first {
-            self.counts
-                .splice(..0, core::iter::repeat_n(0, self.first - bucket));
+        if self.total < FEW {
+            self.counts.push(bucket as u32);
+        } else {
+            if self.total == FEW {
+                self.count_the_few();
+            }
+            self.add(bucket as u32);
+        }
+        self.total += 1;
+        self.sum_nanos += u128::from(value.as_nanos());
+        self.min = self.min.min(value);
+    }
+
+    fn add(&mut self, bucket: u32) {
+        if bucket < self.first {
+            let more = (self.first - bucket) as usize;
+            self.counts.splice(..0, core::iter::repeat_n(0, more));
             self.first = bucket;
         }
-        let index = bucket - self.first;
+        let index = (bucket - self.first) as usize;
         if index >= self.counts.len() {
             self.counts.resize(index + 1, 0);
         }
         self.counts[index] = self.counts[index].saturating_add(1);
-        self.total += 1;
-        self.sum_nanos += u128::from(value.as_nanos());
-        self.min = Some(self.min.map_or(value, |min| min.min(value)));
+    }
+
+    #[cold]
+    fn count_the_few(&mut self) {
+        let few = core::mem::take(&mut self.counts);
+        self.first = few.iter().min().copied().unwrap_or(0);
+        for bucket in few {
+            self.add(bucket);
+        }
+    }
+
+    /// Forgets everything, but keeps the memory.
+    pub fn clear(&mut self) {
+        let mut counts = core::mem::take(&mut self.counts);
+        counts.clear();
+        *self = Self {
+            counts,
+            ..Self::default()
+        };
     }
 
     /// The number of durations.
@@ -59,8 +106,8 @@ impl Histogram {
 
     /// The smallest.
     #[must_use]
-    pub const fn min(&self) -> Option<Duration> {
-        self.min
+    pub fn min(&self) -> Option<Duration> {
+        Some(self.min).filter(|_| self.total > 0)
     }
 
     /// The exact mean.
@@ -74,6 +121,14 @@ impl Histogram {
     #[must_use]
     pub fn quantile(&self, permille: u64) -> Option<Duration> {
         let rank = (self.total * permille).div_ceil(1000).max(1);
+        if self.total <= FEW {
+            let mut few = [0; FEW as usize];
+            let few = &mut few[..self.counts.len()];
+            few.copy_from_slice(&self.counts);
+            few.sort_unstable();
+            let bucket = few.get(rank as usize - 1)?;
+            return Some(Duration::from_micros(upper_edge(*bucket as usize)));
+        }
         let mut seen = 0;
         self.counts
             .iter()
@@ -81,7 +136,7 @@ impl Histogram {
                 seen += u64::from(count);
                 seen >= rank
             })
-            .map(|index| Duration::from_micros(upper_edge(self.first + index)))
+            .map(|index| Duration::from_micros(upper_edge(self.first as usize + index)))
     }
 }
 
@@ -122,5 +177,39 @@ mod tests {
         }
         assert_eq!(backwards.quantile(950), histogram.quantile(950));
         assert_eq!(backwards.quantile(1), Some(Duration::from_micros(1)));
+    }
+
+    /// As a list and as counts: the nearest rank of the sorted durations, up to its bucket's edge.
+    #[test]
+    fn quantiles_of_any_number_are_of_the_nearest_rank() {
+        let mut state = 1_u64;
+        let mut next = || {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            state >> (34 + state % 20)
+        };
+        let mut histogram = Histogram::default();
+        for _ in 0..200 {
+            let mut sorted = Vec::new();
+            for _ in 0..40 {
+                let micros = next();
+                histogram.record(Duration::from_micros(micros));
+                sorted.push(micros);
+                sorted.sort_unstable();
+                assert_eq!(histogram.count(), sorted.len() as u64);
+                for permille in [0, 1, 250, 500, 950, 1000] {
+                    let rank = (sorted.len() * permille).div_ceil(1000).max(1);
+                    let edge = upper_edge(bucket(sorted[rank - 1]));
+                    let found = histogram.quantile(permille as u64);
+                    assert_eq!(found, Some(Duration::from_micros(edge)));
+                }
+            }
+            histogram.clear();
+            assert_eq!(
+                format!("{histogram:?}"),
+                format!("{:?}", Histogram::default())
+            );
+        }
     }
 }

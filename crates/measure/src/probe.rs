@@ -35,6 +35,16 @@ impl FlowProbe {
         self.decreases = Some(VecDeque::new());
     }
 
+    /// Makes it the probe of another flow, in the same memory.
+    pub fn renew(&mut self) {
+        let mut rtt = std::mem::take(&mut self.rtt);
+        rtt.clear();
+        *self = Self {
+            rtt,
+            ..Self::default()
+        };
+    }
+
     /// Records a data packet that arrived at the receiver after `latency`.
     #[inline]
     pub fn on_arrival(&mut self, now: Instant, latency: Duration) {

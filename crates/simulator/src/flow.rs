@@ -1,5 +1,8 @@
 //! A simulated flow: its two endpoints while it runs, and its result afterwards.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::VecDeque;
 
 use congestion::{PathMemory, SlowStartExit};
@@ -27,7 +30,7 @@ pub struct Endpoints {
     pub sender: Sender,
     pub receiver: Receiver,
     pub probe: FlowProbe,
-    pub trace: Option<FlowTrace>,
+    pub trace: Option<Box<FlowTrace>>,
     /// When the SYN-ACK arrived. No data left before.
     pub established: Option<Instant>,
     /// The first time from which the bottleneck stayed busy for one base RTT.
@@ -63,7 +66,7 @@ pub struct FlowState<'a> {
     pub sender_side: Side,
     pub receiver_side: Side,
     /// The sender's device queue, if TCP small queues limits the sender.
-    pub device: Option<Device>,
+    pub device: Option<Box<Device>>,
     /// Whether its packets carry router feedback.
     pub asks_routers: bool,
     /// The time of the flow's calendar entry on each side, at or before its earliest deadline there.
@@ -73,8 +76,7 @@ pub struct FlowState<'a> {
     /// Base RTT of the path and of the flow's own access.
     pub base_rtt: Duration,
     pub endpoints: Option<Box<Endpoints>>,
-    pub result: Option<FlowResult>,
-    pub trace: Option<FlowTrace>,
+    pub trace: Option<Box<FlowTrace>>,
 }
 
 /// The sender's device: this sender's packets in the path's first link.
@@ -140,63 +142,43 @@ impl<'a> FlowState<'a> {
             sender_side: LEFT,
             receiver_side: LEFT,
             asks_routers: false,
-            device: config.small_queue.map(|_| Device::default()),
+            device: config.small_queue.map(|_| Box::default()),
             scheduled: [Instant::MAX; 2],
             application: place.start,
             base_rtt: scenario.path.base_rtt + (place.extra_delay + place.access_delay) * 2,
             endpoints: None,
-            result: None,
             trace: None,
         }
     }
 
-    /// Opens the connection.
-    pub fn start(&mut self, now: Instant, seed: u64, memory: &mut PathMemory, traced: bool) {
+    /// Opens the connection, in the memory of one that is over if `pool` has one. `seed` is drawn
+    /// if the algorithm draws random numbers.
+    pub fn start(
+        &mut self,
+        now: Instant,
+        seed: impl FnOnce() -> u64,
+        memory: &mut PathMemory,
+        traced: bool,
+        pool: &mut Pool,
+    ) {
         let config = self.config;
-        let mut sender = Sender::new(SenderConfig {
-            algorithm: config.algorithm,
-            smss: SMSS,
-            initial_window: config.initial_window,
-            pacing: config.pacing,
-            tso_segments: config.tso_segments,
-            restart_after_idle: config.restart_after_idle,
-            rto_min: RTO_MIN,
-            ecn: config.ecn,
-            sack: config.sack,
-            impatient: config.impatient,
-            small_queue: config.small_queue,
-            loss_detection: config.loss_detection,
-            byte_counting: config.byte_counting,
-            seed,
-        });
-        let receiver = Receiver::new(ReceiverConfig {
-            receive_buffer: config.receive_buffer,
-            initial_window: config.syn_window.min(config.receive_buffer),
-            autotuning: config.autotuning,
-            ack_policy: config.ack_policy,
-            sack: config.sack,
-        });
-        sender.remember(memory.lend());
-        sender.open(now);
-        self.asks_routers = sender.asks_routers();
-        let mut probe = FlowProbe::default();
+        let seed = if config.algorithm.draws() { seed() } else { 0 };
+        let mut endpoints = pool.open(config, seed);
         if self.sender_side != self.receiver_side {
-            probe.let_arrivals_lag();
+            endpoints.probe.let_arrivals_lag();
         }
-        self.endpoints = Some(Box::new(Endpoints {
-            sender,
-            receiver,
-            probe,
-            trace: traced.then(|| FlowTrace {
+        endpoints.sender.remember(memory.lend());
+        endpoints.sender.open(now);
+        endpoints.unwritten = self.size.map_or(u64::MAX, Bytes::get);
+        if traced {
+            endpoints.trace = Some(Box::new(FlowTrace {
                 flow: self.index,
-                algorithm: config.algorithm.to_string(),
+                algorithm: config.algorithm.name().to_owned(),
                 ..FlowTrace::default()
-            }),
-            established: None,
-            capacity: None,
-            past_slow_start: false,
-            unwritten: self.size.map_or(u64::MAX, Bytes::get),
-        }));
+            }));
+        }
+        self.asks_routers = endpoints.sender.asks_routers();
+        self.endpoints = Some(endpoints);
         self.application_acts(now);
     }
 
@@ -266,26 +248,29 @@ impl<'a> FlowState<'a> {
         }
     }
 
-    /// Ends the flow: stores its result, and its path state in `memory` for later flows.
-    pub fn finish(&mut self, now: Instant, memory: &mut PathMemory) {
-        let Some(mut endpoints) = self.endpoints.take() else {
-            return;
-        };
+    /// Ends the flow: returns its result, and stores its path state in `memory` for later flows.
+    pub fn finish(
+        &mut self,
+        now: Instant,
+        memory: &mut PathMemory,
+        pool: &mut Pool,
+    ) -> Option<FlowResult> {
+        let mut endpoints = self.endpoints.take()?;
         endpoints.sender.leave_memory(now, memory);
         self.trace = endpoints.trace.take();
-        self.result = Some(self.result_of(&endpoints, now));
+        let result = self.result_of(&endpoints, now);
+        pool.close(endpoints);
+        Some(result)
     }
 
-    /// Stores the result of a flow that had not started when the run ended.
-    pub fn finish_unstarted(&mut self) {
-        if self.result.is_none() {
-            self.result = Some(FlowResult::unopened(
-                self.index,
-                &self.config.name,
-                &self.config.algorithm.to_string(),
-                self.start.as_secs_f64(),
-            ));
-        }
+    /// The result of a flow that had not started when the run ended.
+    pub fn unstarted(&self) -> FlowResult {
+        FlowResult::unopened(
+            self.index,
+            &self.config.name,
+            self.config.algorithm.name(),
+            self.start.as_secs_f64(),
+        )
     }
 
     /// When the receiving application had all data, if it did by `now`.
@@ -304,13 +289,13 @@ impl<'a> FlowState<'a> {
     }
 
     /// Ends a flow of background traffic and adds its counts to the totals.
-    pub fn account(&self, now: Instant, totals: &mut Totals) {
-        let Some(Endpoints {
-            sender, receiver, ..
-        }) = self.endpoints.as_deref()
-        else {
+    pub fn account(&mut self, now: Instant, totals: &mut Totals, pool: &mut Pool) {
+        let Some(endpoints) = self.endpoints.take() else {
             return;
         };
+        let Endpoints {
+            sender, receiver, ..
+        } = &*endpoints;
         let stats = sender.stats();
         totals.delivered += receiver.delivered().get();
         totals.segments_sent += stats.segments_sent;
@@ -323,6 +308,7 @@ impl<'a> FlowState<'a> {
         if let Some(at) = self.finished_at(receiver, now) {
             totals.finish(self.index, at.saturating_since(self.start));
         }
+        pool.close(endpoints);
     }
 
     fn result_of(&self, endpoints: &Endpoints, now: Instant) -> FlowResult {
@@ -352,7 +338,7 @@ impl<'a> FlowState<'a> {
         FlowResult {
             flow: self.index,
             name: self.config.name.clone(),
-            algorithm: self.config.algorithm.to_string(),
+            algorithm: self.config.algorithm.name().to_owned(),
             start_s: start.as_secs_f64(),
             bytes_acked: stats.bytes_acked,
             completed: finished.is_some(),
@@ -391,7 +377,101 @@ impl<'a> FlowState<'a> {
     }
 }
 
+/// The memory of connections that are over, for those that follow.
+#[derive(Debug, Default)]
+pub struct Pool {
+    /// The last one closed is in the cache, and opens first.
+    #[expect(clippy::vec_box, reason = "they move between here and their flows")]
+    closed: Vec<Box<Endpoints>>,
+}
+
+impl Pool {
+    /// The endpoints of a new connection.
+    fn open(&mut self, config: &Flow, seed: u64) -> Box<Endpoints> {
+        let sender = sender_config(config, seed);
+        let receiver = receiver_config(config);
+        match self.closed.pop() {
+            Some(mut endpoints) => {
+                endpoints.renew(&sender, receiver);
+                endpoints
+            }
+            None => Box::new(Endpoints::new(sender, receiver)),
+        }
+    }
+
+    fn close(&mut self, endpoints: Box<Endpoints>) {
+        self.closed.push(endpoints);
+    }
+}
+
+fn sender_config(config: &Flow, seed: u64) -> SenderConfig {
+    SenderConfig {
+        algorithm: config.algorithm,
+        smss: SMSS,
+        initial_window: config.initial_window,
+        pacing: config.pacing,
+        tso_segments: config.tso_segments,
+        restart_after_idle: config.restart_after_idle,
+        rto_min: RTO_MIN,
+        ecn: config.ecn,
+        sack: config.sack,
+        impatient: config.impatient,
+        small_queue: config.small_queue,
+        loss_detection: config.loss_detection,
+        byte_counting: config.byte_counting,
+        seed,
+    }
+}
+
+fn receiver_config(config: &Flow) -> ReceiverConfig {
+    ReceiverConfig {
+        receive_buffer: config.receive_buffer,
+        initial_window: config.syn_window.min(config.receive_buffer),
+        autotuning: config.autotuning,
+        ack_policy: config.ack_policy,
+        sack: config.sack,
+    }
+}
+
 impl Endpoints {
+    /// The endpoints of a connection that is not open, of an application that writes nothing.
+    fn new(sender: SenderConfig, receiver: ReceiverConfig) -> Self {
+        Self {
+            sender: Sender::new(sender),
+            receiver: Receiver::new(receiver),
+            probe: FlowProbe::default(),
+            trace: None,
+            established: None,
+            capacity: None,
+            past_slow_start: false,
+            unwritten: 0,
+        }
+    }
+
+    /// Makes them [`Self::new`] of these configurations, in the memory of this connection, which is
+    /// over.
+    fn renew(&mut self, sender: &SenderConfig, receiver: ReceiverConfig) {
+        // Each field is named, so that a new one is not forgotten.
+        let Self {
+            sender: old_sender,
+            receiver: old_receiver,
+            probe,
+            trace,
+            established,
+            capacity,
+            past_slow_start,
+            unwritten,
+        } = self;
+        old_sender.renew(sender);
+        old_receiver.renew(receiver);
+        probe.renew();
+        *trace = None;
+        *established = None;
+        *capacity = None;
+        *past_slow_start = false;
+        *unwritten = 0;
+    }
+
     /// Passes an ACK to the sender and records its samples.
     #[inline]
     pub fn handle_ack(&mut self, now: Instant, ack: &AckSegment) {

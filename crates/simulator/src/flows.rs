@@ -6,7 +6,9 @@
 
 use std::collections::VecDeque;
 
-use crate::flow::FlowState;
+use measure::FlowResult;
+
+use crate::flow::{FlowState, Pool};
 
 /// Numbers of background flows have this bit.
 pub const BACKGROUND: u32 = 1 << 31;
@@ -20,6 +22,10 @@ const GENERATIONS: u32 = 1 << (30 - PLACE_BITS);
 /// All flows of a run.
 pub struct Flows<'a> {
     pub measured: Vec<FlowState<'a>>,
+    /// The results of measured flows that are over.
+    pub results: Vec<Option<FlowResult>>,
+    /// The memory of connections that are over.
+    pub pool: Pool,
     /// Flows of background traffic. The first slot receives the packets of closed flows.
     background: Vec<Slot<'a>>,
     /// Free slots, the one freed first at the front.
@@ -44,6 +50,8 @@ impl<'a> Flows<'a> {
         };
         Self {
             measured: Vec::with_capacity(measured),
+            results: vec![None; measured],
+            pool: Pool::default(),
             background: orphans.map(slot).into_iter().collect(),
             free: VecDeque::new(),
         }
@@ -70,8 +78,9 @@ impl<'a> Flows<'a> {
         slot.is_some_and(|slot| slot.is_open && number(slot.generation, place(flow)) == flow)
     }
 
-    /// Opens a flow of background traffic and returns its number, or `None` if too many are open.
-    pub fn open(&mut self, state: FlowState<'a>) -> Option<u32> {
+    /// Opens a flow of background traffic. Returns its number, its state, and the memory for its
+    /// endpoints; `None` if too many are open.
+    pub fn open(&mut self, state: FlowState<'a>) -> Option<(u32, &mut FlowState<'a>, &mut Pool)> {
         let place = match self.free.pop_front() {
             Some(place) => {
                 self.background[place as usize].state = state;
@@ -89,11 +98,13 @@ impl<'a> Flows<'a> {
         };
         let slot = &mut self.background[place];
         slot.is_open = true;
-        Some(number(slot.generation, place))
+        let number = number(slot.generation, place);
+        Some((number, &mut slot.state, &mut self.pool))
     }
 
-    /// Closes a flow of background traffic and returns its last state.
-    pub fn close(&mut self, flow: u32) -> Option<&mut FlowState<'a>> {
+    /// Closes a flow of background traffic and returns its last state, and the memory that takes
+    /// its endpoints.
+    pub fn close(&mut self, flow: u32) -> Option<(&mut FlowState<'a>, &mut Pool)> {
         if !self.is_open(flow) {
             return None;
         }
@@ -101,7 +112,20 @@ impl<'a> Flows<'a> {
         let slot = &mut self.background[place(flow)];
         slot.generation = (slot.generation + 1) % GENERATIONS;
         slot.is_open = false;
-        Some(&mut slot.state)
+        Some((&mut slot.state, &mut self.pool))
+    }
+
+    /// The results of the measured flows at the end of a run.
+    pub fn take_results(&mut self) -> Vec<FlowResult> {
+        let results = std::mem::take(&mut self.results).into_iter();
+        let mut flows = self.measured.iter();
+        // Same size and order: the results stay where they are.
+        results
+            .filter_map(|result| {
+                let flow = flows.next()?;
+                Some(result.unwrap_or_else(|| flow.unstarted()))
+            })
+            .collect()
     }
 
     /// The numbers of the open background flows.
@@ -154,7 +178,7 @@ mod tests {
         flows.measured.push(state(&flow));
         let mut before = Vec::new();
         for _ in 0..2 * GENERATIONS {
-            let number = flows.open(state(&flow)).expect("a free slot");
+            let (number, ..) = flows.open(state(&flow)).expect("a free slot");
             assert_eq!(
                 number & DATAGRAMS,
                 BACKGROUND,

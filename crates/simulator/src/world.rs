@@ -409,13 +409,14 @@ impl World<'_> {
         {
             self.waiting.pop();
             let component = self.component(flow);
-            let seed = self.streams.stream(&format!("flow {flow}")).next_u64();
+            let streams = &self.streams;
+            let seed = || streams.stream(&format!("flow {flow}")).next_u64();
             let turns = &self.turns;
             let state = &mut self.flows.measured[flow as usize];
             turns.place_ends(state);
             state.component = Some(component);
             let memory = self.memories.entry(state.acks).or_default();
-            state.start(now, seed, memory, self.traced);
+            state.start(now, seed, memory, self.traced, &mut self.flows.pool);
             self.unresolved.push(flow);
             self.transmit(flow);
             self.keep(flow, LEFT);

@@ -39,4 +39,4 @@ mod validation;
 
 pub use config::*;
 pub use receiver::{PlainAck, Receiver, ReceiverStats};
-pub use sender::{Sender, SenderStats};
+pub use sender::{Control, Sender, SenderStats};

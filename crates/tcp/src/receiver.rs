@@ -182,6 +182,17 @@ impl Receiver {
         }
     }
 
+    /// Makes the receiver [`Self::new`] of this configuration. It keeps the memory that the last one
+    /// allocated, and nothing else of it.
+    pub fn renew(&mut self, config: ReceiverConfig) {
+        let mut beyond = core::mem::take(&mut self.beyond);
+        beyond.clear();
+        *self = Self {
+            beyond,
+            ..Self::new(config)
+        };
+    }
+
     /// Turns SACK compression off (`tcp_comp_sack_nr = 0`); it is on by default.
     #[must_use]
     pub const fn without_sack_compression(mut self) -> Self {

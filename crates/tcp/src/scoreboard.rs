@@ -28,8 +28,8 @@ mod rack;
 mod samples;
 mod watch;
 
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
-use alloc::vec;
 use alloc::vec::Vec;
 
 use congestion::rate_sample::SendStamp;
@@ -52,6 +52,9 @@ pub(crate) const EVER_RETRANS: u8 = 8;
 const DETACHED: u8 = 16;
 /// Sent while the application limited the sender.
 const APP_LIMITED: u8 = 32;
+
+/// A larger ring is not kept for the next connection.
+const MOST_KEPT: usize = 1024;
 
 /// One segment in flight: 32 bytes. (`samples.rs` holds the rest of its stamp.)
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -171,7 +174,7 @@ pub(crate) struct Scoreboard {
     /// Present unless the congestion control reads no rate samples.
     samples: Option<Samples>,
     /// Present only if the congestion control watches losses.
-    watch: Option<Watch>,
+    watch: Option<Box<Watch>>,
 }
 
 /// Segments that left the ring together, each of which was sent once.
@@ -396,26 +399,46 @@ impl Scoreboard {
     #[cold]
     fn grow(&mut self) {
         let capacity = (self.slots.len() * 2).max(16);
+        let before = self.mask;
         let mask = capacity as u64 - 1;
-        let mut slots = vec![Segment::default(); capacity];
-        let mut pending = vec![0_u64; capacity.div_ceil(64)];
+        self.slots.resize(capacity, Segment::default());
+        self.pending.resize(capacity.div_ceil(64), 0);
+        // Half of the segments move, from the old ring into the space behind it.
         for index in self.base..self.next {
-            let segment = *self.slot(index);
-            slots[(index & mask) as usize] = segment;
+            let (old, new) = (index & before, index & mask);
+            if old == new {
+                continue;
+            }
+            let segment = self.slots[old as usize];
+            self.slots[new as usize] = segment;
             if is_pending(segment.flags) {
-                let bit = index & mask;
-                pending[(bit >> 6) as usize] |= 1 << (bit & 63);
+                self.pending[(old >> 6) as usize] &= !(1 << (old & 63));
+                self.pending[(new >> 6) as usize] |= 1 << (new & 63);
             }
         }
         if let Some(samples) = &mut self.samples {
             samples.grow(self.base..self.next, self.mask, mask);
         }
         if let Some(watch) = &mut self.watch {
-            watch.grow(self.base..self.next, self.mask, mask);
+            watch.grow(self.base..self.next, before, mask);
         }
-        self.slots = slots;
-        self.pending = pending;
         self.mask = mask;
+    }
+
+    /// An empty scoreboard of another connection, in the memory of this one unless that is large.
+    pub(crate) fn renewed(mut self, smss: u64) -> Self {
+        if self.slots.capacity() > MOST_KEPT {
+            return Self::new(smss);
+        }
+        self.slots.clear();
+        self.pending.clear();
+        self.retransmissions.clear();
+        Self {
+            slots: self.slots,
+            pending: self.pending,
+            retransmissions: self.retransmissions,
+            ..Self::new(smss)
+        }
     }
 
     /// The segment `index` was retransmitted. A probe does not count as a retransmission in flight.

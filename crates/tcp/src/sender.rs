@@ -50,9 +50,12 @@ mod timer;
 mod transmit;
 mod usage;
 
+use alloc::boxed::Box;
+
 use congestion::rate_sample::RateEstimator;
 use congestion::{
-    AnyCongestionControl, BuildContext, CongestionControl, Established, Needs, PathMemory, Phase,
+    AnyCongestionControl, BuildContext, CongestionControl, Established, Held, Needs, PathMemory,
+    Phase,
 };
 use units::{Bytes, Duration, Instant};
 
@@ -89,7 +92,7 @@ pub use report::SenderStats;
 /// then ask [`Self::poll_timeout`] when to call [`Self::handle_timeout`].
 #[derive(Clone, Debug)]
 pub struct Sender {
-    cc: AnyCongestionControl,
+    cc: Control,
     cwnd: CongestionWindow,
     validation: Validation,
     pacer: Pacer,
@@ -125,9 +128,9 @@ pub struct Sender {
     /// What the congestion control needs.
     needs: Needs,
     shortcuts: Shortcuts,
-    /// State left by earlier connections over the path.
-    memory: PathMemory,
-    config: SenderConfig,
+    /// State left by earlier connections over the path, if they left any.
+    memory: Option<Box<PathMemory>>,
+    config: Settings,
     stats: SenderStats,
 }
 
@@ -144,21 +147,99 @@ struct Shortcuts {
     are_forbidden: bool,
 }
 
+/// The congestion control of a connection: in place where it is common, else in a box.
+pub type Control = Held<Box<AnyCongestionControl>>;
+
+/// A [`SenderConfig`] in range, without the algorithm, which `cc` has.
+#[derive(Clone, Copy, Debug)]
+struct Settings {
+    smss: u32,
+    initial_window: u32,
+    tso_segments: u32,
+    pacing: bool,
+    restart_after_idle: bool,
+    ecn: bool,
+    sack: bool,
+    impatient: bool,
+    small_queue: Option<u8>,
+    loss_detection: LossDetection,
+    byte_counting: bool,
+    rto_min: Duration,
+    seed: u64,
+}
+
+impl Settings {
+    fn of(config: &SenderConfig) -> Self {
+        // Header bytes for routers in every segment reduce the payload.
+        let header = config.algorithm.header_bytes().unwrap_or(0);
+        let smss = config.smss.clamp(1, u32::from(u16::MAX));
+        Self {
+            smss: smss.saturating_sub(header).max(1),
+            initial_window: config.initial_window.max(1),
+            tso_segments: config.tso_segments.max(1),
+            pacing: config.pacing,
+            restart_after_idle: config.restart_after_idle,
+            ecn: config.ecn,
+            sack: config.sack,
+            impatient: config.impatient,
+            small_queue: config.small_queue,
+            loss_detection: config.loss_detection,
+            byte_counting: config.byte_counting,
+            rto_min: config.rto_min,
+            seed: config.seed,
+        }
+    }
+
+    /// How the congestion control of the connection begins.
+    fn context(
+        &self,
+        now: Instant,
+        initial_window: u32,
+        handshake_rtt: Option<Duration>,
+    ) -> BuildContext {
+        let smss = Bytes::new(u64::from(self.smss));
+        BuildContext {
+            now,
+            smss,
+            initial_window: smss * u64::from(initial_window),
+            seed: self.seed,
+            handshake_rtt,
+        }
+    }
+}
+
 impl Sender {
     /// A connection that is not open. A segment size outside 1 to 65,535 bytes is clamped to this
     /// range; an initial window or a burst of zero segments becomes one.
     #[must_use]
     pub fn new(config: SenderConfig) -> Self {
-        let mut config = config;
-        config.smss = config.smss.clamp(1, u32::from(u16::MAX));
-        config.initial_window = config.initial_window.max(1);
-        config.tso_segments = config.tso_segments.max(1);
-        let mut cc = build(&config, Instant::ZERO, config.initial_window, None);
-        if let Some(header) = cc.header_bytes() {
-            // Header bytes for routers in every segment reduce the payload.
-            config.smss = config.smss.saturating_sub(header).max(1);
-            cc = build(&config, Instant::ZERO, config.initial_window, None);
-        }
+        Self::with(&config, None, Scoreboard::new(1))
+    }
+
+    /// Makes the connection [`Self::new`] of this configuration. It keeps the memory that the last
+    /// one allocated, and nothing else of it.
+    pub fn renew(&mut self, config: &SenderConfig) {
+        let control = self.cc.take_other();
+        let board = core::mem::replace(&mut self.board, Scoreboard::new(1));
+        *self = Self::with(config, control, board);
+    }
+
+    /// A connection that is not open, in the memory of an earlier one.
+    fn with(
+        config: &SenderConfig,
+        control: Option<Box<AnyCongestionControl>>,
+        board: Scoreboard,
+    ) -> Self {
+        let algorithm = &config.algorithm;
+        let config = Settings::of(config);
+        let context = config.context(Instant::ZERO, config.initial_window, None);
+        let cc = Control::new(algorithm, &context, |built| match control {
+            Some(mut memory) => {
+                *memory = built;
+                memory
+            }
+            None => Box::new(built),
+        });
         Self {
             cwnd: CongestionWindow::new(cc.window()),
             validation: Validation::default(),
@@ -166,7 +247,7 @@ impl Sender {
             cc,
             pass: Pass::default(),
             repair: Repair::new(),
-            board: Scoreboard::new(u64::from(config.smss)),
+            board: board.renewed(u64::from(config.smss)),
             rack: Rack::new(),
             tlp: Tlp::default(),
             undo: Undo::default(),
@@ -191,7 +272,7 @@ impl Sender {
             is_steered: false,
             needs: Needs::ALL,
             shortcuts: Shortcuts::default(),
-            memory: PathMemory::default(),
+            memory: None,
             config,
             stats: SenderStats::default(),
         }
@@ -218,14 +299,16 @@ impl Sender {
 
     /// Sets the state left by earlier connections over the path, for algorithms that use it. Call
     /// it before [`Self::open`].
-    pub const fn remember(&mut self, memory: PathMemory) {
-        self.memory = memory;
+    pub fn remember(&mut self, memory: PathMemory) {
+        self.memory = (memory != PathMemory::default()).then(|| Box::new(memory));
     }
 
     /// The connection is over: stores state for later connections over the path.
     pub fn leave_memory(&self, now: Instant, memory: &mut PathMemory) {
         self.cc.on_close(now, memory);
-        memory.give_back(&self.memory);
+        if let Some(lent) = &self.memory {
+            memory.give_back(lent);
+        }
     }
 
     /// The application writes no more: the last byte carries the FIN, if it has not left yet.
@@ -285,7 +368,8 @@ impl Sender {
         } else {
             self.config.initial_window
         };
-        self.cc = build(&self.config, now, initial_window, rtt);
+        self.cc
+            .establish(&self.config.context(now, initial_window, rtt));
         self.is_steered = self.cc.steers_sending();
         self.needs = self.cc.needs();
         if self.cc.watches_losses() {
@@ -297,7 +381,7 @@ impl Sender {
             rtt,
             queued: Bytes::new(self.unsent()),
             receive_window: Bytes::new(self.peer_window.advertised()),
-            memory: self.memory,
+            memory: self.memory.as_deref().copied().unwrap_or_default(),
         });
         self.settle_feedback(now, rtt);
         self.read_window();
@@ -383,20 +467,4 @@ impl Sender {
             self.peer_window.exceed(self.snd_una + window.get());
         }
     }
-}
-
-fn build(
-    config: &SenderConfig,
-    now: Instant,
-    initial_window: u32,
-    handshake_rtt: Option<Duration>,
-) -> AnyCongestionControl {
-    let smss = Bytes::new(u64::from(config.smss));
-    config.algorithm.build(BuildContext {
-        now,
-        smss,
-        initial_window: smss * u64::from(initial_window),
-        seed: config.seed,
-        handshake_rtt,
-    })
 }

@@ -28,12 +28,12 @@ const NAME: usize = LONGEST + 32;
 /// options that change nothing and the default recovery, and parses to an equal algorithm.
 #[derive(Clone, Copy)]
 pub struct Algorithm {
-    parts: Parts,
+    pub(super) parts: Parts,
     name: Name<NAME>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Parts {
+pub(super) enum Parts {
     Classic {
         avoidance: AvoidanceConfig,
         startup: StartupConfig,
@@ -80,6 +80,35 @@ struct Described<'a> {
     options: &'a str,
     /// Where its name stands.
     at: Range<usize>,
+}
+
+impl Parts {
+    /// The congestion control of a new connection.
+    pub(super) fn build(&self, context: &BuildContext) -> AnyCongestionControl {
+        match *self {
+            Self::Monolithic(config) => config.build(context),
+            Self::Classic {
+                avoidance,
+                startup,
+                recovery,
+                foreign,
+            } => {
+                let mut avoidance = avoidance.build();
+                let initial_window = avoidance.begin(context);
+                let startup = match foreign {
+                    Some(kind) => AnyStartup::Foreign(Foreign::new(kind, context)),
+                    None => startup.build(context),
+                };
+                AnyCongestionControl::Classic(Classic::new(
+                    startup,
+                    avoidance,
+                    recovery.build(),
+                    context.smss,
+                    initial_window.unwrap_or(context.initial_window),
+                ))
+            }
+        }
+    }
 }
 
 impl Algorithm {
@@ -205,29 +234,7 @@ impl Algorithm {
     /// The congestion control of a new connection.
     #[must_use]
     pub fn build(&self, context: BuildContext) -> AnyCongestionControl {
-        match self.parts {
-            Parts::Monolithic(config) => config.build(&context),
-            Parts::Classic {
-                avoidance,
-                startup,
-                recovery,
-                foreign,
-            } => {
-                let mut avoidance = avoidance.build();
-                let initial_window = avoidance.begin(&context);
-                let startup = match foreign {
-                    Some(kind) => AnyStartup::Foreign(Foreign::new(kind, &context)),
-                    None => startup.build(&context),
-                };
-                AnyCongestionControl::Classic(Classic::new(
-                    startup,
-                    avoidance,
-                    recovery.build(),
-                    context.smss,
-                    initial_window.unwrap_or(context.initial_window),
-                ))
-            }
-        }
+        self.parts.build(&context)
     }
 
     /// The canonical name.

@@ -32,7 +32,7 @@ use crate::{
 
 /// IP and TCP headers of a full segment with timestamps, and RCP's own.
 const HEADERS: u64 = 52 + HEADER as u64;
-const HEADER: u32 = 12;
+pub(crate) const HEADER: u32 = 12;
 /// At most this many round trips at the rate are in flight.
 const ROUND_TRIPS: u64 = 2;
 /// Smallest window, in segments.

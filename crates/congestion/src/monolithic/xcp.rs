@@ -28,7 +28,7 @@ use crate::{
 
 /// IP and TCP headers of a full segment with timestamps, and XCP's own.
 const HEADERS: i128 = 52 + HEADER as i128;
-const HEADER: u32 = 20;
+pub(crate) const HEADER: u32 = 20;
 /// Fraction of a byte in which the window is kept.
 const PARTS: i128 = 1 << 20;
 /// Largest window, in bytes.

@@ -94,17 +94,17 @@ impl World<'_> {
         state.reverse = traffic.direction == Direction::Reverse;
         self.turns.place_ends(&mut state);
         let totals = &mut self.totals[table as usize];
-        let Some(flow) = self.flows.open(state) else {
+        let Some((flow, state, pool)) = self.flows.open(state) else {
             totals.rejected += 1;
             return;
         };
         totals.begin(begin);
-        let component = self.component(flow);
-        let state = self.flows.get_mut(flow);
-        state.component = Some(component);
         // Background flows run between other hosts, so they share no path state with other flows.
-        state.start(self.now, begin.seed, &mut PathMemory::default(), false);
+        let mut memory = PathMemory::default();
+        state.start(self.now, || begin.seed, &mut memory, false, pool);
         let side = state.sender_side;
+        let component = self.component(flow);
+        self.flows.get_mut(flow).component = Some(component);
         self.transmit(flow);
         self.keep(flow, side);
     }
@@ -112,11 +112,10 @@ impl World<'_> {
     /// Ends a flow of background traffic, finished or not.
     pub(super) fn finish_background(&mut self, flow: u32) {
         self.catch_up();
-        let Some(state) = self.flows.close(flow) else {
+        let Some((state, pool)) = self.flows.close(flow) else {
             return;
         };
-        state.account(self.now, &mut self.totals[state.source as usize]);
-        state.endpoints = None;
+        state.account(self.now, &mut self.totals[state.source as usize], pool);
         if let Some(component) = state.component.take() {
             self.release(component);
         }

@@ -46,7 +46,8 @@ impl World<'_> {
             resolve(state, period);
         }
         let memory = self.memories.entry(state.acks).or_default();
-        state.finish(now, memory);
+        let result = state.finish(now, memory, &mut self.flows.pool);
+        self.flows.results[flow as usize] = result;
         if let Some(component) = state.component.take() {
             self.release(component);
         }
@@ -63,7 +64,6 @@ impl World<'_> {
             if self.flows.measured[flow as usize].endpoints.is_some() {
                 self.finish(flow);
             }
-            self.flows.measured[flow as usize].finish_unstarted();
         }
         let traffic = self.finish_traffic();
         let path = &self.scenario.path.name;
@@ -78,12 +78,7 @@ impl World<'_> {
             stack: Stack::Simulated,
             path: path.clone(),
             end_s: self.now.as_secs_f64(),
-            flows: self
-                .flows
-                .measured
-                .iter_mut()
-                .filter_map(|flow| flow.result.take())
-                .collect(),
+            flows: self.flows.take_results(),
             links: Vec::new(),
             traffic,
         };
@@ -113,9 +108,12 @@ impl World<'_> {
         result.links = links;
         if let Some(traces) = &mut traces {
             let mut flows = self.flows.measured.into_iter();
-            traces
-                .flows
-                .extend(flows.by_ref().filter_map(|flow| flow.trace));
+            traces.flows.extend(
+                flows
+                    .by_ref()
+                    .filter_map(|flow| flow.trace)
+                    .map(|trace| *trace),
+            );
         }
         RunOutput { result, traces }
     }

@@ -2,6 +2,7 @@
 //! data lost when the segment left (`P.tx_in_flight` and `P.lost` of the BBR draft), and the losses
 //! not yet reported. They are stored beside the ring, so that other senders do not pay for them.
 
+use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -50,12 +51,12 @@ impl Watch {
 impl Scoreboard {
     /// Records the flight of each segment from here on. Nothing is in flight yet.
     pub(crate) fn begin_watch(&mut self, smss: u64) {
-        self.watch = Some(Watch {
+        self.watch = Some(Box::new(Watch {
             smss,
             flights: vec![Flight::default(); self.slots.len()],
             lost: 0,
             new_losses: Vec::new(),
-        });
+        }));
     }
 
     #[inline]

@@ -1,10 +1,9 @@
 //! The sender's counters and state.
 
-use congestion::{AnyCongestionControl, CongestionControl, Phase, SlowStartExit, Window};
+use congestion::{CongestionControl, Phase, SlowStartExit, Window};
 use units::{Bytes, Duration, Instant, Rate};
 
-use super::Sender;
-use crate::SenderConfig;
+use super::{Control, Sender};
 
 /// Counters of a connection's sending side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -55,12 +54,6 @@ impl Sender {
     #[must_use]
     pub const fn stats(&self) -> &SenderStats {
         &self.stats
-    }
-
-    /// The settings after validation.
-    #[must_use]
-    pub const fn config(&self) -> &SenderConfig {
-        &self.config
     }
 
     /// `cwnd` and `ssthresh`.
@@ -157,7 +150,7 @@ impl Sender {
 
     /// The congestion control.
     #[must_use]
-    pub const fn congestion_control(&self) -> &AnyCongestionControl {
+    pub const fn congestion_control(&self) -> &Control {
         &self.cc
     }
 
