@@ -126,7 +126,7 @@ impl Sender {
         if self.config.tso_segments > 1 {
             let full = self.full_burst();
             let steered = self.pacer.is_spread() && self.is_steered;
-            if limit < full && !steered && self.defers(now, limit, full) {
+            if limit < full && !steered && self.defers(now, limit, full, (left, usable)) {
                 return false;
             }
             burst = limit.min(full);
@@ -219,9 +219,10 @@ impl Sender {
         )
     }
 
-    /// Linux `tcp_tso_should_defer`: whether `limit` segments wait for a full burst.
+    /// Linux `tcp_tso_should_defer`: whether `limit` segments wait for a full burst. The windows
+    /// permit `left` segments and `usable` bytes.
     #[inline]
-    fn defers(&mut self, now: Instant, limit: u32, full: u32) -> bool {
+    fn defers(&mut self, now: Instant, limit: u32, full: u32, windows: (u32, u64)) -> bool {
         if matches!(self.phase, Phase::Recovery | Phase::Loss) {
             return false;
         }
@@ -239,9 +240,8 @@ impl Sender {
         let waits = deferral.should_wait();
         // The windows are compared in bytes: the unusable remainder of the receive window does not
         // make the congestion window the smaller one.
-        let is_by_cwnd =
-            u64::from(self.cwnd_left()) * self.smss() < self.peer_window.usable(self.snd_nxt);
-        if waits && is_by_cwnd {
+        let (left, usable) = windows;
+        if waits && u64::from(left) * self.smss() < usable {
             self.pass.defer();
         }
         waits
