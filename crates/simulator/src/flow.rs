@@ -159,6 +159,7 @@ impl<'a> FlowState<'a> {
         seed: impl FnOnce() -> u64,
         memory: &mut PathMemory,
         traced: bool,
+        is_plain: bool,
         pool: &mut Pool,
     ) {
         let config = self.config;
@@ -166,6 +167,9 @@ impl<'a> FlowState<'a> {
         let mut endpoints = pool.open(config, seed);
         if self.sender_side != self.receiver_side {
             endpoints.probe.let_arrivals_lag();
+        }
+        if is_plain {
+            endpoints.sender.forbid_shortcuts();
         }
         endpoints.sender.remember(memory.lend());
         endpoints.sender.open(now);

@@ -108,6 +108,23 @@ impl LinkState {
         accepted
     }
 
+    /// Offers `count` packets at once, of which `packet` is the first, and returns how many were
+    /// accepted. Traced links get packets one by one.
+    #[inline]
+    pub fn push_train(
+        &mut self,
+        now: Instant,
+        packet: Packet<Carried>,
+        count: u32,
+        agendas: &mut [Agenda; 2],
+    ) -> u32 {
+        let accepted = self.link.push_train(now, packet, count);
+        if self.scheduled.is_none() || self.link.decides_late() {
+            self.reschedule(agendas);
+        }
+        accepted
+    }
+
     /// Updates the calendar entry if the link's next event has changed.
     #[inline(always)]
     pub fn reschedule(&mut self, agendas: &mut [Agenda; 2]) {

@@ -16,9 +16,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use congestion::PathMemory;
 use engine::Component;
-use network::{Ecn, Packet, Streams};
+use network::{Ecn, Packet, Payload, Streams};
 use rand_core::RngCore;
 use scenario::Scenario;
+use tcp::segment::Burst;
 use units::{Duration, Instant};
 
 use crate::agenda::{Agenda, LEFT, Part, Position, RIGHT, Side};
@@ -81,6 +82,8 @@ pub struct World<'a> {
     memories: BTreeMap<Hop, PathMemory>,
     unfinished: usize,
     now: Instant,
+    /// Whether hosts take no shortcuts.
+    is_plain: bool,
     turns: Turns,
 }
 
@@ -203,9 +206,12 @@ impl World<'_> {
                 .probe
                 .on_arrival(now, now.saturating_since(carried.sent));
         }
-        endpoints
-            .receiver
-            .handle_data(now, &carried.into_data(), ecn == Ecn::Ce);
+        let (data, marked) = (carried.into_data(), ecn == Ecn::Ce);
+        if self.is_plain {
+            endpoints.receiver.handle_any_data(now, &data, marked);
+        } else {
+            endpoints.receiver.handle_data(now, &data, marked);
+        }
         if endpoints.receiver.has_ack() {
             self.acknowledge(flow);
         }
@@ -258,7 +264,10 @@ impl World<'_> {
             };
             let route = state.acks;
             let asks_routers = state.asks_routers;
-            if !asks_routers && let Some(ack) = endpoints.receiver.poll_plain_ack(now) {
+            if !asks_routers
+                && !self.is_plain
+                && let Some(ack) = endpoints.receiver.poll_plain_ack(now)
+            {
                 let packet = Packet {
                     size: HANDSHAKE_ACK_SIZE,
                     flow,
@@ -296,7 +305,12 @@ impl World<'_> {
             let Some(endpoints) = state.endpoints.as_deref_mut() else {
                 return;
             };
-            let Some(data) = endpoints.sender.poll_transmit(now) else {
+            let burst = if self.is_plain {
+                endpoints.sender.poll_transmit(now).map(Burst::single)
+            } else {
+                endpoints.sender.poll_burst(now)
+            };
+            let Some(Burst { segment, count }) = burst else {
                 if self.needs_wakeups {
                     self.schedule_wakeup(flow);
                 }
@@ -304,7 +318,7 @@ impl World<'_> {
             };
             // Retransmissions and segments without data are not ECN-capable (RFC 3168, section
             // 6.1.5; Linux too).
-            let ecn = if state.config.ecn && data.len > 0 && !data.retransmission {
+            let ecn = if state.config.ecn && segment.len > 0 && !segment.retransmission {
                 Ecn::Ect
             } else {
                 Ecn::NotEct
@@ -312,19 +326,54 @@ impl World<'_> {
             let route = state.data;
             let asks_routers = state.asks_routers;
             let mut packet = Packet {
-                size: data_size(&data),
+                size: data_size(&segment),
                 flow,
                 ecn,
-                payload: Carried::data(&data, now, route),
+                payload: Carried::data(&segment, now, route),
             };
+            if count > 1 {
+                self.offer_burst(packet, count);
+                continue;
+            }
             if asks_routers {
-                self.ask(&data, &mut packet);
+                self.ask(&segment, &mut packet);
             }
             let size = packet.size;
             let accepted = self.offer(packet);
             if self.needs_wakeups && accepted {
                 self.fill_device(flow, route, size);
             }
+        }
+    }
+
+    /// Offers `count` packets that differ only in their sequence numbers; `packet` is the first.
+    /// They carry no requests to routers.
+    #[inline]
+    fn offer_burst(&mut self, packet: Packet<Carried>, count: u32) {
+        let route = packet.payload.hop();
+        let link = self.routes.link(route);
+        let state = &mut self.links[link as usize];
+        if self.needs_wakeups || state.router.is_some() {
+            // The device and the router see each packet.
+            for k in 0..count {
+                let payload = packet.payload.following(k);
+                let accepted = self.offer(Packet { payload, ..packet });
+                if self.needs_wakeups && accepted {
+                    self.fill_device(packet.flow, route, packet.size);
+                }
+            }
+            return;
+        }
+        let accepted = state.push_train(self.now, packet, count, &mut self.agendas);
+        let late = state.link.has_dropped();
+        if link == FORWARD {
+            self.note_busy_periods();
+        }
+        for _ in accepted..count {
+            self.note_drop(self.now, packet);
+        }
+        if late {
+            self.note_dropped(link);
         }
     }
 
@@ -416,7 +465,8 @@ impl World<'_> {
             turns.place_ends(state);
             state.component = Some(component);
             let memory = self.memories.entry(state.acks).or_default();
-            state.start(now, seed, memory, self.traced, &mut self.flows.pool);
+            let (traced, is_plain) = (self.traced, self.is_plain);
+            state.start(now, seed, memory, traced, is_plain, &mut self.flows.pool);
             self.unresolved.push(flow);
             self.transmit(flow);
             self.keep(flow, LEFT);

@@ -251,9 +251,9 @@ impl Receiver {
         }
     }
 
-    /// [`Self::handle_data`] without the fast path.
+    /// [`Self::handle_data`] without the fast path; the results are the same.
     #[inline(never)]
-    fn handle_any_data(&mut self, now: Instant, segment: &DataSegment, ecn_ce: bool) {
+    pub fn handle_any_data(&mut self, now: Instant, segment: &DataSegment, ecn_ce: bool) {
         self.is_clear = false;
         if segment.syn {
             self.ts_recent = segment.ts_val;

@@ -142,8 +142,7 @@ struct Shortcuts {
     acks: bool,
     /// See `bulk.rs`.
     bursts: bool,
-    /// Tests compare with a sender that takes none.
-    #[cfg(test)]
+    /// Comparisons need a sender that takes none.
     are_forbidden: bool,
 }
 
@@ -278,6 +277,12 @@ impl Sender {
         }
     }
 
+    /// Takes no shortcuts from now on: every ACK and every segment goes through the general code. The
+    /// results are the same. Call it before [`Self::open`].
+    pub const fn forbid_shortcuts(&mut self) {
+        self.shortcuts.are_forbidden = true;
+    }
+
     /// The application writes `bytes` more bytes; `u64::MAX` never ends.
     pub fn write(&mut self, now: Instant, bytes: u64) {
         if self.stream.is_closed() || bytes == 0 {
@@ -393,7 +398,6 @@ impl Sender {
 
     /// Chooses the shortcuts, all of which are exact; none of the conditions changes later.
     fn find_shortcuts(&mut self) {
-        #[cfg(test)]
         if self.shortcuts.are_forbidden {
             self.needs = Needs::ALL;
             return;

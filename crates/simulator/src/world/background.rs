@@ -101,7 +101,8 @@ impl World<'_> {
         totals.begin(begin);
         // Background flows run between other hosts, so they share no path state with other flows.
         let mut memory = PathMemory::default();
-        state.start(self.now, || begin.seed, &mut memory, false, pool);
+        let seed = || begin.seed;
+        state.start(self.now, seed, &mut memory, false, self.is_plain, pool);
         let side = state.sender_side;
         let component = self.component(flow);
         self.flows.get_mut(flow).component = Some(component);

@@ -10,13 +10,13 @@ use units::{Duration, Instant};
 
 use super::turns::Turns;
 use super::{FORWARD, REVERSE, World, background};
-use crate::RunOptions;
 use crate::agenda::Part;
 use crate::carried::{Aside, Carried};
 use crate::flow::{FlowState, Placement};
 use crate::flows::Flows;
 use crate::links::LinkState;
 use crate::routes::{Hop, Routes};
+use crate::{EventLoop, RunOptions};
 
 /// The number of earlier flows between `ends`.
 fn next_turn(turns: &mut Vec<(Ends, u64)>, ends: Ends) -> u64 {
@@ -73,6 +73,7 @@ impl<'a> World<'a> {
             memories: BTreeMap::new(),
             unfinished: scenario.flows.len(),
             now: Instant::ZERO,
+            is_plain: options.traces || options.event_loop == EventLoop::Plain,
             turns: Turns::default(),
         };
         let path = &scenario.path;
@@ -126,7 +127,7 @@ impl<'a> World<'a> {
             .waiting
             .sort_by(|a, b| start(b).cmp(&start(a)).then(b.cmp(a)));
         world.add_traffic();
-        world.distribute(options.event_loop);
+        world.distribute();
         world
     }
 

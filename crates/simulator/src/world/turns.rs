@@ -41,10 +41,10 @@ use scenario::{Direction, TrafficKind};
 use units::{Duration, Instant};
 
 use super::{FORWARD, NANO, World};
+use crate::RunError;
 use crate::agenda::{LEFT, Part, Position, RIGHT, Side};
 use crate::flow::FlowState;
 use crate::flows::BACKGROUND;
-use crate::{EventLoop, RunError};
 
 /// Shorter turns do not pay.
 const SHORTEST: Duration = Duration::from_micros(10);
@@ -103,8 +103,8 @@ impl Turns {
 
 impl World<'_> {
     /// Chooses the event loop, and gives each part of the run its place in the agenda of its side.
-    pub(super) fn distribute(&mut self, wanted: EventLoop) {
-        if wanted == EventLoop::Fastest && !self.traced {
+    pub(super) fn distribute(&mut self) {
+        if !self.is_plain {
             self.prepare_turns();
         }
         self.place_parts();

@@ -17,11 +17,6 @@ use crate::segment::{AckSegment, DataSegment};
 use crate::{AckPolicy, Autotuning, LossDetection, Receiver, ReceiverConfig, SenderConfig};
 
 impl Sender {
-    /// A sender that takes no shortcut, and computes what nobody needs.
-    fn forbid_shortcuts(&mut self) {
-        self.shortcuts.are_forbidden = true;
-    }
-
     /// All that it holds, but for what only one of the two senders has on purpose.
     fn state(&self, keeps_samples: bool) -> (String, Scoreboard) {
         let mut copy = self.clone();
