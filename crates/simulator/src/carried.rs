@@ -220,6 +220,16 @@ impl Carried {
         }
     }
 
+    /// The data segment that follows as number `count` in a train of equal segments.
+    #[inline]
+    #[cfg_attr(not(test), expect(dead_code, reason = "links do not take trains yet"))]
+    pub const fn following(&self, count: u32) -> Self {
+        Self {
+            offset: self.offset + self.amount as u64 * count as u64,
+            ..*self
+        }
+    }
+
     /// Whether it carries payload (a SYN does not).
     #[inline]
     pub const fn has_payload(&self) -> bool {
@@ -228,7 +238,7 @@ impl Carried {
 
     /// The data segment of a packet that has arrived.
     #[inline]
-    pub const fn into_data(self) -> DataSegment {
+    pub const fn data_segment(&self) -> DataSegment {
         DataSegment {
             seq: self.offset,
             len: self.amount,
@@ -292,8 +302,13 @@ mod tests {
             retransmission: true,
         };
         let travelling = Carried::data(&data, Instant::ZERO, Hop(0));
-        assert_eq!(travelling.into_data(), data);
+        assert_eq!(travelling.data_segment(), data);
         assert_eq!(travelling.plain_ack(), None);
+        let third = DataSegment {
+            seq: data.seq + 2 * 1448,
+            ..data
+        };
+        assert_eq!(travelling.following(2).data_segment(), third);
         let mut aside = Aside::default();
         let mut sack = SackBlocks::default();
         sack.push(100, 200, 300);

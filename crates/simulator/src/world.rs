@@ -104,6 +104,9 @@ impl World<'_> {
         bound: Position,
         cancel: &AtomicBool,
     ) -> Result<(), RunError> {
+        // The plain loop asks the calendar for each event.
+        let is_plain = self.turns.lookahead.is_none();
+        let run = if is_plain { Instant::ZERO } else { bound.at };
         while let Some((position, part)) = self.agendas[side].next()
             && position < bound
         {
@@ -114,7 +117,7 @@ impl World<'_> {
             self.now = position.at;
             self.turns.position = position;
             match part {
-                Part::Link(link) => self.link_acts(link, side, bound.at),
+                Part::Link(link) => self.link_acts(link, side, run),
                 Part::Arrivals => self.arrivals(),
                 Part::Flow(component) => self.flow_acts(self.running[component.index()], side),
                 Part::Source(source) => self.source_acts(source),
@@ -132,31 +135,30 @@ impl World<'_> {
     fn link_acts(&mut self, index: u32, side: Side, bound: Instant) {
         loop {
             let now = self.now;
-            let mut next = now;
-            while next <= now
-                && let Some(packet) = self.links[index as usize].pop(now)
-            {
-                self.arrive(&packet);
-                next = self.links[index as usize].next_event();
-            }
+            let next = loop {
+                let popped = self.links[index as usize].pop(now);
+                if let Some(packet) = &popped {
+                    self.arrive(packet);
+                }
+                let next = self.links[index as usize].next_event();
+                if popped.is_none() || next > now {
+                    break next;
+                }
+            };
             let state = &mut self.links[index as usize];
-            let next = state.next_event();
-            let has_dropped = state.link.has_dropped();
-            let goes_on = self.turns.lookahead.is_some()
-                && next < bound
+            let is_next = next < bound
                 && next < self.agendas[side].soonest_other(state.component)
                 && self.unfinished > 0;
-            if !goes_on {
+            if !is_next {
                 state.reschedule(&mut self.agendas);
             }
-            if has_dropped {
+            if state.link.has_dropped() {
                 self.note_dropped(index);
             }
-            if !goes_on {
+            if !is_next {
                 return;
             }
             self.now = next;
-            self.turns.position = self.turns.position.later(next);
         }
     }
 
@@ -169,7 +171,7 @@ impl World<'_> {
         } else if payload.is_ack() {
             self.ack_arrives(packet.flow, *payload);
         } else {
-            self.data_arrives(packet.flow, *payload, packet.ecn);
+            self.data_arrives(packet.flow, payload, packet.ecn);
         }
     }
 
@@ -180,19 +182,17 @@ impl World<'_> {
     }
 
     #[inline(always)]
-    fn data_arrives(&mut self, flow: u32, carried: Carried, ecn: Ecn) {
+    fn data_arrives(&mut self, flow: u32, carried: &Carried, ecn: Ecn) {
         if carried.is_handshake_ack() {
             return;
         }
         let now = self.now;
         self.settle_end(flow);
         if carried.has_feedback() {
-            self.hand_over(flow, carried);
+            self.hand_over(flow, *carried);
         }
-        let state = self.flows.get_mut(flow);
-        let side = state.receiver_side;
-        let Some(endpoints) = state.endpoints.as_deref_mut() else {
-            return self.note_unclaimed(flow, &carried);
+        let Some(endpoints) = self.endpoints(flow) else {
+            return self.note_unclaimed(flow, carried);
         };
         if carried.has_payload() {
             endpoints
@@ -201,11 +201,11 @@ impl World<'_> {
         }
         endpoints
             .receiver
-            .handle_data(now, &carried.into_data(), ecn == Ecn::Ce);
+            .handle_data(now, &carried.data_segment(), ecn == Ecn::Ce);
         if endpoints.receiver.has_ack() {
             self.acknowledge(flow);
         }
-        self.keep(flow, side);
+        self.keep_receiver(flow);
     }
 
     #[inline]
@@ -215,9 +215,7 @@ impl World<'_> {
         }
         let ack = carried.into_ack(&mut self.aside);
         let now = self.now;
-        let state = self.flows.get_mut(flow);
-        let side = state.sender_side;
-        let Some(endpoints) = state.endpoints.as_deref_mut() else {
+        let Some(endpoints) = self.endpoints(flow) else {
             return;
         };
         endpoints.handle_ack(now, &ack);
@@ -228,7 +226,7 @@ impl World<'_> {
                 self.offer_handshake_ack(flow);
             }
             self.transmit(flow);
-            self.keep(flow, side);
+            self.keep_sender(flow);
         }
     }
 
@@ -314,18 +312,42 @@ impl World<'_> {
         }
     }
 
-    /// Ensures that the flow's calendar entry of `side` is no later than its earliest deadline there.
-    /// Only an earlier deadline moves the entry. An entry that is due too early is rescheduled.
-    #[inline]
-    fn keep(&mut self, flow: u32, side: Side) {
+    /// Ensures that the flow's calendar entry on its receiver's side is no later than the receiver's
+    /// timer. Only an earlier deadline moves an entry. One that is due too early is rescheduled.
+    #[inline(always)]
+    fn keep_receiver(&mut self, flow: u32) {
         let state = self.flows.get_mut(flow);
-        let deadline = state.deadline(side);
-        if deadline < state.scheduled[side]
-            && let Some(component) = state.component
+        if let Some(endpoints) = state.endpoints.as_deref()
+            && let Some(deadline) = endpoints.receiver.poll_timeout()
+            && deadline < state.scheduled[state.receiver_side]
         {
-            state.scheduled[side] = deadline;
+            let side = state.receiver_side;
+            self.schedule(flow, side, deadline);
+        }
+    }
+
+    /// The same for the sender, its timer and its application.
+    #[inline(always)]
+    fn keep_sender(&mut self, flow: u32) {
+        let state = self.flows.get_mut(flow);
+        if let Some(endpoints) = state.endpoints.as_deref() {
+            let timer = endpoints.sender.poll_timeout().unwrap_or(Instant::MAX);
+            let deadline = timer.min(state.application);
+            if deadline < state.scheduled[state.sender_side] {
+                let side = state.sender_side;
+                self.schedule(flow, side, deadline);
+            }
+        }
+    }
+
+    /// Schedules the flow's entry of `side`.
+    #[inline(never)]
+    fn schedule(&mut self, flow: u32, side: Side, at: Instant) {
+        let state = self.flows.get_mut(flow);
+        if let Some(component) = state.component {
+            state.scheduled[side] = at;
             let flows = &mut self.agendas[side].flows;
-            flows.schedule(component, Some(deadline));
+            flows.schedule(component, Some(at));
         }
     }
 
@@ -404,7 +426,7 @@ impl World<'_> {
             state.start(now, seed, memory, self.traced);
             self.unresolved.push(flow);
             self.transmit(flow);
-            self.keep(flow, LEFT);
+            self.keep_sender(flow);
         }
         let next = self.next_arrival();
         let fixed = &mut self.agendas[LEFT].fixed;
@@ -478,10 +500,6 @@ impl World<'_> {
         if has_sender {
             deadline = deadline.min(state.device_deadline());
         }
-        if let Some(component) = state.component {
-            state.scheduled[side] = deadline;
-            let flows = &mut self.agendas[side].flows;
-            flows.schedule(component, Some(deadline));
-        }
+        self.schedule(flow, side, deadline);
     }
 }

@@ -106,9 +106,8 @@ impl World<'_> {
         state.component = Some(component);
         // Background flows run between other hosts, so they share no path state with other flows.
         state.start(self.now, begin.seed, &mut PathMemory::default(), false);
-        let side = state.sender_side;
         self.transmit(flow);
-        self.keep(flow, side);
+        self.keep_sender(flow);
     }
 
     /// Ends a flow of background traffic, finished or not.
@@ -209,7 +208,7 @@ impl World<'_> {
     pub(super) fn note_unclaimed(&mut self, flow: u32, carried: &Carried) {
         if let Some(table) = self.datagrams_of(flow).map(|source| source.table) {
             let totals = &mut self.totals[table as usize];
-            totals.delivered += u64::from(carried.into_data().len);
+            totals.delivered += u64::from(carried.data_segment().len);
             totals.last = totals.last.max(self.now);
         }
     }

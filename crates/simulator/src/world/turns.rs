@@ -32,11 +32,11 @@
 //!
 //! A link that shares state with the other direction (Wi-Fi, the radio of a phone that sleeps) or
 //! has no delay permits no lookahead. A traced run reads the receiver at each ACK. Both take the
-//! plain loop.
+//! plain loop, and so do paths on which a turn would have few packets.
 
 use std::sync::atomic::AtomicBool;
 
-use scenario::{Direction, TrafficKind};
+use scenario::{Direction, FULL_PACKET, TrafficKind};
 use units::{Duration, Instant};
 
 use super::{FORWARD, NANO, World};
@@ -45,8 +45,8 @@ use crate::flow::FlowState;
 use crate::flows::BACKGROUND;
 use crate::{EventLoop, RunError};
 
-/// Shorter turns do not pay.
-const SHORTEST: Duration = Duration::from_micros(10);
+/// With fewer packets in a turn, the plain loop is faster.
+const FEWEST: u64 = 8;
 
 /// The state of the two sides.
 #[derive(Debug)]
@@ -95,7 +95,8 @@ impl Turns {
 impl World<'_> {
     /// Chooses the event loop, and gives each part of the run its place in the agenda of its side.
     pub(super) fn distribute(&mut self, wanted: EventLoop) {
-        if wanted == EventLoop::Fastest && !self.traced {
+        let pays = wanted == EventLoop::Turns || self.turns_pay();
+        if wanted != EventLoop::Plain && !self.traced && pays {
             self.prepare_turns();
         }
         for (rank, part) in (0..).zip(std::mem::take(&mut self.parts)) {
@@ -123,17 +124,36 @@ impl World<'_> {
         }
     }
 
+    /// The first links of the reverse paths.
+    fn links_back(&self) -> Vec<u32> {
+        let routes = self.reverse_paths.values();
+        routes.map(|&route| self.routes.link(route)).collect()
+    }
+
+    /// The shortest delay from right to left.
+    fn shortest_delay_back(&self) -> Duration {
+        let links = self.links_back().into_iter();
+        let delays = links.map(|link| self.links[link as usize].link.shortest_delay());
+        delays.min().unwrap_or_default()
+    }
+
+    /// Whether enough packets fall into a turn.
+    fn turns_pay(&self) -> bool {
+        let rate = self.scenario.path.forward.service.mean_rate();
+        let delay = self.shortest_delay_back();
+        let packets = rate.map_or(u64::MAX, |rate| {
+            rate.bytes_in(delay).get() / FULL_PACKET as u64
+        });
+        packets >= FEWEST
+    }
+
     /// Finds the lookahead, if the links permit one.
     fn prepare_turns(&mut self) {
-        let delay = |link: &u32| self.links[*link as usize].link.shortest_delay();
-        let back: Vec<u32> = self
-            .reverse_paths
-            .values()
-            .map(|&route| self.routes.link(route))
-            .collect();
-        let lookahead = back.iter().map(delay).min().unwrap_or_default();
+        let back = self.links_back();
+        let lookahead = self.shortest_delay_back();
         // Without a delay, a packet could arrive in the instant in which it leaves its sender.
-        if lookahead < SHORTEST || delay(&FORWARD).is_zero() {
+        let there = self.links[FORWARD as usize].link.shortest_delay();
+        if lookahead.is_zero() || there.is_zero() {
             return;
         }
         self.turns.lookahead = Some(lookahead);
@@ -228,7 +248,8 @@ impl World<'_> {
         if self.turns.lookahead.is_none() || self.turns.is_right {
             return;
         }
-        let (now, position) = (self.now, self.turns.position);
+        let now = self.now;
+        let position = self.turns.position.later(now);
         // Nobody cancels this turn, so it does not fail.
         let _ = self.act_right(position, &AtomicBool::new(false));
         (self.now, self.turns.position) = (now, position);
