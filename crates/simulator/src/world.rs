@@ -36,6 +36,9 @@ use turns::Turns;
 const FORWARD: u32 = 0;
 const REVERSE: u32 = 1;
 
+/// Packets that a link passes before the loop looks whether the run was cancelled.
+const MOST_IN_A_ROW: u32 = 1024;
+
 const NANO: Duration = Duration::from_nanos(1);
 
 /// One run.
@@ -133,22 +136,23 @@ impl World<'_> {
     /// Handles the packets that leave a link now, and those that leave it before any other part of
     /// its side acts, if that is before `bound`.
     fn link_acts(&mut self, index: u32, side: Side, bound: Instant) {
-        loop {
+        for left in (0..MOST_IN_A_ROW).rev() {
             let now = self.now;
             let next = loop {
-                let popped = self.links[index as usize].pop(now);
-                if let Some(packet) = &popped {
-                    self.arrive(packet);
-                }
+                let Some(packet) = self.links[index as usize].pop(now) else {
+                    break self.links[index as usize].next_event();
+                };
+                self.arrive(&packet);
                 let next = self.links[index as usize].next_event();
-                if popped.is_none() || next > now {
+                if next > now {
                     break next;
                 }
             };
             let state = &mut self.links[index as usize];
             let is_next = next < bound
                 && next < self.agendas[side].soonest_other(state.component)
-                && self.unfinished > 0;
+                && self.unfinished > 0
+                && left > 0;
             if !is_next {
                 state.reschedule(&mut self.agendas);
             }
