@@ -255,7 +255,7 @@ impl Carried {
 
     /// The data segment of a packet that has arrived.
     #[inline]
-    pub const fn into_data(self) -> DataSegment {
+    pub const fn data_segment(&self) -> DataSegment {
         DataSegment {
             seq: self.offset,
             len: self.amount,
@@ -319,8 +319,13 @@ mod tests {
             retransmission: true,
         };
         let travelling = Carried::data(&data, Instant::ZERO, Hop(0));
-        assert_eq!(travelling.into_data(), data);
+        assert_eq!(travelling.data_segment(), data);
         assert_eq!(travelling.plain_ack(), None);
+        let third = DataSegment {
+            seq: data.seq + 2 * 1448,
+            ..data
+        };
+        assert_eq!(travelling.following(2).data_segment(), third);
         let mut aside = Aside::default();
         let mut sack = SackBlocks::default();
         sack.push(100, 200, 300);

@@ -45,9 +45,11 @@ pub struct RunOptions {
 /// The event loops.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EventLoop {
-    /// The fastest one that the scenario permits.
+    /// The faster one for the scenario.
     #[default]
     Fastest,
+    /// The one in which the two sides of the path act in turns, wherever it is possible.
+    Turns,
     /// The one that takes all events of a run in the order of their times.
     Plain,
 }

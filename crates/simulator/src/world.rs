@@ -39,6 +39,9 @@ use turns::Turns;
 const FORWARD: u32 = 0;
 const REVERSE: u32 = 1;
 
+/// Packets that a link passes before the loop looks whether the run was cancelled.
+const MOST_IN_A_ROW: u32 = 1024;
+
 const NANO: Duration = Duration::from_nanos(1);
 
 /// One run.
@@ -111,6 +114,9 @@ impl World<'_> {
         bound: Position,
         cancel: &AtomicBool,
     ) -> Result<(), RunError> {
+        // The plain loop asks the calendar for each event.
+        let is_plain = self.turns.lookahead.is_none();
+        let run = if is_plain { Instant::ZERO } else { bound.at };
         while let Some((position, part)) = self.agendas[side].next()
             && position < bound
         {
@@ -121,7 +127,7 @@ impl World<'_> {
             self.now = position.at;
             self.turns.position = position;
             match part {
-                Part::Link(link) => self.link_acts(link, side, bound.at),
+                Part::Link(link) => self.link_acts(link, side, run),
                 Part::Arrivals => self.arrivals(),
                 Part::Flow(component) => self.flow_acts(self.running[component.index()], side),
                 Part::Source(source) => self.source_acts(source),
@@ -137,33 +143,33 @@ impl World<'_> {
     /// Handles the packets that leave a link now, and those that leave it before any other part of
     /// its side acts, if that is before `bound`.
     fn link_acts(&mut self, index: u32, side: Side, bound: Instant) {
-        loop {
+        for left in (0..MOST_IN_A_ROW).rev() {
             let now = self.now;
-            let mut next = now;
-            while next <= now
-                && let Some(packet) = self.links[index as usize].pop(now)
-            {
+            let next = loop {
+                let Some(packet) = self.links[index as usize].pop(now) else {
+                    break self.links[index as usize].next_event();
+                };
                 self.arrive(&packet);
-                next = self.links[index as usize].next_event();
-            }
+                let next = self.links[index as usize].next_event();
+                if next > now {
+                    break next;
+                }
+            };
             let state = &mut self.links[index as usize];
-            let next = state.next_event();
-            let has_dropped = state.link.has_dropped();
-            let goes_on = self.turns.lookahead.is_some()
-                && next < bound
+            let is_next = next < bound
                 && next < self.agendas[side].soonest_other(state.component)
-                && self.unfinished > 0;
-            if !goes_on {
+                && self.unfinished > 0
+                && left > 0;
+            if !is_next {
                 state.reschedule(&mut self.agendas);
             }
-            if has_dropped {
+            if state.link.has_dropped() {
                 self.note_dropped(index);
             }
-            if !goes_on {
+            if !is_next {
                 return;
             }
             self.now = next;
-            self.turns.position = self.turns.position.later(next);
         }
     }
 
@@ -176,7 +182,7 @@ impl World<'_> {
         } else if payload.is_ack() {
             self.ack_arrives(packet.flow, *payload);
         } else {
-            self.data_arrives(packet.flow, *payload, packet.ecn);
+            self.data_arrives(packet.flow, payload, packet.ecn);
         }
     }
 
@@ -187,27 +193,26 @@ impl World<'_> {
     }
 
     #[inline(always)]
-    fn data_arrives(&mut self, flow: u32, carried: Carried, ecn: Ecn) {
+    fn data_arrives(&mut self, flow: u32, carried: &Carried, ecn: Ecn) {
         if carried.is_handshake_ack() {
             return;
         }
         let now = self.now;
         self.settle_end(flow);
         if carried.has_feedback() {
-            self.hand_over(flow, carried);
+            self.hand_over(flow, *carried);
         }
-        let state = self.flows.get_mut(flow);
-        let side = state.receiver_side;
-        let Some(endpoints) = state.endpoints.as_deref_mut() else {
-            return self.note_unclaimed(flow, &carried);
+        let is_plain = self.is_plain;
+        let Some(endpoints) = self.endpoints(flow) else {
+            return self.note_unclaimed(flow, carried);
         };
         if carried.has_payload() {
             endpoints
                 .probe
                 .on_arrival(now, now.saturating_since(carried.sent));
         }
-        let (data, marked) = (carried.into_data(), ecn == Ecn::Ce);
-        if self.is_plain {
+        let (data, marked) = (carried.data_segment(), ecn == Ecn::Ce);
+        if is_plain {
             endpoints.receiver.handle_any_data(now, &data, marked);
         } else {
             endpoints.receiver.handle_data(now, &data, marked);
@@ -215,7 +220,7 @@ impl World<'_> {
         if endpoints.receiver.has_ack() {
             self.acknowledge(flow);
         }
-        self.keep(flow, side);
+        self.keep_receiver(flow);
     }
 
     #[inline]
@@ -225,9 +230,7 @@ impl World<'_> {
         }
         let ack = carried.into_ack(&mut self.aside);
         let now = self.now;
-        let state = self.flows.get_mut(flow);
-        let side = state.sender_side;
-        let Some(endpoints) = state.endpoints.as_deref_mut() else {
+        let Some(endpoints) = self.endpoints(flow) else {
             return;
         };
         endpoints.handle_ack(now, &ack);
@@ -238,7 +241,7 @@ impl World<'_> {
                 self.offer_handshake_ack(flow);
             }
             self.transmit(flow);
-            self.keep(flow, side);
+            self.keep_sender(flow);
         }
     }
 
@@ -377,18 +380,42 @@ impl World<'_> {
         }
     }
 
-    /// Ensures that the flow's calendar entry of `side` is no later than its earliest deadline there.
-    /// Only an earlier deadline moves the entry. An entry that is due too early is rescheduled.
-    #[inline]
-    fn keep(&mut self, flow: u32, side: Side) {
+    /// Ensures that the flow's calendar entry on its receiver's side is no later than the receiver's
+    /// timer. Only an earlier deadline moves an entry. One that is due too early is rescheduled.
+    #[inline(always)]
+    fn keep_receiver(&mut self, flow: u32) {
         let state = self.flows.get_mut(flow);
-        let deadline = state.deadline(side);
-        if deadline < state.scheduled[side]
-            && let Some(component) = state.component
+        if let Some(endpoints) = state.endpoints.as_deref()
+            && let Some(deadline) = endpoints.receiver.poll_timeout()
+            && deadline < state.scheduled[state.receiver_side]
         {
-            state.scheduled[side] = deadline;
+            let side = state.receiver_side;
+            self.schedule(flow, side, deadline);
+        }
+    }
+
+    /// The same for the sender, its timer and its application.
+    #[inline(always)]
+    fn keep_sender(&mut self, flow: u32) {
+        let state = self.flows.get_mut(flow);
+        if let Some(endpoints) = state.endpoints.as_deref() {
+            let timer = endpoints.sender.poll_timeout().unwrap_or(Instant::MAX);
+            let deadline = timer.min(state.application);
+            if deadline < state.scheduled[state.sender_side] {
+                let side = state.sender_side;
+                self.schedule(flow, side, deadline);
+            }
+        }
+    }
+
+    /// Schedules the flow's entry of `side`.
+    #[inline(never)]
+    fn schedule(&mut self, flow: u32, side: Side, at: Instant) {
+        let state = self.flows.get_mut(flow);
+        if let Some(component) = state.component {
+            state.scheduled[side] = at;
             let flows = &mut self.agendas[side].flows;
-            flows.schedule(component, Some(deadline));
+            flows.schedule(component, Some(at));
         }
     }
 
@@ -469,7 +496,7 @@ impl World<'_> {
             state.start(now, seed, memory, traced, is_plain, &mut self.flows.pool);
             self.unresolved.push(flow);
             self.transmit(flow);
-            self.keep(flow, LEFT);
+            self.keep_sender(flow);
         }
         let next = self.next_arrival();
         let fixed = &mut self.agendas[LEFT].fixed;
@@ -543,10 +570,6 @@ impl World<'_> {
         if has_sender {
             deadline = deadline.min(state.device_deadline());
         }
-        if let Some(component) = state.component {
-            state.scheduled[side] = deadline;
-            let flows = &mut self.agendas[side].flows;
-            flows.schedule(component, Some(deadline));
-        }
+        self.schedule(flow, side, deadline);
     }
 }

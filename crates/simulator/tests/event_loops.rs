@@ -387,16 +387,16 @@ fn all_loops_give_the_same_result() {
                 continue;
             }
         };
-        let plain = RunOptions {
-            event_loop: EventLoop::Plain,
+        let [plain, turns] = [EventLoop::Plain, EventLoop::Turns].map(|event_loop| RunOptions {
+            event_loop,
             ..RunOptions::default()
-        };
+        });
         let traced = RunOptions {
             traces: true,
             ..RunOptions::default()
         };
         let expected = result(&scenario, &plain);
-        for (name, options) in [("fast", RunOptions::default()), ("traced", traced)] {
+        for (name, options) in [("fast", turns), ("traced", traced)] {
             let found = result(&scenario, &options);
             if found != expected {
                 let difference = difference(&expected, &found);

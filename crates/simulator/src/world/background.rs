@@ -103,11 +103,10 @@ impl World<'_> {
         let mut memory = PathMemory::default();
         let seed = || begin.seed;
         state.start(self.now, seed, &mut memory, false, self.is_plain, pool);
-        let side = state.sender_side;
         let component = self.component(flow);
         self.flows.get_mut(flow).component = Some(component);
         self.transmit(flow);
-        self.keep(flow, side);
+        self.keep_sender(flow);
     }
 
     /// Ends a flow of background traffic, finished or not.
@@ -206,7 +205,7 @@ impl World<'_> {
     pub(super) fn note_unclaimed(&mut self, flow: u32, carried: &Carried) {
         if let Some(table) = self.datagrams_of(flow).map(|source| source.table) {
             let totals = &mut self.totals[table as usize];
-            totals.delivered += u64::from(carried.into_data().len);
+            totals.delivered += u64::from(carried.data_segment().len);
             totals.last = totals.last.max(self.now);
         }
     }

@@ -127,7 +127,7 @@ impl<'a> World<'a> {
             .waiting
             .sort_by(|a, b| start(b).cmp(&start(a)).then(b.cmp(a)));
         world.add_traffic();
-        world.distribute();
+        world.distribute(options.event_loop);
         world
     }
 

@@ -23,12 +23,8 @@ impl World<'_> {
         state.pause(self.now);
         let deadline = state.device_deadline();
         let side = state.sender_side;
-        if let Some(component) = state.component
-            && deadline < state.scheduled[side]
-        {
-            state.scheduled[side] = deadline;
-            let flows = &mut self.agendas[side].flows;
-            flows.schedule(component, Some(deadline));
+        if deadline < state.scheduled[side] {
+            self.schedule(flow, side, deadline);
         }
     }
 

@@ -32,22 +32,22 @@
 //!
 //! A link that shares state with the other direction (Wi-Fi, the radio of a phone that sleeps) or
 //! has no delay permits no lookahead, and neither do flows of which some end at hosts behind access
-//! links and others at the end of the path itself. A traced run reads the receiver at each ACK. Both take the
-//! plain loop.
+//! links and others at the end of the path itself. A traced run reads the receiver at each ACK. All
+//! of these take the plain loop, and so do paths on which a turn would have few packets.
 
 use std::sync::atomic::AtomicBool;
 
-use scenario::{Direction, TrafficKind};
+use scenario::{Direction, FULL_PACKET, TrafficKind};
 use units::{Duration, Instant};
 
 use super::{FORWARD, NANO, World};
-use crate::RunError;
 use crate::agenda::{LEFT, Part, Position, RIGHT, Side};
 use crate::flow::FlowState;
 use crate::flows::BACKGROUND;
+use crate::{EventLoop, RunError};
 
-/// Shorter turns do not pay.
-const SHORTEST: Duration = Duration::from_micros(10);
+/// With fewer packets in a turn, the plain loop is faster.
+const FEWEST: u64 = 8;
 
 /// The state of the two sides.
 #[derive(Debug)]
@@ -87,6 +87,15 @@ enum RightEnd {
     Hosts(Duration),
 }
 
+/// How packets pass from one side to the other.
+struct Crossing {
+    /// The links from right to left, unless hosts at the right end have links of their own.
+    back: Vec<u32>,
+    /// The shortest delay of such a link, and that of the last link from left to right.
+    lookahead: Duration,
+    there: Duration,
+}
+
 impl Turns {
     /// Sets the sides of a flow's endpoints.
     pub(super) const fn place_ends(&self, state: &mut FlowState<'_>) {
@@ -103,9 +112,9 @@ impl Turns {
 
 impl World<'_> {
     /// Chooses the event loop, and gives each part of the run its place in the agenda of its side.
-    pub(super) fn distribute(&mut self) {
+    pub(super) fn distribute(&mut self, wanted: EventLoop) {
         if !self.is_plain {
-            self.prepare_turns();
+            self.prepare_turns(wanted);
         }
         self.place_parts();
     }
@@ -142,27 +151,56 @@ impl World<'_> {
         }
     }
 
+    /// How packets pass from one side to the other; `None` if flows end both at hosts and at the
+    /// path's own end.
+    fn crossing(&self) -> Option<Crossing> {
+        if let RightEnd::Hosts(delay) = self.right_end()? {
+            return Some(Crossing {
+                back: Vec::new(),
+                lookahead: delay,
+                there: delay,
+            });
+        }
+        let routes = self.reverse_paths.values();
+        let back: Vec<u32> = routes.map(|&route| self.routes.link(route)).collect();
+        let delay = |link: u32| self.links[link as usize].link.shortest_delay();
+        Some(Crossing {
+            lookahead: back.iter().copied().map(delay).min().unwrap_or_default(),
+            back,
+            there: delay(FORWARD),
+        })
+    }
+
+    /// Whether enough packets fall into a turn of `lookahead`.
+    fn turns_pay(&self, lookahead: Duration) -> bool {
+        let rate = self.scenario.path.forward.service.mean_rate();
+        let packets = rate.map_or(u64::MAX, |rate| {
+            rate.bytes_in(lookahead).get() / u64::from(FULL_PACKET)
+        });
+        packets >= FEWEST
+    }
+
     /// Finds the lookahead, if the links permit one.
-    fn prepare_turns(&mut self) {
-        let delay = |link: &u32| self.links[*link as usize].link.shortest_delay();
-        let mut back: Vec<u32> = Vec::new();
-        let (lookahead, last) = match self.right_end() {
-            None => return,
-            Some(RightEnd::Hosts(shortest)) => (shortest, shortest),
-            Some(RightEnd::Path) => {
-                let routes = self.reverse_paths.values();
-                back.extend(routes.map(|&route| self.routes.link(route)));
-                let lookahead = back.iter().map(delay).min().unwrap_or_default();
-                let last = delay(&FORWARD);
-                self.links[FORWARD as usize].to_right = true;
-                (lookahead, last)
-            }
+    fn prepare_turns(&mut self, wanted: EventLoop) {
+        let Some(Crossing {
+            back,
+            lookahead,
+            there,
+        }) = self.crossing()
+        else {
+            return;
         };
         // Without a delay, a packet could arrive in the instant in which it leaves its sender.
-        if lookahead < SHORTEST || last.is_zero() {
+        if lookahead.is_zero() || there.is_zero() {
+            return;
+        }
+        if wanted != EventLoop::Turns && !self.turns_pay(lookahead) {
             return;
         }
         self.turns.lookahead = Some(lookahead);
+        if !back.is_empty() {
+            self.links[FORWARD as usize].to_right = true;
+        }
         for link in back {
             let state = &mut self.links[link as usize];
             state.from_right = true;
@@ -282,7 +320,8 @@ impl World<'_> {
         if self.turns.lookahead.is_none() || self.turns.is_right {
             return;
         }
-        let (now, position) = (self.now, self.turns.position);
+        let now = self.now;
+        let position = self.turns.position.later(now);
         // Nobody cancels this turn, so it does not fail.
         let _ = self.act_right(position, &AtomicBool::new(false));
         (self.now, self.turns.position) = (now, position);
