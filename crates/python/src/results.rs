@@ -8,7 +8,7 @@ use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchIterator};
 use arrow_schema::ArrowError;
 use arrow_schema::ffi::FFI_ArrowSchema;
-use measure::{RunResult, Traces, tables};
+use measure::{RunResult, Tally, Traces, tables};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
@@ -131,17 +131,7 @@ impl Result {
     }
 
     fn json(&self) -> PyResult<String> {
-        let mut scenarios = self
-            .scenarios
-            .iter()
-            .map(|scenario| serde_json::to_value(&**scenario))
-            .collect::<std::result::Result<Vec<_>, _>>()
-            .map_err(errors::run)?;
-        // A comparison is a list of scenarios that differ by path and algorithm.
-        let scenario = match scenarios.len() {
-            1 => scenarios.remove(0),
-            _ => json!({ "scenarios": scenarios }),
-        };
+        let scenario = scenarios_json(&self.scenarios)?;
         let counted = self.counted();
         if self.kernels().is_empty() {
             let document = measure::document(VERSION, scenario, self.results(), &counted);
@@ -159,6 +149,20 @@ impl Result {
         let document = measure::document(VERSION, scenario, runs, &counted);
         serde_json::to_string_pretty(&document).map_err(errors::run)
     }
+}
+
+/// The field `scenario` of a result document. A comparison is a list of scenarios that differ by
+/// path and algorithm.
+pub fn scenarios_json(scenarios: &[Arc<Scenario>]) -> PyResult<Value> {
+    let mut scenarios = scenarios
+        .iter()
+        .map(|scenario| serde_json::to_value(&**scenario))
+        .collect::<std::result::Result<Vec<_>, _>>()
+        .map_err(errors::run)?;
+    Ok(match scenarios.len() {
+        1 => scenarios.remove(0),
+        _ => json!({ "scenarios": scenarios }),
+    })
 }
 
 #[pymethods]
@@ -207,7 +211,24 @@ impl Result {
 
     /// One row per path and flow name: medians with 95 % intervals.
     fn summary(&self, py: Python<'_>) -> PyResult<Table> {
-        py.detach(|| Table::new(tables::summary(&self.counted())))
+        py.detach(|| Table::new(tables::summary(&measure::summarize(&self.counted()))))
+    }
+
+    /// What the tables in a terminal show, as JSON (`measure::Overview`).
+    fn overview(&self, py: Python<'_>) -> PyResult<String> {
+        py.detach(|| {
+            let mut tally = Tally::default();
+            let limits = self.scenarios.iter().zip(&self.counts);
+            let limits = limits.flat_map(|(scenario, &count)| {
+                std::iter::repeat_n(scenario.time_limit.as_secs_f64(), count)
+            });
+            for (place, (result, limit_s)) in self.results().iter().zip(limits).enumerate() {
+                let counts = self.kernels().get(place).is_none_or(|kernel| kernel.counts);
+                tally.add(result, limit_s, counts).map_err(errors::run)?;
+            }
+            let overview = tally.finish().map_err(errors::run)?;
+            serde_json::to_string(&overview).map_err(errors::run)
+        })
     }
 
     /// The runs that failed the timing self-check: scenario, run, and the reasons as sentences.
