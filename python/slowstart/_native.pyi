@@ -307,6 +307,9 @@ class Result:
     def to_json(self) -> str:
         """The result document (``"format": 2``), indented."""
 
+    def write_json(self, file: str | PathLike[str]) -> None:
+        """Writes the result document to a new file, and a line end."""
+
     def select(self, index: int) -> Result:
         """The results of one scenario."""
 

@@ -44,7 +44,7 @@ def _facts(path: dict[str, Any]) -> plots.PathFacts:
 def write(folder: Path, plan: Plan, runs: Runs) -> None:
     """Writes everything about ``runs`` to ``folder``, which exists and is empty."""
     overview, result = runs.overview, runs.main
-    (folder / RESULT).write_text(runs.text + "\n", encoding="utf-8")
+    result.write_json(folder / RESULT)
     flows = runs.flows
     flows.write_parquet(folder / "flows.parquet")
     pl.DataFrame(result.links()).write_parquet(folder / "links.parquet")

@@ -1,7 +1,10 @@
 //! `Result` and `Table`: the output of runs as JSON and as Arrow tables.
 
 use std::borrow::Cow;
+use std::fs::File;
+use std::io::{BufWriter, Write};
 use std::ops::Range;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
@@ -130,12 +133,12 @@ impl Result {
             .ok_or_else(|| errors::input("no time series were recorded: run with traces=True"))
     }
 
-    fn json(&self) -> PyResult<String> {
+    fn json(&self, to: impl Write) -> PyResult<()> {
         let scenario = scenarios_json(&self.scenarios)?;
         let counted = self.counted();
         if self.kernels().is_empty() {
             let document = measure::document(VERSION, scenario, self.results(), &counted);
-            return serde_json::to_string_pretty(&document).map_err(errors::run);
+            return serde_json::to_writer_pretty(to, &document).map_err(errors::run);
         }
         let pairs = self.results().iter().zip(self.kernels());
         let runs = pairs.map(|(result, kernel)| {
@@ -147,7 +150,7 @@ impl Result {
             run
         });
         let document = measure::document(VERSION, scenario, runs, &counted);
-        serde_json::to_string_pretty(&document).map_err(errors::run)
+        serde_json::to_writer_pretty(to, &document).map_err(errors::run)
     }
 }
 
@@ -169,7 +172,23 @@ pub fn scenarios_json(scenarios: &[Arc<Scenario>]) -> PyResult<Value> {
 impl Result {
     /// The result document, `"format": 2`, indented by two spaces.
     fn to_json(&self, py: Python<'_>) -> PyResult<String> {
-        py.detach(|| self.json())
+        py.detach(|| {
+            let mut text = Vec::new();
+            self.json(&mut text)?;
+            String::from_utf8(text).map_err(errors::run)
+        })
+    }
+
+    /// Writes the result document to a new file, with a line end after it. The document of many
+    /// runs needs no memory then.
+    fn write_json(&self, py: Python<'_>, file: PathBuf) -> PyResult<()> {
+        py.detach(|| {
+            let mut file = BufWriter::new(File::create_new(file).map_err(errors::run)?);
+            self.json(&mut file)?;
+            writeln!(file)
+                .and_then(|()| file.flush())
+                .map_err(errors::run)
+        })
     }
 
     /// The number of scenarios.
