@@ -49,7 +49,7 @@ Examples:
 
 \b
 For many runs, write a Parquet file: one row for each flow of each run, in order. It takes
-a few hundred bytes a row, and no more memory than a few thousand runs. Read it with
+less than a hundred bytes a row, and no more memory than a few thousand runs. Read it with
   polars.scan_parquet("flows.parquet")
 
 \b
@@ -67,7 +67,7 @@ Output = Annotated[
     typer.Option(
         "-o",
         "--output",
-        metavar="DIR",
+        metavar="DIR|FILE",
         help="Write result.json, Parquet and CSV tables, figures and report.html to this folder. "
         "A name that ends with .parquet is a file: only the table of flows is written, while the "
         "simulations run. Either appears only when complete, and replaces an earlier result.",
