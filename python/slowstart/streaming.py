@@ -1,4 +1,4 @@
-"""Runs whose tables go to Parquet files while they run, in memory that does not grow with them."""
+"""Runs whose tables go to Parquet files while they run, so that no result is kept in memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables that are written while the runs go on: the rows of an ordinary result, in flat memory."""
+"""Tables that are written while the runs go on: the rows of an ordinary result, in little memory."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_the_file_says_what_ran(tmp_path: Path) -> None:
     assert (groups.num_rows, groups.num_row_groups) == (70_000, 2)
 
 
-def test_memory_does_not_grow_with_the_runs(tmp_path: Path) -> None:
+def test_memory_hardly_grows_with_the_runs(tmp_path: Path) -> None:
     code = (
         "import resource, slowstart, sys;"
         "(one,) = slowstart.compare('leo', 'cubic', size='1 B', runs=int(sys.argv[1]));"

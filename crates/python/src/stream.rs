@@ -2,7 +2,7 @@
 //!
 //! The runs are simulated in parts, on all cores, while one thread writes the part before. Parts and
 //! row groups depend on the scenarios only, so the bytes of the files do not depend on the number of
-//! threads, and the memory needed does not grow with the number of runs.
+//! threads. No result stays in memory; only `Tally` needs a few bytes a run, at the end.
 
 use std::collections::BTreeMap;
 use std::fs::File;
