@@ -1,4 +1,4 @@
-"""Tables that are written while the runs go on: the rows of an ordinary result, in little memory."""
+"""Tables that are written while the runs go on have the rows of an ordinary result."""
 
 from __future__ import annotations
 
