@@ -24,7 +24,7 @@ sentence.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, overload
 
 from slowstart._native import (
     Result,
@@ -42,7 +42,11 @@ from slowstart._native import (
 from slowstart.errors import InputError, RunError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    import os
+    from collections.abc import Callable, Iterable, Mapping
+
+    Name = str | os.PathLike[str]
+    Stack = Literal["simulated", "linux", "linux-vm"]
 
 __version__ = version()
 __all__ = [
@@ -143,17 +147,44 @@ def compare(
     return scenarios
 
 
+@overload
 def run(
     scenario: Scenario | Iterable[Scenario],
     *,
+    to: None = None,
     threads: int | None = None,
     traces: bool = False,
     runs: int | None = None,
     progress: Callable[[int, int], object] | None = None,
-    stack: Literal["simulated", "linux", "linux-vm"] = "simulated",
+    stack: Stack = "simulated",
     force: bool = False,
     switch_hystart: bool = False,
-) -> Result:
+) -> Result: ...
+
+
+@overload
+def run(
+    scenario: Scenario | Iterable[Scenario],
+    *,
+    to: Name | Mapping[str, Name],
+    threads: int | None = None,
+    runs: int | None = None,
+    progress: Callable[[int, int], object] | None = None,
+) -> Table: ...
+
+
+def run(
+    scenario: Scenario | Iterable[Scenario],
+    *,
+    to: Name | Mapping[str, Name] | None = None,
+    threads: int | None = None,
+    traces: bool = False,
+    runs: int | None = None,
+    progress: Callable[[int, int], object] | None = None,
+    stack: Stack = "simulated",
+    force: bool = False,
+    switch_hystart: bool = False,
+) -> Result | Table:
     """Runs scenarios and returns their measurements.
 
     The results of simulations, and of runs in virtual machines, do not depend on the number of
@@ -162,6 +193,11 @@ def run(
 
     Args:
         scenario: One or several.
+        to: Write the table of flows to this Parquet file while the simulations run, and return only
+            their summary (``Result.summary``). A million runs need less than 100 MB of memory. A
+            dictionary such as ``{"flows": "flows.parquet", "links": "links.parquet"}``
+            selects among ``flows``, ``links`` and ``traffic``. The files appear when all runs are
+            done, and replace earlier ones.
         threads: Number of runs to execute in parallel; one per core by default. With
             ``stack="linux"``, runs execute one at a time.
         traces: Keep time series, for ``flow_traces`` and ``link_traces``.
@@ -177,7 +213,8 @@ def run(
             of ``cubic+standard``.
 
     Raises:
-        InputError: The kernel or the user's privileges are insufficient for the stack.
+        InputError: The kernel or the user's privileges are insufficient for the stack, or a file
+            cannot be written.
         RunError: A run failed.
     """
     if isinstance(scenario, str):
@@ -187,6 +224,16 @@ def run(
     scenarios = [scenario] if isinstance(scenario, Scenario) else list(scenario)
     if not scenarios:
         raise InputError("no scenario given: give at least one")
+    if to is not None:
+        if stack != "simulated" or traces or force or switch_hystart:
+            raise InputError(
+                "to writes the tables of simulations: leave out traces, stack, force and "
+                "switch_hystart"
+            )
+        from slowstart.streaming import stream
+
+        summary, _ = stream(scenarios, to, threads=threads, runs=runs, progress=progress)
+        return summary
     if stack == "simulated":
         if force or switch_hystart:
             raise InputError("force and switch_hystart are for kernel runs only: stack='linux'")

@@ -1,6 +1,6 @@
 """The native module of slowstart."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from typing import Any, TypedDict
 
@@ -108,6 +108,21 @@ def read_text(file: str | PathLike[str], limit: int) -> str:
 
     Raises:
         slowstart.InputError: The file cannot be read, is larger, or is not UTF-8 text.
+    """
+
+def run_to_files(
+    scenarios: Sequence[Scenario],
+    files: Mapping[str, PathLike[str]],
+    scratch: PathLike[str],
+    *,
+    threads: int | None = None,
+    runs: int | None = None,
+    progress: Callable[[int, int], object] | None = None,
+) -> tuple[Table, str]:
+    """Runs scenarios and writes tables (``flows``, ``links``, ``traffic``) to new Parquet files.
+
+    Numbers that the summary needs again go to the new file ``scratch``. Returns the summary, and
+    the overview of :mod:`slowstart.tables` as JSON.
     """
 
 def run_batch(
@@ -292,6 +307,9 @@ class Result:
     def to_json(self) -> str:
         """The result document (``"format": 2``), indented."""
 
+    def write_json(self, file: str | PathLike[str]) -> None:
+        """Writes the result document to a new file, and a line end."""
+
     def select(self, index: int) -> Result:
         """The results of one scenario."""
 
@@ -303,6 +321,9 @@ class Result:
 
     def traffic(self) -> Table:
         """One row per source of background traffic and run; empty if there is none."""
+
+    def overview(self) -> str:
+        """The overview of :mod:`slowstart.tables` as JSON."""
 
     def summary(self) -> Table:
         """One row per path and flow name: medians with 95 % intervals."""

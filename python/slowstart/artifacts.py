@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -9,7 +10,7 @@ import polars as pl
 from slowstart import plots, report, tables
 from slowstart._native import median_interval
 from slowstart.output import RESULT
-from slowstart.planning import transferred
+from slowstart.planning import MOST_AT_A_SIZE, transferred
 from slowstart.report import Drawing
 
 if TYPE_CHECKING:
@@ -42,8 +43,8 @@ def _facts(path: dict[str, Any]) -> plots.PathFacts:
 
 def write(folder: Path, plan: Plan, runs: Runs) -> None:
     """Writes everything about ``runs`` to ``folder``, which exists and is empty."""
-    document, result = runs.document, runs.main
-    (folder / RESULT).write_text(runs.text + "\n", encoding="utf-8")
+    overview, result = runs.overview, runs.main
+    result.write_json(folder / RESULT)
     flows = runs.flows
     flows.write_parquet(folder / "flows.parquet")
     pl.DataFrame(result.links()).write_parquet(folder / "links.parquet")
@@ -55,19 +56,23 @@ def write(folder: Path, plan: Plan, runs: Runs) -> None:
         pl.DataFrame(result.flow_traces()).write_parquet(folder / "flow_traces.parquet")
         pl.DataFrame(result.link_traces()).write_parquet(folder / "link_traces.parquet")
 
-    names = list(dict.fromkeys(row["name"] for row in document["summary"]))
+    names = list(dict.fromkeys(row["name"] for row in overview["summary"]))
     paths = {each.path: each.resolved["path"] for each in plan.scenarios}
     painter = _Painter(folder)
     painter.notes += runs.notes
+    kernel = None
     if plan.kernel:
         painter.notes.append(
             "This report has no figure of completion time against size, because only simulations "
             "repeat the runs with other sizes."
         )
-        left_out = sum(not each["counts"] for each in document["runs"])
+        made = json.loads(runs.text)["runs"]
+        inside = [each["kernel"] for each in made if each["stack"] == "linux-vm"]
+        kernel = report.kernel(inside[0] if inside else None)
+        left_out = sum(not each["counts"] for each in made)
         if left_out:
             painter.notes.append(
-                f"Excluded: {left_out} of {len(document['runs'])} runs, which failed the "
+                f"Excluded: {left_out} of {len(made)} runs, which failed the "
                 "emulator's timing self-check; result.json has the reasons."
             )
     for path, parts in runs.evolutions.items():
@@ -79,7 +84,7 @@ def write(folder: Path, plan: Plan, runs: Runs) -> None:
             "ratio to the first algorithm in the same run, over the same channel. A difference "
             f"below {100 * plots.NEGLIGIBLE:.0f} % (grey) is negligible in practice."
         )
-        count = document["summary"][0]["runs"]
+        count = min(overview["summary"][0]["runs"], MOST_AT_A_SIZE)
         for name, some in _figures("completion-by-size", by_size["path"].to_list()):
             part = by_size.filter(pl.col("path").is_in(some))
             painter.draw(name, None, caption, plots.completion_by_size(part, names, count))
@@ -93,11 +98,11 @@ def write(folder: Path, plan: Plan, runs: Runs) -> None:
         "chokepoint (after that, without a loss), or late (because of a loss). Error bars are 95 % "
         "Wilson intervals."
     )
-    rows = [{**row, "path": tables.short(row["path"])} for row in document["summary"]]
+    rows = [{**row, "path": tables.short(row["path"])} for row in overview["summary"]]
     for name, some in _figures("exit-shares", [row["path"] for row in rows]):
         mine = [row for row in rows if row["path"] in some]
         painter.draw(name, None, caption, plots.exit_shares(mine, names))
-    report.write(folder, document, paths, painter.drawings, painter.notes)
+    report.write(folder, overview, plan.scenarios, painter.drawings, painter.notes, kernel)
 
 
 def _figures(name: str, paths: Sequence[str]) -> list[tuple[str, list[str]]]:
@@ -179,20 +184,19 @@ def _by_size(runs: Runs, flows: pl.DataFrame) -> pl.DataFrame | None:
 
 def _completions(size: int, parts: Sequence[Result]) -> list[dict[str, Any]]:
     """One row for each part, that is, for one algorithm over one path."""
-    base: dict[str, dict[tuple[int, int], float]] = {}
+    base: dict[str, pl.DataFrame] = {}
     rows = []
     for part in parts:
         flows = pl.DataFrame(part.flows()).drop_nulls("fct_s")
+        flows = flows.filter(pl.col("run") < MOST_AT_A_SIZE)
         if flows.is_empty():
             continue
         path = flows["path"][0]
-        times = dict(
-            zip(zip(flows["run"], flows["flow"], strict=True), flows["fct_s"], strict=True)
-        )
-        first = base.setdefault(path, times)
-        ratios = [time / first[key] for key, time in times.items() if key in first]
-        median, low, high = median_interval(list(times.values()))
-        ratio, ratio_low, ratio_high = median_interval(ratios)
+        times = flows.select("run", "flow", "fct_s")
+        both = times.join(base.setdefault(path, times), on=("run", "flow"), suffix="_first")
+        ratios = both["fct_s"] / both["fct_s_first"]
+        median, low, high = median_interval(flows["fct_s"].to_list())
+        ratio, ratio_low, ratio_high = median_interval(ratios.to_list())
         rows.append(
             {
                 "path": tables.short(path),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import json
 import os
 import sys
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from slowstart.errors import InputError, RunError, complain
 from slowstart.progress import Meter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from slowstart import Result, Scenario
     from slowstart.planning import Plan
@@ -90,6 +91,30 @@ class How:
         )
 
 
+def execute_to_files(
+    plan: Plan, how: How, files: Mapping[str, str], *, as_json: bool, quiet: bool
+) -> None:
+    """Runs ``plan``, writes each table of ``files`` while it runs, and prints the summary."""
+    from slowstart.streaming import stream
+
+    if how.kernel:
+        raise InputError("only simulations can write Parquet files: name a folder, -o DIR")
+    if as_json:
+        raise InputError(
+            "--json prints every run, and Parquet files are for more runs than that: "
+            "leave out one of them"
+        )
+    if plan.traces:
+        raise InputError("--traces writes a folder: name one, -o DIR")
+    how.check(plan.scenarios)
+    with Meter("running", quiet=quiet) as meter:
+        _, overview = stream(plan.scenarios, files, threads=how.threads, progress=meter)
+    if not quiet:
+        _print_tables(plan, json.loads(overview))
+        for table, file in files.items():
+            sys.stdout.write(f"The table of {table} is {file}\n")
+
+
 def execute(plan: Plan, how: How, as_json: bool, output: str | None, quiet: bool) -> None:
     """Runs ``plan``, prints the result, and writes it to ``output``."""
     from slowstart import planning
@@ -112,7 +137,9 @@ def execute(plan: Plan, how: How, as_json: bool, output: str | None, quiet: bool
     if as_json:
         sys.stdout.write(runs.text + "\n")
     elif not quiet:
-        _print_tables(plan, runs.document, output)
+        _print_tables(plan, runs.overview)
+        if output is not None:
+            sys.stdout.write(f"The report is {os.path.join(output, 'report.html')}\n")  # noqa: PTH118
 
 
 def _say_untrusted(scenarios: Sequence[Scenario], result: Result, force: bool) -> None:
@@ -130,28 +157,21 @@ def _say_untrusted(scenarios: Sequence[Scenario], result: Result, force: bool) -
         )
 
 
-def _say_unfinished(scenarios: Sequence[Scenario], runs: Sequence[dict[str, Any]]) -> None:
+def _say_unfinished(scenarios: Sequence[Scenario], paths: Sequence[dict[str, Any]]) -> None:
     """Reports the paths with runs that hit their time limit, which tables show only as a dash."""
     limits = {each.path: each.resolved["time_limit_s"] for each in scenarios}
-    for path, limit in limits.items():
-        here = [each for each in runs if each["path"] == path]
-        cut = sum(
-            each["end_s"] >= limit and not all(flow["completed"] for flow in each["flows"])
-            for each in here
-        )
-        if cut:
-            which = f"{cut} of {len(here)} runs over {path}"
-            complain(f"{which} were stopped at their time limit, {limit:g} s")
+    for row in paths:
+        if row["stopped"]:
+            which = f"{row['stopped']} of {row['runs']} runs over {row['path']}"
+            complain(f"{which} were stopped at their time limit, {limits[row['path']]:g} s")
 
 
-def _print_tables(plan: Plan, document: dict[str, Any], output: str | None) -> None:
+def _print_tables(plan: Plan, overview: dict[str, Any]) -> None:
     from slowstart import tables
 
     paths = {each.path: each.resolved["path"] for each in plan.scenarios}
-    tables.show(document, paths)
+    tables.show(overview, paths)
     out = tables.console()
-    for sentence in (*tables.remarks(document), *plan.remarks):
+    for sentence in (*tables.remarks(overview), *plan.remarks):
         out.print(sentence, markup=False)
-    _say_unfinished(plan.scenarios, document["runs"])
-    if output is not None:
-        sys.stdout.write(f"The report is {os.path.join(output, 'report.html')}\n")  # noqa: PTH118
+    _say_unfinished(plan.scenarios, overview["paths"])

@@ -147,6 +147,53 @@ def output_folder(name: str | None) -> Iterator[Path | None]:
         os.close(lock)
 
 
+_PARQUET = b"PAR1"
+"""The first bytes of every Parquet file."""
+
+
+def _check_file(target: Path) -> None:
+    if target.is_symlink() or (target.exists() and not target.is_file()):
+        raise InputError(f"{target} is not a file: name one that is new or holds a table")
+    if target.exists() and target.stat().st_size > 0:
+        with target.open("rb") as file:
+            if file.read(len(_PARQUET)) != _PARQUET:
+                raise InputError(
+                    f"the file {target} holds something other than a Parquet table: name a new file"
+                )
+
+
+@contextmanager
+def output_file(name: str | os.PathLike[str]) -> Iterator[Path]:
+    """Yields a path for a new Parquet file, which becomes ``name`` as :func:`output_folder` does.
+
+    The folder of this path is temporary, and other files may be created there.
+
+    Raises:
+        InputError: ``name`` cannot be written, or holds something other than a Parquet table.
+        RunError: The disk is full.
+    """
+    if Path(name).suffix != ".parquet":
+        raise InputError(f"the file {os.fspath(name)} must have a name that ends with .parquet")
+    target = Path(os.path.abspath(name))  # noqa: PTH100 (resolve() would follow a link)
+    try:
+        _remove_leftovers(target)
+        _check_file(target)
+        aside, lock = _new_folder(target, _ASIDE)
+    except OSError as error:
+        raise InputError(f"cannot write {os.fspath(name)}: {_reason(error)}") from error
+    try:
+        with writing(name):
+            file = aside / "table.parquet"
+            yield file
+            sync_file(file)
+            _check_file(target)
+            file.replace(target)
+            sync_folder(target.parent)
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+        os.close(lock)
+
+
 def _prefix(target: Path, kind: str) -> str:
     # A file name has at most 255 bytes, and a character up to four.
     return f".{target.name[:40]}{kind}"

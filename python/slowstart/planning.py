@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 # Sizes at which a report compares completion times, in steps of 1, 2 and 5.
 SIZES_MB = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
+# Runs of each scenario in the figure of several sizes. More would not move a median visibly.
+MOST_AT_A_SIZE = 1000
 # Time series of more segments than this, for one path or for all, would need gigabytes.
 _MOST_OF_A_PATH, _MOST_OF_ALL = 3_000_000, 10_000_000
 
@@ -66,8 +68,13 @@ class Plan:
         if self.at_size is not None:
             flows = [flow for each in self.scenarios for flow in each.resolved["flows"]]
             largest = min((flow["size_bytes"] or 0) for flow in flows)
-            total += self.runs * len(_below(largest, whole=True))
+            total += self.runs_at_a_size * len(_below(largest, whole=True))
         return total
+
+    @property
+    def runs_at_a_size(self) -> int:
+        """The number of runs at each other size."""
+        return sum(min(each.runs, MOST_AT_A_SIZE) for each in self.scenarios)
 
 
 @dataclass
@@ -75,8 +82,6 @@ class Runs:
     """The results of a plan."""
 
     main: Result
-    text: str
-    """The result document."""
     evolutions: dict[str, list[tuple[Scenario, Result]]] = field(default_factory=dict)
     """By path: each scenario, with a result that holds the time series of its first run."""
     sizes: dict[int, list[Result]] = field(default_factory=dict)
@@ -85,10 +90,15 @@ class Runs:
     """Sentences of the report about omitted figures."""
 
     @cached_property
-    def document(self) -> dict[str, Any]:
-        """The result document, parsed."""
-        document: dict[str, Any] = json.loads(self.text)
-        return document
+    def text(self) -> str:
+        """The result document."""
+        return self.main.to_json()
+
+    @cached_property
+    def overview(self) -> dict[str, Any]:
+        """What the tables of the terminal and the report show; see :mod:`slowstart.tables`."""
+        overview: dict[str, Any] = json.loads(self.main.overview())
+        return overview
 
     @cached_property
     def flows(self) -> pl.DataFrame:
@@ -114,7 +124,7 @@ def execute(
     """
     total = plan.expected()
     main = run_main(plan.keep, lambda done, _: progress(done, total))
-    runs = Runs(main, main.to_json())
+    runs = Runs(main)
     if not plan.report:
         return runs
     traced = _traceable(plan, runs)
@@ -126,7 +136,7 @@ def execute(
         traced = {}
     groups = {} if plan.kernel else _sizes(plan, runs)
     done = plan.runs
-    total = done + sum(map(len, traced.values())) + plan.runs * len(groups)
+    total = done + sum(map(len, traced.values())) + plan.runs_at_a_size * len(groups)
     for path, places in traced.items():
         chosen = [plan.scenarios[place] for place in places]
         result = simulate(chosen, traces=True, runs=1, progress=_from(done, total, progress))
@@ -135,7 +145,8 @@ def execute(
         runs.evolutions[path] = parts
     if groups:
         every = [each for group in groups.values() for each in group]
-        result = simulate(every, progress=_from(done, total, progress))
+        most = min(MOST_AT_A_SIZE, max(each.runs for each in every))
+        result = simulate(every, runs=most, progress=_from(done, total, progress))
         position = 0
         for size, group in groups.items():
             runs.sizes[size] = [result.select(position + place) for place in range(len(group))]

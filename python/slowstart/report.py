@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from slowstart import Scenario
+
 
 @dataclass(frozen=True)
 class Drawing:
@@ -52,25 +54,28 @@ def render(template: str, **values: object) -> str:
 
 def write(
     folder: Path,
-    document: Mapping[str, Any],
-    paths: Mapping[str, Mapping[str, Any]],
+    overview: Mapping[str, Any],
+    scenarios: Sequence[Scenario],
     drawings: Sequence[Drawing],
     notes: Sequence[str],
+    kernel: str | None,
 ) -> None:
     """Writes ``report.html`` to ``folder``, with the figures saved there.
 
     Args:
         folder: The folder of the figures and the report.
-        document: The result document.
-        paths: The resolved paths by name.
+        overview: The overview of the result; see :mod:`slowstart.tables`.
+        scenarios: The scenarios that ran.
         drawings: The figures, in order.
         notes: Sentences about excluded runs and omitted figures.
+        kernel: The kernel that ran them, if one did.
     """
-    groups = tables.by_path(document["summary"])
-    names = list(dict.fromkeys(row["name"] for row in document["summary"]))
+    paths = {each.path: each.resolved["path"] for each in scenarios}
+    groups = tables.by_path(overview["summary"])
+    names = list(dict.fromkeys(row["name"] for row in overview["summary"]))
     styles = colors.styles(names)
-    shown = tables.columns(document["summary"])
-    background = tables.traffic_by_path(document)
+    shown = tables.columns(overview["summary"])
+    background = tables.traffic_by_path(overview)
 
     def cells(summary: dict[str, Any]) -> list[tables.Cell]:
         full = tables.row(summary)
@@ -80,7 +85,7 @@ def write(
         {
             "title": tables.short(path),
             "summary": paths[path]["summary"],
-            "facts": tables.describe(dict(paths[path])),
+            "facts": tables.describe(paths[path]),
             "traffic": background.get(path, []),
             "rows": [(styles[row["name"]].color, cells(row)) for row in rows],
             "figures": [
@@ -91,7 +96,7 @@ def write(
         }
         for path, rows in groups.items()
     ]
-    seeds = [each["seed"] for each in document["runs"]]
+    any_of_them = scenarios[0]  # all have the same seeds
     page = render(
         "report.html.j2",
         version=__version__,
@@ -106,25 +111,23 @@ def write(
         notes=notes,
         names=names,
         titles=[tables.short(path) for path in groups],
-        flows=_flows(document),
-        linux=any(each["stack"] != "simulated" for each in document["runs"]),
-        kernel=_kernel(document),
-        seeds=(min(seeds), max(seeds)),
-        runs=len(set(seeds)),
+        flows=_flows(scenarios),
+        linux=kernel is not None,
+        kernel=kernel,
+        seeds=(any_of_them.seed, any_of_them.seed + any_of_them.runs - 1),
+        runs=any_of_them.runs,
     )
     (folder / "report.html").write_text(page, encoding="utf-8")
 
 
-def _kernel(document: Mapping[str, Any]) -> str:
-    """The name of the kernel that ran, for kernel runs."""
-    inside = [each["kernel"] for each in document["runs"] if each["stack"] == "linux-vm"]
-    return f"{inside[0]} in a virtual machine, in virtual time" if inside else platform.release()
+def kernel(inside: str | None) -> str:
+    """Describes the kernel that ran: the one ``inside`` a virtual machine, or this machine's."""
+    return f"{inside} in a virtual machine, in virtual time" if inside else platform.release()
 
 
-def _flows(document: Mapping[str, Any]) -> str:
+def _flows(scenarios: Sequence[Scenario]) -> str:
     """Describes the flows, if all have the same settings."""
-    scenario = document["scenario"]
-    flows = [flow for each in scenario.get("scenarios", [scenario]) for flow in each["flows"]]
+    flows = [flow for each in scenarios for flow in each.resolved["flows"]]
     amounts = {(flow["size_bytes"], flow["duration_s"]) for flow in flows}
     windows = {flow["initial_window_segments"] for flow in flows}
     paced = {flow["pacing"] for flow in flows}

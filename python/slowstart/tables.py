@@ -1,4 +1,9 @@
-"""Builds tables for the terminal and the report from the summary of a result document."""
+"""Builds tables for the terminal and the report.
+
+They show the overview of a result, a dictionary: ``summary`` as in the result document, sums of the
+background ``traffic``, the flows that it ``repeats``, and per path how many runs were stopped. The
+native module computes it in one pass over the runs (``measure::Overview``).
+"""
 
 from __future__ import annotations
 
@@ -173,51 +178,35 @@ def columns(rows: Sequence[dict[str, Any]]) -> list[int]:
     return [place for place, each in enumerate(COLUMNS) if marked or each.head != "marked"]
 
 
-def _mean(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known else None
-
-
-def _traffic_row(beside: str, runs: Sequence[dict[str, Any]]) -> list[Cell]:
-    started, finished, sent, lost = (
-        sum(each[key] for each in runs)
-        for key in ("started", "finished", "segments_sent", "segments_lost")
-    )
-    times = sum((each["fct_mean_s"] or 0.0) * each["finished"] for each in runs)
+def _traffic_row(row: Mapping[str, Any]) -> list[Cell]:
+    started, finished, sent = (row[key] for key in ("started", "finished", "segments_sent"))
     return [
-        Cell(runs[0]["name"]),
-        Cell(beside),
+        Cell(row["name"]),
+        Cell(", ".join(row["beside"])),
         Cell(
-            f"{started / len(runs):.0f}", f"{_percent(finished / started)} done" if finished else ""
+            f"{started / row['runs']:.0f}",
+            f"{_percent(finished / started)} done" if finished else "",
         ),
-        Cell(seconds(times / finished) if finished else "-"),
-        Cell(_optional(_mean([each["load_offered"] for each in runs]), _percent)),
-        Cell(_optional(_mean([each["load_delivered"] for each in runs]), _percent)),
-        Cell(_percent(lost / sent) if sent else "-"),
+        Cell(_optional(row["fct_mean_s"], seconds)),
+        Cell(_optional(row["load_offered"], _percent)),
+        Cell(_optional(row["load_delivered"], _percent)),
+        Cell(_percent(row["segments_lost"] / sent) if sent else "-"),
     ]
 
 
-def traffic_by_path(document: Mapping[str, Any]) -> dict[str, list[list[Cell]]]:
+def traffic_by_path(overview: Mapping[str, Any]) -> dict[str, list[list[Cell]]]:
     """The cells for background traffic by path, in the order of :data:`TRAFFIC_COLUMNS`."""
-    groups: dict[str, dict[tuple[str, str], list[dict[str, Any]]]] = {}
-    for run in document["runs"]:
-        beside = ", ".join(dict.fromkeys(flow["name"] for flow in run["flows"]))
-        for each in run.get("traffic", ()):
-            rows = groups.setdefault(run["path"], {})
-            rows.setdefault((each["name"], beside), []).append(each)
+    groups = by_path(overview["traffic"])
     return {
-        path: [
-            _traffic_row(beside, runs)
-            for (_, beside), runs in sorted(rows.items(), key=lambda item: item[0][0])
-        ]
+        path: [_traffic_row(row) for row in sorted(rows, key=lambda row: str(row["name"]))]
         for path, rows in groups.items()
     }
 
 
-def by_path(summary: Sequence[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+def by_path(rows: Sequence[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
     """Groups the rows by path, in order of first appearance."""
     groups: dict[str, list[dict[str, Any]]] = {}
-    for each in summary:
+    for each in rows:
         groups.setdefault(each["path"], []).append(each)
     return groups
 
@@ -269,16 +258,16 @@ def write_plain(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> bool:
     return True
 
 
-def show(document: dict[str, Any], paths: dict[str, dict[str, Any]]) -> None:
-    """Prints a result document to standard output, with one table per path.
+def show(overview: Mapping[str, Any], paths: dict[str, dict[str, Any]]) -> None:
+    """Prints the overview of a result to standard output, with one table per path.
 
     ``paths`` are the resolved paths by name.
     """
     from rich.text import Text
 
     out = console()
-    background = traffic_by_path(document)
-    for name, rows in by_path(document["summary"]).items():
+    background = traffic_by_path(overview)
+    for name, rows in by_path(overview["summary"]).items():
         out.print(Text.assemble((short(name), "bold"), "  ", (describe(paths[name]), "dim")),
                   soft_wrap=_is_piped())  # fmt: skip
         shown = columns(rows)
@@ -341,29 +330,19 @@ def _plain(cell: Cell) -> str:
     return f"{cell.value} {cell.detail}" if cell.detail else cell.value
 
 
-def remarks(document: Mapping[str, Any]) -> list[str]:
+def remarks(overview: Mapping[str, Any]) -> list[str]:
     """Remarks that a reader of the tables needs to interpret these runs."""
     sentences = []
-    groups: dict[str, dict[str, dict[int, list[Any]]]] = {}
-    for run in document["runs"]:
-        for flow in run["flows"]:
-            names = groups.setdefault(run["path"], {})
-            names.setdefault(flow["name"], {}).setdefault(run["run"], []).append(flow)
     random = []
-    for path, names in groups.items():
-        fixed = [name for name, runs in names.items() if len(runs) > 1 and _equal(runs)]
-        random += [runs for name, runs in names.items() if name not in fixed]
+    for path, flows in by_path(overview["repeats"]).items():
+        fixed = [each["name"] for each in flows if each["runs"] > 1 and each["identical"]]
+        random += [each for each in flows if each["name"] not in fixed]
         if fixed:
-            which = "" if len(fixed) == len(names) else f" of {', '.join(fixed)}"
+            which = "" if len(fixed) == len(flows) else f" of {', '.join(fixed)}"
             sentences.append(
                 f"All runs{which} over {short(path)} are identical, because nothing in them is "
                 "random: one run is enough."
             )
-    if any(len(runs) < LEAST_FOR_INTERVAL for runs in random):
+    if any(each["runs"] < LEAST_FOR_INTERVAL for each in random):
         sentences.append(f"Intervals need at least {LEAST_FOR_INTERVAL} runs (-n).")
     return sentences
-
-
-def _equal(runs: Mapping[int, list[Any]]) -> bool:
-    first, *rest = runs.values()
-    return all(each == first for each in rest)

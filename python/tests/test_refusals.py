@@ -16,6 +16,8 @@ FILES = {
     "key.toml": '[path]\nrate = "50 Mbit/s"\nrtt = "100 ms"\nbufer = "1 bdp"\n',
     "no-toml.toml": "path = [\n",
     "no-flow.toml": '[path]\npreset = "wired"\n',
+    "one.toml": '[path]\npreset = "wired"\n[[flow]]\nalgorithm = "reno"\nsize = "1 B"\n',
+    "text.parquet": "years of work",
     "empty.trace": "",
     "descending.trace": "5\n3\n9\n",
     "words.trace": "one\ntwo\n",
@@ -72,6 +74,37 @@ REFUSED = {
     "output in a file": (("compare", "wired", *SHORT, "-o", "unit.toml/out"), "unit.toml/out"),
     "output is a file": (("compare", "wired", *SHORT, "-o", "unit.toml"), "unit.toml"),
     "output where nothing is written": (("compare", "wired", *SHORT, "-o", "/proc/out"), "/proc"),
+    "a table below nothing": (("compare", "wired", *SHORT, "-o", "no/x.parquet"), "no/x.parquet"),
+    "a table where nothing is written": (
+        ("compare", "wired", *SHORT, "-o", "/proc/x.parquet"),
+        "/proc/x.parquet",
+    ),
+    "a table that is a folder": (("compare", "wired", *SHORT, "-o", "old.parquet"), "not a file"),
+    "a table over another file": (
+        ("compare", "wired", *SHORT, "-o", "x.parquet", "--links", "text.parquet"),
+        "text.parquet",
+    ),
+    "two tables in one file": (
+        ("compare", "wired", *SHORT, "-o", "x.parquet", "--links", "./x.parquet"),
+        "a file of its own",
+    ),
+    "links in another format": (
+        ("compare", "wired", *SHORT, "-o", "x.parquet", "--links", "x.csv"),
+        "x.csv",
+    ),
+    "links beside a folder": (("compare", "wired", "--links", "x.parquet"), "--links needs -o"),
+    "a document beside a table": (
+        ("compare", "wired", *SHORT, "-o", "x.parquet", "--json"),
+        "--json",
+    ),
+    "time series in a table": (
+        ("run", "one.toml", "-o", "x.parquet", "--traces"),
+        "--traces",
+    ),
+    "a table of kernel runs": (
+        ("compare", "wired", *SHORT, "-o", "x.parquet", "--stack", "linux"),
+        "only simulations",
+    ),
     "output in a foreign folder": (("compare", "wired", *SHORT, "-o", "foreign"), "foreign"),
 }
 
@@ -81,6 +114,7 @@ def test_rejected_in_one_sentence(command: Command, tmp_path: Path, name: str) -
     words, named = REFUSED[name]
     (tmp_path / "foreign").mkdir()
     (tmp_path / "foreign" / "thesis.tex").write_text("years of work")
+    (tmp_path / "old.parquet").mkdir()
     for file, text in FILES.items():
         (tmp_path / file).write_text(text)
     before = sorted(tmp_path.rglob("*"))

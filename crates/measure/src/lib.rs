@@ -12,6 +12,7 @@ mod probe;
 mod result;
 mod summary;
 pub mod tables;
+mod tally;
 mod trace;
 
 pub use capacity::{CapacityPoint, ExitClass, LatencyOffset, ThroughputMedian, classify};
@@ -23,4 +24,5 @@ pub use result::{
     TrafficResult, document,
 };
 pub use summary::{Interval, Shares, SummaryRow, median_with_interval, summarize};
+pub use tally::{Overview, PathRow, Repeats, Tally, TrafficRow};
 pub use trace::{FlowSample, FlowTrace, LinkTrace, Traces};

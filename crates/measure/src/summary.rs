@@ -1,10 +1,8 @@
 //! Summaries over runs, one row per path and flow name.
 
-use std::collections::BTreeMap;
-
 use serde::Serialize;
 
-use crate::{ExitClass, FlowResult, RunResult};
+use crate::{RunResult, Tally};
 
 /// A median with its 95 % interval.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -80,7 +78,11 @@ pub struct SummaryRow {
 /// binomial distribution with p = 1/2, is at least 95 %: ranks (6, 15) of 20, (30, 48) of 77.
 #[must_use]
 pub fn median_with_interval(values: impl Iterator<Item = f64>) -> Option<Interval> {
-    let mut sorted: Vec<f64> = values.filter(|value| value.is_finite()).collect();
+    interval(values.filter(|value| value.is_finite()).collect())
+}
+
+/// The same of finite values, sorted in place.
+pub(crate) fn interval(mut sorted: Vec<f64>) -> Option<Interval> {
     sorted.sort_unstable_by(f64::total_cmp);
     let n = sorted.len();
     if n == 0 {
@@ -123,82 +125,19 @@ fn lower_rank(n: usize) -> Option<usize> {
     rank
 }
 
-/// The flows of one name on one path, and the packets that the links of each run marked.
-#[derive(Default)]
-struct Group<'a> {
-    flows: Vec<&'a FlowResult>,
-    marks: Vec<f64>,
-}
-
 /// One row per path and flow name, in order of first appearance.
 #[must_use]
 pub fn summarize(runs: &[RunResult]) -> Vec<SummaryRow> {
-    let mut order: Vec<(&str, &str)> = Vec::new();
-    let mut groups: BTreeMap<(&str, &str), Group<'_>> = BTreeMap::new();
+    let mut tally = Tally::default();
     for run in runs {
-        let mut seen: Vec<&str> = Vec::new();
-        let marks: u64 = run.links.iter().map(|link| link.marks).sum();
-        for flow in &run.flows {
-            let key = (run.path.as_str(), flow.name.as_str());
-            let group = groups.entry(key).or_insert_with(|| {
-                order.push(key);
-                Group::default()
-            });
-            if !seen.contains(&key.1) {
-                seen.push(key.1);
-                group.marks.push(marks as f64);
-            }
-            group.flows.push(flow);
-        }
+        tally
+            .add(run, f64::INFINITY, true)
+            .expect("a tally without a file makes no system calls");
     }
-    order
-        .iter()
-        .map(|key| row(key.0, key.1, &groups[key]))
-        .collect()
-}
-
-fn row(path: &str, name: &str, Group { flows, marks }: &Group<'_>) -> SummaryRow {
-    let over = |value: &dyn Fn(&FlowResult) -> Option<f64>| {
-        median_with_interval(flows.iter().filter_map(|flow| value(flow)))
-    };
-    let exit = |flow: &FlowResult| {
-        flow.passive_exit
-            .clone()
-            .or_else(|| flow.slow_start_exit.clone())
-    };
-    let mut shares = Shares::default();
-    for flow in flows {
-        match flow.exit_class {
-            Some(ExitClass::Early) => shares.early += 1,
-            Some(ExitClass::Chokepoint) => shares.chokepoint += 1,
-            Some(ExitClass::Late) => shares.late += 1,
-            None => shares.none += 1,
-        }
-    }
-    SummaryRow {
-        path: path.to_owned(),
-        name: name.to_owned(),
-        algorithm: flows
-            .first()
-            .map(|flow| flow.algorithm.clone())
-            .unwrap_or_default(),
-        runs: marks.len(),
-        flows: flows.len(),
-        completed: flows.iter().filter(|flow| flow.completed).count(),
-        fct_s: over(&|flow| flow.fct_s),
-        goodput_bps: over(&|flow| Some(flow.goodput_bps)),
-        loss_ratio: over(&|flow| Some(flow.loss_ratio)),
-        segments_retransmitted: over(&|flow| Some(flow.segments_retransmitted as f64)),
-        marks: median_with_interval(marks.iter().copied()),
-        timeouts: flows.iter().map(|flow| flow.timeouts).sum(),
-        rtt_mean_ms: over(&|flow| flow.rtt_mean_ms),
-        exit_s: over(&|flow| exit(flow).map(|exit| exit.time_s)),
-        exit_cwnd_bytes: over(&|flow| exit(flow).map(|exit| exit.cwnd_bytes as f64)),
-        capacity_s: over(&|flow| flow.capacity.true_s),
-        latency_offset_s: over(&|flow| flow.capacity.latency_offset_s),
-        first_loss_s: over(&|flow| flow.first_loss_s),
-        exit_class: shares,
-    }
+    let overview = tally.finish();
+    overview
+        .expect("a tally without a file makes no system calls")
+        .summary
 }
 
 #[cfg(test)]

@@ -7,9 +7,7 @@ use arrow_array::{
 };
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 
-use crate::{
-    FlowResult, Interval, Look, RunResult, Stack, SummaryRow, Traces, TrafficResult, summarize,
-};
+use crate::{FlowResult, Interval, Look, RunResult, Stack, SummaryRow, Traces, TrafficResult};
 
 /// A table under construction: columns in order.
 #[derive(Default)]
@@ -229,8 +227,7 @@ fn flow_names(run: &RunResult) -> String {
 ///
 /// # Errors
 /// None in practice: columns are built with one length.
-pub fn summary(runs: &[RunResult]) -> Result<RecordBatch, ArrowError> {
-    let rows = summarize(runs);
+pub fn summary(rows: &[SummaryRow]) -> Result<RecordBatch, ArrowError> {
     let mut table = Table::default();
     table.text("path", rows.iter().map(|row| &row.path));
     table.text("name", rows.iter().map(|row| &row.name));

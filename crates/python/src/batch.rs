@@ -24,11 +24,6 @@ pub fn run_batch(
     runs: Option<u32>,
     progress: Option<Bound<'_, PyAny>>,
 ) -> PyResult<Results> {
-    if threads == Some(0) {
-        return Err(errors::input(
-            "the number of threads is 0; it must be at least 1",
-        ));
-    }
     let (scenarios, counts) = runs_of(&scenarios, runs);
     let jobs: Vec<Job> = scenarios
         .iter()
@@ -41,18 +36,7 @@ pub fn run_batch(
         })
         .collect();
 
-    // Python classes run one at a time anyway; one thread makes their order deterministic.
-    let is_foreign = |scenario: &Arc<scenario::Scenario>| {
-        let mut flows = scenario.flows.iter();
-        flows.any(|flow| flow.algorithm.is_foreign())
-    };
-    let threads = if scenarios.iter().any(is_foreign) {
-        1
-    } else {
-        // Each run keeps a core busy, so more threads than cores only cost time.
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        threads.unwrap_or(cores).min(cores).min(jobs.len().max(1))
-    };
+    let threads = threads_of(&scenarios, threads, jobs.len())?;
     startups::forget_failures();
     let options = RunOptions {
         traces,
@@ -78,4 +62,28 @@ pub fn run_batch(
     .map_err(errors::run)?;
     startups::failure()?;
     Ok(Results::new(scenarios, counts, outputs))
+}
+
+/// The number of threads for `runs` runs, of which a caller may request a number.
+pub fn threads_of(
+    scenarios: &[Arc<scenario::Scenario>],
+    requested: Option<usize>,
+    runs: usize,
+) -> PyResult<usize> {
+    if requested == Some(0) {
+        return Err(errors::input(
+            "the number of threads is 0; it must be at least 1",
+        ));
+    }
+    // Python classes run one at a time anyway; one thread makes their order deterministic.
+    let is_foreign = |scenario: &Arc<scenario::Scenario>| {
+        let mut flows = scenario.flows.iter();
+        flows.any(|flow| flow.algorithm.is_foreign())
+    };
+    if scenarios.iter().any(is_foreign) {
+        return Ok(1);
+    }
+    // Each run keeps a core busy, so more threads than cores only cost time.
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    Ok(requested.unwrap_or(cores).min(cores).min(runs.max(1)))
 }

@@ -21,6 +21,7 @@ mod look;
 mod results;
 mod scenarios;
 mod startups;
+mod stream;
 #[cfg(target_os = "linux")]
 mod vm;
 #[cfg(not(target_os = "linux"))]
@@ -78,6 +79,8 @@ mod _native {
     use super::scenarios::Scenario;
     #[pymodule_export]
     use super::startups::{Ack, Sent, View};
+    #[pymodule_export]
+    use super::stream::run_to_files;
     #[pymodule_export]
     use super::vm::{check_vm, run_vm};
     #[pymodule_export]

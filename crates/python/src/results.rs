@@ -1,14 +1,17 @@
 //! `Result` and `Table`: the output of runs as JSON and as Arrow tables.
 
 use std::borrow::Cow;
+use std::fs::File;
+use std::io::{BufWriter, Write};
 use std::ops::Range;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchIterator};
 use arrow_schema::ArrowError;
 use arrow_schema::ffi::FFI_ArrowSchema;
-use measure::{RunResult, Traces, tables};
+use measure::{RunResult, Tally, Traces, tables};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
@@ -130,22 +133,12 @@ impl Result {
             .ok_or_else(|| errors::input("no time series were recorded: run with traces=True"))
     }
 
-    fn json(&self) -> PyResult<String> {
-        let mut scenarios = self
-            .scenarios
-            .iter()
-            .map(|scenario| serde_json::to_value(&**scenario))
-            .collect::<std::result::Result<Vec<_>, _>>()
-            .map_err(errors::run)?;
-        // A comparison is a list of scenarios that differ by path and algorithm.
-        let scenario = match scenarios.len() {
-            1 => scenarios.remove(0),
-            _ => json!({ "scenarios": scenarios }),
-        };
+    fn json(&self, to: impl Write) -> PyResult<()> {
+        let scenario = scenarios_json(&self.scenarios)?;
         let counted = self.counted();
         if self.kernels().is_empty() {
             let document = measure::document(VERSION, scenario, self.results(), &counted);
-            return serde_json::to_string_pretty(&document).map_err(errors::run);
+            return serde_json::to_writer_pretty(to, &document).map_err(errors::run);
         }
         let pairs = self.results().iter().zip(self.kernels());
         let runs = pairs.map(|(result, kernel)| {
@@ -157,15 +150,45 @@ impl Result {
             run
         });
         let document = measure::document(VERSION, scenario, runs, &counted);
-        serde_json::to_string_pretty(&document).map_err(errors::run)
+        serde_json::to_writer_pretty(to, &document).map_err(errors::run)
     }
+}
+
+/// The field `scenario` of a result document. A comparison is a list of scenarios that differ by
+/// path and algorithm.
+pub fn scenarios_json(scenarios: &[Arc<Scenario>]) -> PyResult<Value> {
+    let mut scenarios = scenarios
+        .iter()
+        .map(|scenario| serde_json::to_value(&**scenario))
+        .collect::<std::result::Result<Vec<_>, _>>()
+        .map_err(errors::run)?;
+    Ok(match scenarios.len() {
+        1 => scenarios.remove(0),
+        _ => json!({ "scenarios": scenarios }),
+    })
 }
 
 #[pymethods]
 impl Result {
     /// The result document, `"format": 2`, indented by two spaces.
     fn to_json(&self, py: Python<'_>) -> PyResult<String> {
-        py.detach(|| self.json())
+        py.detach(|| {
+            let mut text = Vec::new();
+            self.json(&mut text)?;
+            String::from_utf8(text).map_err(errors::run)
+        })
+    }
+
+    /// Writes the result document to a new file, with a line end after it. The document of many
+    /// runs needs no memory then.
+    fn write_json(&self, py: Python<'_>, file: PathBuf) -> PyResult<()> {
+        py.detach(|| {
+            let mut file = BufWriter::new(File::create_new(file).map_err(errors::run)?);
+            self.json(&mut file)?;
+            writeln!(file)
+                .and_then(|()| file.flush())
+                .map_err(errors::run)
+        })
     }
 
     /// The number of scenarios.
@@ -207,7 +230,24 @@ impl Result {
 
     /// One row per path and flow name: medians with 95 % intervals.
     fn summary(&self, py: Python<'_>) -> PyResult<Table> {
-        py.detach(|| Table::new(tables::summary(&self.counted())))
+        py.detach(|| Table::new(tables::summary(&measure::summarize(&self.counted()))))
+    }
+
+    /// What the tables in a terminal show, as JSON (`measure::Overview`).
+    fn overview(&self, py: Python<'_>) -> PyResult<String> {
+        py.detach(|| {
+            let mut tally = Tally::default();
+            let limits = self.scenarios.iter().zip(&self.counts);
+            let limits = limits.flat_map(|(scenario, &count)| {
+                std::iter::repeat_n(scenario.time_limit.as_secs_f64(), count)
+            });
+            for (place, (result, limit_s)) in self.results().iter().zip(limits).enumerate() {
+                let counts = self.kernels().get(place).is_none_or(|kernel| kernel.counts);
+                tally.add(result, limit_s, counts).map_err(errors::run)?;
+            }
+            let overview = tally.finish().map_err(errors::run)?;
+            serde_json::to_string(&overview).map_err(errors::run)
+        })
     }
 
     /// The runs that failed the timing self-check: scenario, run, and the reasons as sentences.

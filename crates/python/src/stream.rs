@@ -1,0 +1,192 @@
+//! `run_to_files`: simulations whose tables go to Parquet files while the next ones run.
+//!
+//! The runs are simulated in parts, on all cores, while one thread writes the part before. Parts and
+//! row groups depend on the scenarios only, so the bytes of the files do not depend on the number of
+//! threads. No result stays in memory; only `Tally` needs a few bytes a run, at the end.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+
+use arrow_array::RecordBatch;
+use arrow_schema::ArrowError;
+use measure::{Overview, RunResult, Tally, tables};
+use parquet::arrow::ArrowWriter;
+use parquet::basic::Compression;
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::WriterProperties;
+use pyo3::prelude::*;
+use scenario::Scenario as Resolved;
+use simulator::{Job, RunOptions};
+
+use crate::attend::attend;
+use crate::batch::threads_of;
+use crate::results::{Table, scenarios_json};
+use crate::scenarios::{Scenario, runs_of};
+use crate::{VERSION, errors, startups};
+
+/// Flows in a part, and the least number of runs in it: enough to keep all cores busy.
+const PART_FLOWS: usize = 4096;
+const PART_RUNS: usize = 64;
+
+/// Rows in a row group.
+const ROW_GROUP: usize = 1 << 16;
+
+type Fallible<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
+
+/// The runs of a part, and the time limit of their scenario in seconds.
+type Part = (f64, Vec<RunResult>);
+
+/// A table that is written while runs end.
+struct TableFile {
+    rows: fn(&[RunResult]) -> Result<RecordBatch, ArrowError>,
+    writer: ArrowWriter<File>,
+}
+
+impl TableFile {
+    fn create(name: &str, path: &Path, scenario: &str) -> PyResult<Self> {
+        let rows = match name {
+            "flows" => tables::flows,
+            "links" => tables::links,
+            "traffic" => tables::traffic,
+            other => {
+                return Err(errors::input(format!(
+                    "there is no table {other}: use flows, links or traffic"
+                )));
+            }
+        };
+        let facts = [
+            ("slowstart.version", VERSION),
+            ("slowstart.scenario", scenario),
+        ];
+        let facts = facts.map(|(key, value)| KeyValue::new(key.to_owned(), value.to_owned()));
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::SNAPPY)
+            .set_max_row_group_row_count(Some(ROW_GROUP))
+            .set_created_by(format!("slowstart {VERSION}"))
+            .set_key_value_metadata(Some(facts.to_vec()))
+            .build();
+        let schema = rows(&[]).map_err(errors::run)?.schema();
+        let file = File::create(path).map_err(errors::run)?;
+        let writer = ArrowWriter::try_new(file, schema, Some(properties)).map_err(errors::run)?;
+        Ok(Self { rows, writer })
+    }
+}
+
+/// Executes every run of every scenario as `run_batch` does, and writes the tables of `files` (by
+/// `flows`, `links` and `traffic`) to new Parquet files. `scratch` is a file for numbers that the
+/// summary needs again. Returns the summary, and the overview as JSON.
+#[pyfunction]
+#[pyo3(signature = (scenarios, files, scratch, *, threads = None, runs = None, progress = None))]
+pub fn run_to_files(
+    py: Python<'_>,
+    scenarios: Vec<PyRef<'_, Scenario>>,
+    files: BTreeMap<String, PathBuf>,
+    scratch: PathBuf,
+    threads: Option<usize>,
+    runs: Option<u32>,
+    progress: Option<Bound<'_, PyAny>>,
+) -> PyResult<(Table, String)> {
+    let (scenarios, counts) = runs_of(&scenarios, runs);
+    let total = counts.iter().sum();
+    let threads = threads_of(&scenarios, threads, total)?;
+    let resolved = scenarios_json(&scenarios)?.to_string();
+    let files = files
+        .iter()
+        .map(|(name, path)| TableFile::create(name, path, &resolved))
+        .collect::<PyResult<Vec<_>>>()?;
+    let mut options = File::options();
+    options.read(true).write(true).create_new(true);
+    let tally = Tally::with_file(options.open(scratch).map_err(errors::run)?);
+
+    startups::forget_failures();
+    let cancel = AtomicBool::new(false);
+    let done = AtomicUsize::new(0);
+    let report = || {
+        startups::failure()?;
+        match &progress {
+            Some(progress) => progress
+                .call1((done.load(Ordering::Relaxed), total))
+                .map(drop),
+            None => Ok(()),
+        }
+    };
+    let overview = attend(py, &cancel, report, || {
+        let (parts, finished) = sync_channel(1);
+        std::thread::scope(|scope| {
+            let writer = scope.spawn(|| {
+                let written = write(finished, files, tally);
+                if written.is_err() {
+                    cancel.store(true, Ordering::Relaxed);
+                }
+                written
+            });
+            let simulated = simulate(&scenarios, &counts, threads, &cancel, &done, &parts);
+            drop(parts);
+            // A failure of the writer also stops the simulation, so it comes first.
+            let overview = writer.join().unwrap_or_else(|panic| {
+                std::panic::resume_unwind(panic);
+            })?;
+            simulated.map(|()| overview)
+        })
+    })?
+    .map_err(errors::run)?;
+    startups::failure()?;
+    let json = serde_json::to_string(&overview).map_err(errors::run)?;
+    Ok((Table::new(tables::summary(&overview.summary))?, json))
+}
+
+/// Simulates all runs part by part, in order, and passes each part on.
+fn simulate(
+    scenarios: &[Arc<Resolved>],
+    counts: &[usize],
+    threads: usize,
+    cancel: &AtomicBool,
+    done: &AtomicUsize,
+    parts: &SyncSender<Part>,
+) -> Fallible<()> {
+    let mut before = 0;
+    for (scenario, &count) in scenarios.iter().zip(counts) {
+        let limit_s = scenario.time_limit.as_secs_f64();
+        let part = (PART_FLOWS / scenario.flows.len().max(1)).max(PART_RUNS);
+        for begin in (0..count).step_by(part) {
+            let numbers = begin..count.min(begin + part);
+            let jobs: Vec<Job> = numbers
+                .map(|run| Job {
+                    scenario: Arc::clone(scenario),
+                    run: run as u32,
+                })
+                .collect();
+            let count_done = |so_far| {
+                done.fetch_max(before + so_far, Ordering::Relaxed);
+            };
+            let options = RunOptions::default();
+            let outputs = simulator::run_all(&jobs, &options, threads, cancel, &count_done)?;
+            before += outputs.len();
+            let results = outputs.into_iter().map(|output| output.result).collect();
+            if parts.send((limit_s, results)).is_err() {
+                return Ok(()); // the writer has failed, and says why
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Writes parts until there are no more.
+fn write(parts: Receiver<Part>, mut files: Vec<TableFile>, mut tally: Tally) -> Fallible<Overview> {
+    for (limit_s, results) in parts {
+        for result in &results {
+            tally.add(result, limit_s, true)?;
+        }
+        for file in &mut files {
+            file.writer.write(&(file.rows)(&results)?)?;
+        }
+    }
+    for file in files {
+        file.writer.close()?;
+    }
+    Ok(tally.finish()?)
+}
