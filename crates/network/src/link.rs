@@ -268,13 +268,13 @@ impl<T> Link<T> {
     /// [`Self::pop`] it serves no packet, so `bound` may be later than the next `push`.
     #[inline(always)]
     pub fn pop_before(&mut self, bound: Instant) -> Option<(Instant, Packet<T>)> {
-        let (due, packet) = self.line.pop_before(bound)?;
+        let popped = self.line.pop_before(bound)?;
         if let Stage::Late(_) = self.stage {
             self.line.forget_left();
         }
         self.counters.packets_out += 1;
-        self.counters.bytes_out += Bytes::new(u64::from(packet.size));
-        Some((due, packet))
+        self.counters.bytes_out += Bytes::new(u64::from(popped.1.size));
+        Some(popped)
     }
 
     /// When the first packet on the delay line is due; [`Instant::MAX`] without one.

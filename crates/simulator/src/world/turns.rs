@@ -17,14 +17,15 @@
 //! Each side takes its own events in the plain loop's order. An event of one side changes nothing
 //! that the other side reads in between, except:
 //!
-//! - *The links between the sides.* The right side takes packets out of a link before whose bound all
-//!   packets have been offered. The left side takes packets out of a link that may still be offered
-//!   packets of earlier times, but none of them can overtake. A queue that decides at dequeue is
-//!   served up to the time that the right side has reached, and no further.
-//! - *The start and the end of a flow*, which use both ends and free numbers. They happen on the
-//!   left, after the right side has caught up with that very event ([`World::catch_up`]). A flow with
-//!   its sender on the right may end on the right. Before its receiver acts at a time at which it may
-//!   have ended, the right side catches up too ([`World::settle_end`]).
+//! - *The links between the sides.* When the right side takes packets out of a link, all packets that
+//!   come before them have been offered. When the left side does, packets of earlier times may still
+//!   be offered, but none of them can overtake. A queue that decides at dequeue is served up to the
+//!   time that the right side has reached, and no further.
+//! - *The start and the end of a flow*, which use both ends and numbers that earlier flows have left
+//!   free. They happen on the left, after the right side has caught up with that very event
+//!   ([`World::catch_up`]). A flow with its sender on the right may end there. Before its receiver
+//!   acts at a time at which it may have ended, the right side catches up too
+//!   ([`World::settle_end`]).
 //! - *The smallest RTT*, which a flow's latency heuristic reads at the receiver: the probe keeps its
 //!   decreases until the arrivals have reached them.
 //!
