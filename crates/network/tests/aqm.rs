@@ -520,7 +520,7 @@ proptest! {
         let red = Discipline::Red(RedConfig::default());
         let pie = Discipline::Pie(PieConfig::default());
         let kinds = [Discipline::DropTail, codel(false), fq_codel(), pie, red];
-        let mut config = managed(kinds[kind].clone());
+        let mut config = managed(kinds[kind]);
         config.queue.limit = QueueLimit::Packets(40);
         config.delay = Duration::from_micros(delay_us);
         let [mut in_order, mut ahead] = [build(&config), build(&config)];
