@@ -33,7 +33,9 @@
 //!
 //! A link that shares state with the other direction (Wi-Fi, the radio of a phone that sleeps) or
 //! has no delay permits no lookahead. A traced run reads the receiver at each ACK. Both take the
-//! plain loop, and so do paths on which a turn would have few packets.
+//! plain loop, and so do paths on which a turn would have few packets. A router with explicit
+//! support reads the length of its queue at past instants: if that queue decides at dequeue, it
+//! reports its length as of its last packet, which depends on the order in which the sides act.
 
 use std::sync::atomic::AtomicBool;
 
@@ -153,8 +155,9 @@ impl World<'_> {
         let back = self.links_back();
         let lookahead = self.shortest_delay_back();
         // Without a delay, a packet could arrive in the instant in which it leaves its sender.
-        let there = self.links[FORWARD as usize].link.shortest_delay();
-        if lookahead.is_zero() || there.is_zero() {
+        let there = &self.links[FORWARD as usize];
+        let reads_queue = there.router.is_some() && there.link.decides_late();
+        if lookahead.is_zero() || there.link.shortest_delay().is_zero() || reads_queue {
             return;
         }
         self.turns.lookahead = Some(lookahead);
