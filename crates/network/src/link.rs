@@ -361,13 +361,13 @@ impl<T: Payload> Link<T> {
             // Packets may still be offered from when this one left the server on.
             plain.before_pop(due - self.line.delay(), &self.line);
         }
-        let (due, packet) = self.line.pop()?;
+        let popped = self.line.pop()?;
         if let Stage::Late(_) = self.stage {
             self.line.forget_left();
         }
         self.counters.packets_out += 1;
-        self.counters.bytes_out += Bytes::new(u64::from(packet.size));
-        Some((due, packet))
+        self.counters.bytes_out += Bytes::new(u64::from(popped.1.size));
+        Some(popped)
     }
 
     /// When the first packet on the delay line is due; [`Instant::MAX`] without one.

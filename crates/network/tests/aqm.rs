@@ -507,3 +507,39 @@ proptest! {
         prop_assert_eq!(run(&plain), run(&late));
     }
 }
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
+
+    /// The side that takes packets out may be ahead of the side that offers them by the shortest
+    /// delay of the link, if the queue is served only up to the time of the offers.
+    #[test]
+    fn packets_may_be_taken_before_later_ones_are_offered(
+        gaps in prop::collection::vec(0u64..2_500, 1..300), kind in 0usize..5, delay_us in 1u64..50_000
+    ) {
+        let red = Discipline::Red(RedConfig::default());
+        let pie = Discipline::Pie(PieConfig::default());
+        let kinds = [Discipline::DropTail, codel(false), fq_codel(), pie, red];
+        let mut config = managed(kinds[kind]);
+        config.queue.limit = QueueLimit::Packets(40);
+        config.delay = Duration::from_micros(delay_us);
+        let [mut in_order, mut ahead] = [build(&config), build(&config)];
+        let delay = ahead.shortest_delay();
+        prop_assert_eq!(delay, config.delay);
+        let [mut expected, mut found] = [Vec::new(), Vec::new()];
+        let mut now = Instant::from_millis(1);
+        for (number, gap) in (0..).zip(gaps) {
+            now += Duration::from_micros(gap);
+            ahead.advance(now - Duration::from_nanos(1));
+            found.extend(core::iter::from_fn(|| ahead.pop_before(now + delay)));
+            expected.extend(pop_all(&mut in_order, now));
+            let taken = [&mut in_order, &mut ahead].map(|link| link.push(now, packet(1500, number)));
+            prop_assert_eq!(taken[0], taken[1]);
+        }
+        let end = now + Duration::from_secs(10);
+        expected.extend(pop_all(&mut in_order, end));
+        found.extend(pop_all(&mut ahead, end));
+        prop_assert_eq!(expected, found);
+        prop_assert_eq!(in_order.summary(end), ahead.summary(end));
+    }
+}

@@ -298,6 +298,8 @@ pub fn ack_size(ack: &AckSegment) -> u32 {
 
 #[cfg(test)]
 mod tests {
+    use network::Payload;
+
     use super::*;
 
     #[test]

@@ -64,14 +64,13 @@ impl LinkState {
         (self.side, self.component) = (side, component);
     }
 
-    /// The next packet that is due at `now`.
+    /// The next packet that is due at `now`, with its due time.
     #[inline(always)]
-    pub fn pop(&mut self, now: Instant) -> Option<Packet<Carried>> {
+    pub fn pop(&mut self, now: Instant) -> Option<(Instant, Packet<Carried>)> {
         if !self.is_ahead {
             self.link.receive(now);
         }
-        let (_, packet) = self.link.pop_before(now + NANO)?;
-        Some(packet)
+        self.link.pop_before(now + NANO)
     }
 
     /// When to call [`Self::pop`] next.

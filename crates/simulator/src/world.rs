@@ -146,7 +146,7 @@ impl World<'_> {
         for left in (0..MOST_IN_A_ROW).rev() {
             let now = self.now;
             let next = loop {
-                let Some(packet) = self.links[index as usize].pop(now) else {
+                let Some((_, packet)) = self.links[index as usize].pop(now) else {
                     break self.links[index as usize].next_event();
                 };
                 self.arrive(&packet);

@@ -154,6 +154,9 @@ fn path(draw: &mut Draw, text: &mut String) {
     if draw.once_in(3) {
         let preset = PRESETS[draw.between(0, PRESETS.len() as u64 - 1) as usize].name;
         writeln!(text, "preset = '{preset}'").unwrap();
+        if ["lte", "5g", "hsdpa"].contains(&preset) && draw.once_in(2) {
+            text.push_str("rrc = 'idle'\n");
+        }
         return;
     }
     let service = service(draw, false);

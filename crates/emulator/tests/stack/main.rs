@@ -160,7 +160,7 @@ fn the_same_scenario_simulated_and_on_the_kernel_side_by_side() {
         let scenario = Scenario::new(wired(50, 100, 413), vec![flow(name, 6_000_000)]);
         let options = simulator::RunOptions {
             traces: true,
-            ..RunOptions::default()
+            ..simulator::RunOptions::default()
         };
         let simulated = simulator::run(&scenario, 0, &options, &AtomicBool::new(false)).unwrap();
         let simulated_traces = simulated.traces.expect("traces");

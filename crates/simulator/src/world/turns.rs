@@ -17,14 +17,15 @@
 //! Each side takes its own events in the plain loop's order. An event of one side changes nothing
 //! that the other side reads in between, except:
 //!
-//! - *The links between the sides.* The right side takes packets out of a link before whose bound all
-//!   packets have been offered. The left side takes packets out of a link that may still be offered
-//!   packets of earlier times, but none of them can overtake. A queue that decides at dequeue is
-//!   served up to the time that the right side has reached, and no further.
-//! - *The start and the end of a flow*, which use both ends and free numbers. They happen on the
-//!   left, after the right side has caught up with that very event ([`World::catch_up`]). A flow with
-//!   its sender on the right may end on the right. Before its receiver acts at a time at which it may
-//!   have ended, the right side catches up too ([`World::settle_end`]).
+//! - *The links between the sides.* When the right side takes packets out of a link, all packets that
+//!   come before them have been offered. When the left side does, packets of earlier times may still
+//!   be offered, but none of them can overtake. A queue that decides at dequeue is served up to the
+//!   time that the right side has reached, and no further.
+//! - *The start and the end of a flow*, which use both ends and numbers that earlier flows have left
+//!   free. They happen on the left, after the right side has caught up with that very event
+//!   ([`World::catch_up`]). A flow with its sender on the right may end there. Before its receiver
+//!   acts at a time at which it may have ended, the right side catches up too
+//!   ([`World::settle_end`]).
 //! - *The smallest RTT*, which a flow's latency heuristic reads at the receiver: the probe keeps its
 //!   decreases until the arrivals have reached them.
 //!
@@ -32,8 +33,11 @@
 //!
 //! A link that shares state with the other direction (Wi-Fi, the radio of a phone that sleeps) or
 //! has no delay permits no lookahead, and neither do flows of which some end at hosts behind access
-//! links and others at the end of the path itself. A traced run reads the receiver at each ACK. All
-//! of these take the plain loop, and so do paths on which a turn would have few packets.
+//! links and others at the end of the path itself. A router with explicit support reads the length
+//! of its queue at past instants: if that queue decides at dequeue, it reports its length as of its
+//! last packet, which depends on the order in which the sides act. A traced run reads the receiver
+//! at each ACK. All of these take the plain loop, and so do paths on which a turn would have few
+//! packets.
 
 use std::sync::atomic::AtomicBool;
 
@@ -191,7 +195,9 @@ impl World<'_> {
             return;
         };
         // Without a delay, a packet could arrive in the instant in which it leaves its sender.
-        if lookahead.is_zero() || there.is_zero() {
+        let forward = &self.links[FORWARD as usize];
+        let reads_queue = forward.router.is_some() && forward.link.decides_late();
+        if lookahead.is_zero() || there.is_zero() || reads_queue {
             return;
         }
         if wanted != EventLoop::Turns && !self.turns_pay(lookahead) {
