@@ -28,6 +28,8 @@ pub struct Calendar {
     /// Number of leaves, a power of two; leaf `c` is node `leaves + c`.
     leaves: usize,
     components: usize,
+    /// Number of changes, modulo 2^32.
+    changes: u32,
 }
 
 impl Default for Calendar {
@@ -36,6 +38,7 @@ impl Default for Calendar {
             tree: vec![Instant::MAX; 2],
             leaves: 1,
             components: 0,
+            changes: 0,
         }
     }
 }
@@ -96,6 +99,13 @@ impl Calendar {
         soonest
     }
 
+    /// A number that every call of [`Self::schedule`] changes.
+    #[must_use]
+    #[inline]
+    pub const fn changes(&self) -> u32 {
+        self.changes
+    }
+
     /// When `component` acts, if it is scheduled.
     #[must_use]
     pub fn scheduled(&self, component: Component) -> Option<Instant> {
@@ -106,6 +116,7 @@ impl Calendar {
     /// cancels the entry.
     #[inline]
     pub fn schedule(&mut self, component: Component, at: Option<Instant>) {
+        self.changes = self.changes.wrapping_add(1);
         let mut node = self.leaves + component.index();
         self.tree[node] = at.unwrap_or(Instant::MAX);
         while node > 1 {

@@ -83,6 +83,12 @@ impl Agenda {
         fixed.min(self.flows.soonest())
     }
 
+    /// Numbers that change with the agenda.
+    #[inline]
+    pub const fn changes(&self) -> (u32, u32) {
+        (self.fixed.changes(), self.flows.changes())
+    }
+
     /// The next event.
     #[inline]
     pub fn next(&self) -> Option<(Position, Part)> {

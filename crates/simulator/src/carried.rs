@@ -247,6 +247,18 @@ impl Carried {
         }
     }
 
+    /// Whether it is a data segment without flags and router feedback.
+    #[inline]
+    pub const fn is_plain_data(&self) -> bool {
+        self.flags & FLAGS == 0
+    }
+
+    /// First byte, length and timestamps of a data segment.
+    #[inline]
+    pub const fn fields(&self) -> (u64, u32, u32, u32) {
+        (self.offset, self.amount, self.ts_val, self.ts_ecr)
+    }
+
     /// Whether it carries payload (a SYN does not).
     #[inline]
     pub const fn has_payload(&self) -> bool {

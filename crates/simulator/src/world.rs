@@ -114,9 +114,6 @@ impl World<'_> {
         bound: Position,
         cancel: &AtomicBool,
     ) -> Result<(), RunError> {
-        // The plain loop asks the calendar for each event.
-        let is_plain = self.turns.lookahead.is_none();
-        let run = if is_plain { Instant::ZERO } else { bound.at };
         while let Some((position, part)) = self.agendas[side].next()
             && position < bound
         {
@@ -127,7 +124,7 @@ impl World<'_> {
             self.now = position.at;
             self.turns.position = position;
             match part {
-                Part::Link(link) => self.link_acts(link, side, run),
+                Part::Link(link) => self.link_acts(link, side, bound.at),
                 Part::Arrivals => self.arrivals(),
                 Part::Flow(component) => self.flow_acts(self.running[component.index()], side),
                 Part::Source(source) => self.source_acts(source),
@@ -140,36 +137,50 @@ impl World<'_> {
         Ok(())
     }
 
-    /// Handles the packets that leave a link now, and those that leave it before any other part of
-    /// its side acts, if that is before `bound`.
+    /// Handles the packets that leave a link now. Shortcut: also those that leave it before any
+    /// other part of its side acts, if that is before `bound`.
     fn link_acts(&mut self, index: u32, side: Side, bound: Instant) {
-        for left in (0..MOST_IN_A_ROW).rev() {
-            let now = self.now;
-            let next = loop {
-                let Some((_, packet)) = self.links[index as usize].pop(now) else {
-                    break self.links[index as usize].next_event();
+        if self.is_plain || self.links[index as usize].link.decides_late() {
+            return self.pop_now(index);
+        }
+        // Pops change nothing else of the link, so nothing is asked between them but whether
+        // something has been scheduled on this side.
+        for _ in 0..MOST_IN_A_ROW {
+            let agenda = &self.agendas[side];
+            let changes = agenda.changes();
+            let mut before = self.now + NANO;
+            if self.unfinished > 0 {
+                let other = agenda.soonest_other(self.links[index as usize].component);
+                before = before.max(other.min(bound));
+            }
+            loop {
+                let Some((due, packet)) = self.links[index as usize].link.pop_before(before) else {
+                    self.links[index as usize].reschedule(&mut self.agendas);
+                    return;
                 };
+                self.now = due;
                 self.arrive(&packet);
-                let next = self.links[index as usize].next_event();
-                if next > now {
-                    break next;
+                if self.agendas[side].changes() != changes {
+                    break;
                 }
-            };
-            let state = &mut self.links[index as usize];
-            let is_next = next < bound
-                && next < self.agendas[side].soonest_other(state.component)
-                && self.unfinished > 0
-                && left > 0;
-            if !is_next {
-                state.reschedule(&mut self.agendas);
             }
-            if state.link.has_dropped() {
-                self.note_dropped(index);
+        }
+        self.links[index as usize].reschedule(&mut self.agendas);
+    }
+
+    /// Handles the packets that leave a link now.
+    fn pop_now(&mut self, index: u32) {
+        let now = self.now;
+        while let Some((_, packet)) = self.links[index as usize].pop(now) {
+            self.arrive(&packet);
+            if self.links[index as usize].next_event() > now {
+                break;
             }
-            if !is_next {
-                return;
-            }
-            self.now = next;
+        }
+        let state = &mut self.links[index as usize];
+        state.reschedule(&mut self.agendas);
+        if state.link.has_dropped() {
+            self.note_dropped(index);
         }
     }
 
@@ -194,11 +205,35 @@ impl World<'_> {
 
     #[inline(always)]
     fn data_arrives(&mut self, flow: u32, carried: &Carried, ecn: Ecn) {
+        let now = self.now;
+        self.settle_end(flow);
+        if carried.is_plain_data()
+            && ecn != Ecn::Ce
+            && !self.is_plain
+            && let Some(endpoints) = self.endpoints(flow)
+        {
+            let latency = now.saturating_since(carried.sent);
+            endpoints.probe.on_arrival(now, latency);
+            let (seq, len, ts_val, ts_ecr) = carried.fields();
+            let receiver = &mut endpoints.receiver;
+            if !receiver.handle_full_segment(now, seq, len, ts_val, ts_ecr) {
+                receiver.handle_any_data(now, &carried.data_segment(), false);
+            }
+            if receiver.has_ack() {
+                self.acknowledge(flow);
+            }
+            return self.keep_receiver(flow);
+        }
+        self.any_data_arrives(flow, carried, ecn);
+    }
+
+    /// The same for any segment.
+    #[inline(never)]
+    fn any_data_arrives(&mut self, flow: u32, carried: &Carried, ecn: Ecn) {
+        let now = self.now;
         if carried.is_handshake_ack() {
             return;
         }
-        let now = self.now;
-        self.settle_end(flow);
         if carried.has_feedback() {
             self.hand_over(flow, *carried);
         }
