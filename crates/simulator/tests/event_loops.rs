@@ -333,6 +333,52 @@ fn traffic(draw: &mut Draw, algorithms: &[String], text: &mut String) {
     text.push_str("list_flows = true\n");
 }
 
+/// Puts hosts behind access links at both ends: for all flows, or at random.
+fn hosts(draw: &mut Draw, text: &mut String) {
+    let is_mixed = draw.once_in(4);
+    let mut placed = String::new();
+    for (place, part) in text.split("[[").enumerate() {
+        let Some((header, rest)) = part.split_once("]]").filter(|_| place > 0) else {
+            placed.push_str(part);
+            continue;
+        };
+        write!(placed, "[[{header}]]").unwrap();
+        if header == "flow" || header == "traffic" {
+            let is_reverse = rest.contains("direction = 'reverse'");
+            let [left, right] = if is_reverse {
+                ["to", "from"]
+            } else {
+                ["from", "to"]
+            };
+            if !is_mixed || draw.once_in(2) {
+                write!(placed, "\n{right} = 'right'").unwrap();
+            }
+            if draw.once_in(2) {
+                write!(placed, "\n{left} = 'left'").unwrap();
+            }
+        }
+        placed.push_str(rest);
+    }
+    *text = placed;
+    for at in ["left", "right"] {
+        let count = draw.between(1, 20);
+        write!(
+            text,
+            "[[hosts]]\nname = '{at}'\nat = '{at}'\ncount = {count}\ndelay = ["
+        )
+        .unwrap();
+        for _ in 0..draw.between(1, 4) {
+            write!(text, "'{}', ", delay(draw)).unwrap();
+        }
+        text.push_str("]\n");
+        if draw.once_in(2) {
+            let packets = draw.wide(1.0, 200.0);
+            let rate = rate(draw, 500.0);
+            writeln!(text, "rate = '{rate}'\nbuffer = '{packets:.0} packets'").unwrap();
+        }
+    }
+}
+
 /// The file of scenario `number`.
 fn file(number: u64, algorithms: &[String]) -> String {
     let draw = &mut Draw(ChaCha8Rng::seed_from_u64(number));
@@ -351,6 +397,9 @@ fn file(number: u64, algorithms: &[String]) -> String {
         for _ in 0..draw.between(1, 3) {
             traffic(draw, algorithms, &mut text);
         }
+    }
+    if draw.once_in(4) {
+        hosts(draw, &mut text);
     }
     text
 }
@@ -379,7 +428,7 @@ fn all_loops_give_the_same_result() {
         first.parse().unwrap()..last.parse().unwrap()
     });
     let algorithms = combinations();
-    let (mut invalid, mut wrong) = (Vec::new(), Vec::new());
+    let (mut invalid, mut wrong, mut with_hosts) = (Vec::new(), Vec::new(), 0);
     let numbers = wanted.unwrap_or(0..SCENARIOS);
     for number in numbers.clone() {
         let text = file(number, &algorithms);
@@ -390,16 +439,19 @@ fn all_loops_give_the_same_result() {
                 continue;
             }
         };
-        let [plain, turns] = [EventLoop::Plain, EventLoop::Turns].map(|event_loop| RunOptions {
+        let with = |event_loop| RunOptions {
             event_loop,
             ..RunOptions::default()
-        });
+        };
+        let [plain, turns] = [EventLoop::Plain, EventLoop::Turns].map(with);
         let traced = RunOptions {
             traces: true,
             ..RunOptions::default()
         };
+        with_hosts += u64::from(!scenario.path.hosts.is_empty());
         let expected = result(&scenario, &plain);
-        for (name, options) in [("fast", turns), ("traced", traced)] {
+        let usual = with(EventLoop::Fastest);
+        for (name, options) in [("turns", turns), ("usual", usual), ("traced", traced)] {
             let found = result(&scenario, &options);
             if found != expected {
                 let difference = difference(&expected, &found);
@@ -417,4 +469,5 @@ fn all_loops_give_the_same_result() {
         &invalid[..invalid.len().min(30)]
     );
     assert!(wrong.is_empty(), "results differ: {wrong:?}");
+    assert!(with_hosts >= count / 8, "only {with_hosts} have hosts");
 }
