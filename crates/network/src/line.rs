@@ -1,12 +1,13 @@
 //! The delay line of a link: propagation delay and jitter, after the server.
 //!
 //! A train takes one entry: packets that are alike but for what [`Payload::following`] changes, and
-//! that leave the server one after the other without a gap. The entry is its first packet that has
-//! not been popped. A second, short ring has what the packets behind it add.
+//! that leave the server one after the other without a gap. The entry is its first packet, and stays
+//! as it is until the last one has been popped. A second, short ring has what the packets behind the
+//! first one add.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
-use core::mem;
+use alloc::vec::Vec;
 
 use rand_chacha::ChaCha8Rng;
 use units::{Duration, Instant, Pace};
@@ -16,20 +17,22 @@ use crate::{LinkConfig, Packet, Payload};
 
 #[derive(Debug)]
 pub(crate) struct Line<T> {
-    /// Packets with the instants at which they are due, in order of both.
-    inside: VecDeque<(Instant, Packet<T>)>,
-    /// Entries that have left `inside`, which is the number of its front.
-    left_entries: u64,
-    /// The entries that are trains, in order.
+    /// A ring of packets with the instants at which they are due, in order of both. Its length is
+    /// zero or a power of two, and entry `n` is at `n` modulo that length.
+    slots: Vec<Option<(Instant, Packet<T>)>>,
+    /// Entries that have left, which is the number of the first one inside.
+    head: u64,
+    /// Entries that have come.
+    tail: u64,
+    /// When the next packet is due; [`Instant::MAX`] with none inside.
+    due: Instant,
+    delay: Duration,
+    /// The first entry that is a train, and those behind it.
+    train: Train,
     trains: VecDeque<Train>,
-    /// Trains that have become single packets.
-    left_trains: u64,
-    /// Number of the entry that the first train has; [`u64::MAX`] without trains.
-    first_train: u64,
-    /// Packets of trains beyond one for each entry.
+    /// Packets of trains beyond one for each entry, without those of `train` that were popped.
     followers: u64,
     last_due: Instant,
-    delay: Duration,
     jitter: Option<Box<Jitter>>,
     /// For packets from a late stage: when each left the server, and in which busy period.
     #[allow(
@@ -45,36 +48,36 @@ struct Train {
     entry: u64,
     /// Packets behind the one in the entry, at least one.
     followers: u32,
-    /// From each packet to the next.
+    /// How many of its packets have been popped.
+    popped: u32,
+    /// From the packet to be popped to the next.
     pace: Pace,
 }
 
-/// Between two entries of the line: the numbers of the next entry and of the next train.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
-    entry: u64,
-    train: u64,
-}
-
-impl Place {
-    /// Behind all that will ever come.
-    pub(crate) const NONE: Self = Self {
+impl Train {
+    const NONE: Self = Self {
         entry: u64::MAX,
-        train: u64::MAX,
+        followers: 0,
+        popped: 0,
+        pace: Pace::INSTANT,
     };
 }
+
+/// Slots of a ring with the first packet.
+const FEWEST_SLOTS: usize = 4;
 
 impl<T> Line<T> {
     pub(crate) fn new(config: &LinkConfig, rng: &ChaCha8Rng) -> Self {
         Self {
-            inside: VecDeque::new(),
-            left_entries: 0,
+            slots: Vec::new(),
+            head: 0,
+            tail: 0,
+            due: Instant::MAX,
+            delay: config.delay,
+            train: Train::NONE,
             trains: VecDeque::new(),
-            left_trains: 0,
-            first_train: u64::MAX,
             followers: 0,
             last_due: Instant::ZERO,
-            delay: config.delay,
             jitter: jitter::new(config.jitter.as_ref(), rng),
             left: Box::default(),
         }
@@ -94,13 +97,13 @@ impl<T> Line<T> {
             due = (due + jitter.at(leaves)).max(self.last_due);
             self.last_due = due;
         }
-        self.inside.push_back((due, packet));
+        self.put(due, packet);
     }
 
     /// The same without jitter.
     #[inline(always)]
     pub(crate) fn send_plain(&mut self, leaves: Instant, packet: Packet<T>) {
-        self.inside.push_back((leaves + self.delay, packet));
+        self.put(leaves + self.delay, packet);
     }
 
     /// The same for `packet` and `followers` behind it, at a pace that has made its step for
@@ -114,14 +117,18 @@ impl<T> Line<T> {
         pace: Pace,
     ) {
         if followers > 0 {
-            let entry = self.next_entry();
-            self.first_train = self.first_train.min(entry);
             self.followers += u64::from(followers);
-            self.trains.push_back(Train {
-                entry,
+            let train = Train {
+                entry: self.tail,
                 followers,
+                popped: 0,
                 pace,
-            });
+            };
+            if self.train.followers == 0 {
+                self.train = train;
+            } else {
+                self.trains.push_back(train);
+            }
         }
         self.send_plain(leaves, packet);
     }
@@ -137,52 +144,46 @@ impl<T> Line<T> {
         self.send(leaves, released, packet);
     }
 
+    /// A new last entry, due at `due`.
+    #[inline(always)]
+    fn put(&mut self, due: Instant, packet: Packet<T>) {
+        let entries = self.tail - self.head;
+        if entries == 0 {
+            self.due = due;
+        }
+        if entries == self.slots.len() as u64 {
+            self.grow();
+        }
+        let index = self.index(self.tail);
+        if let Some(slot) = self.slots.get_mut(index) {
+            *slot = Some((due, packet));
+        }
+        self.tail += 1;
+    }
+
+    /// Makes the ring, which is full, twice as long.
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self) {
+        let length = self.slots.len();
+        let first = self.index(self.head);
+        self.slots.rotate_left(first);
+        self.slots
+            .resize_with((length * 2).max(FEWEST_SLOTS), || None);
+        let first = self.index(self.head);
+        self.slots.rotate_right(first);
+    }
+
+    /// The slot of an entry.
+    #[inline(always)]
+    const fn index(&self, entry: u64) -> usize {
+        entry as usize & self.slots.len().wrapping_sub(1)
+    }
+
     /// When the next packet is due; [`Instant::MAX`] with none inside.
-    #[inline]
-    pub(crate) fn due(&self) -> Instant {
-        self.inside.front().map_or(Instant::MAX, |(due, _)| *due)
-    }
-
-    fn next_entry(&self) -> u64 {
-        self.left_entries + self.inside.len() as u64
-    }
-
-    /// Behind the last entry.
-    #[inline]
-    pub(crate) fn end(&self) -> Place {
-        Place {
-            entry: self.next_entry(),
-            train: self.left_trains + self.trains.len() as u64,
-        }
-    }
-
-    /// Whether `place` is directly behind the entry of the next packet to be popped, or before it.
-    #[inline]
-    pub(crate) const fn is_behind_front(&self, place: Place) -> bool {
-        place.entry <= self.left_entries + 1
-    }
-
-    /// When the first packet of the entry behind `place`, of which nothing has been popped, leaves
-    /// the server, and its bytes of IP; `place` moves behind that entry. Without jitter.
     #[inline(always)]
-    pub(crate) fn read(&self, place: &mut Place) -> Option<(Instant, u32)> {
-        let index = place.entry - self.left_entries;
-        let (due, packet) = self.inside.get(index as usize)?;
-        place.entry += 1;
-        Some((*due - self.delay, packet.size))
-    }
-
-    /// How many packets follow in the entry that [`Self::read`] has returned, and how; `None` for a
-    /// single packet.
-    #[inline(always)]
-    pub(crate) fn read_train(&self, place: &mut Place) -> Option<(u32, Pace)> {
-        let index = place.train - self.left_trains;
-        let train = self.trains.get(index as usize)?;
-        if train.entry >= place.entry {
-            return None;
-        }
-        place.train += 1;
-        Some((train.followers, train.pace))
+    pub(crate) const fn due(&self) -> Instant {
+        self.due
     }
 
     /// When the next packet left the server, and in which busy period; `None` if not from a late
@@ -197,47 +198,51 @@ impl<T> Line<T> {
 
     /// The last packet in the line, where none came in a train.
     pub(crate) fn last(&mut self) -> Option<&mut Packet<T>> {
-        self.inside.back_mut().map(|(_, packet)| packet)
+        let index = self.index(self.tail.wrapping_sub(1));
+        let (_, packet) = self.slots.get_mut(index)?.as_mut()?;
+        Some(packet)
     }
 
     /// Number of packets inside.
     pub(crate) fn len(&self) -> u64 {
-        self.inside.len() as u64 + self.followers
+        self.tail - self.head + self.followers - u64::from(self.train.popped)
     }
 }
 
 impl<T: Payload> Line<T> {
     /// The next packet, with the time at which it is due.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn pop(&mut self) -> Option<(Instant, Packet<T>)> {
-        if self.left_entries == self.first_train {
-            return self.pop_of_train();
+        let due = self.due;
+        let index = self.index(self.head);
+        if self.head != self.train.entry {
+            return Some((due, self.pop_entry(index)?));
         }
-        let next = self.inside.pop_front()?;
-        self.left_entries += 1;
-        Some(next)
+        let train = &mut self.train;
+        let number = train.popped;
+        if number == train.followers {
+            let last = self.pop_entry(index)?;
+            self.followers -= u64::from(number);
+            self.train = self.trains.pop_front().unwrap_or(Train::NONE);
+            let payload = last.payload.following(number);
+            return Some((due, Packet { payload, ..last }));
+        }
+        let (_, first) = self.slots.get(index)?.as_ref()?;
+        train.popped += 1;
+        self.due = due + train.pace.step();
+        let payload = first.payload.following(number);
+        Some((due, Packet { payload, ..*first }))
     }
 
-    /// The same where packets follow in its entry.
-    #[inline(never)]
-    fn pop_of_train(&mut self) -> Option<(Instant, Packet<T>)> {
-        let train = self.trains.front_mut()?;
-        let (due, first) = self.inside.front_mut()?;
-        let next = *due + train.pace.step();
-        let due = mem::replace(due, next);
-        let next = first.payload.following(1);
-        let packet = Packet {
-            payload: mem::replace(&mut first.payload, next),
-            ..*first
-        };
-        self.followers -= 1;
-        train.followers -= 1;
-        if train.followers == 0 {
-            self.trains.pop_front();
-            self.left_trains += 1;
-            let first = self.trains.front();
-            self.first_train = first.map_or(u64::MAX, |train| train.entry);
-        }
-        Some((due, packet))
+    /// Removes the first entry, which is at `index`.
+    #[inline(always)]
+    fn pop_entry(&mut self, index: usize) -> Option<Packet<T>> {
+        let (_, packet) = self.slots.get_mut(index)?.take()?;
+        self.head += 1;
+        let next = self.slots.get(self.index(self.head));
+        // Behind the last entry is an empty slot.
+        let next = next.and_then(Option::as_ref);
+        self.due = next.map_or(Instant::MAX, |(due, _)| *due);
+        Some(packet)
     }
 }

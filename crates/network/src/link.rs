@@ -353,13 +353,8 @@ impl<T: Payload> Link<T> {
     /// [`Self::pop`] it serves no packet, so `bound` may be later than the next `push`.
     #[inline(always)]
     pub fn pop_before(&mut self, bound: Instant) -> Option<(Instant, Packet<T>)> {
-        let due = self.line.due();
-        if due >= bound {
+        if self.line.due() >= bound {
             return None;
-        }
-        if let Stage::Plain(plain) = &mut self.stage {
-            // Packets may still be offered from when this one left the server on.
-            plain.before_pop(due - self.line.delay(), &self.line);
         }
         let popped = self.line.pop()?;
         if let Stage::Late(_) = self.stage {
@@ -465,7 +460,7 @@ impl<T: Payload> Link<T> {
     /// call.
     pub fn advance(&mut self, now: Instant) {
         match &mut self.stage {
-            Stage::Plain(plain) => plain.advance(now, &self.line),
+            Stage::Plain(plain) => plain.advance(now),
             Stage::Wire(prompt) | Stage::Prompt(prompt) => prompt.backlog.advance(now),
             Stage::Late(late) => late.advance(now, &mut self.line),
         }

@@ -2,22 +2,32 @@
 //! fast way of the most common link.
 //!
 //! It is exact because each packet that waits is on the delay line already, and its service starts
-//! when that of the packet before it ends, which is when that packet is due less the delay. So the
-//! queue keeps no packets: it counts those that wait, and remembers the first of them. All that wait
-//! came last. Results are those of `Prompt` with `Backlog`, which also serves the links with random
-//! drops, jitter or any other rate (as long as instants of more than 400 years do not occur).
+//! when that of the packet before it ends. So the queue keeps no packets, but runs of packets of one
+//! size that are served one after the other: when the service of the first one starts, at which
+//! pace the others follow, and how many there are. A packet that waits prolongs the last run.
+//!
+//! Packets whose service has started leave the queue when somebody asks for it, and when it seems to
+//! be longer than ever before or too long for its limit. Their starts, which make the mean length,
+//! do not depend on when that is. Results are those of `Prompt` with `Backlog`, which also serves
+//! the links with random drops, jitter or any other rate (as long as instants of more than 400 years
+//! do not occur).
 //!
 //! A burst of packets of one size enters at once, as a train (`line`).
+
+use alloc::collections::VecDeque;
 
 use units::{Bytes, Duration, Instant, Pace, Rate, Transmission};
 
 use crate::busy::Busy;
-use crate::line::{Line, Place};
+use crate::line::Line;
 use crate::{Discipline, LinkConfig, LossConfig, Packet, Payload, QueueLimit, Service};
 
 /// Longer delays and higher rates are left to the general stage.
 const LONGEST_DELAY: Duration = Duration::from_nanos(1 << 62);
 const FASTEST: Rate = Rate::from_bits_per_sec(1 << 62);
+
+/// Larger packets may not have a pace.
+const LARGEST: u64 = 1 << 31;
 
 #[derive(Debug)]
 pub(crate) struct Plain {
@@ -30,36 +40,35 @@ pub(crate) struct Plain {
     /// Packets that wait, and their bytes, overhead included.
     packets: u64,
     bytes: u64,
-    first: First,
+    /// The last run, and those before it. Without packets that wait, all are empty.
+    last: Run,
+    earlier: VecDeque<Run>,
     max_packets: u64,
     /// In nanoseconds, the starts of service of all packets that waited, less the arrivals of those
     /// and of all that wait; wraps around.
     waits: u128,
 }
 
-/// The first packet that waits.
-#[derive(Debug)]
-struct First {
-    /// Its service starts; [`Instant::MAX`] if no packet waits.
-    start: Instant,
-    /// Its service ends, and that of the next one starts.
-    end: Instant,
+/// Packets of one size that wait, one behind the other.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    packets: u64,
+    /// Of each packet, overhead included.
     bytes: u64,
-    /// Packets behind it in its entry, and their pace.
-    followers: u32,
+    /// When the service of the first one starts, and when it ends.
+    start: Instant,
+    end: Instant,
+    /// The pace of those behind it.
     pace: Pace,
-    /// What is behind its entry on the line.
-    behind: Place,
 }
 
-impl First {
-    const NONE: Self = Self {
-        start: Instant::MAX,
-        end: Instant::MAX,
+impl Run {
+    const EMPTY: Self = Self {
+        packets: 0,
         bytes: 0,
-        followers: 0,
+        start: Instant::ZERO,
+        end: Instant::ZERO,
         pace: Pace::INSTANT,
-        behind: Place::NONE,
     };
 }
 
@@ -88,36 +97,31 @@ impl Plain {
             limit_bytes,
             packets: 0,
             bytes: 0,
-            first: First::NONE,
+            last: Run::EMPTY,
+            earlier: VecDeque::new(),
             max_packets: 0,
             waits: 0,
         })
     }
 
     /// Takes a packet; false if the queue has no room for it.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn push<T>(&mut self, now: Instant, packet: Packet<T>, line: &mut Line<T>) -> bool {
         let bytes = u64::from(packet.size) + u64::from(self.overhead);
         let until = self.busy.time().until;
         if until > now {
-            self.advance(now, line);
-            if self.packets >= self.limit_packets
-                || self.bytes.saturating_add(bytes) > self.limit_bytes
-            {
+            if self.room(now, bytes, 1) == 0 {
                 return false;
             }
             let end = until + self.transmission.time_for(Bytes::new(bytes), self.rate);
             self.busy.prolong(end);
             line.send_plain(end, packet);
-            if self.packets == 0 {
-                self.first.start = until;
-                self.first.end = end;
-                self.first.bytes = bytes;
-                self.first.followers = 0;
-                self.first.behind = line.end();
+            if !self.prolongs_last(bytes) {
+                self.begin(bytes, until, end, *self.transmission.last());
             }
             self.enter(now, bytes, 1);
         } else {
+            self.advance(now);
             let after_gap = now > until;
             if after_gap {
                 self.transmission.reset();
@@ -131,7 +135,7 @@ impl Plain {
 
     /// Takes as many of `count` packets like `packet` as the queue has room for; `None`, and nothing
     /// is done, where they have to come one by one.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn push_train<T: Payload>(
         &mut self,
         now: Instant,
@@ -143,12 +147,13 @@ impl Plain {
         let until = self.busy.time().until;
         let is_idle = until <= now;
         let after_gap = until < now;
-        self.advance(now, line);
+        if is_idle {
+            self.advance(now);
+        }
         if after_gap {
             self.transmission.reset();
         }
         let in_service = u32::from(is_idle);
-        let waiting = self.room(bytes, count - in_service);
         let transmission = self.transmission.pace(Bytes::new(bytes), self.rate)?;
         let mut pace = *transmission;
         let start = until.max(now);
@@ -157,110 +162,117 @@ impl Plain {
             // Each takes less than a nanosecond, so none may have to wait.
             return None;
         }
+        let waiting = self.room(now, bytes, count - in_service);
         let taken = in_service + waiting;
         let Some(followers) = taken.checked_sub(1) else {
             return Some(0);
         };
         let mut after = pace;
         let until = end + after.skip(followers);
-        *transmission = after;
+        self.transmission.carry(&after);
         if is_idle {
             self.busy.extend(now, until, after_gap);
         } else {
             self.busy.prolong(until);
         }
         line.send_train(end, packet.clone(), followers, pace);
-        if waiting > 0 && self.packets == 0 {
-            self.first = First {
-                start,
-                end,
-                bytes,
-                followers,
-                pace,
-                behind: line.end(),
-            };
-            if is_idle {
-                self.first.step();
-            }
-        }
         if waiting > 0 {
+            if is_idle {
+                let next = end + pace.step();
+                self.begin(bytes, end, next, pace);
+            } else if !self.prolongs_last(bytes) {
+                self.begin(bytes, start, end, pace);
+            }
             self.enter(now, bytes, waiting);
         }
         Some(taken)
     }
 
-    /// How many of `count` packets of `bytes` the queue has room for; it has advanced to now.
-    #[inline]
-    fn room(&self, bytes: u64, count: u32) -> u32 {
+    /// How many of `count` packets of `bytes` the queue has room for at `now`.
+    #[inline(always)]
+    fn room(&mut self, now: Instant, bytes: u64, count: u32) -> u32 {
+        let packets = self.packets + u64::from(count);
+        let total = bytes.saturating_mul(u64::from(count));
+        let total = self.bytes.saturating_add(total);
+        if packets > self.max_packets || total > self.limit_bytes {
+            return self.make_room(now, bytes, count);
+        }
+        count
+    }
+
+    /// The same where the queue seems to be longer than ever before, or too long. The packets that
+    /// it has room for will enter.
+    #[inline(never)]
+    fn make_room(&mut self, now: Instant, bytes: u64, count: u32) -> u32 {
+        self.advance(now);
         let packets = self.limit_packets.saturating_sub(self.packets);
         let mut room = packets.min(u64::from(count));
         let left = self.limit_bytes.saturating_sub(self.bytes);
         if room.saturating_mul(bytes) > left {
             room = left / bytes;
         }
+        self.max_packets = self.max_packets.max(self.packets + room);
         // At most the count.
         room as u32
     }
 
-    /// `count` packets of `bytes` each begin to wait at `now`.
+    /// Whether a packet of `bytes` that has to wait prolongs the last run.
+    #[inline(always)]
+    const fn prolongs_last(&self, bytes: u64) -> bool {
+        self.last.bytes == bytes && self.last.packets > 0 && bytes <= LARGEST
+    }
+
+    /// Begins a run. The first packet is served from `start` to `end`, and `pace` has made its step
+    /// for it.
+    #[inline(never)]
+    fn begin(&mut self, bytes: u64, start: Instant, end: Instant, pace: Pace) {
+        if self.last.packets > 0 {
+            self.earlier.push_back(self.last);
+        }
+        self.last = Run {
+            packets: 0,
+            bytes,
+            start,
+            end,
+            pace,
+        };
+    }
+
+    /// `count` packets of `bytes` each join the last run at `now`.
     #[inline(always)]
     fn enter(&mut self, now: Instant, bytes: u64, count: u32) {
         let count = u64::from(count);
+        self.last.packets += count;
         self.packets += count;
         self.bytes += bytes * count;
-        self.max_packets = self.max_packets.max(self.packets);
         let arrivals = u128::from(now.as_nanos()) * u128::from(count);
         self.waits = self.waits.wrapping_sub(arrivals);
     }
 
     /// Removes the packets whose service started by `now`.
-    #[inline]
-    pub(crate) fn advance<T>(&mut self, now: Instant, line: &Line<T>) {
-        if self.first.start <= now {
-            self.remove(now, line);
+    #[inline(always)]
+    pub(crate) fn advance(&mut self, now: Instant) {
+        if self.packets > 0 {
+            self.remove(now);
         }
     }
 
     #[inline(never)]
-    fn remove<T>(&mut self, now: Instant, line: &Line<T>) {
-        while self.first.start <= now && self.packets > 0 {
-            let start = u128::from(self.first.start.as_nanos());
-            self.waits = self.waits.wrapping_add(start);
-            self.bytes -= self.first.bytes;
-            self.packets -= 1;
-            if self.first.followers > 0 {
-                self.first.step();
-            } else if self.packets > 0 {
-                self.read(line);
-            } else {
-                self.first.start = Instant::MAX;
-                self.first.behind = Place::NONE;
+    fn remove(&mut self, now: Instant) {
+        while let Some(run) = self.earlier.front_mut() {
+            let (packets, starts) = run.leave(now);
+            self.packets -= packets;
+            self.bytes -= packets * run.bytes;
+            self.waits = self.waits.wrapping_add(starts);
+            if run.packets > 0 {
+                return;
             }
+            self.earlier.pop_front();
         }
-    }
-
-    /// The packet at the front of the next entry is the first that waits.
-    #[inline(always)]
-    fn read<T>(&mut self, line: &Line<T>) {
-        let Some((left, size)) = line.read(&mut self.first.behind) else {
-            return;
-        };
-        self.first.start = self.first.end;
-        self.first.end = left;
-        self.first.bytes = u64::from(size) + u64::from(self.overhead);
-        if let Some((followers, pace)) = line.read_train(&mut self.first.behind) {
-            self.first.followers = followers;
-            self.first.pace = pace;
-        }
-    }
-
-    /// The front of the line, due at `due`, is about to be popped: the first packet that waits must
-    /// not be sought there any more.
-    #[inline]
-    pub(crate) fn before_pop<T>(&mut self, due: Instant, line: &Line<T>) {
-        if line.is_behind_front(self.first.behind) {
-            self.advance(due, line);
-        }
+        let (packets, starts) = self.last.leave(now);
+        self.packets -= packets;
+        self.bytes -= packets * self.last.bytes;
+        self.waits = self.waits.wrapping_add(starts);
     }
 
     /// Packets and bytes in the queue; it has advanced to now.
@@ -294,12 +306,19 @@ impl Plain {
     }
 }
 
-impl First {
-    /// Moves to the next packet of its entry.
+impl Run {
+    /// Removes the packets whose service started by `now`. Returns how many, and the sum of their
+    /// starts in nanoseconds.
     #[inline(always)]
-    fn step(&mut self) {
-        self.followers -= 1;
-        self.start = self.end;
-        self.end += self.pace.step();
+    fn leave(&mut self, now: Instant) -> (u64, u128) {
+        let (mut left, mut starts) = (0, 0);
+        while self.start <= now && left < self.packets {
+            left += 1;
+            starts += u128::from(self.start.as_nanos());
+            self.start = self.end;
+            self.end += self.pace.step();
+        }
+        self.packets -= left;
+        (left, starts)
     }
 }

@@ -190,13 +190,17 @@ impl Pace {
 /// Serialization onto a link of constant rate, exact over any number of packets: the fraction of a
 /// nanosecond that remains from one packet is carried to the next.
 ///
-/// A packet as large as the one before costs no division ([`Pace`]).
+/// A packet as large as the one before costs no division ([`Pace`]), and neither does one as large as
+/// the last of another size.
 #[derive(Clone, Copy, Debug)]
 pub struct Transmission {
     /// The size that the pace is for.
     bytes: u64,
     /// Its rate is zero if the pace of that size is unknown; it carries the remainder in any case.
     pace: Pace,
+    /// The size before, and its pace without a remainder.
+    other_bytes: u64,
+    other: Pace,
 }
 
 impl Default for Transmission {
@@ -204,6 +208,8 @@ impl Default for Transmission {
         Self {
             bytes: 0,
             pace: Pace::INSTANT,
+            other_bytes: 0,
+            other: Pace::INSTANT,
         }
     }
 }
@@ -234,6 +240,19 @@ impl Transmission {
         Some(&mut self.pace)
     }
 
+    /// The pace of the last packet, if [`Self::pace`] has one for its size.
+    #[inline]
+    #[must_use]
+    pub const fn last(&self) -> &Pace {
+        &self.pace
+    }
+
+    /// Packets were sent at `pace`, which is that of [`Self::pace`] some steps later.
+    #[inline(always)]
+    pub const fn carry(&mut self, pace: &Pace) {
+        self.pace.remainder = pace.remainder;
+    }
+
     #[inline(always)]
     const fn keeps_pace(&self, bytes: Bytes, rate: Rate) -> bool {
         self.bytes == bytes.0 && self.pace.rate == rate.0
@@ -259,10 +278,17 @@ impl Transmission {
         if rate.0 > Self::FASTEST || self.pace.remainder >= rate.0 {
             return None;
         }
+        let (before, remainder) = (self.pace, self.pace.remainder);
+        if self.other_bytes == bytes.0 && self.other.rate == rate.0 {
+            self.pace = self.other;
+        } else {
+            self.pace.quotient = scaled / rate.0;
+            self.pace.rest = scaled % rate.0;
+            self.pace.rate = rate.0;
+        }
+        self.pace.remainder = remainder;
+        (self.other_bytes, self.other) = (self.bytes, before);
         self.bytes = bytes.0;
-        self.pace.quotient = scaled / rate.0;
-        self.pace.rest = scaled % rate.0;
-        self.pace.rate = rate.0;
         Some(&mut self.pace)
     }
 
