@@ -25,6 +25,8 @@ pub struct Calendar {
     heap: Vec<Entry>,
     /// The position of each component's entry in the heap, or [`NOWHERE`].
     positions: Vec<u32>,
+    /// Number of changes, modulo 2^32.
+    changes: u32,
 }
 
 /// When a component acts: the time, and the component's number in the lower 32 bits. A single number
@@ -86,6 +88,13 @@ impl Calendar {
         }
     }
 
+    /// A number that every call of [`Self::schedule`] changes.
+    #[must_use]
+    #[inline]
+    pub const fn changes(&self) -> u32 {
+        self.changes
+    }
+
     /// When `component` acts, if it is scheduled.
     #[must_use]
     pub fn scheduled(&self, component: Component) -> Option<Instant> {
@@ -97,6 +106,7 @@ impl Calendar {
     /// cancels the entry.
     #[inline]
     pub fn schedule(&mut self, component: Component, at: Option<Instant>) {
+        self.changes = self.changes.wrapping_add(1);
         let position = self.positions[component.index()] as usize;
         let Some(at) = at.filter(|&at| at < Instant::MAX) else {
             return self.cancel(position);
