@@ -27,7 +27,7 @@ pub fn all() -> [Bench; 6] {
             summary: "1 flow, GEO: 144 Mbit/s, 600 ms, 25000 packets, 60 s",
             build: || {
                 let mut scenario = bulk(144, 600, 25_000, 1, 60);
-                scenario.flows[0].algorithm = algorithm("cubic+standard");
+                scenario.flows[0].algorithm = algorithm("cubic+standard").into();
                 scenario
             },
         },

@@ -1,4 +1,4 @@
-//! A tournament tree over components that selects the next one to act.
+//! A heap of components that selects the next one to act.
 
 use units::Instant;
 
@@ -16,87 +16,76 @@ impl Component {
 
 /// The times at which components want to act.
 ///
-/// A complete binary tree whose leaves are the components, in order. Each inner node holds the
-/// earlier time of its two children. A change propagates upward only as far as it alters a node. A
-/// walk from the root finds the next component. Of equal times the left one wins, which is the
-/// component with the lower number. Each step compares two adjacent integers.
-#[derive(Clone, Debug)]
+/// A binary heap of the components that are scheduled, so one that is not costs nothing. The first
+/// entry is the next to act, and no entry comes before its parent. Of equal times the one of the
+/// component with the lower number comes first. Each component knows where its entry stands.
+#[derive(Clone, Debug, Default)]
 pub struct Calendar {
-    /// Node 1 is the root, and the children of `n` are `2n` and `2n + 1`. [`Instant::MAX`] means
-    /// never.
-    tree: Vec<Instant>,
-    /// Number of leaves, a power of two; leaf `c` is node `leaves + c`.
-    leaves: usize,
-    components: usize,
+    /// The parent of entry `n` is entry `(n - 1) / 2`.
+    heap: Vec<Entry>,
+    /// The position of each component's entry in the heap, or [`NOWHERE`].
+    positions: Vec<u32>,
     /// Number of changes, modulo 2^32.
     changes: u32,
 }
 
-impl Default for Calendar {
-    fn default() -> Self {
-        Self {
-            tree: vec![Instant::MAX; 2],
-            leaves: 1,
-            components: 0,
-            changes: 0,
-        }
+/// When a component acts: the time, and the component's number in the lower 32 bits. A single number
+/// compares fast.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Entry(u128);
+
+impl Entry {
+    #[inline(always)]
+    const fn new(at: Instant, component: Component) -> Self {
+        Self((at.as_nanos() as u128) << 32 | component.0 as u128)
+    }
+
+    #[inline(always)]
+    const fn at(self) -> Instant {
+        Instant::from_nanos((self.0 >> 32) as u64)
+    }
+
+    #[inline(always)]
+    const fn component(self) -> Component {
+        Component(self.0 as u32)
     }
 }
+
+/// The position of a component that is not scheduled.
+const NOWHERE: u32 = u32::MAX;
 
 impl Calendar {
     /// Adds a component that is not scheduled yet.
     pub fn add(&mut self) -> Component {
-        if self.components == self.leaves {
-            self.grow();
-        }
-        self.components += 1;
-        Component(self.components as u32 - 1)
-    }
-
-    fn grow(&mut self) {
-        let mut tree = vec![Instant::MAX; 4 * self.leaves];
-        tree[2 * self.leaves..3 * self.leaves].copy_from_slice(&self.tree[self.leaves..]);
-        self.leaves *= 2;
-        for node in (1..self.leaves).rev() {
-            tree[node] = tree[2 * node].min(tree[2 * node + 1]);
-        }
-        self.tree = tree;
+        self.positions.push(NOWHERE);
+        Component(self.positions.len() as u32 - 1)
     }
 
     /// The next component to act. The lower number wins among equal times.
     #[must_use]
     #[inline]
     pub fn next(&self) -> Option<(Instant, Component)> {
-        let at = self.tree[1];
-        if at == Instant::MAX {
-            return None;
-        }
-        let mut node = 1;
-        while node < self.leaves {
-            node *= 2;
-            node += usize::from(self.tree[node] != at);
-        }
-        Some((at, Component((node - self.leaves) as u32)))
+        let first = self.heap.first()?;
+        Some((first.at(), first.component()))
     }
 
     /// When the next component acts; [`Instant::MAX`] is never.
     #[must_use]
     #[inline]
     pub fn soonest(&self) -> Instant {
-        self.tree[1]
+        self.heap.first().map_or(Instant::MAX, |entry| entry.at())
     }
 
     /// When the next component other than `component` acts; [`Instant::MAX`] is never.
     #[must_use]
     #[inline]
     pub fn soonest_other(&self, component: Component) -> Instant {
-        let mut node = self.leaves + component.index();
-        let mut soonest = Instant::MAX;
-        while node > 1 {
-            soonest = soonest.min(self.tree[node ^ 1]);
-            node /= 2;
+        match self.heap.as_slice() {
+            [first, ..] if first.component() != component => first.at(),
+            [_, left, right, ..] => left.min(right).at(),
+            [_, left] => left.at(),
+            _ => Instant::MAX,
         }
-        soonest
     }
 
     /// A number that every call of [`Self::schedule`] changes.
@@ -109,7 +98,8 @@ impl Calendar {
     /// When `component` acts, if it is scheduled.
     #[must_use]
     pub fn scheduled(&self, component: Component) -> Option<Instant> {
-        Some(self.tree[self.leaves + component.index()]).filter(|&at| at < Instant::MAX)
+        let position = self.positions[component.index()];
+        self.heap.get(position as usize).map(|entry| entry.at())
     }
 
     /// Schedules `component` at `at` and replaces its earlier entry. `None` (or [`Instant::MAX`])
@@ -117,16 +107,82 @@ impl Calendar {
     #[inline]
     pub fn schedule(&mut self, component: Component, at: Option<Instant>) {
         self.changes = self.changes.wrapping_add(1);
-        let mut node = self.leaves + component.index();
-        self.tree[node] = at.unwrap_or(Instant::MAX);
-        while node > 1 {
-            let winner = self.tree[node].min(self.tree[node ^ 1]);
-            node /= 2;
-            if self.tree[node] == winner {
+        let position = self.positions[component.index()] as usize;
+        let Some(at) = at.filter(|&at| at < Instant::MAX) else {
+            return self.cancel(position);
+        };
+        let entry = Entry::new(at, component);
+        match self.heap.get(position) {
+            Some(old) if *old < entry => self.sink(position, entry),
+            Some(_) => self.rise(position, entry),
+            None => {
+                self.heap.push(entry);
+                self.rise(self.heap.len() - 1, entry);
+            }
+        }
+    }
+
+    /// Removes the entry at `position`, if there is one. The last one fills the gap.
+    fn cancel(&mut self, position: usize) {
+        let Some(&old) = self.heap.get(position) else {
+            return;
+        };
+        self.positions[old.component().index()] = NOWHERE;
+        let Some(last) = self.heap.pop() else {
+            return;
+        };
+        if position == self.heap.len() {
+            return;
+        }
+        if last > old {
+            self.sink(position, last);
+        } else {
+            self.rise(position, last);
+        }
+    }
+
+    /// Puts `entry` at `position`, or further to the front where it comes before its parents.
+    #[inline]
+    fn rise(&mut self, mut position: usize, entry: Entry) {
+        while position > 0 {
+            let above = (position - 1) / 2;
+            let parent = self.heap[above];
+            if parent < entry {
                 break;
             }
-            self.tree[node] = winner;
+            self.put(position, parent);
+            position = above;
         }
+        self.put(position, entry);
+    }
+
+    /// Puts `entry` at `position`, or further to the back where it comes after its children.
+    #[inline]
+    fn sink(&mut self, mut position: usize, entry: Entry) {
+        loop {
+            let mut below = 2 * position + 1;
+            let Some(&(mut child)) = self.heap.get(below) else {
+                break;
+            };
+            if let Some(&other) = self.heap.get(below + 1)
+                && other < child
+            {
+                below += 1;
+                child = other;
+            }
+            if entry < child {
+                break;
+            }
+            self.put(position, child);
+            position = below;
+        }
+        self.put(position, entry);
+    }
+
+    #[inline(always)]
+    fn put(&mut self, position: usize, entry: Entry) {
+        self.heap[position] = entry;
+        self.positions[entry.component().index()] = position as u32;
     }
 }
 

@@ -5,6 +5,8 @@
 //! numbers in their smallest unit. Sender and receiver are of the same version; the format is
 //! private.
 
+use std::sync::Arc;
+
 use congestion::Algorithm;
 use network::router::RouterSupport;
 use network::{LinkConfig, QueueLimit};
@@ -60,7 +62,7 @@ struct WholePath {
 struct WholeFlow {
     name: String,
     #[serde(with = "algorithm")]
-    algorithm: Algorithm,
+    algorithm: Arc<Algorithm>,
     size: Option<Bytes>,
     duration: Option<Duration>,
     start: Instant,
@@ -141,14 +143,15 @@ list!(traffic, Traffic, WholeTraffic, "WholeTraffic");
 
 /// An algorithm by its canonical name.
 mod algorithm {
-    use super::{Algorithm, Deserialize, Deserializer, Serializer};
+    use super::{Algorithm, Arc, Deserialize, Deserializer, Serializer};
 
     pub fn serialize<S: Serializer>(algorithm: &Algorithm, to: S) -> Result<S::Ok, S::Error> {
         to.collect_str(algorithm)
     }
 
-    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Algorithm, D::Error> {
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Arc<Algorithm>, D::Error> {
         let name = String::deserialize(from)?;
-        name.parse().map_err(serde::de::Error::custom)
+        let algorithm = name.parse().map(Arc::new);
+        algorithm.map_err(serde::de::Error::custom)
     }
 }

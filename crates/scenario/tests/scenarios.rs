@@ -252,7 +252,7 @@ fn comparisons() {
         (apart[1].runs, apart[1].seed, apart[1].flows.len()),
         (20, 5, 1)
     );
-    assert_eq!(apart[1].flows[0].algorithm, algorithms[1]);
+    assert_eq!(*apart[1].flows[0].algorithm, algorithms[1]);
     let timed = CompareOptions {
         duration: Some(Duration::from_secs(10)),
         flows: 2,

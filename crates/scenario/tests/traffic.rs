@@ -180,7 +180,7 @@ fn flows_count_from_the_end_of_the_warm_up() {
         flows: 2,
         ..CompareOptions::default()
     };
-    let algorithms = [scenario.flows[0].algorithm];
+    let algorithms = [*scenario.flows[0].algorithm];
     let compared = Scenario::compare(&scenario.path, &algorithms, &options).unwrap();
     let starts: Vec<Instant> = compared[0].flows.iter().map(|flow| flow.start).collect();
     assert_eq!(starts, [Instant::from_secs(7), Instant::from_secs(8)]);

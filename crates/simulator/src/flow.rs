@@ -410,7 +410,7 @@ impl Pool {
 
 fn sender_config(config: &Flow, seed: u64) -> SenderConfig {
     SenderConfig {
-        algorithm: config.algorithm,
+        algorithm: *config.algorithm,
         smss: SMSS,
         initial_window: config.initial_window,
         pacing: config.pacing,

@@ -169,7 +169,7 @@ fn the_low_orbit_preset_matches_kachooei_2024() {
 #[test]
 fn jitter_makes_hystart_exit_early_in_most_runs() {
     let mut scenario = baseline(PathModel::resolve("leo").expect("a preset"), 5);
-    scenario.flows[0].algorithm = algorithm("cubic+hystart");
+    scenario.flows[0].algorithm = algorithm("cubic+hystart").into();
     let mut early = 0;
     for number in 0..40 {
         let options = RunOptions {
@@ -303,7 +303,7 @@ fn a_router_filters_acks_too() {
 fn the_sender_declares_only_dropped_segments_lost() {
     // A frame delivers hundreds of ACKs at once, and each lets the sender send.
     let mut scenario = baseline(PathModel::resolve("geo").expect("a preset"), 30);
-    scenario.flows[0].algorithm = algorithm("cubic+search");
+    scenario.flows[0].algorithm = algorithm("cubic+search").into();
     let mut dropped = 0;
     for number in 0..5 {
         let options = RunOptions {

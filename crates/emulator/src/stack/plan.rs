@@ -189,7 +189,7 @@ fn plan_flow(
              one path"
         ));
     }
-    if flow.syn_window != Flow::new(flow.algorithm).syn_window {
+    if flow.syn_window != Flow::new(*flow.algorithm).syn_window {
         return refuse(format!(
             "flow `{name}`: `syn_window` is not supported: the kernel chooses the window of its \
              SYN-ACK"

@@ -1,6 +1,7 @@
 //! Flows as data, without a file.
 
 use core::ops::{Deref, DerefMut};
+use std::sync::Arc;
 
 use congestion::Algorithm;
 use tables::{Key, Kind, Rules, Wrong, described};
@@ -15,8 +16,9 @@ use crate::limits::{MAX_INITIAL_WINDOW, MAX_PACING_SHIFT, RECEIVE_BUFFER};
 pub struct Flow {
     /// Its name in results; the algorithm where none is given.
     pub name: String,
-    /// Start-up and avoidance, or a monolithic congestion control.
-    pub algorithm: Algorithm,
+    /// Start-up and avoidance, or a monolithic congestion control. Flows share it: its canonical name
+    /// takes half a kilobyte, and a scenario may have ten thousand flows.
+    pub algorithm: Arc<Algorithm>,
     /// Bytes to send; `None` for as many as it can.
     pub size: Option<Bytes>,
     /// Time for which it has data to send, from `start`; `None` until `size` is sent or the run
@@ -143,7 +145,8 @@ impl DerefMut for Flow {
 impl Flow {
     /// A bulk flow with Linux's settings that starts at once and ends with the run.
     #[must_use]
-    pub fn new(algorithm: Algorithm) -> Self {
+    pub fn new(algorithm: impl Into<Arc<Algorithm>>) -> Self {
+        let algorithm = algorithm.into();
         Self {
             name: algorithm.to_string(),
             algorithm,
