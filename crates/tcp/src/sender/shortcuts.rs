@@ -22,6 +22,7 @@ impl Sender {
         let mut copy = self.clone();
         copy.shortcuts = super::Shortcuts::default();
         copy.needs = congestion::Needs::ALL;
+        copy.full_burst = crate::burst::FullBurst::default();
         if !keeps_samples {
             copy.board.omit_samples();
         }
