@@ -26,6 +26,7 @@ impl Sender {
         if !keeps_samples {
             copy.board.omit_samples();
         }
+        copy.board.clear_free_slots();
         let board = core::mem::replace(&mut copy.board, Scoreboard::new(1));
         (format!("{copy:?}"), board)
     }

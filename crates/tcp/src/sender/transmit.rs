@@ -103,7 +103,7 @@ impl Sender {
 
     /// Begins a burst of new data, as large as windows and data permit. Its segments follow without
     /// further checks. Returns false if nothing may be sent.
-    #[inline]
+    #[inline(always)]
     pub(super) fn begin_burst(&mut self, now: Instant) -> bool {
         let unsent = self.unsent();
         let usable = self.peer_window.usable(self.snd_nxt);
