@@ -114,6 +114,50 @@ impl<S: Startup, A: Avoidance, R: Recovery> Classic<S, A, R> {
         }
     }
 
+    /// A delivery in slow start: the start-up's detectors run.
+    #[inline(never)]
+    fn detect(&mut self, ack: &Ack) {
+        let blind = self
+            .avoidance
+            .epoch()
+            .is_some_and(|epoch| ack.now.saturating_since(epoch) < EPOCH_BLIND);
+        let step = if blind && ack.latest_rtt.is_some() {
+            let blinded = Ack {
+                latest_rtt: None,
+                ..*ack
+            };
+            self.startup.on_delivery(&blinded, &self.window)
+        } else {
+            self.startup.on_delivery(ack, &self.window)
+        };
+        if let Some(step) = step {
+            self.apply(step, ack.now, Bytes::ZERO);
+        }
+    }
+
+    /// Growth in slow start. Returns what of the ACK is left for avoidance.
+    #[inline(never)]
+    fn start_slowly(&mut self, ack: &Ack) -> Bytes {
+        let mut step = self.startup.on_ack(ack, &self.window);
+        if let Step::Grow(growth) = &mut step {
+            *growth = self.avoidance.on_slow_start(*growth, ack, &self.window);
+        }
+        self.apply(step, ack.now, ack.delivered)
+    }
+
+    /// An ACK during a reduction.
+    #[inline(never)]
+    fn reduce(&mut self, ack: &Ack) {
+        let cwnd = match self.startup.jump_starts() {
+            Some(startup) if self.taken_over => {
+                let cwnd = startup.on_recovery_ack(ack, &self.window);
+                whole(cwnd, self.window.smss)
+            }
+            _ => self.recovery.on_ack(ack, &self.window),
+        };
+        self.window.cwnd = cwnd.max(self.window.smss);
+    }
+
     /// Applies what the start-up wants; returns what of `delivered` is left for avoidance.
     #[inline]
     fn apply(&mut self, step: Step, now: Instant, delivered: Bytes) -> Bytes {
@@ -269,38 +313,15 @@ impl<S: Startup, A: Avoidance, R: Recovery> CongestionControl for Classic<S, A, 
     fn on_delivery(&mut self, ack: &Ack) {
         self.avoidance.on_delivery(ack, &self.window);
         self.startup.observe(ack, &self.window);
-        if !self.window.in_slow_start() {
-            return;
-        }
-        let blind = self
-            .avoidance
-            .epoch()
-            .is_some_and(|epoch| ack.now.saturating_since(epoch) < EPOCH_BLIND);
-        let step = if blind && ack.latest_rtt.is_some() {
-            let blinded = Ack {
-                latest_rtt: None,
-                ..*ack
-            };
-            self.startup.on_delivery(&blinded, &self.window)
-        } else {
-            self.startup.on_delivery(ack, &self.window)
-        };
-        if let Some(step) = step {
-            self.apply(step, ack.now, Bytes::ZERO);
+        if self.window.in_slow_start() {
+            self.detect(ack);
         }
     }
 
     #[inline]
     fn on_ack(&mut self, ack: &Ack) {
         if ack.phase.is_reducing() {
-            let cwnd = match self.startup.jump_starts() {
-                Some(startup) if self.taken_over => {
-                    let cwnd = startup.on_recovery_ack(ack, &self.window);
-                    whole(cwnd, self.window.smss)
-                }
-                _ => self.recovery.on_ack(ack, &self.window),
-            };
-            self.window.cwnd = cwnd.max(self.window.smss);
+            self.reduce(ack);
             return;
         }
         if !ack.advanced {
@@ -315,11 +336,7 @@ impl<S: Startup, A: Avoidance, R: Recovery> CongestionControl for Classic<S, A, 
         }
         let mut acked = ack.delivered;
         if self.window.in_slow_start() {
-            let mut step = self.startup.on_ack(ack, &self.window);
-            if let Step::Grow(growth) = &mut step {
-                *growth = self.avoidance.on_slow_start(*growth, ack, &self.window);
-            }
-            acked = self.apply(step, ack.now, acked);
+            acked = self.start_slowly(ack);
             if acked.is_zero() {
                 return;
             }

@@ -139,6 +139,7 @@ impl ThroughputMedian {
     pub const CAPACITY: usize = 1024;
 
     /// Starts to count, at the end of slow start.
+    #[cold]
     pub fn begin(&mut self, now: Instant) {
         self.counts.get_or_insert_with(|| {
             Box::new(Throughput {
@@ -165,6 +166,15 @@ impl ThroughputMedian {
         } else {
             counts.seek(now, bytes);
         }
+    }
+
+    /// Records `bytes` that an ACK after the end of slow start delivers.
+    #[inline]
+    pub(crate) fn on_ack(&mut self, now: Instant, bytes: Bytes) {
+        if self.counts.is_none() {
+            self.begin(now);
+        }
+        self.on_delivered(now, bytes);
     }
 
     /// The median in bits per second, without the last, incomplete interval. `None` without a
@@ -269,6 +279,9 @@ mod tests {
                 now += Duration::from_nanos(pause);
                 let bytes = Bytes::new(random(100_000));
                 quick.on_delivered(now, bytes);
+                let (Some(quick), Some(divided)) = (&quick.counts, &mut divided.counts) else {
+                    panic!("both have begun");
+                };
                 divided.seek(now, bytes);
                 assert_eq!(quick.bytes, divided.bytes);
             }

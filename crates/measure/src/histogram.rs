@@ -37,6 +37,7 @@ impl Default for Histogram {
     }
 }
 
+#[inline]
 fn bucket(micros: u64) -> usize {
     let magnitude = 63 - (micros | 1).leading_zeros();
     let shift = magnitude.saturating_sub(SUB_BITS);
@@ -51,19 +52,33 @@ fn upper_edge(bucket: usize) -> u64 {
 
 impl Histogram {
     /// Counts one duration.
+    #[inline]
     pub fn record(&mut self, value: Duration) {
-        let bucket = bucket(value.as_micros());
-        if self.total < FEW {
-            self.counts.push(bucket as u32);
+        let bucket = bucket(value.as_micros()) as u32;
+        let index = bucket.wrapping_sub(self.first) as usize;
+        if self.total > FEW
+            && let Some(count) = self.counts.get_mut(index)
+        {
+            *count = count.saturating_add(1);
         } else {
-            if self.total == FEW {
-                self.count_the_few();
-            }
-            self.add(bucket as u32);
+            self.record_first(bucket);
         }
         self.total += 1;
         self.sum_nanos += u128::from(value.as_nanos());
         self.min = self.min.min(value);
+    }
+
+    /// Counts a duration of a bucket that may have no count yet.
+    #[inline(never)]
+    fn record_first(&mut self, bucket: u32) {
+        if self.total < FEW {
+            self.counts.push(bucket);
+            return;
+        }
+        if self.total == FEW {
+            self.count_the_few();
+        }
+        self.add(bucket);
     }
 
     fn add(&mut self, bucket: u32) {

@@ -75,6 +75,7 @@ impl FlowProbe {
     ///
     /// SACKed bytes count because the cumulative ACK stalls during loss recovery, although the link
     /// is busy.
+    #[inline]
     pub fn on_ack(
         &mut self,
         now: Instant,
@@ -83,20 +84,26 @@ impl FlowProbe {
         past_slow_start: bool,
     ) {
         if let Some(rtt) = rtt {
-            if let Some(decreases) = &mut self.decreases
-                && !self.latency.is_decided()
-                && self.rtt.min().is_none_or(|min| rtt < min)
-            {
-                decreases.push_back((now, rtt));
+            if self.decreases.is_some() {
+                self.remember_decrease(now, rtt);
             }
             self.rtt.record(rtt);
         }
         if past_slow_start {
-            self.throughput.begin(now);
-            self.throughput
-                .on_delivered(now, Bytes::new(delivered.saturating_sub(self.delivered)));
+            let bytes = Bytes::new(delivered.saturating_sub(self.delivered));
+            self.throughput.on_ack(now, bytes);
         }
         self.delivered = delivered;
+    }
+
+    /// Keeps a smaller RTT than all before for the arrivals that lag behind.
+    fn remember_decrease(&mut self, now: Instant, rtt: Duration) {
+        if let Some(decreases) = &mut self.decreases
+            && !self.latency.is_decided()
+            && self.rtt.min().is_none_or(|min| rtt < min)
+        {
+            decreases.push_back((now, rtt));
+        }
     }
 }
 

@@ -5,6 +5,8 @@
 
 use units::{Duration, Instant, Rate};
 
+use crate::pacing::Quotient;
+
 /// Largest TSO packet (`gso_max_size`).
 const LARGEST: u64 = 65_536;
 /// Smallest burst of an unpaced flow, in segments (`tcp_min_tso_segs`).
@@ -37,6 +39,53 @@ pub(crate) fn segments(bytes: u64, smss: u64, least: u32, most: u32) -> u32 {
     // At most 64 KB, so the faster 32-bit division suffices.
     let count = bytes.min(LARGEST) as u32 / smss.max(1) as u32;
     count.max(least).min(most)
+}
+
+/// The segments of a full burst by rate and path, without the limits of [`segments`]. They are
+/// computed again only when the rate leaves the span in which they hold.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct FullBurst {
+    /// The span of the rate, in units of 2^13 bits per second.
+    least: u64,
+    beyond: u64,
+    /// The path, and the number.
+    min_rtt: Option<Duration>,
+    count: u32,
+}
+
+impl FullBurst {
+    /// [`segments`] of [`autosize`].
+    #[inline]
+    pub(crate) fn segments(
+        &mut self,
+        rate: Quotient,
+        min_rtt: Option<Duration>,
+        smss: u64,
+        limits: (u32, u32),
+    ) -> u32 {
+        if min_rtt != self.min_rtt || !rate.is_within(self.least, self.beyond) {
+            *self = Self::at(rate.rate(), min_rtt, smss);
+        }
+        let (least, most) = limits;
+        self.count.max(least).min(most)
+    }
+
+    #[inline(never)]
+    fn at(rate: Rate, min_rtt: Option<Duration>, smss: u64) -> Self {
+        let bonus = autosize(Rate::ZERO, min_rtt);
+        let count = segments(autosize(rate, min_rtt), smss, 0, u32::MAX);
+        let bytes = u64::from(count) * smss;
+        Self {
+            least: bytes.saturating_sub(bonus),
+            beyond: if bytes + smss > LARGEST {
+                u64::MAX
+            } else {
+                bytes + smss - bonus
+            },
+            min_rtt,
+            count,
+        }
+    }
 }
 
 /// Inputs of the decision to defer.
@@ -76,5 +125,59 @@ impl Deferral {
         };
         let expected_in = (head_sent + self.srtt).saturating_since(self.now);
         expected_in <= PATIENCE.min(self.srtt / 2)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use congestion::Window;
+    use proptest::prelude::*;
+    use units::Bytes;
+
+    use crate::pacing::window_rate;
+
+    proptest! {
+        /// A full burst that is remembered is the one that would be computed.
+        #[test]
+        fn a_full_burst_is_that_of_the_rate(
+            smss in prop_oneof![Just(1_448_u64), 1_u64..65_536],
+            limits in (1_u32..4, 1_u32..50),
+            steps in prop::collection::vec(
+                (
+                    prop_oneof![1_u64..2_000, 1_u64..1 << 40],
+                    prop_oneof![0_u64..200_000, 0_u64..1 << 40],
+                    prop::option::of(prop_oneof![Just(40_000_u64), 0_u64..30_000]),
+                    any::<bool>(),
+                    0_u64..3,
+                ),
+                1..60,
+            ),
+        ) {
+            let mut burst = FullBurst::default();
+            let mut rate = Quotient::of(Rate::MAX);
+            let mut min_rtt = None;
+            let mut micros = 40_000;
+            for (segments_out, span, path, known, changes) in steps {
+                if changes > 0 {
+                    min_rtt = path.map(Duration::from_micros);
+                    micros = span;
+                }
+                let window = Window {
+                    cwnd: Bytes::new(segments_out.saturating_mul(smss)),
+                    ssthresh: if known { Bytes::MAX } else { Bytes::new(1) },
+                    smss: Bytes::new(smss),
+                };
+                rate = if changes == 2 && known {
+                    Quotient::of(rate.rate())
+                } else {
+                    window_rate(&window, 0, micros)
+                };
+                let expected = segments(
+                    autosize(rate.rate(), min_rtt), smss, limits.0, limits.1,
+                );
+                prop_assert_eq!(burst.segments(rate, min_rtt, smss, limits), expected);
+            }
+        }
     }
 }

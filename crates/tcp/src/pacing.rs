@@ -14,24 +14,58 @@ const UNPACED_SEGMENTS: u64 = 10;
 const SLOW_START_PERCENT: u64 = 200;
 const AVOIDANCE_PERCENT: u64 = 120;
 
-/// The rate that sends the window in one smoothed round trip, times 2 in the first half of slow
-/// start and 1.2 afterwards. Unlimited before the first RTT sample.
-pub(crate) fn window_rate(window: &Window, packets_out: u32, srtt: Option<Duration>) -> Rate {
-    let Some(srtt) = srtt.filter(|srtt| !srtt.is_zero()) else {
-        return Rate::MAX;
-    };
+/// A rate that is divided when somebody reads it. Each ACK changes the rate, and few read it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Quotient {
+    bits: u64,
+    /// At most 2^50.
+    per: u64,
+}
+
+impl Quotient {
+    /// A rate that is known.
+    #[inline]
+    pub(crate) const fn of(rate: Rate) -> Self {
+        Self {
+            bits: rate.bits_per_sec(),
+            per: 1,
+        }
+    }
+
+    /// The rate, rounded down.
+    #[inline]
+    pub(crate) const fn rate(self) -> Rate {
+        Rate::from_bits_per_sec(self.bits / self.per)
+    }
+
+    /// Whether [`Self::rate`] is at least `least` and below `beyond`, in units of 2^13 bits per
+    /// second, rounded down. Products of 128 bits cannot overflow, and cost no more than others.
+    #[inline]
+    pub(crate) fn is_within(self, least: u64, beyond: u64) -> bool {
+        let bits = u128::from(self.bits);
+        let unit = u128::from(self.per << 13);
+        unit * u128::from(least) <= bits && bits < unit * u128::from(beyond)
+    }
+}
+
+/// The rate that sends the window in one smoothed round trip of `micros`, times 2 in the first half
+/// of slow start and 1.2 afterwards. Unlimited before the first RTT sample, when `micros` is zero.
+#[inline]
+pub(crate) fn window_rate(window: &Window, packets_out: u32, micros: u64) -> Quotient {
+    if micros == 0 {
+        return Quotient::of(Rate::MAX);
+    }
     let percent = if window.cwnd < window.ssthresh / 2 {
         SLOW_START_PERCENT
     } else {
         AVOIDANCE_PERCENT
     };
     let bytes = window.cwnd.max(window.smss * u64::from(packets_out)).get();
-    let micros = srtt.as_micros().max(1);
     // bits per second = bytes * 8 * percent / 100 * 1e6 / microseconds
     let factor = 8 * percent * 10_000;
     match bytes.checked_mul(factor) {
-        Some(scaled) => Rate::from_bits_per_sec(scaled / micros),
-        None => Rate::from_bits_per_sec(bytes).mul_div(factor, micros),
+        Some(bits) => Quotient { bits, per: micros },
+        None => Quotient::of(Rate::from_bits_per_sec(bytes).mul_div(factor, micros)),
     }
 }
 
@@ -39,7 +73,7 @@ pub(crate) fn window_rate(window: &Window, packets_out: u32, srtt: Option<Durati
 /// determines the burst size.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pacer {
-    rate: Rate,
+    rate: Quotient,
     is_on: bool,
     /// The first segments are paced too, because a start-up requires it.
     is_spread: bool,
@@ -57,7 +91,7 @@ impl Pacer {
     /// A pacer without a rate.
     pub(crate) fn new(is_on: bool) -> Self {
         Self {
-            rate: Rate::MAX,
+            rate: Quotient::of(Rate::MAX),
             is_on,
             is_spread: false,
             blocked: false,
@@ -70,6 +104,12 @@ impl Pacer {
 
     #[inline]
     pub(crate) const fn rate(&self) -> Rate {
+        self.rate.rate()
+    }
+
+    /// The same, undivided.
+    #[inline]
+    pub(crate) const fn quotient(&self) -> Quotient {
         self.rate
     }
 
@@ -87,13 +127,13 @@ impl Pacer {
 
     /// Changes the rate from the next burst on.
     #[inline]
-    pub(crate) const fn set_rate(&mut self, rate: Rate) {
+    pub(crate) const fn set_rate(&mut self, rate: Quotient) {
         self.rate = rate;
     }
 
     /// Changes rate and mode from the next burst on.
     #[inline]
-    pub(crate) const fn set(&mut self, rate: Rate, is_on: bool, is_spread: bool) {
+    pub(crate) const fn set(&mut self, rate: Quotient, is_on: bool, is_spread: bool) {
         self.rate = rate;
         self.is_on = is_on;
         self.is_spread = is_spread;
@@ -161,18 +201,16 @@ impl Pacer {
     /// is credited, up to half of the burst's length.
     #[inline]
     pub(crate) fn on_sent(&mut self, bytes: u64, count: u64) {
-        let is_charged = self.is_spread || count >= UNPACED_SEGMENTS;
-        if !self.is_on || !is_charged || self.rate == Rate::MAX || self.rate == Rate::ZERO {
-            return;
+        if self.is_on && (self.is_spread || count >= UNPACED_SEGMENTS) {
+            self.charge(bytes);
         }
-        self.charge(bytes);
     }
 
     /// `count` segments of `bytes` each left as part of the burst, after `sent` segments of the
     /// connection, as by [`Self::on_sent`].
     #[inline]
     pub(crate) fn on_sent_burst(&mut self, bytes: u64, sent: u64, count: u32) {
-        if !self.is_on || self.rate == Rate::MAX || self.rate == Rate::ZERO {
+        if !self.is_on {
             return;
         }
         let count = u64::from(count);
@@ -187,8 +225,12 @@ impl Pacer {
     }
 
     fn charge(&mut self, bytes: u64) {
+        let rate = self.rate.rate();
+        if rate == Rate::MAX || rate == Rate::ZERO {
+            return;
+        }
         self.sent += bytes;
-        let length = self.rate.time_for(Bytes::new(self.sent));
+        let length = rate.time_for(Bytes::new(self.sent));
         self.next = self.began + length.saturating_sub(self.credit.min(length / 2));
     }
 }
@@ -204,7 +246,8 @@ mod tests {
     /// 1,000 bytes in a millisecond.
     fn paced(is_spread: bool) -> Pacer {
         let mut pacer = Pacer::new(true);
-        pacer.set(Rate::from_bytes_per_sec(1_000_000), true, is_spread);
+        let rate = Quotient::of(Rate::from_bytes_per_sec(1_000_000));
+        pacer.set(rate, true, is_spread);
         pacer
     }
 

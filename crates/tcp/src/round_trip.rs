@@ -76,6 +76,12 @@ impl RoundTrip {
         self.estimator.srtt()
     }
 
+    /// The smoothed RTT in microseconds; zero before the first sample.
+    #[inline]
+    pub(crate) const fn srtt_micros(&self) -> u64 {
+        self.estimator.srtt_micros()
+    }
+
     /// The smallest sample of the last five minutes.
     #[inline]
     pub(crate) const fn min(&self) -> Option<Duration> {

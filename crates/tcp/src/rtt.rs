@@ -120,6 +120,13 @@ impl RttEstimator {
         }
     }
 
+    /// The smoothed RTT in microseconds; zero before the first sample.
+    #[inline]
+    #[must_use]
+    pub const fn srtt_micros(&self) -> u64 {
+        (self.srtt_x8 >> 3) as u64
+    }
+
     /// The smoothed RTT, once there is a sample.
     #[inline]
     #[must_use]
@@ -149,7 +156,7 @@ impl RttEstimator {
             Form::Linux => sum,
             Form::Rfc6298 => sum.max(self.rto_min_us),
         };
-        Duration::from_micros(micros as u64).min(RTO_MAX)
+        Duration::from_micros((micros as u64).min(RTO_MAX.as_micros()))
     }
 
     /// The timeout after `expirations` consecutive expirations, each of which doubles it up to

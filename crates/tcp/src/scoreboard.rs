@@ -102,6 +102,14 @@ impl Segment {
         !self.has(!APP_LIMITED)
     }
 
+    /// The next segment of a burst, which it becomes.
+    #[inline]
+    fn next_of(&mut self, len: u16) -> Self {
+        self.seq = self.seq.wrapping_add(u64::from(len));
+        self.order_or_reach = self.order_or_reach.wrapping_add(1);
+        *self
+    }
+
     #[inline]
     fn set_sent(&mut self, turn: Turn, stamp: &SendStamp) {
         self.sent = turn.sent;
@@ -338,14 +346,19 @@ impl Scoreboard {
             order: self.transmissions,
         };
         segment.set_sent(turn, stamp);
+        segment.seq = seq.wrapping_sub(u64::from(len));
         let first = self.next;
         let end = first + u64::from(count);
-        let mask = self.mask;
-        let slots = self.slots.as_mut_slice();
-        for index in first..end {
-            segment.order_or_reach = segment.order_or_reach.wrapping_add(1);
-            slots[(index & mask) as usize] = segment;
-            segment.seq += u64::from(len);
+        // The ring is used up to its end, and then from its beginning.
+        let start = (first & self.mask) as usize;
+        let (beginning, rest) = self.slots.split_at_mut(start);
+        let before_end = (count as usize).min(rest.len());
+        let after = count as usize - before_end;
+        for slot in &mut rest[..before_end] {
+            *slot = segment.next_of(len);
+        }
+        for slot in &mut beginning[..after] {
+            *slot = segment.next_of(len);
         }
         self.transmissions = segment.order_or_reach;
         if self.samples.is_none() && self.watch.is_none() {
@@ -423,6 +436,15 @@ impl Scoreboard {
             watch.grow(self.base..self.next, before, mask);
         }
         self.mask = mask;
+    }
+
+    /// Removes what is left in slots without a segment, for comparisons: it depends on when the ring
+    /// grew.
+    #[cfg(test)]
+    pub(crate) fn clear_free_slots(&mut self) {
+        for index in self.next..self.base + self.slots.len() as u64 {
+            *self.slot_mut(index) = Segment::default();
+        }
     }
 
     /// An empty scoreboard of another connection, in the memory of this one unless that is large.

@@ -59,11 +59,12 @@ use congestion::{
 };
 use units::{Bytes, Duration, Instant};
 
+use crate::burst::FullBurst;
 use crate::cwnd::CongestionWindow;
 use crate::device::DeviceQueue;
 use crate::ecn::Ecn;
 use crate::handshake::Handshake;
-use crate::pacing::{Pacer, window_rate};
+use crate::pacing::{Pacer, Quotient, window_rate};
 use crate::pass::Pass;
 use crate::peer_window::PeerWindow;
 use crate::quick_start::QuickStart;
@@ -96,6 +97,7 @@ pub struct Sender {
     cwnd: CongestionWindow,
     validation: Validation,
     pacer: Pacer,
+    full_burst: FullBurst,
     pass: Pass,
     repair: Repair,
     board: Scoreboard,
@@ -142,6 +144,9 @@ struct Shortcuts {
     acks: bool,
     /// See `bulk.rs`.
     bursts: bool,
+    /// The sender never paces, its device holds whole bursts, and nothing limits what waits there:
+    /// see [`Sender::begin_burst`].
+    unpaced: bool,
     /// Comparisons need a sender that takes none.
     are_forbidden: bool,
 }
@@ -244,6 +249,7 @@ impl Sender {
             validation: Validation::default(),
             pacer: Pacer::new(config.pacing || cc.requires_pacing()),
             cc,
+            full_burst: FullBurst::default(),
             pass: Pass::default(),
             repair: Repair::new(),
             board: board.renewed(u64::from(config.smss)),
@@ -407,6 +413,10 @@ impl Sender {
         }
         self.shortcuts.acks = self.config.sack && !self.is_fack();
         self.shortcuts.bursts = !self.is_steered && !self.asks_routers();
+        self.shortcuts.unpaced = !self.needs.pacing
+            && !self.pacer.is_on()
+            && self.config.tso_segments > 1
+            && self.config.small_queue.is_none();
     }
 
     fn smss(&self) -> u64 {
@@ -447,16 +457,25 @@ impl Sender {
         if self.needs.pacing {
             self.ask_for_pacing();
         } else {
-            let rate = window_rate(&self.cwnd.get(), self.board.packets_out(), self.rtt.srtt());
+            let rate = self.window_rate();
             self.pacer.set_rate(rate);
         }
+    }
+
+    #[inline]
+    fn window_rate(&self) -> Quotient {
+        window_rate(
+            &self.cwnd.get(),
+            self.board.packets_out(),
+            self.rtt.srtt_micros(),
+        )
     }
 
     /// The same for a congestion control that paces at times.
     fn ask_for_pacing(&mut self) {
         let rate = match self.cc.pacing_rate() {
-            Some(rate) => rate,
-            None => window_rate(&self.cwnd.get(), self.board.packets_out(), self.rtt.srtt()),
+            Some(rate) => Quotient::of(rate),
+            None => self.window_rate(),
         };
         let requires_pacing = self.cc.requires_pacing();
         let is_spread = requires_pacing && self.cc.paces_first_segments();

@@ -40,11 +40,16 @@ impl AdditiveIncrease {
         }
         self.credit += acked;
         if self.credit >= per {
-            let segments = self.credit.get() / per.get();
-            self.credit -= per * segments;
-            growth += smss * segments;
+            growth += self.spend(per, smss);
         }
         growth
+    }
+
+    #[inline(never)]
+    fn spend(&mut self, per: Bytes, smss: Bytes) -> Bytes {
+        let segments = self.credit.get() / per.get();
+        self.credit -= per * segments;
+        smss * segments
     }
 
     /// Forgets what was earned: a reduction begins.
@@ -99,11 +104,17 @@ impl Jiffies {
     /// The tick that `now` falls into.
     #[inline]
     fn at(&mut self, now: Instant) -> u64 {
-        if now < self.last_began || now.saturating_since(self.last_began) >= self.tick {
-            self.last = now.as_nanos() / self.tick.as_nanos();
-            self.last_began = Instant::from_nanos(self.last * self.tick.as_nanos());
+        let since = now.as_nanos().wrapping_sub(self.last_began.as_nanos());
+        if since >= self.tick.as_nanos() {
+            self.seek(now);
         }
         self.last
+    }
+
+    #[cold]
+    fn seek(&mut self, now: Instant) {
+        self.last = now.as_nanos() / self.tick.as_nanos();
+        self.last_began = Instant::from_nanos(self.last * self.tick.as_nanos());
     }
 
     /// A span in ticks, rounded up.

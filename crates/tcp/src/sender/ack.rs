@@ -434,8 +434,14 @@ impl Sender {
         (Some(newest), true)
     }
 
-    #[inline]
+    #[inline(never)]
     pub(super) fn take_rtt_sample(&mut self, now: Instant, sample: RttSample) {
+        self.take_plain_sample(now, sample);
+    }
+
+    /// The same, for the shortcut.
+    #[inline(always)]
+    pub(super) fn take_plain_sample(&mut self, now: Instant, sample: RttSample) {
         let rto = self.rtt.on_sample(now, sample, self.snd_una, self.snd_nxt);
         self.timer.on_sample(rto);
     }

@@ -69,7 +69,7 @@ impl Sender {
             && bytes < self.smss()
             && newest_delivered + self.size(1) == self.rate.delivered();
         let newest_rtt = now.saturating_since(run.segment.sent);
-        self.take_rtt_sample(
+        self.take_plain_sample(
             now,
             RttSample {
                 oldest: now.saturating_since(run.oldest_sent),
@@ -122,7 +122,7 @@ impl Sender {
             signal.delivered = signal.delivered.min(self.size(1));
         }
         self.cc.on_ack(&signal);
-        self.read_window();
+        self.cwnd.update(self.cc.window());
         self.update_pacing_rate();
         if self.needs.copies && self.cc.sends_copies() {
             self.repair.force_copy();

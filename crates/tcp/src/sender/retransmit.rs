@@ -77,7 +77,8 @@ impl Sender {
         }
         let index = self.board.next_pending()?;
         if !self.pass.has_burst() {
-            self.pass.begin_retransmissions(self.full_burst());
+            let burst = self.full_burst();
+            self.pass.begin_retransmissions(burst);
             self.pacer.begin(now);
         }
         self.pass.take_segment();

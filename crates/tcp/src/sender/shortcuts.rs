@@ -22,9 +22,11 @@ impl Sender {
         let mut copy = self.clone();
         copy.shortcuts = super::Shortcuts::default();
         copy.needs = congestion::Needs::ALL;
+        copy.full_burst = crate::burst::FullBurst::default();
         if !keeps_samples {
             copy.board.omit_samples();
         }
+        copy.board.clear_free_slots();
         let board = core::mem::replace(&mut copy.board, Scoreboard::new(1));
         (format!("{copy:?}"), board)
     }

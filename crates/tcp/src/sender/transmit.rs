@@ -4,7 +4,7 @@ use congestion::{CongestionControl, Phase, Sent};
 use units::Instant;
 
 use super::Sender;
-use crate::burst::{Deferral, LEAST_SEGMENTS, autosize, segments};
+use crate::burst::{Deferral, LEAST_SEGMENTS};
 use crate::device::small_queue;
 use crate::pass::Ended;
 use crate::rack::timestamp;
@@ -103,14 +103,33 @@ impl Sender {
 
     /// Begins a burst of new data, as large as windows and data permit. Its segments follow without
     /// further checks. Returns false if nothing may be sent.
-    #[inline]
+    #[inline(always)]
     pub(super) fn begin_burst(&mut self, now: Instant) -> bool {
         let unsent = self.unsent();
         let usable = self.peer_window.usable(self.snd_nxt);
-        let mut left = self.cwnd_left();
+        let left = self.cwnd_left();
         if unsent == 0 || left == 0 || usable < unsent.min(self.smss()) {
             return false;
         }
+        // A sender that never paces, with data in flight and a full segment to send: the general
+        // decision without what cannot apply.
+        if !self.shortcuts.unpaced || unsent < self.smss() || self.board.is_empty() {
+            return self.begin_any_burst(now, (left, usable));
+        }
+        let limit = self.sendable(left, unsent.min(usable));
+        let full = self.full_burst();
+        if limit < full && self.defers(now, limit, full, (left, usable)) {
+            return false;
+        }
+        self.pass.begin_new(limit.min(full));
+        true
+    }
+
+    /// The same for any sender with data to send, where the windows permit `left` segments and
+    /// `usable` bytes.
+    #[inline(never)]
+    fn begin_any_burst(&mut self, now: Instant, (mut left, usable): (u32, u64)) -> bool {
+        let unsent = self.unsent();
         if self.board.is_empty() {
             self.restart_after_idle(now);
             left = self.cwnd_left();
@@ -202,7 +221,7 @@ impl Sender {
 
     /// Segments of a full burst.
     #[inline]
-    pub(super) fn full_burst(&self) -> u32 {
+    pub(super) fn full_burst(&mut self) -> u32 {
         if self.config.tso_segments == 1 {
             return 1;
         }
@@ -211,11 +230,11 @@ impl Sender {
         } else {
             LEAST_SEGMENTS
         };
-        segments(
-            autosize(self.pacer.rate(), self.rtt.min()),
+        self.full_burst.segments(
+            self.pacer.quotient(),
+            self.rtt.min(),
             self.smss(),
-            least,
-            self.config.tso_segments,
+            (least, self.config.tso_segments),
         )
     }
 

@@ -124,19 +124,30 @@ impl CubicLinux {
     #[inline]
     fn segments(&mut self, window: &Window) -> u64 {
         if window.cwnd != self.seen.0 {
-            self.seen = (window.cwnd, window.cwnd_segments());
+            self.see(window);
         }
         self.seen.1
     }
 
+    #[cold]
+    fn see(&mut self, window: &Window) {
+        self.seen = (window.cwnd, window.cwnd_segments());
+    }
+
     /// `bictcp_update`: renews `count` for a window of `cwnd` segments.
+    #[inline]
     fn update(&mut self, cwnd: u64, acked: u64, now: Instant) {
-        let hz = self.jiffies.hz();
         let now = self.jiffies.at(now);
         self.ack_count += acked;
-        if self.last_cwnd == cwnd && now - self.last_time <= hz / 32 {
-            return;
+        if self.last_cwnd != cwnd || now - self.last_time > self.jiffies.hz() / 32 {
+            self.renew(cwnd, acked, now);
         }
+    }
+
+    /// The same, where window or time have changed enough. `now` is a jiffy.
+    #[inline(never)]
+    fn renew(&mut self, cwnd: u64, acked: u64, now: u64) {
+        let hz = self.jiffies.hz();
         // The curve moves once per jiffy at most; Reno's window with each ACK.
         if self.epoch.is_none() || self.last_time != now {
             self.last_cwnd = cwnd;
@@ -164,6 +175,16 @@ impl CubicLinux {
             self.count = ((self.count << ACK_RATIO_SHIFT) / self.ack_ratio.max(1)).max(1);
         } else {
             self.count = self.count.max(2);
+        }
+    }
+
+    /// An RTT is the smallest so far.
+    #[cold]
+    fn shorten_delay(&mut self, now: Instant, rtt: Duration) {
+        // Samples right after a reduction still carry the queue that it drains.
+        let age = self.epoch().map(|epoch| now.saturating_since(epoch));
+        if age.is_none_or(|age| age >= Duration::from_secs(1)) {
+            self.delay_min = Duration::from_micros((rtt.as_nanos() / 1_000).max(1));
         }
     }
 
@@ -237,20 +258,10 @@ impl Avoidance for CubicLinux {
             let acked = ack.delivered.segments(window.smss);
             self.ack_ratio = self.ack_ratio - (self.ack_ratio >> ACK_RATIO_SHIFT) + acked;
         }
-        let Some(rtt) = ack.latest_rtt else {
-            return;
-        };
-        if self.delay_min.is_zero() || rtt < self.delay_min {
-            // Samples right after a reduction still carry the queue that it drains.
-            let since = |epoch| ack.now.saturating_since(epoch);
-            if self
-                .epoch()
-                .map(since)
-                .is_some_and(|age| age < Duration::from_secs(1))
-            {
-                return;
-            }
-            self.delay_min = Duration::from_micros((rtt.as_nanos() / 1_000).max(1));
+        if let Some(rtt) = ack.latest_rtt
+            && (self.delay_min.is_zero() || rtt < self.delay_min)
+        {
+            self.shorten_delay(ack.now, rtt);
         }
     }
 
