@@ -10,7 +10,7 @@ use crate::flows::BACKGROUND;
 
 impl World<'_> {
     /// Processes each completed busy period of the bottleneck.
-    #[inline]
+    #[inline(always)]
     pub(super) fn note_busy_periods(&mut self) {
         while let Some(period) = self.links[FORWARD as usize].link.take_busy_period() {
             self.note_busy(period);
