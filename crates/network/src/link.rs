@@ -190,22 +190,27 @@ fn medium<T: Payload>(stations: &[StationConfig<'_>]) -> Option<SharedMedium<T>>
 
 impl<T: Payload> Link<T> {
     /// Offers a packet. Calls come in order of time, also across `push` and `pop`.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, now: Instant, packet: Packet<T>) -> Admission {
-        self.count_offered(now, 1);
-        match &mut self.stage {
-            Stage::Plain(plain) => {
-                if plain.push(now, packet, &mut self.line) {
-                    return Admission::Accepted;
-                }
-                self.refuse(DropReason::Overflow)
-            }
-            Stage::Wire(_) => {
-                self.line.send_plain(now, packet);
-                Admission::Accepted
-            }
-            Stage::Prompt(_) | Stage::Late(_) => self.push_any(now, packet),
+        if let Stage::Wire(_) = self.stage {
+            self.count_offered(now, 1);
+            self.line.send_plain(now, packet);
+            return Admission::Accepted;
         }
+        self.push_one(now, packet)
+    }
+
+    /// [`Self::push`] into a link that is no pure delay line.
+    #[inline(never)]
+    fn push_one(&mut self, now: Instant, packet: Packet<T>) -> Admission {
+        self.count_offered(now, 1);
+        let Stage::Plain(plain) = &mut self.stage else {
+            return self.push_any(now, packet);
+        };
+        if plain.push(now, packet, &mut self.line) {
+            return Admission::Accepted;
+        }
+        self.refuse(DropReason::Overflow)
     }
 
     /// Offers `count` packets at once: `packet`, and behind it those that are alike but for their
