@@ -15,11 +15,14 @@ use units::{Duration, Instant, Pace};
 use crate::jitter::{self, Jitter};
 use crate::{LinkConfig, Packet, Payload};
 
+/// A packet and the instant at which it is due.
+type Slot<T> = Option<(Instant, Packet<T>)>;
+
 #[derive(Debug)]
 pub(crate) struct Line<T> {
     /// A ring of packets with the instants at which they are due, in order of both. Its length is
     /// zero or a power of two, and entry `n` is at `n` modulo that length.
-    slots: Box<[Option<(Instant, Packet<T>)>]>,
+    slots: Box<[Slot<T>]>,
     /// Entries that have left, which is the number of the first one inside.
     head: u64,
     /// Entries that have come.
