@@ -11,6 +11,7 @@
 //! each such period is then queued when it ends, and [`Busy::take`] returns them one by one. The
 //! periods returned do not depend on how often the caller asks.
 
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 
 use units::{Duration, Instant};
@@ -51,12 +52,23 @@ impl BusyTime {
 }
 
 /// The busy periods of a server.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Busy {
     time: BusyTime,
-    /// Periods at least as long are kept.
-    shortest: Option<Duration>,
-    ended: VecDeque<Period>,
+    /// Periods at least as long are kept; [`Duration::MAX`] for none.
+    shortest: Duration,
+    #[allow(clippy::box_collection, reason = "an idle link is small")]
+    ended: Box<VecDeque<Period>>,
+}
+
+impl Default for Busy {
+    fn default() -> Self {
+        Self {
+            time: BusyTime::default(),
+            shortest: Duration::MAX,
+            ended: Box::default(),
+        }
+    }
 }
 
 impl Busy {
@@ -89,10 +101,7 @@ impl Busy {
         // A packet that arrives too late for the rest of a block ends the period within the block.
         let until = until.min(now);
         let span = until.saturating_since(since);
-        if let Some(shortest) = self.shortest
-            && self.time.periods > 0
-            && span >= shortest
-        {
+        if self.time.periods > 0 && span >= self.shortest {
             self.ended.push_back((since, until));
         }
         self.time.finished += span;
@@ -102,7 +111,7 @@ impl Busy {
 
     /// Keeps each period that ends after this call and lasted at least `shortest`.
     pub fn keep(&mut self, shortest: Duration) {
-        self.shortest = Some(shortest);
+        self.shortest = shortest;
     }
 
     /// The oldest kept period not yet taken.

@@ -7,7 +7,7 @@
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
-use alloc::vec::Vec;
+use core::mem;
 
 use rand_chacha::ChaCha8Rng;
 use units::{Duration, Instant, Pace};
@@ -15,11 +15,14 @@ use units::{Duration, Instant, Pace};
 use crate::jitter::{self, Jitter};
 use crate::{LinkConfig, Packet, Payload};
 
+/// A packet and the instant at which it is due.
+type Slot<T> = Option<(Instant, Packet<T>)>;
+
 #[derive(Debug)]
 pub(crate) struct Line<T> {
     /// A ring of packets with the instants at which they are due, in order of both. Its length is
     /// zero or a power of two, and entry `n` is at `n` modulo that length.
-    slots: Vec<Option<(Instant, Packet<T>)>>,
+    slots: Box<[Slot<T>]>,
     /// Entries that have left, which is the number of the first one inside.
     head: u64,
     /// Entries that have come.
@@ -29,9 +32,8 @@ pub(crate) struct Line<T> {
     delay: Duration,
     /// The first entry that is a train, and those behind it.
     train: Train,
-    trains: VecDeque<Train>,
-    /// Packets of trains beyond one for each entry, without those of `train` that were popped.
-    followers: u64,
+    #[allow(clippy::box_collection, reason = "an idle link is small")]
+    trains: Box<VecDeque<Train>>,
     last_due: Instant,
     jitter: Option<Box<Jitter>>,
     /// For packets from a late stage: when each left the server, and in which busy period.
@@ -69,14 +71,13 @@ const FEWEST_SLOTS: usize = 4;
 impl<T> Line<T> {
     pub(crate) fn new(config: &LinkConfig, rng: &ChaCha8Rng) -> Self {
         Self {
-            slots: Vec::new(),
+            slots: Box::default(),
             head: 0,
             tail: 0,
             due: Instant::MAX,
             delay: config.delay,
             train: Train::NONE,
-            trains: VecDeque::new(),
-            followers: 0,
+            trains: Box::default(),
             last_due: Instant::ZERO,
             jitter: jitter::new(config.jitter.as_ref(), rng),
             left: Box::default(),
@@ -117,7 +118,6 @@ impl<T> Line<T> {
         pace: Pace,
     ) {
         if followers > 0 {
-            self.followers += u64::from(followers);
             let train = Train {
                 entry: self.tail,
                 followers,
@@ -165,11 +165,11 @@ impl<T> Line<T> {
     #[cold]
     #[inline(never)]
     fn grow(&mut self) {
-        let length = self.slots.len();
         let first = self.index(self.head);
-        self.slots.rotate_left(first);
-        self.slots
-            .resize_with((length * 2).max(FEWEST_SLOTS), || None);
+        let mut slots = mem::take(&mut self.slots).into_vec();
+        slots.rotate_left(first);
+        slots.resize_with((slots.len() * 2).max(FEWEST_SLOTS), || None);
+        self.slots = slots.into_boxed_slice();
         let first = self.index(self.head);
         self.slots.rotate_right(first);
     }
@@ -203,9 +203,11 @@ impl<T> Line<T> {
         Some(packet)
     }
 
-    /// Number of packets inside.
+    /// Number of packets inside. Takes time in proportion to the number of trains.
     pub(crate) fn len(&self) -> u64 {
-        self.tail - self.head + self.followers - u64::from(self.train.popped)
+        let later = self.trains.iter().map(|train| u64::from(train.followers));
+        let behind = u64::from(self.train.followers - self.train.popped) + later.sum::<u64>();
+        self.tail - self.head + behind
     }
 }
 
@@ -222,7 +224,6 @@ impl<T: Payload> Line<T> {
         let number = train.popped;
         if number == train.followers {
             let last = self.pop_entry(index)?;
-            self.followers -= u64::from(number);
             self.train = self.trains.pop_front().unwrap_or(Train::NONE);
             let payload = last.payload.following(number);
             return Some((due, Packet { payload, ..last }));

@@ -24,7 +24,6 @@
 //!   queue below it would.
 
 use alloc::boxed::Box;
-use alloc::string::String;
 
 use rand_chacha::ChaCha8Rng;
 use units::{Bytes, Duration, Instant, Pace};
@@ -68,10 +67,11 @@ pub struct Link<T> {
     overhead: u32,
     loss: Loss,
     counters: Counters,
-    first_packet: Option<Instant>,
+    /// When the first packet was offered, if one was.
+    first_packet: Instant,
     /// Whether it shares state with another link: a medium, or the radio of a terminal.
     is_tied: bool,
-    name: String,
+    name: Box<str>,
 }
 
 impl<T: Payload> Link<T> {
@@ -170,9 +170,9 @@ impl<T: Payload> Link<T> {
             },
             loss: loss::new(config.loss, rng),
             counters: Counters::default(),
-            first_packet: None,
+            first_packet: Instant::ZERO,
             is_tied,
-            name: config.name.clone(),
+            name: config.name.as_str().into(),
         }
     }
 }
@@ -190,22 +190,27 @@ fn medium<T: Payload>(stations: &[StationConfig<'_>]) -> Option<SharedMedium<T>>
 
 impl<T: Payload> Link<T> {
     /// Offers a packet. Calls come in order of time, also across `push` and `pop`.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, now: Instant, packet: Packet<T>) -> Admission {
-        self.count_offered(now, 1);
-        match &mut self.stage {
-            Stage::Plain(plain) => {
-                if plain.push(now, packet, &mut self.line) {
-                    return Admission::Accepted;
-                }
-                self.refuse(DropReason::Overflow)
-            }
-            Stage::Wire(_) => {
-                self.line.send_plain(now, packet);
-                Admission::Accepted
-            }
-            Stage::Prompt(_) | Stage::Late(_) => self.push_any(now, packet),
+        if let Stage::Wire(_) = self.stage {
+            self.count_offered(now, 1);
+            self.line.send_plain(now, packet);
+            return Admission::Accepted;
         }
+        self.push_one(now, packet)
+    }
+
+    /// [`Self::push`] into a link that is no pure delay line.
+    #[inline(never)]
+    fn push_one(&mut self, now: Instant, packet: Packet<T>) -> Admission {
+        self.count_offered(now, 1);
+        let Stage::Plain(plain) = &mut self.stage else {
+            return self.push_any(now, packet);
+        };
+        if plain.push(now, packet, &mut self.line) {
+            return Admission::Accepted;
+        }
+        self.refuse(DropReason::Overflow)
     }
 
     /// Offers `count` packets at once: `packet`, and behind it those that are alike but for their
@@ -253,7 +258,7 @@ impl<T: Payload> Link<T> {
     #[inline(always)]
     fn count_offered(&mut self, now: Instant, count: u32) {
         if self.counters.packets_in == 0 {
-            self.first_packet = Some(now);
+            self.first_packet = now;
         }
         self.counters.packets_in += u64::from(count);
     }
@@ -631,7 +636,10 @@ impl<T: Payload> Link<T> {
     /// When the first packet was offered.
     #[must_use]
     pub const fn first_packet(&self) -> Option<Instant> {
-        self.first_packet
+        if self.counters.packets_in == 0 {
+            return None;
+        }
+        Some(self.first_packet)
     }
 
     /// Whether its rate is limited, so that packets can queue.

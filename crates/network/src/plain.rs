@@ -14,6 +14,7 @@
 //!
 //! A burst of packets of one size enters at once, as a train (`line`).
 
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 
 use units::{Bytes, Duration, Instant, Pace, Rate, Transmission};
@@ -42,7 +43,11 @@ pub(crate) struct Plain {
     bytes: u64,
     /// The last run, and those before it. Without packets that wait, all are empty.
     last: Run,
-    earlier: VecDeque<Run>,
+    #[allow(
+        clippy::box_collection,
+        reason = "most links never have one, and an idle link is small"
+    )]
+    earlier: Option<Box<VecDeque<Run>>>,
     max_packets: u64,
     /// In nanoseconds, the starts of service of all packets that waited, less the arrivals of those
     /// and of all that wait; wraps around.
@@ -98,7 +103,7 @@ impl Plain {
             packets: 0,
             bytes: 0,
             last: Run::EMPTY,
-            earlier: VecDeque::new(),
+            earlier: None,
             max_packets: 0,
             waits: 0,
         })
@@ -227,7 +232,8 @@ impl Plain {
     #[inline(never)]
     fn begin(&mut self, bytes: u64, start: Instant, end: Instant, pace: Pace) {
         if self.last.packets > 0 {
-            self.earlier.push_back(self.last);
+            let earlier = self.earlier.get_or_insert_default();
+            earlier.push_back(self.last);
         }
         self.last = Run {
             packets: 0,
@@ -259,7 +265,9 @@ impl Plain {
 
     #[inline(never)]
     fn remove(&mut self, now: Instant) {
-        while let Some(run) = self.earlier.front_mut() {
+        while let Some(earlier) = &mut self.earlier
+            && let Some(run) = earlier.front_mut()
+        {
             let (packets, starts) = run.leave(now);
             self.packets -= packets;
             self.bytes -= packets * run.bytes;
@@ -267,7 +275,7 @@ impl Plain {
             if run.packets > 0 {
                 return;
             }
-            self.earlier.pop_front();
+            earlier.pop_front();
         }
         let (packets, starts) = self.last.leave(now);
         self.packets -= packets;

@@ -198,9 +198,8 @@ pub struct Transmission {
     bytes: u64,
     /// Its rate is zero if the pace of that size is unknown; it carries the remainder in any case.
     pace: Pace,
-    /// The size before, and its pace without a remainder.
-    other_bytes: u64,
-    other: Pace,
+    /// The size before, and the quotient and the rest of its pace at the same rate.
+    other: (u64, u64, u64),
 }
 
 impl Default for Transmission {
@@ -208,8 +207,7 @@ impl Default for Transmission {
         Self {
             bytes: 0,
             pace: Pace::INSTANT,
-            other_bytes: 0,
-            other: Pace::INSTANT,
+            other: (0, 0, 0),
         }
     }
 }
@@ -278,16 +276,17 @@ impl Transmission {
         if rate.0 > Self::FASTEST || self.pace.remainder >= rate.0 {
             return None;
         }
-        let (before, remainder) = (self.pace, self.pace.remainder);
-        if self.other_bytes == bytes.0 && self.other.rate == rate.0 {
-            self.pace = self.other;
+        let before = (self.bytes, self.pace.quotient, self.pace.rest);
+        let (size, quotient, rest) = self.other;
+        let is_same_rate = self.pace.rate == rate.0;
+        (self.pace.quotient, self.pace.rest) = if is_same_rate && size == bytes.0 {
+            (quotient, rest)
         } else {
-            self.pace.quotient = scaled / rate.0;
-            self.pace.rest = scaled % rate.0;
-            self.pace.rate = rate.0;
-        }
-        self.pace.remainder = remainder;
-        (self.other_bytes, self.other) = (self.bytes, before);
+            (scaled / rate.0, scaled % rate.0)
+        };
+        // Packets without bytes take no time at any rate.
+        self.other = if is_same_rate { before } else { (0, 0, 0) };
+        self.pace.rate = rate.0;
         self.bytes = bytes.0;
         Some(&mut self.pace)
     }
