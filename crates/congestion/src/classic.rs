@@ -78,6 +78,25 @@ impl<S: Startup, A: Avoidance, R: Recovery> Classic<S, A, R> {
         &self.recovery
     }
 
+    /// [`CongestionControl::on_delivery`] and then [`CongestionControl::on_ack`], for an ordinary
+    /// ACK above slow start, if the start-up observes nothing there, and the avoidance decides
+    /// nothing. What is left is that `grow` adds to the window. Returns false, and changes nothing,
+    /// in slow start, and if `grow` gives `None`.
+    #[inline(always)]
+    pub(crate) fn on_ordinary_ack(
+        &mut self,
+        grow: impl FnOnce(&mut A, &Window) -> Option<Bytes>,
+    ) -> bool {
+        if self.window.in_slow_start() {
+            return false;
+        }
+        let Some(growth) = grow(&mut self.avoidance, &self.window) else {
+            return false;
+        };
+        self.window.cwnd += growth;
+        true
+    }
+
     /// A window that a congestion control around this one sets, in whole segments.
     pub(crate) fn set_cwnd(&mut self, cwnd: Bytes) {
         self.window.cwnd = whole(cwnd, self.window.smss);

@@ -187,6 +187,20 @@ pub struct Ack {
     pub pacing_rate: Rate,
 }
 
+/// What an ACK above slow start reports that only says that data has arrived, in the state Open,
+/// with nothing lost: all that the common congestion controls read of its [`Ack`].
+#[derive(Clone, Copy, Debug)]
+pub struct OrdinaryAck {
+    /// When.
+    pub now: Instant,
+    /// What may be credited of that which it delivered.
+    pub delivered: Bytes,
+    /// Round-trip time of the newest segment that it delivered.
+    pub rtt: Duration,
+    /// Whether the window was what limited the sender.
+    pub cwnd_limited: bool,
+}
+
 /// Why the window must be reduced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CongestionKind {

@@ -48,14 +48,14 @@ pub(crate) struct FullBurst {
     /// The span of the rate, in units of 2^13 bits per second.
     least: u64,
     beyond: u64,
-    /// The path, and the number.
-    min_rtt: Option<Duration>,
+    /// The path ([`Duration::MAX`] if unknown), and the number.
+    min_rtt: Duration,
     count: u32,
 }
 
 impl FullBurst {
     /// [`segments`] of [`autosize`].
-    #[inline]
+    #[inline(always)]
     pub(crate) fn segments(
         &mut self,
         rate: Quotient,
@@ -63,6 +63,7 @@ impl FullBurst {
         smss: u64,
         limits: (u32, u32),
     ) -> u32 {
+        let min_rtt = min_rtt.unwrap_or(Duration::MAX);
         if min_rtt != self.min_rtt || !rate.is_within(self.least, self.beyond) {
             *self = Self::at(rate.rate(), min_rtt, smss);
         }
@@ -71,9 +72,10 @@ impl FullBurst {
     }
 
     #[inline(never)]
-    fn at(rate: Rate, min_rtt: Option<Duration>, smss: u64) -> Self {
-        let bonus = autosize(Rate::ZERO, min_rtt);
-        let count = segments(autosize(rate, min_rtt), smss, 0, u32::MAX);
+    fn at(rate: Rate, min_rtt: Duration, smss: u64) -> Self {
+        // So long a path has no bonus either.
+        let bonus = autosize(Rate::ZERO, Some(min_rtt));
+        let count = segments(autosize(rate, Some(min_rtt)), smss, 0, u32::MAX);
         let bytes = u64::from(count) * smss;
         Self {
             least: bytes.saturating_sub(bonus),
@@ -108,7 +110,7 @@ pub(crate) struct Deferral {
 
 impl Deferral {
     /// Whether a partial burst waits for the next ACK (outside recovery).
-    #[inline]
+    #[inline(always)]
     pub(crate) fn should_wait(&self) -> bool {
         if self.now.saturating_since(self.last_sent) > PATIENCE {
             return false;

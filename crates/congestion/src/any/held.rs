@@ -27,8 +27,8 @@ use crate::parts::{avoidance_hooks, congestion_control_hooks, startup_hooks};
 use crate::startup::{HyStart, Standard};
 use crate::{
     Ack, AsksRouters, Avoidance, Classic, Congestion, CongestionControl, Decision, Established,
-    JumpStarts, Lost, Needs, Pace, PathMemory, Sent, SlowStartExit, Startup, SteersSending, Step,
-    Window,
+    JumpStarts, Lost, Needs, OrdinaryAck, Pace, PathMemory, Sent, SlowStartExit, Startup,
+    SteersSending, Step, Window,
 };
 
 /// A start-up of a common congestion control.
@@ -165,6 +165,23 @@ impl<L: DerefMut<Target = AnyCongestionControl>> Held<L> {
             }
             Self::Common(_) => {}
         }
+    }
+
+    /// [`CongestionControl::on_delivery`] and then [`CongestionControl::on_ack`] in one step, for a
+    /// common congestion control above slow start. Returns false, and changes nothing, for others:
+    /// call both.
+    ///
+    /// It is exact because HyStart and standard slow start observe nothing above slow start, and
+    /// CUBIC and Reno read nothing else of an ACK.
+    #[inline(always)]
+    pub fn on_ordinary_ack(&mut self, ack: &OrdinaryAck) -> bool {
+        let Self::Common(control) = self else {
+            return false;
+        };
+        control.on_ordinary_ack(|avoidance, window| match avoidance {
+            CommonAvoidance::Cubic(cubic) => cubic.on_ordinary_ack(ack, window),
+            CommonAvoidance::Reno(reno) => Some(reno.on_ordinary_ack(ack, window)),
+        })
     }
 
     /// The connection is over: where a congestion control that is not common lies, for the next

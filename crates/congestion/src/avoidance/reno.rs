@@ -11,7 +11,7 @@ use units::Bytes;
 
 use super::AdditiveIncrease;
 use crate::settings;
-use crate::{Ack, Avoidance, Congestion, Window};
+use crate::{Ack, Avoidance, Congestion, OrdinaryAck, Window};
 
 settings! {
     /// Reno has no options.
@@ -30,6 +30,16 @@ impl Reno {
     #[must_use]
     pub fn new(_config: RenoConfig) -> Self {
         Self::default()
+    }
+
+    /// See [`Held::on_ordinary_ack`](crate::Held::on_ordinary_ack).
+    #[inline(always)]
+    pub(crate) fn on_ordinary_ack(&mut self, ack: &OrdinaryAck, window: &Window) -> Bytes {
+        if !ack.cwnd_limited {
+            return Bytes::ZERO;
+        }
+        self.increase
+            .on_acked(ack.delivered, window.cwnd, window.smss)
     }
 }
 

@@ -16,7 +16,7 @@
 //!
 //! The tests of `shortcuts.rs` compare each of its results with those of the general code.
 
-use congestion::{Ack, CongestionControl, Phase};
+use congestion::{Ack, CongestionControl, OrdinaryAck, Phase};
 use units::{Bytes, Duration, Instant, Rate};
 
 use super::Sender;
@@ -77,9 +77,51 @@ impl Sender {
                 maybe_delayed,
             },
         );
+        self.rack
+            .adapt(Some(newest_delivered), self.rate.delivered());
+        self.pass.set_timer_at_end();
+        self.validation.on_window_change(now);
+        let ordinary = OrdinaryAck {
+            now,
+            delivered: self.credited(delivered),
+            rtt: newest_rtt,
+            cwnd_limited: self.is_cwnd_limited(),
+        };
+        if self.cc.on_ordinary_ack(&ordinary) {
+            // A common congestion control reads no rate samples.
+            self.rate.skip_sample(Some(run.segment.sent));
+        } else {
+            self.report_plain_run(now, run, prior_packets, maybe_delayed);
+        }
+        self.cwnd.update(self.cc.window());
+        self.update_pacing_rate();
+        if self.needs.copies && self.cc.sends_copies() {
+            self.repair.force_copy();
+        }
+    }
+
+    /// What may be credited of that which an ACK delivered.
+    #[inline]
+    fn credited(&self, delivered: Bytes) -> Bytes {
+        if self.config.byte_counting {
+            delivered
+        } else {
+            delivered.min(self.size(1))
+        }
+    }
+
+    /// Reports an ordinary ACK to any congestion control.
+    #[inline(never)]
+    fn report_plain_run(
+        &mut self,
+        now: Instant,
+        run: &PlainRun,
+        prior_packets: u32,
+        maybe_delayed: bool,
+    ) {
         let mut signal = Ack {
             now,
-            delivered,
+            delivered: self.size(run.count),
             newly_lost: Bytes::ZERO,
             prior_in_flight: self.size(prior_packets),
             in_flight: self.size(self.board.packets_out()),
@@ -87,7 +129,7 @@ impl Sender {
             snd_nxt: self.snd_nxt,
             advanced: true,
             bytes_sent: self.stats.bytes_sent,
-            latest_rtt: Some(newest_rtt),
+            latest_rtt: Some(now.saturating_since(run.segment.sent)),
             srtt: self.rtt.srtt().unwrap_or(Duration::ZERO),
             min_rtt: self.rtt.min().unwrap_or(Duration::ZERO),
             rate: None,
@@ -106,9 +148,6 @@ impl Sender {
             self.read_window();
             signal.cwnd_limited = self.is_cwnd_limited();
         }
-        self.rack
-            .adapt(Some(newest_delivered), self.rate.delivered());
-        self.pass.set_timer_at_end();
         if self.needs.rate_samples {
             let newest = self
                 .board
@@ -117,15 +156,7 @@ impl Sender {
         } else {
             self.rate.skip_sample(Some(run.segment.sent));
         }
-        self.validation.on_window_change(now);
-        if !self.config.byte_counting {
-            signal.delivered = signal.delivered.min(self.size(1));
-        }
+        signal.delivered = self.credited(signal.delivered);
         self.cc.on_ack(&signal);
-        self.cwnd.update(self.cc.window());
-        self.update_pacing_rate();
-        if self.needs.copies && self.cc.sends_copies() {
-            self.repair.force_copy();
-        }
     }
 }

@@ -117,7 +117,12 @@ impl Sender {
             return self.begin_any_burst(now, (left, usable));
         }
         let limit = self.sendable(left, unsent.min(usable));
-        let full = self.full_burst();
+        let full = self.full_burst.segments(
+            self.pacer.quotient(),
+            self.rtt.min(),
+            self.smss(),
+            (LEAST_SEGMENTS, self.config.tso_segments),
+        );
         if limit < full && self.defers(now, limit, full, (left, usable)) {
             return false;
         }
@@ -240,7 +245,7 @@ impl Sender {
 
     /// Linux `tcp_tso_should_defer`: whether `limit` segments wait for a full burst. The windows
     /// permit `left` segments and `usable` bytes.
-    #[inline]
+    #[inline(always)]
     fn defers(&mut self, now: Instant, limit: u32, full: u32, windows: (u32, u64)) -> bool {
         if matches!(self.phase, Phase::Recovery | Phase::Loss) {
             return false;

@@ -26,7 +26,7 @@ use units::{Bytes, Duration, Instant};
 
 use super::{CubicConfig, CubicVersion, cube_root};
 use crate::avoidance::{AdditiveIncrease, Jiffies};
-use crate::{Ack, Avoidance, Congestion, Phase, Window};
+use crate::{Ack, Avoidance, Congestion, OrdinaryAck, Phase, Window};
 
 /// `beta` in 1/1024: what a reduction leaves of the window.
 const BETA: u64 = 717;
@@ -178,6 +178,36 @@ impl CubicLinux {
         }
     }
 
+    /// See [`Held::on_ordinary_ack`](crate::Held::on_ordinary_ack). Version 2.1 counts ACKs too.
+    #[inline(always)]
+    pub(crate) fn on_ordinary_ack(&mut self, ack: &OrdinaryAck, window: &Window) -> Option<Bytes> {
+        if self.config.version == CubicVersion::V2_1 {
+            return None;
+        }
+        self.take_delay(ack.now, ack.rtt);
+        if !ack.cwnd_limited {
+            return Some(Bytes::ZERO);
+        }
+        Some(self.grow(ack.delivered, ack.now, window))
+    }
+
+    /// By how much the window grows for `acked`.
+    #[inline(always)]
+    fn grow(&mut self, acked: Bytes, now: Instant, window: &Window) -> Bytes {
+        let smss = window.smss;
+        let cwnd = self.segments(window);
+        self.update(cwnd, window.segments(acked), now);
+        self.increase.on_acked(acked, smss * self.count, smss)
+    }
+
+    /// Takes an RTT for the smallest delay.
+    #[inline]
+    fn take_delay(&mut self, now: Instant, rtt: Duration) {
+        if self.delay_min.is_zero() || rtt < self.delay_min {
+            self.shorten_delay(now, rtt);
+        }
+    }
+
     /// An RTT is the smallest so far.
     #[cold]
     fn shorten_delay(&mut self, now: Instant, rtt: Duration) {
@@ -258,19 +288,14 @@ impl Avoidance for CubicLinux {
             let acked = ack.delivered.segments(window.smss);
             self.ack_ratio = self.ack_ratio - (self.ack_ratio >> ACK_RATIO_SHIFT) + acked;
         }
-        if let Some(rtt) = ack.latest_rtt
-            && (self.delay_min.is_zero() || rtt < self.delay_min)
-        {
-            self.shorten_delay(ack.now, rtt);
+        if let Some(rtt) = ack.latest_rtt {
+            self.take_delay(ack.now, rtt);
         }
     }
 
     #[inline]
     fn on_ack(&mut self, acked: Bytes, ack: &Ack, window: &Window) -> Bytes {
-        let smss = window.smss;
-        let cwnd = self.segments(window);
-        self.update(cwnd, window.segments(acked), ack.now);
-        self.increase.on_acked(acked, smss * self.count, smss)
+        self.grow(acked, ack.now, window)
     }
 
     fn on_congestion(&mut self, _congestion: &Congestion, window: &Window) -> Bytes {
