@@ -36,7 +36,7 @@ const LEAST: usize = 3;
 /// Pairs of runs of `--against`.
 const PAIRS: usize = 15;
 
-const USAGE: &str = "usage: bench [--repeat N] [--against PROGRAM] [S1 S2 S3 S4 S5]\n\
+const USAGE: &str = "usage: bench [--repeat N] [--against PROGRAM] [S1 S2 S3 S4 S5 S6]\n\
                      \x20      bench instructions [S1 ...]\n\
                      \x20      bench acks";
 
