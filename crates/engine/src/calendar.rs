@@ -35,6 +35,8 @@ pub struct Calendar {
 struct Entry(u128);
 
 impl Entry {
+    const NEVER: Self = Self(u128::MAX);
+
     #[inline(always)]
     const fn new(at: Instant, component: Component) -> Self {
         Self((at.as_nanos() as u128) << 32 | component.0 as u128)
@@ -160,16 +162,14 @@ impl Calendar {
     #[inline]
     fn sink(&mut self, mut position: usize, entry: Entry) {
         loop {
-            let mut below = 2 * position + 1;
-            let Some(&(mut child)) = self.heap.get(below) else {
+            let left = 2 * position + 1;
+            let Some(&first) = self.heap.get(left) else {
                 break;
             };
-            if let Some(&other) = self.heap.get(below + 1)
-                && other < child
-            {
-                below += 1;
-                child = other;
-            }
+            // Which child comes first is anyone's guess, so this has no branch.
+            let second = self.heap.get(left + 1).copied().unwrap_or(Entry::NEVER);
+            let below = left + usize::from(second < first);
+            let child = second.min(first);
             if entry < child {
                 break;
             }
