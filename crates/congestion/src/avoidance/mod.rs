@@ -75,37 +75,40 @@ fn read_hz(value: &str) -> Result<u32, OptionError> {
 /// many ACKs fall into one.
 #[derive(Clone, Copy, Debug)]
 struct Jiffies {
-    tick: Duration,
-    /// Ticks per second.
-    hz: u64,
-    /// The last tick, and when it began.
+    /// Nanoseconds of a tick, and ticks per second.
+    tick: u32,
+    hz: u32,
+    /// The last tick.
     last: u64,
-    last_began: Instant,
 }
 
 impl Jiffies {
     fn new(hz: u32) -> Self {
-        let hz = u64::from(hz.clamp(1, 1_000_000));
-        let tick = Duration::from_nanos(1_000_000_000 / hz);
+        let tick = 1_000_000_000 / hz.clamp(1, 1_000_000);
         Self {
             tick,
-            hz: 1_000_000_000 / tick.as_nanos(),
+            hz: 1_000_000_000 / tick,
             last: 0,
-            last_began: Instant::ZERO,
         }
     }
 
     /// Ticks per second.
     #[inline]
     fn hz(self) -> u64 {
-        self.hz
+        u64::from(self.hz)
+    }
+
+    /// The length of a tick.
+    #[inline]
+    const fn tick(self) -> Duration {
+        Duration::from_nanos(self.tick as u64)
     }
 
     /// The tick that `now` falls into.
     #[inline]
     fn at(&mut self, now: Instant) -> u64 {
-        let since = now.as_nanos().wrapping_sub(self.last_began.as_nanos());
-        if since >= self.tick.as_nanos() {
+        let tick = u64::from(self.tick);
+        if now.as_nanos().wrapping_sub(self.last * tick) >= tick {
             self.seek(now);
         }
         self.last
@@ -113,13 +116,12 @@ impl Jiffies {
 
     #[cold]
     fn seek(&mut self, now: Instant) {
-        self.last = now.as_nanos() / self.tick.as_nanos();
-        self.last_began = Instant::from_nanos(self.last * self.tick.as_nanos());
+        self.last = now.as_nanos() / u64::from(self.tick);
     }
 
     /// A span in ticks, rounded up.
     fn up(self, span: Duration) -> u64 {
-        span.as_nanos().div_ceil(self.tick.as_nanos())
+        span.as_nanos().div_ceil(u64::from(self.tick))
     }
 }
 
@@ -131,7 +133,7 @@ mod tests {
     fn a_tick_is_the_same_whatever_came_before() {
         for hz in [1, 100, 250, 300, 1_000, 1_000_000] {
             let mut jiffies = Jiffies::new(hz);
-            let tick = jiffies.tick.as_nanos();
+            let tick = u64::from(jiffies.tick);
             for nanos in [
                 0,
                 1,

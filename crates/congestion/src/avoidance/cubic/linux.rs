@@ -85,23 +85,17 @@ pub struct CubicLinux {
     ack_count: u64,
     /// Smallest delay (`delay_min`); zero when unknown.
     delay_min: Duration,
-    /// `beta`, and what follows of it for Reno's window, of the version.
-    beta: u64,
-    friendly_scale: u64,
     /// Segments per ACK in sixteenths, smoothed (`delayed_ack`), in version 2.1.
-    ack_ratio: u64,
-    /// The last window seen, in bytes and in segments.
-    seen: (Bytes, u64),
+    ack_ratio: u32,
+    /// The last window seen, in segments and in bytes.
+    seen_segments: u32,
+    seen: Bytes,
 }
 
 impl CubicLinux {
     /// A new connection.
     #[must_use]
     pub fn new(config: CubicConfig) -> Self {
-        let (beta, friendly_scale) = match config.version {
-            CubicVersion::Linux => (BETA, FRIENDLY_SCALE),
-            CubicVersion::V2_1 => (BETA_2_1, FRIENDLY_SCALE_2_1),
-        };
         Self {
             config,
             jiffies: Jiffies::new(config.hz),
@@ -113,25 +107,39 @@ impl CubicLinux {
             last_time: 0,
             ack_count: 0,
             delay_min: Duration::ZERO,
-            beta,
-            friendly_scale,
             ack_ratio: 2 << ACK_RATIO_SHIFT,
-            seen: (Bytes::ZERO, 0),
+            seen_segments: 0,
+            seen: Bytes::ZERO,
+        }
+    }
+
+    /// `beta` of the version, and what follows of it for Reno's window.
+    #[inline]
+    const fn scales(&self) -> (u64, u64) {
+        match self.config.version {
+            CubicVersion::Linux => (BETA, FRIENDLY_SCALE),
+            CubicVersion::V2_1 => (BETA_2_1, FRIENDLY_SCALE_2_1),
         }
     }
 
     /// The congestion window in segments, which changes with few ACKs.
     #[inline]
     fn segments(&mut self, window: &Window) -> u64 {
-        if window.cwnd != self.seen.0 {
-            self.see(window);
+        if window.cwnd == self.seen {
+            u64::from(self.seen_segments)
+        } else {
+            self.see(window)
         }
-        self.seen.1
     }
 
     #[cold]
-    fn see(&mut self, window: &Window) {
-        self.seen = (window.cwnd, window.cwnd_segments());
+    fn see(&mut self, window: &Window) -> u64 {
+        let segments = window.cwnd_segments();
+        if let Ok(few) = u32::try_from(segments) {
+            self.seen = window.cwnd;
+            self.seen_segments = few;
+        }
+        segments
     }
 
     /// `bictcp_update`: renews `count` for a window of `cwnd` segments.
@@ -172,7 +180,8 @@ impl CubicLinux {
             self.be_friendly(cwnd);
         }
         if self.config.version == CubicVersion::V2_1 {
-            self.count = ((self.count << ACK_RATIO_SHIFT) / self.ack_ratio.max(1)).max(1);
+            self.count =
+                ((self.count << ACK_RATIO_SHIFT) / u64::from(self.ack_ratio.max(1))).max(1);
         } else {
             self.count = self.count.max(2);
         }
@@ -266,10 +275,11 @@ impl CubicLinux {
     }
 
     fn be_friendly(&mut self, cwnd: u64) {
+        let (_, friendly_scale) = self.scales();
         let Some(epoch) = &mut self.epoch else {
             return;
         };
-        let quantum = ((cwnd * self.friendly_scale) >> 3).max(1);
+        let quantum = ((cwnd * friendly_scale) >> 3).max(1);
         if self.ack_count > quantum {
             let steps = (self.ack_count - 1) / quantum;
             self.ack_count -= steps * quantum;
@@ -285,7 +295,7 @@ impl Avoidance for CubicLinux {
     #[inline]
     fn on_delivery(&mut self, ack: &Ack, window: &Window) {
         if self.config.version == CubicVersion::V2_1 && ack.phase == Phase::Open {
-            let acked = ack.delivered.segments(window.smss);
+            let acked = ack.delivered.segments(window.smss).min(1 << 27) as u32;
             self.ack_ratio = self.ack_ratio - (self.ack_ratio >> ACK_RATIO_SHIFT) + acked;
         }
         if let Some(rtt) = ack.latest_rtt {
@@ -300,14 +310,15 @@ impl Avoidance for CubicLinux {
 
     fn on_congestion(&mut self, _congestion: &Congestion, window: &Window) -> Bytes {
         let cwnd = window.cwnd_segments();
+        let (beta, _) = self.scales();
         self.increase.reset();
         self.epoch = None;
         self.last_max = if cwnd < self.last_max && self.config.fast_convergence {
-            cwnd * (BETA_SCALE + self.beta) / (2 * BETA_SCALE)
+            cwnd * (BETA_SCALE + beta) / (2 * BETA_SCALE)
         } else {
             cwnd
         };
-        window.smss * (cwnd * self.beta / BETA_SCALE).max(2)
+        window.smss * (cwnd * beta / BETA_SCALE).max(2)
     }
 
     fn on_timeout(&mut self) {
@@ -325,7 +336,7 @@ impl Avoidance for CubicLinux {
     #[inline]
     fn epoch(&self) -> Option<Instant> {
         let start = self.epoch.as_ref()?.start;
-        Some(Instant::ZERO + self.jiffies.tick * start)
+        Some(Instant::ZERO + self.jiffies.tick() * start)
     }
 }
 
