@@ -109,6 +109,7 @@ fn take(link: &mut Link<u64>, now: Instant, number: u64, step: Step, short: bool
             let bound = (now.as_nanos() + 1).saturating_sub(ago);
             let packets = core::iter::from_fn(|| {
                 if short {
+                    link.receive(Instant::from_nanos(bound.checked_sub(1)?));
                     link.pop_before(Instant::from_nanos(bound))
                 } else {
                     link.pop(Instant::from_nanos(bound.checked_sub(1)?))

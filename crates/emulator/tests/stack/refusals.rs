@@ -23,6 +23,8 @@ fn what_the_kernel_cannot_do_is_refused_with_a_sentence() {
     };
     let plain = StackOptions::default();
     let reno = || flow("reno", 1000);
+    let mut from_a_host = reno();
+    from_a_host.ends.from = Some(0);
     let cases = [
         (vec![flow("reno+limited", 1000)], "`reno+limited`"),
         (vec![flow("reno+hystart", 1000)], "`reno+hystart`"),
@@ -34,10 +36,7 @@ fn what_the_kernel_cannot_do_is_refused_with_a_sentence() {
             vec![with(reno(), |of| of.extra_delay = Duration::from_millis(1))],
             "`extra_delay` is not supported",
         ),
-        (
-            vec![with(reno(), |of| of.ends.from = Some(0))],
-            "`from` and `to` are not supported",
-        ),
+        (vec![from_a_host], "`from` and `to` are not supported"),
         (
             vec![with(reno(), |of| of.sack = false)],
             "`sack = false` is not supported",
