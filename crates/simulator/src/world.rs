@@ -39,7 +39,7 @@ use turns::Turns;
 const FORWARD: u32 = 0;
 const REVERSE: u32 = 1;
 
-/// Packets that a link passes before the loop looks whether the run was cancelled.
+/// How often a link asks its agenda before the loop looks whether the run was cancelled.
 const MOST_IN_A_ROW: u32 = 1024;
 
 const NANO: Duration = Duration::from_nanos(1);
