@@ -61,6 +61,9 @@ pub fn classify(exit: Instant, by_congestion: bool, capacity: Option<Instant>) -
     }
 }
 
+/// No latency.
+pub(crate) const NOT_CALM: (Duration, Duration) = (Duration::MAX, Duration::ZERO);
+
 /// The latency heuristic: finds the first time at which the one-way latency exceeds its minimum by
 /// twice the smallest RTT, then goes back to the last time at which the excess was below half of
 /// the smallest RTT.
@@ -98,6 +101,30 @@ impl LatencyOffset {
         } else if offset > min_rtt * 2 {
             self.found = true;
         }
+    }
+
+    /// The latencies, from the first to the second, of packets that change nothing as long as
+    /// `min_rtt` stays.
+    pub(crate) fn calm(&self, min_rtt: Option<Duration>) -> (Duration, Duration) {
+        match min_rtt {
+            _ if self.found => (Duration::ZERO, Duration::MAX),
+            Some(min_rtt) if self.min_latency < Duration::MAX => (
+                self.min_latency + min_rtt / 2,
+                self.min_latency + min_rtt * 2,
+            ),
+            _ => NOT_CALM,
+        }
+    }
+
+    /// Records a packet whose latency is below those of [`Self::calm`], unless it is the smallest so
+    /// far.
+    #[inline]
+    pub(crate) fn records_below(&mut self, now: Instant, latency: Duration) -> bool {
+        if latency < self.min_latency {
+            return false;
+        }
+        self.last_below = Some(now);
+        true
     }
 
     /// Whether further packets change nothing.

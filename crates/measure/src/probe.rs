@@ -4,10 +4,11 @@ use std::collections::VecDeque;
 
 use units::{Bytes, Duration, Instant};
 
+use crate::capacity::NOT_CALM;
 use crate::{Histogram, LatencyOffset, ThroughputMedian};
 
 /// Bounded state of one flow: RTT distribution, capacity heuristics, first drop.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct FlowProbe {
     /// RTT samples of the sender.
     pub rtt: Histogram,
@@ -25,6 +26,25 @@ pub struct FlowProbe {
     decreases: Option<VecDeque<(Instant, Duration)>>,
     /// The smallest RTT at the last arrival, where arrivals lag behind.
     min_rtt: Option<Duration>,
+    /// An arrival with a latency in this range changes nothing ([`LatencyOffset::calm`]). Empty
+    /// while arrivals have yet to reach a decrease of the smallest RTT.
+    calm: (Duration, Duration),
+}
+
+impl Default for FlowProbe {
+    fn default() -> Self {
+        Self {
+            rtt: Histogram::default(),
+            latency: LatencyOffset::default(),
+            throughput: ThroughputMedian::default(),
+            first_drop: None,
+            drops: 0,
+            delivered: 0,
+            decreases: None,
+            min_rtt: None,
+            calm: NOT_CALM,
+        }
+    }
 }
 
 impl FlowProbe {
@@ -48,11 +68,22 @@ impl FlowProbe {
     /// Records a data packet that arrived at the receiver after `latency`.
     #[inline]
     pub fn on_arrival(&mut self, now: Instant, latency: Duration) {
-        if self.latency.is_decided() {
-            return;
+        let (least, most) = self.calm;
+        let is_known =
+            latency <= most && (latency >= least || self.latency.records_below(now, latency));
+        if !is_known {
+            self.examine(now, latency);
         }
+    }
+
+    /// [`Self::on_arrival`] of a packet that may change something.
+    #[inline(never)]
+    fn examine(&mut self, now: Instant, latency: Duration) {
         let Some(decreases) = &mut self.decreases else {
-            return self.latency.on_arrival(now, latency, self.rtt.min());
+            let min_rtt = self.rtt.min();
+            self.latency.on_arrival(now, latency, min_rtt);
+            self.calm = self.latency.calm(min_rtt);
+            return;
         };
         while let Some(&(at, min_rtt)) = decreases.front()
             && at < now
@@ -61,6 +92,9 @@ impl FlowProbe {
             decreases.pop_front();
         }
         self.latency.on_arrival(now, latency, self.min_rtt);
+        if decreases.is_empty() {
+            self.calm = self.latency.calm(self.min_rtt);
+        }
     }
 
     /// Records a data packet that the network dropped.
@@ -84,8 +118,8 @@ impl FlowProbe {
         past_slow_start: bool,
     ) {
         if let Some(rtt) = rtt {
-            if self.decreases.is_some() {
-                self.remember_decrease(now, rtt);
+            if self.rtt.min().is_none_or(|min| rtt < min) {
+                self.note_decrease(now, rtt);
             }
             self.rtt.record(rtt);
         }
@@ -96,12 +130,14 @@ impl FlowProbe {
         self.delivered = delivered;
     }
 
-    /// Keeps a smaller RTT than all before for the arrivals that lag behind.
-    fn remember_decrease(&mut self, now: Instant, rtt: Duration) {
-        if let Some(decreases) = &mut self.decreases
-            && !self.latency.is_decided()
-            && self.rtt.min().is_none_or(|min| rtt < min)
-        {
+    /// The smallest RTT so far: keeps it for the arrivals that lag behind.
+    #[cold]
+    fn note_decrease(&mut self, now: Instant, rtt: Duration) {
+        if self.latency.is_decided() {
+            return;
+        }
+        self.calm = NOT_CALM;
+        if let Some(decreases) = &mut self.decreases {
             decreases.push_back((now, rtt));
         }
     }
