@@ -455,7 +455,7 @@ impl World<'_> {
     }
 
     /// Offers a packet to the link at its hop, and records drops and completed busy periods.
-    #[inline]
+    #[inline(always)]
     fn offer(&mut self, packet: Packet<Carried>) -> bool {
         let now = self.now;
         let link = self.routes.link(packet.payload.hop());
