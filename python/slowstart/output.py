@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from slowstart.errors import InputError, RunError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 RESULT = "result.json"
 # Next to the result: the folder being written, and the earlier result that it replaces.
@@ -128,20 +128,27 @@ def output_folder(name: str | None) -> Iterator[Path | None]:
     if name is None:
         yield None
         return
+    what = f"the folder -o {name}"
     target = Path(os.path.abspath(name))  # noqa: PTH100 (resolve() would follow a link)
+    with _beside(target, _check, what) as aside, writing(name):
+        yield aside
+        try:
+            _put_in_place(aside, target)
+        except PermissionError as error:
+            raise InputError(f"cannot write {what}: {_reason(error)}") from error
+
+
+@contextmanager
+def _beside(target: Path, check: Callable[[Path], None], what: str) -> Iterator[Path]:
+    """Yields a temporary folder next to ``target``, once ``check`` has accepted that place."""
     try:
         _remove_leftovers(target)
-        _check(target)
+        check(target)
         aside, lock = _new_folder(target, _ASIDE)
     except OSError as error:
-        raise InputError(f"cannot write the folder -o {name}: {_reason(error)}") from error
+        raise InputError(f"cannot write {what}: {_reason(error)}") from error
     try:
-        with writing(name):
-            yield aside
-            try:
-                _put_in_place(aside, target)
-            except PermissionError as error:
-                raise InputError(f"cannot write the folder -o {name}: {_reason(error)}") from error
+        yield aside
     finally:
         shutil.rmtree(aside, ignore_errors=True)
         os.close(lock)
@@ -175,23 +182,13 @@ def output_file(name: str | os.PathLike[str]) -> Iterator[Path]:
     if Path(name).suffix != ".parquet":
         raise InputError(f"the file {os.fspath(name)} must have a name that ends with .parquet")
     target = Path(os.path.abspath(name))  # noqa: PTH100 (resolve() would follow a link)
-    try:
-        _remove_leftovers(target)
+    with _beside(target, _check_file, os.fspath(name)) as aside, writing(name):
+        file = aside / "table.parquet"
+        yield file
+        sync_file(file)
         _check_file(target)
-        aside, lock = _new_folder(target, _ASIDE)
-    except OSError as error:
-        raise InputError(f"cannot write {os.fspath(name)}: {_reason(error)}") from error
-    try:
-        with writing(name):
-            file = aside / "table.parquet"
-            yield file
-            sync_file(file)
-            _check_file(target)
-            file.replace(target)
-            sync_folder(target.parent)
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)
-        os.close(lock)
+        file.replace(target)
+        sync_folder(target.parent)
 
 
 def _prefix(target: Path, kind: str) -> str:

@@ -32,9 +32,6 @@ def stream(
     Returns the summary, and the overview of :mod:`slowstart.tables` as JSON.
     """
     named: Mapping[Any, Name] = to if isinstance(to, Mapping) else {"flows": to}
-    for table in named:
-        if table not in ("flows", "links", "traffic"):
-            raise InputError(f"there is no table {table}: use flows, links or traffic")
     places = [os.path.abspath(name) for name in named.values()]  # noqa: PTH100
     if not places or len(set(places)) < len(places):
         raise InputError("give each table a file of its own, and at least one table")

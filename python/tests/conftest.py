@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -77,3 +78,23 @@ def right() -> None:
         if any(os.environ.get(name) for name in ("CI", "SLOWSTART_REQUIRE_ROOT_TESTS")):
             pytest.fail(str(error))
         pytest.skip(str(error))
+
+
+def stop_at_once(words: list[str], folder: Path, number: int) -> None:
+    """Signals a long command, and checks that it ends and leaves nothing in ``folder``."""
+    code = "from slowstart.cli import main; main()"
+    with subprocess.Popen(
+        [sys.executable, "-c", code, *words],
+        cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    ) as process:  # fmt: skip
+        deadline = time.monotonic() + 30
+        while not os.listdir(folder):  # noqa: PTH208 (until the folder aside is there)
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        time.sleep(0.5)
+        process.send_signal(number)
+        out, err = process.communicate(timeout=10)
+    assert process.returncode == 128 + number
+    assert out == ""
+    assert "Traceback" not in err
+    assert list(folder.iterdir()) == []

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
-from conftest import Command
+from conftest import Command, stop_at_once
 from rich.console import Console
 from typer.testing import CliRunner
 
@@ -176,20 +174,5 @@ def test_a_closed_pipe_is_no_error(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_long_run_stops_at_once_and_leaves_nothing(tmp_path: Path, number: int) -> None:
-    code = "from slowstart.cli import main; main()"
     words = ["compare", "ethernet", "--duration", "3000s", "-o", "out", "--threads", "1"]
-    with subprocess.Popen(
-        [sys.executable, "-c", code, *words],
-        cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    ) as process:  # fmt: skip
-        deadline = time.monotonic() + 30
-        while not os.listdir(tmp_path):  # noqa: PTH208 (until the folder aside is there)
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
-        time.sleep(0.5)
-        process.send_signal(number)
-        out, err = process.communicate(timeout=10)
-    assert process.returncode == 128 + number
-    assert out == ""
-    assert "Traceback" not in err
-    assert list(tmp_path.iterdir()) == []
+    stop_at_once(words, tmp_path, number)

@@ -229,19 +229,31 @@ impl<'a> FlowState<'a> {
     /// The flow's earliest deadline on `side`.
     #[inline]
     pub fn deadline(&self, side: Side) -> Instant {
-        let Some(endpoints) = self.endpoints.as_deref() else {
-            return self.application;
-        };
         let mut deadline = Instant::MAX;
         if self.sender_side == side {
-            let timer = endpoints.sender.poll_timeout().unwrap_or(Instant::MAX);
-            deadline = timer.min(self.application);
+            deadline = self.sender_deadline();
         }
         if self.receiver_side == side {
-            let timer = endpoints.receiver.poll_timeout().unwrap_or(Instant::MAX);
-            deadline = deadline.min(timer);
+            deadline = deadline.min(self.receiver_deadline());
         }
         deadline
+    }
+
+    /// When the sender's timer expires, or the application acts.
+    #[inline(always)]
+    pub fn sender_deadline(&self) -> Instant {
+        let timer = self.endpoints.as_deref().map_or(Instant::MAX, |endpoints| {
+            endpoints.sender.poll_timeout().unwrap_or(Instant::MAX)
+        });
+        timer.min(self.application)
+    }
+
+    /// When the receiver's timer expires.
+    #[inline(always)]
+    pub fn receiver_deadline(&self) -> Instant {
+        self.endpoints.as_deref().map_or(Instant::MAX, |endpoints| {
+            endpoints.receiver.poll_timeout().unwrap_or(Instant::MAX)
+        })
     }
 
     /// When a sender that waits for its device can continue. [`Self::deadline`] excludes this.

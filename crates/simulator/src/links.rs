@@ -100,10 +100,7 @@ impl LinkState {
             } = self.link.sample(now);
             trace.push(now, queue, drops, transmitted);
         }
-        // A packet behind others does not change which packet leaves next.
-        if self.scheduled.is_none() || self.link.decides_late() {
-            self.reschedule(agendas);
-        }
+        self.reschedule_after_push(agendas);
         accepted
     }
 
@@ -118,10 +115,16 @@ impl LinkState {
         agendas: &mut [Agenda; 2],
     ) -> u32 {
         let accepted = self.link.push_train(now, packet, count);
+        self.reschedule_after_push(agendas);
+        accepted
+    }
+
+    /// A packet behind others does not change which packet leaves next.
+    #[inline(always)]
+    fn reschedule_after_push(&mut self, agendas: &mut [Agenda; 2]) {
         if self.scheduled.is_none() || self.link.decides_late() {
             self.reschedule(agendas);
         }
-        accepted
     }
 
     /// Updates the calendar entry if the link's next event has changed.

@@ -237,7 +237,6 @@ impl World<'_> {
         if carried.has_feedback() {
             self.hand_over(flow, *carried);
         }
-        let is_plain = self.is_plain;
         let Some(endpoints) = self.endpoints(flow) else {
             return self.note_unclaimed(flow, carried);
         };
@@ -246,12 +245,10 @@ impl World<'_> {
                 .probe
                 .on_arrival(now, now.saturating_since(carried.sent));
         }
-        let (data, marked) = (carried.data_segment(), ecn == Ecn::Ce);
-        if is_plain {
-            endpoints.receiver.handle_any_data(now, &data, marked);
-        } else {
-            endpoints.receiver.handle_data(now, &data, marked);
-        }
+        let is_marked = ecn == Ecn::Ce;
+        endpoints
+            .receiver
+            .handle_any_data(now, &carried.data_segment(), is_marked);
         if endpoints.receiver.has_ack() {
             self.acknowledge(flow);
         }
@@ -403,11 +400,18 @@ impl World<'_> {
             return;
         }
         let accepted = state.push_train(self.now, packet, count, &mut self.agendas);
-        let late = state.link.has_dropped();
+        self.note_offered(link, packet, count - accepted);
+    }
+
+    /// Records what offering packets like `packet` to a link has caused: `refused` of them were
+    /// dropped.
+    #[inline(always)]
+    fn note_offered(&mut self, link: u32, packet: Packet<Carried>, refused: u32) {
+        let late = self.links[link as usize].link.has_dropped();
         if link == FORWARD {
             self.note_busy_periods();
         }
-        for _ in accepted..count {
+        for _ in 0..refused {
             self.note_drop(self.now, packet);
         }
         if late {
@@ -420,11 +424,8 @@ impl World<'_> {
     #[inline(always)]
     fn keep_receiver(&mut self, flow: u32) {
         let state = self.flows.get_mut(flow);
-        if let Some(endpoints) = state.endpoints.as_deref()
-            && let Some(deadline) = endpoints.receiver.poll_timeout()
-            && deadline < state.scheduled[state.receiver_side]
-        {
-            let side = state.receiver_side;
+        let (side, deadline) = (state.receiver_side, state.receiver_deadline());
+        if deadline < state.scheduled[side] {
             self.schedule(flow, side, deadline);
         }
     }
@@ -433,13 +434,9 @@ impl World<'_> {
     #[inline(always)]
     fn keep_sender(&mut self, flow: u32) {
         let state = self.flows.get_mut(flow);
-        if let Some(endpoints) = state.endpoints.as_deref() {
-            let timer = endpoints.sender.poll_timeout().unwrap_or(Instant::MAX);
-            let deadline = timer.min(state.application);
-            if deadline < state.scheduled[state.sender_side] {
-                let side = state.sender_side;
-                self.schedule(flow, side, deadline);
-            }
+        let (side, deadline) = (state.sender_side, state.sender_deadline());
+        if deadline < state.scheduled[side] {
+            self.schedule(flow, side, deadline);
         }
     }
 
@@ -464,16 +461,7 @@ impl World<'_> {
             consult(state, &packet, now, &mut self.aside);
         }
         let accepted = state.push(now, packet, &mut self.agendas);
-        let late = state.link.has_dropped();
-        if link == FORWARD {
-            self.note_busy_periods();
-        }
-        if !accepted {
-            self.note_drop(now, packet);
-        }
-        if late {
-            self.note_dropped(link);
-        }
+        self.note_offered(link, packet, u32::from(!accepted));
         accepted
     }
 

@@ -1,8 +1,8 @@
 //! Adaptive video: a client that chooses the bitrate of each segment by its buffer.
 //!
 //! No connection vector describes it, because the next request depends on when the last segment
-//! arrived. The client is a state machine instead: whoever runs it reports each delivered segment
-//! and gets the next request.
+//! arrived. The client therefore reacts: the caller reports each delivered segment and gets the
+//! next request.
 //!
 //! Source: T.-Y. Huang, R. Johari, N. McKeown, M. Trunnell and M. Watson, "A Buffer-Based Approach
 //! to Rate Adaptation: Evidence from a Large Video Streaming Service", ACM SIGCOMM 2014, algorithm

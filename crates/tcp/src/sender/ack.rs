@@ -161,8 +161,8 @@ impl Sender {
             // Linux `tcp_cong_avoid`: the window was asked to grow, so it counts as in use.
             self.validation.on_window_change(now);
         }
-        if !self.config.byte_counting && !self.phase.is_reducing() {
-            signal.delivered = signal.delivered.min(self.size(1));
+        if !self.phase.is_reducing() {
+            signal.delivered = self.credited(signal.delivered);
         }
         self.cc.on_ack(&signal);
         self.read_window();

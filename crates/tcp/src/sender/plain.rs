@@ -105,7 +105,7 @@ impl Sender {
 
     /// What may be credited of that which an ACK delivered.
     #[inline]
-    fn credited(&self, delivered: Bytes) -> Bytes {
+    pub(super) fn credited(&self, delivered: Bytes) -> Bytes {
         if self.config.byte_counting {
             delivered
         } else {
