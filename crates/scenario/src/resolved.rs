@@ -197,6 +197,7 @@ impl Serialize for Others<'_> {
                 map.serialize_entry("on_s", &on.as_secs_f64())?;
                 map.serialize_entry("off_s", &off.as_secs_f64())?;
             }
+            TrafficKind::Exchanges(_) => {}
         }
         if connects {
             map.serialize_entry("algorithm", &flow.algorithm.to_string())?;

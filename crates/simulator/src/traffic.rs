@@ -60,6 +60,7 @@ impl<'a> Source<'a> {
                 let starts = spread_starts(&mut random, traffic.start, count, spread);
                 (None, starts)
             }
+            TrafficKind::Exchanges(_) => (None, Vec::new()),
         };
         let mut source = Self {
             traffic,
@@ -88,13 +89,13 @@ impl<'a> Source<'a> {
 
     /// Draws the flow after one that started at `last`.
     fn advance(&mut self, last: Instant) {
-        let (at, size) = match (self.traffic.kind, self.sizes) {
-            (TrafficKind::Web { arrivals_per_s, .. }, Some(sizes)) => {
+        let (at, size) = match (&self.traffic.kind, self.sizes) {
+            (&TrafficKind::Web { arrivals_per_s, .. }, Some(sizes)) => {
                 let gap = poisson_gap(&mut self.random, arrivals_per_s);
                 let size = sizes.draw(&mut self.random);
                 (Some(last + gap), Some(size))
             }
-            (TrafficKind::Bulk { size, .. }, _) => (self.starts.pop(), size),
+            (&TrafficKind::Bulk { size, .. }, _) => (self.starts.pop(), size),
             _ => (self.starts.pop(), None),
         };
         let delays = &self.traffic.extra_delays;

@@ -17,7 +17,14 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("workload", &["units"]),
     (
         "scenario",
-        &["units", "tables", "congestion", "tcp", "network"],
+        &[
+            "units",
+            "tables",
+            "congestion",
+            "tcp",
+            "network",
+            "workload",
+        ],
     ),
     ("measure", &["units"]),
     ("capture", &["units", "measure"]),
@@ -28,6 +35,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "units",
             "congestion",
             "network",
+            "workload",
             "scenario",
             "measure",
             "capture",

@@ -13,7 +13,9 @@ use units::{Bytes, Duration, Instant};
 pub const MAX_UNIT: Bytes = Bytes::new(1_000_000_000_000_000);
 
 /// A side of a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
+)]
 pub enum Side {
     /// The side that opens the connection, such as a client.
     Initiator,
@@ -43,7 +45,7 @@ impl Side {
 
 /// What a file says about the two hosts and their path. A simulator with a topology ignores
 /// `min_rtt` and `loss`. Pairs are in the order of [`Side::BOTH`].
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Headers {
     /// Maximum segment size of each side, in bytes.
     pub mss: Option<[u32; 2]>,
@@ -56,7 +58,7 @@ pub struct Headers {
 }
 
 /// A unit of a sequential exchange.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Turn {
     /// The side that sends.
     pub side: Side,
@@ -68,7 +70,7 @@ pub struct Turn {
 }
 
 /// The end of a sequential exchange.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Close {
     /// The side that sends its FIN first.
     pub side: Side,
@@ -77,7 +79,7 @@ pub struct Close {
 }
 
 /// A unit of one side of a concurrent exchange.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Unit {
     /// How long the side waits since it has sent its own previous unit. Zero for its first one.
     pub wait: Duration,
@@ -86,7 +88,7 @@ pub struct Unit {
 }
 
 /// One side of a concurrent exchange.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Script {
     /// What the side sends, in order.
     pub units: Vec<Unit>,
@@ -95,7 +97,7 @@ pub struct Script {
 }
 
 /// What the two sides send.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Exchange {
     /// Each unit waits for the one before it.
     Sequential {
@@ -109,7 +111,7 @@ pub enum Exchange {
 }
 
 /// What the applications of one connection send, and when.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Connection {
     /// When the initiator opens it, from the start of the workload.
     pub start: Instant,

@@ -47,7 +47,7 @@ pub fn geometric(random: &mut impl RngCore, probability: f64) -> u32 {
 }
 
 /// A distribution of sizes in bytes. A drawn size is a whole number from 1 to [`MAX_UNIT`].
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub enum Sizes {
     /// Always the same.
     Constant(Bytes),
@@ -88,7 +88,7 @@ impl Sizes {
 }
 
 /// A distribution of times. A drawn time is a whole number of microseconds, the unit of Tmix files.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub enum Times {
     /// Always the same.
     Constant(Duration),

@@ -17,6 +17,7 @@ mod connection;
 pub mod draw;
 pub mod generate;
 mod pareto;
+mod plan;
 pub mod suite;
 pub mod tmix;
 mod video;
@@ -25,4 +26,5 @@ pub use connection::{
     Close, Connection, Exchange, Headers, MAX_UNIT, Script, Side, Turn, Unit, Unsound,
 };
 pub use pareto::{TruncatedPareto, Truncation};
+pub use plan::{Connections, Plan};
 pub use video::{AdaptiveVideo, SegmentRequest, VideoConfig};

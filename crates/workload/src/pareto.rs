@@ -23,7 +23,7 @@ pub enum Truncation {
 }
 
 /// A Pareto distribution of sizes, truncated at its upper end.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct TruncatedPareto {
     /// Smallest size in bytes.
     pub scale: f64,

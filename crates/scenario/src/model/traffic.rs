@@ -1,6 +1,7 @@
 //! `[[traffic]]` as data, without a file.
 
 use units::{Bytes, Duration, Instant, Rate};
+use workload::Plan;
 
 use super::{Flow, PathModel};
 
@@ -15,7 +16,7 @@ pub enum Direction {
 }
 
 /// What background traffic sends.
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub enum TrafficKind {
     /// Responses of random size that start at random.
     Web {
@@ -61,6 +62,8 @@ pub enum TrafficKind {
         /// Time for which it then pauses.
         off: Duration,
     },
+    /// Connections in which both sides write. The acceptor's data takes the direction of the table.
+    Exchanges(Plan),
 }
 
 impl TrafficKind {
@@ -72,6 +75,7 @@ impl TrafficKind {
             Self::Bulk { .. } => "bulk",
             Self::Video { .. } => "video",
             Self::Datagrams { .. } => "datagrams",
+            Self::Exchanges(plan) => plan.name(),
         }
     }
 }

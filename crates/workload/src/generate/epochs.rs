@@ -12,7 +12,7 @@ use crate::{Side, Turn};
 /// The defaults are those of the synthetic substitute for recorded traces: requests are log-normal
 /// (median 400 bytes, sigma 0.6), responses as in Scharf 2011, think times log-normal (median 1 s,
 /// sigma 1.3), and the acceptor's delay is exponential (mean 20 ms).
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Epochs {
     /// Size of a request, `a`.
     pub request: Sizes,

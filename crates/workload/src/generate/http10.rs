@@ -10,7 +10,7 @@ use crate::draw::{Sizes, Times};
 use crate::{Connection, Exchange};
 
 /// Parameters of the traffic.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Http10Config {
     /// Responses per second, a Poisson process. [`crate::suite::arrivals_per_s`] derives it from a
     /// load.

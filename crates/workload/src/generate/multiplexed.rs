@@ -22,7 +22,7 @@ const FRAME: u64 = 16_384;
 const FRAME_HEADER: u64 = 9;
 
 /// Parameters of the traffic.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct MultiplexedConfig {
     /// Pages per second, a Poisson process.
     pub pages_per_s: f64,

@@ -21,7 +21,7 @@ use crate::draw::geometric;
 use crate::{Connection, Exchange};
 
 /// Parameters of the traffic.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct PersistentConfig {
     /// Sessions per second, a Poisson process.
     pub sessions_per_s: f64,

@@ -9,7 +9,7 @@ use crate::draw::spread_starts;
 use crate::{Connection, Exchange};
 
 /// Parameters of the clients.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct RequestResponseConfig {
     /// How many.
     pub clients: u32,

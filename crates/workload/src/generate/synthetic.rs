@@ -14,7 +14,7 @@ use crate::draw::{Sizes, geometric, unit};
 use crate::{Connection, Exchange, Script, Unit};
 
 /// Parameters of the substitute.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct SyntheticConfig {
     /// Connections per second, a Poisson process.
     pub arrivals_per_s: f64,
