@@ -7,7 +7,10 @@ use arrow_array::{
 };
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 
-use crate::{FlowResult, Interval, Look, RunResult, Stack, SummaryRow, Traces, TrafficResult};
+use crate::{
+    ExchangeResult, FlowResult, Interval, Look, ResponseClass, RunResult, Spread, Stack,
+    SummaryRow, Traces, TrafficResult,
+};
 
 /// A table under construction: columns in order.
 #[derive(Default)]
@@ -215,6 +218,97 @@ pub fn traffic(runs: &[RunResult]) -> Result<RecordBatch, ArrowError> {
     table.real("load_offered", others().map(|each| each.load_offered));
     table.real("load_delivered", others().map(|each| each.load_delivered));
     table.finish()
+}
+
+/// One row per table of background traffic, run and class of response sizes; the row of all sizes
+/// has no `to_bytes`.
+///
+/// # Errors
+/// None in practice: columns are built with one length.
+pub fn responses(runs: &[RunResult]) -> Result<RecordBatch, ArrowError> {
+    let rows: Vec<(&RunResult, &TrafficResult, &ResponseClass)> = exchanges(runs)
+        .flat_map(|(run, traffic, exchanges)| {
+            let classes = exchanges.all.iter().chain(&exchanges.responses);
+            classes.map(move |class| (run, traffic, class))
+        })
+        .collect();
+    let mut table = Table::default();
+    table.text("path", rows.iter().map(|(run, ..)| &run.path));
+    table.number("run", rows.iter().map(|(run, ..)| run.run));
+    table.text("traffic", rows.iter().map(|(_, traffic, _)| &traffic.name));
+    table.maybe_text(
+        "algorithm",
+        rows.iter().map(|(_, traffic, _)| traffic.algorithm.clone()),
+    );
+    let classes = || rows.iter().map(|(.., class)| *class);
+    table.count("from_bytes", classes().map(|class| Some(class.from_bytes)));
+    table.count("to_bytes", classes().map(|class| class.to_bytes));
+    table.count("count", classes().map(|class| Some(class.count)));
+    type Times = fn(&ResponseClass) -> &Spread;
+    type Statistic = fn(&Spread) -> f64;
+    let times: [(&str, Times); 2] = [
+        ("duration", |class| &class.duration),
+        ("transfer", |class| &class.transfer),
+    ];
+    let statistics: [(&str, Statistic); 4] = [
+        ("mean_s", |times| times.mean_s),
+        ("geometric_mean_s", |times| times.geometric_mean_s),
+        ("median_s", |times| times.median_s),
+        ("p95_s", |times| times.p95_s),
+    ];
+    for (name, of) in times {
+        for (statistic, value) in statistics {
+            let values = classes().map(|class| Some(value(of(class))));
+            table.real(&format!("{name}_{statistic}"), values);
+        }
+    }
+    table.real(
+        "think_mean_s",
+        classes().map(|class| Some(class.think_mean_s)),
+    );
+    table.finish()
+}
+
+/// One row per epoch, table of background traffic and run, of the tables that list them.
+///
+/// # Errors
+/// None in practice: columns are built with one length.
+pub fn epochs(runs: &[RunResult]) -> Result<RecordBatch, ArrowError> {
+    let each = || {
+        exchanges(runs).flat_map(|(run, traffic, exchanges)| {
+            let epochs = exchanges.list.iter().flatten();
+            epochs.map(move |epoch| (run, traffic, epoch))
+        })
+    };
+    let mut table = Table::default();
+    table.text("path", each().map(|(run, ..)| &run.path));
+    table.number("run", each().map(|(run, ..)| run.run));
+    table.text("traffic", each().map(|(_, traffic, _)| &traffic.name));
+    let epochs = || each().map(|(.., epoch)| epoch);
+    table.count("connection", epochs().map(|epoch| Some(epoch.connection)));
+    table.number("epoch", epochs().map(|epoch| epoch.number));
+    table.real("start_s", epochs().map(|epoch| Some(epoch.start_s)));
+    table.count(
+        "request_bytes",
+        epochs().map(|epoch| Some(epoch.request_bytes)),
+    );
+    table.count(
+        "response_bytes",
+        epochs().map(|epoch| Some(epoch.response_bytes)),
+    );
+    table.real("duration_s", epochs().map(|epoch| Some(epoch.duration_s)));
+    table.real("think_s", epochs().map(|epoch| Some(epoch.think_s)));
+    table.finish()
+}
+
+/// The tables of background traffic with connections in which both sides write.
+fn exchanges(
+    runs: &[RunResult],
+) -> impl Iterator<Item = (&RunResult, &TrafficResult, &ExchangeResult)> {
+    runs.iter().flat_map(|run| {
+        let tables = run.traffic.iter();
+        tables.filter_map(move |traffic| Some((run, traffic, traffic.exchanges.as_ref()?)))
+    })
 }
 
 /// The names of a run's flows, which tell apart the runs i of different algorithms.

@@ -427,6 +427,7 @@ mod tests {
                 marks: u64::from(number % 5),
                 queue_max_packets: 0,
                 queue_mean_packets: 0.0,
+                queue_distribution: None,
             }],
             traffic: Vec::new(),
         }

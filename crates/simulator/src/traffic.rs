@@ -204,6 +204,7 @@ impl Totals {
             segments_lost: self.segments_lost,
             timeouts: self.timeouts,
             flows: self.listed,
+            exchanges: None,
         }
     }
 }
