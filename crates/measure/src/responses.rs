@@ -231,6 +231,34 @@ pub struct ResponseClass {
     pub think_mean_s: f64,
 }
 
+impl Spread {
+    /// Adds `other` with its `weight` between 0 and 1: means are exact, percentiles are averaged.
+    fn mix(&mut self, other: &Self, weight: f64) {
+        let mix = |one: &mut f64, other: f64| *one += weight * (other - *one);
+        mix(&mut self.mean_s, other.mean_s);
+        mix(&mut self.median_s, other.median_s);
+        mix(&mut self.p95_s, other.p95_s);
+        let (one, other) = (self.geometric_mean_s, other.geometric_mean_s);
+        let logarithm = libm::log(one) * (1.0 - weight) + libm::log(other) * weight;
+        self.geometric_mean_s = libm::exp(logarithm);
+    }
+}
+
+impl ResponseClass {
+    /// Adds the epochs of `other`, of the same class in another run. Means are exact. Median and
+    /// percentile become means of both, weighted by the counts.
+    pub fn merge(&mut self, other: &Self) {
+        self.count += other.count;
+        if self.count == 0 {
+            return;
+        }
+        let weight = other.count as f64 / self.count as f64;
+        self.duration.mix(&other.duration, weight);
+        self.transfer.mix(&other.transfer, weight);
+        self.think_mean_s += weight * (other.think_mean_s - self.think_mean_s);
+    }
+}
+
 /// One epoch in a list.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EpochResult {
@@ -327,6 +355,33 @@ mod tests {
         assert!((large.think_mean_s - 0.14 / 3.0).abs() < 1e-12);
         assert_eq!(result.all.map(|all| all.duration.mean_s), Some(0.225));
         assert_eq!(result.list, None);
+    }
+
+    #[test]
+    fn classes_of_several_runs_merge_by_their_counts() {
+        let class = |times: &[u64]| {
+            let mut responses = Responses::new(false);
+            for &millis in times {
+                responses.add(&epoch(0, 0, 700, millis, 10));
+            }
+            responses.result().all.expect("epochs")
+        };
+        let mut merged = class(&[110, 210]);
+        merged.merge(&class(&[410, 50, 90, 130]));
+        let whole = class(&[110, 210, 410, 50, 90, 130]);
+        assert_eq!(merged.count, 6);
+        for (one, other) in [
+            (merged.duration.mean_s, whole.duration.mean_s),
+            (merged.transfer.mean_s, whole.transfer.mean_s),
+            (
+                merged.transfer.geometric_mean_s,
+                whole.transfer.geometric_mean_s,
+            ),
+            (merged.think_mean_s, 0.01),
+        ] {
+            // A mean is whole nanoseconds.
+            assert!((one - other).abs() < 3e-9, "{one} {other}");
+        }
     }
 
     #[test]
