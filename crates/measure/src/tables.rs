@@ -7,10 +7,11 @@ use arrow_array::{
 };
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 
-use crate::{
-    ExchangeResult, FlowResult, Interval, Look, ResponseClass, RunResult, Spread, Stack,
-    SummaryRow, Traces, TrafficResult,
-};
+use crate::{FlowResult, Interval, Look, RunResult, Stack, SummaryRow, Traces, TrafficResult};
+
+mod exchanges;
+
+pub use exchanges::{epochs, queues, responses};
 
 /// A table under construction: columns in order.
 #[derive(Default)]
