@@ -62,8 +62,6 @@ pub struct FlowState<'a> {
     pub peer: u32,
     /// The application at the sender, if both sides write.
     pub conversation: Option<Box<Conversation>>,
-    /// The identifier of that connection.
-    pub connection: u64,
     /// When its SYN leaves.
     pub start: Instant,
     size: Option<Bytes>,
@@ -152,7 +150,6 @@ impl<'a> FlowState<'a> {
             source: 0,
             peer: NOBODY,
             conversation: None,
-            connection: 0,
             start: place.start,
             size: place.size,
             smss: place.smss.unwrap_or(SMSS),

@@ -16,6 +16,8 @@ use workload::{AdaptiveVideo, Close, Exchange, Script, SegmentRequest, Side, Tur
 /// One side of a connection in which both sides write.
 #[derive(Clone, Debug)]
 pub struct Conversation {
+    /// The number of the connection in its table.
+    pub number: u64,
     pub speaker: Speaker,
     pub side: Side,
     /// At the acceptor, how the handshake ended.
@@ -26,9 +28,10 @@ pub struct Conversation {
 }
 
 impl Conversation {
-    /// The application at `side` of a connection that is not open.
-    fn new(speaker: Speaker, side: Side) -> Self {
+    /// The application at `side` of connection `number`, which is not open.
+    fn new(number: u64, speaker: Speaker, side: Side) -> Self {
         Self {
+            number,
             speaker,
             side,
             opened: None,
@@ -37,21 +40,21 @@ impl Conversation {
     }
 
     /// Both applications of a connection vector.
-    pub fn scripted(exchange: &Exchange) -> [Self; 2] {
+    pub fn scripted(number: u64, exchange: &Exchange) -> [Self; 2] {
         let exchange = Arc::new(exchange.clone());
         Side::BOTH.map(|side| {
             let speaker = Scripted::new(Arc::clone(&exchange), side);
-            Self::new(Speaker::Scripted(speaker), side)
+            Self::new(number, Speaker::Scripted(speaker), side)
         })
     }
 
     /// The client of a video, and its server.
-    pub fn video(client: &VideoConfig) -> [Self; 2] {
+    pub fn video(number: u64, client: &VideoConfig) -> [Self; 2] {
         let viewer = Box::new(Viewer::new(client.clone()));
         let [initiator, acceptor] = Side::BOTH;
         [
-            Self::new(Speaker::Viewer(viewer), initiator),
-            Self::new(Speaker::Server(Server::default()), acceptor),
+            Self::new(number, Speaker::Viewer(viewer), initiator),
+            Self::new(number, Speaker::Server(Server::default()), acceptor),
         ]
     }
 }

@@ -248,7 +248,9 @@ impl World<'_> {
         let peer = self.flows.get_mut(flow).peer;
         if let Some(ack) = carried.take_carried(&mut self.aside) {
             self.take_ack(peer, &ack, true);
-        } else if let Some(endpoints) = self.endpoints(peer) {
+        } else if peer != NOBODY
+            && let Some(endpoints) = self.endpoints(peer)
+        {
             endpoints.sender.handle_timestamp(data.ts_val);
         }
         let Some(endpoints) = self.endpoints(flow) else {

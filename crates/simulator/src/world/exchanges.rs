@@ -32,10 +32,10 @@ impl World<'_> {
         let way = self.way_of(table, begin);
         let (conversations, mss) = match dialogue {
             Dialogue::Script(connection) => (
-                Conversation::scripted(&connection.exchange),
+                Conversation::scripted(begin.turn, &connection.exchange),
                 connection.headers.mss,
             ),
-            Dialogue::Video { client, .. } => (Conversation::video(client), None),
+            Dialogue::Video { client, .. } => (Conversation::video(begin.turn, client), None),
         };
         let is_reverse = traffic.direction == Direction::Reverse;
         let mut numbers = [NOBODY; 2];
@@ -60,7 +60,6 @@ impl World<'_> {
             let mut state = FlowState::new(self.scenario, &traffic.flow, place);
             state.source = table;
             state.reverse = is_reverse == sends_answers;
-            state.connection = begin.turn;
             state.conversation = Some(Box::new(conversation));
             self.turns.place_ends(&mut state);
             let Some((flow, state, pool)) = self.flows.open(state) else {
@@ -184,7 +183,7 @@ impl World<'_> {
             let opened = state.endpoints.as_ref().and_then(|it| it.established);
             let start = opened.map_or(epoch.start, |opened| epoch.start.max(opened));
             let epoch = Epoch {
-                connection: state.connection,
+                connection: conversation.number,
                 start,
                 duration: now.saturating_since(start),
                 ..epoch
