@@ -46,7 +46,7 @@ use crate::segment::{AckSegment, DataSegment};
 use crate::{AckPolicy, ReceiverConfig};
 use echo::Echo;
 pub use fast_path::PlainAck;
-use policy::{ATO_MIN, QUICK_ACKS, QUICK_ACKS_AFTER_MARK};
+use policy::{ATO_MIN, QUICK_ACKS};
 use sack_list::SackList;
 use window::ReceiveWindow;
 
@@ -138,8 +138,10 @@ pub struct Receiver {
     end: Option<u64>,
     /// The FIN came alone and takes the last sequence number.
     has_bare_fin: bool,
-    /// The other direction of the connection carries data too.
-    is_duplex: bool,
+    /// This host sends too, and has not closed: the ACK of the FIN waits for its data.
+    fin_waits: bool,
+    /// This host opened the connection, and the SYN-ACK has arrived.
+    is_connected: bool,
     /// The SYN-ACK is retransmitted until the third segment of the handshake arrives.
     awaits_third: bool,
     finished_at: Option<Instant>,
@@ -187,7 +189,8 @@ impl Receiver {
             echo: Echo::Nothing,
             end: None,
             has_bare_fin: false,
-            is_duplex: false,
+            fin_waits: false,
+            is_connected: false,
             awaits_third: false,
             finished_at: None,
             is_clear: false,
@@ -316,7 +319,7 @@ impl Receiver {
         }
         if self.end.is_some_and(|end| end <= self.rcv_nxt) && self.finished_at.is_none() {
             self.finished_at = Some(now);
-            self.pending.now |= !self.is_duplex;
+            self.pending.now |= !self.fin_waits;
         }
         if self.policy == AckPolicy::EverySegment {
             self.pending.now = true;
@@ -343,7 +346,7 @@ impl Receiver {
         if self.sacks.remembered() > 0 {
             self.sacks.acknowledge(self.rcv_nxt);
         }
-        if self.is_duplex && self.end.is_some_and(|end| end <= self.rcv_nxt) {
+        if self.fin_waits && self.end.is_some_and(|end| end <= self.rcv_nxt) {
             self.on_fin();
         }
         self.decide(now);
@@ -469,14 +472,6 @@ impl Receiver {
                 .grow(u64::from(len), u64::from(self.rcv_mss), held)
         {
             self.quick |= 1;
-        }
-    }
-
-    /// RFC 3168 section 6.1.3: echo until CWR. The first mark is acknowledged without delay.
-    fn on_mark(&mut self) {
-        if !self.echo_marks {
-            self.echo_marks = true;
-            self.enter_quick_acks(QUICK_ACKS_AFTER_MARK);
         }
     }
 
