@@ -135,7 +135,8 @@ pub struct Receiver {
     syn_acks: u32,
     /// The routers' answer that the next ACK carries.
     echo: Echo,
-    end: Option<u64>,
+    /// One past the last sequence number; [`u64::MAX`] if the FIN has not arrived.
+    end: u64,
     /// The FIN came alone and takes the last sequence number.
     has_bare_fin: bool,
     /// This host sends too, and has not closed: the ACK of the FIN waits for its data.
@@ -187,7 +188,7 @@ impl Receiver {
             syn_ack_sent: None,
             syn_acks: 0,
             echo: Echo::Nothing,
-            end: None,
+            end: u64::MAX,
             has_bare_fin: false,
             fin_waits: false,
             is_connected: false,
@@ -299,7 +300,7 @@ impl Receiver {
         }
         self.stats.marked += u64::from(ecn_ce);
         if segment.fin && end >= self.rcv_nxt {
-            self.end = Some(end);
+            self.end = end;
             self.has_bare_fin = segment.is_bare_fin();
         }
         if segment.len > 0 {
@@ -317,7 +318,7 @@ impl Receiver {
         } else {
             self.take_out_of_order(now, segment, ecn_ce);
         }
-        if self.end.is_some_and(|end| end <= self.rcv_nxt) && self.finished_at.is_none() {
+        if self.end <= self.rcv_nxt && self.finished_at.is_none() {
             self.finished_at = Some(now);
             self.pending.now |= !self.fin_waits;
         }
@@ -346,7 +347,7 @@ impl Receiver {
         if self.sacks.remembered() > 0 {
             self.sacks.acknowledge(self.rcv_nxt);
         }
-        if self.fin_waits && self.end.is_some_and(|end| end <= self.rcv_nxt) {
+        if self.fin_waits && self.end <= self.rcv_nxt {
             self.on_fin();
         }
         self.decide(now);
