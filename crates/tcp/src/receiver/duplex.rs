@@ -85,14 +85,14 @@ impl Receiver {
     /// The acknowledgment in a data segment or FIN that this host sends at `now`. It replaces one
     /// that waits for the delayed-ACK timer. `None` if it would repeat the last ACK: the same ACK
     /// number and window, no SACK blocks and no ECN echo. Until data has arrived, each data segment
-    /// carries the acknowledgment of the SYN-ACK, because the third segment may be lost.
+    /// of the active opener acknowledges the SYN-ACK, because the third segment may be lost.
     pub fn take_ack(&mut self, now: Instant) -> Option<AckSegment> {
         self.reports_news().then(|| self.make_ack(now))
     }
 
     /// Whether an ACK would not repeat the last one.
     fn reports_news(&self) -> bool {
-        self.rcv_nxt == 0
+        self.is_connected && self.rcv_nxt == 0
             || self.pending.scheduled
             || self.pending.now
             || self.unacknowledged() > 0

@@ -5,7 +5,8 @@
 
 use tcp::segment::{AckSegment, DataSegment};
 use tcp::{Receiver, Sender};
-use units::{Bytes, Duration, Instant};
+use units::feedback::Feedback;
+use units::{Bytes, Duration, Instant, Rate};
 
 use super::support::*;
 
@@ -385,7 +386,6 @@ fn an_idle_server_restarts_its_window_and_one_that_thinks_less_does_not() {
         }
         assert!(path.is_over());
         let (cwnd, out) = first.unwrap();
-        println!("think {think}: window {cwnd}, {out} segments");
         assert_eq!(
             u64::from(out),
             expected,
@@ -409,4 +409,77 @@ fn a_prompt_sender_never_waits_for_the_ack_of_a_small_segment() {
         }
         assert_eq!(sent, if is_prompt { vec![100; 3] } else { vec![100] });
     }
+}
+
+#[test]
+fn a_server_that_speaks_first_survives_the_loss_of_the_third_segment() {
+    let configs = [sender_config("cubic"), sender_config("cubic")];
+    let mut path = Duplex::new(configs, &[Exchange::new(0, 5_000, 0)]);
+    // SYN, SYN-ACK, third segment.
+    path.lost = vec![2];
+    path.open();
+    path.run_to(5_000);
+    assert!(path.is_over());
+    // The SYN-ACK of 50 ms is retransmitted after a second, and answered.
+    let server = path.sent(SERVER, 0);
+    assert_eq!(server[..3], [ack(50, 0), ack(1_050, 0), data(1_150, MSS)]);
+    assert_eq!(path.sent(CLIENT, 100)[..2], [ack(100, 0), ack(1_100, 0)]);
+    // The echoed timestamp gives the time of the handshake.
+    let server = &path.hosts[SERVER].sender;
+    assert_eq!(server.min_rtt(), Some(Duration::from_millis(100)));
+    assert_eq!(server.stats().timeouts, 0);
+}
+
+#[test]
+fn a_small_response_that_is_lost_is_probed_for() {
+    let configs = [sender_config("cubic"), sender_config("cubic")];
+    let mut path = Duplex::new(configs, &[Exchange::new(400, 1_000, 0)]);
+    // SYN, SYN-ACK, third segment, request, ACK, response.
+    path.lost = vec![5];
+    path.open();
+    path.run_to(5_000);
+    assert!(path.is_over());
+    // One segment in flight: two round trips and `rto_min` are 400 ms, and the RTO of 300 ms is
+    // earlier.
+    let server = path.sent(SERVER, 0);
+    assert_eq!(
+        server[..4],
+        [
+            ack(50, 0),
+            ack(150, 400),
+            data(150, 1_000),
+            data(450, 1_000)
+        ]
+    );
+    let stats = path.hosts[SERVER].sender.stats();
+    assert_eq!((stats.tlp_probes, stats.timeouts), (1, 0));
+}
+
+#[test]
+fn a_passive_opener_takes_the_rate_of_the_routers() {
+    let rate = Some(Rate::from_bits_per_sec(20_000_000));
+    let echo = Feedback::RcpEcho { rate };
+    for in_handshake in [false, true] {
+        let mut sender = Sender::new(sender_config("rcp"));
+        let header = sender.syn_ack_feedback();
+        assert!(matches!(header, Some(Feedback::Rcp { .. })), "{header:?}");
+        if in_handshake {
+            sender.handle_feedback(ms(100), echo);
+        }
+        sender.accept(ms(100), &third(0), Some(Duration::from_millis(100)), 0);
+        assert_eq!(sender.is_paced(), in_handshake);
+        sender.write(ms(100), 100 * MSS);
+        let segment = sender.poll_transmit(ms(100)).unwrap();
+        let header = sender.feedback(ms(100), &segment);
+        assert!(matches!(header, Some(Feedback::Rcp { .. })), "{header:?}");
+        sender.handle_feedback(ms(200), echo);
+        assert!(sender.is_paced());
+        // 2 round trips at 20 Mbit/s, in segments of 1,436 bytes and 64 of headers.
+        let expected = 20_000_000 * 2 / 10 / 8 / 1_500;
+        assert_eq!(sender.window().cwnd_segments(), expected);
+    }
+    let mut xcp = Sender::new(sender_config("xcp"));
+    assert!(matches!(xcp.syn_ack_feedback(), Some(Feedback::Xcp { .. })));
+    let mut cubic = Sender::new(sender_config("cubic"));
+    assert_eq!(cubic.syn_ack_feedback(), None);
 }

@@ -121,6 +121,8 @@ pub struct Duplex {
     faults: Faults,
     packets: BTreeMap<(Instant, u64), (usize, Packet)>,
     order: u64,
+    /// Packets that are lost, by their place in the log.
+    pub lost: Vec<usize>,
     /// Each packet that left: when, from which host.
     pub log: Vec<(Instant, usize, Packet)>,
     exchanges: Vec<Exchange>,
@@ -153,6 +155,7 @@ impl Duplex {
             faults: Faults::NONE,
             packets: BTreeMap::new(),
             order: 0,
+            lost: Vec::new(),
             log: Vec::new(),
             exchanges: exchanges.to_vec(),
             close: Close::AfterAll,
@@ -184,7 +187,7 @@ impl Duplex {
             marked: data.is_some_and(|data| data.len > 0) && self.faults.happens(self.faults.marks),
         };
         self.log.push((self.now, from, packet));
-        if self.faults.happens(self.faults.loss) {
+        if self.faults.happens(self.faults.loss) || self.lost.contains(&(self.log.len() - 1)) {
             return;
         }
         let copies = 1 + u64::from(self.faults.happens(self.faults.duplicate));
@@ -279,9 +282,6 @@ impl Duplex {
                 self.closed[CLIENT] = true;
                 client.sender.close();
             }
-        } else if self.client_acts.is_none() && all_asked {
-            // Nothing to do before the last response.
-            self.client_acts = None;
         }
         let received = server.receiver.delivered().get();
         while self.answered < self.exchanges.len()
