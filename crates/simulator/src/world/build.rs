@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use network::router::RouterSupport;
 use network::{Link, LinkConfig, LossConfig, Service, Streams};
-use scenario::{Application, Direction, Ends, Scenario};
+use scenario::{Application, Direction, Ends, Scenario, Traffic, TrafficKind};
 use units::feedback::HOST_TTL;
 use units::{Duration, Instant};
 
@@ -99,6 +99,12 @@ impl<'a> World<'a> {
             let stream = format!("path.{}", router.link.name);
             world.add_link(&router.link, &router.router_support, &stream, true);
             world.ttl = world.ttl.wrapping_sub(1);
+        }
+        let exchanges = |traffic: &Traffic| matches!(traffic.kind, TrafficKind::Exchanges(_));
+        if path.traffic.iter().any(exchanges) {
+            for link in &mut world.links {
+                link.measure_from(Instant::ZERO + path.warm_up);
+            }
         }
         let mut turns = Vec::new();
         for (index, config) in scenario.flows.iter().enumerate() {
