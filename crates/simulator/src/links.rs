@@ -106,8 +106,11 @@ impl LinkState {
         if measured.mark.is_none() && now >= measured.from {
             measured.mark = Some(link.mark(measured.from));
         }
-        measured.queue.observe(now, |at| link.queue_len(at).0);
-        self.watch = measured.queue.due();
+        self.watch = Instant::MAX;
+        if link.has_rate() {
+            measured.queue.observe(now, |at| link.queue_len(at).0);
+            self.watch = measured.queue.due();
+        }
     }
 
     /// Gives it its calendar entry.
