@@ -55,6 +55,7 @@ const SLOW_START: &[Known] = &[
     known("quick-start"),
     Known {
         options: &[
+            ("draft", "draft", &[]),
             ("threshold", "threshold", &[]),
             ("beta", "beta", &[]),
             ("jump", "jump", &[]),
