@@ -283,6 +283,11 @@ impl<S: Startup, A: Avoidance, R: Recovery> CongestionControl for Classic<S, A, 
         self.startup.asks_routers()?.requested_rate(queued)
     }
 
+    fn thins_acks(&mut self) -> bool {
+        let startup = self.startup.asks_routers();
+        startup.is_some_and(|startup| startup.thins_acks())
+    }
+
     fn on_approval(&mut self, now: Instant, rate: Rate, rtt: Duration) {
         if let Some(startup) = self.startup.asks_routers()
             && let Some(step) = startup.on_approval(rate, rtt, &self.window)

@@ -182,6 +182,9 @@ impl<'a> FlowState<'a> {
             }));
         }
         self.asks_routers = endpoints.sender.asks_routers();
+        if endpoints.sender.thins_acks() {
+            endpoints.receiver.thin_acks();
+        }
         self.endpoints = Some(endpoints);
         self.application_acts(now);
     }

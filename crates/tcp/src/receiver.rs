@@ -32,6 +32,7 @@ mod policy;
 mod sack_list;
 #[cfg(test)]
 mod tests;
+mod thinning;
 mod window;
 
 use alloc::boxed::Box;
@@ -47,6 +48,8 @@ use echo::Echo;
 pub use fast_path::PlainAck;
 use policy::{ATO_MIN, QUICK_ACKS, QUICK_ACKS_AFTER_MARK};
 use sack_list::SackList;
+use thinning::Thinning;
+pub use thinning::quick_start_ack_ratio;
 use window::ReceiveWindow;
 
 /// `TCP_MSS_DEFAULT`: the segment size assumed before the first segment (RFC 9293 section 3.7.1).
@@ -131,6 +134,8 @@ pub struct Receiver {
     syn_acks: u32,
     /// The routers' answer that the next ACK carries.
     echo: Echo,
+    /// Whether a rate that routers approved thins the ACKs.
+    thinning: Thinning,
     end: Option<u64>,
     finished_at: Option<Instant>,
     /// The fast path takes full segments in order.
@@ -174,6 +179,7 @@ impl Receiver {
             syn_ack_sent: None,
             syn_acks: 0,
             echo: Echo::Nothing,
+            thinning: Thinning::Off,
             end: None,
             finished_at: None,
             is_clear: false,
@@ -226,6 +232,9 @@ impl Receiver {
 
     /// The router feedback in the packet that is handled next, and the TTL of its IP header.
     pub fn handle_feedback(&mut self, feedback: &Feedback, ip_ttl: u8) {
+        if let Feedback::RateReport { rate, .. } = feedback {
+            self.note_approval(rate.rate());
+        }
         self.echo.take(feedback, ip_ttl);
     }
 
@@ -280,6 +289,9 @@ impl Receiver {
             self.pending.immediate |= segment.len > 0;
         }
         self.stats.marked += u64::from(ecn_ce);
+        if ecn_ce || start != self.rcv_nxt {
+            self.thinning = Thinning::Off;
+        }
         if segment.fin && end >= self.rcv_nxt {
             self.end = Some(end);
         }
@@ -424,6 +436,7 @@ impl Receiver {
         self.window
             .measure_by_timestamp(timestamp(now), segment.ts_ecr, is_full);
         self.last_data = now;
+        self.thin(now, segment.len);
         if ecn_ce {
             self.on_mark();
         }
