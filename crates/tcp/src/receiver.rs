@@ -33,6 +33,7 @@ mod policy;
 mod sack_list;
 #[cfg(test)]
 mod tests;
+mod thinning;
 mod window;
 
 use alloc::boxed::Box;
@@ -48,6 +49,8 @@ use echo::Echo;
 pub use fast_path::PlainAck;
 use policy::{ATO_MIN, QUICK_ACKS};
 use sack_list::SackList;
+use thinning::Thinning;
+pub use thinning::quick_start_ack_ratio;
 use window::ReceiveWindow;
 
 /// `TCP_MSS_DEFAULT`: the segment size assumed before the first segment (RFC 9293 section 3.7.1).
@@ -145,6 +148,8 @@ pub struct Receiver {
     is_connected: bool,
     /// The SYN-ACK is retransmitted until the third segment of the handshake arrives.
     awaits_third: bool,
+    /// Whether a rate that routers approved thins the ACKs.
+    thinning: Thinning,
     finished_at: Option<Instant>,
     /// The fast path takes full segments in order.
     is_clear: bool,
@@ -193,6 +198,7 @@ impl Receiver {
             fin_waits: false,
             is_connected: false,
             awaits_third: false,
+            thinning: Thinning::Off,
             finished_at: None,
             is_clear: false,
             quiet_until: Instant::ZERO,
@@ -245,6 +251,9 @@ impl Receiver {
 
     /// The router feedback in the packet that is handled next, and the TTL of its IP header.
     pub fn handle_feedback(&mut self, feedback: &Feedback, ip_ttl: u8) {
+        if let Feedback::RateReport { rate, .. } = feedback {
+            self.note_approval(rate.rate());
+        }
         self.echo.take(feedback, ip_ttl);
     }
 
@@ -299,6 +308,9 @@ impl Receiver {
             self.pending.immediate |= segment.len > 0;
         }
         self.stats.marked += u64::from(ecn_ce);
+        if ecn_ce || start != self.rcv_nxt {
+            self.thinning = Thinning::Off;
+        }
         if segment.fin && end >= self.rcv_nxt {
             self.end = end;
             self.has_bare_fin = segment.is_bare_fin();
@@ -450,6 +462,7 @@ impl Receiver {
         self.window
             .measure_by_timestamp(timestamp(now), segment.ts_ecr, is_full);
         self.last_data = now;
+        self.thin(now, segment.len);
         if ecn_ce {
             self.on_mark();
         }

@@ -1,4 +1,5 @@
 //! When the receiver acknowledges: at once, with the next segment, after a delay, or compressed.
+//! While ACKs are [thinned](super::thinning), after as many segments as that says.
 //!
 //! Linux 6.18 `tcp_event_data_recv`, `__tcp_ack_snd_check`, `tcp_send_delayed_ack` and
 //! `tcp_cleanup_rbuf`; RFC 5681 section 4.2.
@@ -104,10 +105,12 @@ impl Receiver {
     /// edge can advance, which holds for an application that reads at once; otherwise Linux
     /// acknowledges in [`Self::decide_after_read`].)
     pub(super) fn decide(&mut self, now: Instant) {
-        if self.unacknowledged() > u64::from(self.rcv_mss)
-            || self.acks_quickly()
-            || self.pending.immediate
-        {
+        let full = u64::from(self.rcv_mss);
+        let is_due = match self.thinned_to() {
+            None => self.unacknowledged() > full || self.acks_quickly(),
+            Some(packets) => self.unacknowledged() >= packets.saturating_mul(full),
+        };
+        if is_due || self.pending.immediate {
             self.pending.now = true;
         } else if self.beyond.is_empty() {
             self.delay_ack(now);
