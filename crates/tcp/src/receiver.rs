@@ -3,7 +3,8 @@
 //! Behaves like Linux 6.18 (`tcp_input.c`: `tcp_event_data_recv`, `tcp_data_queue`,
 //! `__tcp_ack_snd_check`; `tcp.c`: `tcp_cleanup_rbuf`), within the rules of RFC 2018, 2883, 3168
 //! and 7323. Assumes an application that reads everything at once, and a network device that
-//! delivers single packets (no GRO). If the other direction carries data too, see `duplex.rs`.
+//! delivers single packets (no GRO). If the other direction carries data too, see `duplex.rs`; if
+//! the application reads later, see `unread.rs`.
 //!
 //! **ACK frequency.** A segment is acknowledged at once while quick ACKs are left: 16 at the start,
 //! after a pause longer than the RTO and after a duplicate; 2 after a congestion mark. Every
@@ -33,6 +34,7 @@ mod policy;
 mod sack_list;
 #[cfg(test)]
 mod tests;
+mod unread;
 mod window;
 
 use alloc::boxed::Box;
@@ -145,7 +147,10 @@ pub struct Receiver {
     is_connected: bool,
     /// The SYN-ACK is retransmitted until the third segment of the handshake arrives.
     awaits_third: bool,
-    finished_at: Option<Instant>,
+    /// [`Instant::MAX`] before.
+    finished_at: Instant,
+    /// The offset up to which the application has read; [`u64::MAX`] if it reads at once.
+    read_up_to: u64,
     /// The fast path takes full segments in order.
     is_clear: bool,
     /// Before this instant, the passing of time changes no measurement.
@@ -193,7 +198,8 @@ impl Receiver {
             fin_waits: false,
             is_connected: false,
             awaits_third: false,
-            finished_at: None,
+            finished_at: Instant::MAX,
+            read_up_to: u64::MAX,
             is_clear: false,
             quiet_until: Instant::ZERO,
             stats: ReceiverStats::default(),
@@ -216,19 +222,6 @@ impl Receiver {
     pub const fn without_sack_compression(mut self) -> Self {
         self.compression = false;
         self
-    }
-
-    /// Bytes received in order, all delivered to the application.
-    #[must_use]
-    pub const fn delivered(&self) -> Bytes {
-        let fin = self.has_bare_fin && self.finished_at.is_some();
-        Bytes::new(self.rcv_nxt - fin as u64)
-    }
-
-    /// When the last byte of a finished stream was delivered to the application, and the FIN.
-    #[must_use]
-    pub const fn finished_at(&self) -> Option<Instant> {
-        self.finished_at
     }
 
     /// The counters.
@@ -307,19 +300,19 @@ impl Receiver {
             self.sacks.forget_duplicate();
         }
         let is_in_order = start <= self.rcv_nxt && end > self.rcv_nxt;
-        if is_in_order {
+        if is_in_order && self.is_full() && segment.len > 0 {
+            self.refuse_beyond_window();
+        } else if is_in_order {
             self.take_in_order(now, segment, ecn_ce);
         } else if end <= self.rcv_nxt {
             self.refuse_duplicate(segment);
         } else if start > self.rcv_nxt + self.window.remaining(self.rcv_nxt) {
-            self.stats.out_of_window += 1;
-            self.enter_quick_acks(QUICK_ACKS);
-            self.pending.now = true;
+            self.refuse_beyond_window();
         } else {
             self.take_out_of_order(now, segment, ecn_ce);
         }
-        if self.end <= self.rcv_nxt && self.finished_at.is_none() {
-            self.finished_at = Some(now);
+        if self.end <= self.rcv_nxt && self.finished_at == Instant::MAX {
+            self.note_end(now);
             self.pending.now |= !self.fin_waits;
         }
         if self.policy == AckPolicy::EverySegment {
@@ -351,10 +344,12 @@ impl Receiver {
             self.on_fin();
         }
         self.decide(now);
-        // The application reads (`tcp_recvmsg`), after which an ACK may be due.
-        self.window
-            .on_read(now, self.rcv_nxt, u64::from(self.rcv_mss));
-        self.decide_after_read();
+        if self.reads_at_once() {
+            // The application reads (`tcp_recvmsg`), after which an ACK may be due.
+            self.window
+                .on_read(now, self.rcv_nxt, u64::from(self.rcv_mss));
+            self.decide_after_read();
+        }
     }
 
     /// `tcp_ofo_queue`: held data that is in order after this segment.
@@ -383,6 +378,13 @@ impl Receiver {
             self.sacks.set_duplicate(segment.seq, end);
             self.pending.scheduled |= end >= self.window.advertised_at();
         }
+        self.pending.now = true;
+    }
+
+    /// `tcp_data_queue`: the window does not hold the segment.
+    fn refuse_beyond_window(&mut self) {
+        self.stats.out_of_window += 1;
+        self.enter_quick_acks(QUICK_ACKS);
         self.pending.now = true;
     }
 
@@ -422,7 +424,7 @@ impl Receiver {
         self.sacks.add(start, end);
         if self.sack {
             // Without SACK the window must not grow: an ACK that opens it is not a duplicate.
-            let already_held = self.beyond.total().saturating_sub(end - start);
+            let already_held = self.held().saturating_sub(end - start);
             self.grow_window(segment.len, already_held);
         }
         self.window
@@ -454,7 +456,7 @@ impl Receiver {
             self.on_mark();
         }
         // The segment itself occupies the buffer until the application reads it.
-        let held = self.beyond.total() + u64::from(segment.len);
+        let held = self.beyond.total() + self.unread().max(u64::from(segment.len));
         self.grow_window(segment.len, held);
     }
 
@@ -525,7 +527,7 @@ impl Receiver {
 
     /// `tcp_select_window` and `tcp_event_ack_sent`.
     fn make_ack(&mut self, now: Instant) -> AckSegment {
-        let held = self.beyond.total();
+        let held = self.held();
         if self.window.is_crowded(held) {
             self.quick = 0;
         }

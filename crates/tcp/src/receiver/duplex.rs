@@ -98,9 +98,7 @@ impl Receiver {
             || self.unacknowledged() > 0
             || self.echo_marks
             || !self.sacks.is_empty()
-            || self
-                .window
-                .candidate(u64::from(self.rcv_mss), self.beyond.total())
+            || self.window.candidate(u64::from(self.rcv_mss), self.held())
                 > self.window.remaining(self.rcv_nxt)
     }
 
