@@ -418,7 +418,7 @@ impl Receiver {
         }
         if self.sacks.place_of(start, end) >= COMPRESSION_BLOCKS && self.compressed > 0 {
             // The list is about to drop a block not yet reported (`tcp_sack_compress_send_ack`).
-            self.early_ack = Some(Box::new(self.send_ack(now)));
+            self.early_ack = Some(Box::new(self.make_ack(now)));
             self.pending.scheduled = true;
         }
         self.sacks.add(start, end);
@@ -492,7 +492,7 @@ impl Receiver {
         if self.pending.syn_ack || self.early_ack.is_some() {
             return self.poll_rare_ack(now);
         }
-        self.pending.now.then(|| self.send_ack(now))
+        self.pending.now.then(|| self.make_ack(now))
     }
 
     #[cold]
@@ -519,13 +519,7 @@ impl Receiver {
         }
     }
 
-    /// `tcp_send_ack`.
-    fn send_ack(&mut self, now: Instant) -> AckSegment {
-        self.stats.acks_sent += 1;
-        self.make_ack(now)
-    }
-
-    /// `tcp_select_window` and `tcp_event_ack_sent`.
+    /// `tcp_send_ack`, `tcp_select_window` and `tcp_event_ack_sent`.
     fn make_ack(&mut self, now: Instant) -> AckSegment {
         let held = self.held();
         if self.window.is_crowded(held) {
@@ -547,6 +541,7 @@ impl Receiver {
             self.compressed = 0;
             self.compressed_ack_at = Instant::MAX;
         }
+        self.stats.acks_sent += 1;
         let mut ack = AckSegment {
             ack: self.rcv_nxt,
             window,

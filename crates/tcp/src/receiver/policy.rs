@@ -119,7 +119,7 @@ impl Receiver {
         if self.pending.now {
             return;
         }
-        let drained = self.held() == 0;
+        let drained = self.beyond.is_empty() && self.unread() == 0;
         let pushed = self.pending.pushed && !self.is_interactive();
         if drained && (pushed || self.pending.pushed_twice) {
             self.pending.now = true;

@@ -80,10 +80,11 @@ impl Receiver {
         self.end_of_data().saturating_sub(self.read_up_to)
     }
 
-    /// What the buffer holds.
+    /// What the buffer holds. (After the end of the stream, when no window matters, a FIN may count
+    /// as a byte.)
     #[inline]
     pub(super) const fn held(&self) -> u64 {
-        self.beyond.total() + self.unread()
+        self.beyond.total() + self.rcv_nxt.saturating_sub(self.read_up_to)
     }
 
     #[inline]

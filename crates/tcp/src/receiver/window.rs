@@ -163,6 +163,7 @@ impl ReceiveWindow {
     }
 
     /// The window to advertise with `held` bytes out of order (`__tcp_select_window`).
+    #[inline(always)]
     pub fn candidate(&self, rcv_mss: u64, held: u64) -> u64 {
         let mut free = self.space.saturating_sub(held);
         if free < self.space / 2 {
