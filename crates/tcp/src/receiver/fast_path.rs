@@ -165,7 +165,8 @@ impl Receiver {
     /// The end of a segment in order on the general path: whether the fast path takes the next one.
     pub(super) fn look_ahead(&mut self) {
         let pending = &self.pending;
-        self.is_clear = self.beyond.is_empty()
+        self.is_clear = self.reads_at_once()
+            && self.beyond.is_empty()
             && self.sacks.is_empty()
             && self.compressed == 0
             && self.early_ack.is_none()
