@@ -130,12 +130,13 @@ pub struct Receiver {
     sacks: SackList,
     /// From the handshake; it bounds the delayed ACK.
     rtt: RttEstimator,
-    syn_ack_sent: Option<Instant>,
+    /// When the last SYN-ACK left, and how many did.
+    syn_ack_sent: Instant,
     syn_acks: u32,
     /// The routers' answer that the next ACK carries.
     echo: Echo,
     /// Whether a rate that routers approved thins the ACKs.
-    thinning: Thinning,
+    thinning: Option<Box<Thinning>>,
     end: Option<u64>,
     finished_at: Option<Instant>,
     /// The fast path takes full segments in order.
@@ -176,10 +177,10 @@ impl Receiver {
             beyond: RangeSet::new(),
             sacks: SackList::default(),
             rtt: RttEstimator::new(RTO_MIN),
-            syn_ack_sent: None,
+            syn_ack_sent: Instant::ZERO,
             syn_acks: 0,
             echo: Echo::Nothing,
-            thinning: Thinning::Off,
+            thinning: None,
             end: None,
             finished_at: None,
             is_clear: false,
@@ -290,7 +291,7 @@ impl Receiver {
         }
         self.stats.marked += u64::from(ecn_ce);
         if ecn_ce || start != self.rcv_nxt {
-            self.thinning = Thinning::Off;
+            self.thinning = None;
         }
         if segment.fin && end >= self.rcv_nxt {
             self.end = Some(end);
@@ -446,8 +447,9 @@ impl Receiver {
     }
 
     fn on_first_data(&mut self, now: Instant) {
-        if let (Some(sent), 1) = (self.syn_ack_sent, self.syn_acks) {
-            self.rtt.on_sample(now.saturating_since(sent), 0, 0);
+        if self.syn_acks == 1 {
+            let rtt = now.saturating_since(self.syn_ack_sent);
+            self.rtt.on_sample(rtt, 0, 0);
         }
         self.raise_quick_acks(QUICK_ACKS);
         self.ato = ATO_MIN;
@@ -498,7 +500,7 @@ impl Receiver {
 
     fn make_syn_ack(&mut self, now: Instant) -> AckSegment {
         self.syn_acks += 1;
-        self.syn_ack_sent = Some(now);
+        self.syn_ack_sent = now;
         AckSegment {
             ack: self.rcv_nxt,
             window: u32::try_from(self.window.remaining(self.rcv_nxt)).unwrap_or(u32::MAX),
