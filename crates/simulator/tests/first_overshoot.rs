@@ -1,4 +1,4 @@
-//! What follows the first overshoot of a window-based slow start: 5 MB over 50 Mbit/s, 100 ms and 413
+//! How a window-based slow start ends, and what follows its overshoot: 5 MB over 50 Mbit/s, 100 ms and 413
 //! packets of buffer. Debian's kernels 6.1 and 6.12 in virtual time, and Linux 6.18 on a host, are
 //! what the values are compared with.
 
@@ -62,4 +62,30 @@ fn hybla_needs_rack_to_repair_its_overshoot_without_a_timeout() {
     let fack = transfer("hybla", 50_000, LossDetection::Fack);
     assert_eq!(fack.timeouts, 1);
     assert!(fack.fct_s > rack.fct_s.map(|fct| fct + 1.0));
+}
+
+/// The baseline of Scharf 2011: CUBIC of Linux 2.6.18 leaves slow start at 100 segments, before the
+/// loss; that of 2.6.24 at the loss.
+#[test]
+fn cubic_of_2_6_18_leaves_slow_start_at_100_segments() {
+    let exit = |name: &str| {
+        let mut flow = Flow::new(algorithm(name));
+        flow.size = Some(Bytes::new(5_000_000));
+        flow.initial_window = 3;
+        flow.byte_counting = false;
+        flow.loss_detection = LossDetection::Fack;
+        let output = run(&Scenario::new(wired(50, 100, 413), vec![flow]), false);
+        let flow = &output.result.flows[0];
+        assert!(flow.completed);
+        let exit = flow.slow_start_exit.as_ref().expect("it ends");
+        (exit.reason.clone(), exit.cwnd_bytes / 1448)
+    };
+    for version in ["2.6.18", "2.0"] {
+        let (reason, segments) = exit(&format!("cubic:version={version}+standard+rate-halving"));
+        assert_eq!((reason.as_str(), segments), ("ssthresh", 100), "{version}");
+        let none = format!("cubic:version={version},initial_ssthresh=none+standard+rate-halving");
+        assert_eq!(exit(&none).0, "loss");
+    }
+    let (reason, segments) = exit("cubic:version=2.1+standard+rate-halving");
+    assert!(reason == "loss" && segments > 1_000, "{reason} {segments}");
 }

@@ -136,6 +136,7 @@ pub struct Receiver {
     sacks: SackList,
     /// From the handshake; it bounds the delayed ACK.
     rtt: RttEstimator,
+    /// When the last SYN-ACK left, and how many did.
     syn_ack_sent: Option<Instant>,
     syn_acks: u32,
     /// The routers' answer that the next ACK carries.
@@ -151,7 +152,7 @@ pub struct Receiver {
     /// The SYN-ACK is retransmitted until the third segment of the handshake arrives.
     awaits_third: bool,
     /// Whether a rate that routers approved thins the ACKs.
-    thinning: Thinning,
+    thinning: Option<Box<Thinning>>,
     /// [`Instant::MAX`] before.
     finished_at: Instant,
     /// The offset up to which the application has read; [`u64::MAX`] if it reads at once.
@@ -203,7 +204,7 @@ impl Receiver {
             fin_waits: false,
             is_connected: false,
             awaits_third: false,
-            thinning: Thinning::Off,
+            thinning: None,
             finished_at: Instant::MAX,
             read_up_to: u64::MAX,
             is_clear: false,
@@ -302,7 +303,7 @@ impl Receiver {
         }
         self.stats.marked += u64::from(ecn_ce);
         if ecn_ce || start != self.rcv_nxt {
-            self.thinning = Thinning::Off;
+            self.thinning = None;
         }
         if segment.fin && end >= self.rcv_nxt {
             self.end = end;

@@ -14,6 +14,8 @@
 //! - An ACK of each segment ([`AckPolicy::EverySegment`](crate::AckPolicy::EverySegment)) is not
 //!   thinned.
 
+use alloc::boxed::Box;
+
 use units::{Duration, Instant, Rate};
 
 use super::Receiver;
@@ -32,16 +34,13 @@ pub fn quick_start_ack_ratio(approved: Rate, rtt: Duration, mss: u32) -> u64 {
 }
 
 /// How far the thinning is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Thinning {
-    /// Each ACK leaves.
-    #[default]
-    Off,
     /// For a sender that will report an approved rate.
     Ready,
     /// That rate; the first data packet is due.
     Approved(Rate),
-    /// One ACK for so many packets, halved at each of these instants.
+    /// One ACK for so many packets, halved at this instant and each RTT after it.
     On {
         ratio: u64,
         halved_at: Instant,
@@ -52,58 +51,60 @@ pub(super) enum Thinning {
 impl Receiver {
     /// Thins the ACKs of data that leaves at a rate approved by routers (RFC 4782, section 4.5).
     pub fn thin_acks(&mut self) {
-        self.thinning = Thinning::Ready;
+        self.thinning = Some(Box::new(Thinning::Ready));
     }
 
     /// The sender reports the rate that the routers approved.
     pub(super) fn note_approval(&mut self, approved: Rate) {
-        if self.thinning == Thinning::Ready && approved > Rate::ZERO {
-            self.thinning = Thinning::Approved(approved);
+        if let Some(thinning) = self.thinning.as_deref_mut()
+            && *thinning == Thinning::Ready
+            && approved > Rate::ZERO
+        {
+            *thinning = Thinning::Approved(approved);
         }
     }
 
     /// A data packet of `len` bytes arrived in order at `now`.
     pub(super) fn thin(&mut self, now: Instant, len: u32) {
-        match self.thinning {
-            Thinning::Off | Thinning::Ready => {}
+        let Some(thinning) = self.thinning.as_deref_mut() else {
+            return;
+        };
+        match thinning {
+            Thinning::Ready => {}
             Thinning::Approved(rate) => {
-                self.thinning = match self.rtt.srtt().filter(|rtt| !rtt.is_zero()) {
-                    Some(rtt) => Thinning::On {
-                        ratio: quick_start_ack_ratio(rate, rtt, len),
+                if let Some(rtt) = self.rtt.srtt().filter(|rtt| !rtt.is_zero()) {
+                    *thinning = Thinning::On {
+                        ratio: quick_start_ack_ratio(*rate, rtt, len),
                         halved_at: now + rtt,
                         rtt,
-                    },
-                    None => Thinning::Off,
-                };
+                    };
+                } else {
+                    self.thinning = None;
+                }
                 self.pending.now = true;
             }
             Thinning::On {
-                mut ratio,
-                mut halved_at,
+                ratio,
+                halved_at,
                 rtt,
             } => {
-                while now >= halved_at && ratio > LEAST {
-                    ratio /= 2;
-                    halved_at += rtt;
+                while now >= *halved_at && *ratio > LEAST {
+                    *ratio /= 2;
+                    *halved_at += *rtt;
                 }
-                self.thinning = if ratio > LEAST {
-                    Thinning::On {
-                        ratio,
-                        halved_at,
-                        rtt,
-                    }
-                } else {
-                    Thinning::Off
-                };
+                if *ratio <= LEAST {
+                    self.thinning = None;
+                }
             }
         }
     }
 
     /// The packets that one ACK acknowledges, while the ACKs are thinned.
+    #[inline]
     pub(super) fn thinned_to(&self) -> Option<u64> {
-        match self.thinning {
-            Thinning::On { ratio, .. } => Some(ratio),
-            _ => None,
+        match self.thinning.as_deref()? {
+            Thinning::On { ratio, .. } => Some(*ratio),
+            Thinning::Ready | Thinning::Approved(_) => None,
         }
     }
 }
@@ -226,7 +227,7 @@ mod tests {
         }
         // The quick ACKs of a new connection are used up.
         assert_eq!(bench.round(140).len(), 70);
-        assert_eq!(bench.receiver.thinning, Thinning::Off);
+        assert_eq!(bench.receiver.thinning, None);
 
         let mut bench = Bench::new(false);
         assert_eq!(bench.round(140).len(), 16 + 62);
@@ -239,6 +240,6 @@ mod tests {
         bench.round(10);
         bench.next += MSS;
         assert_eq!(bench.round(3), [0, 1, 2]);
-        assert_eq!(bench.receiver.thinning, Thinning::Off);
+        assert_eq!(bench.receiver.thinning, None);
     }
 }
