@@ -182,6 +182,9 @@ def _columns() -> dict[str, list[str]]:
     return {
         "flows": nothing.flows().column_names,
         "links": nothing.links().column_names,
+        "traffic": nothing.traffic().column_names,
+        "responses": nothing.responses().column_names,
+        "queues": nothing.queues().column_names,
         "runs": ["path", "run", "seed", "stack", "end_s", "counts", "wall_s"],
     }
 
