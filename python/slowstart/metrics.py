@@ -88,7 +88,7 @@ def speed_up(
     keys = [each for each in _EPOCH if each in _frame(other, "duration_s").columns]
     sides = [_frame(each, *keys, "response_bytes", "duration_s") for each in (baseline, other)]
     before, after = (
-        side.select(*keys, *by, "response_bytes", _time(side, time).alias(name))
+        side.select(*dict.fromkeys((*keys, *by, "response_bytes")), _time(side, time).alias(name))
         for side, name in zip(sides, ("before", "after"), strict=True)
     )
     both = before.join(after.select(*keys, "after"), on=keys, how="inner")
