@@ -123,7 +123,7 @@ impl Receiver {
         if self.window.grow(full, full, full) {
             self.quick |= 1;
         }
-        if self.quick > 0 || self.unacknowledged() > full {
+        if self.acks_quickly() || self.unacknowledged() > full {
             self.pending.now = true;
             return;
         }

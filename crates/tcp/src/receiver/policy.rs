@@ -51,6 +51,30 @@ impl Receiver {
     pub(super) fn enter_quick_acks(&mut self, most: u32) {
         self.raise_quick_acks(most);
         self.ato = ATO_MIN;
+        self.leave_interactive_mode();
+    }
+
+    /// `tcp_in_quickack_mode`.
+    #[inline]
+    pub(super) const fn acks_quickly(&self) -> bool {
+        self.quick & self.quick_mask > 0
+    }
+
+    /// `tcp_delack_timer_handler`: nothing carried the ACK, and the timer sends it. (Or the third
+    /// segment of the handshake did not arrive.)
+    pub(super) fn on_delayed_ack(&mut self) {
+        if self.awaits_third {
+            self.pending.syn_ack = true;
+            return;
+        }
+        self.pending.now = true;
+        if self.is_interactive() {
+            self.leave_interactive_mode();
+            self.ato = ATO_MIN;
+        } else {
+            // Expect longer gaps.
+            self.ato = (self.ato * 2).min(self.rtt.rto());
+        }
     }
 
     /// `tcp_dec_quickack_mode`.
@@ -73,7 +97,7 @@ impl Receiver {
     /// acknowledges in [`Self::decide_after_read`].)
     pub(super) fn decide(&mut self, now: Instant) {
         if self.unacknowledged() > u64::from(self.rcv_mss)
-            || self.quick > 0
+            || self.acks_quickly()
             || self.pending.immediate
         {
             self.pending.now = true;
@@ -90,7 +114,8 @@ impl Receiver {
             return;
         }
         let drained = self.beyond.is_empty();
-        if drained && (self.pending.pushed || self.pending.pushed_twice) {
+        let pushed = self.pending.pushed && !self.is_interactive();
+        if drained && (pushed || self.pending.pushed_twice) {
             self.pending.now = true;
             return;
         }
@@ -107,7 +132,7 @@ impl Receiver {
     pub(super) fn delay_ack(&mut self, now: Instant) {
         let mut ato = self.ato;
         if ato > ATO_MIN {
-            let most = if self.pending.pushed {
+            let most = if self.pending.pushed || self.is_interactive() {
                 DELAYED_ACK_MAX
             } else {
                 Duration::from_millis(500)

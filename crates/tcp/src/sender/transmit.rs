@@ -296,15 +296,17 @@ impl Sender {
             self.rearm_rto(now);
         }
         let cwr = self.ecn.take_cwr();
-        self.after_sending(now, len, in_flight, stamp.app_limited, false);
+        // A FIN that leaves alone has no payload.
+        let payload = u32::from(len) - self.stream.fin_below(self.snd_nxt);
+        self.after_sending(now, payload, in_flight, stamp.app_limited, false);
         DataSegment {
             seq,
-            len: u32::from(len),
+            len: payload,
             ts_val: timestamp(now),
             ts_ecr: self.ts_recent,
             syn: false,
             fin: self.stream.ends_at(self.snd_nxt),
-            psh: self.snd_nxt == self.stream.end(),
+            psh: self.snd_nxt == self.stream.written(),
             cwr,
             retransmission: false,
         }
@@ -314,7 +316,7 @@ impl Sender {
     pub(super) fn after_sending(
         &mut self,
         now: Instant,
-        len: u16,
+        len: u32,
         in_flight: units::Bytes,
         app_limited: bool,
         retransmission: bool,
