@@ -1,9 +1,9 @@
 //! A simulated link: the link itself, its calendar entry and its time series.
 
 use engine::Component;
-use measure::{LinkResult, LinkTrace};
+use measure::{LinkResult, LinkTrace, QueueSampler};
 use network::router::{Router, RouterSupport};
-use network::{Admission, Link, LinkConfig, Packet};
+use network::{Admission, Link, LinkConfig, Mark, Packet};
 use rand_chacha::ChaCha8Rng;
 use units::{Duration, Instant, Rate};
 
@@ -29,6 +29,17 @@ pub struct LinkState {
     /// Whether packets leave it on a side that is ahead of the side on which they enter.
     pub is_ahead: bool,
     trace: Option<LinkTrace>,
+    /// When the observation has something to do; [`Instant::MAX`] without one.
+    watch: Instant,
+    observation: Option<Box<Observation>>,
+}
+
+/// A link that is measured from some instant on, with the distribution of its queue.
+#[derive(Debug)]
+struct Observation {
+    start: Instant,
+    mark: Option<Mark>,
+    queue: QueueSampler,
 }
 
 impl LinkState {
@@ -56,6 +67,38 @@ impl LinkState {
                 link: config.name.clone(),
                 ..LinkTrace::default()
             }),
+            watch: Instant::MAX,
+            observation: None,
+        }
+    }
+
+    /// Measures the link from `start` on only, and samples its queue.
+    pub fn observe_from(&mut self, start: Instant) {
+        self.watch = start;
+        self.observation = Some(Box::new(Observation {
+            start,
+            mark: None,
+            queue: QueueSampler::new(start),
+        }));
+    }
+
+    /// Does what the observation has to do by `now`, before anything enters or leaves the link.
+    #[cold]
+    #[inline(never)]
+    fn observe(&mut self, now: Instant) {
+        let Some(observation) = &mut self.observation else {
+            return;
+        };
+        let link = &mut self.link;
+        if observation.mark.is_none() {
+            observation.mark = Some(link.mark(observation.start));
+        }
+        if link.has_rate() {
+            let queue = &mut observation.queue;
+            queue.observe(now, |at| link.queue_len(at).0);
+            self.watch = queue.due();
+        } else {
+            self.watch = Instant::MAX;
         }
     }
 
@@ -68,6 +111,9 @@ impl LinkState {
     #[inline(always)]
     pub fn pop(&mut self, now: Instant) -> Option<(Instant, Packet<Carried>)> {
         if !self.is_ahead {
+            if now >= self.watch {
+                self.observe(now);
+            }
             self.link.receive(now);
         }
         self.link.pop_before(now + NANO)
@@ -91,6 +137,9 @@ impl LinkState {
         packet: Packet<Carried>,
         agendas: &mut [Agenda; 2],
     ) -> bool {
+        if now >= self.watch {
+            self.observe(now);
+        }
         let accepted = self.link.push(now, packet) == Admission::Accepted;
         if let Some(trace) = &mut self.trace {
             let network::Sample {
@@ -114,6 +163,9 @@ impl LinkState {
         count: u32,
         agendas: &mut [Agenda; 2],
     ) -> u32 {
+        if now >= self.watch {
+            self.observe(now);
+        }
         let accepted = self.link.push_train(now, packet, count);
         self.reschedule_after_push(agendas);
         accepted
@@ -139,12 +191,19 @@ impl LinkState {
 
     /// The result and time series at the end of a run.
     pub fn finish(mut self, now: Instant) -> (LinkResult, Option<LinkTrace>) {
-        let summary = self.link.summary(now);
-        let counters = summary.counters;
+        if now >= self.watch {
+            self.observe(now);
+        }
         assert!(
-            counters.conserve(self.link.held()),
+            self.link.counters().conserve(self.link.held()),
             "a link's packet counters do not balance"
         );
+        let observation = self.observation.as_ref();
+        let summary = match observation.and_then(|it| it.mark.as_ref()) {
+            Some(mark) => self.link.summary_since(mark, now),
+            None => self.link.summary(now),
+        };
+        let counters = summary.counters;
         let result = LinkResult {
             name: self.link.name().to_owned(),
             utilization: summary.utilization,
@@ -153,7 +212,7 @@ impl LinkState {
             marks: counters.marks,
             queue_max_packets: summary.queue_max_packets,
             queue_mean_packets: summary.queue_mean_packets,
-            queue_distribution: None,
+            queue_distribution: observation.and_then(|it| it.queue.result()),
         };
         (result, self.trace)
     }

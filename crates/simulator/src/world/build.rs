@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use network::router::RouterSupport;
 use network::{Link, LinkConfig, LossConfig, Service, Streams};
-use scenario::{Application, Direction, Ends, Scenario};
+use scenario::{Application, Direction, Ends, Scenario, Traffic, TrafficKind};
 use units::feedback::HOST_TTL;
 use units::{Duration, Instant};
 
@@ -129,8 +129,21 @@ impl<'a> World<'a> {
             .waiting
             .sort_by(|a, b| start(b).cmp(&start(a)).then(b.cmp(a)));
         world.add_traffic();
+        world.observe_links();
         world.distribute(options.event_loop);
         world
+    }
+
+    /// Response times are counted from the end of the warm-up on, and so are the links behind them.
+    fn observe_links(&mut self) {
+        let path = &self.scenario.path;
+        let is_exchange = |traffic: &Traffic| matches!(traffic.kind, TrafficKind::Exchanges(_));
+        if path.traffic.iter().any(is_exchange) {
+            let start = Instant::ZERO + path.warm_up;
+            for link in &mut self.links {
+                link.observe_from(start);
+            }
+        }
     }
 
     pub(super) fn add_link(
