@@ -46,7 +46,7 @@ use crate::segment::{AckSegment, DataSegment};
 use crate::{AckPolicy, ReceiverConfig};
 use echo::Echo;
 pub use fast_path::PlainAck;
-use policy::{ATO_MIN, QUICK_ACKS, QUICK_ACKS_AFTER_MARK};
+use policy::{ATO_MIN, QUICK_ACKS};
 use sack_list::SackList;
 use window::ReceiveWindow;
 
@@ -135,11 +135,14 @@ pub struct Receiver {
     syn_acks: u32,
     /// The routers' answer that the next ACK carries.
     echo: Echo,
-    end: Option<u64>,
+    /// One past the last sequence number; [`u64::MAX`] if the FIN has not arrived.
+    end: u64,
     /// The FIN came alone and takes the last sequence number.
     has_bare_fin: bool,
-    /// The other direction of the connection carries data too.
-    is_duplex: bool,
+    /// This host sends too, and has not closed: the ACK of the FIN waits for its data.
+    fin_waits: bool,
+    /// This host opened the connection, and the SYN-ACK has arrived.
+    is_connected: bool,
     /// The SYN-ACK is retransmitted until the third segment of the handshake arrives.
     awaits_third: bool,
     finished_at: Option<Instant>,
@@ -185,9 +188,10 @@ impl Receiver {
             syn_ack_sent: None,
             syn_acks: 0,
             echo: Echo::Nothing,
-            end: None,
+            end: u64::MAX,
             has_bare_fin: false,
-            is_duplex: false,
+            fin_waits: false,
+            is_connected: false,
             awaits_third: false,
             finished_at: None,
             is_clear: false,
@@ -296,7 +300,7 @@ impl Receiver {
         }
         self.stats.marked += u64::from(ecn_ce);
         if segment.fin && end >= self.rcv_nxt {
-            self.end = Some(end);
+            self.end = end;
             self.has_bare_fin = segment.is_bare_fin();
         }
         if segment.len > 0 {
@@ -314,9 +318,9 @@ impl Receiver {
         } else {
             self.take_out_of_order(now, segment, ecn_ce);
         }
-        if self.end.is_some_and(|end| end <= self.rcv_nxt) && self.finished_at.is_none() {
+        if self.end <= self.rcv_nxt && self.finished_at.is_none() {
             self.finished_at = Some(now);
-            self.pending.now |= !self.is_duplex;
+            self.pending.now |= !self.fin_waits;
         }
         if self.policy == AckPolicy::EverySegment {
             self.pending.now = true;
@@ -343,7 +347,7 @@ impl Receiver {
         if self.sacks.remembered() > 0 {
             self.sacks.acknowledge(self.rcv_nxt);
         }
-        if self.is_duplex && self.end.is_some_and(|end| end <= self.rcv_nxt) {
+        if self.fin_waits && self.end <= self.rcv_nxt {
             self.on_fin();
         }
         self.decide(now);
@@ -469,14 +473,6 @@ impl Receiver {
                 .grow(u64::from(len), u64::from(self.rcv_mss), held)
         {
             self.quick |= 1;
-        }
-    }
-
-    /// RFC 3168 section 6.1.3: echo until CWR. The first mark is acknowledged without delay.
-    fn on_mark(&mut self) {
-        if !self.echo_marks {
-            self.echo_marks = true;
-            self.enter_quick_acks(QUICK_ACKS_AFTER_MARK);
         }
     }
 

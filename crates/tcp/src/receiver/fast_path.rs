@@ -169,7 +169,7 @@ impl Receiver {
             && self.sacks.is_empty()
             && self.compressed == 0
             && self.early_ack.is_none()
-            && self.end.is_none()
+            && self.end == u64::MAX
             && !(pending.pushed | pending.pushed_twice | pending.immediate | pending.syn_ack);
         self.quiet_until = self.window.quiet_until();
     }

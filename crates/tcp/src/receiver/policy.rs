@@ -10,7 +10,7 @@ use super::Receiver;
 /// `TCP_MAX_QUICKACKS`.
 pub(super) const QUICK_ACKS: u32 = 16;
 /// Quick ACKs after a congestion mark (`__tcp_ecn_check_ce`).
-pub(super) const QUICK_ACKS_AFTER_MARK: u32 = 2;
+const QUICK_ACKS_AFTER_MARK: u32 = 2;
 /// `TCP_ATO_MIN` and `TCP_DELACK_MIN`: HZ / 25.
 pub(super) const ATO_MIN: Duration = Duration::from_millis(40);
 /// Bound of the delayed ACK: `TCP_DELACK_MAX` (HZ / 5), less a tick because of `rto_min`.
@@ -52,6 +52,14 @@ impl Receiver {
         self.raise_quick_acks(most);
         self.ato = ATO_MIN;
         self.leave_interactive_mode();
+    }
+
+    /// RFC 3168 section 6.1.3: echo until CWR. The first mark is acknowledged without delay.
+    pub(super) fn on_mark(&mut self) {
+        if !self.echo_marks {
+            self.echo_marks = true;
+            self.enter_quick_acks(QUICK_ACKS_AFTER_MARK);
+        }
     }
 
     /// `tcp_in_quickack_mode`.
