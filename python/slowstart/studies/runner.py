@@ -14,6 +14,7 @@ import shutil
 import tempfile
 import weakref
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -136,6 +137,18 @@ class Findings:
                 entries.append(f"{name} ({shown}), run {row['run']}: {row['reasons']}")
         return entries
 
+    @cached_property
+    def answer(self) -> list[str]:
+        """The study's answer to its question, from these runs; empty if it gives none."""
+        if self.study.answer is None:
+            return []
+        several = len(self.stacks) > 1
+        return [
+            f"{stack}: {sentence}" if several else str(sentence)
+            for stack in self.stacks
+            for sentence in self.study.answer(self, stack)
+        ]
+
     @property
     def totals(self) -> dict[str, int]:
         """The number of verdicts of each kind."""
@@ -163,6 +176,7 @@ class Findings:
             "quick": self.quick,
             "stacks": [self._stack(stack) for stack in self.stacks],
             "totals": self.totals,
+            **({"answer": self.answer} if self.study.answer else {}),
             "claims": [_claim(each, self) for each in self.verdicts],
         }
 

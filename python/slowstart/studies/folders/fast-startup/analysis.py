@@ -236,6 +236,94 @@ def effect(findings: Findings, stack: Stack, parameters: Mapping[str, Any]) -> E
     return _estimate(*_pairs(_sums(one, swapped), _sums(other, swapped)), _ratio_of_means)
 
 
+# --- the answer ----------------------------------------------------------------------------------
+
+
+def answer(findings: Findings, stack: Stack) -> list[str]:
+    """Whether a fast start-up pays, for whom, and at what price for the others."""
+    found = [_pays(findings, stack), _price(findings, stack), _rapid(findings, stack)]
+    return [each for each in found if each]
+
+
+def _said(scheme: str, load: str = "35 %", **limits: Any) -> dict[str, Any]:
+    return {
+        "experiment": "loads",
+        "select": {"scheme": scheme, "load": load},
+        "against": {"scheme": BASELINE, "load": load},
+        **limits,
+    }
+
+
+def _pays(findings: Findings, stack: Stack) -> str | None:
+    parts = []
+    for scheme in ("IW10", "Jump-Start", "Quick-Start", "RCP"):
+        whole = speed_up(findings, stack, _said(scheme))
+        middle = speed_up(findings, stack, _said(scheme, **{"from": 10_000, "to": 200_000}))
+        small = speed_up(findings, stack, _said(scheme, to=10_000))
+        if whole is None or middle is None or small is None:
+            continue
+        parts.append(
+            f"{scheme} {whole.value:.2f} (below 10 kB {small.value:.2f}, "
+            f"10 to 200 kB {middle.value:.2f})"
+        )
+    if not parts:
+        return None
+    return (
+        "Does it pay, and for whom? Mean response time of standard slow start divided by that of "
+        f"the scheme, at 35 % load: {'; '.join(parts)}."
+    )
+
+
+def _price(findings: Findings, stack: Stack) -> str | None:
+    parts = []
+    for scheme in ("IW10", "Jump-Start", "Quick-Start", "RCP"):
+        more = loss_increase(findings, stack, _said(scheme))
+        said = {
+            "experiment": "mixed",
+            "select": {"other": scheme},
+            "against": {"other": BASELINE},
+            "half": "unchanged",
+        }
+        others = effect(findings, stack, said)
+        if more is None or others is None:
+            continue
+        parts.append(
+            f"{scheme} adds {more.value:+.2f} percentage points of loss if all use it; if half do, "
+            f"the others take {100 * (others.value - 1):+.1f} % of their time"
+        )
+    return f"At what price for the others? {'; '.join(parts)}." if parts else None
+
+
+def _rapid(findings: Findings, stack: Stack) -> str | None:
+    runs = findings.table("rapid", stack, "runs")
+    if runs.is_empty():
+        return None
+    cells = runs.filter(pl.col("other") == BASELINE).select("rtt", "buffer", "load").unique()
+    found: dict[str, list[tuple[float, str]]] = {"unchanged": [], "changed": []}
+    for cell in cells.sort("rtt", "buffer", "load").iter_rows(named=True):
+        for half, values in found.items():
+            said = {
+                "experiment": "rapid",
+                "select": {**cell, "other": "Rapid Start"},
+                "against": {**cell, "other": BASELINE},
+                "half": half,
+            }
+            estimate = effect(findings, stack, said)
+            if estimate is not None:
+                where = f"{cell['load']} load, {cell['buffer']}, {cell['rtt']}"
+                values.append((100 * (estimate.value - 1), where))
+    if not found["unchanged"]:
+        return None
+    least, most = min(found["unchanged"]), max(found["unchanged"])
+    best, worst = min(found["changed"]), max(found["changed"])
+    return (
+        "Slow start and Rapid Start at one bottleneck: beside Rapid Start, the mean time of "
+        f"stacks with slow start changes by {least[0]:+.1f} % ({least[1]}) to {most[0]:+.1f} % "
+        f"({most[1]}), and that of its users by {best[0]:+.1f} % ({best[1]}) to "
+        f"{worst[0]:+.1f} % ({worst[1]})."
+    )
+
+
 # --- figures -------------------------------------------------------------------------------------
 
 
@@ -411,3 +499,168 @@ def fairness_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figur
         plots.legend(figure, row[0].get_legend_handles_labels()[0])
         runs = _runs(findings, stack, drawing.experiment)
         return plots.finish(figure, f"{drawing.title}: {runs}")
+
+
+def recovery_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figure | None:
+    """Speed-up and loss probability of each kind of recovery."""
+    rows = findings.table(drawing.experiment, stack, "runs")
+    if rows.is_empty():
+        return None
+    names = rows["recovery"].unique(maintain_order=True).to_list()
+    panels: tuple[tuple[str, Callable[..., Estimate | None], dict[str, Any]], ...] = (
+        ("speed-up, all responses", speed_up, {}),
+        ("speed-up, 10 to 200 kB", speed_up, {"from": 10_000, "to": 200_000}),
+        ("loss probability (%)", loss, {}),
+    )
+    with plots.styled():
+        figure = plots.new_figure(13.0, 1.2 + 0.34 * len(names))
+        row = figure.subplots(1, len(panels), sharey=True)
+        for axes, (words, function, limits) in zip(row, panels, strict=True):
+            for place, name in enumerate(names):
+                said = {
+                    "experiment": drawing.experiment,
+                    "select": {"recovery": name},
+                    "against": {"recovery": BASELINE},
+                    **limits,
+                }
+                found = function(findings, stack, said)
+                if found is None:
+                    continue
+                color = _COLORS.get(name.partition(",")[0], colors.BLACK)
+                axes.errorbar(
+                    found.value, place, xerr=np.array([_error(found)]).T, color=color, marker="o",
+                    markersize=4.5, linestyle="none",
+                )  # fmt: skip
+            axes.set_xlabel(words)
+            axes.set_yticks(range(len(names)), names)
+            axes.set_ylim(len(names) - 0.5, -0.5)
+            axes.grid(visible=False, axis="y")
+        runs = _runs(findings, stack, drawing.experiment)
+        return plots.finish(figure, f"{drawing.title}: {runs}")
+
+
+def rapid_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figure | None:
+    """L and G against the load: a row for each pair of round-trip times, a column per buffer."""
+    runs = findings.table(drawing.experiment, stack, "runs")
+    if runs.is_empty():
+        return None
+    ratios, others = (runs[axis].unique(maintain_order=True).to_list() for axis in ("rtt", "other"))
+    buffers, loads = (
+        sorted(runs[axis].unique().to_list(), key=_number) for axis in ("buffer", "load")
+    )
+    others = [each for each in others if each != BASELINE]
+    looks = {"unchanged": ("o-", "unchanged half (L)"), "changed": ("s--", "changed half (G)")}
+    shades = {"Rapid Start": _COLORS["Rapid Start"], "HyStart": colors.BLUE}
+    with plots.styled():
+        figure = plots.new_figure(3.6 * len(buffers) + 1.0, 2.4 * len(ratios) + 1.4)
+        grid = figure.subplots(len(ratios), len(buffers), squeeze=False, sharex=True, sharey=True)
+        for row, ratio in zip(grid, ratios, strict=True):
+            for axes, buffer in zip(row, buffers, strict=True):
+                axes.set_title(f"{buffer}; {ratio}", fontsize=8.5)
+                for other in others:
+                    for half, (look, words) in looks.items():
+                        found = []
+                        for load in loads:
+                            cell = {"rtt": ratio, "buffer": buffer, "load": load}
+                            said = {
+                                "experiment": drawing.experiment,
+                                "select": {**cell, "other": other},
+                                "against": {**cell, "other": BASELINE},
+                                "half": half,
+                            }
+                            estimate = effect(findings, stack, said)
+                            if estimate is not None:
+                                found.append((_number(load), estimate))
+                        axes.errorbar(
+                            [x for x, _ in found],
+                            [each.value for _, each in found],
+                            np.array([_error(each) for _, each in found]).T.reshape(2, -1),
+                            fmt=look, color=shades.get(other, colors.GREY), markersize=3.5,
+                            linewidth=1.2, elinewidth=0.8, label=f"{other}: {words}",
+                        )  # fmt: skip
+                axes.axhline(1.0, color="#777777", linewidth=0.8)
+        for axes in grid[-1]:
+            axes.set_xlabel("offered load (%)")
+        for row in grid:
+            row[0].set_ylabel("relative mean time")
+        plots.legend(figure, grid[0][0].get_legend_handles_labels()[0])
+        return plots.finish(
+            figure, f"{drawing.title}: {_runs(findings, stack, drawing.experiment)}"
+        )
+
+
+# --- an idle dumbbell ----------------------------------------------------------------------------
+
+_PACKET_MS = 1.2
+"""A packet of 1500 bytes at 10 Mbit/s."""
+_PAYLOAD = 1448
+_INITIAL_WINDOWS = {"standard": 3, "IW10": 10, "Jump-Start": 3}
+_JUMP = 44
+"""Segments of Jump-Start's first flight at most: 64 kB."""
+
+
+def ideal_ms(scheme: str, packets: int, rtt_ms: float) -> float:
+    """The duration of an epoch alone on the path, without losses, by hand.
+
+    The request takes half a round trip. The server sends its window at once (Jump-Start: spreads it
+    over a round trip). A packet leaves the bottleneck 1.2 ms after it came, or after the one
+    before it, and its ACK comes back a round trip later. Each ACK lets two packets go.
+    """
+    window = _INITIAL_WINDOWS[scheme]
+    spacing = 0.0
+    if scheme == "Jump-Start":
+        window = min(packets, _JUMP)
+        spacing = rtt_ms / window
+    sent = [place * spacing for place in range(min(packets, window))]
+    left: list[float] = []
+    for place in range(packets):
+        before = left[-1] if left else 0.0
+        left.append(max(before, sent[place]) + _PACKET_MS)
+        sent += [left[-1] + rtt_ms] * min(2, packets - len(sent))
+    return rtt_ms / 2 + left[-1] + rtt_ms / 2
+
+
+def _idle(findings: Findings, stack: Stack) -> pl.DataFrame:
+    """The simulated epochs on the idle path, with the times worked out by hand."""
+    rows = findings.table("idle", stack, "responses")
+    if rows.is_empty():
+        return rows
+    rows = rows.filter(pl.col("to_bytes").is_null())
+    packets = pl.col("size").str.extract(r"(\d+)").cast(pl.Int64) // _PAYLOAD
+    rows = rows.select(
+        "scheme",
+        packets.alias("packets"),
+        pl.col("rtt").str.extract(r"(\d+)").cast(pl.Float64).alias("rtt_ms"),
+        (1000 * pl.col("duration_mean_s")).alias("simulated_ms"),
+    )
+    ideal = [
+        ideal_ms(scheme, count, rtt)
+        for scheme, count, rtt in rows.select("scheme", "packets", "rtt_ms").iter_rows()
+    ]
+    return rows.with_columns(pl.Series("ideal_ms", ideal))
+
+
+def idle_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figure | None:
+    """Simulated response times on an idle path, beside those worked out by hand."""
+    rows = _idle(findings, stack)
+    if rows.is_empty():
+        return None
+    worst = (rows["simulated_ms"] - rows["ideal_ms"]).abs().max()
+    with plots.styled():
+        figure = plots.new_figure(7.0, 4.6)
+        axes = figure.subplots()
+        for scheme in _INITIAL_WINDOWS:
+            here = rows.filter((pl.col("scheme") == scheme) & (pl.col("rtt_ms") == 100.0))
+            here = here.sort("packets")
+            size = plots.numbers(here, "packets") * _PAYLOAD / _KILO
+            look: Any = {"color": _COLORS[scheme]}
+            axes.plot(size, plots.numbers(here, "ideal_ms"), linewidth=1.0, **look)
+            axes.plot(size, plots.numbers(here, "simulated_ms"), "o", label=scheme, **look)
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        plots.plain_log(axes.xaxis)
+        plots.plain_log(axes.yaxis)
+        axes.set_xlabel("size of the response (kB)")
+        axes.set_ylabel("response time (ms)")
+        plots.legend(figure, axes.get_legend_handles_labels()[0])
+        return plots.finish(figure, f"{drawing.title}: largest difference {worst:.2f} ms")
