@@ -26,5 +26,5 @@ pub use connection::{
     Close, Connection, Exchange, Headers, MAX_UNIT, Script, Side, Turn, Unit, Unsound,
 };
 pub use pareto::{TruncatedPareto, Truncation};
-pub use plan::{Connections, Plan};
+pub use plan::{Dialogue, Dialogues, Plan, Recording, VideoClients};
 pub use video::{AdaptiveVideo, SegmentRequest, VideoConfig};

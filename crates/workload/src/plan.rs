@@ -1,20 +1,22 @@
-//! A workload as data, and the connections that it yields.
+//! A workload as data, and the dialogues that it yields.
 
 use std::sync::Arc;
 
 use rand_chacha::ChaCha8Rng;
+use units::{Duration, Instant};
 
-use crate::Connection;
+use crate::draw::spread_starts;
 use crate::generate::{
-    Http10, Http10Config, Multiplexed, MultiplexedConfig, Persistent, PersistentConfig,
-    RequestResponse, RequestResponseConfig, Synthetic, SyntheticConfig,
+    Http10, Http10Config, Multiplexed, MultiplexedConfig, OnOff, OnOffConfig, Persistent,
+    PersistentConfig, RequestResponse, RequestResponseConfig, Synthetic, SyntheticConfig,
 };
+use crate::{Connection, VideoConfig};
 
 /// What a workload consists of. Start times count from its own start.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub enum Plan {
-    /// Connections that stand somewhere, such as in a Tmix file, in the order of their starts.
-    Recorded(Arc<[Connection]>),
+    /// Connections of a Tmix file.
+    Recorded(Recording),
     /// A substitute for recorded traces.
     Synthetic(SyntheticConfig),
     /// One response per connection.
@@ -25,10 +27,63 @@ pub enum Plan {
     Multiplexed(MultiplexedConfig),
     /// Clients in a closed loop.
     RequestResponse(RequestResponseConfig),
+    /// Sources that write bursts and pause between them.
+    OnOff(OnOffConfig),
+    /// Clients that watch a video of several bitrates.
+    AdaptiveVideo(VideoClients),
 }
 
-/// The connections of a [`Plan`], in the order of their starts.
-pub type Connections = Box<dyn Iterator<Item = Connection> + Send>;
+/// Connections that stand somewhere, as an experiment replays them. Copies share them.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Recording {
+    /// Where they stand, for results.
+    pub file: String,
+    /// The connections in the order of their starts.
+    pub connections: Arc<[Connection]>,
+    /// The time after which they start again, positive; `None` if they do not.
+    pub repeat: Option<Duration>,
+}
+
+/// Clients that watch the same video, each from its own start.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct VideoClients {
+    /// How many.
+    pub clients: u32,
+    /// The earliest start.
+    pub begin: Instant,
+    /// The span of the starts.
+    pub spread: Duration,
+    /// Each of them.
+    pub client: VideoConfig,
+}
+
+/// What happens on one connection.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Dialogue {
+    /// Both sides follow a script.
+    Script(Connection),
+    /// The initiator is a client of a video ([`crate::AdaptiveVideo`]).
+    Video {
+        /// When it opens the connection, from the start of the workload.
+        start: Instant,
+        /// Its parameters.
+        client: VideoConfig,
+    },
+}
+
+impl Dialogue {
+    /// When the initiator opens the connection, from the start of the workload.
+    #[must_use]
+    pub const fn start(&self) -> Instant {
+        match self {
+            Self::Script(connection) => connection.start,
+            Self::Video { start, .. } => *start,
+        }
+    }
+}
+
+/// The dialogues of a [`Plan`], in the order of their starts.
+pub type Dialogues = Box<dyn Iterator<Item = Dialogue> + Send>;
 
 impl Plan {
     /// Its word in a scenario file.
@@ -41,22 +96,54 @@ impl Plan {
             Self::Persistent(_) => "persistent",
             Self::Multiplexed(_) => "multiplexed",
             Self::RequestResponse(_) => "request-response",
+            Self::OnOff(_) => "on-off",
+            Self::AdaptiveVideo(_) => "adaptive-video",
         }
     }
 
-    /// The connections, drawn from `random`. The iterator may be endless.
+    /// The dialogues, drawn from `random`. The iterator may be endless.
     #[must_use]
-    pub fn connections(&self, random: ChaCha8Rng) -> Connections {
-        match self {
-            Self::Recorded(connections) => {
-                let connections = Arc::clone(connections);
-                Box::new((0..connections.len()).map(move |place| connections[place].clone()))
-            }
-            Self::Synthetic(config) => Box::new(Synthetic::new(*config, random)),
-            Self::Http10(config) => Box::new(Http10::new(*config, random)),
-            Self::Persistent(config) => Box::new(Persistent::new(*config, random)),
-            Self::Multiplexed(config) => Box::new(Multiplexed::new(*config, random)),
-            Self::RequestResponse(config) => Box::new(RequestResponse::new(*config, random)),
+    pub fn dialogues(&self, random: ChaCha8Rng) -> Dialogues {
+        fn scripts(connections: impl Iterator<Item = Connection> + Send + 'static) -> Dialogues {
+            Box::new(connections.map(Dialogue::Script))
         }
+        match self {
+            Self::Recorded(recording) => scripts(recording.clone().replay()),
+            Self::Synthetic(config) => scripts(Synthetic::new(*config, random)),
+            Self::Http10(config) => scripts(Http10::new(*config, random)),
+            Self::Persistent(config) => scripts(Persistent::new(*config, random)),
+            Self::Multiplexed(config) => scripts(Multiplexed::new(*config, random)),
+            Self::RequestResponse(config) => scripts(RequestResponse::new(*config, random)),
+            Self::OnOff(config) => scripts(OnOff::new(*config, random)),
+            Self::AdaptiveVideo(clients) => Box::new(clients.clone().dialogues(random)),
+        }
+    }
+}
+
+impl Recording {
+    /// The connections, again and again if they repeat.
+    fn replay(self) -> impl Iterator<Item = Connection> + Send {
+        let laps = match self.repeat {
+            Some(_) if !self.connections.is_empty() => u64::MAX,
+            _ => 1,
+        };
+        let lap = self.repeat.unwrap_or_default();
+        let count = self.connections.len();
+        let places = move |round| (0..count).map(move |place| (round, place));
+        (0..laps).flat_map(places).map(move |(round, place)| {
+            let mut connection = self.connections[place].clone();
+            connection.start += lap * round;
+            connection
+        })
+    }
+}
+
+impl VideoClients {
+    fn dialogues(self, mut random: ChaCha8Rng) -> impl Iterator<Item = Dialogue> + Send {
+        let starts = spread_starts(&mut random, self.begin, self.clients, self.spread);
+        starts.into_iter().rev().map(move |start| Dialogue::Video {
+            start,
+            client: self.client.clone(),
+        })
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! No connection vector describes it, because the next request depends on when the last segment
 //! arrived. The client therefore reacts: the caller reports each delivered segment and gets the
-//! next request.
+//! next request. A client has one connection: it sends each request over it, and the server answers
+//! at once with the segment.
 //!
 //! Source: T.-Y. Huang, R. Johari, N. McKeown, M. Trunnell and M. Watson, "A Buffer-Based Approach
 //! to Rate Adaptation: Evidence from a Large Video Streaming Service", ACM SIGCOMM 2014, algorithm
@@ -14,17 +15,23 @@
 //! - All segments of a bitrate have the same size.
 //! - Playback begins with the first segment and resumes after a stall with the next one.
 
+use std::sync::Arc;
+
 use units::{Bytes, Duration, Instant, Rate};
 
-/// Parameters of the client.
-#[derive(Clone, Debug, PartialEq, Eq)]
+use crate::generate::REQUEST;
+
+/// Parameters of the client. A copy shares the bitrates.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct VideoConfig {
     /// Bitrates of the video, ascending, at least one.
-    pub bitrates: Vec<Rate>,
+    pub bitrates: Arc<[Rate]>,
     /// Playing time of a segment, positive.
     pub segment: Duration,
-    /// Number of segments of the video.
-    pub segments: u32,
+    /// Number of segments of the video; `None` if it never ends.
+    pub segments: Option<u32>,
+    /// Size of a request.
+    pub request: Bytes,
     /// Buffered playing time up to which the lowest bitrate is chosen.
     pub reservoir: Duration,
     /// Buffered playing time above the reservoir over which the bitrate grows to the highest.
@@ -34,13 +41,14 @@ pub struct VideoConfig {
 }
 
 impl VideoConfig {
-    /// BBA-0 with segments of 4 s.
+    /// BBA-0 with segments of 4 s and requests of 400 bytes.
     #[must_use]
-    pub const fn new(bitrates: Vec<Rate>, segments: u32) -> Self {
+    pub fn new(bitrates: impl Into<Arc<[Rate]>>, segments: Option<u32>) -> Self {
         Self {
-            bitrates,
+            bitrates: bitrates.into(),
             segment: Duration::from_secs(4),
             segments,
+            request: REQUEST,
             reservoir: Duration::from_secs(90),
             cushion: Duration::from_secs(126),
             buffer: Duration::from_secs(240),
@@ -53,6 +61,8 @@ impl VideoConfig {
 pub struct SegmentRequest {
     /// When it sends the request.
     pub at: Instant,
+    /// The size of the request.
+    pub request: Bytes,
     /// The size of the segment.
     pub bytes: Bytes,
     /// The place of its bitrate in the list.
@@ -97,10 +107,14 @@ impl AdaptiveVideo {
             self.waiting = false;
         }
         self.since = now;
-        if self.requested == self.config.segments || self.config.bitrates.is_empty() {
+        let ended = self
+            .config
+            .segments
+            .is_some_and(|all| self.requested >= all);
+        if ended || self.config.bitrates.is_empty() {
             return None;
         }
-        self.requested += 1;
+        self.requested = self.requested.saturating_add(1);
         let full = self.buffered + self.config.segment;
         let pause = full.saturating_sub(self.config.buffer).min(self.buffered);
         let at = now + pause;
@@ -110,6 +124,7 @@ impl AdaptiveVideo {
         self.waiting = true;
         Some(SegmentRequest {
             at,
+            request: self.config.request,
             bytes: self.config.bitrates[self.level].bytes_in(self.config.segment),
             level: self.level,
         })
@@ -176,7 +191,7 @@ mod tests {
 
     fn client(segments: u32) -> AdaptiveVideo {
         let mbps = |mbps: u64| Rate::from_bits_per_sec(mbps * 1_000_000);
-        AdaptiveVideo::new(VideoConfig::new([1, 2, 4, 8].map(mbps).to_vec(), segments))
+        AdaptiveVideo::new(VideoConfig::new([1, 2, 4, 8].map(mbps), Some(segments)))
     }
 
     /// Plays over a path of constant rate.

@@ -34,7 +34,7 @@ pub use request_response::{RequestResponse, RequestResponseConfig};
 pub use synthetic::{Synthetic, SyntheticConfig};
 
 /// Size of a request unless the source says otherwise.
-const REQUEST: Bytes = Bytes::new(400);
+pub const REQUEST: Bytes = Bytes::new(400);
 
 /// Responses of Scharf 2011: a mean of 14 kB, shape 1.1, at most 10 MB.
 #[must_use]

@@ -15,7 +15,7 @@ use crate::{Connection, Exchange, MAX_UNIT, Script, Side, Unit};
 const BURSTS: usize = 1_000_000;
 
 /// Parameters of the sources.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct OnOffConfig {
     /// How many.
     pub count: u32,
