@@ -315,7 +315,8 @@ impl Receiver {
         if segment.seq < self.rcv_nxt {
             self.sacks.set_duplicate(segment.seq, self.rcv_nxt);
         }
-        self.rcv_nxt = segment.seq + u64::from(segment.len);
+        let end = segment.seq + u64::from(segment.len);
+        self.rcv_nxt = end;
         self.on_data_received(now, segment, ecn_ce);
         if !self.beyond.is_empty() {
             self.take_what_follows();
@@ -325,8 +326,9 @@ impl Receiver {
         }
         self.decide(now);
         // The application reads (`tcp_recvmsg`), after which an ACK may be due.
+        let behind = self.rcv_nxt - end;
         self.window
-            .on_read(now, self.rcv_nxt, u64::from(self.rcv_mss));
+            .on_read(now, end, behind, u64::from(self.rcv_mss));
         self.decide_after_read();
     }
 

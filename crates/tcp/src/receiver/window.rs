@@ -16,7 +16,7 @@
 //! - The application reads at once. If many segments arrive at one instant (a cell's transport
 //!   block, a Wi-Fi frame), some arrive before the application has woken up. The first segment read
 //!   after a round trip ends the measurement, and the data waiting behind that segment is
-//!   subtracted.
+//!   subtracted. All the data that a retransmission puts in order waits behind that retransmission.
 //!
 //! ## Before 6.16
 //!
@@ -74,6 +74,8 @@ pub(super) struct ReceiveWindow {
     read_since: Option<Instant>,
     /// The round trip is over: when, and the offset that the application had read.
     measured: Option<(Instant, u64)>,
+    /// Bytes in order beyond that offset at that moment.
+    behind: u64,
 }
 
 impl ReceiveWindow {
@@ -105,6 +107,7 @@ impl ReceiveWindow {
             read_at: 0,
             read_since: None,
             measured: None,
+            behind: 0,
         }
     }
 
@@ -229,9 +232,10 @@ impl ReceiveWindow {
         };
     }
 
-    /// The application reads up to `copied` (`tcp_rcv_space_adjust`).
+    /// The application reads a segment that ends at `copied`, with `behind` bytes in order behind it
+    /// (`tcp_rcv_space_adjust`).
     #[inline]
-    pub fn on_read(&mut self, now: Instant, copied: u64, rcv_mss: u64) {
+    pub fn on_read(&mut self, now: Instant, copied: u64, behind: u64, rcv_mss: u64) {
         let Some(since) = self.read_since else {
             self.read_since = Some(now);
             self.read_per_round = self
@@ -243,6 +247,7 @@ impl ReceiveWindow {
         let elapsed = now.saturating_since(since).as_micros();
         if self.measured.is_none() && self.rtt_x8 != 0 && elapsed >= self.rtt_x8 >> 3 {
             self.measured = Some((now, copied));
+            self.behind = behind;
         }
     }
 
@@ -257,7 +262,10 @@ impl ReceiveWindow {
         self.measured = None;
         let (waiting, cushion) = match self.autotuning {
             Autotuning::Linux54 => (0, CUSHION * rcv_mss),
-            _ => ((rcv_nxt - copied).min(WAKING * rcv_mss), 0),
+            _ => {
+                let later = rcv_nxt - copied - self.behind;
+                (self.behind + later.min(WAKING * rcv_mss), 0)
+            }
         };
         let read = (copied - self.read_at).saturating_sub(waiting);
         if read > self.read_per_round {
