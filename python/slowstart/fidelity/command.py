@@ -28,6 +28,8 @@ Examples:
   sudo slowstart validate -o fidelity
   sudo slowstart validate -o fidelity -a cubic -a reno -n 3
   sudo slowstart validate my-path.toml -a cubic+search --size 20MB
+  sudo slowstart validate --group staggered --group ecn -o company
+  slowstart validate --group all --stack linux-vm -n 10 -o company
 
 \b
 Runs the same scenarios with the simulated TCP and with the kernel's, in real time over
@@ -35,6 +37,17 @@ emulated paths, and compares: window and time at slow-start exit, first drop and
 retransmissions, times to 0.1, 1, 5 and 20 MB, RTT, goodput. The whole grid takes hours,
 --quick takes some minutes. DIR/runs keeps every finished run, so a repeated command
 resumes where it was interrupted.
+
+\b
+--group compares several flows at once: staggered (starts and RTTs differ), short (20 and
+150 connections of 30 kB to 1 MB), application (periodic writes beside a bulk), aqm (CoDel),
+ecn (CoDel, PIE, FQ-CoDel), pacing, or all. Each workload runs from -n random starts
+[default: 20, with --quick 6] on both stacks. Compared are the distributions of completion
+times by class, retransmissions, drops, marks, queue and Jain's index. Each error has a
+bootstrap interval, and beside it the difference that chance alone makes: the simulation
+against itself, with each flow started up to 4 ms later.
+
+\b
 Exit status: 0 done (even if a claim fails), 1 no valid kernel run, 2 invalid input.
 """
 STUDY = "linux-fidelity"
@@ -79,10 +92,17 @@ def validate(
     clean: Annotated[
         bool, typer.Option("--clean", help="Only paths with a fixed rate and without random loss.")
     ] = False,
+    group: Annotated[
+        list[str] | None,
+        typer.Option("--group", metavar="GROUP", show_default=False,
+                     help="Several flows instead of the grid: staggered, short, application, aqm, "
+                     "ecn, pacing, or all; repeatable."),
+    ] = None,
     runs: Annotated[
         int | None,
         typer.Option("-n", "--runs", metavar="N", min=1, show_default=False,
-                     help="Runs of each case on each stack [default: 5, with --quick 3]."),
+                     help="Runs of each case on each stack [default: 5, with --quick 3; with --group "
+                     "20 and 6]."),
     ] = None,
     size: Annotated[
         str, typer.Option(metavar="SIZE", help="With PATH, the size of each flow, in whole MB.")
@@ -109,6 +129,21 @@ def validate(
     _check_folder(folder)
     if stack not in runner.KERNELS:
         raise InputError(f"--stack {stack}: use one of {', '.join(runner.KERNELS)}")
+    if group:
+        if paths or algorithm or clean:
+            raise InputError("--group has its own paths and algorithms: leave out PATH, -a, --clean")
+        from slowstart.fidelity import group_command
+
+        group_command.validate(
+            group_command.chosen_groups(group),
+            stack,
+            runs or (group_command.STARTS_QUICK if quick else group_command.STARTS),
+            folder,
+            as_json=as_json,
+            quiet=quiet,
+            say=_complain,
+        )
+        return
     if paths:
         chosen = [grid.given(each, size) for each in paths]
     else:
