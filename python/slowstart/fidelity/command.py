@@ -101,8 +101,8 @@ def validate(
     runs: Annotated[
         int | None,
         typer.Option("-n", "--runs", metavar="N", min=1, show_default=False,
-                     help="Runs of each case on each stack [default: 5, with --quick 3; with --group "
-                     "20 and 6]."),
+                     help="Runs of each case on each stack [default: 5, with --quick 3; with "
+                     "--group 20 and 6]."),
     ] = None,
     size: Annotated[
         str, typer.Option(metavar="SIZE", help="With PATH, the size of each flow, in whole MB.")
@@ -123,7 +123,7 @@ def validate(
         # enter a user namespace.
         with contextlib.suppress(InputError):  # check_linux reports it better
             enter_user_namespace()
-    from slowstart.fidelity import compare, grid, page, runner
+    from slowstart.fidelity import compare, edges, grid, page, runner
 
     folder = Path(output)
     _check_folder(folder)
@@ -131,7 +131,9 @@ def validate(
         raise InputError(f"--stack {stack}: use one of {', '.join(runner.KERNELS)}")
     if group:
         if paths or algorithm or clean:
-            raise InputError("--group has its own paths and algorithms: leave out PATH, -a, --clean")
+            raise InputError(
+                "--group has its own paths and algorithms: leave out PATH, -a, --clean"
+            )
         from slowstart.fidelity import group_command
 
         group_command.validate(
@@ -158,6 +160,7 @@ def validate(
         for number in range(count)
         for case in cases
     ]
+    jobs += [runner.Job(near, "simulated", 0) for case in cases for near in edges.neighbours(case)]
     with runner.Store(folder) as store:
         with Meter("running", quiet=quiet) as meter:
             runner.run_all(jobs, store, meter, _complain)
@@ -166,11 +169,12 @@ def validate(
             for case in cases
             for which in ("simulated", stack)
         }
+        found = edges.find(cases, lambda case: store.load(runner.Job(case, "simulated", 0)))
 
     def load(case: Case, which: str) -> list[dict[str, Any]]:
         return finished[case, which]
 
-    differences = compare.compare(cases, load, stack)
+    differences = compare.compare(cases, load, stack, found)
     if not differences:
         raise RunError(
             "every run on the kernel failed the emulator's timing self-check on this machine"
@@ -186,6 +190,15 @@ def validate(
         "runs": count,
         "quick": quick,
         "left_out": left_out,
+        "knife_edges": [
+            {
+                "case": each.case.name,
+                "rates": [1.0, *edges.FACTORS],
+                "exits_s": each.exits_s,
+                "windows": each.windows,
+            }
+            for each in found.values()
+        ],
     }
     written = page.write(folder, differences, load, facts)
     if as_json:

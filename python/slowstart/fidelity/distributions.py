@@ -101,7 +101,7 @@ class Distribution:
 
     def quantiles(self, values: Sequence[NDArray[Any]]) -> NDArray[Any]:
         """The quantiles of the values of some starts, at each level."""
-        return np.quantile(np.concatenate(values), self.levels)
+        return np.asarray(np.quantile(np.concatenate(values), self.levels))
 
     def errors(self, chosen: NDArray[Any] | None = None, *, twin: bool = False) -> NDArray[Any]:
         """The error at each level; with ``twin``, that of the simulation against its twin."""
@@ -125,9 +125,7 @@ def distributions(
     starts = sorted(simulated.keys() & kernel.keys() & twin.keys())
     found = []
     for quantity in QUANTITIES:
-        labels = dict.fromkeys(
-            label for start in starts for label in kernel[start][quantity.key]
-        )
+        labels = dict.fromkeys(label for start in starts for label in kernel[start][quantity.key])
         for label in labels:
             ours, theirs, other = (
                 tuple(np.array(runs[s][quantity.key].get(label, []), float) for s in starts)
@@ -168,9 +166,7 @@ class Row:
         """``yes``; ``no``; or ``chance`` if the intervals include errors within the goals."""
         if self.holds:
             return "yes"
-        possible = (
-            self.median_interval[0] <= MEDIAN_BOUND and self.p95_interval[0] <= P95_BOUND
-        )
+        possible = self.median_interval[0] <= MEDIAN_BOUND and self.p95_interval[0] <= P95_BOUND
         by_chance = self.median <= self.chance_median and self.p95 <= self.chance_p95
         return "chance" if possible or by_chance else "no"
 

@@ -27,6 +27,11 @@ _SMALLEST, _LARGEST = 30_000, 1_000_000
 _CLASSES = ((100_000, "30 to 100 kB"), (300_000, "100 to 300 kB"), (_LARGEST, "0.3 to 1 MB"))
 
 
+def _random(name: str) -> Random:
+    """The random numbers of a start, which are no secret."""
+    return Random(name)  # noqa: S311
+
+
 @dataclass(frozen=True)
 class Flow:
     """One flow of a workload."""
@@ -62,7 +67,7 @@ class Workload:
 
     def flows(self, start: int) -> list[Flow]:
         """The flows of a start, the same on every stack."""
-        return list(self.make(Random(f"{self.name} {start}")))
+        return list(self.make(_random(f"{self.name} {start}")))
 
     def scenario(self, start: int, *, twin: bool = False, older_receiver: bool = False) -> Scenario:
         """One run.
@@ -73,7 +78,7 @@ class Workload:
             older_receiver: Whether the receiver's autotuning is that of Linux before 6.16
                 (simulations only).
         """
-        shifts = Random(f"{self.name} {start} twin")
+        shifts = _random(f"{self.name} {start} twin")
         text = f'[path]\nname = "{self.name}"\n{self.path}'
         for flow in self.flows(start):
             text += flow.toml(shifts.uniform(0, TWIN_S) if twin else 0.0, older_receiver)
@@ -81,9 +86,7 @@ class Workload:
 
 
 def _path(rate_mbit: int, rtt_ms: int, packets: int, more: str = "") -> str:
-    return (
-        f'rate = "{rate_mbit} Mbit/s"\nrtt = "{rtt_ms} ms"\nbuffer = "{packets} packets"\n{more}'
-    )
+    return f'rate = "{rate_mbit} Mbit/s"\nrtt = "{rtt_ms} ms"\nbuffer = "{packets} packets"\n{more}'
 
 
 def _far(delay_ms: float) -> str:
@@ -160,13 +163,9 @@ WORKLOADS = (
     Workload("short", "150 flows, RTT 20 to 220 ms", _path(20, 20, 60), _short(150, 7.0, 100)),
     Workload("application", "periodic writes and a bulk", _path(20, 50, 80), _application),
     Workload("aqm", "codel, three flows", _path(20, 80, 132, 'aqm = "codel"\n'), _three(1, "")),
-    Workload(
-        "ecn", "codel", _path(20, 80, 132, f'aqm = "codel"\n{_ECN}'), _three(1, _ECN)
-    ),
+    Workload("ecn", "codel", _path(20, 80, 132, f'aqm = "codel"\n{_ECN}'), _three(1, _ECN)),
     Workload("ecn", "pie", _path(20, 80, 264, f'aqm = "pie"\n{_ECN}'), _three(0.5, _ECN)),
-    Workload(
-        "ecn", "fq-codel", _path(20, 80, 264, f'aqm = "fq-codel"\n{_ECN}'), _three(0.5, _ECN)
-    ),
+    Workload("ecn", "fq-codel", _path(20, 80, 264, f'aqm = "fq-codel"\n{_ECN}'), _three(0.5, _ECN)),
     Workload("pacing", "cubic", _path(20, 60, 50), _paced("cubic")),
     Workload("pacing", "reno", _path(20, 60, 50), _paced("reno")),
 )
