@@ -33,8 +33,8 @@ class Edge:
 
 
 def neighbours(case: Case) -> list[Case]:
-    """The case at rates within one percent; none where the path has no fixed rate, or chance."""
-    if not case.path.repeats or case.path.rate_mbit is None:
+    """The case at rates within one percent; none where the path has no fixed rate."""
+    if case.path.rate_mbit is None:
         return []
     return [replace(case, path=case.path.with_rate(factor)) for factor in FACTORS]
 
