@@ -39,6 +39,7 @@ impl LinkReport {
                 marks: counters.marks,
                 queue_max_packets: summary.queue_max_packets,
                 queue_mean_packets: summary.queue_mean_packets,
+                queue_distribution: None,
             },
             counters,
             held: state.link.held(),

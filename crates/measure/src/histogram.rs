@@ -68,6 +68,25 @@ impl Histogram {
         self.min = self.min.min(value);
     }
 
+    /// Counts `count` durations of one length, in a time that does not grow with `count`.
+    pub fn record_many(&mut self, value: Duration, count: u64) {
+        let singly = count.min((FEW + 2).saturating_sub(self.total));
+        for _ in 0..singly {
+            self.record(value);
+        }
+        let count = count - singly;
+        if count == 0 {
+            return;
+        }
+        self.record(value);
+        let more = count - 1;
+        let index = (bucket(value.as_micros()) as u32 - self.first) as usize;
+        let counted = u64::from(self.counts[index]).saturating_add(more);
+        self.counts[index] = u32::try_from(counted).unwrap_or(u32::MAX);
+        self.total += more;
+        self.sum_nanos += u128::from(value.as_nanos()) * u128::from(more);
+    }
+
     /// Counts a duration of a bucket that may have no count yet.
     #[inline(never)]
     fn record_first(&mut self, bucket: u32) {
@@ -192,6 +211,30 @@ mod tests {
         }
         assert_eq!(backwards.quantile(950), histogram.quantile(950));
         assert_eq!(backwards.quantile(1), Some(Duration::from_micros(1)));
+    }
+
+    #[test]
+    fn many_at_once_count_like_one_by_one() {
+        for (before, many) in [
+            (0, 3),
+            (0, 40),
+            (10, 3),
+            (10, 9),
+            (15, 2),
+            (16, 1),
+            (17, 60),
+        ] {
+            let (mut at_once, mut singly) = (Histogram::default(), Histogram::default());
+            for micros in 0..before {
+                at_once.record(Duration::from_micros(7 * micros));
+                singly.record(Duration::from_micros(7 * micros));
+            }
+            at_once.record_many(Duration::from_micros(50), many);
+            for _ in 0..many {
+                singly.record(Duration::from_micros(50));
+            }
+            assert_eq!(format!("{at_once:?}"), format!("{singly:?}"));
+        }
     }
 
     /// As a list and as counts: the nearest rank of the sorted durations, up to its bucket's edge.

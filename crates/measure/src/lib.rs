@@ -9,6 +9,8 @@ mod capacity;
 mod histogram;
 mod look;
 mod probe;
+mod queue;
+mod responses;
 mod result;
 mod summary;
 pub mod tables;
@@ -19,6 +21,8 @@ pub use capacity::{CapacityPoint, ExitClass, LatencyOffset, ThroughputMedian, cl
 pub use histogram::Histogram;
 pub use look::{Deliveries, Look, Probe};
 pub use probe::FlowProbe;
+pub use queue::{QueueDistribution, QueueSampler};
+pub use responses::{Epoch, EpochResult, ExchangeResult, ResponseClass, Responses, Spread};
 pub use result::{
     Document, FlowResult, LinkResult, RunResult, SlowStartExitResult, Stack, TrafficFlow,
     TrafficResult, document,

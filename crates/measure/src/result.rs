@@ -4,7 +4,7 @@ use serde::ser::Error as _;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
-use crate::{CapacityPoint, ExitClass, SummaryRow, summarize};
+use crate::{CapacityPoint, ExchangeResult, ExitClass, QueueDistribution, SummaryRow, summarize};
 
 /// The TCP implementation that ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -136,6 +136,9 @@ pub struct LinkResult {
     pub queue_max_packets: u64,
     /// Time average of the queue.
     pub queue_mean_packets: f64,
+    /// The queue over time, if the scenario requests it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue_distribution: Option<QueueDistribution>,
 }
 
 /// One flow of background traffic.
@@ -186,6 +189,9 @@ pub struct TrafficResult {
     /// Its flows in the order of their starts, if the scenario requests them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flows: Option<Vec<TrafficFlow>>,
+    /// Response times, if both sides of its connections write; absent for one-way traffic.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exchanges: Option<ExchangeResult>,
 }
 
 /// One run of one scenario.

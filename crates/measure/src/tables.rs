@@ -9,6 +9,10 @@ use arrow_schema::{ArrowError, DataType, Field, Schema};
 
 use crate::{FlowResult, Interval, Look, RunResult, Stack, SummaryRow, Traces, TrafficResult};
 
+mod exchanges;
+
+pub use exchanges::{epochs, queues, responses};
+
 /// A table under construction: columns in order.
 #[derive(Default)]
 struct Table {

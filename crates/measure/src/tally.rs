@@ -8,7 +8,9 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use serde::Serialize;
 
 use crate::summary::interval;
-use crate::{ExitClass, FlowResult, Interval, RunResult, Shares, SummaryRow, TrafficResult};
+use crate::{
+    ExitClass, FlowResult, Interval, ResponseClass, RunResult, Shares, SummaryRow, TrafficResult,
+};
 
 /// What the tables for a reader show of many runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -48,6 +50,9 @@ pub struct TrafficRow {
     pub load_offered: Option<f64>,
     /// Mean of `load_delivered` over the runs that have it.
     pub load_delivered: Option<f64>,
+    /// Response times by size, the class of all sizes first; empty for one-way traffic. Medians and
+    /// percentiles are means of those of the runs, weighted by their counts.
+    pub responses: Vec<ResponseClass>,
 }
 
 /// Whether the runs of the flows of one name on one path are alike.
@@ -235,6 +240,15 @@ impl Tally {
         sums.row.segments_sent += traffic.segments_sent;
         sums.row.segments_lost += traffic.segments_lost;
         sums.fct_s += traffic.fct_mean_s.unwrap_or(0.0) * traffic.finished as f64;
+        let classes = traffic.exchanges.iter();
+        for class in classes.flat_map(|found| found.all.iter().chain(&found.responses)) {
+            let row = &mut sums.row.responses;
+            let key = |class: &ResponseClass| (class.to_bytes.is_some(), class.from_bytes);
+            match row.binary_search_by_key(&key(class), key) {
+                Ok(place) => row[place].merge(class),
+                Err(place) => row.insert(place, class.clone()),
+            }
+        }
         for (sum, load) in [
             (&mut sums.offered, traffic.load_offered),
             (&mut sums.delivered, traffic.load_delivered),
@@ -427,6 +441,7 @@ mod tests {
                 marks: u64::from(number % 5),
                 queue_max_packets: 0,
                 queue_mean_packets: 0.0,
+                queue_distribution: None,
             }],
             traffic: Vec::new(),
         }

@@ -35,6 +35,6 @@ pub use aqm::{CoDelConfig, FqCoDelConfig, PieConfig, RedConfig};
 pub use busy::{Busy, BusyTime, Period};
 pub use config::*;
 pub use link::Link;
-pub use meter::{Sample, Summary};
+pub use meter::{Mark, Sample, Summary};
 pub use packet::*;
 pub use streams::Streams;

@@ -614,16 +614,21 @@ impl<T: Payload> Link<T> {
     /// packet in service in full. Zero if the rate is unlimited. As costly as [`Self::capacity`].
     #[must_use]
     pub fn utilization(&mut self, now: Instant) -> f64 {
-        self.advance(now);
-        let (part, whole) = match &mut self.stage {
-            Stage::Plain(plain) => plain.used(now),
-            Stage::Wire(prompt) | Stage::Prompt(prompt) => prompt.used(now),
-            Stage::Late(late) => late.used(now),
-        };
+        let (part, whole) = self.used(now);
         if whole == 0 {
             0.0
         } else {
             (part as f64 / whole as f64).min(1.0)
+        }
+    }
+
+    /// Used and available service until `now`, both in one unit.
+    pub(crate) fn used(&mut self, now: Instant) -> (u64, u64) {
+        self.advance(now);
+        match &mut self.stage {
+            Stage::Plain(plain) => plain.used(now),
+            Stage::Wire(prompt) | Stage::Prompt(prompt) => prompt.used(now),
+            Stage::Late(late) => late.used(now),
         }
     }
 

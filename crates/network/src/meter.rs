@@ -28,6 +28,15 @@ pub struct Summary {
     pub queue_mean_packets: f64,
 }
 
+/// What a link has done until one moment, from which [`Link::summary_since`] measures.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Mark {
+    at: Instant,
+    used: (u64, u64),
+    queue_packet_seconds: f64,
+    counters: Counters,
+}
+
 impl<T: Payload> Link<T> {
     /// The state of the link at `now`.
     pub fn sample(&mut self, now: Instant) -> Sample {
@@ -59,6 +68,46 @@ impl<T: Payload> Link<T> {
             counters: self.counters(),
             queue_max_packets: self.queue_max_packets(),
             queue_mean_packets,
+        }
+    }
+    /// A mark at `now`. It may be made late, but before anything else enters the link. As costly as
+    /// [`Self::capacity`].
+    pub fn mark(&mut self, now: Instant) -> Mark {
+        let used = self.used(now);
+        Mark {
+            at: now,
+            used,
+            queue_packet_seconds: self.queue_mean_packets(now) * now.as_secs_f64(),
+            counters: self.counters(),
+        }
+    }
+
+    /// The link from `mark` to `now`. Packets that entered it before the mark do not count as
+    /// delivered. The largest queue is that of the whole run.
+    pub fn summary_since(&mut self, mark: &Mark, now: Instant) -> Summary {
+        let (used, available) = self.used(now);
+        let used = used.saturating_sub(mark.used.0);
+        let available = available.saturating_sub(mark.used.1).max(1);
+        let utilization = (used as f64 / available as f64).min(1.0);
+        let seconds = now.saturating_since(mark.at).as_secs_f64();
+        let queued = self.queue_mean_packets(now) * now.as_secs_f64() - mark.queue_packet_seconds;
+        let queue_mean_packets = if seconds > 0.0 { queued / seconds } else { 0.0 };
+        let counters = self.counters();
+        let before = &mark.counters;
+        let entered = before.packets_in - before.dropped();
+        Summary {
+            utilization: self.has_rate().then_some(utilization),
+            counters: Counters {
+                packets_in: counters.packets_in - before.packets_in,
+                packets_out: counters.packets_out.saturating_sub(entered),
+                bytes_out: counters.bytes_out.saturating_sub(before.bytes_out),
+                drops_overflow: counters.drops_overflow - before.drops_overflow,
+                drops_early: counters.drops_early - before.drops_early,
+                drops_loss: counters.drops_loss - before.drops_loss,
+                marks: counters.marks - before.marks,
+            },
+            queue_max_packets: self.queue_max_packets(),
+            queue_mean_packets: queue_mean_packets.max(0.0),
         }
     }
 }

@@ -228,6 +228,22 @@ impl Result {
         py.detach(|| Table::new(tables::traffic(&self.counted())))
     }
 
+    /// One row per class of response sizes, table of background traffic and run; no rows without
+    /// connections in which both sides write.
+    fn responses(&self, py: Python<'_>) -> PyResult<Table> {
+        py.detach(|| Table::new(tables::responses(&self.counted())))
+    }
+
+    /// One row per epoch of the tables of background traffic that list them, and run.
+    fn epochs(&self, py: Python<'_>) -> PyResult<Table> {
+        py.detach(|| Table::new(tables::epochs(&self.counted())))
+    }
+
+    /// One row per percentile of the queue, link and run; no rows unless requested.
+    fn queues(&self, py: Python<'_>) -> PyResult<Table> {
+        py.detach(|| Table::new(tables::queues(&self.counted())))
+    }
+
     /// One row per path and flow name: medians with 95 % intervals.
     fn summary(&self, py: Python<'_>) -> PyResult<Table> {
         py.detach(|| Table::new(tables::summary(&measure::summarize(&self.counted()))))

@@ -52,9 +52,13 @@ impl TableFile {
             "flows" => tables::flows,
             "links" => tables::links,
             "traffic" => tables::traffic,
+            "responses" => tables::responses,
+            "epochs" => tables::epochs,
+            "queues" => tables::queues,
             other => {
                 return Err(errors::input(format!(
-                    "there is no table {other}: use flows, links or traffic"
+                    "there is no table {other}: use flows, links, traffic, \
+                     responses, epochs or queues"
                 )));
             }
         };
@@ -77,7 +81,7 @@ impl TableFile {
 }
 
 /// Executes every run of every scenario as `run_batch` does, and writes the tables of `files` (by
-/// `flows`, `links` and `traffic`) to new Parquet files. `scratch` is a file for numbers that the
+/// `flows`, `links`, `traffic`, `responses`, `epochs` and `queues`) to new Parquet files. `scratch` is a file for numbers that the
 /// summary needs again. Returns the summary, and the overview as JSON.
 #[pyfunction]
 #[pyo3(signature = (scenarios, files, scratch, *, threads = None, runs = None, progress = None))]

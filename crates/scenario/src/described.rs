@@ -9,7 +9,19 @@ use crate::write::millis;
 
 /// Reads a table. The caller reads keys of several kinds, and then calls [`check`].
 pub(crate) fn fill(table: &Table<'_>, config: &mut dyn Described) -> Result<(), Error> {
+    fill_only(table, config, |_| true)
+}
+
+/// Reads the keys that `takes` accepts.
+pub(crate) fn fill_only(
+    table: &Table<'_>,
+    config: &mut dyn Described,
+    takes: impl Fn(&str) -> bool,
+) -> Result<(), Error> {
     for (place, key) in config.table().keys.iter().enumerate() {
+        if !takes(key.name) {
+            continue;
+        }
         let item = match (table.get(key.name), key.usual) {
             (Some(item), _) => item,
             (None, Usual::Needed(_)) => return Err(table.missing(key.name)),

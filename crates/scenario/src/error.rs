@@ -99,12 +99,11 @@ pub(crate) fn suggestion<'a>(
     unknown: &str,
     known: impl IntoIterator<Item = &'a str> + Clone,
 ) -> String {
-    match nearest(unknown, known.clone()) {
+    let all: Vec<&str> = known.clone().into_iter().collect();
+    match nearest(unknown, known) {
         Some(near) => format!("; did you mean \"{near}\"?"),
-        None => format!(
-            "; known are {}",
-            known.into_iter().collect::<Vec<_>>().join(", ")
-        ),
+        None if all.is_empty() => String::new(),
+        None => format!("; known are {}", all.join(", ")),
     }
 }
 

@@ -35,7 +35,8 @@ impl Scenario {
     ///
     /// # Errors
     /// One sentence with file, line and column: the file cannot be read, is invalid TOML, has an
-    /// unknown key, a wrong unit, a value out of range, or no flow.
+    /// unknown key, a wrong unit, a value out of range, or neither a flow nor traffic with a
+    /// duration.
     pub fn load(file: impl AsRef<Path>) -> Result<Self, Error> {
         let file = file.as_ref();
         let (name, text) = open(file)?;
@@ -49,11 +50,16 @@ impl Scenario {
     /// As [`Self::load`].
     pub fn parse(text: &str, file: &str, folder: &Path) -> Result<Self, Error> {
         let parsed = parse(text, file, folder)?;
-        if parsed.flows.is_empty() {
-            return Err(Error::in_file(
-                file,
-                "there is no [[flow]], so there is nothing to run",
-            ));
+        let idle = match (parsed.path.traffic.is_empty(), parsed.duration) {
+            (true, _) => Some("there is no [[flow]], so there is nothing to run"),
+            (false, None) => Some(
+                "there is no [[flow]], and [[traffic]] alone never ends: give the scenario a \
+                 duration, such as duration = \"60 s\"",
+            ),
+            (false, Some(_)) => None,
+        };
+        if let (Some(reason), true) = (idle, parsed.flows.is_empty()) {
+            return Err(Error::in_file(file, reason));
         }
         let Parsed {
             name,
@@ -184,7 +190,8 @@ fn parse(text: &str, file: &str, folder: &Path) -> Result<Parsed, Error> {
         if table.has("traffic") {
             return Err(item.refuse("traffic and path.traffic are the same thing: keep one"));
         }
-        spec.traffic = traffic::read(&root, spec.hosts.as_deref().unwrap_or_default())?;
+        let hosts = spec.hosts.as_deref().unwrap_or_default();
+        spec.traffic = traffic::read(&root, hosts, folder)?;
     }
     let others = spec.traffic.take().unwrap_or_default();
     let stem = Path::new(file).file_stem().map_or_else(

@@ -52,3 +52,4 @@ pub use quantity::{
 pub use schema::{known_tables, models};
 pub use tcp::{AckPolicy, Autotuning, LossDetection};
 pub use trace_file::{read_bytes, read_text};
+pub use traffic::KnownTraffic;

@@ -43,3 +43,9 @@ pub(crate) const MAX_COUNT: u64 = 10_000;
 pub(crate) const MAX_DELAYS: u32 = 1_000;
 /// Least arrivals in a second (one in a day or so), and most.
 pub(crate) const ARRIVALS: (f64, f64) = (1e-5, 1e5);
+/// Longest file of connection vectors in bytes, and most connections that it may have; each takes
+/// about 250 bytes of memory.
+pub(crate) const MAX_VECTOR_FILE: u64 = 400_000_000;
+pub(crate) const MAX_VECTORS: usize = 4_000_000;
+/// Most bitrates of a video.
+pub(crate) const MAX_BITRATES: u32 = 100;

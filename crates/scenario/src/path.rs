@@ -63,7 +63,7 @@ impl PathSpec {
         own.read_delays(table, folder)?;
         own.read_routers(table, folder)?;
         own.hosts = hosts::read(table)?;
-        own.traffic = traffic::read(table, own.hosts.as_deref().unwrap_or_default())?;
+        own.traffic = traffic::read(table, own.hosts.as_deref().unwrap_or_default(), folder)?;
         let Some(preset) = table.get("preset") else {
             own.refuse_marking(table)?;
             own.read_rrc(table)?;

@@ -1,17 +1,21 @@
 //! The resolved form of a scenario, which every result contains. The name of a number includes its
 //! unit; `null` is "no limit" or "none".
 
+mod workload;
+
 use network::router::RouterSupport;
 use network::{
     Discipline, JitterConfig, JitterDistribution, LinkConfig, LossConfig, QueueLimit, Service,
 };
 use serde::ser::{Serialize, SerializeMap, Serializer};
+use tables::Described;
 use units::{Bytes, Duration, Instant, Rate};
 
 use crate::access::Access;
 use crate::described;
 use crate::model::{
-    Application, Ends, Flow, Hosts, PathModel, RouterModel, Scenario, Traffic, TrafficKind,
+    Application, Ends, Flow, FlowSettings, Hosts, PathModel, RouterModel, Scenario, Traffic,
+    TrafficKind,
 };
 use crate::write::{map, millis};
 
@@ -197,13 +201,11 @@ impl Serialize for Others<'_> {
                 map.serialize_entry("on_s", &on.as_secs_f64())?;
                 map.serialize_entry("off_s", &off.as_secs_f64())?;
             }
-            TrafficKind::Exchanges(_) => {}
+            TrafficKind::Exchanges(plan) => workload::write(&mut map, plan)?,
         }
         if connects {
             map.serialize_entry("algorithm", &flow.algorithm.to_string())?;
-            map.serialize_entry("initial_window_segments", &flow.initial_window)?;
-            map.serialize_entry("pacing", &flow.pacing)?;
-            map.serialize_entry("ecn", &flow.ecn)?;
+            described::write(&mut map, &flow.settings, |_, key| Ok(!is_shown(flow, key)))?;
         }
         let delays_ms: Vec<f64> = extra_delays.iter().copied().map(millis).collect();
         map.serialize_entry("extra_delays_ms", &delays_ms)?;
@@ -213,6 +215,18 @@ impl Serialize for Others<'_> {
         write_ends::<S>(&mut map, flow.ends, self.1)?;
         map.end()
     }
+}
+
+/// Whether the resolved form of traffic has a setting of its connections: some always, and the
+/// others only where they differ from their defaults.
+fn is_shown(flow: &Flow, key: &str) -> bool {
+    let keys = FlowSettings::TABLE.keys;
+    let differs = |place| flow.settings.value(place) != FlowSettings::USUAL.value(place);
+    matches!(key, "initial_window" | "pacing" | "ecn")
+        || keys
+            .iter()
+            .position(|one| one.name == key)
+            .is_some_and(differs)
 }
 
 struct Link<'a>(&'a LinkConfig);

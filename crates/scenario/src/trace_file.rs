@@ -1,7 +1,7 @@
 //! Reads regular files up to a size limit; never a device or a pipe, which may not end.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -86,28 +86,52 @@ pub fn read_text(path: &Path, limit: u64) -> Result<String, String> {
 /// # Errors
 /// As [`read_text`].
 pub fn read_bytes(path: &Path, limit: u64) -> Result<Vec<u8>, String> {
-    let unreadable = |error: std::io::Error| match error.kind() {
+    let mut bytes = Vec::new();
+    open(path)?
+        .take(limit + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| unreadable(&error))?;
+    match bytes.len() as u64 > limit {
+        true => Err(too_large(limit)),
+        false => Ok(bytes),
+    }
+}
+
+/// A regular file of at most `limit` bytes, to be read piece by piece. What it grows by after this
+/// is not read.
+///
+/// # Errors
+/// As [`read_text`].
+pub(crate) fn read_pieces(path: &Path, limit: u64) -> Result<impl BufRead, String> {
+    let file = open(path)?;
+    let length = file.metadata().map_err(|error| unreadable(&error))?.len();
+    match length > limit {
+        true => Err(too_large(limit)),
+        false => Ok(BufReader::new(file.take(length))),
+    }
+}
+
+fn unreadable(error: &std::io::Error) -> String {
+    match error.kind() {
         std::io::ErrorKind::NotFound => "the file does not exist".to_owned(),
         std::io::ErrorKind::PermissionDenied => "the file may not be read".to_owned(),
         _ => format!("the file cannot be read ({error})"),
-    };
+    }
+}
+
+fn too_large(limit: u64) -> String {
+    let limit = limit / 1_000_000;
+    format!("the file is larger than the limit of {limit} MB")
+}
+
+fn open(path: &Path) -> Result<File, String> {
     // Opening a named pipe would block, so the kind of file is checked first.
-    let metadata = std::fs::metadata(path).map_err(unreadable)?;
+    let metadata = std::fs::metadata(path).map_err(|error| unreadable(&error))?;
     if metadata.is_dir() {
         return Err("this is a folder, not a file".to_owned());
     }
     if !metadata.is_file() {
         return Err("not a regular file".to_owned());
     }
-    let mut bytes = Vec::new();
-    File::open(path)
-        .and_then(|file| file.take(limit + 1).read_to_end(&mut bytes))
-        .map_err(unreadable)?;
-    if bytes.len() as u64 > limit {
-        return Err(format!(
-            "the file is larger than the limit of {} MB",
-            limit / 1_000_000
-        ));
-    }
-    Ok(bytes)
+    File::open(path).map_err(|error| unreadable(&error))
 }

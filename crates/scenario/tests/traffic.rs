@@ -70,7 +70,7 @@ fn every_key_of_every_kind() {
         shape: 1.3,
         cut: Bytes::new(5_000_000),
     };
-    assert_eq!((web.kind, web.direction), (kind, Direction::Forward));
+    assert_eq!((&web.kind, web.direction), (&kind, Direction::Forward));
     assert_eq!(web.flow.algorithm.to_string(), "reno+standard");
     assert_eq!(
         (web.flow.initial_window, web.flow.pacing, web.flow.ecn),
@@ -92,7 +92,10 @@ fn every_key_of_every_kind() {
         shape: 1.1,
         cut: Bytes::new(10_000_000),
     };
-    assert_eq!((second.kind, second.direction), (kind, Direction::Reverse));
+    assert_eq!(
+        (&second.kind, second.direction),
+        (&kind, Direction::Reverse)
+    );
     assert_eq!(second.flow.algorithm.to_string(), "cubic+hystart");
     assert!(second.list_flows && !web.list_flows);
     assert_eq!((second.start, second.stop), (Instant::from_secs(10), None));
@@ -236,7 +239,7 @@ fn refusals_name_the_line_and_the_way_out() {
         ),
         (
             "[[traffic]]\nkind = 'web'\nload = '100 %'",
-            "f.toml:6:1: load = \"100 %\": a load of 100 % never ends",
+            "f.toml:6:1: load = \"100 %\": a load of 100 % or more that does not end never drains: give it a duration",
         ),
         (
             "[[traffic]]\nkind = 'web'\nload = '3 %'\narrivals = '3 /s'",
@@ -256,7 +259,7 @@ fn refusals_name_the_line_and_the_way_out() {
         ),
         (
             "[[traffic]]\nkind = 'web'\nload = '90 %'\nmean = '1 B'\ncut = '2 B'",
-            "f.toml:6:1: load = \"90 %\": this gives more than 100000 responses per second: lower it, or increase the mean",
+            "f.toml:6:1: load = \"90 %\": this gives more than 100000 starts per second: lower it, or increase the sizes",
         ),
         (
             "[[traffic]]\nkind = 'web'\nload = '3 %'\nshape = 0",

@@ -1,7 +1,8 @@
 //! The packed form of a segment in flight.
 //!
-//! A packet with its due time and the network's own fields fits in one cache line. SACK blocks and
-//! router feedback are rare and large, so [`Aside`] stores them separately.
+//! A packet with its due time and the network's own fields fits in one cache line. SACK blocks, the
+//! acknowledgments that data carries, and router feedback are large and less common, so [`Aside`]
+//! stores them separately.
 
 use tcp::PlainAck;
 use tcp::segment::{AckSegment, DataSegment, SackBlocks, Segment};
@@ -44,6 +45,7 @@ pub struct Carried {
     amount: u32,
     ts_val: u32,
     ts_ecr: u32,
+    /// ACK: its SACK blocks. Data: the acknowledgment that it carries.
     sack: u32,
     feedback: u32,
     /// The flags, and the current [`Hop`].
@@ -54,6 +56,7 @@ pub struct Carried {
 #[derive(Debug, Default)]
 pub struct Aside {
     sacks: Store<SackBlocks>,
+    riders: Store<AckSegment>,
     feedback: Store<Feedback>,
 }
 
@@ -247,10 +250,24 @@ impl Carried {
         }
     }
 
-    /// Whether it is a data segment without flags and router feedback.
+    /// Whether it is a data segment without flags, router feedback and acknowledgment.
     #[inline]
     pub const fn is_plain_data(&self) -> bool {
-        self.flags & FLAGS == 0
+        self.flags & FLAGS == 0 && self.sack == NOTHING
+    }
+
+    /// Lets a data segment carry an acknowledgment.
+    pub fn carry(&mut self, ack: AckSegment, aside: &mut Aside) {
+        self.sack = aside.riders.put(ack);
+    }
+
+    /// The acknowledgment of a data segment that has arrived or was dropped.
+    #[inline]
+    pub fn take_carried(&self, aside: &mut Aside) -> Option<AckSegment> {
+        if self.is_ack() || self.sack == NOTHING {
+            return None;
+        }
+        Some(aside.riders.take(self.sack))
     }
 
     /// First byte, length and timestamps of a data segment.

@@ -14,10 +14,15 @@ use scenario::{Application, Flow, Scenario};
 use tcp::segment::AckSegment;
 use tcp::{Receiver, ReceiverConfig, Sender, SenderConfig};
 use units::{Bytes, Duration, Instant, Rate};
+use workload::Side as Party;
 
 use crate::agenda::{LEFT, Side};
 use crate::routes::Hop;
+use crate::speaker::{Act, Conversation, Opened};
 use crate::traffic::Totals;
+
+/// The number of no flow.
+pub const NOBODY: u32 = u32::MAX;
 
 /// Payload of a full packet: 1500 bytes of IP less 52 of headers with timestamps.
 const SMSS: u32 = 1448;
@@ -38,6 +43,8 @@ pub struct Endpoints {
     pub past_slow_start: bool,
     /// Bytes that an application with periodic writes still has to write.
     unwritten: u64,
+    /// The application at the receiver waits for so many bytes.
+    pub awaited: u64,
 }
 
 /// A flow before, during and after its transfer.
@@ -51,9 +58,15 @@ pub struct FlowState<'a> {
     pub acks: Hop,
     /// The source of a flow of background traffic.
     pub source: u32,
+    /// The flow in the other direction of the same connection.
+    pub peer: u32,
+    /// The application at the sender, if both sides write.
+    pub conversation: Option<Box<Conversation>>,
     /// When its SYN leaves.
     pub start: Instant,
     size: Option<Bytes>,
+    /// Payload of a full segment.
+    smss: u32,
     /// When its application stops, even with unsent data.
     pub stop: Instant,
     /// One-way delay of its own access.
@@ -123,6 +136,8 @@ pub struct Placement {
     pub extra_delay: Duration,
     /// One-way delay of its hosts' access links.
     pub access_delay: Duration,
+    /// Payload of a full segment, if it differs from the usual.
+    pub smss: Option<u32>,
 }
 
 impl<'a> FlowState<'a> {
@@ -133,8 +148,11 @@ impl<'a> FlowState<'a> {
             data: place.data,
             acks: place.acks,
             source: 0,
+            peer: NOBODY,
+            conversation: None,
             start: place.start,
             size: place.size,
+            smss: place.smss.unwrap_or(SMSS),
             stop: place.stop.unwrap_or(Instant::MAX),
             extra_delay: place.extra_delay,
             reverse: false,
@@ -162,32 +180,89 @@ impl<'a> FlowState<'a> {
         is_plain: bool,
         pool: &mut Pool,
     ) {
+        self.prepare(seed, memory.lend(), is_plain, pool);
+        if traced && let Some(endpoints) = &mut self.endpoints {
+            endpoints.trace = Some(Box::new(FlowTrace {
+                flow: self.index,
+                algorithm: self.config.algorithm.name().to_owned(),
+                ..FlowTrace::default()
+            }));
+        }
+        self.open(now);
+    }
+
+    /// Makes the endpoints of a connection that is not open.
+    pub fn prepare(
+        &mut self,
+        seed: impl FnOnce() -> u64,
+        memory: PathMemory,
+        is_plain: bool,
+        pool: &mut Pool,
+    ) {
         let config = self.config;
         let seed = if config.algorithm.draws() { seed() } else { 0 };
-        let mut endpoints = pool.open(config, seed);
+        let mut endpoints = pool.open(config, self.smss, seed);
         if self.sender_side != self.receiver_side {
             endpoints.probe.let_arrivals_lag();
         }
         if is_plain {
             endpoints.sender.forbid_shortcuts();
         }
-        endpoints.sender.remember(memory.lend());
-        endpoints.sender.open(now);
+        endpoints.sender.remember(memory);
         endpoints.unwritten = self.size.map_or(u64::MAX, Bytes::get);
-        if traced {
-            endpoints.trace = Some(Box::new(FlowTrace {
-                flow: self.index,
-                algorithm: config.algorithm.name().to_owned(),
-                ..FlowTrace::default()
-            }));
+        if self.conversation.is_some() {
+            endpoints.sender.send_promptly();
         }
-        self.asks_routers = endpoints.sender.asks_routers();
         self.endpoints = Some(endpoints);
+    }
+
+    /// Opens the connection: a SYN is due.
+    pub fn open(&mut self, now: Instant) {
+        if let Some(endpoints) = &mut self.endpoints {
+            endpoints.sender.open(now);
+            self.asks_routers = endpoints.sender.asks_routers();
+        }
         self.application_acts(now);
+    }
+
+    /// Lets one of two applications that write to each other do what is due.
+    #[cold]
+    fn converse(&mut self, now: Instant) {
+        let (Some(conversation), Some(endpoints)) = (&mut self.conversation, &mut self.endpoints)
+        else {
+            return;
+        };
+        let mut has_acted = false;
+        while let Some(act) = conversation.speaker.act(now) {
+            has_acted = true;
+            match act {
+                Act::Write(bytes) => endpoints.sender.write(now, bytes.get()),
+                Act::Ask(request, answer) => {
+                    endpoints.sender.write(now, request.get());
+                    conversation.asked = Some((request, answer));
+                }
+                Act::Close => endpoints.sender.close(),
+            }
+        }
+        self.application = conversation.speaker.due();
+        if has_acted
+            && let Some(Opened {
+                third,
+                rtt,
+                retransmitted,
+            }) = &conversation.opened
+            && !endpoints.sender.is_established()
+        {
+            endpoints.sender.accept(now, third, *rtt, *retransmitted);
+            self.asks_routers = endpoints.sender.asks_routers();
+        }
     }
 
     /// Lets the application write the data that is due.
     pub fn application_acts(&mut self, now: Instant) {
+        if self.conversation.is_some() {
+            return self.converse(now);
+        }
         let stop = self.stop;
         let Some(endpoints) = self.endpoints.as_deref_mut() else {
             return;
@@ -304,6 +379,12 @@ impl<'a> FlowState<'a> {
         Some(at).filter(|at| *at <= now)
     }
 
+    /// Whether all that its sender wrote, and its FIN, is acknowledged.
+    pub fn is_complete(&self) -> bool {
+        let endpoints = self.endpoints.as_ref();
+        endpoints.is_some_and(|endpoints| endpoints.sender.is_complete())
+    }
+
     /// Ends a flow of background traffic and adds its counts to the totals.
     pub fn account(&mut self, now: Instant, totals: &mut Totals, pool: &mut Pool) {
         let Some(endpoints) = self.endpoints.take() else {
@@ -313,16 +394,30 @@ impl<'a> FlowState<'a> {
             sender, receiver, ..
         } = &*endpoints;
         let stats = sender.stats();
-        totals.delivered += receiver.delivered().get();
-        totals.segments_sent += stats.segments_sent;
-        totals.segments_lost += stats.net_losses();
-        totals.timeouts += stats.timeouts;
-        if self.size.is_none() {
-            totals.offered = totals.offered.saturating_add(sender.written());
-        }
         totals.last = totals.last.max(now);
-        if let Some(at) = self.finished_at(receiver, now) {
-            totals.finish(self.index, at.saturating_since(self.start));
+        // Of a connection in which both sides write, the acceptor's data counts.
+        let side = self.conversation.as_ref().map(|it| it.side);
+        if side != Some(Party::Initiator) {
+            totals.delivered += receiver.delivered().get();
+            totals.segments_sent += stats.segments_sent;
+            totals.segments_lost += stats.net_losses();
+            totals.timeouts += stats.timeouts;
+            if self.size.is_none() {
+                totals.offered = totals.offered.saturating_add(sender.written());
+            }
+        }
+        match side {
+            None => {
+                if let Some(at) = self.finished_at(receiver, now) {
+                    totals.finish(self.index, at.saturating_since(self.start));
+                }
+            }
+            Some(Party::Acceptor) => {}
+            Some(Party::Initiator) => {
+                if let Some(at) = endpoints.established {
+                    totals.note_setup(self.start, at.saturating_since(self.start));
+                }
+            }
         }
         pool.close(endpoints);
     }
@@ -403,8 +498,8 @@ pub struct Pool {
 
 impl Pool {
     /// The endpoints of a new connection.
-    fn open(&mut self, config: &Flow, seed: u64) -> Box<Endpoints> {
-        let sender = sender_config(config, seed);
+    fn open(&mut self, config: &Flow, smss: u32, seed: u64) -> Box<Endpoints> {
+        let sender = sender_config(config, smss, seed);
         let receiver = receiver_config(config);
         match self.closed.pop() {
             Some(mut endpoints) => {
@@ -420,10 +515,10 @@ impl Pool {
     }
 }
 
-fn sender_config(config: &Flow, seed: u64) -> SenderConfig {
+fn sender_config(config: &Flow, smss: u32, seed: u64) -> SenderConfig {
     SenderConfig {
         algorithm: *config.algorithm,
-        smss: SMSS,
+        smss,
         initial_window: config.initial_window,
         pacing: config.pacing,
         tso_segments: config.tso_segments,
@@ -461,6 +556,7 @@ impl Endpoints {
             capacity: None,
             past_slow_start: false,
             unwritten: 0,
+            awaited: u64::MAX,
         }
     }
 
@@ -477,6 +573,7 @@ impl Endpoints {
             capacity,
             past_slow_start,
             unwritten,
+            awaited,
         } = self;
         old_sender.renew(sender);
         old_receiver.renew(receiver);
@@ -486,12 +583,17 @@ impl Endpoints {
         *capacity = None;
         *past_slow_start = false;
         *unwritten = 0;
+        *awaited = u64::MAX;
     }
 
-    /// Passes an ACK to the sender and records its samples.
+    /// Passes an ACK to the sender and records its samples; `rides` says that it came with data.
     #[inline]
-    pub fn handle_ack(&mut self, now: Instant, ack: &AckSegment) {
-        self.sender.handle_ack(now, ack);
+    pub fn handle_ack(&mut self, now: Instant, ack: &AckSegment, rides: bool) {
+        if rides {
+            self.sender.handle_ack_with_data(now, ack);
+        } else {
+            self.sender.handle_ack(now, ack);
+        }
         self.established.get_or_insert(now);
         let rtt = self.sender.rtt_sample();
         if !self.past_slow_start {

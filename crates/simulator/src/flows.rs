@@ -73,7 +73,7 @@ impl<'a> Flows<'a> {
         &mut self.background[place].state
     }
 
-    fn is_open(&self, flow: u32) -> bool {
+    pub fn is_open(&self, flow: u32) -> bool {
         let slot = self.background.get(place(flow));
         slot.is_some_and(|slot| slot.is_open && number(slot.generation, place(flow)) == flow)
     }
@@ -171,6 +171,7 @@ mod tests {
                 size: None,
                 stop: None,
                 extra_delay: Duration::ZERO,
+                smss: None,
             };
             FlowState::new(&scenario, flow, place)
         };

@@ -21,6 +21,7 @@ mod flows;
 mod links;
 mod look;
 mod routes;
+mod speaker;
 mod traffic;
 mod world;
 

@@ -153,6 +153,7 @@ impl LinkState {
             marks: counters.marks,
             queue_max_packets: summary.queue_max_packets,
             queue_mean_packets: summary.queue_mean_packets,
+            queue_distribution: None,
         };
         (result, self.trace)
     }

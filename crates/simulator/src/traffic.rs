@@ -6,17 +6,17 @@
 //! "Web traffic"). The crate `workload` has the distributions.
 
 use engine::Component;
-use measure::{TrafficFlow, TrafficResult};
+use measure::{Epoch, Responses, TrafficFlow, TrafficResult};
 use network::Streams;
 use rand_chacha::ChaCha8Rng;
 use rand_core::RngCore;
 use scenario::{Direction, PathModel, Traffic, TrafficKind};
 use units::{Bytes, Duration, Instant};
-use workload::TruncatedPareto;
 use workload::draw::{poisson_gap, spread_starts};
+use workload::{Dialogue, Dialogues, TruncatedPareto};
 
 /// The start of a flow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Begin {
     pub at: Instant,
     pub size: Option<Bytes>,
@@ -25,16 +25,19 @@ pub struct Begin {
     pub turn: u64,
     /// Seed of its sender.
     pub seed: u64,
+    /// What its sides write, if both do.
+    pub dialogue: Option<Box<Dialogue>>,
 }
 
 /// The flows of one `[[traffic]]` table, in order.
-#[derive(Debug)]
 pub struct Source<'a> {
     traffic: &'a Traffic,
     random: ChaCha8Rng,
     sizes: Option<TruncatedPareto>,
     /// Start times drawn in advance, the next one last.
     starts: Vec<Instant>,
+    /// Connections in which both sides write.
+    dialogues: Option<Dialogues>,
     started: usize,
     next: Option<Begin>,
     /// Its place in the calendar.
@@ -62,8 +65,17 @@ impl<'a> Source<'a> {
             }
             TrafficKind::Exchanges(_) => (None, Vec::new()),
         };
+        // The workload has a stream of its own: it draws as many numbers as it likes.
+        let dialogues = match &traffic.kind {
+            TrafficKind::Exchanges(plan) => {
+                let stream = format!("connections {}", traffic.name);
+                Some(plan.dialogues(streams.stream(&stream)))
+            }
+            _ => None,
+        };
         let mut source = Self {
             traffic,
+            dialogues,
             random,
             sizes,
             starts,
@@ -77,18 +89,19 @@ impl<'a> Source<'a> {
 
     /// When the next flow starts.
     pub fn next_event(&self) -> Option<Instant> {
-        self.next.map(|next| next.at)
+        self.next.as_ref().map(|next| next.at)
     }
 
     /// The next flow, if it starts by `now`.
     pub fn poll(&mut self, now: Instant) -> Option<Begin> {
-        let begin = self.next.filter(|next| next.at <= now)?;
+        let begin = self.next.take_if(|next| next.at <= now)?;
         self.advance(begin.at);
         Some(begin)
     }
 
     /// Draws the flow after one that started at `last`.
     fn advance(&mut self, last: Instant) {
+        let dialogue = self.dialogues.as_mut().and_then(Iterator::next);
         let (at, size) = match (&self.traffic.kind, self.sizes) {
             (&TrafficKind::Web { arrivals_per_s, .. }, Some(sizes)) => {
                 let gap = poisson_gap(&mut self.random, arrivals_per_s);
@@ -96,6 +109,11 @@ impl<'a> Source<'a> {
                 (Some(last + gap), Some(size))
             }
             (&TrafficKind::Bulk { size, .. }, _) => (self.starts.pop(), size),
+            (TrafficKind::Exchanges(_), _) => {
+                let after = |dialogue: &Dialogue| dialogue.start().saturating_since(Instant::ZERO);
+                let at = dialogue.as_ref().map(after);
+                (at.map(|after| self.traffic.start + after), None)
+            }
             _ => (self.starts.pop(), None),
         };
         let delays = &self.traffic.extra_delays;
@@ -111,6 +129,7 @@ impl<'a> Source<'a> {
                 extra_delay: extra_delay.copied().unwrap_or_default(),
                 turn,
                 seed,
+                dialogue: dialogue.map(Box::new),
             });
     }
 }
@@ -130,12 +149,19 @@ pub struct Totals {
     pub last: Instant,
     fct_nanos: u128,
     listed: Option<Vec<TrafficFlow>>,
+    /// Of connections in which both sides write.
+    responses: Option<Box<Responses>>,
 }
 
 impl Totals {
-    pub fn new(traffic: &Traffic) -> Self {
+    /// Counts from zero; epochs are measured from the end of `warm_up` on.
+    pub fn new(traffic: &Traffic, warm_up: Duration) -> Self {
+        let is_exchange = matches!(traffic.kind, TrafficKind::Exchanges(_));
+        let list = traffic.list_flows;
+        let responses = || Box::new(Responses::new(list).since(Instant::ZERO + warm_up));
         Self {
-            listed: traffic.list_flows.then(Vec::new),
+            listed: (list && !is_exchange).then(Vec::new),
+            responses: is_exchange.then(responses),
             ..Self::default()
         }
     }
@@ -165,6 +191,20 @@ impl Totals {
         let listed = self.listed.as_mut();
         if let Some(flow) = listed.and_then(|listed| listed.get_mut(place as usize)) {
             flow.fct_s = Some(fct.as_secs_f64());
+        }
+    }
+
+    /// Counts a request whose response is complete.
+    pub fn note_epoch(&mut self, epoch: &Epoch) {
+        if let Some(responses) = &mut self.responses {
+            responses.add(epoch);
+        }
+    }
+
+    /// Counts a connection whose SYN left at `opened`, and which was established `setup` later.
+    pub fn note_setup(&mut self, opened: Instant, setup: Duration) {
+        if let Some(responses) = &mut self.responses {
+            responses.connection(opened, setup);
         }
     }
 
@@ -204,6 +244,7 @@ impl Totals {
             segments_lost: self.segments_lost,
             timeouts: self.timeouts,
             flows: self.listed,
+            exchanges: self.responses.map(|responses| responses.result()),
         }
     }
 }

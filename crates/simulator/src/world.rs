@@ -6,6 +6,7 @@
 mod background;
 mod build;
 mod device;
+mod exchanges;
 mod feedback;
 mod hosts;
 mod outcome;
@@ -19,12 +20,12 @@ use engine::Component;
 use network::{Ecn, Packet, Payload, Streams};
 use rand_core::RngCore;
 use scenario::Scenario;
-use tcp::segment::Burst;
+use tcp::segment::{AckSegment, Burst};
 use units::{Duration, Instant};
 
 use crate::agenda::{Agenda, LEFT, Part, Position, RIGHT, Side};
 use crate::carried::{Aside, Carried, HANDSHAKE_ACK_SIZE, ack_size, data_size};
-use crate::flow::Endpoints;
+use crate::flow::{Endpoints, NOBODY};
 use crate::flows::Flows;
 use crate::links::LinkState;
 use crate::routes::{Hop, Routes};
@@ -211,6 +212,7 @@ impl World<'_> {
             && ecn != Ecn::Ce
             && !self.is_plain
             && let Some(endpoints) = self.endpoints(flow)
+            && endpoints.awaited > 0
         {
             let latency = now.saturating_since(carried.sent);
             endpoints.probe.on_arrival(now, latency);
@@ -219,10 +221,15 @@ impl World<'_> {
             if !receiver.handle_full_segment(now, seq, len, ts_val, ts_ecr) {
                 receiver.handle_any_data(now, &carried.data_segment(), false);
             }
+            let is_awaited = receiver.delivered().get() >= endpoints.awaited;
             if receiver.has_ack() {
                 self.acknowledge(flow);
             }
-            return self.keep_receiver(flow);
+            self.keep_receiver(flow);
+            if is_awaited {
+                self.hear(flow);
+            }
+            return;
         }
         self.any_data_arrives(flow, carried, ecn);
     }
@@ -237,6 +244,15 @@ impl World<'_> {
         if carried.has_feedback() {
             self.hand_over(flow, *carried);
         }
+        let data = carried.data_segment();
+        let peer = self.flows.get_mut(flow).peer;
+        if let Some(ack) = carried.take_carried(&mut self.aside) {
+            self.take_ack(peer, &ack, true);
+        } else if peer != NOBODY
+            && let Some(endpoints) = self.endpoints(peer)
+        {
+            endpoints.sender.handle_timestamp(data.ts_val);
+        }
         let Some(endpoints) = self.endpoints(flow) else {
             return self.note_unclaimed(flow, carried);
         };
@@ -246,13 +262,17 @@ impl World<'_> {
                 .on_arrival(now, now.saturating_since(carried.sent));
         }
         let is_marked = ecn == Ecn::Ce;
-        endpoints
-            .receiver
-            .handle_any_data(now, &carried.data_segment(), is_marked);
-        if endpoints.receiver.has_ack() {
+        endpoints.receiver.handle_any_data(now, &data, is_marked);
+        let receiver = &endpoints.receiver;
+        let is_awaited =
+            receiver.delivered().get() >= endpoints.awaited || receiver.finished_at().is_some();
+        if receiver.has_ack() {
             self.acknowledge(flow);
         }
         self.keep_receiver(flow);
+        if is_awaited && peer != NOBODY {
+            self.hear(flow);
+        }
     }
 
     #[inline]
@@ -261,25 +281,56 @@ impl World<'_> {
             self.hand_over(flow, carried);
         }
         let ack = carried.into_ack(&mut self.aside);
+        self.take_ack(flow, &ack, false);
+    }
+
+    /// Passes an ACK to the sender of a flow; `rides` says that it came with data.
+    #[inline(always)]
+    fn take_ack(&mut self, flow: u32, ack: &AckSegment, rides: bool) {
         let now = self.now;
         let Some(endpoints) = self.endpoints(flow) else {
             return;
         };
-        endpoints.handle_ack(now, &ack);
+        if !endpoints.sender.is_established() {
+            return self.take_opening_ack(flow, ack);
+        }
+        endpoints.handle_ack(now, ack, rides);
         if endpoints.sender.is_complete() {
             self.finish(flow);
         } else {
             if ack.syn {
-                self.offer_handshake_ack(flow);
+                self.answer_syn_ack(flow, ack);
             }
             self.transmit(flow);
             self.keep_sender(flow);
         }
     }
 
+    /// The SYN-ACK has arrived, or the third segment of a handshake.
     #[cold]
-    fn offer_handshake_ack(&mut self, flow: u32) {
-        let route = self.flows.get_mut(flow).data;
+    #[inline(never)]
+    fn take_opening_ack(&mut self, flow: u32, ack: &AckSegment) {
+        if !ack.syn {
+            return self.take_third(flow, ack);
+        }
+        let now = self.now;
+        if let Some(endpoints) = self.endpoints(flow) {
+            endpoints.handle_ack(now, ack, false);
+        }
+        self.answer_syn_ack(flow, ack);
+        self.transmit(flow);
+        self.keep_sender(flow);
+    }
+
+    /// Answers a SYN-ACK with the third segment of the handshake.
+    #[cold]
+    #[inline(never)]
+    fn answer_syn_ack(&mut self, flow: u32, syn_ack: &AckSegment) {
+        let state = self.flows.get_mut(flow);
+        let route = state.data;
+        if state.peer != NOBODY {
+            return self.answer_both_ways(flow, syn_ack);
+        }
         self.offer(Packet {
             size: HANDSHAKE_ACK_SIZE,
             flow,
@@ -360,24 +411,34 @@ impl World<'_> {
             };
             let route = state.data;
             let asks_routers = state.asks_routers;
-            let mut packet = Packet {
+            let packet = Packet {
                 size: data_size(&segment),
                 flow,
                 ecn,
                 payload: Carried::data(&segment, now, route),
             };
-            if count > 1 {
+            if state.peer != NOBODY {
+                let peer = state.peer;
+                self.offer_with_ack(peer, packet, count, asks_routers);
+            } else if count > 1 {
                 self.offer_burst(packet, count);
-                continue;
+            } else {
+                self.offer_segment(packet, asks_routers);
             }
-            if asks_routers {
-                self.ask(&segment, &mut packet);
-            }
-            let size = packet.size;
-            let accepted = self.offer(packet);
-            if self.needs_wakeups && accepted {
-                self.fill_device(flow, route, size);
-            }
+        }
+    }
+
+    /// Offers one data segment, with the sender's request to routers.
+    #[inline(always)]
+    fn offer_segment(&mut self, mut packet: Packet<Carried>, asks_routers: bool) {
+        let route = packet.payload.hop();
+        if asks_routers {
+            self.ask(&packet.payload.data_segment(), &mut packet);
+        }
+        let size = packet.size;
+        let accepted = self.offer(packet);
+        if self.needs_wakeups && accepted {
+            self.fill_device(packet.flow, route, size);
         }
     }
 
@@ -489,6 +550,7 @@ impl World<'_> {
     #[cold]
     fn discard(&mut self, mut packet: Packet<Carried>) {
         let _ = packet.payload.detach(&mut self.aside);
+        let _ = packet.payload.take_carried(&mut self.aside);
         if packet.payload.is_ack() {
             let _ = packet.payload.into_ack(&mut self.aside);
         }
@@ -562,8 +624,13 @@ impl World<'_> {
                 self.finish(flow);
                 return;
             }
-            state.application_acts(now);
+            if state.peer == NOBODY {
+                state.application_acts(now);
+            } else {
+                self.converse(flow);
+            }
         }
+        let state = self.flows.get_mut(flow);
         if has_sender
             && let Some(endpoints) = state.endpoints.as_deref_mut()
             && endpoints

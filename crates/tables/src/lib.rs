@@ -66,6 +66,39 @@ pub const fn joined<const N: usize>(lists: &[&[Key]]) -> [Key; N] {
     keys
 }
 
+/// The keys of a list except those with some names; `N` is how many remain.
+#[must_use]
+pub const fn without<const N: usize>(keys: &[Key], names: &[&str]) -> [Key; N] {
+    let mut rest = [Key::of(Kind::Switch); N];
+    let (mut place, mut count) = (0, 0);
+    while place < keys.len() {
+        if !is_one_of(keys[place].name, names) {
+            rest[count] = keys[place];
+            count += 1;
+        }
+        place += 1;
+    }
+    assert!(count == N, "`N` is the number of keys that remain");
+    rest
+}
+
+const fn is_one_of(name: &str, names: &[&str]) -> bool {
+    let name = name.as_bytes();
+    let mut place = 0;
+    while place < names.len() {
+        let other = names[place].as_bytes();
+        let mut same = 0;
+        while same < name.len() && same < other.len() && name[same] == other[same] {
+            same += 1;
+        }
+        if same == name.len() && same == other.len() {
+            return true;
+        }
+        place += 1;
+    }
+    false
+}
+
 /// A key of a table.
 #[derive(Clone, Copy, Debug)]
 pub struct Key {

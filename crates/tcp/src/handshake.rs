@@ -1,7 +1,8 @@
-//! The handshake of an active opener: RFC 9293, section 3.5, and its round-trip time (RFC 6298;
+//! The handshake: RFC 9293, section 3.5, and its round-trip time for an active opener (RFC 6298;
 //! Linux 6.12 `tcp_connect`, `tcp_rcv_synsent_state_process`).
 //!
-//! Assumes that the caller runs the timer of the SYN, and that a connection is opened once.
+//! Assumes that the caller runs the timer of the SYN, and that a connection is opened once. The
+//! SYN-ACK of a passive opener is the receiver's.
 
 use units::feedback::Feedback;
 use units::{Duration, Instant};
@@ -45,6 +46,16 @@ impl Handshake {
             self.opened = now;
         }
         is_first
+    }
+
+    /// The peer's third segment has arrived. Returns false if this side opened the connection, or
+    /// if it is established.
+    pub(crate) fn accept(&mut self) -> bool {
+        let is_passive = self.state == State::Closed;
+        if is_passive {
+            self.state = State::Established;
+        }
+        is_passive
     }
 
     #[inline]

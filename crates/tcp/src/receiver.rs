@@ -2,8 +2,8 @@
 //!
 //! Behaves like Linux 6.18 (`tcp_input.c`: `tcp_event_data_recv`, `tcp_data_queue`,
 //! `__tcp_ack_snd_check`; `tcp.c`: `tcp_cleanup_rbuf`), within the rules of RFC 2018, 2883, 3168
-//! and 7323. Assumes an application that reads everything at once and sends nothing, and a network
-//! device that delivers single packets (no GRO).
+//! and 7323. Assumes an application that reads everything at once, and a network device that
+//! delivers single packets (no GRO). If the other direction carries data too, see `duplex.rs`.
 //!
 //! **ACK frequency.** A segment is acknowledged at once while quick ACKs are left: 16 at the start,
 //! after a pause longer than the RTO and after a duplicate; 2 after a congestion mark. Every
@@ -17,15 +17,16 @@
 //!
 //! - Timers are exact. Linux rounds the delayed ACK up to its tick, and lets the SACK compression
 //!   timer slip by up to 100 us.
-//! - The SYN-ACK has no retransmission timer of its own; the sender retransmits the SYN and gets an
-//!   answer.
-//! - The FIN is acknowledged at once: the application closes its side, and Linux's FIN carries the
-//!   acknowledgment.
+//! - In a one-way transfer, the SYN-ACK has no retransmission timer of its own; the sender
+//!   retransmits the SYN and gets an answer.
+//! - In a one-way transfer, the FIN is acknowledged at once: the application closes its side, and
+//!   Linux's FIN carries the acknowledgment.
 //! - Two consecutive small segments of the same size do not lower the segment size by which ACKs
 //!   are delayed (`tcp_measure_rcv_mss`).
-//! - The receiver's smoothed RTT is the time from its only SYN-ACK to the first data. Linux
-//!   measures to the third segment of the handshake.
+//! - In a one-way transfer, the receiver's smoothed RTT is the time from its only SYN-ACK to the
+//!   first data. Linux measures to the third segment of the handshake, as here if there is one.
 
+mod duplex;
 mod echo;
 mod fast_path;
 mod policy;
@@ -40,12 +41,12 @@ use units::feedback::Feedback;
 use units::{Bytes, Duration, Instant};
 
 use crate::range_set::RangeSet;
-use crate::rtt::{RTO_MIN, RttEstimator};
+use crate::rtt::{RTO_INITIAL, RTO_MIN, RttEstimator, back_off};
 use crate::segment::{AckSegment, DataSegment};
 use crate::{AckPolicy, ReceiverConfig};
 use echo::Echo;
 pub use fast_path::PlainAck;
-use policy::{ATO_MIN, QUICK_ACKS, QUICK_ACKS_AFTER_MARK};
+use policy::{ATO_MIN, QUICK_ACKS};
 use sack_list::SackList;
 use window::ReceiveWindow;
 
@@ -69,7 +70,7 @@ pub struct ReceiverStats {
     pub out_of_window: u64,
     /// Data segments with a congestion mark.
     pub marked: u64,
-    /// ACKs sent, excluding SYN-ACKs.
+    /// ACKs sent, excluding SYN-ACKs and ACKs in data segments.
     pub acks_sent: u64,
     /// ACKs that SACK compression saved.
     pub acks_compressed: u64,
@@ -106,12 +107,15 @@ pub struct Receiver {
     pending: Pending,
     /// Quick ACKs left (`icsk_ack.quick`).
     quick: u32,
+    /// All bits, or none in interactive mode, in which quick ACKs wait (`icsk_ack.pingpong`).
+    quick_mask: u32,
     /// Largest segment seen (`icsk_ack.rcv_mss`).
     rcv_mss: u32,
     /// Delayed-ACK timeout (`icsk_ack.ato`); zero before the first data.
     ato: Duration,
     last_data: Instant,
-    /// When the delayed ACK and the compressed ACK are due; [`Instant::MAX`] if there is none.
+    /// When the delayed ACK and the compressed ACK are due; [`Instant::MAX`] if there is none. While
+    /// the third segment is awaited, the former is the time of the next SYN-ACK.
     delayed_ack_at: Instant,
     compressed_ack_at: Instant,
     compressed: u32,
@@ -131,7 +135,16 @@ pub struct Receiver {
     syn_acks: u32,
     /// The routers' answer that the next ACK carries.
     echo: Echo,
-    end: Option<u64>,
+    /// One past the last sequence number; [`u64::MAX`] if the FIN has not arrived.
+    end: u64,
+    /// The FIN came alone and takes the last sequence number.
+    has_bare_fin: bool,
+    /// This host sends too, and has not closed: the ACK of the FIN waits for its data.
+    fin_waits: bool,
+    /// This host opened the connection, and the SYN-ACK has arrived.
+    is_connected: bool,
+    /// The SYN-ACK is retransmitted until the third segment of the handshake arrives.
+    awaits_third: bool,
     finished_at: Option<Instant>,
     /// The fast path takes full segments in order.
     is_clear: bool,
@@ -157,6 +170,7 @@ impl Receiver {
             window,
             pending: Pending::default(),
             quick: 0,
+            quick_mask: u32::MAX,
             rcv_mss: MSS_DEFAULT,
             ato: Duration::ZERO,
             last_data: Instant::ZERO,
@@ -174,7 +188,11 @@ impl Receiver {
             syn_ack_sent: None,
             syn_acks: 0,
             echo: Echo::Nothing,
-            end: None,
+            end: u64::MAX,
+            has_bare_fin: false,
+            fin_waits: false,
+            is_connected: false,
+            awaits_third: false,
             finished_at: None,
             is_clear: false,
             quiet_until: Instant::ZERO,
@@ -203,10 +221,11 @@ impl Receiver {
     /// Bytes received in order, all delivered to the application.
     #[must_use]
     pub const fn delivered(&self) -> Bytes {
-        Bytes::new(self.rcv_nxt)
+        let fin = self.has_bare_fin && self.finished_at.is_some();
+        Bytes::new(self.rcv_nxt - fin as u64)
     }
 
-    /// When the last byte of a finished stream was delivered to the application.
+    /// When the last byte of a finished stream was delivered to the application, and the FIN.
     #[must_use]
     pub const fn finished_at(&self) -> Option<Instant> {
         self.finished_at
@@ -267,7 +286,7 @@ impl Receiver {
                 span(beyond, rcv_nxt)
             });
         let start = segment.seq;
-        let end = start + u64::from(segment.len);
+        let end = segment.end();
         // RFC 7323 section 4.3: the segment that the last ACK expected sets the echo. Linux ignores
         // a segment wholly below that ACK, so an old duplicate does not set it.
         let last_ack = self.window.advertised_at();
@@ -281,7 +300,8 @@ impl Receiver {
         }
         self.stats.marked += u64::from(ecn_ce);
         if segment.fin && end >= self.rcv_nxt {
-            self.end = Some(end);
+            self.end = end;
+            self.has_bare_fin = segment.is_bare_fin();
         }
         if segment.len > 0 {
             self.sacks.forget_duplicate();
@@ -298,9 +318,9 @@ impl Receiver {
         } else {
             self.take_out_of_order(now, segment, ecn_ce);
         }
-        if self.end.is_some_and(|end| end <= self.rcv_nxt) && self.finished_at.is_none() {
+        if self.end <= self.rcv_nxt && self.finished_at.is_none() {
             self.finished_at = Some(now);
-            self.pending.now = true;
+            self.pending.now |= !self.fin_waits;
         }
         if self.policy == AckPolicy::EverySegment {
             self.pending.now = true;
@@ -315,14 +335,21 @@ impl Receiver {
         if segment.seq < self.rcv_nxt {
             self.sacks.set_duplicate(segment.seq, self.rcv_nxt);
         }
-        let end = segment.seq + u64::from(segment.len);
+        let end = segment.end();
         self.rcv_nxt = end;
-        self.on_data_received(now, segment, ecn_ce);
+        if segment.is_bare_fin() {
+            self.pending.scheduled = true;
+        } else {
+            self.on_data_received(now, segment, ecn_ce);
+        }
         if !self.beyond.is_empty() {
             self.take_what_follows();
         }
         if self.sacks.remembered() > 0 {
             self.sacks.acknowledge(self.rcv_nxt);
+        }
+        if self.fin_waits && self.end <= self.rcv_nxt {
+            self.on_fin();
         }
         self.decide(now);
         // The application reads (`tcp_recvmsg`), after which an ACK may be due.
@@ -351,8 +378,8 @@ impl Receiver {
     /// No new data: acknowledges at once, and enters quick-ACK mode (`tcp_send_dupack`,
     /// `tcp_data_queue`).
     fn refuse_duplicate(&mut self, segment: &DataSegment) {
-        let end = segment.seq + u64::from(segment.len);
-        if segment.len > 0 {
+        let end = segment.end();
+        if end > segment.seq {
             self.stats.duplicates += 1;
             self.enter_quick_acks(QUICK_ACKS);
             self.sacks.set_duplicate(segment.seq, end);
@@ -363,8 +390,7 @@ impl Receiver {
 
     /// `tcp_data_queue_ofo`.
     fn take_out_of_order(&mut self, now: Instant, segment: &DataSegment, ecn_ce: bool) {
-        let start = segment.seq;
-        let end = start + u64::from(segment.len);
+        let (start, end) = (segment.seq, segment.end());
         if ecn_ce {
             self.on_mark();
         }
@@ -392,13 +418,13 @@ impl Receiver {
         }
         if self.sacks.place_of(start, end) >= COMPRESSION_BLOCKS && self.compressed > 0 {
             // The list is about to drop a block not yet reported (`tcp_sack_compress_send_ack`).
-            self.early_ack = Some(Box::new(self.make_ack(now)));
+            self.early_ack = Some(Box::new(self.send_ack(now)));
             self.pending.scheduled = true;
         }
         self.sacks.add(start, end);
         if self.sack {
             // Without SACK the window must not grow: an ACK that opens it is not a duplicate.
-            let already_held = self.beyond.total().saturating_sub(u64::from(segment.len));
+            let already_held = self.beyond.total().saturating_sub(end - start);
             self.grow_window(segment.len, already_held);
         }
         self.window
@@ -452,14 +478,6 @@ impl Receiver {
         }
     }
 
-    /// RFC 3168 section 6.1.3: echo until CWR. The first mark is acknowledged without delay.
-    fn on_mark(&mut self) {
-        if !self.echo_marks {
-            self.echo_marks = true;
-            self.enter_quick_acks(QUICK_ACKS_AFTER_MARK);
-        }
-    }
-
     /// Whether [`Self::poll_ack`] would return an ACK.
     #[inline]
     #[must_use]
@@ -467,14 +485,14 @@ impl Receiver {
         self.pending.now || self.pending.syn_ack || self.early_ack.is_some()
     }
 
-    /// The next ACK to send, or `None`.
+    /// The next ACK to send alone, or `None`.
     #[inline]
     pub fn poll_ack(&mut self, now: Instant) -> Option<AckSegment> {
         // The rare cases come first, and cost one comparison.
         if self.pending.syn_ack || self.early_ack.is_some() {
             return self.poll_rare_ack(now);
         }
-        self.pending.now.then(|| self.make_ack(now))
+        self.pending.now.then(|| self.send_ack(now))
     }
 
     #[cold]
@@ -488,6 +506,9 @@ impl Receiver {
     fn make_syn_ack(&mut self, now: Instant) -> AckSegment {
         self.syn_acks += 1;
         self.syn_ack_sent = Some(now);
+        if self.awaits_third {
+            self.delayed_ack_at = now + back_off(RTO_INITIAL, self.syn_acks - 1);
+        }
         AckSegment {
             ack: self.rcv_nxt,
             window: u32::try_from(self.window.remaining(self.rcv_nxt)).unwrap_or(u32::MAX),
@@ -498,7 +519,13 @@ impl Receiver {
         }
     }
 
-    /// `tcp_send_ack` and `tcp_event_ack_sent`.
+    /// `tcp_send_ack`.
+    fn send_ack(&mut self, now: Instant) -> AckSegment {
+        self.stats.acks_sent += 1;
+        self.make_ack(now)
+    }
+
+    /// `tcp_select_window` and `tcp_event_ack_sent`.
     fn make_ack(&mut self, now: Instant) -> AckSegment {
         let held = self.beyond.total();
         if self.window.is_crowded(held) {
@@ -520,7 +547,6 @@ impl Receiver {
             self.compressed = 0;
             self.compressed_ack_at = Instant::MAX;
         }
-        self.stats.acks_sent += 1;
         let mut ack = AckSegment {
             ack: self.rcv_nxt,
             window,
@@ -549,9 +575,7 @@ impl Receiver {
     pub fn handle_timeout(&mut self, now: Instant) {
         if self.delayed_ack_at <= now {
             self.delayed_ack_at = Instant::MAX;
-            // The delayed ACK was not overtaken: expect longer gaps (`tcp_delack_timer_handler`).
-            self.ato = (self.ato * 2).min(self.rtt.rto());
-            self.pending.now = true;
+            self.on_delayed_ack();
         }
         if self.compressed_ack_at <= now {
             self.compressed_ack_at = Instant::MAX;

@@ -8,8 +8,8 @@
 pub struct DataSegment {
     /// First byte.
     pub seq: u64,
-    /// Payload bytes. Zero for a SYN, and for a probe of a closed window, which the receiver
-    /// answers.
+    /// Payload bytes. Zero for a SYN, for a FIN that leaves alone, and for a probe of a closed
+    /// window, which the receiver answers.
     pub len: u32,
     /// Timestamp value in milliseconds (RFC 7323), echoed by the receiver.
     pub ts_val: u32,
@@ -18,7 +18,8 @@ pub struct DataSegment {
     pub ts_ecr: u32,
     /// Opens the connection.
     pub syn: bool,
-    /// The stream ends with the last byte of this segment.
+    /// The stream ends with the last byte of this segment. A FIN without payload takes one sequence
+    /// number, so that it can be acknowledged; a FIN with payload takes none.
     pub fin: bool,
     /// The PSH flag: no more data may follow soon.
     pub psh: bool,
@@ -26,6 +27,20 @@ pub struct DataSegment {
     pub cwr: bool,
     /// Retransmitted. A receiver must ignore this field; it serves counters.
     pub retransmission: bool,
+}
+
+impl DataSegment {
+    /// One past the last sequence number that the segment takes.
+    #[must_use]
+    pub const fn end(&self) -> u64 {
+        self.seq + self.len as u64 + self.is_bare_fin() as u64
+    }
+
+    /// Whether it is a FIN without payload.
+    #[must_use]
+    pub const fn is_bare_fin(&self) -> bool {
+        self.fin && self.len == 0 && !self.syn
+    }
 }
 
 /// Data segments that leave together, alike but for their sequence number.
@@ -100,7 +115,8 @@ impl SackBlocks {
     }
 }
 
-/// A pure acknowledgment, or the SYN-ACK that answers a SYN.
+/// An acknowledgment, alone or in a data segment of the other direction, or the SYN-ACK that
+/// answers a SYN.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AckSegment {
     /// Next byte that the receiver expects.
@@ -117,6 +133,19 @@ pub struct AckSegment {
     pub syn: bool,
     /// The receiver saw a congestion mark.
     pub ece: bool,
+}
+
+impl AckSegment {
+    /// Bytes of options beyond the timestamps, which the acknowledgment adds to the packet that
+    /// carries it: its SACK blocks (RFC 2018, section 3, with two bytes of padding).
+    #[must_use]
+    pub const fn options_size(&self) -> u32 {
+        if self.sack.is_empty() {
+            0
+        } else {
+            4 + 8 * self.sack.len() as u32
+        }
+    }
 }
 
 /// A segment of either direction.
@@ -140,8 +169,7 @@ impl Segment {
             Self::Data(data) if data.syn => 60,
             Self::Data(data) => HEADER_BYTES + data.len,
             Self::Ack(ack) if ack.syn => 60,
-            Self::Ack(ack) if ack.sack.is_empty() => HEADER_BYTES,
-            Self::Ack(ack) => HEADER_BYTES + 4 + 8 * ack.sack.len() as u32,
+            Self::Ack(ack) => HEADER_BYTES + ack.options_size(),
         }
     }
 }

@@ -16,7 +16,8 @@
 //! - A segment has left once it is handed out, and the send buffer never limits. With
 //!   `small_queue`, the caller reports the bytes of IP queued in the sender's device
 //!   ([`Sender::handle_queued`]); Linux counts memory.
-//! - The FIN takes no sequence number and is never sent alone: the stream ends with its last byte.
+//! - A FIN that rides on the last byte takes no sequence number: the stream ends with that byte.
+//!   Only a FIN that leaves alone takes one.
 //! - A connection never gives up: retransmissions continue with backed-off timers.
 //! - Linux lets the window grow on SACKs as well as cumulative ACKs, once it has measured
 //!   reordering above 3 segments. The congestion control then sees `advanced` for those SACKs.
@@ -34,6 +35,7 @@
 //! - After a timeout, Linux's F-RTO (RFC 5682, SACK form) prefers new data to retransmissions; see
 //!   `frto.rs`. The behaviour of Linux 2.6.24 is in `fack.rs`.
 
+mod accept;
 mod ack;
 mod bulk;
 mod fack;
@@ -305,7 +307,13 @@ impl Sender {
     /// Bytes that the application has written so far.
     #[must_use]
     pub const fn written(&self) -> u64 {
-        self.stream.end()
+        self.stream.written()
+    }
+
+    /// A partial segment leaves at once from now on, although an earlier one is not acknowledged
+    /// (`TCP_NODELAY`).
+    pub const fn send_promptly(&mut self) {
+        self.stream.send_promptly();
     }
 
     /// Sets the state left by earlier connections over the path, for algorithms that use it. Call
@@ -322,9 +330,16 @@ impl Sender {
         }
     }
 
-    /// The application writes no more: the last byte carries the FIN, if it has not left yet.
+    /// The application writes no more. The segment with the last byte carries the FIN. If that byte
+    /// has left before (or if there is none), the FIN leaves alone, in a segment without data that
+    /// takes one sequence number ([`DataSegment::end`]) and is retransmitted like data.
+    ///
+    /// [`DataSegment::end`]: crate::segment::DataSegment::end
     pub fn close(&mut self) {
-        self.stream.close();
+        if self.stream.close(self.snd_nxt) {
+            // The shortcut counts sequence numbers as payload.
+            self.shortcuts.acks = false;
+        }
         self.pass.resume();
     }
 
@@ -340,28 +355,40 @@ impl Sender {
     pub fn handle_ack(&mut self, now: Instant, ack: &AckSegment) {
         self.pass.begin();
         if !self.process_plain_ack(now, ack) {
-            self.handle_any_ack(now, ack);
+            self.handle_any_ack(now, ack, false);
         }
     }
 
     #[inline(never)]
-    fn handle_any_ack(&mut self, now: Instant, ack: &AckSegment) {
+    fn handle_any_ack(&mut self, now: Instant, ack: &AckSegment, rides: bool) {
         self.rtt.begin_ack();
         if self.handshake.is_established() {
             if !ack.syn && ack.ack <= self.snd_nxt {
-                self.process_ack(now, ack);
+                self.process_ack(now, ack, rides);
             }
         } else if self.handshake.is_under_way() && ack.syn {
-            self.establish(now, ack);
+            self.handle_syn_ack(now, ack);
         }
     }
 
-    fn establish(&mut self, now: Instant, ack: &AckSegment) {
+    fn handle_syn_ack(&mut self, now: Instant, ack: &AckSegment) {
+        let lost_syns = self.stats.syn_retransmitted;
+        let rtt = self.handshake.complete(now, ack.ts_ecr, lost_syns > 0);
+        self.establish(now, ack, rtt, lost_syns);
+    }
+
+    /// The handshake ends with `ack`: the SYN-ACK or, for a passive opener, the third segment. It
+    /// took `rtt`, and `retransmitted` retransmissions of this side's SYN or SYN-ACK.
+    fn establish(
+        &mut self,
+        now: Instant,
+        ack: &AckSegment,
+        rtt: Option<Duration>,
+        retransmitted: u64,
+    ) {
         self.timer.on_established();
         self.ts_recent = ack.ts_val;
         self.peer_window.open(ack.window);
-        let is_ambiguous = self.stats.syn_retransmitted > 0;
-        let rtt = self.handshake.complete(now, ack.ts_ecr, is_ambiguous);
         if let Some(rtt) = rtt {
             self.take_rtt_sample(
                 now,
@@ -372,9 +399,8 @@ impl Sender {
                 },
             );
         }
-        // Linux `tcp_init_transfer`: one segment when more than one SYN was lost.
-        let lost_syns = self.stats.syn_retransmitted > 1;
-        let initial_window = if lost_syns {
+        // Linux `tcp_init_transfer`: one segment when more than one SYN or SYN-ACK was lost.
+        let initial_window = if retransmitted > 1 {
             1
         } else {
             self.config.initial_window
@@ -411,7 +437,7 @@ impl Sender {
         if !self.needs.rate_samples {
             self.board.omit_samples();
         }
-        self.shortcuts.acks = self.config.sack && !self.is_fack();
+        self.shortcuts.acks = self.config.sack && !self.is_fack() && !self.stream.has_bare_fin();
         self.shortcuts.bursts = !self.is_steered && !self.asks_routers();
         self.shortcuts.unpaced = !self.needs.pacing
             && !self.pacer.is_on()

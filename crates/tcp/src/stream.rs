@@ -8,6 +8,10 @@
 pub(crate) struct Stream {
     end: u64,
     is_closed: bool,
+    /// Sequence numbers that the FIN takes: 1 if it leaves alone, 0 if it rides on the last bytes.
+    fin_len: u8,
+    /// Partial segments never wait (`TCP_NODELAY`).
+    is_prompt: bool,
     /// End of the last partial segment (`snd_sml`).
     small_end: u64,
 }
@@ -18,14 +22,48 @@ impl Stream {
         self.end = self.end.saturating_add(bytes);
     }
 
-    pub(crate) fn close(&mut self) {
+    /// Ends the stream, of which everything below `sent` has left. If that is all of it, the FIN
+    /// leaves alone and takes a sequence number. Returns whether it does.
+    pub(crate) const fn close(&mut self, sent: u64) -> bool {
+        let leaves_alone = !self.is_closed && sent == self.end && self.end < u64::MAX;
         self.is_closed = true;
+        if leaves_alone {
+            self.fin_len = 1;
+            self.end += 1;
+        }
+        leaves_alone
+    }
+
+    /// Partial segments leave at once from now on.
+    pub(crate) const fn send_promptly(&mut self) {
+        self.is_prompt = true;
+    }
+
+    /// One past the last sequence number: the last byte written, or a FIN that leaves alone.
+    #[inline]
+    pub(crate) const fn end(&self) -> u64 {
+        self.end
     }
 
     /// One past the last byte written.
     #[inline]
-    pub(crate) const fn end(&self) -> u64 {
-        self.end
+    pub(crate) const fn written(&self) -> u64 {
+        self.end - self.fin_len as u64
+    }
+
+    /// Whether the FIN leaves alone.
+    pub(crate) const fn has_bare_fin(&self) -> bool {
+        self.fin_len > 0
+    }
+
+    /// How many of the sequence numbers below `end` are the FIN's.
+    #[inline]
+    pub(crate) const fn fin_below(&self, end: u64) -> u32 {
+        if end == self.end {
+            self.fin_len as u32
+        } else {
+            0
+        }
     }
 
     #[inline]
@@ -48,7 +86,7 @@ impl Stream {
     /// Whether a partial segment has to wait: an earlier one is not yet acknowledged (`snd_una`),
     /// and the application may write more.
     pub(crate) const fn nagle_holds(&self, snd_una: u64) -> bool {
-        !self.is_closed && self.small_end > snd_una
+        !self.is_closed && !self.is_prompt && self.small_end > snd_una
     }
 }
 
@@ -65,9 +103,30 @@ mod tests {
         stream.write(100);
         assert!(stream.nagle_holds(0) && !stream.nagle_holds(100));
         assert!(!stream.ends_at(200));
-        stream.close();
+        assert!(!stream.close(100));
         assert!(!stream.nagle_holds(0));
         assert!(stream.ends_at(200) && !stream.ends_at(100));
+        assert_eq!((stream.written(), stream.fin_below(200)), (200, 0));
+    }
+
+    #[test]
+    fn a_prompt_stream_never_waits() {
+        let mut stream = Stream::default();
+        stream.write(100);
+        stream.on_small_segment(100);
+        assert!(stream.nagle_holds(0));
+        stream.send_promptly();
+        assert!(!stream.nagle_holds(0));
+    }
+
+    #[test]
+    fn a_fin_takes_a_sequence_number_if_it_leaves_alone() {
+        let mut stream = Stream::default();
+        stream.write(100);
+        assert!(stream.close(100) && !stream.close(101));
+        assert_eq!((stream.end(), stream.written()), (101, 100));
+        assert!(stream.ends_at(101) && !stream.ends_at(100));
+        assert_eq!((stream.fin_below(101), stream.fin_below(100)), (1, 0));
     }
 
     #[test]

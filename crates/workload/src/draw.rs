@@ -4,6 +4,7 @@
 use rand_core::RngCore;
 use units::{Bytes, Duration, Instant};
 
+use crate::suite::Framing;
 use crate::{MAX_UNIT, TruncatedPareto};
 
 /// Uniform in 0 (included) to 1 (excluded), 53 bits.
@@ -83,6 +84,15 @@ impl Sizes {
             Self::Constant(size) => size.get() as f64,
             Self::LogNormal { median, sigma } => median * libm::exp(sigma * sigma / 2.0),
             Self::Pareto(sizes) => sizes.mean(),
+        }
+    }
+
+    /// The mean on the wire. Sizes that differ count as if all segments were full.
+    #[must_use]
+    pub fn mean_on_the_wire(&self, framing: Framing) -> f64 {
+        match *self {
+            Self::Constant(size) => framing.wire_bytes(size).get() as f64,
+            _ => self.mean() * framing.overhead(),
         }
     }
 }

@@ -31,8 +31,8 @@ pub struct TruncatedPareto {
     /// Probability of a size below the largest one in the distribution without truncation; one if
     /// larger sizes are capped.
     mass: f64,
-    /// The size to which larger ones are capped; infinite if they are drawn again.
-    cap: f64,
+    /// The size to which larger ones are capped; `None` if they are drawn again.
+    cap: Option<f64>,
     mean: f64,
 }
 
@@ -63,7 +63,7 @@ impl TruncatedPareto {
             } else {
                 1.0 - libm::pow(scale / cut, shape)
             },
-            cap: if capped { cut } else { f64::INFINITY },
+            cap: capped.then_some(cut),
             mean: mean_of(scale, shape, cut),
         }
     }
@@ -72,7 +72,7 @@ impl TruncatedPareto {
     #[must_use]
     pub fn quantile(&self, below: f64) -> f64 {
         let size = self.scale / libm::pow(1.0 - below * self.mass, 1.0 / self.shape);
-        size.min(self.cap)
+        self.cap.map_or(size, |cap| size.min(cap))
     }
 
     /// The fraction of all sizes above `size` (at least the smallest size, below the largest).
@@ -85,6 +85,24 @@ impl TruncatedPareto {
     #[must_use]
     pub const fn mean(&self) -> f64 {
         self.mean
+    }
+
+    /// The shape.
+    #[must_use]
+    pub const fn shape(&self) -> f64 {
+        self.shape
+    }
+
+    /// The largest size, in whole bytes.
+    #[must_use]
+    pub fn cut(&self) -> f64 {
+        libm::round(self.quantile(1.0))
+    }
+
+    /// Whether larger sizes are set to the largest instead of drawn again.
+    #[must_use]
+    pub const fn is_capped(&self) -> bool {
+        self.cap.is_some()
     }
 
     /// Draws a size, rounded to whole bytes, at least one.

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use rand_chacha::ChaCha8Rng;
 use units::{Duration, Instant};
 
-use crate::draw::spread_starts;
+use crate::draw::{Sizes, spread_starts};
 use crate::generate::{
     Http10, Http10Config, Multiplexed, MultiplexedConfig, OnOff, OnOffConfig, Persistent,
     PersistentConfig, RequestResponse, RequestResponseConfig, Synthetic, SyntheticConfig,
 };
+use crate::suite::Framing;
 use crate::{Connection, VideoConfig};
 
 /// What a workload consists of. Start times count from its own start.
@@ -98,6 +99,51 @@ impl Plan {
             Self::RequestResponse(_) => "request-response",
             Self::OnOff(_) => "on-off",
             Self::AdaptiveVideo(_) => "adaptive-video",
+        }
+    }
+
+    /// The bytes on the wire that the acceptor sends on average for each arrival of a Poisson process
+    /// (a connection, a session or a page); `None` if the plan has no such process. Responses of
+    /// random size, and pages, count as if all segments were full.
+    #[must_use]
+    pub fn bytes_per_arrival(&self, framing: Framing) -> Option<f64> {
+        let wire = |sizes: Sizes| sizes.mean_on_the_wire(framing);
+        Some(match self {
+            Self::Http10(config) => wire(config.response),
+            Self::Persistent(config) => config.requests.max(1.0) * wire(config.epochs.response),
+            Self::Multiplexed(config) => config.mean_page() * framing.overhead(),
+            Self::Synthetic(config) => {
+                let of = |segment| {
+                    let framing = Framing { segment, ..framing };
+                    config.epochs.response.mean_on_the_wire(framing)
+                };
+                let response = match config.small_segments {
+                    Some(small) => {
+                        let [of_small, of_large] = SyntheticConfig::SEGMENTS.map(of);
+                        small * of_small + (1.0 - small) * of_large
+                    }
+                    None => wire(config.epochs.response),
+                };
+                response / config.last
+            }
+            Self::Recorded(_)
+            | Self::RequestResponse(_)
+            | Self::OnOff(_)
+            | Self::AdaptiveVideo(_) => return None,
+        })
+    }
+
+    /// Sets the mean number of arrivals per second of a Poisson process; other plans stay.
+    pub const fn set_arrivals_per_s(&mut self, per_s: f64) {
+        match self {
+            Self::Http10(config) => config.arrivals_per_s = per_s,
+            Self::Persistent(config) => config.sessions_per_s = per_s,
+            Self::Multiplexed(config) => config.pages_per_s = per_s,
+            Self::Synthetic(config) => config.arrivals_per_s = per_s,
+            Self::Recorded(_)
+            | Self::RequestResponse(_)
+            | Self::OnOff(_)
+            | Self::AdaptiveVideo(_) => {}
         }
     }
 

@@ -11,7 +11,7 @@ use workload::generate::{
 };
 use workload::suite::{Framing, Offered, arrivals_per_s};
 use workload::tmix::{Format, Reader, Writer};
-use workload::{Connection, Exchange, Side};
+use workload::{Connection, Dialogue, Exchange, Plan, Side, VideoClients, VideoConfig};
 
 fn random(seed: u64) -> ChaCha8Rng {
     ChaCha8Rng::seed_from_u64(seed)
@@ -426,4 +426,91 @@ fn the_substitute_is_pinned() {
         (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
     });
     assert_eq!(hash, 7_128_307_243_195_707_903);
+}
+
+/// What the connections of a plan offer agrees with its bytes per arrival, for responses of equal
+/// and of random size.
+#[test]
+fn plans_offer_what_they_say() {
+    let think = Times::Constant(Duration::from_millis(100));
+    let sizes = [
+        Sizes::Constant(Bytes::new(2_000)),
+        Sizes::LogNormal {
+            median: 1e6,
+            sigma: 0.5,
+        },
+    ];
+    let framing = Framing::default();
+    for response in sizes {
+        let epochs = Epochs {
+            response,
+            think,
+            ..Epochs::default()
+        };
+        let synthetic = SyntheticConfig {
+            epochs,
+            ..SyntheticConfig::new(1.0)
+        };
+        let plans = [
+            Plan::Synthetic(synthetic),
+            Plan::Synthetic(SyntheticConfig {
+                small_segments: Some(0.3),
+                ..synthetic
+            }),
+            Plan::Http10(Http10Config {
+                response,
+                ..Http10Config::new(1.0)
+            }),
+            Plan::Persistent(PersistentConfig {
+                epochs,
+                ..PersistentConfig::new(1.0)
+            }),
+            Plan::Multiplexed(MultiplexedConfig {
+                document: response,
+                object: response,
+                ..MultiplexedConfig::new(1.0)
+            }),
+        ];
+        for mut plan in plans {
+            plan.set_arrivals_per_s(5.0);
+            let expected = plan.bytes_per_arrival(framing).expect("arrivals");
+            // Sums over 20 s, which 100 arrivals are.
+            let mut sums = vec![0.0; 200];
+            for dialogue in plan.dialogues(random(9)) {
+                let Dialogue::Script(connection) = dialogue else {
+                    panic!("{}", plan.name());
+                };
+                let place = (connection.start.as_secs_f64() / 20.0) as usize;
+                let Some(sum) = sums.get_mut(place) else {
+                    break;
+                };
+                let mut offered = Offered::default();
+                offered.add(&connection, framing);
+                *sum += offered.bytes[Side::Acceptor.index()].get() as f64 / 100.0;
+            }
+            has_mean(&format!("{plan:?}"), expected, sums);
+        }
+    }
+}
+
+#[test]
+fn videos_start_within_their_span_and_in_order() {
+    let rate = Rate::from_bits_per_sec(1_000_000);
+    let client = VideoConfig::new([rate], Some(3));
+    let plan = Plan::AdaptiveVideo(VideoClients {
+        clients: 50,
+        begin: Instant::from_secs(5),
+        spread: Duration::from_secs(10),
+        client: client.clone(),
+    });
+    let starts: Vec<Instant> = plan
+        .dialogues(random(3))
+        .map(|dialogue| match dialogue {
+            Dialogue::Video { start, client: one } if one == client => start,
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(starts.len(), 50);
+    assert!(starts.is_sorted());
+    assert!(starts[0] >= Instant::from_secs(5) && starts[49] < Instant::from_secs(15));
 }

@@ -16,7 +16,7 @@ pub(crate) use path::{
     DELAY, DIRECTION, JITTER, LOSS, PATH, ROUTER, ROUTER_SUPPORT, SCENARIO, STEP, TRACE, VARYING,
 };
 pub(crate) use queue::AQM;
-pub(crate) use traffic::TRAFFIC;
+pub(crate) use traffic::{TRAFFIC, TRAFFIC_SETTINGS};
 
 /// A list of keys: `"key": kind, how "default", "What it means.";`, where `how` is `needed` (with an
 /// example), `sometimes` (with an example and words), `is` (a value), or `or` (words about it).

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use scenario::{PathModel, Scenario, known_tables};
+use scenario::{KnownTraffic, PathModel, Scenario, known_tables};
 use tables::Key;
 
 use super::words::{default, line};
@@ -39,17 +39,11 @@ fn around(table: &str) -> Option<(String, &'static str)> {
     })
 }
 
-/// The sentence of a key that applies to one kind only starts with the kind.
+/// A file with a table whose kind has a key. The sentence of a key that applies to one kind only
+/// starts with the kind; the kinds of traffic name their keys.
 fn kinds(table: &str, key: &Key) -> Option<(String, String)> {
     let doc = line(key.doc);
-    let kind = doc.split([':', ',']).next().unwrap_or_default().to_owned();
-    let path = "path = { rate = '50 Mbit/s', rtt = '100 ms' }\n";
-    let needed = match kind.as_str() {
-        "web" if key.name != "load" => "load = '10 %'\n",
-        "video" => "bitrate = '1 Mbit/s'\n",
-        "datagrams" => "rate = '1 Mbit/s'\n",
-        _ => "",
-    };
+    let kind = doc.split([':', ',']).next().unwrap_or_default();
     match table {
         "aqm" => {
             let start =
@@ -59,16 +53,7 @@ fn kinds(table: &str, key: &Key) -> Option<(String, String)> {
                 " }".to_owned(),
             ))
         }
-        "traffic" => {
-            let (kind, needed) = match doc.starts_with(char::is_lowercase) {
-                true => (kind.as_str(), needed),
-                false => ("bulk", ""),
-            };
-            Some((
-                format!("{path}[[traffic]]\nkind = '{kind}'\n{needed}"),
-                String::new(),
-            ))
-        }
+        "traffic" => Some((traffic(key), String::new())),
         "router-support" => Some((
             format!(
                 "path.rate = '50 Mbit/s'\npath.rtt = '100 ms'\npath.router_support = {{ kind = '{kind}', "
@@ -77,6 +62,21 @@ fn kinds(table: &str, key: &Key) -> Option<(String, String)> {
         )),
         _ => None,
     }
+}
+
+/// A path with traffic of the first kind that has a key.
+fn traffic(key: &Key) -> String {
+    let kinds = KnownTraffic::all();
+    let owner = kinds
+        .iter()
+        .find(|kind| kind.own_keys().any(|own| own == key.name));
+    let (kind, example) = owner.map_or(("bulk", ""), |kind| (kind.name, kind.example));
+    let vectors = concat!(env!("CARGO_TARGET_TMPDIR"), "/defaults.cvec");
+    std::fs::write(vectors, "SEQ 0 1 1 1\n> 400\nt 0\n< 14000\n").expect("a file");
+    let example = example.replace("trace.cvec", vectors);
+    format!(
+        "path = {{ rate = '50 Mbit/s', rtt = '100 ms' }}\n[[traffic]]\nkind = '{kind}'\n{example}\n"
+    )
 }
 
 /// The resolved form of a file.
@@ -131,5 +131,5 @@ fn the_defaults_are_those_of_the_readers() {
             judged += 1;
         }
     }
-    assert!(judged > 90, "{judged}");
+    assert!(judged > 110, "{judged}");
 }

@@ -10,7 +10,7 @@ mod words;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use scenario::{PRESETS, known_tables, models};
+use scenario::{KnownTraffic, PRESETS, PathModel, known_tables, models};
 use tables::{Key, Kind, Table, Usual};
 
 use json::{Json, List, Object, Raw, defined, number, text, words};
@@ -254,6 +254,17 @@ fn rows(table: &Table) -> String {
     out
 }
 
+/// The kinds of traffic, each with the keys of its own.
+fn kinds_of_traffic() -> String {
+    let mut out = String::from("| kind | what it sends | its keys |\n| --- | --- | --- |\n");
+    for kind in KnownTraffic::all() {
+        let keys: Vec<String> = kind.own_keys().map(|key| format!("`{key}`")).collect();
+        let (name, summary) = (kind.name, kind.summary);
+        let _ = writeln!(out, "| `{name}` | {summary} | {} |", keys.join(", "));
+    }
+    out
+}
+
 /// `text` with new text between `<!-- keys: NAME -->` and `<!-- end -->`.
 fn with_tables(text: &str) -> String {
     let mut tables = known_tables();
@@ -268,12 +279,12 @@ fn with_tables(text: &str) -> String {
             .split_once("<!-- end -->")
             .expect("the end of a table");
         let table = tables.iter().find(|table| table.name == name);
-        let table = table.unwrap_or_else(|| panic!("there is no table {name}"));
-        let _ = write!(
-            out,
-            "{before}<!-- keys: {name} -->\n\n{}\n<!-- end -->",
-            rows(table)
-        );
+        let rows = match (table, name) {
+            (Some(table), _) => rows(table),
+            (None, "kinds of traffic") => kinds_of_traffic(),
+            (None, _) => panic!("there is no table {name}"),
+        };
+        let _ = write!(out, "{before}<!-- keys: {name} -->\n\n{rows}\n<!-- end -->");
         rest = after;
     }
     out + rest
@@ -334,6 +345,31 @@ fn the_reference_has_the_tables_of_the_code() {
             "{}",
             preset.name
         );
+    }
+}
+
+/// Each key that a kind of traffic names is one of the table, and each example is complete.
+#[test]
+fn the_kinds_of_traffic_have_keys() {
+    let tables = known_tables();
+    let table = tables.iter().find(|table| table.name == "traffic");
+    let table = table.expect("a table of traffic");
+    for kind in KnownTraffic::all() {
+        for key in kind.own_keys() {
+            assert!(table.key(key).is_some(), "{}: {key}", kind.name);
+        }
+        let text = format!(
+            "path = {{ rate = '50 Mbit/s', rtt = '100 ms' }}\n[[traffic]]\nkind = '{}'\n{}\n",
+            kind.name, kind.example
+        );
+        let read = PathModel::parse(&text, "f.toml", Path::new(""));
+        match kind.name {
+            "tmix" => {
+                let error = read.expect_err("there is no such file").to_string();
+                assert!(error.contains("the file does not exist"), "{error}");
+            }
+            name => assert_eq!(read.expect(name).traffic[0].kind.name(), name),
+        }
     }
 }
 

@@ -12,7 +12,7 @@ use super::World;
 use super::hosts::Way;
 use crate::agenda::{LEFT, Part, Side};
 use crate::carried::Carried;
-use crate::flow::{FlowState, Placement};
+use crate::flow::{FlowState, NOBODY, Placement};
 use crate::flows::DATAGRAMS;
 use crate::routes::Hop;
 use crate::traffic::{Begin, Source, Totals};
@@ -41,7 +41,8 @@ impl World<'_> {
     pub(super) fn add_traffic(&mut self) {
         for (table, traffic) in (0..).zip(&self.scenario.path.traffic) {
             let mut source = Source::new(traffic, &self.streams);
-            self.totals.push(Totals::new(traffic));
+            self.totals
+                .push(Totals::new(traffic, self.scenario.path.warm_up));
             if matches!(traffic.kind, TrafficKind::Datagrams { .. }) {
                 while let Some(begin) = source.poll(Instant::MAX) {
                     self.add_datagrams(table, begin);
@@ -56,7 +57,7 @@ impl World<'_> {
         }
     }
 
-    fn way_of(&mut self, table: u32, begin: &Begin) -> Way {
+    pub(super) fn way_of(&mut self, table: u32, begin: &Begin) -> Way {
         let traffic = &self.scenario.path.traffic[table as usize];
         let (ends, turn) = (traffic.flow.ends, begin.turn);
         self.way(traffic.direction, ends, turn, begin.extra_delay)
@@ -76,6 +77,9 @@ impl World<'_> {
     }
 
     fn begin(&mut self, table: u32, begin: &Begin) {
+        if let Some(dialogue) = &begin.dialogue {
+            return self.begin_exchange(table, begin, dialogue);
+        }
         let traffic = &self.scenario.path.traffic[table as usize];
         let way = self.way_of(table, begin);
         let web = matches!(traffic.kind, TrafficKind::Web { .. });
@@ -88,6 +92,7 @@ impl World<'_> {
             size: begin.size,
             stop: traffic.stop.filter(|_| !web),
             extra_delay: begin.extra_delay,
+            smss: None,
         };
         let mut state = FlowState::new(self.scenario, &traffic.flow, place);
         state.source = table;
@@ -115,9 +120,14 @@ impl World<'_> {
         let Some((state, pool)) = self.flows.close(flow) else {
             return;
         };
-        state.account(self.now, &mut self.totals[state.source as usize], pool);
+        let is_complete = state.is_complete();
+        let (peer, source) = (state.peer, state.source as usize);
+        state.account(self.now, &mut self.totals[source], pool);
         if let Some(component) = state.component.take() {
             self.release(component);
+        }
+        if peer != NOBODY && is_complete && !self.flows.is_open(peer) {
+            self.totals[source].finished += 1;
         }
     }
 
@@ -150,9 +160,9 @@ impl World<'_> {
             route,
             component: Component::default(),
             side: LEFT,
-            begins: Some(begin),
             next: begin.at,
             pauses: begin.at,
+            begins: Some(begin),
         });
     }
 
@@ -231,6 +241,7 @@ pub(super) fn orphans(scenario: &Scenario) -> Option<FlowState<'_>> {
         size: None,
         stop: None,
         extra_delay: Duration::ZERO,
+        smss: None,
     };
     Some(FlowState::new(scenario, &traffic.flow, place))
 }

@@ -71,7 +71,8 @@ impl<'a> World<'a> {
             ttl: HOST_TTL,
             unresolved: Vec::new(),
             memories: BTreeMap::new(),
-            unfinished: scenario.flows.len(),
+            // Without measured flows, a run ends with its time.
+            unfinished: scenario.flows.len().max(1),
             now: Instant::ZERO,
             is_plain: options.traces || options.event_loop == EventLoop::Plain,
             turns: Turns::default(),
@@ -112,6 +113,7 @@ impl<'a> World<'a> {
                 size: config.size,
                 stop: config.duration.map(|duration| config.start + duration),
                 extra_delay: config.extra_delay,
+                smss: None,
             };
             let state = FlowState::new(scenario, config, place);
             world.flows.measured.push(state);

@@ -141,6 +141,7 @@ fn total<'a>(
         marks: 0,
         queue_max_packets: 0,
         queue_mean_packets: 0.0,
+        queue_distribution: None,
     };
     for link in links {
         total.packets += link.packets;

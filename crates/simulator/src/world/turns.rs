@@ -214,10 +214,16 @@ impl World<'_> {
                 self.turns.late.push(link);
             }
         }
-        self.turns.has_reverse_flows = self.scenario.path.traffic.iter().any(|traffic| {
-            let connects = !matches!(traffic.kind, TrafficKind::Datagrams { .. });
-            connects && traffic.direction == Direction::Reverse
-        });
+        self.turns.has_reverse_flows =
+            self.scenario
+                .path
+                .traffic
+                .iter()
+                .any(|traffic| match traffic.kind {
+                    TrafficKind::Datagrams { .. } => false,
+                    TrafficKind::Exchanges(_) => true,
+                    _ => traffic.direction == Direction::Reverse,
+                });
     }
 
     /// What stands at the right end of the path; `None` if flows end both at hosts and at the path's

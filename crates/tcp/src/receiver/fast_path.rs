@@ -123,7 +123,7 @@ impl Receiver {
         if self.window.grow(full, full, full) {
             self.quick |= 1;
         }
-        if self.quick > 0 || self.unacknowledged() > full {
+        if self.acks_quickly() || self.unacknowledged() > full {
             self.pending.now = true;
             return;
         }
@@ -169,7 +169,7 @@ impl Receiver {
             && self.sacks.is_empty()
             && self.compressed == 0
             && self.early_ack.is_none()
-            && self.end.is_none()
+            && self.end == u64::MAX
             && !(pending.pushed | pending.pushed_twice | pending.immediate | pending.syn_ack);
         self.quiet_until = self.window.quiet_until();
     }

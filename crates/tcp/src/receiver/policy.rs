@@ -10,7 +10,7 @@ use super::Receiver;
 /// `TCP_MAX_QUICKACKS`.
 pub(super) const QUICK_ACKS: u32 = 16;
 /// Quick ACKs after a congestion mark (`__tcp_ecn_check_ce`).
-pub(super) const QUICK_ACKS_AFTER_MARK: u32 = 2;
+const QUICK_ACKS_AFTER_MARK: u32 = 2;
 /// `TCP_ATO_MIN` and `TCP_DELACK_MIN`: HZ / 25.
 pub(super) const ATO_MIN: Duration = Duration::from_millis(40);
 /// Bound of the delayed ACK: `TCP_DELACK_MAX` (HZ / 5), less a tick because of `rto_min`.
@@ -51,6 +51,38 @@ impl Receiver {
     pub(super) fn enter_quick_acks(&mut self, most: u32) {
         self.raise_quick_acks(most);
         self.ato = ATO_MIN;
+        self.leave_interactive_mode();
+    }
+
+    /// RFC 3168 section 6.1.3: echo until CWR. The first mark is acknowledged without delay.
+    pub(super) fn on_mark(&mut self) {
+        if !self.echo_marks {
+            self.echo_marks = true;
+            self.enter_quick_acks(QUICK_ACKS_AFTER_MARK);
+        }
+    }
+
+    /// `tcp_in_quickack_mode`.
+    #[inline]
+    pub(super) const fn acks_quickly(&self) -> bool {
+        self.quick & self.quick_mask > 0
+    }
+
+    /// `tcp_delack_timer_handler`: nothing carried the ACK, and the timer sends it. (Or the third
+    /// segment of the handshake did not arrive.)
+    pub(super) fn on_delayed_ack(&mut self) {
+        if self.awaits_third {
+            self.pending.syn_ack = true;
+            return;
+        }
+        self.pending.now = true;
+        if self.is_interactive() {
+            self.leave_interactive_mode();
+            self.ato = ATO_MIN;
+        } else {
+            // Expect longer gaps.
+            self.ato = (self.ato * 2).min(self.rtt.rto());
+        }
     }
 
     /// `tcp_dec_quickack_mode`.
@@ -73,7 +105,7 @@ impl Receiver {
     /// acknowledges in [`Self::decide_after_read`].)
     pub(super) fn decide(&mut self, now: Instant) {
         if self.unacknowledged() > u64::from(self.rcv_mss)
-            || self.quick > 0
+            || self.acks_quickly()
             || self.pending.immediate
         {
             self.pending.now = true;
@@ -90,7 +122,8 @@ impl Receiver {
             return;
         }
         let drained = self.beyond.is_empty();
-        if drained && (self.pending.pushed || self.pending.pushed_twice) {
+        let pushed = self.pending.pushed && !self.is_interactive();
+        if drained && (pushed || self.pending.pushed_twice) {
             self.pending.now = true;
             return;
         }
@@ -107,7 +140,7 @@ impl Receiver {
     pub(super) fn delay_ack(&mut self, now: Instant) {
         let mut ato = self.ato;
         if ato > ATO_MIN {
-            let most = if self.pending.pushed {
+            let most = if self.pending.pushed || self.is_interactive() {
                 DELAYED_ACK_MAX
             } else {
                 Duration::from_millis(500)

@@ -20,6 +20,8 @@ pub(super) struct AckFacts {
     pub(super) advanced: bool,
     /// `FLAG_WIN_UPDATE`.
     window_updated: bool,
+    /// `FLAG_DATA`: the segment with the ACK carries data.
+    has_data: bool,
     /// Segments acknowledged cumulatively (`FLAG_ACKED`), and newly SACKed (`FLAG_DATA_SACKED`).
     acked: u32,
     pub(super) sacked: u32,
@@ -61,7 +63,7 @@ impl AckFacts {
 
     /// `FLAG_NOT_DUP`.
     pub(super) const fn is_not_duplicate(&self) -> bool {
-        self.window_updated || self.acked > 0
+        self.window_updated || self.acked > 0 || self.has_data
     }
 
     /// Linux `tcp_ack_is_dubious`, outside its check of the state.
@@ -71,11 +73,13 @@ impl AckFacts {
 }
 
 impl Sender {
-    pub(super) fn process_ack(&mut self, now: Instant, ack: &AckSegment) {
+    /// `rides`: a data segment carries the ACK.
+    pub(super) fn process_ack(&mut self, now: Instant, ack: &AckSegment, rides: bool) {
         if ack.ts_val != 0 {
             self.ts_recent = ack.ts_val;
         }
         let mut facts = AckFacts::new(ack, self.snd_una, self.ecn.is_echo(ack.ece));
+        facts.has_data = rides;
         let context = RackContext {
             now,
             min_rtt: self.rtt.min().unwrap_or(Duration::MAX),
@@ -95,7 +99,8 @@ impl Sender {
         self.snd_una = ack.ack;
         if facts.advanced {
             self.timer.on_progress();
-            self.stats.bytes_acked += ack.ack - facts.prior_una;
+            let fin = self.stream.fin_below(ack.ack);
+            self.stats.bytes_acked += ack.ack - facts.prior_una - u64::from(fin);
         }
         if !ack.sack.is_empty() {
             self.read_sacks(ack, &context, &mut facts, &mut delivery);

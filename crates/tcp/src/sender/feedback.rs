@@ -45,7 +45,7 @@ impl Sender {
             self.cc.on_feedback(now, &feedback);
             self.read_window();
             self.update_pacing_rate();
-        } else if self.handshake.is_under_way() {
+        } else {
             self.handshake.keep_answer(feedback);
         }
     }

@@ -111,15 +111,16 @@ impl Sender {
         }
         self.stats.segments_retransmitted += 1;
         let segment = *self.board.slot(index);
-        self.after_sending(now, segment.len, in_flight, stamp.app_limited, true);
+        let payload = u32::from(segment.len) - self.stream.fin_below(segment.end());
+        self.after_sending(now, payload, in_flight, stamp.app_limited, true);
         DataSegment {
             seq: segment.seq,
-            len: u32::from(segment.len),
+            len: payload,
             ts_val: timestamp(now),
             ts_ecr: self.ts_recent,
             syn: false,
             fin: self.stream.ends_at(segment.end()),
-            psh: segment.end() == self.stream.end(),
+            psh: segment.end() == self.stream.written(),
             cwr: false,
             retransmission: true,
         }

@@ -296,15 +296,23 @@ impl Sender {
             self.rearm_rto(now);
         }
         let cwr = self.ecn.take_cwr();
-        self.after_sending(now, len, in_flight, stamp.app_limited, false);
+        let (mut payload, mut fin, mut psh) = (u32::from(len), false, false);
+        if self.snd_nxt == self.stream.end() {
+            // The sequence number of a FIN that leaves alone is no payload.
+            let fin_len = self.stream.fin_below(self.snd_nxt);
+            payload -= fin_len;
+            fin = self.stream.is_closed();
+            psh = fin_len == 0;
+        }
+        self.after_sending(now, payload, in_flight, stamp.app_limited, false);
         DataSegment {
             seq,
-            len: u32::from(len),
+            len: payload,
             ts_val: timestamp(now),
             ts_ecr: self.ts_recent,
             syn: false,
-            fin: self.stream.ends_at(self.snd_nxt),
-            psh: self.snd_nxt == self.stream.end(),
+            fin,
+            psh,
             cwr,
             retransmission: false,
         }
@@ -314,7 +322,7 @@ impl Sender {
     pub(super) fn after_sending(
         &mut self,
         now: Instant,
-        len: u16,
+        len: u32,
         in_flight: units::Bytes,
         app_limited: bool,
         retransmission: bool,

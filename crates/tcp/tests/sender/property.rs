@@ -71,6 +71,8 @@ proptest! {
                 check(&path)?;
             }
         }
+        // The FIN takes a sequence number only if it leaves alone.
+        let fin = u64::from(path.sender.snd_nxt() == bytes);
         path.sender.close();
         while !path.sender.is_complete() {
             prop_assert!(path.step(), "no event is pending: {:?}", path.sender.stats());
@@ -82,7 +84,10 @@ proptest! {
             prop_assert!(path.events < 2_000_000, "livelock");
             check(&path)?;
         }
-        prop_assert_eq!(path.sender.snd_una(), bytes);
+        prop_assert_eq!(path.sender.snd_una(), bytes + fin);
+        prop_assert_eq!(path.sender.stats().bytes_acked, bytes);
+        prop_assert_eq!(path.receiver.delivered().get(), bytes);
+        prop_assert!(path.receiver.finished_at().is_some());
         prop_assert_eq!(path.sender.segments_out(), 0);
         prop_assert!(path.sender.bytes_in_flight().is_zero());
     }

@@ -85,13 +85,86 @@ fn one_lost_syn_costs_the_sample_and_two_the_initial_window() {
 }
 
 #[test]
-fn an_empty_transfer_completes_with_the_handshake() {
+fn an_empty_transfer_completes_with_its_fin() {
     let mut script = Script::established(config("cubic"), 100);
-    assert!(!script.sender.is_complete());
     script.sender.close();
+    assert!(!script.sender.is_complete());
+    assert_eq!(script.transmit(), [0]);
+    let (_, fin) = script.sent[0];
+    assert!(fin.fin && fin.len == 0 && fin.end() == 1);
+    let ack = AckSegment {
+        ack: 1,
+        window: script.rwnd,
+        ..AckSegment::default()
+    };
+    assert_eq!(script.handle(&ack), []);
     assert!(script.sender.is_complete());
-    assert_eq!(script.transmit(), []);
     assert_eq!(script.sender.poll_timeout(), None);
+    assert_eq!(script.sender.written(), 0);
+    let stats = script.sender.stats();
+    assert_eq!((stats.bytes_sent, stats.bytes_acked), (0, 0));
+}
+
+#[test]
+fn a_fin_that_leaves_alone_is_retransmitted_until_it_is_acknowledged() {
+    // Without SACK, there is no tail loss probe: the RTO of 300 ms, then twice as long each time.
+    let mut script = Script::established(
+        tcp::SenderConfig {
+            sack: false,
+            ..config("cubic")
+        },
+        100,
+    );
+    script.write(2 * MSS);
+    script.now = ms(200);
+    script.ack(2, &[]);
+    script.now = ms(250);
+    script.sender.close();
+    script.transmit();
+    assert_eq!(
+        script.run_to(ms(250 + 300 + 600)),
+        [(250 + 300, 2), (250 + 300 + 600, 2)]
+    );
+    let fins: Vec<_> = script.sent[2..]
+        .iter()
+        .map(|(at, fin)| (at.as_millis(), fin.seq, fin.len, fin.fin, fin.psh))
+        .collect();
+    let fin = |at| (at, 2 * MSS, 0, true, false);
+    assert_eq!(fins, [fin(250), fin(550), fin(1_150)]);
+    assert!(!script.sender.is_complete());
+    // The retransmission of data never carries a FIN that leaves alone.
+    script.now = ms(1_200);
+    script.handle(&AckSegment {
+        ack: 2 * MSS + 1,
+        window: script.rwnd,
+        ..AckSegment::default()
+    });
+    assert!(script.sender.is_complete());
+    let stats = script.sender.stats();
+    assert_eq!((stats.bytes_sent, stats.bytes_acked), (2 * MSS, 2 * MSS));
+    assert_eq!(script.sender.written(), 2 * MSS);
+    // Nothing more happens, and closing twice changes nothing.
+    script.sender.close();
+    assert_eq!(
+        (script.transmit(), script.sender.poll_timeout()),
+        (vec![], None)
+    );
+}
+
+#[test]
+fn a_probe_of_the_tail_repeats_the_fin() {
+    let mut script = Script::established(config("cubic"), 100);
+    script.write(MSS);
+    script.sender.close();
+    script.transmit();
+    // Two segments are in flight: the probe after two round trips and the timer's slack.
+    script.now = ms(200);
+    script.ack(1, &[]);
+    let due = script.sender.poll_timeout().unwrap();
+    script.run_to(due);
+    let (_, probe) = script.sent[2];
+    assert_eq!((probe.seq, probe.len, probe.fin), (MSS, 0, true));
+    assert_eq!(script.sender.stats().tlp_probes, 1);
 }
 
 #[test]

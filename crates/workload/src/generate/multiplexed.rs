@@ -62,6 +62,19 @@ impl MultiplexedConfig {
     }
 }
 
+impl MultiplexedConfig {
+    /// The bytes that the server sends for a page on average, headers of frames included. Frames of
+    /// random size count as if they were full.
+    #[must_use]
+    pub fn mean_page(&self) -> f64 {
+        let of = |sizes: Sizes| match sizes {
+            Sizes::Constant(size) => on_the_wire(size).get() as f64,
+            _ => sizes.mean() * (1.0 + FRAME_HEADER as f64 / FRAME as f64),
+        };
+        of(self.document) + self.objects.max(0.0) * of(self.object)
+    }
+}
+
 /// A page: its connection, and its objects.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Page {

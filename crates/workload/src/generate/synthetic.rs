@@ -32,6 +32,9 @@ pub struct SyntheticConfig {
 }
 
 impl SyntheticConfig {
+    /// The segment sizes of small and of other segments.
+    pub const SEGMENTS: [u32; 2] = [496, 1460];
+
     /// The defaults, with this many connections per second.
     #[must_use]
     pub fn new(arrivals_per_s: f64) -> Self {
@@ -103,12 +106,9 @@ impl Iterator for Synthetic {
         };
         let mut connection = self.numbers.connection(start, exchange);
         if let Some(fraction) = self.config.small_segments {
-            let mss = if unit(&mut self.random) < fraction {
-                496
-            } else {
-                1460
-            };
-            connection.headers.mss = Some([mss; 2]);
+            let [small, large] = SyntheticConfig::SEGMENTS;
+            let is_small = unit(&mut self.random) < fraction;
+            connection.headers.mss = Some([if is_small { small } else { large }; 2]);
         }
         Some(connection)
     }

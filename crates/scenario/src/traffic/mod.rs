@@ -1,0 +1,440 @@
+//! `[[traffic]]`: background traffic. What it sends, and when, follows from the run's seed alone,
+//! so that all algorithms of a comparison meet the same traffic.
+//!
+//! A kind is one entry of [`KINDS`]: its word, one sentence, its keys, and its reader. The one-way
+//! kinds are in [`one_way`]; in the others both sides of a connection write ([`exchanges`],
+//! [`replay`]), as the crate `workload` describes.
+
+mod exchanges;
+mod one_way;
+mod replay;
+
+use std::path::Path;
+
+use congestion::Algorithm;
+use tables::Wrong;
+use units::{Duration, Instant};
+use workload::suite::{Framing, arrivals_per_s};
+
+use crate::described;
+use crate::document::Table;
+use crate::error::Error;
+use crate::flow;
+use crate::hosts;
+use crate::limits::{ARRIVALS, MAX_TRAFFIC};
+use crate::model::{Application, Direction, Flow, Hosts, PathModel, Traffic, TrafficKind};
+use crate::tables::{TRAFFIC, TRAFFIC_SETTINGS};
+use replay::Replay;
+
+/// A kind of traffic, as `[[traffic]]` describes it.
+#[derive(Clone, Copy, Debug)]
+pub struct KnownTraffic {
+    /// Its word.
+    pub name: &'static str,
+    /// What it sends, as the end of a sentence.
+    pub summary: &'static str,
+    /// The keys that it has beside those of every kind, in groups.
+    pub keys: &'static [&'static [&'static str]],
+    /// The keys that it needs, as TOML.
+    pub example: &'static str,
+    /// Whether its data travels over connections.
+    connects: bool,
+    read: fn(&Table<'_>, &Path) -> Read,
+}
+
+/// What a kind's reader found.
+type Read = Result<(TrafficKind, Pending), Error>;
+
+/// How many connections start per second.
+const OPEN: &[&str] = &["load", "arrivals"];
+const SOURCES: &[&str] = &["count", "spread"];
+const PARETO: &[&str] = &["mean", "shape", "cut"];
+const RESPONSES: &[&str] = &["mean", "shape", "cut", "truncation", "size"];
+const REQUESTS: &[&str] = &["request", "request_sigma", "server_delay"];
+const EPOCHS: &[&str] = &["requests", "think", "think_sigma"];
+
+/// Every kind.
+pub(crate) const KINDS: [KnownTraffic; 12] = [
+    KnownTraffic {
+        name: "web",
+        summary: "responses of random size, without requests",
+        keys: &[OPEN, PARETO],
+        example: "load = \"35 %\"",
+        connects: true,
+        read: one_way::web,
+    },
+    KnownTraffic {
+        name: "bulk",
+        summary: "flows that send without pause",
+        keys: &[SOURCES, &["size"]],
+        example: "",
+        connects: true,
+        read: one_way::bulk,
+    },
+    KnownTraffic {
+        name: "video",
+        summary: "a segment every few seconds over one connection, whatever the path carries",
+        keys: &[SOURCES, &["bitrate", "segment"]],
+        example: "bitrate = \"5 Mbit/s\"",
+        connects: true,
+        read: one_way::video,
+    },
+    KnownTraffic {
+        name: "datagrams",
+        summary: "packets that nobody acknowledges",
+        keys: &[SOURCES, &["rate", "on", "off"]],
+        example: "rate = \"5 Mbit/s\"",
+        connects: false,
+        read: one_way::datagrams,
+    },
+    KnownTraffic {
+        name: "tmix",
+        summary: "the connections of a file of connection vectors",
+        keys: &[&[
+            "file", "scale", "load", "length", "shuffle", "prefill", "repeat",
+        ]],
+        example: "file = \"trace.cvec\"",
+        connects: true,
+        read: replay::tmix,
+    },
+    KnownTraffic {
+        name: "synthetic",
+        summary: "a substitute for recorded connection vectors",
+        keys: &[
+            OPEN,
+            RESPONSES,
+            REQUESTS,
+            EPOCHS,
+            &["concurrent", "small_segments"],
+        ],
+        example: "load = \"35 %\"",
+        connects: true,
+        read: exchanges::synthetic,
+    },
+    KnownTraffic {
+        name: "http10",
+        summary: "one request and its response per connection",
+        keys: &[OPEN, RESPONSES, REQUESTS],
+        example: "load = \"35 %\"",
+        connects: true,
+        read: exchanges::http10,
+    },
+    KnownTraffic {
+        name: "persistent",
+        summary: "sessions of requests that use a connection again until the server closes it, as \
+                  under HTTP/1.1",
+        keys: &[OPEN, RESPONSES, REQUESTS, EPOCHS, &["idle_timeout"]],
+        example: "load = \"35 %\"",
+        connects: true,
+        read: exchanges::persistent,
+    },
+    KnownTraffic {
+        name: "multiplexed",
+        summary: "a page per connection: a document, then all its objects at once, as under HTTP/2",
+        keys: &[OPEN, RESPONSES, REQUESTS, &["objects", "parse"]],
+        example: "load = \"35 %\"",
+        connects: true,
+        read: exchanges::multiplexed,
+    },
+    KnownTraffic {
+        name: "request-response",
+        summary: "clients that wait for each response, think, and send the next request",
+        keys: &[SOURCES, RESPONSES, REQUESTS, EPOCHS],
+        example: "",
+        connects: true,
+        read: exchanges::request_response,
+    },
+    KnownTraffic {
+        name: "on-off",
+        summary: "sources that write a burst at once and pause, for random times",
+        keys: &[SOURCES, &["rate", "on", "off"]],
+        example: "rate = \"5 Mbit/s\"",
+        connects: true,
+        read: exchanges::on_off,
+    },
+    KnownTraffic {
+        name: "adaptive-video",
+        summary: "clients that choose the bitrate of each segment by the video that they have \
+                  buffered",
+        keys: &[
+            SOURCES,
+            &[
+                "bitrates",
+                "segment",
+                "segments",
+                "request",
+                "reservoir",
+                "cushion",
+                "playback_buffer",
+            ],
+        ],
+        example: "bitrates = [\"1 Mbit/s\", \"3 Mbit/s\", \"5 Mbit/s\"]",
+        connects: true,
+        read: exchanges::adaptive_video,
+    },
+];
+
+/// The words of [`KINDS`].
+pub(crate) const WORDS: [&str; KINDS.len()] = {
+    let mut words = [""; KINDS.len()];
+    let mut place = 0;
+    while place < words.len() {
+        words[place] = KINDS[place].name;
+        place += 1;
+    }
+    words
+};
+
+impl KnownTraffic {
+    /// Every kind.
+    #[must_use]
+    pub const fn all() -> &'static [Self] {
+        &KINDS
+    }
+
+    /// The keys that it has beside those of every kind.
+    pub fn own_keys(&self) -> impl Iterator<Item = &'static str> {
+        self.keys.iter().copied().flatten().copied()
+    }
+
+    /// Refuses keys of other kinds.
+    fn refuse_foreign(&self, table: &Table<'_>) -> Result<(), Error> {
+        let is_own = |key: &&str| self.own_keys().any(|own| own == *key);
+        let settings = TRAFFIC_SETTINGS.iter().map(|key| key.name);
+        let connections = std::iter::once("algorithm").chain(settings);
+        let foreign = KINDS
+            .iter()
+            .flat_map(Self::own_keys)
+            .filter(|key| !is_own(key))
+            .chain(connections.filter(|_| !self.connects))
+            .find(|key| table.has(key));
+        let Some(key) = foreign else {
+            return Ok(());
+        };
+        let own: Vec<&str> = self.own_keys().collect();
+        let own = own.join(", ");
+        Err(table.refuse_at(
+            key,
+            format!("{key} belongs to another kind of traffic; this kind has {own}"),
+        ))
+    }
+}
+
+/// What is left to do when the rates of the path are known.
+#[derive(Clone, Debug)]
+enum Pending {
+    Nothing,
+    /// The number of starts per second is known.
+    Arrivals(f64),
+    /// It follows from a load.
+    Load(Load),
+    /// The connections of a file.
+    Replay(Box<Replay>),
+}
+
+/// A fraction of the rate, with the error if there is no rate, and the error if it gives too many
+/// starts.
+#[derive(Clone, Debug)]
+struct Load {
+    fraction: f64,
+    refusals: Box<[Error; 2]>,
+}
+
+impl Load {
+    /// Reads `load`, of traffic that ends or that does not.
+    fn read(table: &Table<'_>, ends: bool) -> Result<Self, Error> {
+        let item = table.need("load")?;
+        let fraction: f64 = table.needed("load")?;
+        if fraction >= 1.0 && !ends && !table.has("duration") {
+            return Err(item.refuse(
+                "a load of 100 % or more that does not end never drains: give it a duration",
+            ));
+        }
+        let refusals = [
+            item.refuse("this direction has no rate limit to take a fraction of"),
+            item.refuse(format!(
+                "this gives more than {} starts per second: lower it, or increase the sizes",
+                ARRIVALS.1
+            )),
+        ];
+        Ok(Self {
+            fraction,
+            refusals: Box::new(refusals),
+        })
+    }
+
+    /// The starts per second if each brings so many bytes.
+    fn arrivals(self, path: &PathModel, direction: Direction, bytes: f64) -> Result<f64, Error> {
+        let [unrated, too_many] = *self.refusals;
+        let rate = path.rate_of(direction).ok_or(unrated)?;
+        let arrivals = arrivals_per_s(self.fraction, rate, bytes, Framing::PAYLOAD);
+        match arrivals > ARRIVALS.1 {
+            true => Err(too_many),
+            false => Ok(arrivals),
+        }
+    }
+}
+
+/// Reads `load` or `arrivals` of endless traffic.
+fn open(table: &Table<'_>) -> Result<Pending, Error> {
+    table.either("load", "arrivals")?;
+    match table.read("arrivals")? {
+        Some(arrivals) => Ok(Pending::Arrivals(arrivals)),
+        None => Load::read(table, false).map(Pending::Load),
+    }
+}
+
+/// What the file says about background traffic; times count from the start of the scenario's flows.
+#[derive(Clone, Debug)]
+pub(crate) struct TrafficSpec {
+    pending: Pending,
+    traffic: Traffic,
+    warm_up: Duration,
+    duration: Option<Duration>,
+}
+
+/// Reads `traffic` of a table, if present. Names of files are relative to `folder`.
+pub(crate) fn read(
+    table: &Table<'_>,
+    hosts: &[Hosts],
+    folder: &Path,
+) -> Result<Option<Vec<TrafficSpec>>, Error> {
+    let Some(item) = table.get("traffic") else {
+        return Ok(None);
+    };
+    let expected = || item.refuse("background traffic is written as tables [[traffic]]");
+    let tables = item
+        .as_tables(&TRAFFIC, MAX_TRAFFIC)
+        .ok_or_else(expected)??;
+    let mut specs: Vec<TrafficSpec> = Vec::with_capacity(tables.len());
+    for table in &tables {
+        let mut spec = TrafficSpec::read(table, hosts, folder)?;
+        spec.name(table, &specs)?;
+        specs.push(spec);
+    }
+    Ok(Some(specs))
+}
+
+/// Adds traffic to a path whose links are known.
+pub(crate) fn settle(specs: Vec<TrafficSpec>, path: &mut PathModel) -> Result<(), Error> {
+    let warm_ups = specs.iter().map(|spec| spec.warm_up);
+    path.warm_up = warm_ups.max().unwrap_or_default();
+    let settled = specs.into_iter().map(|spec| spec.settle(path));
+    path.traffic = settled.collect::<Result<_, _>>()?;
+    Ok(())
+}
+
+impl TrafficSpec {
+    fn read(table: &Table<'_>, hosts: &[Hosts], folder: &Path) -> Result<Self, Error> {
+        let choices = KINDS.each_ref().map(|kind| (kind.name, kind));
+        let known = table.need("kind")?.choice(&choices)?;
+        known.refuse_foreign(table)?;
+        let (kind, pending) = (known.read)(table, folder)?;
+        table.either("start", "warm_up")?;
+        let direction = table
+            .word("direction", &[Direction::Forward, Direction::Reverse])?
+            .unwrap_or(Direction::Forward);
+        let mut flow = connection(table, &kind)?;
+        flow.ends = hosts::ends(table, hosts, direction)?;
+        Ok(Self {
+            pending,
+            warm_up: table.or("warm_up", Duration::ZERO)?,
+            duration: table.read("duration")?,
+            traffic: Traffic {
+                name: String::new(),
+                kind,
+                direction,
+                flow,
+                extra_delays: hosts::delays(table, "extra_delay")?,
+                start: table.or("start", Instant::ZERO)?,
+                stop: None,
+                list_flows: table.or("list_flows", false)?,
+            },
+        })
+    }
+
+    /// Its own name, or that of its kind, with a number if the name is taken.
+    fn name(&mut self, table: &Table<'_>, others: &[Self]) -> Result<(), Error> {
+        let taken = |name: &str| others.iter().any(|other| other.traffic.name == name);
+        let name = match table.get("name") {
+            Some(item) => {
+                let name = item.words()?;
+                if taken(&name) {
+                    return Err(item.refuse("another traffic table has this name"));
+                }
+                name
+            }
+            None => {
+                let kind = self.traffic.kind.name();
+                let numbered = (2..).map(|number| format!("{kind} {number}"));
+                let mut names = std::iter::once(kind.to_owned()).chain(numbered);
+                names.find(|name| !taken(name)).unwrap_or_default()
+            }
+        };
+        self.traffic.flow.name.clone_from(&name);
+        self.traffic.name = name;
+        Ok(())
+    }
+
+    fn settle(self, path: &PathModel) -> Result<Traffic, Error> {
+        let mut traffic = self.traffic;
+        traffic.start += path.warm_up.saturating_sub(self.warm_up);
+        traffic.stop = self.duration.map(|duration| traffic.start + duration);
+        let arrivals = match self.pending {
+            Pending::Nothing => return Ok(traffic),
+            Pending::Arrivals(arrivals) => arrivals,
+            Pending::Load(load) => {
+                load.arrivals(path, traffic.direction, bytes_per_start(&traffic.kind))?
+            }
+            Pending::Replay(replay) => {
+                traffic.kind = replay.settle(path.rate_of(traffic.direction))?;
+                return Ok(traffic);
+            }
+        };
+        match &mut traffic.kind {
+            TrafficKind::Web { arrivals_per_s, .. } => *arrivals_per_s = arrivals,
+            TrafficKind::Exchanges(plan) => plan.set_arrivals_per_s(arrivals),
+            _ => {}
+        }
+        Ok(traffic)
+    }
+}
+
+/// The bytes in the direction of a table that a start brings on average. Web traffic counts
+/// payload, exchanges also headers.
+fn bytes_per_start(kind: &TrafficKind) -> f64 {
+    match kind {
+        TrafficKind::Web { mean, .. } => mean.get() as f64,
+        TrafficKind::Exchanges(plan) => plan.bytes_per_arrival(Framing::default()).unwrap_or(0.0),
+        _ => 0.0,
+    }
+}
+
+/// Reads `count` and `spread`.
+fn sources(table: &Table<'_>, usual: Duration) -> Result<(u32, Duration), Error> {
+    Ok((table.or("count", 1)?, table.or("spread", usual)?))
+}
+
+/// The settings of each connection.
+fn connection(table: &Table<'_>, kind: &TrafficKind) -> Result<Flow, Error> {
+    let algorithm = match table.get("algorithm") {
+        Some(item) => flow::algorithm(&item)?,
+        None => Algorithm::parse("cubic").map_err(|error| table.refuse(error.to_string()))?,
+    };
+    let mut flow = Flow::new(algorithm);
+    let is_setting = |key: &str| TRAFFIC_SETTINGS.iter().any(|setting| setting.name == key);
+    described::fill_only(table, &mut flow.settings, is_setting)?;
+    described::check(table, &flow.settings)?;
+    if let TrafficKind::Video { segment, every, .. } = *kind {
+        flow.application = Application::Periodic {
+            write: segment,
+            every,
+        };
+    }
+    Ok(flow)
+}
+
+/// Refuses segments of a video without bytes.
+fn empty_segment(table: &Table<'_>, key: &'static str) -> Error {
+    table.wrong(Wrong::value(key, "a segment would have no bytes"))
+}

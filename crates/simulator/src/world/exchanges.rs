@@ -1,0 +1,257 @@
+//! Connections in which both sides write: two flows, one in each direction.
+//!
+//! The initiator's flow opens the connection as any flow does. The acceptor's flow is established
+//! when the third segment of the handshake arrives, or the initiator's first data. Each data segment
+//! carries the acknowledgment that is due in its direction.
+//!
+//! A host has the sender of one of the two flows and the receiver of the other, so what an
+//! application hears and writes concerns one side of the path only.
+//!
+//! ## Assumptions
+//!
+//! - The acceptor's congestion control starts when its application first writes, or closes. A
+//!   start-up that depends on the amount of queued data sees the first response.
+
+use congestion::PathMemory;
+use measure::Epoch;
+use network::{Ecn, Packet, Payload};
+use scenario::Direction;
+use tcp::segment::AckSegment;
+use workload::{Dialogue, Side};
+
+use super::World;
+use crate::carried::{Carried, ack_size};
+use crate::flow::{FlowState, NOBODY, Placement};
+use crate::speaker::{Conversation, Opened, Speaker};
+use crate::traffic::Begin;
+
+impl World<'_> {
+    /// Opens both flows of a connection.
+    pub(super) fn begin_exchange(&mut self, table: u32, begin: &Begin, dialogue: &Dialogue) {
+        let traffic = &self.scenario.path.traffic[table as usize];
+        let way = self.way_of(table, begin);
+        let (conversations, mss) = match dialogue {
+            Dialogue::Script(connection) => (
+                Conversation::scripted(begin.turn, &connection.exchange),
+                connection.headers.mss,
+            ),
+            Dialogue::Video { client, .. } => (Conversation::video(begin.turn, client), None),
+        };
+        let is_reverse = traffic.direction == Direction::Reverse;
+        let mut numbers = [NOBODY; 2];
+        for (side, conversation) in Side::BOTH.into_iter().zip(conversations) {
+            let sends_answers = side == Side::Acceptor;
+            let (data, acks) = if sends_answers {
+                (way.data, way.acks)
+            } else {
+                (way.acks, way.data)
+            };
+            let place = Placement {
+                index: 0,
+                data,
+                acks,
+                access_delay: way.access_delay,
+                start: begin.at,
+                size: None,
+                stop: None,
+                extra_delay: begin.extra_delay,
+                smss: mss.map(|mss| mss[side.index()]),
+            };
+            let mut state = FlowState::new(self.scenario, &traffic.flow, place);
+            state.source = table;
+            state.reverse = is_reverse == sends_answers;
+            state.conversation = Some(Box::new(conversation));
+            self.turns.place_ends(&mut state);
+            let Some((flow, state, pool)) = self.flows.open(state) else {
+                self.totals[table as usize].rejected += 1;
+                if numbers[0] != NOBODY {
+                    let _ = self.flows.close(numbers[0]);
+                }
+                return;
+            };
+            let seed = || begin.seed.wrapping_add(side.index() as u64);
+            state.prepare(seed, PathMemory::default(), self.is_plain, pool);
+            numbers[side.index()] = flow;
+        }
+        self.totals[table as usize].begin(begin);
+        let [asks, answers] = numbers;
+        for (flow, peer) in [(asks, answers), (answers, asks)] {
+            let component = self.component(flow);
+            let state = self.flows.get_mut(flow);
+            (state.component, state.peer) = (Some(component), peer);
+        }
+        let state = self.flows.get_mut(asks);
+        if let Some(conversation) = &mut state.conversation {
+            conversation.speaker.begin(begin.at);
+        }
+        state.open(self.now);
+        if let Some(endpoints) = self.endpoints(asks) {
+            endpoints.receiver.listen();
+        }
+        self.listen(asks);
+        self.listen(answers);
+        self.transmit(asks);
+        self.keep_sender(asks);
+    }
+
+    /// Sets what the receiver at the host of the sender of `flow` reports to the application there,
+    /// and tells the server of a video what was requested.
+    fn listen(&mut self, flow: u32) {
+        let state = self.flows.get_mut(flow);
+        let peer = state.peer;
+        let conversation = state.conversation.as_mut();
+        let asked = conversation.and_then(|it| it.asked.take());
+        let conversation = state.conversation.as_ref();
+        let awaited = conversation.map_or(u64::MAX, |it| it.speaker.awaited());
+        if let Some((request, answer)) = asked
+            && let Some(other) = &mut self.flows.get_mut(peer).conversation
+            && let Speaker::Server(server) = &mut other.speaker
+        {
+            server.expect(request, answer);
+        }
+        if let Some(endpoints) = self.endpoints(peer) {
+            endpoints.awaited = awaited;
+        }
+    }
+
+    /// Answers a SYN-ACK that has arrived over the initiator's `flow`.
+    pub(super) fn answer_both_ways(&mut self, flow: u32, syn_ack: &AckSegment) {
+        let now = self.now;
+        let state = self.flows.get_mut(flow);
+        let (peer, route) = (state.peer, state.data);
+        let rtt = state
+            .endpoints
+            .as_ref()
+            .and_then(|it| it.sender.rtt_sample());
+        let Some(endpoints) = self.endpoints(peer) else {
+            return;
+        };
+        let third = endpoints.receiver.connect(now, syn_ack, rtt);
+        let packet = Packet {
+            size: ack_size(&third),
+            flow: peer,
+            ecn: Ecn::NotEct,
+            payload: Carried::ack(&third, now, route, &mut self.aside),
+        };
+        self.offer(packet);
+    }
+
+    /// The third segment of the handshake has arrived, or an acknowledgment in data. `flow` is the
+    /// acceptor's, whose sender is not established.
+    pub(super) fn take_third(&mut self, flow: u32, third: &AckSegment) {
+        let now = self.now;
+        let asks = self.flows.get_mut(flow).peer;
+        let has_opened = |it: &Conversation| it.side == Side::Initiator || it.opened.is_some();
+        let conversation = self.flows.get_mut(flow).conversation.as_deref();
+        if conversation.is_none_or(has_opened) {
+            return;
+        }
+        let Some(endpoints) = self.endpoints(asks) else {
+            return;
+        };
+        let (rtt, retransmitted) = endpoints.receiver.complete_handshake(now);
+        let state = self.flows.get_mut(flow);
+        if let Some(conversation) = &mut state.conversation {
+            conversation.speaker.begin(now);
+            conversation.opened = Some(Opened {
+                third: *third,
+                rtt,
+                retransmitted,
+            });
+        }
+        self.go_on(flow);
+    }
+
+    /// The application at the receiver of `flow` takes what has arrived.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn hear(&mut self, flow: u32) {
+        let now = self.now;
+        let state = self.flows.get_mut(flow);
+        let own = state.peer;
+        let Some(endpoints) = &state.endpoints else {
+            return;
+        };
+        let delivered = endpoints.receiver.delivered().get();
+        let is_closed = endpoints.receiver.finished_at().is_some();
+        let state = self.flows.get_mut(own);
+        let Some(conversation) = &mut state.conversation else {
+            return;
+        };
+        if let Some(epoch) = conversation.speaker.hear(now, delivered, is_closed) {
+            // The handshake is no part of the first epoch.
+            let opened = state.endpoints.as_ref().and_then(|it| it.established);
+            let start = opened.map_or(epoch.start, |opened| epoch.start.max(opened));
+            let epoch = Epoch {
+                connection: conversation.number,
+                start,
+                duration: now.saturating_since(start),
+                ..epoch
+            };
+            let source = state.source as usize;
+            self.totals[source].note_epoch(&epoch);
+        }
+        self.go_on(own);
+    }
+
+    /// The application at the sender of `flow` does what is due, and waits for the rest.
+    fn go_on(&mut self, flow: u32) {
+        let now = self.now;
+        let state = self.flows.get_mut(flow);
+        let Some(conversation) = &state.conversation else {
+            return;
+        };
+        state.application = conversation.speaker.due();
+        if state.application <= now {
+            state.application_acts(now);
+            self.transmit(flow);
+        }
+        self.listen(flow);
+        self.keep_sender(flow);
+    }
+
+    /// Offers `count` data segments of a sender whose host also has the receiver of `peer`: they carry
+    /// the acknowledgment that is due there, as long as it reports anything new. `packet` is the
+    /// first of them.
+    pub(super) fn offer_with_ack(
+        &mut self,
+        peer: u32,
+        mut packet: Packet<Carried>,
+        mut count: u32,
+        asks_routers: bool,
+    ) {
+        let now = self.now;
+        self.settle_end(peer);
+        while count > 0
+            && let Some(endpoints) = self.endpoints(peer)
+        {
+            let ack = endpoints.receiver.take_ack(now);
+            if packet.payload.data_segment().len > 0 {
+                endpoints.receiver.on_data_sent(now);
+            }
+            let Some(ack) = ack else {
+                break;
+            };
+            let mut first = packet;
+            first.size += ack.options_size();
+            first.payload.carry(ack, &mut self.aside);
+            self.offer_segment(first, asks_routers);
+            packet.payload = packet.payload.following(1);
+            count -= 1;
+        }
+        match count {
+            0 => {}
+            1 => self.offer_segment(packet, asks_routers),
+            _ => self.offer_burst(packet, count),
+        }
+    }
+
+    /// The application at the sender of `flow` acts.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn converse(&mut self, flow: u32) {
+        let now = self.now;
+        self.flows.get_mut(flow).application_acts(now);
+        self.listen(flow);
+    }
+}
