@@ -226,8 +226,12 @@ impl World<'_> {
             && let Some(endpoints) = self.endpoints(peer)
         {
             let ack = endpoints.receiver.take_ack(now);
-            if packet.payload.data_segment().len > 0 {
+            let data = packet.payload.data_segment();
+            if data.len > 0 {
                 endpoints.receiver.on_data_sent(now);
+            }
+            if data.fin {
+                endpoints.receiver.on_fin_sent();
             }
             let Some(ack) = ack else {
                 break;
