@@ -32,6 +32,7 @@ mod resolved;
 mod router;
 mod schema;
 mod tables;
+mod topology;
 mod trace_file;
 mod traffic;
 mod value;
@@ -40,8 +41,8 @@ mod write;
 pub use compare::CompareOptions;
 pub use error::Error;
 pub use model::{
-    Application, DEFAULT_OVERHEAD, Direction, End, Ends, FULL_PACKET, Flow, FlowSettings, Hosts,
-    PathModel, RouterModel, Scenario, Traffic, TrafficKind,
+    Application, DEFAULT_OVERHEAD, Direction, Ends, FULL_PACKET, Flow, FlowSettings, Hosts,
+    LinkModel, Node, PathModel, Place, Route, RouterModel, Scenario, Step, Traffic, TrafficKind,
 };
 pub use parcel::Parcel;
 pub use presets::{PRESETS, Preset};

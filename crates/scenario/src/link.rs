@@ -282,7 +282,20 @@ fn jitter(item: &Item<'_>) -> Result<Option<JitterConfig>, Error> {
     }))
 }
 
-/// `[path.forward]`, `[path.reverse]`, or the link of a router.
+/// Reads `rrc` of a table, which describes the radio of both directions; the model of the downlink
+/// keeps it. False if neither direction has such a model.
+pub(crate) fn take_rrc(links: [&mut LinkSpec; 2], table: &Table<'_>) -> Result<bool, Error> {
+    for link in links {
+        if let Some(Service::Access(access)) = &mut link.service
+            && access::cellular::take_rrc(Arc::make_mut(access), table)?
+        {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// `[path.forward]`, `[path.reverse]`, a `[[link]]`, or the link of a router.
 pub(crate) fn direction(table: &Table<'_>, folder: &Path) -> Result<LinkSpec, Error> {
     let mut spec = LinkSpec::read(table, folder)?;
     spec.delay = delay(table, folder)?;

@@ -4,7 +4,6 @@
 //! has half of `rtt`. A preset is a [`PathSpec`] like any other, and a file's own keys override it.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use network::access::WifiConfig;
 use network::router::RouterSupport;
@@ -12,7 +11,6 @@ use network::{Discipline, LinkConfig, LossConfig, QueueConfig, QueueLimit, Servi
 use tables::{MAX_DELAY, Table as Known};
 use units::{Bytes, Duration, Rate};
 
-use crate::access;
 use crate::aqm;
 use crate::document::{Document, Table};
 use crate::error::Error;
@@ -24,13 +22,14 @@ use crate::presets::{self, Preset};
 use crate::quantity::{self, Buffer};
 use crate::router::{self, RouterSpec};
 use crate::tables::{DIRECTION, PATH, ROUTER};
+use crate::topology::Network;
 use crate::traffic::{self, TrafficSpec};
 
 /// The transmit queue that Linux gives a network device; for a direction whose rate is given
 /// without a buffer and that is not the bottleneck.
 const DEFAULT_REVERSE_BUFFER: Buffer = Buffer::Packets(1000);
 /// The queue limit of the bottleneck where the file gives none.
-const DEFAULT_BUFFER: Buffer = Buffer::Bdp {
+pub(crate) const DEFAULT_BUFFER: Buffer = Buffer::Bdp {
     millionths: 1_000_000,
 };
 
@@ -50,7 +49,7 @@ pub(crate) struct PathSpec {
 
 impl PathSpec {
     /// Reads `[path]`, with the preset that it builds on. Trace names are relative to `folder`.
-    pub(crate) fn read(table: &Table<'_>, folder: &Path) -> Result<Self, Error> {
+    pub(crate) fn read(table: &Table<'_>, folder: &Path, network: &Network) -> Result<Self, Error> {
         let (name, summary) = names(table)?;
         let mut own = Self {
             name,
@@ -62,8 +61,9 @@ impl PathSpec {
         own.read_overhead(table)?;
         own.read_delays(table, folder)?;
         own.read_routers(table, folder)?;
-        own.hosts = hosts::read(table)?;
-        own.traffic = traffic::read(table, own.hosts.as_deref().unwrap_or_default())?;
+        own.hosts = hosts::read(table, network)?;
+        let hosts = own.hosts.as_deref().unwrap_or_default();
+        own.traffic = traffic::read(table, hosts, network)?;
         let Some(preset) = table.get("preset") else {
             own.refuse_marking(table)?;
             own.read_rrc(table)?;
@@ -89,7 +89,7 @@ impl PathSpec {
         };
         let tree = document.parse()?;
         let table = Table::new(document, &PATH, tree.get_ref(), 0)?;
-        let mut spec = Self::read(&table, Path::new(""))?;
+        let mut spec = Self::read(&table, Path::new(""), &Network::default())?;
         spec.name = Some(preset.name.to_owned());
         spec.summary = Some(preset.summary.to_owned());
         Ok(spec)
@@ -155,17 +155,13 @@ impl PathSpec {
         Ok(())
     }
 
-    /// `rrc` describes the radio of both directions; the model of the downlink keeps it.
+    /// `rrc`, the radio of both directions.
     fn read_rrc(&mut self, table: &Table<'_>) -> Result<(), Error> {
         let Some(item) = table.get("rrc") else {
             return Ok(());
         };
-        for link in [&mut self.forward, &mut self.reverse] {
-            if let Some(Service::Access(access)) = &mut link.service
-                && access::cellular::take_rrc(Arc::make_mut(access), table)?
-            {
-                return Ok(());
-            }
+        if link::take_rrc([&mut self.forward, &mut self.reverse], table)? {
+            return Ok(());
         }
         Err(item.refuse("no rate of the path is of model lte, 5g, cell-reduced or hsdpa"))
     }
@@ -306,7 +302,7 @@ impl PathSpec {
 }
 
 /// The service of the reverse direction: a Wi-Fi medium serves both.
-fn way_back(forward: &Service, reverse: Option<Service>) -> Result<Service, String> {
+pub(crate) fn way_back(forward: &Service, reverse: Option<Service>) -> Result<Service, String> {
     match (forward.wifi(), reverse) {
         (Some(wifi), Some(reverse)) => match reverse.wifi() {
             Some(said) if said == wifi || *said == WifiConfig::USUAL => Ok(forward.clone()),
@@ -379,8 +375,8 @@ pub(crate) fn names(table: &Table<'_>) -> Result<(Option<String>, Option<String>
     Ok((name, summary))
 }
 
-/// A link with all its settings.
-fn finish(
+/// A link with all its settings. The error is the end of a sentence about its table.
+pub(crate) fn finish(
     name: &str,
     spec: LinkSpec,
     service: Service,

@@ -23,6 +23,7 @@ use crate::hosts;
 use crate::limits::{ARRIVALS, MAX_TRAFFIC};
 use crate::model::{Application, Direction, Flow, Hosts, PathModel, Traffic, TrafficKind};
 use crate::tables::TRAFFIC;
+use crate::topology::Network;
 
 /// Sizes of Scharf 2011.
 const WEB: (Bytes, f64, Bytes) = (Bytes::new(14_000), 1.1, Bytes::new(10_000_000));
@@ -49,7 +50,11 @@ pub(crate) struct TrafficSpec {
 }
 
 /// Reads `traffic` of a table, if present.
-pub(crate) fn read(table: &Table<'_>, hosts: &[Hosts]) -> Result<Option<Vec<TrafficSpec>>, Error> {
+pub(crate) fn read(
+    table: &Table<'_>,
+    hosts: &[Hosts],
+    network: &Network,
+) -> Result<Option<Vec<TrafficSpec>>, Error> {
     let Some(item) = table.get("traffic") else {
         return Ok(None);
     };
@@ -59,7 +64,7 @@ pub(crate) fn read(table: &Table<'_>, hosts: &[Hosts]) -> Result<Option<Vec<Traf
         .ok_or_else(expected)??;
     let mut specs: Vec<TrafficSpec> = Vec::with_capacity(tables.len());
     for table in &tables {
-        let mut spec = TrafficSpec::read(table, hosts)?;
+        let mut spec = TrafficSpec::read(table, hosts, network)?;
         spec.name(table, &specs)?;
         specs.push(spec);
     }
@@ -76,7 +81,7 @@ pub(crate) fn settle(specs: Vec<TrafficSpec>, path: &mut PathModel) -> Result<()
 }
 
 impl TrafficSpec {
-    fn read(table: &Table<'_>, hosts: &[Hosts]) -> Result<Self, Error> {
+    fn read(table: &Table<'_>, hosts: &[Hosts], network: &Network) -> Result<Self, Error> {
         type Reader = fn(&Table<'_>) -> Result<(TrafficKind, Option<Amount>), Error>;
         let kinds: [(&str, (Reader, &[&str])); 4] = [
             ("web", (web, &["load", "arrivals", "mean", "shape", "cut"])),
@@ -95,7 +100,7 @@ impl TrafficSpec {
             .word("direction", &[Direction::Forward, Direction::Reverse])?
             .unwrap_or(Direction::Forward);
         let mut flow = connection(table, &kind)?;
-        flow.ends = hosts::ends(table, hosts, direction)?;
+        flow.ends = hosts::ends(table, hosts, network, direction)?;
         Ok(Self {
             amount,
             warm_up: table.or("warm_up", Duration::ZERO)?,

@@ -166,13 +166,13 @@ mod tests {
                 index: 0,
                 data: Hop(0),
                 acks: Hop(0),
-                access_delay: Duration::ZERO,
+                base_rtt: Duration::ZERO,
                 start: Instant::ZERO,
                 size: None,
                 stop: None,
                 extra_delay: Duration::ZERO,
             };
-            FlowState::new(&scenario, flow, place)
+            FlowState::new(flow, place)
         };
         let mut flows = Flows::new(1, Some(state(&flow)));
         flows.measured.push(state(&flow));

@@ -83,13 +83,13 @@ impl World<'_> {
             index: self.totals[table as usize].next_place(),
             data: way.data,
             acks: way.acks,
-            access_delay: way.access_delay,
+            base_rtt: way.base_rtt,
             start: begin.at,
             size: begin.size,
             stop: traffic.stop.filter(|_| !web),
             extra_delay: begin.extra_delay,
         };
-        let mut state = FlowState::new(self.scenario, &traffic.flow, place);
+        let mut state = FlowState::new(&traffic.flow, place);
         state.source = table;
         state.reverse = traffic.direction == Direction::Reverse;
         self.turns.place_ends(&mut state);
@@ -226,11 +226,11 @@ pub(super) fn orphans(scenario: &Scenario) -> Option<FlowState<'_>> {
         index: 0,
         data: Hop(0),
         acks: Hop(0),
-        access_delay: Duration::ZERO,
+        base_rtt: Duration::ZERO,
         start: Instant::ZERO,
         size: None,
         stop: None,
         extra_delay: Duration::ZERO,
     };
-    Some(FlowState::new(scenario, &traffic.flow, place))
+    Some(FlowState::new(&traffic.flow, place))
 }
