@@ -104,7 +104,8 @@ impl Scenario {
                 .unwrap_or(self.time_limit)
                 .min(self.time_limit);
         for flow in &self.flows {
-            if flow.small_queue.is_some() && self.device(flow).is_some_and(LinkConfig::decides_late) {
+            if flow.small_queue.is_some() && self.device(flow).is_some_and(LinkConfig::decides_late)
+            {
                 return Err(format!(
                     "the flow {} has a small_queue, for which its device, the path's first link, needs a drop-tail queue that \
                      knows on arrival when a packet leaves: no other aqm, no Wi-Fi, no dama",

@@ -13,9 +13,8 @@ use crate::aqm;
 use crate::document::{Item, Table};
 use crate::error::{Error, quoted, suggestion};
 use crate::limits::{MAX_LINKS, MAX_NODES};
-use crate::link::{self, Delay, LinkSpec, direction};
+use crate::link::{self, DEFAULT_BUFFER, Delay, LinkSpec, direction};
 use crate::model::{LinkModel, Node, PathModel, RouterModel};
-use crate::path::{self, DEFAULT_BUFFER};
 use crate::router::router_support;
 use crate::tables::{LINK, LINK_REVERSE, NODE};
 
@@ -261,17 +260,18 @@ impl Spec {
         let [name, back] = self.names;
         let service = |side: &Side| side.link.service.clone().unwrap_or(Service::Unlimited);
         let there = service(&self.forward);
+        let forward = self.forward.resolve(&name, there.clone(), path)?;
         let reverse = match self.reverse {
             None => None,
             Some(side) => {
-                let service = path::way_back(&there, Some(service(&side)))?;
+                let service = link::way_back(&there, Some(service(&side)))?;
                 Some(side.resolve(&back, service, path)?)
             }
         };
         Ok(LinkModel {
             from: self.ends[0],
             to: self.ends[1],
-            forward: self.forward.resolve(&name, there, path)?,
+            forward,
             reverse,
         })
     }
@@ -291,7 +291,7 @@ impl Side {
                 "has router_support for {name}, which needs a limited rate"
             ));
         }
-        let link: LinkConfig = path::finish(name, link, service, DEFAULT_BUFFER, path.base_rtt)?;
+        let link: LinkConfig = link::finish(name, link, service, DEFAULT_BUFFER, path.base_rtt)?;
         Ok(RouterModel {
             link,
             router_support: self.router_support,

@@ -70,7 +70,10 @@ fn every_key_of_every_kind() {
         shape: 1.3,
         cut: Bytes::new(5_000_000),
     };
-    assert_eq!((web.kind.clone(), web.direction), (kind, Direction::Forward));
+    assert_eq!(
+        (web.kind.clone(), web.direction),
+        (kind, Direction::Forward)
+    );
     assert_eq!(web.flow.algorithm.to_string(), "reno+standard");
     assert_eq!(
         (web.flow.initial_window, web.flow.pacing, web.flow.ecn),
@@ -92,7 +95,10 @@ fn every_key_of_every_kind() {
         shape: 1.1,
         cut: Bytes::new(10_000_000),
     };
-    assert_eq!((second.kind.clone(), second.direction), (kind, Direction::Reverse));
+    assert_eq!(
+        (second.kind.clone(), second.direction),
+        (kind, Direction::Reverse)
+    );
     assert_eq!(second.flow.algorithm.to_string(), "cubic+hystart");
     assert!(second.list_flows && !web.list_flows);
     assert_eq!((second.start, second.stop), (Instant::from_secs(10), None));

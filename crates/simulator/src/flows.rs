@@ -149,7 +149,7 @@ const fn number(generation: u32, place: usize) -> u32 {
 #[cfg(test)]
 mod tests {
     use congestion::Algorithm;
-    use scenario::{Flow, PathModel, Scenario};
+    use scenario::Flow;
     use units::{Duration, Instant};
 
     use super::*;
@@ -158,9 +158,7 @@ mod tests {
 
     #[test]
     fn slots_are_reused_and_a_packet_that_outlives_its_flow_matches_no_flow() {
-        let path = PathModel::resolve("wired").expect("a preset");
         let flow = Flow::new(Algorithm::parse("cubic").expect("an algorithm"));
-        let scenario = Scenario::new(path, vec![flow.clone()]);
         let state = |flow| {
             let place = Placement {
                 index: 0,

@@ -30,7 +30,9 @@ fn around(table: &str) -> Option<(String, &'static str)> {
         "gilbert-elliott" => (format!("{wired}path.loss = {{ p = '1 %', "), " }"),
         "jitter" => (format!("{wired}path.jitter = {{ amount = '5 ms', "), " }"),
         "link" => (
-            format!("{PATH}[[node]]\nname = 'r2'\n[[link]]\nfrom = 'right'\nto = 'r2'\nrate = '1 Gbit/s'\n"),
+            format!(
+                "{PATH}[[node]]\nname = 'r2'\n[[link]]\nfrom = 'right'\nto = 'r2'\nrate = '1 Gbit/s'\n"
+            ),
             FLOW,
         ),
         "flow" => (format!("{PATH}{FLOW}"), ""),
