@@ -136,28 +136,7 @@ impl PathModel {
     /// One sentence: there is no such preset or file (with the nearest preset), or the file is
     /// wrong at a line and column.
     pub fn resolve(spec: &str) -> Result<Self, Error> {
-        if let Some(files) = spec.strip_prefix("trace:") {
-            return named::trace(files);
-        }
-        if let Some(preset) = presets::find(spec) {
-            return named::path(preset);
-        }
-        if spec.is_empty() {
-            return Err(Error::new(format!(
-                "the path has no name{}",
-                presets::hint(spec)
-            )));
-        }
-        let file = Path::new(spec);
-        if !file.exists() && !spec.ends_with(".toml") && !spec.contains('/') {
-            return Err(Error::new(format!(
-                "{} is neither the name of a path nor a file{}",
-                quoted(spec),
-                presets::hint(spec)
-            )));
-        }
-        let (name, text) = open(file)?;
-        Self::parse(&text, &name, file.parent().unwrap_or(Path::new("")))
+        read_path(spec).map(|(path, _)| path)
     }
 
     /// Reads the path of a file from its `text`, with or without flows. `file` is its name in
@@ -168,6 +147,33 @@ impl PathModel {
     pub fn parse(text: &str, file: &str, folder: &Path) -> Result<Self, Error> {
         parse(text, file, folder).map(|parsed| parsed.path)
     }
+}
+
+/// As [`PathModel::resolve`], with the flows of a file.
+pub(crate) fn read_path(spec: &str) -> Result<(PathModel, Vec<Flow>), Error> {
+    if let Some(files) = spec.strip_prefix("trace:") {
+        return named::trace(files).map(|path| (path, Vec::new()));
+    }
+    if let Some(preset) = presets::find(spec) {
+        return named::path(preset).map(|path| (path, Vec::new()));
+    }
+    if spec.is_empty() {
+        return Err(Error::new(format!(
+            "the path has no name{}",
+            presets::hint(spec)
+        )));
+    }
+    let file = Path::new(spec);
+    if !file.exists() && !spec.ends_with(".toml") && !spec.contains('/') {
+        return Err(Error::new(format!(
+            "{} is neither the name of a path nor a file{}",
+            quoted(spec),
+            presets::hint(spec)
+        )));
+    }
+    let (name, text) = open(file)?;
+    let parsed = parse(&text, &name, file.parent().unwrap_or(Path::new("")))?;
+    Ok((parsed.path, parsed.flows))
 }
 
 /// The name of a file in messages, and its text.

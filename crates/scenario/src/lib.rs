@@ -22,6 +22,7 @@ mod flow;
 mod hosts;
 mod limits;
 mod link;
+mod map;
 mod model;
 mod named;
 mod parcel;
@@ -40,6 +41,7 @@ mod write;
 
 pub use compare::CompareOptions;
 pub use error::Error;
+pub use map::Map;
 pub use model::{
     Application, DEFAULT_OVERHEAD, Direction, Ends, FULL_PACKET, Flow, FlowSettings, Hosts,
     LinkModel, Node, PathModel, Place, Route, RouterModel, Scenario, Step, Traffic, TrafficKind,

@@ -115,7 +115,7 @@ fn write_ends<S: Serializer>(
 }
 
 /// Hosts at a node of a path.
-struct Stands<'a>(&'a Hosts, &'a PathModel);
+pub(crate) struct Stands<'a>(pub(crate) &'a Hosts, pub(crate) &'a PathModel);
 
 impl Serialize for Stands<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -136,7 +136,7 @@ impl Serialize for Stands<'_> {
 }
 
 /// The limit of a queue in packets, and in bytes.
-const fn limits(limit: QueueLimit) -> (Option<u64>, Option<u64>) {
+pub(crate) const fn limits(limit: QueueLimit) -> (Option<u64>, Option<u64>) {
     match limit {
         QueueLimit::Unlimited => (None, None),
         QueueLimit::Packets(packets) => (Some(packets), None),
@@ -286,7 +286,7 @@ impl Serialize for Support {
     }
 }
 
-struct Served<'a>(&'a Service);
+pub(crate) struct Served<'a>(pub(crate) &'a Service);
 
 impl Serialize for Served<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -337,7 +337,7 @@ impl Serialize for Served<'_> {
     }
 }
 
-struct Refusal(Discipline);
+pub(crate) struct Refusal(pub(crate) Discipline);
 
 impl Serialize for Refusal {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

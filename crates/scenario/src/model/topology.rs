@@ -131,6 +131,13 @@ impl PathModel {
         before.iter().map(|router| &router.link).chain(last)
     }
 
+    /// Propagation over a step on an idle network.
+    #[must_use]
+    pub fn delay_of(&self, step: Step) -> Duration {
+        let delays = self.configs(step).map(one_way);
+        delays.fold(Duration::ZERO, |sum, delay| sum + delay)
+    }
+
     /// The edges that leave each node.
     fn edges(&self) -> Vec<Vec<Edge>> {
         let mut edges = vec![Vec::new(); self.node_count()];
@@ -144,8 +151,8 @@ impl PathModel {
                     link: number,
                     direction,
                 };
-                let delays = self.configs(step).map(one_way);
-                if let Some(delay) = delays.reduce(|sum, delay| sum + delay) {
+                if self.configs(step).next().is_some() {
+                    let delay = self.delay_of(step);
                     edges[from.index()].push(Edge { step, to, delay });
                 }
             }
