@@ -9,6 +9,7 @@ Tagawa and Toda 1981, with barycentres).
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -29,12 +30,14 @@ if TYPE_CHECKING:
 # Rounds of ordering the columns; more change nothing in graphs of a dozen nodes.
 _SWEEPS = 8
 # Inches between columns and between rows, and the size of nodes and of boxes of hosts.
-_COLUMN, _ROW = 2.3, 1.15
-_NODE, _BOX_WIDTH, _BOX_HEIGHT = 0.17, 1.0, 0.44
+_COLUMN, _ROW = 2.4, 1.25
+_NODE, _BOX_WIDTH, _BOX_HEIGHT = 0.17, 1.0, 0.5
 # Gap between routes over one link.
 _LANE = 0.055
 # Boxes of hosts side by side below a node.
 _ABREAST = 2
+# Characters of a name that fit into a box.
+_LONGEST = 18
 # Routes with a colour of their own.
 _MOST_ROUTES = 10
 _ROUTE_COLORS = (
@@ -134,11 +137,15 @@ def _lay_out(found: dict[str, Any]) -> _Layout:
     heights = {column: _heights(entries, hosts, column, last) for column, entries in columns.items()}
     places: dict[Any, Point] = {}
     for column, entries in columns.items():
-        top = sum(heights[column]) / 2
+        top = 0.0
         for entry, height in zip(entries, heights[column], strict=True):
             below = _below(hosts.get(entry, []), column, last)
             places[entry] = (column * _COLUMN, top - (height - below * _ROW * 0.75) / 2)
             top -= height
+        # All columns have their mean at the same height, so that a chain is a straight line.
+        middle = sum(places[entry][1] for entry in entries) / len(entries)
+        for entry in entries:
+            places[entry] = (places[entry][0], places[entry][1] - middle)
     for name, point in places.items():
         if isinstance(name, str):
             placed.nodes[name] = point
@@ -197,39 +204,35 @@ def _rate(side: dict[str, Any]) -> str:
     return rate if kind in ("fixed", "unlimited") else f"{kind}, {rate}"
 
 
-def _label(side: dict[str, Any]) -> str:
-    """One direction of a link: rate, delay, and on a second line queue."""
+def _facts(side: dict[str, Any]) -> list[str]:
+    """One direction of a link: rate, delay and queue."""
     aqm = side["aqm"]["kind"]
     queue = ", ".join(it for it in ("" if aqm == "drop-tail" else aqm, _buffer(side)) if it)
-    routers = f", {plots.plural(side['routers'], 'router')} before it" if side["routers"] else ""
-    first = f"{_rate(side)}, {tables.number(side['delay_ms'])} ms{routers}"
-    return "\n".join(it for it in (first, queue) if it)
-
-
-def _facts(side: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in side.items() if key != "name"}
+    routers = f", {plots.plural(side['routers'], 'router')} before" if side["routers"] else ""
+    return [_rate(side), f"{side['delay_ms']:.3g} ms{routers}", queue]
 
 
 def _link_label(link: dict[str, Any]) -> str:
-    there, back = link["forward"], link["reverse"]
-    if back is None:
-        return f"{_label(there)}\none way, to {link['to']}"
-    if _facts(there) == _facts(back):
-        return _label(there)
-    back_text = _label(back).replace("\n", ", ")
-    return f"{_label(there)}\nback: {back_text}"
+    """Rate and delay, then the queue, then what differs in the reverse direction."""
+    rate, delay, queue = there = _facts(link["forward"])
+    lines = [f"{rate}, {delay}", queue]
+    if link["reverse"] is None:
+        lines.append(f"one way, to {link['to']}")
+    else:
+        differs = [b for a, b in zip(there, _facts(link["reverse"]), strict=True) if a != b]
+        lines.append(f"back: {', '.join(it or 'no queue' for it in differs)}" if differs else "")
+    return "\n".join(line for line in lines if line)
 
 
 def _host_label(hosts: dict[str, Any]) -> str:
     name = hosts["name"] if hosts["count"] == 1 else f"{hosts['name']} ×{hosts['count']}"
     delays = hosts["delays_ms"]
     ends = sorted({min(delays), max(delays)})
-    delay = " to ".join(tables.number(each) for each in ends)
+    delay = " to ".join(f"{each:.3g}" for each in ends)
     rate = hosts["rate_bps"]
-    access = [] if rate is None else [tables.rate(rate)]
-    if ends != [0.0]:
-        access.append(f"{delay} ms")
-    return "\n".join([name, *([", ".join(access)] if access else [])])
+    lines = [name if len(name) <= _LONGEST else name[: _LONGEST - 1] + "…"]
+    lines += [] if rate is None else [tables.rate(rate)]
+    return "\n".join([*lines, *([] if ends == [0.0] else [f"{delay} ms"])])
 
 
 def _route_label(route: dict[str, Any]) -> str:
@@ -241,7 +244,7 @@ def _route_label(route: dict[str, Any]) -> str:
 
 def _rtt(route: dict[str, Any]) -> str:
     ends = sorted({route["base_rtt_min_ms"], route["base_rtt_max_ms"]})
-    return " to ".join(tables.number(each) for each in ends)
+    return " to ".join(f"{each:.3g}" for each in ends)
 
 
 def _points(found: dict[str, Any], placed: _Layout, route: dict[str, Any]) -> list[Point]:
@@ -273,19 +276,24 @@ def _draw_links(axes: Axes, found: dict[str, Any], placed: _Layout, lift: float)
         # The label stands at the middle of the link's middle part.
         middle = (len(points) - 1) // 2
         (x, y), (to_x, to_y) = points[middle], points[middle + 1]
+        # It follows the link, so that labels of neighbouring links do not cross.
         upright = abs(to_x - x) < 1e-6
-        steep = abs(to_y - y) > 0.3 * abs(to_x - x)
+        angle = 0.0 if upright else math.atan2(to_y - y, to_x - x)
+        away = 3 + lift
+        offset = (away, 0.0) if upright else (-away * math.sin(angle), away * math.cos(angle))
         axes.annotate(
             _link_label(link),
             ((x + to_x) / 2, (y + to_y) / 2),
-            xytext=(6 if upright else 0, 0 if upright or steep else 3 + lift),
+            xytext=offset,
             textcoords="offset points",
             ha="left" if upright else "center",
-            va="center" if upright or steep else "bottom",
+            va="center" if upright else "bottom",
+            rotation=math.degrees(angle),
+            rotation_mode="anchor",
             fontsize=6.5,
             color="#222222",
             linespacing=1.15,
-            bbox={"boxstyle": "round,pad=0.15", "fc": "white", "ec": "none", "alpha": 0.85},
+            path_effects=plots.OUTLINE,
             zorder=6,
         )
 

@@ -211,7 +211,8 @@ fn a_quick_start_request_is_approved_only_if_each_router_of_the_route_takes_part
         result(&text).flows[0].fct_s.expect("complete")
     };
     let [with, without] = ["quick-start", "none"].map(first_window);
-    assert!(with < 0.7 * without, "{with} {without}");
+    // It saves at least one round trip.
+    assert!(with + 0.14 < without, "{with} {without}");
 }
 
 #[test]
@@ -342,34 +343,28 @@ proptest! {
     fn packets_are_conserved_over_the_graph(case in drained()) {
         let scenario = parse(&case.text);
         let found = run(&scenario, false).result;
-        let offered = |link: &LinkResult| link.packets + link.drops;
         let traffic = &scenario.path.traffic;
         prop_assert_eq!(traffic.len(), case.senders);
-        let flow = names(&scenario, scenario.flows[0].ends);
-        // The datagrams that enter a link: all of its routes, less what earlier links dropped.
-        for own in &found.links {
-            let mut most = 0;
-            let mut least = 0;
+        let first = &scenario.flows[0];
+        let back = Ends {
+            from: Some(Place::Node(Node::RIGHT)),
+            to: Some(Place::Node(Node::LEFT)),
+        };
+        let of_flow = [names(&scenario, first.ends), names(&scenario, back)].concat();
+        for own in found.links.iter().filter(|link| !of_flow.contains(&link.name)) {
+            // Each table whose route takes the link offers it what it sends, less what earlier links
+            // of the route have dropped.
+            let (mut least, mut most) = (0, 0);
             for (table, totals) in traffic.iter().zip(&found.traffic) {
                 let route = names(&scenario, table.flow.ends);
                 if let Some(place) = route.iter().position(|name| *name == own.name) {
+                    let delivered = totals.bytes_delivered / DATAGRAM;
                     most += totals.segments_sent;
-                    least += totals.bytes_delivered / DATAGRAM;
-                    if place == 0 {
-                        least += totals.segments_sent - totals.bytes_delivered / DATAGRAM;
-                    }
+                    least += if place == 0 { totals.segments_sent } else { delivered };
                 }
             }
-            if !flow.contains(&own.name) {
-                prop_assert!(offered(own) <= most, "{:?} {} {}", own, least, most);
-            }
-            let first_only = traffic.iter().all(|table| {
-                let route = names(&scenario, table.flow.ends);
-                route.iter().position(|name| *name == own.name).is_none_or(|place| place == 0)
-            });
-            if first_only && !flow.contains(&own.name) {
-                prop_assert_eq!(offered(own), most);
-            }
+            let offered = own.packets + own.drops;
+            prop_assert!((least..=most).contains(&offered), "{:?} {} {}", own, least, most);
         }
         let sent: u64 = found.traffic.iter().map(|totals| totals.segments_sent).sum();
         let delivered: u64 = found.traffic.iter().map(|totals| totals.bytes_delivered).sum();
