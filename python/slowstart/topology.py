@@ -1,13 +1,14 @@
 """Draws the topology of a path, and prints its links and routes.
 
-:func:`read` gets the map of nodes, links, hosts and routes, :func:`figure` draws it, and :func:`show`
-prints tables. The layout depends on the map alone: nodes stand from left to right by their number of
-links from the left end of the path, and within a column near what they are linked with (Sugiyama,
-Tagawa and Toda 1981, with barycentres).
+:func:`read` gets the map of nodes, links, hosts and routes, :func:`figure` draws it, and
+:func:`show` prints tables. The layout depends on the map alone: nodes stand from left to right by
+their number of links from the left end of the path, and within a column near what they are linked
+with (Sugiyama, Tagawa and Toda 1981, with barycentres).
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from dataclasses import dataclass, field
@@ -99,7 +100,7 @@ def _order(
                     places[each] = place - (len(other) - 1) / 2
             before = column - 1 if forward else column + 1
 
-            def mean(each: Any, before: int = before, places: Any = places) -> float:
+            def mean(each: Any, before: int = before, places: dict[Any, float] = places) -> float:
                 near = [places[it] for it in linked[each] if column_of[it] == before]
                 return sum(near) / len(near) if near else places[each]
 
@@ -124,7 +125,7 @@ def _lay_out(found: dict[str, Any]) -> _Layout:
             linked[bend] = []
             chain.append(bend)
         chain.append(end)
-        for one, other in zip(chain, chain[1:], strict=False):
+        for one, other in itertools.pairwise(chain):
             linked[one].append(other)
             linked[other].append(one)
         chains[number] = chain
@@ -134,7 +135,9 @@ def _lay_out(found: dict[str, Any]) -> _Layout:
     for each in found["hosts"]:
         hosts.setdefault(each["at"], []).append(each["name"])
     placed = _Layout()
-    heights = {column: _heights(entries, hosts, column, last) for column, entries in columns.items()}
+    heights = {
+        column: _heights(entries, hosts, column, last) for column, entries in columns.items()
+    }
     places: dict[Any, Point] = {}
     for column, entries in columns.items():
         top = 0.0
@@ -225,7 +228,7 @@ def _link_label(link: dict[str, Any]) -> str:
 
 
 def _host_label(hosts: dict[str, Any]) -> str:
-    name = hosts["name"] if hosts["count"] == 1 else f"{hosts['name']} ×{hosts['count']}"
+    name = hosts["name"] if hosts["count"] == 1 else f"{hosts['name']} x {hosts['count']}"
     delays = hosts["delays_ms"]
     ends = sorted({min(delays), max(delays)})
     delay = " to ".join(f"{each:.3g}" for each in ends)
@@ -238,7 +241,7 @@ def _host_label(hosts: dict[str, Any]) -> str:
 def _route_label(route: dict[str, Any]) -> str:
     names = ", ".join(route["names"][:3]) + (", ..." if len(route["names"]) > 3 else "")
     count = route["count"]
-    many = f" ×{count}" if count is not None and count > 1 else ""
+    many = f" x {count}" if count is not None and count > 1 else ""
     return f"{names}{many}: {route['from']} to {route['to']}, RTT {_rtt(route)} ms"
 
 
@@ -267,27 +270,43 @@ def _points(found: dict[str, Any], placed: _Layout, route: dict[str, Any]) -> li
     return points
 
 
-def _draw_links(axes: Axes, found: dict[str, Any], placed: _Layout, lift: float) -> None:
-    for number, link in reversed(list(enumerate(found["links"]))):
+def _middles(found: dict[str, Any], placed: _Layout) -> list[tuple[list[Point], int, Point]]:
+    """For each link its points, the first one of its middle part, and the middle of that."""
+    middles = []
+    for number, link in enumerate(found["links"]):
         ends = sorted((placed.nodes[link["from"]], placed.nodes[link["to"]]))
         points = [ends[0], *placed.bends[number], ends[1]]
+        place = (len(points) - 1) // 2
+        (x, y), (to_x, to_y) = points[place], points[place + 1]
+        middles.append((points, place, ((x + to_x) / 2, (y + to_y) / 2)))
+    return middles
+
+
+def _draw_links(axes: Axes, found: dict[str, Any], placed: _Layout, lift: float) -> None:
+    middles = _middles(found, placed)
+    for number, link in reversed(list(enumerate(found["links"]))):
+        points, middle, center = middles[number]
         color, width = (_PATH, 3.0) if link["is_path"] else (_LINK, 2.0)
-        axes.plot(*zip(*points, strict=True), color=color, lw=width, zorder=1, solid_capstyle="round")
-        # The label stands at the middle of the link's middle part.
-        middle = (len(points) - 1) // 2
+        axes.plot(
+            *zip(*points, strict=True), color=color, lw=width, zorder=1, solid_capstyle="round"
+        )
         (x, y), (to_x, to_y) = points[middle], points[middle + 1]
         # It follows the link, so that labels of neighbouring links do not cross.
         upright = abs(to_x - x) < 1e-6
         angle = 0.0 if upright else math.atan2(to_y - y, to_x - x)
-        away = 3 + lift
-        offset = (away, 0.0) if upright else (-away * math.sin(angle), away * math.cos(angle))
+        # Above the upper links between two columns, below the lower ones.
+        beside = [at[1] for _, _, at in middles if abs(at[0] - center[0]) < _COLUMN / 4]
+        above = center[1] > sum(beside) / len(beside) - 1e-6
+        away = (3 + lift) * (1 if above else -1)
+        across = "bottom" if above else "top"
+        offset = (abs(away), 0.0) if upright else (-away * math.sin(angle), away * math.cos(angle))
         axes.annotate(
             _link_label(link),
-            ((x + to_x) / 2, (y + to_y) / 2),
+            center,
             xytext=offset,
             textcoords="offset points",
             ha="left" if upright else "center",
-            va="center" if upright else "bottom",
+            va="center" if upright else across,
             rotation=math.degrees(angle),
             rotation_mode="anchor",
             fontsize=6.5,
