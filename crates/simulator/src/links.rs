@@ -17,7 +17,7 @@ const NANO: Duration = Duration::from_nanos(1);
 pub struct LinkState {
     pub link: Link<Carried>,
     /// The router in front of it, if it has explicit support.
-    pub router: Option<Router>,
+    pub router: Option<Box<Router>>,
     /// Whether the router in front of it decreases the TTL of packets.
     pub is_hop: bool,
     /// Whether packets leave it to hosts at the right end, and whether they enter it from there.
@@ -30,7 +30,7 @@ pub struct LinkState {
     scheduled: Option<Instant>,
     /// Whether packets leave it on a side that is ahead of the side on which they enter.
     pub is_ahead: bool,
-    trace: Option<LinkTrace>,
+    trace: Option<Box<LinkTrace>>,
 }
 
 impl LinkState {
@@ -46,7 +46,7 @@ impl LinkState {
         let traced = traced && link.has_rate();
         let rate = config.service.mean_rate().unwrap_or(Rate::MAX);
         Self {
-            router: Router::new(router_support, rate, rng),
+            router: Router::new(router_support, rate, rng).map(Box::new),
             link,
             is_hop: false,
             to_right: false,
@@ -55,9 +55,11 @@ impl LinkState {
             component: Component::default(),
             scheduled: None,
             is_ahead: false,
-            trace: traced.then(|| LinkTrace {
-                link: config.name.clone(),
-                ..LinkTrace::default()
+            trace: traced.then(|| {
+                Box::new(LinkTrace {
+                    link: config.name.clone(),
+                    ..LinkTrace::default()
+                })
             }),
         }
     }
@@ -157,6 +159,6 @@ impl LinkState {
             queue_max_packets: summary.queue_max_packets,
             queue_mean_packets: summary.queue_mean_packets,
         };
-        (result, self.trace)
+        (result, self.trace.map(|trace| *trace))
     }
 }
