@@ -29,15 +29,16 @@ pub struct LinkState {
     /// Whether packets leave it on a side that is ahead of the side on which they enter.
     pub is_ahead: bool,
     trace: Option<LinkTrace>,
-    /// When the observation has something to do; [`Instant::MAX`] without one.
+    /// When [`Self::observe`] is due.
     watch: Instant,
-    observation: Option<Box<Observation>>,
+    measured: Option<Box<Measured>>,
 }
 
-/// A link that is measured from some instant on, with the distribution of its queue.
+/// What is measured of a link after the warm-up.
 #[derive(Debug)]
-struct Observation {
-    start: Instant,
+struct Measured {
+    from: Instant,
+    /// The state at `from`, once that has passed.
     mark: Option<Mark>,
     queue: QueueSampler,
 }
@@ -68,37 +69,47 @@ impl LinkState {
                 ..LinkTrace::default()
             }),
             watch: Instant::MAX,
-            observation: None,
+            measured: None,
         }
     }
 
-    /// Measures the link from `start` on only, and samples its queue.
-    pub fn observe_from(&mut self, start: Instant) {
-        self.watch = start;
-        self.observation = Some(Box::new(Observation {
-            start,
+    /// Measures the link from `from` on, with samples of its queue.
+    pub fn measure_from(&mut self, from: Instant) {
+        self.watch = from;
+        self.measured = Some(Box::new(Measured {
+            from,
             mark: None,
-            queue: QueueSampler::new(start),
+            queue: QueueSampler::new(from),
         }));
     }
 
-    /// Does what the observation has to do by `now`, before anything enters or leaves the link.
+    /// Whether its queue is sampled, and decides only when packets leave it.
+    pub fn is_sampled_late(&self) -> bool {
+        self.measured.is_some() && self.link.decides_late()
+    }
+
+    /// Takes what is to be measured up to `now`, before anything changes the queue.
+    #[inline(always)]
+    pub fn watch(&mut self, now: Instant) {
+        if now >= self.watch {
+            self.observe(now);
+        }
+    }
+
     #[cold]
     #[inline(never)]
     fn observe(&mut self, now: Instant) {
-        let Some(observation) = &mut self.observation else {
+        let Some(measured) = &mut self.measured else {
             return;
         };
         let link = &mut self.link;
-        if observation.mark.is_none() {
-            observation.mark = Some(link.mark(observation.start));
+        if measured.mark.is_none() && now >= measured.from {
+            measured.mark = Some(link.mark(measured.from));
         }
+        self.watch = Instant::MAX;
         if link.has_rate() {
-            let queue = &mut observation.queue;
-            queue.observe(now, |at| link.queue_len(at).0);
-            self.watch = queue.due();
-        } else {
-            self.watch = Instant::MAX;
+            measured.queue.observe(now, |at| link.queue_len(at).0);
+            self.watch = measured.queue.due();
         }
     }
 
@@ -110,10 +121,10 @@ impl LinkState {
     /// The next packet that is due at `now`, with its due time.
     #[inline(always)]
     pub fn pop(&mut self, now: Instant) -> Option<(Instant, Packet<Carried>)> {
+        if self.link.decides_late() {
+            self.watch(now);
+        }
         if !self.is_ahead {
-            if now >= self.watch {
-                self.observe(now);
-            }
             self.link.receive(now);
         }
         self.link.pop_before(now + NANO)
@@ -137,9 +148,7 @@ impl LinkState {
         packet: Packet<Carried>,
         agendas: &mut [Agenda; 2],
     ) -> bool {
-        if now >= self.watch {
-            self.observe(now);
-        }
+        self.watch(now);
         let accepted = self.link.push(now, packet) == Admission::Accepted;
         if let Some(trace) = &mut self.trace {
             let network::Sample {
@@ -163,9 +172,7 @@ impl LinkState {
         count: u32,
         agendas: &mut [Agenda; 2],
     ) -> u32 {
-        if now >= self.watch {
-            self.observe(now);
-        }
+        self.watch(now);
         let accepted = self.link.push_train(now, packet, count);
         self.reschedule_after_push(agendas);
         accepted
@@ -189,20 +196,27 @@ impl LinkState {
         }
     }
 
+    /// Lets it serve all packets that are due by `now`.
+    pub fn advance(&mut self, now: Instant) {
+        self.watch(now);
+        self.link.advance(now);
+    }
+
     /// The result and time series at the end of a run.
     pub fn finish(mut self, now: Instant) -> (LinkResult, Option<LinkTrace>) {
-        if now >= self.watch {
-            self.observe(now);
-        }
+        self.watch(now);
+        let mut summary = self.link.summary(now);
         assert!(
-            self.link.counters().conserve(self.link.held()),
+            summary.counters.conserve(self.link.held()),
             "a link's packet counters do not balance"
         );
-        let observation = self.observation.as_ref();
-        let summary = match observation.and_then(|it| it.mark.as_ref()) {
-            Some(mark) => self.link.summary_since(mark, now),
-            None => self.link.summary(now),
-        };
+        let mut queue_distribution = None;
+        if let Some(measured) = &self.measured
+            && let Some(mark) = &measured.mark
+        {
+            summary = self.link.summary_since(mark, now);
+            queue_distribution = measured.queue.result();
+        }
         let counters = summary.counters;
         let result = LinkResult {
             name: self.link.name().to_owned(),
@@ -212,7 +226,7 @@ impl LinkState {
             marks: counters.marks,
             queue_max_packets: summary.queue_max_packets,
             queue_mean_packets: summary.queue_mean_packets,
-            queue_distribution: observation.and_then(|it| it.queue.result()),
+            queue_distribution,
         };
         (result, self.trace)
     }

@@ -100,6 +100,12 @@ impl<'a> World<'a> {
             world.add_link(&router.link, &router.router_support, &stream, true);
             world.ttl = world.ttl.wrapping_sub(1);
         }
+        let exchanges = |traffic: &Traffic| matches!(traffic.kind, TrafficKind::Exchanges(_));
+        if path.traffic.iter().any(exchanges) {
+            for link in &mut world.links {
+                link.measure_from(Instant::ZERO + path.warm_up);
+            }
+        }
         let mut turns = Vec::new();
         for (index, config) in scenario.flows.iter().enumerate() {
             let turn = next_turn(&mut turns, config.ends);
@@ -129,21 +135,8 @@ impl<'a> World<'a> {
             .waiting
             .sort_by(|a, b| start(b).cmp(&start(a)).then(b.cmp(a)));
         world.add_traffic();
-        world.observe_links();
         world.distribute(options.event_loop);
         world
-    }
-
-    /// Response times are counted from the end of the warm-up on, and so are the links behind them.
-    fn observe_links(&mut self) {
-        let path = &self.scenario.path;
-        let is_exchange = |traffic: &Traffic| matches!(traffic.kind, TrafficKind::Exchanges(_));
-        if path.traffic.iter().any(is_exchange) {
-            let start = Instant::ZERO + path.warm_up;
-            for link in &mut self.links {
-                link.observe_from(start);
-            }
-        }
     }
 
     pub(super) fn add_link(

@@ -57,7 +57,7 @@ impl Receiver {
                 self.rtt.on_sample(rtt, 0, 0);
             }
         }
-        self.send_ack(now)
+        self.make_ack(now)
     }
 
     /// The third segment of the handshake has arrived, or data that carries its acknowledgment. Call
@@ -87,7 +87,12 @@ impl Receiver {
     /// number and window, no SACK blocks and no ECN echo. Until data has arrived, each data segment
     /// of the active opener acknowledges the SYN-ACK, because the third segment may be lost.
     pub fn take_ack(&mut self, now: Instant) -> Option<AckSegment> {
-        self.reports_news().then(|| self.make_ack(now))
+        self.reports_news().then(|| {
+            let ack = self.make_ack(now);
+            // It does not leave alone.
+            self.stats.acks_sent -= 1;
+            ack
+        })
     }
 
     /// Whether an ACK would not repeat the last one.
@@ -98,9 +103,7 @@ impl Receiver {
             || self.unacknowledged() > 0
             || self.echo_marks
             || !self.sacks.is_empty()
-            || self
-                .window
-                .candidate(u64::from(self.rcv_mss), self.beyond.total())
+            || self.window.candidate(u64::from(self.rcv_mss), self.held())
                 > self.window.remaining(self.rcv_nxt)
     }
 

@@ -52,6 +52,8 @@ const LARGEST_SHIFT: u32 = 14;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ReceiveWindow {
     autotuning: Autotuning,
+    /// The window never exceeds the free space: it is rounded down, and its right edge stays.
+    is_strict: bool,
     /// `receive_buffer`.
     limit: u64,
     /// The advertised window is a multiple of this (window scale).
@@ -91,6 +93,7 @@ impl ReceiveWindow {
         };
         Self {
             autotuning,
+            is_strict: false,
             limit,
             unit: 1 << shift,
             space,
@@ -106,6 +109,16 @@ impl ReceiveWindow {
             read_since: None,
             measured: None,
         }
+    }
+
+    /// Data may stay in the buffer from now on.
+    pub const fn limit_to_free_space(&mut self) {
+        self.is_strict = true;
+    }
+
+    /// The window that the last ACK advertised.
+    pub const fn advertised(&self) -> u64 {
+        self.advertised
     }
 
     /// The remainder of the advertised window (`tcp_receive_window`).
@@ -150,17 +163,27 @@ impl ReceiveWindow {
     }
 
     /// The window to advertise with `held` bytes out of order (`__tcp_select_window`).
+    #[inline(always)]
     pub fn candidate(&self, rcv_mss: u64, held: u64) -> u64 {
-        let free = self.space.saturating_sub(held);
-        if free < self.space / 2 && (free < self.space / 16 || free < rcv_mss) {
-            return 0;
+        let mut free = self.space.saturating_sub(held);
+        if free < self.space / 2 {
+            if self.is_strict {
+                free = self.round(free);
+            }
+            if free < self.space / 16 || free < rcv_mss {
+                return 0;
+            }
         }
-        self.round_up(free.min(self.rcv_ssthresh))
+        self.round(free.min(self.rcv_ssthresh))
     }
 
-    /// The next multiple of the unit, which is a power of two.
-    const fn round_up(&self, window: u64) -> u64 {
-        (window + self.unit - 1) & !(self.unit - 1)
+    /// The next multiple of the unit, which is a power of two, or the previous one.
+    const fn round(&self, window: u64) -> u64 {
+        if self.is_strict {
+            window & !(self.unit - 1)
+        } else {
+            (window + self.unit - 1) & !(self.unit - 1)
+        }
     }
 
     /// Whether the buffer holds so much that the receiver leaves quick-ACK mode.
@@ -173,7 +196,11 @@ impl ReceiveWindow {
         let left = self.remaining(rcv_nxt);
         let mut window = self.candidate(rcv_mss, held);
         if window < left {
-            window = self.round_up(left);
+            window = if self.is_strict {
+                left
+            } else {
+                self.round(left)
+            };
         }
         self.advertised = window;
         self.advertised_at = rcv_nxt;
@@ -246,6 +273,27 @@ impl ReceiveWindow {
         }
     }
 
+    /// [`Self::on_read`] and [`Self::settle`] at once, for an application that has read up to
+    /// `copied` of the data up to `rcv_nxt`: what is still unread is subtracted.
+    pub fn on_late_read(
+        &mut self,
+        now: Instant,
+        copied: u64,
+        rcv_nxt: u64,
+        rcv_mss: u64,
+        span: impl FnOnce() -> u64,
+    ) {
+        self.on_read(now, copied, rcv_mss);
+        let Some((since, copied)) = self.measured.take() else {
+            return;
+        };
+        let (waiting, cushion) = match self.autotuning {
+            Autotuning::Linux54 => (0, CUSHION * rcv_mss),
+            _ => (rcv_nxt - copied, 0),
+        };
+        self.end_measurement(since, copied, (waiting, cushion), span);
+    }
+
     /// A segment arrives at `now`. If a round trip ended at an earlier instant, all data of that
     /// instant has arrived, up to `rcv_nxt`, and out-of-order data ends `span()` bytes beyond:
     /// raises the space.
@@ -259,6 +307,18 @@ impl ReceiveWindow {
             Autotuning::Linux54 => (0, CUSHION * rcv_mss),
             _ => ((rcv_nxt - copied).min(WAKING * rcv_mss), 0),
         };
+        self.end_measurement(since, copied, (waiting, cushion), span);
+    }
+
+    /// The round trip is over at `since`, with `copied` read, of which `waiting` do not count.
+    #[inline]
+    fn end_measurement(
+        &mut self,
+        since: Instant,
+        copied: u64,
+        (waiting, cushion): (u64, u64),
+        span: impl FnOnce() -> u64,
+    ) {
         let read = (copied - self.read_at).saturating_sub(waiting);
         if read > self.read_per_round {
             self.right_size(read, cushion, span);

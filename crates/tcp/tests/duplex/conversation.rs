@@ -65,7 +65,7 @@ fn config() -> impl Strategy<Value = SenderConfig> {
 fn check(path: &mut Duplex, exchanges: &[Exchange]) -> Result<(), TestCaseError> {
     path.open();
     let mut events = 0;
-    while !path.is_over() {
+    while !(path.is_over() && path.all_is_read()) {
         let stats = path.hosts.each_ref().map(|host| *host.sender.stats());
         prop_assert!(path.step(), "no event is pending: {stats:?}");
         events += 1;
@@ -102,6 +102,7 @@ proptest! {
         takes_bursts in any::<bool>(),
         prompt in any::<bool>(),
         delay in prop_oneof![Just(50_000_u64), 1_u64..400_000],
+        slow in prop::option::weighted(0.3, (2_000_u64..200_000, 100_u64..100_000)),
     ) {
         let configs = [configs.0, configs.1].map(|config| SenderConfig {
             loss_detection: if sack { config.loss_detection } else { LossDetection::Rack },
@@ -110,6 +111,9 @@ proptest! {
         });
         let mut path = Duplex::new(configs, &exchanges).with(faults, close, takes_bursts);
         path.delay = Duration::from_micros(delay);
+        if let Some((most, pause)) = slow {
+            path = path.with_slow_readers(most, Duration::from_micros(pause));
+        }
         if prompt {
             for host in &mut path.hosts {
                 host.sender.send_promptly();
@@ -128,7 +132,9 @@ proptest! {
         close in prop_oneof![Just(Close::AtLastWrite), Just(Close::AfterAll)],
     ) {
         let configs = [configs.0, configs.1];
-        let mut used = Duplex::new(configs.clone(), &first).with(faults.clone(), close, false);
+        let mut used = Duplex::new(configs.clone(), &first)
+            .with(faults.clone(), close, false)
+            .with_slow_readers(20_000, Duration::from_millis(5));
         check(&mut used, &first)?;
         let mut hosts = used.hosts;
         for (host, config) in hosts.iter_mut().zip(&configs) {

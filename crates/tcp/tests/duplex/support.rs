@@ -133,6 +133,8 @@ pub struct Duplex {
     client_acts: Option<Instant>,
     closed: [bool; 2],
     takes_bursts: bool,
+    /// Applications that read late: when next, how much at most, and how often.
+    reads: Option<(Instant, u64, Duration)>,
 }
 
 impl Duplex {
@@ -164,6 +166,7 @@ impl Duplex {
             client_acts: Some(Instant::ZERO),
             closed: [false; 2],
             takes_bursts: false,
+            reads: None,
         }
     }
 
@@ -172,6 +175,26 @@ impl Duplex {
         self.close = close;
         self.takes_bursts = takes_bursts;
         self
+    }
+
+    /// Both applications read at most `most` bytes every `pause`.
+    pub fn with_slow_readers(mut self, most: u64, pause: Duration) -> Self {
+        for host in &mut self.hosts {
+            host.receiver.hold();
+        }
+        self.reads = Some((Instant::ZERO, most, pause));
+        self
+    }
+
+    /// The applications read if it is time.
+    fn read(&mut self) {
+        let Some((at, most, pause)) = self.reads.filter(|reads| reads.0 <= self.now) else {
+            return;
+        };
+        for host in &mut self.hosts {
+            host.receiver.read(self.now, most);
+        }
+        self.reads = Some((at.max(self.now) + pause, most, pause));
     }
 
     pub fn open(&mut self) {
@@ -335,12 +358,21 @@ impl Duplex {
         self.transmit(SERVER);
     }
 
+    fn has_unread(&self) -> bool {
+        self.hosts
+            .iter()
+            .any(|host| host.receiver.received() > host.receiver.delivered())
+    }
+
     /// When the next event is due.
     fn next(&self) -> Option<Instant> {
         self.hosts
             .iter()
             .flat_map(|host| [host.sender.poll_timeout(), host.receiver.poll_timeout()])
             .chain([
+                self.reads
+                    .map(|reads| reads.0)
+                    .filter(|_| self.has_unread()),
                 self.packets.keys().next().map(|key| key.0),
                 self.client_acts
                     .filter(|_| self.asked < self.exchanges.len()),
@@ -365,6 +397,7 @@ impl Duplex {
             self.arrive(to, packet);
             return true;
         }
+        self.read();
         for host in [CLIENT, SERVER] {
             self.hosts[host].sender.handle_timeout(self.now);
             self.hosts[host].receiver.handle_timeout(self.now);
@@ -386,6 +419,13 @@ impl Duplex {
     /// Whether both halves are over.
     pub fn is_over(&self) -> bool {
         self.hosts.iter().all(|host| host.sender.is_complete())
+    }
+
+    /// Whether both applications have got everything.
+    pub fn all_is_read(&self) -> bool {
+        self.hosts
+            .iter()
+            .all(|host| host.receiver.finished_at().is_some())
     }
 
     /// The packets of a host from `millis` on: time in milliseconds, bytes of data (with the FIN),

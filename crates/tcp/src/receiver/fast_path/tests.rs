@@ -35,6 +35,10 @@ enum Step {
     Reply,
     /// The FIN of this host leaves.
     Close,
+    /// The application does not read at once from now on.
+    Hold,
+    /// It reads up to so many bytes.
+    Read(u64),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -161,6 +165,8 @@ fn duplex_step() -> impl Strategy<Value = Step> {
         12 => step(),
         4 => Just(Step::Reply),
         1 => Just(Step::Close),
+        1 => Just(Step::Hold),
+        4 => prop_oneof![0_u64..10_000, Just(u64::MAX)].prop_map(Step::Read),
     ]
 }
 
@@ -311,6 +317,17 @@ impl Pair {
                 assert_eq!(ack, self.general.take_ack(self.now));
                 self.fast.on_data_sent(self.now);
                 self.general.on_data_sent(self.now);
+                self.compare();
+                self.poll();
+            }
+            Step::Hold => {
+                self.fast.hold();
+                self.general.hold();
+                self.compare();
+            }
+            Step::Read(bytes) => {
+                let read = self.fast.read(self.now, bytes);
+                assert_eq!(read, self.general.read(self.now, bytes));
                 self.compare();
                 self.poll();
             }
