@@ -29,7 +29,7 @@ of each link's rate that it uses, and the RTT of full-size packets alongside it.
 def look_at(
     path: Annotated[
         str,
-        typer.Argument(metavar="PATH", help="A preset, trace:FILE, or a path file.",
+        typer.Argument(metavar="PATH", help="A preset, trace:FILE, a path file, or the name of a scenario.",
                        show_default=False),
     ],
     seed: Annotated[int, typer.Option(metavar="N", help="Seed of the channel.")] = 1,
@@ -51,9 +51,10 @@ def look_at(
     """Characterize a path without TCP: its rate, burstiness and delay."""
     from slowstart import look
     from slowstart.output import output_folder
+    from slowstart.shipped import AsFile
 
-    with output_folder(output) as folder:
-        seen = look.watch(path, seed=seed, duration=duration, every=every)
+    with output_folder(output) as folder, AsFile(path) as file:
+        seen = look.watch(file, seed=seed, duration=duration, every=every)
         document = look.numbers(seen)
         if folder is not None:
             look.write(folder, seen)
