@@ -4,7 +4,7 @@
 use congestion::Algorithm;
 use network::{Discipline, LinkConfig, LossConfig, QueueConfig, QueueLimit, Service, Streams};
 use rand_core::RngCore;
-use scenario::{End, Ends, Flow, Hosts, PathModel, Scenario};
+use scenario::{Ends, Flow, Hosts, Node, PathModel, Place, Scenario};
 use units::{Bytes, Duration, Instant, Rate};
 
 /// A benchmark scenario.
@@ -148,14 +148,14 @@ fn dumbbell() -> Scenario {
     };
     scenario.path = path(10, 0, 50);
     scenario.path.hosts = vec![
-        hosts("servers", End::Left, &[0, 12, 25]),
-        hosts("clients", End::Right, &[2, 2, 2, 37, 37, 37, 75, 75, 75]),
+        hosts("servers", Node::LEFT, &[0, 12, 25]),
+        hosts("clients", Node::RIGHT, &[2, 2, 2, 37, 37, 37, 75, 75, 75]),
     ];
     for flow in &mut scenario.flows {
         flow.extra_delay = Duration::ZERO;
         flow.ends = Ends {
-            from: Some(0),
-            to: Some(1),
+            from: Some(Place::Hosts(0)),
+            to: Some(Place::Hosts(1)),
         };
     }
     scenario

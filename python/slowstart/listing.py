@@ -108,7 +108,7 @@ def _show_scenarios(out: Console, entries: Sequence[Mapping[str, Any]]) -> None:
         table.add_row(Text(family), Text(f"{first['name']}: {first['summary']}"))
     out.print(table)
     out.print(
-        "Run one with: slowstart run NAME [-a ALGORITHM]. slowstart list scenarios --json has every "
+        "Run one with: slowstart run NAME [-a ALGORITHM]. slowstart list scenarios --json has each "
         "name and file."
     )
 

@@ -218,7 +218,7 @@ def _two_flows() -> Iterator[Shipped]:
     for loss in ("0", "0.001", "0.01", "0.1"):
         values = {
             "source": "Convergence of two flows: not in the Common TCP Evaluation Suite.",
-            "note": "The second one starts when\n# the first one has the link to itself. Chosen values.",
+            "note": "The second one starts when\n# the first one has the link. Chosen values.",
             "buffer": "1250 kB", "loss": loss, "start": 100,
             "condition": f"a random loss of {loss} %",
         }  # fmt: skip

@@ -267,6 +267,13 @@ impl Emulation {
                     .to_owned(),
             ));
         }
+        if !path.links.is_empty() || !path.nodes.is_empty() {
+            return Err(EmulatorError::Invalid(
+                "a network of several links is available in simulations only, not on an emulated \
+                 path: leave out `[[node]]` and `[[link]]`"
+                    .to_owned(),
+            ));
+        }
         if !path.hosts.is_empty() {
             return Err(EmulatorError::Invalid(
                 "hosts behind access links are available in simulations only, not on an emulated \

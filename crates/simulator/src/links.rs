@@ -18,6 +18,8 @@ pub struct LinkState {
     pub link: Link<Carried>,
     /// The router in front of it, if it has explicit support.
     pub router: Option<Router>,
+    /// Whether the router in front of it decreases the TTL of packets.
+    pub is_hop: bool,
     /// Whether packets leave it to hosts at the right end, and whether they enter it from there.
     pub to_right: bool,
     pub from_right: bool,
@@ -46,6 +48,7 @@ impl LinkState {
         Self {
             router: Router::new(router_support, rate, rng),
             link,
+            is_hop: false,
             to_right: false,
             from_right: false,
             side: LEFT,

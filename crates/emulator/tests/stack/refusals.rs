@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use emulator::stack::{self, StackError, StackOptions};
-use scenario::{Application, Flow, PathModel, Scenario};
+use scenario::{Application, Flow, PathModel, Place, Scenario};
 use units::{Bytes, Duration};
 
 use crate::common;
@@ -24,7 +24,7 @@ fn what_the_kernel_cannot_do_is_refused_with_a_sentence() {
     let plain = StackOptions::default();
     let reno = || flow("reno", 1000);
     let mut from_a_host = reno();
-    from_a_host.ends.from = Some(0);
+    from_a_host.ends.from = Some(Place::Hosts(0));
     let cases = [
         (vec![flow("reno+limited", 1000)], "`reno+limited`"),
         (vec![flow("reno+hystart", 1000)], "`reno+hystart`"),

@@ -50,14 +50,14 @@ impl World<'_> {
                 index: 0,
                 data,
                 acks,
-                access_delay: way.access_delay,
+                base_rtt: way.base_rtt,
                 start: begin.at,
                 size: None,
                 stop: None,
                 extra_delay: begin.extra_delay,
                 smss: mss.map(|mss| mss[side.index()]),
             };
-            let mut state = FlowState::new(self.scenario, &traffic.flow, place);
+            let mut state = FlowState::new(&traffic.flow, place);
             state.source = table;
             state.reverse = is_reverse == sends_answers;
             state.conversation = Some(Box::new(conversation));

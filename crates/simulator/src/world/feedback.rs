@@ -3,17 +3,19 @@
 use network::Packet;
 use tcp::segment::{AckSegment, DataSegment};
 use units::Instant;
+use units::feedback::HOST_TTL;
 
 use super::World;
 use crate::carried::{Aside, Carried};
 use crate::links::LinkState;
+use crate::routes::Hop;
 
 impl World<'_> {
     /// Passes the router feedback of an arrived packet to its host.
     #[cold]
     #[inline(never)]
     pub(super) fn hand_over(&mut self, flow: u32, mut carried: Carried) {
-        let (now, ttl) = (self.now, self.ttl);
+        let (now, ttl) = (self.now, self.ttl_at(carried.hop()));
         let (Some(feedback), Some(endpoints)) =
             (carried.detach(&mut self.aside), self.endpoints(flow))
         else {
@@ -24,6 +26,14 @@ impl World<'_> {
         } else {
             endpoints.receiver.handle_feedback(&feedback, ttl);
         }
+    }
+
+    /// The TTL of a packet that arrives over its last hop: each router but those at the edge of the
+    /// network has decreased it.
+    fn ttl_at(&self, last: Hop) -> u8 {
+        let links = self.routes.links_to(last);
+        let hops = links.filter(|&link| self.links[link as usize].is_hop);
+        HOST_TTL.wrapping_sub(hops.count() as u8)
     }
 
     /// Attaches the sender's request to routers to a packet of `data`.
