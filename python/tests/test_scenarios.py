@@ -52,7 +52,7 @@ def rtts_ms(path: dict[str, Any]) -> list[float]:
     far, near = (hosts["delays_ms"] for hosts in path["hosts"])
     count = path["hosts"][0]["count"]
     pairs = {(far[turn % len(far)], near[turn % len(near)]) for turn in range(count)}
-    assert len(pairs) in (6, 9)
+    assert len(pairs) in (4, 9)  # The data centre has two delays.
     core = path["base_rtt_ms"]
     return sorted({round(core + 2 * (a + b), 3) for a, b in pairs})
 
@@ -121,15 +121,15 @@ def test_a_scenario_runs_by_name(command: Command) -> None:
     done = command("run", name, "--json", "-a", "cubic")
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
-    assert document["scenario"]["scenarios"][0]["name"] == name
+    assert document["scenario"]["name"] == name
     assert document["runs"][0]["flows"][0]["bytes_acked"] > 1e9
-    assert document["runs"][0]["traffic"][0]["finished"] == 1
+    assert document["runs"][0]["traffic"][0]["bytes_delivered"] > 9e8
 
 
 def test_a_path_is_looked_at_by_name(command: Command) -> None:
     done = command("path", "suite/transient-increase", "--duration", "1 s", "--json")
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["path"]["name"] == "suite/transient-increase"
+    assert json.loads(done.stdout)["look"]["path"]["name"] == "suite/transient-increase"
 
 
 def test_scenarios_are_listed(command: Command) -> None:
