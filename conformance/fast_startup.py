@@ -240,13 +240,14 @@ def careful_resume() -> None:
 
 
 def rapid_start() -> None:
-    source = "draft-kazuho-ccwg-rapid-start"
+    source = "draft-kazuho-ccwg-rapid-start-"
     for name, words, startup in (
         ("rapid-start-growth", "rapid-start", RapidStart()),
+        ("rapid-start-growth-00", "rapid-start draft=00", RapidStart(draft="00")),
         ("rapid-start-code", "rapid-start threshold=code", RapidStart(code=True)),
     ):
         s = begin(name, "The window triples while the RTT stays, and doubles once a queue shows",
-                  source, "draft", words, startup)
+                  source + startup.draft, "draft", words, startup)
         s.established(100_000)
         s.fill(0)
         for rtt in (100_000, 104_000, 104_001, 109_375, 109_376, 100_000):
@@ -255,11 +256,29 @@ def rapid_start() -> None:
                 s.ack(start + 100 * i, first + (last - first) * i // 4, rtt=rtt)
                 s.fill(s.now)
         s.file.write()
-    for beta in (None, "0.5"):
+
+    s = begin("rapid-start-pieces", "Small pieces are no full flight: the pace of a window per RTT stays",
+              source + "02", "draft", "rapid-start", RapidStart())
+    s.established(100_000)
+    for i in range(6):
+        s.send(100_000 * i, 4)
+        s.ack(100_000 * (i + 1), s.nxt, rtt=100_000, window_limited=False)
+    assert s.nxt == 24 and s.startup.pace(s) == "200000", s.startup.pace(s)
+    s.file.note("A full flight: the pace ends with it.")
+    s.fill(600_000)
+    for i in range(4):
+        s.ack(700_000 + 100 * i, 24 + 5 * (i + 1), rtt=100_000)
+        s.fill(s.now)
+    assert s.startup.pace(s) == "none"
+    s.file.write()
+
+    for suffix, draft, beta in (("", "02", None), ("-half", "02", "0.5"), ("-00", "00", None)):
         words = "rapid-start" + (f" beta={beta}" if beta else "")
-        s = begin("rapid-start-loss" + ("-half" if beta else ""),
-                  "A quarter of the first flight is lost: beta of what was delivered remains", source,
-                  "draft", words, RapidStart(Fraction(beta or "0.7")), iw=18)
+        words += " draft=00" if draft == "00" else ""
+        s = begin("rapid-start-loss" + suffix,
+                  "A quarter of the first flight is lost: beta of what was delivered remains",
+                  source + draft, "draft", words,
+                  RapidStart(Fraction(beta or "0.7"), draft=draft), iw=18)
         s.established(100_000)
         s.fill(0)
         s.ack(100_000, 18, rtt=100_000)

@@ -263,11 +263,13 @@ class CarefulResume(Standard):
 
 
 class RapidStart(Standard):
-    """draft-kazuho-ccwg-rapid-start: two initial windows paced, three times each round, and the
-    answer to the first loss; shares are exact fractions."""
+    """draft-kazuho-ccwg-rapid-start-02 (or -00): two initial windows paced, three times each round,
+    and the answer to the first loss; shares are exact fractions."""
 
-    def __init__(self, beta: Fraction = Fraction(7, 10), code: bool = False) -> None:
-        self.beta, self.code = beta, code
+    def __init__(
+        self, beta: Fraction = Fraction(7, 10), code: bool = False, draft: str = "02"
+    ) -> None:
+        self.beta, self.code, self.draft = beta, code, draft
         self.first_end, self.over = None, False
         self.end, self.current, self.last = 0, None, None
 
@@ -280,15 +282,20 @@ class RapidStart(Standard):
         return "none" if self.first_end is None else str(self.rate)
 
     def detect(self, ack: dict, cc: Jumper) -> str | None:
-        if self.first_end is not None and ack["nxt"] >= self.first_end:
-            self.first_end = None
+        if self.first_end is not None:
+            if self.draft == "02" and not ack["window_limited"]:
+                self.rate = cc.cwnd * cc.file.smss * 10**9 * 8 // cc.srtt // 8
+                self.first_end = ack["nxt"] + cc.cwnd
+            elif ack["nxt"] >= self.first_end:
+                self.first_end = None
         self.current = min(ack["rtt"], self.current or INF)
         if ack["una"] >= self.end:
             self.end, self.last, self.current = ack["nxt"], self.current, None
         return None
 
     def grow(self, ack: dict, cc: Jumper) -> int:
-        rtt = self.last or self.current
+        newer, older = self.current, self.last
+        rtt = newer or older if self.draft == "02" else older or newer
         least = Fraction(cc.min_rtt)
         if self.code:
             limit = max(least + 4000, least * Fraction(35, 32))
@@ -305,10 +312,10 @@ class RapidStart(Standard):
         return True
 
     def left(self) -> int:
-        k = Fraction(11, 18)
+        k = Fraction(2, 3) if self.draft == "02" else Fraction(11, 18)
         silence, ack = self.beta + k * (1 - self.beta), k * (1 - self.beta)
         left = self.before * silence - self.acked * ack - self.lost * silence
-        floor = self.before * (silence - ack / 3 - 2 * silence / 3)
+        floor = self.before * self.beta / 3
         return max(2, math.floor(max(left, floor)))
 
     def recover(self, cc: Jumper, delivered: int, lost: int) -> int:

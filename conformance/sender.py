@@ -124,7 +124,7 @@ class Sender:
         facts = {
             "now": now, "una": una, "nxt": self.nxt, "delivered": delivered, "rtt": rtt,
             "una_bytes": una * smss, "sent_bytes": self.sent_total * smss,
-            "app_limited": app_limited, "drain_began": False,
+            "app_limited": app_limited, "window_limited": window_limited, "drain_began": False,
         }
         if delivered:
             self.avoidance.delivered(facts, self)

@@ -273,23 +273,35 @@ class Abcss(Abc):
 
 
 class InitialStart(Standard):
-    """RFC 6928 for segments of 1000 bytes, or so many."""
+    """RFC 6928 for segments of 1000 bytes, or so many; paced over the handshake's round trip."""
 
-    def __init__(self, window: int) -> None:
-        self.window = window
+    def __init__(self, window: int, paced: bool = False) -> None:
+        self.window, self.paced, self.rate = window, paced, None
 
     def established(self, cc: Sender, start: dict) -> None:
         cc.cwnd = self.window
+        if self.paced:
+            self.rate = self.window * cc.file.smss * 1_000_000 // start["rtt"]
+
+    def pace(self, cc: Sender) -> str:
+        return "none" if self.rate is None else str(self.rate)
+
+    def detect(self, ack: dict, cc: Sender) -> str | None:
+        self.rate = None
+        return None
 
 
 class JumpStart(Standard):
     """Liu et al. 2007; with `scharf` a cap in segments and congestion avoidance afterwards."""
 
-    def __init__(self, cap: int = INF, avoidance: bool = False) -> None:
-        self.cap, self.avoidance = cap, avoidance
-        self.n, self.end, self.again = 0, None, 0
+    def __init__(
+        self, cap: int = INF, avoidance: bool = False, loss: str = "half-of-delivered"
+    ) -> None:
+        self.cap, self.avoidance, self.loss = cap, avoidance, loss
+        self.n, self.end, self.again, self.initial = 0, None, 0, 0
 
     def established(self, cc: Sender, start: dict) -> None:
+        self.initial = cc.cwnd
         self.n, self.rtt = min(start["queued"], self.cap), start["rtt"]
         cc.cwnd = self.n
 
@@ -312,14 +324,30 @@ class JumpStart(Standard):
         if self.end is None or cc.una >= self.end:
             return False
         cc.cwnd = cc.ssthresh = self.n // 2
+        if self.loss == "quick-start":
+            cc.cwnd = self.initial
+        elif self.loss == "slow-start":
+            cc.cwnd, cc.ssthresh = self.initial, INF
+        elif self.loss == "delivered":
+            cc.cwnd = cc.ssthresh = self.carried(cc)
         return True
 
+    def carried(self, cc: Sender) -> int:
+        return max(min(cc.una + cc.sacked, self.n), self.initial)
+
     def recover(self, cc: Sender, delivered: int, lost: int) -> int:
-        return self.n // 2
+        return max(self.carried(cc), cc.cwnd) if self.loss == "delivered" else cc.cwnd
 
     def recovered(self, cc: Sender) -> None:
-        cc.cwnd = max((self.n - self.again) // 2, 1)
-        cc.ssthresh = max(cc.cwnd, 2)
+        arrived = self.n - self.again
+        cc.cwnd = {
+            "half-of-delivered": arrived // 2,
+            "half": self.n // 2,
+            "delivered": arrived,
+        }.get(self.loss, self.initial)
+        cc.cwnd = max(cc.cwnd, 1)
+        cc.ssthresh = {"quick-start": arrived // 2, "slow-start": INF}.get(self.loss, cc.cwnd)
+        cc.ssthresh = max(cc.ssthresh, 2)
 
 
 class Search1(Search):

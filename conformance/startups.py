@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fast_startup import begin
-from models import CubicLinux, Reno
+from models import INF, CubicLinux, Reno
 from sender import File, Link, Sender, header
 from startup_models import (
     Abc,
@@ -195,20 +195,45 @@ def first_flights() -> None:
             s.fill(s.now)
         s.file.write()
 
-    s = begin("jump-start-loss", "54 of 137 segments are lost: 68 in recovery, 41 afterwards", paper,
-              "paper", "jump-start", JumpStart())
-    s.established(100_000, 137)
-    for i in range(0, 137, 2):
-        s.send(i * 100_000 // 137, min(2, 137 - i))
-    s.ack(100_000, 10, rtt=100_000)
-    s.ack(110_000, 10, sacked=40, lost=54, rtt=110_000)
-    assert s.cwnd == 68, s.cwnd
-    s.resend(110_000, 35)
-    s.ack(160_000, 10, sacked=73, rtt=100_000)
-    s.resend(160_000, 19)
-    s.ack(260_000, 137, rtt=None)
-    assert s.ssthresh == 41, s.ssthresh
+    s = begin("initial-start-paced", "Ten segments leave over the round trip of the handshake",
+              "Scharf 2011, further work", "paper", "initial-start pace=rtt",
+              InitialStart(10, paced=True), iw=3)
+    s.established(100_000)
+    for i in range(10):
+        s.send(10_000 * i, 1)
+    for i in range(10):
+        s.ack(100_000 + 10_000 * i, i + 1, rtt=100_000)
+        s.fill(s.now)
     s.file.write()
+
+    quicly = "quicly, pull request 565"
+    for suffix, words, source, title, ends in (
+        ("", "", paper, "68 in recovery, 41 afterwards", (68, 41, 41)),
+        ("-half", " loss=half", paper, "68, half of the jump", (68, 68, 68)),
+        ("-quick-start", " loss=quick-start", "RFC 4782, section 4.6",
+         "the initial window, and a threshold of 41", (10, 10, 41)),
+        ("-initial", " loss=slow-start", paper, "slow start from the initial window", (10, 10, INF)),
+        ("-delivered", " loss=delivered", quicly, "the window is what was delivered, 83 at last",
+         (50, 83, 83)),
+    ):
+        loss = words.partition("=")[2] or "half-of-delivered"
+        s = begin("jump-start-loss" + suffix, f"54 of 137 segments are lost: {title}", source,
+                  "paper", "jump-start" + words, JumpStart(loss=loss))
+        s.established(100_000, 137)
+        for i in range(0, 137, 2):
+            s.send(i * 100_000 // 137, min(2, 137 - i))
+        s.ack(100_000, 10, rtt=100_000)
+        s.ack(110_000, 10, sacked=40, lost=54, rtt=110_000)
+        assert s.cwnd == ends[0], (suffix, s.cwnd)
+        s.resend(110_000, 35)
+        s.ack(160_000, 10, sacked=73, rtt=100_000)
+        s.resend(160_000, 19)
+        before = s.startup
+        s.ack(260_000, 137, rtt=None)
+        # The last ACK grows the window, too.
+        assert s.ssthresh == ends[2] and before.again == 54, (suffix, s.cwnd, s.ssthresh)
+        assert ends[1] <= s.cwnd <= ends[1] + 54, (suffix, s.cwnd)
+        s.file.write()
 
 
 def search_versions() -> None:

@@ -8,9 +8,9 @@ Public names, all importable from ``slowstart``:
 - :class:`InputError` and :class:`RunError` are the exceptions.
 - ``__version__`` is the version.
 
-Three submodules are public, too: :mod:`slowstart.startup` (start-up algorithms written in Python),
-:mod:`slowstart.look` (a path without TCP) and :mod:`slowstart.studies`. Everything else is internal
-and may change.
+Four submodules are public, too: :mod:`slowstart.startup` (start-up algorithms written in Python),
+:mod:`slowstart.look` (a path without TCP), :mod:`slowstart.metrics` (many connections) and
+:mod:`slowstart.studies`. Everything else is internal and may change.
 
 >>> import polars, slowstart
 >>> scenarios = slowstart.compare("geo", ["cubic+search", "cubic+hystart"], size="20 MB", runs=20)
@@ -196,8 +196,8 @@ def run(
         to: Write the table of flows to this Parquet file while the simulations run, and return only
             their summary (``Result.summary``). A million runs need less than 100 MB of memory. A
             dictionary such as ``{"flows": "flows.parquet", "links": "links.parquet"}``
-            selects among ``flows``, ``links`` and ``traffic``. The files appear when all runs are
-            done, and replace earlier ones.
+            selects among ``flows``, ``links``, ``traffic``, ``responses``, ``epochs`` and
+            ``queues``. The files appear when all runs are done, and replace earlier ones.
         threads: Number of runs to execute in parallel; one per core by default. With
             ``stack="linux"``, runs execute one at a time.
         traces: Keep time series, for ``flow_traces`` and ``link_traces``.

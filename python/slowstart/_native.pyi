@@ -122,7 +122,9 @@ def run_to_files(
     runs: int | None = None,
     progress: Callable[[int, int], object] | None = None,
 ) -> tuple[Table, str]:
-    """Runs scenarios and writes tables (``flows``, ``links``, ``traffic``) to new Parquet files.
+    """Runs scenarios and writes tables to new Parquet files.
+
+    The tables are ``flows``, ``links``, ``traffic``, ``responses``, ``epochs`` and ``queues``.
 
     Numbers that the summary needs again go to the new file ``scratch``. Returns the summary, and
     the overview of :mod:`slowstart.tables` as JSON.
@@ -324,6 +326,19 @@ class Result:
 
     def traffic(self) -> Table:
         """One row per source of background traffic and run; empty if there is none."""
+
+    def responses(self) -> Table:
+        """One row per class of response sizes, source of background traffic and run.
+
+        The first row of each source is over all sizes and has no ``to_bytes``. Empty without
+        connections in which both sides write.
+        """
+
+    def epochs(self) -> Table:
+        """One row per request and response, of the sources with ``list_flows = true``."""
+
+    def queues(self) -> Table:
+        """One row per percentile (0 to 100) of the queue, link and run; empty if not requested."""
 
     def overview(self) -> str:
         """The overview of :mod:`slowstart.tables` as JSON."""

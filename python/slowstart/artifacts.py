@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from slowstart import plots, report, tables
+from slowstart import exchange_plots, plots, report, tables
 from slowstart._native import median_interval
 from slowstart.output import RESULT
 from slowstart.planning import MOST_AT_A_SIZE, transferred
@@ -51,6 +51,12 @@ def write(folder: Path, plan: Plan, runs: Runs) -> None:
     traffic = pl.DataFrame(result.traffic())
     if not traffic.is_empty():
         traffic.write_parquet(folder / "traffic.parquet")
+    exchanges = {
+        name: pl.DataFrame(getattr(result, name)()) for name in ("responses", "epochs", "queues")
+    }
+    for name, frame in exchanges.items():
+        if not frame.is_empty():
+            frame.write_parquet(folder / f"{name}.parquet")
     pl.DataFrame(result.summary()).write_csv(folder / "summary.csv")
     if plan.traces:
         pl.DataFrame(result.flow_traces()).write_parquet(folder / "flow_traces.parquet")
@@ -90,7 +96,7 @@ def write(folder: Path, plan: Plan, runs: Runs) -> None:
             painter.draw(name, None, caption, plots.completion_by_size(part, names, count))
     caption = "Empirical distribution functions (CDFs) over all flows of all runs."
     short = flows.with_columns(pl.col("path").map_elements(tables.short, return_dtype=pl.String))
-    for name, some in _figures("distributions", short["path"].to_list()):
+    for name, some in _figures("distributions", short["path"].to_list()):  # none without flows
         part = short.filter(pl.col("path").is_in(some))
         painter.draw(name, None, caption, plots.distributions(part, names))
     caption = (
@@ -102,7 +108,39 @@ def write(folder: Path, plan: Plan, runs: Runs) -> None:
     for name, some in _figures("exit-shares", [row["path"] for row in rows]):
         mine = [row for row in rows if row["path"] in some]
         painter.draw(name, None, caption, plots.exit_shares(mine, names))
+    _draw_exchanges(painter, exchanges)
     report.write(folder, overview, plan.scenarios, painter.drawings, painter.notes, kernel)
+
+
+def _draw_exchanges(painter: _Painter, found: dict[str, pl.DataFrame]) -> None:
+    """Draws the response times and queues of connections in which both sides write."""
+    drawings = {
+        "responses": (
+            "response-times",
+            """Time from the request to the last byte of the response, against the size of the \
+response. Each point is a class of sizes; the time includes the acceptor's own wait.""",
+            exchange_plots.response_times,
+        ),
+        "epochs": (
+            "response-distributions",
+            "Empirical distribution functions (CDFs) of the same times, by size of the response.",
+            exchange_plots.response_cdfs,
+        ),
+        "queues": (
+            "queues",
+            """The fraction of the time in which a link's queue is no longer than this, without \
+the packet in service.""",
+            exchange_plots.queues,
+        ),
+    }
+    for table, (called, caption, draw) in drawings.items():
+        frame = found[table]
+        if frame.is_empty():
+            continue
+        frame = frame.with_columns(pl.col("path").map_elements(tables.short, pl.String))
+        for name, some in _figures(called, frame["path"].to_list()):
+            part = frame.filter(pl.col("path").is_in(some))
+            painter.draw(name, None, caption, draw(part))
 
 
 def _figures(name: str, paths: Sequence[str]) -> list[tuple[str, list[str]]]:

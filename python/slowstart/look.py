@@ -121,9 +121,8 @@ def watch(path: str, *, seed: int = 1, duration: str = "60 s", every: str = "10 
     with_traffic = None
     if about["traffic"]:
         with_traffic = busy.watch(path, about, seed=seed, duration=duration)
-    around = topology.read(path)
-    if not topology.is_worth_drawing(around):
-        around = None
+    found = topology.read(path)
+    around = found if topology.is_worth_drawing(found) else None
     return Look(about, seed, links, pl.DataFrame(probes), with_traffic, around)
 
 

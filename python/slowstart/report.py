@@ -72,10 +72,12 @@ def write(
     """
     paths = {each.path: each.resolved["path"] for each in scenarios}
     groups = tables.by_path(overview["summary"])
+    measured = list(dict.fromkeys(row["path"] for row in overview["paths"]))
     names = list(dict.fromkeys(row["name"] for row in overview["summary"]))
     styles = colors.styles(names)
     shown = tables.columns(overview["summary"])
     background = tables.traffic_by_path(overview)
+    responses = tables.responses_by_path(overview)
 
     def cells(summary: dict[str, Any]) -> list[tables.Cell]:
         full = tables.row(summary)
@@ -87,14 +89,15 @@ def write(
             "summary": paths[path]["summary"],
             "facts": tables.describe(paths[path]),
             "traffic": background.get(path, []),
-            "rows": [(styles[row["name"]].color, cells(row)) for row in rows],
+            "responses": responses.get(path, []),
+            "rows": [(styles[row["name"]].color, cells(row)) for row in groups.get(path, [])],
             "figures": [
                 (each.name, each.caption, inline(folder, each.name))
                 for each in drawings
                 if each.path == path
             ],
         }
-        for path, rows in groups.items()
+        for path in measured
     ]
     any_of_them = scenarios[0]  # all have the same seeds
     page = render(
@@ -108,9 +111,10 @@ def write(
             if each.path is None
         ],
         traffic_columns=tables.TRAFFIC_COLUMNS if background else (),
+        response_columns=tables.RESPONSE_COLUMNS if responses else (),
         notes=notes,
-        names=names,
-        titles=[tables.short(path) for path in groups],
+        names=names or list(dict.fromkeys(row["name"] for row in overview["traffic"])),
+        titles=[tables.short(path) for path in measured],
         flows=_flows(scenarios),
         linux=kernel is not None,
         kernel=kernel,
@@ -128,6 +132,8 @@ def kernel(inside: str | None) -> str:
 def _flows(scenarios: Sequence[Scenario]) -> str:
     """Describes the flows, if all have the same settings."""
     flows = [flow for each in scenarios for flow in each.resolved["flows"]]
+    if not flows:
+        return "Connections as in the scenario"
     amounts = {(flow["size_bytes"], flow["duration_s"]) for flow in flows}
     windows = {flow["initial_window_segments"] for flow in flows}
     paced = {flow["pacing"] for flow in flows}

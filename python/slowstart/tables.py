@@ -72,6 +72,17 @@ TRAFFIC_COLUMNS = (
 )
 
 
+RESPONSE_COLUMNS = (
+    Column("responses", "name of the traffic in the scenario"),
+    Column("size", "size of the response; a class includes its lower end"),
+    Column("epochs", "requests with their responses, per run"),
+    Column("median", "time from the request to the last byte of the response"),
+    Column("95 %", "95th percentile of the same"),
+    Column("mean", "mean of the same"),
+    Column("without wait", "mean without the acceptor's own wait"),
+)
+
+
 def number(value: float, digits: int = 3) -> str:
     """``value`` with ``digits`` significant digits, never in scientific notation."""
     if value == 0:
@@ -203,6 +214,39 @@ def traffic_by_path(overview: Mapping[str, Any]) -> dict[str, list[list[Cell]]]:
     }
 
 
+def _response_rows(row: Mapping[str, Any]) -> list[list[Cell]]:
+    """A row for all sizes, then one for each class."""
+    cells = []
+    for each in sorted(row["responses"], key=lambda each: each["to_bytes"] or 0):
+        whole = each["to_bytes"] is None
+        duration, transfer = each["duration"], each["transfer"]
+        low, high = size(each["from_bytes"]), size(each["to_bytes"] or 0)
+        cells.append(
+            [
+                Cell(row["name"] if whole else ""),
+                Cell("all" if whole else f"{low} to {high}"),
+                Cell(_count(each["count"] / row["runs"])),
+                *(Cell(seconds(duration[key])) for key in ("median_s", "p95_s", "mean_s")),
+                Cell(seconds(transfer["mean_s"])),
+            ]
+        )
+    return cells
+
+
+def responses_by_path(overview: Mapping[str, Any]) -> dict[str, list[list[Cell]]]:
+    """The cells for response times by path, in the order of :data:`RESPONSE_COLUMNS`."""
+    groups = by_path(overview["traffic"])
+    found = {
+        path: [
+            cells
+            for row in sorted(rows, key=lambda row: str(row["name"]))
+            for cells in _response_rows(row)
+        ]
+        for path, rows in groups.items()
+    }
+    return {path: rows for path, rows in found.items() if rows}
+
+
 def by_path(rows: Sequence[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
     """Groups the rows by path, in order of first appearance."""
     groups: dict[str, list[dict[str, Any]]] = {}
@@ -267,15 +311,21 @@ def show(overview: Mapping[str, Any], paths: dict[str, dict[str, Any]]) -> None:
 
     out = console()
     background = traffic_by_path(overview)
-    for name, rows in by_path(overview["summary"]).items():
+    responses = responses_by_path(overview)
+    measured = by_path(overview["summary"])
+    for name in dict.fromkeys(each["path"] for each in overview["paths"]):
+        rows = measured.get(name, [])
         out.print(Text.assemble((short(name), "bold"), "  ", (describe(paths[name]), "dim")),
                   soft_wrap=_is_piped())  # fmt: skip
-        shown = columns(rows)
-        heads = [COLUMNS[place].head for place in shown]
-        cells = [row(each) for each in rows]
-        _grid(out, heads, [[each[place] for place in shown] for each in cells], left=1)
+        if rows:
+            shown = columns(rows)
+            heads = [COLUMNS[place].head for place in shown]
+            cells = [row(each) for each in rows]
+            _grid(out, heads, [[each[place] for place in shown] for each in cells], left=1)
         if name in background:
             _grid(out, [column.head for column in TRAFFIC_COLUMNS], background[name], left=2)
+        if name in responses:
+            _grid(out, [column.head for column in RESPONSE_COLUMNS], responses[name], left=2)
 
 
 def _grid(out: Console, heads: Sequence[str], rows: Sequence[Sequence[Cell]], left: int) -> None:

@@ -1,14 +1,16 @@
 """Draws the topology of a path, and prints its links and routes.
 
-:func:`read` gets the map of nodes, links, hosts and routes, :func:`figure` draws it, and :func:`show`
-prints tables. The layout depends on the map alone: nodes stand from left to right by their number of
-links from the left end of the path, and within a column near what they are linked with (Sugiyama,
-Tagawa and Toda 1981, with barycentres).
+:func:`read` gets the map of nodes, links, hosts and routes, :func:`figure` draws it, and
+:func:`show` prints tables. The layout depends on the map alone: nodes stand from left to right by
+their number of links from the left end of the path, and within a column near what they are linked
+with (Sugiyama, Tagawa and Toda 1981, with barycentres).
 """
 
 from __future__ import annotations
 
+import itertools
 import json
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -29,12 +31,14 @@ if TYPE_CHECKING:
 # Rounds of ordering the columns; more change nothing in graphs of a dozen nodes.
 _SWEEPS = 8
 # Inches between columns and between rows, and the size of nodes and of boxes of hosts.
-_COLUMN, _ROW = 2.3, 1.15
-_NODE, _BOX_WIDTH, _BOX_HEIGHT = 0.17, 1.0, 0.44
+_COLUMN, _ROW = 2.4, 1.25
+_NODE, _BOX_WIDTH, _BOX_HEIGHT = 0.17, 1.0, 0.5
 # Gap between routes over one link.
 _LANE = 0.055
 # Boxes of hosts side by side below a node.
 _ABREAST = 2
+# Characters of a name that fit into a box.
+_LONGEST = 18
 # Routes with a colour of their own.
 _MOST_ROUTES = 10
 _ROUTE_COLORS = (
@@ -96,7 +100,7 @@ def _order(
                     places[each] = place - (len(other) - 1) / 2
             before = column - 1 if forward else column + 1
 
-            def mean(each: Any, before: int = before, places: Any = places) -> float:
+            def mean(each: Any, before: int = before, places: dict[Any, float] = places) -> float:
                 near = [places[it] for it in linked[each] if column_of[it] == before]
                 return sum(near) / len(near) if near else places[each]
 
@@ -121,7 +125,7 @@ def _lay_out(found: dict[str, Any]) -> _Layout:
             linked[bend] = []
             chain.append(bend)
         chain.append(end)
-        for one, other in zip(chain, chain[1:], strict=False):
+        for one, other in itertools.pairwise(chain):
             linked[one].append(other)
             linked[other].append(one)
         chains[number] = chain
@@ -131,14 +135,20 @@ def _lay_out(found: dict[str, Any]) -> _Layout:
     for each in found["hosts"]:
         hosts.setdefault(each["at"], []).append(each["name"])
     placed = _Layout()
-    heights = {column: _heights(entries, hosts, column, last) for column, entries in columns.items()}
+    heights = {
+        column: _heights(entries, hosts, column, last) for column, entries in columns.items()
+    }
     places: dict[Any, Point] = {}
     for column, entries in columns.items():
-        top = sum(heights[column]) / 2
+        top = 0.0
         for entry, height in zip(entries, heights[column], strict=True):
             below = _below(hosts.get(entry, []), column, last)
             places[entry] = (column * _COLUMN, top - (height - below * _ROW * 0.75) / 2)
             top -= height
+        # All columns have their mean at the same height, so that a chain is a straight line.
+        middle = sum(places[entry][1] for entry in entries) / len(entries)
+        for entry in entries:
+            places[entry] = (places[entry][0], places[entry][1] - middle)
     for name, point in places.items():
         if isinstance(name, str):
             placed.nodes[name] = point
@@ -197,51 +207,47 @@ def _rate(side: dict[str, Any]) -> str:
     return rate if kind in ("fixed", "unlimited") else f"{kind}, {rate}"
 
 
-def _label(side: dict[str, Any]) -> str:
-    """One direction of a link: rate, delay, and on a second line queue."""
+def _facts(side: dict[str, Any]) -> list[str]:
+    """One direction of a link: rate, delay and queue."""
     aqm = side["aqm"]["kind"]
     queue = ", ".join(it for it in ("" if aqm == "drop-tail" else aqm, _buffer(side)) if it)
-    routers = f", {plots.plural(side['routers'], 'router')} before it" if side["routers"] else ""
-    first = f"{_rate(side)}, {tables.number(side['delay_ms'])} ms{routers}"
-    return "\n".join(it for it in (first, queue) if it)
-
-
-def _facts(side: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in side.items() if key != "name"}
+    routers = f", {plots.plural(side['routers'], 'router')} before" if side["routers"] else ""
+    return [_rate(side), f"{side['delay_ms']:.3g} ms{routers}", queue]
 
 
 def _link_label(link: dict[str, Any]) -> str:
-    there, back = link["forward"], link["reverse"]
-    if back is None:
-        return f"{_label(there)}\none way, to {link['to']}"
-    if _facts(there) == _facts(back):
-        return _label(there)
-    back_text = _label(back).replace("\n", ", ")
-    return f"{_label(there)}\nback: {back_text}"
+    """Rate and delay, then the queue, then what differs in the reverse direction."""
+    rate, delay, queue = there = _facts(link["forward"])
+    lines = [f"{rate}, {delay}", queue]
+    if link["reverse"] is None:
+        lines.append(f"one way, to {link['to']}")
+    else:
+        differs = [b for a, b in zip(there, _facts(link["reverse"]), strict=True) if a != b]
+        lines.append(f"back: {', '.join(it or 'no queue' for it in differs)}" if differs else "")
+    return "\n".join(line for line in lines if line)
 
 
 def _host_label(hosts: dict[str, Any]) -> str:
-    name = hosts["name"] if hosts["count"] == 1 else f"{hosts['name']} ×{hosts['count']}"
+    name = hosts["name"] if hosts["count"] == 1 else f"{hosts['name']} x {hosts['count']}"
     delays = hosts["delays_ms"]
     ends = sorted({min(delays), max(delays)})
-    delay = " to ".join(tables.number(each) for each in ends)
+    delay = " to ".join(f"{each:.3g}" for each in ends)
     rate = hosts["rate_bps"]
-    access = [] if rate is None else [tables.rate(rate)]
-    if ends != [0.0]:
-        access.append(f"{delay} ms")
-    return "\n".join([name, *([", ".join(access)] if access else [])])
+    lines = [name if len(name) <= _LONGEST else name[: _LONGEST - 1] + "…"]
+    lines += [] if rate is None else [tables.rate(rate)]
+    return "\n".join([*lines, *([] if ends == [0.0] else [f"{delay} ms"])])
 
 
 def _route_label(route: dict[str, Any]) -> str:
     names = ", ".join(route["names"][:3]) + (", ..." if len(route["names"]) > 3 else "")
     count = route["count"]
-    many = f" ×{count}" if count is not None and count > 1 else ""
+    many = f" x {count}" if count is not None and count > 1 else ""
     return f"{names}{many}: {route['from']} to {route['to']}, RTT {_rtt(route)} ms"
 
 
 def _rtt(route: dict[str, Any]) -> str:
     ends = sorted({route["base_rtt_min_ms"], route["base_rtt_max_ms"]})
-    return " to ".join(tables.number(each) for each in ends)
+    return " to ".join(f"{each:.3g}" for each in ends)
 
 
 def _points(found: dict[str, Any], placed: _Layout, route: dict[str, Any]) -> list[Point]:
@@ -264,28 +270,49 @@ def _points(found: dict[str, Any], placed: _Layout, route: dict[str, Any]) -> li
     return points
 
 
-def _draw_links(axes: Axes, found: dict[str, Any], placed: _Layout, lift: float) -> None:
-    for number, link in reversed(list(enumerate(found["links"]))):
+def _middles(found: dict[str, Any], placed: _Layout) -> list[tuple[list[Point], int, Point]]:
+    """For each link its points, the first one of its middle part, and the middle of that."""
+    middles = []
+    for number, link in enumerate(found["links"]):
         ends = sorted((placed.nodes[link["from"]], placed.nodes[link["to"]]))
         points = [ends[0], *placed.bends[number], ends[1]]
+        place = (len(points) - 1) // 2
+        (x, y), (to_x, to_y) = points[place], points[place + 1]
+        middles.append((points, place, ((x + to_x) / 2, (y + to_y) / 2)))
+    return middles
+
+
+def _draw_links(axes: Axes, found: dict[str, Any], placed: _Layout, lift: float) -> None:
+    middles = _middles(found, placed)
+    for number, link in reversed(list(enumerate(found["links"]))):
+        points, middle, center = middles[number]
         color, width = (_PATH, 3.0) if link["is_path"] else (_LINK, 2.0)
-        axes.plot(*zip(*points, strict=True), color=color, lw=width, zorder=1, solid_capstyle="round")
-        # The label stands at the middle of the link's middle part.
-        middle = (len(points) - 1) // 2
+        axes.plot(
+            *zip(*points, strict=True), color=color, lw=width, zorder=1, solid_capstyle="round"
+        )
         (x, y), (to_x, to_y) = points[middle], points[middle + 1]
+        # It follows the link, so that labels of neighbouring links do not cross.
         upright = abs(to_x - x) < 1e-6
-        steep = abs(to_y - y) > 0.3 * abs(to_x - x)
+        angle = 0.0 if upright else math.atan2(to_y - y, to_x - x)
+        # Above the upper links between two columns, below the lower ones.
+        beside = [at[1] for _, _, at in middles if abs(at[0] - center[0]) < _COLUMN / 4]
+        above = center[1] > sum(beside) / len(beside) - 1e-6
+        away = (3 + lift) * (1 if above else -1)
+        across = "bottom" if above else "top"
+        offset = (abs(away), 0.0) if upright else (-away * math.sin(angle), away * math.cos(angle))
         axes.annotate(
             _link_label(link),
-            ((x + to_x) / 2, (y + to_y) / 2),
-            xytext=(6 if upright else 0, 0 if upright or steep else 3 + lift),
+            center,
+            xytext=offset,
             textcoords="offset points",
             ha="left" if upright else "center",
-            va="center" if upright or steep else "bottom",
+            va="center" if upright else across,
+            rotation=math.degrees(angle),
+            rotation_mode="anchor",
             fontsize=6.5,
             color="#222222",
             linespacing=1.15,
-            bbox={"boxstyle": "round,pad=0.15", "fc": "white", "ec": "none", "alpha": 0.85},
+            path_effects=plots.OUTLINE,
             zorder=6,
         )
 

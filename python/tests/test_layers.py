@@ -12,9 +12,10 @@ ROOT = Path(__file__).parents[1] / "slowstart"
 # From the bottom up. Modules of one layer may import each other without cycles.
 FLOORS = (
     ("_native", "errors", "colors", "stats", "plain", "progress", "startup"),
-    ("output", "streaming", "vm", "tables", "vectors"),
+    ("output", "streaming", "vm", "tables", "vectors", "metrics"),
     ("", "traces"),  # the package itself: compare and run
     ("planning", "run_store", "programs", "behind", "plots", "busy"),
+    ("exchange_plots",),
     ("report", "look"),
     ("artifacts", "execution"),
     # Validation against the kernel.

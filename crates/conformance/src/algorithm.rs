@@ -55,6 +55,7 @@ const SLOW_START: &[Known] = &[
     known("quick-start"),
     Known {
         options: &[
+            ("draft", "draft", &[]),
             ("threshold", "threshold", &[]),
             ("beta", "beta", &[]),
             ("jump", "jump", &[]),
@@ -142,13 +143,14 @@ const SLOW_START: &[Known] = &[
     },
     known("abcss"),
     Known {
-        options: &[("window", "initial_window", &[])],
+        options: &[("window", "initial_window", &[]), ("pace", "pace", &[])],
         ..known("initial-start")
     },
     Known {
         options: &[
             ("variant", "variant", &[("scharf", "scharf")]),
             ("cap", "cap", &[]),
+            ("loss", "loss", &[]),
         ],
         ..known("jump-start")
     },

@@ -267,7 +267,7 @@ startups! {
     RapidStart(startup::RapidStart, startup::RapidStartConfig) {
         name: "rapid-start",
         provenance: STANDARD,
-        source: "draft-kazuho-ccwg-rapid-start (Oku 2026)",
+        source: "draft-kazuho-ccwg-rapid-start-02 (Oku 2026)",
         summary: "triples the window each round while the RTT shows no queue, and corrects the \
                   overshoot at the first loss",
         only_watches: false,

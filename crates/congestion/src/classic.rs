@@ -50,11 +50,15 @@ pub struct Classic<S, A, R> {
 impl<S: Startup, A: Avoidance, R: Recovery> Classic<S, A, R> {
     /// A connection that begins with a window of `initial_window`, in segments of `smss`.
     pub fn new(startup: S, avoidance: A, recovery: R, smss: Bytes, initial_window: Bytes) -> Self {
+        let mut window = initial(initial_window, smss);
+        if let Some(segments) = avoidance.initial_threshold() {
+            window.ssthresh = window.smss * segments.max(2);
+        }
         Self {
             startup,
             avoidance,
             recovery,
-            window: initial(initial_window, smss),
+            window,
             prior_cwnd: Bytes::ZERO,
             prior_ssthresh: Bytes::ZERO,
             reducing: false,
@@ -281,6 +285,11 @@ impl<S: Startup, A: Avoidance, R: Recovery> CongestionControl for Classic<S, A, 
 
     fn requested_rate(&mut self, queued: Bytes) -> Option<Rate> {
         self.startup.asks_routers()?.requested_rate(queued)
+    }
+
+    fn thins_acks(&mut self) -> bool {
+        let startup = self.startup.asks_routers();
+        startup.is_some_and(|startup| startup.thins_acks())
     }
 
     fn on_approval(&mut self, now: Instant, rate: Rate, rtt: Duration) {

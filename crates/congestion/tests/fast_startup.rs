@@ -3,7 +3,7 @@
 
 mod startup_support;
 
-use congestion::startup::rapid_start::Threshold;
+use congestion::startup::rapid_start::{Draft, Threshold};
 use congestion::startup::stateful::GapCompensated;
 use congestion::startup::{
     Best, BestConfig, Fbe, FbeConfig, PacketPair, PacketPairConfig, RapidStart, RapidStartConfig,
@@ -349,21 +349,49 @@ fn rapid_start_thresholds() {
     }
 }
 
-/// The fractions, and what remains after a loss of this part of 18 million bytes, in millionths.
+/// The factors of section 3.3.1 of -02 and of -00, and what remains after a loss of this part of 18
+/// million bytes, in millionths.
 #[test]
 fn rapid_start_losses() {
     let before = 18_000_000_u64;
-    for (beta, silence, ack, ends) in [
-        (500, 805_556, 305_556, [500_000, 375_000, 333_333, 166_667]),
-        (700, 883_333, 183_333, [700_000, 525_000, 466_667, 233_333]),
+    for (draft, beta, silence, ack, ends) in [
+        // 5/6 and 1/3; 9/10 and 1/5.
+        (
+            Draft::V02,
+            500,
+            15_000,
+            6_000,
+            [500_000, 375_000, 333_333, 166_667],
+        ),
+        (
+            Draft::V02,
+            700,
+            16_200,
+            3_600,
+            [700_000, 525_000, 466_667, 233_333],
+        ),
+        // 29/36 and 11/36; 53/60 and 11/60.
+        (
+            Draft::V00,
+            500,
+            14_500,
+            5_500,
+            [500_000, 375_000, 333_333, 166_667],
+        ),
+        (
+            Draft::V00,
+            700,
+            15_900,
+            3_300,
+            [700_000, 525_000, 466_667, 233_333],
+        ),
     ] {
         let config = RapidStartConfig {
+            draft,
             beta,
             ..RapidStartConfig::default()
         };
-        let (of_silence, of_ack) = config.shares();
-        assert_eq!((of_silence * 1_000_000).div_ceil(18_000) / 10, silence / 10);
-        assert_eq!((of_ack * 1_000_000).div_ceil(18_000) / 10, ack / 10);
+        assert_eq!(config.shares(), (silence, ack));
         let lost_parts = [0, before / 4, before / 3, before / 3 * 2];
         for (lost, end) in lost_parts.into_iter().zip(ends) {
             let left = config.reduced(
@@ -380,9 +408,75 @@ fn rapid_start_losses() {
     }
 }
 
+/// Appendix A of -02: of three BDPs in flight two are lost. The sender resumes when what is in flight
+/// equals the window: after `1 - beta` of the full BDP was delivered, and with `K = 11/18` later.
+#[test]
+fn rapid_start_is_silent_for_one_minus_beta() {
+    const BDP: u64 = 1_000_000;
+    for (draft, beta, silent) in [
+        (Draft::V02, 500, 500_000),
+        (Draft::V02, 700, 300_000),
+        (Draft::V02, 850, 150_000),
+        (Draft::V00, 500, 538_462),
+        (Draft::V00, 700, 333_334),
+    ] {
+        let config = RapidStartConfig {
+            draft,
+            beta,
+            ..RapidStartConfig::default()
+        };
+        let may_send = |acked: u64| {
+            let cwnd = config.reduced(
+                Bytes::new(3 * BDP),
+                Bytes::new(acked),
+                Bytes::new(2 * acked),
+            );
+            cwnd.get() >= 3 * (BDP - acked)
+        };
+        let resumes = (0..=BDP).find(|&acked| may_send(acked));
+        let off = resumes.map(|acked| acked.abs_diff(silent));
+        assert!(
+            off.is_some_and(|off| off <= 2),
+            "{draft:?} {beta}: {resumes:?}"
+        );
+    }
+}
+
+/// Section 3.3: the sender may stop the reduction at beta times the initial window.
+#[test]
+fn rapid_start_may_keep_beta_initial_windows() {
+    for (keep_initial, left) in [(false, 4), (true, 7)] {
+        let config = RapidStartConfig {
+            keep_initial,
+            ..RapidStartConfig::default()
+        };
+        let mut startup = RapidStart::new(config, Instant::ZERO, 0);
+        startup.on_established(&established(PathMemory::default(), 100_000), &window(10));
+        startup.on_congestion(&congestion(CongestionKind::Loss, 0));
+        let jump = startup.jump_starts().expect("it responds to the loss");
+        let reduced = jump.take_over(&congestion(CongestionKind::Loss, 0), &window(20));
+        assert_eq!(reduced.map(|reduced| reduced.cwnd), Some(segments(18)));
+        let one = Ack {
+            newly_lost: segments(14),
+            delivered: segments(6),
+            ..ack(at(200_000), SMSS, 0, None)
+        };
+        assert_eq!(jump.on_recovery_ack(&one, &window(18)), segments(left));
+    }
+}
+
 #[test]
 fn rapid_start_triples_until_a_queue_shows() {
-    let mut startup = RapidStart::new(RapidStartConfig::default(), Instant::ZERO, 0);
+    let old = RapidStartConfig {
+        draft: Draft::V00,
+        ..RapidStartConfig::default()
+    };
+    triples(RapidStartConfig::default());
+    triples(old);
+}
+
+fn triples(config: RapidStartConfig) {
+    let mut startup = RapidStart::new(config, Instant::ZERO, 0);
     let step = startup.on_established(&established(PathMemory::default(), 100_000), &window(10));
     assert_eq!(step, Some(Step::Set(segments(20))));
     let pace = startup.pacing().expect("the first window is paced").rate;

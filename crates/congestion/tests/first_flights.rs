@@ -51,7 +51,10 @@ fn initial_windows() {
             (InitialWindow::Rfc6928, rfc6928),
             (InitialWindow::Segments(7), 7),
         ] {
-            let config = InitialStartConfig { initial_window };
+            let config = InitialStartConfig {
+                initial_window,
+                ..InitialStartConfig::default()
+            };
             let mut startup = InitialStart::new(config, Instant::ZERO, 0);
             let step = startup.on_established(&begin(1, 1, 100), &window_of(smss, 10));
             assert_eq!(step, Some(Step::Set(Bytes::new(count * smss))), "{smss}");
@@ -59,6 +62,38 @@ fn initial_windows() {
             assert_eq!(step, None, "lost SYNs");
         }
     }
+}
+
+/// Ten segments over 100 ms: one each 10 ms, until the first ACK or a timeout.
+#[test]
+fn the_initial_window_may_be_paced() {
+    let mut config = InitialStartConfig::default();
+    config.set("pace", "rtt").expect("known");
+    let begun = |start: &Established, cwnd| {
+        let mut startup = InitialStart::new(config, Instant::ZERO, 0);
+        startup.on_established(start, &window(cwnd));
+        startup
+    };
+    let mut startup = begun(&begin(1, 1, 100), 3);
+    let pace = startup.pacing().expect("it paces").rate;
+    let interval = pace.time_for(SMSS);
+    assert!(
+        interval.as_nanos().abs_diff(10_000_000) <= 1,
+        "{interval:?}"
+    );
+    let first = ack(Instant::from_millis(100), SMSS, SMSS.get(), None);
+    assert_eq!(startup.on_delivery(&first, &window(10)), None);
+    assert!(startup.pacing().is_none());
+    let mut startup = begun(&begin(1, 1, 100), 3);
+    startup.on_congestion(&LOSS);
+    assert!(startup.pacing().is_none());
+    // One segment after lost SYNs, and a handshake without a sample.
+    assert!(begun(&begin(1, 1, 100), 1).pacing().is_none());
+    let unknown = Established {
+        rtt: None,
+        ..begin(1, 1, 100)
+    };
+    assert!(begun(&unknown, 3).pacing().is_none());
 }
 
 /// Queued bytes, advertised window, cap, RTT in ms, N; the rate is N segments per round trip.
@@ -147,7 +182,10 @@ fn losses_in_a_jump() {
         for (loss, within, after) in [
             ("half-of-delivered", within, after),
             ("half", within, within),
+            ("quick-start", 10, 10),
             ("slow-start", 10, 10),
+            // One segment was delivered before the loss, and the initial window is ten.
+            ("delivered", 10, count - lost),
         ] {
             let mut config = JumpStartConfig::default();
             config.set("loss", loss).expect("known");
@@ -161,9 +199,35 @@ fn losses_in_a_jump() {
             let Reduction { cwnd, ssthresh } =
                 startup.on_recovery_exit(Instant::ZERO, &window(within));
             assert_eq!(cwnd, segments(after), "{loss} {count} {lost}");
-            let slow_start = loss == "slow-start";
-            assert_eq!(ssthresh == Bytes::MAX, slow_start, "{loss}");
+            let threshold = match loss {
+                "slow-start" => Bytes::MAX,
+                "quick-start" => segments((count - lost) / 2),
+                _ => cwnd,
+            };
+            assert_eq!(ssthresh, threshold, "{loss} {count} {lost}");
         }
+    }
+}
+
+/// quicly: what the flight has delivered so far is the window, never less than before.
+#[test]
+fn the_window_follows_what_the_jump_delivers() {
+    let mut config = JumpStartConfig::default();
+    config.set("loss", "delivered").expect("known");
+    let (mut startup, _) = jumped(config, 100);
+    let now = Instant::from_millis(110);
+    startup.observe(&ack(now, segments(30), SMSS.get(), None), &window(100));
+    let taken = startup.take_over(&LOSS, &window(100)).expect("its loss");
+    assert_eq!((taken.cwnd, taken.ssthresh), (segments(31), segments(31)));
+    let mut cwnd = 31;
+    for (delivered, expected) in [(20, 51), (0, 51), (60, 100)] {
+        let ack = ack(now, segments(delivered), SMSS.get(), None);
+        startup.observe(&ack, &window(cwnd));
+        assert_eq!(
+            startup.on_recovery_ack(&ack, &window(cwnd)),
+            segments(expected)
+        );
+        cwnd = expected;
     }
 }
 

@@ -446,7 +446,7 @@ fn a_small_queue_needs_a_drop_tail_queue_where_its_route_begins() {
     let wifi = link("right", "r2", "rate = { model = 'wifi' }");
     let with = |ends: &str| {
         parse(&whole(
-            &[wifi.clone()],
+            std::slice::from_ref(&wifi),
             &format!("small_queue = 10\n{ends}"),
         ))
     };

@@ -213,6 +213,9 @@ impl<'a> FlowState<'a> {
         if self.conversation.is_some() {
             endpoints.sender.send_promptly();
         }
+        if endpoints.sender.thins_acks() {
+            endpoints.receiver.thin_acks();
+        }
         self.endpoints = Some(endpoints);
     }
 

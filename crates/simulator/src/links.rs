@@ -1,9 +1,9 @@
 //! A simulated link: the link itself, its calendar entry and its time series.
 
 use engine::Component;
-use measure::{LinkResult, LinkTrace};
+use measure::{LinkResult, LinkTrace, QueueSampler};
 use network::router::{Router, RouterSupport};
-use network::{Admission, Link, LinkConfig, Packet};
+use network::{Admission, Link, LinkConfig, Mark, Packet};
 use rand_chacha::ChaCha8Rng;
 use units::{Duration, Instant, Rate};
 
@@ -17,7 +17,7 @@ const NANO: Duration = Duration::from_nanos(1);
 pub struct LinkState {
     pub link: Link<Carried>,
     /// The router in front of it, if it has explicit support.
-    pub router: Option<Router>,
+    pub router: Option<Box<Router>>,
     /// Whether the router in front of it decreases the TTL of packets.
     pub is_hop: bool,
     /// Whether packets leave it to hosts at the right end, and whether they enter it from there.
@@ -30,7 +30,19 @@ pub struct LinkState {
     scheduled: Option<Instant>,
     /// Whether packets leave it on a side that is ahead of the side on which they enter.
     pub is_ahead: bool,
-    trace: Option<LinkTrace>,
+    trace: Option<Box<LinkTrace>>,
+    /// When [`Self::observe`] is due.
+    watch: Instant,
+    measured: Option<Box<Measured>>,
+}
+
+/// What is measured of a link after the warm-up.
+#[derive(Debug)]
+struct Measured {
+    from: Instant,
+    /// The state at `from`, once that has passed.
+    mark: Option<Mark>,
+    queue: QueueSampler,
 }
 
 impl LinkState {
@@ -46,7 +58,7 @@ impl LinkState {
         let traced = traced && link.has_rate();
         let rate = config.service.mean_rate().unwrap_or(Rate::MAX);
         Self {
-            router: Router::new(router_support, rate, rng),
+            router: Router::new(router_support, rate, rng).map(Box::new),
             link,
             is_hop: false,
             to_right: false,
@@ -55,10 +67,54 @@ impl LinkState {
             component: Component::default(),
             scheduled: None,
             is_ahead: false,
-            trace: traced.then(|| LinkTrace {
-                link: config.name.clone(),
-                ..LinkTrace::default()
+            trace: traced.then(|| {
+                Box::new(LinkTrace {
+                    link: config.name.clone(),
+                    ..LinkTrace::default()
+                })
             }),
+            watch: Instant::MAX,
+            measured: None,
+        }
+    }
+
+    /// Measures the link from `from` on, with samples of its queue.
+    pub fn measure_from(&mut self, from: Instant) {
+        self.watch = from;
+        self.measured = Some(Box::new(Measured {
+            from,
+            mark: None,
+            queue: QueueSampler::new(from),
+        }));
+    }
+
+    /// Whether its queue is sampled, and decides only when packets leave it.
+    pub fn is_sampled_late(&self) -> bool {
+        self.measured.is_some() && self.link.decides_late()
+    }
+
+    /// Takes what is to be measured up to `now`, before anything changes the queue.
+    #[inline(always)]
+    pub fn watch(&mut self, now: Instant) {
+        if now >= self.watch {
+            self.observe(now);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn observe(&mut self, now: Instant) {
+        let Some(measured) = &mut self.measured else {
+            return;
+        };
+        let link = &mut self.link;
+        if measured.mark.is_none() && now >= measured.from {
+            measured.mark = Some(link.mark(measured.from));
+        }
+        self.watch = Instant::MAX;
+        if link.has_rate() {
+            measured.queue.observe(now, |at| link.queue_len(at).0);
+            self.watch = measured.queue.due();
         }
     }
 
@@ -70,6 +126,9 @@ impl LinkState {
     /// The next packet that is due at `now`, with its due time.
     #[inline(always)]
     pub fn pop(&mut self, now: Instant) -> Option<(Instant, Packet<Carried>)> {
+        if self.link.decides_late() {
+            self.watch(now);
+        }
         if !self.is_ahead {
             self.link.receive(now);
         }
@@ -94,6 +153,7 @@ impl LinkState {
         packet: Packet<Carried>,
         agendas: &mut [Agenda; 2],
     ) -> bool {
+        self.watch(now);
         let accepted = self.link.push(now, packet) == Admission::Accepted;
         if let Some(trace) = &mut self.trace {
             let network::Sample {
@@ -117,6 +177,7 @@ impl LinkState {
         count: u32,
         agendas: &mut [Agenda; 2],
     ) -> u32 {
+        self.watch(now);
         let accepted = self.link.push_train(now, packet, count);
         self.reschedule_after_push(agendas);
         accepted
@@ -140,14 +201,28 @@ impl LinkState {
         }
     }
 
+    /// Lets it serve all packets that are due by `now`.
+    pub fn advance(&mut self, now: Instant) {
+        self.watch(now);
+        self.link.advance(now);
+    }
+
     /// The result and time series at the end of a run.
     pub fn finish(mut self, now: Instant) -> (LinkResult, Option<LinkTrace>) {
-        let summary = self.link.summary(now);
-        let counters = summary.counters;
+        self.watch(now);
+        let mut summary = self.link.summary(now);
         assert!(
-            counters.conserve(self.link.held()),
+            summary.counters.conserve(self.link.held()),
             "a link's packet counters do not balance"
         );
+        let mut queue_distribution = None;
+        if let Some(measured) = &self.measured
+            && let Some(mark) = &measured.mark
+        {
+            summary = self.link.summary_since(mark, now);
+            queue_distribution = measured.queue.result();
+        }
+        let counters = summary.counters;
         let result = LinkResult {
             name: self.link.name().to_owned(),
             utilization: summary.utilization,
@@ -156,8 +231,8 @@ impl LinkState {
             marks: counters.marks,
             queue_max_packets: summary.queue_max_packets,
             queue_mean_packets: summary.queue_mean_packets,
-            queue_distribution: None,
+            queue_distribution,
         };
-        (result, self.trace)
+        (result, self.trace.map(|trace| *trace))
     }
 }

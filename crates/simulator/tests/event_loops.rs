@@ -15,8 +15,15 @@ use std::sync::atomic::AtomicBool;
 use common::combinations;
 use rand_chacha::ChaCha8Rng;
 use rand_core::{RngCore, SeedableRng};
-use scenario::{PRESETS, Scenario};
+use scenario::{Application, PRESETS, Scenario, TrafficKind};
 use simulator::{EventLoop, RunOptions};
+use units::{Duration, Instant, Rate};
+use workload::draw::Times;
+use workload::generate::{
+    Epochs, Http10Config, MultiplexedConfig, PersistentConfig, RequestResponseConfig,
+    SyntheticConfig,
+};
+use workload::{Plan, VideoClients, VideoConfig};
 
 /// Scenarios of a normal test run.
 const SCENARIOS: u64 = 400;
@@ -483,6 +490,63 @@ fn file(number: u64, algorithms: &[String]) -> String {
     text
 }
 
+/// Replaces some of the one-way traffic by connections in which both sides write.
+fn talk(draw: &mut Draw, scenario: &mut Scenario) -> bool {
+    let mut any = false;
+    for traffic in &mut scenario.path.traffic {
+        if matches!(traffic.kind, TrafficKind::Datagrams { .. }) || draw.once_in(3) {
+            continue;
+        }
+        any = true;
+        let per_s = draw.wide(0.5, 60.0);
+        let mut epochs = Epochs::default();
+        if draw.once_in(2) {
+            // Zero waits and round ones make events coincide.
+            epochs.think = Times::Constant(Duration::from_millis(draw.between(0, 300)));
+            epochs.delay = Times::Constant(Duration::from_millis(draw.between(0, 30)));
+        }
+        let plan = match draw.between(0, 5) {
+            0 => Plan::Synthetic(SyntheticConfig {
+                epochs,
+                concurrent: 0.4,
+                small_segments: draw.once_in(3).then_some(0.3),
+                ..SyntheticConfig::new(per_s)
+            }),
+            1 => Plan::Http10(Http10Config::new(per_s)),
+            2 => Plan::Persistent(PersistentConfig {
+                epochs,
+                ..PersistentConfig::new(per_s)
+            }),
+            3 => Plan::Multiplexed(MultiplexedConfig::new(per_s / 8.0)),
+            4 => Plan::RequestResponse(RequestResponseConfig {
+                clients: draw.between(1, 20) as u32,
+                begin: Instant::ZERO,
+                spread: Duration::from_millis(draw.between(0, 500)),
+                requests: draw.between(1, 30) as u32,
+                epochs,
+            }),
+            _ => Plan::AdaptiveVideo(VideoClients {
+                clients: draw.between(1, 3) as u32,
+                begin: Instant::ZERO,
+                spread: Duration::from_millis(draw.between(0, 500)),
+                client: VideoConfig {
+                    segment: Duration::from_millis(draw.between(50, 900)),
+                    ..VideoConfig::new(
+                        [300_000, 900_000].map(Rate::from_bits_per_sec).to_vec(),
+                        Some(draw.between(1, 9) as u32),
+                    )
+                },
+            }),
+        };
+        traffic.kind = TrafficKind::Exchanges(plan);
+        traffic.flow.application = Application::Bulk;
+    }
+    if any && scenario.duration.is_some() && draw.once_in(3) {
+        scenario.flows.clear();
+    }
+    any
+}
+
 /// The result of a scenario, as text.
 fn result(scenario: &Scenario, options: &RunOptions) -> String {
     let output = simulator::run(scenario, 0, options, &AtomicBool::new(false));
@@ -508,17 +572,19 @@ fn all_loops_give_the_same_result() {
     });
     let algorithms = combinations();
     let (mut invalid, mut wrong) = (Vec::new(), Vec::new());
-    let (mut with_hosts, mut with_links) = (0, 0);
+    let (mut with_hosts, mut with_links, mut talking) = (0, 0, 0);
     let numbers = wanted.unwrap_or(0..SCENARIOS);
     for number in numbers.clone() {
         let text = file(number, &algorithms);
-        let scenario = match Scenario::parse(&text, "random.toml", Path::new("")) {
+        let mut scenario = match Scenario::parse(&text, "random.toml", Path::new("")) {
             Ok(scenario) => scenario,
             Err(error) => {
                 invalid.push(error.to_string());
                 continue;
             }
         };
+        let draw = &mut Draw(ChaCha8Rng::seed_from_u64(!number));
+        talking += u64::from(talk(draw, &mut scenario));
         let with = |event_loop| RunOptions {
             event_loop,
             ..RunOptions::default()
@@ -537,6 +603,8 @@ fn all_loops_give_the_same_result() {
             if found != expected {
                 let difference = difference(&expected, &found);
                 println!("scenario {number}, the {name} run:\n{difference}\n{text}");
+                let kinds = scenario.path.traffic.iter().map(|traffic| &traffic.kind);
+                println!("traffic: {:?}", kinds.collect::<Vec<_>>());
                 wrong.push(number);
             }
         }
@@ -551,5 +619,9 @@ fn all_loops_give_the_same_result() {
     );
     assert!(wrong.is_empty(), "results differ: {wrong:?}");
     assert!(with_hosts >= count / 8, "only {with_hosts} have hosts");
+    assert!(
+        talking >= count / 8,
+        "only {talking} have connections in which both sides write"
+    );
     assert!(with_links >= count / 8, "only {with_links} have links");
 }

@@ -32,6 +32,29 @@ fn halfback_sends_half_of_the_flow_twice() {
     }
 }
 
+/// Ten segments at once are ten packets at the link; paced over the round trip, in bursts of two,
+/// they are two.
+#[test]
+fn a_paced_initial_window_needs_no_buffer() {
+    let path = wired(10, 100, 100);
+    let sent = |name: &str| {
+        let output = run(
+            &Scenario::new(path.clone(), vec![flow(name, 14_480)]),
+            false,
+        );
+        let fct = output.result.flows[0].fct_s.expect("it finishes");
+        (output.result.links[0].queue_max_packets, fct)
+    };
+    let (queue, fct) = sent("reno+initial-start");
+    let (paced_queue, paced_fct) = sent("reno+initial-start:pace=rtt");
+    assert_eq!((queue, paced_queue), (10, 2));
+    // The last two leave 7/10 of a round trip after the first (8/10, less the half of its time that
+    // the first burst is credited, as in Linux). At once, they wait for the eight before them.
+    let later = paced_fct - fct;
+    let expected = 0.07 - 8.0 * 1514.0 * 8.0 / 10e6;
+    assert!((later - expected).abs() < 1e-4, "{later} {expected}");
+}
+
 /// The flow is paced evenly over one round trip.
 #[test]
 fn halfback_spreads_the_flow_over_one_round_trip() {

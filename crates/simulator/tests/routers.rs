@@ -126,6 +126,39 @@ fn the_unscaled_advertised_window_limits_quick_start() {
     assert_eq!(data_rounds(&transfer(&path([QUICK_START; 3]), unscaled)), 2);
 }
 
+/// RFC 4782, section 4.5: at most 100 ACKs in the round trip of the approved flight.
+#[test]
+fn a_receiver_may_send_one_hundred_acks_for_the_approved_flight() {
+    // 163.84 Mbit/s are approved: one ACK for 28 segments (163.84e6 * 0.2 / 100 / 8 / 1448), and for
+    // 14 and 7 in the next round trips. The flight has 2,072 segments, and is alone on the path.
+    let mut path = path([QUICK_START; 3]);
+    let links = [&mut path.forward].into_iter();
+    for link in links.chain(path.routers.iter_mut().map(|router| &mut router.link)) {
+        link.service = Service::Fixed(Rate::from_bits_per_sec(200_000_000));
+    }
+    let transferred = |name: &str| {
+        let mut flow = flow(name);
+        flow.size = Some(Bytes::new(3_000_000));
+        flow.syn_window = Bytes::new(4 << 20);
+        let output = run(&Scenario::new(path.clone(), vec![flow]), false);
+        let flow = output.result.flows[0].clone();
+        assert!(flow.completed && flow.segments_retransmitted == 0);
+        (
+            output.result.links[1].packets,
+            flow.fct_s.expect("completed"),
+        )
+    };
+    let (all, fct) = transferred("reno+quick-start");
+    let (few, thinned_fct) = transferred("reno+quick-start:thin_acks=true");
+    assert!(all >= 2_072 / 2, "{all}");
+    // The SYN-ACK, the first packet's, one in 28 until a round trip after that, and the last one's.
+    assert!((70..=100).contains(&few), "{few}");
+    assert!(
+        (thinned_fct - fct).abs() < 0.02 * fct,
+        "{thinned_fct} {fct}"
+    );
+}
+
 #[test]
 fn earlier_approvals_reduce_later_ones() {
     // Five flows ask within 40 ms: 5.12, 2.56, 640 kbit/s... Each approval leaves less capacity

@@ -38,5 +38,5 @@ mod undo;
 mod validation;
 
 pub use config::*;
-pub use receiver::{PlainAck, Receiver, ReceiverStats};
+pub use receiver::{PlainAck, Receiver, ReceiverStats, quick_start_ack_ratio};
 pub use sender::{Control, Sender, SenderStats};

@@ -3,7 +3,8 @@
 //! Behaves like Linux 6.18 (`tcp_input.c`: `tcp_event_data_recv`, `tcp_data_queue`,
 //! `__tcp_ack_snd_check`; `tcp.c`: `tcp_cleanup_rbuf`), within the rules of RFC 2018, 2883, 3168
 //! and 7323. Assumes an application that reads everything at once, and a network device that
-//! delivers single packets (no GRO). If the other direction carries data too, see `duplex.rs`.
+//! delivers single packets (no GRO). If the other direction carries data too, see `duplex.rs`; if
+//! the application reads later, see `unread.rs`.
 //!
 //! **ACK frequency.** A segment is acknowledged at once while quick ACKs are left: 16 at the start,
 //! after a pause longer than the RTO and after a duplicate; 2 after a congestion mark. Every
@@ -33,6 +34,8 @@ mod policy;
 mod sack_list;
 #[cfg(test)]
 mod tests;
+mod thinning;
+mod unread;
 mod window;
 
 use alloc::boxed::Box;
@@ -46,8 +49,10 @@ use crate::segment::{AckSegment, DataSegment};
 use crate::{AckPolicy, ReceiverConfig};
 use echo::Echo;
 pub use fast_path::PlainAck;
-use policy::{ATO_MIN, QUICK_ACKS, QUICK_ACKS_AFTER_MARK};
+use policy::{ATO_MIN, QUICK_ACKS};
 use sack_list::SackList;
+use thinning::Thinning;
+pub use thinning::quick_start_ack_ratio;
 use window::ReceiveWindow;
 
 /// `TCP_MSS_DEFAULT`: the segment size assumed before the first segment (RFC 9293 section 3.7.1).
@@ -131,18 +136,27 @@ pub struct Receiver {
     sacks: SackList,
     /// From the handshake; it bounds the delayed ACK.
     rtt: RttEstimator,
+    /// When the last SYN-ACK left, and how many did.
     syn_ack_sent: Option<Instant>,
     syn_acks: u32,
     /// The routers' answer that the next ACK carries.
     echo: Echo,
-    end: Option<u64>,
+    /// One past the last sequence number; [`u64::MAX`] if the FIN has not arrived.
+    end: u64,
     /// The FIN came alone and takes the last sequence number.
     has_bare_fin: bool,
-    /// The other direction of the connection carries data too.
-    is_duplex: bool,
+    /// This host sends too, and has not closed: the ACK of the FIN waits for its data.
+    fin_waits: bool,
+    /// This host opened the connection, and the SYN-ACK has arrived.
+    is_connected: bool,
     /// The SYN-ACK is retransmitted until the third segment of the handshake arrives.
     awaits_third: bool,
-    finished_at: Option<Instant>,
+    /// Whether a rate that routers approved thins the ACKs.
+    thinning: Option<Box<Thinning>>,
+    /// [`Instant::MAX`] before.
+    finished_at: Instant,
+    /// The offset up to which the application has read; [`u64::MAX`] if it reads at once.
+    read_up_to: u64,
     /// The fast path takes full segments in order.
     is_clear: bool,
     /// Before this instant, the passing of time changes no measurement.
@@ -185,11 +199,14 @@ impl Receiver {
             syn_ack_sent: None,
             syn_acks: 0,
             echo: Echo::Nothing,
-            end: None,
+            end: u64::MAX,
             has_bare_fin: false,
-            is_duplex: false,
+            fin_waits: false,
+            is_connected: false,
             awaits_third: false,
-            finished_at: None,
+            thinning: None,
+            finished_at: Instant::MAX,
+            read_up_to: u64::MAX,
             is_clear: false,
             quiet_until: Instant::ZERO,
             stats: ReceiverStats::default(),
@@ -214,19 +231,6 @@ impl Receiver {
         self
     }
 
-    /// Bytes received in order, all delivered to the application.
-    #[must_use]
-    pub const fn delivered(&self) -> Bytes {
-        let fin = self.has_bare_fin && self.finished_at.is_some();
-        Bytes::new(self.rcv_nxt - fin as u64)
-    }
-
-    /// When the last byte of a finished stream was delivered to the application, and the FIN.
-    #[must_use]
-    pub const fn finished_at(&self) -> Option<Instant> {
-        self.finished_at
-    }
-
     /// The counters.
     #[must_use]
     pub const fn stats(&self) -> &ReceiverStats {
@@ -241,6 +245,9 @@ impl Receiver {
 
     /// The router feedback in the packet that is handled next, and the TTL of its IP header.
     pub fn handle_feedback(&mut self, feedback: &Feedback, ip_ttl: u8) {
+        if let Feedback::RateReport { rate, .. } = feedback {
+            self.note_approval(rate.rate());
+        }
         self.echo.take(feedback, ip_ttl);
     }
 
@@ -295,28 +302,31 @@ impl Receiver {
             self.pending.immediate |= segment.len > 0;
         }
         self.stats.marked += u64::from(ecn_ce);
+        if ecn_ce || start != self.rcv_nxt {
+            self.thinning = None;
+        }
         if segment.fin && end >= self.rcv_nxt {
-            self.end = Some(end);
+            self.end = end;
             self.has_bare_fin = segment.is_bare_fin();
         }
         if segment.len > 0 {
             self.sacks.forget_duplicate();
         }
         let is_in_order = start <= self.rcv_nxt && end > self.rcv_nxt;
-        if is_in_order {
+        if is_in_order && self.is_full() && segment.len > 0 {
+            self.refuse_beyond_window();
+        } else if is_in_order {
             self.take_in_order(now, segment, ecn_ce);
         } else if end <= self.rcv_nxt {
             self.refuse_duplicate(segment);
         } else if start > self.rcv_nxt + self.window.remaining(self.rcv_nxt) {
-            self.stats.out_of_window += 1;
-            self.enter_quick_acks(QUICK_ACKS);
-            self.pending.now = true;
+            self.refuse_beyond_window();
         } else {
             self.take_out_of_order(now, segment, ecn_ce);
         }
-        if self.end.is_some_and(|end| end <= self.rcv_nxt) && self.finished_at.is_none() {
-            self.finished_at = Some(now);
-            self.pending.now |= !self.is_duplex;
+        if self.end <= self.rcv_nxt && self.finished_at == Instant::MAX {
+            self.note_end(now);
+            self.pending.now |= !self.fin_waits;
         }
         if self.policy == AckPolicy::EverySegment {
             self.pending.now = true;
@@ -331,7 +341,8 @@ impl Receiver {
         if segment.seq < self.rcv_nxt {
             self.sacks.set_duplicate(segment.seq, self.rcv_nxt);
         }
-        self.rcv_nxt = segment.end();
+        let end = segment.end();
+        self.rcv_nxt = end;
         if segment.is_bare_fin() {
             self.pending.scheduled = true;
         } else {
@@ -343,14 +354,17 @@ impl Receiver {
         if self.sacks.remembered() > 0 {
             self.sacks.acknowledge(self.rcv_nxt);
         }
-        if self.is_duplex && self.end.is_some_and(|end| end <= self.rcv_nxt) {
+        if self.fin_waits && self.end <= self.rcv_nxt {
             self.on_fin();
         }
         self.decide(now);
-        // The application reads (`tcp_recvmsg`), after which an ACK may be due.
-        self.window
-            .on_read(now, self.rcv_nxt, u64::from(self.rcv_mss));
-        self.decide_after_read();
+        if self.reads_at_once() {
+            // The application reads (`tcp_recvmsg`), after which an ACK may be due.
+            let behind = self.rcv_nxt - end;
+            self.window
+                .on_read(now, end, behind, u64::from(self.rcv_mss));
+            self.decide_after_read();
+        }
     }
 
     /// `tcp_ofo_queue`: held data that is in order after this segment.
@@ -379,6 +393,13 @@ impl Receiver {
             self.sacks.set_duplicate(segment.seq, end);
             self.pending.scheduled |= end >= self.window.advertised_at();
         }
+        self.pending.now = true;
+    }
+
+    /// `tcp_data_queue`: the window does not hold the segment.
+    fn refuse_beyond_window(&mut self) {
+        self.stats.out_of_window += 1;
+        self.enter_quick_acks(QUICK_ACKS);
         self.pending.now = true;
     }
 
@@ -412,13 +433,13 @@ impl Receiver {
         }
         if self.sacks.place_of(start, end) >= COMPRESSION_BLOCKS && self.compressed > 0 {
             // The list is about to drop a block not yet reported (`tcp_sack_compress_send_ack`).
-            self.early_ack = Some(Box::new(self.send_ack(now)));
+            self.early_ack = Some(Box::new(self.make_ack(now)));
             self.pending.scheduled = true;
         }
         self.sacks.add(start, end);
         if self.sack {
             // Without SACK the window must not grow: an ACK that opens it is not a duplicate.
-            let already_held = self.beyond.total().saturating_sub(end - start);
+            let already_held = self.held().saturating_sub(end - start);
             self.grow_window(segment.len, already_held);
         }
         self.window
@@ -446,11 +467,12 @@ impl Receiver {
         self.window
             .measure_by_timestamp(timestamp(now), segment.ts_ecr, is_full);
         self.last_data = now;
+        self.thin(now, segment.len);
         if ecn_ce {
             self.on_mark();
         }
         // The segment itself occupies the buffer until the application reads it.
-        let held = self.beyond.total() + u64::from(segment.len);
+        let held = self.beyond.total() + self.unread().max(u64::from(segment.len));
         self.grow_window(segment.len, held);
     }
 
@@ -472,14 +494,6 @@ impl Receiver {
         }
     }
 
-    /// RFC 3168 section 6.1.3: echo until CWR. The first mark is acknowledged without delay.
-    fn on_mark(&mut self) {
-        if !self.echo_marks {
-            self.echo_marks = true;
-            self.enter_quick_acks(QUICK_ACKS_AFTER_MARK);
-        }
-    }
-
     /// Whether [`Self::poll_ack`] would return an ACK.
     #[inline]
     #[must_use]
@@ -494,7 +508,7 @@ impl Receiver {
         if self.pending.syn_ack || self.early_ack.is_some() {
             return self.poll_rare_ack(now);
         }
-        self.pending.now.then(|| self.send_ack(now))
+        self.pending.now.then(|| self.make_ack(now))
     }
 
     #[cold]
@@ -521,15 +535,9 @@ impl Receiver {
         }
     }
 
-    /// `tcp_send_ack`.
-    fn send_ack(&mut self, now: Instant) -> AckSegment {
-        self.stats.acks_sent += 1;
-        self.make_ack(now)
-    }
-
-    /// `tcp_select_window` and `tcp_event_ack_sent`.
+    /// `tcp_send_ack`, `tcp_select_window` and `tcp_event_ack_sent`.
     fn make_ack(&mut self, now: Instant) -> AckSegment {
-        let held = self.beyond.total();
+        let held = self.held();
         if self.window.is_crowded(held) {
             self.quick = 0;
         }
@@ -549,6 +557,7 @@ impl Receiver {
             self.compressed = 0;
             self.compressed_ack_at = Instant::MAX;
         }
+        self.stats.acks_sent += 1;
         let mut ack = AckSegment {
             ack: self.rcv_nxt,
             window,

@@ -110,12 +110,16 @@ def _set(tree: Any, steps: list[str], value: Scalar) -> None:
 
 
 def _merge(tree: dict[str, Any], patch: Mapping[str, Any]) -> None:
-    """Merges a partial scenario into ``tree``; a table into each table of a list."""
+    """Merges a partial scenario into ``tree``; a table into each table of a list.
+
+    A table whose only keys are numbers is merged into the tables at these places of the list.
+    """
     for key, value in patch.items():
         there = tree.get(key)
         if isinstance(value, dict) and isinstance(there, list):
-            for each in there:
-                _merge(each, value)
+            by_place = bool(value) and all(each.isdecimal() for each in value)
+            for place, each in enumerate(there):
+                _merge(each, value.get(str(place), {}) if by_place else value)
         elif isinstance(value, dict) and isinstance(there, dict):
             _merge(there, value)
         else:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     Hooks = Callable[[str], object | None]
 
-TABLES = ("flows", "links", "runs")
+TABLES = ("flows", "links", "traffic", "responses", "queues", "runs")
 KEYS = (
     "experiment", "select", "against", "table", "metric", "statistic", "relation", "paired",
     "function", "parameters",
@@ -33,7 +33,7 @@ class Rows(Protocol):
     """The source of a measure: the rows of an experiment on one stack."""
 
     def table(self, experiment: str, stack: Stack, table: str) -> pl.DataFrame:
-        """One row for each flow, link or run, with labels; empty if nothing was run."""
+        """The rows of one of :data:`TABLES`, with labels; empty if nothing was run."""
 
     def why_left_out(self, experiment: str, stack: Stack) -> str | None:
         """Why an experiment was left out; ``None`` if it was not."""
@@ -77,7 +77,14 @@ class Measure:
     def take(self, rows: Rows, stack: Stack) -> Estimate | None:
         """The number; ``None`` if no run has a value."""
         if self.function is not None:
-            result: Estimate | None = self.function(rows, stack, self.parameters)
+            # What the claim says about its runs, unless its parameters say so themselves.
+            said = {
+                "experiment": self.experiment,
+                "select": self.select,
+                "against": self.against,
+                **self.parameters,
+            }
+            result: Estimate | None = self.function(rows, stack, said)
             return result
         if self.experiment is None:
             return None

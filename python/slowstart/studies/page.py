@@ -42,6 +42,7 @@ def write(findings: Findings, folder: Path) -> None:
         plural=plots.plural,
         quick=findings.quick,
         totals=findings.totals,
+        answer=findings.answer,
         stacks=[_facts(findings, stack) for stack in findings.stacks],
         claims=claims_table(findings),
         several=len(findings.stacks) > 1,

@@ -14,6 +14,7 @@ import shutil
 import tempfile
 import weakref
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,7 @@ from slowstart.output import replace_file, sync_file, sync_folder, writing
 from slowstart.run_store import read_mark
 from slowstart.studies import claims as judging
 from slowstart.studies.files import nearest
-from slowstart.studies.measures import filtered
+from slowstart.studies.measures import TABLES, filtered
 from slowstart.studies.store import Store
 from slowstart.studies.study import all_stacks
 
@@ -61,7 +62,7 @@ class Findings:
     _explanations: dict[str, Filled] = field(default_factory=dict)
 
     def table(self, experiment: str, stack: Stack, table: str = "flows") -> pl.DataFrame:
-        """Rows of an experiment: ``flows``, ``links``, ``runs``, ``flow_traces``, ``link_traces``.
+        """Rows of an experiment: a table of ``TABLES``, ``flow_traces`` or ``link_traces``.
 
         Further columns are the axes of the grid, ``job``, ``run`` and ``seed``.
         """
@@ -136,6 +137,18 @@ class Findings:
                 entries.append(f"{name} ({shown}), run {row['run']}: {row['reasons']}")
         return entries
 
+    @cached_property
+    def answer(self) -> list[str]:
+        """The study's answer to its question, from these runs; empty if it gives none."""
+        if self.study.answer is None:
+            return []
+        several = len(self.stacks) > 1
+        return [
+            f"{stack}: {sentence}" if several else str(sentence)
+            for stack in self.stacks
+            for sentence in self.study.answer(self, stack)
+        ]
+
     @property
     def totals(self) -> dict[str, int]:
         """The number of verdicts of each kind."""
@@ -163,6 +176,7 @@ class Findings:
             "quick": self.quick,
             "stacks": [self._stack(stack) for stack in self.stacks],
             "totals": self.totals,
+            **({"answer": self.answer} if self.study.answer else {}),
             "claims": [_claim(each, self) for each in self.verdicts],
         }
 
@@ -310,7 +324,7 @@ def run(
             switch_hystart=switch_hystart,
         )
         for (name, stack), jobs in plan.items():
-            for table in ("runs", "flows", "links", "flow_traces", "link_traces"):
+            for table in (*TABLES, "flow_traces", "link_traces"):
                 findings.tables[name, stack, table] = getattr(store, table)(jobs)
         for stack in chosen:
             findings.verdicts += judging.judge(study.claims, findings, stack)
@@ -380,7 +394,7 @@ def write(findings: Findings, folder: Path) -> None:
     aside = Path(tempfile.mkdtemp(prefix=_ASIDE, dir=folder))
     try:
         page.write(findings, aside)
-        for table in ("flows", "links", "runs"):
+        for table in TABLES:
             for (name, stack, kind), frame in findings.tables.items():
                 if kind == table and not frame.is_empty():
                     frame.write_parquet(aside / f"{table}-{name}-{stack}.parquet")

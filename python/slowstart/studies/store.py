@@ -1,7 +1,8 @@
 """Runs of a study's jobs, stored in a :class:`~slowstart.run_store.RunStore`.
 
-The store holds each run's rows of the tables of flows and links, and time series only of the runs
-for which they are requested. Runs are executed in batches of a few seconds.
+The store holds each run's rows of the tables of flows, links, background traffic, responses and
+queues, and time series only of the runs for which they are requested. Runs are executed in batches
+of a few seconds.
 
 >>> jobs = [Job(scenario, runs=20, labels={"network": "geo"}) for scenario in scenarios]
 >>> with Store(folder) as store:
@@ -40,7 +41,8 @@ _BATCH_S = 2.0
 _MOST_IN_BATCH = 2000
 # The most runs whose time series are in memory at a time.
 _MOST_TRACED = 64
-_TABLES = ("runs", "flows", "links", "flow_traces", "link_traces")
+_ALWAYS = ("flows", "links", "traffic", "responses", "queues")
+_TABLES = ("runs", *_ALWAYS, "flow_traces", "link_traces")
 
 
 @dataclass(frozen=True)
@@ -273,6 +275,18 @@ class Store(RunStore):
         """The table of links, with ``job`` and labels."""
         return self._rows("links", jobs, "link")
 
+    def traffic(self, jobs: Sequence[Job]) -> pl.DataFrame:
+        """The table of background traffic, with ``job`` and labels."""
+        return self._rows("traffic", jobs, "traffic")
+
+    def responses(self, jobs: Sequence[Job]) -> pl.DataFrame:
+        """The table of responses by size, with ``job`` and labels."""
+        return self._rows("responses", jobs, "traffic")
+
+    def queues(self, jobs: Sequence[Job]) -> pl.DataFrame:
+        """The percentiles of the queues, with ``job`` and labels."""
+        return self._rows("queues", jobs, "link")
+
     def flow_traces(self, jobs: Sequence[Job]) -> pl.DataFrame:
         """The stored time series of flows, with ``job`` and labels."""
         return self._rows("flow_traces", jobs, "flow", "time_s")
@@ -356,8 +370,10 @@ class _Outcome:
             return
         if name == "flows":
             frame = self._flows()
-        elif name == "links":
-            frame = pl.DataFrame(self.result.links())
+        elif name in _ALWAYS:
+            frame = pl.DataFrame(getattr(self.result, name)())
+            if frame.is_empty() and name != "links":
+                return
         elif not self.unit.traced:
             return
         else:
@@ -374,7 +390,7 @@ class _Outcome:
 
     def _run(self) -> pl.DataFrame:
         (entry,) = json.loads(self.result.to_json())["runs"]
-        known = {"run", "seed", "stack", "path", "end_s", "flows", "links", "counts"}
+        known = {"run", "seed", "stack", "path", "end_s", "flows", "links", "traffic", "counts"}
         facts = {name: value for name, value in entry.items() if name not in known}
         reasons = [reason for _, _, each in self.result.untrusted() for reason in each]
         return pl.DataFrame(

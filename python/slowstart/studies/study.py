@@ -25,7 +25,7 @@ from slowstart.studies.measures import Known
 from slowstart.studies.plan import Experiment, read_experiment
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from slowstart.studies.store import Job
 
@@ -62,6 +62,8 @@ class Study:
     claims: tuple[Claim, ...]
     drawings: tuple[Drawing, ...]
     module: Any
+    answer: Any = None
+    """Returns sentences for findings and a stack: the report's first lines."""
 
     @cached_property
     def readme(self) -> str:
@@ -116,7 +118,8 @@ def load(name: str | Path, traces: str | Path | None = None) -> Study:
         if not (folder / STUDY).is_file():
             raise InputError(f"there is no study {name}{nearest(str(name), names())}")
     root = Node.read(folder / STUDY)
-    root.only("title", "document", "publication", "summary", "minutes", "experiment", "figure")
+    root.only("title", "document", "publication", "summary", "minutes", "answer", "experiment",
+              "figure")  # fmt: skip
     judged = (folder / CLAIMS).is_file()
     _check_complete(root, folder, judged=judged)
     known_as = folder.resolve().name
@@ -160,7 +163,19 @@ def load(name: str | Path, traces: str | Path | None = None) -> Study:
         claims=tuple(claims.values()),
         drawings=tuple(drawings),
         module=module,
+        answer=_answer(root, hooks),
     )
+
+
+def _answer(root: Node, hooks: Callable[[str], object | None]) -> Any:
+    """The function of the analysis that answers the study's question; ``None`` without one."""
+    if not root.has("answer"):
+        return None
+    function = hooks(root.text("answer"))
+    if not callable(function):
+        name = root.text("answer")
+        raise root.refuse(f"the study's analysis has no function {name}", "answer")
+    return function
 
 
 def _publication(root: Node) -> Publication | None:
@@ -182,6 +197,9 @@ def _columns() -> dict[str, list[str]]:
     return {
         "flows": nothing.flows().column_names,
         "links": nothing.links().column_names,
+        "traffic": nothing.traffic().column_names,
+        "responses": nothing.responses().column_names,
+        "queues": nothing.queues().column_names,
         "runs": ["path", "run", "seed", "stack", "end_s", "counts", "wall_s"],
     }
 

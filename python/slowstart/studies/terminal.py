@@ -27,6 +27,8 @@ def show(findings: Findings, report: str | None) -> None:
     out = console()
     long = not sys.stdout.isatty()
     out.print(Text(findings.study.title, "bold"), soft_wrap=long)
+    for sentence in findings.answer:
+        out.print(Text(sentence), soft_wrap=long)
     if findings.study.claims:
         _show_claims(out, findings)
     for stack in findings.stacks:

@@ -19,6 +19,11 @@
 //! - As in Linux, `rho` is rounded down to eighths (28 ms: 1, where the paper has 1.12) and its power
 //!   of two is taken from a table.
 //! - An ACK that lifts slow start to the threshold leaves nothing to avoidance, as in Linux.
+//! - How fast the overshoot is repaired depends on the transport's loss detection. 5 MB over
+//!   50 Mbit/s, 100 ms and 413 packets of buffer take 1.37 s in Linux 6.1 and 1.36 s in 6.12 (in
+//!   virtual time), with 1,734 and 1,720 retransmissions. Simulated they take 1.39 s with 1,718;
+//!   rates within 1 % give 1.35 to 1.40 s. `loss_detection = "fack"`, the model of Linux 2.6.24,
+//!   waits for a timeout to find lost retransmissions, and takes 2.50 s. Test: `first_overshoot.rs`.
 
 use units::{Bytes, Duration};
 

@@ -66,9 +66,9 @@ const HZ: OptionInfo = OptionInfo {
 };
 
 /// Reads the option `hz`.
-fn read_hz(value: &str) -> Result<u32, OptionError> {
+fn read_hz<T: From<u16>>(value: &str) -> Result<T, OptionError> {
     let known = [("100", 100), ("250", 250), ("300", 300), ("1000", 1000)];
-    options::choice(value, &known, "100, 250, 300 or 1000")
+    options::choice(value, &known, "100, 250, 300 or 1000").map(T::from)
 }
 
 /// A clock of so many ticks per second, as Linux's jiffies. It remembers the last tick, because

@@ -37,6 +37,9 @@ hooks! {
         /// (Hybla); `None` leaves the initial window.
         fn begin(&mut self, context: &BuildContext) -> Option<Bytes> { None }
 
+        /// The slow-start threshold that the connection begins with, in segments; `None` is none.
+        fn initial_threshold(&self) -> Option<u64> { None }
+
         /// By how much slow start grows where start-up would grow it by `growth` (Hybla).
         fn on_slow_start(&mut self, growth: Bytes, ack: &Ack, window: &Window) -> Bytes { growth }
 

@@ -99,6 +99,9 @@ hooks! {
         /// See [`AsksRouters::on_approval`](crate::AsksRouters::on_approval).
         fn on_approval(&mut self, now: Instant, rate: Rate, rtt: Duration) {}
 
+        /// See [`AsksRouters::thins_acks`](crate::AsksRouters::thins_acks).
+        fn thins_acks(&mut self) -> bool { false }
+
         /// Bytes that every data packet carries for the routers of the path; `None` for congestion
         /// controls whose data carries nothing for routers. It never changes.
         fn header_bytes(&self) -> Option<u32> { None }

@@ -120,6 +120,12 @@ pub trait AsksRouters {
     /// Every router of the path approved `rate`, headers included, in a handshake of `rtt`. Called
     /// after [`Startup::on_established`].
     fn on_approval(&mut self, rate: Rate, rtt: Duration, window: &Window) -> Option<Step>;
+
+    /// Whether the receiver sends fewer ACKs for the data that leaves at an approved rate (RFC 4782,
+    /// section 4.5). It never changes.
+    fn thins_acks(&self) -> bool {
+        false
+    }
 }
 
 /// A start-up whose window or pace changes as segments leave.

@@ -361,6 +361,10 @@ impl AsksRouters for Everything {
     fn on_approval(&mut self, _rate: Rate, _rtt: Duration, _window: &Window) -> Option<Step> {
         self.probe.note("on_approval")
     }
+
+    fn thins_acks(&self) -> bool {
+        self.probe.note("thins_acks")
+    }
 }
 
 impl SteersSending for Everything {
@@ -424,6 +428,7 @@ fn classic_calls_every_hook_of_its_parts() {
     expected.extend([
         "requested_rate",
         "on_approval",
+        "thins_acks",
         "after_sent",
         "supposed_receive_window",
     ]);

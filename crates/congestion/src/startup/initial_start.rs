@@ -5,18 +5,24 @@
 //! baseline of Scharf 2011, allows `min(4 MSS, max(2 MSS, 4380 bytes))`. Any other number of
 //! segments can be set. [`Standard`] slow start follows.
 //!
+//! Scharf 2011 suggests for further work to pace the initial window. With `pace=rtt` its segments
+//! leave evenly over the round trip that the handshake took, until the first ACK or until all have
+//! left.
+//!
 //! Assumes that a flow whose window begins with one segment lost its SYNs, and keeps that window,
 //! as RFC 6928 section 2 requires after more than one lost SYN.
 //!
 //! # Deviations
 //! - The transport sets the window after a pause or a timeout: one segment after a timeout, and the
 //!   flow's own initial window after a pause, where RFC 6928 allows this one.
+//! - Paced segments leave in the transport's bursts, two at a time; without TSO one by one. Without a
+//!   round-trip time of the handshake they are not paced.
 //! - RFC 6928 section 3 returns to RFC 3390 for later restarts when the initial window lost
 //!   segments; no transport here does.
 
-use units::{Bytes, Instant};
+use units::{Bytes, Instant, Rate};
 
-use crate::{Ack, Established, Needs, Startup, Step, Window};
+use crate::{Ack, Congestion, Established, Needs, Pace, Startup, Step, Window};
 use crate::{options, settings};
 
 #[cfg(doc)]
@@ -71,6 +77,15 @@ settings! {
                 })
             },
         }
+
+        /// Whether the initial window is paced over the handshake's round-trip time.
+        paced: bool {
+            name: "pace",
+            default: "none",
+            help: "none: the initial window leaves at once; rtt: evenly over the handshake's \
+                   round-trip time",
+            read: |value| options::choice(value, &[("none", false), ("rtt", true)], "none or rtt"),
+        }
     }
 }
 
@@ -78,24 +93,51 @@ settings! {
 #[derive(Clone, Debug)]
 pub struct InitialStart {
     config: InitialStartConfig,
+    /// The pace of the initial window until its first ACK.
+    pace: Option<Rate>,
 }
 
 impl InitialStart {
     /// A start-up for a new connection.
     #[must_use]
     pub fn new(config: InitialStartConfig, _now: Instant, _snd_nxt: u64) -> Self {
-        Self { config }
+        Self { config, pace: None }
     }
 }
 
 impl Startup for InitialStart {
     fn needs(&self) -> Needs {
-        Needs::NONE
+        if self.config.paced {
+            Needs::PACING
+        } else {
+            Needs::NONE
+        }
     }
 
-    fn on_established(&mut self, _start: &Established, window: &Window) -> Option<Step> {
+    fn on_established(&mut self, start: &Established, window: &Window) -> Option<Step> {
+        if window.cwnd <= window.smss {
+            return None;
+        }
         let cwnd = self.config.initial_window.bytes(window.smss);
-        (window.cwnd > window.smss).then_some(Step::Set(cwnd))
+        let rtt = start.rtt.filter(|rtt| self.config.paced && !rtt.is_zero());
+        self.pace = rtt.map(|rtt| {
+            let bits = u128::from(cwnd.get()) * 8 * 1_000_000_000 / u128::from(rtt.as_nanos());
+            Rate::from_bits_per_sec(u64::try_from(bits).unwrap_or(u64::MAX))
+        });
+        Some(Step::Set(cwnd))
+    }
+
+    fn on_delivery(&mut self, _ack: &Ack, _window: &Window) -> Option<Step> {
+        self.pace = None;
+        None
+    }
+
+    fn on_congestion(&mut self, _congestion: &Congestion) {
+        self.pace = None;
+    }
+
+    fn pacing(&self) -> Option<Pace> {
+        self.pace.map(Pace::at)
     }
 
     fn on_ack(&mut self, ack: &Ack, _window: &Window) -> Step {

@@ -11,6 +11,11 @@
 //! Scharf's study made it "slightly" less aggressive: `variant=scharf` sends at most 65,535 bytes,
 //! the largest window that a SYN can advertise, and continues in congestion avoidance.
 //!
+//! Other responses to a loss in the flight are options (`loss`): half of the flight; Quick-Start's
+//! (RFC 4782, section 4.6), which begins again from the initial window with half of what was delivered
+//! as threshold; the same without a threshold; and that of quicly (pull request 565, 2023), which
+//! takes what the flight delivered as window, and all of `N - R` after the recovery.
+//!
 //! Assumes that the handshake gave an RTT; without one the connection begins with its initial
 //! window.
 //!
@@ -20,7 +25,8 @@
 //!   options.
 //! - `R` counts retransmissions until the flight is acknowledged. A segment of the flight that is
 //!   lost twice counts twice, and a segment sent later but lost in the same recovery also counts.
-//! - Scharf's limit of one jump at a time per host is not implemented: flows share no such state.
+//! - A limit of one jump at a time per host, which could be part of Scharf's change, is not
+//!   implemented: connections share only what earlier ones left when they closed.
 //! - Segments leave in the transport's bursts, two at a time; without TSO one by one.
 
 use units::{Bytes, Instant, Rate};
@@ -38,8 +44,12 @@ pub enum JumpLoss {
     HalfOfDelivered,
     /// Half of the flight.
     Half,
-    /// Slow start from the initial window, as Quick-Start does.
+    /// Slow start from the initial window to half of what was delivered, as Quick-Start does.
+    QuickStart,
+    /// Slow start from the initial window, without a threshold.
     SlowStart,
+    /// What the flight has delivered; after the recovery all of it, `N - R`.
+    Delivered,
 }
 
 /// Configuration of [`JumpStart`].
@@ -86,8 +96,9 @@ impl Options for JumpStartConfig {
         OptionInfo {
             name: "loss",
             default: "half-of-delivered",
-            help: "window after a loss in the jump: half-of-delivered, half, or slow-start from \
-                   the initial window",
+            help: "window after a loss in the jump: half-of-delivered; half of the jump; quick-start \
+                   (initial window, threshold half of what was delivered); slow-start (initial \
+                   window, no threshold); delivered (all that was delivered)",
         },
         OptionInfo {
             name: "burst_if_fits",
@@ -115,9 +126,11 @@ impl Options for JumpStartConfig {
                 let words = [
                     ("half-of-delivered", JumpLoss::HalfOfDelivered),
                     ("half", JumpLoss::Half),
+                    ("quick-start", JumpLoss::QuickStart),
                     ("slow-start", JumpLoss::SlowStart),
+                    ("delivered", JumpLoss::Delivered),
                 ];
-                let expected = "half-of-delivered, half or slow-start";
+                let expected = "half-of-delivered, half, quick-start, slow-start or delivered";
                 self.loss = options::choice(value, &words, expected)?;
             }
             "burst_if_fits" => self.burst_if_fits = options::boolean(value)?,
@@ -137,6 +150,15 @@ struct Jump {
     end: Option<u64>,
     /// `R`: segments retransmitted since.
     resent: u64,
+    /// Delivered since the jump began.
+    delivered: Bytes,
+}
+
+impl Jump {
+    /// `N - R`.
+    const fn arrived(&self) -> u64 {
+        self.segments.saturating_sub(self.resent)
+    }
 }
 
 /// Jump-Start.
@@ -172,6 +194,12 @@ impl JumpStart {
         // As many as 2^32 segments fit any window.
         bytes.get().div_ceil(smss.get()).clamp(1, 1 << 32)
     }
+
+    /// What the flight has delivered, at least the initial window.
+    fn carried(&self, jump: &Jump, smss: Bytes) -> Bytes {
+        let delivered = jump.delivered.min(smss * jump.segments);
+        delivered.max(self.initial_window)
+    }
 }
 
 impl Startup for JumpStart {
@@ -196,6 +224,7 @@ impl Startup for JumpStart {
             rate: Rate::from_bits_per_sec(u64::try_from(bits).unwrap_or(u64::MAX)),
             end: None,
             resent: 0,
+            delivered: Bytes::ZERO,
         });
         Some(Step::Set(size))
     }
@@ -212,6 +241,9 @@ impl Startup for JumpStart {
 
     fn observe(&mut self, ack: &Ack, _window: &Window) {
         self.snd_una = ack.snd_una;
+        if let Some(jump) = &mut self.jump {
+            jump.delivered += ack.delivered;
+        }
     }
 
     fn on_delivery(&mut self, _ack: &Ack, window: &Window) -> Option<Step> {
@@ -256,35 +288,41 @@ impl JumpStarts for JumpStart {
             return None;
         }
         let half = window.smss * (jump.segments / 2).max(1);
-        Some(match self.config.loss {
-            JumpLoss::HalfOfDelivered | JumpLoss::Half => Reduction {
-                cwnd: half,
-                ssthresh: half,
-            },
-            JumpLoss::SlowStart => Reduction {
-                cwnd: self.initial_window,
-                ssthresh: Bytes::MAX,
-            },
-        })
+        let (cwnd, ssthresh) = match self.config.loss {
+            JumpLoss::HalfOfDelivered | JumpLoss::Half => (half, half),
+            JumpLoss::QuickStart => (self.initial_window, half),
+            JumpLoss::SlowStart => (self.initial_window, Bytes::MAX),
+            JumpLoss::Delivered => {
+                let carried = self.carried(&jump, window.smss);
+                (carried, carried)
+            }
+        };
+        Some(Reduction { cwnd, ssthresh })
+    }
+
+    fn on_recovery_ack(&mut self, _ack: &Ack, window: &Window) -> Bytes {
+        match &self.jump {
+            Some(jump) if self.config.loss == JumpLoss::Delivered => {
+                self.carried(jump, window.smss).max(window.cwnd)
+            }
+            _ => window.cwnd,
+        }
     }
 
     fn on_recovery_exit(&mut self, _now: Instant, window: &Window) -> Reduction {
         let jump = self.jump.take();
-        let left = jump.map_or(0, |jump| match self.config.loss {
-            JumpLoss::HalfOfDelivered => jump.segments.saturating_sub(jump.resent) / 2,
-            JumpLoss::Half => jump.segments / 2,
-            JumpLoss::SlowStart => 0,
-        });
-        if self.config.loss == JumpLoss::SlowStart {
-            return Reduction {
-                cwnd: self.initial_window,
-                ssthresh: Bytes::MAX,
-            };
-        }
-        let cwnd = window.smss * left.max(1);
-        Reduction {
-            cwnd,
-            ssthresh: cwnd,
-        }
+        let arrived = jump.map_or(0, |jump| jump.arrived());
+        let half = match self.config.loss {
+            JumpLoss::Half => jump.map_or(0, |jump| jump.segments) / 2,
+            JumpLoss::Delivered => arrived,
+            _ => arrived / 2,
+        };
+        let left = window.smss * half.max(1);
+        let (cwnd, ssthresh) = match self.config.loss {
+            JumpLoss::QuickStart => (self.initial_window, left),
+            JumpLoss::SlowStart => (self.initial_window, Bytes::MAX),
+            JumpLoss::HalfOfDelivered | JumpLoss::Half | JumpLoss::Delivered => (left, left),
+        };
+        Reduction { cwnd, ssthresh }
     }
 }

@@ -11,6 +11,12 @@
 //! router does not support Quick-Start, or if the approved rate is no more than the initial window
 //! per round trip, this is limited slow start.
 //!
+//! With `thin_acks=true` the receiver limits the ACKs on the reverse path (section 4.5): it
+//! acknowledges one packet in `max(2, R T / (100 * 8 * MSS))`, for `R` in bit/s, which is at most 100
+//! ACKs per round trip. It halves this number each round trip until it is two. In the first round
+//! trip the acknowledgments that release data are therefore up to 1 % of a window apart, and the
+//! sender's bursts as large, unless the transport paces.
+//!
 //! # Deviations
 //! - The request asks for the data that the application has written when the SYN leaves, within the
 //!   100 ms that the RFC allows where no round trip is known; `rate` requests another rate.
@@ -55,6 +61,15 @@ settings! {
                     Some(Rate::from_bits_per_sec(kbits * 1000))
                 })
             },
+        }
+
+        /// Whether the receiver thins its ACKs.
+        thin_acks: bool {
+            name: "thin_acks",
+            default: "false",
+            help: "the receiver sends at most 100 ACKs per RTT for the approved rate, and halves the \
+                   interval each RTT",
+            read: options::boolean,
         }
     }
 }
@@ -186,6 +201,10 @@ impl JumpStarts for QuickStart {
 }
 
 impl AsksRouters for QuickStart {
+    fn thins_acks(&self) -> bool {
+        self.config.thin_acks
+    }
+
     fn requested_rate(&self, queued: Bytes) -> Option<Rate> {
         if self.config.rate.is_some() {
             return self.config.rate;

@@ -69,6 +69,8 @@ impl<C: CongestionControl> Transport<C> {
         if let Some(rate) = control.requested_rate(Bytes::MAX) {
             control.on_approval(now, rate.min(Rate::from_bits_per_sec(10_000_000)), rtt);
         }
+        // Constant, and a matter of the receiver, which is not here.
+        let _ = control.thins_acks();
         let is_steered = control.steers_sending();
         let watches_losses = control.watches_losses();
         Self {

@@ -11,12 +11,13 @@
 //! | `algorithm` | TCP_CONGESTION, by the table in `names`; extended by [`StackOptions::names`] |
 //! | `initial_window`, `ecn` | metrics of the flow's own route (`initcwnd`, `features ecn`) |
 //! | `ack_policy = "every-segment"` | a metric of the reverse route (`quickack`) |
+//! | `extra_delay` | the emulator delays what is sent to the flow's own address by both directions' delays |
 //! | `pacing` | SO_MAX_PACING_RATE at its largest value, which limits nothing: TCP's own timer paces, and no `fq` is needed |
 //! | `receive_buffer`, `restart_after_idle` | sysctls of the namespace: one value for all flows |
 //! | `tso_segments` | the device's `gso_max_segs`: one value for all flows |
 //! | `cubic+search`, `cubic+hystart++`, `cubic+standard` | an eBPF program of this project, loaded for the run (`kernel::Guest`), or loaded before by an administrator |
 //! | `cubic+standard` without it | where allowed, HyStart is switched off for the whole machine during the run (`hystart`) |
-//! | `extra_delay`, `sack = false`, `syn_window`, `small_queue`, `autotuning`, `loss_detection`, `byte_counting = false`, other algorithms | refused |
+//! | `sack = false`, `syn_window`, `small_queue`, `autotuning`, `loss_detection`, `byte_counting = false`, other algorithms | refused |
 //!
 //! ## Deviations
 //!
@@ -26,6 +27,9 @@
 //! - Without the probe, the times of the exit and of the first loss are late by up to one polling
 //!   period. `observe` lists the other approximations.
 //! - The connection is closed when all data are acknowledged, not when all are written.
+//! - As in the simulator, a flow's access delay (`extra_delay`, both directions) is part of the
+//!   reverse direction: the receiver has forward data one access delay too early, and completion
+//!   times add that delay.
 //! - The kernel limits memory, not the receive window. The limit is chosen so that full segments
 //!   make the window `receive_buffer`, within one percent (`hosts`).
 //! - Sender and receiver have large socket buffers and, where allowed, priority over ordinary
@@ -221,6 +225,16 @@ pub fn run(
         EmulationOptions {
             trace: options.traces,
             deliveries: true,
+            access_delays: plan
+                .flows
+                .iter()
+                .map(|flow| {
+                    (
+                        shared::address(shared::SENDERS, flow.index),
+                        flow.extra_delay,
+                    )
+                })
+                .collect(),
             ..options.emulation.clone()
         },
     )?;

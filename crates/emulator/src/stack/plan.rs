@@ -48,6 +48,8 @@ pub(super) struct FlowPlan {
     pub(super) start: Instant,
     /// When it stops, whatever is unsent.
     pub(super) stop: Instant,
+    /// The delay of its access link, in each direction.
+    pub(super) extra_delay: Duration,
     /// How much it sends.
     pub(super) size: Option<u64>,
     /// When it has data to send.
@@ -177,12 +179,6 @@ fn plan_flow(
     hystart: &mut HyStart,
 ) -> Result<FlowPlan, StackError> {
     let name = &flow.name;
-    if flow.extra_delay != Duration::ZERO {
-        return refuse(format!(
-            "flow `{name}`: `extra_delay` is not supported on the kernel, where all flows share \
-             one path"
-        ));
-    }
     if flow.ends != scenario::Ends::default() {
         return refuse(format!(
             "flow `{name}`: `from` and `to` are not supported on the kernel, where all flows share \
@@ -293,6 +289,7 @@ fn plan_flow(
         stop: flow
             .duration
             .map_or(Instant::MAX, |duration| flow.start + duration),
+        extra_delay: flow.extra_delay,
         size: flow.size.map(Bytes::get),
         application: flow.application,
         pacing: flow.pacing,

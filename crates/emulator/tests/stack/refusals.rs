@@ -32,10 +32,6 @@ fn what_the_kernel_cannot_do_is_refused_with_a_sentence() {
             vec![flow("cubic+search:bins=12", 1000)],
             "no congestion control of the kernel",
         ),
-        (
-            vec![with(reno(), |of| of.extra_delay = Duration::from_millis(1))],
-            "`extra_delay` is not supported",
-        ),
         (vec![from_a_host], "`from` and `to` are not supported"),
         (
             vec![with(reno(), |of| of.sack = false)],

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use network::router::RouterSupport;
 use network::{Link, LinkConfig, Streams};
-use scenario::{Application, Direction, Ends, Scenario};
+use scenario::{Application, Direction, Ends, Scenario, Traffic, TrafficKind};
 use units::Instant;
 
 use super::graph::Graph;
@@ -77,6 +77,13 @@ impl<'a> World<'a> {
             turns: Turns::default(),
         };
         world.add_own_links();
+        let path = &scenario.path;
+        let exchanges = |traffic: &Traffic| matches!(traffic.kind, TrafficKind::Exchanges(_));
+        if path.traffic.iter().any(exchanges) {
+            for link in &mut world.links {
+                link.measure_from(Instant::ZERO + path.warm_up);
+            }
+        }
         let mut turns = Vec::new();
         for (index, config) in scenario.flows.iter().enumerate() {
             let turn = next_turn(&mut turns, config.ends);

@@ -210,37 +210,43 @@ impl World<'_> {
         self.keep_sender(flow);
     }
 
-    /// Offers data segments of a sender whose host also has the receiver of `peer`: the first one
-    /// carries the acknowledgment that is due there.
+    /// Offers `count` data segments of a sender whose host also has the receiver of `peer`: they carry
+    /// the acknowledgment that is due there, as long as it reports anything new. `packet` is the
+    /// first of them.
     pub(super) fn offer_with_ack(
         &mut self,
         peer: u32,
-        packet: Packet<Carried>,
-        count: u32,
+        mut packet: Packet<Carried>,
+        mut count: u32,
         asks_routers: bool,
     ) {
         let now = self.now;
-        let ack = self.endpoints(peer).and_then(|endpoints| {
+        self.settle_end(peer);
+        while count > 0
+            && let Some(endpoints) = self.endpoints(peer)
+        {
             let ack = endpoints.receiver.take_ack(now);
-            if packet.payload.data_segment().len > 0 {
+            let data = packet.payload.data_segment();
+            if data.len > 0 {
                 endpoints.receiver.on_data_sent(now);
             }
-            ack
-        });
-        let mut rest = count;
-        let mut packet = packet;
-        if let Some(ack) = ack {
+            if data.fin {
+                endpoints.receiver.on_fin_sent();
+            }
+            let Some(ack) = ack else {
+                break;
+            };
             let mut first = packet;
             first.size += ack.options_size();
             first.payload.carry(ack, &mut self.aside);
             self.offer_segment(first, asks_routers);
             packet.payload = packet.payload.following(1);
-            rest -= 1;
+            count -= 1;
         }
-        match rest {
+        match count {
             0 => {}
             1 => self.offer_segment(packet, asks_routers),
-            _ => self.offer_burst(packet, rest),
+            _ => self.offer_burst(packet, count),
         }
     }
 

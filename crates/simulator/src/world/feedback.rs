@@ -65,6 +65,7 @@ pub(super) fn consult(
     now: Instant,
     aside: &mut Aside,
 ) {
+    state.watch(now);
     if let Some(router) = &mut state.router {
         let size = u64::from(packet.size) + u64::from(state.link.overhead());
         let feedback = packet.payload.feedback_mut(aside);

@@ -42,7 +42,7 @@ impl World<'_> {
         }
         self.catch_up();
         let now = self.now;
-        self.links[FORWARD as usize].link.advance(now);
+        self.links[FORWARD as usize].advance(now);
         self.note_busy_periods();
         let link = &self.links[FORWARD as usize].link;
         let state = &mut self.flows.measured[flow as usize];
@@ -63,7 +63,7 @@ impl World<'_> {
 
     pub(super) fn output(mut self) -> RunOutput {
         for link in 0..self.links.len() as u32 {
-            self.links[link as usize].link.advance(self.now);
+            self.links[link as usize].advance(self.now);
             self.note_dropped(link);
         }
         for flow in 0..self.flows.measured.len() as u32 {

@@ -36,8 +36,9 @@
 //! links and others at the end of the path itself. Links beside the path may connect its ends, or
 //! hosts at the same end, so a scenario with any has no two sides. A router with explicit support reads the length
 //! of its queue at past instants: if that queue decides at dequeue, it reports its length as of its
-//! last packet, which depends on the order in which the sides act. A traced run reads the receiver
-//! at each ACK. All of these take the plain loop, and so do paths on which a turn would have few
+//! last packet, which depends on the order in which the sides act; the samples of such a queue
+//! (measured where both sides of connections write) are no different. A traced run reads the
+//! receiver at each ACK. All of these take the plain loop, and so do paths on which a turn would have few
 //! packets.
 
 use std::sync::atomic::AtomicBool;
@@ -49,6 +50,7 @@ use super::{FORWARD, NANO, World};
 use crate::agenda::{LEFT, Part, Position, RIGHT, Side};
 use crate::flow::FlowState;
 use crate::flows::BACKGROUND;
+use crate::links::LinkState;
 use crate::{EventLoop, RunError};
 
 /// With fewer packets in a turn, the plain loop is faster.
@@ -200,6 +202,7 @@ impl World<'_> {
         // Without a delay, a packet could arrive in the instant in which it leaves its sender.
         let forward = &self.links[FORWARD as usize];
         let reads_queue = forward.router.is_some() && forward.link.decides_late();
+        let reads_queue = reads_queue || self.links.iter().any(LinkState::is_sampled_late);
         if lookahead.is_zero() || there.is_zero() || reads_queue {
             return;
         }

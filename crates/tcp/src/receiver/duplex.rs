@@ -13,8 +13,9 @@
 //! begins quick-ACK mode, the connection is no longer interactive. More than one full segment is
 //! acknowledged at once in either mode.
 //!
-//! **FIN.** The peer's FIN makes the connection interactive, and its acknowledgment waits for data
-//! or for the FIN of this side, at most for the ATO.
+//! **FIN.** If the peer closes first, its FIN makes the connection interactive, and the
+//! acknowledgment waits for data or for the FIN of this side, at most for the ATO. Once this side
+//! has closed, the peer's FIN is acknowledged at once.
 //!
 //! ## Deviations
 //!
@@ -32,7 +33,7 @@ impl Receiver {
     /// retransmitted until [`Self::complete_handshake`] (RFC 6298, section 2: after one second, then
     /// with back-off). Call it before the SYN arrives.
     pub const fn listen(&mut self) {
-        self.is_duplex = true;
+        self.fin_waits = true;
         self.awaits_third = true;
     }
 
@@ -49,11 +50,14 @@ impl Receiver {
         if self.rcv_nxt == 0 && syn_ack.ts_val != 0 {
             self.ts_recent = syn_ack.ts_val;
         }
-        if let Some(rtt) = rtt.filter(|_| !self.is_duplex) {
-            self.rtt.on_sample(rtt, 0, 0);
+        if !self.is_connected {
+            self.is_connected = true;
+            self.fin_waits = true;
+            if let Some(rtt) = rtt {
+                self.rtt.on_sample(rtt, 0, 0);
+            }
         }
-        self.is_duplex = true;
-        self.send_ack(now)
+        self.make_ack(now)
     }
 
     /// The third segment of the handshake has arrived, or data that carries its acknowledgment. Call
@@ -61,7 +65,7 @@ impl Receiver {
     /// Returns the time since the SYN-ACK (`None` if there were several), and how often the SYN-ACK
     /// was retransmitted: the arguments of [`crate::Sender::accept`].
     pub fn complete_handshake(&mut self, now: Instant) -> (Option<Duration>, u32) {
-        self.is_duplex = true;
+        self.fin_waits = true;
         if self.awaits_third {
             self.awaits_third = false;
             self.pending.syn_ack = false;
@@ -81,31 +85,39 @@ impl Receiver {
     /// The acknowledgment in a data segment or FIN that this host sends at `now`. It replaces one
     /// that waits for the delayed-ACK timer. `None` if it would repeat the last ACK: the same ACK
     /// number and window, no SACK blocks and no ECN echo. Until data has arrived, each data segment
-    /// carries the acknowledgment of the SYN-ACK, because the third segment may be lost.
+    /// of the active opener acknowledges the SYN-ACK, because the third segment may be lost.
     pub fn take_ack(&mut self, now: Instant) -> Option<AckSegment> {
-        self.reports_news().then(|| self.make_ack(now))
+        self.reports_news().then(|| {
+            let ack = self.make_ack(now);
+            // It does not leave alone.
+            self.stats.acks_sent -= 1;
+            ack
+        })
     }
 
     /// Whether an ACK would not repeat the last one.
     fn reports_news(&self) -> bool {
-        self.rcv_nxt == 0
+        self.is_connected && self.rcv_nxt == 0
             || self.pending.scheduled
             || self.pending.now
             || self.unacknowledged() > 0
             || self.echo_marks
             || !self.sacks.is_empty()
-            || self
-                .window
-                .candidate(u64::from(self.rcv_mss), self.beyond.total())
+            || self.window.candidate(u64::from(self.rcv_mss), self.held())
                 > self.window.remaining(self.rcv_nxt)
     }
 
     /// This host sends data at `now` (not a FIN without data). Call it after [`Self::take_ack`].
     pub fn on_data_sent(&mut self, now: Instant) {
-        self.is_duplex = true;
         if now.saturating_since(self.last_data) < self.ato {
             self.quick_mask = 0;
         }
+    }
+
+    /// The FIN of this side leaves: a FIN of the peer is acknowledged at once from now on
+    /// (`tcp_fin`, in `TCP_FIN_WAIT1` and `TCP_FIN_WAIT2`). Call it after [`Self::take_ack`].
+    pub const fn on_fin_sent(&mut self) {
+        self.fin_waits = false;
     }
 
     /// Whether the connection is interactive.

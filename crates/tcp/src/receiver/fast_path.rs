@@ -14,7 +14,7 @@
 //! - No data lies beyond a hole. No SACK block is listed, no ACK is compressed, and no SYN-ACK or
 //!   early ACK waits. The buffer holds nothing but the segment itself, so the window that an ACK
 //!   advertises depends on the space and the limit (`rcv_ssthresh`) only.
-//! - The stream has not ended. Neither a pushed nor a small segment waits for its ACK.
+//! - The ACKs are not thinned. The stream has not ended. Neither a pushed nor a small segment waits for its ACK.
 //! - Data has arrived before, so that the ATO is set and both round-trip measurements have begun.
 //!
 //! Neither an ACK, a timer nor a segment on the fast path can change any of this. (A pause, a timer
@@ -102,7 +102,7 @@ impl Receiver {
         window.settle(now, self.rcv_nxt, full, || 0);
         window.measure_by_window(now, end);
         window.measure_by_timestamp(timestamp(now), ts_ecr, true);
-        window.on_read(now, end, full);
+        window.on_read(now, end, 0, full);
         self.quiet_until = window.quiet_until();
         self.adapt_ato(now.saturating_since(self.last_data));
         self.take_full_segment(now, len, ts_val);
@@ -165,11 +165,13 @@ impl Receiver {
     /// The end of a segment in order on the general path: whether the fast path takes the next one.
     pub(super) fn look_ahead(&mut self) {
         let pending = &self.pending;
-        self.is_clear = self.beyond.is_empty()
+        self.is_clear = self.reads_at_once()
+            && self.beyond.is_empty()
             && self.sacks.is_empty()
             && self.compressed == 0
             && self.early_ack.is_none()
-            && self.end.is_none()
+            && self.thinned_to().is_none()
+            && self.end == u64::MAX
             && !(pending.pushed | pending.pushed_twice | pending.immediate | pending.syn_ack);
         self.quiet_until = self.window.quiet_until();
     }

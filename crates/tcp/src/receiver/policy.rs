@@ -1,4 +1,5 @@
 //! When the receiver acknowledges: at once, with the next segment, after a delay, or compressed.
+//! While ACKs are [thinned](super::thinning), after as many segments as that says.
 //!
 //! Linux 6.18 `tcp_event_data_recv`, `__tcp_ack_snd_check`, `tcp_send_delayed_ack` and
 //! `tcp_cleanup_rbuf`; RFC 5681 section 4.2.
@@ -10,7 +11,7 @@ use super::Receiver;
 /// `TCP_MAX_QUICKACKS`.
 pub(super) const QUICK_ACKS: u32 = 16;
 /// Quick ACKs after a congestion mark (`__tcp_ecn_check_ce`).
-pub(super) const QUICK_ACKS_AFTER_MARK: u32 = 2;
+const QUICK_ACKS_AFTER_MARK: u32 = 2;
 /// `TCP_ATO_MIN` and `TCP_DELACK_MIN`: HZ / 25.
 pub(super) const ATO_MIN: Duration = Duration::from_millis(40);
 /// Bound of the delayed ACK: `TCP_DELACK_MAX` (HZ / 5), less a tick because of `rto_min`.
@@ -54,6 +55,14 @@ impl Receiver {
         self.leave_interactive_mode();
     }
 
+    /// RFC 3168 section 6.1.3: echo until CWR. The first mark is acknowledged without delay.
+    pub(super) fn on_mark(&mut self) {
+        if !self.echo_marks {
+            self.echo_marks = true;
+            self.enter_quick_acks(QUICK_ACKS_AFTER_MARK);
+        }
+    }
+
     /// `tcp_in_quickack_mode`.
     #[inline]
     pub(super) const fn acks_quickly(&self) -> bool {
@@ -92,14 +101,14 @@ impl Receiver {
         self.rcv_nxt - self.window.advertised_at()
     }
 
-    /// `__tcp_ack_snd_check`: at once, delayed, or compressed. (Linux also requires that the right
-    /// edge can advance, which holds for an application that reads at once; otherwise Linux
-    /// acknowledges in [`Self::decide_after_read`].)
+    /// `__tcp_ack_snd_check`: at once, delayed, or compressed.
     pub(super) fn decide(&mut self, now: Instant) {
-        if self.unacknowledged() > u64::from(self.rcv_mss)
-            || self.acks_quickly()
-            || self.pending.immediate
-        {
+        let full = u64::from(self.rcv_mss);
+        let is_due = match self.thinned_to() {
+            None => self.unacknowledged() > full && self.may_advance_edge() || self.acks_quickly(),
+            Some(packets) => self.unacknowledged() >= packets.saturating_mul(full),
+        };
+        if is_due || self.pending.immediate {
             self.pending.now = true;
         } else if self.beyond.is_empty() {
             self.delay_ack(now);
@@ -113,17 +122,16 @@ impl Receiver {
         if self.pending.now {
             return;
         }
-        let drained = self.beyond.is_empty();
+        let drained = self.beyond.is_empty() && self.unread() == 0;
         let pushed = self.pending.pushed && !self.is_interactive();
         if drained && (pushed || self.pending.pushed_twice) {
             self.pending.now = true;
             return;
         }
-        if self.window.is_half_used(self.rcv_nxt) {
+        // No window update leaves after the end of the stream.
+        if self.window.is_half_used(self.rcv_nxt) && self.end > self.rcv_nxt {
             let left = self.window.remaining(self.rcv_nxt);
-            let candidate = self
-                .window
-                .candidate(u64::from(self.rcv_mss), self.beyond.total());
+            let candidate = self.window.candidate(u64::from(self.rcv_mss), self.held());
             self.pending.now = candidate > 0 && candidate >= 2 * left;
         }
     }

@@ -16,7 +16,7 @@
 //! - The application reads at once. If many segments arrive at one instant (a cell's transport
 //!   block, a Wi-Fi frame), some arrive before the application has woken up. The first segment read
 //!   after a round trip ends the measurement, and the data waiting behind that segment is
-//!   subtracted.
+//!   subtracted. All the data that a retransmission puts in order waits behind that retransmission.
 //!
 //! ## Before 6.16
 //!
@@ -52,6 +52,8 @@ const LARGEST_SHIFT: u32 = 14;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ReceiveWindow {
     autotuning: Autotuning,
+    /// The window never exceeds the free space: it is rounded down, and its right edge stays.
+    is_strict: bool,
     /// `receive_buffer`.
     limit: u64,
     /// The advertised window is a multiple of this (window scale).
@@ -74,6 +76,8 @@ pub(super) struct ReceiveWindow {
     read_since: Option<Instant>,
     /// The round trip is over: when, and the offset that the application had read.
     measured: Option<(Instant, u64)>,
+    /// Bytes in order beyond that offset at that moment.
+    behind: u64,
 }
 
 impl ReceiveWindow {
@@ -91,6 +95,7 @@ impl ReceiveWindow {
         };
         Self {
             autotuning,
+            is_strict: false,
             limit,
             unit: 1 << shift,
             space,
@@ -105,7 +110,18 @@ impl ReceiveWindow {
             read_at: 0,
             read_since: None,
             measured: None,
+            behind: 0,
         }
+    }
+
+    /// Data may stay in the buffer from now on.
+    pub const fn limit_to_free_space(&mut self) {
+        self.is_strict = true;
+    }
+
+    /// The window that the last ACK advertised.
+    pub const fn advertised(&self) -> u64 {
+        self.advertised
     }
 
     /// The remainder of the advertised window (`tcp_receive_window`).
@@ -150,17 +166,27 @@ impl ReceiveWindow {
     }
 
     /// The window to advertise with `held` bytes out of order (`__tcp_select_window`).
+    #[inline(always)]
     pub fn candidate(&self, rcv_mss: u64, held: u64) -> u64 {
-        let free = self.space.saturating_sub(held);
-        if free < self.space / 2 && (free < self.space / 16 || free < rcv_mss) {
-            return 0;
+        let mut free = self.space.saturating_sub(held);
+        if free < self.space / 2 {
+            if self.is_strict {
+                free = self.round(free);
+            }
+            if free < self.space / 16 || free < rcv_mss {
+                return 0;
+            }
         }
-        self.round_up(free.min(self.rcv_ssthresh))
+        self.round(free.min(self.rcv_ssthresh))
     }
 
-    /// The next multiple of the unit, which is a power of two.
-    const fn round_up(&self, window: u64) -> u64 {
-        (window + self.unit - 1) & !(self.unit - 1)
+    /// The next multiple of the unit, which is a power of two, or the previous one.
+    const fn round(&self, window: u64) -> u64 {
+        if self.is_strict {
+            window & !(self.unit - 1)
+        } else {
+            (window + self.unit - 1) & !(self.unit - 1)
+        }
     }
 
     /// Whether the buffer holds so much that the receiver leaves quick-ACK mode.
@@ -173,7 +199,11 @@ impl ReceiveWindow {
         let left = self.remaining(rcv_nxt);
         let mut window = self.candidate(rcv_mss, held);
         if window < left {
-            window = self.round_up(left);
+            window = if self.is_strict {
+                left
+            } else {
+                self.round(left)
+            };
         }
         self.advertised = window;
         self.advertised_at = rcv_nxt;
@@ -229,9 +259,10 @@ impl ReceiveWindow {
         };
     }
 
-    /// The application reads up to `copied` (`tcp_rcv_space_adjust`).
+    /// The application reads a segment that ends at `copied`, with `behind` bytes in order behind it
+    /// (`tcp_rcv_space_adjust`).
     #[inline]
-    pub fn on_read(&mut self, now: Instant, copied: u64, rcv_mss: u64) {
+    pub fn on_read(&mut self, now: Instant, copied: u64, behind: u64, rcv_mss: u64) {
         let Some(since) = self.read_since else {
             self.read_since = Some(now);
             self.read_per_round = self
@@ -243,7 +274,29 @@ impl ReceiveWindow {
         let elapsed = now.saturating_since(since).as_micros();
         if self.measured.is_none() && self.rtt_x8 != 0 && elapsed >= self.rtt_x8 >> 3 {
             self.measured = Some((now, copied));
+            self.behind = behind;
         }
+    }
+
+    /// [`Self::on_read`] and [`Self::settle`] at once, for an application that has read up to
+    /// `copied` of the data up to `rcv_nxt`: what is still unread is subtracted.
+    pub fn on_late_read(
+        &mut self,
+        now: Instant,
+        copied: u64,
+        rcv_nxt: u64,
+        rcv_mss: u64,
+        span: impl FnOnce() -> u64,
+    ) {
+        self.on_read(now, copied, 0, rcv_mss);
+        let Some((since, copied)) = self.measured.take() else {
+            return;
+        };
+        let (waiting, cushion) = match self.autotuning {
+            Autotuning::Linux54 => (0, CUSHION * rcv_mss),
+            _ => (rcv_nxt - copied, 0),
+        };
+        self.end_measurement(since, copied, (waiting, cushion), span);
     }
 
     /// A segment arrives at `now`. If a round trip ended at an earlier instant, all data of that
@@ -257,8 +310,23 @@ impl ReceiveWindow {
         self.measured = None;
         let (waiting, cushion) = match self.autotuning {
             Autotuning::Linux54 => (0, CUSHION * rcv_mss),
-            _ => ((rcv_nxt - copied).min(WAKING * rcv_mss), 0),
+            _ => {
+                let later = rcv_nxt - copied - self.behind;
+                (self.behind + later.min(WAKING * rcv_mss), 0)
+            }
         };
+        self.end_measurement(since, copied, (waiting, cushion), span);
+    }
+
+    /// The round trip is over at `since`, with `copied` read, of which `waiting` do not count.
+    #[inline]
+    fn end_measurement(
+        &mut self,
+        since: Instant,
+        copied: u64,
+        (waiting, cushion): (u64, u64),
+        span: impl FnOnce() -> u64,
+    ) {
         let read = (copied - self.read_at).saturating_sub(waiting);
         if read > self.read_per_round {
             self.right_size(read, cushion, span);

@@ -50,10 +50,7 @@ impl Sender {
     /// duplicate ACK (RFC 5681, section 2).
     pub fn handle_ack_with_data(&mut self, now: Instant, ack: &AckSegment) {
         self.pass.begin();
-        // The shortcut takes only ACKs that advance, which are no duplicates either.
-        if !self.process_plain_ack(now, ack) {
-            self.handle_any_ack(now, ack, true);
-        }
+        self.handle_any_ack(now, ack, true);
     }
 
     /// A segment of the peer without a new ACK carried the timestamp `ts_val`.

@@ -19,6 +19,13 @@ impl Sender {
         self.cc.header_bytes().is_some() || self.cc.requested_rate(Bytes::MAX).is_some()
     }
 
+    /// Whether the receiver should [thin its ACKs](crate::Receiver::thin_acks) of data that leaves at
+    /// an approved rate. The value is constant.
+    #[must_use]
+    pub fn thins_acks(&mut self) -> bool {
+        self.cc.thins_acks()
+    }
+
     /// The request to routers in `segment`, which leaves at `now`.
     pub fn feedback(&mut self, now: Instant, segment: &DataSegment) -> Option<Feedback> {
         if self.cc.header_bytes().is_some() {

@@ -75,6 +75,8 @@ struct Case {
     write: u64,
     writes: u64,
     events: u32,
+    /// The other direction carries data too: a passive opener, ACKs that ride on data.
+    is_duplex: bool,
 }
 
 /// The two senders, and the path behind them.
@@ -237,7 +239,15 @@ impl Pair {
                 let feedback = self.feedback(ack.syn);
                 self.both(|sender| sender.handle_feedback(now, feedback));
             }
-            self.both(|sender| sender.handle_ack(now, &ack));
+            if self.case.is_duplex && self.random.happens(500) {
+                self.both(|sender| sender.handle_ack_with_data(now, &ack));
+            } else {
+                self.both(|sender| sender.handle_ack(now, &ack));
+            }
+            if self.case.is_duplex && self.random.happens(100) {
+                let ts_val = crate::rack::timestamp(now);
+                self.both(|sender| sender.handle_timestamp(ts_val));
+            }
         } else if data == Some(next) {
             let (_, (segment, marked)) = self.data.pop_first().unwrap();
             self.receiver.handle_data(now, &segment, marked);
@@ -275,7 +285,21 @@ impl Pair {
     fn run(&mut self) {
         let now = self.now;
         let bytes = self.case.write;
-        self.both(|sender| sender.open(now));
+        if self.case.is_duplex {
+            self.both(|sender| sender.write(now, 1));
+            let third = AckSegment {
+                window: 65_535,
+                ..AckSegment::default()
+            };
+            let rtt = (self.random.happens(800)).then_some(self.case.delay * 2);
+            let retransmitted = self.random.below(3) as u32;
+            self.both(|sender| sender.accept(now, &third, rtt, retransmitted));
+            if self.random.happens(500) {
+                self.both(Sender::send_promptly);
+            }
+        } else {
+            self.both(|sender| sender.open(now));
+        }
         self.both(|sender| sender.write(now, bytes));
         self.transmit();
         for _ in 0..self.case.events {
@@ -396,9 +420,10 @@ fn case() -> impl Strategy<Value = Case> {
         faults,
         path,
         load,
+        any::<bool>(),
     )
         .prop_map(
-            |(config, seed, takes_bursts, every, faults, path, load)| Case {
+            |(config, seed, takes_bursts, every, faults, path, load, is_duplex)| Case {
                 config,
                 seed,
                 takes_bursts,
@@ -417,6 +442,7 @@ fn case() -> impl Strategy<Value = Case> {
                 write: load.0,
                 writes: load.1,
                 events: 250,
+                is_duplex,
             },
         )
 }
@@ -480,6 +506,7 @@ fn ordinary_connections_take_the_shortcuts() {
             write: u64::MAX / 4,
             writes: 0,
             events: 600,
+            is_duplex: false,
         };
         let mut pair = Pair::new(case, PathMemory::default());
         pair.run();

@@ -296,8 +296,14 @@ impl Sender {
             self.rearm_rto(now);
         }
         let cwr = self.ecn.take_cwr();
-        // A FIN that leaves alone has no payload.
-        let payload = u32::from(len) - self.stream.fin_below(self.snd_nxt);
+        let (mut payload, mut fin, mut psh) = (u32::from(len), false, false);
+        if self.snd_nxt == self.stream.end() {
+            // The sequence number of a FIN that leaves alone is no payload.
+            let fin_len = self.stream.fin_below(self.snd_nxt);
+            payload -= fin_len;
+            fin = self.stream.is_closed();
+            psh = fin_len == 0;
+        }
         self.after_sending(now, payload, in_flight, stamp.app_limited, false);
         DataSegment {
             seq,
@@ -305,8 +311,8 @@ impl Sender {
             ts_val: timestamp(now),
             ts_ecr: self.ts_recent,
             syn: false,
-            fin: self.stream.ends_at(self.snd_nxt),
-            psh: self.snd_nxt == self.stream.written(),
+            fin,
+            psh,
             cwr,
             retransmission: false,
         }

@@ -10,17 +10,35 @@
 //! the divisor is scaled by the ratio of segments to ACKs, as that kernel counts ACKs, not segments
 //! (the flow's `byte_counting = false`).
 //!
+//! `version=2.0` is the module of Linux 2.6.18.2 to 2.6.20 (November 2006 to February 2007). It
+//! differs from 2.1 in two things: the first slow start ends at a threshold of 100 segments
+//! (`initial_ssthresh`), and the limit of 16 segments per 100 ms holds before the turn of the curve,
+//! too. `version=2.6.18` is the module of 2.6.18 and 2.6.18.1, with the errors of scale that the
+//! patch "tcp: cubic scaling error" (Hemminger, October 2006) removed: the curve has 32/1024 instead
+//! of 410/1024 segments per second cubed, while the time of its turn is computed with 410/1024; and
+//! the window grows by at most 2 segments per 100 ms.
+//!
+//! The baseline of Scharf 2011 is Linux 2.6.18, on flows with `initial_window = 3` and
+//! `byte_counting = false`: `cubic:version=2.6.18+standard+rate-halving`, or `version=2.0` if its
+//! kernel was one of the later stable releases, and `initial_ssthresh=none` if the study had changed
+//! that.
+//!
 //! ## Deviations
 //!
 //! - The cube root is the exact floor; Linux's table with one Newton step is within 0.2 % of it
 //!   on average (for 1, 100 and 1000 segments: 1388, 6451 and 13897 there, 1389, 6448 and 13893
 //!   here, in 1/1024 s).
 //! - Products that pass 64 bits in Linux (an epoch longer than 347 s) do not wrap here.
-//! - `version=2.1` counts one ACK fewer from one segment of growth to the next than that kernel does,
-//!   and takes its delays from the clock, not from timestamps.
+//! - The versions of 2.6 count one ACK fewer from one segment of growth to the next than those
+//!   kernels do, and take their delays from the clock, not from timestamps. Slow start ends with the
+//!   ACK that reaches the threshold; those kernels need one more.
+//! - `version=2.0` and `version=2.6.18` are read in the module of Linux 2.6.16, in the patch and in
+//!   the module of 2.6.22; what 2.6.18 has of the limit of growth is inferred from both.
 //! - Against RFC 9438, as Linux: the threshold follows `cwnd`, not the flight; time runs ahead by
 //!   the smallest delay, not by SRTT; the Reno-friendly window keeps its slope of 8/15 for ever;
 //!   an undo does not restore the epoch.
+
+use core::num::NonZeroU16;
 
 use units::{Bytes, Duration, Instant};
 
@@ -36,6 +54,8 @@ const BETA_2_1: u64 = 819;
 const BETA_SCALE: u64 = 1024;
 /// `cube_rtt_scale` (`bic_scale` * 10): C = 410/1024 segments per second cubed.
 const CUBE_RTT_SCALE: u64 = 410;
+/// The same in version 2.6.18: `(bic_scale << 3) / 10`.
+const CUBE_RTT_SCALE_2_6_18: u64 = 32;
 /// `cube_factor`: 2^40 / 410.
 const CUBE_FACTOR: u64 = (1 << 40) / CUBE_RTT_SCALE;
 /// `BICTCP_HZ`: time is counted in 2^-10 s.
@@ -51,6 +71,10 @@ const UNKNOWN_COUNT: u64 = 20;
 const UNKNOWN_COUNT_2_1: u64 = 50;
 /// `max_increment` of version 2.1: the most segments per tenth of a second.
 const MAX_INCREMENT_2_1: u64 = 16;
+/// `max_increment` with the delay of version 2.6.18, which is an eighth of what the limit supposes.
+const MAX_INCREMENT_2_6_18: u64 = MAX_INCREMENT_2_1 / 8;
+/// `initial_ssthresh` of version 2.0, in segments.
+const INITIAL_THRESHOLD_2_0: u64 = 100;
 /// `ACK_RATIO_SHIFT`: the ACK ratio is counted in sixteenths.
 const ACK_RATIO_SHIFT: u32 = 4;
 
@@ -98,7 +122,7 @@ impl CubicLinux {
     pub fn new(config: CubicConfig) -> Self {
         Self {
             config,
-            jiffies: Jiffies::new(config.hz),
+            jiffies: Jiffies::new(u32::from(config.hz)),
             increase: AdditiveIncrease::default(),
             epoch: None,
             count: 0,
@@ -118,7 +142,7 @@ impl CubicLinux {
     const fn scales(&self) -> (u64, u64) {
         match self.config.version {
             CubicVersion::Linux => (BETA, FRIENDLY_SCALE),
-            CubicVersion::V2_1 => (BETA_2_1, FRIENDLY_SCALE_2_1),
+            _ => (BETA_2_1, FRIENDLY_SCALE_2_1),
         }
     }
 
@@ -170,8 +194,8 @@ impl CubicLinux {
             } else {
                 100 * cwnd
             };
-            if self.config.version == CubicVersion::V2_1 {
-                self.limit_2_1(cwnd, &epoch, now, hz);
+            if self.config.version.is_old() {
+                self.limit_old(cwnd, &epoch, now, hz);
             } else if self.last_max == 0 {
                 self.count = self.count.min(UNKNOWN_COUNT);
             }
@@ -179,7 +203,7 @@ impl CubicLinux {
         if self.config.tcp_friendliness {
             self.be_friendly(cwnd);
         }
-        if self.config.version == CubicVersion::V2_1 {
+        if self.config.version.is_old() {
             self.count =
                 ((self.count << ACK_RATIO_SHIFT) / u64::from(self.ack_ratio.max(1))).max(1);
         } else {
@@ -187,10 +211,10 @@ impl CubicLinux {
         }
     }
 
-    /// See [`Held::on_ordinary_ack`](crate::Held::on_ordinary_ack). Version 2.1 counts ACKs too.
+    /// See [`Held::on_ordinary_ack`](crate::Held::on_ordinary_ack). The old versions count ACKs too.
     #[inline(always)]
     pub(crate) fn on_ordinary_ack(&mut self, ack: &OrdinaryAck, window: &Window) -> Option<Bytes> {
-        if self.config.version == CubicVersion::V2_1 {
+        if self.config.version.is_old() {
             return None;
         }
         self.take_delay(ack.now, ack.rtt);
@@ -227,12 +251,17 @@ impl CubicLinux {
         }
     }
 
-    /// What version 2.1 does with the divisor of the curve.
-    fn limit_2_1(&mut self, cwnd: u64, epoch: &Epoch, now: u64, hz: u64) {
+    /// What the versions of Linux 2.6 do with the divisor of the curve.
+    fn limit_old(&mut self, cwnd: u64, epoch: &Epoch, now: u64, hz: u64) {
         let delay = self.jiffies.up(self.delay_min);
         let elapsed = ((now - epoch.start + delay) << BICTCP_HZ) / hz;
-        if delay > 0 && elapsed >= epoch.k {
-            let least = cwnd * hz / (10 * MAX_INCREMENT_2_1 * delay);
+        let (max_increment, always) = match self.config.version {
+            CubicVersion::V2_6_18 => (MAX_INCREMENT_2_6_18, true),
+            CubicVersion::V2_0 => (MAX_INCREMENT_2_1, true),
+            CubicVersion::V2_1 | CubicVersion::Linux => (MAX_INCREMENT_2_1, false),
+        };
+        if delay > 0 && (always || elapsed >= epoch.k) {
+            let least = cwnd * hz / (10 * max_increment * delay);
             self.count = self.count.max(least);
         }
         if self.last_max == 0 {
@@ -264,8 +293,11 @@ impl CubicLinux {
         let ahead = self.jiffies.up(self.delay_min);
         let elapsed = ((now - epoch.start + ahead) << BICTCP_HZ) / hz;
         let distance = u128::from(elapsed.abs_diff(epoch.k));
-        let delta =
-            (u128::from(CUBE_RTT_SCALE) * distance * distance * distance) >> (10 + 3 * BICTCP_HZ);
+        let scale = match self.config.version {
+            CubicVersion::V2_6_18 => CUBE_RTT_SCALE_2_6_18,
+            _ => CUBE_RTT_SCALE,
+        };
+        let delta = (u128::from(scale) * distance * distance * distance) >> (10 + 3 * BICTCP_HZ);
         let delta = u64::try_from(delta).unwrap_or(u64::MAX);
         if elapsed < epoch.k {
             epoch.origin.saturating_sub(delta)
@@ -294,7 +326,7 @@ impl CubicLinux {
 impl Avoidance for CubicLinux {
     #[inline]
     fn on_delivery(&mut self, ack: &Ack, window: &Window) {
-        if self.config.version == CubicVersion::V2_1 && ack.phase == Phase::Open {
+        if self.config.version.is_old() && ack.phase == Phase::Open {
             let acked = ack.delivered.segments(window.smss).min(1 << 27) as u32;
             self.ack_ratio = self.ack_ratio - (self.ack_ratio >> ACK_RATIO_SHIFT) + acked;
         }
@@ -319,6 +351,15 @@ impl Avoidance for CubicLinux {
             cwnd
         };
         window.smss * (cwnd * beta / BETA_SCALE).max(2)
+    }
+
+    fn initial_threshold(&self) -> Option<u64> {
+        match (self.config.initial_ssthresh, self.config.version) {
+            (Some(NonZeroU16::MAX), _) => None,
+            (Some(segments), _) => Some(u64::from(segments.get())),
+            (None, CubicVersion::V2_0 | CubicVersion::V2_6_18) => Some(INITIAL_THRESHOLD_2_0),
+            (None, CubicVersion::V2_1 | CubicVersion::Linux) => None,
+        }
     }
 
     fn on_timeout(&mut self) {
@@ -409,12 +450,16 @@ mod tests {
         }
     }
 
-    fn version_2_1() -> CubicLinux {
+    fn of_version(version: CubicVersion) -> CubicLinux {
         CubicLinux::new(CubicConfig {
             hz: 1_000,
-            version: CubicVersion::V2_1,
+            version,
             ..CubicConfig::default()
         })
+    }
+
+    fn version_2_1() -> CubicLinux {
+        of_version(CubicVersion::V2_1)
     }
 
     fn loss_at(cubic: &mut CubicLinux, cwnd: u64) -> u64 {
@@ -473,6 +518,69 @@ mod tests {
             cubic.ack_count += 1;
             cubic.be_friendly(cwnd);
             assert_eq!(cubic.epoch.map(|epoch| epoch.reno_cwnd), Some(cwnd + 1));
+        }
+    }
+
+    /// HZ 1000, a smallest delay of 100 ms, 80 segments after a loss at 100: the turn is after 3.684 s
+    /// of the curve. With 410/1024 the curve begins at 100 - 0.4 * 3.584^3 = 82, with 32/1024 at
+    /// 100 - 0.03125 * 3.584^3 = 99, so that the limit of 2 segments per 100 ms (40 segments
+    /// acknowledged for each at 80) is what holds. Beyond the turn: 8 s later 0.4 * 8^3 = 204 and 16
+    /// segments.
+    #[test]
+    fn the_curve_of_2_6_18_is_thirteen_times_as_flat() {
+        let at = |version, millis: u64| {
+            let mut cubic = of_version(version);
+            cubic.last_max = 100;
+            cubic.delay_min = Duration::from_millis(100);
+            let start = Instant::from_secs(1_000);
+            let epoch = cubic.begin(80, 1, start.as_millis());
+            assert_eq!(epoch.k, 3771, "3.68 s in 1/1024 s");
+            cubic.update(80, 1, start + Duration::from_millis(millis));
+            let target = cubic.target(&epoch, start.as_millis() + millis, 1_000);
+            (target, cubic.count)
+        };
+        for (version, first, late) in [
+            // One segment for 40 ACKs (80 / 2), which are 20 as an ACK brings two; with 2.0 at most
+            // 16 segments per RTT.
+            (CubicVersion::V2_1, (82, 20), (304, 2)),
+            (CubicVersion::V2_0, (82, 20), (304, 2)),
+            (CubicVersion::V2_6_18, (99, 20), (115, 20)),
+        ] {
+            assert_eq!(at(version, 0), first, "{version:?}");
+            assert_eq!(at(version, 11_582), late, "{version:?}");
+        }
+    }
+
+    /// 8000 segments after a loss at 10000, 100 ms: the curve begins with 35 segments per RTT, one for
+    /// 228 acknowledged; the limit of 16 is one for 500. An ACK brings two.
+    #[test]
+    fn version_2_0_limits_growth_before_the_turn_too() {
+        for (version, count) in [(CubicVersion::V2_1, 114), (CubicVersion::V2_0, 250)] {
+            let mut cubic = of_version(version);
+            cubic.last_max = 10_000;
+            cubic.delay_min = Duration::from_millis(100);
+            cubic.update(8_000, 1, Instant::from_secs(1_000));
+            assert_eq!(cubic.count, count, "{version:?}");
+        }
+    }
+
+    #[test]
+    fn the_first_threshold_of_2_0_is_100_segments() {
+        let first = |version, initial_ssthresh| {
+            let config = CubicConfig {
+                version,
+                initial_ssthresh,
+                ..CubicConfig::default()
+            };
+            CubicLinux::new(config).initial_threshold()
+        };
+        for version in [CubicVersion::V2_0, CubicVersion::V2_6_18] {
+            assert_eq!(first(version, None), Some(100));
+            assert_eq!(first(version, Some(NonZeroU16::MAX)), None);
+        }
+        for version in [CubicVersion::V2_1, CubicVersion::Linux] {
+            assert_eq!(first(version, None), None);
+            assert_eq!(first(version, NonZeroU16::new(50)), Some(50));
         }
     }
 

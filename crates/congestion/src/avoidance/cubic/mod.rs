@@ -13,6 +13,8 @@ mod rfc9438;
 pub use linux::CubicLinux;
 pub use rfc9438::CubicRfc9438;
 
+use core::num::NonZeroU16;
+
 use units::{Bytes, Instant};
 
 use super::{HZ, read_hz};
@@ -27,6 +29,17 @@ pub enum CubicVersion {
     Linux,
     /// 2.1, of Linux 2.6.22 to 2.6.24: a reduction leaves 0.8 of the window.
     V2_1,
+    /// 2.0, of Linux 2.6.18.2 to 2.6.20: as 2.1, and slow start ends at 100 segments.
+    V2_0,
+    /// 2.0 of Linux 2.6.18 and 2.6.18.1, whose curve grows too slowly.
+    V2_6_18,
+}
+
+impl CubicVersion {
+    /// Whether it is one of Linux 2.6.
+    const fn is_old(self) -> bool {
+        !matches!(self, Self::Linux)
+    }
 }
 
 settings! {
@@ -34,7 +47,7 @@ settings! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct CubicConfig {
         /// Ticks per second of the kernel (`HZ`): 250 on Debian.
-        hz: u32 {
+        hz: u16 {
             name: "hz",
             default: HZ.default,
             help: HZ.help,
@@ -69,11 +82,35 @@ settings! {
         version: CubicVersion {
             name: "version",
             default: "linux",
-            help: "which of Linux's: `linux` (6.x) or `2.1` (2.6.24: a reduction leaves 0.8 of \
-                   the window)",
+            help: "which of Linux's: `linux` (6.x); `2.1` (2.6.24: a reduction leaves 0.8 of the \
+                   window); `2.0` (2.6.20: and slow start ends at 100 segments); `2.6.18` (and a \
+                   slower curve)",
             read: |value| {
-                let versions = [("linux", CubicVersion::Linux), ("2.1", CubicVersion::V2_1)];
-                options::choice(value, &versions, "linux or 2.1")
+                let versions = [
+                    ("linux", CubicVersion::Linux),
+                    ("2.1", CubicVersion::V2_1),
+                    ("2.0", CubicVersion::V2_0),
+                    ("2.6.18", CubicVersion::V2_6_18),
+                ];
+                options::choice(value, &versions, "linux, 2.1, 2.0 or 2.6.18")
+            },
+        }
+
+        /// The first slow-start threshold in segments (`initial_ssthresh`): the version's if `None`,
+        /// and no threshold if it is the largest number.
+        initial_ssthresh: Option<NonZeroU16> {
+            name: "initial_ssthresh",
+            default: "version",
+            help: "first slow-start threshold: segments from 1 to 65534, `none`, or `version` (100 \
+                   segments in 2.0 and 2.6.18, else none)",
+            read: |value| match value {
+                "version" => Ok(None),
+                "none" => Ok(Some(NonZeroU16::MAX)),
+                _ => {
+                    let expected = "segments from 1 to 65534, none or version";
+                    let segments = options::integer(value, 1, 65_534, expected)?;
+                    Ok(NonZeroU16::new(segments))
+                }
             },
         }
     }
@@ -121,6 +158,13 @@ impl Avoidance for Cubic {
         match self {
             Self::Linux(cubic) => cubic.on_congestion(congestion, window),
             Self::Rfc9438(cubic) => cubic.on_congestion(congestion, window),
+        }
+    }
+
+    fn initial_threshold(&self) -> Option<u64> {
+        match self {
+            Self::Linux(cubic) => cubic.initial_threshold(),
+            Self::Rfc9438(cubic) => cubic.initial_threshold(),
         }
     }
 

@@ -31,6 +31,14 @@ enum Step {
     Timeout { early: bool },
     /// Like `Run`, but ACKs are taken after the last segment only.
     Unpolled { count: u32, gap: Gap },
+    /// This host sends data, which takes the ACK that waits.
+    Reply,
+    /// The FIN of this host leaves.
+    Close,
+    /// The application does not read at once from now on.
+    Hold,
+    /// It reads up to so many bytes.
+    Read(u64),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -151,19 +159,33 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
+/// A step of a connection in which this host may send too.
+fn duplex_step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        12 => step(),
+        4 => Just(Step::Reply),
+        1 => Just(Step::Close),
+        1 => Just(Step::Hold),
+        4 => prop_oneof![0_u64..10_000, Just(u64::MAX)].prop_map(Step::Read),
+    ]
+}
+
 /// The end of a stream is rare, and may come anywhere.
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let end = prop_oneof![
         3 => Just(None),
-        1 => (-3_i64..3, len()).prop_map(|(offset, len)| Some(Step::Segment {
-            offset,
-            extra: 0,
-            len,
-            flags: FIN | PSH,
-        })),
+        1 => (-3_i64..3, prop_oneof![len(), Just(Len::Bytes(0))])
+            .prop_map(|(offset, len)| Some(Step::Segment {
+                offset,
+                extra: 0,
+                len,
+                flags: FIN | PSH,
+            })),
     ];
+    let plain = prop::collection::vec(step(), 1..40);
+    let duplex = prop::collection::vec(duplex_step(), 1..40);
     (
-        prop::collection::vec(step(), 1..40),
+        prop_oneof![plain, duplex],
         end,
         any::<prop::sample::Index>(),
     )
@@ -290,6 +312,29 @@ impl Pair {
                 self.poll();
             }
             Step::Wait(gap) => self.wait(gap, 0),
+            Step::Reply => {
+                let ack = self.fast.take_ack(self.now);
+                assert_eq!(ack, self.general.take_ack(self.now));
+                self.fast.on_data_sent(self.now);
+                self.general.on_data_sent(self.now);
+                self.compare();
+                self.poll();
+            }
+            Step::Hold => {
+                self.fast.hold();
+                self.general.hold();
+                self.compare();
+            }
+            Step::Read(bytes) => {
+                let read = self.fast.read(self.now, bytes);
+                assert_eq!(read, self.general.read(self.now, bytes));
+                self.compare();
+                self.poll();
+            }
+            Step::Close => {
+                self.fast.on_fin_sent();
+                self.general.on_fin_sent();
+            }
             Step::Timeout { early } => {
                 if let Some(due) = self.fast.poll_timeout().filter(|_| !early) {
                     self.now = self.now.max(due);
@@ -402,8 +447,15 @@ proptest! {
         compression in any::<bool>(),
         steps in steps(),
         seed in any::<u64>(),
+        is_duplex in any::<bool>(),
     ) {
         let mut pair = Pair::new(config, mss, seed);
+        if is_duplex {
+            for receiver in [&mut pair.fast, &mut pair.general] {
+                receiver.listen();
+                receiver.complete_handshake(pair.now);
+            }
+        }
         if !compression {
             pair.fast = pair.fast.without_sack_compression();
             pair.general = pair.general.without_sack_compression();

@@ -1,0 +1,359 @@
+//! A receiver whose application reads late: the window, its updates, and a sender that faces a
+//! window of zero.
+
+#![expect(clippy::unwrap_used, reason = "a test may fail")]
+
+use std::collections::BTreeMap;
+
+use congestion::Algorithm;
+use proptest::prelude::*;
+use tcp::segment::{AckSegment, DataSegment};
+use tcp::{AckPolicy, Autotuning, LossDetection, Receiver, ReceiverConfig, Sender, SenderConfig};
+use units::{Bytes, Duration, Instant};
+
+const MSS: u64 = 1448;
+
+fn sender_config(algorithm: &str) -> SenderConfig {
+    SenderConfig {
+        algorithm: Algorithm::parse(algorithm).unwrap(),
+        smss: MSS as u32,
+        initial_window: 10,
+        pacing: false,
+        tso_segments: 45,
+        restart_after_idle: true,
+        rto_min: Duration::from_millis(200),
+        ecn: false,
+        sack: true,
+        impatient: false,
+        small_queue: None,
+        loss_detection: LossDetection::default(),
+        byte_counting: true,
+        seed: 1,
+    }
+}
+
+/// A receive buffer of fixed size.
+fn receiver_config(buffer: u64, autotuning: Autotuning) -> ReceiverConfig {
+    ReceiverConfig {
+        receive_buffer: Bytes::new(buffer),
+        initial_window: Bytes::new(buffer.min(65_535)),
+        autotuning,
+        ack_policy: AckPolicy::Delayed,
+        sack: true,
+    }
+}
+
+const fn ms(millis: u64) -> Instant {
+    Instant::from_millis(millis)
+}
+
+/// Full segment `number`, from one.
+fn full(number: u64) -> DataSegment {
+    DataSegment {
+        seq: (number - 1) * MSS,
+        len: MSS as u32,
+        ts_val: 1,
+        ts_ecr: 0,
+        syn: false,
+        fin: false,
+        psh: false,
+        cwr: false,
+        retransmission: false,
+    }
+}
+
+/// The ACKs that leave now: segments acknowledged, and the window in segments.
+fn acks(receiver: &mut Receiver, now: Instant) -> Vec<(u64, u64)> {
+    std::iter::from_fn(|| receiver.poll_ack(now))
+        .map(|ack| (ack.ack / MSS, u64::from(ack.window) / MSS))
+        .collect()
+}
+
+/// A buffer of ten segments that has filled up; the last ACK closed the window.
+fn filled() -> Receiver {
+    let mut receiver = Receiver::new(receiver_config(10 * MSS, Autotuning::Off));
+    receiver.hold();
+    for number in 1..=10 {
+        receiver.handle_data(ms(100), &full(number), false);
+        let expected = match number {
+            // Quick ACKs for half of the window.
+            1..=5 => vec![(number, 10 - number)],
+            // The ACK would reduce the window, so it waits for the timer or a read.
+            _ => vec![],
+        };
+        assert_eq!(acks(&mut receiver, ms(100)), expected, "segment {number}");
+    }
+    assert_eq!(receiver.poll_timeout(), Some(ms(140)));
+    receiver.handle_timeout(ms(140));
+    assert_eq!(acks(&mut receiver, ms(140)), [(10, 0)]);
+    assert_eq!(receiver.delivered(), Bytes::ZERO);
+    assert_eq!(receiver.received(), Bytes::new(10 * MSS));
+    receiver
+}
+
+#[test]
+fn unread_data_closes_the_window_and_reading_opens_it() {
+    let mut receiver = filled();
+    // Less than a segment is free: the window stays closed.
+    assert_eq!(receiver.read(ms(200), MSS - 1), Bytes::new(MSS - 1));
+    assert_eq!(acks(&mut receiver, ms(200)), []);
+    receiver.read(ms(210), 1);
+    assert_eq!(acks(&mut receiver, ms(210)), [(10, 1)]);
+    // Each further update at least doubles the window.
+    receiver.read(ms(220), MSS);
+    assert_eq!(acks(&mut receiver, ms(220)), [(10, 2)]);
+    receiver.read(ms(230), MSS);
+    assert_eq!(acks(&mut receiver, ms(230)), []);
+    receiver.read(ms(240), MSS);
+    assert_eq!(acks(&mut receiver, ms(240)), [(10, 4)]);
+    receiver.read(ms(250), 4 * MSS);
+    assert_eq!(acks(&mut receiver, ms(250)), [(10, 8)]);
+    // More than half of the buffer is advertised: no update.
+    assert_eq!(receiver.read(ms(260), u64::MAX), Bytes::new(2 * MSS));
+    assert_eq!(acks(&mut receiver, ms(260)), []);
+    assert_eq!(receiver.read(ms(260), 1), Bytes::ZERO);
+    assert_eq!(receiver.delivered(), Bytes::new(10 * MSS));
+}
+
+#[test]
+fn a_full_buffer_drops_data_and_answers_probes() {
+    let mut receiver = filled();
+    receiver.handle_data(ms(200), &full(11), false);
+    assert_eq!(acks(&mut receiver, ms(200)), [(10, 0)]);
+    assert_eq!(receiver.stats().out_of_window, 1);
+    let probe = DataSegment { len: 0, ..full(11) };
+    receiver.handle_data(ms(300), &probe, false);
+    assert_eq!(acks(&mut receiver, ms(300)), [(10, 0)]);
+    assert_eq!(receiver.received(), Bytes::new(10 * MSS));
+}
+
+#[test]
+fn a_read_acknowledges_what_waits() {
+    let mut receiver = filled();
+    receiver.read(ms(200), 4 * MSS);
+    assert_eq!(acks(&mut receiver, ms(200)), [(10, 4)]);
+    for number in 11..=13 {
+        receiver.handle_data(ms(210), &full(number), false);
+    }
+    assert_eq!(acks(&mut receiver, ms(210)), []);
+    // More than one segment waits for its ACK, and any read sends it.
+    receiver.read(ms(220), 1);
+    assert_eq!(acks(&mut receiver, ms(220)), [(13, 1)]);
+}
+
+#[test]
+fn a_stream_ends_for_the_application_when_it_has_read_all() {
+    for bare in [false, true] {
+        let mut receiver = Receiver::new(receiver_config(10 * MSS, Autotuning::Off));
+        receiver.hold();
+        let last = DataSegment {
+            fin: !bare,
+            ..full(1)
+        };
+        receiver.handle_data(ms(100), &last, false);
+        if bare {
+            let fin = DataSegment {
+                len: 0,
+                fin: true,
+                ..full(2)
+            };
+            receiver.handle_data(ms(110), &fin, false);
+        }
+        assert_eq!(receiver.finished_at(), None);
+        assert_eq!(receiver.received(), Bytes::new(MSS));
+        receiver.read(ms(200), 1_000);
+        assert_eq!(receiver.finished_at(), None);
+        receiver.read(ms(300), 1_000);
+        assert_eq!(receiver.finished_at(), Some(ms(300)));
+        assert_eq!(receiver.delivered(), Bytes::new(MSS));
+    }
+}
+
+/// A sender and a receiver on a path, and an application that reads now and then.
+struct Path {
+    sender: Sender,
+    receiver: Receiver,
+    now: Instant,
+    delay: Duration,
+    random: u64,
+    /// In thousandths.
+    loss: u64,
+    packets: BTreeMap<(Instant, u64), (Option<DataSegment>, Option<AckSegment>)>,
+    order: u64,
+    reads_at: Instant,
+    /// The most that a read takes, and the longest time between reads.
+    most: u64,
+    pause: Duration,
+    /// The highest right edge of the window, which no ACK may retract.
+    edge: u64,
+}
+
+impl Path {
+    fn draw(&mut self, bound: u64) -> u64 {
+        self.random = self
+            .random
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.random >> 33) % bound.max(1)
+    }
+
+    fn put(&mut self, packet: (Option<DataSegment>, Option<AckSegment>)) {
+        if self.draw(1_000) >= self.loss {
+            self.order += 1;
+            self.packets
+                .insert((self.now + self.delay, self.order), packet);
+        }
+    }
+
+    fn transmit(&mut self) {
+        while let Some(segment) = self.sender.poll_transmit(self.now) {
+            self.put((Some(segment), None));
+        }
+        while let Some(ack) = self.receiver.poll_ack(self.now) {
+            let edge = ack.ack + u64::from(ack.window);
+            assert!(ack.syn || edge >= self.edge, "the right edge moves left");
+            self.edge = edge;
+            self.put((None, Some(ack)));
+        }
+        let space = self.receiver.buffer_space();
+        let (read, received) = (self.receiver.delivered(), self.receiver.received());
+        assert!(received <= read + space, "the buffer overflows");
+        // One more for the FIN.
+        assert!(self.edge <= (read + space).get() + 1, "so does the window");
+        assert!(self.sender.is_consistent());
+    }
+
+    fn step(&mut self) -> bool {
+        let next = [
+            self.sender.poll_timeout(),
+            self.receiver.poll_timeout(),
+            self.packets.keys().next().map(|key| key.0),
+            Some(self.reads_at).filter(|_| self.receiver.finished_at().is_none()),
+        ];
+        let Some(next) = next.into_iter().flatten().min() else {
+            return false;
+        };
+        self.now = self.now.max(next);
+        let now = self.now;
+        if self.packets.keys().next().is_some_and(|key| key.0 <= now) {
+            match self.packets.pop_first().unwrap().1 {
+                (Some(data), _) => self.receiver.handle_data(now, &data, false),
+                (_, Some(ack)) => self.sender.handle_ack(now, &ack),
+                _ => {}
+            }
+        } else {
+            if self.reads_at <= now {
+                let bytes = 1 + self.draw(self.most);
+                self.receiver.read(now, bytes);
+                let pause = self.draw(self.pause.as_micros()) + 100;
+                self.reads_at = now + Duration::from_micros(pause);
+            }
+            self.sender.handle_timeout(now);
+            self.receiver.handle_timeout(now);
+        }
+        self.transmit();
+        true
+    }
+}
+
+fn path(config: SenderConfig, receiver: ReceiverConfig) -> Path {
+    let mut receiver = Receiver::new(receiver);
+    receiver.hold();
+    Path {
+        sender: Sender::new(config),
+        receiver,
+        now: Instant::ZERO,
+        delay: Duration::from_millis(50),
+        random: 1,
+        loss: 0,
+        packets: BTreeMap::new(),
+        order: 0,
+        reads_at: Instant::ZERO,
+        most: u64::MAX,
+        pause: Duration::ZERO,
+        edge: 0,
+    }
+}
+
+#[test]
+fn a_sender_probes_a_closed_window_and_resumes() {
+    let mut path = path(
+        sender_config("cubic"),
+        receiver_config(10 * MSS, Autotuning::Off),
+    );
+    // Ten segments fill the buffer; the application reads after 10 s.
+    path.reads_at = ms(10_000);
+    path.sender.open(ms(0));
+    path.sender.write(ms(0), 30 * MSS);
+    path.sender.close();
+    path.transmit();
+    let mut probes = Vec::new();
+    while path.now < ms(9_999) && path.step() {
+        if path.sender.stats().window_probes > probes.len() as u64 {
+            probes.push(path.now.as_millis());
+        }
+    }
+    assert_eq!(path.receiver.received(), Bytes::new(10 * MSS));
+    assert_eq!(path.sender.snd_nxt(), 10 * MSS);
+    assert_eq!(path.sender.segments_out(), 0);
+    // The ACK of the last five segments waits 40 ms for the timer, and closes the window at 240 ms.
+    // Its sample of 140 ms raises the smoothed RTT to 105 ms and the RTO to 305 ms. The first probe
+    // waits one RTO, and each later one twice as long, counted from the answer after 100 ms.
+    assert_eq!(path.sender.rto(), Duration::from_millis(305));
+    assert_eq!(probes, [240 + 305, 645 + 610, 1_355 + 1_220, 2_675 + 2_440]);
+    while !path.sender.is_complete() {
+        assert!(path.step());
+    }
+    assert!(path.now < ms(11_000), "{:?}", path.now);
+    assert_eq!(path.sender.stats().segments_retransmitted, 0);
+    assert_eq!(path.receiver.stats().out_of_window, 0);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 4 * ProptestConfig::default().cases, ..ProptestConfig::default() })]
+
+    /// Whatever the application reads and the path loses: the window never shrinks, the buffer
+    /// never overflows, and everything arrives.
+    #[test]
+    fn every_transfer_to_a_slow_reader_ends(
+        algorithm in prop::sample::select(&["cubic", "reno", "bbr"][..]),
+        pacing in any::<bool>(),
+        sack in any::<bool>(),
+        buffer in prop_oneof![1_000_u64..20_000, 20_000_u64..300_000, Just(4_000_000_u64)],
+        autotuning in prop::sample::select(&[Autotuning::Current, Autotuning::Linux54, Autotuning::Off][..]),
+        bytes in prop_oneof![1_u64..100_000, 1_u64..1_000_000],
+        closes_late in any::<bool>(),
+        loss in prop_oneof![Just(0_u64), 0_u64..100],
+        random in any::<u64>(),
+        reader in (
+            prop_oneof![1_000_u64..10_000, 1_000_u64..200_000, Just(u64::MAX >> 1)],
+            prop_oneof![0_u64..1_000, 0_u64..100_000, 0_u64..3_000_000],
+        ),
+        first_read in prop_oneof![Just(0_u64), 0_u64..2_000, 0_u64..200_000],
+    ) {
+        let config = SenderConfig { pacing, sack, ..sender_config(algorithm) };
+        let mut path = path(config, ReceiverConfig { sack, ..receiver_config(buffer, autotuning) });
+        path.random = random;
+        path.loss = loss;
+        path.reads_at = ms(first_read);
+        (path.most, path.pause) = (reader.0, Duration::from_micros(reader.1));
+        path.sender.open(path.now);
+        path.sender.write(path.now, bytes);
+        if !closes_late {
+            path.sender.close();
+        }
+        path.transmit();
+        let mut events = 0;
+        while !path.sender.is_complete() || path.receiver.finished_at().is_none() {
+            prop_assert!(path.step(), "no event is pending: {:?}", path.sender.stats());
+            events += 1;
+            prop_assert!(events < 3_000_000, "livelock: {:?}", path.sender.stats());
+            if closes_late && path.sender.snd_una() == bytes {
+                path.sender.close();
+                path.transmit();
+            }
+        }
+        prop_assert_eq!(path.receiver.delivered(), Bytes::new(bytes));
+        prop_assert_eq!(path.sender.stats().bytes_acked, bytes);
+    }
+}

@@ -1,0 +1,215 @@
+"""Metrics of many connections: speed-up, fairness, loss probability, effects of a mixed population.
+
+The functions take the tables of a :class:`~slowstart.Result` (anything that ``polars.DataFrame``
+accepts) and return numbers or polars data frames. docs/concepts/measurements.md defines each
+metric.
+
+>>> slow, fast = (slowstart.run(each) for each in slowstart.compare(...))
+>>> metrics.speed_up(slow.epochs(), fast.epochs())
+
+A population of several kinds of hosts is a scenario with one ``[[traffic]]`` table for each kind.
+The column ``traffic`` of the tables then names the class of a row.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import polars as pl
+
+from slowstart.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+__all__ = [
+    "SIZES",
+    "Effect",
+    "effect",
+    "jain",
+    "loss_increase",
+    "loss_probability",
+    "speed_up",
+    "speed_up_by_class",
+]
+
+SIZES = (0, 100, 1_000, 10_000, 100_000, 1_000_000)
+"""Where the classes of response sizes begin, in bytes. The last has no upper end."""
+
+_EPOCH = ("path", "run", "traffic", "connection", "epoch")
+_CLASS = ("from_bytes", "to_bytes")
+_TIMES = ("transfer", "duration")
+
+
+def _frame(table: Any, *columns: str) -> pl.DataFrame:
+    frame = table if isinstance(table, pl.DataFrame) else pl.DataFrame(table)
+    missing = [each for each in columns if each not in frame.columns]
+    if missing:
+        raise InputError(f"the table has no column {missing[0]}")
+    return frame
+
+
+def _time(frame: pl.DataFrame, time: str) -> pl.Expr:
+    if time not in _TIMES:
+        raise InputError(f"unknown time {time!r}: use transfer or duration")
+    duration = pl.col("duration_s")
+    think = pl.col("think_s") if "think_s" in frame.columns else pl.lit(0.0)
+    return duration - think if time == "transfer" else duration
+
+
+def speed_up(
+    baseline: Any,
+    other: Any,
+    *,
+    time: str = "transfer",
+    sizes: Sequence[int] = SIZES,
+    by: Sequence[str] = (),
+) -> pl.DataFrame:
+    """The speed-up of ``other`` against ``baseline``, epoch by epoch, by size of the response.
+
+    Epochs match if they have the same path, run, traffic table, connection and number. Runs of the
+    same seed offer the same connections whatever the algorithm. An epoch that ended in one of the
+    results only is left out.
+
+    Args:
+        baseline: The table of epochs of the baseline (``Result.epochs``; ``list_flows = true``).
+        other: The table of epochs to compare with it.
+        time: ``transfer``: without the acceptor's wait; or ``duration``: with it.
+        sizes: Where the classes of response sizes begin, in bytes.
+        by: Further columns by which to group, such as ``traffic``.
+
+    Returns:
+        One row for all sizes (``from_bytes`` is null), then one for each class with epochs:
+        ``epochs``, ``baseline_mean_s``, ``mean_s``, ``speed_up`` (the ratio of these means),
+        ``gain_s`` (the mean of the differences) and ``geometric_speed_up`` (the geometric mean of
+        the ratios of each epoch).
+    """
+    keys = [each for each in _EPOCH if each in _frame(other, "duration_s").columns]
+    sides = [_frame(each, *keys, "response_bytes", "duration_s") for each in (baseline, other)]
+    before, after = (
+        side.select(*dict.fromkeys((*keys, *by, "response_bytes")), _time(side, time).alias(name))
+        for side, name in zip(sides, ("before", "after"), strict=True)
+    )
+    both = before.join(after.select(*keys, "after"), on=keys, how="inner")
+    edges = pl.Series("from_bytes", sorted(sizes), dtype=pl.UInt64)
+    classes = both.sort("response_bytes").join_asof(
+        pl.DataFrame({"from_bytes": edges, "to_bytes": edges.shift(-1)}),
+        left_on=pl.col("response_bytes").cast(pl.UInt64),
+        right_on="from_bytes",
+        coalesce=False,
+    )
+    numbers = (
+        pl.len().alias("epochs"),
+        pl.col("before").mean().alias("baseline_mean_s"),
+        pl.col("after").mean().alias("mean_s"),
+        (pl.col("before").mean() / pl.col("after").mean()).alias("speed_up"),
+        (pl.col("before") - pl.col("after")).mean().alias("gain_s"),
+        (pl.col("before") / pl.col("after")).log().mean().exp().alias("geometric_speed_up"),
+    )
+    whole = both.group_by(by).agg(*numbers) if by else both.select(*numbers)
+    whole = whole.filter(pl.col("epochs") > 0)
+    none = pl.lit(None, dtype=pl.UInt64)
+    whole = whole.with_columns(none.alias("from_bytes"), none.alias("to_bytes"))
+    parts = classes.group_by(*by, *_CLASS).agg(*numbers)
+    order = (*by, *_CLASS, *(each.meta.output_name() for each in numbers))
+    found = pl.concat([whole.select(order), parts.select(order)], how="vertical_relaxed")
+    return found.sort(*by, "from_bytes", nulls_last=False)
+
+
+def speed_up_by_class(
+    baseline: Any, other: Any, *, time: str = "transfer", by: Sequence[str] = ()
+) -> pl.DataFrame:
+    """The speed-up from the tables of responses (``Result.responses``), which need no list.
+
+    All runs of a class are pooled. The result is that of :func:`speed_up` as long as every epoch
+    ends in both results; the classes are those of the tables, and ``gain_s`` is the difference of
+    the means.
+    """
+    if time not in _TIMES:
+        raise InputError(f"unknown time {time!r}: use transfer or duration")
+    mean, geometric = f"{time}_mean_s", f"{time}_geometric_mean_s"
+    needed = (*_CLASS, *by, "count", mean, geometric)
+    keys = [*by, *_CLASS]
+    count = pl.col("count").cast(pl.Float64)
+
+    def pooled(table: Any) -> pl.DataFrame:
+        frame = _frame(table, *needed)
+        return frame.group_by(keys).agg(
+            pl.col("count").sum().alias("epochs"),
+            ((count * pl.col(mean)).sum() / count.sum()).alias("mean_s"),
+            ((count * pl.col(geometric).log()).sum() / count.sum()).exp().alias("geometric"),
+        )
+
+    before, after = pooled(baseline), pooled(other)
+    both = after.join(before, on=keys, how="inner", suffix="_before", nulls_equal=True)
+    return both.select(
+        *by,
+        # The class of all sizes has no upper end.
+        *(pl.when(pl.col("to_bytes").is_not_null()).then(pl.col(each)).alias(each)
+          for each in _CLASS),
+        "epochs",
+        pl.col("mean_s_before").alias("baseline_mean_s"),
+        "mean_s",
+        (pl.col("mean_s_before") / pl.col("mean_s")).alias("speed_up"),
+        (pl.col("mean_s_before") - pl.col("mean_s")).alias("gain_s"),
+        (pl.col("geometric_before") / pl.col("geometric")).alias("geometric_speed_up"),
+    ).sort(*by, "from_bytes", nulls_last=False)  # fmt: skip
+
+
+def jain(values: Iterable[float]) -> float | None:
+    """Jain's fairness index of goodputs: 1 if all are equal, 1/n if one flow has everything.
+
+    ``None`` without values, or if all are zero. Source: Jain, Chiu and Hawe 1984.
+    """
+    numbers = [float(each) for each in values]
+    squares = math.fsum(each * each for each in numbers)
+    if not squares:
+        return None
+    return math.fsum(numbers) ** 2 / (len(numbers) * squares)
+
+
+def loss_probability(links: Any, link: str | None = None) -> float | None:
+    """Dropped packets as a fraction of those offered, over all rows of a table of links.
+
+    Args:
+        links: The table of links.
+        link: The name of the link; without it, all links together.
+
+    Returns:
+        ``None`` if no packet was offered.
+    """
+    frame = _frame(links, "link", "packets", "drops")
+    if link is not None:
+        frame = frame.filter(pl.col("link") == link)
+        if frame.is_empty():
+            raise InputError(f"the table has no link {link}")
+    drops, packets = int(frame["drops"].sum()), int(frame["packets"].sum())
+    return drops / (drops + packets) if drops + packets else None
+
+
+def loss_increase(links: Any, baseline: Any, link: str | None = None) -> float | None:
+    """The difference of two loss probabilities, in percentage points."""
+    after, before = loss_probability(links, link), loss_probability(baseline, link)
+    return None if after is None or before is None else 100 * (after - before)
+
+
+class Effect(NamedTuple):
+    """What changing one half of a population does to both halves."""
+
+    others: float
+    """L: the unchanged half beside the changed one, divided by the same beside unchanged hosts."""
+    users: float
+    """G: the changed half, divided by the same before the change."""
+
+
+def effect(
+    others_before: float, users_before: float, others_after: float, users_after: float
+) -> Effect:
+    """L and G of the Common TCP Evaluation Suite (section "Impact on standard TCP").
+
+    Its values are throughputs of two halves A (which stays) and B (which changes) with the same
+    sizes, times and paths, before and after the change. Any other mean of the halves has such
+    ratios, too; of times, a ratio below 1 is an improvement.
+    """
+    return Effect(others_after / others_before, users_after / users_before)
