@@ -34,8 +34,8 @@ and the routes of the file's flows; -o draws the topology (topology.svg, topolog
 def look_at(
     path: Annotated[
         str,
-        typer.Argument(metavar="PATH", help="A preset, trace:FILE, or a path file.",
-                       show_default=False),
+        typer.Argument(metavar="PATH", show_default=False,
+                       help="A preset, trace:FILE, a path file, or the name of a scenario."),
     ],
     seed: Annotated[int, typer.Option(metavar="N", help="Seed of the channel.")] = 1,
     duration: Annotated[
@@ -56,9 +56,10 @@ def look_at(
     """Characterize a path without TCP: its rate, burstiness and delay."""
     from slowstart import look
     from slowstart.output import output_folder
+    from slowstart.shipped import AsFile
 
-    with output_folder(output) as folder:
-        seen = look.watch(path, seed=seed, duration=duration, every=every)
+    with output_folder(output) as folder, AsFile(path) as file:
+        seen = look.watch(file, seed=seed, duration=duration, every=every)
         document = look.numbers(seen)
         if folder is not None:
             look.write(folder, seen)
