@@ -145,9 +145,9 @@ def test_responses_are_measured_by_their_size() -> None:
     measured = distributions.measure(workload, 0, document)
     epochs = document["traffic"][0]["exchanges"]["list"]
     assert sum(map(len, measured["fct_s"].values())) == len(epochs) > 100
-    small = [each for each in epochs if each["response_bytes"] <= 10_000]
+    small = [each for each in epochs if 10_000 < each["response_bytes"] <= 100_000]
     expected = [each["duration_s"] for each in small]
-    assert measured["fct_s"]["responses to 10 kB"] == expected
+    assert measured["fct_s"]["10 to 100 kB"] == expected
     assert measured["jain"][""] == []
 
 
@@ -175,7 +175,7 @@ def test_a_path_with_a_marking_queue_says_that_no_flow_is_capable() -> None:
 def exits(*values: float | None) -> dict[float, dict[str, Any]]:
     factors = (1.0, *edges.FACTORS)
     return {
-        factor: {"exit_s": value, "exit_cwnd": None if value is None else 100 * value}
+        factor: {"exit_s": value, "exit_cwnd": None if value is None else 100.0}
         for factor, value in zip(factors, values, strict=True)
     }
 
@@ -197,6 +197,17 @@ def test_a_knifes_edge_is_an_exit_that_another_rate_moves_by_a_round(
     found = exits(*values)
     by_case = dict(zip([case, *edges.neighbours(case)], found.values(), strict=True))
     assert bool(edges.find([case], by_case.get)) is is_edge
+
+
+def test_an_exit_at_the_same_time_with_another_window_is_a_knifes_edge() -> None:
+    case = grid.Case(grid.quick()[0], "bbr")
+    around = [case, *edges.neighbours(case)]
+    for windows, is_edge in (
+        ((632, 1239, 631, 632, 1247), True),
+        ((632, 640, 631, 632, 650), False),
+    ):
+        runs = [{"exit_s": 0.71, "exit_cwnd": float(window)} for window in windows]
+        assert bool(edges.find([case], dict(zip(around, runs, strict=True)).get)) is is_edge
 
 
 def test_the_neighbours_differ_in_the_rate_alone() -> None:

@@ -41,7 +41,7 @@ pub(crate) struct LinkState {
     /// The service of each packet inside, in order, if that was known on arrival.
     services: VecDeque<Service>,
     /// What lies between the link and single hosts.
-    pub(crate) access: AccessDelays,
+    pub(crate) access: AccessDelays<(Packet<Carried>, Service)>,
     pub(crate) trace: Option<LinkTrace>,
     /// Ended busy periods of at least `shortest`, in order.
     pub(crate) periods: Vec<(Instant, Instant)>,
@@ -130,10 +130,12 @@ impl LinkState {
         if self.access.is_empty() {
             return self.leave(now);
         }
-        while let Some(left) = self.leave(now) {
-            self.access.push(left);
+        while let Some((left, packet, service)) = self.leave(now) {
+            let host = packet::destination(&packet.payload.bytes[..packet.size as usize]);
+            self.access.push(left, host, (packet, service));
         }
-        self.access.pop(now)
+        let (due, (packet, service)) = self.access.pop(now)?;
+        Some((due, packet, service))
     }
 
     /// The next packet that has left the link at `now`.

@@ -1,4 +1,4 @@
-"""Knife's edges: cases whose slow-start exit a slightly different rate moves by a round trip.
+"""Knife's edges: cases whose slow-start exit a slightly different rate moves by a round.
 
 HyStart, and the detection of a full pipe, compare measurements with thresholds once per round. If
 a measurement is close to its threshold, a microsecond decides in which round slow start ends, and
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 FACTORS = (0.99, 0.995, 1.005, 1.01)
 # A round of slow start takes at least the round-trip time, less what the other rate changes.
 _ROUND = 0.9
+# A round of slow start without delayed ACKs doubles the window, with delayed ones it adds half.
+_GROWTH = 1.5
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,12 @@ def find(
         exits = tuple(run["exit_s"] for run in runs)
         known = [each for each in exits if each is not None]
         rtt_s = (case.path.rtt_ms or 0.0) / 1e3
-        if known and (len(known) < len(exits) or max(known) - min(known) >= _ROUND * rtt_s):
-            found[case] = Edge(case, exits, tuple(run["exit_cwnd"] for run in runs))
+        windows = tuple(run["exit_cwnd"] for run in runs)
+        sizes = [each for each in windows if each is not None]
+        if known and (
+            len(known) < len(exits)
+            or max(known) - min(known) >= _ROUND * rtt_s
+            or max(sizes) >= _GROWTH * min(sizes)
+        ):
+            found[case] = Edge(case, exits, windows)
     return found

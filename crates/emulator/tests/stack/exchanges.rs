@@ -118,7 +118,7 @@ fn traffic_that_the_kernel_cannot_run_is_refused() {
             "leave out the others",
         ),
         (
-            "kind = 'adaptive-video'\nbitrates = '1 Mbit/s'",
+            "kind = 'adaptive-video'\nbitrates = '1 Mbit/s'\nspread = '100 ms'",
             "an adaptive video is available",
         ),
     ] {
