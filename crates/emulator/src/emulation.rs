@@ -175,6 +175,11 @@ impl Prepared<'_> {
         self.namespaces[side.index()].within(work)
     }
 
+    /// The namespace of a side, for a thread that lives while the emulation does.
+    pub(crate) fn namespace(&self, side: Side) -> Result<Namespace, EmulatorError> {
+        self.namespaces[side.index()].try_clone()
+    }
+
     /// As [`Emulation::spawn`].
     ///
     /// # Errors

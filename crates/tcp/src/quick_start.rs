@@ -2,7 +2,7 @@
 //! 4782, sections 4.1 to 4.5).
 //!
 //! Only the first SYN carries a request, and waits 3 s for its answer. A retransmitted SYN carries
-//! none. An answer is valid if its difference of the two TTLs equals that of the request, its rate
+//! none. The same holds for the SYN-ACK of a passive opener (`sender/accept.rs`). An answer is valid if its difference of the two TTLs equals that of the request, its rate
 //! is not above the request, and the nonce proves the rate. The first data segment carries the
 //! report.
 //!
@@ -19,6 +19,7 @@ use units::feedback::{Feedback, HOST_TTL, Nonce, RateCode, ttl_diff};
 pub(crate) struct QuickStart {
     asked: Option<Request>,
     report: Option<RateCode>,
+    has_asked: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -34,12 +35,18 @@ impl QuickStart {
         let rate = RateCode::at_least(rate);
         let ttl = (random >> 32) as u8;
         let nonce = Nonce::new(random as u32);
+        self.has_asked = true;
         self.asked = Some(Request {
             rate,
             ttl_diff: ttl_diff(HOST_TTL, ttl),
             nonce,
         });
         Feedback::RateRequest { rate, ttl, nonce }
+    }
+
+    /// Whether a packet has carried a request.
+    pub(crate) const fn has_asked(&self) -> bool {
+        self.has_asked
     }
 
     /// Withdraws the request.

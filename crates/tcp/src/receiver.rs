@@ -257,6 +257,12 @@ impl Receiver {
         self.echo.give(ack.syn)
     }
 
+    /// The router feedback in the third segment of a handshake: the answer to a request in the
+    /// SYN-ACK.
+    pub fn answer_to_syn_ack(&mut self) -> Option<Feedback> {
+        self.echo.give(true)
+    }
+
     /// A data segment or SYN arrived. `ecn_ce`: it has a congestion mark.
     #[inline(always)]
     pub fn handle_data(&mut self, now: Instant, segment: &DataSegment, ecn_ce: bool) {

@@ -40,12 +40,13 @@ resumes where it was interrupted.
 
 \b
 --group compares several flows at once: staggered (starts and RTTs differ), short (20 and
-150 connections of 30 kB to 1 MB), application (periodic writes beside a bulk), aqm (CoDel),
-ecn (CoDel, PIE, FQ-CoDel), pacing, or all. Each workload runs from -n random starts
+150 connections of 30 kB to 1 MB), connections (requests and responses with think times),
+application (periodic writes beside a bulk), aqm (CoDel), ecn (CoDel, PIE, FQ-CoDel),
+pacing, or all. Each workload runs from -n random starts
 [default: 20, with --quick 6] on both stacks. Compared are the distributions of completion
 times by class, retransmissions, drops, marks, queue and Jain's index. Each error has a
-bootstrap interval, and beside it the difference that chance alone makes: the simulation
-against itself, with each flow started up to 4 ms later.
+bootstrap interval, and beside it the largest difference that chance alone makes: that
+between both stacks with the runs of some starts exchanged.
 
 \b
 Exit status: 0 done (even if a claim fails), 1 no valid kernel run, 2 invalid input.
@@ -95,8 +96,8 @@ def validate(
     group: Annotated[
         list[str] | None,
         typer.Option("--group", metavar="GROUP", show_default=False,
-                     help="Several flows instead of the grid: staggered, short, application, aqm, "
-                     "ecn, pacing, or all; repeatable."),
+                     help="Several flows instead of the grid: staggered, short, "
+                     "connections, application, aqm, ecn, pacing, or all; repeatable."),
     ] = None,
     runs: Annotated[
         int | None,

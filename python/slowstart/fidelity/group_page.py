@@ -48,7 +48,7 @@ def cells(row: Row) -> tuple[str, ...]:
         between(row.median, row.median_interval),
         between(row.p95, row.p95_interval),
         f"{100 * row.bias:+.2g} %",
-        f"{_percent(row.chance_median)}, {_percent(row.chance_p95)} %",
+        f"up to {_percent(row.chance_median)}, {_percent(row.chance_p95)} %",
         row.verdict,
         row.worst,
     )
@@ -66,7 +66,7 @@ def show(found: Sequence[Distribution], lost: int, where: str) -> None:
     console.print(table)
     console.print(
         "holds: median error at most 3 %, 95th percentile at most 10 %; chance: not within "
-        "these,\nbut starts shifted by up to 4 ms, or other starts, differ as much"
+        "these,\nbut exchanging the stacks of some starts makes errors as large"
     )
     if lost:
         console.print(
@@ -101,6 +101,8 @@ def document(found: Sequence[Distribution], facts: dict[str, Any]) -> dict[str, 
                 "bias": row.bias,
                 "chance_median": row.chance_median,
                 "chance_p95": row.chance_p95,
+                "twin_median": row.twin_median,
+                "twin_p95": row.twin_p95,
                 "holds": row.holds,
                 "verdict": row.verdict,
                 "worst": row.worst,

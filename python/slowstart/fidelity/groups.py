@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 TWIN_S = 0.004
 _SMALLEST, _LARGEST = 30_000, 1_000_000
 _CLASSES = ((100_000, "30 to 100 kB"), (300_000, "100 to 300 kB"), (_LARGEST, "0.3 to 1 MB"))
+_RESPONSES = ((10_000, "responses to 10 kB"), (100_000, "10 to 100 kB"), (_LARGEST, "to 1 MB"))
+
+
+_OLDER = 'autotuning = "linux-5.4"\n'
 
 
 def _random(name: str) -> Random:
@@ -47,7 +51,7 @@ class Flow:
 
     def toml(self, shift_s: float, older_receiver: bool) -> str:
         """Its ``[[flow]]`` table."""
-        older = 'autotuning = "linux-5.4"\n' if older_receiver else ""
+        older = _OLDER if older_receiver else ""
         return (
             f'[[flow]]\nname = "{self.label}"\nalgorithm = "{self.algorithm}"\n'
             f'size = "{self.size} bytes"\nstart = "{self.start_s + shift_s:.6f} s"\n'
@@ -64,6 +68,11 @@ class Workload:
     path: str
     """The lines of the ``[path]`` table after its name."""
     make: Callable[[Random], Iterator[Flow]]
+    duration_s: float | None = None
+    """How long a run lasts; ``None`` until its flows have finished."""
+    traffic: str = ""
+    """The lines of a ``[[traffic]]`` table of connections in which both sides write; the dialogues
+    follow from the seed."""
 
     def flows(self, start: int) -> list[Flow]:
         """The flows of a start, the same on every stack."""
@@ -79,9 +88,16 @@ class Workload:
                 (simulations only).
         """
         shifts = _random(f"{self.name} {start} twin")
-        text = f'[path]\nname = "{self.name}"\n{self.path}'
+        text = "" if self.duration_s is None else f'duration = "{self.duration_s:g} s"\n'
+        text += f'[path]\nname = "{self.name}"\n{self.path}'
         for flow in self.flows(start):
             text += flow.toml(shifts.uniform(0, TWIN_S) if twin else 0.0, older_receiver)
+        if self.traffic:
+            later = shifts.uniform(0, TWIN_S) if twin else 0.0
+            text += (
+                f'[[traffic]]\nlist_flows = true\nstart = "{later:.6f} s"\n'
+                f"{_OLDER if older_receiver else ''}{self.traffic}"
+            )
         return Scenario.from_toml(text, name=self.name).with_runs(runs=1, seed=start + 1)
 
 
@@ -111,6 +127,11 @@ def _size(random: Random) -> tuple[int, str]:
     """A size whose logarithm is uniform, and its class."""
     size = round(exp(random.uniform(log(_SMALLEST), log(_LARGEST))))
     return size, next(name for limit, name in _CLASSES if size <= limit)
+
+
+def response_class(size: int) -> str:
+    """The class of a response of a connection."""
+    return next(name for limit, name in _RESPONSES if size <= limit or limit == _LARGEST)
 
 
 def _short(count: int, per_second: float, far_ms: float) -> Callable[[Random], Iterator[Flow]]:
@@ -152,6 +173,30 @@ def _paced(algorithm: str) -> Callable[[Random], Iterator[Flow]]:
     return make
 
 
+def _none(_random: Random) -> Iterator[Flow]:
+    return iter(())
+
+
+# Clients think for longer than the RTO, so that their windows restart after idle.
+_CLIENTS = """kind = "request-response"
+name = "clients"
+algorithm = "cubic"
+count = 20
+spread = "1 s"
+requests = 12
+mean = "100 kB"
+cut = "1 MB"
+think = "500 ms"
+"""
+_SESSIONS = """kind = "persistent"
+name = "sessions"
+algorithm = "cubic"
+load = "70 %"
+mean = "60 kB"
+cut = "1 MB"
+requests = 5
+think = "500 ms"
+"""
 _ECN = "ecn = true\n"
 
 WORKLOADS = (
@@ -161,6 +206,8 @@ WORKLOADS = (
     # The mean size is 277 kB, so seven flows per second load the link by 80 %.
     Workload("short", "150 flows at 80 % load", _path(20, 40, 60), _short(150, 7.0, 0)),
     Workload("short", "150 flows, RTT 20 to 220 ms", _path(20, 20, 60), _short(150, 7.0, 100)),
+    Workload("connections", "20 clients", _path(20, 40, 60), _none, 12.0, _CLIENTS),
+    Workload("connections", "persistent sessions", _path(20, 40, 60), _none, 12.0, _SESSIONS),
     Workload("application", "periodic writes and a bulk", _path(20, 50, 80), _application),
     Workload("aqm", "codel, three flows", _path(20, 80, 132, 'aqm = "codel"\n'), _three(1, "")),
     Workload("ecn", "codel", _path(20, 80, 132, f'aqm = "codel"\n{_ECN}'), _three(1, _ECN)),
@@ -173,6 +220,7 @@ WORKLOADS = (
 SUMMARIES = {
     "staggered": "several flows with staggered starts and different RTTs",
     "short": "20 and 150 connections of 30 kB to 1 MB into a short buffer",
+    "connections": "requests and responses with think times, over connections used again",
     "application": "senders limited by the application, beside a bulk transfer",
     "aqm": "three flows over CoDel, not ECN-capable",
     "ecn": "three ECN-capable flows over CoDel, PIE and FQ-CoDel",

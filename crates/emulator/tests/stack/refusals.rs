@@ -81,8 +81,8 @@ fn what_the_kernel_cannot_do_is_refused_with_a_sentence() {
     let busy = stack::supports(&Scenario::new(busy, vec![reno()]), &plain).unwrap_err();
     assert_eq!(
         busy.to_string(),
-        "background traffic is available in simulations only, not on the kernel: leave out \
-         `[[traffic]]`"
+        "traffic `bulk`: background traffic of kind bulk is available in simulations only, not on \
+         the kernel: leave out this `[[traffic]]`"
     );
     // Congestion controls that this project loads into the kernel may or may not be loaded.
     let own = StackOptions {

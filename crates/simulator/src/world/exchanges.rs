@@ -118,7 +118,7 @@ impl World<'_> {
     pub(super) fn answer_both_ways(&mut self, flow: u32, syn_ack: &AckSegment) {
         let now = self.now;
         let state = self.flows.get_mut(flow);
-        let (peer, route) = (state.peer, state.data);
+        let (peer, route, asks_routers) = (state.peer, state.data, state.asks_routers);
         let rtt = state
             .endpoints
             .as_ref()
@@ -127,12 +127,16 @@ impl World<'_> {
             return;
         };
         let third = endpoints.receiver.connect(now, syn_ack, rtt);
-        let packet = Packet {
+        let answer = asks_routers
+            .then(|| endpoints.receiver.answer_to_syn_ack())
+            .flatten();
+        let mut packet = Packet {
             size: ack_size(&third),
             flow: peer,
             ecn: Ecn::NotEct,
             payload: Carried::ack(&third, now, route, &mut self.aside),
         };
+        packet.size += packet.payload.attach(answer, &mut self.aside);
         self.offer(packet);
     }
 
@@ -222,7 +226,9 @@ impl World<'_> {
     ) {
         let now = self.now;
         self.settle_end(peer);
+        // A SYN acknowledges nothing.
         while count > 0
+            && !packet.payload.data_segment().syn
             && let Some(endpoints) = self.endpoints(peer)
         {
             let ack = endpoints.receiver.take_ack(now);

@@ -4,11 +4,14 @@ use network::Packet;
 use tcp::segment::{AckSegment, DataSegment};
 use units::Instant;
 use units::feedback::HOST_TTL;
+use workload::Side;
 
 use super::World;
 use crate::carried::{Aside, Carried};
+use crate::flow::NOBODY;
 use crate::links::LinkState;
 use crate::routes::Hop;
+use crate::speaker::Conversation;
 
 impl World<'_> {
     /// Passes the router feedback of an arrived packet to its host.
@@ -16,6 +19,9 @@ impl World<'_> {
     #[inline(never)]
     pub(super) fn hand_over(&mut self, flow: u32, mut carried: Carried) {
         let (now, ttl) = (self.now, self.ttl_at(carried.hop()));
+        if carried.is_ack() && self.is_syn_ack_of_both(flow) {
+            return self.note_request(flow, carried);
+        }
         let (Some(feedback), Some(endpoints)) =
             (carried.detach(&mut self.aside), self.endpoints(flow))
         else {
@@ -46,10 +52,43 @@ impl World<'_> {
         packet.size += packet.payload.attach(feedback, &mut self.aside);
     }
 
-    /// Attaches the receiver's echo of router feedback to an ACK.
+    /// Whether an ACK for `flow` that arrives now is the SYN-ACK of a connection in which both sides
+    /// write.
+    fn is_syn_ack_of_both(&mut self, flow: u32) -> bool {
+        let state = self.flows.get_mut(flow);
+        let opens = |it: &Conversation| it.side == Side::Initiator;
+        state.conversation.as_deref().is_some_and(opens)
+            && state
+                .endpoints
+                .as_ref()
+                .is_some_and(|it| !it.sender.is_established())
+    }
+
+    /// The SYN-ACK of a connection in which both sides write has arrived with the request of the
+    /// acceptor to routers.
+    fn note_request(&mut self, flow: u32, mut syn_ack: Carried) {
+        let ttl = self.ttl_at(syn_ack.hop());
+        let peer = self.flows.get_mut(flow).peer;
+        if let (Some(feedback), Some(endpoints)) =
+            (syn_ack.detach(&mut self.aside), self.endpoints(peer))
+        {
+            endpoints.receiver.handle_feedback(&feedback, ttl);
+        }
+    }
+
+    /// Attaches the receiver's echo of router feedback to an ACK. A packet has room for one: the
+    /// SYN-ACK of a connection in which both sides write carries the request of the acceptor, and no
+    /// answer to the initiator.
     #[cold]
     #[inline(never)]
     pub(super) fn echo(&mut self, ack: &AckSegment, packet: &mut Packet<Carried>) {
+        let peer = self.flows.get_mut(packet.flow).peer;
+        if ack.syn && peer != NOBODY {
+            let endpoints = self.endpoints(peer);
+            let feedback = endpoints.and_then(|endpoints| endpoints.sender.syn_ack_feedback());
+            packet.size += packet.payload.attach(feedback, &mut self.aside);
+            return;
+        }
         let endpoints = self.endpoints(packet.flow);
         let feedback = endpoints.and_then(|endpoints| endpoints.receiver.feedback(ack));
         packet.size += packet.payload.attach(feedback, &mut self.aside);

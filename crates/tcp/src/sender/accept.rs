@@ -8,16 +8,18 @@
 //!
 //! ## Deviations
 //!
-//! - A passive opener sends no Quick-Start request. RFC 4782, section 4.1, permits one in the
-//!   SYN-ACK, which leaves before the application has data, and in data after idle time.
+//! - A passive opener requests a Quick-Start rate in its SYN-ACK (RFC 4782, section 4.1), before the
+//!   application has data: the configured rate, or with `auto` the largest. The retransmission
+//!   timeout of the SYN-ACK stays 1 s. Requests in data after idle time are not implemented.
 //! - Each half has its own timestamps of the peer. Linux has one for both.
 //! - SACK blocks in a data segment enlarge the packet ([`AckSegment::options_size`]); Linux reduces
 //!   the payload instead.
 
 use units::feedback::Feedback;
-use units::{Duration, Instant};
+use units::{Bytes, Duration, Instant};
 
 use super::Sender;
+use crate::quick_start::drawn;
 use crate::round_trip::echoed_rtt;
 use crate::segment::AckSegment;
 
@@ -60,12 +62,20 @@ impl Sender {
         }
     }
 
-    /// The request to routers in the SYN-ACK of a passive opener, if it carries one (RCP and XCP
-    /// have a header in each packet). The third segment carries the answer; report it with
-    /// [`Self::handle_feedback`] before [`Self::accept`].
+    /// The request to routers in the SYN-ACK of a passive opener, if it carries one: call it for each
+    /// SYN-ACK that leaves. The third segment carries the answer; report it with
+    /// [`Self::handle_feedback`] before [`Self::accept`]. A SYN-ACK after the first carries no
+    /// Quick-Start request, because the option itself may have caused the loss.
     pub fn syn_ack_feedback(&mut self) -> Option<Feedback> {
         use congestion::CongestionControl;
-        self.cc.header_bytes()?;
-        self.cc.feedback()
+        if self.cc.header_bytes().is_some() {
+            return self.cc.feedback();
+        }
+        if self.quick_start.has_asked() {
+            self.quick_start.withdraw();
+            return None;
+        }
+        let rate = self.cc.requested_rate(Bytes::MAX)?;
+        Some(self.quick_start.ask(rate, drawn(self.config.seed)))
     }
 }

@@ -599,11 +599,12 @@ _JUMP = 44
 """Segments of Jump-Start's first flight at most: 64 kB."""
 
 
-def ideal_ms(scheme: str, packets: int, rtt_ms: float) -> float:
+def ideal_ms(scheme: str, packets: int, rtt_ms: float, early: float = 0.0) -> float:
     """The duration of an epoch alone on the path, without losses, by hand.
 
-    The request takes half a round trip. The server sends its window at once (Jump-Start: spreads it
-    over a round trip). A packet leaves the bottleneck 1.2 ms after it came, or after the one
+    The request takes half a round trip. The server sends its window at once. Jump-Start spreads it
+    over a round trip; ``early`` is the part of an interval by which the second packet and all after
+    it leave early, one half where pacing follows Linux. A packet leaves the bottleneck 1.2 ms after it came, or after the one
     before it, and its ACK comes back a round trip later. Each ACK lets two packets go.
     """
     window = _INITIAL_WINDOWS[scheme]
@@ -611,7 +612,7 @@ def ideal_ms(scheme: str, packets: int, rtt_ms: float) -> float:
     if scheme == "Jump-Start":
         window = min(packets, _JUMP)
         spacing = rtt_ms / window
-    sent = [place * spacing for place in range(min(packets, window))]
+    sent = [max(0.0, place - early) * spacing for place in range(min(packets, window))]
     left: list[float] = []
     for place in range(packets):
         before = left[-1] if left else 0.0
@@ -634,7 +635,7 @@ def _idle(findings: Findings, stack: Stack) -> pl.DataFrame:
         (1000 * pl.col("duration_mean_s")).alias("simulated_ms"),
     )
     ideal = [
-        ideal_ms(scheme, count, rtt)
+        ideal_ms(scheme, count, rtt, early=0.5)
         for scheme, count, rtt in rows.select("scheme", "packets", "rtt_ms").iter_rows()
     ]
     return rows.with_columns(pl.Series("ideal_ms", ideal))
