@@ -521,7 +521,7 @@ fn refusals_name_the_line_and_the_way_out() {
         ),
         (
             "kind = 'http10'\nload = '10 %'\nfrom = 'nobody'",
-            "f.toml:7:1: from = \"nobody\": no table [[hosts]] has this name",
+            "f.toml:7:1: from = \"nobody\": no table [[hosts]] and no [[node]] has this name; known are left, right",
         ),
         (
             "kind = 'http10'\nload = '10 %'\nsack = false\nloss_detection = 'fack'",
