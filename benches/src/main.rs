@@ -7,8 +7,9 @@
 //! PROGRAM`).
 //!
 //! `bench` runs all scenarios, `bench S2 S3` a selection, and `bench --repeat 9 S1` more processes
-//! of each. `bench acks` prints the cost of an ACK for each algorithm, and `bench instructions` the
-//! instructions per packet by component.
+//! of each. `bench hosts` prints the cost between 10 to 10,000 hosts, and `bench million` that of a
+//! million connections. `bench acks` prints the cost of an ACK for each algorithm, and `bench
+//! instructions` the instructions per packet by component.
 
 #![expect(
     clippy::print_stdout,
@@ -28,7 +29,7 @@ use std::process::{Command, ExitCode, Stdio};
 use std::sync::atomic::AtomicBool;
 
 use clock::{Quartiles, children_cpu_seconds, cpu_seconds, peak_kilobytes};
-use scenarios::{Bench, all};
+use scenarios::{Bench, all, by_hosts, million, usual};
 
 /// A process repeats its scenario for about this many CPU seconds, and at least three times.
 const SECONDS: f64 = 0.4;
@@ -36,7 +37,8 @@ const LEAST: usize = 3;
 /// Pairs of runs of `--against`.
 const PAIRS: usize = 15;
 
-const USAGE: &str = "usage: bench [--repeat N] [--against PROGRAM] [S1 S2 S3 S4 S5 S6]\n\
+const USAGE: &str = "usage: bench [--repeat N] [--against PROGRAM] [S1 S2 S3 S4 S5 S6 S7]\n\
+                     \x20      bench [--repeat N] hosts | million\n\
                      \x20      bench instructions [S1 ...]\n\
                      \x20      bench acks";
 
@@ -88,20 +90,23 @@ impl Options {
         let against = value("--against")?.map(PathBuf::from);
         let instructions = words.first().is_some_and(|word| word == "instructions");
         let names = &words[usize::from(instructions)..];
-        let known = all();
-        if let Some(name) = names
-            .iter()
-            .find(|name| known.iter().all(|one| one.name != **name))
-        {
-            return Err(format!("unknown scenario {name}"));
-        }
-        let wanted =
-            |bench: &Bench| names.is_empty() || names.iter().any(|name| name == bench.name);
+        let benches = match names {
+            [] => Vec::from(usual()),
+            [word] if word == "hosts" => Vec::from(by_hosts()),
+            [word] if word == "million" => Vec::from(million()),
+            names => {
+                let named = |name: &String| {
+                    let found = all().find(|one| one.name == *name);
+                    found.ok_or(format!("unknown scenario {name}"))
+                };
+                names.iter().map(named).collect::<Result<_, _>>()?
+            }
+        };
         Ok(Self {
             repeat,
             against,
             instructions,
-            benches: known.into_iter().filter(wanted).collect(),
+            benches,
         })
     }
 
@@ -125,7 +130,7 @@ impl Options {
 
 fn print_rates(benches: &[Bench], repeat: usize) -> Result<(), String> {
     println!(
-        "{:<4} {:<52} {:>9} {:>9} {:>21} {:>8}",
+        "{:<6} {:<50} {:>9} {:>9} {:>21} {:>8}",
         "", "scenario", "packets", "CPU ms", "M packets/s (quartiles)", "peak MB"
     );
     let program = own_program()?;
@@ -142,7 +147,7 @@ fn print_rates(benches: &[Bench], repeat: usize) -> Result<(), String> {
         let seconds = Quartiles::of(seconds).ok_or("there is no measurement")?;
         let rate = |seconds: f64| packets as f64 / seconds / 1e6;
         println!(
-            "{:<4} {:<52} {packets:>9} {:>9.2} {:>8.2} ({:.2}-{:.2}) {:>11.1}",
+            "{:<6} {:<50} {packets:>9} {:>9.2} {:>8.2} ({:.2}-{:.2}) {:>11.1}",
             bench.name,
             bench.summary,
             seconds.median * 1e3,
@@ -158,7 +163,7 @@ fn print_rates(benches: &[Bench], repeat: usize) -> Result<(), String> {
 /// Runs this program and another one alternately, and prints the ratio of their speeds.
 fn print_against(benches: &[Bench], base: &Path, pairs: usize) -> Result<(), String> {
     println!(
-        "{:<4} {:<52} {:>9} {:>9} {:>22}",
+        "{:<6} {:<50} {:>9} {:>9} {:>22}",
         "", "scenario", "base M/s", "M/s", "times base (quartiles)"
     );
     let program = own_program()?;
@@ -196,7 +201,7 @@ fn print_against(benches: &[Bench], base: &Path, pairs: usize) -> Result<(), Str
             return Err("there is no measurement".to_owned());
         };
         println!(
-            "{:<4} {:<52} {:>9.2} {:>9.2} {:>8.3} ({:.3}-{:.3}){}",
+            "{:<6} {:<50} {:>9.2} {:>9.2} {:>8.3} ({:.3}-{:.3}){}",
             bench.name,
             bench.summary,
             theirs.median,
@@ -266,7 +271,7 @@ impl Measured {
 
 /// Repeats a scenario `least` times and for at least `seconds`, and prints its cost.
 fn one(name: &str, least: usize, seconds: f64) -> ExitCode {
-    let Some(bench) = all().into_iter().find(|bench| bench.name == name) else {
+    let Some(bench) = all().find(|bench| bench.name == name) else {
         return ExitCode::from(2);
     };
     let scenario = (bench.build)();

@@ -1,11 +1,16 @@
 //! The benchmark scenarios: bulk TCP over one drop-tail bottleneck, CUBIC with HyStart, SACK,
-//! RACK-TLP and PRR as in Linux, no tracing, one thread.
+//! RACK-TLP and PRR as in Linux, no tracing, one thread; and connections with requests and
+//! responses between the hosts of a dumbbell.
 
 use congestion::Algorithm;
 use network::{Discipline, LinkConfig, LossConfig, QueueConfig, QueueLimit, Service, Streams};
 use rand_core::RngCore;
-use scenario::{End, Ends, Flow, Hosts, PathModel, Scenario};
+use scenario::{
+    Direction, Ends, Flow, Hosts, Node, PathModel, Place, Scenario, Traffic, TrafficKind,
+};
 use units::{Bytes, Duration, Instant, Rate};
+use workload::Plan;
+use workload::generate::Http10Config;
 
 /// A benchmark scenario.
 pub struct Bench {
@@ -14,8 +19,42 @@ pub struct Bench {
     pub build: fn() -> Scenario,
 }
 
-/// All benchmark scenarios.
-pub fn all() -> [Bench; 6] {
+/// Every scenario.
+pub fn all() -> impl Iterator<Item = Bench> {
+    usual().into_iter().chain(by_hosts()).chain(million())
+}
+
+/// HTTP/1.0 at 35 % of 100 Mbit/s for 30 s, between more and more hosts: the cost of a packet
+/// depends on the traffic, not on the number of hosts.
+pub fn by_hosts() -> [Bench; 4] {
+    let bench = |name, summary, build| Bench {
+        name,
+        summary,
+        build,
+    };
+    [
+        bench(
+            "H10",
+            "HTTP/1.0, 35 % of 100 Mbit/s, 10 hosts, 30 s",
+            || http(100, 5, 30),
+        ),
+        bench("H100", "100 hosts", || http(100, 50, 30)),
+        bench("H1000", "1000 hosts", || http(100, 500, 30)),
+        bench("H10000", "10,000 hosts", || http(100, 5000, 30)),
+    ]
+}
+
+/// A million short connections in one run.
+pub fn million() -> [Bench; 1] {
+    [Bench {
+        name: "C1M",
+        summary: "10^6 HTTP/1.0 connections, 35 % of 1 Gbit/s",
+        build: || http(1000, 450, 328),
+    }]
+}
+
+/// What `bench` runs.
+pub fn usual() -> [Bench; 7] {
     [
         Bench {
             name: "S1",
@@ -50,6 +89,11 @@ pub fn all() -> [Bench; 6] {
             name: "S6",
             summary: "S5 between 450+450 hosts, 100 Mbit/s each",
             build: dumbbell,
+        },
+        Bench {
+            name: "S7",
+            summary: "HTTP/1.0, 35 % of 10 Mbit/s, 450+450 hosts, 300 s",
+            build: || http(10, 450, 300),
         },
     ]
 }
@@ -130,15 +174,14 @@ fn web() -> Scenario {
     scenario
 }
 
-/// S6: the transfers of S5 between hosts of a dumbbell, each behind an interface of 100 Mbit/s. The
-/// edge delays are those of the Common TCP Evaluation Suite, with the same nine round-trip times.
-fn dumbbell() -> Scenario {
-    let mut scenario = web();
+/// The hosts of a dumbbell, `count` at each end. The edge delays are those of the Common TCP
+/// Evaluation Suite, with the same nine round-trip times.
+fn edges(count: u32, mbit: u64) -> Vec<Hosts> {
     let hosts = |name: &str, at, delays_ms: &[u64]| Hosts {
         name: name.to_owned(),
         at,
-        count: 450,
-        rate: Some(Rate::from_bits_per_sec(100_000_000)),
+        count,
+        rate: Some(Rate::from_bits_per_sec(mbit * 1_000_000)),
         buffer: QueueLimit::Packets(1000),
         overhead: 14,
         delays: delays_ms
@@ -146,17 +189,48 @@ fn dumbbell() -> Scenario {
             .map(|&ms| Duration::from_millis(ms))
             .collect(),
     };
+    vec![
+        hosts("servers", Node::LEFT, &[0, 12, 25]),
+        hosts("clients", Node::RIGHT, &[2, 2, 2, 37, 37, 37, 75, 75, 75]),
+    ]
+}
+
+const BETWEEN: Ends = Ends {
+    from: Some(Place::Hosts(0)),
+    to: Some(Place::Hosts(1)),
+};
+
+/// S6: the transfers of S5 between hosts of a dumbbell, each behind an interface of 100 Mbit/s.
+fn dumbbell() -> Scenario {
+    let mut scenario = web();
     scenario.path = path(10, 0, 50);
-    scenario.path.hosts = vec![
-        hosts("servers", End::Left, &[0, 12, 25]),
-        hosts("clients", End::Right, &[2, 2, 2, 37, 37, 37, 75, 75, 75]),
-    ];
+    scenario.path.hosts = edges(450, 100);
     for flow in &mut scenario.flows {
         flow.extra_delay = Duration::ZERO;
-        flow.ends = Ends {
-            from: Some(0),
-            to: Some(1),
-        };
+        flow.ends = BETWEEN;
     }
+    scenario
+}
+
+/// Requests and responses of HTTP/1.0 with the sizes of S5, `hosts` at each end. The payload of the
+/// responses is 35 % of `mbit`; interfaces have ten times that rate.
+fn http(mbit: u64, hosts: u32, seconds: u64) -> Scenario {
+    let mut path = path(mbit, 0, 5 * mbit);
+    path.hosts = edges(hosts, 10 * mbit);
+    let mut flow = Flow::new(algorithm("cubic"));
+    flow.ends = BETWEEN;
+    let plan = Plan::Http10(Http10Config::new(3.125 * mbit as f64));
+    path.traffic = vec![Traffic {
+        name: "http".to_owned(),
+        kind: TrafficKind::Exchanges(plan),
+        direction: Direction::Forward,
+        flow,
+        extra_delays: vec![Duration::ZERO],
+        start: Instant::ZERO,
+        stop: None,
+        list_flows: false,
+    }];
+    let mut scenario = Scenario::new(path, Vec::new());
+    scenario.duration = Some(Duration::from_secs(seconds));
     scenario
 }

@@ -84,6 +84,9 @@ def look(
     by its warm-up.
     """
 
+def topology(path: str) -> str:
+    """The nodes, links, hosts and routes of a path and of the flows of its file (JSON)."""
+
 def probing(path: str, *, seed: int, duration: str) -> Scenario:
     """A scenario with a path's background traffic and a probe flow of occasional full packets."""
 

@@ -105,6 +105,7 @@ class Topic(str, Enum):
 
     ALGORITHMS = "algorithms"
     PATHS = "paths"
+    SCENARIOS = "scenarios"
     STUDIES = "studies"
 
 
@@ -115,6 +116,7 @@ Examples:
   slowstart list
   slowstart list algorithms
   slowstart list paths --json
+  slowstart list scenarios
 """,
 )
 def _list(
@@ -123,7 +125,7 @@ def _list(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
-    """List the available algorithms, paths and studies."""
+    """List the available algorithms, paths, scenarios and studies."""
     from slowstart import listing
 
     topics = [each.value for each in Topic] if topic is None else [topic.value]

@@ -107,6 +107,9 @@ def execute_to_files(
     if plan.traces:
         raise InputError("--traces writes a folder: name one, -o DIR")
     how.check(plan.scenarios)
+    if not quiet:
+        for sentence in unmarked(plan.scenarios):
+            complain(sentence)
     with Meter("running", quiet=quiet) as meter:
         _, overview = stream(plan.scenarios, files, threads=how.threads, progress=meter)
     if not quiet:
@@ -121,6 +124,9 @@ def execute(plan: Plan, how: How, as_json: bool, output: str | None, quiet: bool
     from slowstart.output import output_folder
 
     how.check(plan.scenarios)
+    if not quiet:
+        for sentence in unmarked(plan.scenarios):
+            complain(sentence)
     with output_folder(output) as folder:
         with Meter("running", quiet=quiet) as meter:
             runs = planning.execute(
@@ -164,6 +170,23 @@ def _say_unfinished(scenarios: Sequence[Scenario], paths: Sequence[dict[str, Any
         if row["stopped"]:
             which = f"{row['stopped']} of {row['runs']} runs over {row['path']}"
             complain(f"{which} were stopped at their time limit, {limits[row['path']]:g} s")
+
+
+def unmarked(scenarios: Sequence[Scenario]) -> list[str]:
+    """A sentence for each path with a marking queue but without an ECN-capable flow."""
+    marked: dict[str, bool] = {}
+    for each in scenarios:
+        path = each.resolved["path"]
+        links = (path["forward"], path["reverse"], *(one["link"] for one in path["routers"]))
+        if any(link["aqm"].get("ecn") for link in links):
+            capable = any(flow["ecn"] for flow in (*each.resolved["flows"], *path["traffic"]))
+            marked[each.path] = marked.get(each.path, False) or capable
+    return [
+        f"Nothing will be marked over {path}: its queue marks ECN-capable packets (ecn = true in "
+        "[path]), but no flow is ECN-capable (ecn = true in [[flow]])"
+        for path, capable in marked.items()
+        if not capable
+    ]
 
 
 def _print_tables(plan: Plan, overview: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Lists algorithms, paths and studies."""
+"""Lists algorithms, paths, scenarios and studies."""
 
 from __future__ import annotations
 
@@ -38,9 +38,25 @@ def _studies() -> list[dict[str, Any]]:
     return [*catalogue(), command.catalogue_entry()]
 
 
+def _scenarios() -> list[dict[str, Any]]:
+    from slowstart.shipped import scenarios
+
+    return [
+        {
+            "name": each.name,
+            "summary": each.summary,
+            "family": each.family,
+            "page": "docs/reference/suite.md",
+            "toml": each.text(),
+        }
+        for each in scenarios()
+    ]
+
+
 CATALOGUE: Mapping[str, Callable[[], list[dict[str, Any]]]] = {
     "algorithms": _algorithms,
     "paths": _paths,
+    "scenarios": _scenarios,
     "studies": _studies,
 }
 
@@ -55,6 +71,8 @@ def show(found: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
             out.print(f"This version has no {topic}.")
         elif topic == "algorithms":
             _show_algorithms(out, entries)
+        elif topic == "scenarios":
+            _show_scenarios(out, entries)
         elif topic == "studies":
             _show_studies(out, entries)
         else:
@@ -74,6 +92,25 @@ def _show_paths(out: Console, entries: Sequence[Mapping[str, Any]]) -> None:
         table.add_row(entry["name"], Text.assemble(entry["summary"], (facts, "dim")))
     out.print(table)
     out.print("slowstart path NAME characterizes a path without TCP.")
+
+
+def _show_scenarios(out: Console, entries: Sequence[Mapping[str, Any]]) -> None:
+    """Prints one line for each family, with the summary of its first scenario."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title="scenarios", title_justify="left", box=box.SIMPLE_HEAD, show_header=False)
+    table.add_column(style="bold", overflow="fold")
+    table.add_column()
+    firsts = {entry["family"]: entry for entry in reversed(entries)}
+    for family, first in reversed(firsts.items()):
+        table.add_row(Text(family), Text(f"{first['name']}: {first['summary']}"))
+    out.print(table)
+    out.print(
+        "Run one with: slowstart run NAME [-a ALGORITHM]. slowstart list scenarios --json has each "
+        "name and file."
+    )
 
 
 def _show_algorithms(out: Console, entries: Sequence[Mapping[str, Any]]) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 from matplotlib.lines import Line2D
 
-from slowstart import busy, colors, plots, tables
+from slowstart import busy, colors, plots, tables, topology
 from slowstart._native import look, version
 
 if TYPE_CHECKING:
@@ -81,6 +81,8 @@ class Look:
     """``time_s``, ``forward_s``, ``reverse_s``; null if the probe or its reply was lost."""
     busy: Busy | None = None
     """The same path under its background traffic, if it has any."""
+    topology: dict[str, Any] | None = None
+    """The map of nodes, links, hosts and routes, if there is more than the path."""
 
     @property
     def end_s(self) -> float:
@@ -119,7 +121,9 @@ def watch(path: str, *, seed: int = 1, duration: str = "60 s", every: str = "10 
     with_traffic = None
     if about["traffic"]:
         with_traffic = busy.watch(path, about, seed=seed, duration=duration)
-    return Look(about, seed, links, pl.DataFrame(probes), with_traffic)
+    found = topology.read(path)
+    around = found if topology.is_worth_drawing(found) else None
+    return Look(about, seed, links, pl.DataFrame(probes), with_traffic, around)
 
 
 def rates(link: Link, width_s: float) -> Series:
@@ -213,6 +217,7 @@ def numbers(seen: Look) -> dict[str, Any]:
     for name, (_, values) in seen.delays().items():
         delays[name.replace(" ", "_")] = _delays_ms(values * 1e3)
     lost_forward = seen.probes["forward_s"].null_count()
+    drawn = {} if seen.topology is None else {"topology": seen.topology}
     return {
         "format": 1,
         "version": version(),
@@ -227,6 +232,7 @@ def numbers(seen: Look) -> dict[str, Any]:
                 "delay_ms": delays,
             },
             "busy": None if seen.busy is None else _busy_numbers(seen, seen.busy),
+            **drawn,
         },
     }
 
@@ -276,6 +282,9 @@ def show(document: dict[str, Any]) -> None:
     )
     if path["summary"]:
         out.print(Text(path["summary"], "dim"))
+
+    if "topology" in found:
+        topology.show(found["topology"])
 
     # A narrow terminal gets only the most informative columns.
     narrow = out.width < _NARROW
@@ -513,6 +522,9 @@ def write(folder: Path, seen: Look) -> None:
     document = json.dumps(numbers(seen), indent=2)
     (folder / "result.json").write_text(document + "\n", encoding="utf-8")
     plots.save(figure(seen), folder, "path")
+    if seen.topology is not None:
+        title = f"{tables.short(seen.path['name'])}: nodes, links and routes"
+        plots.save(topology.figure(seen.topology, title), folder, "topology")
     seen.probes.write_parquet(folder / "probes.parquet")
     if seen.busy is not None:
         seen.busy.round_trips.write_parquet(folder / "round_trips.parquet")

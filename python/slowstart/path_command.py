@@ -15,6 +15,7 @@ Examples:
   slowstart path docsis --duration 10s -o look
   slowstart path trace:FILE --seed 3 --json
   slowstart path scenarios/busy-path.toml -o busy
+  slowstart path scenarios/parking-lot.toml -o lot
 
 \b
 Report the throughput of each link under saturation, and the RTT of 84-byte pings on the
@@ -23,14 +24,18 @@ coefficient of variation (CV), packet gaps and bursts. A run with the same seed 
 same channel. If the path has background traffic ([[traffic]]), also report the fraction
 of each link's rate that it uses, and the RTT of full-size packets alongside it.
 -o also draws a figure (path.svg, path.png).
+
+\b
+If the path is part of a network ([[node]], [[link]], [[hosts]]), also list its links, hosts
+and the routes of the file's flows; -o draws the topology (topology.svg, topology.png).
 """
 
 
 def look_at(
     path: Annotated[
         str,
-        typer.Argument(metavar="PATH", help="A preset, trace:FILE, or a path file.",
-                       show_default=False),
+        typer.Argument(metavar="PATH", show_default=False,
+                       help="A preset, trace:FILE, a path file, or the name of a scenario."),
     ],
     seed: Annotated[int, typer.Option(metavar="N", help="Seed of the channel.")] = 1,
     duration: Annotated[
@@ -51,9 +56,10 @@ def look_at(
     """Characterize a path without TCP: its rate, burstiness and delay."""
     from slowstart import look
     from slowstart.output import output_folder
+    from slowstart.shipped import AsFile
 
-    with output_folder(output) as folder:
-        seen = look.watch(path, seed=seed, duration=duration, every=every)
+    with output_folder(output) as folder, AsFile(path) as file:
+        seen = look.watch(file, seed=seed, duration=duration, every=every)
         document = look.numbers(seen)
         if folder is not None:
             look.write(folder, seen)
@@ -63,3 +69,6 @@ def look_at(
         look.show(document)
         if output is not None:
             sys.stdout.write(f"The figure is {os.path.join(output, 'path.svg')}\n")  # noqa: PTH118
+            if seen.topology is not None:
+                drawn = os.path.join(output, "topology.svg")  # noqa: PTH118
+                sys.stdout.write(f"The topology is {drawn}\n")

@@ -46,6 +46,7 @@ Examples:
   slowstart run scenario.toml --seed 7 -n 20 --json
   slowstart run scenario.toml -o report --traces
   slowstart run scenario.toml -n 1000000 -o flows.parquet --links links.parquet
+  slowstart run suite/access-60 -a cubic+search      (see: slowstart list scenarios)
 
 \b
 For many runs, write a Parquet file: one row for each flow of each run, in order. It takes
@@ -213,8 +214,15 @@ def compare_paths(
 
 def run_file(
     file: Annotated[
-        str, typer.Argument(metavar="FILE", help="A scenario file (TOML).", show_default=False)
+        str,
+        typer.Argument(metavar="FILE", show_default=False,
+                       help="A scenario file (TOML), or the name of a scenario (suite/access-60)."),
     ],
+    algorithm: Annotated[
+        str | None,
+        typer.Option("-a", "--algorithm", metavar="ALG", show_default=False,
+                     help="With the name of a scenario: the algorithm under test."),
+    ] = None,
     runs: Annotated[
         int | None,
         typer.Option("-n", "--runs", metavar="N", help="Number of runs, instead of the file's.",
@@ -239,10 +247,12 @@ def run_file(
     traffic: Traffic = None,
     quiet: Quiet = False,
 ) -> None:  # fmt: skip
-    """Run a scenario file."""
+    """Run a scenario file, or a scenario that ships with slowstart."""
+    from slowstart import shipped
+
     if traces and output is None:
         raise InputError("--traces writes files, so it needs -o DIR")
-    scenario = Scenario.from_file(file).with_runs(runs=runs, seed=seed)
+    scenario = shipped.load(file, algorithm).with_runs(runs=runs, seed=seed)
     how = How(stack, force, switch_hystart, threads)
     files = _files(output, links, traffic)
     report = output is not None and not files

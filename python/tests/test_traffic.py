@@ -100,8 +100,8 @@ def test_kernels_reject_it(command: Command, busy: Path, tmp_path: Path) -> None
     done = command(*words)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
-        "slowstart: background traffic is available in simulations only, not on the kernel: "
-        "leave out `[[traffic]]`\n"
+        "slowstart: traffic `web`: background traffic of kind web is available in simulations "
+        "only, not on the kernel: leave out this `[[traffic]]`\n"
     )
     assert not (tmp_path / "out").exists()
     done = command("emulate", str(busy), "--", "true")

@@ -14,6 +14,7 @@ use network::{Discipline, LinkConfig, LossConfig, QueueConfig, QueueLimit, Servi
 use scenario::PathModel;
 use units::{Duration, Instant};
 
+use crate::access::AccessDelays;
 use crate::check::{self, Bounds, Measured, SelfCheck};
 use crate::clock::Clock;
 use crate::device::Device;
@@ -29,7 +30,7 @@ use crate::process::{self, Running};
 use crate::record::{CaptureTo, Files, LogTo, Writing};
 use crate::report::{LinkReport, Report};
 use crate::schedule::Scheduling;
-use crate::{Side, device, nest, probe};
+use crate::{Direction, Side, device, nest, probe};
 
 /// Options of an emulation.
 #[derive(Clone, Debug)]
@@ -47,6 +48,9 @@ pub struct EmulationOptions {
     pub spin: Duration,
     /// How many probes measure the round trip before the run; zero for none.
     pub probes: u32,
+    /// Access delays of hosts on the sender's side, by their addresses, in each direction. The
+    /// reverse direction includes both, as in the simulator.
+    pub access_delays: Vec<(Ipv4Addr, Duration)>,
     /// Whether to trace the queues.
     pub trace: bool,
     /// Whether to keep deliveries, for the one-way latency of each packet.
@@ -73,6 +77,7 @@ impl Default for EmulationOptions {
             deadline: true,
             spin: Duration::ZERO,
             probes: 5,
+            access_delays: Vec::new(),
             trace: false,
             deliveries: false,
             captures: Vec::new(),
@@ -170,6 +175,11 @@ impl Prepared<'_> {
         self.namespaces[side.index()].within(work)
     }
 
+    /// The namespace of a side, for a thread that lives while the emulation does.
+    pub(crate) fn namespace(&self, side: Side) -> Result<Namespace, EmulatorError> {
+        self.namespaces[side.index()].try_clone()
+    }
+
     /// As [`Emulation::spawn`].
     ///
     /// # Errors
@@ -191,7 +201,10 @@ impl Prepared<'_> {
             ..
         } = self;
         let configs = [&path.forward, &path.reverse];
-        let links = LinkState::pair(configs, seed, path.base_rtt, options.trace);
+        let mut links = LinkState::pair(configs, seed, path.base_rtt, options.trace);
+        let delays = options.access_delays.iter();
+        links[Direction::Reverse.index()].access =
+            AccessDelays::new(delays.map(|&(host, delay)| (host, delay * 2)));
         let live = Arc::new(Live::default());
         let clock = Clock::begin_after(lead);
         let (recorder, writing) = match self.files.start(path, seed, &options.title, clock)? {
@@ -264,6 +277,13 @@ impl Emulation {
             return Err(EmulatorError::Invalid(
                 "background traffic is available in simulations only, not on an emulated path: \
                  leave out `[[traffic]]`"
+                    .to_owned(),
+            ));
+        }
+        if !path.links.is_empty() || !path.nodes.is_empty() {
+            return Err(EmulatorError::Invalid(
+                "a network of several links is available in simulations only, not on an emulated \
+                 path: leave out `[[node]]` and `[[link]]`"
                     .to_owned(),
             ));
         }

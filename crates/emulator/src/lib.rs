@@ -23,6 +23,7 @@
 //!   kernel sent it; it is delivered when it is written, [`SelfCheck`]'s lateness after it was due.
 #![cfg(target_os = "linux")]
 
+mod access;
 mod check;
 mod clock;
 mod device;

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use crate::access::AccessDelays;
 use crate::packet;
 use measure::LinkTrace;
 use network::{Admission, Link, LinkConfig, Packet, Streams};
@@ -39,6 +40,8 @@ pub(crate) struct LinkState {
     offered: u64,
     /// The service of each packet inside, in order, if that was known on arrival.
     services: VecDeque<Service>,
+    /// What lies between the link and single hosts.
+    pub(crate) access: AccessDelays,
     pub(crate) trace: Option<LinkTrace>,
     /// Ended busy periods of at least `shortest`, in order.
     pub(crate) periods: Vec<(Instant, Instant)>,
@@ -74,6 +77,7 @@ impl LinkState {
             rate: config.service.mean_rate(),
             offered: 0,
             services: VecDeque::new(),
+            access: AccessDelays::default(),
             trace: traced.then(|| LinkTrace {
                 link: config.name.clone(),
                 ..LinkTrace::default()
@@ -115,8 +119,25 @@ impl LinkState {
         admission
     }
 
-    /// The next packet that is due at `now`.
+    /// When the next packet is due, if one is known to be.
+    pub(crate) fn next_event(&self) -> Option<Instant> {
+        let events = [self.link.next_event(), self.access.next()];
+        events.into_iter().flatten().min()
+    }
+
+    /// The next packet that is due at its host at `now`.
     pub(crate) fn pop(&mut self, now: Instant) -> Option<(Instant, Packet<Carried>, Service)> {
+        if self.access.is_empty() {
+            return self.leave(now);
+        }
+        while let Some(left) = self.leave(now) {
+            self.access.push(left);
+        }
+        self.access.pop(now)
+    }
+
+    /// The next packet that has left the link at `now`.
+    fn leave(&mut self, now: Instant) -> Option<(Instant, Packet<Carried>, Service)> {
         let left = self.link.front_left();
         let (due, packet) = self.link.pop(now)?;
         if let Some((leaves, period)) = left {

@@ -335,7 +335,7 @@ impl Mover {
         let next = self
             .links
             .iter()
-            .filter_map(|state| state.link.next_event())
+            .filter_map(LinkState::next_event)
             .min()
             .unwrap_or(Instant::MAX);
         let wait = next.saturating_since(now);

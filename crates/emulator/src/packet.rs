@@ -1,6 +1,6 @@
 //! The header fields of a packet that the emulator reads, and the one that it may write.
 
-use std::net::SocketAddrV4;
+use std::net::{Ipv4Addr, SocketAddrV4};
 
 use etherparse::{NetSlice, SlicedPacket, TcpOptionElement, TransportSlice};
 use network::Ecn;
@@ -79,6 +79,15 @@ pub(crate) fn plain_ack(bytes: &[u8]) -> Option<u32> {
         )
     });
     (tcp.ack() && !others && tcp.payload().is_empty() && plain).then(|| tcp.acknowledgment_number())
+}
+
+/// Offset of the destination address in an IPv4 header.
+const DESTINATION: usize = 16;
+
+/// The destination of an IPv4 packet; `None` for any other.
+pub(crate) fn destination(bytes: &[u8]) -> Option<Ipv4Addr> {
+    let address: [u8; 4] = bytes.get(DESTINATION..DESTINATION + 4)?.try_into().ok()?;
+    (bytes[0] >> 4 == 4).then(|| Ipv4Addr::from(address))
 }
 
 /// Offset of the type of service in an IPv4 header; its last two bits are the ECN field.
@@ -165,6 +174,9 @@ mod tests {
         assert_eq!(headers.key.source.to_string(), "10.77.0.1:1234");
         assert_eq!(headers.key.destination.to_string(), "10.77.0.2:80");
         assert_eq!(headers.payload, 33);
+        assert_eq!(destination(&segment(33)), Some(Ipv4Addr::new(10, 77, 0, 2)));
+        assert_eq!(destination(&segment(0)[..19]), None);
+        assert_eq!(destination(&[0x60; 40]), None);
         assert_eq!(headers.tcp, Some(TcpHeader { seq: 99, syn: true }));
         for cut in 0..40 {
             assert_eq!(parse(&segment(33)[..cut]), None, "cut after {cut}");

@@ -51,6 +51,13 @@ pub fn probing(
     Ok(Scenario::new(made))
 }
 
+/// The nodes, links, hosts and routes of a path and its file's flows, as JSON.
+#[pyfunction]
+pub fn topology(path: &str) -> PyResult<String> {
+    let map = scenario::Map::resolve(path).map_err(errors::input)?;
+    Ok(json!(map).to_string())
+}
+
 /// The resolved path as JSON, the deliveries of its saturated links, the end of each link's
 /// measurement with its packet size, and the probes.
 #[pyfunction]

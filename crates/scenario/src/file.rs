@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use network::LinkConfig;
 use units::{Duration, Instant};
 
 use crate::document::{Document, Table};
@@ -9,9 +10,10 @@ use crate::error::{Error, quoted};
 use crate::flow;
 use crate::hosts;
 use crate::limits::MAX_FLOWS;
-use crate::model::{Flow, Hosts, PathModel, Scenario};
+use crate::model::{Direction, Flow, Hosts, PathModel, Place, Scenario};
 use crate::path::{PathSpec, names};
 use crate::tables::{FLOW, PATH, SCENARIO};
+use crate::topology::Network;
 use crate::trace_file::read_text;
 use crate::traffic;
 use crate::{named, presets};
@@ -89,6 +91,17 @@ impl Scenario {
         Ok(scenario)
     }
 
+    /// The first link that data of a flow takes; `None` if that is the access link of a host, which
+    /// is a drop-tail one.
+    fn device(&self, flow: &Flow) -> Option<&LinkConfig> {
+        if let Some(Place::Hosts(_)) = flow.ends.from {
+            return None;
+        }
+        let [from, to] = self.path.ends_of(flow.ends, Direction::Forward);
+        let route = self.path.route(from, to)?;
+        self.path.configs(*route.steps.first()?).next()
+    }
+
     /// Checks that need more than one key.
     pub(crate) fn check(&self) -> Result<(), String> {
         let end = Instant::ZERO
@@ -96,10 +109,9 @@ impl Scenario {
                 .duration
                 .unwrap_or(self.time_limit)
                 .min(self.time_limit);
-        let routers = self.path.routers.first();
-        let device = routers.map_or(&self.path.forward, |router| &router.link);
         for flow in &self.flows {
-            if flow.small_queue.is_some() && device.decides_late() {
+            if flow.small_queue.is_some() && self.device(flow).is_some_and(LinkConfig::decides_late)
+            {
                 return Err(format!(
                     "the flow {} has a small_queue, for which its device, the path's first link, needs a drop-tail queue that \
                      knows on arrival when a packet leaves: no other aqm, no Wi-Fi, no dama",
@@ -130,28 +142,7 @@ impl PathModel {
     /// One sentence: there is no such preset or file (with the nearest preset), or the file is
     /// wrong at a line and column.
     pub fn resolve(spec: &str) -> Result<Self, Error> {
-        if let Some(files) = spec.strip_prefix("trace:") {
-            return named::trace(files);
-        }
-        if let Some(preset) = presets::find(spec) {
-            return named::path(preset);
-        }
-        if spec.is_empty() {
-            return Err(Error::new(format!(
-                "the path has no name{}",
-                presets::hint(spec)
-            )));
-        }
-        let file = Path::new(spec);
-        if !file.exists() && !spec.ends_with(".toml") && !spec.contains('/') {
-            return Err(Error::new(format!(
-                "{} is neither the name of a path nor a file{}",
-                quoted(spec),
-                presets::hint(spec)
-            )));
-        }
-        let (name, text) = open(file)?;
-        Self::parse(&text, &name, file.parent().unwrap_or(Path::new("")))
+        read_path(spec).map(|(path, _)| path)
     }
 
     /// Reads the path of a file from its `text`, with or without flows. `file` is its name in
@@ -162,6 +153,33 @@ impl PathModel {
     pub fn parse(text: &str, file: &str, folder: &Path) -> Result<Self, Error> {
         parse(text, file, folder).map(|parsed| parsed.path)
     }
+}
+
+/// As [`PathModel::resolve`], with the flows of a file.
+pub(crate) fn read_path(spec: &str) -> Result<(PathModel, Vec<Flow>), Error> {
+    if let Some(files) = spec.strip_prefix("trace:") {
+        return named::trace(files).map(|path| (path, Vec::new()));
+    }
+    if let Some(preset) = presets::find(spec) {
+        return named::path(preset).map(|path| (path, Vec::new()));
+    }
+    if spec.is_empty() {
+        return Err(Error::new(format!(
+            "the path has no name{}",
+            presets::hint(spec)
+        )));
+    }
+    let file = Path::new(spec);
+    if !file.exists() && !spec.ends_with(".toml") && !spec.contains('/') {
+        return Err(Error::new(format!(
+            "{} is neither the name of a path nor a file{}",
+            quoted(spec),
+            presets::hint(spec)
+        )));
+    }
+    let (name, text) = open(file)?;
+    let parsed = parse(&text, &name, file.parent().unwrap_or(Path::new("")))?;
+    Ok((parsed.path, parsed.flows))
 }
 
 /// The name of a file in messages, and its text.
@@ -177,21 +195,22 @@ fn parse(text: &str, file: &str, folder: &Path) -> Result<Parsed, Error> {
     let root = Table::new(document, &SCENARIO, tree.get_ref(), 0)?;
     let (name, summary) = names(&root)?;
     let table = root.need("path")?.table(&PATH)?;
-    let mut spec = PathSpec::read(&table, folder)?;
+    let network = Network::read(&root, folder)?;
+    let mut spec = PathSpec::read(&table, folder, &network)?;
     spec.name = spec.name.or_else(|| name.clone());
     spec.summary = spec.summary.or_else(|| summary.clone());
     if let Some(item) = root.get("hosts") {
         if table.has("hosts") {
             return Err(item.refuse("hosts and path.hosts are the same thing: keep one"));
         }
-        spec.hosts = hosts::read(&root)?;
+        spec.hosts = hosts::read(&root, &network)?;
     }
     if let Some(item) = root.get("traffic") {
         if table.has("traffic") {
             return Err(item.refuse("traffic and path.traffic are the same thing: keep one"));
         }
         let hosts = spec.hosts.as_deref().unwrap_or_default();
-        spec.traffic = traffic::read(&root, hosts, folder)?;
+        spec.traffic = traffic::read(&root, hosts, &network, folder)?;
     }
     let others = spec.traffic.take().unwrap_or_default();
     let stem = Path::new(file).file_stem().map_or_else(
@@ -202,7 +221,8 @@ fn parse(text: &str, file: &str, folder: &Path) -> Result<Parsed, Error> {
         .resolve(&stem)
         .map_err(|reason| table.refuse(format!("[path] {reason}")))?;
     traffic::settle(others, &mut path)?;
-    let flows = flows(&root, &path.hosts)?;
+    let flows = flows(&root, &path.hosts, &network)?;
+    network.settle(&root, &mut path)?;
     Ok(Parsed {
         name,
         summary,
@@ -215,7 +235,7 @@ fn parse(text: &str, file: &str, folder: &Path) -> Result<Parsed, Error> {
     })
 }
 
-fn flows(root: &Table<'_>, hosts: &[Hosts]) -> Result<Vec<Flow>, Error> {
+fn flows(root: &Table<'_>, hosts: &[Hosts], network: &Network) -> Result<Vec<Flow>, Error> {
     let Some(item) = root.get("flow") else {
         return Ok(Vec::new());
     };
@@ -223,7 +243,7 @@ fn flows(root: &Table<'_>, hosts: &[Hosts]) -> Result<Vec<Flow>, Error> {
     let tables = item.as_tables(&FLOW, MAX_FLOWS).ok_or_else(expected)??;
     let mut flows = Vec::new();
     for table in &tables {
-        flows.extend(flow::read(table, hosts)?);
+        flows.extend(flow::read(table, hosts, network)?);
         if flows.len() > MAX_FLOWS as usize {
             return Err(table.refuse(format!("the limit is {MAX_FLOWS} flows")));
         }

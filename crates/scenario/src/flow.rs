@@ -10,12 +10,17 @@ use crate::hosts;
 use crate::limits::MIN_INTERVAL;
 use crate::model::{Application, Direction, FULL_PACKET, Flow, Hosts};
 use crate::tables::APPLICATION;
+use crate::topology::Network;
 
 /// Payload of a full segment: a full packet less headers with timestamps. A trickle writes these.
 const FULL_PAYLOAD: u32 = FULL_PACKET - 52;
 
 /// Reads a `[[flow]]` table: as many flows as its `count`.
-pub(crate) fn read(table: &Table<'_>, hosts: &[Hosts]) -> Result<Vec<Flow>, Error> {
+pub(crate) fn read(
+    table: &Table<'_>,
+    hosts: &[Hosts],
+    network: &Network,
+) -> Result<Vec<Flow>, Error> {
     let mut flow = Flow::new(algorithm(&table.need("algorithm")?)?);
     table.either("size", "duration")?;
     if let Some(item) = table.get("name") {
@@ -28,7 +33,7 @@ pub(crate) fn read(table: &Table<'_>, hosts: &[Hosts]) -> Result<Vec<Flow>, Erro
     if let Some(item) = table.get("application") {
         flow.application = application(&item.table(&APPLICATION)?)?;
     }
-    flow.ends = hosts::ends(table, hosts, Direction::Forward)?;
+    flow.ends = hosts::ends(table, hosts, network, Direction::Forward)?;
     copies(table, flow)
 }
 

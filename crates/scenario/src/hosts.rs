@@ -1,8 +1,8 @@
 //! `[[hosts]]`: hosts behind access links of their own, and the flows that use them.
 //!
-//! The dumbbell of the Common TCP Evaluation Suite (Hayes, Ros, Andrew and Floyd 2014, section 3):
-//! the path is the central link, and each host has an edge link. Connections take the hosts of a
-//! table in turn.
+//! In the dumbbell of the Common TCP Evaluation Suite (Hayes, Ros, Andrew and Floyd 2014, section 3)
+//! the path is the central link, and each host has an edge link. With `[[link]]`s, hosts stand at any
+//! node. Connections take the hosts of a table in turn.
 
 use network::QueueLimit;
 use tables::{Table as Known, Value};
@@ -11,15 +11,16 @@ use units::{Bytes, Duration};
 use crate::document::{Item, Table};
 use crate::error::{Error, suggestion};
 use crate::limits::{MAX_DELAYS, MAX_HOST_TABLES, MAX_HOSTS, MAX_OVERHEAD};
-use crate::model::{Direction, End, Ends, FULL_PACKET, Hosts, PathModel};
+use crate::model::{Direction, Ends, FULL_PACKET, Hosts, Node, PathModel, Place};
 use crate::quantity::{self, Buffer};
 use crate::tables::HOSTS;
+use crate::topology::Network;
 
 /// The transmit queue that Linux gives a network device.
 const DEFAULT_BUFFER: u64 = 1000;
 
 /// Reads `hosts` of a table, if present; the overhead of their links is the path's.
-pub(crate) fn read(table: &Table<'_>) -> Result<Option<Vec<Hosts>>, Error> {
+pub(crate) fn read(table: &Table<'_>, network: &Network) -> Result<Option<Vec<Hosts>>, Error> {
     const KNOWN: &Known = &HOSTS;
     let Some(item) = table.get("hosts") else {
         return Ok(None);
@@ -30,9 +31,12 @@ pub(crate) fn read(table: &Table<'_>) -> Result<Option<Vec<Hosts>>, Error> {
         .ok_or_else(expected)??;
     let mut all: Vec<Hosts> = Vec::with_capacity(tables.len());
     for table in &tables {
-        let hosts = one(table)?;
+        let hosts = one(table, network)?;
         if all.iter().any(|other| other.name == hosts.name) {
             return Err(table.refuse_at("name", "another table of hosts has this name"));
+        }
+        if network.declares(&hosts.name) {
+            return Err(table.refuse_at("name", "a [[node]] has this name"));
         }
         all.push(hosts);
         let count: u64 = all.iter().map(|hosts| u64::from(hosts.count)).sum();
@@ -43,8 +47,7 @@ pub(crate) fn read(table: &Table<'_>) -> Result<Option<Vec<Hosts>>, Error> {
     Ok(Some(all))
 }
 
-fn one(table: &Table<'_>) -> Result<Hosts, Error> {
-    let at = table.word("at", &[End::Left, End::Right])?;
+fn one(table: &Table<'_>, network: &Network) -> Result<Hosts, Error> {
     let rate = table.read("rate")?;
     let buffer = match (table.get("buffer"), rate) {
         (Some(item), _) => buffer(&item)?,
@@ -53,7 +56,7 @@ fn one(table: &Table<'_>) -> Result<Hosts, Error> {
     };
     Ok(Hosts {
         name: table.need("name")?.words()?,
-        at: at.ok_or_else(|| table.missing("at"))?,
+        at: network.node(&table.need("at")?)?,
         count: table.or("count", 1)?,
         rate,
         buffer,
@@ -83,46 +86,103 @@ pub(crate) fn settle(mut hosts: Vec<Hosts>, path: &mut PathModel) {
     path.hosts = hosts;
 }
 
-/// `from` and `to` of a table whose data goes in `direction`.
+/// `from` and `to` of a table whose data goes in `direction`, if routes lead there and back.
 pub(crate) fn ends(
     table: &Table<'_>,
     hosts: &[Hosts],
+    network: &Network,
     direction: Direction,
 ) -> Result<Ends, Error> {
-    let [first, last] = match direction {
-        Direction::Forward => [End::Left, End::Right],
-        Direction::Reverse => [End::Right, End::Left],
+    let usual = match direction {
+        Direction::Forward => [Node::LEFT, Node::RIGHT],
+        Direction::Reverse => [Node::RIGHT, Node::LEFT],
     };
-    Ok(Ends {
-        from: end(table, "from", hosts, first)?,
-        to: end(table, "to", hosts, last)?,
-    })
+    let places = [
+        end(table, "from", hosts, network)?,
+        end(table, "to", hosts, network)?,
+    ];
+    let ends = Ends {
+        from: places[0],
+        to: places[1],
+    };
+    let node = |side: usize| match places[side] {
+        Some(Place::Hosts(number)) => hosts[number as usize].at,
+        Some(Place::Node(node)) => node,
+        None => usual[side],
+    };
+    let nodes = [node(0), node(1)];
+    let refuse = |key: &str, reason: String| match table.get(key) {
+        Some(item) => item.refuse(reason),
+        None => table.refuse(reason),
+    };
+    if !network.has_links() {
+        for (side, key) in [(0, "from"), (1, "to")] {
+            if nodes[side] == usual[1 - side] {
+                return Err(refuse(key, wrong_end(places[side], side, nodes[side])));
+            }
+        }
+    }
+    let key = if places[1].is_some() { "to" } else { "from" };
+    if nodes[0] == nodes[1] && (places[0] == places[1] || !is_at_hosts(places)) {
+        return Err(refuse(
+            key,
+            "data does not leave the place that it comes from".to_owned(),
+        ));
+    }
+    let [from, to] = nodes.map(|node| network.name(node));
+    if !network.reaches(nodes[0], nodes[1]) {
+        return Err(refuse(
+            key,
+            format!("there is no route from {from} to {to}"),
+        ));
+    }
+    if !network.reaches(nodes[1], nodes[0]) {
+        let reason = format!("there is no route back from {to} to {from}, which ACKs need");
+        return Err(refuse(key, reason));
+    }
+    Ok(ends)
 }
 
-fn end(table: &Table<'_>, key: &str, hosts: &[Hosts], at: End) -> Result<Option<u32>, Error> {
+/// Whether an access link stands between two places.
+const fn is_at_hosts(places: [Option<Place>; 2]) -> bool {
+    matches!(places[0], Some(Place::Hosts(_))) || matches!(places[1], Some(Place::Hosts(_)))
+}
+
+/// Why data of a dumbbell does not come from there (side 0) or go there (side 1).
+fn wrong_end(place: Option<Place>, side: usize, node: Node) -> String {
+    let (here, there) = match node {
+        Node::LEFT => ("left", "right"),
+        _ => ("right", "left"),
+    };
+    let what = match place {
+        Some(Place::Hosts(_)) => "these hosts are at",
+        _ => "this is",
+    };
+    let verb = ["comes from", "goes to"][side];
+    format!("{what} the {here} end of the path, and this data {verb} the {there} end")
+}
+
+fn end(
+    table: &Table<'_>,
+    key: &str,
+    hosts: &[Hosts],
+    network: &Network,
+) -> Result<Option<Place>, Error> {
     let Some(item) = table.get(key) else {
         return Ok(None);
     };
     let name = item.words()?;
-    let Some((number, found)) = (0..).zip(hosts).find(|(_, hosts)| hosts.name == name) else {
-        let hint = suggestion(&name, hosts.iter().map(|hosts| hosts.name.as_str()));
-        return Err(item.refuse(format!("no table [[hosts]] has this name{hint}")));
-    };
-    if found.at != at {
-        let (here, there) = match at {
-            End::Left => ("right", "left"),
-            End::Right => ("left", "right"),
-        };
-        return Err(item.refuse(format!(
-            "these hosts are at the {here} end of the path, and this data {} the {there} end",
-            if key == "from" {
-                "comes from"
-            } else {
-                "goes to"
-            }
-        )));
+    if let Some((number, _)) = (0..).zip(hosts).find(|(_, hosts)| hosts.name == name) {
+        return Ok(Some(Place::Hosts(number)));
     }
-    Ok(Some(number))
+    if let Some(node) = network.find(&name) {
+        return Ok(Some(Place::Node(node)));
+    }
+    let known = hosts.iter().map(|hosts| hosts.name.as_str());
+    let hint = suggestion(&name, known.chain(network.names()));
+    Err(item.refuse(format!(
+        "no table [[hosts]] and no [[node]] has this name{hint}"
+    )))
 }
 
 /// A delay, or several that are taken in turn.

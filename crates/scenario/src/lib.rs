@@ -22,6 +22,7 @@ mod flow;
 mod hosts;
 mod limits;
 mod link;
+mod map;
 mod model;
 mod named;
 mod parcel;
@@ -32,6 +33,7 @@ mod resolved;
 mod router;
 mod schema;
 mod tables;
+mod topology;
 mod trace_file;
 mod traffic;
 mod value;
@@ -39,9 +41,10 @@ mod write;
 
 pub use compare::CompareOptions;
 pub use error::Error;
+pub use map::Map;
 pub use model::{
-    Application, DEFAULT_OVERHEAD, Direction, End, Ends, FULL_PACKET, Flow, FlowSettings, Hosts,
-    PathModel, RouterModel, Scenario, Traffic, TrafficKind,
+    Application, DEFAULT_OVERHEAD, Direction, Ends, FULL_PACKET, Flow, FlowSettings, Hosts,
+    LinkModel, Node, PathModel, Place, Route, RouterModel, Scenario, Step, Traffic, TrafficKind,
 };
 pub use parcel::Parcel;
 pub use presets::{PRESETS, Preset};

@@ -18,6 +18,9 @@ pub(crate) const MAX_ROUTERS: u32 = 32;
 /// Most tables of hosts, and most hosts.
 pub(crate) const MAX_HOST_TABLES: u32 = 64;
 pub(crate) const MAX_HOSTS: u64 = 100_000;
+/// Most nodes beside the ends of the path, and most links beside it.
+pub(crate) const MAX_NODES: u32 = 1_000;
+pub(crate) const MAX_LINKS: u32 = 4_000;
 /// Most steps of a rate.
 pub(crate) const MAX_STEPS: u32 = 100_000;
 /// Shortest step, because each costs time to simulate.

@@ -1,9 +1,13 @@
-//! The keys that both directions of a path share: rate, trace, buffer, loss, jitter, aqm.
+//! What every link has: rate, trace, buffer, loss, jitter, aqm.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use network::{Discipline, JitterConfig, JitterDistribution, LossConfig, Service};
+use network::access::WifiConfig;
+use network::{
+    Discipline, JitterConfig, JitterDistribution, LinkConfig, LossConfig, QueueConfig, QueueLimit,
+    Service,
+};
 use tables::{MAX_RATE, Value, Wrong};
 use units::{Bytes, Duration, Rate};
 
@@ -12,6 +16,7 @@ use crate::aqm;
 use crate::document::{Item, Table};
 use crate::error::Error;
 use crate::limits::{MAX_STEPS, MIN_LAP};
+use crate::model::{DEFAULT_OVERHEAD, FULL_PACKET};
 use crate::quantity::{self, Buffer};
 use crate::tables::{DELAY, JITTER, LOSS, STEP, TRACE, VARYING};
 use crate::trace_file;
@@ -25,6 +30,11 @@ pub(crate) const DELAY_SLOT: Duration = Duration::from_millis(10);
 const DEFAULT_SINE_SLOT: Duration = Duration::from_millis(1);
 /// The jitter that the file gives: `Some(None)` is "none".
 pub(crate) type SaidJitter = Option<Option<JitterConfig>>;
+
+/// The queue limit of the bottleneck where the file gives none.
+pub(crate) const DEFAULT_BUFFER: Buffer = Buffer::Bdp {
+    millionths: 1_000_000,
+};
 
 /// Propagation in one direction.
 #[derive(Clone, Debug)]
@@ -282,10 +292,130 @@ fn jitter(item: &Item<'_>) -> Result<Option<JitterConfig>, Error> {
     }))
 }
 
-/// `[path.forward]`, `[path.reverse]`, or the link of a router.
+/// Reads `rrc` of a table, which describes the radio of both directions; the model of the downlink
+/// keeps it. False if neither direction has such a model.
+pub(crate) fn take_rrc(links: [&mut LinkSpec; 2], table: &Table<'_>) -> Result<bool, Error> {
+    for link in links {
+        if let Some(Service::Access(access)) = &mut link.service
+            && access::cellular::take_rrc(Arc::make_mut(access), table)?
+        {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// `[path.forward]`, `[path.reverse]`, a `[[link]]`, or the link of a router.
 pub(crate) fn direction(table: &Table<'_>, folder: &Path) -> Result<LinkSpec, Error> {
     let mut spec = LinkSpec::read(table, folder)?;
     spec.delay = delay(table, folder)?;
     spec.overhead = overhead(table)?.or(spec.overhead);
     Ok(spec)
+}
+
+/// The service of the reverse direction: a Wi-Fi medium serves both.
+pub(crate) fn way_back(forward: &Service, reverse: Option<Service>) -> Result<Service, String> {
+    match (forward.wifi(), reverse) {
+        (Some(wifi), Some(reverse)) => match reverse.wifi() {
+            Some(said) if said == wifi || *said == WifiConfig::USUAL => Ok(forward.clone()),
+            Some(_) => Err(
+                "describes its Wi-Fi network in both directions, which share one medium: write \
+                 reverse.rate = { model = \"wifi\" }, or leave it out"
+                    .to_owned(),
+            ),
+            None => Err(
+                "has a Wi-Fi network in the forward direction alone, and its medium carries both: leave \
+                 reverse.rate or reverse.trace out, or over a preset write reverse.rate = { model = \"wifi\" }"
+                    .to_owned(),
+            ),
+        },
+        (None, Some(reverse)) if reverse.wifi().is_some() => Err(
+            "has a Wi-Fi network in the reverse direction alone, and its medium carries both: describe it \
+             in the forward direction"
+                .to_owned(),
+        ),
+        (Some(_), None) => Ok(forward.clone()),
+        (None, reverse) => Ok(reverse.unwrap_or(Service::Unlimited)),
+    }
+}
+
+/// A link with all its settings. The error is the end of a sentence about its table.
+pub(crate) fn finish(
+    name: &str,
+    spec: LinkSpec,
+    service: Service,
+    default: Buffer,
+    base_rtt: Duration,
+) -> Result<LinkConfig, String> {
+    let overhead = spec.overhead.unwrap_or(DEFAULT_OVERHEAD);
+    let packet = Bytes::new(u64::from(FULL_PACKET) + u64::from(overhead));
+    let rate = service.mean_rate();
+    let marks = spec.ecn.unwrap_or(false);
+    let discipline = spec.aqm.unwrap_or(Discipline::DropTail);
+    let discipline = aqm::marking(discipline, marks)
+        .ok_or_else(|| format!("has a {name} queue that never marks, and ecn = true"))?;
+    let default = aqm::usual_buffer(&discipline).unwrap_or(default);
+    let buffer = match (spec.buffer, rate) {
+        (Some(Buffer::Bdp { .. }), None) => {
+            return Err(format!(
+                "has a {name} buffer in bdp, but no {name} rate to compute them from"
+            ));
+        }
+        (Some(buffer), _) => buffer,
+        (None, None) => Buffer::Unlimited,
+        (None, Some(_)) => default,
+    };
+    let limit = buffer.resolve(rate.unwrap_or(Rate::ZERO).bytes_in(base_rtt), packet);
+    if let QueueLimit::Bytes(bytes) = limit
+        && bytes < packet
+    {
+        let least = quantity::format_size(packet);
+        return Err(format!(
+            "has a {name} buffer that is too small for one full packet of {least}, overhead included"
+        ));
+    }
+    match discipline {
+        Discipline::RandomAbove { .. } if limit == QueueLimit::Unlimited => {
+            return Err(format!(
+                "has {name} packets dropped above a fraction of an unlimited buffer: give it a limit"
+            ));
+        }
+        Discipline::RandomAbove { .. } if service.serves_late() => {
+            return Err(format!(
+                "has {name} packets dropped above a fraction of the buffer, which the {name} model does not support"
+            ));
+        }
+        Discipline::DropTail => {}
+        _ if service.filters_acks() => {
+            return Err(format!(
+                "has a {name} model with ack_filter, whose queue is drop-tail, and a {name} aqm: keep one"
+            ));
+        }
+        Discipline::RandomAbove { .. } => {}
+        _ if service == Service::Unlimited => {
+            return Err(format!(
+                "has a {name} aqm, but no {name} rate limit, so no queue"
+            ));
+        }
+        _ => {}
+    }
+    let (delay, jitter) = match (spec.delay, spec.jitter) {
+        (Some(Delay::Recorded(..)), Some(Some(_))) => {
+            return Err(format!(
+                "has a trace of {name} delays and {name} jitter; the trace holds all variation: keep one"
+            ));
+        }
+        (Some(Delay::Recorded(least, additions)), _) => (least, Some(additions)),
+        (Some(Delay::Constant(delay) | Delay::Half(delay)), jitter) => (delay, jitter.flatten()),
+        (None, jitter) => (Duration::ZERO, jitter.flatten()),
+    };
+    Ok(LinkConfig {
+        name: name.to_owned(),
+        service,
+        overhead,
+        queue: QueueConfig { limit, discipline },
+        loss: spec.loss.unwrap_or(LossConfig::None),
+        delay,
+        jitter,
+    })
 }

@@ -14,8 +14,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use units::{Bytes, Duration, Instant, Rate};
 
 use crate::model::{
-    Application, Direction, End, Ends, Flow, FlowSettings, Hosts, PathModel, RouterModel, Scenario,
-    Traffic, TrafficKind,
+    Application, Direction, Ends, Flow, FlowSettings, Hosts, LinkModel, Node, PathModel,
+    RouterModel, Scenario, Traffic, TrafficKind,
 };
 
 /// A scenario that is written and read without loss.
@@ -50,6 +50,8 @@ struct WholePath {
     rate: Rate,
     bdp: Bytes,
     buffer: Option<Bytes>,
+    nodes: Vec<String>,
+    links: Vec<LinkModel>,
     #[serde(with = "hosts")]
     hosts: Vec<Hosts>,
     #[serde(with = "traffic")]
@@ -76,7 +78,7 @@ struct WholeFlow {
 #[serde(remote = "Hosts")]
 struct WholeHosts {
     name: String,
-    at: End,
+    at: Node,
     count: u32,
     rate: Option<Rate>,
     buffer: QueueLimit,

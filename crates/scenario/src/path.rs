@@ -4,36 +4,29 @@
 //! has half of `rtt`. A preset is a [`PathSpec`] like any other, and a file's own keys override it.
 
 use std::path::Path;
-use std::sync::Arc;
 
-use network::access::WifiConfig;
+use network::Service;
 use network::router::RouterSupport;
-use network::{Discipline, LinkConfig, LossConfig, QueueConfig, QueueLimit, Service};
 use tables::{MAX_DELAY, Table as Known};
-use units::{Bytes, Duration, Rate};
+use units::{Duration, Rate};
 
-use crate::access;
 use crate::aqm;
 use crate::document::{Document, Table};
 use crate::error::Error;
 use crate::hosts;
 use crate::limits::MAX_ROUTERS;
-use crate::link::{self, Delay, LinkSpec, direction};
-use crate::model::{DEFAULT_OVERHEAD, FULL_PACKET, Hosts, PathModel, RouterModel};
+use crate::link::{self, DEFAULT_BUFFER, Delay, LinkSpec, direction};
+use crate::model::{Hosts, PathModel, RouterModel};
 use crate::presets::{self, Preset};
 use crate::quantity::{self, Buffer};
 use crate::router::{self, RouterSpec};
 use crate::tables::{DIRECTION, PATH, ROUTER};
+use crate::topology::Network;
 use crate::traffic::{self, TrafficSpec};
 
 /// The transmit queue that Linux gives a network device; for a direction whose rate is given
 /// without a buffer and that is not the bottleneck.
 const DEFAULT_REVERSE_BUFFER: Buffer = Buffer::Packets(1000);
-/// The queue limit of the bottleneck where the file gives none.
-const DEFAULT_BUFFER: Buffer = Buffer::Bdp {
-    millionths: 1_000_000,
-};
-
 /// What the file and its preset say about a path, without defaults.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PathSpec {
@@ -50,7 +43,7 @@ pub(crate) struct PathSpec {
 
 impl PathSpec {
     /// Reads `[path]`, with the preset that it builds on. Trace names are relative to `folder`.
-    pub(crate) fn read(table: &Table<'_>, folder: &Path) -> Result<Self, Error> {
+    pub(crate) fn read(table: &Table<'_>, folder: &Path, network: &Network) -> Result<Self, Error> {
         let (name, summary) = names(table)?;
         let mut own = Self {
             name,
@@ -62,8 +55,9 @@ impl PathSpec {
         own.read_overhead(table)?;
         own.read_delays(table, folder)?;
         own.read_routers(table, folder)?;
-        own.hosts = hosts::read(table)?;
-        own.traffic = traffic::read(table, own.hosts.as_deref().unwrap_or_default(), folder)?;
+        own.hosts = hosts::read(table, network)?;
+        let hosts = own.hosts.as_deref().unwrap_or_default();
+        own.traffic = traffic::read(table, hosts, network, folder)?;
         let Some(preset) = table.get("preset") else {
             own.refuse_marking(table)?;
             own.read_rrc(table)?;
@@ -89,7 +83,7 @@ impl PathSpec {
         };
         let tree = document.parse()?;
         let table = Table::new(document, &PATH, tree.get_ref(), 0)?;
-        let mut spec = Self::read(&table, Path::new(""))?;
+        let mut spec = Self::read(&table, Path::new(""), &Network::default())?;
         spec.name = Some(preset.name.to_owned());
         spec.summary = Some(preset.summary.to_owned());
         Ok(spec)
@@ -155,17 +149,13 @@ impl PathSpec {
         Ok(())
     }
 
-    /// `rrc` describes the radio of both directions; the model of the downlink keeps it.
+    /// `rrc`, the radio of both directions.
     fn read_rrc(&mut self, table: &Table<'_>) -> Result<(), Error> {
         let Some(item) = table.get("rrc") else {
             return Ok(());
         };
-        for link in [&mut self.forward, &mut self.reverse] {
-            if let Some(Service::Access(access)) = &mut link.service
-                && access::cellular::take_rrc(Arc::make_mut(access), table)?
-            {
-                return Ok(());
-            }
+        if link::take_rrc([&mut self.forward, &mut self.reverse], table)? {
+            return Ok(());
         }
         Err(item.refuse("no rate of the path is of model lte, 5g, cell-reduced or hsdpa"))
     }
@@ -283,10 +273,10 @@ impl PathSpec {
                 quantity::format_duration(MAX_DELAY)
             ));
         }
-        let way_back = way_back(&service, self.reverse.service.clone())?;
-        let forward = finish("forward", self.forward, service, DEFAULT_BUFFER, base_rtt)?;
+        let way_back = link::way_back(&service, self.reverse.service.clone())?;
+        let forward = link::finish("forward", self.forward, service, DEFAULT_BUFFER, base_rtt)?;
         let service = way_back;
-        let reverse = finish(
+        let reverse = link::finish(
             "reverse",
             self.reverse,
             service,
@@ -302,32 +292,6 @@ impl PathSpec {
         path.set_routers(routers, self.router_support.unwrap_or_default());
         hosts::settle(self.hosts.unwrap_or_default(), &mut path);
         Ok(path)
-    }
-}
-
-/// The service of the reverse direction: a Wi-Fi medium serves both.
-fn way_back(forward: &Service, reverse: Option<Service>) -> Result<Service, String> {
-    match (forward.wifi(), reverse) {
-        (Some(wifi), Some(reverse)) => match reverse.wifi() {
-            Some(said) if said == wifi || *said == WifiConfig::USUAL => Ok(forward.clone()),
-            Some(_) => Err(
-                "describes its Wi-Fi network in both directions, which share one medium: write \
-                 reverse.rate = { model = \"wifi\" }, or leave it out"
-                    .to_owned(),
-            ),
-            None => Err(
-                "has a Wi-Fi network in the forward direction alone, and its medium carries both: leave \
-                 reverse.rate or reverse.trace out, or over a preset write reverse.rate = { model = \"wifi\" }"
-                    .to_owned(),
-            ),
-        },
-        (None, Some(reverse)) if reverse.wifi().is_some() => Err(
-            "has a Wi-Fi network in the reverse direction alone, and its medium carries both: describe it \
-             in the forward direction"
-                .to_owned(),
-        ),
-        (Some(_), None) => Ok(forward.clone()),
-        (None, reverse) => Ok(reverse.unwrap_or(Service::Unlimited)),
     }
 }
 
@@ -365,7 +329,7 @@ fn resolve_router(
             "has a {name} with router_support, which needs a limited rate"
         ));
     }
-    let link = finish(&name, link, service, DEFAULT_BUFFER, base_rtt)?;
+    let link = link::finish(&name, link, service, DEFAULT_BUFFER, base_rtt)?;
     Ok(RouterModel {
         link,
         router_support,
@@ -377,85 +341,4 @@ pub(crate) fn names(table: &Table<'_>) -> Result<(Option<String>, Option<String>
     let name = table.get("name").map(|item| item.words()).transpose()?;
     let summary = table.get("summary").map(|item| item.words()).transpose()?;
     Ok((name, summary))
-}
-
-/// A link with all its settings.
-fn finish(
-    name: &str,
-    spec: LinkSpec,
-    service: Service,
-    default: Buffer,
-    base_rtt: Duration,
-) -> Result<LinkConfig, String> {
-    let overhead = spec.overhead.unwrap_or(DEFAULT_OVERHEAD);
-    let packet = Bytes::new(u64::from(FULL_PACKET) + u64::from(overhead));
-    let rate = service.mean_rate();
-    let marks = spec.ecn.unwrap_or(false);
-    let discipline = spec.aqm.unwrap_or(Discipline::DropTail);
-    let discipline = aqm::marking(discipline, marks)
-        .ok_or_else(|| format!("has a {name} queue that never marks, and ecn = true"))?;
-    let default = aqm::usual_buffer(&discipline).unwrap_or(default);
-    let buffer = match (spec.buffer, rate) {
-        (Some(Buffer::Bdp { .. }), None) => {
-            return Err(format!(
-                "has a {name} buffer in bdp, but no {name} rate to compute them from"
-            ));
-        }
-        (Some(buffer), _) => buffer,
-        (None, None) => Buffer::Unlimited,
-        (None, Some(_)) => default,
-    };
-    let limit = buffer.resolve(rate.unwrap_or(Rate::ZERO).bytes_in(base_rtt), packet);
-    if let QueueLimit::Bytes(bytes) = limit
-        && bytes < packet
-    {
-        let least = quantity::format_size(packet);
-        return Err(format!(
-            "has a {name} buffer that is too small for one full packet of {least}, overhead included"
-        ));
-    }
-    match discipline {
-        Discipline::RandomAbove { .. } if limit == QueueLimit::Unlimited => {
-            return Err(format!(
-                "has {name} packets dropped above a fraction of an unlimited buffer: give it a limit"
-            ));
-        }
-        Discipline::RandomAbove { .. } if service.serves_late() => {
-            return Err(format!(
-                "has {name} packets dropped above a fraction of the buffer, which the {name} model does not support"
-            ));
-        }
-        Discipline::DropTail => {}
-        _ if service.filters_acks() => {
-            return Err(format!(
-                "has a {name} model with ack_filter, whose queue is drop-tail, and a {name} aqm: keep one"
-            ));
-        }
-        Discipline::RandomAbove { .. } => {}
-        _ if service == Service::Unlimited => {
-            return Err(format!(
-                "has a {name} aqm, but no {name} rate limit, so no queue"
-            ));
-        }
-        _ => {}
-    }
-    let (delay, jitter) = match (spec.delay, spec.jitter) {
-        (Some(Delay::Recorded(..)), Some(Some(_))) => {
-            return Err(format!(
-                "has a trace of {name} delays and {name} jitter; the trace holds all variation: keep one"
-            ));
-        }
-        (Some(Delay::Recorded(least, additions)), _) => (least, Some(additions)),
-        (Some(Delay::Constant(delay) | Delay::Half(delay)), jitter) => (delay, jitter.flatten()),
-        (None, jitter) => (Duration::ZERO, jitter.flatten()),
-    };
-    Ok(LinkConfig {
-        name: name.to_owned(),
-        service,
-        overhead,
-        queue: QueueConfig { limit, discipline },
-        loss: spec.loss.unwrap_or(LossConfig::None),
-        delay,
-        jitter,
-    })
 }

@@ -14,8 +14,8 @@ use units::{Bytes, Duration, Instant, Rate};
 use crate::access::Access;
 use crate::described;
 use crate::model::{
-    Application, Ends, Flow, FlowSettings, Hosts, PathModel, RouterModel, Scenario, Traffic,
-    TrafficKind,
+    Application, Ends, Flow, FlowSettings, Hosts, LinkModel, PathModel, RouterModel, Scenario,
+    Traffic, TrafficKind,
 };
 use crate::write::{map, millis};
 
@@ -36,7 +36,7 @@ impl Serialize for Scenario {
             "duration_s": seconds(self.duration),
             "time_limit_s": self.time_limit.as_secs_f64(),
             "path": self.path,
-            "flows": self.flows.iter().map(|flow| Sends(flow, &self.path.hosts)).collect::<Vec<_>>(),
+            "flows": self.flows.iter().map(|flow| Sends(flow, &self.path)).collect::<Vec<_>>(),
         )
     }
 }
@@ -55,19 +55,41 @@ impl Serialize for PathModel {
             "reverse": Link(&self.reverse),
             "router_support": Support(self.router_support),
             "routers": self.routers.iter().map(Hop).collect::<Vec<_>>(),
-            "traffic": self.traffic.iter().map(|one| Others(one, &self.hosts)).collect::<Vec<_>>(),
+            "traffic": self.traffic.iter().map(|one| Others(one, self)).collect::<Vec<_>>(),
             "warm_up_s": self.warm_up.as_secs_f64();
-            "hosts": Some(&self.hosts).filter(|hosts| !hosts.is_empty())
+            "hosts": some(self.hosts.iter().map(|hosts| Stands(hosts, self)).collect()),
+            "nodes": some(self.nodes.iter().collect()),
+            "links": some(self.links.iter().map(|link| Between(link, self)).collect())
         )
     }
 }
 
-/// A flow, and the hosts of its path.
-struct Sends<'a>(&'a Flow, &'a [Hosts]);
+/// A list, unless it is empty.
+fn some<T>(list: Vec<T>) -> Option<Vec<T>> {
+    Some(list).filter(|list| !list.is_empty())
+}
+
+/// A link between nodes of a path.
+struct Between<'a>(&'a LinkModel, &'a PathModel);
+
+impl Serialize for Between<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self(link, path) = self;
+        map!(serializer,
+            "from": path.node_name(link.from),
+            "to": path.node_name(link.to),
+            "forward": Hop(&link.forward),
+            "reverse": link.reverse.as_ref().map(Hop),
+        )
+    }
+}
+
+/// A flow, and its path.
+struct Sends<'a>(&'a Flow, &'a PathModel);
 
 impl Serialize for Sends<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self(flow, hosts) = self;
+        let Self(flow, path) = self;
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("name", &flow.name)?;
         map.serialize_entry("algorithm", &flow.algorithm.to_string())?;
@@ -76,35 +98,39 @@ impl Serialize for Sends<'_> {
         map.serialize_entry("start_s", &flow.start.as_secs_f64())?;
         described::write(&mut map, &flow.settings, |_, _| Ok(false))?;
         map.serialize_entry("application", &flow.application)?;
-        write_ends::<S>(&mut map, flow.ends, hosts)?;
+        write_ends::<S>(&mut map, flow.ends, path)?;
         map.end()
     }
 }
 
-/// The names of the hosts, where data does not go from end to end of the path.
+/// The names of hosts or nodes, where data does not go from end to end of the path.
 fn write_ends<S: Serializer>(
     map: &mut S::SerializeMap,
     ends: Ends,
-    hosts: &[Hosts],
+    path: &PathModel,
 ) -> Result<(), S::Error> {
-    for (key, number) in [("from", ends.from), ("to", ends.to)] {
-        if let Some(found) = number.and_then(|number| hosts.get(number as usize)) {
-            map.serialize_entry(key, &found.name)?;
+    for (key, place) in [("from", ends.from), ("to", ends.to)] {
+        if let Some(place) = place {
+            map.serialize_entry(key, path.place_name(place))?;
         }
     }
     Ok(())
 }
 
-impl Serialize for Hosts {
+/// Hosts at a node of a path.
+pub(crate) struct Stands<'a>(pub(crate) &'a Hosts, pub(crate) &'a PathModel);
+
+impl Serialize for Stands<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let (packets, bytes) = limits(self.buffer);
-        let delays_ms: Vec<f64> = self.delays.iter().copied().map(millis).collect();
+        let Self(hosts, path) = self;
+        let (packets, bytes) = limits(hosts.buffer);
+        let delays_ms: Vec<f64> = hosts.delays.iter().copied().map(millis).collect();
         map!(serializer,
-            "name": self.name,
-            "at": self.at,
-            "count": self.count,
-            "rate_bps": self.rate.map(Rate::bits_per_sec),
-            "overhead_bytes": self.overhead,
+            "name": hosts.name,
+            "at": path.node_name(hosts.at),
+            "count": hosts.count,
+            "rate_bps": hosts.rate.map(Rate::bits_per_sec),
+            "overhead_bytes": hosts.overhead,
             "queue_limit_packets": packets,
             "queue_limit_bytes": bytes,
             "delays_ms": delays_ms,
@@ -113,7 +139,7 @@ impl Serialize for Hosts {
 }
 
 /// The limit of a queue in packets, and in bytes.
-const fn limits(limit: QueueLimit) -> (Option<u64>, Option<u64>) {
+pub(crate) const fn limits(limit: QueueLimit) -> (Option<u64>, Option<u64>) {
     match limit {
         QueueLimit::Unlimited => (None, None),
         QueueLimit::Packets(packets) => (Some(packets), None),
@@ -135,8 +161,8 @@ impl Serialize for Application {
     }
 }
 
-/// Traffic, and the hosts of its path.
-struct Others<'a>(&'a Traffic, &'a [Hosts]);
+/// Traffic, and its path.
+struct Others<'a>(&'a Traffic, &'a PathModel);
 
 impl Serialize for Others<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -273,7 +299,7 @@ impl Serialize for Support {
     }
 }
 
-struct Served<'a>(&'a Service);
+pub(crate) struct Served<'a>(pub(crate) &'a Service);
 
 impl Serialize for Served<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -324,7 +350,7 @@ impl Serialize for Served<'_> {
     }
 }
 
-struct Refusal(Discipline);
+pub(crate) struct Refusal(pub(crate) Discipline);
 
 impl Serialize for Refusal {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -27,6 +27,9 @@ pub fn known_tables() -> Vec<&'static Table> {
         &tables::APPLICATION,
         &tables::TRAFFIC,
         &tables::HOSTS,
+        &tables::NODE,
+        &tables::LINK,
+        &tables::LINK_REVERSE,
     ];
     known.extend(models());
     known

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use network::QueueLimit;
-use scenario::{End, Ends, Parcel, Scenario};
+use scenario::{Ends, Node, Parcel, Place, Scenario};
 use units::{Duration, Rate};
 
 const PATH: &str = "[path]\nrate = '10 Mbit/s'\nrtt = '20 ms'\n";
@@ -33,11 +33,11 @@ fn a_dumbbell() {
     };
     assert_eq!(
         (clients.at, clients.count, clients.rate),
-        (End::Right, 1, None)
+        (Node::RIGHT, 1, None)
     );
     assert_eq!(clients.buffer, QueueLimit::Unlimited);
     assert_eq!(clients.delay(0), Duration::ZERO);
-    assert_eq!((servers.at, servers.count), (End::Left, 450));
+    assert_eq!((servers.at, servers.count), (Node::LEFT, 450));
     assert_eq!(servers.rate, Some(Rate::from_bits_per_sec(100_000_000)));
     assert_eq!(servers.buffer, QueueLimit::Packets(1000));
     assert_eq!(servers.overhead, 14);
@@ -48,12 +48,12 @@ fn a_dumbbell() {
         [0, 12, 25, 0, 25].map(Duration::from_millis)
     );
     let both = Ends {
-        from: Some(1),
-        to: Some(0),
+        from: Some(Place::Hosts(1)),
+        to: Some(Place::Hosts(0)),
     };
     assert_eq!(scenario.flows[0].ends, both);
     let upload = Ends {
-        from: Some(0),
+        from: Some(Place::Hosts(0)),
         to: None,
     };
     assert_eq!(scenario.path.traffic[0].flow.ends, upload);
@@ -92,7 +92,7 @@ fn contradictions_are_refused() {
     refused(
         CLIENTS,
         "to = 'client'",
-        "no table [[hosts]] has this name; did you mean \"clients\"?",
+        "no table [[hosts]] and no [[node]] has this name; did you mean \"clients\"?",
     );
     refused(CLIENTS, "from = 'clients'", "at the right end of the path");
     refused(

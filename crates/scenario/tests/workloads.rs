@@ -537,7 +537,7 @@ fn refusals_name_the_line_and_the_way_out() {
         ),
         (
             "kind = 'adaptive-video'\nbitrates = ['1 Mbit/s', '2 Mbit']",
-            "f.toml:6:1: bitrates = \"2 Mbit\": unknown unit \"Mbit\"; did you mean \"Mbit/s\"?",
+            "f.toml:6:25: bitrates = \"2 Mbit\": unknown unit \"Mbit\"; did you mean \"Mbit/s\"?",
         ),
         (
             "kind = 'adaptive-video'\nbitrates = '1 Mbit/s'\nplayback_buffer = '3 s'",

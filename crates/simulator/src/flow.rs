@@ -10,7 +10,7 @@ use engine::Component;
 use measure::{
     CapacityPoint, FlowProbe, FlowResult, FlowSample, FlowTrace, SlowStartExitResult, classify,
 };
-use scenario::{Application, Flow, Scenario};
+use scenario::{Application, Flow};
 use tcp::segment::AckSegment;
 use tcp::{Receiver, ReceiverConfig, Sender, SenderConfig};
 use units::{Bytes, Duration, Instant, Rate};
@@ -134,14 +134,14 @@ pub struct Placement {
     pub size: Option<Bytes>,
     pub stop: Option<Instant>,
     pub extra_delay: Duration,
-    /// One-way delay of its hosts' access links.
-    pub access_delay: Duration,
+    /// Propagation there and back on its route, with all access delays.
+    pub base_rtt: Duration,
     /// Payload of a full segment, if it differs from the usual.
     pub smss: Option<u32>,
 }
 
 impl<'a> FlowState<'a> {
-    pub fn new(scenario: &'a Scenario, config: &'a Flow, place: Placement) -> Self {
+    pub fn new(config: &'a Flow, place: Placement) -> Self {
         Self {
             config,
             index: place.index,
@@ -163,7 +163,7 @@ impl<'a> FlowState<'a> {
             device: config.small_queue.map(|_| Box::default()),
             scheduled: [Instant::MAX; 2],
             application: place.start,
-            base_rtt: scenario.path.base_rtt + (place.extra_delay + place.access_delay) * 2,
+            base_rtt: place.base_rtt,
             endpoints: None,
             trace: None,
         }

@@ -149,7 +149,7 @@ const fn number(generation: u32, place: usize) -> u32 {
 #[cfg(test)]
 mod tests {
     use congestion::Algorithm;
-    use scenario::{Flow, PathModel, Scenario};
+    use scenario::Flow;
     use units::{Duration, Instant};
 
     use super::*;
@@ -158,22 +158,20 @@ mod tests {
 
     #[test]
     fn slots_are_reused_and_a_packet_that_outlives_its_flow_matches_no_flow() {
-        let path = PathModel::resolve("wired").expect("a preset");
         let flow = Flow::new(Algorithm::parse("cubic").expect("an algorithm"));
-        let scenario = Scenario::new(path, vec![flow.clone()]);
         let state = |flow| {
             let place = Placement {
                 index: 0,
                 data: Hop(0),
                 acks: Hop(0),
-                access_delay: Duration::ZERO,
+                base_rtt: Duration::ZERO,
                 start: Instant::ZERO,
                 size: None,
                 stop: None,
                 extra_delay: Duration::ZERO,
                 smss: None,
             };
-            FlowState::new(&scenario, flow, place)
+            FlowState::new(flow, place)
         };
         let mut flows = Flows::new(1, Some(state(&flow)));
         flows.measured.push(state(&flow));

@@ -17,7 +17,9 @@ const NANO: Duration = Duration::from_nanos(1);
 pub struct LinkState {
     pub link: Link<Carried>,
     /// The router in front of it, if it has explicit support.
-    pub router: Option<Router>,
+    pub router: Option<Box<Router>>,
+    /// Whether the router in front of it decreases the TTL of packets.
+    pub is_hop: bool,
     /// Whether packets leave it to hosts at the right end, and whether they enter it from there.
     pub to_right: bool,
     pub from_right: bool,
@@ -28,7 +30,7 @@ pub struct LinkState {
     scheduled: Option<Instant>,
     /// Whether packets leave it on a side that is ahead of the side on which they enter.
     pub is_ahead: bool,
-    trace: Option<LinkTrace>,
+    trace: Option<Box<LinkTrace>>,
     /// When [`Self::observe`] is due.
     watch: Instant,
     measured: Option<Box<Measured>>,
@@ -56,17 +58,20 @@ impl LinkState {
         let traced = traced && link.has_rate();
         let rate = config.service.mean_rate().unwrap_or(Rate::MAX);
         Self {
-            router: Router::new(router_support, rate, rng),
+            router: Router::new(router_support, rate, rng).map(Box::new),
             link,
+            is_hop: false,
             to_right: false,
             from_right: false,
             side: LEFT,
             component: Component::default(),
             scheduled: None,
             is_ahead: false,
-            trace: traced.then(|| LinkTrace {
-                link: config.name.clone(),
-                ..LinkTrace::default()
+            trace: traced.then(|| {
+                Box::new(LinkTrace {
+                    link: config.name.clone(),
+                    ..LinkTrace::default()
+                })
             }),
             watch: Instant::MAX,
             measured: None,
@@ -228,6 +233,6 @@ impl LinkState {
             queue_mean_packets: summary.queue_mean_packets,
             queue_distribution,
         };
-        (result, self.trace)
+        (result, self.trace.map(|trace| *trace))
     }
 }

@@ -40,9 +40,8 @@ impl Routes {
 
     /// The route over the link `first`, then those of `route`, then the link `last`.
     pub fn between(&mut self, first: Option<u32>, route: Hop, last: Option<u32>) -> Hop {
-        let own = self.hops[route.0 as usize..].iter().copied();
-        let own = own.take_while(|&link| link != HOST);
-        let links: Vec<u32> = first.into_iter().chain(own).chain(last).collect();
+        let links = first.into_iter().chain(self.links(route)).chain(last);
+        let links: Vec<u32> = links.collect();
         self.over(&links)
     }
 
@@ -50,6 +49,23 @@ impl Routes {
     #[inline(always)]
     pub fn link(&self, hop: Hop) -> u32 {
         self.hops[hop.0 as usize]
+    }
+
+    /// The links of a route from `hop` on.
+    pub fn links(&self, hop: Hop) -> impl Iterator<Item = u32> {
+        let rest = self.hops[hop.0 as usize..].iter().copied();
+        rest.take_while(|&link| link != HOST)
+    }
+
+    /// The links of a route up to the one at `hop`, backwards.
+    pub fn links_to(&self, hop: Hop) -> impl Iterator<Item = u32> {
+        let before = self.hops[..=hop.0 as usize].iter().rev().copied();
+        before.take_while(|&link| link != HOST)
+    }
+
+    /// Whether a route takes `link`.
+    pub fn contains(&self, route: Hop, link: u32) -> bool {
+        self.links(route).any(|own| own == link)
     }
 
     /// Whether the link at `hop` is the last of its route.
@@ -74,5 +90,9 @@ mod tests {
         let last = Hop(long.0 + 2);
         assert_eq!((routes.link(long), routes.link(last)), (3, 2));
         assert!(!routes.is_last(long) && routes.is_last(last) && routes.is_last(short));
+        assert_eq!(routes.links(long).collect::<Vec<_>>(), [3, 1, 2]);
+        assert_eq!(routes.links_to(last).collect::<Vec<_>>(), [2, 1, 3]);
+        assert_eq!(routes.links_to(short).collect::<Vec<_>>(), [1]);
+        assert!(routes.contains(long, 2) && !routes.contains(short, 2));
     }
 }

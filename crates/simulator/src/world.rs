@@ -8,6 +8,7 @@ mod build;
 mod device;
 mod exchanges;
 mod feedback;
+mod graph;
 mod hosts;
 mod outcome;
 mod turns;
@@ -33,6 +34,7 @@ use crate::traffic::{Source, Totals};
 use crate::{RunError, RunOutput};
 use background::Datagrams;
 use feedback::consult;
+use graph::Graph;
 use hosts::Access;
 use turns::Turns;
 
@@ -68,18 +70,13 @@ pub struct World<'a> {
     /// Whether any sender has a device queue, or any application pauses.
     needs_wakeups: bool,
     routes: Routes,
-    /// The route of the senders' data.
-    forward_path: Hop,
-    /// The routes in the other direction, by the delay that accesses add.
-    reverse_paths: BTreeMap<Duration, Hop>,
+    graph: Graph,
     /// The access links of hosts that have had a flow, by table and number of the host.
     accesses: BTreeMap<(u32, u32), Access>,
     /// Background traffic and its totals.
     sources: Vec<Source<'a>>,
     totals: Vec<Totals>,
     datagrams: Vec<Datagrams>,
-    /// TTL of packets that arrive at a receiver.
-    ttl: u8,
     /// Running flows whose capacity point is not known yet.
     unresolved: Vec<u32>,
     /// Path state that finished flows left for later ones of the same route.

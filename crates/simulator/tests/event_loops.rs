@@ -386,6 +386,82 @@ fn hosts(draw: &mut Draw, text: &mut String) {
     }
 }
 
+/// Puts nodes and links around the path, hosts at one of the nodes, and, unless they have hosts, the
+/// ends of flows anywhere.
+fn graph(draw: &mut Draw, text: &mut String) {
+    let mut nodes = vec!["left".to_owned(), "right".to_owned()];
+    let mut links = String::new();
+    let link = |draw: &mut Draw, from: &str, to: &str, number: usize, links: &mut String| {
+        writeln!(
+            links,
+            "[[link]]\nfrom = '{from}'\nto = '{to}'\nname = 'l{number}'"
+        )
+        .unwrap();
+        let may_share = draw.once_in(3);
+        let service = service(draw, !may_share);
+        writeln!(links, "rate = {service}\ndelay = '{}'", delay(draw)).unwrap();
+        let mut queue = String::new();
+        medium(draw, "", &mut queue);
+        if !service.contains("ack_filter = true") {
+            links.push_str(&queue);
+        }
+        match draw.between(0, 7) {
+            0 if !may_share => links.push_str("one_way = true\n"),
+            1 => writeln!(links, "reverse = {{ delay = '{}' }}", delay(draw)).unwrap(),
+            2 => links.push_str("router_support = 'rcp'\n"),
+            3 => links.push_str("router_support = 'quick-start'\n"),
+            _ => {}
+        }
+    };
+    for number in 0..draw.between(1, 5) as usize {
+        let name = format!("n{number}");
+        let other = draw.between(0, nodes.len() as u64 - 1) as usize;
+        // Leads both ways, so that every node is reached.
+        let mut one = String::new();
+        link(draw, &name, &nodes[other], number, &mut one);
+        links.push_str(&one.replace("one_way = true\n", ""));
+        writeln!(text, "[[node]]\nname = '{name}'").unwrap();
+        nodes.push(name);
+    }
+    for number in 0..draw.between(0, 4) as usize {
+        let [from, to] = [(); 2].map(|()| draw.between(0, nodes.len() as u64 - 1) as usize);
+        if from != to {
+            link(draw, &nodes[from], &nodes[to], 100 + number, &mut links);
+        }
+    }
+    text.push_str(&links);
+    if text.contains("[[hosts]]") {
+        return;
+    }
+    let at = draw.between(0, nodes.len() as u64 - 1) as usize;
+    writeln!(
+        text,
+        "[[hosts]]\nname = 'hosts'\nat = '{}'\ncount = {}\nrate = '{}'\ndelay = '{}'",
+        nodes[at],
+        draw.between(1, 5),
+        rate(draw, 300.0),
+        delay(draw)
+    )
+    .unwrap();
+    nodes.push("hosts".to_owned());
+    let mut placed = String::new();
+    for (place, part) in text.split("[[").enumerate() {
+        let Some((header, rest)) = part.split_once("]]").filter(|_| place > 0) else {
+            placed.push_str(part);
+            continue;
+        };
+        write!(placed, "[[{header}]]").unwrap();
+        if (header == "flow" || header == "traffic") && !draw.once_in(4) {
+            let from = draw.between(0, nodes.len() as u64 - 1) as usize;
+            let step = draw.between(1, nodes.len() as u64 - 1) as usize;
+            let to = (from + step) % nodes.len();
+            write!(placed, "\nfrom = '{}'\nto = '{}'", nodes[from], nodes[to]).unwrap();
+        }
+        placed.push_str(rest);
+    }
+    *text = placed;
+}
+
 /// The file of scenario `number`.
 fn file(number: u64, algorithms: &[String]) -> String {
     let draw = &mut Draw(ChaCha8Rng::seed_from_u64(number));
@@ -407,6 +483,9 @@ fn file(number: u64, algorithms: &[String]) -> String {
     }
     if draw.once_in(4) {
         hosts(draw, &mut text);
+    }
+    if draw.once_in(3) {
+        graph(draw, &mut text);
     }
     text
 }
@@ -493,7 +572,7 @@ fn all_loops_give_the_same_result() {
     });
     let algorithms = combinations();
     let (mut invalid, mut wrong) = (Vec::new(), Vec::new());
-    let (mut with_hosts, mut talking) = (0, 0);
+    let (mut with_hosts, mut with_links, mut talking) = (0, 0, 0);
     let numbers = wanted.unwrap_or(0..SCENARIOS);
     for number in numbers.clone() {
         let text = file(number, &algorithms);
@@ -516,6 +595,7 @@ fn all_loops_give_the_same_result() {
             ..RunOptions::default()
         };
         with_hosts += u64::from(!scenario.path.hosts.is_empty());
+        with_links += u64::from(!scenario.path.links.is_empty());
         let expected = result(&scenario, &plain);
         let usual = with(EventLoop::Fastest);
         for (name, options) in [("turns", turns), ("usual", usual), ("traced", traced)] {
@@ -543,4 +623,5 @@ fn all_loops_give_the_same_result() {
         talking >= count / 8,
         "only {talking} have connections in which both sides write"
     );
+    assert!(with_links >= count / 8, "only {with_links} have links");
 }

@@ -10,6 +10,8 @@ use network::{QueueLimit, Service};
 use scenario::{Direction, Ends, Flow, PathModel, Scenario, Traffic, TrafficKind};
 use tcp::AckPolicy;
 use units::{Bytes, Duration, Instant, Rate};
+use workload::draw::Sizes;
+use workload::generate::Http10Config;
 use workload::{
     Close, Connection, Exchange, Headers, Plan, Recording, Script, Side, Turn, Unit, VideoClients,
     VideoConfig,
@@ -242,5 +244,45 @@ fn every_connection_ends_over_a_lossy_path() {
             "{algorithm}"
         );
         assert_eq!(exchanges.epochs, 400, "{algorithm}");
+    }
+}
+
+/// Poisson arrivals of connections whose responses are one packet load the link as the formula of
+/// Pollaczek and Khinchine says: each of their packets arrives at a random time.
+#[test]
+fn utilization_and_queue_of_poisson_arrivals_are_those_of_theory() {
+    // SYN-ACK, ACK of the request, response with FIN, ACK of the client's FIN.
+    let packets = [60.0, 52.0, 1500.0, 52.0];
+    for (load, tolerance) in [(0.3, 0.06), (0.7, 0.06)] {
+        let per_byte = 8.0 / 10e6;
+        let seconds: f64 = packets.iter().map(|bytes| bytes * per_byte).sum();
+        let squares: f64 = packets.iter().map(|bytes| (bytes * per_byte).powi(2)).sum();
+        let arrivals_per_s = load / seconds;
+        let plan = Plan::Http10(Http10Config {
+            request: Sizes::Constant(Bytes::new(100)),
+            response: Sizes::Constant(Bytes::new(1448)),
+            ..Http10Config::new(arrivals_per_s)
+        });
+        let result = run_one(idle_path(), traffic(plan, "cubic", 10), 400);
+        let link = &result.links[0];
+        let utilization = link.utilization.expect("a rate");
+        assert!(
+            (utilization / load - 1.0).abs() < 0.02,
+            "{utilization} for {load}"
+        );
+        let waiting = arrivals_per_s * squares / (2.0 * (1.0 - load));
+        let queue = packets.len() as f64 * arrivals_per_s * waiting;
+        assert!(
+            (link.queue_mean_packets / queue - 1.0).abs() < tolerance,
+            "{} packets wait at a load of {load}, {queue} by theory",
+            link.queue_mean_packets
+        );
+        // The samples of the queue have the same mean.
+        let distribution = link.queue_distribution.as_ref().expect("samples");
+        let sampled = distribution.percentiles_packets.iter().sum::<u64>() as f64 / 101.0;
+        assert!(
+            (sampled / queue - 1.0).abs() < 0.25,
+            "{sampled} packets by percentiles for {queue}"
+        );
     }
 }

@@ -5,10 +5,10 @@ mod common;
 use common::{algorithm, run, wired};
 use measure::LinkResult;
 use network::QueueLimit;
-use scenario::{End, Ends, Flow, Hosts, Scenario};
+use scenario::{Ends, Flow, Hosts, Node, Place, Scenario};
 use units::{Bytes, Duration, Instant, Rate};
 
-fn hosts(name: &str, at: End, count: u32, mbit: Option<u64>, delays_ms: &[u64]) -> Hosts {
+fn hosts(name: &str, at: Node, count: u32, mbit: Option<u64>, delays_ms: &[u64]) -> Hosts {
     Hosts {
         name: name.to_owned(),
         at,
@@ -27,8 +27,8 @@ fn hosts(name: &str, at: End, count: u32, mbit: Option<u64>, delays_ms: &[u64]) 
 }
 
 const BETWEEN: Ends = Ends {
-    from: Some(0),
-    to: Some(1),
+    from: Some(Place::Hosts(0)),
+    to: Some(Place::Hosts(1)),
 };
 
 fn flow(name: &str, bytes: u64) -> Flow {
@@ -50,8 +50,8 @@ fn edge_delays_of_the_evaluation_suite_give_its_nine_round_trip_times() {
     let mut path = wired(1000, 0, 413);
     let right = [2, 2, 2, 37, 37, 37, 75, 75, 75];
     path.hosts = vec![
-        hosts("servers", End::Left, 9, None, &[0, 12, 25]),
-        hosts("clients", End::Right, 9, None, &right),
+        hosts("servers", Node::LEFT, 9, None, &[0, 12, 25]),
+        hosts("clients", Node::RIGHT, 9, None, &right),
     ];
     // One after the other, so that no queue adds to the round trips.
     let one = |number: u64| Flow {
@@ -80,8 +80,8 @@ fn an_access_link_of_unlimited_rate_only_delays() {
     let through = |name: &str| {
         let mut path = wired(50, 100, 413);
         path.hosts = vec![
-            hosts("servers", End::Left, 1, None, &[10]),
-            hosts("clients", End::Right, 1, None, &[20]),
+            hosts("servers", Node::LEFT, 1, None, &[10]),
+            hosts("clients", Node::RIGHT, 1, None, &[20]),
         ];
         run(&Scenario::new(path, vec![flow(name, 5_000_000)]), false).result
     };
@@ -101,8 +101,8 @@ fn an_access_link_of_unlimited_rate_only_delays() {
 fn a_slow_access_link_is_the_bottleneck_and_its_drops_count() {
     let mut path = wired(50, 100, 413);
     path.hosts = vec![
-        hosts("servers", End::Left, 2, Some(5), &[5]),
-        hosts("clients", End::Right, 1000, Some(100), &[0]),
+        hosts("servers", Node::LEFT, 2, Some(5), &[5]),
+        hosts("clients", Node::RIGHT, 1000, Some(100), &[0]),
     ];
     let flows = vec![flow("reno+standard", 3_000_000); 3];
     let output = run(&Scenario::new(path, flows), false);

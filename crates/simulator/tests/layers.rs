@@ -81,6 +81,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "units",
             "congestion",
             "network",
+            "workload",
             "engine",
             "scenario",
             "simulator",

@@ -347,7 +347,8 @@ impl Receiver {
         if segment.seq < self.rcv_nxt {
             self.sacks.set_duplicate(segment.seq, self.rcv_nxt);
         }
-        self.rcv_nxt = segment.end();
+        let end = segment.end();
+        self.rcv_nxt = end;
         if segment.is_bare_fin() {
             self.pending.scheduled = true;
         } else {
@@ -365,8 +366,9 @@ impl Receiver {
         self.decide(now);
         if self.reads_at_once() {
             // The application reads (`tcp_recvmsg`), after which an ACK may be due.
+            let behind = self.rcv_nxt - end;
             self.window
-                .on_read(now, self.rcv_nxt, u64::from(self.rcv_mss));
+                .on_read(now, end, behind, u64::from(self.rcv_mss));
             self.decide_after_read();
         }
     }

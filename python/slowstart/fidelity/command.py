@@ -28,6 +28,8 @@ Examples:
   sudo slowstart validate -o fidelity
   sudo slowstart validate -o fidelity -a cubic -a reno -n 3
   sudo slowstart validate my-path.toml -a cubic+search --size 20MB
+  sudo slowstart validate --group staggered --group ecn -o company
+  slowstart validate --group all --stack linux-vm -n 10 -o company
 
 \b
 Runs the same scenarios with the simulated TCP and with the kernel's, in real time over
@@ -35,6 +37,18 @@ emulated paths, and compares: window and time at slow-start exit, first drop and
 retransmissions, times to 0.1, 1, 5 and 20 MB, RTT, goodput. The whole grid takes hours,
 --quick takes some minutes. DIR/runs keeps every finished run, so a repeated command
 resumes where it was interrupted.
+
+\b
+--group compares several flows at once: staggered (starts and RTTs differ), short (20 and
+150 connections of 30 kB to 1 MB), connections (requests and responses with think times),
+application (periodic writes beside a bulk), aqm (CoDel), ecn (CoDel, PIE, FQ-CoDel),
+pacing, or all. Each workload runs from -n random starts
+[default: 20, with --quick 6] on both stacks. Compared are the distributions of completion
+times by class, retransmissions, drops, marks, queue and Jain's index. Each error has a
+bootstrap interval, and beside it the largest difference that chance alone makes: that
+between both stacks with the runs of some starts exchanged.
+
+\b
 Exit status: 0 done (even if a claim fails), 1 no valid kernel run, 2 invalid input.
 """
 STUDY = "linux-fidelity"
@@ -79,10 +93,17 @@ def validate(
     clean: Annotated[
         bool, typer.Option("--clean", help="Only paths with a fixed rate and without random loss.")
     ] = False,
+    group: Annotated[
+        list[str] | None,
+        typer.Option("--group", metavar="GROUP", show_default=False,
+                     help="Several flows instead of the grid: staggered, short, "
+                     "connections, application, aqm, ecn, pacing, or all; repeatable."),
+    ] = None,
     runs: Annotated[
         int | None,
         typer.Option("-n", "--runs", metavar="N", min=1, show_default=False,
-                     help="Runs of each case on each stack [default: 5, with --quick 3]."),
+                     help="Runs of each case on each stack [default: 5, with --quick 3; with "
+                     "--group 20 and 6]."),
     ] = None,
     size: Annotated[
         str, typer.Option(metavar="SIZE", help="With PATH, the size of each flow, in whole MB.")
@@ -103,12 +124,29 @@ def validate(
         # enter a user namespace.
         with contextlib.suppress(InputError):  # check_linux reports it better
             enter_user_namespace()
-    from slowstart.fidelity import compare, grid, page, runner
+    from slowstart.fidelity import compare, edges, grid, page, runner
 
     folder = Path(output)
     _check_folder(folder)
     if stack not in runner.KERNELS:
         raise InputError(f"--stack {stack}: use one of {', '.join(runner.KERNELS)}")
+    if group:
+        if paths or algorithm or clean:
+            raise InputError(
+                "--group has its own paths and algorithms: leave out PATH, -a, --clean"
+            )
+        from slowstart.fidelity import group_command
+
+        group_command.validate(
+            group_command.chosen_groups(group),
+            stack,
+            runs or (group_command.STARTS_QUICK if quick else group_command.STARTS),
+            folder,
+            as_json=as_json,
+            quiet=quiet,
+            say=_complain,
+        )
+        return
     if paths:
         chosen = [grid.given(each, size) for each in paths]
     else:
@@ -123,6 +161,7 @@ def validate(
         for number in range(count)
         for case in cases
     ]
+    jobs += [runner.Job(near, "simulated", 0) for case in cases for near in edges.neighbours(case)]
     with runner.Store(folder) as store:
         with Meter("running", quiet=quiet) as meter:
             runner.run_all(jobs, store, meter, _complain)
@@ -131,11 +170,12 @@ def validate(
             for case in cases
             for which in ("simulated", stack)
         }
+        found = edges.find(cases, lambda case: store.load(runner.Job(case, "simulated", 0)))
 
     def load(case: Case, which: str) -> list[dict[str, Any]]:
         return finished[case, which]
 
-    differences = compare.compare(cases, load, stack)
+    differences = compare.compare(cases, load, stack, found)
     if not differences:
         raise RunError(
             "every run on the kernel failed the emulator's timing self-check on this machine"
@@ -151,6 +191,15 @@ def validate(
         "runs": count,
         "quick": quick,
         "left_out": left_out,
+        "knife_edges": [
+            {
+                "case": each.case.name,
+                "rates": [1.0, *edges.FACTORS],
+                "exits_s": each.exits_s,
+                "windows": each.windows,
+            }
+            for each in found.values()
+        ],
     }
     written = page.write(folder, differences, load, facts)
     if as_json:

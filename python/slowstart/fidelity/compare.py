@@ -10,14 +10,14 @@ simulation can reach.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from slowstart.fidelity.quantities import QUANTITIES, Quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from slowstart.fidelity.grid import Case
 
@@ -39,10 +39,15 @@ class Difference:
     differ or there are fewer than two."""
     runs: tuple[int, int]
     """Number of valid runs: simulated, kernel."""
+    edge: bool = False
+    """Whether the case is a knife's edge (:mod:`slowstart.fidelity.edges`)."""
 
 
 def compare(
-    cases: Iterable[Case], load: Callable[[Case, str], list[dict[str, Any]]], kernel: str
+    cases: Iterable[Case],
+    load: Callable[[Case, str], list[dict[str, Any]]],
+    kernel: str,
+    edges: Collection[Case] = (),
 ) -> list[Difference]:
     """The differences of all cases that ran on both stacks.
 
@@ -50,6 +55,7 @@ def compare(
         cases: The grid.
         load: Returns the finished runs of a case on a stack.
         kernel: The stack to compare the simulation with.
+        edges: The cases that are knife's edges.
     """
     found = []
     for case in cases:
@@ -58,8 +64,9 @@ def compare(
         numbers = {values["run"] for values in theirs}
         ours = [values for values in load(case, "simulated") if values["run"] in numbers]
         if ours and theirs:
+            each_quantity = (_difference(case, q, ours, theirs) for q in QUANTITIES)
             found += [
-                each for q in QUANTITIES if (each := _difference(case, q, ours, theirs)) is not None
+                replace(each, edge=case in edges) for each in each_quantity if each is not None
             ]
     return found
 
@@ -106,10 +113,15 @@ class Row:
     worst: Difference
 
 
+def counted(differences: Iterable[Difference]) -> list[Difference]:
+    """Those that count as errors: without the knife's edges."""
+    return [each for each in differences if not each.edge]
+
+
 def rows(differences: Iterable[Difference]) -> list[Row]:
-    """One row for each quantity."""
+    """One row for each quantity, without the knife's edges."""
     groups: dict[str, list[Difference]] = {}
-    for each in differences:
+    for each in counted(differences):
         groups.setdefault(each.quantity.key, []).append(each)
     found = []
     for quantity in QUANTITIES:

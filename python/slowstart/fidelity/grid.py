@@ -8,7 +8,7 @@ paths with 0.1 % loss, paths with jitter, and presets with a varying rate.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from slowstart import Scenario, compare
 from slowstart.errors import InputError
@@ -46,6 +46,15 @@ class Path:
     rate_mbit: float | None = None
     rtt_ms: float | None = None
     buffer_bdp: float | None = None
+
+    def with_rate(self, factor: float) -> Path:
+        """The same path at another rate; the buffer keeps its packets."""
+        if self.toml is None or self.rate_mbit is None:
+            return self
+        before, after = (f'rate = "{rate:g} Mbit/s"' for rate in (self.rate_mbit,
+                         self.rate_mbit * factor))  # fmt: skip
+        toml = self.toml.replace(before, after)
+        return replace(self, name=f"{self.name} at {100 * factor:g} %", toml=toml)
 
     @property
     def repeats(self) -> bool:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
-from slowstart.fidelity.compare import Difference, quantile
+from slowstart.fidelity.compare import Difference, counted, quantile
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 # Bounds of the error of a quantity over all cases.
 MEDIAN_BOUND, P95_BOUND = 0.03, 0.10
@@ -36,11 +37,26 @@ class Verdict:
 
 
 def verdicts(differences: Sequence[Difference]) -> list[Verdict]:
-    """The verdicts for all claims that have cases."""
-    found = [_bounded(differences, key) for key in BOUNDED]
-    found.append(_same_exit(differences))
-    found += [_near_exit(differences, name) for name in _NEAR]
-    return [verdict for verdict in found if verdict is not None]
+    """The verdicts for all claims that have cases, without the knife's edges.
+
+    Where there are knife's edges, what was measured is followed by the same with them.
+    """
+    makers: list[Callable[[Sequence[Difference]], Verdict | None]] = [
+        *(partial(_bounded, key=key) for key in BOUNDED),
+        _same_exit,
+        *(partial(_near_exit, startup=name) for name in _NEAR),
+    ]
+    found = []
+    for make in makers:
+        verdict, whole = make(counted(differences)), make(differences)
+        if verdict is None or whole is None:
+            continue
+        left_out = whole.cases - verdict.cases
+        if left_out:
+            words = f"{verdict.measured}; with {left_out} knife's edges: {whole.measured}"
+            verdict = replace(verdict, measured=words)
+        found.append(verdict)
+    return found
 
 
 # On shorter paths the wake-up latency of idle CPUs is several percent of the RTT.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from slowstart import __version__, plots, report
 from slowstart.fidelity import figures
-from slowstart.fidelity.compare import Difference, Row, rows
+from slowstart.fidelity.compare import Difference, Row, counted, rows
 from slowstart.fidelity.judge import LONG, Verdict, over_long_paths, percent, verdicts
 
 if TYPE_CHECKING:
@@ -76,11 +76,19 @@ def show(differences: Sequence[Difference], lost: int, where: str) -> None:
             console.print(f"{head}:")
         for verdict in group:
             console.print(f"{'holds ' if verdict.holds else 'FAILS '} {_sentence(verdict)}")
+    edges = knife_edges(differences)
+    if edges:
+        console.print(f"Knife's edges, not counted ({len(edges)}): {'; '.join(edges)}")
     if lost:
         console.print(
             f"Excluded: {lost} kernel runs, which failed the emulator's timing self-check"
         )
     console.print(f"The report is {where}")
+
+
+def knife_edges(differences: Sequence[Difference]) -> list[str]:
+    """The names of the cases that are knife's edges."""
+    return list(dict.fromkeys(each.case.name for each in differences if each.edge))
 
 
 def _sentence(verdict: Verdict) -> str:
@@ -124,6 +132,7 @@ def document(differences: Sequence[Difference], facts: dict[str, Any]) -> dict[s
                 "simulated": each.simulated,
                 "kernel": each.kernel,
                 "error": _finite(each.error),
+                "knife_edge": each.edge,
                 "kernel_spread": each.spread,
                 "runs": {"simulated": each.runs[0], "kernel": each.runs[1]},
             }
@@ -139,6 +148,9 @@ def _finite(value: float) -> float | None:
 def markdown(differences: Sequence[Difference]) -> str:
     """The tables as Markdown, for the documentation."""
     lines: list[str] = []
+    edges = knife_edges(differences)
+    if edges:
+        lines += [f"Knife's edges, not counted ({len(edges)}): {'; '.join(edges)}.", ""]
     heads = ("All paths", LONG)
     for head, group in zip(
         heads, (verdicts(differences), over_long_paths(differences)), strict=True
@@ -161,7 +173,7 @@ def markdown(differences: Sequence[Difference]) -> str:
 
 def worst_cases(differences: Sequence[Difference]) -> list[tuple[Case, str]]:
     """The cases with the largest errors, each with a description of its error, largest first."""
-    ordered = sorted(differences, key=lambda each: -abs(each.error))
+    ordered = sorted(counted(differences), key=lambda each: -abs(each.error))
     found: dict[Case, str] = {}
     for each in ordered:
         if len(found) == _DRAWN:
@@ -184,7 +196,7 @@ def write(
     """
     kernel = facts["stack"]
     drawings = [
-        ("errors", _ERRORS, figures.distributions(differences, facts["kernel"])),
+        ("errors", _ERRORS, figures.distributions(counted(differences), facts["kernel"])),
         ("worst", _WORST, figures.trajectories(worst_cases(differences), load, kernel)),
     ]
     algorithms = dict.fromkeys(each.case.algorithm for each in differences)
@@ -205,6 +217,7 @@ def write(
             "All paths": verdicts(differences),
             LONG: over_long_paths(differences),
         },
+        edges=knife_edges(differences),
         figures=[(name, caption, report.inline(folder, name)) for name, caption, _ in drawings],
     )
     contents = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,6 +16,7 @@ import polars as pl
 from slowstart import run, vm
 from slowstart._native import check_linux, check_vm, enter_user_namespace
 from slowstart.errors import InputError, RunError
+from slowstart.fidelity import distributions
 from slowstart.fidelity.measuring import measure
 from slowstart.run_store import RunStore, run_key
 
@@ -23,7 +25,9 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Self
 
+    from slowstart import Result, Scenario
     from slowstart.fidelity.grid import Case
+    from slowstart.fidelity.groups import Workload
 
 # Stacks to compare the simulation with.
 KERNELS = ("linux", "linux-vm")
@@ -52,6 +56,68 @@ class Job:
         """The key that all runs of the case on the stack share."""
         return run_key(self.case.scenario(), self.stack)
 
+    @property
+    def name(self) -> str:
+        """What runs."""
+        return self.case.name
+
+    @property
+    def light(self) -> bool:
+        """Whether two such runs may execute at once."""
+        rate = self.case.path.rate_mbit
+        return self.stack != "linux" or (rate is not None and rate <= _LIGHT_MBIT)
+
+
+TWIN = "twin"
+"""As a stack: a simulation with each flow shifted by chance."""
+
+
+@dataclass(frozen=True)
+class StartJob:
+    """One start of a workload of several flows on one stack."""
+
+    workload: Workload
+    stack: str
+    run: int
+    older_receiver: bool
+    """Simulations only: the receiver is that of Linux before 6.16."""
+
+    @property
+    def seed(self) -> int:
+        """The seed: equal on both stacks."""
+        return self.run + 1
+
+    def scenario(self) -> Scenario:
+        """What runs."""
+        simulated = self.stack in ("simulated", TWIN)
+        return self.workload.scenario(
+            self.run,
+            twin=self.stack == TWIN,
+            older_receiver=simulated and self.older_receiver,
+        )
+
+    @cached_property
+    def key(self) -> str:
+        """The key of the start on the stack."""
+        stack = "simulated" if self.stack == TWIN else self.stack
+        return run_key(self.scenario(), stack, (_MEASURES,))
+
+    @property
+    def name(self) -> str:
+        """What runs."""
+        return f"{self.workload.group}, {self.workload.name}"
+
+    @property
+    def light(self) -> bool:
+        """Whether two such runs may execute at once: not on the running kernel."""
+        return self.stack != "linux"
+
+
+_MEASURES = "groups 1"
+"""Changes with the measured values."""
+
+AnyJob = Job | StartJob
+
 
 class Store(RunStore):
     """The finished runs, each with its measurements as JSON."""
@@ -68,11 +134,11 @@ class Store(RunStore):
             self._runs = {(key, seed): values for key, seed, values in rows}
         return self
 
-    def has(self, job: Job) -> bool:
+    def has(self, job: AnyJob) -> bool:
         """Whether the run is finished."""
         return (job.key, job.seed) in self._runs
 
-    def load(self, job: Job) -> dict[str, Any] | None:
+    def load(self, job: AnyJob) -> dict[str, Any] | None:
         """The run, if it is finished."""
         text = self._runs.get((job.key, job.seed))
         if text is None:
@@ -80,7 +146,7 @@ class Store(RunStore):
         found: dict[str, Any] = json.loads(text)
         return found
 
-    def save(self, job: Job, values: dict[str, Any]) -> None:
+    def save(self, job: AnyJob, values: dict[str, Any]) -> None:
         """Stores the run atomically."""
         text = json.dumps(values)
         row = {"key": job.key, "seed": job.seed, "stack": job.stack, "values": text}
@@ -94,7 +160,15 @@ def check(case: Case, stack: str) -> None:
     Raises:
         InputError: Something is missing.
     """
-    scenario = case.scenario()
+    check_scenario(case.scenario(), stack)
+
+
+def check_scenario(scenario: Scenario, stack: str) -> None:
+    """Checks that ``scenario`` can run here on ``stack``.
+
+    Raises:
+        InputError: Something is missing.
+    """
     if stack == "linux-vm":
         check_vm(vm.parts(), [scenario])
     elif stack == "linux":
@@ -110,25 +184,41 @@ def kernel_name(stack: str) -> str:
     return f"Linux {os.uname().release}" if stack == "linux" else stack
 
 
-def execute(job: Job) -> dict[str, Any]:
+def has_older_receiver(stack: str) -> bool:
+    """Whether the kernel of ``stack`` sizes its receive window as Linux did before 6.16."""
+    release = vm.kernel() if stack == "linux-vm" else os.uname().release
+    found = re.search(r"(\d+)\.(\d+)", release or "")
+    return found is not None and (int(found[1]), int(found[2])) < (6, 16)
+
+
+def execute(job: AnyJob) -> dict[str, Any]:
     """Runs ``job`` and measures it; ``valid`` is whether it passed the self-check."""
-    scenario = job.case.scenario(job.seed)
-    if job.stack == "simulated":
-        return {**measure(run(scenario, traces=True, threads=1)), "valid": True, "attempts": 1}
+    of_groups = isinstance(job, StartJob)
+    scenario = job.scenario() if isinstance(job, StartJob) else job.case.scenario(job.seed)
+
+    def measured(result: Result) -> dict[str, Any]:
+        if isinstance(job, StartJob):
+            document = json.loads(result.to_json())["runs"][0]
+            return distributions.measure(job.workload, job.run, document)
+        return measure(result)
+
+    if job.stack in ("simulated", TWIN):
+        result = run(scenario, traces=not of_groups, threads=1)
+        return {**measured(result), "valid": True, "attempts": 1}
     # In virtual time a second attempt would give the same result.
     stack: Literal["linux", "linux-vm"] = "linux-vm" if job.stack == "linux-vm" else "linux"
     attempts = ATTEMPTS if stack == "linux" else 1
     for attempt in range(1, attempts + 1):
-        result = run(scenario, traces=True, stack=stack, threads=1, force=True)
+        result = run(scenario, traces=not of_groups, stack=stack, threads=1, force=True)
         checked = json.loads(result.to_json())["runs"][0]["check"]
         if checked["valid"] or attempt == attempts:
             break
     reasons = checked["reasons"]
-    return {**measure(result), "valid": checked["valid"], "attempts": attempt, "reasons": reasons}
+    return {**measured(result), "valid": checked["valid"], "attempts": attempt, "reasons": reasons}
 
 
 def run_all(
-    jobs: Iterable[Job],
+    jobs: Iterable[AnyJob],
     store: Store,
     report: Callable[[int, int], object],
     say: Callable[[str], object],
@@ -141,22 +231,17 @@ def run_all(
         InputError: A run is not possible here.
     """
     waiting = [job for job in jobs if not store.has(job)]
-    groups: dict[tuple[int, bool], list[Job]] = {}
+    groups: dict[tuple[int, bool], list[AnyJob]] = {}
     for job in waiting:
-        groups.setdefault((job.run, not _is_light(job)), []).append(job)
+        groups.setdefault((job.run, not job.light), []).append(job)
     done = 0
     for (_, heavy), group in sorted(groups.items()):
         lanes = 1 if heavy else _LANES
         done = _run_group(group, lanes, store, (done, len(waiting)), report, say)
 
 
-def _is_light(job: Job) -> bool:
-    rate = job.case.path.rate_mbit
-    return job.stack != "linux" or (rate is not None and rate <= _LIGHT_MBIT)
-
-
 def _run_group(
-    group: Sequence[Job],
+    group: Sequence[AnyJob],
     lanes: int,
     store: Store,
     progress: tuple[int, int],
@@ -172,7 +257,7 @@ def _run_group(
                 try:
                     store.save(job, future.result())
                 except RunError as error:
-                    say(f"{job.case.name}, run {job.run} on {job.stack} failed: {error}")
+                    say(f"{job.name}, run {job.run} on {job.stack} failed: {error}")
                 done += 1
                 report(done, total)
         except BaseException:

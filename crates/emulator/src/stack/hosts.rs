@@ -22,7 +22,7 @@ use super::{StackError, sys};
 use crate::device;
 
 /// Zeros to write at once, and bytes to read at once.
-const CHUNK: usize = 1 << 18;
+pub(super) const CHUNK: usize = 1 << 18;
 
 /// Bytes of memory for five bytes of window. A full segment has 1448 bytes and takes 2304 bytes of
 /// memory in a TUN device; the kernel applies a ratio of 160/256 once it has seen one (measured on
@@ -66,7 +66,8 @@ pub(super) fn prepare_senders(plan: &Plan) -> Result<Vec<TcpStream>, StackError>
         "tcp_slow_start_after_idle",
         if plan.restart_after_idle { "1" } else { "0" },
     )?;
-    let buffer = (ALL_SEND_BUFFERS / plan.flows.len() as u64).clamp(16_384, LARGEST_SEND_BUFFER);
+    let buffer =
+        (ALL_SEND_BUFFERS / plan.flows.len().max(1) as u64).clamp(16_384, LARGEST_SEND_BUFFER);
     sysctl("tcp_wmem", &format!("4096 {buffer} {LARGEST_SEND_BUFFER}"))?;
     // Only routes request ECN.
     sysctl("tcp_ecn", "2")?;
@@ -343,7 +344,7 @@ pub(super) fn send(
     }
 }
 
-fn poll(descriptors: &mut [PollFd<'_>], wait: Duration) {
+pub(super) fn poll(descriptors: &mut [PollFd<'_>], wait: Duration) {
     let timeout = TimeSpec::from_duration(std::time::Duration::from_nanos(wait.as_nanos()));
     // A signal may end it early; the caller polls again.
     let _ = ppoll(descriptors, Some(timeout), None);

@@ -11,12 +11,14 @@
 //! | `algorithm` | TCP_CONGESTION, by the table in `names`; extended by [`StackOptions::names`] |
 //! | `initial_window`, `ecn` | metrics of the flow's own route (`initcwnd`, `features ecn`) |
 //! | `ack_policy = "every-segment"` | a metric of the reverse route (`quickack`) |
+//! | `extra_delay` | the emulator delays what is sent to the flow's own address by both directions' delays |
 //! | `pacing` | SO_MAX_PACING_RATE at its largest value, which limits nothing: TCP's own timer paces, and no `fq` is needed |
 //! | `receive_buffer`, `restart_after_idle` | sysctls of the namespace: one value for all flows |
 //! | `tso_segments` | the device's `gso_max_segs`: one value for all flows |
+//! | `[[traffic]]` whose connections follow a workload | sockets of their own, clients at the receiver's side (`exchanges`); other traffic is refused |
 //! | `cubic+search`, `cubic+hystart++`, `cubic+standard` | an eBPF program of this project, loaded for the run (`kernel::Guest`), or loaded before by an administrator |
 //! | `cubic+standard` without it | where allowed, HyStart is switched off for the whole machine during the run (`hystart`) |
-//! | `extra_delay`, `sack = false`, `syn_window`, `small_queue`, `autotuning`, `loss_detection`, `byte_counting = false`, other algorithms | refused |
+//! | `sack = false`, `syn_window`, `small_queue`, `autotuning`, `loss_detection`, `byte_counting = false`, other algorithms | refused |
 //!
 //! ## Deviations
 //!
@@ -26,12 +28,18 @@
 //! - Without the probe, the times of the exit and of the first loss are late by up to one polling
 //!   period. `observe` lists the other approximations.
 //! - The connection is closed when all data are acknowledged, not when all are written.
+//! - As in the simulator, a flow's access delay (`extra_delay`, both directions) is part of the
+//!   reverse direction: the receiver has forward data one access delay too early, and completion
+//!   times add that delay.
+//! - Clients and servers of traffic act some microseconds after what they wait for, with
+//!   TCP_NODELAY. Their retransmissions stand for losses, and their timeouts are unknown.
 //! - The kernel limits memory, not the receive window. The limit is chosen so that full segments
 //!   make the window `receive_buffer`, within one percent (`hosts`).
 //! - Sender and receiver have large socket buffers and, where allowed, priority over ordinary
 //!   threads, so that no application makes the kernel wait: the measurements are of its TCP.
 
 mod acks;
+mod exchanges;
 mod hosts;
 mod hystart;
 mod info;
@@ -41,6 +49,7 @@ mod outcome;
 mod plan;
 pub(crate) mod routes;
 mod sampler;
+mod script;
 mod shared;
 mod sys;
 
@@ -54,10 +63,11 @@ use std::thread;
 
 use kernel::{Guest, Probe};
 use measure::{RunResult, SlowStartExitResult, Traces};
-use scenario::Scenario;
+use scenario::{PathModel, Scenario};
 use units::Duration;
 
 use crate::{Emulation, EmulationOptions, EmulatorError, Report, SelfCheck, Side};
+use exchanges::Talks;
 use hystart::Held;
 use plan::Plan;
 use sampler::{Seen, Setup, Watched};
@@ -213,25 +223,46 @@ pub fn run(
 ) -> Result<StackOutput, StackError> {
     let mut plan = Plan::new(scenario, options)?;
     let seed = scenario.seed.wrapping_add(u64::from(run));
+    let talks = Talks::draw(scenario, &plan.traffic, seed, plan.end)?;
+    let path = PathModel {
+        // Sockets send it.
+        traffic: Vec::new(),
+        ..scenario.path.clone()
+    };
     let _hystart = Held::new(plan.hystart, cancel)?;
     let guests = register_guests(&mut plan)?;
     let prepared = Emulation::prepare(
-        &scenario.path,
+        &path,
         seed,
         EmulationOptions {
             trace: options.traces,
             deliveries: true,
+            access_delays: plan
+                .flows
+                .iter()
+                .map(|flow| {
+                    (
+                        shared::address(shared::SENDERS, flow.index),
+                        flow.extra_delay,
+                    )
+                })
+                .chain(talks.delays.iter().copied())
+                .collect(),
             ..options.emulation.clone()
         },
     )?;
     let listener = prepared.within(Side::Receiver, || hosts::prepare_receivers(&plan))??;
-    let (sockets, counters) = prepared.within(Side::Sender, || {
+    if !talks.is_empty() {
+        sys::raise_file_limit();
+    }
+    let (sockets, counters, listeners) = prepared.within(Side::Sender, || {
         let sockets = hosts::prepare_senders(&plan)?;
         let netstat = "/proc/thread-self/net/netstat";
         let counters =
             File::open(netstat).map_err(|error| StackError::System(netstat.to_owned(), error))?;
-        Ok::<_, StackError>((sockets, counters))
+        Ok::<_, StackError>((sockets, counters, talks.listen()?))
     })??;
+    let clients = prepared.namespace(Side::Receiver)?;
     let probe = attach_probe(options, &sockets)?;
     let sampler = if probe.is_some() {
         Sampler::TcpProbe
@@ -241,10 +272,20 @@ pub fn run(
     let emulation = prepared.begin(LEAD)?;
     let shared = Shared::new(emulation.zero_monotonic_nanos(), plan.flows.len());
     let (news_to, news) = mpsc::channel();
-    let seen = thread::scope(|scope| {
+    let (seen, heard) = thread::scope(|scope| {
         let (shared, plan, listener) = (&shared, &plan, &listener);
+        let (talks, listeners) = (&talks, &listeners);
         scope.spawn(move || hosts::receive(shared, plan, listener));
         scope.spawn(move || hosts::send(shared, plan, sockets, &news_to));
+        let asking = (!talks.is_empty()).then(|| {
+            scope.spawn(move || exchanges::answer(shared, talks, listeners));
+            scope.spawn(move || {
+                if let Err(error) = clients.enter() {
+                    shared.fail("entering a network namespace", error);
+                }
+                exchanges::ask(shared, talks, scenario)
+            })
+        });
         let setup = Setup {
             plan,
             period: options.period.max(Duration::from_micros(50)),
@@ -255,13 +296,15 @@ pub fn run(
             guests,
         };
         let watcher = scope.spawn(move || sampler::watch(shared, setup, news, cancel));
-        match watcher.join() {
-            Ok(seen) => seen,
-            Err(panic) => {
-                shared.end();
-                std::panic::resume_unwind(panic)
-            }
-        }
+        let seen = watcher.join().unwrap_or_else(|panic| {
+            shared.end();
+            std::panic::resume_unwind(panic)
+        });
+        let heard = asking.map(|asking| {
+            let heard = asking.join();
+            heard.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        });
+        (seen, heard)
     });
     if seen.cancelled {
         return Err(StackError::Cancelled);
@@ -272,9 +315,13 @@ pub fn run(
     let cross_checked = of_each(&plan, &seen, |watched| {
         watched.beside.as_ref().and_then(outcome::exit_of)
     });
-    let (result, traces) = outcome::result_of(scenario, (run, seed), &plan, &shared, seen, &report);
+    let (mut result, traces) =
+        outcome::result_of(scenario, (run, seed), &plan, &shared, seen, &report);
     if let Some((what, error)) = shared.failure() {
         return Err(StackError::System(what, error));
+    }
+    if let Some(heard) = heard {
+        result.traffic = exchanges::results(scenario, &talks, heard, &report);
     }
     report.deliveries = Vec::new();
     Ok(StackOutput {

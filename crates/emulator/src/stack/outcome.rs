@@ -122,9 +122,11 @@ fn flow_result(
     let start = observer.start;
     let since = |at: Instant| at.saturating_since(start).as_secs_f64();
     let progress = &shared.flows[plan.index as usize];
-    let finished = progress.finished();
+    // Forward data arrives one access delay too early, as in the simulator.
+    let finished = progress.finished().map(|at| at + plan.extra_delay);
     let seconds = since(finished.unwrap_or(watched.end));
-    let capacity = capacity(report, start, watched.end, scenario.path.base_rtt);
+    let base_rtt = scenario.path.base_rtt + plan.extra_delay * 2;
+    let capacity = capacity(report, start, watched.end, base_rtt);
     let sent = observer.segments_sent();
     let lost = observer.segments_lost();
     // If a loss had already ended slow start, the decision would have ended nothing.

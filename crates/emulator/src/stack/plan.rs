@@ -5,6 +5,7 @@ use kernel::Wanted;
 use scenario::{AckPolicy, Application, Autotuning, Flow, LossDetection, Scenario};
 use units::{Bytes, Duration, Instant};
 
+use super::exchanges;
 use super::names::{self, Kind};
 use super::routes::Metrics;
 use super::{StackError, StackOptions};
@@ -48,6 +49,8 @@ pub(super) struct FlowPlan {
     pub(super) start: Instant,
     /// When it stops, whatever is unsent.
     pub(super) stop: Instant,
+    /// The delay of its access link, in each direction.
+    pub(super) extra_delay: Duration,
     /// How much it sends.
     pub(super) size: Option<u64>,
     /// When it has data to send.
@@ -71,24 +74,23 @@ pub(super) struct Plan {
     pub(super) receive_buffer: Bytes,
     /// Largest TSO packet in segments, where it differs from the kernel's.
     pub(super) tso_segments: Option<u32>,
+    /// TCP_CONGESTION of each table of traffic.
+    pub(super) traffic: Vec<String>,
     /// Latest end of the run.
     pub(super) end: Instant,
 }
 
 impl Plan {
     pub(super) fn new(scenario: &Scenario, options: &StackOptions) -> Result<Self, StackError> {
-        if scenario.flows.is_empty() || scenario.flows.len() > MOST_FLOWS {
+        let silent = scenario.flows.is_empty() && scenario.path.traffic.is_empty();
+        if silent || scenario.flows.len() > MOST_FLOWS {
             let count = scenario.flows.len();
             return refuse(format!(
                 "the kernel runs 1 to {MOST_FLOWS} flows in one scenario, not {count}"
             ));
         }
-        if !scenario.path.traffic.is_empty() {
-            return refuse(
-                "background traffic is available in simulations only, not on the kernel: leave \
-                 out `[[traffic]]`"
-                    .into(),
-            );
+        if let Some(sentence) = exchanges::refusal(scenario) {
+            return refuse(sentence);
         }
         let offer = Offer {
             available: match &options.available {
@@ -107,21 +109,38 @@ impl Plan {
             let planned = plan_flow(index, flow, options, &offer, &mut hystart)?;
             flows.push(planned);
         }
-        let first = &scenario.flows[0];
+        let traffic = scenario.path.traffic.iter().map(|traffic| {
+            let flow = Flow {
+                name: format!("of traffic `{}`", traffic.name),
+                ..traffic.flow.clone()
+            };
+            let planned = plan_flow(0, &flow, options, &offer, &mut hystart)?;
+            match planned.guest {
+                None => Ok(planned.selected),
+                Some(_) => refuse(format!(
+                    "traffic `{}`: the kernel runs its own congestion controls only, not `{}`",
+                    traffic.name, planned.kernel
+                )),
+            }
+        });
+        let traffic = traffic.collect::<Result<Vec<_>, _>>()?;
+        let traffic_flows = scenario.path.traffic.iter().map(|traffic| &traffic.flow);
+        let all: Vec<&Flow> = scenario.flows.iter().chain(traffic_flows).collect();
+        let first = all[0];
         // A setting of a whole namespace must be the same for all flows.
-        if !all_same(scenario, |flow| u64::from(flow.restart_after_idle)) {
+        if !all_same(&all, |flow| u64::from(flow.restart_after_idle)) {
             return refuse(
                 "`restart_after_idle` must be the same for all flows on the kernel".into(),
             );
         }
-        if !all_same(scenario, |flow| flow.receive_buffer.get()) {
+        if !all_same(&all, |flow| flow.receive_buffer.get()) {
             return refuse(
                 "`receive_buffer` must be the same for all flows on the kernel, whose autotuning \
                  has one limit"
                     .into(),
             );
         }
-        if !all_same(scenario, |flow| u64::from(flow.tso_segments)) {
+        if !all_same(&all, |flow| u64::from(flow.tso_segments)) {
             return refuse("`tso_segments` must be the same for all flows on the kernel".into());
         }
         let limit = scenario.duration.unwrap_or(scenario.time_limit);
@@ -130,6 +149,7 @@ impl Plan {
             hystart,
             restart_after_idle: first.restart_after_idle,
             receive_buffer: first.receive_buffer,
+            traffic,
             tso_segments: (first.tso_segments < TSO_SEGMENTS).then_some(first.tso_segments),
             end: Instant::ZERO + limit.min(scenario.time_limit),
         })
@@ -163,8 +183,8 @@ fn refuse<T>(sentence: String) -> Result<T, StackError> {
     Err(StackError::Unsupported(sentence))
 }
 
-fn all_same(scenario: &Scenario, setting: impl Fn(&Flow) -> u64) -> bool {
-    let mut settings = scenario.flows.iter().map(setting);
+fn all_same(flows: &[&Flow], setting: impl Fn(&Flow) -> u64) -> bool {
+    let mut settings = flows.iter().map(|flow| setting(flow));
     let first = settings.next();
     settings.all(|other| Some(other) == first)
 }
@@ -177,12 +197,6 @@ fn plan_flow(
     hystart: &mut HyStart,
 ) -> Result<FlowPlan, StackError> {
     let name = &flow.name;
-    if flow.extra_delay != Duration::ZERO {
-        return refuse(format!(
-            "flow `{name}`: `extra_delay` is not supported on the kernel, where all flows share \
-             one path"
-        ));
-    }
     if flow.ends != scenario::Ends::default() {
         return refuse(format!(
             "flow `{name}`: `from` and `to` are not supported on the kernel, where all flows share \
@@ -293,6 +307,7 @@ fn plan_flow(
         stop: flow
             .duration
             .map_or(Instant::MAX, |duration| flow.start + duration),
+        extra_delay: flow.extra_delay,
         size: flow.size.map(Bytes::get),
         application: flow.application,
         pacing: flow.pacing,

@@ -106,7 +106,9 @@ pub(super) fn watch(
             break;
         }
         watcher.turn(now, &news);
-        if watcher.unfinished == 0 || now >= end {
+        // Traffic alone lasts as long as the run.
+        let finished = watcher.unfinished == 0 && !watcher.setup.plan.flows.is_empty();
+        if finished || now >= end {
             watcher.seen.end = now.min(end);
             break;
         }

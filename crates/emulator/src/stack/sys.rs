@@ -8,7 +8,7 @@
 
 use std::fs::File;
 use std::io;
-use std::net::{Ipv4Addr, SocketAddrV4, TcpStream};
+use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, TcpStream};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 use nix::sys::socket::MsgFlags;
@@ -116,10 +116,44 @@ const ADDRESS_SIZE: libc::socklen_t = size_of::<libc::sockaddr_in>() as libc::so
 
 /// Binds a socket to its own address, with any port.
 pub(super) fn bind(stream: &TcpStream, own: Ipv4Addr) -> io::Result<()> {
-    let own = address(libc::AF_INET, SocketAddrV4::new(own, 0));
+    bind_port(stream, own, 0)
+}
+
+/// Binds a socket to its own address and port.
+pub(super) fn bind_port(stream: &TcpStream, own: Ipv4Addr, port: u16) -> io::Result<()> {
+    let own = address(libc::AF_INET, SocketAddrV4::new(own, port));
     // SAFETY: the kernel reads ADDRESS_SIZE bytes of `own`, which outlives the call.
     check(unsafe { libc::bind(stream.as_raw_fd(), (&raw const own).cast(), ADDRESS_SIZE) })?;
     Ok(())
+}
+
+/// Connections that wait to be accepted.
+const BACKLOG: libc::c_int = 4096;
+
+/// Listens on a port of all addresses. The accepted connections use the congestion control given.
+pub(super) fn listener(port: u16, congestion: &str) -> io::Result<TcpListener> {
+    let stream = tcp_socket()?;
+    set_congestion(&stream, congestion)?;
+    bind_port(&stream, Ipv4Addr::UNSPECIFIED, port)?;
+    // SAFETY: listen(2) takes two integers.
+    check(unsafe { libc::listen(stream.as_raw_fd(), BACKLOG) })?;
+    Ok(TcpListener::from(OwnedFd::from(stream)))
+}
+
+/// Raises the limit of open files to the largest that is allowed.
+pub(super) fn raise_file_limit() {
+    let mut limit = libc::rlimit {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
+    // SAFETY: the kernel writes and reads the structure, which outlives the calls. A refusal changes
+    // nothing.
+    unsafe {
+        if libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) == 0 {
+            limit.rlim_cur = limit.rlim_max;
+            libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit);
+        }
+    }
 }
 
 /// Sends the SYN; the socket becomes writable when the connection is open.

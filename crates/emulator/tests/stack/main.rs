@@ -14,6 +14,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod exchanges;
 mod helpers;
 mod refusals;
 mod settings;

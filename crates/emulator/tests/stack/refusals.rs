@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use emulator::stack::{self, StackError, StackOptions};
-use scenario::{Application, Flow, PathModel, Scenario};
+use scenario::{Application, Flow, PathModel, Place, Scenario};
 use units::{Bytes, Duration};
 
 use crate::common;
@@ -24,17 +24,13 @@ fn what_the_kernel_cannot_do_is_refused_with_a_sentence() {
     let plain = StackOptions::default();
     let reno = || flow("reno", 1000);
     let mut from_a_host = reno();
-    from_a_host.ends.from = Some(0);
+    from_a_host.ends.from = Some(Place::Hosts(0));
     let cases = [
         (vec![flow("reno+limited", 1000)], "`reno+limited`"),
         (vec![flow("reno+hystart", 1000)], "`reno+hystart`"),
         (
             vec![flow("cubic+search:bins=12", 1000)],
             "no congestion control of the kernel",
-        ),
-        (
-            vec![with(reno(), |of| of.extra_delay = Duration::from_millis(1))],
-            "`extra_delay` is not supported",
         ),
         (vec![from_a_host], "`from` and `to` are not supported"),
         (
@@ -85,8 +81,8 @@ fn what_the_kernel_cannot_do_is_refused_with_a_sentence() {
     let busy = stack::supports(&Scenario::new(busy, vec![reno()]), &plain).unwrap_err();
     assert_eq!(
         busy.to_string(),
-        "background traffic is available in simulations only, not on the kernel: leave out \
-         `[[traffic]]`"
+        "traffic `bulk`: background traffic of kind bulk is available in simulations only, not on \
+         the kernel: leave out this `[[traffic]]`"
     );
     // Congestion controls that this project loads into the kernel may or may not be loaded.
     let own = StackOptions {

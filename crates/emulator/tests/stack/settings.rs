@@ -95,6 +95,36 @@ fn settings_of_a_flow_show_on_the_wire() {
 }
 
 #[test]
+fn flows_over_one_path_have_their_own_round_trips() {
+    let Some(_turn) = common::may_emulate() else {
+        return;
+    };
+    common::turns::with_turns("access delays", |turn| {
+        let path = wired(50, 20, 1000);
+        let far = |millis: u64| {
+            with(flow("reno", 200_000), |of| {
+                of.extra_delay = Duration::from_millis(millis);
+            })
+        };
+        let scenario = Scenario::new(path, vec![far(0), far(15), far(40), far(15)]);
+        let output = run_in(turn, &scenario);
+        let never = AtomicBool::new(false);
+        let simulated =
+            simulator::run(&scenario, 0, &simulator::RunOptions::default(), &never).unwrap();
+        let pairs = output.result.flows.iter().zip(&simulated.result.flows);
+        for ((flow, ours), rtt_ms) in pairs.zip([20.0, 50.0, 100.0, 50.0]) {
+            check_complete(flow, 200_000, rtt_ms);
+            // Without losses, a transfer takes a known number of round trips.
+            let (took, expected) = (flow.fct_s.unwrap(), ours.fct_s.unwrap());
+            assert!(
+                (took - expected).abs() < 0.005,
+                "{took} s for {expected} s simulated: {flow:?}"
+            );
+        }
+    });
+}
+
+#[test]
 fn settings_of_a_namespace_show_on_the_wire() {
     let Some(_turn) = common::may_emulate() else {
         return;

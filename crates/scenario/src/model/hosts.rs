@@ -3,24 +3,16 @@
 use network::QueueLimit;
 use units::{Duration, Rate};
 
-/// An end of the path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum End {
-    /// Where the forward direction begins.
-    Left,
-    /// Where it ends.
-    Right,
-}
+use super::Node;
 
-/// Hosts at one end of the path, each behind an access link of its own. With hosts at both ends the
+/// Hosts at a node, each behind an access link of its own. With hosts at both ends of the path, the
 /// path is the bottleneck of a dumbbell.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hosts {
     /// Its name in `from` and `to`; unique.
     pub name: String,
-    /// The end of the path.
-    pub at: End,
+    /// The node that their access links lead to.
+    pub at: Node,
     /// How many.
     pub count: u32,
     /// Rate of each access link, in each direction; `None` if unlimited.
@@ -47,12 +39,20 @@ impl Hosts {
     }
 }
 
-/// The hosts between which data goes: the numbers of two `[[hosts]]` tables. `None` is the end of
-/// the path itself, without an access link.
+/// Where data comes from, or goes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub enum Place {
+    /// The hosts of a `[[hosts]]` table, in turn: its number.
+    Hosts(u32),
+    /// A node itself, without an access link.
+    Node(Node),
+}
+
+/// The places between which data goes. `None` is the end of the path in the direction of the data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Ends {
     /// Where the data comes from.
-    pub from: Option<u32>,
+    pub from: Option<Place>,
     /// Where it goes to.
-    pub to: Option<u32>,
+    pub to: Option<Place>,
 }

@@ -6,10 +6,12 @@ use units::{Bytes, Duration, Rate};
 
 mod flow;
 mod hosts;
+mod topology;
 mod traffic;
 
 pub use flow::{Application, Flow, FlowSettings};
-pub use hosts::{End, Ends, Hosts};
+pub use hosts::{Ends, Hosts, Place};
+pub use topology::{LinkModel, Node, Route, Step};
 pub use traffic::{Direction, Traffic, TrafficKind};
 
 /// IP bytes of a full packet. A link counts its `overhead` on top.
@@ -49,7 +51,8 @@ pub struct RouterModel {
     pub router_support: RouterSupport,
 }
 
-/// The path of a scenario: one bottleneck in each direction, and routers before the forward one.
+/// The path of a scenario: one bottleneck in each direction, and routers before the forward one. It
+/// may be one link of a network with more nodes and links.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PathModel {
     /// Its name in results: a preset's, a file's, or the one that the file gives.
@@ -73,7 +76,11 @@ pub struct PathModel {
     /// The forward link's queue limit in bytes, `overhead` included; a limit in packets counts full
     /// ones. `None` if unlimited.
     pub buffer: Option<Bytes>,
-    /// Hosts behind access links, at both ends.
+    /// The names of the nodes beside the ends of the path.
+    pub nodes: Vec<String>,
+    /// The links beside the path.
+    pub links: Vec<LinkModel>,
+    /// Hosts behind access links.
     pub hosts: Vec<Hosts>,
     /// Background traffic.
     pub traffic: Vec<Traffic>,
@@ -133,6 +140,8 @@ impl PathModel {
             reverse,
             router_support: RouterSupport::None,
             routers: Vec::new(),
+            nodes: Vec::new(),
+            links: Vec::new(),
             hosts: Vec::new(),
             traffic: Vec::new(),
             warm_up: Duration::ZERO,

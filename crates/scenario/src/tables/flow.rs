@@ -26,9 +26,11 @@ const LAST: &[Key] = keys! {
     "application": Kind::Table(&APPLICATION), or "all data at the start",
         "When the application has data to send.";
     "from": Kind::Text(MAX_NAME), or "the left end of the path",
-        "The hosts that send, by the name of their table [[hosts]]; flows take them in turn.";
+        "The hosts that send, by the name of their table [[hosts]], which flows take in turn; or \
+         a node.";
     "to": Kind::Text(MAX_NAME), or "the right end of the path",
-        "The hosts that receive, by the name of their table [[hosts]]; flows take them in turn.";
+        "The hosts that receive, by the name of their table [[hosts]], which flows take in turn; \
+         or a node.";
 };
 
 table! { FLOW = "flow", "[[flow]]",

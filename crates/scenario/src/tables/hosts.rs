@@ -1,4 +1,4 @@
-//! `[[hosts]]`: the hosts of a dumbbell.
+//! `[[hosts]]`: the hosts behind access links.
 
 use tables::Kind;
 
@@ -6,12 +6,13 @@ use super::table;
 use crate::limits::{MAX_DELAYS, MAX_HOSTS, MAX_NAME};
 
 table! { HOSTS = "hosts", "[[hosts]]",
-    "Hosts at one end of the path, each behind an access link of its own. With hosts at both ends \
-     the path is the bottleneck of a dumbbell." {
+    "Hosts at a node, each behind an access link of its own. With hosts at both ends the path is \
+     the bottleneck of a dumbbell." {
     "name": Kind::Text(MAX_NAME), needed "clients",
         "Its name in `from` and `to` of flows and traffic; unique.";
-    "at": Kind::Words(&["left", "right"]), needed "left",
-        "The end of the path: the forward direction goes from left to right.";
+    "at": Kind::Text(MAX_NAME), needed "left",
+        "The node: left or right, the ends of the path, whose forward direction goes from left to \
+         right, or the name of a `[[node]]`.";
     "count": Kind::Integer(1, MAX_HOSTS), is "1", "Number of such hosts.";
     "rate": Kind::RATE, or "unlimited", "Rate of each access link, in each direction.";
     "buffer": Kind::Buffer, is "1000 packets",

@@ -13,7 +13,8 @@ mod traffic;
 pub(crate) use flow::{APPLICATION, FLOW};
 pub(crate) use hosts::HOSTS;
 pub(crate) use path::{
-    DELAY, DIRECTION, JITTER, LOSS, PATH, ROUTER, ROUTER_SUPPORT, SCENARIO, STEP, TRACE, VARYING,
+    DELAY, DIRECTION, JITTER, LINK, LINK_REVERSE, LOSS, NODE, PATH, ROUTER, ROUTER_SUPPORT,
+    SCENARIO, STEP, TRACE, VARYING,
 };
 pub(crate) use queue::AQM;
 pub(crate) use traffic::{TRAFFIC, TRAFFIC_SETTINGS};

@@ -5,8 +5,8 @@ use units::{Bytes, Rate};
 
 use super::{AQM, FLOW, HOSTS, TRAFFIC, cellular, keys, table};
 use crate::limits::{
-    MAX_FLOWS, MAX_HOST_TABLES, MAX_NAME, MAX_OVERHEAD, MAX_ROUTERS, MAX_RUNS, MAX_SEED, MAX_STEPS,
-    MAX_SUMMARY, MAX_TRAFFIC, MIN_SLOT, MIN_STEP,
+    MAX_FLOWS, MAX_HOST_TABLES, MAX_LINKS, MAX_NAME, MAX_NODES, MAX_OVERHEAD, MAX_ROUTERS,
+    MAX_RUNS, MAX_SEED, MAX_STEPS, MAX_SUMMARY, MAX_TRAFFIC, MIN_SLOT, MIN_STEP,
 };
 
 const NAME: Kind = Kind::Text(MAX_NAME);
@@ -60,7 +60,11 @@ table! { SCENARIO = "scenario", "the scenario", "A scenario, or a path alone." {
     "traffic": Kind::Tables(&TRAFFIC, MAX_TRAFFIC), or "none",
         "Background traffic on the path.";
     "hosts": Kind::Tables(&HOSTS, MAX_HOST_TABLES), or "none",
-        "Hosts at the ends of the path, each behind an access link of its own.";
+        "Hosts at the nodes, each behind an access link of its own.";
+    "node": Kind::Tables(&NODE, MAX_NODES), or "none",
+        "Routers beside the ends of the path, which are the nodes left and right.";
+    "link": Kind::Tables(&LINK, MAX_LINKS), or "none",
+        "Links beside the path, between any two nodes.";
 }}
 
 table! { PATH = "path", "[path]",
@@ -110,8 +114,8 @@ table! { PATH = "path", "[path]",
          it is idle: the state at the start of a run, or a table.";
 }}
 
-/// What a direction of the path and a link behind a router have in common.
-const LINK: &[Key] = keys! {
+/// What a direction of the path and other links have in common.
+const COMMON: &[Key] = keys! {
     "loss": LOSSES, or "none", "Losses of the medium, before the queue.";
     "jitter": VARIATION, or "none", "Largest addition to the delay (uniform), or a table.";
     "aqm": DISCIPLINE, is "drop-tail",
@@ -132,7 +136,7 @@ const DIRECTION_FIRST: &[Key] = keys! {
 };
 
 table! { DIRECTION = "direction", "a direction of the path", "One direction of a path."
-    [DIRECTION_FIRST, LINK]
+    [DIRECTION_FIRST, COMMON]
 }
 
 const ROUTER_FIRST: &[Key] = keys! {
@@ -149,7 +153,63 @@ const ROUTER_LAST: &[Key] = keys! {
 
 table! { ROUTER = "router", "[[path.router]]",
     "A router before the bottleneck, and the link behind it."
-    [ROUTER_FIRST, LINK, ROUTER_LAST]
+    [ROUTER_FIRST, COMMON, ROUTER_LAST]
+}
+
+table! { NODE = "node", "[[node]]", "A router at which links meet." {
+    "name": NAME, needed "r2",
+        "Its name in links, hosts, flows and traffic; unique. left and right are the ends of the \
+         path.";
+}}
+
+const LINK_FIRST: &[Key] = keys! {
+    "from": NAME, needed "right", "The node where its forward direction begins.";
+    "to": NAME, needed "r2", "The node where its forward direction ends.";
+    "name": NAME, or "from-to, such as right-r2; the reverse direction is r2-right",
+        "Its name in results; `(reverse)` behind it names the reverse direction. Unique.";
+    "one_way": Kind::Switch, is "false", "Whether it has no reverse direction.";
+    "rate": SERVICE, or "unlimited",
+        "Rate: fixed, varying or a model of an access network (tables), or steps that repeat \
+         (array).";
+    "trace": RECORDED, or "", "A recorded rate in place of `rate`.";
+    "delay": PROPAGATION, is "0 s", "One-way propagation delay: a time or a recorded delay.";
+    "buffer": Kind::Buffer, is "1 bdp",
+        "Buffer in front of the link; a bdp is its own rate times the base RTT of the path.";
+};
+
+const LINK_LAST: &[Key] = keys! {
+    "router_support": ROUTERS_HELP, is "none",
+        "What the router in front of it does for flows that ask it.";
+    "rrc": RADIO, or "a radio that is always ready", "The radio, as `rrc` of the path.";
+    "reverse": Kind::Table(&LINK_REVERSE), or "like the forward direction",
+        "What differs in the direction from `to` to `from`.";
+};
+
+table! { LINK = "link", "[[link]]",
+    "A link between two nodes. Packets take the route with the shortest propagation delay; of equal \
+     ones that with the fewest links, then the one with the first link in the file. The path is a \
+     link from left to right, before all others."
+    [LINK_FIRST, COMMON, LINK_LAST]
+}
+
+const SAME: &[Key] = keys! {
+    "rate": SERVICE, or "that of the link", "Rate, as `rate` of the link.";
+    "trace": RECORDED, or "that of the link", "A recorded rate in place of `rate`.";
+    "delay": PROPAGATION, or "that of the link", "One-way propagation delay.";
+    "buffer": Kind::Buffer, or "that of the link", "Buffer in front of the link.";
+    "loss": LOSSES, or "that of the link", "Losses of the medium, before the queue.";
+    "jitter": VARIATION, or "that of the link", "Largest addition to the delay, or a table.";
+    "aqm": DISCIPLINE, or "that of the link", "Queue discipline.";
+    "ecn": Kind::Switch, or "that of the link", "Whether the queue marks ECN-capable packets.";
+    "overhead": OVERHEAD, or "that of the link",
+        "Bytes that the link counts for each packet beside IP.";
+    "router_support": ROUTERS_HELP, or "that of the link",
+        "What the router does for flows that ask it.";
+};
+
+table! { LINK_REVERSE = "link-reverse", "the reverse of a link",
+    "What differs in the reverse direction of a `[[link]]`."
+    [SAME]
 }
 
 table! { ROUTER_SUPPORT = "router-support", "the router support",

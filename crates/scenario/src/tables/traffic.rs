@@ -97,11 +97,11 @@ const LAST: &[Key] = keys! {
         "One-way delay of a connection's own access link; connections take the values of a list \
          in turn.";
     "from": Kind::Text(MAX_NAME), or "the end of the path where its data enters",
-        "The hosts that send, by the name of their table [[hosts]]; connections take them in turn. \
-         Where both sides write, these are the acceptors.";
+        "The hosts that send, by the name of their table [[hosts]], which connections take in \
+         turn; or a node. Where both sides write, these are the acceptors.";
     "to": Kind::Text(MAX_NAME), or "the end of the path where its data leaves",
-        "The hosts that receive, by the name of their table [[hosts]]; connections take them in \
-         turn. Where both sides write, these are the initiators.";
+        "The hosts that receive, by the name of their table [[hosts]], which connections take in \
+         turn; or a node. Where both sides write, these are the initiators.";
     "start": AT, is "0 s", "Time at which it starts, counted as the flows' starts are.";
     "warm_up": AT, is "0 s", "Time for which it runs before the flows' starts are counted.";
     "duration": Kind::SPAN, or "until the run is over; for on-off an hour",

@@ -24,6 +24,7 @@ use crate::hosts;
 use crate::limits::{ARRIVALS, MAX_TRAFFIC};
 use crate::model::{Application, Direction, Flow, Hosts, PathModel, Traffic, TrafficKind};
 use crate::tables::{TRAFFIC, TRAFFIC_SETTINGS};
+use crate::topology::Network;
 use replay::Replay;
 
 /// A kind of traffic, as `[[traffic]]` describes it.
@@ -297,6 +298,7 @@ pub(crate) struct TrafficSpec {
 pub(crate) fn read(
     table: &Table<'_>,
     hosts: &[Hosts],
+    network: &Network,
     folder: &Path,
 ) -> Result<Option<Vec<TrafficSpec>>, Error> {
     let Some(item) = table.get("traffic") else {
@@ -308,7 +310,7 @@ pub(crate) fn read(
         .ok_or_else(expected)??;
     let mut specs: Vec<TrafficSpec> = Vec::with_capacity(tables.len());
     for table in &tables {
-        let mut spec = TrafficSpec::read(table, hosts, folder)?;
+        let mut spec = TrafficSpec::read(table, hosts, network, folder)?;
         spec.name(table, &specs)?;
         specs.push(spec);
     }
@@ -325,7 +327,12 @@ pub(crate) fn settle(specs: Vec<TrafficSpec>, path: &mut PathModel) -> Result<()
 }
 
 impl TrafficSpec {
-    fn read(table: &Table<'_>, hosts: &[Hosts], folder: &Path) -> Result<Self, Error> {
+    fn read(
+        table: &Table<'_>,
+        hosts: &[Hosts],
+        network: &Network,
+        folder: &Path,
+    ) -> Result<Self, Error> {
         let choices = KINDS.each_ref().map(|kind| (kind.name, kind));
         let known = table.need("kind")?.choice(&choices)?;
         known.refuse_foreign(table)?;
@@ -335,7 +342,7 @@ impl TrafficSpec {
             .word("direction", &[Direction::Forward, Direction::Reverse])?
             .unwrap_or(Direction::Forward);
         let mut flow = connection(table, &kind)?;
-        flow.ends = hosts::ends(table, hosts, direction)?;
+        flow.ends = hosts::ends(table, hosts, network, direction)?;
         Ok(Self {
             pending,
             warm_up: table.or("warm_up", Duration::ZERO)?,

@@ -29,6 +29,12 @@ fn around(table: &str) -> Option<(String, &'static str)> {
         "varying-rate" => rate("mean = '4 Mbit/s', variation = '30 %', correlation = '1 s', "),
         "gilbert-elliott" => (format!("{wired}path.loss = {{ p = '1 %', "), " }"),
         "jitter" => (format!("{wired}path.jitter = {{ amount = '5 ms', "), " }"),
+        "link" => (
+            format!(
+                "{PATH}[[node]]\nname = 'r2'\n[[link]]\nfrom = 'right'\nto = 'r2'\nrate = '1 Gbit/s'\n"
+            ),
+            FLOW,
+        ),
         "flow" => (format!("{PATH}{FLOW}"), ""),
         "lte" | "5g" | "hsdpa" => rate(&format!("model = '{table}', ")),
         "cell-uplink" | "umts-uplink" => rate(&format!("model = '{table}', rate = '1 Mbit/s', ")),

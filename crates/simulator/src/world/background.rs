@@ -87,14 +87,14 @@ impl World<'_> {
             index: self.totals[table as usize].next_place(),
             data: way.data,
             acks: way.acks,
-            access_delay: way.access_delay,
+            base_rtt: way.base_rtt,
             start: begin.at,
             size: begin.size,
             stop: traffic.stop.filter(|_| !web),
             extra_delay: begin.extra_delay,
             smss: None,
         };
-        let mut state = FlowState::new(self.scenario, &traffic.flow, place);
+        let mut state = FlowState::new(&traffic.flow, place);
         state.source = table;
         state.reverse = traffic.direction == Direction::Reverse;
         self.turns.place_ends(&mut state);
@@ -236,12 +236,12 @@ pub(super) fn orphans(scenario: &Scenario) -> Option<FlowState<'_>> {
         index: 0,
         data: Hop(0),
         acks: Hop(0),
-        access_delay: Duration::ZERO,
+        base_rtt: Duration::ZERO,
         start: Instant::ZERO,
         size: None,
         stop: None,
         extra_delay: Duration::ZERO,
         smss: None,
     };
-    Some(FlowState::new(scenario, &traffic.flow, place))
+    Some(FlowState::new(&traffic.flow, place))
 }

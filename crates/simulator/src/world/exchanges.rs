@@ -50,14 +50,14 @@ impl World<'_> {
                 index: 0,
                 data,
                 acks,
-                access_delay: way.access_delay,
+                base_rtt: way.base_rtt,
                 start: begin.at,
                 size: None,
                 stop: None,
                 extra_delay: begin.extra_delay,
                 smss: mss.map(|mss| mss[side.index()]),
             };
-            let mut state = FlowState::new(self.scenario, &traffic.flow, place);
+            let mut state = FlowState::new(&traffic.flow, place);
             state.source = table;
             state.reverse = is_reverse == sends_answers;
             state.conversation = Some(Box::new(conversation));
@@ -232,8 +232,12 @@ impl World<'_> {
             && let Some(endpoints) = self.endpoints(peer)
         {
             let ack = endpoints.receiver.take_ack(now);
-            if packet.payload.data_segment().len > 0 {
+            let data = packet.payload.data_segment();
+            if data.len > 0 {
                 endpoints.receiver.on_data_sent(now);
+            }
+            if data.fin {
+                endpoints.receiver.on_fin_sent();
             }
             let Some(ack) = ack else {
                 break;

@@ -3,12 +3,14 @@
 use network::Packet;
 use tcp::segment::{AckSegment, DataSegment};
 use units::Instant;
+use units::feedback::HOST_TTL;
 use workload::Side;
 
 use super::World;
 use crate::carried::{Aside, Carried};
 use crate::flow::NOBODY;
 use crate::links::LinkState;
+use crate::routes::Hop;
 use crate::speaker::Conversation;
 
 impl World<'_> {
@@ -16,7 +18,7 @@ impl World<'_> {
     #[cold]
     #[inline(never)]
     pub(super) fn hand_over(&mut self, flow: u32, mut carried: Carried) {
-        let (now, ttl) = (self.now, self.ttl);
+        let (now, ttl) = (self.now, self.ttl_at(carried.hop()));
         if carried.is_ack() && self.is_syn_ack_of_both(flow) {
             return self.note_request(flow, carried);
         }
@@ -30,6 +32,14 @@ impl World<'_> {
         } else {
             endpoints.receiver.handle_feedback(&feedback, ttl);
         }
+    }
+
+    /// The TTL of a packet that arrives over its last hop: each router but those at the edge of the
+    /// network has decreased it.
+    fn ttl_at(&self, last: Hop) -> u8 {
+        let links = self.routes.links_to(last);
+        let hops = links.filter(|&link| self.links[link as usize].is_hop);
+        HOST_TTL.wrapping_sub(hops.count() as u8)
     }
 
     /// Attaches the sender's request to routers to a packet of `data`.
@@ -57,7 +67,7 @@ impl World<'_> {
     /// The SYN-ACK of a connection in which both sides write has arrived with the request of the
     /// acceptor to routers.
     fn note_request(&mut self, flow: u32, mut syn_ack: Carried) {
-        let ttl = self.ttl;
+        let ttl = self.ttl_at(syn_ack.hop());
         let peer = self.flows.get_mut(flow).peer;
         if let (Some(feedback), Some(endpoints)) =
             (syn_ack.detach(&mut self.aside), self.endpoints(peer))

@@ -1,29 +1,32 @@
 //! Hosts behind access links, and the routes between them.
 //!
-//! Data from left to right takes the access link of its host up to the path, the path's forward
-//! direction, and the access link of the other host down from it; its ACKs take the other three. A
-//! host without a flow costs nothing: its links exist from its first flow on.
+//! Data takes the access link of its host up to its node, the route from there to the node of the
+//! other host, and the access link of that host down from it; its ACKs take the other direction of
+//! both access links, and the route between the nodes in the other direction. A host without a flow
+//! costs nothing: its links exist from its first flow on.
 //!
 //! ## Assumptions
 //!
-//! - The routers at the ends of the path pass explicit requests on to the access links unchanged,
+//! - The routers at the nodes pass explicit requests on to the access links unchanged,
 //!   and do not count as hops.
 
 use measure::LinkResult;
 use network::router::RouterSupport;
 use network::{Discipline, LinkConfig, LossConfig, QueueConfig, Service};
-use scenario::{Direction, End, Ends, Hosts};
+use scenario::{Direction, Ends, Hosts, Node, Place};
 use units::Duration;
 
 use super::World;
+use super::build::Role;
+use super::graph::Between;
 use crate::routes::Hop;
 
 /// The access link of a host, in both directions.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Access {
-    /// From the host to the path.
+    /// From the host to its node.
     up: u32,
-    /// From the path to the host.
+    /// From its node to the host.
     down: u32,
 }
 
@@ -32,8 +35,8 @@ pub(super) struct Access {
 pub(super) struct Way {
     pub data: Hop,
     pub acks: Hop,
-    /// One-way delay of both access links together.
-    pub access_delay: Duration,
+    /// Propagation there and back, with access links and extra delay.
+    pub base_rtt: Duration,
 }
 
 impl World<'_> {
@@ -45,21 +48,22 @@ impl World<'_> {
         turn: u64,
         extra_delay: Duration,
     ) -> Way {
-        let there = self.forward_path;
-        let back = self.reverse_path(extra_delay);
-        let [data, acks] = match direction {
-            Direction::Forward => [there, back],
-            Direction::Reverse => [back, there],
-        };
-        if ends == Ends::default() {
+        let nodes = self.scenario.path.ends_of(ends, direction);
+        let between = self.between(direction, nodes, extra_delay);
+        let Between {
+            data,
+            acks,
+            base_rtt,
+        } = between;
+        let from = self.access_of(ends.from, turn);
+        let to = self.access_of(ends.to, turn);
+        if from.is_none() && to.is_none() {
             return Way {
                 data,
                 acks,
-                access_delay: Duration::ZERO,
+                base_rtt,
             };
         }
-        let from = ends.from.map(|table| self.access(table, turn));
-        let to = ends.to.map(|table| self.access(table, turn));
         let up = |access: Option<(Access, Duration)>| access.map(|(access, _)| access.up);
         let down = |access: Option<(Access, Duration)>| access.map(|(access, _)| access.down);
         let delay =
@@ -67,7 +71,14 @@ impl World<'_> {
         Way {
             data: self.routes.between(up(from), data, down(to)),
             acks: self.routes.between(up(to), acks, down(from)),
-            access_delay: delay(from) + delay(to),
+            base_rtt: base_rtt + (delay(from) + delay(to)) * 2,
+        }
+    }
+
+    fn access_of(&mut self, place: Option<Place>, turn: u64) -> Option<(Access, Duration)> {
+        match place {
+            Some(Place::Hosts(table)) => Some(self.access(table, turn)),
+            Some(Place::Node(_)) | None => None,
         }
     }
 
@@ -80,8 +91,9 @@ impl World<'_> {
             return (access, delay);
         }
         let config = link(hosts, delay);
-        let [up, down] = [(), ()].map(|()| self.add_link(&config, &RouterSupport::None, "", false));
-        if hosts.at == End::Right {
+        let [up, down] =
+            [(), ()].map(|()| self.add_link(&config, &RouterSupport::None, "", Role::Aside));
+        if hosts.at == Node::RIGHT {
             self.links[up as usize].from_right = true;
             self.links[down as usize].to_right = true;
         }

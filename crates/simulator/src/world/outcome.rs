@@ -18,12 +18,16 @@ impl World<'_> {
     }
 
     /// A busy period of the bottleneck from `period.0` to `period.1` is the capacity point of each
-    /// flow whose base RTT it covers.
+    /// flow over the path whose base RTT it covers.
     #[cold]
     fn note_busy(&mut self, period: Period) {
         let flows = &mut self.flows.measured;
+        let routes = &self.routes;
         self.unresolved.retain(|&flow| {
             let state = &mut flows[flow as usize];
+            if !routes.contains(state.data, FORWARD) {
+                return false;
+            }
             resolve(state, period);
             state
                 .endpoints
@@ -42,7 +46,9 @@ impl World<'_> {
         self.note_busy_periods();
         let link = &self.links[FORWARD as usize].link;
         let state = &mut self.flows.measured[flow as usize];
-        if let Some(period) = link.last_busy_period(now) {
+        if let Some(period) = link.last_busy_period(now)
+            && self.routes.contains(state.data, FORWARD)
+        {
             resolve(state, period);
         }
         let memory = self.memories.entry(state.acks).or_default();
@@ -82,9 +88,8 @@ impl World<'_> {
             links: Vec::new(),
             traffic,
         };
-        let first_link = |&route| self.routes.link(route);
-        let reverse_paths: Vec<_> = self.reverse_paths.values().map(first_link).collect();
-        let paths_own = 2 + self.scenario.path.routers.len();
+        let reverse_paths = self.graph.reverse_links();
+        let own = self.graph.own_links(&self.scenario.path.routers);
         let mut links = Vec::with_capacity(self.links.len());
         for link in std::mem::take(&mut self.links) {
             let (summary, trace) = link.finish(self.now);
@@ -94,10 +99,10 @@ impl World<'_> {
             }
         }
         let accesses = self.summarize_accesses(&links);
-        let others = links.split_off(paths_own);
+        let others = links.split_off(own);
         // A link that replaces the path's reverse link for some flows counts there.
         let reverse = &mut links[REVERSE as usize];
-        for (link, index) in others.iter().zip(paths_own as u32..) {
+        for (link, index) in others.iter().zip(own as u32..) {
             if reverse_paths.contains(&index) {
                 reverse.packets += link.packets;
                 reverse.drops += link.drops;

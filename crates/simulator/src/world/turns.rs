@@ -33,7 +33,8 @@
 //!
 //! A link that shares state with the other direction (Wi-Fi, the radio of a phone that sleeps) or
 //! has no delay permits no lookahead, and neither do flows of which some end at hosts behind access
-//! links and others at the end of the path itself. A router with explicit support reads the length
+//! links and others at the end of the path itself. Links beside the path may connect its ends, or
+//! hosts at the same end, so a scenario with any has no two sides. A router with explicit support reads the length
 //! of its queue at past instants: if that queue decides at dequeue, it reports its length as of its
 //! last packet, which depends on the order in which the sides act; the samples of such a queue
 //! (measured where both sides of connections write) are no different. A traced run reads the
@@ -42,7 +43,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use scenario::{Direction, FULL_PACKET, TrafficKind};
+use scenario::{Direction, FULL_PACKET, Place, TrafficKind};
 use units::{Duration, Instant};
 
 use super::{FORWARD, NANO, World};
@@ -167,8 +168,7 @@ impl World<'_> {
                 there: delay,
             });
         }
-        let routes = self.reverse_paths.values();
-        let back: Vec<u32> = routes.map(|&route| self.routes.link(route)).collect();
+        let back = self.graph.reverse_links();
         let delay = |link: u32| self.links[link as usize].link.shortest_delay();
         Some(Crossing {
             lookahead: back.iter().copied().map(delay).min().unwrap_or_default(),
@@ -188,6 +188,9 @@ impl World<'_> {
 
     /// Finds the lookahead, if the links permit one.
     fn prepare_turns(&mut self, wanted: EventLoop) {
+        if !self.scenario.path.links.is_empty() {
+            return;
+        }
         let Some(Crossing {
             back,
             lookahead,
@@ -241,10 +244,11 @@ impl World<'_> {
         let mut shortest = Duration::MAX;
         let (mut at_hosts, mut at_path) = (false, false);
         for end in measured.chain(background) {
-            match end.and_then(|table| path.hosts.get(table as usize)) {
-                None => at_path = true,
-                Some(hosts) => {
+            match end {
+                None | Some(Place::Node(_)) => at_path = true,
+                Some(Place::Hosts(table)) => {
                     at_hosts = true;
+                    let hosts = &path.hosts[table as usize];
                     let least = hosts.delays.iter().min().copied().unwrap_or_default();
                     shortest = shortest.min(least);
                 }

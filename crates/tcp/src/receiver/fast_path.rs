@@ -102,7 +102,7 @@ impl Receiver {
         window.settle(now, self.rcv_nxt, full, || 0);
         window.measure_by_window(now, end);
         window.measure_by_timestamp(timestamp(now), ts_ecr, true);
-        window.on_read(now, end, full);
+        window.on_read(now, end, 0, full);
         self.quiet_until = window.quiet_until();
         self.adapt_ato(now.saturating_since(self.last_data));
         self.take_full_segment(now, len, ts_val);

@@ -16,7 +16,7 @@
 //! - The application reads at once. If many segments arrive at one instant (a cell's transport
 //!   block, a Wi-Fi frame), some arrive before the application has woken up. The first segment read
 //!   after a round trip ends the measurement, and the data waiting behind that segment is
-//!   subtracted.
+//!   subtracted. All the data that a retransmission puts in order waits behind that retransmission.
 //!
 //! ## Before 6.16
 //!
@@ -76,6 +76,8 @@ pub(super) struct ReceiveWindow {
     read_since: Option<Instant>,
     /// The round trip is over: when, and the offset that the application had read.
     measured: Option<(Instant, u64)>,
+    /// Bytes in order beyond that offset at that moment.
+    behind: u64,
 }
 
 impl ReceiveWindow {
@@ -108,6 +110,7 @@ impl ReceiveWindow {
             read_at: 0,
             read_since: None,
             measured: None,
+            behind: 0,
         }
     }
 
@@ -256,9 +259,10 @@ impl ReceiveWindow {
         };
     }
 
-    /// The application reads up to `copied` (`tcp_rcv_space_adjust`).
+    /// The application reads a segment that ends at `copied`, with `behind` bytes in order behind it
+    /// (`tcp_rcv_space_adjust`).
     #[inline]
-    pub fn on_read(&mut self, now: Instant, copied: u64, rcv_mss: u64) {
+    pub fn on_read(&mut self, now: Instant, copied: u64, behind: u64, rcv_mss: u64) {
         let Some(since) = self.read_since else {
             self.read_since = Some(now);
             self.read_per_round = self
@@ -270,6 +274,7 @@ impl ReceiveWindow {
         let elapsed = now.saturating_since(since).as_micros();
         if self.measured.is_none() && self.rtt_x8 != 0 && elapsed >= self.rtt_x8 >> 3 {
             self.measured = Some((now, copied));
+            self.behind = behind;
         }
     }
 
@@ -283,7 +288,7 @@ impl ReceiveWindow {
         rcv_mss: u64,
         span: impl FnOnce() -> u64,
     ) {
-        self.on_read(now, copied, rcv_mss);
+        self.on_read(now, copied, 0, rcv_mss);
         let Some((since, copied)) = self.measured.take() else {
             return;
         };
@@ -305,7 +310,10 @@ impl ReceiveWindow {
         self.measured = None;
         let (waiting, cushion) = match self.autotuning {
             Autotuning::Linux54 => (0, CUSHION * rcv_mss),
-            _ => ((rcv_nxt - copied).min(WAKING * rcv_mss), 0),
+            _ => {
+                let later = rcv_nxt - copied - self.behind;
+                (self.behind + later.min(WAKING * rcv_mss), 0)
+            }
         };
         self.end_measurement(since, copied, (waiting, cushion), span);
     }

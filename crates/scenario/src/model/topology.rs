@@ -1,0 +1,274 @@
+//! The nodes and links around the path, and the routes over them.
+//!
+//! The path is a link like the others: number 0, between the nodes "left" and "right". A route is the
+//! shortest by propagation delay; of equal ones that with the fewest links; of equal ones the one
+//! with the link that stands first in the file, among those in which they differ. The last rule gives
+//! both directions the same links where both have the same delays.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use network::LinkConfig;
+use units::Duration;
+
+use super::{Direction, Ends, PathModel, Place, RouterModel};
+
+/// A node: an end of the path, or a `[[node]]`.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
+)]
+pub struct Node(pub u32);
+
+impl Node {
+    /// Where the path's forward direction begins.
+    pub const LEFT: Self = Self(0);
+    /// Where it ends.
+    pub const RIGHT: Self = Self(1);
+    /// The first of the nodes that the file declares.
+    pub(crate) const FIRST: u32 = 2;
+
+    pub(crate) const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A `[[link]]` between two nodes.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct LinkModel {
+    /// Where its forward direction begins.
+    pub from: Node,
+    /// Where it ends.
+    pub to: Node,
+    /// The link from `from` to `to`, and the support of the router in front of it.
+    pub forward: RouterModel,
+    /// The same from `to` to `from`; `None` for a link of one direction.
+    pub reverse: Option<RouterModel>,
+}
+
+/// One direction of a link on a route.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// The path (0), or one more than the index of a `[[link]]`.
+    pub link: u32,
+    /// Its direction.
+    pub direction: Direction,
+}
+
+/// A way from node to node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Route {
+    /// The links, in order.
+    pub steps: Vec<Step>,
+    /// Propagation on an idle network, one way.
+    pub delay: Duration,
+}
+
+/// A direction of a link as the search sees it.
+#[derive(Clone, Copy, Debug)]
+struct Edge {
+    step: Step,
+    to: Node,
+    delay: Duration,
+}
+
+/// The best way to a node that is known so far. Its order is the preference.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Label {
+    delay: Duration,
+    links: usize,
+    /// The numbers of its links, sorted.
+    sorted: Vec<u32>,
+    node: Node,
+}
+
+/// Propagation over an idle link.
+fn one_way(link: &LinkConfig) -> Duration {
+    link.delay + link.service.idle_delay()
+}
+
+impl PathModel {
+    /// Number of nodes; the first two are the ends of the path.
+    #[must_use]
+    pub fn node_count(&self) -> usize {
+        Node::FIRST as usize + self.nodes.len()
+    }
+
+    /// The name of a node.
+    #[must_use]
+    pub fn node_name(&self, node: Node) -> &str {
+        match node {
+            Node::LEFT => "left",
+            Node::RIGHT => "right",
+            Node(number) => {
+                let declared = self.nodes.get((number - Node::FIRST) as usize);
+                declared.map_or("", String::as_str)
+            }
+        }
+    }
+
+    /// The nodes at which a link begins and ends; the path is number 0.
+    #[must_use]
+    pub fn link_ends(&self, link: u32) -> [Node; 2] {
+        let declared = link
+            .checked_sub(1)
+            .and_then(|at| self.links.get(at as usize));
+        declared.map_or([Node::LEFT, Node::RIGHT], |link| [link.from, link.to])
+    }
+
+    /// The link configurations of a step, in order: several where routers stand before the path's
+    /// forward link.
+    pub fn configs(&self, step: Step) -> impl Iterator<Item = &LinkConfig> {
+        let declared = step
+            .link
+            .checked_sub(1)
+            .and_then(|at| self.links.get(at as usize));
+        let (before, last): (&[RouterModel], _) = match (declared, step.direction) {
+            (None, Direction::Forward) => (&self.routers, Some(&self.forward)),
+            (None, Direction::Reverse) => (&[], Some(&self.reverse)),
+            (Some(link), Direction::Forward) => (&[], Some(&link.forward.link)),
+            (Some(link), Direction::Reverse) => (&[], link.reverse.as_ref().map(|hop| &hop.link)),
+        };
+        before.iter().map(|router| &router.link).chain(last)
+    }
+
+    /// Propagation over a step on an idle network.
+    #[must_use]
+    pub fn delay_of(&self, step: Step) -> Duration {
+        let delays = self.configs(step).map(one_way);
+        delays.fold(Duration::ZERO, |sum, delay| sum + delay)
+    }
+
+    /// The edges that leave each node.
+    fn edges(&self) -> Vec<Vec<Edge>> {
+        let mut edges = vec![Vec::new(); self.node_count()];
+        for number in 0..=self.links.len() as u32 {
+            let [from, to] = self.link_ends(number);
+            for (direction, from, to) in [
+                (Direction::Forward, from, to),
+                (Direction::Reverse, to, from),
+            ] {
+                let step = Step {
+                    link: number,
+                    direction,
+                };
+                if self.configs(step).next().is_some() {
+                    let delay = self.delay_of(step);
+                    edges[from.index()].push(Edge { step, to, delay });
+                }
+            }
+        }
+        edges
+    }
+
+    /// The routes from a node to each node, in the order of the nodes; `None` where there is none.
+    /// (Dijkstra 1959.)
+    #[must_use]
+    pub fn routes_from(&self, from: Node) -> Vec<Option<Route>> {
+        let edges = self.edges();
+        let mut best: Vec<Option<Label>> = vec![None; edges.len()];
+        let mut last: Vec<Option<(Node, Step)>> = vec![None; edges.len()];
+        let mut open = BinaryHeap::new();
+        let start = Label {
+            delay: Duration::ZERO,
+            links: 0,
+            sorted: Vec::new(),
+            node: from,
+        };
+        best[from.index()] = Some(start.clone());
+        open.push(Reverse(start));
+        while let Some(Reverse(label)) = open.pop() {
+            let at = label.node;
+            if best[at.index()].as_ref() != Some(&label) {
+                continue;
+            }
+            for edge in &edges[at.index()] {
+                let mut sorted = label.sorted.clone();
+                let place = sorted.partition_point(|&link| link < edge.step.link);
+                sorted.insert(place, edge.step.link);
+                let found = Label {
+                    delay: label.delay + edge.delay,
+                    links: label.links + 1,
+                    sorted,
+                    node: edge.to,
+                };
+                let known = &mut best[edge.to.index()];
+                if known.as_ref().is_none_or(|known| found < *known) {
+                    *known = Some(found.clone());
+                    last[edge.to.index()] = Some((at, edge.step));
+                    open.push(Reverse(found));
+                }
+            }
+        }
+        best.into_iter()
+            .map(|label| {
+                let label = label?;
+                let mut steps = Vec::with_capacity(label.links);
+                let mut node = label.node;
+                while let (true, Some((before, step))) = (node != from, last[node.index()]) {
+                    steps.push(step);
+                    node = before;
+                }
+                steps.reverse();
+                Some(Route {
+                    steps,
+                    delay: label.delay,
+                })
+            })
+            .collect()
+    }
+
+    /// The route between two nodes, if there is one.
+    #[must_use]
+    pub fn route(&self, from: Node, to: Node) -> Option<Route> {
+        let mut routes = self.routes_from(from);
+        routes.get_mut(to.index())?.take()
+    }
+
+    /// The nodes that a route passes, the first and the last one included; a route of no links passes
+    /// none.
+    #[must_use]
+    pub fn nodes_of(&self, route: &Route) -> Vec<Node> {
+        let ends = |step: &Step| {
+            let [from, to] = self.link_ends(step.link);
+            match step.direction {
+                Direction::Forward => [from, to],
+                Direction::Reverse => [to, from],
+            }
+        };
+        let first = route.steps.first().map(|step| ends(step)[0]);
+        let others = route.steps.iter().map(|step| ends(step)[1]);
+        first.into_iter().chain(others).collect()
+    }
+
+    /// The name of a place.
+    #[must_use]
+    pub fn place_name(&self, place: Place) -> &str {
+        match place {
+            Place::Hosts(table) => self
+                .hosts
+                .get(table as usize)
+                .map_or("", |hosts| &hosts.name),
+            Place::Node(node) => self.node_name(node),
+        }
+    }
+
+    /// The node of a place.
+    #[must_use]
+    pub fn node_of(&self, place: Place) -> Node {
+        match place {
+            Place::Hosts(table) => self.hosts[table as usize].at,
+            Place::Node(node) => node,
+        }
+    }
+
+    /// The nodes between which data of `direction` goes.
+    #[must_use]
+    pub fn ends_of(&self, ends: Ends, direction: Direction) -> [Node; 2] {
+        let usual = match direction {
+            Direction::Forward => [Node::LEFT, Node::RIGHT],
+            Direction::Reverse => [Node::RIGHT, Node::LEFT],
+        };
+        let node = |place: Option<Place>, usual| place.map_or(usual, |place| self.node_of(place));
+        [node(ends.from, usual[0]), node(ends.to, usual[1])]
+    }
+}

@@ -1,0 +1,300 @@
+//! `[[node]]` and `[[link]]`: the network around the path.
+//!
+//! The path is one link, between the nodes "left" and "right". Every other link has the keys of a
+//! direction of the path; its reverse direction is the same, except for the keys of `reverse`.
+
+use std::path::Path;
+
+use network::router::RouterSupport;
+use network::{LinkConfig, Service};
+use units::Duration;
+
+use crate::aqm;
+use crate::document::{Item, Table};
+use crate::error::{Error, quoted, suggestion};
+use crate::limits::{MAX_LINKS, MAX_NODES};
+use crate::link::{self, DEFAULT_BUFFER, Delay, LinkSpec, direction};
+use crate::model::{LinkModel, Node, PathModel, RouterModel};
+use crate::router::router_support;
+use crate::tables::{LINK, LINK_REVERSE, NODE};
+
+/// What the file says about nodes and links.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Network {
+    nodes: Vec<String>,
+    links: Vec<Spec>,
+    /// The nodes that each node reaches; empty without links.
+    reached: Vec<Vec<bool>>,
+}
+
+#[derive(Clone, Debug)]
+struct Spec {
+    names: [String; 2],
+    ends: [Node; 2],
+    forward: Side,
+    reverse: Option<Side>,
+}
+
+/// A direction of a link.
+#[derive(Clone, Debug)]
+struct Side {
+    link: LinkSpec,
+    router_support: RouterSupport,
+}
+
+impl Network {
+    /// Reads `node` and `link` of a file. Trace names are relative to `folder`.
+    pub(crate) fn read(root: &Table<'_>, folder: &Path) -> Result<Self, Error> {
+        let mut network = Self::default();
+        if let Some(item) = root.get("node") {
+            let expected = || item.refuse("nodes are written as tables [[node]]");
+            for table in item.as_tables(&NODE, MAX_NODES).ok_or_else(expected)?? {
+                let name = table.need("name")?;
+                let words = name.words()?;
+                if network.find(&words).is_some() {
+                    return Err(name.refuse(if network.nodes.contains(&words) {
+                        "another node has this name"
+                    } else {
+                        "this is the name of an end of the path"
+                    }));
+                }
+                network.nodes.push(words);
+            }
+        }
+        for table in tables(root)? {
+            let spec = network.link(&table, folder)?;
+            network.links.push(spec);
+        }
+        network.explore();
+        Ok(network)
+    }
+
+    /// The node of that name.
+    pub(crate) fn find(&self, name: &str) -> Option<Node> {
+        (0..)
+            .zip(self.names())
+            .find_map(|(number, known)| (known == name).then_some(Node(number)))
+    }
+
+    /// The names of all nodes, in order.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> + Clone {
+        ["left", "right"]
+            .into_iter()
+            .chain(self.nodes.iter().map(String::as_str))
+    }
+
+    /// The name of a node.
+    pub(crate) fn name(&self, node: Node) -> &str {
+        self.names().nth(node.index()).unwrap_or_default()
+    }
+
+    /// Whether the file declares a node of that name.
+    pub(crate) fn declares(&self, name: &str) -> bool {
+        self.nodes.iter().any(|node| node == name)
+    }
+
+    /// Whether there are links beside the path.
+    pub(crate) const fn has_links(&self) -> bool {
+        !self.links.is_empty()
+    }
+
+    /// Whether a route leads from a node to another.
+    pub(crate) fn reaches(&self, from: Node, to: Node) -> bool {
+        let reached = self
+            .reached
+            .get(from.index())
+            .and_then(|row| row.get(to.index()));
+        reached
+            .copied()
+            .unwrap_or_else(|| from.0.max(to.0) <= Node::RIGHT.0)
+    }
+
+    /// The node of an item, by its name.
+    pub(crate) fn node(&self, item: &Item<'_>) -> Result<Node, Error> {
+        let name = item.words()?;
+        self.find(&name).ok_or_else(|| {
+            let hint = suggestion(&name, self.names());
+            item.refuse(format!("no [[node]] has this name{hint}"))
+        })
+    }
+
+    fn link(&self, table: &Table<'_>, folder: &Path) -> Result<Spec, Error> {
+        let ends = [
+            self.node(&table.need("from")?)?,
+            self.node(&table.need("to")?)?,
+        ];
+        if ends[0] == ends[1] {
+            return Err(table.refuse_at("to", "a link leads to another node than it comes from"));
+        }
+        let [from, to] = ends.map(|node| self.name(node).to_owned());
+        let names = match table.get("name") {
+            Some(item) => {
+                let name = item.words()?;
+                let back = format!("{name} (reverse)");
+                [name, back]
+            }
+            None => [format!("{from}-{to}"), format!("{to}-{from}")],
+        };
+        let others = self.links.iter().flat_map(|other| &other.names);
+        if let Some(taken) = others
+            .chain(&["forward", "reverse"].map(str::to_owned))
+            .find(|name| names.contains(name))
+        {
+            return Err(table.refuse_at(
+                "name",
+                format!(
+                    "another link has the name {}: give this one a different name",
+                    quoted(taken)
+                ),
+            ));
+        }
+        let mut forward = Side {
+            link: direction(table, folder)?,
+            router_support: router_support(table)?.unwrap_or_default(),
+        };
+        forward
+            .link
+            .delay
+            .get_or_insert(Delay::Constant(Duration::ZERO));
+        aqm::refuse_marking(table, forward.link.aqm)?;
+        let one_way = table.or("one_way", false)?;
+        let mut reverse = forward.clone();
+        if let Some(item) = table.get("reverse") {
+            if one_way {
+                return Err(item.refuse("a link with one_way = true has no reverse direction"));
+            }
+            let own = item.table(&LINK_REVERSE)?;
+            let over = direction(&own, folder)?;
+            if let Some(Delay::Recorded(..)) = over.delay {
+                reverse.link.jitter = None;
+            }
+            reverse.link.lay(over);
+            if let Some(said) = router_support(&own)? {
+                reverse.router_support = said;
+            }
+            aqm::refuse_marking(&own, reverse.link.aqm)?;
+        }
+        if let Some(item) = table.get("rrc")
+            && !link::take_rrc([&mut forward.link, &mut reverse.link], table)?
+        {
+            return Err(
+                item.refuse("no rate of the link is of model lte, 5g, cell-reduced or hsdpa")
+            );
+        }
+        if one_way
+            && forward
+                .link
+                .service
+                .as_ref()
+                .is_some_and(|service| service.wifi().is_some())
+        {
+            return Err(table.refuse_at(
+                "one_way",
+                "a Wi-Fi network carries both directions: leave one_way out",
+            ));
+        }
+        Ok(Spec {
+            names,
+            ends,
+            forward,
+            reverse: (!one_way).then_some(reverse),
+        })
+    }
+
+    /// Finds the nodes that each node reaches.
+    fn explore(&mut self) {
+        if self.links.is_empty() {
+            return;
+        }
+        let count = self.names().count();
+        let mut next = vec![Vec::new(); count];
+        next[Node::LEFT.index()].push(Node::RIGHT.index());
+        next[Node::RIGHT.index()].push(Node::LEFT.index());
+        for link in &self.links {
+            let [from, to] = link.ends.map(Node::index);
+            next[from].push(to);
+            if link.reverse.is_some() {
+                next[to].push(from);
+            }
+        }
+        let from = |start: usize| {
+            let mut reached = vec![false; count];
+            reached[start] = true;
+            let mut open = vec![start];
+            while let Some(at) = open.pop() {
+                for &to in &next[at] {
+                    if !std::mem::replace(&mut reached[to], true) {
+                        open.push(to);
+                    }
+                }
+            }
+            reached
+        };
+        self.reached = (0..count).map(from).collect();
+    }
+
+    /// Adds nodes and links to a path, whose base RTT gives a BDP its length.
+    pub(crate) fn settle(self, root: &Table<'_>, path: &mut PathModel) -> Result<(), Error> {
+        for (table, spec) in tables(root)?.iter().zip(self.links) {
+            let link = spec
+                .resolve(path)
+                .map_err(|reason| table.refuse(format!("[[link]] {reason}")))?;
+            path.links.push(link);
+        }
+        path.nodes = self.nodes;
+        Ok(())
+    }
+}
+
+fn tables<'a>(root: &Table<'a>) -> Result<Vec<Table<'a>>, Error> {
+    let Some(item) = root.get("link") else {
+        return Ok(Vec::new());
+    };
+    let expected = || item.refuse("links are written as tables [[link]]");
+    item.as_tables(&LINK, MAX_LINKS).ok_or_else(expected)?
+}
+
+impl Spec {
+    /// Fills in the defaults. The error is the end of a sentence about the link.
+    fn resolve(self, path: &PathModel) -> Result<LinkModel, String> {
+        let [name, back] = self.names;
+        let service = |side: &Side| side.link.service.clone().unwrap_or(Service::Unlimited);
+        let there = service(&self.forward);
+        let forward = self.forward.resolve(&name, there.clone(), path)?;
+        let reverse = match self.reverse {
+            None => None,
+            Some(side) => {
+                let service = link::way_back(&there, Some(service(&side)))?;
+                Some(side.resolve(&back, service, path)?)
+            }
+        };
+        Ok(LinkModel {
+            from: self.ends[0],
+            to: self.ends[1],
+            forward,
+            reverse,
+        })
+    }
+}
+
+impl Side {
+    fn resolve(
+        self,
+        name: &str,
+        service: Service,
+        path: &PathModel,
+    ) -> Result<RouterModel, String> {
+        let mut link = self.link;
+        link.overhead.get_or_insert(path.forward.overhead);
+        if self.router_support != RouterSupport::None && service == Service::Unlimited {
+            return Err(format!(
+                "has router_support for {name}, which needs a limited rate"
+            ));
+        }
+        let link: LinkConfig = link::finish(name, link, service, DEFAULT_BUFFER, path.base_rtt)?;
+        Ok(RouterModel {
+            link,
+            router_support: self.router_support,
+        })
+    }
+}
