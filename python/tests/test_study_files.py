@@ -97,6 +97,53 @@ def test_the_grid_is_merged_into_the_base(tmp_path: Path) -> None:
     assert study.cost(quick=True) == (8, 1.0)
 
 
+def test_a_point_may_change_one_table_of_a_list(tmp_path: Path) -> None:
+    point = (
+        'half = { flow = { 1 = { algorithm = "bbr" } } }, all = { flow = { algorithm = "bbr" } }'
+    )
+    text = re.sub(r"buffer = \{ small.*", f"other = {{ {point} }}", STUDY)
+    text = text.replace('"flow.0.algorithm" = ["cubic", "bbr"]\n', "")
+    study = studies.load(write(tmp_path, text.replace('x = "buffer"', 'x = "other"'), ""))
+    cells = study.experiments["one"].cells
+    flows = [[flow["algorithm"] for flow in cell.scenario.resolved["flows"]]
+             for cell in cells if cell.scenario]  # fmt: skip
+    assert flows == [["cubic+hystart", "bbr"], ["bbr", "bbr"]]
+
+
+ANSWER = """
+def answer(findings, stack):
+    median = findings.table("one", stack)["fct_s"].median()
+    return [f"A transfer takes {median:.3f} s on {stack}."]
+
+
+def number(findings, stack, parameters):
+    from slowstart.studies.estimates import Estimate
+
+    value = float(len(parameters["select"]["algorithm"]))
+    return Estimate(value, None, None, None, 1, 1)
+"""
+
+
+def test_a_study_answers_its_question_first(command: Command, tmp_path: Path) -> None:
+    claims = CLAIMS.partition("metric")[0] + 'function = "number"\n'
+    claims += 'expected = { value = 3, tolerance = "1 %" }\nreason = "because"\n'
+    folder = write(tmp_path, 'answer = "answer"\n' + STUDY, claims)
+    (folder / "analysis.py").write_text(ANSWER)
+    findings = studies.load(folder).run(tmp_path / "out", runs=1)
+    (sentence,) = findings.answer
+    assert re.fullmatch(r"A transfer takes [\d.]+ s on simulated\.", sentence)
+    assert findings.document()["answer"] == [sentence]
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert page.index(sentence) < page.index("One sentence.")
+    # A function knows the runs of its claim.
+    assert [each.word for each in findings.verdicts] == ["agrees"]
+    shown = command("study", str(folder), "-o", str(tmp_path / "out"), "--runs", "1")
+    assert sentence in shown.stdout
+    write(tmp_path, 'answer = "nothing"\n' + STUDY, claims)
+    with pytest.raises(InputError, match=r"study\.toml:1: .*no function nothing"):
+        studies.load(folder)
+
+
 REFUSED = {
     "no TOML": ("study.toml", 'title = "A study"', "title = A study", 1, "invalid TOML"),
     "unknown key": ("study.toml", "summary", "sumary", 3, "did you mean summary?"),

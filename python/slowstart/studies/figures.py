@@ -75,7 +75,9 @@ def grouped(drawing: Drawing, stacks: Sequence[Stack]) -> list[list[Stack]]:
 
 def draw(findings: Findings, drawing: Drawing, stacks: Sequence[Stack]) -> Figure | None:
     """The figure of stacks that share one; ``None`` if nothing of it was run."""
-    there = [stack for stack in stacks if not _rows(findings, drawing, stack).is_empty()]
+    # A function may draw runs without flows.
+    table = "runs" if drawing.kind == "function" else "flows"
+    there = [stack for stack in stacks if not _rows(findings, drawing, stack, table).is_empty()]
     if not there:
         return None
     if drawing.kind == "function":

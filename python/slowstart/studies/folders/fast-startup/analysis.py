@@ -245,12 +245,15 @@ def answer(findings: Findings, stack: Stack) -> list[str]:
     return [each for each in found if each]
 
 
-def _said(scheme: str, load: str = "35 %", **limits: Any) -> dict[str, Any]:
+def _said(scheme: str, low: int | None = None, high: int | None = None) -> dict[str, Any]:
+    """What a claim about responses between two sizes at 35 % load says."""
+    load = "35 %"
     return {
         "experiment": "loads",
         "select": {"scheme": scheme, "load": load},
         "against": {"scheme": BASELINE, "load": load},
-        **limits,
+        "from": low,
+        "to": high,
     }
 
 
@@ -258,8 +261,8 @@ def _pays(findings: Findings, stack: Stack) -> str | None:
     parts = []
     for scheme in ("IW10", "Jump-Start", "Quick-Start", "RCP"):
         whole = speed_up(findings, stack, _said(scheme))
-        middle = speed_up(findings, stack, _said(scheme, **{"from": 10_000, "to": 200_000}))
-        small = speed_up(findings, stack, _said(scheme, to=10_000))
+        middle = speed_up(findings, stack, _said(scheme, 10_000, 200_000))
+        small = speed_up(findings, stack, _said(scheme, high=10_000))
         if whole is None or middle is None or small is None:
             continue
         parts.append(
@@ -604,8 +607,9 @@ def ideal_ms(scheme: str, packets: int, rtt_ms: float, early: float = 0.0) -> fl
 
     The request takes half a round trip. The server sends its window at once. Jump-Start spreads it
     over a round trip; ``early`` is the part of an interval by which the second packet and all after
-    it leave early, one half where pacing follows Linux. A packet leaves the bottleneck 1.2 ms after it came, or after the one
-    before it, and its ACK comes back a round trip later. Each ACK lets two packets go.
+    it leave early, one half where pacing follows Linux. A packet leaves the bottleneck 1.2 ms after
+    it came, or after the one before it, and its ACK comes back a round trip later. Each ACK lets
+    two packets go.
     """
     window = _INITIAL_WINDOWS[scheme]
     spacing = 0.0
@@ -646,7 +650,7 @@ def idle_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figure | 
     rows = _idle(findings, stack)
     if rows.is_empty():
         return None
-    worst = (rows["simulated_ms"] - rows["ideal_ms"]).abs().max()
+    worst = float(np.abs((rows["simulated_ms"] - rows["ideal_ms"]).to_numpy()).max())
     with plots.styled():
         figure = plots.new_figure(7.0, 4.6)
         axes = figure.subplots()
