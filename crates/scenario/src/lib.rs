@@ -20,6 +20,7 @@ mod error;
 mod file;
 mod flow;
 mod hosts;
+mod kinds;
 mod limits;
 mod link;
 mod map;
@@ -41,6 +42,7 @@ mod write;
 
 pub use compare::CompareOptions;
 pub use error::Error;
+pub use kinds::KnownTraffic;
 pub use map::Map;
 pub use model::{
     Application, DEFAULT_OVERHEAD, Direction, Ends, FULL_PACKET, Flow, FlowSettings, Hosts,
@@ -55,4 +57,3 @@ pub use quantity::{
 pub use schema::{known_tables, models};
 pub use tcp::{AckPolicy, Autotuning, LossDetection};
 pub use trace_file::{read_bytes, read_text};
-pub use traffic::KnownTraffic;

@@ -1,12 +1,12 @@
-//! `[[traffic]]`: background traffic. [`KINDS`](crate::traffic::KINDS) says which keys a kind has.
+//! `[[traffic]]`: background traffic. [`KINDS`](crate::kinds::KINDS) says which keys a kind has.
 
 use tables::{Key, Kind, MAX_DURATION, MAX_SIZE};
 use units::{Bytes, Duration};
 
 use super::{keys, table};
+use crate::kinds::WORDS;
 use crate::limits::{ARRIVALS, MAX_BITRATES, MAX_COUNT, MAX_DELAYS, MAX_NAME, MIN_INTERVAL};
 use crate::model::FlowSettings;
-use crate::traffic::WORDS;
 
 const AT: Kind = Kind::Time(Duration::ZERO, MAX_DURATION);
 const INTERVAL: Kind = Kind::Time(MIN_INTERVAL, MAX_DURATION);

@@ -1,7 +1,7 @@
 //! `[[traffic]]`: background traffic. What it sends, and when, follows from the run's seed alone,
 //! so that all algorithms of a comparison meet the same traffic.
 //!
-//! A kind is one entry of [`KINDS`]: its word, one sentence, its keys, and its reader. The one-way
+//! A kind is one entry of [`KINDS`] (its word, one sentence, its keys) and its reader. The one-way
 //! kinds are in [`one_way`]; in the others both sides of a connection write ([`exchanges`],
 //! [`replay`]), as the crate `workload` describes.
 
@@ -21,204 +21,53 @@ use crate::document::Table;
 use crate::error::Error;
 use crate::flow;
 use crate::hosts;
+use crate::kinds::{KINDS, KnownTraffic};
 use crate::limits::{ARRIVALS, MAX_TRAFFIC};
 use crate::model::{Application, Direction, Flow, Hosts, PathModel, Traffic, TrafficKind};
 use crate::tables::{TRAFFIC, TRAFFIC_SETTINGS};
 use crate::topology::Network;
 use replay::Replay;
 
-/// A kind of traffic, as `[[traffic]]` describes it.
-#[derive(Clone, Copy, Debug)]
-pub struct KnownTraffic {
-    /// Its word.
-    pub name: &'static str,
-    /// What it sends, as the end of a sentence.
-    pub summary: &'static str,
-    /// The keys that it has beside those of every kind, in groups.
-    pub keys: &'static [&'static [&'static str]],
-    /// The keys that it needs, as TOML.
-    pub example: &'static str,
-    /// Whether its data travels over connections.
-    connects: bool,
-    read: fn(&Table<'_>, &Path) -> Read,
-}
-
 /// What a kind's reader found.
 type Read = Result<(TrafficKind, Pending), Error>;
+type Reader = fn(&Table<'_>, &Path) -> Read;
 
-/// How many connections start per second.
-const OPEN: &[&str] = &["load", "arrivals"];
-const SOURCES: &[&str] = &["count", "spread"];
-const PARETO: &[&str] = &["mean", "shape", "cut"];
-const RESPONSES: &[&str] = &["mean", "shape", "cut", "truncation", "size"];
-const REQUESTS: &[&str] = &["request", "request_sigma", "server_delay"];
-const EPOCHS: &[&str] = &["requests", "think", "think_sigma"];
-
-/// Every kind.
-pub(crate) const KINDS: [KnownTraffic; 12] = [
-    KnownTraffic {
-        name: "web",
-        summary: "responses of random size, without requests",
-        keys: &[OPEN, PARETO],
-        example: "load = \"35 %\"",
-        connects: true,
-        read: one_way::web,
-    },
-    KnownTraffic {
-        name: "bulk",
-        summary: "flows that send without pause",
-        keys: &[SOURCES, &["size"]],
-        example: "",
-        connects: true,
-        read: one_way::bulk,
-    },
-    KnownTraffic {
-        name: "video",
-        summary: "a segment every few seconds over one connection, whatever the path carries",
-        keys: &[SOURCES, &["bitrate", "segment"]],
-        example: "bitrate = \"5 Mbit/s\"",
-        connects: true,
-        read: one_way::video,
-    },
-    KnownTraffic {
-        name: "datagrams",
-        summary: "packets that nobody acknowledges",
-        keys: &[SOURCES, &["rate", "on", "off"]],
-        example: "rate = \"5 Mbit/s\"",
-        connects: false,
-        read: one_way::datagrams,
-    },
-    KnownTraffic {
-        name: "tmix",
-        summary: "the connections of a file of connection vectors",
-        keys: &[&[
-            "file", "scale", "load", "length", "shuffle", "prefill", "repeat",
-        ]],
-        example: "file = \"trace.cvec\"",
-        connects: true,
-        read: replay::tmix,
-    },
-    KnownTraffic {
-        name: "synthetic",
-        summary: "a substitute for recorded connection vectors",
-        keys: &[
-            OPEN,
-            RESPONSES,
-            REQUESTS,
-            EPOCHS,
-            &["concurrent", "small_segments"],
-        ],
-        example: "load = \"35 %\"",
-        connects: true,
-        read: exchanges::synthetic,
-    },
-    KnownTraffic {
-        name: "http10",
-        summary: "one request and its response per connection",
-        keys: &[OPEN, RESPONSES, REQUESTS],
-        example: "load = \"35 %\"",
-        connects: true,
-        read: exchanges::http10,
-    },
-    KnownTraffic {
-        name: "persistent",
-        summary: "sessions of requests that use a connection again until the server closes it, as \
-                  under HTTP/1.1",
-        keys: &[OPEN, RESPONSES, REQUESTS, EPOCHS, &["idle_timeout"]],
-        example: "load = \"35 %\"",
-        connects: true,
-        read: exchanges::persistent,
-    },
-    KnownTraffic {
-        name: "multiplexed",
-        summary: "a page per connection: a document, then all its objects at once, as under HTTP/2",
-        keys: &[OPEN, RESPONSES, REQUESTS, &["objects", "parse"]],
-        example: "load = \"35 %\"",
-        connects: true,
-        read: exchanges::multiplexed,
-    },
-    KnownTraffic {
-        name: "request-response",
-        summary: "clients that wait for each response, think, and send the next request",
-        keys: &[SOURCES, RESPONSES, REQUESTS, EPOCHS],
-        example: "",
-        connects: true,
-        read: exchanges::request_response,
-    },
-    KnownTraffic {
-        name: "on-off",
-        summary: "sources that write a burst at once and pause, for random times",
-        keys: &[SOURCES, &["rate", "on", "off"]],
-        example: "rate = \"5 Mbit/s\"",
-        connects: true,
-        read: exchanges::on_off,
-    },
-    KnownTraffic {
-        name: "adaptive-video",
-        summary: "clients that choose the bitrate of each segment by the video that they have \
-                  buffered",
-        keys: &[
-            SOURCES,
-            &[
-                "bitrates",
-                "segment",
-                "segments",
-                "request",
-                "reservoir",
-                "cushion",
-                "playback_buffer",
-            ],
-        ],
-        example: "bitrates = [\"1 Mbit/s\", \"3 Mbit/s\", \"5 Mbit/s\"]",
-        connects: true,
-        read: exchanges::adaptive_video,
-    },
+/// The reader of each kind, in the order of [`KINDS`].
+const READERS: [Reader; KINDS.len()] = [
+    one_way::web,
+    one_way::bulk,
+    one_way::video,
+    one_way::datagrams,
+    replay::tmix,
+    exchanges::synthetic,
+    exchanges::http10,
+    exchanges::persistent,
+    exchanges::multiplexed,
+    exchanges::request_response,
+    exchanges::on_off,
+    exchanges::adaptive_video,
 ];
 
-/// The words of [`KINDS`].
-pub(crate) const WORDS: [&str; KINDS.len()] = {
-    let mut words = [""; KINDS.len()];
-    let mut place = 0;
-    while place < words.len() {
-        words[place] = KINDS[place].name;
-        place += 1;
-    }
-    words
-};
-
-impl KnownTraffic {
-    /// Every kind.
-    #[must_use]
-    pub const fn all() -> &'static [Self] {
-        &KINDS
-    }
-
-    /// The keys that it has beside those of every kind.
-    pub fn own_keys(&self) -> impl Iterator<Item = &'static str> {
-        self.keys.iter().copied().flatten().copied()
-    }
-
-    /// Refuses keys of other kinds.
-    fn refuse_foreign(&self, table: &Table<'_>) -> Result<(), Error> {
-        let is_own = |key: &&str| self.own_keys().any(|own| own == *key);
-        let settings = TRAFFIC_SETTINGS.iter().map(|key| key.name);
-        let connections = std::iter::once("algorithm").chain(settings);
-        let foreign = KINDS
-            .iter()
-            .flat_map(Self::own_keys)
-            .filter(|key| !is_own(key))
-            .chain(connections.filter(|_| !self.connects))
-            .find(|key| table.has(key));
-        let Some(key) = foreign else {
-            return Ok(());
-        };
-        let own: Vec<&str> = self.own_keys().collect();
-        let own = own.join(", ");
-        Err(table.refuse_at(
-            key,
-            format!("{key} belongs to another kind of traffic; this kind has {own}"),
-        ))
-    }
+/// Refuses keys of kinds other than `kind`.
+fn refuse_foreign(kind: &KnownTraffic, table: &Table<'_>) -> Result<(), Error> {
+    let is_own = |key: &&str| kind.own_keys().any(|own| own == *key);
+    let settings = TRAFFIC_SETTINGS.iter().map(|key| key.name);
+    let connections = std::iter::once("algorithm").chain(settings);
+    let foreign = KINDS
+        .iter()
+        .flat_map(KnownTraffic::own_keys)
+        .filter(|key| !is_own(key))
+        .chain(connections.filter(|_| !kind.connects))
+        .find(|key| table.has(key));
+    let Some(key) = foreign else {
+        return Ok(());
+    };
+    let own: Vec<&str> = kind.own_keys().collect();
+    let own = own.join(", ");
+    Err(table.refuse_at(
+        key,
+        format!("{key} belongs to another kind of traffic; this kind has {own}"),
+    ))
 }
 
 /// What is left to do when the rates of the path are known.
@@ -333,10 +182,11 @@ impl TrafficSpec {
         network: &Network,
         folder: &Path,
     ) -> Result<Self, Error> {
-        let choices = KINDS.each_ref().map(|kind| (kind.name, kind));
-        let known = table.need("kind")?.choice(&choices)?;
-        known.refuse_foreign(table)?;
-        let (kind, pending) = (known.read)(table, folder)?;
+        let choices: Vec<_> = KINDS.iter().zip(READERS).collect();
+        let choices: Vec<_> = choices.iter().map(|both| (both.0.name, *both)).collect();
+        let (known, read) = table.need("kind")?.choice(&choices)?;
+        refuse_foreign(known, table)?;
+        let (kind, pending) = read(table, folder)?;
         table.either("start", "warm_up")?;
         let direction = table
             .word("direction", &[Direction::Forward, Direction::Reverse])?
