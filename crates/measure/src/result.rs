@@ -173,7 +173,8 @@ pub struct TrafficResult {
     pub bytes_offered: Option<u64>,
     /// Bytes in order at the receiving applications; of datagrams, those that arrived.
     pub bytes_delivered: u64,
-    /// Mean flow completion time of the finished flows; null without any.
+    /// Mean flow completion time of the finished flows; null without any, and for connections in
+    /// which both sides write.
     pub fct_mean_s: Option<f64>,
     /// `bytes_offered` as a fraction of what the direction's mean rate carries from the traffic's
     /// start to its end; null without a size or a rate.

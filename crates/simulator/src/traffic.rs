@@ -235,7 +235,7 @@ impl Totals {
             rejected: self.rejected,
             bytes_offered: offered,
             bytes_delivered: self.delivered,
-            fct_mean_s: (self.finished > 0)
+            fct_mean_s: (self.finished > 0 && self.responses.is_none())
                 .then(|| self.fct_nanos as f64 / self.finished as f64 / 1e9),
             load_offered: offered.and_then(|offered| load(offered, end)),
             // Web-like flows continue after the last one has started, and datagrams leave queues later.
