@@ -290,9 +290,10 @@ def _price(findings: Findings, stack: Stack) -> str | None:
         others = effect(findings, stack, said)
         if more is None or others is None:
             continue
+        percent = 100 * (others.value - 1)
         parts.append(
-            f"{scheme} adds {more.value:+.2f} percentage points of loss if all use it; if half do, "
-            f"the others take {100 * (others.value - 1):+.1f} % of their time"
+            f"{scheme} changes the loss probability by {more.value:+.2f} percentage points if all "
+            f"use it; if half do, the mean time of the others changes by {percent:+.1f} %"
         )
     return f"At what price for the others? {'; '.join(parts)}." if parts else None
 
@@ -303,6 +304,7 @@ def _rapid(findings: Findings, stack: Stack) -> str | None:
         return None
     cells = runs.filter(pl.col("other") == BASELINE).select("rtt", "buffer", "load").unique()
     found: dict[str, list[tuple[float, str]]] = {"unchanged": [], "changed": []}
+    losses: list[tuple[float, str]] = []
     for cell in cells.sort("rtt", "buffer", "load").iter_rows(named=True):
         for half, values in found.items():
             said = {
@@ -313,9 +315,16 @@ def _rapid(findings: Findings, stack: Stack) -> str | None:
             }
             estimate = effect(findings, stack, said)
             if estimate is not None:
-                where = f"{cell['load']} load, {cell['buffer']}, {cell['rtt']}"
-                values.append((100 * (estimate.value - 1), where))
-    if not found["unchanged"]:
+                values.append((100 * (estimate.value - 1), _where(cell)))
+        said = {
+            "experiment": "rapid",
+            "select": {**cell, "other": "Rapid Start"},
+            "against": {**cell, "other": BASELINE},
+        }
+        more = loss_increase(findings, stack, said)
+        if more is not None:
+            losses.append((more.value, _where(cell)))
+    if not found["unchanged"] or not losses:
         return None
     least, most = min(found["unchanged"]), max(found["unchanged"])
     best, worst = min(found["changed"]), max(found["changed"])
@@ -323,8 +332,14 @@ def _rapid(findings: Findings, stack: Stack) -> str | None:
         "Slow start and Rapid Start at one bottleneck: beside Rapid Start, the mean time of "
         f"stacks with slow start changes by {least[0]:+.1f} % ({least[1]}) to {most[0]:+.1f} % "
         f"({most[1]}), and that of its users by {best[0]:+.1f} % ({best[1]}) to "
-        f"{worst[0]:+.1f} % ({worst[1]})."
+        f"{worst[0]:+.1f} % ({worst[1]}); the loss probability changes by "
+        f"{min(losses)[0]:+.2f} ({min(losses)[1]}) to {max(losses)[0]:+.2f} percentage points "
+        f"({max(losses)[1]})."
     )
+
+
+def _where(cell: Mapping[str, Any]) -> str:
+    return f"{cell['load']} load, {cell['buffer']}, {cell['rtt']}"
 
 
 # --- figures -------------------------------------------------------------------------------------
@@ -500,6 +515,31 @@ def fairness_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figur
             axes.grid(visible=False, axis="x")
         row[0].set_ylabel("mean time, relative to the same half\nbeside unchanged stacks")
         plots.legend(figure, row[0].get_legend_handles_labels()[0])
+        runs = _runs(findings, stack, drawing.experiment)
+        return plots.finish(figure, f"{drawing.title}: {runs}")
+
+
+def queue_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figure | None:
+    """The distribution over time of the bottleneck's queue."""
+    rows = filtered(findings.table(drawing.experiment, stack, "queues"), drawing.select)
+    schemes = _present(findings, stack, drawing.experiment, "scheme")
+    if rows.is_empty():
+        return None
+    rows = rows.filter(pl.col("link") == BOTTLENECK)
+    rows = rows.group_by("scheme", "percent").agg(pl.col("queue_packets").mean())
+    with plots.styled():
+        figure = plots.new_figure(7.0, 4.6)
+        axes = figure.subplots()
+        for scheme in schemes:
+            here = rows.filter(pl.col("scheme") == scheme).sort("percent")
+            axes.plot(
+                plots.numbers(here, "queue_packets"), plots.numbers(here, "percent"),
+                color=_COLORS[scheme], linewidth=1.3, label=scheme,
+            )  # fmt: skip
+        axes.set_xlabel("queue (packets)")
+        axes.set_ylabel("time with at most this queue (%)")
+        axes.set_ylim(40, 101)
+        plots.legend(figure, axes.get_legend_handles_labels()[0])
         runs = _runs(findings, stack, drawing.experiment)
         return plots.finish(figure, f"{drawing.title}: {runs}")
 
