@@ -10,7 +10,7 @@ use network::{QueueLimit, Service};
 use scenario::{Direction, Ends, Flow, PathModel, Scenario, Traffic, TrafficKind};
 use tcp::AckPolicy;
 use units::{Bytes, Duration, Instant, Rate};
-use workload::draw::Sizes;
+use workload::draw::{Sizes, Times};
 use workload::generate::Http10Config;
 use workload::{
     Close, Connection, Exchange, Headers, Plan, Recording, Script, Side, Turn, Unit, VideoClients,
@@ -248,7 +248,8 @@ fn every_connection_ends_over_a_lossy_path() {
 }
 
 /// Poisson arrivals of connections whose responses are one packet load the link as the formula of
-/// Pollaczek and Khinchine says: each of their packets arrives at a random time.
+/// Pollaczek and Khinchine says. Servers work for random times: without these, SYN-ACKs that have
+/// waited together are answered together, and the responses come in clumps.
 #[test]
 fn utilization_and_queue_of_poisson_arrivals_are_those_of_theory() {
     // SYN-ACK, ACK of the request, response with FIN, ACK of the client's FIN.
@@ -260,6 +261,9 @@ fn utilization_and_queue_of_poisson_arrivals_are_those_of_theory() {
         let arrivals_per_s = load / seconds;
         let plan = Plan::Http10(Http10Config {
             request: Sizes::Constant(Bytes::new(100)),
+            delay: Times::Exponential {
+                mean: Duration::from_millis(50),
+            },
             response: Sizes::Constant(Bytes::new(1448)),
             ..Http10Config::new(arrivals_per_s)
         });
