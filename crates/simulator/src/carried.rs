@@ -185,6 +185,19 @@ impl Carried {
         }
     }
 
+    /// Marks an ACK as the third segment of a handshake, for a host that sends data too.
+    #[must_use]
+    pub const fn third(mut self) -> Self {
+        self.flags |= FIN;
+        self
+    }
+
+    /// Whether it is an ACK that [`Self::third`] has marked.
+    #[inline]
+    pub const fn is_third(&self) -> bool {
+        self.flags & FIN != 0
+    }
+
     #[inline]
     pub const fn is_handshake_ack(&self) -> bool {
         self.flags & HANDSHAKE_ACK == HANDSHAKE_ACK

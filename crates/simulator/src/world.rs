@@ -209,7 +209,6 @@ impl World<'_> {
             && ecn != Ecn::Ce
             && !self.is_plain
             && let Some(endpoints) = self.endpoints(flow)
-            && endpoints.awaited > 0
         {
             let latency = now.saturating_since(carried.sent);
             endpoints.probe.on_arrival(now, latency);
@@ -244,6 +243,7 @@ impl World<'_> {
         let data = carried.data_segment();
         let peer = self.flows.get_mut(flow).peer;
         if let Some(ack) = carried.take_carried(&mut self.aside) {
+            self.take_third(peer, &ack);
             self.take_ack(peer, &ack, true);
         } else if peer != NOBODY
             && let Some(endpoints) = self.endpoints(peer)
@@ -277,7 +277,11 @@ impl World<'_> {
         if carried.has_feedback() {
             self.hand_over(flow, carried);
         }
+        let is_third = carried.is_third();
         let ack = carried.into_ack(&mut self.aside);
+        if is_third {
+            return self.take_third(flow, &ack);
+        }
         self.take_ack(flow, &ack, false);
     }
 
@@ -288,9 +292,6 @@ impl World<'_> {
         let Some(endpoints) = self.endpoints(flow) else {
             return;
         };
-        if !endpoints.sender.is_established() {
-            return self.take_opening_ack(flow, ack);
-        }
         endpoints.handle_ack(now, ack, rides);
         if endpoints.sender.is_complete() {
             self.finish(flow);
@@ -301,22 +302,6 @@ impl World<'_> {
             self.transmit(flow);
             self.keep_sender(flow);
         }
-    }
-
-    /// The SYN-ACK has arrived, or the third segment of a handshake.
-    #[cold]
-    #[inline(never)]
-    fn take_opening_ack(&mut self, flow: u32, ack: &AckSegment) {
-        if !ack.syn {
-            return self.take_third(flow, ack);
-        }
-        let now = self.now;
-        if let Some(endpoints) = self.endpoints(flow) {
-            endpoints.handle_ack(now, ack, false);
-        }
-        self.answer_syn_ack(flow, ack);
-        self.transmit(flow);
-        self.keep_sender(flow);
     }
 
     /// Answers a SYN-ACK with the third segment of the handshake.

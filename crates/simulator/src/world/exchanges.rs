@@ -134,7 +134,7 @@ impl World<'_> {
             size: ack_size(&third),
             flow: peer,
             ecn: Ecn::NotEct,
-            payload: Carried::ack(&third, now, route, &mut self.aside),
+            payload: Carried::ack(&third, now, route, &mut self.aside).third(),
         };
         packet.size += packet.payload.attach(answer, &mut self.aside);
         self.offer(packet);
