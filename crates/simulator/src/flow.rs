@@ -60,6 +60,10 @@ pub struct FlowState<'a> {
     pub source: u32,
     /// The flow in the other direction of the same connection.
     pub peer: u32,
+    /// The next leg of the same connection, if a proxy receives its data.
+    pub next: u32,
+    /// If a proxy sends its data: where that comes from.
+    pub relay: Option<Box<Relay>>,
     /// The application at the sender, if both sides write.
     pub conversation: Option<Box<Conversation>>,
     /// When its SYN leaves.
@@ -90,6 +94,37 @@ pub struct FlowState<'a> {
     pub base_rtt: Duration,
     pub endpoints: Option<Box<Endpoints>>,
     pub trace: Option<Box<FlowTrace>>,
+}
+
+/// A sender at a proxy.
+#[derive(Debug)]
+pub struct Relay {
+    /// The leg before.
+    pub feeder: u32,
+    /// Whether it opens its leg, and whether it has.
+    pub opens: bool,
+    pub is_open: bool,
+    /// If it does not open it, how the handshake ended.
+    pub opened: Option<Opened>,
+}
+
+/// What has arrived at the last receiver of a split connection.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrived {
+    delivered: Bytes,
+    finished_at: Option<Instant>,
+    /// Whether the last sender has all acknowledged.
+    pub is_complete: bool,
+}
+
+impl Arrived {
+    fn at(endpoints: &Endpoints) -> Self {
+        Self {
+            delivered: endpoints.receiver.delivered(),
+            finished_at: endpoints.receiver.finished_at(),
+            is_complete: endpoints.sender.is_complete(),
+        }
+    }
 }
 
 /// The sender's device: this sender's packets in the path's first link.
@@ -149,6 +184,8 @@ impl<'a> FlowState<'a> {
             acks: place.acks,
             source: 0,
             peer: NOBODY,
+            next: NOBODY,
+            relay: None,
             conversation: None,
             start: place.start,
             size: place.size,
@@ -347,12 +384,14 @@ impl<'a> FlowState<'a> {
         &mut self,
         now: Instant,
         memory: &mut PathMemory,
+        arrived: Option<Arrived>,
         pool: &mut Pool,
     ) -> Option<FlowResult> {
         let mut endpoints = self.endpoints.take()?;
         endpoints.sender.leave_memory(now, memory);
         self.trace = endpoints.trace.take();
-        let result = self.result_of(&endpoints, now);
+        let arrived = arrived.unwrap_or_else(|| Arrived::at(&endpoints));
+        let result = self.result_of(&endpoints, arrived, now);
         pool.close(endpoints);
         Some(result)
     }
@@ -372,8 +411,8 @@ impl<'a> FlowState<'a> {
     /// The path's reverse direction includes both directions of the flow's access delay. The
     /// receiver of forward data is therefore early by one access delay, and the receiver of reverse
     /// data late by one.
-    fn finished_at(&self, receiver: &Receiver, now: Instant) -> Option<Instant> {
-        let at = receiver.finished_at()?;
+    fn finished_at(&self, arrived: Arrived, now: Instant) -> Option<Instant> {
+        let at = arrived.finished_at?;
         let at = if self.reverse {
             at - self.extra_delay
         } else {
@@ -389,19 +428,24 @@ impl<'a> FlowState<'a> {
     }
 
     /// Ends a flow of background traffic and adds its counts to the totals.
-    pub fn account(&mut self, now: Instant, totals: &mut Totals, pool: &mut Pool) {
+    pub fn account(
+        &mut self,
+        now: Instant,
+        arrived: Option<Arrived>,
+        totals: &mut Totals,
+        pool: &mut Pool,
+    ) {
         let Some(endpoints) = self.endpoints.take() else {
             return;
         };
-        let Endpoints {
-            sender, receiver, ..
-        } = &*endpoints;
+        let arrived = arrived.unwrap_or_else(|| Arrived::at(&endpoints));
+        let sender = &endpoints.sender;
         let stats = sender.stats();
         totals.last = totals.last.max(now);
         // Of a connection in which both sides write, the acceptor's data counts.
         let side = self.conversation.as_ref().map(|it| it.side);
         if side != Some(Party::Initiator) {
-            totals.delivered += receiver.delivered().get();
+            totals.delivered += arrived.delivered.get();
             totals.segments_sent += stats.segments_sent;
             totals.segments_lost += stats.net_losses();
             totals.timeouts += stats.timeouts;
@@ -411,7 +455,7 @@ impl<'a> FlowState<'a> {
         }
         match side {
             None => {
-                if let Some(at) = self.finished_at(receiver, now) {
+                if let Some(at) = self.finished_at(arrived, now) {
                     totals.finish(self.index, at.saturating_since(self.start));
                 }
             }
@@ -425,18 +469,21 @@ impl<'a> FlowState<'a> {
         pool.close(endpoints);
     }
 
-    fn result_of(&self, endpoints: &Endpoints, now: Instant) -> FlowResult {
+    /// Ends a leg behind the first one. Returns what its receiver has.
+    pub fn leave(&mut self, pool: &mut Pool) -> Option<Arrived> {
+        let endpoints = self.endpoints.take()?;
+        let arrived = Arrived::at(&endpoints);
+        pool.close(endpoints);
+        Some(arrived)
+    }
+
+    fn result_of(&self, endpoints: &Endpoints, arrived: Arrived, now: Instant) -> FlowResult {
         let start = self.start;
         let since = |at: Instant| at.saturating_since(start).as_secs_f64();
         let millis = |span: Duration| span.as_nanos() as f64 / 1e6;
-        let Endpoints {
-            sender,
-            receiver,
-            probe,
-            ..
-        } = endpoints;
+        let Endpoints { sender, probe, .. } = endpoints;
         let stats = sender.stats();
-        let finished = self.finished_at(receiver, now);
+        let finished = self.finished_at(arrived, now);
         let end = finished.unwrap_or(now);
         let seconds = end.saturating_since(start).as_secs_f64();
         let exit_result = |exit: SlowStartExit| SlowStartExitResult {
@@ -458,7 +505,7 @@ impl<'a> FlowState<'a> {
             completed: finished.is_some(),
             fct_s: finished.map(since),
             goodput_bps: if seconds > 0.0 {
-                receiver.delivered().get() as f64 * 8.0 / seconds
+                arrived.delivered.get() as f64 * 8.0 / seconds
             } else {
                 0.0
             },

@@ -11,6 +11,7 @@ mod feedback;
 mod graph;
 mod hosts;
 mod outcome;
+mod relay;
 mod turns;
 
 use std::collections::BTreeMap;
@@ -28,6 +29,7 @@ use crate::agenda::{Agenda, LEFT, Part, Position, RIGHT, Side};
 use crate::carried::{Aside, Carried, HANDSHAKE_ACK_SIZE, ack_size, data_size};
 use crate::flow::{Endpoints, NOBODY};
 use crate::flows::Flows;
+use crate::legs::Legs;
 use crate::links::LinkState;
 use crate::routes::{Hop, Routes};
 use crate::traffic::{Source, Totals};
@@ -35,7 +37,7 @@ use crate::{RunError, RunOutput};
 use background::Datagrams;
 use feedback::consult;
 use graph::Graph;
-use hosts::Access;
+use hosts::{Access, Way};
 use turns::Turns;
 
 /// The path's links come first.
@@ -50,6 +52,10 @@ const NANO: Duration = Duration::from_nanos(1);
 /// One run.
 pub struct World<'a> {
     scenario: &'a Scenario,
+    /// How proxies split connections.
+    legs: &'a Legs,
+    /// The ways of the legs of measured flows that proxies split.
+    courses: BTreeMap<u32, Vec<Way>>,
     run: u32,
     seed: u64,
     streams: Streams,
@@ -67,7 +73,7 @@ pub struct World<'a> {
     /// Unused entries in the calendars of flows.
     free: Vec<Component>,
     aside: Aside,
-    /// Whether any sender has a device queue, or any application pauses.
+    /// Whether any sender has a device queue or stands at a proxy, or any application pauses.
     needs_wakeups: bool,
     routes: Routes,
     graph: Graph,
@@ -88,7 +94,7 @@ pub struct World<'a> {
     turns: Turns,
 }
 
-impl World<'_> {
+impl<'a> World<'a> {
     /// Runs to the end.
     pub fn run(mut self, cancel: &AtomicBool) -> Result<RunOutput, RunError> {
         let limit = self.scenario.duration.unwrap_or(self.scenario.time_limit);
@@ -242,7 +248,8 @@ impl World<'_> {
             self.hand_over(flow, *carried);
         }
         let data = carried.data_segment();
-        let peer = self.flows.get_mut(flow).peer;
+        let state = self.flows.get_mut(flow);
+        let (peer, next) = (state.peer, state.next);
         if let Some(ack) = carried.take_carried(&mut self.aside) {
             self.take_ack(peer, &ack, true);
         } else if peer != NOBODY
@@ -267,7 +274,9 @@ impl World<'_> {
             self.acknowledge(flow);
         }
         self.keep_receiver(flow);
-        if is_awaited && peer != NOBODY {
+        if next != NOBODY {
+            self.wake_leg(next);
+        } else if is_awaited && peer != NOBODY {
             self.hear(flow);
         }
     }
@@ -293,7 +302,7 @@ impl World<'_> {
         }
         endpoints.handle_ack(now, ack, rides);
         if endpoints.sender.is_complete() {
-            self.finish(flow);
+            self.complete(flow);
         } else {
             if ack.syn {
                 self.answer_syn_ack(flow, ack);
@@ -562,6 +571,7 @@ impl World<'_> {
     fn arrivals(&mut self) {
         self.keep_order_of_flows();
         let now = self.now;
+        let legs = self.legs;
         while let Some(&flow) = self.waiting.last()
             && self.flows.measured[flow as usize].start <= now
         {
@@ -577,6 +587,21 @@ impl World<'_> {
             let (traced, is_plain) = (self.traced, self.is_plain);
             state.start(now, seed, memory, traced, is_plain, &mut self.flows.pool);
             self.unresolved.push(flow);
+            if let (Some(course), Some(ways)) =
+                (legs.of_flow(flow as usize), self.courses.remove(&flow))
+            {
+                let seed = self
+                    .streams
+                    .stream(&format!("legs of flow {flow}"))
+                    .next_u64();
+                if self
+                    .chain(flow, &relay::behind(course, &ways), seed)
+                    .is_none()
+                {
+                    self.finish(flow);
+                    continue;
+                }
+            }
             self.transmit(flow);
             self.keep_sender(flow);
         }
