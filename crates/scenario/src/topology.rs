@@ -68,7 +68,9 @@ impl Network {
                     continue;
                 }
                 if known.is_some() {
-                    return Err(name.refuse(if network.nodes.contains(&words) {
+                    let is_other = known.is_some_and(|node| !node.is_end())
+                        || network.proxies.iter().any(|proxy| known == Some(proxy.at));
+                    return Err(name.refuse(if is_other {
                         "another node has this name"
                     } else {
                         "this is the name of an end of the path"
