@@ -1,5 +1,6 @@
 //! A simulated flow: its two endpoints while it runs, and its result afterwards.
 
+mod pool;
 #[cfg(test)]
 mod tests;
 
@@ -17,17 +18,18 @@ use units::{Bytes, Duration, Instant, Rate};
 use workload::Side as Party;
 
 use crate::agenda::{LEFT, Side};
+use crate::legs::{Arrived, Relay};
 use crate::routes::Hop;
 use crate::speaker::{Act, Conversation, Opened};
 use crate::traffic::Totals;
+
+pub use pool::Pool;
 
 /// The number of no flow.
 pub const NOBODY: u32 = u32::MAX;
 
 /// Payload of a full packet: 1500 bytes of IP less 52 of headers with timestamps.
 const SMSS: u32 = 1448;
-/// Linux's `TCP_RTO_MIN`.
-const RTO_MIN: Duration = Duration::from_millis(200);
 
 /// The state of a running flow.
 #[derive(Debug)]
@@ -94,37 +96,6 @@ pub struct FlowState<'a> {
     pub base_rtt: Duration,
     pub endpoints: Option<Box<Endpoints>>,
     pub trace: Option<Box<FlowTrace>>,
-}
-
-/// A sender at a proxy.
-#[derive(Debug)]
-pub struct Relay {
-    /// The leg before.
-    pub feeder: u32,
-    /// Whether it opens its leg, and whether it has.
-    pub opens: bool,
-    pub is_open: bool,
-    /// If it does not open it, how the handshake ended.
-    pub opened: Option<Opened>,
-}
-
-/// What has arrived at the last receiver of a split connection.
-#[derive(Clone, Copy, Debug)]
-pub struct Arrived {
-    delivered: Bytes,
-    finished_at: Option<Instant>,
-    /// Whether the last sender has all acknowledged.
-    pub is_complete: bool,
-}
-
-impl Arrived {
-    fn at(endpoints: &Endpoints) -> Self {
-        Self {
-            delivered: endpoints.receiver.delivered(),
-            finished_at: endpoints.receiver.finished_at(),
-            is_complete: endpoints.sender.is_complete(),
-        }
-    }
 }
 
 /// The sender's device: this sender's packets in the path's first link.
@@ -535,62 +506,6 @@ impl<'a> FlowState<'a> {
                 .or(exit)
                 .map(|exit| classify(exit.at, exit.reason.is_congestion(), endpoints.capacity)),
         }
-    }
-}
-
-/// The memory of connections that are over, for those that follow.
-#[derive(Debug, Default)]
-pub struct Pool {
-    /// The last one closed is in the cache, and opens first.
-    #[expect(clippy::vec_box, reason = "they move between here and their flows")]
-    closed: Vec<Box<Endpoints>>,
-}
-
-impl Pool {
-    /// The endpoints of a new connection.
-    fn open(&mut self, config: &Flow, smss: u32, seed: u64) -> Box<Endpoints> {
-        let sender = sender_config(config, smss, seed);
-        let receiver = receiver_config(config);
-        match self.closed.pop() {
-            Some(mut endpoints) => {
-                endpoints.renew(&sender, receiver);
-                endpoints
-            }
-            None => Box::new(Endpoints::new(sender, receiver)),
-        }
-    }
-
-    fn close(&mut self, endpoints: Box<Endpoints>) {
-        self.closed.push(endpoints);
-    }
-}
-
-fn sender_config(config: &Flow, smss: u32, seed: u64) -> SenderConfig {
-    SenderConfig {
-        algorithm: *config.algorithm,
-        smss,
-        initial_window: config.initial_window,
-        pacing: config.pacing,
-        tso_segments: config.tso_segments,
-        restart_after_idle: config.restart_after_idle,
-        rto_min: RTO_MIN,
-        ecn: config.ecn,
-        sack: config.sack,
-        impatient: config.impatient,
-        small_queue: config.small_queue,
-        loss_detection: config.loss_detection,
-        byte_counting: config.byte_counting,
-        seed,
-    }
-}
-
-fn receiver_config(config: &Flow) -> ReceiverConfig {
-    ReceiverConfig {
-        receive_buffer: config.receive_buffer,
-        initial_window: config.syn_window.min(config.receive_buffer),
-        autotuning: config.autotuning,
-        ack_policy: config.ack_policy,
-        sack: config.sack,
     }
 }
 
