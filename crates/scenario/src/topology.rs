@@ -7,6 +7,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use congestion::Algorithm;
 use network::router::RouterSupport;
 use network::{LinkConfig, Service};
 use units::{Bytes, Duration};
@@ -14,7 +15,6 @@ use units::{Bytes, Duration};
 use crate::aqm;
 use crate::document::{Item, Table};
 use crate::error::{Error, quoted, suggestion};
-use crate::flow;
 use crate::limits::{MAX_LINKS, MAX_NODES};
 use crate::link::{self, DEFAULT_BUFFER, Delay, LinkSpec, direction};
 use crate::model::{LinkModel, Node, PathModel, ProxyModel, RouterModel};
@@ -272,12 +272,12 @@ impl Network {
 
 /// A proxy at a node.
 fn proxy(table: &Table<'_>, at: Node) -> Result<ProxyModel, Error> {
-    let algorithm = table.get("algorithm");
-    let algorithm = algorithm.map(|item| flow::algorithm(&item)).transpose()?;
+    let parse = |text: &str| Algorithm::parse(text).map_err(|error| error.to_string());
+    let algorithm = table.get("algorithm").map(|item| item.parse(parse));
     Ok(ProxyModel {
         at,
         buffer: table.or("buffer", DEFAULT_PROXY_BUFFER)?,
-        algorithm: algorithm.map(Arc::new),
+        algorithm: algorithm.transpose()?.map(Arc::new),
         initial_window: table.read("initial_window")?,
         pacing: table.read("pacing")?,
     })

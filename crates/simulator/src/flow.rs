@@ -1,5 +1,6 @@
 //! A simulated flow: its two endpoints while it runs, and its result afterwards.
 
+mod leg;
 mod pool;
 #[cfg(test)]
 mod tests;
@@ -18,11 +19,11 @@ use units::{Bytes, Duration, Instant, Rate};
 use workload::Side as Party;
 
 use crate::agenda::{LEFT, Side};
-use crate::legs::{Arrived, Relay};
 use crate::routes::Hop;
 use crate::speaker::{Act, Conversation, Opened};
 use crate::traffic::Totals;
 
+pub use leg::{Arrived, Relay};
 pub use pool::Pool;
 
 /// The number of no flow.

@@ -1,4 +1,4 @@
-//! Connections that proxies split: the settings and the state of their legs.
+//! The settings of connections that proxies split.
 //!
 //! A connection that passes n proxies has n + 1 legs. They are known before a run starts, because
 //! routes do not change.
@@ -6,10 +6,6 @@
 use std::collections::BTreeMap;
 
 use scenario::{Direction, Ends, Flow, Node, PathModel, ProxyModel, Scenario, TrafficKind};
-use units::{Bytes, Instant};
-
-use crate::flow::Endpoints;
-use crate::speaker::Opened;
 
 /// How the proxies of a scenario split its flows and background traffic.
 #[derive(Debug, Default)]
@@ -95,37 +91,6 @@ impl Course {
             nodes: nodes.to_vec(),
             there: legs.clone().map(|leg| flow.leg(leg[0], leg[1])).collect(),
             back: legs.map(|leg| flow.leg(leg[1], leg[0])).collect(),
-        }
-    }
-}
-
-/// A sender at a proxy.
-#[derive(Debug)]
-pub struct Relay {
-    /// The leg before.
-    pub feeder: u32,
-    /// Whether it opens its leg, and whether it has.
-    pub opens: bool,
-    pub is_open: bool,
-    /// If it does not open it, how the handshake ended.
-    pub opened: Option<Opened>,
-}
-
-/// What has arrived at the last receiver of a split connection.
-#[derive(Clone, Copy, Debug)]
-pub struct Arrived {
-    pub delivered: Bytes,
-    pub finished_at: Option<Instant>,
-    /// Whether the last sender has all acknowledged.
-    pub is_complete: bool,
-}
-
-impl Arrived {
-    pub fn at(endpoints: &Endpoints) -> Self {
-        Self {
-            delivered: endpoints.receiver.delivered(),
-            finished_at: endpoints.receiver.finished_at(),
-            is_complete: endpoints.sender.is_complete(),
         }
     }
 }

@@ -14,7 +14,7 @@ const RTO_MIN: Duration = Duration::from_millis(200);
 pub struct Pool {
     /// The last one closed is in the cache, and opens first.
     #[expect(clippy::vec_box, reason = "they move between here and their flows")]
-    closed: Vec<Box<Endpoints>>,
+    pub(super) closed: Vec<Box<Endpoints>>,
 }
 
 impl Pool {

@@ -25,8 +25,8 @@ use units::{Bytes, Duration, Instant};
 
 use super::World;
 use super::hosts::Way;
-use crate::flow::{FlowState, NOBODY, Placement};
-use crate::legs::{Arrived, Course, Relay};
+use crate::flow::{Arrived, FlowState, NOBODY, Placement, Relay};
+use crate::legs::Course;
 use crate::routes::Hop;
 use crate::speaker::Opened;
 
