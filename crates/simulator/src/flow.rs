@@ -63,9 +63,7 @@ pub struct FlowState<'a> {
     pub source: u32,
     /// The flow in the other direction of the same connection.
     pub peer: u32,
-    /// The next leg of the same connection, if a proxy receives its data.
-    pub next: u32,
-    /// If a proxy sends its data: where that comes from.
+    /// The legs before and behind it, if proxies split its connection.
     pub relay: Option<Box<Relay>>,
     /// The application at the sender, if both sides write.
     pub conversation: Option<Box<Conversation>>,
@@ -156,7 +154,6 @@ impl<'a> FlowState<'a> {
             acks: place.acks,
             source: 0,
             peer: NOBODY,
-            next: NOBODY,
             relay: None,
             conversation: None,
             start: place.start,
@@ -176,6 +173,12 @@ impl<'a> FlowState<'a> {
             endpoints: None,
             trace: None,
         }
+    }
+
+    /// The next leg of the same connection, if a proxy receives its data.
+    #[inline]
+    pub fn next(&self) -> u32 {
+        self.relay.as_ref().map_or(NOBODY, |relay| relay.next)
     }
 
     /// Opens the connection, in the memory of one that is over if `pool` has one. `seed` is drawn

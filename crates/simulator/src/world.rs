@@ -249,7 +249,7 @@ impl<'a> World<'a> {
         }
         let data = carried.data_segment();
         let state = self.flows.get_mut(flow);
-        let (peer, next) = (state.peer, state.next);
+        let (peer, next) = (state.peer, state.next());
         if let Some(ack) = carried.take_carried(&mut self.aside) {
             self.take_ack(peer, &ack, true);
         } else if peer != NOBODY

@@ -2,19 +2,33 @@
 
 use units::{Bytes, Instant};
 
-use super::Endpoints;
+use super::{Endpoints, NOBODY};
 use crate::speaker::Opened;
 
-/// A sender at a proxy.
+/// A leg among those of its connection.
 #[derive(Debug)]
 pub struct Relay {
-    /// The leg before.
+    /// The leg before, whose data its sender gets; [`NOBODY`] for the first leg.
     pub feeder: u32,
+    /// The leg behind, which gets what its receiver has; [`NOBODY`] for the last one.
+    pub next: u32,
     /// Whether it opens its leg, and whether it has.
     pub opens: bool,
     pub is_open: bool,
     /// If it does not open it, how the handshake ended.
     pub opened: Option<Opened>,
+}
+
+impl Default for Relay {
+    fn default() -> Self {
+        Self {
+            feeder: NOBODY,
+            next: NOBODY,
+            opens: false,
+            is_open: false,
+            opened: None,
+        }
+    }
 }
 
 /// What has arrived at the last receiver of a split connection.

@@ -113,8 +113,7 @@ impl<'a> World<'a> {
             state.relay = Some(Box::new(Relay {
                 feeder: numbers[feeder],
                 opens: leg.opens,
-                is_open: false,
-                opened: None,
+                ..Relay::default()
             }));
             let Some((flow, state, pool)) = self.flows.open(state) else {
                 for &flow in &numbers[1..] {
@@ -135,7 +134,7 @@ impl<'a> World<'a> {
         }
         for pair in numbers.windows(2) {
             let state = self.flows.get_mut(pair[0]);
-            state.next = pair[1];
+            state.relay.get_or_insert_default().next = pair[1];
             if let Some(endpoints) = &mut state.endpoints {
                 endpoints.receiver.hold();
                 endpoints.awaited = 0;
@@ -171,6 +170,9 @@ impl<'a> World<'a> {
             return;
         };
         let (feeder, sender) = (relay.feeder, &endpoints.sender);
+        if feeder == NOBODY {
+            return;
+        }
         let written = sender.written();
         let released = sender.snd_una().min(written);
         let Some(endpoints) = self.endpoints(feeder) else {
@@ -236,7 +238,9 @@ impl<'a> World<'a> {
 
     /// The first leg of a connection of which `flow` is one.
     pub(super) fn first_leg(&mut self, mut flow: u32) -> u32 {
-        while let Some(relay) = &self.flows.get_mut(flow).relay {
+        while let Some(relay) = &self.flows.get_mut(flow).relay
+            && relay.feeder != NOBODY
+        {
             flow = relay.feeder;
         }
         flow
@@ -245,7 +249,7 @@ impl<'a> World<'a> {
     /// The last leg.
     pub(super) fn last_leg(&mut self, mut flow: u32) -> u32 {
         loop {
-            match self.flows.get_mut(flow).next {
+            match self.flows.get_mut(flow).next() {
                 NOBODY => return flow,
                 next => flow = next,
             }
@@ -256,8 +260,7 @@ impl<'a> World<'a> {
     /// all legs.
     #[inline]
     pub(super) fn complete(&mut self, flow: u32) {
-        let state = self.flows.get_mut(flow);
-        if state.next == NOBODY && state.relay.is_none() {
+        if self.flows.get_mut(flow).relay.is_none() {
             return self.finish(flow);
         }
         self.complete_leg(flow);
@@ -272,7 +275,7 @@ impl<'a> World<'a> {
             if !state.is_complete() {
                 return;
             }
-            leg = state.next;
+            leg = state.next();
         }
         self.finish(first);
     }
@@ -280,12 +283,12 @@ impl<'a> World<'a> {
     /// Ends all legs behind the first one. Returns what has arrived at the last receiver, if there
     /// are any.
     pub(super) fn end_legs(&mut self, first: u32) -> Option<Arrived> {
-        let mut leg = std::mem::replace(&mut self.flows.get_mut(first).next, NOBODY);
+        let mut leg = self.flows.get_mut(first).relay.take()?.next;
         let mut arrived = None;
         while leg != NOBODY {
             let flow = leg;
             let (state, pool) = self.flows.close(flow)?;
-            leg = std::mem::replace(&mut state.next, NOBODY);
+            leg = state.next();
             arrived = state.leave(pool);
             let component = state.component.take();
             if let Some(component) = component {
