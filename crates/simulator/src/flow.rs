@@ -70,8 +70,8 @@ pub struct FlowState<'a> {
     /// When its SYN leaves.
     pub start: Instant,
     size: Option<Bytes>,
-    /// Payload of a full segment.
-    smss: u32,
+    /// Payload of a full segment; the option of TCP has 16 bits (RFC 9293, section 3.2).
+    smss: u16,
     /// When its application stops, even with unsent data.
     pub stop: Instant,
     /// One-way delay of its own access.
@@ -158,7 +158,7 @@ impl<'a> FlowState<'a> {
             conversation: None,
             start: place.start,
             size: place.size,
-            smss: place.smss.unwrap_or(SMSS),
+            smss: u16::try_from(place.smss.unwrap_or(SMSS)).unwrap_or(u16::MAX),
             stop: place.stop.unwrap_or(Instant::MAX),
             extra_delay: place.extra_delay,
             reverse: false,
@@ -213,7 +213,7 @@ impl<'a> FlowState<'a> {
     ) {
         let config = self.config;
         let seed = if config.algorithm.draws() { seed() } else { 0 };
-        let mut endpoints = pool.open(config, self.smss, seed);
+        let mut endpoints = pool.open(config, self.smss.into(), seed);
         if self.sender_side != self.receiver_side {
             endpoints.probe.let_arrivals_lag();
         }
