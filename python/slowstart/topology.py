@@ -337,11 +337,14 @@ def _draw_hosts(axes: Axes, found: dict[str, Any], placed: _Layout) -> None:
         axes.text(x, y, _host_label(hosts), ha="center", va="center", fontsize=6.5, zorder=5)
 
 
-def _draw_nodes(axes: Axes, placed: _Layout) -> None:
-    for name, (x, y) in placed.nodes.items():
-        axes.plot(x, y, "o", ms=_NODE * 90, mfc="white", mec=_PATH, mew=1.3, zorder=4)
+def _draw_nodes(axes: Axes, found: dict[str, Any], placed: _Layout) -> None:
+    for node in found["nodes"]:
+        name, is_proxy = node["name"], "proxy_buffer_bytes" in node
+        x, y = placed.nodes[name]
+        shape = "s" if is_proxy else "o"
+        axes.plot(x, y, shape, ms=_NODE * 90, mfc="white", mec=_PATH, mew=1.3, zorder=4)
         axes.annotate(
-            name,
+            f"{name}\n(proxy)" if is_proxy else name,
             (x, y),
             xytext=(0, -_NODE * 45 - 3),
             textcoords="offset points",
@@ -374,7 +377,7 @@ def figure(found: dict[str, Any], title: str) -> Figure:
         axes.set_aspect("equal")
         _draw_links(axes, found, placed, lift=72 * scale * _LANE * len(drawn) / 2)
         _draw_hosts(axes, found, placed)
-        _draw_nodes(axes, placed)
+        _draw_nodes(axes, found, placed)
         handles = []
         for place, route in enumerate(drawn):
             color = _ROUTE_COLORS[place]
@@ -439,6 +442,12 @@ def show(found: dict[str, Any]) -> None:
                 " to ".join(tables.number(it) for it in delays),
             )
         out.print(hosts)
+    proxies = [each for each in found["nodes"] if "proxy_buffer_bytes" in each]
+    if proxies:
+        splits = table("proxy at", "buffer", left=1)
+        for each in proxies:
+            splits.add_row(each["name"], tables.size(each["proxy_buffer_bytes"]))
+        out.print(splits)
     routes = [each for each in found["routes"] if each is not None]
     if routes:
         way = table("route", "from", "to", "over", "hops", "base RTT, ms", "bottleneck", left=4)

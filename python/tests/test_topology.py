@@ -82,3 +82,12 @@ def test_a_link_that_differs_in_reverse_says_so() -> None:
     labels = [topology._link_label(link) for link in found["links"]]
     assert labels[0] == "50.0 Mbit/s, 5 ms\n83 packets\nback: 20.0 Mbit/s, 1000 packets"
     assert labels[1] == "1.00 Gbit/s, 3 ms\n500 packets"
+
+
+def test_proxies_are_listed_and_drawn_as_squares(capsys: pytest.CaptureFixture[str]) -> None:
+    found = topology.read(str(SCENARIOS / "satellite-proxies.toml"))
+    topology.show(found)
+    assert capsys.readouterr().out.count("4.00 MB") == 2
+    axes = topology.figure(found, "satellite").axes[0]
+    assert sum(line.get_marker() == "s" for line in axes.lines) == 2
+    assert {"left\n(proxy)", "right\n(proxy)"} <= {text.get_text() for text in axes.texts}

@@ -280,7 +280,8 @@ impl Emulation {
                     .to_owned(),
             ));
         }
-        if !path.links.is_empty() || !path.nodes.is_empty() {
+        let is_alone = path.links.is_empty() && path.nodes.is_empty();
+        if !is_alone || !path.proxies.is_empty() {
             return Err(EmulatorError::Invalid(
                 "a network of several links is available in simulations only, not on an emulated \
                  path: leave out `[[node]]` and `[[link]]`"

@@ -46,7 +46,8 @@ pub use kinds::KnownTraffic;
 pub use map::Map;
 pub use model::{
     Application, DEFAULT_OVERHEAD, Direction, Ends, FULL_PACKET, Flow, FlowSettings, Hosts,
-    LinkModel, Node, PathModel, Place, Route, RouterModel, Scenario, Step, Traffic, TrafficKind,
+    LinkModel, Node, PathModel, Place, ProxyModel, Route, RouterModel, Scenario, Step, Traffic,
+    TrafficKind,
 };
 pub use parcel::Parcel;
 pub use presets::{PRESETS, Preset};

@@ -8,7 +8,7 @@ use units::{Duration, Rate};
 use crate::error::Error;
 use crate::file::read_path;
 use crate::model::{
-    Direction, Ends, Flow, Hosts, Node, PathModel, Place, Route, Step, TrafficKind,
+    Direction, Ends, Flow, Hosts, Node, PathModel, Place, ProxyModel, Route, Step, TrafficKind,
 };
 use crate::resolved::{Refusal, Served, Stands, limits};
 use crate::write::{map, millis};
@@ -88,6 +88,7 @@ impl Serialize for Map {
             .map(|(node, route)| Point {
                 name: path.node_name(node),
                 route: route.as_ref(),
+                proxy: path.proxy(node),
             })
             .collect();
         let links: Vec<_> = (0..=path.links.len() as u32)
@@ -107,6 +108,7 @@ impl Serialize for Map {
 struct Point<'a> {
     name: &'a str,
     route: Option<&'a Route>,
+    proxy: Option<&'a ProxyModel>,
 }
 
 impl Serialize for Point<'_> {
@@ -114,7 +116,8 @@ impl Serialize for Point<'_> {
         map!(serializer,
             "name": self.name,
             "distance_ms": self.route.map(|route| millis(route.delay)),
-            "hops": self.route.map(|route| route.steps.len()),
+            "hops": self.route.map(|route| route.steps.len());
+            "proxy_buffer_bytes": self.proxy.map(|proxy| proxy.buffer.get())
         )
     }
 }

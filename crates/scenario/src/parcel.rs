@@ -15,7 +15,7 @@ use units::{Bytes, Duration, Instant, Rate};
 
 use crate::model::{
     Application, Direction, Ends, Flow, FlowSettings, Hosts, LinkModel, Node, PathModel,
-    RouterModel, Scenario, Traffic, TrafficKind,
+    ProxyModel, RouterModel, Scenario, Traffic, TrafficKind,
 };
 
 /// A scenario that is written and read without loss.
@@ -51,6 +51,8 @@ struct WholePath {
     bdp: Bytes,
     buffer: Option<Bytes>,
     nodes: Vec<String>,
+    #[serde(with = "proxies")]
+    proxies: Vec<ProxyModel>,
     links: Vec<LinkModel>,
     #[serde(with = "hosts")]
     hosts: Vec<Hosts>,
@@ -84,6 +86,17 @@ struct WholeHosts {
     buffer: QueueLimit,
     overhead: u32,
     delays: Vec<Duration>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "ProxyModel")]
+struct WholeProxy {
+    at: Node,
+    buffer: Bytes,
+    #[serde(with = "own_algorithm")]
+    algorithm: Option<Arc<Algorithm>>,
+    initial_window: Option<u32>,
+    pacing: Option<bool>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -141,6 +154,7 @@ macro_rules! list {
 
 list!(flows, Flow, WholeFlow, "WholeFlow");
 list!(hosts, Hosts, WholeHosts, "WholeHosts");
+list!(proxies, ProxyModel, WholeProxy, "WholeProxy");
 list!(traffic, Traffic, WholeTraffic, "WholeTraffic");
 
 /// An algorithm by its canonical name.
@@ -154,6 +168,26 @@ mod algorithm {
     pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Arc<Algorithm>, D::Error> {
         let name = String::deserialize(from)?;
         let algorithm = name.parse().map(Arc::new);
+        algorithm.map_err(serde::de::Error::custom)
+    }
+}
+
+/// An algorithm by its canonical name, if there is one.
+mod own_algorithm {
+    use super::{Algorithm, Arc, Deserialize, Deserializer, Serialize, Serializer};
+
+    pub fn serialize<S: Serializer>(
+        algorithm: &Option<Arc<Algorithm>>,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        algorithm.as_ref().map(ToString::to_string).serialize(to)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Option<Arc<Algorithm>>, D::Error> {
+        let name = Option::<String>::deserialize(from)?;
+        let algorithm = name.map(|name| name.parse().map(Arc::new)).transpose();
         algorithm.map_err(serde::de::Error::custom)
     }
 }

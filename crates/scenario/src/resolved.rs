@@ -14,8 +14,8 @@ use units::{Bytes, Duration, Instant, Rate};
 use crate::access::Access;
 use crate::described;
 use crate::model::{
-    Application, Ends, Flow, FlowSettings, Hosts, LinkModel, PathModel, RouterModel, Scenario,
-    Traffic, TrafficKind,
+    Application, Ends, Flow, FlowSettings, Hosts, LinkModel, PathModel, ProxyModel, RouterModel,
+    Scenario, Traffic, TrafficKind,
 };
 use crate::write::{map, millis};
 
@@ -59,6 +59,7 @@ impl Serialize for PathModel {
             "warm_up_s": self.warm_up.as_secs_f64();
             "hosts": some(self.hosts.iter().map(|hosts| Stands(hosts, self)).collect()),
             "nodes": some(self.nodes.iter().collect()),
+            "proxies": some(self.proxies.iter().map(|proxy| Splits(proxy, self)).collect()),
             "links": some(self.links.iter().map(|link| Between(link, self)).collect())
         )
     }
@@ -67,6 +68,22 @@ impl Serialize for PathModel {
 /// A list, unless it is empty.
 fn some<T>(list: Vec<T>) -> Option<Vec<T>> {
     Some(list).filter(|list| !list.is_empty())
+}
+
+/// A proxy at a node of a path.
+struct Splits<'a>(&'a ProxyModel, &'a PathModel);
+
+impl Serialize for Splits<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self(proxy, path) = self;
+        map!(serializer,
+            "node": path.node_name(proxy.at),
+            "buffer_bytes": proxy.buffer.get(),
+            "algorithm": proxy.algorithm.as_ref().map(ToString::to_string),
+            "initial_window_segments": proxy.initial_window,
+            "pacing": proxy.pacing,
+        )
+    }
 }
 
 /// A link between nodes of a path.

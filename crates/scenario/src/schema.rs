@@ -28,6 +28,7 @@ pub fn known_tables() -> Vec<&'static Table> {
         &tables::TRAFFIC,
         &tables::HOSTS,
         &tables::NODE,
+        &tables::PROXY,
         &tables::LINK,
         &tables::LINK_REVERSE,
     ];

@@ -1,27 +1,34 @@
 //! `[[node]]` and `[[link]]`: the network around the path.
 //!
 //! The path is one link, between the nodes "left" and "right". Every other link has the keys of a
-//! direction of the path; its reverse direction is the same, except for the keys of `reverse`.
+//! direction of the path; its reverse direction is the same, except for the keys of `reverse`. A node
+//! may be a proxy.
 
 use std::path::Path;
+use std::sync::Arc;
 
+use congestion::Algorithm;
 use network::router::RouterSupport;
 use network::{LinkConfig, Service};
-use units::Duration;
+use units::{Bytes, Duration};
 
 use crate::aqm;
 use crate::document::{Item, Table};
 use crate::error::{Error, quoted, suggestion};
 use crate::limits::{MAX_LINKS, MAX_NODES};
 use crate::link::{self, DEFAULT_BUFFER, Delay, LinkSpec, direction};
-use crate::model::{LinkModel, Node, PathModel, RouterModel};
+use crate::model::{LinkModel, Node, PathModel, ProxyModel, RouterModel};
 use crate::router::router_support;
-use crate::tables::{LINK, LINK_REVERSE, NODE};
+use crate::tables::{LINK, LINK_REVERSE, NODE, PROXY};
+
+/// Of a proxy, for each connection and direction.
+const DEFAULT_PROXY_BUFFER: Bytes = Bytes::new(4_000_000);
 
 /// What the file says about nodes and links.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Network {
     nodes: Vec<String>,
+    proxies: Vec<ProxyModel>,
     links: Vec<Spec>,
     /// The nodes that each node reaches; empty without links.
     reached: Vec<Vec<bool>>,
@@ -51,12 +58,27 @@ impl Network {
             for table in item.as_tables(&NODE, MAX_NODES).ok_or_else(expected)?? {
                 let name = table.need("name")?;
                 let words = name.words()?;
-                if network.find(&words).is_some() {
-                    return Err(name.refuse(if network.nodes.contains(&words) {
+                let proxy = table.get("proxy").map(|item| item.table(&PROXY));
+                let known = network.find(&words);
+                if let (Some(at), Some(table)) = (known.filter(|node| node.is_end()), &proxy)
+                    && network.proxies.iter().all(|proxy| proxy.at != at)
+                {
+                    let table = table.as_ref().map_err(Clone::clone)?;
+                    network.proxies.push(self::proxy(table, at)?);
+                    continue;
+                }
+                if known.is_some() {
+                    let is_other = known.is_some_and(|node| !node.is_end())
+                        || network.proxies.iter().any(|proxy| known == Some(proxy.at));
+                    return Err(name.refuse(if is_other {
                         "another node has this name"
                     } else {
                         "this is the name of an end of the path"
                     }));
+                }
+                if let Some(table) = proxy {
+                    let at = Node(Node::FIRST + network.nodes.len() as u32);
+                    network.proxies.push(self::proxy(&table?, at)?);
                 }
                 network.nodes.push(words);
             }
@@ -65,6 +87,7 @@ impl Network {
             let spec = network.link(&table, folder)?;
             network.links.push(spec);
         }
+        network.proxies.sort_by_key(|proxy| proxy.at);
         network.explore();
         Ok(network)
     }
@@ -242,8 +265,22 @@ impl Network {
             path.links.push(link);
         }
         path.nodes = self.nodes;
+        path.proxies = self.proxies;
         Ok(())
     }
+}
+
+/// A proxy at a node.
+fn proxy(table: &Table<'_>, at: Node) -> Result<ProxyModel, Error> {
+    let parse = |text: &str| Algorithm::parse(text).map_err(|error| error.to_string());
+    let algorithm = table.get("algorithm").map(|item| item.parse(parse));
+    Ok(ProxyModel {
+        at,
+        buffer: table.or("buffer", DEFAULT_PROXY_BUFFER)?,
+        algorithm: algorithm.transpose()?.map(Arc::new),
+        initial_window: table.read("initial_window")?,
+        pacing: table.read("pacing")?,
+    })
 }
 
 fn tables<'a>(root: &Table<'a>) -> Result<Vec<Table<'a>>, Error> {

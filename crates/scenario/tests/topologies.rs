@@ -454,3 +454,101 @@ fn a_small_queue_needs_a_drop_tail_queue_where_its_route_begins() {
     assert!(message.contains("small_queue"), "{message}");
     assert!(with("to = 'r2'\n").is_ok());
 }
+
+#[test]
+fn a_node_or_an_end_of_the_path_may_be_a_proxy() {
+    let right = "[[node]]\nname = 'right'\nproxy = {}\n";
+    let nodes = "[[node]]\nname = 'r2'\nproxy = { buffer = '100 kB', algorithm = 'hybla', \
+                 initial_window = 40, pacing = true }\n[[node]]\nname = 'r3'\n";
+    let links = [link("right", "r2", ""), link("r2", "r3", "")].concat();
+    let hosts = "[[hosts]]\nname = 'users'\nat = 'right'\n";
+    let flows = [
+        "to = 'r3'",
+        "to = 'users'",
+        "to = 'r2'",
+        "from = 'r3'\nto = 'users'",
+    ];
+    let flows: String = flows.iter().map(|ends| format!("{FLOW}{ends}\n")).collect();
+    let text = format!("{PATH}{right}{nodes}{links}{hosts}{flows}");
+    let scenario = parse(&text).expect("a valid scenario");
+    let path = &scenario.path;
+    let [at_right, at_r2] = &path.proxies[..] else {
+        panic!("{:?}", path.proxies);
+    };
+    assert_eq!(
+        (at_right.at, at_right.buffer.get()),
+        (Node::RIGHT, 4_000_000)
+    );
+    assert_eq!(
+        (&at_right.algorithm, at_right.initial_window),
+        (&None, None)
+    );
+    assert_eq!((at_r2.at, at_r2.buffer.get()), (Node(2), 100_000));
+    assert_eq!((at_r2.initial_window, at_r2.pacing), (Some(40), Some(true)));
+    assert_eq!(
+        at_r2.algorithm.as_ref().map(ToString::to_string),
+        Some("hybla+standard".to_owned())
+    );
+    assert_eq!(path.proxy(Node(3)), None);
+    // A proxy splits what passes its node, and what goes to hosts behind it.
+    let passed: Vec<Vec<u32>> = scenario
+        .flows
+        .iter()
+        .map(|flow| path.proxies_between(flow.ends, Direction::Forward))
+        .map(|proxies| proxies.iter().map(|proxy| proxy.at.0).collect())
+        .collect();
+    assert_eq!(passed, [vec![1, 2], vec![1], vec![1], vec![2, 1]]);
+    // The sender's end decides how a leg sends, the receiver's end how much it takes.
+    let flow = &scenario.flows[0];
+    let leg = flow.leg(Some(at_right), Some(at_r2));
+    assert_eq!(
+        (&leg.algorithm, leg.initial_window),
+        (&flow.algorithm, flow.initial_window)
+    );
+    assert_eq!(
+        (leg.receive_buffer.get(), leg.autotuning),
+        (100_000, scenario::Autotuning::Off)
+    );
+    let leg = flow.leg(Some(at_r2), None);
+    assert_eq!(
+        (leg.algorithm.to_string().as_str(), leg.initial_window),
+        ("hybla+standard", 40)
+    );
+    assert_eq!(
+        (leg.receive_buffer, leg.pacing),
+        (flow.receive_buffer, true)
+    );
+    let resolved = serde_json::to_value(&scenario).expect("JSON");
+    assert_eq!(
+        resolved["path"]["proxies"],
+        serde_json::json!([
+            {"node": "right", "buffer_bytes": 4_000_000, "algorithm": null,
+             "initial_window_segments": null, "pacing": null},
+            {"node": "r2", "buffer_bytes": 100_000, "algorithm": "hybla+standard",
+             "initial_window_segments": 40, "pacing": true},
+        ])
+    );
+    let parcel = serde_json::to_string(&Parcel(scenario.clone())).expect("JSON");
+    let Parcel(same) = serde_json::from_str(&parcel).expect("a parcel");
+    assert_eq!(same, scenario);
+}
+
+#[test]
+fn a_wrong_proxy_is_refused_at_its_line() {
+    let refused = |node: &str, words: &str| {
+        let message = parse(&format!("{PATH}{node}{FLOW}")).expect_err(words);
+        assert!(message.starts_with("f.toml:"), "{message}");
+        assert!(message.contains(words), "{message}");
+    };
+    let proxy = |keys: &str| format!("[[node]]\nname = 'right'\nproxy = {{ {keys} }}\n");
+    refused(&proxy("buffer = '2895 B'"), "it is from 2.896 kB to");
+    refused(&proxy("buffers = '1 MB'"), "did you mean \"buffer\"?");
+    refused(&proxy("algorithm = 'hyblo'"), "hybla");
+    refused(&proxy("initial_window = 0"), "f.toml:7");
+    refused("[[node]]\nname = 'right'\nproxy = 1\n", "f.toml:7");
+    refused(&(proxy("") + &proxy("")), "another node has this name");
+    refused(
+        "[[node]]\nname = 'right'\n",
+        "this is the name of an end of the path",
+    );
+}

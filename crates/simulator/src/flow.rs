@@ -1,5 +1,7 @@
 //! A simulated flow: its two endpoints while it runs, and its result afterwards.
 
+mod leg;
+mod pool;
 #[cfg(test)]
 mod tests;
 
@@ -21,13 +23,14 @@ use crate::routes::Hop;
 use crate::speaker::{Act, Conversation, Opened};
 use crate::traffic::Totals;
 
+pub use leg::{Arrived, Relay};
+pub use pool::Pool;
+
 /// The number of no flow.
 pub const NOBODY: u32 = u32::MAX;
 
 /// Payload of a full packet: 1500 bytes of IP less 52 of headers with timestamps.
 const SMSS: u32 = 1448;
-/// Linux's `TCP_RTO_MIN`.
-const RTO_MIN: Duration = Duration::from_millis(200);
 
 /// The state of a running flow.
 #[derive(Debug)]
@@ -60,13 +63,15 @@ pub struct FlowState<'a> {
     pub source: u32,
     /// The flow in the other direction of the same connection.
     pub peer: u32,
+    /// The legs before and behind it, if proxies split its connection.
+    pub relay: Option<Box<Relay>>,
     /// The application at the sender, if both sides write.
     pub conversation: Option<Box<Conversation>>,
     /// When its SYN leaves.
     pub start: Instant,
     size: Option<Bytes>,
-    /// Payload of a full segment.
-    smss: u32,
+    /// Payload of a full segment; the option of TCP has 16 bits (RFC 9293, section 3.2).
+    smss: u16,
     /// When its application stops, even with unsent data.
     pub stop: Instant,
     /// One-way delay of its own access.
@@ -149,10 +154,11 @@ impl<'a> FlowState<'a> {
             acks: place.acks,
             source: 0,
             peer: NOBODY,
+            relay: None,
             conversation: None,
             start: place.start,
             size: place.size,
-            smss: place.smss.unwrap_or(SMSS),
+            smss: u16::try_from(place.smss.unwrap_or(SMSS)).unwrap_or(u16::MAX),
             stop: place.stop.unwrap_or(Instant::MAX),
             extra_delay: place.extra_delay,
             reverse: false,
@@ -167,6 +173,12 @@ impl<'a> FlowState<'a> {
             endpoints: None,
             trace: None,
         }
+    }
+
+    /// The next leg of the same connection, if a proxy receives its data.
+    #[inline]
+    pub fn next(&self) -> u32 {
+        self.relay.as_ref().map_or(NOBODY, |relay| relay.next)
     }
 
     /// Opens the connection, in the memory of one that is over if `pool` has one. `seed` is drawn
@@ -201,7 +213,7 @@ impl<'a> FlowState<'a> {
     ) {
         let config = self.config;
         let seed = if config.algorithm.draws() { seed() } else { 0 };
-        let mut endpoints = pool.open(config, self.smss, seed);
+        let mut endpoints = pool.open(config, self.smss.into(), seed);
         if self.sender_side != self.receiver_side {
             endpoints.probe.let_arrivals_lag();
         }
@@ -347,12 +359,14 @@ impl<'a> FlowState<'a> {
         &mut self,
         now: Instant,
         memory: &mut PathMemory,
+        arrived: Option<Arrived>,
         pool: &mut Pool,
     ) -> Option<FlowResult> {
         let mut endpoints = self.endpoints.take()?;
         endpoints.sender.leave_memory(now, memory);
         self.trace = endpoints.trace.take();
-        let result = self.result_of(&endpoints, now);
+        let arrived = arrived.unwrap_or_else(|| Arrived::at(&endpoints));
+        let result = self.result_of(&endpoints, arrived, now);
         pool.close(endpoints);
         Some(result)
     }
@@ -372,8 +386,8 @@ impl<'a> FlowState<'a> {
     /// The path's reverse direction includes both directions of the flow's access delay. The
     /// receiver of forward data is therefore early by one access delay, and the receiver of reverse
     /// data late by one.
-    fn finished_at(&self, receiver: &Receiver, now: Instant) -> Option<Instant> {
-        let at = receiver.finished_at()?;
+    fn finished_at(&self, arrived: Arrived, now: Instant) -> Option<Instant> {
+        let at = arrived.finished_at?;
         let at = if self.reverse {
             at - self.extra_delay
         } else {
@@ -389,19 +403,24 @@ impl<'a> FlowState<'a> {
     }
 
     /// Ends a flow of background traffic and adds its counts to the totals.
-    pub fn account(&mut self, now: Instant, totals: &mut Totals, pool: &mut Pool) {
+    pub fn account(
+        &mut self,
+        now: Instant,
+        arrived: Option<Arrived>,
+        totals: &mut Totals,
+        pool: &mut Pool,
+    ) {
         let Some(endpoints) = self.endpoints.take() else {
             return;
         };
-        let Endpoints {
-            sender, receiver, ..
-        } = &*endpoints;
+        let arrived = arrived.unwrap_or_else(|| Arrived::at(&endpoints));
+        let sender = &endpoints.sender;
         let stats = sender.stats();
         totals.last = totals.last.max(now);
         // Of a connection in which both sides write, the acceptor's data counts.
         let side = self.conversation.as_ref().map(|it| it.side);
         if side != Some(Party::Initiator) {
-            totals.delivered += receiver.delivered().get();
+            totals.delivered += arrived.delivered.get();
             totals.segments_sent += stats.segments_sent;
             totals.segments_lost += stats.net_losses();
             totals.timeouts += stats.timeouts;
@@ -411,7 +430,7 @@ impl<'a> FlowState<'a> {
         }
         match side {
             None => {
-                if let Some(at) = self.finished_at(receiver, now) {
+                if let Some(at) = self.finished_at(arrived, now) {
                     totals.finish(self.index, at.saturating_since(self.start));
                 }
             }
@@ -425,18 +444,21 @@ impl<'a> FlowState<'a> {
         pool.close(endpoints);
     }
 
-    fn result_of(&self, endpoints: &Endpoints, now: Instant) -> FlowResult {
+    /// Ends a leg behind the first one. Returns what its receiver has.
+    pub fn leave(&mut self, pool: &mut Pool) -> Option<Arrived> {
+        let endpoints = self.endpoints.take()?;
+        let arrived = Arrived::at(&endpoints);
+        pool.close(endpoints);
+        Some(arrived)
+    }
+
+    fn result_of(&self, endpoints: &Endpoints, arrived: Arrived, now: Instant) -> FlowResult {
         let start = self.start;
         let since = |at: Instant| at.saturating_since(start).as_secs_f64();
         let millis = |span: Duration| span.as_nanos() as f64 / 1e6;
-        let Endpoints {
-            sender,
-            receiver,
-            probe,
-            ..
-        } = endpoints;
+        let Endpoints { sender, probe, .. } = endpoints;
         let stats = sender.stats();
-        let finished = self.finished_at(receiver, now);
+        let finished = self.finished_at(arrived, now);
         let end = finished.unwrap_or(now);
         let seconds = end.saturating_since(start).as_secs_f64();
         let exit_result = |exit: SlowStartExit| SlowStartExitResult {
@@ -458,7 +480,7 @@ impl<'a> FlowState<'a> {
             completed: finished.is_some(),
             fct_s: finished.map(since),
             goodput_bps: if seconds > 0.0 {
-                receiver.delivered().get() as f64 * 8.0 / seconds
+                arrived.delivered.get() as f64 * 8.0 / seconds
             } else {
                 0.0
             },
@@ -488,62 +510,6 @@ impl<'a> FlowState<'a> {
                 .or(exit)
                 .map(|exit| classify(exit.at, exit.reason.is_congestion(), endpoints.capacity)),
         }
-    }
-}
-
-/// The memory of connections that are over, for those that follow.
-#[derive(Debug, Default)]
-pub struct Pool {
-    /// The last one closed is in the cache, and opens first.
-    #[expect(clippy::vec_box, reason = "they move between here and their flows")]
-    closed: Vec<Box<Endpoints>>,
-}
-
-impl Pool {
-    /// The endpoints of a new connection.
-    fn open(&mut self, config: &Flow, smss: u32, seed: u64) -> Box<Endpoints> {
-        let sender = sender_config(config, smss, seed);
-        let receiver = receiver_config(config);
-        match self.closed.pop() {
-            Some(mut endpoints) => {
-                endpoints.renew(&sender, receiver);
-                endpoints
-            }
-            None => Box::new(Endpoints::new(sender, receiver)),
-        }
-    }
-
-    fn close(&mut self, endpoints: Box<Endpoints>) {
-        self.closed.push(endpoints);
-    }
-}
-
-fn sender_config(config: &Flow, smss: u32, seed: u64) -> SenderConfig {
-    SenderConfig {
-        algorithm: *config.algorithm,
-        smss,
-        initial_window: config.initial_window,
-        pacing: config.pacing,
-        tso_segments: config.tso_segments,
-        restart_after_idle: config.restart_after_idle,
-        rto_min: RTO_MIN,
-        ecn: config.ecn,
-        sack: config.sack,
-        impatient: config.impatient,
-        small_queue: config.small_queue,
-        loss_detection: config.loss_detection,
-        byte_counting: config.byte_counting,
-        seed,
-    }
-}
-
-fn receiver_config(config: &Flow) -> ReceiverConfig {
-    ReceiverConfig {
-        receive_buffer: config.receive_buffer,
-        initial_window: config.syn_window.min(config.receive_buffer),
-        autotuning: config.autotuning,
-        ack_policy: config.ack_policy,
-        sack: config.sack,
     }
 }
 

@@ -18,6 +18,7 @@ mod agenda;
 mod carried;
 mod flow;
 mod flows;
+mod legs;
 mod links;
 mod look;
 mod routes;
@@ -103,7 +104,8 @@ pub fn run(
     options: &RunOptions,
     cancel: &AtomicBool,
 ) -> Result<RunOutput, RunError> {
-    world::World::new(scenario, run, options).run(cancel)
+    let legs = legs::Legs::of(scenario);
+    world::World::new(scenario, &legs, run, options).run(cancel)
 }
 
 /// More threads per core than this gain nothing.

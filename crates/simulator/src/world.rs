@@ -11,6 +11,8 @@ mod feedback;
 mod graph;
 mod hosts;
 mod outcome;
+mod relay;
+mod starts;
 mod turns;
 
 use std::collections::BTreeMap;
@@ -19,15 +21,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use congestion::PathMemory;
 use engine::Component;
 use network::{Ecn, Packet, Payload, Streams};
-use rand_core::RngCore;
 use scenario::Scenario;
 use tcp::segment::{AckSegment, Burst};
 use units::{Duration, Instant};
 
-use crate::agenda::{Agenda, LEFT, Part, Position, RIGHT, Side};
+use crate::agenda::{Agenda, LEFT, Part, Position, Side};
 use crate::carried::{Aside, Carried, HANDSHAKE_ACK_SIZE, ack_size, data_size};
 use crate::flow::{Endpoints, NOBODY};
 use crate::flows::Flows;
+use crate::legs::Legs;
 use crate::links::LinkState;
 use crate::routes::{Hop, Routes};
 use crate::traffic::{Source, Totals};
@@ -35,7 +37,7 @@ use crate::{RunError, RunOutput};
 use background::Datagrams;
 use feedback::consult;
 use graph::Graph;
-use hosts::Access;
+use hosts::{Access, Way};
 use turns::Turns;
 
 /// The path's links come first.
@@ -50,6 +52,10 @@ const NANO: Duration = Duration::from_nanos(1);
 /// One run.
 pub struct World<'a> {
     scenario: &'a Scenario,
+    /// How proxies split connections.
+    legs: &'a Legs,
+    /// The ways of the legs of measured flows that proxies split.
+    courses: BTreeMap<u32, Vec<Way>>,
     run: u32,
     seed: u64,
     streams: Streams,
@@ -67,7 +73,7 @@ pub struct World<'a> {
     /// Unused entries in the calendars of flows.
     free: Vec<Component>,
     aside: Aside,
-    /// Whether any sender has a device queue, or any application pauses.
+    /// Whether any sender has a device queue or stands at a proxy, or any application pauses.
     needs_wakeups: bool,
     routes: Routes,
     graph: Graph,
@@ -88,7 +94,7 @@ pub struct World<'a> {
     turns: Turns,
 }
 
-impl World<'_> {
+impl<'a> World<'a> {
     /// Runs to the end.
     pub fn run(mut self, cancel: &AtomicBool) -> Result<RunOutput, RunError> {
         let limit = self.scenario.duration.unwrap_or(self.scenario.time_limit);
@@ -241,7 +247,8 @@ impl World<'_> {
             self.hand_over(flow, *carried);
         }
         let data = carried.data_segment();
-        let peer = self.flows.get_mut(flow).peer;
+        let state = self.flows.get_mut(flow);
+        let (peer, next) = (state.peer, state.next());
         if let Some(ack) = carried.take_carried(&mut self.aside) {
             self.take_third(peer, &ack);
             self.take_ack(peer, &ack, true);
@@ -267,7 +274,9 @@ impl World<'_> {
             self.acknowledge(flow);
         }
         self.keep_receiver(flow);
-        if is_awaited && peer != NOBODY {
+        if next != NOBODY {
+            self.wake_leg(next);
+        } else if is_awaited && peer != NOBODY {
             self.hear(flow);
         }
     }
@@ -294,7 +303,7 @@ impl World<'_> {
         };
         endpoints.handle_ack(now, ack, rides);
         if endpoints.sender.is_complete() {
-            self.finish(flow);
+            self.complete(flow);
         } else {
             if ack.syn {
                 self.answer_syn_ack(flow, ack);
@@ -541,58 +550,6 @@ impl World<'_> {
     #[inline(always)]
     fn endpoints(&mut self, flow: u32) -> Option<&mut Endpoints> {
         self.flows.get_mut(flow).endpoints.as_deref_mut()
-    }
-
-    /// Starts the measured flows that are due.
-    fn arrivals(&mut self) {
-        self.keep_order_of_flows();
-        let now = self.now;
-        while let Some(&flow) = self.waiting.last()
-            && self.flows.measured[flow as usize].start <= now
-        {
-            self.waiting.pop();
-            let component = self.component(flow);
-            let streams = &self.streams;
-            let seed = || streams.stream(&format!("flow {flow}")).next_u64();
-            let turns = &self.turns;
-            let state = &mut self.flows.measured[flow as usize];
-            turns.place_ends(state);
-            state.component = Some(component);
-            let memory = self.memories.entry(state.acks).or_default();
-            let (traced, is_plain) = (self.traced, self.is_plain);
-            state.start(now, seed, memory, traced, is_plain, &mut self.flows.pool);
-            self.unresolved.push(flow);
-            self.transmit(flow);
-            self.keep_sender(flow);
-        }
-        let next = self.next_arrival();
-        let fixed = &mut self.agendas[LEFT].fixed;
-        fixed.schedule(Component::default(), next);
-    }
-
-    /// When the next measured flow starts.
-    fn next_arrival(&self) -> Option<Instant> {
-        let flow = self.waiting.last()?;
-        Some(self.flows.measured[*flow as usize].start)
-    }
-
-    /// An entry for `flow` in the calendars of flows.
-    fn component(&mut self, flow: u32) -> Component {
-        let component = self.free.pop().unwrap_or_else(|| {
-            self.running.push(flow);
-            self.agendas[RIGHT].flows.add();
-            self.agendas[LEFT].flows.add()
-        });
-        self.running[component.index()] = flow;
-        component
-    }
-
-    /// Frees the entry of a flow that has ended.
-    fn release(&mut self, component: Component) {
-        for agenda in &mut self.agendas {
-            agenda.flows.schedule(component, None);
-        }
-        self.free.push(component);
     }
 
     /// Handles a flow's due entry on `side`: its application and the timers of the endpoints there.

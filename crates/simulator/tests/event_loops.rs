@@ -15,7 +15,7 @@ use std::sync::atomic::AtomicBool;
 use common::combinations;
 use rand_chacha::ChaCha8Rng;
 use rand_core::{RngCore, SeedableRng};
-use scenario::{Application, PRESETS, Scenario, TrafficKind};
+use scenario::{Application, Direction, PRESETS, Scenario, TrafficKind};
 use simulator::{EventLoop, RunOptions};
 use units::{Duration, Instant, Rate};
 use workload::draw::Times;
@@ -386,6 +386,35 @@ fn hosts(draw: &mut Draw, text: &mut String) {
     }
 }
 
+/// Makes the node of the last table a proxy, once in `times`.
+fn proxy(draw: &mut Draw, times: u64, text: &mut String) {
+    if !draw.once_in(times) {
+        return;
+    }
+    let buffer = draw.wide(2896.0, 4e6);
+    write!(text, "proxy = {{ buffer = '{buffer:.0} B'").unwrap();
+    for (odds, key) in [
+        (2, "algorithm = 'hybla'"),
+        (3, "initial_window = 40"),
+        (3, "pacing = true"),
+    ] {
+        if draw.once_in(odds) {
+            write!(text, ", {key}").unwrap();
+        }
+    }
+    text.push_str(" }\n");
+}
+
+/// Makes ends of the path proxies.
+fn proxies_at_ends(draw: &mut Draw, text: &mut String) {
+    for name in ["left", "right"] {
+        if draw.once_in(2) {
+            writeln!(text, "[[node]]\nname = '{name}'").unwrap();
+            proxy(draw, 1, text);
+        }
+    }
+}
+
 /// Puts nodes and links around the path, hosts at one of the nodes, and, unless they have hosts, the
 /// ends of flows anywhere.
 fn graph(draw: &mut Draw, text: &mut String) {
@@ -421,6 +450,7 @@ fn graph(draw: &mut Draw, text: &mut String) {
         link(draw, &name, &nodes[other], number, &mut one);
         links.push_str(&one.replace("one_way = true\n", ""));
         writeln!(text, "[[node]]\nname = '{name}'").unwrap();
+        proxy(draw, 3, text);
         nodes.push(name);
     }
     for number in 0..draw.between(0, 4) as usize {
@@ -487,6 +517,9 @@ fn file(number: u64, algorithms: &[String]) -> String {
     if draw.once_in(3) {
         graph(draw, &mut text);
     }
+    if draw.once_in(5) {
+        proxies_at_ends(draw, &mut text);
+    }
     text
 }
 
@@ -547,6 +580,19 @@ fn talk(draw: &mut Draw, scenario: &mut Scenario) -> bool {
     any
 }
 
+/// Whether a proxy splits a connection.
+fn splits(scenario: &Scenario) -> bool {
+    let path = &scenario.path;
+    let flows = scenario
+        .flows
+        .iter()
+        .map(|it| (it.ends, Direction::Forward));
+    let traffic = path.traffic.iter().map(|it| (it.flow.ends, it.direction));
+    flows
+        .chain(traffic)
+        .any(|(ends, direction)| !path.proxies_between(ends, direction).is_empty())
+}
+
 /// The result of a scenario, as text.
 fn result(scenario: &Scenario, options: &RunOptions) -> String {
     let output = simulator::run(scenario, 0, options, &AtomicBool::new(false));
@@ -572,7 +618,7 @@ fn all_loops_give_the_same_result() {
     });
     let algorithms = combinations();
     let (mut invalid, mut wrong) = (Vec::new(), Vec::new());
-    let (mut with_hosts, mut with_links, mut talking) = (0, 0, 0);
+    let (mut with_hosts, mut with_links, mut with_proxies, mut talking) = (0, 0, 0, 0);
     let numbers = wanted.unwrap_or(0..SCENARIOS);
     for number in numbers.clone() {
         let text = file(number, &algorithms);
@@ -595,6 +641,7 @@ fn all_loops_give_the_same_result() {
             ..RunOptions::default()
         };
         with_hosts += u64::from(!scenario.path.hosts.is_empty());
+        with_proxies += u64::from(splits(&scenario));
         with_links += u64::from(!scenario.path.links.is_empty());
         let expected = result(&scenario, &plain);
         let usual = with(EventLoop::Fastest);
@@ -624,4 +671,8 @@ fn all_loops_give_the_same_result() {
         "only {talking} have connections in which both sides write"
     );
     assert!(with_links >= count / 8, "only {with_links} have links");
+    assert!(
+        with_proxies >= count / 12,
+        "in only {with_proxies}, proxies split connections"
+    );
 }

@@ -6,11 +6,13 @@ use units::{Bytes, Duration, Rate};
 
 mod flow;
 mod hosts;
+mod proxy;
 mod topology;
 mod traffic;
 
 pub use flow::{Application, Flow, FlowSettings};
 pub use hosts::{Ends, Hosts, Place};
+pub use proxy::ProxyModel;
 pub use topology::{LinkModel, Node, Route, Step};
 pub use traffic::{Direction, Traffic, TrafficKind};
 
@@ -78,6 +80,8 @@ pub struct PathModel {
     pub buffer: Option<Bytes>,
     /// The names of the nodes beside the ends of the path.
     pub nodes: Vec<String>,
+    /// The proxies, in the order of their nodes.
+    pub proxies: Vec<ProxyModel>,
     /// The links beside the path.
     pub links: Vec<LinkModel>,
     /// Hosts behind access links.
@@ -141,6 +145,7 @@ impl PathModel {
             router_support: RouterSupport::None,
             routers: Vec::new(),
             nodes: Vec::new(),
+            proxies: Vec::new(),
             links: Vec::new(),
             hosts: Vec::new(),
             traffic: Vec::new(),

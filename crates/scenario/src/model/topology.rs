@@ -27,6 +27,11 @@ impl Node {
     /// The first of the nodes that the file declares.
     pub(crate) const FIRST: u32 = 2;
 
+    /// Whether it is an end of the path.
+    pub(crate) const fn is_end(self) -> bool {
+        self.0 < Self::FIRST
+    }
+
     pub(crate) const fn index(self) -> usize {
         self.0 as usize
     }

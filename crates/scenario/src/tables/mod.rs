@@ -13,7 +13,7 @@ mod traffic;
 pub(crate) use flow::{APPLICATION, FLOW};
 pub(crate) use hosts::HOSTS;
 pub(crate) use path::{
-    DELAY, DIRECTION, JITTER, LINK, LINK_REVERSE, LOSS, NODE, PATH, ROUTER, ROUTER_SUPPORT,
+    DELAY, DIRECTION, JITTER, LINK, LINK_REVERSE, LOSS, NODE, PATH, PROXY, ROUTER, ROUTER_SUPPORT,
     SCENARIO, STEP, TRACE, VARYING,
 };
 pub(crate) use queue::AQM;

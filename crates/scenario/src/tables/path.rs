@@ -5,8 +5,9 @@ use units::{Bytes, Rate};
 
 use super::{AQM, FLOW, HOSTS, TRAFFIC, cellular, keys, table};
 use crate::limits::{
-    MAX_FLOWS, MAX_HOST_TABLES, MAX_LINKS, MAX_NAME, MAX_NODES, MAX_OVERHEAD, MAX_ROUTERS,
-    MAX_RUNS, MAX_SEED, MAX_STEPS, MAX_SUMMARY, MAX_TRAFFIC, MIN_SLOT, MIN_STEP,
+    MAX_FLOWS, MAX_HOST_TABLES, MAX_INITIAL_WINDOW, MAX_LINKS, MAX_NAME, MAX_NODES, MAX_OVERHEAD,
+    MAX_ROUTERS, MAX_RUNS, MAX_SEED, MAX_STEPS, MAX_SUMMARY, MAX_TRAFFIC, MIN_SLOT, MIN_STEP,
+    RECEIVE_BUFFER,
 };
 
 const NAME: Kind = Kind::Text(MAX_NAME);
@@ -160,6 +161,24 @@ table! { NODE = "node", "[[node]]", "A router at which links meet." {
     "name": NAME, needed "r2",
         "Its name in links, hosts, flows and traffic; unique. left and right are the ends of the \
          path.";
+    "proxy": Kind::Table(&PROXY), or "none",
+        "A proxy that splits the connections that pass the node. The nodes left and right need no \
+         table, except for this.";
+}}
+
+table! { PROXY = "proxy", "a proxy",
+    "A performance-enhancing proxy (RFC 3135, section 2.4.1). It answers the handshake itself and \
+     opens a connection of its own towards the receiver, with its own congestion control and loss \
+     recovery. It does not split a connection that begins or ends at its node, but one of hosts \
+     there." {
+    "buffer": Kind::Size(RECEIVE_BUFFER.0, RECEIVE_BUFFER.1), is "4 MB",
+        "Payload that it holds for each connection and direction: what has arrived and is not \
+         acknowledged on the other side. When it is full, the receive window is zero.";
+    "algorithm": Kind::Text(u32::MAX), or "that of the flow",
+        "Congestion control of what the proxy sends, in either direction.";
+    "initial_window": Kind::Integer(1, MAX_INITIAL_WINDOW), or "that of the flow",
+        "Initial window of what it sends, in segments.";
+    "pacing": Kind::Switch, or "as the flow", "Whether it paces what it sends.";
 }}
 
 const LINK_FIRST: &[Key] = keys! {

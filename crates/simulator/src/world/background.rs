@@ -8,8 +8,8 @@ use scenario::{Direction, FULL_PACKET, Scenario, TrafficKind};
 use tcp::segment::DataSegment;
 use units::{Bytes, Duration, Instant};
 
-use super::World;
 use super::hosts::Way;
+use super::{World, relay};
 use crate::agenda::{LEFT, Part, Side};
 use crate::carried::Carried;
 use crate::flow::{FlowState, NOBODY, Placement};
@@ -36,7 +36,7 @@ pub(super) struct Datagrams {
     pauses: Instant,
 }
 
-impl World<'_> {
+impl<'a> World<'a> {
     /// Adds the sources of background traffic to the calendar.
     pub(super) fn add_traffic(&mut self) {
         for (table, traffic) in (0..).zip(&self.scenario.path.traffic) {
@@ -81,7 +81,17 @@ impl World<'_> {
             return self.begin_exchange(table, begin, dialogue);
         }
         let traffic = &self.scenario.path.traffic[table as usize];
-        let way = self.way_of(table, begin);
+        let legs = self.legs.of_traffic(table);
+        let (config, ways) = match legs {
+            None => (&traffic.flow, vec![self.way_of(table, begin)]),
+            Some(course) => {
+                let ends = traffic.flow.ends;
+                let (turn, extra) = (begin.turn, begin.extra_delay);
+                let ways = self.ways(course, traffic.direction, ends, turn, extra);
+                (&course.there[0], ways)
+            }
+        };
+        let way = ways[0];
         let web = matches!(traffic.kind, TrafficKind::Web { .. });
         let place = Placement {
             index: self.totals[table as usize].next_place(),
@@ -94,20 +104,28 @@ impl World<'_> {
             extra_delay: begin.extra_delay,
             smss: None,
         };
-        let mut state = FlowState::new(&traffic.flow, place);
+        let mut state = FlowState::new(config, place);
         state.source = table;
         state.reverse = traffic.direction == Direction::Reverse;
         self.turns.place_ends(&mut state);
-        let totals = &mut self.totals[table as usize];
         let Some((flow, state, pool)) = self.flows.open(state) else {
-            totals.rejected += 1;
+            self.totals[table as usize].rejected += 1;
             return;
         };
-        totals.begin(begin);
         // Background flows run between other hosts, so they share no path state with other flows.
         let mut memory = PathMemory::default();
         let seed = || begin.seed;
         state.start(self.now, seed, &mut memory, false, self.is_plain, pool);
+        if let Some(course) = legs
+            && self
+                .chain(flow, &relay::behind(course, &ways), begin.seed)
+                .is_none()
+        {
+            let _ = self.flows.close(flow);
+            self.totals[table as usize].rejected += 1;
+            return;
+        }
+        self.totals[table as usize].begin(begin);
         let component = self.component(flow);
         self.flows.get_mut(flow).component = Some(component);
         self.transmit(flow);
@@ -117,12 +135,14 @@ impl World<'_> {
     /// Ends a flow of background traffic, finished or not.
     pub(super) fn finish_background(&mut self, flow: u32) {
         self.catch_up();
+        let flow = self.first_leg(flow);
+        let arrived = self.end_legs(flow);
         let Some((state, pool)) = self.flows.close(flow) else {
             return;
         };
-        let is_complete = state.is_complete();
+        let is_complete = state.is_complete() && arrived.is_none_or(|it| it.is_complete);
         let (peer, source) = (state.peer, state.source as usize);
-        state.account(self.now, &mut self.totals[source], pool);
+        state.account(self.now, arrived, &mut self.totals[source], pool);
         if let Some(component) = state.component.take() {
             self.release(component);
         }
@@ -231,7 +251,12 @@ impl World<'_> {
 
 /// The state that receives packets of flows that have ended.
 pub(super) fn orphans(scenario: &Scenario) -> Option<FlowState<'_>> {
-    let traffic = scenario.path.traffic.first()?;
+    let path = &scenario.path;
+    let flow = match path.traffic.first() {
+        Some(traffic) => &traffic.flow,
+        None if path.proxies.is_empty() => return None,
+        None => scenario.flows.first()?,
+    };
     let place = Placement {
         index: 0,
         data: Hop(0),
@@ -243,5 +268,5 @@ pub(super) fn orphans(scenario: &Scenario) -> Option<FlowState<'_>> {
         extra_delay: Duration::ZERO,
         smss: None,
     };
-    Some(FlowState::new(&traffic.flow, place))
+    Some(FlowState::new(flow, place))
 }

@@ -14,6 +14,7 @@ use crate::agenda::Part;
 use crate::carried::{Aside, Carried};
 use crate::flow::{FlowState, Placement};
 use crate::flows::Flows;
+use crate::legs::Legs;
 use crate::links::LinkState;
 use crate::routes::Routes;
 use crate::{EventLoop, RunOptions};
@@ -41,10 +42,12 @@ pub(super) enum Role {
 
 impl<'a> World<'a> {
     /// A run of `scenario` that has not started.
-    pub fn new(scenario: &'a Scenario, run: u32, options: &RunOptions) -> Self {
+    pub fn new(scenario: &'a Scenario, legs: &'a Legs, run: u32, options: &RunOptions) -> Self {
         let seed = scenario.seed.wrapping_add(u64::from(run));
         let mut world = Self {
             scenario,
+            legs,
+            courses: BTreeMap::new(),
             run,
             seed,
             streams: Streams::new(seed),
@@ -61,7 +64,7 @@ impl<'a> World<'a> {
             needs_wakeups: scenario.flows.iter().any(|flow| {
                 let pauses = matches!(flow.application, Application::Pausing { .. });
                 pauses || flow.small_queue.is_some()
-            }),
+            }) || !scenario.path.proxies.is_empty(),
             routes: Routes::default(),
             graph: Graph::default(),
             accesses: BTreeMap::new(),
@@ -87,7 +90,16 @@ impl<'a> World<'a> {
         let mut turns = Vec::new();
         for (index, config) in scenario.flows.iter().enumerate() {
             let turn = next_turn(&mut turns, config.ends);
-            let way = world.way(Direction::Forward, config.ends, turn, config.extra_delay);
+            let (ends, extra) = (config.ends, config.extra_delay);
+            let (config, way) = match legs.of_flow(index) {
+                None => (config, world.way(Direction::Forward, ends, turn, extra)),
+                Some(course) => {
+                    let ways = world.ways(course, Direction::Forward, ends, turn, extra);
+                    let way = ways[0];
+                    world.courses.insert(index as u32, ways);
+                    (&course.there[0], way)
+                }
+            };
             let place = Placement {
                 index: index as u32,
                 data: way.data,

@@ -1,10 +1,11 @@
-//! Senders that wait for their device, and applications that pause.
+//! Senders that wait for their device or stand at a proxy, and applications that pause.
 
 use super::World;
 use crate::routes::Hop;
 
 impl World<'_> {
-    /// Reports to a sender the bytes that its device has sent.
+    /// Reports to a sender the bytes that its device has sent, or gives it what has arrived at its
+    /// proxy.
     #[cold]
     #[inline(never)]
     pub(super) fn settle_device(&mut self, flow: u32) {
@@ -12,6 +13,9 @@ impl World<'_> {
         let state = self.flows.get_mut(flow);
         if let (Some(device), Some(endpoints)) = (&mut state.device, &mut state.endpoints) {
             endpoints.sender.handle_transmitted(device.take_sent(now));
+        }
+        if state.relay.is_some() {
+            self.relay(flow);
         }
     }
 

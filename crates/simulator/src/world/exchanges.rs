@@ -20,16 +20,25 @@ use tcp::segment::AckSegment;
 use workload::{Dialogue, Side};
 
 use super::World;
+use super::relay::Leg;
 use crate::carried::{Carried, ack_size};
-use crate::flow::{FlowState, NOBODY, Placement};
+use crate::flow::{FlowState, Placement};
 use crate::speaker::{Conversation, Opened, Speaker};
 use crate::traffic::Begin;
 
-impl World<'_> {
+impl<'a> World<'a> {
     /// Opens both flows of a connection.
     pub(super) fn begin_exchange(&mut self, table: u32, begin: &Begin, dialogue: &Dialogue) {
         let traffic = &self.scenario.path.traffic[table as usize];
-        let way = self.way_of(table, begin);
+        let course = self.legs.of_traffic(table);
+        // In the direction of the answers.
+        let ways = match course {
+            None => vec![self.way_of(table, begin)],
+            Some(course) => {
+                let (turn, extra) = (begin.turn, begin.extra_delay);
+                self.ways(course, traffic.direction, traffic.flow.ends, turn, extra)
+            }
+        };
         let (conversations, mss) = match dialogue {
             Dialogue::Script(connection) => (
                 Conversation::scripted(begin.turn, &connection.exchange),
@@ -38,47 +47,84 @@ impl World<'_> {
             Dialogue::Video { client, .. } => (Conversation::video(begin.turn, client), None),
         };
         let is_reverse = traffic.direction == Direction::Reverse;
-        let mut numbers = [NOBODY; 2];
+        let mut chains: [Vec<u32>; 2] = Default::default();
         for (side, conversation) in Side::BOTH.into_iter().zip(conversations) {
             let sends_answers = side == Side::Acceptor;
-            let (data, acks) = if sends_answers {
-                (way.data, way.acks)
-            } else {
-                (way.acks, way.data)
-            };
+            let smss = mss.map(|mss| mss[side.index()]);
+            let mut legs: Vec<Leg<'a>> = (0..ways.len())
+                .map(|leg| {
+                    let way = ways[leg];
+                    let (data, acks) = if sends_answers {
+                        (way.data, way.acks)
+                    } else {
+                        (way.acks, way.data)
+                    };
+                    let config = match course {
+                        None => &traffic.flow,
+                        Some(course) if sends_answers => &course.there[leg],
+                        Some(course) => &course.back[leg],
+                    };
+                    Leg {
+                        config,
+                        data,
+                        acks,
+                        base_rtt: way.base_rtt,
+                        smss,
+                        opens: !sends_answers,
+                    }
+                })
+                .collect();
+            if !sends_answers {
+                legs.reverse();
+            }
+            let seed = begin.seed.wrapping_add(side.index() as u64);
             let place = Placement {
                 index: 0,
-                data,
-                acks,
-                base_rtt: way.base_rtt,
+                data: legs[0].data,
+                acks: legs[0].acks,
+                base_rtt: legs[0].base_rtt,
                 start: begin.at,
                 size: None,
                 stop: None,
                 extra_delay: begin.extra_delay,
-                smss: mss.map(|mss| mss[side.index()]),
+                smss,
             };
-            let mut state = FlowState::new(&traffic.flow, place);
+            let mut state = FlowState::new(legs[0].config, place);
             state.source = table;
             state.reverse = is_reverse == sends_answers;
             state.conversation = Some(Box::new(conversation));
             self.turns.place_ends(&mut state);
-            let Some((flow, state, pool)) = self.flows.open(state) else {
+            let chain = self.flows.open(state).map(|(flow, state, pool)| {
+                state.prepare(|| seed, PathMemory::default(), self.is_plain, pool);
+                flow
+            });
+            let chain = chain.and_then(|flow| {
+                let chain = self.chain(flow, &legs[1..], seed);
+                if chain.is_none() {
+                    let _ = self.flows.close(flow);
+                }
+                chain
+            });
+            let Some(chain) = chain else {
                 self.totals[table as usize].rejected += 1;
-                if numbers[0] != NOBODY {
-                    let _ = self.flows.close(numbers[0]);
+                if let Some(&first) = chains[0].first() {
+                    self.end_legs(first);
+                    let _ = self.flows.close(first);
                 }
                 return;
             };
-            let seed = || begin.seed.wrapping_add(side.index() as u64);
-            state.prepare(seed, PathMemory::default(), self.is_plain, pool);
-            numbers[side.index()] = flow;
+            chains[side.index()] = chain;
         }
         self.totals[table as usize].begin(begin);
-        let [asks, answers] = numbers;
-        for (flow, peer) in [(asks, answers), (answers, asks)] {
+        let [there, back] = chains;
+        let [asks, answers] = [there[0], back[0]];
+        for flow in [asks, answers] {
             let component = self.component(flow);
-            let state = self.flows.get_mut(flow);
-            (state.component, state.peer) = (Some(component), peer);
+            self.flows.get_mut(flow).component = Some(component);
+        }
+        for (&flow, &peer) in there.iter().zip(back.iter().rev()) {
+            self.flows.get_mut(flow).peer = peer;
+            self.flows.get_mut(peer).peer = flow;
         }
         let state = self.flows.get_mut(asks);
         if let Some(conversation) = &mut state.conversation {
@@ -104,7 +150,8 @@ impl World<'_> {
         let conversation = state.conversation.as_ref();
         let awaited = conversation.map_or(u64::MAX, |it| it.speaker.awaited());
         if let Some((request, answer)) = asked
-            && let Some(other) = &mut self.flows.get_mut(peer).conversation
+            && let answers = self.answering(flow)
+            && let Some(other) = &mut self.flows.get_mut(answers).conversation
             && let Speaker::Server(server) = &mut other.speaker
         {
             server.expect(request, answer);
@@ -112,6 +159,12 @@ impl World<'_> {
         if let Some(endpoints) = self.endpoints(peer) {
             endpoints.awaited = awaited;
         }
+    }
+
+    /// The flow of the answers to what `flow` brings to the other host.
+    fn answering(&mut self, flow: u32) -> u32 {
+        let last = self.last_leg(flow);
+        self.flows.get_mut(last).peer
     }
 
     /// Answers a SYN-ACK that has arrived over the initiator's `flow`.
@@ -146,7 +199,11 @@ impl World<'_> {
         let now = self.now;
         let asks = self.flows.get_mut(flow).peer;
         let has_opened = |it: &Conversation| it.side == Side::Initiator || it.opened.is_some();
-        let conversation = self.flows.get_mut(flow).conversation.as_deref();
+        let state = self.flows.get_mut(flow);
+        if state.relay.is_some() && state.conversation.is_none() {
+            return self.take_third_at_proxy(flow, third);
+        }
+        let conversation = state.conversation.as_deref();
         if conversation.is_none_or(has_opened) {
             return;
         }

@@ -49,6 +49,18 @@ impl World<'_> {
         extra_delay: Duration,
     ) -> Way {
         let nodes = self.scenario.path.ends_of(ends, direction);
+        self.way_between(direction, nodes, ends, turn, extra_delay)
+    }
+
+    /// The way between two nodes, and the hosts of `ends` behind them.
+    pub(super) fn way_between(
+        &mut self,
+        direction: Direction,
+        nodes: [Node; 2],
+        ends: Ends,
+        turn: u64,
+        extra_delay: Duration,
+    ) -> Way {
         let between = self.between(direction, nodes, extra_delay);
         let Between {
             data,

@@ -41,6 +41,7 @@ impl World<'_> {
             return self.finish_background(flow);
         }
         self.catch_up();
+        let arrived = self.end_legs(flow);
         let now = self.now;
         self.links[FORWARD as usize].advance(now);
         self.note_busy_periods();
@@ -52,7 +53,7 @@ impl World<'_> {
             resolve(state, period);
         }
         let memory = self.memories.entry(state.acks).or_default();
-        let result = state.finish(now, memory, &mut self.flows.pool);
+        let result = state.finish(now, memory, arrived, &mut self.flows.pool);
         self.flows.results[flow as usize] = result;
         if let Some(component) = state.component.take() {
             self.release(component);

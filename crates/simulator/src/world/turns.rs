@@ -34,7 +34,7 @@
 //! A link that shares state with the other direction (Wi-Fi, the radio of a phone that sleeps) or
 //! has no delay permits no lookahead, and neither do flows of which some end at hosts behind access
 //! links and others at the end of the path itself. Links beside the path may connect its ends, or
-//! hosts at the same end, so a scenario with any has no two sides. A router with explicit support reads the length
+//! hosts at the same end, so a scenario with any has no two sides, nor has one with proxies. A router with explicit support reads the length
 //! of its queue at past instants: if that queue decides at dequeue, it reports its length as of its
 //! last packet, which depends on the order in which the sides act; the samples of such a queue
 //! (measured where both sides of connections write) are no different. A traced run reads the
@@ -188,7 +188,8 @@ impl World<'_> {
 
     /// Finds the lookahead, if the links permit one.
     fn prepare_turns(&mut self, wanted: EventLoop) {
-        if !self.scenario.path.links.is_empty() {
+        let path = &self.scenario.path;
+        if !path.links.is_empty() || !path.proxies.is_empty() {
             return;
         }
         let Some(Crossing {

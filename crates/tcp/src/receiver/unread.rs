@@ -74,6 +74,12 @@ impl Receiver {
         (self.finished_at != Instant::MAX).then_some(self.finished_at)
     }
 
+    /// Whether the stream has ended: all of it has arrived, and the FIN, read or not.
+    #[must_use]
+    pub const fn has_ended(&self) -> bool {
+        self.end <= self.rcv_nxt
+    }
+
     /// Received in order and not read.
     #[inline]
     pub(super) const fn unread(&self) -> u64 {

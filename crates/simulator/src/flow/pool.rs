@@ -1,0 +1,66 @@
+//! The memory of connections, and the settings of new ones.
+
+use scenario::Flow;
+use tcp::{ReceiverConfig, SenderConfig};
+use units::Duration;
+
+use super::Endpoints;
+
+/// Linux's `TCP_RTO_MIN`.
+const RTO_MIN: Duration = Duration::from_millis(200);
+
+/// The memory of connections that are over, for those that follow.
+#[derive(Debug, Default)]
+pub struct Pool {
+    /// The last one closed is in the cache, and opens first.
+    #[expect(clippy::vec_box, reason = "they move between here and their flows")]
+    pub(super) closed: Vec<Box<Endpoints>>,
+}
+
+impl Pool {
+    /// The endpoints of a new connection.
+    pub(super) fn open(&mut self, config: &Flow, smss: u32, seed: u64) -> Box<Endpoints> {
+        let sender = sender_config(config, smss, seed);
+        let receiver = receiver_config(config);
+        match self.closed.pop() {
+            Some(mut endpoints) => {
+                endpoints.renew(&sender, receiver);
+                endpoints
+            }
+            None => Box::new(Endpoints::new(sender, receiver)),
+        }
+    }
+
+    pub(super) fn close(&mut self, endpoints: Box<Endpoints>) {
+        self.closed.push(endpoints);
+    }
+}
+
+fn sender_config(config: &Flow, smss: u32, seed: u64) -> SenderConfig {
+    SenderConfig {
+        algorithm: *config.algorithm,
+        smss,
+        initial_window: config.initial_window,
+        pacing: config.pacing,
+        tso_segments: config.tso_segments,
+        restart_after_idle: config.restart_after_idle,
+        rto_min: RTO_MIN,
+        ecn: config.ecn,
+        sack: config.sack,
+        impatient: config.impatient,
+        small_queue: config.small_queue,
+        loss_detection: config.loss_detection,
+        byte_counting: config.byte_counting,
+        seed,
+    }
+}
+
+fn receiver_config(config: &Flow) -> ReceiverConfig {
+    ReceiverConfig {
+        receive_buffer: config.receive_buffer,
+        initial_window: config.syn_window.min(config.receive_buffer),
+        autotuning: config.autotuning,
+        ack_policy: config.ack_policy,
+        sack: config.sack,
+    }
+}

@@ -1,0 +1,303 @@
+//! Proxies that split connections (Border, Kojo, Griner, Montenegro and Shelby 2001, RFC 3135,
+//! section 2.4.1).
+//!
+//! Each leg of a split connection is a flow of its own. At a proxy, the receiver of one leg meets the
+//! sender of the next one. The proxy answers a SYN itself, and opens the next leg in that instant. It
+//! writes what has arrived in order into the next leg at once, and the FIN too. The data stays in
+//! the receive buffer until the next leg has acknowledged it, so the receive window tells the sender
+//! what the whole proxy can take, and the proxy never holds more than its buffer.
+//!
+//! ## Assumptions
+//!
+//! - A proxy takes no time of its own, and its partial segments never wait (TCP_NODELAY).
+//! - Its buffer is fixed (SO_RCVBUF); the receive window is not autotuned there.
+//! - It answers the SYN before the receiver has accepted the connection. Receivers always do.
+//! - It keeps options that belong to the end-to-end connection to the leg (SACK, timestamps, ECN,
+//!   router feedback).
+//!
+//! The first leg is the flow that a result is about: its sender-side numbers are those of the first
+//! leg. Goodput and completion come from the last receiver.
+
+use congestion::PathMemory;
+use scenario::{Direction, Ends, Flow};
+use tcp::segment::AckSegment;
+use units::{Bytes, Duration, Instant};
+
+use super::World;
+use super::hosts::Way;
+use crate::flow::{Arrived, FlowState, NOBODY, Placement, Relay};
+use crate::legs::Course;
+use crate::routes::Hop;
+use crate::speaker::Opened;
+
+/// A leg behind the first one.
+pub(super) struct Leg<'a> {
+    pub config: &'a Flow,
+    pub data: Hop,
+    pub acks: Hop,
+    pub base_rtt: Duration,
+    pub smss: Option<u32>,
+    /// Whether its sender opens it, when the leg before is opened.
+    pub opens: bool,
+}
+
+/// The legs of one-way data behind the first one.
+pub(super) fn behind<'a>(course: &'a Course, ways: &[Way]) -> Vec<Leg<'a>> {
+    let legs = course.there.iter().zip(ways).skip(1);
+    legs.map(|(config, way)| Leg {
+        config,
+        data: way.data,
+        acks: way.acks,
+        base_rtt: way.base_rtt,
+        smss: None,
+        opens: true,
+    })
+    .collect()
+}
+
+impl<'a> World<'a> {
+    /// The ways of the legs of a connection whose data goes in `direction` between `ends`. The extra
+    /// delay is that of the first one.
+    pub(super) fn ways(
+        &mut self,
+        course: &Course,
+        direction: Direction,
+        ends: Ends,
+        turn: u64,
+        extra_delay: Duration,
+    ) -> Vec<Way> {
+        let [first, last] = self.scenario.path.ends_of(ends, direction);
+        let mut stations = vec![first];
+        stations.extend(&course.nodes);
+        stations.push(last);
+        let count = stations.len() - 1;
+        (0..count)
+            .map(|leg| {
+                let is_first = leg == 0;
+                let places = Ends {
+                    from: ends.from.filter(|_| is_first),
+                    to: ends.to.filter(|_| leg + 1 == count),
+                };
+                let nodes = [stations[leg], stations[leg + 1]];
+                let extra = if is_first {
+                    extra_delay
+                } else {
+                    Duration::ZERO
+                };
+                self.way_between(direction, nodes, places, turn, extra)
+            })
+            .collect()
+    }
+
+    /// Adds the legs behind `first`, a flow whose endpoints exist. Returns the numbers of all legs,
+    /// or `None` if too many flows are open.
+    pub(super) fn chain(&mut self, first: u32, rest: &[Leg<'a>], seed: u64) -> Option<Vec<u32>> {
+        let state = self.flows.get_mut(first);
+        let (start, source, reverse) = (state.start, state.source, state.reverse);
+        let mut numbers = vec![first];
+        for (leg, feeder) in rest.iter().zip(0..) {
+            let place = Placement {
+                index: 0,
+                data: leg.data,
+                acks: leg.acks,
+                base_rtt: leg.base_rtt,
+                start,
+                size: Some(Bytes::ZERO),
+                stop: None,
+                extra_delay: Duration::ZERO,
+                smss: leg.smss,
+            };
+            let mut state = FlowState::new(leg.config, place);
+            (state.source, state.reverse) = (source, reverse);
+            state.application = Instant::MAX;
+            state.relay = Some(Box::new(Relay {
+                feeder: numbers[feeder],
+                opens: leg.opens,
+                ..Relay::default()
+            }));
+            let Some((flow, state, pool)) = self.flows.open(state) else {
+                for &flow in &numbers[1..] {
+                    let _ = self.flows.close(flow);
+                }
+                return None;
+            };
+            let seed = || seed.wrapping_add(LEG_SEED.wrapping_mul(1 + feeder as u64));
+            state.prepare(seed, PathMemory::default(), self.is_plain, pool);
+            if let Some(endpoints) = &mut state.endpoints {
+                endpoints.sender.send_promptly();
+            }
+            numbers.push(flow);
+        }
+        for &flow in &numbers[1..] {
+            let component = self.component(flow);
+            self.flows.get_mut(flow).component = Some(component);
+        }
+        for pair in numbers.windows(2) {
+            let state = self.flows.get_mut(pair[0]);
+            state.relay.get_or_insert_default().next = pair[1];
+            if let Some(endpoints) = &mut state.endpoints {
+                endpoints.receiver.hold();
+                endpoints.awaited = 0;
+            }
+        }
+        Some(numbers)
+    }
+
+    /// Something has arrived at a proxy over the leg before `next`.
+    pub(super) fn wake_leg(&mut self, next: u32) {
+        let now = self.now;
+        let state = self.flows.get_mut(next);
+        if let (Some(relay), Some(endpoints)) = (&mut state.relay, &mut state.endpoints)
+            && relay.opens
+            && !std::mem::replace(&mut relay.is_open, true)
+        {
+            if state.peer != NOBODY {
+                endpoints.receiver.listen();
+            }
+            endpoints.sender.open(now);
+            state.asks_routers = endpoints.sender.asks_routers();
+        }
+        self.transmit(next);
+        self.keep_sender(next);
+    }
+
+    /// Passes what has arrived over the leg before `flow` to its sender, and gives up what that has
+    /// delivered.
+    pub(super) fn relay(&mut self, flow: u32) {
+        let now = self.now;
+        let state = self.flows.get_mut(flow);
+        let (Some(relay), Some(endpoints)) = (&state.relay, &state.endpoints) else {
+            return;
+        };
+        let (feeder, sender) = (relay.feeder, &endpoints.sender);
+        if feeder == NOBODY {
+            return;
+        }
+        let written = sender.written();
+        let released = sender.snd_una().min(written);
+        let Some(endpoints) = self.endpoints(feeder) else {
+            return;
+        };
+        let receiver = &mut endpoints.receiver;
+        let free = released.saturating_sub(receiver.delivered().get());
+        receiver.read(now, free);
+        let more = receiver.received().get() - written;
+        let has_ended = receiver.has_ended();
+        if receiver.has_ack() {
+            self.acknowledge(feeder);
+        }
+        self.keep_receiver(feeder);
+        let state = self.flows.get_mut(flow);
+        let (Some(relay), Some(endpoints)) = (&state.relay, &mut state.endpoints) else {
+            return;
+        };
+        if more > 0 {
+            endpoints.sender.write(now, more);
+        }
+        if has_ended {
+            endpoints.sender.close();
+        }
+        if (more > 0 || has_ended)
+            && let Some(Opened {
+                third,
+                rtt,
+                retransmitted,
+            }) = &relay.opened
+            && !endpoints.sender.is_established()
+        {
+            endpoints.sender.accept(now, third, *rtt, *retransmitted);
+            state.asks_routers = endpoints.sender.asks_routers();
+        }
+    }
+
+    /// The third segment of the handshake of a leg has arrived at the proxy that sends over `flow`.
+    pub(super) fn take_third_at_proxy(&mut self, flow: u32, third: &AckSegment) {
+        let now = self.now;
+        let state = self.flows.get_mut(flow);
+        let asks = state.peer;
+        let waits = |relay: &Relay| !relay.opens && relay.opened.is_none();
+        if !state.relay.as_deref().is_some_and(waits) {
+            return;
+        }
+        let Some(endpoints) = self.endpoints(asks) else {
+            return;
+        };
+        let (rtt, retransmitted) = endpoints.receiver.complete_handshake(now);
+        let opened = Opened {
+            third: *third,
+            rtt,
+            retransmitted,
+        };
+        if let Some(relay) = &mut self.flows.get_mut(flow).relay {
+            relay.opened = Some(opened);
+        }
+        // What has arrived before waits for this.
+        self.transmit(flow);
+        self.keep_sender(flow);
+    }
+
+    /// The first leg of a connection of which `flow` is one.
+    pub(super) fn first_leg(&mut self, mut flow: u32) -> u32 {
+        while let Some(relay) = &self.flows.get_mut(flow).relay
+            && relay.feeder != NOBODY
+        {
+            flow = relay.feeder;
+        }
+        flow
+    }
+
+    /// The last leg.
+    pub(super) fn last_leg(&mut self, mut flow: u32) -> u32 {
+        loop {
+            match self.flows.get_mut(flow).next() {
+                NOBODY => return flow,
+                next => flow = next,
+            }
+        }
+    }
+
+    /// The sender of `flow` has all of its data acknowledged: the connection ends once this is so on
+    /// all legs.
+    #[inline]
+    pub(super) fn complete(&mut self, flow: u32) {
+        if self.flows.get_mut(flow).relay.is_none() {
+            return self.finish(flow);
+        }
+        self.complete_leg(flow);
+    }
+
+    #[cold]
+    fn complete_leg(&mut self, flow: u32) {
+        let first = self.first_leg(flow);
+        let mut leg = first;
+        while leg != NOBODY {
+            let state = self.flows.get_mut(leg);
+            if !state.is_complete() {
+                return;
+            }
+            leg = state.next();
+        }
+        self.finish(first);
+    }
+
+    /// Ends all legs behind the first one. Returns what has arrived at the last receiver, if there
+    /// are any.
+    pub(super) fn end_legs(&mut self, first: u32) -> Option<Arrived> {
+        let mut leg = self.flows.get_mut(first).relay.take()?.next;
+        let mut arrived = None;
+        while leg != NOBODY {
+            let flow = leg;
+            let (state, pool) = self.flows.close(flow)?;
+            leg = state.next();
+            arrived = state.leave(pool);
+            let component = state.component.take();
+            if let Some(component) = component {
+                self.release(component);
+            }
+        }
+        arrived
+    }
+}
+
+/// Legs draw from different random numbers.
+const LEG_SEED: u64 = 0x9e37_79b9_7f4a_7c15;

@@ -1,0 +1,78 @@
+//! The start of measured flows, and the calendar entries of flows.
+
+use engine::Component;
+use rand_core::RngCore;
+use units::Instant;
+
+use super::{World, relay};
+use crate::agenda::{LEFT, RIGHT};
+
+impl World<'_> {
+    /// Starts the measured flows that are due.
+    pub(super) fn arrivals(&mut self) {
+        self.keep_order_of_flows();
+        let now = self.now;
+        let legs = self.legs;
+        while let Some(&flow) = self.waiting.last()
+            && self.flows.measured[flow as usize].start <= now
+        {
+            self.waiting.pop();
+            let component = self.component(flow);
+            let streams = &self.streams;
+            let seed = || streams.stream(&format!("flow {flow}")).next_u64();
+            let turns = &self.turns;
+            let state = &mut self.flows.measured[flow as usize];
+            turns.place_ends(state);
+            state.component = Some(component);
+            let memory = self.memories.entry(state.acks).or_default();
+            let (traced, is_plain) = (self.traced, self.is_plain);
+            state.start(now, seed, memory, traced, is_plain, &mut self.flows.pool);
+            self.unresolved.push(flow);
+            if let (Some(course), Some(ways)) =
+                (legs.of_flow(flow as usize), self.courses.remove(&flow))
+            {
+                let seed = self
+                    .streams
+                    .stream(&format!("legs of flow {flow}"))
+                    .next_u64();
+                if self
+                    .chain(flow, &relay::behind(course, &ways), seed)
+                    .is_none()
+                {
+                    self.finish(flow);
+                    continue;
+                }
+            }
+            self.transmit(flow);
+            self.keep_sender(flow);
+        }
+        let next = self.next_arrival();
+        let fixed = &mut self.agendas[LEFT].fixed;
+        fixed.schedule(Component::default(), next);
+    }
+
+    /// When the next measured flow starts.
+    pub(super) fn next_arrival(&self) -> Option<Instant> {
+        let flow = self.waiting.last()?;
+        Some(self.flows.measured[*flow as usize].start)
+    }
+
+    /// An entry for `flow` in the calendars of flows.
+    pub(super) fn component(&mut self, flow: u32) -> Component {
+        let component = self.free.pop().unwrap_or_else(|| {
+            self.running.push(flow);
+            self.agendas[RIGHT].flows.add();
+            self.agendas[LEFT].flows.add()
+        });
+        self.running[component.index()] = flow;
+        component
+    }
+
+    /// Frees the entry of a flow that has ended.
+    pub(super) fn release(&mut self, component: Component) {
+        for agenda in &mut self.agendas {
+            agenda.flows.schedule(component, None);
+        }
+        self.free.push(component);
+    }
+}
