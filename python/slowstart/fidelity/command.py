@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from slowstart.fidelity.grid import Case
-    from slowstart.fidelity.runner import Store
+    from slowstart.fidelity.runner import Job, Store
 
 EPILOG = """\b
 Examples:
@@ -155,22 +155,27 @@ def validate(
     usable = _usable(chosen[0], named, stack, asked=algorithm is not None)
     cases = [grid.Case(path, each) for path in chosen for each in usable]
     count = runs or (_QUICK_RUNS if quick else _RUNS)
+    older = runner.has_older_receiver(stack)
     jobs = [
-        runner.Job(case, each, number)
+        runner.Job(case, each, number, older)
         for each in ("simulated", stack)
         for number in range(count)
         for case in cases
     ]
-    jobs += [runner.Job(near, "simulated", 0) for case in cases for near in edges.neighbours(case)]
+    jobs += [
+        runner.Job(near, "simulated", 0, older) for case in cases for near in edges.neighbours(case)
+    ]
     with runner.Store(folder) as store:
         with Meter("running", quiet=quiet) as meter:
             runner.run_all(jobs, store, meter, _complain)
         finished = {
-            (case, which): _finished(store, case, which, count)
+            (case, which): _finished(
+                store, [runner.Job(case, which, number, older) for number in range(count)]
+            )
             for case in cases
             for which in ("simulated", stack)
         }
-        found = edges.find(cases, lambda case: store.load(runner.Job(case, "simulated", 0)))
+        found = edges.find(cases, lambda case: store.load(runner.Job(case, "simulated", 0, older)))
 
     def load(case: Case, which: str) -> list[dict[str, Any]]:
         return finished[case, which]
@@ -233,10 +238,8 @@ def _about_algorithm(error: InputError) -> bool:
     return str(error).startswith("flow ")
 
 
-def _finished(store: Store, case: Case, stack: str, count: int) -> list[dict[str, Any]]:
-    from slowstart.fidelity.runner import Job
-
-    runs = ((number, store.load(Job(case, stack, number))) for number in range(count))
+def _finished(store: Store, jobs: list[Job]) -> list[dict[str, Any]]:
+    runs = ((job.run, store.load(job)) for job in jobs)
     return [{**run, "run": number} for number, run in runs if run is not None]
 
 

@@ -17,6 +17,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from slowstart import Scenario
+from slowstart.fidelity.grid import OLDER_RECEIVER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -26,9 +27,6 @@ TWIN_S = 0.004
 _SMALLEST, _LARGEST = 30_000, 1_000_000
 _CLASSES = ((100_000, "30 to 100 kB"), (300_000, "100 to 300 kB"), (_LARGEST, "0.3 to 1 MB"))
 _RESPONSES = ((10_000, "responses to 10 kB"), (100_000, "10 to 100 kB"), (_LARGEST, "to 1 MB"))
-
-
-_OLDER = 'autotuning = "linux-5.4"\n'
 
 
 def _random(name: str) -> Random:
@@ -51,7 +49,7 @@ class Flow:
 
     def toml(self, shift_s: float, older_receiver: bool) -> str:
         """Its ``[[flow]]`` table."""
-        older = _OLDER if older_receiver else ""
+        older = OLDER_RECEIVER if older_receiver else ""
         return (
             f'[[flow]]\nname = "{self.label}"\nalgorithm = "{self.algorithm}"\n'
             f'size = "{self.size} bytes"\nstart = "{self.start_s + shift_s:.6f} s"\n'
@@ -96,7 +94,7 @@ class Workload:
             later = shifts.uniform(0, TWIN_S) if twin else 0.0
             text += (
                 f'[[traffic]]\nlist_flows = true\nstart = "{later:.6f} s"\n'
-                f"{_OLDER if older_receiver else ''}{self.traffic}"
+                f"{OLDER_RECEIVER if older_receiver else ''}{self.traffic}"
             )
         return Scenario.from_toml(text, name=self.name).with_runs(runs=1, seed=start + 1)
 

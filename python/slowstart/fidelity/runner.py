@@ -45,6 +45,7 @@ class Job:
     case: Case
     stack: str
     run: int
+    older_receiver: bool = False
 
     @property
     def seed(self) -> int:
@@ -54,7 +55,12 @@ class Job:
     @cached_property
     def key(self) -> str:
         """The key that all runs of the case on the stack share."""
-        return run_key(self.case.scenario(), self.stack)
+        return run_key(self.scenario(), self.stack)
+
+    def scenario(self, seed: int = 1) -> Scenario:
+        """What runs, on the simulated stack with the kernel's kind of receiver."""
+        older = self.older_receiver and self.stack == "simulated"
+        return self.case.scenario(seed, older_receiver=older)
 
     @property
     def name(self) -> str:
@@ -194,7 +200,7 @@ def has_older_receiver(stack: str) -> bool:
 def execute(job: AnyJob) -> dict[str, Any]:
     """Runs ``job`` and measures it; ``valid`` is whether it passed the self-check."""
     of_groups = isinstance(job, StartJob)
-    scenario = job.scenario() if isinstance(job, StartJob) else job.case.scenario(job.seed)
+    scenario = job.scenario() if isinstance(job, StartJob) else job.scenario(job.seed)
 
     def measured(result: Result) -> dict[str, Any]:
         if isinstance(job, StartJob):
