@@ -229,7 +229,7 @@ impl<'a> World<'a> {
             }
             self.keep_receiver(flow);
             if is_awaited {
-                self.hear(flow);
+                self.notify(flow, ts_val);
             }
             return;
         }
@@ -277,6 +277,25 @@ impl<'a> World<'a> {
         if next != NOBODY {
             self.wake_leg(next);
         } else if is_awaited && peer != NOBODY {
+            self.hear(flow);
+        }
+    }
+
+    /// The receiver of a flow has what the application there, or a proxy, waits for. The last segment
+    /// carried the timestamp `ts_val`.
+    #[cold]
+    #[inline(never)]
+    fn notify(&mut self, flow: u32, ts_val: u32) {
+        let state = self.flows.get_mut(flow);
+        let (peer, next) = (state.peer, state.next());
+        if peer != NOBODY
+            && let Some(endpoints) = self.endpoints(peer)
+        {
+            endpoints.sender.handle_timestamp(ts_val);
+        }
+        if next != NOBODY {
+            self.wake_leg(next);
+        } else {
             self.hear(flow);
         }
     }
