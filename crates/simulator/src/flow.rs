@@ -16,11 +16,11 @@ use scenario::{Application, Flow};
 use tcp::segment::AckSegment;
 use tcp::{Receiver, ReceiverConfig, Sender, SenderConfig};
 use units::{Bytes, Duration, Instant, Rate};
-use workload::Side as Party;
+use workload::{Act, Side as Party};
 
 use crate::agenda::{LEFT, Side};
+use crate::conversation::{Conversation, Opened};
 use crate::routes::Hop;
-use crate::speaker::{Act, Conversation, Opened};
 use crate::traffic::Totals;
 
 pub use leg::{Arrived, Relay};
@@ -248,7 +248,7 @@ impl<'a> FlowState<'a> {
             return;
         };
         let mut has_acted = false;
-        while let Some(act) = conversation.speaker.act(now) {
+        while let Some(act) = conversation.application.act(now) {
             has_acted = true;
             match act {
                 Act::Write(bytes) => endpoints.sender.write(now, bytes.get()),
@@ -259,7 +259,7 @@ impl<'a> FlowState<'a> {
                 Act::Close => endpoints.sender.close(),
             }
         }
-        self.application = conversation.speaker.due();
+        self.application = conversation.application.due();
         if has_acted
             && let Some(Opened {
                 third,

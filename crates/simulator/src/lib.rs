@@ -16,13 +16,13 @@
 
 mod agenda;
 mod carried;
+mod conversation;
 mod flow;
 mod flows;
 mod legs;
 mod links;
 mod look;
 mod routes;
-mod speaker;
 mod traffic;
 mod world;
 

@@ -10,9 +10,11 @@
 //! - [`generate`] draws them from distributions, each generator from one random stream.
 //! - [`AdaptiveVideo`] is the one application that no script describes: what it requests depends
 //!   on what the network delivered.
+//! - [`Application`] is what runs at either side of a connection.
 //!
 //! docs/reference/workloads.md describes the model, the formats and the generators.
 
+mod application;
 mod connection;
 pub mod draw;
 pub mod generate;
@@ -22,6 +24,7 @@ pub mod suite;
 pub mod tmix;
 mod video;
 
+pub use application::{Act, Answered, Application, Scripted, Server, Viewer};
 pub use connection::{
     Close, Connection, Exchange, Headers, MAX_UNIT, Script, Side, Turn, Unit, Unsound,
 };

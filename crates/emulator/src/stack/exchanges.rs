@@ -14,10 +14,9 @@ use network::Streams;
 use nix::poll::{PollFd, PollFlags};
 use scenario::{Direction, Flow, Scenario, TrafficKind};
 use units::{Duration, Instant};
-use workload::{Dialogue, Exchange, Side};
+use workload::{Act, Dialogue, Exchange, Scripted, Side};
 
 use super::hosts::{CHUNK, poll};
-use super::script::{Act, Script};
 use super::shared::{LONGEST_WAIT, PORT, Shared};
 use super::{StackError, sys};
 use crate::{FlowFacts, Report};
@@ -209,7 +208,7 @@ impl Talks {
 /// One side of a connection while it runs.
 struct Talk {
     stream: TcpStream,
-    script: Script,
+    script: Scripted,
     connection: usize,
     is_open: bool,
     heard: u64,
@@ -240,7 +239,7 @@ impl Talk {
     fn new(stream: TcpStream, talks: &Talks, connection: usize, side: Side, now: Instant) -> Self {
         Self {
             stream,
-            script: Script::new(&talks.connections[connection].exchange, side),
+            script: Scripted::new(Arc::clone(&talks.connections[connection].exchange), side),
             connection,
             is_open: side == Side::Acceptor,
             heard: 0,
@@ -288,12 +287,21 @@ impl Talk {
                     Err(error) => return Err(error),
                 }
             }
-            let epoch = self.script.hear(shared.now(), self.heard, self.is_closed);
-            epoch.into_iter().for_each(&mut note);
+            if let Some(answered) = self.script.hear(shared.now(), self.heard, self.is_closed) {
+                note(measure::Epoch {
+                    connection: 0,
+                    number: answered.number,
+                    request_bytes: answered.request,
+                    response_bytes: answered.response,
+                    start: answered.start,
+                    duration: answered.duration,
+                    think: answered.think,
+                });
+            }
         }
         while let Some(act) = self.script.act(shared.now()) {
             match act {
-                Act::Write(bytes) => self.unwritten += bytes,
+                Act::Write(bytes) | Act::Ask(bytes, _) => self.unwritten += bytes.get(),
                 Act::Close => self.closes = true,
             }
         }

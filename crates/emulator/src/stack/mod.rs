@@ -49,7 +49,6 @@ mod outcome;
 mod plan;
 pub(crate) mod routes;
 mod sampler;
-mod script;
 mod shared;
 mod sys;
 

@@ -3,7 +3,7 @@
 use units::{Bytes, Instant};
 
 use super::{Endpoints, NOBODY};
-use crate::speaker::Opened;
+use crate::conversation::Opened;
 
 /// A leg among those of its connection.
 #[derive(Debug)]

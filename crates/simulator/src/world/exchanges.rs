@@ -17,13 +17,13 @@ use measure::Epoch;
 use network::{Ecn, Packet, Payload};
 use scenario::Direction;
 use tcp::segment::AckSegment;
-use workload::{Dialogue, Side};
+use workload::{Application, Dialogue, Side};
 
 use super::World;
 use super::relay::Leg;
 use crate::carried::{Carried, ack_size};
+use crate::conversation::{Conversation, Opened};
 use crate::flow::{FlowState, Placement};
-use crate::speaker::{Conversation, Opened, Speaker};
 use crate::traffic::Begin;
 
 impl<'a> World<'a> {
@@ -128,7 +128,7 @@ impl<'a> World<'a> {
         }
         let state = self.flows.get_mut(asks);
         if let Some(conversation) = &mut state.conversation {
-            conversation.speaker.begin(begin.at);
+            conversation.application.begin(begin.at);
         }
         state.open(self.now);
         if let Some(endpoints) = self.endpoints(asks) {
@@ -148,11 +148,11 @@ impl<'a> World<'a> {
         let conversation = state.conversation.as_mut();
         let asked = conversation.and_then(|it| it.asked.take());
         let conversation = state.conversation.as_ref();
-        let awaited = conversation.map_or(u64::MAX, |it| it.speaker.awaited());
+        let awaited = conversation.map_or(u64::MAX, |it| it.application.awaited());
         if let Some((request, answer)) = asked
             && let answers = self.answering(flow)
             && let Some(other) = &mut self.flows.get_mut(answers).conversation
-            && let Speaker::Server(server) = &mut other.speaker
+            && let Application::Server(server) = &mut other.application
         {
             server.expect(request, answer);
         }
@@ -213,7 +213,7 @@ impl<'a> World<'a> {
         let (rtt, retransmitted) = endpoints.receiver.complete_handshake(now);
         let state = self.flows.get_mut(flow);
         if let Some(conversation) = &mut state.conversation {
-            conversation.speaker.begin(now);
+            conversation.application.begin(now);
             conversation.opened = Some(Opened {
                 third: *third,
                 rtt,
@@ -239,15 +239,18 @@ impl<'a> World<'a> {
         let Some(conversation) = &mut state.conversation else {
             return;
         };
-        if let Some(epoch) = conversation.speaker.hear(now, delivered, is_closed) {
+        if let Some(answered) = conversation.application.hear(now, delivered, is_closed) {
             // The handshake is no part of the first epoch.
             let opened = state.endpoints.as_ref().and_then(|it| it.established);
-            let start = opened.map_or(epoch.start, |opened| epoch.start.max(opened));
+            let start = opened.map_or(answered.start, |opened| answered.start.max(opened));
             let epoch = Epoch {
                 connection: conversation.number,
+                number: answered.number,
+                request_bytes: answered.request,
+                response_bytes: answered.response,
                 start,
                 duration: now.saturating_since(start),
-                ..epoch
+                think: answered.think,
             };
             let source = state.source as usize;
             self.totals[source].note_epoch(&epoch);
@@ -262,7 +265,7 @@ impl<'a> World<'a> {
         let Some(conversation) = &state.conversation else {
             return;
         };
-        state.application = conversation.speaker.due();
+        state.application = conversation.application.due();
         if state.application <= now {
             state.application_acts(now);
             self.transmit(flow);

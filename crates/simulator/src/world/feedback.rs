@@ -8,10 +8,10 @@ use workload::Side;
 
 use super::World;
 use crate::carried::{Aside, Carried};
+use crate::conversation::Conversation;
 use crate::flow::NOBODY;
 use crate::links::LinkState;
 use crate::routes::Hop;
-use crate::speaker::Conversation;
 
 impl World<'_> {
     /// Passes the router feedback of an arrived packet to its host.

@@ -25,10 +25,10 @@ use units::{Bytes, Duration, Instant};
 
 use super::World;
 use super::hosts::Way;
+use crate::conversation::Opened;
 use crate::flow::{Arrived, FlowState, NOBODY, Placement, Relay};
 use crate::legs::Course;
 use crate::routes::Hop;
-use crate::speaker::Opened;
 
 /// A leg behind the first one.
 pub(super) struct Leg<'a> {

@@ -1,86 +1,54 @@
-//! The application at one side of a connection in which both sides write.
+//! The application at one side of a connection in which both sides write: what it does, and what it
+//! waits for. The network tells it what has arrived.
 //!
 //! It follows a connection vector (Weigle et al. 2006; docs/reference/sources.md, "Tmix"), or it is
-//! a client of an adaptive video, or the server of one. The crate `workload` has both. Applications
-//! take no time of their own: what a side writes after a wait of zero leaves in the instant in which
-//! it has received what it waited for.
+//! a client of an adaptive video, or the server of one. Applications take no time of their own: what
+//! a side writes after a wait of zero leaves in the instant in which it has received what it waited
+//! for.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use measure::Epoch;
-use tcp::segment::AckSegment;
 use units::{Bytes, Duration, Instant};
-use workload::{AdaptiveVideo, Close, Exchange, Script, SegmentRequest, Side, Turn, VideoConfig};
 
-/// One side of a connection in which both sides write.
-#[derive(Clone, Debug)]
-pub struct Conversation {
-    /// The number of the connection in its table.
-    pub number: u64,
-    pub speaker: Speaker,
-    pub side: Side,
-    /// At the acceptor, how the handshake ended.
-    pub opened: Option<Opened>,
-    /// The last request of which the other side does not know yet what it asks for, and the size of
-    /// its answer.
-    pub asked: Option<(Bytes, Bytes)>,
-}
-
-impl Conversation {
-    /// The application at `side` of connection `number`, which is not open.
-    fn new(number: u64, speaker: Speaker, side: Side) -> Self {
-        Self {
-            number,
-            speaker,
-            side,
-            opened: None,
-            asked: None,
-        }
-    }
-
-    /// Both applications of a connection vector.
-    pub fn scripted(number: u64, exchange: &Exchange) -> [Self; 2] {
-        let exchange = Arc::new(exchange.clone());
-        Side::BOTH.map(|side| {
-            let speaker = Scripted::new(Arc::clone(&exchange), side);
-            Self::new(number, Speaker::Scripted(speaker), side)
-        })
-    }
-
-    /// The client of a video, and its server.
-    pub fn video(number: u64, client: &VideoConfig) -> [Self; 2] {
-        let viewer = Box::new(Viewer::new(client.clone()));
-        let [initiator, acceptor] = Side::BOTH;
-        [
-            Self::new(number, Speaker::Viewer(viewer), initiator),
-            Self::new(number, Speaker::Server(Server::default()), acceptor),
-        ]
-    }
-}
-
-/// The end of a handshake: the arguments of [`tcp::Sender::accept`].
-#[derive(Clone, Copy, Debug)]
-pub struct Opened {
-    pub third: AckSegment,
-    pub rtt: Option<Duration>,
-    pub retransmitted: u32,
-}
+use crate::{AdaptiveVideo, Close, Exchange, Script, SegmentRequest, Side, Turn, VideoConfig};
 
 /// What an application does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Act {
+    /// Writes.
     Write(Bytes),
     /// Writes a request, to which the other side answers with so many bytes.
     Ask(Bytes, Bytes),
+    /// Closes its direction.
     Close,
+}
+
+/// A request whose response is complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Answered {
+    /// The number of requests before it.
+    pub number: u32,
+    /// The size of the request.
+    pub request: Bytes,
+    /// The size of the response.
+    pub response: Bytes,
+    /// When the initiator wrote the request.
+    pub start: Instant,
+    /// From then to the last byte of the response.
+    pub duration: Duration,
+    /// The time for which the acceptor waits before and between the parts of its response.
+    pub think: Duration,
 }
 
 /// An application.
 #[derive(Clone, Debug)]
-pub enum Speaker {
+pub enum Application {
+    /// A side of a connection vector.
     Scripted(Scripted),
+    /// The client of an adaptive video.
     Viewer(Box<Viewer>),
+    /// The server of one.
     Server(Server),
 }
 
@@ -95,25 +63,27 @@ macro_rules! forward {
     };
 }
 
-impl Speaker {
+impl Application {
     /// The connection is open at this side, or its initiator opens it now.
     pub fn begin(&mut self, now: Instant) {
         forward!(self, application => application.begin(now));
     }
 
     /// When it acts next, unless it receives something first.
+    #[must_use]
     pub fn due(&self) -> Instant {
         forward!(self, application => application.due())
     }
 
     /// Call [`Self::hear`] when so many bytes have been received.
+    #[must_use]
     pub fn awaited(&self) -> u64 {
         forward!(self, application => application.awaited())
     }
 
     /// It has received `delivered` bytes in all, and the other side's FIN if `is_closed`. Returns the
     /// epoch that ends now.
-    pub fn hear(&mut self, now: Instant, delivered: u64, is_closed: bool) -> Option<Epoch> {
+    pub fn hear(&mut self, now: Instant, delivered: u64, is_closed: bool) -> Option<Answered> {
         forward!(self, application => application.hear(now, delivered, is_closed))
     }
 
@@ -137,7 +107,9 @@ pub struct Viewer {
 }
 
 impl Viewer {
-    fn new(client: VideoConfig) -> Self {
+    /// A client that has requested nothing.
+    #[must_use]
+    pub const fn new(client: VideoConfig) -> Self {
         Self {
             video: AdaptiveVideo::new(client),
             request: None,
@@ -172,7 +144,7 @@ impl Viewer {
         }
     }
 
-    fn hear(&mut self, now: Instant, delivered: u64, _is_closed: bool) -> Option<Epoch> {
+    fn hear(&mut self, now: Instant, delivered: u64, _is_closed: bool) -> Option<Answered> {
         if !self.has_asked || delivered < self.awaited {
             return None;
         }
@@ -181,11 +153,10 @@ impl Viewer {
         self.number += 1;
         self.has_asked = false;
         self.request = self.video.next(now);
-        Some(Epoch {
-            connection: 0,
+        Some(Answered {
             number,
-            request_bytes: request.request,
-            response_bytes: request.bytes,
+            request: request.request,
+            response: request.bytes,
             start: request.at,
             duration: now.saturating_since(request.at),
             think: Duration::ZERO,
@@ -240,7 +211,7 @@ impl Server {
         self.heard + 1
     }
 
-    fn hear(&mut self, _now: Instant, delivered: u64, is_closed: bool) -> Option<Epoch> {
+    fn hear(&mut self, _now: Instant, delivered: u64, is_closed: bool) -> Option<Answered> {
         self.heard = delivered;
         self.is_closed = is_closed;
         None
@@ -302,7 +273,9 @@ struct Request {
 }
 
 impl Scripted {
-    fn new(exchange: Arc<Exchange>, side: Side) -> Self {
+    /// The application at `side` of a connection that is not open.
+    #[must_use]
+    pub fn new(exchange: Arc<Exchange>, side: Side) -> Self {
         Self {
             exchange,
             side,
@@ -314,7 +287,8 @@ impl Scripted {
         }
     }
 
-    fn begin(&mut self, now: Instant) {
+    /// [`Application::begin`].
+    pub fn begin(&mut self, now: Instant) {
         if self.waiting == Waiting::ForConnection {
             self.wrote = now;
             self.request.at = now;
@@ -322,11 +296,19 @@ impl Scripted {
         }
     }
 
-    const fn due(&self) -> Instant {
+    /// [`Application::due`].
+    #[must_use]
+    pub const fn due(&self) -> Instant {
         match self.waiting {
             Waiting::Until(at) => at,
             _ => Instant::MAX,
         }
+    }
+
+    /// Whether it has closed its direction.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.waiting == Waiting::Over
     }
 
     const fn awaited(&self) -> u64 {
@@ -339,7 +321,8 @@ impl Scripted {
         }
     }
 
-    fn hear(&mut self, now: Instant, delivered: u64, is_closed: bool) -> Option<Epoch> {
+    /// [`Application::hear`].
+    pub fn hear(&mut self, now: Instant, delivered: u64, is_closed: bool) -> Option<Answered> {
         match self.waiting {
             Waiting::ForBytes(bytes) if delivered >= bytes => {
                 let epoch = self.end_epoch(now);
@@ -354,7 +337,8 @@ impl Scripted {
         }
     }
 
-    fn act(&mut self, now: Instant) -> Option<Act> {
+    /// [`Application::act`].
+    pub fn act(&mut self, now: Instant) -> Option<Act> {
         if self.due() > now {
             return None;
         }
@@ -442,7 +426,7 @@ impl Scripted {
     }
 
     /// The epoch whose response is complete; only the initiator has epochs.
-    fn end_epoch(&mut self, now: Instant) -> Option<Epoch> {
+    fn end_epoch(&mut self, now: Instant) -> Option<Answered> {
         if self.side == Side::Acceptor {
             return None;
         }
@@ -454,14 +438,109 @@ impl Scripted {
             think,
         } = self.request;
         self.request.number += 1;
-        Some(Epoch {
-            connection: 0,
+        Some(Answered {
             number,
-            request_bytes: Bytes::new(bytes),
-            response_bytes: Bytes::new(response),
+            request: Bytes::new(bytes),
+            response: Bytes::new(response),
             start: at,
             duration: now.saturating_since(at),
             think,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Script as Units, Unit};
+
+    fn at(millis: u64) -> Instant {
+        Instant::from_millis(millis)
+    }
+
+    #[test]
+    fn each_side_waits_for_the_other_and_then_thinks() {
+        let turn = |side, wait_ms, bytes| Turn {
+            side,
+            wait: Duration::from_millis(wait_ms),
+            bytes: Bytes::new(bytes),
+        };
+        let exchange = Arc::new(Exchange::Sequential {
+            turns: vec![
+                turn(Side::Initiator, 0, 100),
+                turn(Side::Acceptor, 5, 1000),
+                turn(Side::Acceptor, 7, 500),
+                turn(Side::Initiator, 30, 50),
+                turn(Side::Acceptor, 0, 2000),
+            ],
+            close: Close {
+                side: Side::Acceptor,
+                wait: Duration::from_millis(2),
+            },
+        });
+        let [mut asks, mut answers] =
+            Side::BOTH.map(|side| Scripted::new(Arc::clone(&exchange), side));
+        assert_eq!(asks.due(), Instant::MAX);
+        asks.begin(at(10));
+        answers.begin(at(12));
+        assert_eq!(asks.act(at(10)), Some(Act::Write(Bytes::new(100))));
+        assert_eq!((asks.act(at(11)), answers.act(at(12))), (None, None));
+        assert_eq!(answers.hear(at(20), 99, false), None);
+        assert_eq!(answers.hear(at(20), 100, false), None);
+        assert_eq!(answers.due(), at(25));
+        assert_eq!(answers.act(at(25)), Some(Act::Write(Bytes::new(1000))));
+        // Counted from its own write.
+        assert_eq!(answers.due(), at(32));
+        assert_eq!(answers.act(at(33)), Some(Act::Write(Bytes::new(500))));
+        assert_eq!(asks.hear(at(40), 1499, false), None);
+        let epoch = asks.hear(at(50), 1500, false).expect("a response");
+        assert_eq!(
+            (epoch.number, epoch.start, epoch.duration, epoch.think),
+            (
+                0,
+                at(10),
+                Duration::from_millis(40),
+                Duration::from_millis(12)
+            )
+        );
+        assert_eq!(epoch.request.get(), 100);
+        assert_eq!(epoch.response.get(), 1500);
+        assert_eq!(asks.due(), at(80));
+        assert_eq!(asks.act(at(80)), Some(Act::Write(Bytes::new(50))));
+        answers.hear(at(90), 150, false);
+        assert_eq!(answers.act(at(90)), Some(Act::Write(Bytes::new(2000))));
+        assert_eq!(answers.due(), at(92));
+        assert_eq!(answers.act(at(92)), Some(Act::Close));
+        assert!(answers.is_over());
+        let epoch = asks.hear(at(100), 3500, true).expect("a response");
+        assert_eq!((epoch.number, epoch.start), (1, at(80)));
+        // The other side's end was heard with its last bytes.
+        assert_eq!(asks.act(at(100)), Some(Act::Close));
+    }
+
+    #[test]
+    fn concurrent_sides_follow_their_own_clocks() {
+        let unit = |wait_ms, bytes| Unit {
+            wait: Duration::from_millis(wait_ms),
+            bytes: Bytes::new(bytes),
+        };
+        let script = |units: Vec<Unit>, close_ms| Units {
+            units,
+            close: Duration::from_millis(close_ms),
+        };
+        let exchange = Arc::new(Exchange::Concurrent([
+            script(vec![unit(0, 10), unit(20, 30)], 5),
+            script(Vec::new(), 0),
+        ]));
+        let [mut one, mut other] =
+            Side::BOTH.map(|side| Scripted::new(Arc::clone(&exchange), side));
+        one.begin(at(0));
+        other.begin(at(3));
+        assert_eq!(other.act(at(3)), Some(Act::Close));
+        assert_eq!(one.act(at(0)), Some(Act::Write(Bytes::new(10))));
+        assert_eq!(one.act(at(19)), None);
+        assert_eq!(one.act(at(20)), Some(Act::Write(Bytes::new(30))));
+        assert_eq!(one.hear(at(21), 0, true), None);
+        assert_eq!((one.due(), one.act(at(25))), (at(25), Some(Act::Close)));
     }
 }
