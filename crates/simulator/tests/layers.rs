@@ -13,6 +13,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("congestion", &["units"]),
     ("tcp", &["units", "tables", "congestion"]),
     ("network", &["units", "tables"]),
+    ("wireless", &["units", "tables", "network"]),
     // What applications send is independent of the network and of the scenario file.
     ("workload", &["units"]),
     (
@@ -23,6 +24,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "congestion",
             "tcp",
             "network",
+            "wireless",
             "workload",
         ],
     ),
@@ -53,6 +55,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "congestion",
             "tcp",
             "network",
+            "wireless",
             "workload",
             "engine",
             "scenario",
@@ -104,7 +107,14 @@ const ALLOWED: &[(&str, &[&str])] = &[
 ];
 
 /// Crates without the standard library, for use in a kernel or a small device.
-const NO_STD: &[&str] = &["units", "tables", "congestion", "tcp", "network"];
+const NO_STD: &[&str] = &[
+    "units",
+    "tables",
+    "congestion",
+    "tcp",
+    "network",
+    "wireless",
+];
 
 /// Crates that make system calls without a safe wrapper, and give a reason for each `unsafe`. The
 /// others forbid `unsafe`, apart from the code that PyO3's macros generate in `python`.

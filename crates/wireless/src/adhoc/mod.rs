@@ -1,0 +1,8 @@
+//! Ad-hoc networks: nodes with radios that forward packets for each other.
+//!
+//! From top to bottom a node has a routing protocol ([`routing`]), ARP, an interface queue, a
+//! medium-access protocol ([`mac`]) and a radio. The medium-access protocol of all nodes is one
+//! object, since they share the air.
+
+pub mod mac;
+pub mod routing;
