@@ -14,4 +14,7 @@ pub mod adhoc;
 mod cloud;
 pub mod constellation;
 
-pub use cloud::{Cloud, CloudCounters, Delivery, DropCause, Lost, NodeId};
+pub use cloud::{
+    AirSummary, ArpSummary, Cloud, CloudCounters, CloudMap, CloudSummary, Delivery, DropCause, Lost,
+    MapLink, NodeEnergy, NodeId, NodeSummary, RoutingSummary,
+};
