@@ -16,6 +16,6 @@ pub mod constellation;
 mod random;
 
 pub use cloud::{
-    AirSummary, ArpSummary, Cloud, CloudCounters, CloudMap, CloudSummary, Delivery, DropCause, Lost,
-    MapLink, NodeEnergy, NodeId, NodeSummary, RoutingSummary,
+    AirSummary, ArpSummary, Cloud, CloudCounters, CloudMap, CloudSummary, Delivery, DropCause,
+    Lost, MapLink, NodeEnergy, NodeId, NodeSummary, RoutingSummary,
 };

@@ -7,5 +7,8 @@
 pub mod arp;
 pub mod mac;
 pub mod mobility;
+mod network;
 pub mod queue;
 pub mod routing;
+
+pub use network::{AdHoc, ControlCounters};
