@@ -11,4 +11,4 @@ mod network;
 pub mod queue;
 pub mod routing;
 
-pub use network::{AdHoc, ControlCounters};
+pub use network::AdHoc;

@@ -25,7 +25,10 @@ use super::arp::{ARP_BYTES, Arp, ArpAction, ArpConfig, ArpMessage};
 use super::mac::{Mac, MacEvent, Outgoing};
 use super::queue::InterfaceQueue;
 use super::routing::{Action, Decision, Header, Routing};
-use crate::{Cloud, CloudCounters, Delivery, DropCause, Lost, NodeId};
+use crate::{
+    ArpSummary, Cloud, CloudCounters, Delivery, DropCause, Lost, NodeId, NodeSummary,
+    RoutingSummary,
+};
 
 /// The hop limit of a new packet, as in ns-2.
 pub(super) const HOP_LIMIT: u8 = 32;
@@ -96,27 +99,13 @@ struct Node<R> {
     /// `None` where neighbours need no resolution.
     arp: Option<Arp>,
     queue: InterfaceQueue,
+    summary: NodeSummary,
     /// When its routing protocol or its ARP is due, as in the set of all timers.
     timer: Instant,
 }
 
 /// A message that a node sends later, and the neighbour for which it is.
 type Later<M> = (NodeId, Option<NodeId>, M);
-
-/// Control packets of a network since the start of the run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ControlCounters {
-    /// Messages of the routing protocol that nodes sent.
-    pub routing_messages: u64,
-    /// Their bytes of IP.
-    pub routing_bytes: u64,
-    /// Messages of ARP that nodes sent.
-    pub arp_messages: u64,
-    /// Messages of either kind that a queue or a MAC dropped.
-    pub dropped: u64,
-    /// Packets of users that nodes forwarded for others.
-    pub forwarded: u64,
-}
 
 /// An ad-hoc network.
 pub struct AdHoc<T, R: Routing> {
@@ -133,7 +122,8 @@ pub struct AdHoc<T, R: Routing> {
     delivered: VecDeque<Delivery<T>>,
     lost: VecDeque<Lost<T>>,
     counters: CloudCounters,
-    control: ControlCounters,
+    routing: RoutingSummary,
+    arp: ArpSummary,
     /// Empty lists that are used again.
     events: Vec<MacEvent>,
     spare: Vec<Vec<Action<R::Message>>>,
@@ -162,6 +152,7 @@ impl<T: Payload, R: Routing> AdHoc<T, R> {
                 routing,
                 arp: arp.map(|config| Arp::new(id, config)),
                 queue: InterfaceQueue::new(queue),
+                summary: NodeSummary::default(),
             }
         });
         let mut network = Self {
@@ -178,7 +169,8 @@ impl<T: Payload, R: Routing> AdHoc<T, R> {
             delivered: VecDeque::new(),
             lost: VecDeque::new(),
             counters: CloudCounters::default(),
-            control: ControlCounters::default(),
+            routing: RoutingSummary::default(),
+            arp: ArpSummary::default(),
             events: Vec::new(),
             spare: Vec::new(),
             spare_arp: Vec::new(),
@@ -187,12 +179,6 @@ impl<T: Payload, R: Routing> AdHoc<T, R> {
             network.keep_timer(NodeId(number as u32));
         }
         network
-    }
-
-    /// What nodes sent for the network itself.
-    #[must_use]
-    pub const fn control(&self) -> &ControlCounters {
-        &self.control
     }
 
     /// The medium-access protocol.
@@ -241,7 +227,10 @@ impl<T: Payload, R: Routing> AdHoc<T, R> {
         for action in actions.drain(..) {
             match action {
                 ArpAction::Send(message) => {
-                    self.control.arp_messages += 1;
+                    match message {
+                        ArpMessage::Request { .. } => self.arp.requests += 1,
+                        ArpMessage::Reply { .. } => self.arp.replies += 1,
+                    }
                     let to = message.to();
                     let handle = self.add(node, to, ARP_BYTES, Body::Arp(message));
                     self.enqueue(node, handle);
@@ -305,8 +294,8 @@ impl<T: Payload, R: Routing> AdHoc<T, R> {
 
     fn send_message(&mut self, node: NodeId, to: Option<NodeId>, message: R::Message) {
         let bytes = R::bytes(&message);
-        self.control.routing_messages += 1;
-        self.control.routing_bytes += u64::from(bytes);
+        self.routing.messages += 1;
+        self.routing.bytes += u64::from(bytes);
         let handle = self.add(node, to, bytes, Body::Routing(message));
         match to {
             Some(neighbour) => self.resolve(node, neighbour, handle),
@@ -403,6 +392,7 @@ impl<T: Payload, R: Routing> AdHoc<T, R> {
         match self.store.take(handle) {
             Body::User(packet) => {
                 self.counters.count_drop(cause);
+                self.nodes[node.index()].summary.dropped += 1;
                 self.lost.push_back(Lost {
                     at: self.now,
                     node,
@@ -410,8 +400,7 @@ impl<T: Payload, R: Routing> AdHoc<T, R> {
                     packet,
                 });
             }
-            Body::Routing(_) | Body::Arp(_) => self.control.dropped += 1,
-            Body::Gone => {}
+            Body::Routing(_) | Body::Arp(_) | Body::Gone => {}
         }
     }
 
@@ -474,7 +463,7 @@ impl<T: Payload, R: Routing> AdHoc<T, R> {
         } else if header.hop_limit == 0 {
             self.drop_packet(handle, DropCause::HopLimit);
         } else {
-            self.control.forwarded += 1;
+            self.nodes[node.index()].summary.forwarded += 1;
             self.route(node, handle);
         }
     }
