@@ -31,6 +31,7 @@ from slowstart.studies.measures import Known, Measure, read_measure
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from slowstart.studies.files import Node
     from slowstart.studies.grid import Stack
@@ -168,6 +169,30 @@ def seal_of(table: Mapping[str, Any]) -> str:
     sealed = {key: table[key] for key in sorted(_SEALED) if key in table}
     text = json.dumps(sealed, sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def check_lock(claims: Sequence[Claim], file: Path, *, write: bool = False) -> list[str]:
+    """What differs between claims and their seals in ``claims.lock``; empty if nothing does.
+
+    With ``write``, claims that have no seal yet get one. A seal that differs stays: whoever changes
+    a measure or a tolerance deletes its line, so that the change is seen in review.
+    """
+    lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
+    sealed = dict(line.split() for line in lines if line and not line.startswith("#"))
+    changed = [
+        f"{each.name} is not what was sealed"
+        for each in claims
+        if each.name in sealed and sealed[each.name] != each.seal
+    ]
+    fresh = [each for each in claims if each.name not in sealed]
+    names = {each.name for each in claims}
+    gone = [f"{name} was sealed and is gone" for name in sealed if name not in names]
+    if write and fresh:
+        added = [f"{each.name} {each.seal}" for each in fresh]
+        head = lines or ["# SHA-256 of each claim's place, measure and tolerance, from before its first run."]
+        file.write_text("\n".join([*head, *added]) + "\n", encoding="utf-8")
+        fresh = []
+    return [*changed, *gone, *(f"{each.name} is not sealed" for each in fresh)]
 
 
 # --- the verdict ---------------------------------------------------------------------------------

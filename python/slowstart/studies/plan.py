@@ -7,7 +7,8 @@ base. Each axis becomes a column of the result tables, named after the last part
 of every cell has the same seed, and so the same channel realization.
 
 A cell over a calibrated network has the settings of the chosen point, and in an experiment with
-``calibrated = true`` variants with those of further points that the published baseline allows
+``calibrated = true`` (or a number of runs) variants with those of further points that the published
+baseline allows
 (:mod:`slowstart.studies.calibration`). A key that a cell sets itself stays.
 """
 
@@ -80,6 +81,8 @@ class Experiment:
     extracts: tuple[Extract, ...]
     axes: Mapping[str, tuple[Scalar, ...]]
     cells: tuple[Cell, ...]
+    few: int | None = None
+    """The most runs of a cell at a further point; ``None`` for as many as at the chosen one."""
 
     def chosen(self, *, quick: bool) -> list[Cell]:
         """The cells that are run."""
@@ -106,7 +109,7 @@ class Experiment:
         made: list[Job] = []
         for cell in self.cells:
             if point < len(cell.variants):
-                count = runs or cell.runs.full
+                count = min(runs or cell.runs.full, self.few or cell.runs.full)
                 parts = cell.variants[point]
                 made += jobs_of(parts, count, labels=cell.labels, extracts=self.extracts)
         return made
@@ -181,7 +184,7 @@ def read_experiment(
     kept = _read_quick(node, axes)
     runs = Repetitions.read(node, "runs")
     seed = node.integer("seed", 1, least=0)
-    over_set = node.boolean("calibrated", default=False)
+    over_set, few = _read_calibrated(node)
     cells = []
     for place, repeated in points(axes, runs):
         labels = {axis.name: point.label for axis, point in zip(axes, place, strict=True)}
@@ -215,7 +218,15 @@ def read_experiment(
         extracts=_read_extracts(node, hooks),
         axes={axis.name: tuple(point.label for point in axis.points) for axis in axes},
         cells=tuple(cells),
+        few=few,
     )
+
+
+def _read_calibrated(node: Node) -> tuple[bool, int | None]:
+    """``calibrated``: whether there are variants, and the number of their runs."""
+    if isinstance(node.value.get("calibrated", False), bool):
+        return node.boolean("calibrated", default=False), None
+    return True, node.integer("calibrated", 1)
 
 
 def baseline(

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from slowstart.studies.estimates import Estimate, estimate
+from slowstart.studies.measures import filtered
 from slowstart.studies.store import Extract
 
 from .chapter4 import (
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ahead", "bin_error", "bins_figure", "buffer_figure", "closed", "downloads_figure",
     "examples_figure", "exit_rate_bps", "first_rtt_ms", "largest_rtt_ms", "latency_figure",
-    "mean_peak", "noiseless_exit", "norm_figure", "rate_capacity_s", "rate_figure", "rounds_figure",
+    "mean_peak", "noiseless_exit", "norm_figure", "outliers", "place_among", "rate_capacity_s", "rate_figure", "rounds_figure",
     "rssi_figure", "rtt_peak_hz", "sensitivity_figure", "sent_figure", "spectrum_figure",
     "windows_figure",
 ]  # fmt: skip
@@ -161,6 +162,26 @@ def mean_peak(findings: Findings, stack: Stack, parameters: Mapping[str, Any]) -
     found = [peak([kept[place] for place in row]) for row in drawn]
     low, high = map(float, np.nanquantile(found, [0.025, 0.975])) if found else (None, None)
     return Estimate(value, low, high, 0.95 if found else None, len(kept), len(kept))
+
+
+def place_among(findings: Findings, stack: Stack, parameters: Mapping[str, Any]) -> Estimate | None:
+    """The fraction of our runs below a single published run; one without a value is above."""
+    rows = findings.table(parameters["experiment"], stack)
+    column, value = parameters["column"], parameters["value"]
+    mine = filtered(rows, parameters["select"])
+    if mine.is_empty():
+        return None
+    below = float((mine[column].fill_null(float("inf")) < value).sum() / len(mine))
+    return Estimate(below, None, None, None, len(mine), len(mine))
+
+
+def outliers(findings: Findings, stack: Stack, parameters: Mapping[str, Any]) -> Estimate | None:
+    """The fraction of runs whose ``column`` exceeds ``factor`` times the median."""
+    rows = findings.table(parameters["experiment"], stack)
+    if rows.is_empty():
+        return None
+    limit = parameters["factor"] * pl.col(parameters["column"]).median()
+    return estimate(rows.with_columns(value=pl.col(parameters["column"]) > limit), "share")
 
 
 def bin_error(findings: Findings, stack: Stack, parameters: Mapping[str, Any]) -> Estimate | None:
