@@ -39,7 +39,9 @@ scenario = { path = { preset = "wired" }, flow = [{ algorithm = "cubic+standard"
 name = "other"
 about = "Its own buffer."
 runs = 2
-scenario = { path = { preset = "wired", buffer = "50 packets" }, flow = [{ algorithm = "cubic", size = "1 MB" }] }
+[experiment.scenario]
+path = { preset = "wired", buffer = "50 packets" }
+flow = [{ algorithm = "cubic", size = "1 MB" }]
 """
 CLAIMS = """[[claim]]
 id = "lost"
@@ -126,7 +128,7 @@ def test_a_published_mean_is_judged_by_both_standard_errors() -> None:
     assert (band.low, band.high) == pytest.approx((13.7 - tolerance, 13.7 + tolerance))
     # It never exceeds one standard deviation of runs, however few ours are.
     wide = expected.beside(0, 100)
-    assert (wide.low, wide.high) == (12.0, 15.4)
+    assert (wide.low, wide.high) == pytest.approx((12.0, 15.4))
 
 
 def test_what_ends_at_the_limit_counts_as_at_least_that() -> None:
@@ -171,7 +173,9 @@ def test_a_search_finds_what_the_baseline_allows(command: Command, tmp_path: Pat
     cells = study.experiments["one"].cells
     assert {cell.calibrations for cell in cells} == {("path",)}
     assert study.experiments["one"].points == len(found["judged"])
-    buffer_bytes = [cell.scenario.resolved["path"]["buffer_bytes"] for cell in cells if cell.scenario]
+    buffer_bytes = [
+        cell.scenario.resolved["path"]["buffer_bytes"] for cell in cells if cell.scenario
+    ]
     assert len(set(buffer_bytes)) == 1
     other = study.experiments["other"].cells[0].scenario
     assert other is not None

@@ -78,7 +78,7 @@ def plain(value: float, digits: int = 4) -> str:
 
 
 def read_expected(node: Node) -> Expected:
-    """Reads ``expected = { value, tolerance }``, ``{ value, sd, n, rounding }`` or ``{ low, high }``."""
+    """Reads ``expected``: a value and a tolerance, a published mean and its sd, or low and high."""
     table = node.table("expected")
     table.only("value", "tolerance", "low", "high", "sd", "n", "rounding")
     if table.has("sd"):

@@ -153,9 +153,7 @@ def search(
     return done
 
 
-def conclude(
-    calibration: Calibration, tried: Sequence[Tried], runs: int, command: str
-) -> Search:
+def conclude(calibration: Calibration, tried: Sequence[Tried], runs: int, command: str) -> Search:
     """The set of the points tried: its chosen point, and a spread-out subset of the others.
 
     Without targets every point is allowed, and the calibration names the one to choose.

@@ -138,7 +138,10 @@ class Calibration:
         rng = np.random.default_rng(self.seed)
         places = [(rng.permutation(self.count) + 0.5) / self.count for _ in axes]
         found = [
-            {axis.name: axis.at(float(place[row])) for axis, place in zip(axes, places, strict=True)}
+            {
+                axis.name: axis.at(float(place[row]))
+                for axis, place in zip(axes, places, strict=True)
+            }
             for row in range(self.count)
         ]
         return [each for number, each in enumerate(found) if each not in found[:number]]
@@ -448,7 +451,9 @@ def write_allowed(allowed: Allowed) -> str:
     """The text of ``calibration/NAME.toml``."""
 
     def row(values: Mapping[str, Any]) -> str:
-        inside = ", ".join(f"{json.dumps(key)} = {json.dumps(each)}" for key, each in values.items())
+        inside = ", ".join(
+            f"{json.dumps(key)} = {json.dumps(each)}" for key, each in values.items()
+        )
         return f"{{ {inside} }}" if inside else "{}"
 
     lines = [

@@ -189,7 +189,9 @@ def check_lock(claims: Sequence[Claim], file: Path, *, write: bool = False) -> l
     gone = [f"{name} was sealed and is gone" for name in sealed if name not in names]
     if write and fresh:
         added = [f"{each.name} {each.seal}" for each in fresh]
-        head = lines or ["# SHA-256 of each claim's place, measure and tolerance, from before its first run."]
+        head = lines or [
+            "# SHA-256 of each claim's place, measure and tolerance, from before its first run."
+        ]
         file.write_text("\n".join([*head, *added]) + "\n", encoding="utf-8")
         fresh = []
     return [*changed, *gone, *(f"{each.name} is not sealed" for each in fresh)]
@@ -255,7 +257,9 @@ def decide(claim: Claim, found: Estimate, stack: Stack) -> Verdict:
     if found.missing:
         reason += f"; {found.missing} rows without a value"
     if found.censored:
-        reason += f"; {found.censored} rows count as at least the limit of {plain(claim.limit or 0)}"
+        reason += (
+            f"; {found.censored} rows count as at least the limit of {plain(claim.limit or 0)}"
+        )
     word = AGREES if agrees else DIFFERS
     return Verdict(
         claim, stack, word, reason, found, expected=expected, agreeing=int(agrees),

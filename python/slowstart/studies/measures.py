@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import polars as pl
 
-from slowstart.studies.estimates import RELATIONS, STATISTICS, Estimate, estimate, relate
+from slowstart.studies.estimates import (
+    RELATIONS,
+    STATISTICS,
+    Estimate,
+    censor,
+    estimate,
+    relate,
+)
 from slowstart.studies.files import Node, nearest
 
 if TYPE_CHECKING:

@@ -207,9 +207,7 @@ def read_experiment(
             }  # fmt: skip
             variants.append(_parts(tree, own, further, folders, where, seed)[0])
         names = tuple(each.name for each, _ in own)
-        cells.append(
-            Cell(labels, repeated, parts, unavailable, in_quick, names, tuple(variants))
-        )
+        cells.append(Cell(labels, repeated, parts, unavailable, in_quick, names, tuple(variants)))
     return Experiment(
         name=name,
         about=node.text("about", ""),

@@ -124,9 +124,7 @@ class Study:
         return run(self, output, **how)
 
 
-def load(
-    name: str | Path, traces: str | Path | None = None, *, sets: bool = True
-) -> Study:
+def load(name: str | Path, traces: str | Path | None = None, *, sets: bool = True) -> Study:
     """Reads a study, by name or by folder.
 
     Args:

@@ -18,10 +18,9 @@ from slowstart.tables import console, write_plain
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from slowstart.studies.calibrate import Search
-
     from rich.console import Console
 
+    from slowstart.studies.calibrate import Search
     from slowstart.studies.runner import Findings
 
 _STYLES = {

@@ -51,9 +51,9 @@ if TYPE_CHECKING:
 __all__ = [
     "ahead", "bin_error", "bins_figure", "buffer_figure", "closed", "downloads_figure",
     "examples_figure", "exit_rate_bps", "first_rtt_ms", "largest_rtt_ms", "latency_figure",
-    "mean_peak", "noiseless_exit", "norm_figure", "outliers", "place_among", "rate_capacity_s", "rate_figure", "rounds_figure",
-    "rssi_figure", "rtt_peak_hz", "sensitivity_figure", "sent_figure", "spectrum_figure",
-    "windows_figure",
+    "mean_peak", "noiseless_exit", "norm_figure", "outliers", "place_among", "rate_capacity_s",
+    "rate_figure", "rounds_figure", "rssi_figure", "rtt_peak_hz", "sensitivity_figure",
+    "sent_figure", "spectrum_figure", "windows_figure",
 ]  # fmt: skip
 
 
