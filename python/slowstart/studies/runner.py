@@ -44,6 +44,13 @@ if TYPE_CHECKING:
     from slowstart.studies.study import Study
 
 _MARK = "study.json"
+# What a claim does, and what several do.
+_SAID = {
+    judging.AGREES: ("agrees", "agree"),
+    judging.DIFFERS: ("differs", "differ"),
+    judging.NOT_IDENTIFIED: ("is not identified", "are not identified"),
+    judging.CANNOT_TEST: ("cannot be tested", "cannot be tested"),
+}
 _ASIDE = ".report."
 _Key = tuple[str, "Stack"]
 
@@ -162,6 +169,14 @@ class Findings:
         """The number of verdicts of each kind on claims of a standing."""
         words = [each.word for each in self.verdicts if each.claim.standing == standing]
         return {word: words.count(word) for word in judging.WORDS}
+
+    @property
+    def counted(self) -> str:
+        """The totals in a sentence."""
+        totals = self.totals
+        decided = {word: count for word, count in totals.items() if count}
+        parts = [f"{count} {_SAID[word][count > 1]}" for word, count in decided.items()]
+        return f"Of {sum(totals.values())} independent claims {', '.join(parts)}."
 
     @property
     def dependent(self) -> dict[str, int]:

@@ -163,3 +163,25 @@ acknowledged_16mb_s, lost_of_16mb = _clock(16), _losses(16)
 acknowledged_20mb_s, lost_of_20mb = _clock(20), _losses(20)
 acknowledged_24mb_s, lost_of_24mb = _clock(24), _losses(24)
 acknowledged_28mb_s, lost_of_28mb = _clock(28), _losses(28)
+
+
+def answer(findings: Findings, stack: Stack) -> list[str]:
+    """What the page claims, beside what these runs say."""
+    sentences = []
+    for experiment, column, words, published in (
+        ("wired", "acknowledged_5mb_s", "5 MB over the wire", (1.50, 1.29, 1.50, 1.11)),
+        ("wifi-log", "acknowledged_4mb_s", "4 MB over Wi-Fi", (3.53, 2.18, 2.22, 1.87)),
+    ):
+        rows = findings.table(experiment, stack)
+        if rows.is_empty():
+            continue
+        parts = []
+        for name, algorithm, value in zip(_NAMES, _FIGURE_2, published, strict=True):
+            found = rows.filter(pl.col("algorithm") == algorithm)[column].mean()
+            if found is not None:
+                parts.append(f"{name} {float(found):.2f} s ({value:.2f} s)")  # type: ignore[arg-type]
+        sentences.append(f"{words} take (published): {', '.join(parts)}.")
+    return [*sentences, findings.counted]
+
+
+_NAMES = ("slow start alone", "HyStart", "the authors' HyStart++", "SUSS")

@@ -49,12 +49,51 @@ if TYPE_CHECKING:
     from slowstart.studies.runner import Findings
 
 __all__ = [
-    "ahead", "bin_error", "bins_figure", "buffer_figure", "closed", "downloads_figure",
+    "ahead", "answer", "bin_error", "bins_figure", "buffer_figure", "closed", "downloads_figure",
     "examples_figure", "exit_rate_bps", "first_rtt_ms", "largest_rtt_ms", "latency_figure",
     "mean_peak", "noiseless_exit", "norm_figure", "outliers", "place_among", "rate_capacity_s",
     "rate_figure", "rounds_figure", "rssi_figure", "rtt_peak_hz", "sensitivity_figure",
     "sent_figure", "spectrum_figure", "windows_figure",
 ]  # fmt: skip
+
+
+_PUBLISHED = {"geo": 93.5, "leo": 39.0, "lte": 60.0, "strong": 91.0, "weak": 90.5}
+"""Kachooei 2024, table 5.3: SEARCH's exits at the chokepoint, in per cent."""
+
+
+def answer(findings: Findings, stack: Stack) -> list[str]:
+    """What the thesis claims, beside what these runs say."""
+    sentences = []
+    shares = []
+    for network, published in _PUBLISHED.items():
+        wifi = network in ("strong", "weak")
+        rows = findings.table("wifi" if wifi else "passive", stack)
+        if rows.is_empty():
+            continue
+        algorithm = "cubic+search" if wifi else GEO["algorithm"]
+        mine = filtered(rows, {"network": network, "algorithm": algorithm})
+        share = (mine["exit_class"] == "chokepoint").fill_null(value=False).mean()
+        if mine.is_empty() or share is None:
+            continue
+        name = {"strong": "Wi-Fi strong", "weak": "Wi-Fi weak"}.get(network, network.upper())
+        shares.append(f"{name} {100 * float(share):.0f} % ({published:.0f} %)")  # type: ignore[arg-type]
+    if shares:
+        sentences.append(
+            "SEARCH exits slow start after capacity and before a loss (published): "
+            f"{', '.join(shares)}."
+        )
+    rows = findings.table("active", stack)
+    gains = []
+    for network in ("geo", "leo", "lte") if not rows.is_empty() else ():
+        medians = [
+            filtered(rows, {"network": network, "algorithm": each})["goodput_bps"].median()
+            for each in ("cubic+search", "cubic+hystart")
+        ]
+        if None not in medians:
+            gains.append(f"{network.upper()} {float(medians[0]) / float(medians[1]):.2f}")  # type: ignore[arg-type]
+    if gains:
+        sentences.append(f"Its throughput over HyStart's is {', '.join(gains)} (published: more).")
+    return [*sentences, findings.counted]
 
 
 def closed(_: Findings, __: Stack, parameters: Mapping[str, Any]) -> Estimate | None:
