@@ -135,18 +135,18 @@ reverse.jitter = { amount = "480 ms", distribution = "sine", period = "2 s" }
 "#,
     },
     // Both directions: LeoCC. Round trip and buffer are the chosen point of those that the runs of
-    // Kachooei 2024 with HyStart off allow (1.25 to 2 MB: smallest RTT about 30 ms, capacity 0.4
+    // Kachooei 2024 with HyStart off allow (1.2 to 2 MB: smallest RTT about 30 ms, capacity 0.4
     // (0.1) s, first loss 0.6 (0.1) s; calibration.toml of the study `search-thesis`). Loss: a tenth
     // of the forward loss of the LeoReplayer authors, because none of the thesis' 77 runs left slow
     // start on random loss. See docs/reference/networks/leo.md.
     Preset {
         name: "leo",
-        summary: "low-orbit satellite: around 100 Mbit/s down and 15 up in bursts, 40 ms, 1.75 MB, \
+        summary: "low-orbit satellite: around 100 Mbit/s down and 15 up in bursts, 41 ms, 1.75 MB, \
                   a new satellite every 15 s",
         source: "Kachooei 2024; calibration: docs/reference/networks/leo.md",
         toml: r#"
 rate = { model = "leo", rate = "100 Mbit/s" }
-rtt = "40 ms"
+rtt = "41 ms"
 buffer = "1.75 MB"
 loss = "0.001 %"
 reverse.rate = { model = "leo", rate = "15 Mbit/s", grant = "12 ms" }

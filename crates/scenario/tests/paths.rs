@@ -96,7 +96,7 @@ fn presets_have_the_values_of_their_sources() {
     assert_eq!(rtt_rate("docsis"), (26, 100));
     assert_eq!(rtt_rate("policed"), (40, 50));
     assert_eq!(rtt_rate("geo"), (600, 28));
-    assert_eq!(rtt_rate("leo"), (40, 100));
+    assert_eq!(rtt_rate("leo"), (41, 100));
     assert_eq!(rtt_rate("geo-reduced"), (600, 25));
     assert_eq!(rtt_rate("leo-reduced"), (45, 100));
     // Over places and load; a cell that is always the same has 40.

@@ -156,12 +156,12 @@ def answer(findings: Findings, stack: Stack) -> list[str]:
             other = mine.filter(pl.col("variant") == variant)
             ratios = []
             for name in ("goodput_bps", "rtt_mean_ms", "segments_retransmitted", "timeouts"):
-                above, below = (each[name].cast(pl.Float64).sum() for each in (other, base))
+                above, below = (float(each[name].sum()) for each in (other, base))
                 ratios.append(above / below if below else float("nan"))
             parts.append(f"{variant} {', '.join(f'{each:.2f}' for each in ratios)}")
         if parts:
             sentences.append(
-                f"On the {direction}, goodput, RTT, retransmissions and timeouts over NewReno's are "
-                f"{'; '.join(parts)} (published: {claimed})."
+                f"On the {direction}, goodput, RTT, retransmissions and timeouts over those of "
+                f"NewReno: {'; '.join(parts)} (published: {claimed})."
             )
     return [*sentences, findings.counted]
