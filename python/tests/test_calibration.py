@@ -109,6 +109,28 @@ def test_a_setting_keeps_the_rest_of_a_presets_table() -> None:
     assert applied(own, {"path.buffer": "2 MB"}, force=True)["path"]["buffer"] == "2 MB"
 
 
+def test_points_that_mean_the_same_are_tried_once(tmp_path: Path) -> None:
+    text = CALIBRATION.replace(
+        '[calibration.parameters.buffer]\nkeys = ["path.buffer"]\n',
+        """[calibration.parameters.share]
+values = [0.5, 1.0]
+reason = "half of the runs, or all"
+[calibration.parameters.other]
+keys = ["path.buffer"]
+part = 2
+values = ["200 packets", "413 packets"]
+reason = "not published"
+[calibration.parameters.buffer]
+part = 1
+keys = ["path.buffer"]
+""",
+    )
+    points = studies.load(write(tmp_path, text)).calibrations["path"].points()
+    # Three single buffers, {200, 413} in either order, and 800 with each of the two.
+    assert len(points) == 6
+    assert sum(each["share"] == 1.0 for each in points) == 1
+
+
 def test_a_distance_counts_both_samples() -> None:
     rng = np.random.default_rng(1)
     values = rng.normal(10, 2, 400)

@@ -130,21 +130,35 @@ class Calibration:
     node: Node
 
     def points(self) -> list[dict[str, Scalar]]:
-        """The points to search, without duplicates."""
+        """The points to search, without those that mean the same (a mixture of equal parts)."""
+        found: list[dict[str, Scalar]] = []
+        known: set[tuple[tuple[str, float], ...]] = set()
+        for point in self._every():
+            shares: dict[str, float] = {}
+            for share, settings in self.parts(point):
+                key = json.dumps(settings, sort_keys=True)
+                shares[key] = round(shares.get(key, 0.0) + share, 9)
+            meaning = tuple(sorted(shares.items()))
+            if meaning not in known:
+                known.add(meaning)
+                found.append(point)
+        return found
+
+    def _every(self) -> list[dict[str, Scalar]]:
+        """The points of the grid or the hypercube."""
         axes = list(self.parameters.values())
         if self.kind == "grid":
             rows: Iterator[Any] = itertools.product(*(axis.values for axis in axes))
             return [dict(zip(self.parameters, row, strict=True)) for row in rows]
         rng = np.random.default_rng(self.seed)
         places = [(rng.permutation(self.count) + 0.5) / self.count for _ in axes]
-        found = [
+        return [
             {
                 axis.name: axis.at(float(place[row]))
                 for axis, place in zip(axes, places, strict=True)
             }
             for row in range(self.count)
         ]
-        return [each for number, each in enumerate(found) if each not in found[:number]]
 
     def parts(self, point: Mapping[str, Scalar]) -> list[tuple[float, dict[str, Scalar]]]:
         """The parts of the mixture at a point: their share of the runs, and their settings."""
