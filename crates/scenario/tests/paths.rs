@@ -103,7 +103,7 @@ fn presets_have_the_values_of_their_sources() {
     assert_eq!(rtt_rate("lte"), (60, 55));
     // Throughput of a saturated direction alone; ACKs, a changing signal and collisions reduce it.
     assert_eq!(rtt_rate("wifi-strong"), (1, 315));
-    assert_eq!(rtt_rate("wifi-weak"), (1, 223));
+    assert_eq!(rtt_rate("wifi-weak"), (1, 222));
     assert_eq!(rtt_rate("wifi-testbed"), (52, 23));
     assert_eq!(rtt_rate("wifi-strong-reduced"), (5, 80));
     assert_eq!(rtt_rate("wifi-weak-reduced"), (5, 45));
