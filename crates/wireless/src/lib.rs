@@ -12,9 +12,13 @@ extern crate alloc;
 
 pub mod adhoc;
 mod cloud;
+mod config;
 pub mod constellation;
+mod ideal;
 
 pub use cloud::{
-    AirSummary, ArpSummary, Cloud, CloudCounters, CloudMap, CloudSummary, Delivery, DropCause, Lost,
-    MapLink, NodeEnergy, NodeId, NodeSummary, RoutingSummary,
+    AirSummary, ArpSummary, Cloud, CloudCounters, CloudMap, CloudSummary, Delivery, DropCause,
+    Lost, MapLink, NodeEnergy, NodeId, NodeSummary, RoutingSummary,
 };
+pub use config::{CloudConfig, MAX_NODES};
+pub use ideal::{Ideal, IdealConfig};
