@@ -15,6 +15,7 @@ mod cloud;
 mod config;
 pub mod constellation;
 mod ideal;
+mod random;
 
 pub use cloud::{
     AirSummary, ArpSummary, Cloud, CloudCounters, CloudMap, CloudSummary, Delivery, DropCause,
