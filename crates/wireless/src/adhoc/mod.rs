@@ -9,3 +9,4 @@ pub mod mac;
 pub mod mobility;
 pub mod queue;
 pub mod routing;
+pub mod topology;
