@@ -102,6 +102,16 @@ pub trait Routing: Debug + Send {
         actions: &mut Vec<Action<Self::Message>>,
     ) -> Decision;
 
+    /// Learns that the MAC could not deliver a unicast message of this protocol to `neighbour`. The
+    /// message is lost.
+    fn message_failed(
+        &mut self,
+        _now: Instant,
+        _neighbour: NodeId,
+        _actions: &mut Vec<Action<Self::Message>>,
+    ) {
+    }
+
     /// The neighbour to which packets for `to` go now, for maps.
     fn next_hop(&self, to: NodeId) -> Option<NodeId>;
 }
