@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{Net, chain, node};
+use common::{Net, SentMessage, chain, node};
 use network::Streams;
 use proptest::prelude::*;
 use units::{Duration, Instant};
@@ -59,12 +59,9 @@ fn updates_of_forty_nodes_have_their_size_period_and_airtime() {
     net.run(at(200.0), |_| ());
     net.sent.clear();
     net.run(at(4200.0), |_| ());
-    let whole = |size, to| size == 500 && to == None;
-    assert!(
-        net.sent
-            .iter()
-            .all(|sent| whole(Dsdv::bytes(&sent.message), sent.to))
-    );
+    let is_whole = |update: &SentMessage<DsdvUpdate>| Dsdv::bytes(&update.message) == 500;
+    assert!(net.sent.iter().all(is_whole));
+    assert!(net.sent.iter().all(|sent| sent.to.is_none()));
 
     let mut gaps = Vec::new();
     for own in (0..40).map(node) {
