@@ -10,5 +10,6 @@ pub mod mobility;
 mod network;
 pub mod queue;
 pub mod routing;
+pub mod topology;
 
 pub use network::AdHoc;
