@@ -8,6 +8,9 @@ use core::fmt::Debug;
 
 use units::Instant;
 
+pub mod csma;
+pub mod lowpan;
+
 use crate::{DropCause, NodeId};
 
 /// A frame that a node hands to its MAC.

@@ -1,0 +1,8 @@
+//! IEEE 802.15.4.
+mod backoff;
+mod config;
+mod error;
+mod superframe;
+mod timing;
+
+pub use config::CsmaConfig;
