@@ -40,6 +40,12 @@ impl Superframe {
         })
     }
 
+    /// From beacon to beacon.
+    #[must_use]
+    pub const fn interval(&self) -> Duration {
+        Duration::from_nanos(self.interval)
+    }
+
     /// The beacon at or before `at`.
     const fn beacon(&self, at: Instant) -> u64 {
         at.as_nanos() / self.interval * self.interval
