@@ -13,5 +13,6 @@ extern crate alloc;
 pub mod adhoc;
 mod cloud;
 pub mod constellation;
+mod random;
 
 pub use cloud::{Cloud, CloudCounters, Delivery, DropCause, Lost, NodeId};

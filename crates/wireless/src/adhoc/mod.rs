@@ -5,4 +5,5 @@
 //! object, since they share the air.
 
 pub mod mac;
+pub mod mobility;
 pub mod routing;
