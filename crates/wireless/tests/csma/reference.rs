@@ -1,24 +1,23 @@
-//! References that share no code with the model: a Monte-Carlo simulation of CSMA-CA in ticks of two
-//! symbols, and the fixed point of Pollin et al. 2008 for slots.
+//! References that share no code with the model: a Monte-Carlo simulation of CSMA-CA in continuous
+//! time, and the fixed point of Pollin et al. 2008 for slots.
 
 use rand_chacha::ChaCha8Rng;
 use rand_core::{RngCore, SeedableRng};
 
-/// Ticks of two symbols (32 us): a byte on the air.
-const TICK: f64 = 32e-6;
-const PERIOD: u32 = 10;
-const CCA: u32 = 4;
-const TURNAROUND: u32 = 6;
-const ACK: u32 = 11;
-const ACK_WAIT: u32 = 27;
-const LIFS: u32 = 20;
+const SYMBOL: f64 = 16e-6;
+const PERIOD: f64 = 20.0 * SYMBOL;
+const CCA: f64 = 8.0 * SYMBOL;
+const TURNAROUND: f64 = 12.0 * SYMBOL;
+const ACK: f64 = 22.0 * SYMBOL;
+const ACK_WAIT: f64 = 54.0 * SYMBOL;
+const LIFS: f64 = 40.0 * SYMBOL;
 const BACKOFFS: u32 = 4;
 const RETRIES: u32 = 3;
 
 /// Rates per second that all nodes reach together.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Rates {
-    /// Frames that the receiver got.
+    /// Frames that the receiver got, without duplicates.
     pub received: f64,
     /// Frames on the air, with retransmissions.
     pub sent: f64,
@@ -41,121 +40,159 @@ enum Phase {
 #[derive(Clone, Copy)]
 struct Sender {
     phase: Phase,
-    /// Ticks until the phase ends.
-    left: u32,
+    /// When the phase ends.
+    due: f64,
     busy: u32,
     tries: u32,
-    /// Whether the assessment met the channel busy, or the frame another frame.
+    /// Whether the frame met another frame.
     spoilt: bool,
     /// Whether the receiver has the frame already.
     has_it: bool,
 }
 
-/// An acknowledgement under way.
+/// The acknowledgement under way, of which there is at most one.
+#[derive(Clone, Copy)]
 struct Answer {
     to: usize,
-    /// Ticks until it starts and ends.
-    start: u32,
-    left: u32,
+    due: f64,
+    started: bool,
     spoilt: bool,
 }
 
 /// Saturated nodes in range of each other and of a receiver, without slots; a frame takes `air`
-/// ticks with everything. Any overlap of frames destroys them.
-pub fn unslotted(nodes: usize, air: u32, acknowledged: bool, seconds: f64, seed: u64) -> Rates {
+/// seconds with everything. Any overlap of frames destroys them.
+pub fn unslotted(nodes: usize, air: f64, acknowledged: bool, seconds: f64, seed: u64) -> Rates {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    let draw = |rng: &mut ChaCha8Rng, busy: u32| {
-        let exponent = (3 + busy).min(5);
-        PERIOD * ((u64::from(rng.next_u32()) * (1 << exponent)) >> 32) as u32
+    let wait = |rng: &mut ChaCha8Rng, busy: u32| {
+        let window = f64::from(1 << (3 + busy).min(5));
+        PERIOD * (f64::from(rng.next_u32()) / 2f64.powi(32) * window).floor()
     };
-    let fresh = |rng: &mut ChaCha8Rng, tries, has_it| Sender {
+    let fresh = |rng: &mut ChaCha8Rng, now, tries, has_it| Sender {
         phase: Phase::Wait,
-        left: draw(rng, 0),
+        due: now + wait(rng, 0),
         busy: 0,
         tries,
         spoilt: false,
         has_it,
     };
-    let mut senders: Vec<_> = (0..nodes).map(|_| fresh(&mut rng, 0, false)).collect();
+    let mut senders: Vec<Sender> = Vec::new();
+    for _ in 0..nodes {
+        let start = f64::from(rng.next_u32()) / 2f64.powi(32) * 0.01;
+        senders.push(fresh(&mut rng, start, 0, false));
+    }
     let mut counts = [0u64; 4];
     let mut answer: Option<Answer> = None;
-    let ticks = (seconds / TICK) as u64;
-    for _ in 0..ticks {
-        // Transitions that are due, until nothing changes: waits of zero are possible.
-        for (place, sender) in senders.iter_mut().enumerate() {
-            while sender.left == 0 {
-                match sender.phase {
-                    Phase::Wait => {
-                        (sender.phase, sender.left, sender.spoilt) = (Phase::Assess, CCA, false);
+    // The latest end of all transmissions so far.
+    let mut last_end = 0.0;
+    // Starts a transmission: everything on the air is spoilt if there is something.
+    let collide = |senders: &mut [Sender], answer: &mut Option<Answer>| {
+        let mut others = false;
+        for sender in senders
+            .iter_mut()
+            .filter(|other| other.phase == Phase::Send)
+        {
+            (sender.spoilt, others) = (true, true);
+        }
+        if let Some(answer) = answer.as_mut().filter(|answer| answer.started) {
+            (answer.spoilt, others) = (true, true);
+        }
+        others
+    };
+    loop {
+        let (place, due) = senders
+            .iter()
+            .map(|sender| sender.due)
+            .enumerate()
+            .min_by(|(_, one), (_, other)| one.total_cmp(other))
+            .expect("there are senders");
+        if let Some(now) = answer.map(|answer| answer.due).filter(|at| *at <= due) {
+            let done = answer.take().expect("it is due");
+            if done.started {
+                if !done.spoilt {
+                    let sender = &mut senders[done.to];
+                    (sender.phase, sender.due) = (Phase::Space, now + LIFS);
+                }
+            } else {
+                let spoilt = collide(&mut senders, &mut None);
+                last_end = f64::max(last_end, now + ACK);
+                answer = Some(Answer {
+                    due: now + ACK,
+                    started: true,
+                    spoilt,
+                    ..done
+                });
+            }
+            continue;
+        }
+        let now = due;
+        if now > seconds {
+            break;
+        }
+        let sender = senders[place];
+        senders[place] = match sender.phase {
+            Phase::Wait => Sender {
+                phase: Phase::Assess,
+                due: now + CCA,
+                ..sender
+            },
+            Phase::Assess if last_end > now - CCA => {
+                let busy = sender.busy + 1;
+                if busy > BACKOFFS {
+                    counts[2] += 1;
+                    fresh(&mut rng, now, 0, false)
+                } else {
+                    Sender {
+                        phase: Phase::Wait,
+                        due: now + wait(&mut rng, busy),
+                        busy,
+                        ..sender
                     }
-                    Phase::Assess if sender.spoilt => {
-                        sender.busy += 1;
-                        if sender.busy > BACKOFFS {
-                            counts[2] += 1;
-                            *sender = fresh(&mut rng, 0, false);
-                        } else {
-                            (sender.phase, sender.left) =
-                                (Phase::Wait, draw(&mut rng, sender.busy));
-                        }
-                    }
-                    Phase::Assess => (sender.phase, sender.left) = (Phase::Turn, TURNAROUND),
-                    Phase::Turn => {
-                        counts[1] += 1;
-                        (sender.phase, sender.left, sender.spoilt) = (Phase::Send, air, false);
-                    }
-                    Phase::Send => {
-                        counts[0] += u64::from(!sender.spoilt && !sender.has_it);
-                        sender.has_it |= !sender.spoilt;
-                        if !acknowledged {
-                            (sender.phase, sender.left) = (Phase::Space, LIFS);
-                            continue;
-                        }
-                        (sender.phase, sender.left) = (Phase::Answer, ACK_WAIT);
-                        if !sender.spoilt {
-                            answer = Some(Answer {
-                                to: place,
-                                start: TURNAROUND,
-                                left: ACK,
-                                spoilt: false,
-                            });
-                        }
-                    }
-                    Phase::Answer => {
-                        let tries = sender.tries + 1;
-                        let gives_up = tries > RETRIES;
-                        counts[3] += u64::from(gives_up);
-                        let has_it = sender.has_it && !gives_up;
-                        *sender = fresh(&mut rng, if gives_up { 0 } else { tries }, has_it);
-                    }
-                    Phase::Space => *sender = fresh(&mut rng, 0, false),
                 }
             }
-        }
-        // The tick itself.
-        let mut on_air = senders.iter().filter(|s| s.phase == Phase::Send).count();
-        if let Some(answer) = &mut answer {
-            if answer.start > 0 {
-                answer.start -= 1;
-            } else {
-                on_air += 1;
-                answer.left -= 1;
-                answer.spoilt |= on_air > 1;
+            Phase::Assess => Sender {
+                phase: Phase::Turn,
+                due: now + TURNAROUND,
+                ..sender
+            },
+            Phase::Turn => {
+                counts[1] += 1;
+                let spoilt = collide(&mut senders, &mut answer);
+                last_end = f64::max(last_end, now + air);
+                Sender {
+                    phase: Phase::Send,
+                    due: now + air,
+                    spoilt,
+                    ..sender
+                }
             }
-        }
-        for sender in &mut senders {
-            match sender.phase {
-                Phase::Assess => sender.spoilt |= on_air > 0,
-                Phase::Send => sender.spoilt |= on_air > 1,
-                _ => {}
+            Phase::Send => {
+                counts[0] += u64::from(!sender.spoilt && !sender.has_it);
+                if acknowledged && !sender.spoilt {
+                    answer = Some(Answer {
+                        to: place,
+                        due: now + TURNAROUND,
+                        started: false,
+                        spoilt: false,
+                    });
+                }
+                let (phase, span) = match acknowledged {
+                    true => (Phase::Answer, ACK_WAIT),
+                    false => (Phase::Space, LIFS),
+                };
+                Sender {
+                    phase,
+                    due: now + span,
+                    has_it: sender.has_it || !sender.spoilt,
+                    ..sender
+                }
             }
-            sender.left -= 1;
-        }
-        if let Some(done) = answer.take_if(|answer| answer.left == 0) {
-            if !done.spoilt {
-                let sender = &mut senders[done.to];
-                (sender.phase, sender.left) = (Phase::Space, LIFS);
+            Phase::Answer if sender.tries == RETRIES => {
+                counts[3] += 1;
+                fresh(&mut rng, now, 0, false)
             }
-        }
+            Phase::Answer => fresh(&mut rng, now, sender.tries + 1, sender.has_it),
+            Phase::Space => fresh(&mut rng, now, 0, false),
+        };
     }
     let rate = |count: u64| count as f64 / seconds;
     Rates {

@@ -17,6 +17,8 @@
 //!   security, guaranteed time slots or indirect transmission.
 //! - An assessment reports a busy channel if the radio senses a frame at any time during its eight
 //!   symbols, or sends.
+//! - `bit_errors`: the lowest ratio of the signal to noise and interference during a frame holds for
+//!   the whole frame, and bits are in error independently.
 //! - A radio that turns from reception to transmission hears nothing. From transmission to reception
 //!   it turns in no time.
 //! - With beacons, every node hears every beacon and has the coordinator's clock. Nobody sends the
@@ -28,6 +30,8 @@
 //!   bits, so that one frame in 256 from a source that also sends to others would be taken for a
 //!   duplicate. A node forgets it after a second (with beacons, a beacon interval later), in which a
 //!   source cannot send 256 frames.
+//! - An acknowledgement for another node with the same sequence number takes effect when the wait
+//!   ends, unless the own one arrives before.
 //! - A node that is addressed while it waits for an acknowledgement answers at once, as at any other
 //!   time.
 //!
@@ -46,10 +50,11 @@ use self::timers::Timers;
 use self::timing::{ACK_PSDU, ACK_WAIT, BACKOFF_PERIOD, CCA, MAX_PSDU, TURNAROUND, airtime, space};
 use super::lowpan::{Fragmenter, Progress};
 use super::{Mac, MacEvent, Outgoing};
-use crate::adhoc::air::{Air, Fate, Frame};
+use crate::adhoc::air::{Air, Frame, FrameId};
 use crate::adhoc::energy::EnergyConfig;
 use crate::adhoc::mobility::Mobility;
 use crate::adhoc::propagation::RadioConfig;
+use crate::random::unit;
 use crate::{DropCause, NodeId};
 
 mod backoff;
@@ -322,6 +327,7 @@ impl Csma {
     fn arrive(&mut self, now: Instant, from: NodeId, events: &mut Vec<MacEvent>) {
         let sender = self.node(from);
         let (frame, packet, sequence) = (sender.flight, sender.packet, sender.sequence);
+        let psdu = sender.psdu;
         let Some((_, id)) = sender.receivers.pop() else {
             return;
         };
@@ -329,11 +335,10 @@ impl Csma {
         if let Some((at, _)) = next {
             self.set(from, Timer::Flight, at);
         }
-        let fate = self.air.received(now, id, frame);
-        let node = &mut self.nodes[id.index()];
-        if fate != Fate::Received || node.phase == Phase::Turn {
+        if !self.is_intact(now, id, frame, psdu) || self.node(id).phase == Phase::Turn {
             return;
         }
+        let node = &mut self.nodes[id.index()];
         self.counters.arrived += 1;
         let mut is_new = true;
         if packet.to.is_some() && self.config.ack {
@@ -400,12 +405,24 @@ impl Csma {
             }
             return;
         };
-        let fate = self.air.received(now, answer.to, frame);
+        let is_intact = self.is_intact(now, answer.to, frame, ACK_PSDU);
         let sender = self.node(answer.to);
         let is_awaited = sender.phase == Phase::Await && sender.sequence == answer.sequence;
-        if is_awaited && fate == Fate::Received {
+        if is_awaited && is_intact {
             self.complete(now, answer.to, events);
         }
+    }
+
+    /// Whether `id` has received a frame that ends now without an error.
+    fn is_intact(&mut self, now: Instant, id: NodeId, frame: FrameId, psdu: u32) -> bool {
+        if !self.air.received(now, id, frame) {
+            return false;
+        }
+        if !self.config.bit_errors {
+            return true;
+        }
+        let rate = frame_error_rate(self.air.lowest_sinr(id), 8 * psdu);
+        unit(&mut self.node(id).errors) >= rate
     }
 
     /// The frame in service has been sent, and acknowledged if it had to be.

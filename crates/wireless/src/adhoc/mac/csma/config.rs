@@ -7,6 +7,7 @@ use units::{Bytes, Duration};
 
 use super::super::lowpan::{Fragmenter, IPV6_HEADER, LARGEST};
 use super::timing::MAX_PSDU;
+use crate::adhoc::propagation::{PropagationModel, RadioConfig};
 
 described! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +34,9 @@ described! {
         beacon_order: Option<u8> = None => Key::of(Kind::Integer(0, 14)).usually("unslotted, no beacons");
         /// Superframe order: nodes may send for 15.36 ms times 2^`superframe_order` from each beacon.
         superframe_order: Option<u8> = None => Key::of(Kind::Integer(0, 14)).usually("`beacon_order`");
+        /// Whether frames have bit errors, by the SINR (O-QPSK). The radio's own threshold, `sinr`,
+        /// applies first.
+        bit_errors: bool = false => Key::of(Kind::Switch);
         /// MAC header and checksum of a data frame. A frame has 127 bytes.
         overhead: Bytes = Bytes::new(11) => Key::of(Kind::Size(Bytes::new(9), MOST_OVERHEAD));
         /// IP header of a packet after compression: 2 to 7 bytes with IPHC (RFC 6282) and addresses
@@ -90,11 +94,15 @@ impl Rules for CsmaConfig {
             let reason = "without acknowledgements nothing is retransmitted";
             return Err(Wrong::value("retries", reason));
         }
-        if let (true, Some(compressed)) = (said("ip_header"), self.compressed_header) {
-            if compressed > self.ip_header {
-                let reason = "the compressed header is longer than the header";
-                return Err(Wrong::value("compressed_header", reason));
-            }
+        if self
+            .compressed_header
+            .is_some_and(|compressed| compressed > self.ip_header + 1)
+        {
+            let reason = format!(
+                "the IP header has {} bytes before compression",
+                self.ip_header
+            );
+            return Err(Wrong::value("compressed_header", reason));
         }
         if self.ns2_compat {
             let foreign = [
@@ -115,6 +123,22 @@ impl Rules for CsmaConfig {
 }
 
 impl CsmaConfig {
+    /// A radio for this MAC: 0 dBm at 2.45 GHz, with the sensitivity that the standard requires
+    /// (section 12.3.4) and carrier sense as far as reception; log-distance with exponent 3, which
+    /// gives a range of 31 m. The noise is thermal in 2 MHz with a noise figure of 10 dB.
+    #[must_use]
+    pub const fn radio() -> RadioConfig {
+        RadioConfig {
+            propagation: PropagationModel::LogDistance,
+            power: 0.0,
+            frequency: 2.45e9,
+            receive_threshold: -85.0,
+            sense_threshold: -85.0,
+            noise: -101.0,
+            ..RadioConfig::USUAL
+        }
+    }
+
     /// How the network cuts its packets.
     #[must_use]
     pub fn fragmenter(&self) -> Fragmenter {

@@ -117,7 +117,9 @@ pub(super) struct Node {
     /// The latest acknowledgement.
     pub(super) answer: Answer,
     pub(super) reassembly: Reassembly,
+    /// For its backoffs, and for errors in the frames that it receives.
     pub(super) rng: ChaCha8Rng,
+    pub(super) errors: ChaCha8Rng,
     /// By source.
     heard: Vec<Heard>,
     /// How long a sequence number is remembered.
@@ -154,6 +156,7 @@ impl Node {
             is_delivered: false,
             reassembly: Reassembly::new(config.reassembly_timeout, config.reassembly_buffers),
             rng,
+            errors: seeds.stream(&format!("802.15.4 errors {}", id.0)),
             heard: Vec::new(),
             memory,
         }
