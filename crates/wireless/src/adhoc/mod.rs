@@ -4,6 +4,9 @@
 //! medium-access protocol ([`mac`]) and a radio. The medium-access protocol of all nodes is one
 //! object, since they share the air.
 
+pub mod air;
+pub mod energy;
 pub mod mac;
 pub mod mobility;
+pub mod propagation;
 pub mod routing;
