@@ -74,9 +74,24 @@ fn a_datagram_is_complete_with_its_last_missing_fragment() {
     for index in [4, 0, 2, 2, 1] {
         assert_eq!(take(7, index), Progress::Incomplete);
     }
-    // Another datagram of the same source has a buffer of its own.
-    assert_eq!(take(8, 3), Progress::Incomplete);
     assert_eq!(take(7, 3), Progress::Complete);
+    assert_eq!(reassembly.pending(Instant::ZERO), 0);
+}
+
+#[test]
+fn a_new_datagram_ends_the_wait_for_the_old_one_of_its_source() {
+    let fragments = all(Fragmenter::new(116), 200);
+    let mut reassembly = Reassembly::new(SECOND, 4);
+    let mut take = |from, tag, index: usize| {
+        reassembly.insert(Instant::ZERO, NodeId(from), tag, 200, &fragments[index])
+    };
+    assert_eq!(take(3, 7, 0), Progress::Incomplete);
+    assert_eq!(take(4, 7, 0), Progress::Incomplete);
+    assert_eq!(take(3, 8, 0), Progress::Incomplete);
+    assert_eq!(take(3, 7, 1), Progress::Incomplete);
+    // Another source is another datagram.
+    assert_eq!(take(4, 7, 1), Progress::Complete);
+    assert_eq!(reassembly.abandoned(), 2);
     assert_eq!(reassembly.pending(Instant::ZERO), 1);
 }
 
@@ -103,7 +118,7 @@ fn a_datagram_whose_last_fragment_is_late_is_lost() {
             expected
         );
         assert_eq!(
-            reassembly.expired(),
+            reassembly.abandoned(),
             1 - late,
             "{late} ns before the deadline"
         );
@@ -114,7 +129,7 @@ fn a_datagram_whose_last_fragment_is_late_is_lost() {
 fn buffers_are_limited_until_their_timeout() {
     let fragments = all(Fragmenter::new(116), 200);
     let mut reassembly = Reassembly::new(SECOND, 2);
-    let mut first = |at, tag| reassembly.insert(at, NodeId(1), tag, 200, &fragments[0]);
+    let mut first = |at, from| reassembly.insert(at, NodeId(from), 0, 200, &fragments[0]);
     assert_eq!(first(Instant::ZERO, 1), Progress::Incomplete);
     assert_eq!(first(Instant::from_millis(500), 2), Progress::Incomplete);
     assert_eq!(first(Instant::from_millis(999), 3), Progress::Refused);

@@ -338,7 +338,11 @@ impl Csma {
         if !self.is_intact(now, id, frame, psdu) || self.node(id).phase == Phase::Turn {
             return;
         }
+        let loss = self.config.frame_loss;
         let node = &mut self.nodes[id.index()];
+        if loss > 0.0 && unit(&mut node.errors) < loss {
+            return;
+        }
         self.counters.arrived += 1;
         let mut is_new = true;
         if packet.to.is_some() && self.config.ack {

@@ -14,6 +14,8 @@
 //! - Header compression only changes a size: the IP header of every packet shrinks to the same
 //!   number of bytes. Without it a packet counts byte by byte, and the dispatch byte of an
 //!   uncompressed IPv6 header (RFC 4944, section 5.1) is not counted.
+//! - A source sends its datagrams one after the other, so that a fragment of a new one ends the wait
+//!   for the rest of the old one.
 //! - A fragment that overlaps an earlier one fills what is missing; RFC 4944 discards the datagram.
 //!   The MAC retransmits whole fragments and suppresses duplicates, so this does not happen there.
 
@@ -191,18 +193,19 @@ pub struct Reassembly {
     timeout: Duration,
     buffers: usize,
     partial: Vec<Partial>,
-    expired: u64,
+    abandoned: u64,
 }
 
 impl Reassembly {
-    /// At most `buffers` datagrams at a time, each for `timeout` after its first fragment arrived.
+    /// At most `buffers` datagrams at a time, each from another source and for `timeout` after its
+    /// first fragment arrived.
     #[must_use]
     pub const fn new(timeout: Duration, buffers: u32) -> Self {
         Self {
             timeout,
             buffers: buffers as usize,
             partial: Vec::new(),
-            expired: 0,
+            abandoned: 0,
         }
     }
 
@@ -223,13 +226,17 @@ impl Reassembly {
         if fragment.bytes == datagram {
             return Progress::Complete;
         }
+        let known = self.partial.iter().position(|partial| partial.from == from);
         let is_it = |partial: &Partial| {
-            partial.from == from && partial.tag == tag && partial.datagram == datagram
+            partial.tag == tag && partial.datagram == datagram && now < partial.deadline
         };
-        let known = self.partial.iter().position(is_it);
         let place = match known {
-            Some(place) if now < self.partial[place].deadline => place,
-            _ => {
+            Some(place) if is_it(&self.partial[place]) => place,
+            known => {
+                if let Some(place) = known {
+                    self.partial.swap_remove(place);
+                    self.abandoned += 1;
+                }
                 self.expire(now);
                 if self.partial.len() >= self.buffers {
                     return Progress::Refused;
@@ -264,7 +271,7 @@ impl Reassembly {
     fn expire(&mut self, now: Instant) {
         let before = self.partial.len();
         self.partial.retain(|partial| now < partial.deadline);
-        self.expired += (before - self.partial.len()) as u64;
+        self.abandoned += (before - self.partial.len()) as u64;
     }
 
     /// Datagrams that are incomplete at `now`.
@@ -274,10 +281,10 @@ impl Reassembly {
         self.partial.len()
     }
 
-    /// Datagrams whose deadline passed, as far as they were noticed: an expired buffer is freed
-    /// when another datagram needs one, or when [`Self::pending`] is asked.
+    /// Datagrams that stayed incomplete, as far as it was noticed: an expired buffer is freed when
+    /// another datagram needs one, or when [`Self::pending`] is asked.
     #[must_use]
-    pub const fn expired(&self) -> u64 {
-        self.expired
+    pub const fn abandoned(&self) -> u64 {
+        self.abandoned
     }
 }

@@ -10,7 +10,7 @@ use super::timing::MAX_PSDU;
 use crate::adhoc::propagation::{PropagationModel, RadioConfig};
 
 described! {
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[derive(Clone, Copy, Debug, PartialEq)]
     #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
     pub struct CsmaConfig(
         "802.15.4",
@@ -37,6 +37,8 @@ described! {
         /// Whether frames have bit errors, by the SINR (O-QPSK). The radio's own threshold, `sinr`,
         /// applies first.
         bit_errors: bool = false => Key::of(Kind::Switch);
+        /// Probability that a data frame is lost at a receiver for any other reason (fading).
+        frame_loss: f64 = 0.0 => Key::of(Kind::PERCENT);
         /// MAC header and checksum of a data frame. A frame has 127 bytes.
         overhead: Bytes = Bytes::new(11) => Key::of(Kind::Size(Bytes::new(9), MOST_OVERHEAD));
         /// IP header of a packet after compression: 2 to 7 bytes with IPHC (RFC 6282) and addresses
@@ -51,7 +53,8 @@ described! {
         /// How long a node waits for the missing fragments of a packet.
         reassembly_timeout: Duration = Duration::from_secs(10)
             => Key::of(Kind::Seconds(Duration::from_millis(1), Duration::from_secs(60)));
-        /// Packets that a node reassembles at a time; it ignores the fragments of further ones.
+        /// Neighbours from which a node reassembles packets at a time; it ignores the fragments of
+        /// others.
         reassembly_buffers: u32 = 64 => Key::of(Kind::Integer(1, 1000));
         /// Whether lengths wrap at 256 as in ns-2: a MAC header of 7 bytes, no fragmentation, and
         /// packets whose wrapped length exceeds 127 bytes are dropped.
