@@ -142,7 +142,7 @@ impl ConstellationConfig {
         Self::USUAL
     }
 
-    /// The first shell of Starlink: a Walker delta constellation 53 degrees: 1584/72/17 at 550 km
+    /// The first shell of Starlink: the Walker delta constellation 53 degrees: 1584/72/1 at 550 km,
     /// with links to both neighbours in the plane and in both adjacent planes. The operator does not
     /// publish the phasing, the rates and the queues: they are chosen.
     #[must_use]
@@ -154,7 +154,7 @@ impl ConstellationConfig {
             altitude: 550.0,
             inclination: 53.0,
             plane_separation: 5.0,
-            phase_offset: 17.0 * 360.0 / 1584.0,
+            phase_offset: 360.0 / 1584.0,
             phasing: Phasing::Cumulative,
             seam: false,
             latitude_limit: 90.0,
