@@ -4,5 +4,11 @@
 //! medium-access protocol ([`mac`]) and a radio. The medium-access protocol of all nodes is one
 //! object, since they share the air.
 
+pub mod arp;
 pub mod mac;
+pub mod mobility;
+mod network;
+pub mod queue;
 pub mod routing;
+
+pub use network::AdHoc;
