@@ -4,12 +4,12 @@
 //! medium-access protocol ([`mac`]) and a radio. The medium-access protocol of all nodes is one
 //! object, since they share the air.
 
-mod network;
 pub mod air;
 pub mod arp;
 pub mod energy;
 pub mod mac;
 pub mod mobility;
+mod network;
 pub mod propagation;
 pub mod queue;
 pub mod routing;
