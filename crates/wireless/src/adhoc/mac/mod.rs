@@ -8,6 +8,8 @@ use core::fmt::Debug;
 
 use units::Instant;
 
+pub mod dcf;
+
 use crate::{DropCause, NodeId};
 
 /// A frame that a node hands to its MAC.
