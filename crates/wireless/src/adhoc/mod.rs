@@ -5,8 +5,13 @@
 //! object, since they share the air.
 
 pub mod air;
+pub mod arp;
 pub mod energy;
 pub mod mac;
 pub mod mobility;
+mod network;
 pub mod propagation;
+pub mod queue;
 pub mod routing;
+
+pub use network::AdHoc;
