@@ -31,6 +31,7 @@ pub fn known_tables() -> Vec<&'static Table> {
         &tables::PROXY,
         &tables::LINK,
         &tables::LINK_REVERSE,
+        &tables::IDEAL,
     ];
     known.extend(models());
     known

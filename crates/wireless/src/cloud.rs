@@ -84,6 +84,8 @@ causes! {
     Loop = "loop",
     /// The node had no energy.
     Energy = "energy",
+    /// The link for which the packet waited went down.
+    LinkDown = "link-down",
 }
 
 /// Packets of users through a cloud since the start of the run.

@@ -13,5 +13,6 @@ mod network;
 pub mod propagation;
 pub mod queue;
 pub mod routing;
+pub mod topology;
 
 pub use network::AdHoc;

@@ -12,6 +12,9 @@ pub mod dcf;
 
 use crate::{DropCause, NodeId};
 
+pub mod csma;
+pub mod lowpan;
+
 /// A frame that a node hands to its MAC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outgoing {
@@ -35,7 +38,10 @@ pub enum MacEvent {
         /// The sender's handle of the packet.
         handle: u32,
     },
-    /// A node has sent its frame; a unicast one was acknowledged. The node takes the next one.
+    /// A node has sent its frame; a unicast one was acknowledged if the MAC uses acknowledgements.
+    /// The node takes the next one. If a unicast frame has not been `Received` by now, the packet is
+    /// lost and its sender does not know it ([`DropCause::Reassembly`]): there was no
+    /// acknowledgement, the receiver discarded a fragment, or the acknowledgement was another's.
     Sent {
         /// The sender.
         node: NodeId,
