@@ -3,6 +3,7 @@
 //! Each node has a [`Routing`] of its own. It sends messages to those of its neighbours, and may hold
 //! packets until it knows a route.
 
+pub mod aodv;
 pub mod dsdv;
 pub mod fixed;
 
