@@ -26,7 +26,7 @@ use super::config::ConstellationConfig;
 use super::link::{Link, Offered, Way};
 use super::links::Port;
 use super::tracker::{NextHop, Terminal, Tracker};
-use crate::{Cloud, CloudCounters, Delivery, DropCause, Lost, NodeId};
+use crate::{Cloud, CloudCounters, CloudMap, Delivery, DropCause, Lost, NodeId};
 
 /// Satellites and terminals that a packet may visit, as of the hop limit of IP (RFC 791).
 const HOP_LIMIT: u8 = 255;
@@ -379,5 +379,26 @@ impl<T: Payload> Cloud<T> for Constellation<T> {
 
     fn counters(&self) -> &CloudCounters {
         &self.counters
+    }
+    fn map(&self, now: Instant) -> CloudMap {
+        self.tracker.clone().map(now)
+    }
+
+    fn route(&self, now: Instant, from: NodeId, to: NodeId) -> Option<Vec<u32>> {
+        if from == to {
+            return Some(vec![from.0]);
+        }
+        let route = self.tracker.clone().route(from.index(), to.index(), now)?;
+        let satellites = route
+            .satellites
+            .iter()
+            .map(|satellite| self.terminals() + satellite);
+        Some(
+            [from.0]
+                .into_iter()
+                .chain(satellites)
+                .chain([to.0])
+                .collect(),
+        )
     }
 }

@@ -1,0 +1,53 @@
+//! The clouds that a scenario can name.
+
+use alloc::borrow::Cow;
+use alloc::boxed::Box;
+use alloc::format;
+
+use network::{Payload, Streams};
+
+use crate::ideal::{Ideal, IdealConfig};
+use crate::{Cloud, NodeId};
+
+/// Most nodes of a cloud.
+pub const MAX_NODES: u64 = 1_000;
+
+/// The settings of a cloud.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum CloudConfig {
+    /// A cloud without radios.
+    Ideal(IdealConfig),
+}
+
+impl CloudConfig {
+    /// Its word in a file.
+    #[must_use]
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::Ideal(_) => "ideal",
+        }
+    }
+
+    /// How many nodes it has.
+    #[must_use]
+    pub fn node_count(&self) -> u32 {
+        match self {
+            Self::Ideal(config) => config.nodes,
+        }
+    }
+
+    /// The name of a node.
+    #[must_use]
+    pub fn node_name(&self, node: NodeId) -> Cow<'_, str> {
+        Cow::Owned(format!("node {}", node.0))
+    }
+
+    /// The cloud at the start of a run. All that it draws comes from `streams`.
+    #[must_use]
+    pub fn build<T: Payload>(&self, _streams: &Streams) -> Box<dyn Cloud<T>> {
+        match self {
+            Self::Ideal(config) => Box::new(Ideal::new(config)),
+        }
+    }
+}
