@@ -35,7 +35,8 @@ pub struct Delivery<T> {
 pub struct Lost<T> {
     /// When.
     pub at: Instant,
-    /// The node that had it.
+    /// The node that had it. Numbers from [`Cloud::node_count`] up are other stations, in the order of
+    /// [`CloudMap::points`].
     pub node: NodeId,
     /// Why.
     pub cause: DropCause,

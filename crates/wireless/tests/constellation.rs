@@ -37,7 +37,7 @@ fn delta() -> ConstellationConfig {
     ConstellationConfig {
         planes: 5,
         satellites: 9,
-        altitude: 1200.0,
+        altitude: 1_200_000.0,
         inclination: 60.0,
         plane_separation: 72.0,
         phase_offset: 8.0,

@@ -4,7 +4,9 @@
 use network::{Ecn, Packet, Streams};
 use proptest::prelude::*;
 use units::{Duration, Instant, Rate};
-use wireless::constellation::{Constellation, ConstellationConfig, Terminal, Tracker};
+use wireless::constellation::{
+    Constellation, ConstellationConfig, ConstellationNetwork, Terminal, Tracker,
+};
 use wireless::{Cloud, Delivery, DropCause, Lost, NodeId};
 
 fn seconds(seconds: f64) -> Instant {
@@ -352,7 +354,7 @@ fn busy(reroute: bool, shared_downlink: bool) -> ConstellationConfig {
         uplink: Rate::from_bits_per_sec(60_000),
         downlink: Rate::from_bits_per_sec(4_000),
         isl: Rate::from_bits_per_sec(100_000),
-        queue: 5,
+        queue: 5.0,
         handover_interval: Duration::from_secs(1),
         routing_interval: Duration::from_millis(300),
         reroute,
@@ -478,4 +480,48 @@ fn the_seed_decides_and_nothing_else() {
     };
     assert_eq!(run(1), run(1));
     assert_ne!(run(1), run(2), "handovers have another phase");
+}
+
+/// The map has the terminals, then the satellites; routes are along its links.
+#[test]
+fn the_map_has_the_links_of_routes() {
+    let network = ConstellationNetwork {
+        constellation: ConstellationConfig::iridium(),
+        terminals: terminals(),
+    };
+    assert_eq!(network.node_count(), 4);
+    assert_eq!(
+        [0, 4, 69].map(|node| network.node_name(node)),
+        ["berkeley", "satellite 1-1", "satellite 6-11"]
+    );
+    let cloud: Constellation<u64> = network.build(&Streams::new(1));
+    for at in [1.0, 5000.0, 20_000.0].map(seconds) {
+        let map = cloud.map(at);
+        assert_eq!(map.points.len(), 70);
+        assert_eq!(map.points[0], [-122.3, 37.9]);
+        let ups = tracker(&network.constellation, 1)
+            .links(at)
+            .filter(|link| link.2)
+            .count();
+        assert_eq!(map.links.len(), 4 + ups, "each terminal sees a satellite");
+        assert!((66..121).contains(&ups), "{ups}");
+        let route = cloud.route(at, A, B).unwrap();
+        assert_eq!((route.first(), route.last()), (Some(&0), Some(&1)));
+        let mut delay = Duration::ZERO;
+        for pair in route.windows(2) {
+            let ends = [pair[0].min(pair[1]), pair[0].max(pair[1])];
+            delay += map
+                .links
+                .iter()
+                .find(|link| link.ends == ends)
+                .unwrap()
+                .delay;
+        }
+        let expected = tracker(&network.constellation, 1).route(0, 1, at).unwrap();
+        assert_eq!(
+            (delay, route.len()),
+            (expected.delay, expected.satellites.len() + 2)
+        );
+        assert_eq!(cloud.route(at, B, B), Some(vec![1]));
+    }
 }

@@ -33,7 +33,10 @@ pub mod orbit;
 mod routes;
 mod tracker;
 
-pub use config::{ConstellationConfig, ConstellationPreset, HandoverRule, Phasing, TerminalConfig};
+pub use config::{
+    ConstellationConfig, ConstellationNetwork, ConstellationPreset, HandoverRule, Phasing,
+    TerminalConfig,
+};
 pub use network::Constellation;
 pub use orbit::Place;
 pub use tracker::{Route, Terminal, Tracker};

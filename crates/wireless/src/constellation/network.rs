@@ -27,7 +27,11 @@ use super::link::{Link, Offered, Way};
 use super::links::Port;
 use super::orbit::Place;
 use super::tracker::{NextHop, Terminal, Tracker};
+<<<<<<< HEAD
 use crate::{Cloud, CloudCounters, CloudMap, Delivery, DropCause, Lost, MapLink, NodeId};
+=======
+use crate::{Cloud, CloudCounters, CloudMap, Delivery, DropCause, Lost, NodeId};
+>>>>>>> w-constellation
 
 /// Satellites and terminals that a packet may visit, as of the hop limit of IP (RFC 791).
 const HOP_LIMIT: u8 = 255;
@@ -381,6 +385,7 @@ impl<T: Payload> Cloud<T> for Constellation<T> {
     fn counters(&self) -> &CloudCounters {
         &self.counters
     }
+<<<<<<< HEAD
 
     /// Longitudes and latitudes: the terminals, then the satellites. The links are those between
     /// satellites that are up, and those of the terminals to theirs.
@@ -418,5 +423,27 @@ impl<T: Payload> Cloud<T> for Constellation<T> {
         passed.extend(satellites);
         passed.push(to.0);
         Some(passed)
+=======
+    fn map(&self, now: Instant) -> CloudMap {
+        self.tracker.clone().map(now)
+    }
+
+    fn route(&self, now: Instant, from: NodeId, to: NodeId) -> Option<Vec<u32>> {
+        if from == to {
+            return Some(vec![from.0]);
+        }
+        let route = self.tracker.clone().route(from.index(), to.index(), now)?;
+        let satellites = route
+            .satellites
+            .iter()
+            .map(|satellite| self.terminals() + satellite);
+        Some(
+            [from.0]
+                .into_iter()
+                .chain(satellites)
+                .chain([to.0])
+                .collect(),
+        )
+>>>>>>> w-constellation
     }
 }

@@ -123,7 +123,7 @@ impl Orbits {
     /// The orbits that a configuration describes.
     #[must_use]
     pub fn new(config: &ConstellationConfig) -> Self {
-        let radius = EARTH_RADIUS_KM + config.altitude;
+        let radius = EARTH_RADIUS_KM + config.altitude / 1000.0;
         let (sin_inclination, cos_inclination) = sincos(config.inclination.to_radians());
         let slot = 360.0 / f64::from(config.satellites);
         let phase = |plane: u32| match config.phasing {

@@ -13,6 +13,7 @@ use super::config::{ConstellationConfig, HandoverRule, TerminalConfig};
 use super::links::{Grid, Port, floor};
 use super::orbit::{Orbits, Place, Point};
 use super::routes::Tree;
+use crate::{CloudMap, MapLink};
 
 /// A terminal on the ground.
 #[derive(Clone, Debug, PartialEq)]
@@ -74,6 +75,7 @@ pub(super) enum NextHop {
 /// A terminal and its satellite.
 #[derive(Clone, Debug)]
 struct Attachment {
+    place: Place,
     point: Point,
     first_check: Instant,
     /// When the terminal looks again.
@@ -123,6 +125,7 @@ impl Tracker {
                     0
                 };
                 Attachment {
+                    place: terminal.place,
                     point: Point::on_ground(terminal.place),
                     first_check: Instant::from_nanos(phase),
                     next_check: Instant::ZERO,
@@ -203,6 +206,36 @@ impl Tracker {
                     Some((satellite, other, is_up))
                 })
         })
+    }
+
+    /// Terminals and then satellites as points (longitude and latitude), and all links that are up at
+    /// `at`: those between satellites, and from each terminal to its satellite.
+    pub fn map(&mut self, at: Instant) -> CloudMap {
+        let terminals = self.terminals();
+        let mut map = CloudMap::default();
+        let own = self.attachments.iter().map(|attachment| attachment.place);
+        let points = own.chain(self.places(at));
+        map.points = points
+            .map(|place| [place.longitude, place.latitude])
+            .collect();
+        for terminal in 0..terminals {
+            if let Some(satellite) = self.satellite(terminal, at) {
+                let delay = self.ground_delay(terminal, satellite, at);
+                let ends = [terminal as u32, terminals as u32 + satellite];
+                map.links.push(MapLink { ends, delay });
+            }
+        }
+        for (one, other, is_up) in self.links(at) {
+            if is_up {
+                let delay = self
+                    .orbits
+                    .position(one, at)
+                    .delay(self.orbits.position(other, at));
+                let ends = [one.min(other), one.max(other)].map(|end| terminals as u32 + end);
+                map.links.push(MapLink { ends, delay });
+            }
+        }
+        map
     }
 
     /// The satellite that serves a terminal at `at`; `None` if it sees none above the mask.
