@@ -3,7 +3,10 @@
 //!
 //! `cargo run --release -p slowstart-wireless --example saturated`
 #![allow(clippy::print_stdout, reason = "it prints what it measures")]
-#![allow(clippy::disallowed_methods, reason = "it measures the time of the machine")]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "it measures the time of the machine"
+)]
 
 use network::Streams;
 use units::{Duration, Instant};
@@ -16,7 +19,13 @@ use wireless::adhoc::propagation::RadioConfig;
 /// Every node sends to one neighbour without a pause.
 fn measure(name: &str, mobility: Mobility, to: &[NodeId], span: Duration) {
     let streams = Streams::new(1);
-    let mut dcf = Dcf::new(&DcfConfig::USUAL, &RadioConfig::USUAL, mobility, None, &streams);
+    let mut dcf = Dcf::new(
+        &DcfConfig::USUAL,
+        &RadioConfig::USUAL,
+        mobility,
+        None,
+        &streams,
+    );
     let start = std::time::Instant::now();
     let packet = |node: usize| Outgoing {
         to: Some(to[node]),
@@ -56,7 +65,12 @@ fn main() {
     let area = Area::square(100.0);
     let domain = area.uniform(40, &Streams::new(1));
     let ring: Vec<_> = (0..40).map(|node| NodeId((node + 1) % 40)).collect();
-    measure("40 in one domain", Mobility::fixed(&domain), &ring, Duration::from_secs(100));
+    measure(
+        "40 in one domain",
+        Mobility::fixed(&domain),
+        &ring,
+        Duration::from_secs(100),
+    );
     for count in [40, 400, 4000] {
         // 500 m x 500 m for 40 nodes: 20 in range of reception, if that were endless.
         let area = Area::square(500.0 * (count as f64 / 40.0).sqrt());
@@ -69,12 +83,22 @@ fn main() {
         };
         let to: Vec<_> = (0..count).map(nearest).collect();
         let span = Duration::from_secs(4000 / count as u64);
-        measure(&format!("{count} fixed"), Mobility::fixed(&places), &to, span);
+        measure(
+            &format!("{count} fixed"),
+            Mobility::fixed(&places),
+            &to,
+            span,
+        );
         let config = RandomWaypointConfig::USUAL;
         let moving = Mobility::random_waypoint(area, count, &config, &Streams::new(1));
         measure(&format!("{count} moving"), moving, &to, span);
     }
     let line: Vec<_> = (0..2).map(|x| Position::new(f64::from(x), 0.0)).collect();
     let to = [NodeId(1), NodeId(0)];
-    measure("2 nodes", Mobility::fixed(&line), &to, Duration::from_secs(1000));
+    measure(
+        "2 nodes",
+        Mobility::fixed(&line),
+        &to,
+        Duration::from_secs(1000),
+    );
 }

@@ -17,6 +17,7 @@ use super::mobility::{Area, Mobility, Position, RandomWaypointConfig, Waypoint};
 use super::propagation::{Propagation, RadioConfig};
 use super::queue::QUEUE_LIMIT;
 use super::routing::Routing;
+use super::routing::aodv::{Aodv, AodvConfig};
 use super::routing::dsdv::{Dsdv, DsdvConfig};
 use super::routing::fixed::Fixed;
 use super::topology::Topology;
@@ -112,6 +113,8 @@ impl MacConfig {
 pub enum RoutingConfig {
     /// DSDV.
     Dsdv(DsdvConfig),
+    /// AODV.
+    Aodv(AodvConfig),
     /// The shortest routes of the start, without messages.
     Fixed,
 }
@@ -122,6 +125,7 @@ impl RoutingConfig {
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Dsdv(_) => "dsdv",
+            Self::Aodv(_) => "aodv",
             Self::Fixed => "fixed",
         }
     }
@@ -193,6 +197,10 @@ impl AdHocConfig {
             RoutingConfig::Dsdv(config) => self.over(
                 mac,
                 nodes.map(|node| Dsdv::new(node, config, streams)).collect(),
+            ),
+            RoutingConfig::Aodv(config) => self.over(
+                mac,
+                nodes.map(|node| Aodv::new(node, config, streams)).collect(),
             ),
             RoutingConfig::Fixed => self.over(mac, Fixed::shortest(&self.topology(streams))),
         }

@@ -25,13 +25,8 @@ use units::Instant;
 use super::config::ConstellationConfig;
 use super::link::{Link, Offered, Way};
 use super::links::Port;
-use super::orbit::Place;
 use super::tracker::{NextHop, Terminal, Tracker};
-<<<<<<< HEAD
-use crate::{Cloud, CloudCounters, CloudMap, Delivery, DropCause, Lost, MapLink, NodeId};
-=======
 use crate::{Cloud, CloudCounters, CloudMap, Delivery, DropCause, Lost, NodeId};
->>>>>>> w-constellation
 
 /// Satellites and terminals that a packet may visit, as of the hop limit of IP (RFC 791).
 const HOP_LIMIT: u8 = 255;
@@ -385,50 +380,11 @@ impl<T: Payload> Cloud<T> for Constellation<T> {
     fn counters(&self) -> &CloudCounters {
         &self.counters
     }
-<<<<<<< HEAD
-
-    /// Longitudes and latitudes: the terminals, then the satellites. The links are those between
-    /// satellites that are up, and those of the terminals to theirs.
     fn map(&mut self, now: Instant) -> CloudMap {
-        let terminals = self.terminals();
-        let tracker = &mut self.tracker;
-        let point = |place: Place| [place.longitude, place.latitude];
-        let mut points: Vec<[f64; 2]> = tracker.terminal_places().map(point).collect();
-        points.extend(tracker.places(now).map(point));
-        let mut links = Vec::new();
-        for terminal in 0..terminals {
-            if let Some(satellite) = tracker.satellite(terminal as usize, now) {
-                links.push(MapLink {
-                    ends: [terminal, terminals + satellite],
-                    delay: tracker.ground_delay(terminal as usize, satellite, now),
-                });
-            }
-        }
-        let up = tracker.links(now).filter(|(.., is_up)| *is_up);
-        links.extend(up.map(|(one, other, _)| MapLink {
-            ends: [one.min(other), one.max(other)].map(|satellite| terminals + satellite),
-            delay: tracker.delay_between(one, other, now),
-        }));
-        CloudMap { points, links }
-    }
-
-    fn route(&mut self, now: Instant, from: NodeId, to: NodeId) -> Option<Vec<u32>> {
-        let terminals = self.terminals();
-        let route = self.tracker.route(from.index(), to.index(), now)?;
-        let satellites = route
-            .satellites
-            .iter()
-            .map(|satellite| terminals + satellite);
-        let mut passed = vec![from.0];
-        passed.extend(satellites);
-        passed.push(to.0);
-        Some(passed)
-=======
-    fn map(&self, now: Instant) -> CloudMap {
         self.tracker.clone().map(now)
     }
 
-    fn route(&self, now: Instant, from: NodeId, to: NodeId) -> Option<Vec<u32>> {
+    fn route(&mut self, now: Instant, from: NodeId, to: NodeId) -> Option<Vec<u32>> {
         if from == to {
             return Some(vec![from.0]);
         }
@@ -444,6 +400,5 @@ impl<T: Payload> Cloud<T> for Constellation<T> {
                 .chain([to.0])
                 .collect(),
         )
->>>>>>> w-constellation
     }
 }

@@ -181,20 +181,6 @@ impl Tracker {
         satellites.map(move |satellite| self.orbits.position(satellite, at).place())
     }
 
-    /// The place of each terminal.
-    pub fn terminal_places(&self) -> impl Iterator<Item = Place> {
-        self.attachments
-            .iter()
-            .map(|attachment| attachment.point.place())
-    }
-
-    /// Propagation delay between two satellites.
-    #[must_use]
-    pub fn delay_between(&self, one: u32, other: u32, at: Instant) -> Duration {
-        let here = self.orbits.position(one, at);
-        here.delay(self.orbits.position(other, at))
-    }
-
     /// Each inter-satellite link once: its two satellites, and whether it is up at `at`.
     pub fn links(&self, at: Instant) -> impl Iterator<Item = (u32, u32, bool)> {
         (0..self.orbits.satellites()).flat_map(move |satellite| {

@@ -47,6 +47,7 @@ use crate::adhoc::air::{Air, AirCounters, Frame, FrameId, Transmission};
 use crate::adhoc::energy::EnergyConfig;
 use crate::adhoc::mobility::Mobility;
 use crate::adhoc::propagation::{self, RadioConfig};
+use crate::adhoc::radios::Radios;
 use crate::random::below;
 use crate::{DropCause, NodeId};
 
@@ -637,5 +638,17 @@ impl Mac for Dcf {
             }
             What::Sent => self.sent(now, node, events),
         }
+    }
+
+    fn radios(&mut self) -> Option<&mut dyn Radios> {
+        Some(&mut self.air)
+    }
+
+    fn tries(&self) -> [u64; 2] {
+        let counters = &self.counters;
+        // The last try of a packet that was dropped has none behind it.
+        let unanswered = counters.missing_cts + counters.missing_ack;
+        let retries = unanswered.saturating_sub(counters.dropped);
+        [counters.data + counters.broadcast, retries]
     }
 }

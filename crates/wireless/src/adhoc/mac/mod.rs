@@ -8,8 +8,6 @@ use core::fmt::Debug;
 
 use units::Instant;
 
-pub mod dcf;
-
 use super::radios::Radios;
 use crate::{DropCause, NodeId};
 
