@@ -25,7 +25,7 @@ use units::Instant;
 use super::config::ConstellationConfig;
 use super::link::{Link, Offered, Way};
 use super::links::Port;
-use super::tracker::{NextHop, Terminal, Tracker};
+use super::tracker::{NextHop, Terminal, Tracker, index};
 use crate::{Cloud, CloudCounters, CloudMap, Delivery, DropCause, Lost, NodeId};
 
 /// Satellites and terminals that a packet may visit, as of the hop limit of IP (RFC 791).
@@ -213,7 +213,7 @@ impl<T: Payload> Constellation<T> {
         };
         match self.tracker.next_hop(satellite, to as usize, now) {
             None => Err(DropCause::NoRoute),
-            Some(NextHop::Link(port)) => Ok(terminals + satellite * 4 + port as u32),
+            Some(NextHop::Link(port)) => Ok(terminals + index(satellite, port) as u32),
             Some(NextHop::Ground) => Ok(self.downlink(now, satellite, to)),
         }
     }
@@ -263,9 +263,7 @@ impl<T: Payload> Constellation<T> {
             Way::Down(satellite) => Some((to, tracker.ground_delay(to as usize, satellite, end))),
             Way::Across(satellite, port) => {
                 let other = tracker.grid().neighbour(satellite, port);
-                other
-                    .map(|other| terminals + other)
-                    .zip(tracker.link_delay(satellite, port, end))
+                other.map(|other| (terminals + other, tracker.link_delay(satellite, port, end)))
             }
         };
         let (node, delay) = reached.expect("a packet starts on a link that is up");
