@@ -414,7 +414,10 @@ fn replay(config: &ConstellationConfig, sent: &[Sent], step: Option<Duration>) -
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(48) })]
+    #![proptest_config(ProptestConfig {
+        failure_persistence: None,
+        ..ProptestConfig::with_cases(48)
+    })]
 
     #[test]
     fn packets_are_conserved_and_results_do_not_depend_on_calls(

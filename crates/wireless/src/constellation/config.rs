@@ -96,7 +96,7 @@ described! {
         isl: Rate = Rate::from_bits_per_sec(25_000_000) => Key::of(Kind::RATE);
         /// Packets that wait in front of each link, in each direction; further ones are dropped.
         queue: f64 = 50.0 => Key::of(Kind::Packets).resolved("queue_packets");
-        /// How often a terminal checks the elevation of its satellite, and satellites their latitude.
+        /// How often a terminal checks its satellite's elevation, and satellites their latitude.
         handover_interval: Duration = Duration::from_secs(10)
             => Key::of(Kind::Time(LEAST_INTERVAL, tables::MAX_DURATION));
         /// Whether each terminal's checks have a random phase; otherwise they start with the run.
@@ -136,8 +136,8 @@ impl Rules for TerminalConfig {}
 pub struct ConstellationNetwork {
     /// The satellites and the links.
     pub constellation: ConstellationConfig,
-    /// The terminals, which are the nodes. Names differ from each other: a terminal's random numbers
-    /// belong to its name.
+    /// The terminals, which are the nodes. Names differ from each other: a terminal's random
+    /// numbers belong to its name.
     pub terminals: Vec<Terminal>,
 }
 
@@ -192,8 +192,8 @@ impl ConstellationConfig {
     }
 
     /// The first shell of Starlink: the Walker delta constellation 53 degrees: 1584/72/1 at 550 km,
-    /// with links to both neighbours in the plane and in both adjacent planes. The operator does not
-    /// publish the phasing, the rates and the queues: they are chosen.
+    /// with links to both neighbours in the plane and in both adjacent planes. The operator does
+    /// not publish the phasing, the rates and the queues: they are chosen.
     #[must_use]
     pub fn starlink() -> Self {
         Self {

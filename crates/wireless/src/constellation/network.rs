@@ -5,14 +5,14 @@
 //! link. A node forwards a packet by the routes of that instant, one hop at a time.
 //!
 //! A packet whose transmission has started arrives, even if the link goes down meanwhile. A packet
-//! that waits is served in order: when its turn comes and its link has gone down, the node routes it
-//! again. The packets of a satellite then follow their terminal over inter-satellite links to its
-//! new satellite; those of a terminal go up to its new satellite. With `reroute = false` they are
-//! lost. A terminal without a satellite loses the packets that it sends.
+//! that waits is served in order: when its turn comes and its link has gone down, the node routes
+//! it again. The packets of a satellite then follow their terminal over inter-satellite links to
+//! its new satellite; with `reroute = false` they are lost. Those of a terminal go up to its new
+//! satellite in any case. A terminal without a satellite loses the packets that it sends.
 //!
 //! An event is the arrival of a packet at a node, or the turn of a queue. Handovers and changes of
-//! links need no events: a satellite's position follows from the time, and a terminal catches up with
-//! its checks when a packet needs it.
+//! links need no events: a satellite's position follows from the time, and a terminal catches up
+//! with its checks when a packet needs it.
 
 use alloc::collections::{BinaryHeap, VecDeque};
 use alloc::vec;

@@ -260,8 +260,8 @@ impl Orbits {
         sqrt(self.radius * self.radius - ground * ground) - EARTH_RADIUS_KM * sin_mask
     }
 
-    /// Half of the angle, at the centre of the Earth, that a satellite covers with an elevation mask
-    /// of `mask` degrees. Degrees.
+    /// Half of the angle, at the centre of the Earth, that a satellite covers with an elevation
+    /// mask of `mask` degrees. Degrees.
     #[must_use]
     pub fn coverage_half_angle(&self, mask: f64) -> f64 {
         let mask = mask.to_radians();

@@ -200,8 +200,8 @@ impl Tracker {
         })
     }
 
-    /// Terminals and then satellites as points (longitude and latitude), and all links that are up at
-    /// `at`: those between satellites, and from each terminal to its satellite.
+    /// Terminals and then satellites as points (longitude and latitude), and all links that are up
+    /// at `at`: those between satellites, and from each terminal to its satellite.
     pub fn map(&mut self, at: Instant) -> CloudMap {
         let terminals = self.terminals();
         let mut map = CloudMap::default();
