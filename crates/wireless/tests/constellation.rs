@@ -520,7 +520,7 @@ fn a_run_may_start_later_in_the_orbit() {
 /// From New York to London through a shell of Starlink. With satellites that fly in the same
 /// direction the delay is above that of light along the ground, and below that of light in a fibre
 /// of that length (refractive index 1.47). From a satellite that flies north to one that flies
-/// south the grid has only routes around the turn of the orbits. There is no coverage near the poles.
+/// south the grid has only routes around the turn of the orbits. Nobody is covered near the poles.
 #[test]
 fn the_model_is_not_only_iridium() {
     let terminals = [

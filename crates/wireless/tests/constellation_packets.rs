@@ -200,6 +200,31 @@ fn a_queue_holds_fifty_packets() {
     }
 }
 
+/// The owner sees each delivery before anything happens later.
+#[test]
+fn advancing_stops_after_an_instant_with_a_delivery_or_a_loss() {
+    let mut cloud = cloud(&ConstellationConfig::iridium(), 1);
+    for number in 0..53 {
+        cloud.send(seconds(1.0), A, B, packet(1500, number));
+    }
+    cloud.advance(seconds(100.0));
+    let lost: Vec<_> = core::iter::from_fn(|| cloud.take_lost()).collect();
+    assert_eq!(
+        (lost.len(), cloud.pop()),
+        (2, None),
+        "both are lost when they are offered"
+    );
+    for number in 0..51 {
+        cloud.advance(seconds(100.0));
+        assert_eq!(
+            cloud.pop().map(|delivery| delivery.packet.payload),
+            Some(number)
+        );
+        assert_eq!(cloud.pop(), None);
+    }
+    assert_eq!((cloud.held(), cloud.next_event()), (0, Instant::MAX));
+}
+
 /// Offers a packet of 1500 bytes from each of `from` to `to` every `gap`, until `until`.
 fn offer(
     cloud: &mut Constellation<u64>,
