@@ -154,7 +154,12 @@ const QUANTITIES: [(&str, &str, &str, &[&str]); 15] = [
     ("speed", "k?m/s", "A speed.", &["10 m/s"]),
     ("power", "[mu]?W", "A power.", &["0.66 W", "52.2 mW"]),
     ("energy", "[km]?J", "An energy.", &["1000 J"]),
-    ("angle", "(deg|\u{b0})", "An angle in degrees.", &["37.9 deg"]),
+    (
+        "angle",
+        "(deg|\u{b0})",
+        "An angle in degrees.",
+        &["37.9 deg"],
+    ),
     (
         "frequency",
         "/(s|min|h)",

@@ -378,11 +378,11 @@ impl<T: Payload> Cloud<T> for Constellation<T> {
     fn counters(&self) -> &CloudCounters {
         &self.counters
     }
-    fn map(&self, now: Instant) -> CloudMap {
+    fn map(&mut self, now: Instant) -> CloudMap {
         self.tracker.clone().map(now)
     }
 
-    fn route(&self, now: Instant, from: NodeId, to: NodeId) -> Option<Vec<u32>> {
+    fn route(&mut self, now: Instant, from: NodeId, to: NodeId) -> Option<Vec<u32>> {
         if from == to {
             return Some(vec![from.0]);
         }
