@@ -2,15 +2,11 @@
 
 use alloc::format;
 use alloc::string::String;
-use alloc::vec::Vec;
 
-use network::{Payload, Streams};
 use tables::{Key, Kind, Rules, Wrong, described, words};
 use units::{Duration, Rate};
 
-use super::Constellation;
 use super::orbit::EARTH_RADIUS_KM;
-use super::tracker::Terminal;
 
 /// The shortest time between two checks or updates: each costs time of its own.
 const LEAST_INTERVAL: Duration = Duration::from_millis(10);
@@ -130,45 +126,6 @@ described! {
 
 impl Rules for TerminalConfig {}
 
-/// A constellation with its terminals, as a scenario file has them.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct ConstellationNetwork {
-    /// The satellites and the links.
-    pub constellation: ConstellationConfig,
-    /// The terminals, which are the nodes. Names differ from each other: a terminal's random
-    /// numbers belong to its name.
-    pub terminals: Vec<Terminal>,
-}
-
-impl ConstellationNetwork {
-    /// How many terminals there are.
-    #[must_use]
-    pub fn node_count(&self) -> u32 {
-        self.terminals.len() as u32
-    }
-
-    /// The name of a terminal, or of a satellite behind the terminals.
-    #[must_use]
-    pub fn node_name(&self, node: u32) -> String {
-        let Some(satellite) = node.checked_sub(self.node_count()) else {
-            return self.terminals[node as usize].name.clone();
-        };
-        let count = self.constellation.satellites;
-        format!(
-            "satellite {}-{}",
-            satellite / count + 1,
-            satellite % count + 1
-        )
-    }
-
-    /// The constellation at the start of a run.
-    #[must_use]
-    pub fn build<T: Payload>(&self, streams: &Streams) -> Constellation<T> {
-        Constellation::new(&self.constellation, &self.terminals, streams)
-    }
-}
-
 impl Default for ConstellationConfig {
     fn default() -> Self {
         Self::USUAL
@@ -215,6 +172,13 @@ impl ConstellationConfig {
             handover_interval: Duration::from_secs(15),
             ..Self::USUAL
         }
+    }
+
+    /// The name of a satellite: its plane and its place in it, from 1.
+    #[must_use]
+    pub fn satellite_name(&self, satellite: u32) -> String {
+        let (plane, index) = (satellite / self.satellites, satellite % self.satellites);
+        format!("satellite {}-{}", plane + 1, index + 1)
     }
 
     /// Whether the planes form a circle, so that the last one has links to the first.

@@ -4,8 +4,7 @@
 //! [`Constellation`] is the [`Cloud`](crate::Cloud) whose nodes are the terminals. Satellites move
 //! and the Earth rotates, so propagation delays change with every packet. Each terminal hands over
 //! from satellite to satellite; packets follow the routes of shortest propagation delay, hop by
-//! hop.
-//! [`Tracker`] answers questions about positions, links and routes without any packet.
+//! hop. [`Tracker`] answers questions about positions, links and routes without any packet.
 //!
 //! - [`orbit`]: circular orbits, the rotating Earth, elevation and delay.
 //! - [`links`]: the grid of inter-satellite links, and which of them are up.
@@ -35,10 +34,7 @@ pub mod orbit;
 mod routes;
 mod tracker;
 
-pub use config::{
-    ConstellationConfig, ConstellationNetwork, ConstellationPreset, HandoverRule, Phasing,
-    TerminalConfig,
-};
+pub use config::{ConstellationConfig, ConstellationPreset, HandoverRule, Phasing, TerminalConfig};
 pub use network::Constellation;
 pub use orbit::Place;
 pub use tracker::{Route, Terminal, Tracker};

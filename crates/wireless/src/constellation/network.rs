@@ -378,6 +378,7 @@ impl<T: Payload> Cloud<T> for Constellation<T> {
     fn counters(&self) -> &CloudCounters {
         &self.counters
     }
+
     fn map(&mut self, now: Instant) -> CloudMap {
         self.tracker.clone().map(now)
     }
