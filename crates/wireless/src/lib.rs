@@ -15,4 +15,7 @@ mod cloud;
 pub mod constellation;
 mod random;
 
-pub use cloud::{Cloud, CloudCounters, Delivery, DropCause, Lost, NodeId};
+pub use cloud::{
+    AirSummary, ArpSummary, Cloud, CloudCounters, CloudMap, CloudSummary, Delivery, DropCause,
+    Lost, MapLink, NodeEnergy, NodeId, NodeSummary, RoutingSummary,
+};

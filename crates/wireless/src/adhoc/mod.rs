@@ -7,6 +7,9 @@
 pub mod arp;
 pub mod mac;
 pub mod mobility;
+mod network;
 pub mod queue;
 pub mod routing;
 pub mod topology;
+
+pub use network::AdHoc;
