@@ -89,6 +89,13 @@ impl Plan {
                 "the kernel runs 1 to {MOST_FLOWS} flows in one scenario, not {count}"
             ));
         }
+        if scenario.path.cloud.is_some() {
+            return refuse(
+                "a kernel runs over an emulated path, and an ad-hoc network or a constellation is \
+                 available in simulations only: leave out `[network]`"
+                    .to_owned(),
+            );
+        }
         if let Some(sentence) = exchanges::refusal(scenario) {
             return refuse(sentence);
         }
