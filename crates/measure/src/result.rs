@@ -4,7 +4,10 @@ use serde::ser::Error as _;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
-use crate::{CapacityPoint, ExchangeResult, ExitClass, QueueDistribution, SummaryRow, summarize};
+use crate::{
+    CapacityPoint, ExchangeResult, ExitClass, NetworkResult, QueueDistribution, SummaryRow,
+    summarize,
+};
 
 /// The TCP implementation that ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -215,6 +218,9 @@ pub struct RunResult {
     /// Background traffic; absent without any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub traffic: Vec<TrafficResult>,
+    /// The ad-hoc network or constellation; absent without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network: Option<NetworkResult>,
 }
 
 /// The whole document: the scenario, each run, and the summary. Keys are in alphabetical order on

@@ -444,6 +444,7 @@ mod tests {
                 queue_distribution: None,
             }],
             traffic: Vec::new(),
+            network: None,
         }
     }
 

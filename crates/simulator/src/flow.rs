@@ -29,9 +29,6 @@ pub use pool::Pool;
 /// The number of no flow.
 pub const NOBODY: u32 = u32::MAX;
 
-/// Payload of a full packet: 1500 bytes of IP less 52 of headers with timestamps.
-const SMSS: u32 = 1448;
-
 /// The state of a running flow.
 #[derive(Debug)]
 pub struct Endpoints {
@@ -158,7 +155,7 @@ impl<'a> FlowState<'a> {
             conversation: None,
             start: place.start,
             size: place.size,
-            smss: u16::try_from(place.smss.unwrap_or(SMSS)).unwrap_or(u16::MAX),
+            smss: u16::try_from(place.smss.unwrap_or(config.mss.get() as u32)).unwrap_or(u16::MAX),
             stop: place.stop.unwrap_or(Instant::MAX),
             extra_delay: place.extra_delay,
             reverse: false,

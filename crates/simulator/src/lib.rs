@@ -19,6 +19,7 @@ mod carried;
 mod conversation;
 mod flow;
 mod flows;
+mod ledger;
 mod legs;
 mod links;
 mod look;

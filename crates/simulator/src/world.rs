@@ -5,6 +5,7 @@
 
 mod background;
 mod build;
+mod clouds;
 mod device;
 mod exchanges;
 mod feedback;
@@ -35,6 +36,7 @@ use crate::routes::{Hop, Routes};
 use crate::traffic::{Source, Totals};
 use crate::{RunError, RunOutput};
 use background::Datagrams;
+use clouds::Crossed;
 use feedback::consult;
 use graph::Graph;
 use hosts::{Access, Way};
@@ -77,6 +79,7 @@ pub struct World<'a> {
     needs_wakeups: bool,
     routes: Routes,
     graph: Graph,
+    cloud: Option<Box<Crossed>>,
     /// The access links of hosts that have had a flow, by table and number of the host.
     accesses: BTreeMap<(u32, u32), Access>,
     /// Background traffic and its totals.
@@ -129,6 +132,7 @@ impl<'a> World<'a> {
             self.turns.position = position;
             match part {
                 Part::Link(link) => self.link_acts(link, side, bound.at),
+                Part::Cloud => self.cloud_acts(side, bound.at),
                 Part::Arrivals => self.arrivals(),
                 Part::Flow(component) => self.flow_acts(self.running[component.index()], side),
                 Part::Source(source) => self.source_acts(source),
@@ -458,7 +462,9 @@ impl<'a> World<'a> {
     fn offer_burst(&mut self, packet: Packet<Carried>, count: u32) {
         let route = packet.payload.hop();
         let link = self.routes.link(route);
-        let state = &mut self.links[link as usize];
+        let Some(state) = self.links.get_mut(link as usize) else {
+            return self.cross_one_by_one(link, packet, count);
+        };
         if self.needs_wakeups || state.router.is_some() {
             // The device and the router see each packet.
             for k in 0..count {
@@ -527,7 +533,9 @@ impl<'a> World<'a> {
     fn offer(&mut self, packet: Packet<Carried>) -> bool {
         let now = self.now;
         let link = self.routes.link(packet.payload.hop());
-        let state = &mut self.links[link as usize];
+        let Some(state) = self.links.get_mut(link as usize) else {
+            return self.cross(link, packet);
+        };
         if state.router.is_some() {
             consult(state, &packet, now, &mut self.aside);
         }

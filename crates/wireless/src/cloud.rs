@@ -1,9 +1,10 @@
 //! What all networks of this crate have in common.
 
+use alloc::vec::Vec;
 use core::fmt::Debug;
 
 use network::{Packet, Payload};
-use units::Instant;
+use units::{Duration, Instant};
 
 /// A node of a cloud, counted from zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -34,7 +35,8 @@ pub struct Delivery<T> {
 pub struct Lost<T> {
     /// When.
     pub at: Instant,
-    /// The node that had it.
+    /// The node that had it. Numbers from [`Cloud::node_count`] up are other stations, in the order of
+    /// [`CloudMap::points`].
     pub node: NodeId,
     /// Why.
     pub cause: DropCause,
@@ -83,6 +85,8 @@ causes! {
     Loop = "loop",
     /// The node had no energy.
     Energy = "energy",
+    /// The link for which the packet waited went down.
+    LinkDown = "link-down",
 }
 
 /// Packets of users through a cloud since the start of the run.
@@ -123,6 +127,99 @@ impl CloudCounters {
     }
 }
 
+/// What a cloud did since the start of the run. Parts that a cloud does not have are `None` or empty:
+/// a constellation has no frames on a shared channel, and without an energy model no node has a
+/// battery.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CloudSummary {
+    /// Packets of users.
+    pub packets: CloudCounters,
+    /// Packets of users that are still inside.
+    pub held: u64,
+    /// Frames on a shared channel.
+    pub air: Option<AirSummary>,
+    /// What the routing protocols sent.
+    pub routing: Option<RoutingSummary>,
+    /// What ARP sent.
+    pub arp: Option<ArpSummary>,
+    /// Each node, in order; empty if the cloud keeps no account of its nodes.
+    pub nodes: Vec<NodeSummary>,
+}
+
+/// Frames on a shared channel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AirSummary {
+    /// All frames, with control frames and retries.
+    pub frames: u64,
+    /// Frames with a packet or a fragment of one, retries included.
+    pub data_frames: u64,
+    /// Transmissions of a frame beyond its first.
+    pub retries: u64,
+    /// Receptions that another frame destroyed, each receiver for itself.
+    pub collisions: u64,
+    /// Time for which at least one node sent.
+    pub busy: Duration,
+}
+
+/// What the routing protocols sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RoutingSummary {
+    /// Messages, each time a node sends one; retries of the MAC do not count.
+    pub messages: u64,
+    /// Bytes of IP in them.
+    pub bytes: u64,
+}
+
+/// What ARP sent; retries of the MAC do not count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ArpSummary {
+    /// Requests.
+    pub requests: u64,
+    /// Replies.
+    pub replies: u64,
+}
+
+/// One node of a cloud.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct NodeSummary {
+    /// Packets of users that it sent on for others.
+    pub forwarded: u64,
+    /// Packets of users that it lost.
+    pub dropped: u64,
+    /// Its battery, if it has one.
+    pub energy: Option<NodeEnergy>,
+}
+
+/// The battery of a node.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct NodeEnergy {
+    /// What it had at the start, in joules.
+    pub initial_j: f64,
+    /// What it has used, in joules; at most `initial_j`.
+    pub used_j: f64,
+    /// When it was empty.
+    pub empty_at: Option<Instant>,
+}
+
+/// Where the nodes of a cloud are, and which of them hear each other.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CloudMap {
+    /// The nodes in order, and behind them other stations, such as satellites. Metres east and north
+    /// of the area's corner, or degrees of longitude and latitude.
+    pub points: Vec<[f64; 2]>,
+    /// Links between points that can use them now.
+    pub links: Vec<MapLink>,
+}
+
+/// A link of a [`CloudMap`], in both directions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MapLink {
+    /// The indices of its points, the smaller one first.
+    pub ends: [u32; 2],
+    /// Propagation from one to the other.
+    pub delay: Duration,
+}
+
 /// A network that carries packets between its nodes and finds the routes itself.
 ///
 /// Calls come in order of time. Before [`Self::send`] at an instant, the owner has called
@@ -154,4 +251,24 @@ pub trait Cloud<T: Payload>: Debug + Send {
 
     /// What became of all packets.
     fn counters(&self) -> &CloudCounters;
+
+    /// What happened up to `now`, which is no earlier than the last call.
+    fn summary(&mut self, _now: Instant) -> CloudSummary {
+        CloudSummary {
+            packets: self.counters().clone(),
+            held: self.held(),
+            ..CloudSummary::default()
+        }
+    }
+
+    /// Where the nodes are at `now`, which is no earlier than the last call.
+    fn map(&mut self, _now: Instant) -> CloudMap {
+        CloudMap::default()
+    }
+
+    /// The points of [`Self::map`] that a packet of `from` for `to` would pass if the routes stayed as
+    /// they are, both ends included; `None` if no route is known.
+    fn route(&mut self, _now: Instant, _from: NodeId, _to: NodeId) -> Option<Vec<u32>> {
+        None
+    }
 }

@@ -12,7 +12,14 @@ extern crate alloc;
 
 pub mod adhoc;
 mod cloud;
+mod config;
 pub mod constellation;
+mod ideal;
 mod random;
 
-pub use cloud::{Cloud, CloudCounters, Delivery, DropCause, Lost, NodeId};
+pub use cloud::{
+    AirSummary, ArpSummary, Cloud, CloudCounters, CloudMap, CloudSummary, Delivery, DropCause,
+    Lost, MapLink, NodeEnergy, NodeId, NodeSummary, RoutingSummary,
+};
+pub use config::{CloudConfig, MAX_NODES};
+pub use ideal::{Ideal, IdealConfig};

@@ -59,6 +59,7 @@ pub(super) fn result_of(
         flows,
         links: vec![report.forward.result.clone(), report.reverse.result.clone()],
         traffic: Vec::new(),
+        network: None,
     };
     let traces = Traces {
         run,

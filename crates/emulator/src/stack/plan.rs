@@ -2,7 +2,7 @@
 //! before anything is created.
 
 use kernel::Wanted;
-use scenario::{AckPolicy, Application, Autotuning, Flow, LossDetection, Scenario};
+use scenario::{AckPolicy, Application, Autotuning, Flow, FlowSettings, LossDetection, Scenario};
 use units::{Bytes, Duration, Instant};
 
 use super::exchanges;
@@ -88,6 +88,13 @@ impl Plan {
             return refuse(format!(
                 "the kernel runs 1 to {MOST_FLOWS} flows in one scenario, not {count}"
             ));
+        }
+        if scenario.path.cloud.is_some() {
+            return refuse(
+                "a kernel runs over an emulated path, and an ad-hoc network or a constellation is \
+                 available in simulations only: leave out `[network]`"
+                    .to_owned(),
+            );
         }
         if let Some(sentence) = exchanges::refusal(scenario) {
             return refuse(sentence);
@@ -235,6 +242,11 @@ fn plan_flow(
         return refuse(format!(
             "flow `{name}`: `loss_detection` and `byte_counting` are not supported: the kernel has \
              its own"
+        ));
+    }
+    if flow.mss != FlowSettings::USUAL.mss {
+        return refuse(format!(
+            "flow `{name}`: `mss` is not supported: the kernel derives its own from the device"
         ));
     }
     if flow.tso_segments == 0 || flow.tso_segments > TSO_SEGMENTS {

@@ -32,6 +32,11 @@ pub fn range(kind: &Kind) -> String {
         Kind::Share(_, most) => unit(0.0, most, "%"),
         Kind::Decibel(least, most) => unit(least, most, "dB"),
         Kind::Level(least, most) => unit(least, most, "dBm"),
+        Kind::Length(least, most) => unit(least, most, "m"),
+        Kind::Speed(least, most) => unit(least, most, "m/s"),
+        Kind::Power(least, most) => unit(least, most, "W"),
+        Kind::Energy(least, most) => unit(least, most, "J"),
+        Kind::Angle(least, most) => unit(least, most, "deg"),
         Kind::Integer(least, most) => format!("{least} to {most}"),
         Kind::Number(least, most) => format!("{least} to {most}"),
         _ => String::new(),
@@ -58,6 +63,11 @@ pub fn shown(kind: &Kind, value: Value) -> Option<String> {
         (Kind::Decibel(..), Value::Number(number)) => format!("{number} dB"),
         (Kind::Level(..), Value::Number(number)) => format!("{number} dBm"),
         (Kind::Hertz(..), Value::Number(number)) => format!("{number} Hz"),
+        (Kind::Length(..), Value::Number(number)) => format!("{number} m"),
+        (Kind::Speed(..), Value::Number(number)) => format!("{number} m/s"),
+        (Kind::Power(..), Value::Number(number)) => format!("{number} W"),
+        (Kind::Energy(..), Value::Number(number)) => format!("{number} J"),
+        (Kind::Angle(..), Value::Number(number)) => format!("{number} deg"),
         (_, Value::Number(number)) => number.to_string(),
     })
 }

@@ -88,6 +88,7 @@ impl World<'_> {
             flows: self.flows.take_results(),
             links: Vec::new(),
             traffic,
+            network: self.finish_cloud(),
         };
         let reverse_paths = self.graph.reverse_links();
         let own = self.graph.own_links(&self.scenario.path.routers);
@@ -109,6 +110,9 @@ impl World<'_> {
                 reverse.drops += link.drops;
                 reverse.marks += link.marks;
             }
+        }
+        if self.scenario.path.is_absent {
+            links.drain(..=REVERSE as usize);
         }
         links.extend(accesses);
         result.links = links;

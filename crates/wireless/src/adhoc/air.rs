@@ -208,6 +208,9 @@ pub struct Air<L = ()> {
     frames: u64,
     receivers: Vec<Receiver>,
     counters: AirCounters,
+    /// Time in which at least one node transmitted, with what has been announced; and its end.
+    busy: Duration,
+    silent_from: Instant,
 }
 
 impl<L: Listen> Air<L> {
@@ -225,6 +228,8 @@ impl<L: Listen> Air<L> {
         let powers = energy.map(Powers::new);
         let meter = |powers: Powers| (0..count).map(|_| Meter::new(powers)).collect();
         Self {
+            busy: Duration::ZERO,
+            silent_from: Instant::ZERO,
             rules: Rules::new(config, &propagation),
             neighbours: Neighbours::new(mobility, &propagation),
             propagation,
@@ -279,6 +284,8 @@ impl<L: Listen> Air<L> {
         };
         let links = self.neighbours.of(now, node, &self.propagation);
         self.counters.frames += 1;
+        self.busy += end.saturating_since(now.max(self.silent_from));
+        self.silent_from = self.silent_from.max(end);
         self.counters.arrivals += links.len() as u64;
         self.receivers.clear();
         let mut arrives = None;
@@ -338,6 +345,19 @@ impl<L: Listen> Air<L> {
     /// Whether `node` has sensed a frame, or transmitted, at some time between `from` and now.
     pub fn is_busy_since(&mut self, now: Instant, node: NodeId, from: Instant) -> bool {
         self.busy_until(now, node) > from
+    }
+
+    /// Time before `now` in which at least one node transmitted.
+    #[must_use]
+    pub fn busy_before(&self, now: Instant) -> Duration {
+        self.busy
+            .saturating_sub(self.silent_from.saturating_since(now))
+    }
+
+    /// The weakest power at which a radio decodes a frame, in watts.
+    #[must_use]
+    pub const fn receive_threshold(&self) -> f64 {
+        self.rules.receive
     }
 
     /// Until when `node` transmits; in the past if it does not.

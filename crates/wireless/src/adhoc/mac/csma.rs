@@ -54,6 +54,7 @@ use crate::adhoc::air::{Air, Frame, FrameId};
 use crate::adhoc::energy::EnergyConfig;
 use crate::adhoc::mobility::Mobility;
 use crate::adhoc::propagation::RadioConfig;
+use crate::adhoc::radios::Radios;
 use crate::random::unit;
 use crate::{DropCause, NodeId};
 
@@ -515,5 +516,13 @@ impl Mac for Csma {
             kind if kind == Timer::Answer as u32 => self.answer(now, node, events),
             _ => self.advance(now, node, events),
         }
+    }
+
+    fn radios(&mut self) -> Option<&mut dyn Radios> {
+        Some(&mut self.air)
+    }
+
+    fn tries(&self) -> [u64; 2] {
+        [self.counters.data_frames, self.counters.retries]
     }
 }

@@ -8,9 +8,11 @@ use core::fmt::Debug;
 
 use units::Instant;
 
+use super::radios::Radios;
 use crate::{DropCause, NodeId};
 
 pub mod csma;
+pub mod dcf;
 pub mod lowpan;
 
 /// A frame that a node hands to its MAC.
@@ -74,4 +76,15 @@ pub trait Mac: Debug + Send {
     /// `Sent` comes no earlier than the `Received` of the same frame. An acknowledgement may be lost
     /// after its frame arrived: then `Received` comes once, and `Failed` may follow.
     fn step(&mut self, events: &mut Vec<MacEvent>);
+
+    /// The radios, if it has any that can be asked.
+    fn radios(&mut self) -> Option<&mut dyn Radios> {
+        None
+    }
+
+    /// Frames with a packet or a fragment of one, retries included; and all transmissions of a frame
+    /// beyond its first.
+    fn tries(&self) -> [u64; 2] {
+        [0; 2]
+    }
 }

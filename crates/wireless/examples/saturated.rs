@@ -1,0 +1,104 @@
+//! Frames per second of processor time of saturated 802.11 nodes: 40 in one collision domain, and
+//! 40, 400 and 4000 at constant density.
+//!
+//! `cargo run --release -p slowstart-wireless --example saturated`
+#![allow(clippy::print_stdout, reason = "it prints what it measures")]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "it measures the time of the machine"
+)]
+
+use network::Streams;
+use units::{Duration, Instant};
+use wireless::NodeId;
+use wireless::adhoc::mac::dcf::{Dcf, DcfConfig};
+use wireless::adhoc::mac::{Mac, MacEvent, Outgoing};
+use wireless::adhoc::mobility::{Area, Mobility, Position, RandomWaypointConfig};
+use wireless::adhoc::propagation::RadioConfig;
+
+/// Every node sends to one neighbour without a pause.
+fn measure(name: &str, mobility: Mobility, to: &[NodeId], span: Duration) {
+    let streams = Streams::new(1);
+    let mut dcf = Dcf::new(
+        &DcfConfig::USUAL,
+        &RadioConfig::USUAL,
+        mobility,
+        None,
+        &streams,
+    );
+    let start = std::time::Instant::now();
+    let packet = |node: usize| Outgoing {
+        to: Some(to[node]),
+        bytes: 1064,
+        handle: 0,
+    };
+    for node in 0..to.len() {
+        dcf.send(Instant::ZERO, NodeId(node as u32), packet(node));
+    }
+    let (mut events, mut steps, mut reports) = (Vec::new(), 0_u64, 0_u64);
+    while dcf.next_event() < Instant::ZERO + span {
+        let now = dcf.next_event();
+        dcf.step(&mut events);
+        steps += 1;
+        for event in events.drain(..) {
+            reports += 1;
+            if let MacEvent::Sent { node, .. } | MacEvent::Failed { node, .. } = event {
+                dcf.send(now, node, packet(node.index()));
+            }
+        }
+    }
+    let seconds = start.elapsed().as_secs_f64();
+    let frames = dcf.counters().frames() as f64;
+    println!(
+        "{name}: {:.0} frames/s, {:.2} us/frame, {:.1} nodes in range, {:.1} events/frame, \
+         {:.2} Mbit/s, {reports} reports, {:.0} s in {seconds:.2} s",
+        frames / seconds,
+        seconds / frames * 1e6,
+        dcf.air_counters().arrivals as f64 / frames,
+        steps as f64 / frames,
+        dcf.counters().received as f64 * 8192.0 / span.as_secs_f64() / 1e6,
+        span.as_secs_f64(),
+    );
+}
+
+fn main() {
+    let area = Area::square(100.0);
+    let domain = area.uniform(40, &Streams::new(1));
+    let ring: Vec<_> = (0..40).map(|node| NodeId((node + 1) % 40)).collect();
+    measure(
+        "40 in one domain",
+        Mobility::fixed(&domain),
+        &ring,
+        Duration::from_secs(100),
+    );
+    for count in [40, 400, 4000] {
+        // 500 m x 500 m for 40 nodes: 20 in range of reception, if that were endless.
+        let area = Area::square(500.0 * (count as f64 / 40.0).sqrt());
+        let places = area.uniform(count, &Streams::new(1));
+        let nearest = |node: usize| {
+            let others = (0..count).filter(|other| *other != node);
+            let distance = |other: &usize| places[node].distance_squared(places[*other]);
+            let nearest = others.min_by(|a, b| distance(a).total_cmp(&distance(b)));
+            NodeId(nearest.unwrap_or(node) as u32)
+        };
+        let to: Vec<_> = (0..count).map(nearest).collect();
+        let span = Duration::from_secs(4000 / count as u64);
+        measure(
+            &format!("{count} fixed"),
+            Mobility::fixed(&places),
+            &to,
+            span,
+        );
+        let config = RandomWaypointConfig::USUAL;
+        let moving = Mobility::random_waypoint(area, count, &config, &Streams::new(1));
+        measure(&format!("{count} moving"), moving, &to, span);
+    }
+    let line: Vec<_> = (0..2).map(|x| Position::new(f64::from(x), 0.0)).collect();
+    let to = [NodeId(1), NodeId(0)];
+    measure(
+        "2 nodes",
+        Mobility::fixed(&line),
+        &to,
+        Duration::from_secs(1000),
+    );
+}

@@ -1,0 +1,658 @@
+//! The layers of all nodes, and the loop that performs their events.
+//!
+//! A packet goes from its user to the routing protocol of its node, which names a neighbour, then
+//! through ARP to the interface queue and to the MAC. The neighbour delivers it to its own user or
+//! forwards it in the same way.
+//!
+//! ## Assumptions
+//!
+//! - A packet whose acknowledgement is lost after the frame arrived is not forwarded a second time:
+//!   the routing protocol learns of the failed link, but the copy at the sender is discarded. So a
+//!   cloud never duplicates packets.
+//! - Nodes process packets in no time, except for a delay between the queue and the network layer
+//!   where the configuration has one.
+
+use alloc::boxed::Box;
+use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
+use alloc::vec::Vec;
+use core::fmt::{self, Debug, Formatter};
+use core::mem;
+
+use network::{Packet, Payload};
+use units::{Duration, Instant};
+
+use super::arp::{ARP_BYTES, Arp, ArpAction, ArpConfig, ArpMessage};
+use super::mac::{Mac, MacEvent, Outgoing};
+use super::mobility::Position;
+use super::queue::InterfaceQueue;
+use super::routing::{Action, Decision, Header, Routing};
+use crate::{
+    AirSummary, ArpSummary, Cloud, CloudCounters, CloudMap, CloudSummary, Delivery, DropCause,
+    Lost, MapLink, NodeId, NodeSummary, RoutingSummary,
+};
+
+/// The hop limit of a new packet, as in ns-2.
+pub(super) const HOP_LIMIT: u8 = 32;
+
+/// What a frame carries.
+#[derive(Debug)]
+enum Body<T, M> {
+    /// A packet of a user.
+    User(Packet<T>),
+    /// A message of the routing protocol.
+    Routing(M),
+    /// A message of ARP.
+    Arp(ArpMessage),
+    /// Nothing: the packet arrived at the next node, or the slot is free.
+    Gone,
+}
+
+/// A packet at a node.
+#[derive(Debug)]
+struct Slot<T, M> {
+    node: NodeId,
+    /// The neighbour to which it goes, once that is known.
+    next_hop: Option<NodeId>,
+    header: Header,
+    body: Body<T, M>,
+}
+
+/// The packets inside, by handle.
+#[derive(Debug)]
+struct Store<T, M> {
+    slots: Vec<Slot<T, M>>,
+    free: Vec<u32>,
+}
+
+impl<T, M> Store<T, M> {
+    fn add(&mut self, slot: Slot<T, M>) -> u32 {
+        match self.free.pop() {
+            Some(handle) => {
+                self.slots[handle as usize] = slot;
+                handle
+            }
+            None => {
+                self.slots.push(slot);
+                self.slots.len() as u32 - 1
+            }
+        }
+    }
+
+    fn get(&self, handle: u32) -> &Slot<T, M> {
+        &self.slots[handle as usize]
+    }
+
+    fn get_mut(&mut self, handle: u32) -> &mut Slot<T, M> {
+        &mut self.slots[handle as usize]
+    }
+
+    /// Frees a slot and returns what it carried.
+    fn take(&mut self, handle: u32) -> Body<T, M> {
+        self.free.push(handle);
+        mem::replace(&mut self.get_mut(handle).body, Body::Gone)
+    }
+}
+
+/// The network layer of a node.
+#[derive(Debug)]
+struct Node<R> {
+    routing: R,
+    /// `None` where neighbours need no resolution.
+    arp: Option<Arp>,
+    queue: InterfaceQueue,
+    summary: NodeSummary,
+    /// When its routing protocol or its ARP is due, as in the set of all timers.
+    timer: Instant,
+}
+
+/// A message that a node sends later, and the neighbour for which it is.
+type Later<M> = (NodeId, Option<NodeId>, M);
+
+/// An ad-hoc network.
+pub struct AdHoc<T, R: Routing> {
+    mac: Box<dyn Mac>,
+    nodes: Vec<Node<R>>,
+    store: Store<T, R::Message>,
+    /// When the routing protocol of a node is due.
+    timers: BTreeSet<(Instant, NodeId)>,
+    /// Messages that nodes send later, by time and order.
+    later: BTreeMap<(Instant, u64), Later<R::Message>>,
+    /// How many messages have been delayed.
+    delayed: u64,
+    now: Instant,
+    delivered: VecDeque<Delivery<T>>,
+    lost: VecDeque<Lost<T>>,
+    counters: CloudCounters,
+    routing: RoutingSummary,
+    arp: ArpSummary,
+    /// Empty lists that are used again.
+    events: Vec<MacEvent>,
+    spare: Vec<Vec<Action<R::Message>>>,
+    spare_arp: Vec<Vec<ArpAction>>,
+}
+
+impl<T: Debug, R: Routing> Debug for AdHoc<T, R> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AdHoc")
+            .field("now", &self.now)
+            .field("nodes", &self.nodes.len())
+            .field("counters", &self.counters)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<T: Payload, R: Routing> AdHoc<T, R> {
+    /// A network of nodes with these routing protocols, over `mac`. `queue` is the limit of the
+    /// interface queues in packets. Without `arp`, nodes know the addresses of their neighbours.
+    #[must_use]
+    pub fn new(mac: Box<dyn Mac>, routing: Vec<R>, queue: usize, arp: Option<ArpConfig>) -> Self {
+        let nodes = routing.into_iter().enumerate().map(|(number, routing)| {
+            let id = NodeId(number as u32);
+            Node {
+                timer: Instant::MAX,
+                routing,
+                arp: arp.map(|config| Arp::new(id, config)),
+                queue: InterfaceQueue::new(queue),
+                summary: NodeSummary::default(),
+            }
+        });
+        let mut network = Self {
+            mac,
+            nodes: nodes.collect(),
+            store: Store {
+                slots: Vec::new(),
+                free: Vec::new(),
+            },
+            timers: BTreeSet::new(),
+            later: BTreeMap::new(),
+            delayed: 0,
+            now: Instant::ZERO,
+            delivered: VecDeque::new(),
+            lost: VecDeque::new(),
+            counters: CloudCounters::default(),
+            routing: RoutingSummary::default(),
+            arp: ArpSummary::default(),
+            events: Vec::new(),
+            spare: Vec::new(),
+            spare_arp: Vec::new(),
+        };
+        for number in 0..network.nodes.len() {
+            network.keep_timer(NodeId(number as u32));
+        }
+        network
+    }
+
+    /// The medium-access protocol.
+    #[must_use]
+    pub fn mac(&self) -> &dyn Mac {
+        &*self.mac
+    }
+
+    /// The neighbour to which `node` forwards packets for `to` now.
+    #[must_use]
+    pub fn next_hop(&self, node: NodeId, to: NodeId) -> Option<NodeId> {
+        self.nodes[node.index()].routing.next_hop(to)
+    }
+
+    /// Calls the routing protocol of a node, and performs what it asks for.
+    fn with_routing<A>(
+        &mut self,
+        node: NodeId,
+        call: impl FnOnce(&mut R, Instant, &mut Vec<Action<R::Message>>) -> A,
+    ) -> A {
+        let mut actions = self.spare.pop().unwrap_or_default();
+        let answer = call(
+            &mut self.nodes[node.index()].routing,
+            self.now,
+            &mut actions,
+        );
+        self.keep_timer(node);
+        for action in actions.drain(..) {
+            self.act(node, action);
+        }
+        self.spare.push(actions);
+        answer
+    }
+
+    /// Calls ARP of a node, and performs what it asks for; `None` where there is no ARP.
+    fn with_arp<A>(
+        &mut self,
+        node: NodeId,
+        call: impl FnOnce(&mut Arp, Instant, &mut Vec<ArpAction>) -> A,
+    ) -> Option<A> {
+        let now = self.now;
+        let arp = self.nodes[node.index()].arp.as_mut()?;
+        let mut actions = self.spare_arp.pop().unwrap_or_default();
+        let answer = call(arp, now, &mut actions);
+        self.keep_timer(node);
+        for action in actions.drain(..) {
+            match action {
+                ArpAction::Send(message) => {
+                    match message {
+                        ArpMessage::Request { .. } => self.arp.requests += 1,
+                        ArpMessage::Reply { .. } => self.arp.replies += 1,
+                    }
+                    let to = message.to();
+                    let handle = self.add(node, to, ARP_BYTES, Body::Arp(message));
+                    self.enqueue(node, handle);
+                }
+                ArpAction::Release(handle, _) => self.enqueue(node, handle),
+                ArpAction::Drop(handle) => self.drop_packet(handle, DropCause::Arp),
+            }
+        }
+        self.spare_arp.push(actions);
+        Some(answer)
+    }
+
+    /// Brings the timer of a node in line with its routing protocol and its ARP.
+    fn keep_timer(&mut self, node: NodeId) {
+        let state = &mut self.nodes[node.index()];
+        let arp = state.arp.as_ref().map_or(Instant::MAX, Arp::next_event);
+        let due = state.routing.next_event().min(arp);
+        if due != state.timer {
+            self.timers.remove(&(state.timer, node));
+            state.timer = due;
+            if due < Instant::MAX {
+                self.timers.insert((due, node));
+            }
+        }
+    }
+
+    fn act(&mut self, node: NodeId, action: Action<R::Message>) {
+        match action {
+            Action::Send { message, to, after } if after == Duration::ZERO => {
+                self.send_message(node, to, message);
+            }
+            Action::Send { message, to, after } => {
+                self.later
+                    .insert((self.now + after, self.delayed), (node, to, message));
+                self.delayed += 1;
+            }
+            Action::Release(handle) => self.route(node, handle),
+            Action::Drop(handle, cause) => self.drop_packet(handle, cause),
+            Action::Recall(neighbour) => self.recall(node, neighbour),
+        }
+    }
+
+    /// Takes all packets for a neighbour back from ARP and the queue, and decides anew on each.
+    fn recall(&mut self, node: NodeId, neighbour: NodeId) {
+        let state = &mut self.nodes[node.index()];
+        let held = state.arp.as_mut().and_then(|arp| arp.recall(neighbour));
+        let mut frames = Vec::new();
+        state.queue.recall(neighbour, &mut frames);
+        for handle in held
+            .into_iter()
+            .chain(frames.iter().map(|frame| frame.handle))
+        {
+            if matches!(self.store.get(handle).body, Body::User(_)) {
+                self.route(node, handle);
+            } else {
+                self.drop_packet(handle, DropCause::NoRoute);
+            }
+        }
+        self.keep_timer(node);
+    }
+
+    fn send_message(&mut self, node: NodeId, to: Option<NodeId>, message: R::Message) {
+        let bytes = R::bytes(&message);
+        self.routing.messages += 1;
+        self.routing.bytes += u64::from(bytes);
+        let handle = self.add(node, to, bytes, Body::Routing(message));
+        match to {
+            Some(neighbour) => self.resolve(node, neighbour, handle),
+            None => self.enqueue(node, handle),
+        }
+    }
+
+    /// Adds a packet that starts at `node` for a neighbour.
+    fn add(
+        &mut self,
+        node: NodeId,
+        to: Option<NodeId>,
+        bytes: u32,
+        body: Body<T, R::Message>,
+    ) -> u32 {
+        self.store.add(Slot {
+            node,
+            next_hop: to,
+            header: Header {
+                from: node,
+                to: to.unwrap_or(node),
+                hop_limit: 1,
+                bytes,
+            },
+            body,
+        })
+    }
+
+    /// Lets the routing protocol of a node decide on a packet of a user.
+    fn route(&mut self, node: NodeId, handle: u32) {
+        let header = self.store.get(handle).header;
+        let decision = self.with_routing(node, |routing, now, actions| {
+            routing.route(now, &header, handle, actions)
+        });
+        self.follow(node, handle, decision);
+    }
+
+    fn follow(&mut self, node: NodeId, handle: u32, decision: Decision) {
+        match decision {
+            Decision::Forward(neighbour) => {
+                self.store.get_mut(handle).next_hop = Some(neighbour);
+                self.resolve(node, neighbour, handle);
+            }
+            Decision::Hold => {}
+            Decision::Drop(cause) => self.drop_packet(handle, cause),
+        }
+    }
+
+    /// Finds the address of a neighbour, then queues the packet.
+    fn resolve(&mut self, node: NodeId, neighbour: NodeId, handle: u32) {
+        let arp = self.nodes[node.index()].arp.as_ref();
+        let knows = arp.is_none_or(|arp| arp.knows(neighbour));
+        let resolve = |arp: &mut Arp, now, actions: &mut Vec<ArpAction>| {
+            arp.resolve(now, neighbour, handle, actions)
+        };
+        if knows || self.with_arp(node, resolve) == Some(true) {
+            self.enqueue(node, handle);
+        }
+    }
+
+    /// Puts a packet into the interface queue of a node, and starts its MAC if that is idle.
+    fn enqueue(&mut self, node: NodeId, handle: u32) {
+        let slot = self.store.get(handle);
+        let frame = Outgoing {
+            to: slot.next_hop,
+            bytes: slot.header.bytes,
+            handle,
+        };
+        let is_routing = matches!(slot.body, Body::Routing(_));
+        let queue = &mut self.nodes[node.index()].queue;
+        let dropped = if is_routing {
+            queue.push_routing(frame)
+        } else {
+            queue.push(frame)
+        };
+        if let Some(frame) = dropped {
+            self.drop_packet(frame.handle, DropCause::QueueFull);
+        }
+        self.serve(node);
+    }
+
+    /// Hands the next packet of a node's queue to its MAC, if that is idle.
+    fn serve(&mut self, node: NodeId) {
+        if !self.mac.is_idle(node) {
+            return;
+        }
+        if let Some(frame) = self.nodes[node.index()].queue.pop() {
+            self.mac.send(self.now, node, frame);
+        }
+    }
+
+    fn drop_packet(&mut self, handle: u32, cause: DropCause) {
+        let node = self.store.get(handle).node;
+        match self.store.take(handle) {
+            Body::User(packet) => {
+                self.counters.count_drop(cause);
+                self.nodes[node.index()].summary.dropped += 1;
+                self.lost.push_back(Lost {
+                    at: self.now,
+                    node,
+                    cause,
+                    packet,
+                });
+            }
+            Body::Routing(_) | Body::Arp(_) | Body::Gone => {}
+        }
+    }
+
+    fn take_event(&mut self, event: MacEvent) {
+        match event {
+            MacEvent::Received { node, from, handle } => self.receive(node, from, handle),
+            MacEvent::Sent { node, handle } => {
+                let _ = self.store.take(handle);
+                self.serve(node);
+            }
+            MacEvent::Failed {
+                node,
+                handle,
+                cause,
+            } => {
+                self.fail(node, handle, cause);
+                self.serve(node);
+            }
+        }
+    }
+
+    fn receive(&mut self, node: NodeId, from: NodeId, handle: u32) {
+        let slot = self.store.get_mut(handle);
+        let header = slot.header;
+        match &mut slot.body {
+            Body::Gone => {}
+            Body::Arp(message) => {
+                let message = *message;
+                let _ = self.with_arp(node, |arp, _, actions| arp.receive(message, actions));
+            }
+            Body::Routing(message) => {
+                let message = message.clone();
+                self.with_routing(node, |routing, now, actions| {
+                    routing.receive(now, from, message, actions);
+                });
+            }
+            body @ Body::User(_) => {
+                if let Body::User(packet) = mem::replace(body, Body::Gone) {
+                    self.arrive(node, header, packet);
+                }
+            }
+        }
+    }
+
+    /// A packet of a user arrives at `node`, its last one or one that forwards it.
+    fn arrive(&mut self, node: NodeId, mut header: Header, packet: Packet<T>) {
+        if header.to == node {
+            return self.deliver(node, packet);
+        }
+        let is_loop = header.from == node;
+        header.hop_limit = header.hop_limit.saturating_sub(1);
+        let handle = self.store.add(Slot {
+            node,
+            next_hop: None,
+            header,
+            body: Body::User(packet),
+        });
+        if is_loop {
+            self.drop_packet(handle, DropCause::Loop);
+        } else if header.hop_limit == 0 {
+            self.drop_packet(handle, DropCause::HopLimit);
+        } else {
+            self.nodes[node.index()].summary.forwarded += 1;
+            self.route(node, handle);
+        }
+    }
+
+    fn deliver(&mut self, node: NodeId, packet: Packet<T>) {
+        self.counters.delivered += 1;
+        self.delivered.push_back(Delivery {
+            at: self.now,
+            node,
+            packet,
+        });
+    }
+
+    /// The MAC of a node gave up a frame.
+    fn fail(&mut self, node: NodeId, handle: u32, cause: DropCause) {
+        let slot = self.store.get(handle);
+        let (header, next_hop) = (slot.header, slot.next_hop);
+        let is_broken = matches!(cause, DropCause::RetryLimit);
+        let (Some(neighbour), true) = (next_hop, is_broken) else {
+            return self.drop_packet(handle, cause);
+        };
+        let decision = self.with_routing(node, |routing, now, actions| {
+            routing.link_failed(now, neighbour, &header, handle, actions)
+        });
+        match (&self.store.get(handle).body, decision) {
+            (Body::User(_), Decision::Drop(_)) => self.drop_packet(handle, cause),
+            (Body::User(_), decision) => self.follow(node, handle, decision),
+            _ => self.drop_packet(handle, cause),
+        }
+    }
+
+    /// Performs the next event, which is due at `at`.
+    fn perform(&mut self, at: Instant) {
+        self.now = at;
+        if self.mac.next_event() <= at {
+            let mut events = mem::take(&mut self.events);
+            self.mac.step(&mut events);
+            for event in events.drain(..) {
+                self.take_event(event);
+            }
+            self.events = events;
+        } else if let Some(entry) = self.later.first_entry().filter(|entry| entry.key().0 <= at) {
+            let (node, to, message) = entry.remove();
+            self.send_message(node, to, message);
+        } else if let Some(&(_, node)) = self.timers.first() {
+            let arp_is_due = |arp: &Arp| arp.next_event() <= at;
+            if self.nodes[node.index()]
+                .arp
+                .as_ref()
+                .is_some_and(arp_is_due)
+            {
+                let _ = self.with_arp(node, Arp::handle_timeout);
+            } else {
+                self.with_routing(node, R::handle_timeout);
+            }
+        }
+    }
+}
+
+impl<T: Payload, R: Routing> Cloud<T> for AdHoc<T, R> {
+    fn node_count(&self) -> usize {
+        self.nodes.len()
+    }
+
+    fn send(&mut self, now: Instant, from: NodeId, to: NodeId, packet: Packet<T>) {
+        self.now = now;
+        self.counters.offered += 1;
+        if from == to {
+            return self.deliver(to, packet);
+        }
+        let handle = self.store.add(Slot {
+            node: from,
+            next_hop: None,
+            header: Header {
+                from,
+                to,
+                hop_limit: HOP_LIMIT,
+                bytes: packet.size,
+            },
+            body: Body::User(packet),
+        });
+        self.route(from, handle);
+    }
+
+    fn next_event(&self) -> Instant {
+        if !self.delivered.is_empty() || !self.lost.is_empty() {
+            return self.now;
+        }
+        let later = self.later.first_key_value();
+        let timer = self.timers.first();
+        self.mac
+            .next_event()
+            .min(later.map_or(Instant::MAX, |((at, _), _)| *at))
+            .min(timer.map_or(Instant::MAX, |(at, _)| *at))
+    }
+
+    fn advance(&mut self, now: Instant) {
+        while self.delivered.is_empty() && self.lost.is_empty() {
+            let at = self.next_event();
+            if at > now {
+                break;
+            }
+            self.perform(at);
+        }
+    }
+
+    fn pop(&mut self) -> Option<Delivery<T>> {
+        self.delivered.pop_front()
+    }
+
+    fn take_lost(&mut self) -> Option<Lost<T>> {
+        self.lost.pop_front()
+    }
+
+    fn held(&self) -> u64 {
+        let inside = |slot: &&Slot<T, R::Message>| matches!(slot.body, Body::User(_));
+        self.store.slots.iter().filter(inside).count() as u64
+    }
+
+    fn counters(&self) -> &CloudCounters {
+        &self.counters
+    }
+
+    fn summary(&mut self, now: Instant) -> CloudSummary {
+        let [data_frames, retries] = self.mac.tries();
+        let mut nodes: Vec<NodeSummary> = self.nodes.iter().map(|node| node.summary).collect();
+        let mut air = None;
+        if let Some(radios) = self.mac.radios() {
+            for (number, node) in nodes.iter_mut().enumerate() {
+                node.energy = radios.battery(now, NodeId(number as u32));
+            }
+            air = Some(AirSummary {
+                data_frames,
+                retries,
+                ..radios.frames(now)
+            });
+        }
+        CloudSummary {
+            packets: self.counters.clone(),
+            held: self.held(),
+            air,
+            routing: Some(self.routing),
+            arp: self
+                .nodes
+                .iter()
+                .any(|node| node.arp.is_some())
+                .then_some(self.arp),
+            nodes,
+        }
+    }
+
+    fn map(&mut self, now: Instant) -> CloudMap {
+        let Some(radios) = self.mac.radios() else {
+            return CloudMap::default();
+        };
+        let nodes = || (0..self.nodes.len() as u32).map(NodeId);
+        let mut links = Vec::new();
+        for node in nodes() {
+            let others = radios.neighbours(now, node).into_iter();
+            links.extend(
+                others
+                    .filter(|other| other.node > node)
+                    .map(|other| MapLink {
+                        ends: [node.0, other.node.0],
+                        delay: other.delay,
+                    }),
+            );
+        }
+        let place = |node| {
+            let Position { x, y } = radios.position(now, node);
+            [x, y]
+        };
+        CloudMap {
+            points: nodes().map(place).collect(),
+            links,
+        }
+    }
+
+    fn route(&mut self, _now: Instant, from: NodeId, to: NodeId) -> Option<Vec<u32>> {
+        let mut passed = Vec::from([from.0]);
+        let mut at = from;
+        while at != to {
+            at = self.next_hop(at, to)?;
+            if passed.contains(&at.0) {
+                return None;
+            }
+            passed.push(at.0);
+        }
+        Some(passed)
+    }
+}
