@@ -409,7 +409,8 @@ impl<T: Payload, R: Routing> AdHoc<T, R> {
         match event {
             MacEvent::Received { node, from, handle } => self.receive(node, from, handle),
             MacEvent::Sent { node, handle } => {
-                let _ = self.store.take(handle);
+                // A packet that is still here was lost, and its sender does not know it.
+                self.drop_packet(handle, DropCause::Reassembly);
                 self.serve(node);
             }
             MacEvent::Failed {

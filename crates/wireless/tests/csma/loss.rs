@@ -20,7 +20,7 @@ fn success(frame_loss: f64, retries: u8, ack: bool, count: u32) -> f64 {
     for handle in 0..count {
         net.send(at, 1, Some(0), 1064, handle);
         net.finish();
-        at = net.log.last().unwrap().0;
+        at = net.log.last().expect("a report").0;
     }
     let (tally, counters) = (&net.tally, net.mac.counters());
     if ack {
