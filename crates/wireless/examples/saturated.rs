@@ -3,7 +3,10 @@
 //!
 //! `cargo run --release -p slowstart-wireless --example saturated`
 #![allow(clippy::print_stdout, reason = "it prints what it measures")]
-#![allow(clippy::disallowed_methods, reason = "it measures the time of the machine")]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "it measures the time of the machine"
+)]
 
 use network::Streams;
 use units::{Duration, Instant};
@@ -16,7 +19,13 @@ use wireless::adhoc::propagation::RadioConfig;
 /// Every node sends to one neighbour without a pause.
 fn measure(name: &str, mobility: Mobility, to: &[NodeId], span: Duration) {
     let streams = Streams::new(1);
-    let mut dcf = Dcf::new(&DcfConfig::USUAL, &RadioConfig::USUAL, mobility, None, &streams);
+    let mut dcf = Dcf::new(
+        &DcfConfig::USUAL,
+        &RadioConfig::USUAL,
+        mobility,
+        None,
+        &streams,
+    );
     let start = std::time::Instant::now();
     let packet = |node: usize| Outgoing {
         to: Some(to[node]),
@@ -27,7 +36,8 @@ fn measure(name: &str, mobility: Mobility, to: &[NodeId], span: Duration) {
         dcf.send(Instant::ZERO, NodeId(node as u32), packet(node));
     }
     let (mut events, mut steps, mut reports) = (Vec::new(), 0_u64, 0_u64);
-    while dcf.next_event() < Instant::ZERO + span {
+    let end = Instant::ZERO + span;
+    while dcf.next_event() < end {
         let now = dcf.next_event();
         dcf.step(&mut events);
         steps += 1;
@@ -40,12 +50,17 @@ fn measure(name: &str, mobility: Mobility, to: &[NodeId], span: Duration) {
     }
     let seconds = start.elapsed().as_secs_f64();
     let frames = dcf.counters().frames() as f64;
+    let arrivals = dcf
+        .radios()
+        .map_or(0, |radios| radios.frames(end).arrivals);
+    let in_range = arrivals as f64 / frames;
     println!(
-        "{name}: {:.0} frames/s, {:.2} us/frame, {:.1} nodes in range, {:.1} events/frame, \
+        "{name}: {:.0} frames/s, {:.2} us/frame, {:.1} nodes in range, {:.0} ns for each, {:.1} events/frame, \
          {:.2} Mbit/s, {reports} reports, {:.0} s in {seconds:.2} s",
         frames / seconds,
         seconds / frames * 1e6,
-        dcf.air_counters().arrivals as f64 / frames,
+        in_range,
+        seconds / frames * 1e9 / in_range,
         steps as f64 / frames,
         dcf.counters().received as f64 * 8192.0 / span.as_secs_f64() / 1e6,
         span.as_secs_f64(),
@@ -56,7 +71,12 @@ fn main() {
     let area = Area::square(100.0);
     let domain = area.uniform(40, &Streams::new(1));
     let ring: Vec<_> = (0..40).map(|node| NodeId((node + 1) % 40)).collect();
-    measure("40 in one domain", Mobility::fixed(&domain), &ring, Duration::from_secs(100));
+    measure(
+        "40 in one domain",
+        Mobility::fixed(&domain),
+        &ring,
+        Duration::from_secs(100),
+    );
     for count in [40, 400, 4000] {
         // 500 m x 500 m for 40 nodes: 20 in range of reception, if that were endless.
         let area = Area::square(500.0 * (count as f64 / 40.0).sqrt());
@@ -69,12 +89,22 @@ fn main() {
         };
         let to: Vec<_> = (0..count).map(nearest).collect();
         let span = Duration::from_secs(4000 / count as u64);
-        measure(&format!("{count} fixed"), Mobility::fixed(&places), &to, span);
+        measure(
+            &format!("{count} fixed"),
+            Mobility::fixed(&places),
+            &to,
+            span,
+        );
         let config = RandomWaypointConfig::USUAL;
         let moving = Mobility::random_waypoint(area, count, &config, &Streams::new(1));
         measure(&format!("{count} moving"), moving, &to, span);
     }
     let line: Vec<_> = (0..2).map(|x| Position::new(f64::from(x), 0.0)).collect();
     let to = [NodeId(1), NodeId(0)];
-    measure("2 nodes", Mobility::fixed(&line), &to, Duration::from_secs(1000));
+    measure(
+        "2 nodes",
+        Mobility::fixed(&line),
+        &to,
+        Duration::from_secs(1000),
+    );
 }

@@ -152,6 +152,8 @@ impl Fate {
 pub struct AirCounters {
     /// Frames that nodes have transmitted.
     pub frames: u64,
+    /// Time for which at least one node transmitted, with frames that have begun.
+    pub busy: Duration,
     /// Pairs of a frame and a node in range of it.
     pub arrivals: u64,
     /// What became of them, in the order of [`Fate`].
@@ -193,6 +195,48 @@ pub trait Listen: Default + Debug {
 
 impl Listen for () {}
 
+/// What an owner can ask the radios of a network, whatever the MAC. Calls come in order of time, also
+/// with those of the MAC.
+pub trait Radios: Debug {
+    /// Where a node is.
+    fn position(&mut self, node: NodeId, at: Instant) -> Position;
+
+    /// The nodes in range of `node`, whether they can decode its frames or only sense them.
+    fn links(&mut self, now: Instant, node: NodeId) -> &[Link];
+
+    /// The propagation between them.
+    fn propagation(&self) -> &Propagation;
+
+    /// What `node` has used; `None` if energy is not accounted for.
+    fn energy(&mut self, now: Instant, node: NodeId) -> Option<EnergyReport>;
+
+    /// What became of all frames up to `now`.
+    fn frames(&mut self, now: Instant) -> &AirCounters;
+}
+
+impl<L: Listen> Radios for Air<L> {
+    fn position(&mut self, node: NodeId, at: Instant) -> Position {
+        Self::position(self, node, at)
+    }
+
+    fn links(&mut self, now: Instant, node: NodeId) -> &[Link] {
+        Self::links(self, now, node)
+    }
+
+    fn propagation(&self) -> &Propagation {
+        Self::propagation(self)
+    }
+
+    fn energy(&mut self, now: Instant, node: NodeId) -> Option<EnergyReport> {
+        Self::energy(self, now, node)
+    }
+
+    fn frames(&mut self, now: Instant) -> &AirCounters {
+        self.settle(now);
+        Self::counters(self)
+    }
+}
+
 /// The radios of a network and the medium between them.
 ///
 /// Calls come in order of time. A question at an instant sees what happened before it: a frame whose
@@ -207,6 +251,8 @@ pub struct Air<L = ()> {
     meters: Vec<Meter>,
     frames: u64,
     receivers: Vec<Receiver>,
+    /// When the last of the frames so far has left its sender.
+    silent: Instant,
     counters: AirCounters,
 }
 
@@ -234,6 +280,7 @@ impl<L: Listen> Air<L> {
             meters: powers.map_or_else(Vec::new, meter),
             frames: 0,
             receivers: Vec::new(),
+            silent: Instant::ZERO,
             counters: AirCounters::default(),
         }
     }
@@ -279,6 +326,8 @@ impl<L: Listen> Air<L> {
         };
         let links = self.neighbours.of(now, node, &self.propagation);
         self.counters.frames += 1;
+        self.counters.busy += end.saturating_since(self.silent.max(now));
+        self.silent = self.silent.max(end);
         self.counters.arrivals += links.len() as u64;
         self.receivers.clear();
         let mut arrives = None;

@@ -34,16 +34,16 @@ described! {
         "energy of the nodes",
         "Initial energy of each node, and what its radio draws in each state."
     ) {
-        /// Initial energy, in joules.
-        initial: f64 = 1000.0 => Key::of(Kind::Number(0.0, MOST_ENERGY));
-        /// Power while the radio transmits, in watts.
-        transmit: f64 = 0.660 => Key::of(Kind::Number(0.0, MOST_POWER));
-        /// Power while a frame arrives, for this node or not, in watts.
-        receive: f64 = 0.395 => Key::of(Kind::Number(0.0, MOST_POWER));
-        /// Power while the medium is idle, in watts.
-        idle: f64 = 0.0 => Key::of(Kind::Number(0.0, MOST_POWER));
-        /// Power while the radio sleeps, in watts.
-        sleep: f64 = 0.0 => Key::of(Kind::Number(0.0, MOST_POWER));
+        /// Initial energy.
+        initial: f64 = 1000.0 => Key::of(Kind::Energy(0.0, MOST_ENERGY));
+        /// Power while the radio transmits.
+        transmit: f64 = 0.660 => Key::of(Kind::Power(0.0, MOST_POWER));
+        /// Power while a frame arrives, for this node or not.
+        receive: f64 = 0.395 => Key::of(Kind::Power(0.0, MOST_POWER));
+        /// Power while the medium is idle.
+        idle: f64 = 0.0 => Key::of(Kind::Power(0.0, MOST_POWER));
+        /// Power while the radio sleeps.
+        sleep: f64 = 0.0 => Key::of(Kind::Power(0.0, MOST_POWER));
     }
 }
 

@@ -86,12 +86,12 @@ described! {
         range_multiplier: f64 = 1.0 => Key::of(Kind::Number(0.01, 100.0));
         /// Carrier frequency.
         frequency: f64 = 914e6 => Key::of(Kind::Hertz(1e6, 1e12));
-        /// Height of the antennas above the ground, in metres (two-ray).
-        antenna_height: f64 = 1.5 => Key::of(Kind::Number(0.01, 1000.0));
+        /// Height of the antennas above the ground (two-ray).
+        antenna_height: f64 = 1.5 => Key::of(Kind::Length(0.01, 1000.0));
         /// Exponent of the distance (log-distance, shadowing).
         exponent: f64 = 3.0 => Key::of(Kind::Number(1.0, 10.0));
-        /// Distance up to which free space is assumed, in metres (log-distance, shadowing).
-        reference_distance: f64 = 1.0 => Key::of(Kind::Number(0.01, 1000.0));
+        /// Distance up to which free space is assumed (log-distance, shadowing).
+        reference_distance: f64 = 1.0 => Key::of(Kind::Length(0.01, 1000.0));
         /// Standard deviation of the gain over pairs of nodes (shadowing).
         deviation: f64 = 4.0 => Key::of(Kind::Decibel(0.0, 30.0));
         /// Weakest frame that a radio can decode.

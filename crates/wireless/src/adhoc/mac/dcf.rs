@@ -43,12 +43,12 @@ use rand_chacha::ChaCha8Rng;
 use units::{Duration, Instant};
 
 use super::{Mac, MacEvent, Outgoing};
-use crate::adhoc::air::{Air, AirCounters, Frame, FrameId, Transmission};
+use crate::adhoc::air::{Air, Fate, Frame, FrameId, Radios, Transmission};
 use crate::adhoc::energy::EnergyConfig;
 use crate::adhoc::mobility::Mobility;
 use crate::adhoc::propagation::{self, RadioConfig};
 use crate::random::below;
-use crate::{DropCause, NodeId};
+use crate::{AirSummary, DropCause, NodeId};
 
 mod config;
 mod contention;
@@ -75,6 +75,8 @@ pub struct DcfCounters {
     pub missing_cts: u64,
     /// Data frames that no ACK followed.
     pub missing_ack: u64,
+    /// Attempts at a unicast packet beyond its first.
+    pub retries: u64,
     /// Unicast packets whose ACK arrived.
     pub sent: u64,
     /// Unicast packets that reached their receiver, each once.
@@ -236,12 +238,6 @@ impl Dcf {
     #[must_use]
     pub const fn counters(&self) -> &DcfCounters {
         &self.counters
-    }
-
-    /// What became of the frames at all nodes in range, as far as it has been worked out.
-    #[must_use]
-    pub const fn air_counters(&self) -> &AirCounters {
-        self.air.counters()
     }
 
     fn station(&mut self, node: NodeId) -> &mut Station {
@@ -425,6 +421,7 @@ impl Dcf {
         if *tries >= most {
             return self.fail(now, node, DropCause::RetryLimit, events);
         }
+        self.counters.retries += 1;
         station.window = (2 * station.window + 1).min(config.cw_max);
         self.draw(now, node);
         self.contend(now, node);
@@ -637,5 +634,22 @@ impl Mac for Dcf {
             }
             What::Sent => self.sent(now, node, events),
         }
+    }
+
+    fn summary(&mut self, now: Instant) -> AirSummary {
+        self.air.settle(now);
+        let air = self.air.counters();
+        let (counters, losses) = (&self.counters, [Fate::Collided, Fate::Ignored]);
+        AirSummary {
+            frames: air.frames,
+            data_frames: counters.data + counters.broadcast,
+            retries: counters.retries,
+            collisions: losses.map(|fate| air.of(fate)).iter().sum(),
+            busy: air.busy,
+        }
+    }
+
+    fn radios(&mut self) -> Option<&mut dyn Radios> {
+        Some(&mut self.air)
     }
 }

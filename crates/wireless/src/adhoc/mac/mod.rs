@@ -8,11 +8,11 @@ use core::fmt::Debug;
 
 use units::Instant;
 
-pub mod dcf;
-
-use crate::{DropCause, NodeId};
+use super::air::Radios;
+use crate::{AirSummary, DropCause, NodeId};
 
 pub mod csma;
+pub mod dcf;
 pub mod lowpan;
 
 /// A frame that a node hands to its MAC.
@@ -76,4 +76,14 @@ pub trait Mac: Debug + Send {
     /// `Sent` comes no earlier than the `Received` of the same frame. An acknowledgement may be lost
     /// after its frame arrived: then `Received` comes once, and `Failed` may follow.
     fn step(&mut self, events: &mut Vec<MacEvent>);
+
+    /// What the nodes sent up to `now`.
+    fn summary(&mut self, _now: Instant) -> AirSummary {
+        AirSummary::default()
+    }
+
+    /// The radios below it; `None` if it has none.
+    fn radios(&mut self) -> Option<&mut dyn Radios> {
+        None
+    }
 }
