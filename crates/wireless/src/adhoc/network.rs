@@ -27,8 +27,8 @@ use super::mobility::Position;
 use super::queue::InterfaceQueue;
 use super::routing::{Action, Decision, Header, Routing};
 use crate::{
-    AirSummary, ArpSummary, Cloud, CloudCounters, CloudMap, CloudSummary, Delivery, DropCause,
-    Lost, MapLink, NodeId, NodeSummary, RoutingSummary,
+    ArpSummary, Cloud, CloudCounters, CloudMap, CloudSummary, Delivery, DropCause, Lost, MapLink,
+    NodeEnergy, NodeId, NodeSummary, RoutingSummary,
 };
 
 /// The hop limit of a new packet, as in ns-2.
@@ -409,7 +409,8 @@ impl<T: Payload, R: Routing> AdHoc<T, R> {
         match event {
             MacEvent::Received { node, from, handle } => self.receive(node, from, handle),
             MacEvent::Sent { node, handle } => {
-                let _ = self.store.take(handle);
+                // A packet that is still here did not arrive, and its sender does not know it.
+                self.drop_packet(handle, DropCause::Reassembly);
                 self.serve(node);
             }
             MacEvent::Failed {
@@ -486,13 +487,23 @@ impl<T: Payload, R: Routing> AdHoc<T, R> {
         let (Some(neighbour), true) = (next_hop, is_broken) else {
             return self.drop_packet(handle, cause);
         };
+        match slot.body {
+            Body::User(_) => {}
+            // ARP does not tell the routing protocol.
+            Body::Arp(_) => return self.drop_packet(handle, cause),
+            Body::Routing(_) | Body::Gone => {
+                self.with_routing(node, |routing, now, actions| {
+                    routing.message_failed(now, neighbour, actions);
+                });
+                return self.drop_packet(handle, cause);
+            }
+        }
         let decision = self.with_routing(node, |routing, now, actions| {
             routing.link_failed(now, neighbour, &header, handle, actions)
         });
-        match (&self.store.get(handle).body, decision) {
-            (Body::User(_), Decision::Drop(_)) => self.drop_packet(handle, cause),
-            (Body::User(_), decision) => self.follow(node, handle, decision),
-            _ => self.drop_packet(handle, cause),
+        match decision {
+            Decision::Drop(_) => self.drop_packet(handle, cause),
+            decision => self.follow(node, handle, decision),
         }
     }
 
@@ -589,18 +600,18 @@ impl<T: Payload, R: Routing> Cloud<T> for AdHoc<T, R> {
     }
 
     fn summary(&mut self, now: Instant) -> CloudSummary {
-        let [data_frames, retries] = self.mac.tries();
         let mut nodes: Vec<NodeSummary> = self.nodes.iter().map(|node| node.summary).collect();
         let mut air = None;
         if let Some(radios) = self.mac.radios() {
             for (number, node) in nodes.iter_mut().enumerate() {
-                node.energy = radios.battery(now, NodeId(number as u32));
+                let report = radios.energy(now, NodeId(number as u32));
+                node.energy = report.map(|report| NodeEnergy {
+                    initial_j: report.left + report.used,
+                    used_j: report.used,
+                    empty_at: report.died,
+                });
             }
-            air = Some(AirSummary {
-                data_frames,
-                retries,
-                ..radios.frames(now)
-            });
+            air = Some(self.mac.summary(now));
         }
         CloudSummary {
             packets: self.counters.clone(),
@@ -622,19 +633,18 @@ impl<T: Payload, R: Routing> Cloud<T> for AdHoc<T, R> {
         };
         let nodes = || (0..self.nodes.len() as u32).map(NodeId);
         let mut links = Vec::new();
+        let least = radios.propagation().receive_threshold();
         for node in nodes() {
-            let others = radios.neighbours(now, node).into_iter();
-            links.extend(
-                others
-                    .filter(|other| other.node > node)
-                    .map(|other| MapLink {
-                        ends: [node.0, other.node.0],
-                        delay: other.delay,
-                    }),
-            );
+            let others = radios.links(now, node).iter();
+            let heard = others.filter(|other| other.power >= least && other.node > node);
+            links.extend(heard.map(|other| MapLink {
+                ends: [node.0, other.node.0],
+                delay: other.delay,
+            }));
         }
+        links.sort_unstable_by_key(|link| link.ends);
         let place = |node| {
-            let Position { x, y } = radios.position(now, node);
+            let Position { x, y } = radios.position(node, now);
             [x, y]
         };
         CloudMap {
