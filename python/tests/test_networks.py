@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -72,7 +73,8 @@ def test_a_comparison_meets_the_same_nodes() -> None:
         set(mine.filter(pl.col("data_sent") > 0)["node"])
         for _, mine in nodes.group_by("flows", maintain_order=True)
     ]
-    assert parties[0] == parties[1] and parties[0]
+    assert parties[0] == parties[1]
+    assert parties[0]
 
 
 def test_a_report_has_the_network(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -97,21 +99,24 @@ def test_the_map_of_a_network(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert "mean number of neighbours" in capsys.readouterr().out
     assert (folder / "network.svg").stat().st_size > 10_000
     found = network_plots.read(file, seed=1, duration="10 s")
-    assert found is not None and not found["moves"]
+    assert found is not None
+    assert not found["moves"]
     (frame,) = found["frames"]
     assert len(frame["points"]) == 20
     for (x, y), route in zip(frame["points"], frame["routes"], strict=False):
-        assert 0 <= x <= 600 and 0 <= y <= 600
+        assert 0 <= x <= 600
+        assert 0 <= y <= 600
         links = {tuple(each) for each in frame["links"]}
         passed = route["points"] or []
-        hops = [tuple(sorted(pair)) for pair in zip(passed, passed[1:], strict=False)]
+        hops = [tuple(sorted(pair)) for pair in itertools.pairwise(passed)]
         assert set(hops) <= links
     assert network_plots.read("wired", seed=1, duration="1 s") is None
 
 
 def test_the_map_of_a_constellation() -> None:
     found = network_plots.read(str(example("iridium")), seed=1, duration="100 min")
-    assert found is not None and found["moves"]
+    assert found is not None
+    assert found["moves"]
     assert len(found["frames"]) == 6
     assert all(len(frame["points"]) == 2 + 66 for frame in found["frames"])
     (numbers,) = network_plots.numbers(found)
@@ -123,7 +128,8 @@ def test_the_map_of_a_constellation() -> None:
 
 def test_nodes_that_move_are_drawn_at_six_moments() -> None:
     found = network_plots.read(str(example("adhoc-mobile")), seed=1, duration="60 s")
-    assert found is not None and found["moves"]
+    assert found is not None
+    assert found["moves"]
     first, *_, last = found["frames"]
     assert len(found["frames"]) == 6
     assert first["points"] != last["points"]
