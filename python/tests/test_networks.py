@@ -66,7 +66,7 @@ def test_a_network_alone_has_no_path() -> None:
 
 def test_a_comparison_meets_the_same_nodes() -> None:
     scenarios = slowstart.compare(
-        str(example("adhoc")), ["cubic+hystart", "reno"], duration="2 s", flows=3
+        str(example("adhoc")), ["cubic+hystart", "reno"], duration="2 s", flows=3, stagger="200 ms"
     )
     nodes = pl.DataFrame(slowstart.run(scenarios).nodes())
     parties = [
