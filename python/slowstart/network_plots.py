@@ -261,7 +261,7 @@ def numbers(found: dict[str, Any]) -> list[dict[str, Any]]:
 def degree(frame: dict[str, Any], count: int) -> float:
     """The mean number of neighbours of the nodes."""
     ends = sum((a < count) + (b < count) for a, b in frame["links"])
-    return ends / max(1, count)
+    return float(ends / max(1, count))
 
 
 def show(found: dict[str, Any]) -> None:
