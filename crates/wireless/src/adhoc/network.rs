@@ -409,7 +409,7 @@ impl<T: Payload, R: Routing> AdHoc<T, R> {
         match event {
             MacEvent::Received { node, from, handle } => self.receive(node, from, handle),
             MacEvent::Sent { node, handle } => {
-                // A packet that is still here was lost, and its sender does not know it.
+                // A packet that is still here did not arrive, and its sender does not know it.
                 self.drop_packet(handle, DropCause::Reassembly);
                 self.serve(node);
             }
@@ -487,13 +487,23 @@ impl<T: Payload, R: Routing> AdHoc<T, R> {
         let (Some(neighbour), true) = (next_hop, is_broken) else {
             return self.drop_packet(handle, cause);
         };
+        match slot.body {
+            Body::User(_) => {}
+            // ARP does not tell the routing protocol.
+            Body::Arp(_) => return self.drop_packet(handle, cause),
+            Body::Routing(_) | Body::Gone => {
+                self.with_routing(node, |routing, now, actions| {
+                    routing.message_failed(now, neighbour, actions);
+                });
+                return self.drop_packet(handle, cause);
+            }
+        }
         let decision = self.with_routing(node, |routing, now, actions| {
             routing.link_failed(now, neighbour, &header, handle, actions)
         });
-        match (&self.store.get(handle).body, decision) {
-            (Body::User(_), Decision::Drop(_)) => self.drop_packet(handle, cause),
-            (Body::User(_), decision) => self.follow(node, handle, decision),
-            _ => self.drop_packet(handle, cause),
+        match decision {
+            Decision::Drop(_) => self.drop_packet(handle, cause),
+            decision => self.follow(node, handle, decision),
         }
     }
 

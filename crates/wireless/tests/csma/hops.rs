@@ -83,6 +83,43 @@ fn every_hop_reassembles() {
 }
 
 #[test]
+fn an_answer_to_each_packet_takes_a_tenth_of_the_throughput() {
+    // Packets of 1064 bytes and answers of 60 bytes, one after the other. Each starts with the
+    // arrival of the other, as on the next hop above; an answer is one frame of 71 bytes.
+    let cycle: f64 = 69.44e-3 + 3.904e-3 + 2.0 * 0.632e-3;
+    let mut cloud = chain(2, CsmaConfig::USUAL);
+    let packet = |node: u32, payload| Packet {
+        size: if node == 0 { 1064 } else { 60 },
+        flow: 0,
+        ecn: Ecn::default(),
+        payload,
+    };
+    cloud.send(Instant::ZERO, NodeId(0), NodeId(1), packet(0, 0));
+    let end = Instant::from_secs(100);
+    let mut answers = 0;
+    while cloud.next_event() <= end {
+        let now = cloud.next_event();
+        cloud.advance(now);
+        while let Some(delivery) = cloud.pop() {
+            let (node, other) = (delivery.node, NodeId(1 - delivery.node.0));
+            answers += u64::from(node.0 == 0);
+            cloud.send(delivery.at, node, other, packet(node.0, answers));
+        }
+    }
+    let rate = answers as f64 / 100.0;
+    println!(
+        "{:.1} kbit/s with answers (expected {:.1})",
+        rate * 8.192,
+        8.192 / cycle
+    );
+    // Backoffs have a deviation of 3.3 ms in a cycle.
+    let deviation = 3.3e-3 / cycle / (100.0 / cycle).sqrt();
+    assert!((rate * cycle - 1.0).abs() < 4.0 * deviation, "{rate}");
+    // Full frames alone would give 99 kbit/s.
+    assert!(rate * 8.192 > 99.0);
+}
+
+#[test]
 fn a_packet_that_its_sender_believes_delivered_is_counted() {
     let mac = CsmaConfig {
         ack: false,

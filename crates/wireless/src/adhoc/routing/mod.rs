@@ -103,8 +103,9 @@ pub trait Routing: Debug + Send {
         actions: &mut Vec<Action<Self::Message>>,
     ) -> Decision;
 
-    /// Learns that the MAC could not deliver a unicast message of this protocol to `neighbour`. The
-    /// message is lost.
+    /// Learns that the MAC could not deliver a frame to `neighbour` where there is no packet to decide
+    /// on: the frame carried a unicast message of this protocol, which is lost, or a packet that
+    /// arrived although its acknowledgement did not.
     fn message_failed(
         &mut self,
         _now: Instant,

@@ -138,7 +138,9 @@ impl Table {
             route.until = offer.until;
         }
         (route.next_hop, route.hops) = (offer.next_hop, offer.hops);
-        route.sequence = offer.sequence.or(route.sequence);
+        if is_better {
+            route.sequence = offer.sequence.or(route.sequence);
+        }
         route.until = route.until.max(offer.until);
         route.is_active = true;
         true
