@@ -83,7 +83,7 @@ fn every_hop_reassembles() {
 }
 
 #[test]
-fn an_answer_to_each_packet_takes_a_tenth_of_the_throughput() {
+fn packets_with_answers_leave_110_kbit_per_second() {
     // Packets of 1064 bytes and answers of 60 bytes, one after the other. Each starts with the
     // arrival of the other, as on the next hop above; an answer is one frame of 71 bytes.
     let cycle: f64 = 69.44e-3 + 3.904e-3 + 2.0 * 0.632e-3;
