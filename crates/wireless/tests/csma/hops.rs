@@ -61,8 +61,8 @@ fn every_hop_reassembles() {
     // The first hop takes 70.624 ms less the last exchange's end: turnaround, ACK and space of
     // 1.184 ms. The second one starts with the arrival: 11 frames again.
     let hop = 70.624e-3 - 1.184e-3;
-    // It starts with a backoff, while the node still acknowledges the last frame (544 us). With 0 or
-    // 1 periods of 8 it finds itself busy, and waits for 7.5 periods more and an assessment.
+    // It starts with a backoff, while the node still acknowledges the last frame (544 us). With 0
+    // or 1 periods of 8 it finds itself busy, and waits for 7.5 periods more and an assessment.
     let own = (7.5 * 0.32e-3 + 0.128e-3) / 4.0;
     for hops in [1, 2, 3] {
         let mut cloud = chain(hops + 1, CsmaConfig::USUAL);

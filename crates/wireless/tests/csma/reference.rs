@@ -233,8 +233,8 @@ enum Slot {
 }
 
 /// Slotted CSMA-CA without acknowledgements, saturated, slot by slot: frames of `length` slots, and
-/// `space` slots after each. Returns successful frames per slot, and the fraction of assessments that
-/// find the channel busy.
+/// `space` slots after each. Returns successful frames per slot, and the fraction of assessments
+/// that find the channel busy.
 pub fn slotted(nodes: usize, length: u32, space: u32, slots: u64, seed: u64) -> (f64, f64) {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut wait = |busy: u32| {
