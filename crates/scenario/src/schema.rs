@@ -31,8 +31,8 @@ pub fn known_tables() -> Vec<&'static Table> {
         &tables::PROXY,
         &tables::LINK,
         &tables::LINK_REVERSE,
-        &tables::IDEAL,
     ];
+    known.extend(tables::CLOUDS);
     known.extend(models());
     known
 }

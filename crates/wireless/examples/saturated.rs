@@ -60,7 +60,7 @@ fn measure(name: &str, mobility: Mobility, to: &[NodeId], span: Duration) {
     }
     let seconds = processor() - start;
     let frames = dcf.counters().frames() as f64;
-    let arrivals = dcf.radios().map_or(0, |radios| radios.frames(end).arrivals);
+    let arrivals = dcf.air_counters(end).arrivals;
     let in_range = arrivals as f64 / frames;
     println!(
         "{name}: {:.0} frames/s, {:.2} us/frame, {:.1} nodes in range, {:.0} ns for each, {:.1} events/frame, \

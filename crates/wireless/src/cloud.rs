@@ -35,7 +35,8 @@ pub struct Delivery<T> {
 pub struct Lost<T> {
     /// When.
     pub at: Instant,
-    /// The node that had it.
+    /// The node that had it. Numbers from [`Cloud::node_count`] up are other stations, in the order of
+    /// [`CloudMap::points`].
     pub node: NodeId,
     /// Why.
     pub cause: DropCause,
@@ -252,7 +253,7 @@ pub trait Cloud<T: Payload>: Debug + Send {
     fn counters(&self) -> &CloudCounters;
 
     /// What happened up to `now`, which is no earlier than the last call.
-    fn summary(&self, _now: Instant) -> CloudSummary {
+    fn summary(&mut self, _now: Instant) -> CloudSummary {
         CloudSummary {
             packets: self.counters().clone(),
             held: self.held(),
@@ -261,13 +262,13 @@ pub trait Cloud<T: Payload>: Debug + Send {
     }
 
     /// Where the nodes are at `now`, which is no earlier than the last call.
-    fn map(&self, _now: Instant) -> CloudMap {
+    fn map(&mut self, _now: Instant) -> CloudMap {
         CloudMap::default()
     }
 
     /// The points of [`Self::map`] that a packet of `from` for `to` would pass if the routes stayed as
     /// they are, both ends included; `None` if no route is known.
-    fn route(&self, _now: Instant, _from: NodeId, _to: NodeId) -> Option<Vec<u32>> {
+    fn route(&mut self, _now: Instant, _from: NodeId, _to: NodeId) -> Option<Vec<u32>> {
         None
     }
 }

@@ -136,7 +136,7 @@ impl<T: Payload> Cloud<T> for Ideal<T> {
     }
 
     /// The nodes stand on a circle, and no links are drawn.
-    fn map(&self, _now: Instant) -> CloudMap {
+    fn map(&mut self, _now: Instant) -> CloudMap {
         let count = self.nodes.len() as f64;
         let point = |node: usize| {
             let angle = core::f64::consts::TAU * node as f64 / count;
@@ -148,7 +148,7 @@ impl<T: Payload> Cloud<T> for Ideal<T> {
         }
     }
 
-    fn route(&self, _now: Instant, from: NodeId, to: NodeId) -> Option<Vec<u32>> {
+    fn route(&mut self, _now: Instant, from: NodeId, to: NodeId) -> Option<Vec<u32>> {
         Some(vec![from.0, to.0])
     }
 }

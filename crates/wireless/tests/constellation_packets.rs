@@ -5,7 +5,7 @@ use network::{Ecn, Packet, Streams};
 use proptest::prelude::*;
 use units::{Duration, Instant, Rate};
 use wireless::constellation::{Constellation, ConstellationConfig, Terminal, Tracker};
-use wireless::{Cloud, Delivery, DropCause, Lost, NodeId};
+use wireless::{Cloud, CloudConfig, Delivery, DropCause, Lost, NodeId};
 
 fn seconds(seconds: f64) -> Instant {
     Instant::from_nanos((seconds * 1e9).round() as u64)
@@ -198,6 +198,31 @@ fn a_queue_holds_fifty_packets() {
     }
 }
 
+/// The owner sees each delivery before anything happens later.
+#[test]
+fn advancing_stops_after_an_instant_with_a_delivery_or_a_loss() {
+    let mut cloud = cloud(&ConstellationConfig::iridium(), 1);
+    for number in 0..53 {
+        cloud.send(seconds(1.0), A, B, packet(1500, number));
+    }
+    cloud.advance(seconds(100.0));
+    let lost: Vec<_> = core::iter::from_fn(|| cloud.take_lost()).collect();
+    assert_eq!(
+        (lost.len(), cloud.pop()),
+        (2, None),
+        "both are lost when they are offered"
+    );
+    for number in 0..51 {
+        cloud.advance(seconds(100.0));
+        assert_eq!(
+            cloud.pop().map(|delivery| delivery.packet.payload),
+            Some(number)
+        );
+        assert_eq!(cloud.pop(), None);
+    }
+    assert_eq!((cloud.held(), cloud.next_event()), (0, Instant::MAX));
+}
+
 /// Offers a packet of 1500 bytes from each of `from` to `to` every `gap`, until `until`.
 fn offer(
     cloud: &mut Constellation<u64>,
@@ -352,7 +377,7 @@ fn busy(reroute: bool, shared_downlink: bool) -> ConstellationConfig {
         uplink: Rate::from_bits_per_sec(60_000),
         downlink: Rate::from_bits_per_sec(4_000),
         isl: Rate::from_bits_per_sec(100_000),
-        queue: 5,
+        queue: 5.0,
         handover_interval: Duration::from_secs(1),
         routing_interval: Duration::from_millis(300),
         reroute,
@@ -412,7 +437,10 @@ fn replay(config: &ConstellationConfig, sent: &[Sent], step: Option<Duration>) -
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(48) })]
+    #![proptest_config(ProptestConfig {
+        failure_persistence: None,
+        ..ProptestConfig::with_cases(48)
+    })]
 
     #[test]
     fn packets_are_conserved_and_results_do_not_depend_on_calls(
@@ -478,4 +506,40 @@ fn the_seed_decides_and_nothing_else() {
     };
     assert_eq!(run(1), run(1));
     assert_ne!(run(1), run(2), "handovers have another phase");
+}
+
+/// The map has the terminals, then the satellites; routes are along its links.
+#[test]
+fn the_map_has_the_links_of_routes() {
+    let config = ConstellationConfig::iridium();
+    let network = CloudConfig::Constellation(Box::new(config.clone()), terminals());
+    let names = [0, 4, 69].map(|node| network.node_name(NodeId(node)));
+    assert_eq!(names, ["berkeley", "satellite 1-1", "satellite 6-11"]);
+    let mut cloud = cloud(&config, 1);
+    for at in [1.0, 5000.0, 20_000.0].map(seconds) {
+        let map = cloud.map(at);
+        assert_eq!(map.points.len(), 70);
+        assert_eq!(map.points[0], [-122.3, 37.9]);
+        let ups = tracker(&config, 1).links(at).filter(|link| link.2).count();
+        assert_eq!(map.links.len(), 4 + ups, "each terminal sees a satellite");
+        assert!((66..121).contains(&ups), "{ups}");
+        let route = cloud.route(at, A, B).unwrap();
+        assert_eq!((route.first(), route.last()), (Some(&0), Some(&1)));
+        let mut delay = Duration::ZERO;
+        for pair in route.windows(2) {
+            let ends = [pair[0].min(pair[1]), pair[0].max(pair[1])];
+            delay += map
+                .links
+                .iter()
+                .find(|link| link.ends == ends)
+                .unwrap()
+                .delay;
+        }
+        let expected = tracker(&config, 1).route(0, 1, at).unwrap();
+        assert_eq!(
+            (delay, route.len()),
+            (expected.delay, expected.satellites.len() + 2)
+        );
+        assert_eq!(cloud.route(at, B, B), Some(vec![1]));
+    }
 }

@@ -13,7 +13,9 @@ mod traffic;
 
 pub(crate) use flow::{APPLICATION, FLOW};
 pub(crate) use hosts::HOSTS;
-pub(crate) use network::{IDEAL, NETWORK};
+pub(crate) use network::{
+    ADHOC, AODV, CLOUDS, CONSTELLATION, CSMA, DCF, DSDV, IDEAL, NETWORK, RANDOM_WAYPOINT, TERMINAL,
+};
 pub(crate) use path::{
     DELAY, DIRECTION, JITTER, LINK, LINK_REVERSE, LOSS, NODE, PATH, PROXY, ROUTER, ROUTER_SUPPORT,
     SCENARIO, STEP, TRACE, VARYING,

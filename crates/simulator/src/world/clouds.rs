@@ -183,7 +183,7 @@ impl World<'_> {
     /// The result of the cloud.
     pub(super) fn finish_cloud(&mut self) -> Option<NetworkResult> {
         let config = self.scenario.path.cloud.as_ref()?;
-        let crossed = self.cloud.take()?;
+        let mut crossed = self.cloud.take()?;
         let ledger = &crossed.ledger;
         let now = self.now.max(crossed.seen);
         let summary = crossed.cloud.summary(now);

@@ -6,13 +6,16 @@
 
 pub mod air;
 pub mod arp;
+mod config;
 pub mod energy;
 pub mod mac;
 pub mod mobility;
 mod network;
 pub mod propagation;
 pub mod queue;
+pub mod radios;
 pub mod routing;
 pub mod topology;
 
+pub use config::{AdHocConfig, MacConfig, MobilityConfig, RoutingConfig};
 pub use network::AdHoc;

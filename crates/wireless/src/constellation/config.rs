@@ -1,11 +1,15 @@
 //! The keys of a constellation, and its presets.
 
 use alloc::format;
+use alloc::string::String;
 
 use tables::{Key, Kind, Rules, Wrong, described, words};
 use units::{Duration, Rate};
 
 use super::orbit::EARTH_RADIUS_KM;
+
+/// The shortest time between two checks or updates: each costs time of its own.
+const LEAST_INTERVAL: Duration = Duration::from_millis(10);
 
 /// A constellation whose parameters are known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -58,26 +62,26 @@ described! {
         planes: u32 = 6 => Key::of(Kind::Integer(1, 200));
         /// Satellites in each plane, evenly spaced.
         satellites: u32 = 11 => Key::of(Kind::Integer(1, 200));
-        /// Altitude of the orbits in km.
-        altitude: f64 = 780.0 => Key::of(Kind::Number(160.0, 36_000.0)).resolved("altitude_km");
-        /// Inclination of the orbits in degrees; above 90 they are retrograde.
-        inclination: f64 = 86.4 => Key::of(Kind::Number(0.0, 180.0)).resolved("inclination_deg");
-        /// Degrees of longitude from the ascending node of a plane to that of the next.
+        /// Altitude of the orbits.
+        altitude: f64 = 780_000.0 => Key::of(Kind::Length(160_000.0, 36_000_000.0));
+        /// Inclination of the orbits against the equator; above 90 degrees they are retrograde.
+        inclination: f64 = 86.4 => Key::of(Kind::Angle(0.0, 180.0));
+        /// Longitude from the ascending node of a plane to that of the next.
         plane_separation: f64 = 31.6
-            => Key::of(Kind::Number(0.0, 360.0)).resolved("plane_separation_deg");
-        /// Degrees along the orbit by which a plane is ahead of the one before.
+            => Key::of(Kind::Angle(0.0, 360.0));
+        /// Angle along the orbit by which a plane is ahead of the one before.
         phase_offset: f64 = 16.36
-            => Key::of(Kind::Number(0.0, 360.0)).resolved("phase_offset_deg");
+            => Key::of(Kind::Angle(0.0, 360.0));
         /// Whether every second plane has the offset, or each against the one before.
         phasing: Phasing = Phasing::Alternate => Key::of(Kind::Words(Phasing::WORDS));
         /// Whether the last plane and the first have no links between them.
         seam: bool = true => Key::of(Kind::Switch);
-        /// Latitude in degrees above which a satellite has no links to other planes; 90 is none.
+        /// Latitude above which a satellite has no links to other planes; 90 degrees is none.
         latitude_limit: f64 = 60.0
-            => Key::of(Kind::Number(0.0, 90.0)).resolved("latitude_limit_deg");
-        /// Lowest elevation in degrees at which a terminal uses a satellite.
+            => Key::of(Kind::Angle(0.0, 90.0));
+        /// Lowest elevation at which a terminal uses a satellite.
         elevation_mask: f64 = 8.2
-            => Key::of(Kind::Number(0.0, 89.0)).resolved("elevation_mask_deg");
+            => Key::of(Kind::Angle(0.0, 89.0));
         /// Rate from a terminal to its satellite.
         uplink: Rate = Rate::from_bits_per_sec(1_500_000) => Key::of(Kind::RATE);
         /// Rate from a satellite to a terminal.
@@ -87,9 +91,10 @@ described! {
         /// Rate of each direction of an inter-satellite link.
         isl: Rate = Rate::from_bits_per_sec(25_000_000) => Key::of(Kind::RATE);
         /// Packets that wait in front of each link, in each direction; further ones are dropped.
-        queue: u32 = 50 => Key::of(Kind::Integer(0, 1_000_000));
-        /// How often a terminal checks the elevation of its satellite, and satellites their latitude.
-        handover_interval: Duration = Duration::from_secs(10) => Key::of(Kind::SPAN);
+        queue: f64 = 50.0 => Key::of(Kind::Packets).resolved("queue_packets");
+        /// How often a terminal checks its satellite's elevation, and satellites their latitude.
+        handover_interval: Duration = Duration::from_secs(10)
+            => Key::of(Kind::Time(LEAST_INTERVAL, tables::MAX_DURATION));
         /// Whether each terminal's checks have a random phase; otherwise they start with the run.
         random_handover: bool = true => Key::of(Kind::Switch);
         /// The satellite that a terminal takes when its own sinks below the mask.
@@ -98,7 +103,8 @@ described! {
         /// Whether packets that wait for a link which goes down are routed again, or lost.
         reroute: bool = true => Key::of(Kind::Switch);
         /// How often the delays that routes rest on are updated.
-        routing_interval: Duration = Duration::from_secs(1) => Key::of(Kind::SPAN);
+        routing_interval: Duration = Duration::from_secs(1)
+            => Key::of(Kind::Time(LEAST_INTERVAL, tables::MAX_DURATION));
         /// Time of the constellation at which the run starts.
         start: Duration = Duration::ZERO
             => Key::of(Kind::Seconds(Duration::ZERO, tables::MAX_DURATION));
@@ -109,12 +115,12 @@ described! {
     #[derive(Clone, Copy, Debug, PartialEq)]
     #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
     pub struct TerminalConfig("terminal", "a terminal", "A terminal on the ground.") {
-        /// Degrees north; negative is south.
+        /// Latitude; negative is south.
         latitude: f64 = 0.0
-            => Key::of(Kind::Number(-90.0, 90.0)).needed("37.9").resolved("latitude_deg");
-        /// Degrees east; negative is west.
+            => Key::of(Kind::Angle(-90.0, 90.0)).needed("37.9 deg");
+        /// Longitude; negative is west.
         longitude: f64 = 0.0
-            => Key::of(Kind::Number(-180.0, 180.0)).needed("-122.3").resolved("longitude_deg");
+            => Key::of(Kind::Angle(-180.0, 180.0)).needed("-122.3 deg");
     }
 }
 
@@ -143,15 +149,15 @@ impl ConstellationConfig {
     }
 
     /// The first shell of Starlink: the Walker delta constellation 53 degrees: 1584/72/1 at 550 km,
-    /// with links to both neighbours in the plane and in both adjacent planes. The operator does not
-    /// publish the phasing, the rates and the queues: they are chosen.
+    /// with links to both neighbours in the plane and in both adjacent planes. The operator does
+    /// not publish the phasing, the rates and the queues: they are chosen.
     #[must_use]
     pub fn starlink() -> Self {
         Self {
             preset: ConstellationPreset::Starlink,
             planes: 72,
             satellites: 22,
-            altitude: 550.0,
+            altitude: 550_000.0,
             inclination: 53.0,
             plane_separation: 5.0,
             phase_offset: 360.0 / 1584.0,
@@ -162,10 +168,17 @@ impl ConstellationConfig {
             uplink: Rate::from_bits_per_sec(15_000_000),
             downlink: Rate::from_bits_per_sec(100_000_000),
             isl: Rate::from_bits_per_sec(10_000_000_000),
-            queue: 700,
+            queue: 700.0,
             handover_interval: Duration::from_secs(15),
             ..Self::USUAL
         }
+    }
+
+    /// The name of a satellite: its plane and its place in it, from 1.
+    #[must_use]
+    pub fn satellite_name(&self, satellite: u32) -> String {
+        let (plane, index) = (satellite / self.satellites, satellite % self.satellites);
+        format!("satellite {}-{}", plane + 1, index + 1)
     }
 
     /// Whether the planes form a circle, so that the last one has links to the first.
@@ -177,7 +190,7 @@ impl ConstellationConfig {
     /// Whether neighbours in a plane see each other past the Earth.
     fn neighbours_see_each_other(&self) -> bool {
         let half = core::f64::consts::PI / f64::from(self.satellites);
-        let nearest = (EARTH_RADIUS_KM + self.altitude) * libm::cos(half);
+        let nearest = (EARTH_RADIUS_KM + self.altitude / 1000.0) * libm::cos(half);
         self.satellites == 1 || nearest > EARTH_RADIUS_KM
     }
 }
@@ -195,7 +208,7 @@ impl Rules for ConstellationConfig {
                 "satellites",
                 format!(
                     "the Earth is between neighbours in a plane at an altitude of {} km",
-                    self.altitude
+                    self.altitude / 1000.0
                 ),
             ));
         }

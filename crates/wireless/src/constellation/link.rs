@@ -46,7 +46,7 @@ pub(super) struct Link {
 }
 
 impl Link {
-    pub(super) fn new(way: Way, rate: Rate, limit: u32) -> Self {
+    pub(super) fn new(way: Way, rate: Rate, limit: f64) -> Self {
         Self {
             way,
             rate: rate.max(Rate::from_bits_per_sec(1)),

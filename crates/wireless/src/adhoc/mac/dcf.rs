@@ -43,12 +43,13 @@ use rand_chacha::ChaCha8Rng;
 use units::{Duration, Instant};
 
 use super::{Mac, MacEvent, Outgoing};
-use crate::adhoc::air::{Air, Fate, Frame, FrameId, Radios, Transmission};
-use crate::adhoc::energy::EnergyConfig;
+use crate::adhoc::air::{Air, AirCounters, Frame, FrameId, Transmission};
+use crate::adhoc::energy::{EnergyConfig, EnergyReport};
 use crate::adhoc::mobility::Mobility;
 use crate::adhoc::propagation::{self, RadioConfig};
+use crate::adhoc::radios::Radios;
 use crate::random::below;
-use crate::{AirSummary, DropCause, NodeId};
+use crate::{DropCause, NodeId};
 
 mod config;
 mod contention;
@@ -75,8 +76,6 @@ pub struct DcfCounters {
     pub missing_cts: u64,
     /// Data frames that no ACK followed.
     pub missing_ack: u64,
-    /// Attempts at a unicast packet beyond its first.
-    pub retries: u64,
     /// Unicast packets whose ACK arrived.
     pub sent: u64,
     /// Unicast packets that reached their receiver, each once.
@@ -238,6 +237,17 @@ impl Dcf {
     #[must_use]
     pub const fn counters(&self) -> &DcfCounters {
         &self.counters
+    }
+
+    /// What became of all frames at all nodes in range, up to `now`.
+    pub fn air_counters(&mut self, now: Instant) -> &AirCounters {
+        self.air.settle(now);
+        self.air.counters()
+    }
+
+    /// What `node` has used; `None` if energy is not accounted for.
+    pub fn energy(&mut self, now: Instant, node: NodeId) -> Option<EnergyReport> {
+        self.air.energy(now, node)
     }
 
     fn station(&mut self, node: NodeId) -> &mut Station {
@@ -421,7 +431,6 @@ impl Dcf {
         if *tries >= most {
             return self.fail(now, node, DropCause::RetryLimit, events);
         }
-        self.counters.retries += 1;
         station.window = (2 * station.window + 1).min(config.cw_max);
         self.draw(now, node);
         self.contend(now, node);
@@ -636,20 +645,15 @@ impl Mac for Dcf {
         }
     }
 
-    fn summary(&mut self, now: Instant) -> AirSummary {
-        self.air.settle(now);
-        let air = self.air.counters();
-        let (counters, losses) = (&self.counters, [Fate::Collided, Fate::Ignored]);
-        AirSummary {
-            frames: air.frames,
-            data_frames: counters.data + counters.broadcast,
-            retries: counters.retries,
-            collisions: losses.map(|fate| air.of(fate)).iter().sum(),
-            busy: air.busy,
-        }
-    }
-
     fn radios(&mut self) -> Option<&mut dyn Radios> {
         Some(&mut self.air)
+    }
+
+    fn tries(&self) -> [u64; 2] {
+        let counters = &self.counters;
+        // The last try of a packet that was dropped has none behind it.
+        let unanswered = counters.missing_cts + counters.missing_ack;
+        let retries = unanswered.saturating_sub(counters.dropped);
+        [counters.data + counters.broadcast, retries]
     }
 }

@@ -480,11 +480,20 @@ impl Routing for Dsdv {
         handle: u32,
         actions: &mut Vec<Action<DsdvUpdate>>,
     ) -> Decision {
+        self.message_failed(now, neighbour, actions);
+        self.route(now, header, handle, actions)
+    }
+
+    fn message_failed(
+        &mut self,
+        now: Instant,
+        neighbour: NodeId,
+        actions: &mut Vec<Action<DsdvUpdate>>,
+    ) {
         self.lose(now, neighbour);
         if self.config.recall {
             actions.push(Action::Recall(neighbour));
         }
-        self.route(now, header, handle, actions)
     }
 
     fn next_hop(&self, to: NodeId) -> Option<NodeId> {

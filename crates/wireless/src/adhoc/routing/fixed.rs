@@ -124,3 +124,68 @@ impl Routing for Fixed {
         self.next_hops.get(to.index()).copied().flatten()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::adhoc::mobility::Position;
+
+    const fn header(to: u32) -> Header {
+        Header {
+            from: NodeId(0),
+            to: NodeId(to),
+            hop_limit: 32,
+            bytes: 40,
+        }
+    }
+
+    #[test]
+    fn shortest_paths_lead_to_their_destination() {
+        // 0 - 1 - 2 with 3 above 1, in range of all; 4 is alone.
+        let places = [(0.0, 0.0), (1.0, 0.0), (2.0, 0.0), (1.0, 0.5), (9.0, 0.0)];
+        let places: Vec<_> = places.iter().map(|(x, y)| Position::new(*x, *y)).collect();
+        let mut nodes = Fixed::shortest(&Topology::new(&places, 1.2));
+        let mut decide =
+            |at: usize, to| nodes[at].route(Instant::ZERO, &header(to), 0, &mut Vec::new());
+        assert_eq!(
+            decide(0, 2),
+            Decision::Forward(NodeId(1)),
+            "the lowest of two"
+        );
+        assert_eq!(decide(1, 2), Decision::Forward(NodeId(2)));
+        assert_eq!(decide(0, 4), Decision::Drop(DropCause::NoRoute));
+        let failed = nodes[0].link_failed(Instant::ZERO, NodeId(1), &header(2), 0, &mut Vec::new());
+        assert_eq!(failed, Decision::Drop(DropCause::RetryLimit));
+        assert_eq!(nodes[0].next_event(), Instant::MAX);
+    }
+
+    #[test]
+    fn given_routes_are_checked() {
+        let route = |at, to, via| FixedRoute {
+            at: NodeId(at),
+            to: NodeId(to),
+            via: NodeId(via),
+        };
+        let nodes = Fixed::given(3, &[route(0, 2, 1), route(1, 2, 2), route(0, 2, 2)]);
+        let nodes = nodes.expect("the routes are right");
+        assert_eq!(
+            nodes[0].next_hop(NodeId(2)),
+            Some(NodeId(2)),
+            "the later one counts"
+        );
+        assert_eq!(nodes[2].next_hop(NodeId(0)), None);
+        for wrong in [
+            route(3, 1, 0),
+            route(0, 3, 1),
+            route(0, 1, 3),
+            route(0, 0, 1),
+            route(0, 1, 0),
+        ] {
+            assert_eq!(
+                Fixed::given(3, &[route(0, 1, 1), wrong]),
+                Err(1),
+                "{wrong:?}"
+            );
+        }
+    }
+}

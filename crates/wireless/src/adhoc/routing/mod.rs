@@ -3,6 +3,7 @@
 //! Each node has a [`Routing`] of its own. It sends messages to those of its neighbours, and may hold
 //! packets until it knows a route.
 
+pub mod aodv;
 pub mod dsdv;
 pub mod fixed;
 
@@ -102,8 +103,9 @@ pub trait Routing: Debug + Send {
         actions: &mut Vec<Action<Self::Message>>,
     ) -> Decision;
 
-    /// Learns that the MAC could not deliver a unicast message of this protocol to `neighbour`. The
-    /// message is lost.
+    /// Learns that the MAC could not deliver a frame to `neighbour` where there is no packet to decide
+    /// on: the frame carried a unicast message of this protocol, which is lost, or a packet that
+    /// arrived although its acknowledgement did not.
     fn message_failed(
         &mut self,
         _now: Instant,

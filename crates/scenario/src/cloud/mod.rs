@@ -1,5 +1,9 @@
 //! `[network]`: an ad-hoc network or a constellation.
 
+mod adhoc;
+mod constellation;
+mod positions;
+
 use std::path::Path;
 
 use serde::ser::SerializeMap;
@@ -10,13 +14,17 @@ use wireless::{CloudConfig, IdealConfig};
 use crate::described;
 use crate::document::{Item, Table};
 use crate::error::Error;
-use crate::tables::IDEAL;
+use crate::tables::{ADHOC, CONSTELLATION, IDEAL};
 
 /// Reads a table of one kind. Names of files are relative to the folder.
 type Reader = fn(&Table<'_>, &Path) -> Result<CloudConfig, Error>;
 
 /// The kinds: the word, the table, and its reader.
-const KINDS: [(&str, (&Known, Reader)); 1] = [("ideal", (&IDEAL, ideal))];
+const KINDS: [(&str, (&Known, Reader)); 3] = [
+    ("adhoc", (&ADHOC, adhoc::read)),
+    ("constellation", (&CONSTELLATION, constellation::read)),
+    ("ideal", (&IDEAL, ideal)),
+];
 
 /// Reads `network` of a file, if present, with its warm-up.
 pub(crate) fn read(
@@ -33,10 +41,12 @@ pub(crate) fn read(
 }
 
 fn kind(item: &Item<'_>) -> Result<(&'static Known, Reader), Error> {
-    let names = || KINDS.map(|(name, _)| name).join(", ");
     match item.inner("kind") {
         Some(word) => word.choice(&KINDS),
-        None => Err(item.refuse(format!("[network] needs a kind, one of {}", names()))),
+        None => {
+            let names = KINDS.map(|(name, _)| name).join(", ");
+            Err(item.refuse(format!("[network] needs a kind, one of {names}")))
+        }
     }
 }
 
@@ -50,5 +60,9 @@ fn ideal(table: &Table<'_>, _: &Path) -> Result<CloudConfig, Error> {
 pub(crate) fn write<M: SerializeMap>(map: &mut M, cloud: &CloudConfig) -> Result<(), M::Error> {
     match cloud {
         CloudConfig::Ideal(config) => described::write(map, config, |_, _| Ok(false)),
+        CloudConfig::AdHoc(config) => adhoc::write(map, config),
+        CloudConfig::Constellation(config, terminals) => {
+            constellation::write(map, config, terminals)
+        }
     }
 }
