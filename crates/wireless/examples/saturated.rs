@@ -1,5 +1,5 @@
-//! Frames per second of processor time of saturated 802.11 nodes: 40 in one collision domain, and
-//! 40, 400 and 4000 at constant density.
+//! Frames per second of processor time of saturated 802.11 nodes: 40 in one collision domain; 40, 400
+//! and 4000 at constant density, fixed and moving; 1, 10 and 100 clusters out of range of each other.
 //!
 //! `cargo run --release -p slowstart-wireless --example saturated`
 #![allow(clippy::print_stdout, reason = "it prints what it measures")]
@@ -75,6 +75,15 @@ fn measure(name: &str, mobility: Mobility, to: &[NodeId], span: Duration) {
     );
 }
 
+/// The nearest other node of a cluster that repeats.
+fn nearest(cluster: &[Position], node: usize) -> NodeId {
+    let (first, own) = (node - node % cluster.len(), node % cluster.len());
+    let others = (0..cluster.len()).filter(|other| *other != own);
+    let distance = |other: &usize| cluster[own].distance_squared(cluster[*other]);
+    let nearest = others.min_by(|a, b| distance(a).total_cmp(&distance(b)));
+    NodeId((first + nearest.unwrap_or(own)) as u32)
+}
+
 fn main() {
     let area = Area::square(100.0);
     let domain = area.uniform(40, &Streams::new(1));
@@ -89,13 +98,7 @@ fn main() {
         // 500 m x 500 m for 40 nodes: 20 in range of reception, if that were endless.
         let area = Area::square(500.0 * (count as f64 / 40.0).sqrt());
         let places = area.uniform(count, &Streams::new(1));
-        let nearest = |node: usize| {
-            let others = (0..count).filter(|other| *other != node);
-            let distance = |other: &usize| places[node].distance_squared(places[*other]);
-            let nearest = others.min_by(|a, b| distance(a).total_cmp(&distance(b)));
-            NodeId(nearest.unwrap_or(node) as u32)
-        };
-        let to: Vec<_> = (0..count).map(nearest).collect();
+        let to: Vec<_> = (0..count).map(|node| nearest(&places, node)).collect();
         let span = Duration::from_secs(4000 / count as u64);
         measure(
             &format!("{count} fixed"),
@@ -106,6 +109,20 @@ fn main() {
         let config = RandomWaypointConfig::USUAL;
         let moving = Mobility::random_waypoint(area, count, &config, &Streams::new(1));
         measure(&format!("{count} moving"), moving, &to, span);
+    }
+    // The same 40 nodes several times, 2 km apart: nobody hears another cluster.
+    for clusters in [1, 10, 100] {
+        let one = Area::square(500.0).uniform(40, &Streams::new(1));
+        let place = |node: usize| {
+            let (cluster, at) = (node / 40, one[node % 40]);
+            let (east, north) = ((cluster % 10) as f64, (cluster / 10) as f64);
+            Position::new(at.x + 2000.0 * east, at.y + 2000.0 * north)
+        };
+        let places: Vec<_> = (0..40 * clusters).map(place).collect();
+        let to: Vec<_> = (0..places.len()).map(|node| nearest(&one, node)).collect();
+        let span = Duration::from_secs(200 / clusters as u64);
+        let name = format!("{clusters} clusters of 40");
+        measure(&name, Mobility::fixed(&places), &to, span);
     }
     let line: Vec<_> = (0..2).map(|x| Position::new(f64::from(x), 0.0)).collect();
     let to = [NodeId(1), NodeId(0)];
