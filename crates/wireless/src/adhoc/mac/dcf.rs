@@ -108,8 +108,6 @@ enum Kind {
 /// What happens at a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum What {
-    /// Its backoff may have ended.
-    Wake,
     /// The last bit of a frame for it arrives. `value` is a handle, or what an RTS or CTS reserves in
     /// nanoseconds.
     Arrival {
@@ -155,14 +153,13 @@ struct Station {
     frame: Outgoing,
     /// Whether the receiver has got the frame.
     delivered: bool,
-    /// The time of its live [`What::Wake`]; [`Instant::MAX`] is none.
+    /// The time of its live entry in [`Dcf::wakes`]; [`Instant::MAX`] is none.
     wake: Instant,
     /// Tells its live timeout from earlier ones.
     round: u32,
     window: u32,
     short_tries: u32,
     long_tries: u32,
-    rng: ChaCha8Rng,
 }
 
 /// 802.11 at all nodes of a network, with their radios.
@@ -176,8 +173,12 @@ pub struct Dcf {
     patience: Duration,
     air: Air<Contention>,
     stations: Vec<Station>,
+    /// What they draw their backoffs from.
+    rngs: Vec<ChaCha8Rng>,
     events: BinaryHeap<Reverse<Event>>,
     scheduled: u64,
+    /// When the backoffs of nodes may have ended: no earlier. Other events of that instant come first.
+    wakes: BinaryHeap<Reverse<(Instant, NodeId)>>,
     counters: DcfCounters,
 }
 
@@ -201,7 +202,7 @@ impl Dcf {
                     .set_penalty(penalty);
             });
         }
-        let station = |node| Station {
+        let station = || Station {
             phase: Phase::Idle,
             frame: Outgoing {
                 to: None,
@@ -214,8 +215,8 @@ impl Dcf {
             window: config.cw_min,
             short_tries: 0,
             long_tries: 0,
-            rng: streams.stream(&format!("backoff {node}")),
         };
+        let rng = |node| streams.stream(&format!("backoff {node}"));
         // A slot includes the propagation of a usual range.
         let farthest = propagation::delay(air.propagation().range()).as_nanos();
         let propagation = SLOT.max(Duration::from_nanos(2 * farthest));
@@ -226,9 +227,11 @@ impl Dcf {
             ack_time: config.ack_time(),
             patience: SIFS + propagation + config.preamble_time(),
             air,
-            stations: (0..count).map(station).collect(),
+            stations: (0..count).map(|_| station()).collect(),
+            rngs: (0..count).map(rng).collect(),
             events: BinaryHeap::new(),
             scheduled: 0,
+            wakes: BinaryHeap::new(),
             counters: DcfCounters::default(),
         }
     }
@@ -270,15 +273,44 @@ impl Dcf {
         let station = self.station(node);
         if at < station.wake {
             station.wake = at;
-            self.schedule(at, node, What::Wake);
+            self.wakes.push(Reverse((at, node)));
         }
     }
 
     /// Begins a backoff.
     fn draw(&mut self, now: Instant, node: NodeId) {
-        let station = self.station(node);
-        let slots = below(&mut station.rng, u64::from(station.window) + 1) as u32;
+        let window = self.station(node).window;
+        let slots = below(&mut self.rngs[node.index()], u64::from(window) + 1) as u32;
         self.air.listener(now, node).begin(now, slots);
+    }
+
+    /// The backoff of the first node in `wakes` may have ended.
+    fn look(&mut self, now: Instant, node: NodeId, events: &mut Vec<MacEvent>) {
+        let station = &self.stations[node.index()];
+        let contends = station.wake == now && station.phase == Phase::Contend;
+        let end = if contends {
+            self.backoff_ends(now, node)
+        } else {
+            None
+        };
+        match end.filter(|end| *end > now) {
+            Some(end) => {
+                self.stations[node.index()].wake = end;
+                if let Some(mut first) = self.wakes.peek_mut() {
+                    first.0.0 = end;
+                }
+            }
+            None => {
+                self.wakes.pop();
+                let station = self.station(node);
+                if station.wake == now {
+                    station.wake = Instant::MAX;
+                }
+                if contends {
+                    self.start(now, node, events);
+                }
+            }
+        }
     }
 
     /// When the backoff of `node` ends if no further frame arrives.
@@ -600,29 +632,22 @@ impl Mac for Dcf {
     }
 
     fn next_event(&self) -> Instant {
-        self.events.peek().map_or(Instant::MAX, |event| event.0.at)
+        let event = self.events.peek().map_or(Instant::MAX, |event| event.0.at);
+        let wake = self.wakes.peek().map_or(Instant::MAX, |wake| wake.0.0);
+        event.min(wake)
     }
 
     fn step(&mut self, events: &mut Vec<MacEvent>) {
+        let event = self.events.peek().map_or(Instant::MAX, |event| event.0.at);
+        match self.wakes.peek() {
+            Some(Reverse((at, node))) if *at < event => return self.look(*at, *node, events),
+            _ => {}
+        }
         let Some(Reverse(event)) = self.events.pop() else {
             return;
         };
         let (now, node) = (event.at, event.node);
         match event.what {
-            What::Wake => {
-                let station = self.station(node);
-                if station.wake != now {
-                    return;
-                }
-                station.wake = Instant::MAX;
-                if station.phase != Phase::Contend {
-                    return;
-                }
-                match self.backoff_ends(now, node) {
-                    Some(end) if end > now => self.wake(end, node),
-                    _ => self.start(now, node, events),
-                }
-            }
             What::Arrival {
                 kind,
                 from,
