@@ -53,11 +53,13 @@ use crate::{DropCause, NodeId};
 
 mod config;
 mod contention;
+mod wakes;
 
 pub use config::{ACK_BYTES, CTS_BYTES, DATA_OVERHEAD, DcfConfig, Preamble, RTS_BYTES};
 
 use config::{DIFS, EIFS, SIFS, SLOT};
 use contention::Contention;
+use wakes::Wakes;
 
 /// Frames of all nodes since the start of the run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -153,8 +155,6 @@ struct Station {
     frame: Outgoing,
     /// Whether the receiver has got the frame.
     delivered: bool,
-    /// The time of its live entry in [`Dcf::wakes`]; [`Instant::MAX`] is none.
-    wake: Instant,
     /// Tells its live timeout from earlier ones.
     round: u32,
     window: u32,
@@ -178,7 +178,7 @@ pub struct Dcf {
     events: BinaryHeap<Reverse<Event>>,
     scheduled: u64,
     /// When the backoffs of nodes may have ended: no earlier. Other events of that instant come first.
-    wakes: BinaryHeap<Reverse<(Instant, NodeId)>>,
+    wakes: Wakes,
     counters: DcfCounters,
 }
 
@@ -210,7 +210,6 @@ impl Dcf {
                 handle: 0,
             },
             delivered: false,
-            wake: Instant::MAX,
             round: 0,
             window: config.cw_min,
             short_tries: 0,
@@ -231,7 +230,7 @@ impl Dcf {
             rngs: (0..count).map(rng).collect(),
             events: BinaryHeap::new(),
             scheduled: 0,
-            wakes: BinaryHeap::new(),
+            wakes: Wakes::new(count as usize),
             counters: DcfCounters::default(),
         }
     }
@@ -269,11 +268,9 @@ impl Dcf {
     }
 
     /// Lets `node` look at its backoff at `at`, or earlier.
-    fn wake(&mut self, at: Instant, node: NodeId) {
-        let station = self.station(node);
-        if at < station.wake {
-            station.wake = at;
-            self.wakes.push(Reverse((at, node)));
+    fn wake(&mut self, now: Instant, node: NodeId, at: Instant) {
+        if at < self.wakes.at(node) {
+            self.wakes.set(now, node, at);
         }
     }
 
@@ -286,30 +283,18 @@ impl Dcf {
 
     /// The backoff of the first node in `wakes` may have ended.
     fn look(&mut self, now: Instant, node: NodeId, events: &mut Vec<MacEvent>) {
-        let station = &self.stations[node.index()];
-        let contends = station.wake == now && station.phase == Phase::Contend;
+        let contends = self.station(node).phase == Phase::Contend;
         let end = if contends {
             self.backoff_ends(now, node)
         } else {
             None
         };
-        match end.filter(|end| *end > now) {
-            Some(end) => {
-                self.stations[node.index()].wake = end;
-                if let Some(mut first) = self.wakes.peek_mut() {
-                    first.0.0 = end;
-                }
-            }
-            None => {
-                self.wakes.pop();
-                let station = self.station(node);
-                if station.wake == now {
-                    station.wake = Instant::MAX;
-                }
-                if contends {
-                    self.start(now, node, events);
-                }
-            }
+        if let Some(end) = end.filter(|end| *end > now) {
+            return self.wakes.set(now, node, end);
+        }
+        self.wakes.clear(now, node);
+        if contends {
+            self.start(now, node, events);
         }
     }
 
@@ -323,7 +308,7 @@ impl Dcf {
     fn contend(&mut self, now: Instant, node: NodeId) {
         self.station(node).phase = Phase::Contend;
         if let Some(end) = self.backoff_ends(now, node) {
-            self.wake(end.max(now), node);
+            self.wake(now, node, end.max(now));
         }
     }
 
@@ -633,15 +618,14 @@ impl Mac for Dcf {
 
     fn next_event(&self) -> Instant {
         let event = self.events.peek().map_or(Instant::MAX, |event| event.0.at);
-        let wake = self.wakes.peek().map_or(Instant::MAX, |wake| wake.0.0);
-        event.min(wake)
+        event.min(self.wakes.first().0)
     }
 
     fn step(&mut self, events: &mut Vec<MacEvent>) {
         let event = self.events.peek().map_or(Instant::MAX, |event| event.0.at);
-        match self.wakes.peek() {
-            Some(Reverse((at, node))) if *at < event => return self.look(*at, *node, events),
-            _ => {}
+        let (wake, node) = self.wakes.first();
+        if wake < event {
+            return self.look(wake, node, events);
         }
         let Some(Reverse(event)) = self.events.pop() else {
             return;
