@@ -127,7 +127,7 @@ fn the_model_has_its_published_values() {
 /// Throughput and collisions of all cases are those of the model with the retry limit, up to 1.2 %
 /// and `most_off`. What the model neglects: after a frame, the nodes whose backoff was frozen count on from
 /// the value they had, and only the node that has sent can have a backoff of zero (Tinnirello,
-/// Bianchi and Xiao, IEEE Transactions on Vehicular Technology 59(2), 2010). So there are fewer
+/// Bianchi and Xiao, IEEE Transactions on Vehicular Technology 59(3), 2010). So there are fewer
 /// collisions and more idle slots. Returns the throughputs.
 fn compare(eifs: bool, wait: Duration, most_off: f64) -> Vec<(String, f64)> {
     let mut all = Vec::new();

@@ -29,8 +29,8 @@
 //! # How it saves events
 //!
 //! The backoff of a node is part of what the air keeps at its radio, and is worked out from the
-//! frames that arrived. A node that contends has one event, at a time before which its backoff cannot
-//! end. If frames delayed the backoff, the event moves to the new time, and the frames themselves
+//! frames that arrived. A node that contends looks at its backoff at a time before which that cannot
+//! end. If frames delayed the backoff, the node looks again at the new time; the frames themselves
 //! cost nothing here.
 
 use alloc::collections::BinaryHeap;
@@ -43,7 +43,7 @@ use rand_chacha::ChaCha8Rng;
 use units::{Duration, Instant};
 
 use super::{Mac, MacEvent, Outgoing};
-use crate::adhoc::air::{Air, AirCounters, Frame, FrameId, Transmission};
+use crate::adhoc::air::{Air, AirCounters, Frame, Transmission};
 use crate::adhoc::energy::{EnergyConfig, EnergyReport};
 use crate::adhoc::mobility::Mobility;
 use crate::adhoc::propagation::{self, RadioConfig};
@@ -53,114 +53,16 @@ use crate::{DropCause, NodeId};
 
 mod config;
 mod contention;
+mod station;
 mod wakes;
 
 pub use config::{ACK_BYTES, CTS_BYTES, DATA_OVERHEAD, DcfConfig, Preamble, RTS_BYTES};
+pub use station::DcfCounters;
 
 use config::{DIFS, EIFS, SIFS, SLOT};
 use contention::Contention;
+use station::{Event, Kind, Phase, Station, What};
 use wakes::Wakes;
-
-/// Frames of all nodes since the start of the run.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct DcfCounters {
-    /// RTS frames.
-    pub rts: u64,
-    /// CTS frames.
-    pub cts: u64,
-    /// Unicast data frames.
-    pub data: u64,
-    /// ACK frames.
-    pub ack: u64,
-    /// Broadcast data frames.
-    pub broadcast: u64,
-    /// RTS frames that no CTS followed.
-    pub missing_cts: u64,
-    /// Data frames that no ACK followed.
-    pub missing_ack: u64,
-    /// Unicast packets whose ACK arrived.
-    pub sent: u64,
-    /// Unicast packets that reached their receiver, each once.
-    pub received: u64,
-    /// Data frames that reached their receiver again.
-    pub duplicates: u64,
-    /// Packets dropped at the retry limit.
-    pub dropped: u64,
-    /// Packets dropped because the node had no energy.
-    pub dead: u64,
-}
-
-impl DcfCounters {
-    /// All frames on the air.
-    #[must_use]
-    pub const fn frames(&self) -> u64 {
-        self.rts + self.cts + self.data + self.ack + self.broadcast
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
-    Rts,
-    Cts,
-    Data,
-    Ack,
-    Broadcast,
-}
-
-/// What happens at a node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum What {
-    /// The last bit of a frame for it arrives. `value` is a handle, or what an RTS or CTS reserves in
-    /// nanoseconds.
-    Arrival {
-        kind: Kind,
-        from: NodeId,
-        frame: FrameId,
-        value: u32,
-    },
-    /// It responds with a CTS that reserves some nanoseconds, DATA, or ACK.
-    Response { kind: Kind, to: NodeId, value: u32 },
-    /// A response has not begun to arrive in time, or not been one.
-    Timeout { round: u32, again: bool },
-    /// Its broadcast has ended everywhere.
-    Sent,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Event {
-    at: Instant,
-    /// Events of one instant happen in the order in which they were scheduled.
-    order: u64,
-    node: NodeId,
-    what: What,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
-    /// No frame is in service; the backoff after the last one may still count.
-    Idle,
-    /// The backoff before a frame counts.
-    Contend,
-    /// An RTS, then DATA, was sent.
-    AwaitCts,
-    AwaitAck,
-    /// The CTS has arrived, or a broadcast is on the air.
-    Sending,
-}
-
-/// A node.
-#[derive(Debug)]
-struct Station {
-    phase: Phase,
-    frame: Outgoing,
-    /// Whether the receiver has got the frame.
-    delivered: bool,
-    /// Tells its live timeout from earlier ones.
-    round: u32,
-    window: u32,
-    short_tries: u32,
-    long_tries: u32,
-}
 
 /// 802.11 at all nodes of a network, with their radios.
 #[derive(Debug)]
@@ -202,19 +104,6 @@ impl Dcf {
                     .set_penalty(penalty);
             });
         }
-        let station = || Station {
-            phase: Phase::Idle,
-            frame: Outgoing {
-                to: None,
-                bytes: 0,
-                handle: 0,
-            },
-            delivered: false,
-            round: 0,
-            window: config.cw_min,
-            short_tries: 0,
-            long_tries: 0,
-        };
         let rng = |node| streams.stream(&format!("backoff {node}"));
         // A slot includes the propagation of a usual range.
         let farthest = propagation::delay(air.propagation().range()).as_nanos();
@@ -226,7 +115,7 @@ impl Dcf {
             ack_time: config.ack_time(),
             patience: SIFS + propagation + config.preamble_time(),
             air,
-            stations: (0..count).map(|_| station()).collect(),
+            stations: (0..count).map(|_| Station::new(config.cw_min)).collect(),
             rngs: (0..count).map(rng).collect(),
             events: BinaryHeap::new(),
             scheduled: 0,
