@@ -39,7 +39,7 @@ fn an_exchange_takes_its_airtimes_and_gaps() {
         for rts in [true, false] {
             let config = DcfConfig {
                 preamble,
-                ..prompt(rates(11, 1, rts))
+                ..prompt(rates(11, 2, rts))
             };
             let mut net = Net::new(config, &line(&[0.0, 150.0]));
             let start = at(1000);

@@ -4,7 +4,7 @@ use units::Instant;
 use wireless::DropCause;
 use wireless::NodeId;
 use wireless::adhoc::energy::EnergyConfig;
-use wireless::adhoc::mac::{Mac, MacEvent};
+use wireless::adhoc::mac::MacEvent;
 use wireless::adhoc::propagation::RadioConfig;
 
 use crate::harness::{Net, close, line, rates};
@@ -87,8 +87,7 @@ fn a_node_that_is_always_active_dies_when_its_energy_says() {
     let late = Instant::from_secs(8);
     net.run(late);
     let mut died = |node| {
-        let radios = net.dcf.radios().unwrap();
-        radios
+        net.dcf
             .energy(late, NodeId(node))
             .unwrap()
             .died

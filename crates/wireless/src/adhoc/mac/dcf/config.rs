@@ -73,6 +73,14 @@ impl Rules for DcfConfig {
                 return Err(Wrong::value(key, "the rates are 1, 2, 5.5 and 11 Mbit/s"));
             }
         }
+        if self.preamble == Preamble::Short
+            && self.data_rate.min(self.basic_rate).bits_per_sec() == RATES[0]
+        {
+            return Err(Wrong::at(
+                "preamble",
+                "a frame with a short preamble has at least 2 Mbit/s",
+            ));
+        }
         if self.cw_min > self.cw_max {
             return Err(Wrong::at(
                 "cw_min",
@@ -159,8 +167,9 @@ mod tests {
         );
         assert_eq!(SIFS + DIFS + config.ack_time(), EIFS);
         assert_eq!(SIFS + SLOT + SLOT, DIFS);
+        config.basic_rate = Rate::from_bits_per_sec(2_000_000);
         config.preamble = Preamble::Short;
-        assert_eq!(config.ack_time(), micros(96 + 112));
+        assert_eq!(config.ack_time(), micros(96 + 56));
     }
 
     #[test]
@@ -178,6 +187,16 @@ mod tests {
             ..DcfConfig::USUAL
         };
         assert_eq!(check(basic), Err("basic_rate"));
+        let short = DcfConfig {
+            preamble: Preamble::Short,
+            ..DcfConfig::USUAL
+        };
+        assert_eq!(check(short), Ok(()));
+        let slow = DcfConfig {
+            basic_rate: Rate::from_bits_per_sec(1_000_000),
+            ..short
+        };
+        assert_eq!(check(slow), Err("preamble"));
         let window = DcfConfig {
             cw_min: 2000,
             ..DcfConfig::USUAL
