@@ -48,13 +48,14 @@ impl CloudConfig {
         }
     }
 
-    /// The name of a node.
+    /// The name of a node, or of a satellite behind the nodes.
     #[must_use]
     pub fn node_name(&self, node: NodeId) -> Cow<'_, str> {
-        if let Self::Constellation(_, terminals) = self
-            && let Some(terminal) = terminals.get(node.index())
-        {
-            return Cow::Borrowed(&terminal.name);
+        if let Self::Constellation(config, terminals) = self {
+            return match terminals.get(node.index()) {
+                Some(terminal) => Cow::Borrowed(&terminal.name),
+                None => Cow::Owned(config.satellite_name(node.0 - terminals.len() as u32)),
+            };
         }
         Cow::Owned(format!("node {}", node.0))
     }

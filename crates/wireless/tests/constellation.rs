@@ -389,6 +389,29 @@ fn a_terminal_keeps_its_satellite_until_it_sinks_below_the_mask() {
     }
 }
 
+/// The closed form of a link's length is the distance between the positions of its ends.
+#[test]
+fn spans_are_distances() {
+    for config in [
+        ConstellationConfig::iridium(),
+        ConstellationConfig::starlink(),
+        delta(),
+    ] {
+        let tracker = tracker(&config, 1);
+        let orbits = tracker.orbits();
+        for time in [0.0, 1.5, 2000.0, 86_399.0] {
+            let at = seconds(time);
+            for (one, other, _) in tracker.links(at) {
+                let distance = orbits
+                    .position(one, at)
+                    .distance(orbits.position(other, at));
+                let delay = orbits.span_delay(&orbits.span(one, other), at).as_nanos() as f64;
+                near(delay, distance / LIGHT_KM_PER_S * 1e9, 0.501);
+            }
+        }
+    }
+}
+
 /// The next link of Dijkstra's routes leads along a shortest path (Bellman-Ford finds its length).
 #[test]
 fn routes_are_shortest() {
@@ -401,16 +424,15 @@ fn routes_are_shortest() {
                 .route(0, 1, at)
                 .expect("all places here are covered");
             let count = tracker.orbits().satellites() as usize;
-            let points: Vec<_> = (0..count as u32)
-                .map(|s| tracker.orbits().position(s, at))
-                .collect();
+            let orbits = tracker.orbits();
+            let link = |one, other| orbits.span_delay(&orbits.span(one, other), at);
             let mut best = vec![u64::MAX; count];
             best[route.satellites[0] as usize] = 0;
             for _ in 0..count {
                 for (a, b, is_up) in tracker.links(at) {
-                    let (a, b) = (a as usize, b as usize);
                     if is_up {
-                        let link = points[a].delay(points[b]).as_nanos();
+                        let link = link(a, b).as_nanos();
+                        let (a, b) = (a as usize, b as usize);
                         best[b] = best[b].min(best[a].saturating_add(link));
                         best[a] = best[a].min(best[b].saturating_add(link));
                     }
@@ -419,18 +441,14 @@ fn routes_are_shortest() {
             let between: u64 = route
                 .satellites
                 .windows(2)
-                .map(|pair| {
-                    points[pair[0] as usize]
-                        .delay(points[pair[1] as usize])
-                        .as_nanos()
-                })
+                .map(|pair| link(pair[0], pair[1]).as_nanos())
                 .sum();
             let last = *route.satellites.last().unwrap() as usize;
             assert_eq!(between, best[last], "{at:?}");
             let [here, there] =
                 berkeley_and_boston().map(|terminal| Point::on_ground(terminal.place));
-            let ground =
-                here.delay(points[route.satellites[0] as usize]) + there.delay(points[last]);
+            let ground = here.delay(orbits.position(route.satellites[0], at))
+                + there.delay(orbits.position(last as u32, at));
             assert_eq!(route.delay, Duration::from_nanos(between) + ground);
         }
     }
@@ -500,9 +518,9 @@ fn a_run_may_start_later_in_the_orbit() {
 }
 
 /// From New York to London through a shell of Starlink. With satellites that fly in the same
-/// direction the delay is above that of light along the ground, and below that of light in a fibre of
-/// that length (refractive index 1.47). From a satellite that flies north to one that flies south the
-/// grid has only routes around the turn of the orbits. There is no coverage near the poles.
+/// direction the delay is above that of light along the ground, and below that of light in a fibre
+/// of that length (refractive index 1.47). From a satellite that flies north to one that flies
+/// south the grid has only routes around the turn of the orbits. Nobody is covered near the poles.
 #[test]
 fn the_model_is_not_only_iridium() {
     let terminals = [

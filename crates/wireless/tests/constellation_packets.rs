@@ -4,10 +4,8 @@
 use network::{Ecn, Packet, Streams};
 use proptest::prelude::*;
 use units::{Duration, Instant, Rate};
-use wireless::constellation::{
-    Constellation, ConstellationConfig, ConstellationNetwork, Terminal, Tracker,
-};
-use wireless::{Cloud, Delivery, DropCause, Lost, NodeId};
+use wireless::constellation::{Constellation, ConstellationConfig, Terminal, Tracker};
+use wireless::{Cloud, CloudConfig, Delivery, DropCause, Lost, NodeId};
 
 fn seconds(seconds: f64) -> Instant {
     Instant::from_nanos((seconds * 1e9).round() as u64)
@@ -198,6 +196,31 @@ fn a_queue_holds_fifty_packets() {
         let gap = (pair[1].at - pair[0].at).as_secs_f64();
         assert!((gap - 8e-3).abs() < 1e-6, "{gap}");
     }
+}
+
+/// The owner sees each delivery before anything happens later.
+#[test]
+fn advancing_stops_after_an_instant_with_a_delivery_or_a_loss() {
+    let mut cloud = cloud(&ConstellationConfig::iridium(), 1);
+    for number in 0..53 {
+        cloud.send(seconds(1.0), A, B, packet(1500, number));
+    }
+    cloud.advance(seconds(100.0));
+    let lost: Vec<_> = core::iter::from_fn(|| cloud.take_lost()).collect();
+    assert_eq!(
+        (lost.len(), cloud.pop()),
+        (2, None),
+        "both are lost when they are offered"
+    );
+    for number in 0..51 {
+        cloud.advance(seconds(100.0));
+        assert_eq!(
+            cloud.pop().map(|delivery| delivery.packet.payload),
+            Some(number)
+        );
+        assert_eq!(cloud.pop(), None);
+    }
+    assert_eq!((cloud.held(), cloud.next_event()), (0, Instant::MAX));
 }
 
 /// Offers a packet of 1500 bytes from each of `from` to `to` every `gap`, until `until`.
@@ -414,7 +437,10 @@ fn replay(config: &ConstellationConfig, sent: &[Sent], step: Option<Duration>) -
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(48) })]
+    #![proptest_config(ProptestConfig {
+        failure_persistence: None,
+        ..ProptestConfig::with_cases(48)
+    })]
 
     #[test]
     fn packets_are_conserved_and_results_do_not_depend_on_calls(
@@ -485,24 +511,16 @@ fn the_seed_decides_and_nothing_else() {
 /// The map has the terminals, then the satellites; routes are along its links.
 #[test]
 fn the_map_has_the_links_of_routes() {
-    let network = ConstellationNetwork {
-        constellation: ConstellationConfig::iridium(),
-        terminals: terminals(),
-    };
-    assert_eq!(network.node_count(), 4);
-    assert_eq!(
-        [0, 4, 69].map(|node| network.node_name(node)),
-        ["berkeley", "satellite 1-1", "satellite 6-11"]
-    );
-    let cloud: Constellation<u64> = network.build(&Streams::new(1));
+    let config = ConstellationConfig::iridium();
+    let network = CloudConfig::Constellation(Box::new(config.clone()), terminals());
+    let names = [0, 4, 69].map(|node| network.node_name(NodeId(node)));
+    assert_eq!(names, ["berkeley", "satellite 1-1", "satellite 6-11"]);
+    let mut cloud = cloud(&config, 1);
     for at in [1.0, 5000.0, 20_000.0].map(seconds) {
         let map = cloud.map(at);
         assert_eq!(map.points.len(), 70);
         assert_eq!(map.points[0], [-122.3, 37.9]);
-        let ups = tracker(&network.constellation, 1)
-            .links(at)
-            .filter(|link| link.2)
-            .count();
+        let ups = tracker(&config, 1).links(at).filter(|link| link.2).count();
         assert_eq!(map.links.len(), 4 + ups, "each terminal sees a satellite");
         assert!((66..121).contains(&ups), "{ups}");
         let route = cloud.route(at, A, B).unwrap();
@@ -517,7 +535,7 @@ fn the_map_has_the_links_of_routes() {
                 .unwrap()
                 .delay;
         }
-        let expected = tracker(&network.constellation, 1).route(0, 1, at).unwrap();
+        let expected = tracker(&config, 1).route(0, 1, at).unwrap();
         assert_eq!(
             (delay, route.len()),
             (expected.delay, expected.satellites.len() + 2)

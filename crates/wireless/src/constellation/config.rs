@@ -2,15 +2,11 @@
 
 use alloc::format;
 use alloc::string::String;
-use alloc::vec::Vec;
 
-use network::{Payload, Streams};
 use tables::{Key, Kind, Rules, Wrong, described, words};
 use units::{Duration, Rate};
 
-use super::Constellation;
 use super::orbit::EARTH_RADIUS_KM;
-use super::tracker::Terminal;
 
 /// The shortest time between two checks or updates: each costs time of its own.
 const LEAST_INTERVAL: Duration = Duration::from_millis(10);
@@ -96,7 +92,7 @@ described! {
         isl: Rate = Rate::from_bits_per_sec(25_000_000) => Key::of(Kind::RATE);
         /// Packets that wait in front of each link, in each direction; further ones are dropped.
         queue: f64 = 50.0 => Key::of(Kind::Packets).resolved("queue_packets");
-        /// How often a terminal checks the elevation of its satellite, and satellites their latitude.
+        /// How often a terminal checks its satellite's elevation, and satellites their latitude.
         handover_interval: Duration = Duration::from_secs(10)
             => Key::of(Kind::Time(LEAST_INTERVAL, tables::MAX_DURATION));
         /// Whether each terminal's checks have a random phase; otherwise they start with the run.
@@ -130,45 +126,6 @@ described! {
 
 impl Rules for TerminalConfig {}
 
-/// A constellation with its terminals, as a scenario file has them.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct ConstellationNetwork {
-    /// The satellites and the links.
-    pub constellation: ConstellationConfig,
-    /// The terminals, which are the nodes. Names differ from each other: a terminal's random numbers
-    /// belong to its name.
-    pub terminals: Vec<Terminal>,
-}
-
-impl ConstellationNetwork {
-    /// How many terminals there are.
-    #[must_use]
-    pub fn node_count(&self) -> u32 {
-        self.terminals.len() as u32
-    }
-
-    /// The name of a terminal, or of a satellite behind the terminals.
-    #[must_use]
-    pub fn node_name(&self, node: u32) -> String {
-        let Some(satellite) = node.checked_sub(self.node_count()) else {
-            return self.terminals[node as usize].name.clone();
-        };
-        let count = self.constellation.satellites;
-        format!(
-            "satellite {}-{}",
-            satellite / count + 1,
-            satellite % count + 1
-        )
-    }
-
-    /// The constellation at the start of a run.
-    #[must_use]
-    pub fn build<T: Payload>(&self, streams: &Streams) -> Constellation<T> {
-        Constellation::new(&self.constellation, &self.terminals, streams)
-    }
-}
-
 impl Default for ConstellationConfig {
     fn default() -> Self {
         Self::USUAL
@@ -192,8 +149,8 @@ impl ConstellationConfig {
     }
 
     /// The first shell of Starlink: the Walker delta constellation 53 degrees: 1584/72/1 at 550 km,
-    /// with links to both neighbours in the plane and in both adjacent planes. The operator does not
-    /// publish the phasing, the rates and the queues: they are chosen.
+    /// with links to both neighbours in the plane and in both adjacent planes. The operator does
+    /// not publish the phasing, the rates and the queues: they are chosen.
     #[must_use]
     pub fn starlink() -> Self {
         Self {
@@ -215,6 +172,13 @@ impl ConstellationConfig {
             handover_interval: Duration::from_secs(15),
             ..Self::USUAL
         }
+    }
+
+    /// The name of a satellite: its plane and its place in it, from 1.
+    #[must_use]
+    pub fn satellite_name(&self, satellite: u32) -> String {
+        let (plane, index) = (satellite / self.satellites, satellite % self.satellites);
+        format!("satellite {}-{}", plane + 1, index + 1)
     }
 
     /// Whether the planes form a circle, so that the last one has links to the first.

@@ -1,10 +1,10 @@
 //! The grid of inter-satellite links.
 //!
-//! Each satellite has up to four links: to the one ahead and the one behind in its plane, and to the
-//! satellites with the same index in the planes to the east and to the west. Where the planes form a
-//! circle, the index shifts by the phase that adds up around it. There are no links across a seam,
-//! where satellites move in opposite directions. Links between planes are down while one of their
-//! ends is above the latitude limit, because near the poles planes cross and antennas cannot follow.
+//! Each satellite has up to four links: to the one ahead and the one behind in its plane, and to
+//! the satellites with the same index in the planes to the east and to the west. Where the planes
+//! form a circle, the index shifts by the phase that adds up around it. There are no links across a
+//! seam, where satellites move in opposite directions. Links between planes are down while one of
+//! their ends is above the latitude limit: near the poles planes cross and antennas cannot follow.
 
 use units::{Duration, Instant};
 

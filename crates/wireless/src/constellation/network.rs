@@ -5,14 +5,14 @@
 //! link. A node forwards a packet by the routes of that instant, one hop at a time.
 //!
 //! A packet whose transmission has started arrives, even if the link goes down meanwhile. A packet
-//! that waits is served in order: when its turn comes and its link has gone down, the node routes it
-//! again. The packets of a satellite then follow their terminal over inter-satellite links to its
-//! new satellite; those of a terminal go up to its new satellite. With `reroute = false` they are
-//! lost. A terminal without a satellite loses the packets that it sends.
+//! that waits is served in order: when its turn comes and its link has gone down, the node routes
+//! it again. The packets of a satellite then follow their terminal over inter-satellite links to
+//! its new satellite; with `reroute = false` they are lost. Those of a terminal go up to its new
+//! satellite in any case. A terminal without a satellite loses the packets that it sends.
 //!
 //! An event is the arrival of a packet at a node, or the turn of a queue. Handovers and changes of
-//! links need no events: a satellite's position follows from the time, and a terminal catches up with
-//! its checks when a packet needs it.
+//! links need no events: a satellite's position follows from the time, and a terminal catches up
+//! with its checks when a packet needs it.
 
 use alloc::collections::{BinaryHeap, VecDeque};
 use alloc::vec;
@@ -25,7 +25,7 @@ use units::Instant;
 use super::config::ConstellationConfig;
 use super::link::{Link, Offered, Way};
 use super::links::Port;
-use super::tracker::{NextHop, Terminal, Tracker};
+use super::tracker::{NextHop, Terminal, Tracker, index};
 use crate::{Cloud, CloudCounters, CloudMap, Delivery, DropCause, Lost, NodeId};
 
 /// Satellites and terminals that a packet may visit, as of the hop limit of IP (RFC 791).
@@ -213,7 +213,7 @@ impl<T: Payload> Constellation<T> {
         };
         match self.tracker.next_hop(satellite, to as usize, now) {
             None => Err(DropCause::NoRoute),
-            Some(NextHop::Link(port)) => Ok(terminals + satellite * 4 + port as u32),
+            Some(NextHop::Link(port)) => Ok(terminals + index(satellite, port) as u32),
             Some(NextHop::Ground) => Ok(self.downlink(now, satellite, to)),
         }
     }
@@ -263,9 +263,7 @@ impl<T: Payload> Constellation<T> {
             Way::Down(satellite) => Some((to, tracker.ground_delay(to as usize, satellite, end))),
             Way::Across(satellite, port) => {
                 let other = tracker.grid().neighbour(satellite, port);
-                other
-                    .map(|other| terminals + other)
-                    .zip(tracker.link_delay(satellite, port, end))
+                other.map(|other| (terminals + other, tracker.link_delay(satellite, port, end)))
             }
         };
         let (node, delay) = reached.expect("a packet starts on a link that is up");
@@ -380,6 +378,7 @@ impl<T: Payload> Cloud<T> for Constellation<T> {
     fn counters(&self) -> &CloudCounters {
         &self.counters
     }
+
     fn map(&mut self, now: Instant) -> CloudMap {
         self.tracker.clone().map(now)
     }

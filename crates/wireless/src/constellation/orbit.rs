@@ -88,7 +88,7 @@ impl Point {
     /// Propagation delay to another point at the speed of light.
     #[must_use]
     pub fn delay(self, other: Self) -> Duration {
-        Duration::from_nanos(round(self.distance(other) / LIGHT_KM_PER_S * 1e9) as u64)
+        delay(self.distance(other))
     }
 
     /// Sine of the elevation of `satellite` above the horizon of this point on the ground.
@@ -101,6 +101,22 @@ impl Point {
     fn dot(self, other: Self) -> f64 {
         self.x * other.x + self.y * other.y + self.z * other.z
     }
+}
+
+/// The distance between two satellites over time. On equal orbits the cosine of the angle between
+/// them, seen from the centre of the Earth, is `mean - swing cos(theta_1 + theta_2)`: their angles
+/// from the ascending nodes add up, and the difference of these angles is constant.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Span {
+    mean: f64,
+    swing: f64,
+    /// `theta_1 + theta_2` at time zero, radians.
+    angle: f64,
+}
+
+/// Propagation delay over a distance in km.
+fn delay(distance: f64) -> Duration {
+    Duration::from_nanos(round(distance / LIGHT_KM_PER_S * 1e9) as u64)
 }
 
 /// The orbits of a constellation. Satellites are numbered plane by plane.
@@ -190,6 +206,39 @@ impl Orbits {
         }
     }
 
+    /// How the distance between two satellites changes.
+    #[must_use]
+    pub fn span(&self, one: u32, other: u32) -> Span {
+        let node = |satellite: u32| self.nodes[(satellite / self.per_plane) as usize];
+        let (sin_nodes, cos_nodes) = sincos(node(other) - node(one));
+        let angles = [one, other].map(|satellite| self.angles[satellite as usize]);
+        let (sin_angles, cos_angles) = sincos(angles[1] - angles[0]);
+        let squares = [self.cos_inclination, self.sin_inclination].map(|value| value * value);
+        let along = (cos_nodes * (1.0 + squares[0]) + squares[1]) / 2.0 * cos_angles;
+        let is_one_plane = one / self.per_plane == other / self.per_plane;
+        Span {
+            mean: along - self.cos_inclination * sin_nodes * sin_angles,
+            // Exactly none within a plane, whose satellites keep their distance.
+            swing: if is_one_plane {
+                0.0
+            } else {
+                squares[1] * (1.0 - cos_nodes) / 2.0
+            },
+            angle: angles[0] + angles[1],
+        }
+    }
+
+    /// Propagation delay over a span.
+    #[must_use]
+    pub fn span_delay(&self, span: &Span, at: Instant) -> Duration {
+        let mut cosine = span.mean;
+        if span.swing > 0.0 {
+            let travelled = core::f64::consts::TAU * self.time(at) / self.period_s;
+            cosine -= span.swing * cos(span.angle + 2.0 * travelled);
+        }
+        delay(self.radius * sqrt(2.0 * (1.0 - cosine)))
+    }
+
     /// Sine of a satellite's latitude.
     #[must_use]
     pub fn sine_of_latitude(&self, satellite: u32, at: Instant) -> f64 {
@@ -211,8 +260,8 @@ impl Orbits {
         sqrt(self.radius * self.radius - ground * ground) - EARTH_RADIUS_KM * sin_mask
     }
 
-    /// Half of the angle, at the centre of the Earth, that a satellite covers with an elevation mask
-    /// of `mask` degrees. Degrees.
+    /// Half of the angle, at the centre of the Earth, that a satellite covers with an elevation
+    /// mask of `mask` degrees. Degrees.
     #[must_use]
     pub fn coverage_half_angle(&self, mask: f64) -> f64 {
         let mask = mask.to_radians();

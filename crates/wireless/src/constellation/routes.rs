@@ -39,11 +39,13 @@ impl Tree {
     }
 
     /// The link that leads from a satellite to the root, unless it is the root or has no route.
-    /// `cost` is the delay of a link in nanoseconds and the satellite at its other end, if it is up.
+    /// `neighbour` is the satellite at the other end of a link, if the link is up, and `cost` the
+    /// delay of a link in nanoseconds.
     pub(super) fn port(
         &mut self,
         satellite: u32,
-        mut cost: impl FnMut(u32, Port) -> Option<(u32, u64)>,
+        neighbour: impl Fn(u32, Port) -> Option<u32>,
+        cost: impl Fn(u32, Port) -> u64,
     ) -> Option<Port> {
         while !self.settled[satellite as usize] {
             let Reverse((delay, nearest)) = self.frontier.pop()?;
@@ -51,10 +53,13 @@ impl Tree {
                 continue;
             }
             for port in Port::ALL {
-                let Some((other, link)) = cost(nearest, port) else {
+                let Some(other) = neighbour(nearest, port) else {
                     continue;
                 };
-                let delay = delay + link;
+                if self.settled[other as usize] {
+                    continue;
+                }
+                let delay = delay + cost(nearest, port);
                 if delay < self.reached[other as usize].0 {
                     self.reached[other as usize] = (delay, port.opposite());
                     self.frontier.push(Reverse((delay, other)));

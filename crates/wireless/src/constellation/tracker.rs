@@ -11,7 +11,7 @@ use units::{Duration, Instant};
 
 use super::config::{ConstellationConfig, HandoverRule, TerminalConfig};
 use super::links::{Grid, Port, floor};
-use super::orbit::{Orbits, Place, Point};
+use super::orbit::{Orbits, Place, Point, Span};
 use super::routes::Tree;
 use crate::{CloudMap, MapLink};
 
@@ -96,6 +96,8 @@ pub struct Tracker {
     config: ConstellationConfig,
     orbits: Orbits,
     grid: Grid,
+    /// The lengths of each satellite's links, by [`index`].
+    spans: Vec<Span>,
     sine_of_mask: f64,
     attachments: Vec<Attachment>,
     /// The latest question about a terminal.
@@ -104,8 +106,6 @@ pub struct Tracker {
     epoch: u64,
     epoch_at: Instant,
     epoch_until: Instant,
-    /// Position of each satellite as of `epoch_at`, with the number of that epoch.
-    points: Vec<(u64, Point)>,
 }
 
 impl Tracker {
@@ -114,6 +114,12 @@ impl Tracker {
     #[must_use]
     pub fn new(config: &ConstellationConfig, terminals: &[Terminal], streams: &Streams) -> Self {
         let orbits = Orbits::new(config);
+        let grid = Grid::new(config);
+        let spans = (0..orbits.satellites())
+            .flat_map(|satellite| Port::ALL.map(|port| (satellite, port)))
+            .map(|(satellite, port)| (satellite, grid.neighbour(satellite, port)))
+            .map(|(satellite, other)| orbits.span(satellite, other.unwrap_or(satellite)))
+            .collect();
         let interval = config.handover_interval.as_nanos().max(1);
         let attachments = terminals
             .iter()
@@ -137,14 +143,14 @@ impl Tracker {
             .collect();
         let mut tracker = Self {
             config: config.clone(),
-            grid: Grid::new(config),
+            grid,
+            spans,
             sine_of_mask: libm::sin(config.elevation_mask.to_radians()),
             attachments,
             latest: Instant::ZERO,
             epoch: 0,
             epoch_at: Instant::ZERO,
             epoch_until: Instant::ZERO,
-            points: vec![(0, Point::default()); orbits.satellites() as usize],
             orbits,
         };
         tracker.rewind();
@@ -194,8 +200,8 @@ impl Tracker {
         })
     }
 
-    /// Terminals and then satellites as points (longitude and latitude), and all links that are up at
-    /// `at`: those between satellites, and from each terminal to its satellite.
+    /// Terminals and then satellites as points (longitude and latitude), and all links that are up
+    /// at `at`: those between satellites, and from each terminal to its satellite.
     pub fn map(&mut self, at: Instant) -> CloudMap {
         let terminals = self.terminals();
         let mut map = CloudMap::default();
@@ -213,10 +219,7 @@ impl Tracker {
         }
         for (one, other, is_up) in self.links(at) {
             if is_up {
-                let delay = self
-                    .orbits
-                    .position(one, at)
-                    .delay(self.orbits.position(other, at));
+                let delay = self.orbits.span_delay(&self.orbits.span(one, other), at);
                 let ends = [one.min(other), one.max(other)].map(|end| terminals as u32 + end);
                 map.links.push(MapLink { ends, delay });
             }
@@ -249,7 +252,7 @@ impl Tracker {
         let mut delay = self.ground_delay(from, satellite, at);
         let mut satellites = vec![satellite];
         while let NextHop::Link(port) = self.next_hop(satellite, to, at)? {
-            delay += self.link_delay(satellite, port, at)?;
+            delay += self.link_delay(satellite, port, at);
             satellite = self.grid.neighbour(satellite, port)?;
             satellites.push(satellite);
         }
@@ -266,30 +269,24 @@ impl Tracker {
         if at >= self.epoch_until || at < self.epoch_at {
             self.update(at);
         }
-        let (epoch, epoch_at) = (self.epoch, self.epoch_at);
+        let at = self.epoch_at;
         let Self {
             orbits,
             grid,
+            spans,
             attachments,
-            points,
             ..
         } = self;
-        let mut position = |satellite: u32| {
-            let entry = &mut points[satellite as usize];
-            if entry.0 != epoch {
-                *entry = (epoch, orbits.position(satellite, epoch_at));
-            }
-            entry.1
-        };
         let tree = &mut attachments[to].tree;
-        tree.prepare(root, epoch, orbits.satellites());
-        let port = tree.port(satellite, |end, port| {
-            if !grid.is_up(orbits, end, port, epoch_at) {
-                return None;
-            }
-            let other = grid.neighbour(end, port)?;
-            Some((other, position(end).delay(position(other)).as_nanos()))
-        });
+        tree.prepare(root, self.epoch, orbits.satellites());
+        let port = tree.port(
+            satellite,
+            |end, port| {
+                grid.neighbour(end, port)
+                    .filter(|_| grid.is_up(orbits, end, port, at))
+            },
+            |end, port| orbits.span_delay(&spans[index(end, port)], at).as_nanos(),
+        );
         port.map(NextHop::Link)
     }
 
@@ -299,11 +296,10 @@ impl Tracker {
         ground.delay(self.orbits.position(satellite, at))
     }
 
-    /// Propagation delay of an inter-satellite link, if it exists.
-    pub(super) fn link_delay(&self, satellite: u32, port: Port, at: Instant) -> Option<Duration> {
-        let other = self.grid.neighbour(satellite, port)?;
-        let here = self.orbits.position(satellite, at);
-        Some(here.delay(self.orbits.position(other, at)))
+    /// Propagation delay of an inter-satellite link that exists.
+    pub(super) fn link_delay(&self, satellite: u32, port: Port, at: Instant) -> Duration {
+        self.orbits
+            .span_delay(&self.spans[index(satellite, port)], at)
     }
 
     /// Routes rest on the delays of this instant's interval, and on the links that are up since the
@@ -379,4 +375,9 @@ impl Tracker {
         }
         best
     }
+}
+
+/// A link's place among those of all satellites.
+pub(super) const fn index(satellite: u32, port: Port) -> usize {
+    satellite as usize * Port::ALL.len() + port as usize
 }

@@ -1,6 +1,8 @@
 //! Networks of the tests, and a clock for them.
 
 use network::Streams;
+use rand_chacha::ChaCha8Rng;
+use rand_core::RngCore as _;
 use units::{Duration, Instant};
 use wireless::adhoc::energy::EnergyConfig;
 use wireless::adhoc::mac::csma::{Csma, CsmaConfig};
@@ -65,6 +67,7 @@ pub struct Net {
     pub tally: Tally,
     pub log: Vec<(Instant, MacEvent)>,
     events: Vec<MacEvent>,
+    starts: ChaCha8Rng,
 }
 
 impl Net {
@@ -85,6 +88,7 @@ impl Net {
             tally: Tally::default(),
             log: Vec::new(),
             events: Vec::new(),
+            starts: Streams::new(seed).stream("starts"),
         }
     }
 
@@ -136,9 +140,17 @@ impl Net {
             handle,
         };
         let end = Instant::ZERO + span;
+        let mut starts: Vec<_> = (1..=senders)
+            .map(|node| {
+                (
+                    Instant::from_nanos(self.starts.next_u64() % 10_000_000),
+                    node,
+                )
+            })
+            .collect();
+        starts.sort_unstable();
         let mut handle = 0;
-        for node in 1..=senders {
-            let start = Instant::from_nanos(u64::from(node) * 7_919_317 % 10_000_000);
+        for (start, node) in starts {
             self.run(start, |mac, now, event| {
                 again(mac, now, event, &frame, &mut handle);
             });

@@ -129,7 +129,7 @@ fn jammed(config: &CsmaConfig, count: usize) -> Vec<f64> {
     for handle in 0..count as u32 {
         net.send(at, 1, Some(0), 60, handle);
         net.finish();
-        let (end, event) = *net.log.last().unwrap();
+        let (end, event) = *net.log.last().expect("a report");
         assert_eq!(
             event,
             MacEvent::Failed {
@@ -227,12 +227,12 @@ fn bit_errors_follow_the_formula() {
     // The same sum with 50 digits.
     for (db, expected) in [
         (-20.0, 4.836_689_985_555_914e-1),
-        (-10.0, 3.220_506_778_452_640e-1),
+        (-10.0, 3.220_506_778_452_64e-1),
         (-3.0, 1.641_863_778_181_462e-2),
         (-1.0, 1.148_943_716_041_401e-3),
         (0.0, 1.615_266_879_229_479e-4),
-        (1.0, 1.291_186_626_482_860e-5),
-        (3.0, 8.597_191_274_693_290e-9),
+        (1.0, 1.291_186_626_482_86e-5),
+        (3.0, 8.597_191_274_693_29e-9),
         (5.0, 7.386_009_413_195_052e-14),
     ] {
         let rate = bit_error_rate(10f64.powf(db / 10.0));
@@ -240,7 +240,7 @@ fn bit_errors_follow_the_formula() {
     }
     assert_eq!(bit_error_rate(0.0), 0.5);
     let frame = frame_error_rate(1.0, 8 * 127);
-    assert!((frame - 0.151_363_530_0).abs() < 1e-9, "{frame}");
+    assert!((frame - 0.151_363_53).abs() < 1e-9, "{frame}");
 }
 
 #[test]

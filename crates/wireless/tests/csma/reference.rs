@@ -59,9 +59,26 @@ struct Answer {
     spoilt: bool,
 }
 
-/// Saturated nodes in range of each other and of a receiver, without slots; a frame takes `air`
-/// seconds with everything. Any overlap of frames destroys them.
-pub fn unslotted(nodes: usize, air: f64, acknowledged: bool, seconds: f64, seed: u64) -> Rates {
+/// What is simulated.
+#[derive(Clone, Copy, Debug)]
+pub struct Setting {
+    /// Saturated nodes in range of a receiver.
+    pub nodes: usize,
+    /// Airtime of a frame, in seconds.
+    pub air: f64,
+    pub acknowledged: bool,
+    /// Whether the nodes are out of range of each other.
+    pub hidden: bool,
+}
+
+/// CSMA-CA without slots. Any overlap of frames at a node destroys them there.
+pub fn unslotted(setting: Setting, seconds: f64, seed: u64) -> Rates {
+    let Setting {
+        nodes,
+        air,
+        acknowledged,
+        hidden,
+    } = setting;
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let wait = |rng: &mut ChaCha8Rng, busy: u32| {
         let window = f64::from(1 << (3 + busy).min(5));
@@ -82,9 +99,10 @@ pub fn unslotted(nodes: usize, air: f64, acknowledged: bool, seconds: f64, seed:
     }
     let mut counts = [0u64; 4];
     let mut answer: Option<Answer> = None;
-    // The latest end of all transmissions so far.
+    // The latest end of all transmissions so far that nodes sense.
     let mut last_end = 0.0;
-    // Starts a transmission: everything on the air is spoilt if there is something.
+    // Starts a transmission: everything on the air is spoilt if there is something. A frame of a
+    // hidden node does not reach the node to which an acknowledgement goes.
     let collide = |senders: &mut [Sender], answer: &mut Option<Answer>| {
         let mut others = false;
         for sender in senders
@@ -94,7 +112,7 @@ pub fn unslotted(nodes: usize, air: f64, acknowledged: bool, seconds: f64, seed:
             (sender.spoilt, others) = (true, true);
         }
         if let Some(answer) = answer.as_mut().filter(|answer| answer.started) {
-            (answer.spoilt, others) = (true, true);
+            (answer.spoilt, others) = (!hidden, true);
         }
         others
     };
@@ -113,7 +131,7 @@ pub fn unslotted(nodes: usize, air: f64, acknowledged: bool, seconds: f64, seed:
                     (sender.phase, sender.due) = (Phase::Space, now + LIFS);
                 }
             } else {
-                let spoilt = collide(&mut senders, &mut None);
+                let spoilt = collide(&mut senders, &mut None) && !hidden;
                 last_end = f64::max(last_end, now + ACK);
                 answer = Some(Answer {
                     due: now + ACK,
@@ -157,7 +175,9 @@ pub fn unslotted(nodes: usize, air: f64, acknowledged: bool, seconds: f64, seed:
             Phase::Turn => {
                 counts[1] += 1;
                 let spoilt = collide(&mut senders, &mut answer);
-                last_end = f64::max(last_end, now + air);
+                if !hidden {
+                    last_end = f64::max(last_end, now + air);
+                }
                 Sender {
                     phase: Phase::Send,
                     due: now + air,
@@ -203,13 +223,78 @@ pub fn unslotted(nodes: usize, air: f64, acknowledged: bool, seconds: f64, seed:
     }
 }
 
-/// Slotted CSMA-CA without acknowledgements, saturated: frames of `length` slots, and `space` slots
-/// after each. Pollin, Ergen, Ergen, Bougard, Van der Perre, Moerman, Bahai, Varaiya and Catthoor,
+#[derive(Clone, Copy, PartialEq)]
+enum Slot {
+    Wait,
+    First,
+    Second,
+    Send,
+    Space,
+}
+
+/// Slotted CSMA-CA without acknowledgements, saturated, slot by slot: frames of `length` slots, and
+/// `space` slots after each. Returns successful frames per slot, and the fraction of assessments that
+/// find the channel busy.
+pub fn slotted(nodes: usize, length: u32, space: u32, slots: u64, seed: u64) -> (f64, f64) {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let mut wait = |busy: u32| {
+        let window = f64::from(1 << (3 + busy).min(5));
+        (f64::from(rng.next_u32()) / 2f64.powi(32) * window).floor() as u32
+    };
+    // Each node: what it does, for how many more slots, busy channels so far, whether it collided.
+    let mut senders: Vec<_> = (0..nodes)
+        .map(|_| (Slot::Wait, wait(0), 0, false))
+        .collect();
+    let (mut successes, mut assessments, mut busy) = (0u64, 0u64, 0u64);
+    for _ in 0..slots {
+        let on_air = senders.iter().filter(|node| node.0 == Slot::Send).count();
+        for node in &mut senders {
+            if node.0 == Slot::Wait && node.1 == 0 {
+                node.0 = Slot::First;
+            }
+            match node.0 {
+                Slot::Wait => node.1 -= 1,
+                Slot::First | Slot::Second => {
+                    assessments += 1;
+                    if on_air == 0 {
+                        *node = match node.0 {
+                            Slot::First => (Slot::Second, 0, node.2, false),
+                            _ => (Slot::Send, length, 0, false),
+                        };
+                        continue;
+                    }
+                    busy += 1;
+                    let tries = if node.2 == BACKOFFS { 0 } else { node.2 + 1 };
+                    *node = (Slot::Wait, wait(tries), tries, false);
+                }
+                Slot::Send => {
+                    node.3 |= on_air > 1;
+                    node.1 -= 1;
+                    if node.1 == 0 {
+                        successes += u64::from(!node.3);
+                        *node = (Slot::Space, space, 0, false);
+                    }
+                }
+                Slot::Space => {
+                    node.1 -= 1;
+                    if node.1 == 0 {
+                        *node = (Slot::Wait, wait(0), 0, false);
+                    }
+                }
+            }
+        }
+    }
+    let fraction = busy as f64 / assessments as f64;
+    (successes as f64 / slots as f64, fraction)
+}
+
+/// The same as a fixed point: Pollin, Ergen, Ergen, Bougard, Van der Perre, Moerman, Bahai, Varaiya and Catthoor,
 /// "Performance analysis of slotted carrier sense IEEE 802.15.4 medium access layer", IEEE
 /// Transactions on Wireless Communications 7(9), 2008: `phi` is the probability that a node starts
 /// its first assessment in a slot, `alpha` and `beta` are those that the first and the second find
-/// the channel busy. Returns successful frames per slot, `alpha` and `beta`.
-pub fn pollin(nodes: usize, length: f64, space: f64) -> (f64, f64, f64) {
+/// the channel busy. The nodes are independent of each other in it, which holds if they are many.
+/// Returns the same as [`slotted`].
+pub fn pollin(nodes: usize, length: f64, space: f64) -> (f64, f64) {
     let others = nodes as f64 - 1.0;
     let windows = [8.0, 16.0, 32.0, 32.0, 32.0];
     let mut phi = 0.02;
@@ -234,5 +319,6 @@ pub fn pollin(nodes: usize, length: f64, space: f64) -> (f64, f64, f64) {
     }
     let idle = (1.0 - alpha) * (1.0 - beta);
     let success = nodes as f64 * phi * f64::powf(1.0 - phi, others) * idle;
-    (success, alpha, beta)
+    let busy = (alpha + (1.0 - alpha) * beta) / (2.0 - alpha);
+    (success, busy)
 }

@@ -16,7 +16,7 @@
 //! - Nodes have short addresses in one network (PAN), listen whenever they do not send, and use no
 //!   security, guaranteed time slots or indirect transmission.
 //! - An assessment reports a busy channel if the radio senses a frame at any time during its eight
-//!   symbols, or sends.
+//!   symbols, or sends. With beacons the first 2 us do not count.
 //! - `bit_errors`: the lowest ratio of the signal to noise and interference during a frame holds for
 //!   the whole frame, and bits are in error independently.
 //! - A radio that turns from reception to transmission hears nothing. From transmission to reception
@@ -73,6 +73,9 @@ pub use error::{bit_error_rate, frame_error_rate};
 const NS2_OVERHEAD: u32 = 7;
 /// In ns-2.35 lengths wrap here.
 const NS2_LENGTHS: u32 = 256;
+
+/// In slots a frame may end where an assessment begins. Its propagation must not make that one busy.
+const UNSEEN: Duration = Duration::from_micros(2);
 
 /// Timers of a node. At one instant, arrivals come first.
 #[derive(Clone, Copy)]
@@ -262,7 +265,8 @@ impl Csma {
 
     /// An assessment ends.
     fn assess(&mut self, now: Instant, id: NodeId, events: &mut Vec<MacEvent>) {
-        let since = Instant::from_nanos(now.as_nanos() - CCA.as_nanos());
+        let unseen = self.superframe.map_or(Duration::ZERO, |_| UNSEEN);
+        let since = Instant::from_nanos(now.as_nanos() - CCA.as_nanos()) + unseen;
         self.counters.assessments += 1;
         let node = &self.nodes[id.index()];
         if node.answer.until > since || self.air.is_busy_since(now, id, since) {
