@@ -29,7 +29,7 @@ const ALONE: &str = "[network]\nkind = 'ideal'\nnodes = 12\nrate = '10 Mbit/s'\n
 #[test]
 fn a_flow_crosses_a_network_alone() {
     let (run, network) = result(&format!(
-        "{ALONE}queue = '1000 packets'\n[[flow]]\nalgorithm = 'reno'\nsize = '5 MB'\nfrom = 'node 3'\nto = 'node 7'\n"
+        "{ALONE}queue = '5000 packets'\n[[flow]]\nalgorithm = 'reno'\nsize = '5 MB'\nfrom = 'node 3'\nto = 'node 7'\n"
     ));
     assert!(run.links.is_empty());
     let flow = &run.flows[0];
@@ -37,7 +37,7 @@ fn a_flow_crosses_a_network_alone() {
     // 3453 segments of 1500 bytes at 10 Mbit/s, and two round trips.
     let fct = flow.fct_s.expect("complete");
     assert!((4.2..4.5).contains(&fct), "{fct}");
-    assert_eq!(flow.capacity, measure::CapacityPoint::default());
+    assert_eq!(flow.capacity.true_s, None);
     let data = &network.data;
     assert_eq!((data.sent, data.copies, data.delivered), (3454, 3454, 3454));
     assert_eq!(data.bytes_delivered, 5_000_000);
@@ -108,7 +108,7 @@ from = 'left'
 to = 'any'
 [[traffic]]
 kind = 'request-response'
-arrivals = '2 /s'
+count = 3
 from = 'right'
 to = 'node 3'
 ";
@@ -161,4 +161,72 @@ fn drawn_nodes_follow_from_the_seed() {
     assert_eq!(ends("reno", 1), ends("cubic+search", 1));
     let others = (2..6).filter(|&seed| ends("reno", seed) != ends("reno", 1));
     assert!(others.count() >= 3);
+}
+
+const ADHOC: &str = "duration = '30 s'
+[network]
+kind = 'adhoc'
+nodes = 16
+area = ['400 m', '400 m']
+warm_up = '30 s'
+energy = { initial = '50 J' }
+[[flow]]
+algorithm = 'cubic'
+count = 4
+";
+
+/// Packets, energy and frames of radios add up.
+#[test]
+fn an_adhoc_network_carries_flows() {
+    let (run, network) = result(ADHOC);
+    let total: u64 = run.flows.iter().map(|flow| flow.bytes_acked).sum();
+    assert!(total > 500_000, "{total}");
+    assert!(network.data.bytes_delivered >= total);
+    let air = network.air.as_ref().expect("frames");
+    assert!(air.frames > air.data_frames && air.data_frames > network.data.copies);
+    assert!(air.busy > 0.3 && air.busy <= 1.0, "{}", air.busy);
+    let routing = network.routing.as_ref().expect("messages");
+    assert!(routing.messages > 16 * 4);
+    let energy = network.energy.as_ref().expect("batteries");
+    let nodes: f64 = network
+        .nodes
+        .iter()
+        .filter_map(|node| node.energy_used_j)
+        .sum();
+    assert!((energy.used_j - nodes).abs() < 1e-6 && energy.used_j > 1.0);
+    assert_eq!(energy.initial_j, 16.0 * 50.0);
+    for event_loop in [EventLoop::Plain, EventLoop::Turns] {
+        assert_eq!(run_with(ADHOC, event_loop, false), run);
+    }
+}
+
+const IRIDIUM: &str = "
+[network]
+kind = 'constellation'
+[[network.terminal]]
+name = 'Berkeley'
+latitude = '37.9 deg'
+longitude = '-122.3 deg'
+[[network.terminal]]
+name = 'Boston'
+latitude = '42.3 deg'
+longitude = '-71.1 deg'
+[[flow]]
+algorithm = 'cubic'
+size = '1 MB'
+from = 'Berkeley'
+to = 'Boston'
+";
+
+#[test]
+fn a_flow_crosses_a_constellation() {
+    let (run, network) = result(IRIDIUM);
+    let flow = &run.flows[0];
+    assert!(flow.completed);
+    // At 1 s a probe of 33.9 ms takes two links between satellites.
+    let rtt = flow.rtt_min_ms.expect("samples");
+    assert!((60.0..90.0).contains(&rtt), "{rtt}");
+    assert_eq!(network.nodes[1].name, "Boston");
+    assert_eq!(network.nodes[1].bytes_delivered, 1_000_000);
+    assert!(network.air.is_none() && network.energy.is_none());
 }

@@ -36,7 +36,8 @@ fn measure(name: &str, mobility: Mobility, to: &[NodeId], span: Duration) {
         dcf.send(Instant::ZERO, NodeId(node as u32), packet(node));
     }
     let (mut events, mut steps, mut reports) = (Vec::new(), 0_u64, 0_u64);
-    while dcf.next_event() < Instant::ZERO + span {
+    let end = Instant::ZERO + span;
+    while dcf.next_event() < end {
         let now = dcf.next_event();
         dcf.step(&mut events);
         steps += 1;
@@ -49,12 +50,15 @@ fn measure(name: &str, mobility: Mobility, to: &[NodeId], span: Duration) {
     }
     let seconds = start.elapsed().as_secs_f64();
     let frames = dcf.counters().frames() as f64;
+    let arrivals = dcf.radios().map_or(0, |radios| radios.frames(end).arrivals);
+    let in_range = arrivals as f64 / frames;
     println!(
-        "{name}: {:.0} frames/s, {:.2} us/frame, {:.1} nodes in range, {:.1} events/frame, \
+        "{name}: {:.0} frames/s, {:.2} us/frame, {:.1} nodes in range, {:.0} ns for each, {:.1} events/frame, \
          {:.2} Mbit/s, {reports} reports, {:.0} s in {seconds:.2} s",
         frames / seconds,
         seconds / frames * 1e6,
-        dcf.air_counters().arrivals as f64 / frames,
+        in_range,
+        seconds / frames * 1e9 / in_range,
         steps as f64 / frames,
         dcf.counters().received as f64 * 8192.0 / span.as_secs_f64() / 1e6,
         span.as_secs_f64(),

@@ -55,12 +55,15 @@ pub(super) fn read(table: &Table<'_>, folder: &Path) -> Result<CloudConfig, Erro
     Ok(CloudConfig::AdHoc(Box::new(config)))
 }
 
+/// A side, or two.
 fn area(item: &Item<'_>) -> Result<Area, Error> {
-    let two = || item.refuse("expected a width and a height, such as [\"500 m\", \"500 m\"]");
-    let sides = item.items().ok_or_else(two)?;
+    let two = || item.refuse("expected a side, such as \"500 m\", or a width and a height");
     let side = |item: &Item<'_>| match item.value()? {
         Value::Number(metres) => Ok(metres),
         _ => Err(two()),
+    };
+    let Some(sides) = item.items() else {
+        return side(item).map(Area::square);
     };
     match &sides[..] {
         [width, height] => Ok(Area {

@@ -38,8 +38,8 @@ const ADHOC_KEYS: &[Key] = keys! {
     "kind": Kind::Words(&["adhoc"]), needed "adhoc", "What the network is.";
     "nodes": Kind::Integer(2, MAX_NODES), sometimes "40" "needed, or `positions`",
         "Number of nodes. Their names are node 0, node 1, and so on.";
-    "area": Kind::List(&SIDE, 2, 2), or "`[\"500 m\", \"500 m\"]`",
-        "Width and height of the rectangle in which the nodes are.";
+    "area": Kind::Any(&[SIDE, Kind::List(&SIDE, 2, 2)]), is "500 m",
+        "Side of the square in which the nodes are, or width and height of a rectangle.";
     "placement": Kind::Words(&["random", "grid"]), is "random",
         "Where nodes are that do not move: at uniform random places, or on a grid.";
     "positions": Kind::Text(u32::MAX), or "`placement`",
@@ -79,7 +79,7 @@ const CONSTELLATION_KIND: &[Key] = keys! {
     "kind": Kind::Words(&["constellation"]), needed "constellation", "What the network is.";
 };
 const TERMINALS: &[Key] = keys! {
-    "terminal": Kind::Tables(&TERMINAL, MAX_NODES as u32), needed "[{ name = \"Berkeley\", latitude = 37.9, longitude = -122.3 }]",
+    "terminal": Kind::Tables(&TERMINAL, MAX_NODES as u32), needed "[{ name = \"Berkeley\", latitude = \"37.9 deg\", longitude = \"-122.3 deg\" }]",
         "The terminals, which are the nodes of the network.";
 };
 const TERMINAL_NAME: &[Key] = keys! {

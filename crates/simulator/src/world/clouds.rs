@@ -19,7 +19,6 @@ use crate::agenda::{LEFT, Part, Side};
 use crate::carried::Carried;
 use crate::ledger::Ledger;
 
-const NANO: Duration = Duration::from_nanos(1);
 /// How far the cloud goes at once, before the loop looks whether the run was cancelled.
 const MOST_AT_ONCE: Duration = Duration::from_millis(100);
 
@@ -31,7 +30,7 @@ pub(super) struct Crossed {
     component: Component,
     /// The time of its calendar entry.
     scheduled: Instant,
-    /// It has performed all events before this.
+    /// It has performed all events up to this.
     pub seen: Instant,
 }
 
@@ -114,7 +113,7 @@ impl World<'_> {
             until = until.max(Instant::from_nanos(before.as_nanos().saturating_sub(1)));
         }
         crossed.cloud.advance(until);
-        let mut seen = until + NANO;
+        let mut seen = until;
         while let Some(delivery) = self
             .cloud
             .as_deref_mut()
@@ -184,9 +183,9 @@ impl World<'_> {
     pub(super) fn finish_cloud(&mut self) -> Option<NetworkResult> {
         let config = self.scenario.path.cloud.as_ref()?;
         let mut crossed = self.cloud.take()?;
-        let ledger = &crossed.ledger;
         let now = self.now.max(crossed.seen);
         let summary = crossed.cloud.summary(now);
+        let ledger = &crossed.ledger;
         let packets = &summary.packets;
         assert!(
             packets.conserve(summary.held)

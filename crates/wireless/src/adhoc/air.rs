@@ -42,7 +42,7 @@ use self::radio::{Radio, Rules};
 use super::energy::{EnergyConfig, EnergyReport, Meter, Powers};
 use super::mobility::{Mobility, Position};
 use super::propagation::{Propagation, RadioConfig};
-use crate::NodeId;
+use crate::{AirSummary, NodeId};
 
 mod neighbours;
 mod radio;
@@ -152,6 +152,8 @@ impl Fate {
 pub struct AirCounters {
     /// Frames that nodes have transmitted.
     pub frames: u64,
+    /// Time for which at least one node transmitted, with frames that have begun.
+    pub busy: Duration,
     /// Pairs of a frame and a node in range of it.
     pub arrivals: u64,
     /// What became of them, in the order of [`Fate`].
@@ -193,6 +195,48 @@ pub trait Listen: Default + Debug {
 
 impl Listen for () {}
 
+/// What an owner can ask the radios of a network, whatever the MAC. Calls come in order of time, also
+/// with those of the MAC.
+pub trait Radios: Debug {
+    /// Where a node is.
+    fn position(&mut self, node: NodeId, at: Instant) -> Position;
+
+    /// The nodes in range of `node`, whether they can decode its frames or only sense them.
+    fn links(&mut self, now: Instant, node: NodeId) -> &[Link];
+
+    /// The propagation between them.
+    fn propagation(&self) -> &Propagation;
+
+    /// What `node` has used; `None` if energy is not accounted for.
+    fn energy(&mut self, now: Instant, node: NodeId) -> Option<EnergyReport>;
+
+    /// What became of all frames up to `now`.
+    fn frames(&mut self, now: Instant) -> &AirCounters;
+}
+
+impl<L: Listen> Radios for Air<L> {
+    fn position(&mut self, node: NodeId, at: Instant) -> Position {
+        Self::position(self, node, at)
+    }
+
+    fn links(&mut self, now: Instant, node: NodeId) -> &[Link] {
+        Self::links(self, now, node)
+    }
+
+    fn propagation(&self) -> &Propagation {
+        Self::propagation(self)
+    }
+
+    fn energy(&mut self, now: Instant, node: NodeId) -> Option<EnergyReport> {
+        Self::energy(self, now, node)
+    }
+
+    fn frames(&mut self, now: Instant) -> &AirCounters {
+        self.settle(now);
+        Self::counters(self)
+    }
+}
+
 /// The radios of a network and the medium between them.
 ///
 /// Calls come in order of time. A question at an instant sees what happened before it: a frame whose
@@ -207,10 +251,9 @@ pub struct Air<L = ()> {
     meters: Vec<Meter>,
     frames: u64,
     receivers: Vec<Receiver>,
+    /// When the last of the frames so far has left its sender.
+    silent: Instant,
     counters: AirCounters,
-    /// Time in which at least one node transmitted, with what has been announced; and its end.
-    busy: Duration,
-    silent_from: Instant,
 }
 
 impl<L: Listen> Air<L> {
@@ -228,8 +271,6 @@ impl<L: Listen> Air<L> {
         let powers = energy.map(Powers::new);
         let meter = |powers: Powers| (0..count).map(|_| Meter::new(powers)).collect();
         Self {
-            busy: Duration::ZERO,
-            silent_from: Instant::ZERO,
             rules: Rules::new(config, &propagation),
             neighbours: Neighbours::new(mobility, &propagation),
             propagation,
@@ -239,6 +280,7 @@ impl<L: Listen> Air<L> {
             meters: powers.map_or_else(Vec::new, meter),
             frames: 0,
             receivers: Vec::new(),
+            silent: Instant::ZERO,
             counters: AirCounters::default(),
         }
     }
@@ -284,8 +326,8 @@ impl<L: Listen> Air<L> {
         };
         let links = self.neighbours.of(now, node, &self.propagation);
         self.counters.frames += 1;
-        self.busy += end.saturating_since(now.max(self.silent_from));
-        self.silent_from = self.silent_from.max(end);
+        self.counters.busy += end.saturating_since(self.silent.max(now));
+        self.silent = self.silent.max(end);
         self.counters.arrivals += links.len() as u64;
         self.receivers.clear();
         let mut arrives = None;
@@ -347,19 +389,6 @@ impl<L: Listen> Air<L> {
         self.busy_until(now, node) > from
     }
 
-    /// Time before `now` in which at least one node transmitted.
-    #[must_use]
-    pub fn busy_before(&self, now: Instant) -> Duration {
-        self.busy
-            .saturating_sub(self.silent_from.saturating_since(now))
-    }
-
-    /// The weakest power at which a radio decodes a frame, in watts.
-    #[must_use]
-    pub const fn receive_threshold(&self) -> f64 {
-        self.rules.receive
-    }
-
     /// Until when `node` transmits; in the past if it does not.
     #[must_use]
     pub fn transmits_until(&self, node: NodeId) -> Instant {
@@ -411,6 +440,20 @@ impl<L: Listen> Air<L> {
     #[must_use]
     pub const fn counters(&self) -> &AirCounters {
         &self.counters
+    }
+
+    /// The same for results, with what only the MAC knows: frames with a packet or a fragment of one,
+    /// retries included, and transmissions of a frame beyond its first.
+    pub fn summary(&mut self, now: Instant, data_frames: u64, retries: u64) -> AirSummary {
+        self.settle(now);
+        let lost = [Fate::Collided, Fate::Ignored].map(|fate| self.counters.of(fate));
+        AirSummary {
+            frames: self.counters.frames,
+            data_frames,
+            retries,
+            collisions: lost.iter().sum(),
+            busy: self.counters.busy,
+        }
     }
 
     fn settled(&mut self, now: Instant, node: NodeId) -> &mut Radio<L> {

@@ -43,13 +43,12 @@ use rand_chacha::ChaCha8Rng;
 use units::{Duration, Instant};
 
 use super::{Mac, MacEvent, Outgoing};
-use crate::adhoc::air::{Air, AirCounters, Frame, FrameId, Transmission};
+use crate::adhoc::air::{Air, Frame, FrameId, Radios, Transmission};
 use crate::adhoc::energy::EnergyConfig;
 use crate::adhoc::mobility::Mobility;
 use crate::adhoc::propagation::{self, RadioConfig};
-use crate::adhoc::radios::Radios;
 use crate::random::below;
-use crate::{DropCause, NodeId};
+use crate::{AirSummary, DropCause, NodeId};
 
 mod config;
 mod contention;
@@ -76,6 +75,8 @@ pub struct DcfCounters {
     pub missing_cts: u64,
     /// Data frames that no ACK followed.
     pub missing_ack: u64,
+    /// Attempts at a unicast packet beyond its first.
+    pub retries: u64,
     /// Unicast packets whose ACK arrived.
     pub sent: u64,
     /// Unicast packets that reached their receiver, each once.
@@ -237,12 +238,6 @@ impl Dcf {
     #[must_use]
     pub const fn counters(&self) -> &DcfCounters {
         &self.counters
-    }
-
-    /// What became of the frames at all nodes in range, as far as it has been worked out.
-    #[must_use]
-    pub const fn air_counters(&self) -> &AirCounters {
-        self.air.counters()
     }
 
     fn station(&mut self, node: NodeId) -> &mut Station {
@@ -426,6 +421,7 @@ impl Dcf {
         if *tries >= most {
             return self.fail(now, node, DropCause::RetryLimit, events);
         }
+        self.counters.retries += 1;
         station.window = (2 * station.window + 1).min(config.cw_max);
         self.draw(now, node);
         self.contend(now, node);
@@ -640,15 +636,13 @@ impl Mac for Dcf {
         }
     }
 
-    fn radios(&mut self) -> Option<&mut dyn Radios> {
-        Some(&mut self.air)
+    fn summary(&mut self, now: Instant) -> AirSummary {
+        let counters = &self.counters;
+        let (data, retries) = (counters.data + counters.broadcast, counters.retries);
+        self.air.summary(now, data, retries)
     }
 
-    fn tries(&self) -> [u64; 2] {
-        let counters = &self.counters;
-        // The last try of a packet that was dropped has none behind it.
-        let unanswered = counters.missing_cts + counters.missing_ack;
-        let retries = unanswered.saturating_sub(counters.dropped);
-        [counters.data + counters.broadcast, retries]
+    fn radios(&mut self) -> Option<&mut dyn Radios> {
+        Some(&mut self.air)
     }
 }
