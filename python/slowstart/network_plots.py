@@ -1,7 +1,7 @@
 """Figures of ad-hoc networks and constellations: what they did, and their maps.
 
-As in :mod:`slowstart.plots`, every function takes tables or a map and returns a figure. A map is what
-:func:`read` returns: nodes, links and routes at some moments, and the routes over time.
+As in :mod:`slowstart.plots`, every function takes tables or a map and returns a figure. A map is
+what :func:`read` returns: nodes, links and routes at some moments, and the routes over time.
 """
 
 from __future__ import annotations

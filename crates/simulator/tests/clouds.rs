@@ -173,6 +173,7 @@ energy = { initial = '50 J' }
 [[flow]]
 algorithm = 'cubic'
 count = 4
+stagger = '200 ms'
 ";
 
 /// Packets, energy and frames of radios add up.
