@@ -1,5 +1,6 @@
-//! Frames per second of processor time of saturated 802.11 nodes: 40 in one collision domain; 40, 400
-//! and 4000 at constant density, fixed and moving; 1, 10 and 100 clusters out of range of each other.
+//! Frames per second of processor time of saturated 802.11 nodes: 40 in one collision domain; 40,
+//! 400 and 4000 at constant density, fixed and moving; 1, 10 and 100 clusters out of range of each
+//! other.
 //!
 //! `cargo run --release -p slowstart-wireless --example saturated`
 #![allow(clippy::print_stdout, reason = "it prints what it measures")]
@@ -63,7 +64,8 @@ fn measure(name: &str, mobility: Mobility, to: &[NodeId], span: Duration) {
     let arrivals = dcf.air_counters(end).arrivals;
     let in_range = arrivals as f64 / frames;
     println!(
-        "{name}: {:.0} frames/s, {:.2} us/frame, {:.1} nodes in range, {:.0} ns for each, {:.1} events/frame, \
+        "{name}: {:.0} frames/s, {:.2} us/frame, {:.1} nodes in range, {:.0} ns for each, \
+         {:.1} events/frame, \
          {:.2} Mbit/s, {reports} reports, {:.0} s in {seconds:.2} s",
         frames / seconds,
         seconds / frames * 1e6,

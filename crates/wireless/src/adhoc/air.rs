@@ -1,24 +1,24 @@
 //! The air: the medium that all radios of a network share, and what each radio hears.
 //!
 //! A MAC calls [`Air::transmit`] when a node sends a frame. From that moment the air knows when the
-//! frame arrives at every node in range and how strong it is there, and notes it at those nodes. What
-//! becomes of it there (received, collided, too weak) follows later from the other frames at that
-//! node; the air works it out when somebody asks, in the order of arrivals. So a frame costs one pass
-//! over the nodes in range and no event. A MAC schedules an event for the addressed node alone, at
-//! the end of the arrival ([`Transmission::arrives`]), and asks [`Air::received`] then.
+//! frame arrives at every node in range and how strong it is there, and notes it at those nodes.
+//! What becomes of it there (received, collided, too weak) follows later from the other frames at
+//! that node; the air works it out when somebody asks, in the order of arrivals. So a frame costs
+//! one pass over the nodes in range and no event. A MAC schedules an event for the addressed node
+//! alone, at the end of the arrival ([`Transmission::arrives`]), and asks [`Air::received`] then.
 //!
 //! # Reception
 //!
 //! By pairwise capture, as the ns-2 manual's wireless physical layer (Fall and Varadhan, 2011,
 //! chapters 16 and 18): a frame below both thresholds does not exist. A frame below the receive
-//! threshold keeps the medium busy and is errored. If a frame arrives while the radio is occupied by
-//! another one, the later one is lost; the earlier one survives if it is stronger by the capture
-//! ratio, and the radio is then occupied until the end of the later to end of both otherwise. Powers
+//! threshold keeps the medium busy and is errored. If a frame arrives while the radio is occupied
+//! by another one, the later one is lost; the earlier one survives if it is stronger by the capture
+//! ratio. Otherwise both are lost, and the radio is occupied until the later of their ends. Powers
 //! of several frames do not add up.
 //!
 //! By SINR: the radio locks on the first frame that is above the receive threshold. The frame is
-//! intact if its power over the noise and the sum of all other powers is never below a ratio. A frame
-//! that the radio does not lock on is interference.
+//! intact if its power over the noise and the sum of all other powers is never below a ratio. A
+//! frame that the radio does not lock on is interference.
 //!
 //! In both cases a radio that transmits receives nothing, and a frame takes the distance over the
 //! speed of light to arrive.
@@ -146,8 +146,8 @@ impl Fate {
 
 /// Frames since the start of the run.
 ///
-/// Conservation: each frame that reaches a node in range has one fate there, so `arrivals` is the sum
-/// of `fates` once all frames have ended ([`Air::settle`]).
+/// Conservation: each frame that reaches a node in range has one fate there, so `arrivals` is the
+/// sum of `fates` once all frames have ended ([`Air::settle`]).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AirCounters {
     /// Frames that nodes have transmitted.
@@ -178,8 +178,8 @@ impl AddAssign<Fate> for AirCounters {
     }
 }
 
-/// What a MAC keeps at each radio, and how the radio informs it. Calls at a node come in the order of
-/// its past, not when it happens but when somebody asks.
+/// What a MAC keeps at each radio, and how the radio informs it. Calls at a node come in the order
+/// of its past, not when it happens but when somebody asks.
 pub trait Listen: Default + Debug {
     /// The medium became busy at `at` after it had been idle since `idle`.
     fn busy(&mut self, _at: Instant, _idle: Instant) {}
@@ -195,8 +195,8 @@ impl Listen for () {}
 
 /// The radios of a network and the medium between them.
 ///
-/// Calls come in order of time. A question at an instant sees what happened before it: a frame whose
-/// first bit arrives at that very instant does not count yet.
+/// Calls come in order of time. A question at an instant sees what happened before it: a frame
+/// whose first bit arrives at that very instant does not count yet.
 #[derive(Debug)]
 pub struct Air<L = ()> {
     propagation: Propagation,
@@ -260,14 +260,15 @@ impl<L: Listen> Air<L> {
         self.neighbours.position(node, at)
     }
 
-    /// The nodes in range of `node` at `now`, whether they can decode its frames or only sense them.
+    /// The nodes in range of `node` at `now`, whether they can decode its frames or only sense
+    /// them.
     pub fn links(&mut self, now: Instant, node: NodeId) -> &[Link] {
         self.neighbours.of(now, node, &self.propagation)
     }
 
     /// `node` transmits a frame, whatever the medium is like; a frame that it receives is lost.
-    /// `None` if the node has no energy or sleeps: then nothing happens. A node that still transmits
-    /// another frame sends both.
+    /// `None` if the node has no energy or sleeps: then nothing happens. A node that still
+    /// transmits another frame sends both.
     pub fn transmit(&mut self, now: Instant, node: NodeId, frame: Frame) -> Option<Transmission> {
         let meter = self.meters.get_mut(node.index());
         let end = now + frame.duration;

@@ -15,8 +15,8 @@ const EIFS: Duration = Duration::from_micros(364);
 /// Attempts at a packet.
 const ATTEMPTS: u32 = 7;
 
-/// Throughput in Mbit/s that Bianchi's model gives with a wait of DIFS after a collision and 2 us of
-/// propagation for each frame.
+/// Throughput in Mbit/s that Bianchi's model gives with a wait of DIFS after a collision and 2 us
+/// of propagation for each frame.
 const TABLE: [(u64, u64, bool, [f64; 6]); 5] = [
     (2, 2, true, [1.425, 1.475, 1.475, 1.469, 1.460, 1.456]),
     (2, 2, false, [1.574, 1.499, 1.401, 1.291, 1.172, 1.132]),
@@ -29,10 +29,10 @@ const COLLISIONS: [f64; 6] = [0.0, 0.178, 0.290, 0.399, 0.501, 0.532];
 /// Attempts at a packet that stand for no limit.
 const ENDLESS: u32 = 500;
 
-/// The transmission probability of a node in a slot and its collision probability, as the fixed point
-/// for `nodes` with 32 slots, 5 doublings and a limited number of attempts: attempts over slots of a
-/// packet (Wu, Peng, Long, Cheng and Ma, INFOCOM 2002). Without a limit it is equation 7 of Bianchi
-/// 2000.
+/// The transmission probability of a node in a slot and its collision probability, as the fixed
+/// point for `nodes` with 32 slots, 5 doublings and a limited number of attempts: attempts over
+/// slots of a packet (Wu, Peng, Long, Cheng and Ma, INFOCOM 2002). Without a limit it is equation 7
+/// of Bianchi 2000.
 fn fixed_point(nodes: u32, attempts: u32) -> (f64, f64) {
     let transmits = |p: f64| {
         let (mut tried, mut slots, mut reached) = (0.0, 0.0, 1.0);
@@ -125,10 +125,10 @@ fn the_model_has_its_published_values() {
 }
 
 /// Throughput and collisions of all cases are those of the model with the retry limit, up to 1.2 %
-/// and `most_off`. What the model neglects: after a frame, the nodes whose backoff was frozen count on from
-/// the value they had, and only the node that has sent can have a backoff of zero (Tinnirello,
-/// Bianchi and Xiao, IEEE Transactions on Vehicular Technology 59(3), 2010). So there are fewer
-/// collisions and more idle slots. Returns the throughputs.
+/// and `most_off`. What the model neglects: after a frame, the nodes whose backoff was frozen count
+/// on from the value they had, and only the node that has sent can have a backoff of zero
+/// (Tinnirello, Bianchi and Xiao, IEEE Transactions on Vehicular Technology 59(3), 2010). So there
+/// are fewer collisions and more idle slots. Returns the throughputs.
 fn compare(eifs: bool, wait: Duration, most_off: f64) -> Vec<(String, f64)> {
     let mut all = Vec::new();
     for (data, basic, rts, _) in TABLE {

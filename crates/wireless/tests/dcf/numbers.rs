@@ -41,8 +41,9 @@ fn one_sender_has_the_throughput_of_its_airtimes() {
 #[test]
 fn data_and_acknowledgements_in_turns() {
     // The model has a full backoff before each packet: 15.5 slots. Here the backoff after the last
-    // packet has counted during the other node's. If A's backoff a is above B's b (31/64 of the time),
-    // a - b = 11 slots remain on average; otherwise it is over, and the busy medium demands a new one.
+    // packet has counted during the other node's. If A's backoff a is above B's b (31/64 of the
+    // time), a - b = 11 slots remain on average; otherwise it is over, and the busy medium demands
+    // a new one.
     let slots = 31.0 / 64.0 * 11.0 + 33.0 / 64.0 * 15.5;
     for (data, basic, rts, expected) in [
         (2, 2, true, 1.109),

@@ -1,16 +1,16 @@
 //! 802.11 with the distributed coordination function (DCF) over the direct-sequence physical layer.
 //!
 //! A node with a frame waits until the medium has been idle for DIFS and then counts down a backoff
-//! in idle slots. It sends RTS, the receiver answers CTS, and DATA and ACK follow, SIFS apart; frames
-//! up to a threshold go without RTS and CTS. Other nodes that decode any of these frames defer for
-//! the time that it reserves (NAV), and nodes that sense a frame with errors defer for EIFS. A missing
-//! CTS or ACK doubles the contention window. After the retry limit the packet is dropped. After each
-//! packet, sent or dropped, the node counts down another backoff before the next one. Broadcast
-//! frames go once, without RTS and ACK, at the basic rate.
+//! in idle slots. It sends RTS, the receiver answers CTS, and DATA and ACK follow, SIFS apart;
+//! frames up to a threshold go without RTS and CTS. Other nodes that decode any of these frames
+//! defer for the time that it reserves (NAV), and nodes that sense a frame with errors defer for
+//! EIFS. A missing CTS or ACK doubles the contention window. After the retry limit the packet is
+//! dropped. After each packet, sent or dropped, the node counts down another backoff before the
+//! next one. Broadcast frames go once, without RTS and ACK, at the basic rate.
 //!
 //! Sources: IEEE 802.11-2016, clause 10.3 (DCF) and clause 16 (DSSS and HR/DSSS). Defaults from the
-//! ns-2 manual (Fall and Varadhan, 2011, chapter 16): 2 Mbit/s for all frames, RTS for every unicast
-//! frame, and data headers with four addresses.
+//! ns-2 manual (Fall and Varadhan, 2011, chapter 16): 2 Mbit/s for all frames, RTS for every
+//! unicast frame, and data headers with four addresses.
 //!
 //! ## Assumptions
 //!
@@ -29,9 +29,9 @@
 //! # How it saves events
 //!
 //! The backoff of a node is part of what the air keeps at its radio, and is worked out from the
-//! frames that arrived. A node that contends looks at its backoff at a time before which that cannot
-//! end. If frames delayed the backoff, the node looks again at the new time; the frames themselves
-//! cost nothing here.
+//! frames that arrived. A node that contends looks at its backoff at a time before which that
+//! cannot end. If frames delayed the backoff, the node looks again at the new time; the frames
+//! themselves cost nothing here.
 
 use alloc::collections::BinaryHeap;
 use alloc::format;
@@ -79,7 +79,8 @@ pub struct Dcf {
     rngs: Vec<ChaCha8Rng>,
     events: BinaryHeap<Reverse<Event>>,
     scheduled: u64,
-    /// When the backoffs of nodes may have ended: no earlier. Other events of that instant come first.
+    /// When the backoffs of nodes may have ended: no earlier. Other events of that instant come
+    /// first.
     wakes: Wakes,
     counters: DcfCounters,
 }

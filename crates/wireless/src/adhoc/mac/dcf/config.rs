@@ -54,7 +54,8 @@ described! {
         cw_min: u32 = 31 => Key::of(Kind::Integer(0, 32_767));
         /// Largest contention window.
         cw_max: u32 = 1023 => Key::of(Kind::Integer(0, 32_767));
-        /// How often an RTS frame, or a data frame without one, is sent before its packet is dropped.
+        /// How often an RTS frame, or a data frame without one, is sent before its packet is
+        /// dropped.
         short_retries: u32 = 7 => Key::of(Kind::Integer(1, 255));
         /// How often a data frame that follows an RTS frame is sent before its packet is dropped.
         long_retries: u32 = 4 => Key::of(Kind::Integer(1, 255));

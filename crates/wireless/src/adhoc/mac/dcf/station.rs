@@ -55,8 +55,8 @@ pub(super) enum Kind {
 /// What happens at a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum What {
-    /// The last bit of a frame for it arrives. `value` is a handle, or what an RTS or CTS reserves in
-    /// nanoseconds.
+    /// The last bit of a frame for it arrives. `value` is a handle, or what an RTS or CTS reserves
+    /// in nanoseconds.
     Arrival {
         kind: Kind,
         from: NodeId,
