@@ -105,6 +105,7 @@ class Topic(str, Enum):
 
     ALGORITHMS = "algorithms"
     PATHS = "paths"
+    NETWORKS = "networks"
     SCENARIOS = "scenarios"
     STUDIES = "studies"
 
@@ -116,6 +117,7 @@ Examples:
   slowstart list
   slowstart list algorithms
   slowstart list paths --json
+  slowstart list networks
   slowstart list scenarios
 """,
 )
@@ -125,7 +127,7 @@ def _list(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
-    """List the available algorithms, paths, scenarios and studies."""
+    """List the available algorithms, paths, networks, scenarios and studies."""
     from slowstart import listing
 
     topics = [each.value for each in Topic] if topic is None else [topic.value]

@@ -149,3 +149,12 @@ def test_only_the_simulator_has_networks(command: Command) -> None:
     assert refused.returncode != 0
     assert "Traceback" not in refused.stderr
     assert len(refused.stderr.strip().splitlines()) == 1
+
+
+def test_the_list_names_every_kind_and_an_example(command: Command) -> None:
+    shown = json.loads(command("list", "networks", "--json").stdout)["networks"]
+    assert [each["name"] for each in shown] == ["adhoc", "constellation", "ideal"]
+    root = SCENARIOS.parent
+    for each in shown:
+        assert (root / each["page"]).exists()
+        assert (root / each["example"]).exists()
