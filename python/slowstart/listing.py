@@ -26,9 +26,9 @@ _TRACE = {
 _NETWORKS = (
     {
         "name": "adhoc",
-        "summary": "nodes with radios that forward packets for each other: 802.11 or 802.15.4; DSDV, "
-        "AODV or fixed routes; static, random waypoint or positions of a file; energy",
-        "source": "IEEE 802.11, IEEE 802.15.4, RFC 4944, RFC 6282, RFC 3561; Perkins and Bhagwat 1994",
+        "summary": "nodes with radios that forward packets for each other: 802.11 or 802.15.4; "
+        "DSDV, AODV or fixed routes; static, random waypoint or positions of a file; energy",
+        "source": "IEEE 802.11, IEEE 802.15.4, RFC 3561, RFC 4944; Perkins and Bhagwat 1994",
         "example": "scenarios/adhoc.toml",
         "page": "docs/reference/networks/adhoc-802.11.md",
     },
@@ -140,7 +140,8 @@ def _show_networks(out: Console, entries: Sequence[Mapping[str, Any]]) -> None:
         facts = ", ".join(each for each in (entry["example"], entry["page"]) if each)
         table.add_row(entry["name"], Text.assemble(entry["summary"], (f"\n{facts}", "dim")))
     out.print(table)
-    out.print('A scenario file has one as [network] kind = "NAME"; slowstart path FILE draws it.')
+    words = 'A scenario file has one as [network] kind = "NAME"; slowstart path FILE draws it.'
+    out.print(words, markup=False)
 
 
 def _show_scenarios(out: Console, entries: Sequence[Mapping[str, Any]]) -> None:
