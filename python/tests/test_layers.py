@@ -15,7 +15,7 @@ FLOORS = (
     ("output", "streaming", "vm", "tables", "vectors", "metrics"),
     ("", "traces"),  # the package itself: compare and run
     ("planning", "run_store", "programs", "behind", "plots", "busy", "shipped"),
-    ("exchange_plots", "topology"),
+    ("exchange_plots", "network_plots", "topology"),
     ("report", "look"),
     ("artifacts", "execution"),
     # Validation against the kernel.
