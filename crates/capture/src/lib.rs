@@ -15,6 +15,7 @@ pub mod logs;
 mod open;
 pub mod packets;
 pub mod segment;
+pub mod simulated;
 mod writer;
 
 pub use error::{Ending, ReadError};

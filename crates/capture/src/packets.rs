@@ -254,17 +254,15 @@ impl Section {
                 summary.format = Format::PcapNg;
                 summary.sections += 1;
             }
-            Block::InterfaceDescription(block) => {
-                if self.interfaces.len() < MOST_INTERFACES {
-                    self.interfaces.push(Interface {
-                        link: LinkType((block.linktype.0 & 0xffff) as u16),
-                        resolution: resolution(block.if_tsresol),
-                        offset: offset(block),
-                        dropped: 0,
-                        dropped_before: 0,
-                    });
-                    summary.interfaces += 1;
-                }
+            Block::InterfaceDescription(block) if self.interfaces.len() < MOST_INTERFACES => {
+                self.interfaces.push(Interface {
+                    link: LinkType((block.linktype.0 & 0xffff) as u16),
+                    resolution: resolution(block.if_tsresol),
+                    offset: offset(block),
+                    dropped: 0,
+                    dropped_before: 0,
+                });
+                summary.interfaces += 1;
             }
             Block::EnhancedPacket(block) => {
                 let Some(interface) = self.interfaces.get_mut(block.if_id as usize) else {

@@ -89,6 +89,10 @@ pub struct Decoder {
 /// Longest TCP header.
 const LONGEST_HEADER: usize = 60;
 
+#[allow(
+    clippy::large_enum_variant,
+    reason = "it lives on the stack for the time of one packet"
+)]
 enum Found<'a> {
     /// Where the bytes of the network layer begin, and its headers.
     Headers(LaxSlicedPacket<'a>),

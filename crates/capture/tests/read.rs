@@ -25,7 +25,10 @@ fn ip_packet(payload: usize) -> Vec<u8> {
     bytes
 }
 
-fn read(bytes: &[u8]) -> (PacketSummary, Vec<(i64, LinkType, u32, Vec<u8>)>) {
+/// Time, link type, length and bytes of a packet.
+type Seen = (i64, LinkType, u32, Vec<u8>);
+
+fn read(bytes: &[u8]) -> (PacketSummary, Vec<Seen>) {
     let mut found = Vec::new();
     let summary = packets::read(bytes, |frame| {
         found.push((frame.at, frame.link, frame.length, frame.bytes.to_vec()));

@@ -8,6 +8,7 @@
 mod capacity;
 mod histogram;
 mod look;
+mod packets;
 mod probe;
 mod queue;
 mod responses;
@@ -20,6 +21,7 @@ mod trace;
 pub use capacity::{CapacityPoint, ExitClass, LatencyOffset, ThroughputMedian, classify};
 pub use histogram::Histogram;
 pub use look::{Deliveries, Look, Probe};
+pub use packets::{PacketKind, PacketRecord, PacketTrace, Vantage};
 pub use probe::FlowProbe;
 pub use queue::{QueueDistribution, QueueSampler};
 pub use responses::{Epoch, EpochResult, ExchangeResult, ResponseClass, Responses, Spread};
