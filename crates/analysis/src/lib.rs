@@ -2,8 +2,8 @@
 //!
 //! [`Tracker`] takes the segments of a capture in the order of their times and returns one
 //! [`Connection`] report per connection. A capture may come from the sender's host, the receiver's,
-//! or from a point between; [`view`] reorders what it saw into the order in which the sender saw
-//! it. [`sender`] then keeps the sender's scoreboard, and [`startup`] fits the growth of the flight
+//! or from a point between; `view` reorders what it saw into the order in which the sender saw
+//! it. `sender` then keeps the sender's scoreboard, and `startup` fits the growth of the flight
 //! and gives the verdict. [`logs`] does the same for logs, which contain the window itself.
 //!
 //! ## What is exact and what is estimated
@@ -14,18 +14,18 @@
 //!
 //! ## Memory
 //!
-//! A connection keeps at most [`sender::MOST_OUTSTANDING`] segments in flight, a logarithmic number
+//! A connection keeps at most 65,536 segments in flight, a logarithmic number
 //! of points of the growing flight, and at most [`series::MOST_POINTS`] points for figures. At most
 //! [`tracker::MOST_OPEN`] connections are open; beyond, the one that was silent for longest ends.
 
 pub mod file;
 pub mod logs;
 pub mod report;
-pub mod sender;
+mod sender;
 pub mod series;
-pub mod startup;
+mod startup;
 pub mod tracker;
-pub mod view;
+mod view;
 
 pub use file::{FileReport, analyze, analyze_reader};
 pub use report::{

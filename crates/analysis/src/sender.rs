@@ -37,6 +37,8 @@ struct Sent {
 pub struct Grown {
     /// When, in nanoseconds since the first packet.
     pub at: i64,
+    /// The same by the sender's own clock, where the capture is elsewhere.
+    pub sender_at: i64,
     /// Bytes delivered (acknowledged or SACKed) by then.
     pub delivered: i64,
     /// In flight.
@@ -80,6 +82,8 @@ impl Round {
 pub struct Sign {
     /// When, in nanoseconds since the first packet.
     pub at: i64,
+    /// The same by the sender's own clock, where the capture is elsewhere.
+    pub sender_at: i64,
     /// Bytes delivered by then.
     pub delivered: i64,
     /// In flight before it.
@@ -92,6 +96,8 @@ pub struct Sign {
 #[derive(Clone, Debug)]
 pub struct Sender {
     vantage: Vantage,
+    /// How much later than the sender's clock the capture saw the last data, in nanoseconds.
+    pub lag: i64,
     /// Highest byte sent, and the cumulative ACK.
     next: i64,
     una: i64,
@@ -147,6 +153,7 @@ impl Sender {
     pub fn new(points: usize) -> Self {
         Self {
             vantage: Vantage::Unknown,
+            lag: 0,
             next: 0,
             una: 0,
             has_sent: false,
@@ -373,6 +380,7 @@ impl Sender {
         if flight > before + before / 128 {
             let grown = Grown {
                 at,
+                sender_at: at - self.lag,
                 delivered,
                 flight,
                 round: self.round,
@@ -431,6 +439,7 @@ impl Sender {
             self.first_retransmission = Some((
                 Sign {
                     at,
+                    sender_at: at - self.lag,
                     delivered: self.delivered(),
                     flight,
                     round: self.round,
@@ -501,6 +510,7 @@ impl Sender {
         }
         let sign = Sign {
             at,
+            sender_at: at - self.lag,
             delivered: before,
             flight: flight_before,
             round: self.round,

@@ -37,8 +37,8 @@ struct Fit {
     last: usize,
     /// Whether slower growth came at the end.
     conservative: bool,
-    /// Early slope.
-    slope: f64,
+    /// Index of the last point before a run of slower growth that is too short for a phase.
+    core: usize,
 }
 
 /// The slope at a point: over the last quarter of a window, or the last four segments.
@@ -77,7 +77,7 @@ fn fit(points: &[Grown], mss: i64) -> Option<Fit> {
     let mut fit = Fit {
         last: 0,
         conservative: false,
-        slope,
+        core: 0,
     };
     for index in 1..points.len() {
         let (here, last) = (points[index], points[fit.last]);
@@ -106,9 +106,11 @@ fn fit(points: &[Grown], mss: i64) -> Option<Fit> {
             .find(|index| slopes[*index].is_some_and(|slope| slope >= FAST * scale))
             .unwrap_or(0);
         if points[fit.last].delivered - points[begin].delivered < points[begin].flight {
-            (fit.last, fit.conservative) = (begin, false);
+            (fit.core, fit.conservative) = (begin, false);
+            return Some(fit);
         }
     }
+    fit.core = fit.last;
     Some(fit)
 }
 
@@ -126,7 +128,7 @@ struct Congestion {
     reason: Reason,
     /// When the growth had to stop: the first hole or echo.
     sign: Sign,
-    /// When the sender reacted.
+    /// When the sender reacted, by its own clock.
     at: i64,
     by_timeout: bool,
 }
@@ -137,14 +139,14 @@ fn congestion(sender: &Sender) -> Option<Congestion> {
         Congestion {
             reason: Reason::Loss,
             sign: hole.unwrap_or(sign),
-            at: sign.at,
+            at: sign.sender_at,
             by_timeout,
         }
     });
     let mark = sender.first_echo.map(|sign| Congestion {
         reason: Reason::Ecn,
         sign,
-        at: sign.at,
+        at: sign.sender_at,
         by_timeout: false,
     });
     match (loss, mark) {
@@ -204,11 +206,17 @@ pub fn verdict(sender: &Sender, has_beginning: bool) -> Verdict {
         return short(sender, congestion)
             .unwrap_or_else(|| cannot("the flight grew for less than two round trips"));
     };
+    // Slower growth until a loss, however short: slow start lasted until then.
+    let mut fit = fit;
+    let horizon = congestion.map_or(sender.last_new.1, |it| it.sign.delivered);
+    let near = |point: &Grown| horizon - point.delivered <= (point.flight / 4).max(4 * mss);
+    if congestion.is_none() || !near(&points[fit.last]) {
+        fit.last = fit.core;
+    }
     let last = points[fit.last];
     // Bytes delivered without growth before the congestion, or before the data ended.
-    let horizon = congestion.map_or(sender.last_new.1, |it| it.sign.delivered);
     let idle = (horizon - last.delivered).max(0);
-    let grows_until_then = idle <= (last.flight / 4).max(4 * mss);
+    let grows_until_then = near(&last);
     if let Some(congestion) = congestion
         && grows_until_then
     {
@@ -261,7 +269,7 @@ pub fn verdict(sender: &Sender, has_beginning: bool) -> Verdict {
     // A decision of the sender. The more was delivered without growth, the surer.
     let windows = idle as f64 / last.flight.max(1) as f64;
     let confidence = (0.5 + windows / 4.0).min(0.97);
-    let exit = exit_of(sender, &fit, last.at, last.flight, None);
+    let exit = exit_of(sender, &fit, last.sender_at, last.flight, None);
     let (class, class_confidence, cost_s) = class_of(sender, &exit, Reason::Heuristic);
     let sentence = sentence(Reason::Heuristic, &exit, class, sender);
     Verdict {
@@ -286,7 +294,7 @@ fn short(sender: &Sender, congestion: Option<Congestion>) -> Option<Verdict> {
     let fit = Fit {
         last: sender.grown.len() - 1,
         conservative: false,
-        slope: 1.0,
+        core: sender.grown.len() - 1,
     };
     let mut verdict = by_congestion(sender, &fit, congestion, idle);
     verdict.confidence *= 0.7;
@@ -319,9 +327,7 @@ fn exit_of(sender: &Sender, fit: &Fit, at: i64, flight: i64, after: Option<i64>)
     let points = &sender.grown;
     let last = points[fit.last];
     let seconds = |nanos: i64| nanos as f64 / 1e9;
-    let next = points
-        .get(fit.last + 1)
-        .map_or(at, |next| next.at.min(at.max(last.at)));
+    let next = points.get(fit.last + 1).map_or(at, |next| next.sender_at);
     let rtt = sender.rtt_min.unwrap_or(0);
     // One burst may still have been on its way into the flight.
     let step = fit
@@ -332,8 +338,8 @@ fn exit_of(sender: &Sender, fit: &Fit, at: i64, flight: i64, after: Option<i64>)
     Exit {
         time_s: seconds(at),
         time_interval_s: [
-            seconds(last.at.min(at)),
-            seconds(at.max(next).max(last.at) + rtt / 4),
+            seconds(last.sender_at.min(at)),
+            seconds(at.max(next.min(at + rtt)) + rtt / 4),
         ],
         cwnd_bytes: flight.max(0) as u64,
         cwnd_interval_bytes: [flight.max(0) as u64, (flight + step).max(0) as u64],

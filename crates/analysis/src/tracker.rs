@@ -47,6 +47,7 @@ struct Host {
     fin: bool,
     sender: Option<Box<Sender>>,
     view: View,
+    clock: Ticks,
 }
 
 impl Host {
@@ -63,6 +64,7 @@ impl Host {
             fin: false,
             sender: None,
             view: View::default(),
+            clock: Ticks::default(),
         }
     }
 
@@ -72,6 +74,43 @@ impl Host {
         let near = self.sender.as_ref().map_or(0, |sender| sender.next());
         let expected = initial.wrapping_add(1).wrapping_add(near as u32);
         near + i64::from(seq.wrapping_sub(expected) as i32)
+    }
+}
+
+/// The sender's clock, as its timestamps show it.
+///
+/// Most stacks count milliseconds (RFC 7323, section 5.4, recommends 1 ms to 1 s). Until the clock
+/// departs from that by more than the queues explain, it tells when a segment left.
+#[derive(Clone, Debug, Default)]
+struct Ticks {
+    /// Time in the capture and timestamp of the SYN.
+    first: Option<(i64, u32)>,
+    is_wrong: bool,
+}
+
+impl Ticks {
+    fn begin(&mut self, at: i64, timestamps: Option<(u32, u32)>) {
+        self.first = timestamps.map(|(value, _)| (at, value));
+    }
+
+    /// How much later than by the sender's clock a segment was seen; 0 if the clock is unknown.
+    fn lag(&mut self, at: i64, timestamps: Option<(u32, u32)>, sender: &Sender) -> i64 {
+        let (Some((begin, first)), Some((value, _))) = (self.first, timestamps) else {
+            return 0;
+        };
+        if self.is_wrong {
+            return 0;
+        }
+        let ticks = i64::from(value.wrapping_sub(first) as i32);
+        let lag = at - begin - ticks * 1_000_000;
+        let base = sender.rtt_min.unwrap_or(LINGER);
+        // Twice the latest RTT: it lags behind a queue that grows.
+        let queue = 2 * (sender.rtt_last.unwrap_or(LINGER) - base) + base;
+        if lag < -3_000_000 || lag > queue + 20_000_000 {
+            self.is_wrong = true;
+            return 0;
+        }
+        lag.max(0)
     }
 }
 
@@ -241,6 +280,8 @@ impl Open {
             (host.mss, host.scale) = (options.mss, options.window_scale);
             host.sack = options.sack_permitted;
             host.timestamps = options.timestamps.is_some();
+            host.clock
+                .begin(segment.at - self.begin, options.timestamps);
             if flags.ack {
                 self.handshake[1].get_or_insert(segment.at);
             } else {
@@ -447,6 +488,11 @@ impl Host {
         let Some(sender) = &mut self.sender else {
             return;
         };
+        if let Event::Data(data) = &event
+            && matches!(vantage, Vantage::Receiver | Vantage::Middle)
+        {
+            sender.lag = self.clock.lag(at, data.timestamps, sender);
+        }
         self.view.take(vantage, at, event, &mut |at, event| {
             sender.take(vantage, at, &event)
         });
