@@ -88,8 +88,6 @@ pub struct Sign {
     pub delivered: i64,
     /// In flight before it.
     pub flight: i64,
-    /// The round.
-    pub round: u32,
 }
 
 /// What one direction of a connection sent, and how it was acknowledged.
@@ -442,7 +440,6 @@ impl Sender {
                     sender_at: at - self.lag,
                     delivered: self.delivered(),
                     flight,
-                    round: self.round,
                 },
                 is_timeout,
             ));
@@ -513,7 +510,6 @@ impl Sender {
             sender_at: at - self.lag,
             delivered: before,
             flight: flight_before,
-            round: self.round,
         };
         if self.first_hole.is_none() && (self.sacked.bytes() > 0 || self.duplicates >= 3) {
             self.first_hole = Some(sign);

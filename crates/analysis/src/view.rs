@@ -18,10 +18,6 @@ pub struct Data {
     pub length: u32,
     /// FIN.
     pub fin: bool,
-    /// PSH.
-    pub psh: bool,
-    /// CWR.
-    pub cwr: bool,
     /// Timestamp value and echo.
     pub timestamps: Option<(u32, u32)>,
 }
