@@ -122,6 +122,8 @@ pub struct Sender {
     pub last_ack: Option<i64>,
     /// When the last new data left, and what was delivered by then.
     pub last_new: (i64, i64),
+    /// Time in each limit by then.
+    pub last_new_limits: Limits,
     /// Whether it has sent a FIN.
     pub finished: bool,
     pub initial_window: Option<i64>,
@@ -174,6 +176,7 @@ impl Sender {
             first_data: None,
             last_ack: None,
             last_new: (0, 0),
+            last_new_limits: Limits::default(),
             finished: false,
             initial_window: None,
             max_flight: 0,
@@ -321,6 +324,11 @@ impl Sender {
         if data.length <= 1 && end <= self.una {
             return false;
         }
+        // A probe of a closed window may repeat a byte, and it says nothing about losses.
+        let is_closed = self.window_edge.is_some_and(|edge| edge <= self.una);
+        if data.length <= 1 && is_closed && data.start < self.next {
+            return false;
+        }
         self.segments += 1;
         if data.length > self.largest {
             self.largest = data.length;
@@ -364,6 +372,7 @@ impl Sender {
         });
         let delivered = self.delivered();
         self.last_new = (at, delivered);
+        self.last_new_limits = self.clock.limits;
         let flight = self.flight();
         self.max_flight = self.max_flight.max(flight);
         self.round_flight = self.round_flight.max(flight);
@@ -455,7 +464,11 @@ impl Sender {
             self.una = self.una.max(ack.ack.min(0));
             return;
         }
-        self.clock.ack(at);
+        let elsewhere = matches!(self.vantage, Vantage::Receiver | Vantage::Middle);
+        let expected = self
+            .rtt_min
+            .map_or(LEAST_RTO, |rtt| rtt + rtt / 2 + 1_000_000);
+        self.clock.ack(at, elsewhere && at - ack.seen > expected);
         // An ACK of bytes that the capture has not seen: it lost them.
         if ack.ack > self.next + 1 {
             if ack.ack - self.next > 1 << 30 {

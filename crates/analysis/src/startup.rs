@@ -206,11 +206,11 @@ pub fn verdict(sender: &Sender, has_beginning: bool) -> Verdict {
         return short(sender, congestion)
             .unwrap_or_else(|| cannot("the flight grew for less than two round trips"));
     };
-    // Slower growth until a loss, however short: slow start lasted until then.
+    // Slower growth until a loss or until the end, however short: slow start lasted until then.
     let mut fit = fit;
     let horizon = congestion.map_or(sender.last_new.1, |it| it.sign.delivered);
     let near = |point: &Grown| horizon - point.delivered <= (point.flight / 4).max(4 * mss);
-    if congestion.is_none() || !near(&points[fit.last]) {
+    if !near(&points[fit.last]) {
         fit.last = fit.core;
     }
     let last = points[fit.last];
@@ -222,11 +222,13 @@ pub fn verdict(sender: &Sender, has_beginning: bool) -> Verdict {
     {
         return by_congestion(sender, &fit, congestion, idle);
     }
+    // After the last new data, the sender only waits for its ACKs.
+    let until = sender.last_new_limits;
     let limits = Limits {
-        congestion_window_s: sender.limits().congestion_window_s - last.limits.congestion_window_s,
-        receive_window_s: sender.limits().receive_window_s - last.limits.receive_window_s,
-        application_s: sender.limits().application_s - last.limits.application_s,
-        pacing_s: sender.limits().pacing_s - last.limits.pacing_s,
+        congestion_window_s: until.congestion_window_s - last.limits.congestion_window_s,
+        receive_window_s: until.receive_window_s - last.limits.receive_window_s,
+        application_s: until.application_s - last.limits.application_s,
+        pacing_s: until.pacing_s - last.limits.pacing_s,
         recovery_s: 0.0,
     };
     let kibi = |bytes: i64| format!("{:.0} kB", bytes as f64 / 1e3);

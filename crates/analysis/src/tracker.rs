@@ -388,6 +388,7 @@ impl Open {
                 ece: flags.ece && !flags.syn,
                 is_pure: segment.payload == 0 && !flags.syn && !flags.fin,
                 timestamps: segment.options.timestamps,
+                seen: at,
             };
             host.take(vantages[to], at, Event::Ack(ack), points);
         }

@@ -37,6 +37,8 @@ pub struct Ack {
     pub is_pure: bool,
     /// Timestamp value and echo.
     pub timestamps: Option<(u32, u32)>,
+    /// When it passed the capture.
+    pub seen: i64,
 }
 
 /// An event in the sender's order.

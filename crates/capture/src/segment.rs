@@ -8,8 +8,7 @@
 use std::net::{IpAddr, SocketAddr};
 
 use etherparse::{
-    EtherType, LaxNetSlice, LaxSlicedPacket, LinuxSllProtocolType, LinuxSllSlice, TcpHeaderSlice,
-    TcpOptionElement, ip_number,
+    EtherType, LaxNetSlice, LaxSlicedPacket, TcpHeaderSlice, TcpOptionElement, ip_number,
 };
 
 use crate::{Frame, LinkType};
@@ -116,12 +115,10 @@ fn split<'a>(link: LinkType, bytes: &'a [u8]) -> Found<'a> {
         101 | 12 | 14 | 228 | 229 => ip(bytes),
         // BSD loopback: four bytes of address family, in either byte order. The IP version follows.
         0 | 108 => bytes.get(4..).map_or(Found::Nothing, ip),
-        113 => match LinuxSllSlice::from_slice(bytes) {
-            Ok(slice) => match slice.protocol_type() {
-                LinuxSllProtocolType::EtherType(kind) => by_type(kind.0.to_be_bytes(), 16),
-                _ => Found::Nothing,
-            },
-            Err(_) => Found::Nothing,
+        // Linux cooked capture: the protocol comes last, whatever the hardware type is.
+        113 => match bytes.get(14..16) {
+            Some(&[high, low]) => by_type([high, low], 16),
+            _ => Found::Nothing,
         },
         // Linux cooked capture v2: the protocol comes first.
         276 => match bytes {

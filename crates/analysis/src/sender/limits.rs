@@ -21,6 +21,8 @@ pub struct Clock {
     was_blocked: bool,
     /// ACKs since the last new data.
     acks_since: u32,
+    /// The last ACK passed a capture elsewhere long before the data that follows it.
+    is_late: bool,
 }
 
 impl Clock {
@@ -29,8 +31,10 @@ impl Clock {
         self.since = Some(at);
     }
 
-    /// An ACK arrives.
-    pub const fn ack(&mut self, at: i64) {
+    /// An ACK arrives. `is_late` says that it has been at the sender for some time, as far as a
+    /// capture elsewhere tells.
+    pub const fn ack(&mut self, at: i64, is_late: bool) {
+        self.is_late = is_late;
         self.last_ack = Some(at);
         self.acks_since += 1;
     }
@@ -49,7 +53,7 @@ impl Clock {
             limits.recovery_s += seconds;
         } else if self.was_blocked {
             limits.receive_window_s += seconds;
-        } else if answers && !(self.was_short && self.acks_since > 2) {
+        } else if answers && !(self.was_short && (self.acks_since > 2 || self.is_late)) {
             limits.congestion_window_s += seconds;
         } else if self.was_short || wait > 100_000_000 {
             limits.application_s += seconds;
