@@ -15,6 +15,9 @@ use crate::series::{Point, Series};
 /// Most senders of a log.
 pub const MOST: usize = 65_536;
 
+/// Largest time, in nanoseconds: 73 years before or after the epoch.
+pub(crate) const EXTREME: i64 = 1 << 61;
+
 /// Fraction of the busy time from which a limit counts as the limit.
 const MAIN: f64 = 0.5;
 
@@ -67,6 +70,11 @@ impl LogTracker {
 
     /// Takes the next sample of a sender.
     pub fn take(&mut self, owner: &Owner, sample: &Sample) {
+        // Differences of times must not overflow, whatever a file says.
+        let sample = &Sample {
+            at: sample.at.clamp(-EXTREME, EXTREME),
+            ..sample.clone()
+        };
         if !self.followers.contains_key(owner) {
             if self.followers.len() >= MOST {
                 self.skipped += 1;
@@ -154,7 +162,7 @@ impl Follower {
             let acked = sample.acked.unwrap_or(0);
             Point {
                 time_s: seconds(sample.at - begin),
-                sent_bytes: acked + sample.in_flight.unwrap_or(0),
+                sent_bytes: acked.saturating_add(sample.in_flight.unwrap_or(0)),
                 acked_bytes: acked,
                 in_flight_bytes: sample.in_flight.unwrap_or(0),
                 cwnd_bytes: sample.cwnd,
@@ -208,7 +216,7 @@ impl Follower {
             closed: false,
             handshake: Handshake::default(),
             bytes: acked,
-            segments: acked.div_ceil(mss.max(1)) + retransmitted,
+            segments: acked.div_ceil(mss.max(1)).saturating_add(retransmitted),
             packets: [self.samples, 0],
             largest_segment_bytes: u32::try_from(mss).unwrap_or(0),
             retransmissions: Retransmissions {
@@ -295,7 +303,11 @@ impl Follower {
         };
         let exit = Exit {
             time_s: time(&found.after),
-            time_interval_s: [time(&found.before), time(&found.after)],
+            // Samples may be out of order.
+            time_interval_s: [
+                time(&found.before).min(time(&found.after)),
+                time(&found.after),
+            ],
             cwnd_bytes: window,
             cwnd_interval_bytes: [low.min(high).min(window), low.max(high).max(window)],
             ssthresh_bytes: Some(threshold),

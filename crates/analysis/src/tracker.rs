@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 
 use capture::Segment;
 
+use crate::logs::EXTREME;
 use crate::report::{Connection, Handshake, Vantage};
 use crate::sender::Sender;
 use crate::startup;
@@ -125,6 +126,7 @@ struct Open {
     /// Times of SYN, SYN-ACK and the third segment.
     handshake: [Option<i64>; 3],
     syn_count: u32,
+    last_syn: Option<i64>,
     closed: Option<i64>,
     /// Segments until the vantage is decided.
     waiting: Vec<(usize, Segment)>,
@@ -153,13 +155,18 @@ impl Tracker {
             count: 0,
             points,
             ended: Vec::new(),
-            swept: i64::MIN,
+            swept: -EXTREME,
             evicted: 0,
         }
     }
 
     /// Takes the next segment.
     pub fn take(&mut self, segment: &Segment) {
+        // Differences of times must not overflow, whatever a file says.
+        let segment = &Segment {
+            at: segment.at.clamp(-EXTREME, EXTREME),
+            ..*segment
+        };
         let (source, destination) = (segment.source, segment.destination);
         let key = Key {
             interface: segment.interface,
@@ -204,6 +211,7 @@ impl Tracker {
                     hosts: [Host::new(initiator), Host::new(acceptor)],
                     handshake: [None; 3],
                     syn_count: 0,
+                    last_syn: None,
                     closed: None,
                     waiting: Vec::new(),
                     is_decided: false,
@@ -286,6 +294,7 @@ impl Open {
                 self.handshake[1].get_or_insert(segment.at);
             } else {
                 self.syn_count += 1;
+                self.last_syn = Some(segment.at);
                 self.handshake[0].get_or_insert(segment.at);
             }
         } else if from == 0 && self.handshake[1].is_some() {
@@ -322,9 +331,17 @@ impl Open {
     fn halves(&self) -> (Option<i64>, Option<i64>) {
         let [syn, answer, third] = self.handshake;
         let between = |from: Option<i64>, to: Option<i64>| Some((to? - from?).max(0));
-        // A retransmitted SYN makes the first half ambiguous.
-        let first = between(syn, answer).filter(|_| self.syn_count == 1);
-        (first, between(answer, third))
+        let second = between(answer, third);
+        if self.syn_count <= 1 {
+            return (between(syn, answer), second);
+        }
+        // The answer may be to any of several SYNs: the last one gives the shortest RTT. It tells
+        // only that the capture is beside the initiator.
+        let least = between(self.last_syn, answer);
+        let is_beside = least
+            .zip(second)
+            .is_some_and(|(far, near)| near <= far / NEAR);
+        (least.filter(|_| is_beside), second)
     }
 
     /// Where the capture is, for data of `host`.
@@ -436,7 +453,9 @@ impl Open {
             handshake: Handshake {
                 complete: syn.is_some() && answer.is_some(),
                 rtt_ms: match (first, second) {
-                    (Some(first), Some(second)) => Some(millis(first + second)),
+                    (Some(first), Some(second)) if self.syn_count <= 1 => {
+                        Some(millis(first + second))
+                    }
                     _ => None,
                 },
                 mss_bytes: peer.mss,
