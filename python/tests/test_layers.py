@@ -17,6 +17,9 @@ FLOORS = (
     ("planning", "run_store", "programs", "behind", "plots", "busy", "shipped"),
     ("exchange_plots", "network_plots", "topology"),
     ("report", "look"),
+    ("analysis_figures",),
+    ("analysis",),
+    ("analysis_truth",),
     ("artifacts", "execution"),
     # Validation against the kernel.
     ("fidelity.quantities", "fidelity.grid", "fidelity.groups"),
@@ -38,7 +41,7 @@ FLOORS = (
     ("studies.page",),
     ("studies", "studies.terminal", "fidelity", "fidelity.command", "fidelity.group_command"),
     ("listing",),
-    ("path_command", "run_command", "study_command", "traces_command", "vm_command"),
+    ("analysis_command", "path_command", "run_command", "study_command", "traces_command", "vm_command"),
     ("cli",),
 )
 FLOOR = {module: number for number, floor in enumerate(FLOORS) for module in floor}

@@ -9,6 +9,7 @@ mod capacity;
 mod histogram;
 mod look;
 mod network;
+mod packets;
 mod probe;
 mod queue;
 mod responses;
@@ -25,6 +26,7 @@ pub use network::{
     AirResult, ArpResult, DataResult, EnergyResult, NetworkResult, NodeResult, PacketResult,
     RoutingResult,
 };
+pub use packets::{PacketKind, PacketRecord, PacketTrace, Vantage};
 pub use probe::FlowProbe;
 pub use queue::{QueueDistribution, QueueSampler};
 pub use responses::{Epoch, EpochResult, ExchangeResult, ResponseClass, Responses, Spread};

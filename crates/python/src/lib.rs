@@ -4,6 +4,7 @@
 //! defined in `python/slowstart/errors.py`. Tables are exported through the Arrow PyCapsule
 //! interface.
 
+mod analysis;
 mod attend;
 mod batch;
 mod conformance;
@@ -61,6 +62,8 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 #[pymodule]
 mod _native {
+    #[pymodule_export]
+    use super::analysis::{analyze_file, analyze_simulated, write_capture};
     #[pymodule_export]
     use super::batch::run_batch;
     #[pymodule_export]

@@ -172,6 +172,11 @@ impl<'a> FlowState<'a> {
         }
     }
 
+    /// Payload of a full segment.
+    pub const fn smss(&self) -> u16 {
+        self.smss
+    }
+
     /// The next leg of the same connection, if a proxy receives its data.
     #[inline]
     pub fn next(&self) -> u32 {

@@ -116,6 +116,7 @@ impl World<'_> {
         }
         links.extend(accesses);
         result.links = links;
+        let packets = self.take_packets();
         if let Some(traces) = &mut traces {
             let mut flows = self.flows.measured.into_iter();
             traces.flows.extend(
@@ -125,7 +126,11 @@ impl World<'_> {
                     .map(|trace| *trace),
             );
         }
-        RunOutput { result, traces }
+        RunOutput {
+            result,
+            traces,
+            packets,
+        }
     }
 }
 
