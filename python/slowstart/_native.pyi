@@ -25,6 +25,8 @@ class PathInfo(TypedDict):
     source: str
     model: str
     """The model of its forward link: ``fixed``, ``varying``, or an access network."""
+    toml: str
+    """The keys of its ``[path]`` table, as a user would write them."""
     page: str
     """Its page in the documentation."""
 

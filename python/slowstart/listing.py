@@ -19,6 +19,7 @@ _TRACE = {
     "trace:FILE,delay=FILE with recorded delays",
     "source": "the file",
     "model": "trace",
+    "toml": 'trace = "FILE"',
     "page": "docs/reference/networks/traces.md",
 }
 

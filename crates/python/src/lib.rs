@@ -129,6 +129,7 @@ fn paths(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
         entry.set_item("name", preset.name)?;
         entry.set_item("summary", preset.summary)?;
         entry.set_item("source", preset.source)?;
+        entry.set_item("toml", preset.toml.trim())?;
         let resolved = PathModel::resolve(preset.name).map_err(errors::input)?;
         let forward = &serde_json::json!(resolved)["forward"]["service"]["kind"];
         entry.set_item("model", forward.as_str())?;
