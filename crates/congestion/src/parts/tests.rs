@@ -22,8 +22,9 @@ use super::hooks::{delegate, forward, hooks, own_hooks};
 use super::{avoidance_hooks, congestion_control_hooks, recovery_hooks, startup_hooks};
 use crate::{
     Ack, AsksRouters, Avoidance, BuildContext, Classic, Congestion, CongestionControl,
-    CongestionKind, Decision, Established, ExitReason, JumpStarts, Lost, Needs, Pace, PathMemory,
-    Phase, Recovery, Reduction, Sent, SlowStartExit, Startup, SteersSending, Step, Window,
+    CongestionKind, Decision, Established, ExitReason, JumpStarts, KnownPath, KnowsPath, Lost,
+    Needs, Pace, PathMemory, Phase, Recovery, Reduction, Sent, SlowStartExit, Startup,
+    SteersSending, Step, Window,
 };
 use transport::{Operation, Transport};
 
@@ -90,6 +91,12 @@ examples! {
         initial_window: SMSS * 10,
         seed: 0,
         handshake_rtt: None,
+    };
+    KnownPath = KnownPath {
+        rate: Rate::MAX,
+        bdp: SMSS * 100,
+        base_rtt: Duration::from_millis(1),
+        busy_for: Duration::ZERO,
     };
     Established = Established {
         now: Instant::ZERO,
