@@ -67,6 +67,11 @@ pub enum ExitReason {
         /// What it is compared with, in the same unit.
         threshold: i64,
     },
+    /// A start-up that gives its reason a name, and no numbers.
+    Named {
+        /// The word for it in results.
+        name: &'static str,
+    },
     /// A start-up that lives outside of this crate said so.
     Decision,
     /// BBR: bandwidth stopped growing.
@@ -228,6 +233,7 @@ impl ExitReason {
             Self::Search { .. } => "search",
             Self::Bandwidth { .. } => "bandwidth",
             Self::Measured { criterion, .. } => criterion.name,
+            Self::Named { name } => name,
             Self::Decision => "decision",
             Self::FullPipe { .. } => "full-pipe",
             Self::Threshold => "ssthresh",
@@ -314,9 +320,12 @@ impl ExitReason {
                 None,
                 None,
             ],
-            Self::Decision | Self::Threshold | Self::Loss | Self::Ecn | Self::Timeout => {
-                [None; FACTS]
-            }
+            Self::Named { .. }
+            | Self::Decision
+            | Self::Threshold
+            | Self::Loss
+            | Self::Ecn
+            | Self::Timeout => [None; FACTS],
         }
     }
 }
@@ -553,6 +562,7 @@ mod tests {
                 "full-pipe: 1.50 Gbit/s did not grow for 3 rounds",
             ),
             (GRADIENT.met(-20_i64, 100_i64), "gradient: -0.02 < 0.10"),
+            (ExitReason::Named { name: "slope" }, "slope"),
             (ExitReason::Loss, "loss"),
             (ExitReason::Decision, "decision"),
         ];

@@ -200,6 +200,7 @@ pub fn exit_result(exit: &SlowStartExit, start: Instant) -> SlowStartExitResult 
         | ExitReason::Measured { .. } => true,
         ExitReason::ConservativeRounds { .. }
         | ExitReason::Bandwidth { .. }
+        | ExitReason::Named { .. }
         | ExitReason::Decision
         | ExitReason::FullPipe { .. }
         | ExitReason::Threshold
