@@ -225,5 +225,5 @@ def _print_costs(plan: Plan, runs: Runs) -> None:
         out.print(f"{tables.short(path)}: start-up", style="bold", markup=False)
         tables.grid(out, [column.head for column in exits.COLUMNS], cells, left=2)
         for sentence in words[path]:
-            out.print(sentence, markup=False)
+            out.print(sentence, markup=False, soft_wrap=not sys.stdout.isatty())
         out.print()

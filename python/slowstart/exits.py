@@ -225,7 +225,8 @@ def explain(
     """
     name = flow["name"]
     if flow["exit_s"] is None:
-        return f"{name} did not leave slow start before its data ended."
+        text = f"{name} did not leave slow start before its data ended."
+        return text + _costs(flow, cost, runs)
     trips = flow["exit_round_trips"]
     after = tables.seconds(flow["exit_s"])
     if trips is not None:

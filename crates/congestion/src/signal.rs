@@ -96,12 +96,13 @@ pub struct Established {
 /// What a simulator knows of the path of a connection at this moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KnownPath {
-    /// The rate of payload that the bottleneck carries; [`Rate::MAX`] without a bottleneck.
+    /// The rate of payload that the bottleneck carries, as a mean over a base RTT from now on;
+    /// [`Rate::MAX`] without a bottleneck.
     pub rate: Rate,
-    /// The payload that it carries in a base RTT from now on.
-    pub bdp: Bytes,
     /// The round-trip time of a path without queues.
     pub base_rtt: Duration,
+    /// How long a packet that arrives now waits at the bottleneck.
+    pub queue_delay: Duration,
     /// How long the bottleneck has been busy without a pause.
     pub busy_for: Duration,
 }

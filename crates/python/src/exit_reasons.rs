@@ -54,7 +54,7 @@ pub fn of(answer: &Bound<'_, PyAny>) -> PyResult<ExitReason> {
     Ok(criterion.met(whole(measured), whole(threshold)))
 }
 
-fn attribute<'py, T: FromPyObject<'py>>(
+fn attribute<'py, T: FromPyObjectOwned<'py>>(
     answer: &Bound<'py, PyAny>,
     name: &str,
     what: &str,
@@ -63,8 +63,8 @@ fn attribute<'py, T: FromPyObject<'py>>(
     let Some(value) = value else {
         return Ok(None);
     };
-    let wrong = |_| PyValueError::new_err(format!("{name} of an exit must be {what}"));
-    value.extract().map(Some).map_err(wrong)
+    let wrong = || PyValueError::new_err(format!("{name} of an exit must be {what}"));
+    value.extract().map(Some).map_err(|_| wrong())
 }
 
 /// The criterion of this name, which is kept.

@@ -4,18 +4,18 @@ mod common;
 
 use common::{algorithm, run, wired};
 use congestion::{PARTS, PartKind};
-use measure::{FlowResult, LinkResult};
+use measure::FlowResult;
 use scenario::{Flow, PathModel, Scenario};
 use units::{Bytes, Duration, Instant};
 
-/// The result of `bytes` over `path`, and that of its bottleneck.
-fn transfer(path: &PathModel, name: &str, bytes: u64) -> (FlowResult, LinkResult) {
+/// The result of `bytes` over `path`.
+fn transfer(path: &PathModel, name: &str, bytes: u64) -> FlowResult {
     let mut flow = Flow::new(algorithm(name));
     flow.size = Some(Bytes::new(bytes));
     let mut result = run(&Scenario::new(path.clone(), vec![flow]), false).result;
     let flow = result.flows.remove(0);
     assert!(flow.completed, "{name} over {}", path.name);
-    (flow, result.links.remove(0))
+    flow
 }
 
 /// 10 ms to 600 ms, with buffers from a tenth of a BDP to two: enough for slow start to find, and
@@ -41,41 +41,47 @@ fn it_leaves_with_the_bdp_without_a_loss_and_then_keeps_the_bottleneck_busy() {
         let path = wired(rate, rtt, buffer);
         // Short enough for congestion avoidance to overflow no buffer.
         let bdp = rate * rtt * 125;
-        let (flow, link) = transfer(&path, "reno+oracle", 6 * bdp);
+        let flow = transfer(&path, "reno+oracle", 6 * bdp);
         let place = format!("{rate} Mbit/s, {rtt} ms, {buffer} packets: {flow:?}");
         assert_eq!(flow.segments_dropped, Some(0), "{place}");
         let exit = flow.slow_start_exit.as_ref().expect("it leaves");
-        assert_eq!(exit.reason, "capacity", "{place}");
         let state = exit.path.as_ref().expect("it is simulated");
         // The queue is never longer than what the headroom and one paced burst leave.
         let startup = flow.startup.as_ref().expect("it is simulated");
         let longest = startup.queue_max_packets.expect("it uses the path");
         let burst = (rate * 1_000 / 8 / 1514).max(4);
         assert!(longest <= 2 * burst + 8, "{longest} > {burst}: {place}");
-        // The window that it leaves with holds the payload of the BDP and four segments.
+        // The window that it leaves with holds the payload of the BDP and four segments. Delayed ACKs
+        // and packets in service add three at most to the smoothed RTT, and a paced burst itself. Where these are a tenth of
+        // the BDP, the bottleneck is busy before the window holds all of that.
         let payload = bdp * 1448 / 1514;
-        let segments = payload.div_ceil(1448) + 4;
-        assert_eq!(
-            exit.values["measured_bytes"],
-            (segments * 1448) as f64,
-            "{place}"
-        );
-        assert!(state.in_flight_bytes <= segments * 1448, "{place}");
+        let least = (payload.div_ceil(1448) + 4) * 1448;
+        if bdp > 50_000 {
+            let found = exit.values["measured_bytes"] as u64;
+            assert_eq!(exit.reason, "capacity", "{place}");
+            assert!(
+                (least..=least + (3 + burst) * 1448).contains(&found),
+                "{found} {least}: {place}"
+            );
+            assert!(state.in_flight_bytes <= found, "{place}");
+        } else {
+            assert_eq!(exit.reason, "busy", "{place}");
+            assert!(exit.cwnd_bytes >= payload, "{place}");
+        }
         // From the exit on the bottleneck carries all the rest almost without a pause: one round trip
         // is lost to the data in flight and its ACKs.
-        let rest = flow.bytes_acked - startup_delivered(&flow, rate, rtt);
+        let rest = flow.bytes_acked - startup_delivered(&flow);
         let took = flow.fct_s.expect("complete") - exit.time_s;
         let ideal = busy_s(rate, rest);
         assert!(
             took <= 1.02 * ideal + 0.75 * rtt as f64 / 1e3,
             "{took} {ideal}: {place}"
         );
-        assert!(link.utilization.expect("a rate") > 0.4, "{place}");
     }
 }
 
 /// What was delivered at the exit, at least: the growth is one byte for each byte delivered.
-fn startup_delivered(flow: &FlowResult, _rate: u64, _rtt: u64) -> u64 {
+fn startup_delivered(flow: &FlowResult) -> u64 {
     let exit = flow.slow_start_exit.as_ref().expect("it leaves");
     exit.cwnd_bytes.saturating_sub(10 * 1448)
 }
@@ -107,11 +113,10 @@ fn no_exit_is_faster_by_more_than_epsilon() {
         for bdps in [1, 3, 10] {
             let size = rate * rtt * 125 * bdps;
             let ideal = transfer(&path, "cubic+oracle", size)
-                .0
                 .fct_s
                 .expect("complete");
             for name in watchers() {
-                let other = transfer(&path, &name, size).0.fct_s.expect("complete");
+                let other = transfer(&path, &name, size).fct_s.expect("complete");
                 assert!(
                     ideal <= other * (1.0 + EPSILON),
                     "{name}: {other} s, oracle {ideal} s: {rate} {rtt} {buffer} {bdps}"
@@ -132,11 +137,11 @@ fn no_start_up_is_faster_than_a_jump_to_the_bdp() {
         let path = wired(rate, rtt, buffer);
         for bdps in [1, 3] {
             let size = rate * rtt * 125 * bdps;
-            let ideal = transfer(&path, "cubic+oracle:jump=true", size).0;
+            let ideal = transfer(&path, "cubic+oracle:jump=true", size);
             assert_eq!(ideal.segments_dropped, Some(0), "{rate} {rtt} {buffer}");
             let ideal = ideal.fct_s.expect("complete");
             for name in &names {
-                let other = transfer(&path, name, size).0.fct_s.expect("complete");
+                let other = transfer(&path, name, size).fct_s.expect("complete");
                 assert!(
                     ideal <= other * (1.0 + EPSILON),
                     "{name}: {other} s, oracle {ideal} s: {rate} {rtt} {buffer} {bdps}"
@@ -177,10 +182,31 @@ fn on_a_varying_path_it_leaves_at_the_bdp_of_the_moment() {
             ]
             .into(),
         };
-        let (flow, _) = transfer(&path, "cubic+oracle", 5_000_000);
+        let flow = transfer(&path, "cubic+oracle", 5_000_000);
         let exit = flow.slow_start_exit.expect("it leaves");
-        let bdp = exit.values["threshold_bytes"];
-        let expected = (exits * 100 * 125) as f64 * 1448.0 / 1514.0;
-        assert!((bdp / expected - 1.0).abs() < 0.001, "{bdp} {expected}");
+        let expected = exits * 100 * 125 * 1448 / 1514;
+        let burst = (exits * 1_000 / 8 / 1514).max(4);
+        let most = expected + (7 + burst) * 1448;
+        let found = exit.cwnd_bytes;
+        assert!(
+            (expected..=most).contains(&found),
+            "{found} {expected}: {exit:?}"
+        );
+    }
+}
+
+/// The return link of a satellite delays ACKs by more than the propagation: an exit at the BDP of the
+/// base RTT would leave the forward link idle.
+#[test]
+fn delays_outside_of_the_bottleneck_count() {
+    let path = PathModel::resolve("geo").expect("a preset");
+    let fct = |name: &str| transfer(&path, name, 20_000_000).fct_s.expect("complete");
+    let ideal = fct("cubic+oracle");
+    for name in watchers() {
+        let other = fct(&name);
+        assert!(
+            ideal <= other * (1.0 + EPSILON),
+            "{name}: {other} s, oracle {ideal} s"
+        );
     }
 }

@@ -94,7 +94,7 @@ examples! {
     };
     KnownPath = KnownPath {
         rate: Rate::MAX,
-        bdp: SMSS * 100,
+        queue_delay: Duration::ZERO,
         base_rtt: Duration::from_millis(1),
         busy_for: Duration::ZERO,
     };

@@ -4,15 +4,18 @@
 //! compared: the same growth, without an exit that is too early or too late. The window doubles each
 //! round trip as in [`Standard`] slow start, and slow start ends
 //!
-//! - when the window holds the BDP of the path and [`HEADROOM`] segments more, which keep the
-//!   bottleneck busy: one in service, two that wait for a delayed ACK, and one for the parts of
-//!   segments that a window in whole segments cannot have. The window and the threshold are then
-//!   exactly this;
+//! - when the path holds its BDP and [`HEADROOM`] segments more, which keep the bottleneck busy: one
+//!   in service, two that wait for a delayed ACK, and one for the parts of segments that a window in
+//!   whole segments cannot have. The window stops growing when it has this size, and slow start ends
+//!   when the data in flight fills it, at most a base RTT later: an earlier end of pacing would
+//!   send what is missing as one burst. Window and threshold are then exactly this;
 //! - or when the bottleneck has been busy for a base RTT, as on a path that others fill. The window
 //!   stays as it is.
 //!
-//! The BDP is the payload that the bottleneck carries in the base RTT from now on, so on a varying
-//! path it is that of the current rate. Segments leave at the rate of the bottleneck, not faster:
+//! The BDP is the product of the payload rate of the bottleneck, as a mean over the base RTT from now
+//! on, and of the smoothed RTT less the delay of the queue at the bottleneck, but not less than the
+//! base RTT. So on a varying path it is that of the moment, and delays outside of the bottleneck count
+//! (such as the wait for a grant in a return link). Segments leave at the rate of the bottleneck, not faster:
 //! they would only wait there. So its slow start builds no queue in front of a bottleneck that it
 //! has to itself, whatever the size of the buffer.
 //!
@@ -31,7 +34,7 @@
 //!   reduces the initial window.
 //! - On a shared medium, whose rate depends on who sends, the BDP is that of the medium's mean rate.
 
-use units::{Bytes, Instant, Rate};
+use units::{Bytes, Duration, Instant, Rate};
 
 use crate::{Ack, Criterion, KnownPath, KnowsPath, Needs, Pace, Startup, Step, Unit, Window};
 use crate::{options, settings};
@@ -69,6 +72,8 @@ pub struct Oracle {
     config: OracleConfig,
     path: Option<KnownPath>,
     has_jumped: bool,
+    /// When the window first had its size, if it has.
+    grown: Option<Instant>,
 }
 
 impl Oracle {
@@ -79,14 +84,18 @@ impl Oracle {
             config,
             path: None,
             has_jumped: false,
+            grown: None,
         }
     }
 
-    /// The window to leave with; `None` while the path is unknown.
-    fn target(&self, smss: Bytes) -> Option<Bytes> {
+    /// The BDP, and the window to leave with; `None` while the path is unknown or has no bottleneck.
+    fn target(&self, srtt: Duration, smss: Bytes) -> Option<(Bytes, Bytes)> {
+        let path = self.path.filter(|path| path.rate < Rate::MAX)?;
+        let rtt = srtt.saturating_sub(path.queue_delay).max(path.base_rtt);
+        let bdp = path.rate.bytes_in(rtt);
         let smss = smss.max(Bytes::new(1));
-        let segments = self.path?.bdp.get().div_ceil(smss.get());
-        Some(smss * (segments + HEADROOM))
+        let segments = bdp.get().div_ceil(smss.get());
+        Some((bdp, smss * (segments + HEADROOM)))
     }
 }
 
@@ -100,16 +109,23 @@ impl Startup for Oracle {
     }
 
     fn on_ack(&mut self, ack: &Ack, window: &Window) -> Step {
-        let (Some(path), Some(target)) = (self.path, self.target(window.smss)) else {
+        let (Some(path), Some((bdp, target))) = (self.path, self.target(ack.srtt, window.smss))
+        else {
             return Step::Grow(ack.delivered);
         };
         if window.cwnd + ack.delivered >= target {
+            let grown = *self.grown.get_or_insert(ack.now);
+            let sent = ack.in_flight + ack.delivered + window.smss * HEADROOM;
+            if sent < target && ack.now.saturating_since(grown) < path.base_rtt {
+                return Step::Set(target);
+            }
             return Step::Exit {
                 cwnd: target,
                 ssthresh: target,
-                reason: CAPACITY.met(target, path.bdp),
+                reason: CAPACITY.met(target, bdp),
             };
         }
+        self.grown = None;
         if path.busy_for >= path.base_rtt {
             return Step::Exit {
                 cwnd: window.cwnd,
@@ -130,7 +146,7 @@ impl KnowsPath for Oracle {
     fn on_path(&mut self, path: &KnownPath, window: &Window) -> Option<Step> {
         self.path = Some(*path);
         let is_first = self.config.jump && !core::mem::replace(&mut self.has_jumped, true);
-        let target = self.target(window.smss).filter(|_| is_first)?;
-        (target > window.cwnd).then_some(Step::Set(target))
+        let (_, target) = self.target(path.base_rtt, window.smss)?;
+        (is_first && target > window.cwnd).then_some(Step::Set(target))
     }
 }

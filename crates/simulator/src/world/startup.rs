@@ -121,14 +121,21 @@ impl Oracle {
         let busy_for = link
             .busy_since(now)
             .map_or(Duration::ZERO, |since| now.saturating_since(since));
-        if let Some((at, known)) = self.known
-            && now.saturating_since(at) < base_rtt / FRESH
-        {
-            return KnownPath { busy_for, ..known };
-        }
         let Some(mean) = mean else {
             return UNLIMITED;
         };
+        let (_, queued) = state.link.queue_len(now);
+        let link = &state.link;
+        if let Some((at, known)) = self.known
+            && now.saturating_since(at) < base_rtt / FRESH
+        {
+            let queue_delay = wait(known.rate, queued, link.overhead());
+            return KnownPath {
+                queue_delay,
+                busy_for,
+                ..known
+            };
+        }
         let until = |at: Instant| link.capacity(at).map(Bytes::get);
         let ahead = until(now + base_rtt).zip(until(now));
         let wire = match ahead {
@@ -146,8 +153,8 @@ impl Oracle {
         };
         let known = KnownPath {
             rate,
-            bdp,
             base_rtt,
+            queue_delay: wait(rate, queued, link.overhead()),
             busy_for,
         };
         self.known = Some((now, known));
@@ -158,14 +165,24 @@ impl Oracle {
 /// A path without a bottleneck: nothing ends slow start.
 const UNLIMITED: KnownPath = KnownPath {
     rate: Rate::MAX,
-    bdp: Bytes::new(1 << 50),
     base_rtt: Duration::MAX,
+    queue_delay: Duration::ZERO,
     busy_for: Duration::ZERO,
 };
 
 /// The rate of payload in full segments at a link's `rate`.
 fn payload_rate(rate: Rate, overhead: u32) -> Rate {
     rate.mul_div(PAYLOAD, PACKET + u64::from(overhead))
+}
+
+/// How long `queued` bytes take at a `rate` of payload.
+fn wait(rate: Rate, queued: Bytes, overhead: u32) -> Duration {
+    let payload = queued.mul_div(PAYLOAD, PACKET + u64::from(overhead));
+    if rate.bits_per_sec() == 0 {
+        Duration::ZERO
+    } else {
+        rate.time_for(payload)
+    }
 }
 
 fn bottleneck(state: &mut LinkState, now: Instant) -> Bottleneck {
