@@ -15,7 +15,7 @@ from slowstart._native import algorithms, median_interval
 from slowstart.tables import Cell, Column
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from slowstart import Result, Scenario
 
@@ -112,7 +112,7 @@ def _median(values: pl.Series) -> float | None:
     return median_interval(values.drop_nulls().to_list())[0]
 
 
-def _shown(values: pl.Series, text: Any) -> str:
+def _shown(values: pl.Series, text: Callable[[float], str]) -> str:
     """The median of ``values``, with the number of flows behind it if it is not all flows."""
     median = _median(values)
     if median is None:
@@ -253,7 +253,9 @@ def explain(
         before = tables.seconds(flow["exit_s"] - capacity)
         text += f"; capacity had been reached {before} before."
     if flow["false_exit"]:
-        text += " The application limited the sender, so the test had too little data: a false exit."
+        text += (
+            " The application limited the sender, so the test had too little data: a false exit."
+        )
     return text + _costs(flow, cost, runs)
 
 

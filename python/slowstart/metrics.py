@@ -235,9 +235,9 @@ def exit_cost(
         One row for each path and name: ``cost_s`` (the median), ``cost_low_s`` and ``cost_high_s``
         (its 95 % interval; null for fewer than six flows), ``n`` (flows that completed in both
         results) ``of`` (all flows), ``oracle_fct_s`` (median), ``overshoot_bytes`` and
-        ``oracle_overshoot_bytes`` (medians). With background traffic also ``others_fct_s``: how much
-        longer its flows take on average, and ``others_lost``: how much more of its segments are
-        lost, as a fraction (means over runs); null without any.
+        ``oracle_overshoot_bytes`` (medians). With background traffic also ``others_fct_s``: how
+        much longer its flows take on average, and ``others_lost``: how much more of its segments
+        are lost, as a fraction (means over runs); null without any.
     """
     keys = ["path", "run", "flow"]
     mine = _frame(flows, *keys, "name", "fct_s")
@@ -285,9 +285,9 @@ def _others(path: Any, traffic: Any, oracle: Any) -> tuple[float | None, float |
         if frame.is_empty():
             return None, None
         frame = frame.filter(pl.col("path") == path)
-        sent = frame["segments_sent"].sum()
-        lost = frame["segments_lost"].sum() / sent if sent else None
-        sides.append((frame["fct_mean_s"].mean(), lost))
+        sent = int(frame["segments_sent"].sum())
+        fraction = int(frame["segments_lost"].sum()) / sent if sent else None
+        sides.append((frame["fct_mean_s"].mean(), fraction))
     (fct_s, lost), (ideal_fct_s, ideal_lost) = sides
     return _less(fct_s, ideal_fct_s), _less(lost, ideal_lost)
 

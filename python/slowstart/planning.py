@@ -87,8 +87,7 @@ def remark_once(paths: Sequence[str], runs: int) -> list[str]:
         return []
     names = ", ".join(tables.short(path) for path in paths)
     return [
-        f"Nothing is random over {names}, so its one run stands for all {runs}: medians there have "
-        "no interval."
+        f"Nothing is random over {names}, so its one run stands for all {runs}: no interval there."
     ]
 
 
@@ -201,8 +200,7 @@ def execute(
     main = run_main(plan.keep, lambda done, _: progress(done, total))
     runs = Runs(main)
     if not plan.report:
-        if plan.with_oracle is not None:
-            runs.oracles = _ideal(plan, (), simulate, _from(plan.runs, total, progress))
+        runs.oracles = _ideal(plan, (), simulate, _from(plan.runs, total, progress))
         return runs
     traced = _traceable(plan, runs)
     if plan.kernel or plan.traces:
@@ -223,15 +221,14 @@ def execute(
         runs.evolutions[path] = parts
     if groups:
         every = [each for group in groups.values() for each in group]
-        most = min(MOST_AT_A_SIZE, max(each.runs for each in every))
-        result = simulate(every, runs=most, progress=_from(done, total, progress))
+        every = [each.with_runs(runs=min(MOST_AT_A_SIZE, each.runs)) for each in every]
+        result = simulate(every, progress=_from(done, total, progress))
         position = 0
         for size, group in groups.items():
             runs.sizes[size] = [result.select(position + place) for place in range(len(group))]
             position += len(group)
         done += plan.runs_at_a_size * len(groups)
-    if plan.with_oracle is not None and not plan.kernel:
-        runs.oracles = _ideal(plan, list(groups), simulate, _from(done, total, progress))
+    runs.oracles = _ideal(plan, list(groups), simulate, _from(done, total, progress))
     return runs
 
 
@@ -239,14 +236,16 @@ def _ideal(
     plan: Plan, sizes: Sequence[int], simulate: Callable[..., Result], progress: Progress
 ) -> dict[int | None, list[Result]]:
     """Runs the scenarios with an ideal exit, at their own size and at ``sizes``."""
-    assert plan.with_oracle is not None
+    make = plan.with_oracle
+    if make is None:
+        return {}
     found: dict[int | None, list[Result]] = {}
     whole: tuple[int | None, ...] = (None, *sizes)
     for number, size in enumerate(whole):
-        group = plan.with_oracle(None if size is None else f"{size} bytes")
-        most = min(MOST_AT_A_SIZE, max(each.runs for each in group))
+        group = make(None if size is None else f"{size} bytes")
+        group = [each.with_runs(runs=min(MOST_AT_A_SIZE, each.runs)) for each in group]
         done = number * plan.ideal_runs
-        result = simulate(group, runs=most, progress=_from(done, 0, progress))
+        result = simulate(group, progress=_from(done, 0, progress))
         found[size] = [result.select(place) for place in range(len(group))]
     return found
 

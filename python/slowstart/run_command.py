@@ -206,8 +206,10 @@ def compare_paths(
     amount = SIZE if size is None and duration is None else size
     algorithms = algorithm or list(ALGORITHMS)
     how = How(stack, force, switch_hystart, threads)
-    fewer = (lambda given: (given, [])) if how.kernel else once
-    scenarios, fixed = fewer(compare(paths, algorithms, size=amount, duration=duration, **settings))
+    scenarios = compare(paths, algorithms, size=amount, duration=duration, **settings)
+    fixed: list[str] = []
+    if not how.kernel:
+        scenarios, fixed = once(scenarios)
     many = {each.path: each.runs for each in scenarios}
 
     def as_many(made: list[Scenario]) -> list[Scenario]:
@@ -298,8 +300,10 @@ def run_file(
     how = How(stack, force, switch_hystart, threads)
     files = _files(output, links, traffic)
     report = output is not None and not files
-    chosen, fixed = ([scenario], []) if how.kernel else once([scenario])
-    notes = remark_once(fixed, scenario.runs)
+    chosen, notes = [scenario], list[str]()
+    if not how.kernel:
+        chosen, fixed = once(chosen)
+        notes = remark_once(fixed, scenario.runs)
     plan = Plan(chosen, report=report, traces=traces, kernel=how.kernel, notes=notes)
     if files:
         execute_to_files(plan, how, files, as_json=as_json, quiet=quiet)

@@ -143,7 +143,7 @@ def test_only_paths_without_anything_random_run_once(tmp_path: Path) -> None:
     assert planning.once(both) == (both, [])
 
 
-def test_what_runs_once_is_not_random(tmp_path: Path) -> None:
+def test_what_runs_once_is_not_random() -> None:
     for algorithm in ("reno", "cubic+search", "cubic+suss", "cubic+oracle", "vegas"):
         (made,) = slowstart.compare("wired", algorithm, size="2 MB", runs=3)
         assert not planning.is_random(made)
@@ -198,9 +198,7 @@ class Own:
 """
 
 
-def own_exit(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: str
-) -> dict[str, Any]:
+def own_exit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: str) -> dict[str, Any]:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "own_exit.py").write_text(textwrap.dedent(OWN.format(arguments=arguments)))
     sys.modules.pop("own_exit", None)

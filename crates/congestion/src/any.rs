@@ -143,6 +143,9 @@ const PAPER: &str = "from the paper";
 /// Reconstructed by us where the source is not fully known: results say nothing about the original.
 const RECONSTRUCTION: &str = "our reconstruction";
 
+/// Ours, to compare others with; it needs the simulator's knowledge of the path.
+const REFERENCE: &str = "our reference, which needs the simulator's knowledge of the path";
+
 // `only_watches`: the start-up only monitors slow start and decides its exit, so that an avoidance
 // may replace the growth. Any other start-up sets or limits the growth itself.
 startups! {
@@ -248,7 +251,7 @@ startups! {
 
     Oracle(startup::Oracle, startup::OracleConfig) {
         name: "oracle",
-        provenance: "a reference that needs the simulator's knowledge of the path",
+        provenance: REFERENCE,
         source: "slowstart",
         summary: "slow start that exits when the window holds the BDP, which the simulator tells it; \
                   runs in the simulator only",
