@@ -324,7 +324,7 @@ mod tests {
             let begin = round * 100 * MS;
             for segment in 0..=window {
                 let acked = una + segment * 1_000;
-                let sent = una + (window + segment) * 1_000;
+                let sent = una + window * 1_000; // nothing is released yet
                 probe.on_ack(at(begin + segment * MS), acked, sent, acked);
             }
             una += window * 1_000;

@@ -486,7 +486,13 @@ impl<C: CongestionControl> CongestionControl for Spied<C> {
 #[test]
 fn the_transport_of_the_tests_calls_every_hook() {
     let seen = Probe::new();
-    for name in ["cubic+quick-start", "cubic+suss", "bbr3", "xcp"] {
+    for name in [
+        "cubic+quick-start",
+        "cubic+suss",
+        "cubic+oracle",
+        "bbr3",
+        "xcp",
+    ] {
         let algorithm: crate::Algorithm = name.parse().expect(name);
         let mut transport = Transport::new(Spied {
             control: algorithm.build(BuildContext::example()),
