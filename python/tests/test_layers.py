@@ -14,7 +14,7 @@ FLOORS = (
     ("_native", "errors", "colors", "stats", "plain", "progress", "startup"),
     ("output", "streaming", "vm", "tables", "vectors", "metrics"),
     ("", "traces"),  # the package itself: compare and run
-    ("planning", "run_store", "programs", "behind", "plots", "busy", "shipped"),
+    ("exits", "planning", "run_store", "programs", "behind", "plots", "busy", "shipped"),
     ("exchange_plots", "network_plots", "topology"),
     ("report", "look"),
     ("analysis_figures",),

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use analysis::{Connection, Reason, Tracker, Vantage};
+use analysis::{Connection, Tracker, Vantage};
 use measure::{FlowResult, Vantage as Host};
 use scenario::Scenario;
 use simulator::RunOptions;
@@ -30,18 +30,6 @@ fn analyze(path: &str, algorithm: &str, flow: &str, host: Host) -> (FlowResult, 
     assert_eq!(found.len(), 1);
     let truth = output.result.flows.into_iter().next().expect("a flow");
     (truth, found.remove(0))
-}
-
-/// The reasons of the analysis for those of the simulator.
-fn reason_of(truth: &FlowResult) -> Option<Reason> {
-    truth
-        .slow_start_exit
-        .as_ref()
-        .map(|exit| match exit.reason.as_str() {
-            "loss" | "timeout" => Reason::Loss,
-            "ecn" => Reason::Ecn,
-            _ => Reason::Heuristic,
-        })
 }
 
 #[test]

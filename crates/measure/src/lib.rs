@@ -14,6 +14,7 @@ mod probe;
 mod queue;
 mod responses;
 mod result;
+mod startup;
 mod summary;
 pub mod tables;
 mod tally;
@@ -31,9 +32,9 @@ pub use probe::FlowProbe;
 pub use queue::{QueueDistribution, QueueSampler};
 pub use responses::{Epoch, EpochResult, ExchangeResult, ResponseClass, Responses, Spread};
 pub use result::{
-    Document, FlowResult, LinkResult, RunResult, SlowStartExitResult, Stack, TrafficFlow,
-    TrafficResult, document,
+    Document, FlowResult, LinkResult, RunResult, Stack, TrafficFlow, TrafficResult, document,
 };
+pub use startup::{Bottleneck, PathAtExit, SlowStartExitResult, StartupProbe, StartupResult};
 pub use summary::{Interval, Shares, SummaryRow, median_with_interval, summarize};
 pub use tally::{NetworkRow, Overview, PathRow, Repeats, Tally, TrafficRow};
 pub use trace::{FlowSample, FlowTrace, LinkTrace, Traces};

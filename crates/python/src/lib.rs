@@ -9,6 +9,7 @@ mod attend;
 mod batch;
 mod conformance;
 mod documents;
+mod exit_reasons;
 #[cfg(target_os = "linux")]
 mod kernel_programs;
 #[cfg(not(target_os = "linux"))]

@@ -15,6 +15,7 @@ mod outcome;
 mod packets;
 mod relay;
 mod starts;
+pub mod startup;
 mod turns;
 
 use std::collections::BTreeMap;
@@ -335,7 +336,11 @@ impl<'a> World<'a> {
             return;
         };
         endpoints.handle_ack(now, ack, rides);
-        if endpoints.sender.is_complete() {
+        let is_complete = endpoints.sender.is_complete();
+        if now >= endpoints.look {
+            self.look_at_startup(flow);
+        }
+        if is_complete {
             self.complete(flow);
         } else {
             if ack.syn {
@@ -575,7 +580,7 @@ impl<'a> World<'a> {
         self.discard(packet);
         if packet.payload.has_payload() {
             match self.endpoints(packet.flow) {
-                Some(endpoints) => endpoints.probe.on_drop(at),
+                Some(endpoints) => endpoints.on_drop(at, &packet.payload),
                 None => self.note_lost_datagram(packet.flow),
             }
         }
@@ -622,6 +627,9 @@ impl<'a> World<'a> {
                 .is_some_and(|deadline| deadline <= now)
         {
             endpoints.sender.handle_timeout(now);
+            if now >= endpoints.look {
+                self.look_at_startup(flow);
+            }
         }
         if has_receiver {
             self.settle_end(flow);

@@ -135,7 +135,11 @@ fn slow_start_without_hystart_ends_as_published() {
     let ends = |name: &str| {
         let path = PathModel::resolve(name).unwrap();
         let flows = downloads(&path, "cubic+standard", None, 60);
-        let exit = mean(flows.iter().filter_map(|flow| flow.exit_s));
+        let exit = mean(
+            flows
+                .iter()
+                .filter_map(|flow| Some(flow.slow_start_exit.as_ref()?.time_s)),
+        );
         let again = mean(flows.iter().map(|flow| flow.segments_retransmitted as f64));
         println!("{name}: slow start ends after {exit:.3} s, {again:.0} retransmitted");
         (exit, again)

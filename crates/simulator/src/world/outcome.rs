@@ -45,6 +45,7 @@ impl World<'_> {
         let now = self.now;
         self.links[FORWARD as usize].advance(now);
         self.note_busy_periods();
+        self.end_startup(flow);
         let link = &self.links[FORWARD as usize].link;
         let state = &mut self.flows.measured[flow as usize];
         if let Some(period) = link.last_busy_period(now)

@@ -496,7 +496,7 @@ impl Mac for Dcf {
         let idle = self.air.busy_until(now, node);
         let contention = self.air.listener(now, node);
         if contention.ends(idle).is_none() {
-            if contention.starts(idle) <= now {
+            if !self.config.idle_backoff && contention.starts(idle) <= now {
                 // The medium has been idle for long enough.
                 contention.begin(now, 0);
             } else {

@@ -61,6 +61,9 @@ described! {
         long_retries: u32 = 4 => Key::of(Kind::Integer(1, 255));
         /// Whether a node waits for EIFS, and not only for DIFS, after a frame with errors.
         eifs: bool = true => Key::of(Kind::Switch);
+        /// Whether a node takes a backoff also if the medium has been idle for long, as in ns-2. The
+        /// standard lets it send at once, so that nodes which begin together collide.
+        idle_backoff: bool = true => Key::of(Kind::Switch);
     }
 }
 
