@@ -464,7 +464,7 @@ def remarks(overview: Mapping[str, Any]) -> list[str]:
             )
     if any(each["runs"] < LEAST_FOR_INTERVAL for each in random):
         sentences.append(
-            f"There is no 95 % interval of a median of fewer than {LEAST_FOR_INTERVAL} values: "
-            "make more runs (-n)."
+            f"With fewer than {LEAST_FOR_INTERVAL} values a median has no 95 % interval: make more "
+            "runs (-n)."
         )
     return sentences
