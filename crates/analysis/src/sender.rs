@@ -427,7 +427,9 @@ impl Sender {
         counts.bytes += (end - start) as u64;
         let is_timeout = start <= self.una && silence * 5 >= rto * 4 && !has_evidence
             || silence >= rto && start <= self.una;
-        if is_last && !has_evidence && silence as f64 > 1.2 * self.srtt && silence < rto {
+        let is_probe =
+            is_last && !has_evidence && silence as f64 > 1.2 * self.srtt && silence < rto;
+        if is_probe {
             counts.tail_probe += 1;
         } else if is_timeout {
             counts.timeout += 1;
@@ -440,6 +442,10 @@ impl Sender {
                 break;
             }
             sent.is_clean = false;
+        }
+        // A probe asks whether the tail is lost; only SACK blocks or an RTO say that it is.
+        if is_probe {
+            return;
         }
         if self.first_retransmission.is_none() {
             let flight = self.flight();
