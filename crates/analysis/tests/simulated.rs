@@ -3,9 +3,10 @@
 use std::sync::atomic::AtomicBool;
 
 use analysis::{Connection, Reason, Tracker, Vantage};
-use measure::{FlowResult, Vantage as Host};
+use measure::{FlowResult, PacketKind, Vantage as Host};
 use scenario::Scenario;
 use simulator::RunOptions;
+use units::Duration;
 
 /// What the simulator knows, and what the analysis of the capture at a host says.
 fn analyze(path: &str, algorithm: &str, flow: &str, host: Host) -> (FlowResult, Connection) {
@@ -151,6 +152,66 @@ fn a_capture_at_the_receiver_gives_the_same_exit() {
         );
         let window = exit.cwnd_bytes as f64 / left.cwnd_bytes as f64 - 1.0;
         assert!(window.abs() < 0.03, "{path}: {window}");
+    }
+}
+
+/// A capture 20 ms from the sender, made of what the sender sees: data passes it 20 ms later, and
+/// ACKs 20 ms earlier.
+#[test]
+fn a_capture_between_the_hosts_gives_the_same_exit() {
+    for (algorithm, timestamps) in [
+        ("reno+standard", true),
+        ("cubic+hystart", true),
+        ("cubic+hystart", false),
+    ] {
+        let text = format!(
+            "[path]\npreset = \"wired\"\n[[flow]]\nalgorithm = \"{algorithm}\"\nsize = \"20 MB\"\n"
+        );
+        let scenario = Scenario::parse(&text, "test.toml", ".".as_ref()).expect("a scenario");
+        let options = RunOptions {
+            packets: true,
+            ..RunOptions::default()
+        };
+        let mut output =
+            simulator::run(&scenario, 0, &options, &AtomicBool::new(false)).expect("not cancelled");
+        let shift = Duration::from_millis(20);
+        let packets = &mut output.packets[0].packets;
+        packets.retain(|packet| packet.seen_by == Host::Sender);
+        for packet in packets.iter_mut() {
+            match packet.kind {
+                PacketKind::SynAck | PacketKind::Ack => packet.at = packet.at - shift,
+                _ => packet.at += shift,
+            }
+        }
+        packets.sort_by_key(|packet| packet.at);
+        let bytes =
+            capture::simulated::write(Vec::new(), "", &output.packets, &[Host::Sender], &[])
+                .expect("memory");
+        let mut tracker = Tracker::new(0);
+        let mut decoder = capture::Decoder::default();
+        capture::packets::read(&bytes[..], |frame| {
+            let mut segment = decoder.decode(frame).expect("TCP");
+            if !timestamps {
+                segment.options.timestamps = None;
+            }
+            tracker.take(&segment);
+        })
+        .expect("a capture");
+        let found = tracker.finish().remove(0);
+        assert_eq!(found.vantage, Vantage::Middle);
+        let left = output.result.flows[0]
+            .slow_start_exit
+            .as_ref()
+            .expect("an exit");
+        let exit = found.verdict.exit.as_ref().expect("an exit");
+        assert!(
+            (exit.time_s - left.time_s).abs() < 0.1,
+            "{algorithm}: {exit:?} {left:?}"
+        );
+        let window = exit.cwnd_bytes as f64 / left.cwnd_bytes as f64 - 1.0;
+        assert!(window.abs() < 0.05, "{algorithm}: {window}");
+        let base = found.rtt_ms.expect("samples")[0];
+        assert!((98.0..105.0).contains(&base), "{algorithm}: {base}");
     }
 }
 
