@@ -235,8 +235,8 @@ def write(
     """
     from slowstart import __version__
     from slowstart.analysis_figures import figure
-    from slowstart.report import inline, render
     from slowstart.plots import save, styled
+    from slowstart.report import inline, render
 
     made = {"analysis": True, **document(reports, chosen)}
     (folder / "result.json").write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")

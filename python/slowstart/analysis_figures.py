@@ -13,9 +13,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
-# A view of the start-up ends this many exit times after the beginning.
-_EXITS = 4.0
-
 
 def _column(points: list[dict[str, Any]], key: str, scale: float) -> NDArray[np.float64]:
     values = [np.nan if each[key] is None else each[key] / scale for each in points]
@@ -28,11 +25,14 @@ def figure(connection: dict[str, Any]) -> Figure:
     found = connection["verdict"]["exit"]
     time = _column(points, "time_s", 1.0)
     drawn = plots.new_figure(11.0, 7.5)
-    top, bottom = drawn.subplots(2, 2, sharex=True)
-    sequence, flight, rtt, rate = *top, *bottom
+    grid: list[Axes] = [drawn.add_subplot(2, 2, place) for place in range(1, 5)]
+    sequence, flight, rtt, rate = grid
+    for axes in grid[1:]:
+        axes.sharex(sequence)
     _draw_sequence(sequence, time, points)
+    window = "cwnd" if connection["vantage"] == "log" else "cwnd, estimated"
     lines = (("in_flight_bytes", colors.BLUE, "in flight"),
-             ("cwnd_bytes", colors.ORANGE, "cwnd, estimated"),
+             ("cwnd_bytes", colors.ORANGE, window),
              ("receive_window_bytes", colors.GREEN, "receive window"))  # fmt: skip
     for key, color, label in lines:
         flight.plot(time, _column(points, key, 1e3), color=color, label=label, linewidth=1.2)
@@ -48,7 +48,7 @@ def figure(connection: dict[str, Any]) -> Figure:
     rate.set_ylim(bottom=0)
     for axes in (rtt, rate):
         axes.set_xlabel("time (s)")
-    for axes in (sequence, flight, rtt, rate):
+    for axes in grid:
         if found is not None:
             axes.axvline(found["time_s"], color=colors.PURPLE, linewidth=1.0, linestyle="--")
     title = f"{connection['sender']} > {connection['receiver']}".removesuffix(" > ")

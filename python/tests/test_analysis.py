@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -35,7 +36,7 @@ def capture(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
-def document(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, object]:
+def document(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
     capsys.readouterr()
     assert invoke(["analyze", *arguments, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
@@ -62,7 +63,7 @@ def test_a_simulated_capture_has_each_flow_from_both_hosts(
 def test_conditions_and_order_choose_connections(
     capture: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def chosen(*arguments: str) -> list[dict[str, object]]:
+    def chosen(*arguments: str) -> list[dict[str, Any]]:
         found = document(capsys, str(capture), *arguments)["connections"]
         assert isinstance(found, list)
         return found

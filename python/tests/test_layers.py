@@ -41,7 +41,14 @@ FLOORS = (
     ("studies.page",),
     ("studies", "studies.terminal", "fidelity", "fidelity.command", "fidelity.group_command"),
     ("listing",),
-    ("analysis_command", "path_command", "run_command", "study_command", "traces_command", "vm_command"),
+    (
+        "analysis_command",
+        "path_command",
+        "run_command",
+        "study_command",
+        "traces_command",
+        "vm_command",
+    ),
     ("cli",),
 )
 FLOOR = {module: number for number, floor in enumerate(FLOORS) for module in floor}

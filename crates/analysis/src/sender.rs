@@ -5,6 +5,7 @@
 //! retransmitted gives one, and a segment gives its sample when it is acknowledged or SACKed first.
 
 mod limits;
+mod moments;
 mod ranges;
 
 use std::collections::VecDeque;
@@ -13,6 +14,8 @@ use crate::report::{Limits, Retransmissions, Vantage};
 use crate::series::{Point, Series};
 use crate::view::{Ack, Data, Event};
 use limits::Clock;
+use moments::Sent;
+pub use moments::{Grown, Round, Sign};
 use ranges::Ranges;
 
 /// Most segments in flight that are remembered.
@@ -23,72 +26,6 @@ const MOST_ROUNDS: usize = 4096;
 
 /// Smallest retransmission timeout that common stacks use, in nanoseconds (Linux: 200 ms).
 const LEAST_RTO: i64 = 200_000_000;
-
-#[derive(Clone, Copy, Debug)]
-struct Sent {
-    start: i64,
-    end: i64,
-    at: i64,
-    is_clean: bool,
-}
-
-/// A moment at which the flight was larger than ever before.
-#[derive(Clone, Copy, Debug)]
-pub struct Grown {
-    /// When, in nanoseconds since the first packet.
-    pub at: i64,
-    /// The same by the sender's own clock, where the capture is elsewhere.
-    pub sender_at: i64,
-    /// Bytes delivered (acknowledged or SACKed) by then.
-    pub delivered: i64,
-    /// In flight.
-    pub flight: i64,
-    /// The round.
-    pub round: u32,
-    /// Bytes that the receive window had left.
-    pub window_left: i64,
-    /// Time in each limit by then.
-    pub limits: Limits,
-}
-
-/// A round trip: from the first byte sent after its begin until that byte is acknowledged.
-#[derive(Clone, Copy, Debug)]
-pub struct Round {
-    /// When it began, in nanoseconds since the first packet.
-    pub began: i64,
-    /// When it ended.
-    pub ended: i64,
-    /// Bytes delivered in it.
-    pub delivered: i64,
-    /// Largest flight.
-    pub flight: i64,
-}
-
-impl Round {
-    /// Bits per second.
-    #[must_use]
-    pub fn rate(&self) -> f64 {
-        let seconds = (self.ended - self.began) as f64 / 1e9;
-        if seconds > 0.0 {
-            self.delivered as f64 * 8.0 / seconds
-        } else {
-            0.0
-        }
-    }
-}
-
-/// A sign of congestion.
-#[derive(Clone, Copy, Debug)]
-pub struct Sign {
-    /// When, in nanoseconds since the first packet.
-    pub at: i64,
-    /// The same by the sender's own clock, where the capture is elsewhere.
-    pub sender_at: i64,
-    /// Bytes delivered by then.
-    pub delivered: i64,
-    /// In flight before it.
-    pub flight: i64,
-}
 
 /// What one direction of a connection sent, and how it was acknowledged.
 #[derive(Clone, Debug)]
@@ -427,7 +364,9 @@ impl Sender {
         counts.bytes += (end - start) as u64;
         let is_timeout = start <= self.una && silence * 5 >= rto * 4 && !has_evidence
             || silence >= rto && start <= self.una;
-        if is_last && !has_evidence && silence as f64 > 1.2 * self.srtt && silence < rto {
+        let is_probe =
+            is_last && !has_evidence && silence as f64 > 1.2 * self.srtt && silence < rto;
+        if is_probe {
             counts.tail_probe += 1;
         } else if is_timeout {
             counts.timeout += 1;
@@ -440,6 +379,10 @@ impl Sender {
                 break;
             }
             sent.is_clean = false;
+        }
+        // A probe asks whether the tail is lost; only SACK blocks or an RTO say that it is.
+        if is_probe {
+            return;
         }
         if self.first_retransmission.is_none() {
             let flight = self.flight();

@@ -58,7 +58,7 @@ impl Series {
         }
         self.retransmitted |= retransmitted;
         self.seen += 1;
-        if (self.seen - 1) % self.stride != 0 {
+        if !(self.seen - 1).is_multiple_of(self.stride) {
             return;
         }
         if self.points.len() >= self.limit {
@@ -77,7 +77,7 @@ impl Series {
                 keeps
             });
             self.stride *= 2;
-            if (self.seen - 1) % self.stride != 0 {
+            if !(self.seen - 1).is_multiple_of(self.stride) {
                 return;
             }
         }

@@ -23,9 +23,8 @@ const FAST: f64 = 0.5;
 /// Slope of conservative slow start, likewise: half of its quarter.
 const CONSERVATIVE: f64 = 0.125;
 
-/// Below this many segments in flight, congestion avoidance grows as fast as conservative slow
-/// start: one segment per round.
-const FEW: i64 = 16;
+/// Congestion avoidance grows by a segment per window; this many segments are more.
+const AVOIDANCE: f64 = 2.0;
 
 /// Rounds after the exit that a statement about capacity needs.
 const ROUNDS_FOR_CAPACITY: usize = 5;
@@ -91,10 +90,10 @@ fn fit(points: &[Grown], mss: i64) -> Option<Fit> {
         let Some(slope) = slopes[index] else { continue };
         if slope >= FAST * scale {
             (fit.last, fit.conservative) = (index, false);
-        } else if slope >= CONSERVATIVE * scale && here.flight > FEW * mss {
+        } else if slope >= (CONSERVATIVE * scale).max(AVOIDANCE * mss as f64 / here.flight as f64) {
             // Only a run of it that follows without a gap.
             let step = here.delivered - points[index - 1].delivered;
-            if fit.last + 1 >= index && step <= here.flight / 4 {
+            if fit.last + 1 >= index && step <= here.flight / 2 {
                 (fit.last, fit.conservative) = (index, true);
             }
         }
@@ -208,7 +207,9 @@ pub fn verdict(sender: &Sender, has_beginning: bool) -> Verdict {
     };
     // Slower growth until a loss or until the end, however short: slow start lasted until then.
     let mut fit = fit;
-    let horizon = congestion.map_or(sender.last_new.1, |it| it.sign.delivered);
+    // A loss that shows only after the last new data still belongs to the growth before.
+    let until = sender.last_new.1;
+    let horizon = congestion.map_or(until, |it| it.sign.delivered.min(until));
     let near = |point: &Grown| horizon - point.delivered <= (point.flight / 4).max(4 * mss);
     if !near(&points[fit.last]) {
         fit.last = fit.core;
@@ -310,7 +311,13 @@ fn by_congestion(sender: &Sender, fit: &Fit, congestion: Congestion, idle: i64) 
         .after_recovery
         .map(|(_, flight)| flight)
         .filter(|flight| *flight > 0 && !congestion.by_timeout);
-    let exit = exit_of(sender, fit, congestion.at, flight, after);
+    let mut exit = exit_of(sender, fit, congestion.at, flight, after);
+    // After the last new data, the window grows unseen.
+    if congestion.sign.delivered > sender.last_new.1 {
+        let unseen = (congestion.sign.delivered - last.delivered).max(0);
+        let [_, high] = &mut exit.cwnd_interval_bytes;
+        *high = (*high).max((flight + unseen).max(0) as u64);
+    }
     let (class, class_confidence, cost_s) = class_of(sender, &exit, congestion.reason);
     let unsure = idle as f64 / last.flight.max(1) as f64;
     let sentence = sentence(congestion.reason, &exit, class, sender);
