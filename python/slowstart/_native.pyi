@@ -89,6 +89,9 @@ def look(
 def topology(path: str) -> str:
     """The nodes, links, hosts and routes of a path and of the flows of its file (JSON)."""
 
+def network_look(path: str, *, seed: int, duration: str) -> str | None:
+    """An ad-hoc network or a constellation over time (JSON); None if the path has none."""
+
 def probing(path: str, *, seed: int, duration: str) -> Scenario:
     """A scenario with a path's background traffic and a probe flow of occasional full packets."""
 
@@ -97,6 +100,21 @@ def median_interval(values: Sequence[float]) -> tuple[float | None, float | None
 
     The bounds are ``None`` for fewer than six values, and all three are ``None`` for no values.
     """
+
+def analyze_file(file: str | PathLike[str], *, points: int = 0) -> str:
+    """Analyzes a capture or log; returns its report (JSON).
+
+    Raises:
+        slowstart.InputError: The file cannot be read, or has no known format.
+    """
+
+def write_capture(
+    scenario: Scenario, file: str | PathLike[str], *, run: int, vantages: Sequence[str]
+) -> int:
+    """Simulates a run and writes its packets to a new pcapng file; returns how many."""
+
+def analyze_simulated(scenario: Scenario, *, run: int, vantage: str) -> str:
+    """Simulates a run, analyzes the capture of a host, and returns truth and findings (JSON)."""
 
 def run_vector(file: str | PathLike[str]) -> str:
     """Runs a conformance vector, or a folder of them; returns a JSON list of reports."""
@@ -328,6 +346,15 @@ class Result:
 
     def traffic(self) -> Table:
         """One row per source of background traffic and run; empty if there is none."""
+
+    def networks(self) -> Table:
+        """One row per run over an ad-hoc network or a constellation; empty without one."""
+
+    def network_drops(self) -> Table:
+        """One row per cause for which such a network lost packets, and run."""
+
+    def nodes(self) -> Table:
+        """One row per node of such a network, and run."""
 
     def responses(self) -> Table:
         """One row per class of response sizes, source of background traffic and run.

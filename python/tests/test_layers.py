@@ -14,9 +14,12 @@ FLOORS = (
     ("_native", "errors", "colors", "stats", "plain", "progress", "startup"),
     ("output", "streaming", "vm", "tables", "vectors", "metrics"),
     ("", "traces"),  # the package itself: compare and run
-    ("planning", "run_store", "programs", "behind", "plots", "busy", "shipped"),
-    ("exchange_plots", "topology"),
+    ("exits", "planning", "run_store", "programs", "behind", "plots", "busy", "shipped"),
+    ("exchange_plots", "network_plots", "topology"),
     ("report", "look"),
+    ("analysis_figures",),
+    ("analysis",),
+    ("analysis_truth",),
     ("artifacts", "execution"),
     # Validation against the kernel.
     ("fidelity.quantities", "fidelity.grid", "fidelity.groups"),
@@ -38,7 +41,14 @@ FLOORS = (
     ("studies.page",),
     ("studies", "studies.terminal", "fidelity", "fidelity.command", "fidelity.group_command"),
     ("listing",),
-    ("path_command", "run_command", "study_command", "traces_command", "vm_command"),
+    (
+        "analysis_command",
+        "path_command",
+        "run_command",
+        "study_command",
+        "traces_command",
+        "vm_command",
+    ),
     ("cli",),
 )
 FLOOR = {module: number for number, floor in enumerate(FLOORS) for module in floor}

@@ -4,10 +4,12 @@
 //! defined in `python/slowstart/errors.py`. Tables are exported through the Arrow PyCapsule
 //! interface.
 
+mod analysis;
 mod attend;
 mod batch;
 mod conformance;
 mod documents;
+mod exit_reasons;
 #[cfg(target_os = "linux")]
 mod kernel_programs;
 #[cfg(not(target_os = "linux"))]
@@ -62,6 +64,8 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 #[pymodule]
 mod _native {
     #[pymodule_export]
+    use super::analysis::{analyze_file, analyze_simulated, write_capture};
+    #[pymodule_export]
     use super::batch::run_batch;
     #[pymodule_export]
     use super::conformance::run_vector;
@@ -72,7 +76,7 @@ mod _native {
     #[pymodule_export]
     use super::linux::{check_linux, emulate, enter_user_namespace, run_linux};
     #[pymodule_export]
-    use super::look::{look, probing, topology};
+    use super::look::{look, network_look, probing, topology};
     #[pymodule_export]
     use super::results::{Result, Table};
     #[pymodule_export]

@@ -19,9 +19,11 @@ mod carried;
 mod conversation;
 mod flow;
 mod flows;
+mod ledger;
 mod legs;
 mod links;
 mod look;
+mod network_look;
 mod routes;
 mod traffic;
 mod world;
@@ -34,12 +36,16 @@ use rayon::prelude::*;
 use scenario::Scenario;
 
 pub use look::look;
+pub use network_look::network_look;
 
 /// What a run records.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RunOptions {
     /// Whether to record time series.
     pub traces: bool,
+    /// Whether to record the packets of the measured flows at both of their hosts. Flows whose
+    /// connection a proxy splits, or whose receiver sends data too, are left out.
+    pub packets: bool,
     /// Which event loop to use. Results do not depend on it.
     pub event_loop: EventLoop,
 }
@@ -63,6 +69,8 @@ pub struct RunOutput {
     pub result: measure::RunResult,
     /// Its time series, if requested.
     pub traces: Option<measure::Traces>,
+    /// The packets of its flows, if requested.
+    pub packets: Vec<measure::PacketTrace>,
 }
 
 /// Why a run did not finish.

@@ -5,14 +5,17 @@
 
 mod background;
 mod build;
+pub mod clouds;
 mod device;
 mod exchanges;
 mod feedback;
 mod graph;
 mod hosts;
 mod outcome;
+mod packets;
 mod relay;
 mod starts;
+pub mod startup;
 mod turns;
 
 use std::collections::BTreeMap;
@@ -20,6 +23,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use congestion::PathMemory;
 use engine::Component;
+use measure::{PacketRecord, Vantage};
 use network::{Ecn, Packet, Payload, Streams};
 use scenario::Scenario;
 use tcp::segment::{AckSegment, Burst};
@@ -35,6 +39,7 @@ use crate::routes::{Hop, Routes};
 use crate::traffic::{Source, Totals};
 use crate::{RunError, RunOutput};
 use background::Datagrams;
+use clouds::Crossed;
 use feedback::consult;
 use graph::Graph;
 use hosts::{Access, Way};
@@ -77,6 +82,7 @@ pub struct World<'a> {
     needs_wakeups: bool,
     routes: Routes,
     graph: Graph,
+    cloud: Option<Box<Crossed>>,
     /// The access links of hosts that have had a flow, by table and number of the host.
     accesses: BTreeMap<(u32, u32), Access>,
     /// Background traffic and its totals.
@@ -92,6 +98,8 @@ pub struct World<'a> {
     /// Whether hosts take no shortcuts.
     is_plain: bool,
     turns: Turns,
+    /// The packets of each measured flow, if they are recorded.
+    packets: Option<Vec<Vec<PacketRecord>>>,
 }
 
 impl<'a> World<'a> {
@@ -129,6 +137,7 @@ impl<'a> World<'a> {
             self.turns.position = position;
             match part {
                 Part::Link(link) => self.link_acts(link, side, bound.at),
+                Part::Cloud => self.cloud_acts(side, bound.at),
                 Part::Arrivals => self.arrivals(),
                 Part::Flow(component) => self.flow_acts(self.running[component.index()], side),
                 Part::Source(source) => self.source_acts(source),
@@ -240,6 +249,9 @@ impl<'a> World<'a> {
     #[inline(never)]
     fn any_data_arrives(&mut self, flow: u32, carried: &Carried, ecn: Ecn) {
         let now = self.now;
+        if self.packets.is_some() {
+            self.see_data_arrive(flow, carried, ecn);
+        }
         if carried.is_handshake_ack() {
             return;
         }
@@ -317,11 +329,18 @@ impl<'a> World<'a> {
     #[inline(always)]
     fn take_ack(&mut self, flow: u32, ack: &AckSegment, rides: bool) {
         let now = self.now;
+        if self.is_plain {
+            self.see_ack(flow, ack, Vantage::Sender);
+        }
         let Some(endpoints) = self.endpoints(flow) else {
             return;
         };
         endpoints.handle_ack(now, ack, rides);
-        if endpoints.sender.is_complete() {
+        let is_complete = endpoints.sender.is_complete();
+        if now >= endpoints.look {
+            self.look_at_startup(flow);
+        }
+        if is_complete {
             self.complete(flow);
         } else {
             if ack.syn {
@@ -341,6 +360,7 @@ impl<'a> World<'a> {
         if state.peer != NOBODY {
             return self.answer_both_ways(flow, syn_ack);
         }
+        self.see_third(flow);
         self.offer(Packet {
             size: HANDSHAKE_ACK_SIZE,
             flow,
@@ -376,6 +396,9 @@ impl<'a> World<'a> {
             let Some(ack) = endpoints.receiver.poll_ack(now) else {
                 return;
             };
+            if self.is_plain {
+                self.see_ack(flow, &ack, Vantage::Receiver);
+            }
             let mut packet = Packet {
                 size: ack_size(&ack),
                 flow,
@@ -421,14 +444,17 @@ impl<'a> World<'a> {
             };
             let route = state.data;
             let asks_routers = state.asks_routers;
+            let peer = state.peer;
+            if self.is_plain {
+                self.see_data_leave(flow, &segment, ecn);
+            }
             let packet = Packet {
                 size: data_size(&segment),
                 flow,
                 ecn,
                 payload: Carried::data(&segment, now, route),
             };
-            if state.peer != NOBODY {
-                let peer = state.peer;
+            if peer != NOBODY {
                 self.offer_with_ack(peer, packet, count, asks_routers);
             } else if count > 1 {
                 self.offer_burst(packet, count);
@@ -458,7 +484,9 @@ impl<'a> World<'a> {
     fn offer_burst(&mut self, packet: Packet<Carried>, count: u32) {
         let route = packet.payload.hop();
         let link = self.routes.link(route);
-        let state = &mut self.links[link as usize];
+        let Some(state) = self.links.get_mut(link as usize) else {
+            return self.cross_one_by_one(link, packet, count);
+        };
         if self.needs_wakeups || state.router.is_some() {
             // The device and the router see each packet.
             for k in 0..count {
@@ -527,7 +555,9 @@ impl<'a> World<'a> {
     fn offer(&mut self, packet: Packet<Carried>) -> bool {
         let now = self.now;
         let link = self.routes.link(packet.payload.hop());
-        let state = &mut self.links[link as usize];
+        let Some(state) = self.links.get_mut(link as usize) else {
+            return self.cross(link, packet);
+        };
         if state.router.is_some() {
             consult(state, &packet, now, &mut self.aside);
         }
@@ -550,7 +580,7 @@ impl<'a> World<'a> {
         self.discard(packet);
         if packet.payload.has_payload() {
             match self.endpoints(packet.flow) {
-                Some(endpoints) => endpoints.probe.on_drop(at),
+                Some(endpoints) => endpoints.on_drop(at, &packet.payload),
                 None => self.note_lost_datagram(packet.flow),
             }
         }
@@ -597,6 +627,9 @@ impl<'a> World<'a> {
                 .is_some_and(|deadline| deadline <= now)
         {
             endpoints.sender.handle_timeout(now);
+            if now >= endpoints.look {
+                self.look_at_startup(flow);
+            }
         }
         if has_receiver {
             self.settle_end(flow);

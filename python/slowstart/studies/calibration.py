@@ -286,9 +286,23 @@ def _read(node: Node, hooks: Callable[[str], object | None]) -> Calibration:
         parameters=parameters,
         targets=targets,
         fixed=fixed.value,
-        definition=hashlib.sha256(json.dumps(node.value, sort_keys=True).encode()).hexdigest()[:16],
+        definition=_definition(node.value),
         node=node,
     )
+
+
+_PROSE = ("about", "words", "where", "reason")
+
+
+def _definition(table: Mapping[str, Any]) -> str:
+    """A hash of all that determines a search; its prose does not."""
+
+    def bare(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: bare(each) for key, each in value.items() if key not in _PROSE}
+        return [bare(each) for each in value] if isinstance(value, list) else value
+
+    return hashlib.sha256(json.dumps(bare(table), sort_keys=True).encode()).hexdigest()[:16]
 
 
 def _parameter(node: Node, name: str, kind: str) -> Parameter:

@@ -67,6 +67,7 @@ impl<'a> World<'a> {
             }) || !scenario.path.proxies.is_empty(),
             routes: Routes::default(),
             graph: Graph::default(),
+            cloud: None,
             accesses: BTreeMap::new(),
             sources: Vec::new(),
             totals: Vec::new(),
@@ -76,10 +77,14 @@ impl<'a> World<'a> {
             // Without measured flows, a run ends with its time.
             unfinished: scenario.flows.len().max(1),
             now: Instant::ZERO,
-            is_plain: options.traces || options.event_loop == EventLoop::Plain,
+            is_plain: options.traces || options.packets || options.event_loop == EventLoop::Plain,
             turns: Turns::default(),
+            packets: options
+                .packets
+                .then(|| vec![Vec::new(); scenario.flows.len()]),
         };
         world.add_own_links();
+        world.add_cloud();
         let path = &scenario.path;
         let exchanges = |traffic: &Traffic| matches!(traffic.kind, TrafficKind::Exchanges(_));
         if path.traffic.iter().any(exchanges) {
@@ -90,7 +95,8 @@ impl<'a> World<'a> {
         let mut turns = Vec::new();
         for (index, config) in scenario.flows.iter().enumerate() {
             let turn = next_turn(&mut turns, config.ends);
-            let (ends, extra) = (config.ends, config.extra_delay);
+            let ends = world.drawn(config.ends, || format!("ends of flow {index}"));
+            let extra = config.extra_delay;
             let (config, way) = match legs.of_flow(index) {
                 None => (config, world.way(Direction::Forward, ends, turn, extra)),
                 Some(course) => {
