@@ -61,12 +61,14 @@ class PointRows:
         return self.findings.why_empty(experiment, stack, labels)
 
 
-def jobs_at(study: Study, only: Sequence[str]) -> list[dict[str, list[Job]]]:
-    """The jobs at each further point, by experiment."""
+def jobs_at(
+    study: Study, only: Sequence[str], runs: int | None = None
+) -> list[dict[str, list[Job]]]:
+    """The jobs at each further point, by experiment; with ``runs``, so many of each cell."""
     plans = {name: each for name, each in study.experiments.items() if not only or name in only}
     count = max((each.points for each in plans.values()), default=0)
     return [
-        {name: jobs for name, each in plans.items() if (jobs := each.variant_jobs(place))}
+        {name: jobs for name, each in plans.items() if (jobs := each.variant_jobs(place, runs))}
         for place in range(count)
     ]
 

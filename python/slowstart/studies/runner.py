@@ -409,7 +409,7 @@ def run(
     findings = Findings(study, chosen, quick, plan, unsupported)
     if output is None:
         weakref.finalize(findings, shutil.rmtree, folder, ignore_errors=True)
-    further = jobs_at(study, only) if sets and not quick and "simulated" in chosen else []
+    further = jobs_at(study, only, runs) if sets and not quick and "simulated" in chosen else []
     with Store(folder / "store") as store:
         store.complete(
             [
