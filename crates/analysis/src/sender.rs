@@ -30,7 +30,7 @@ const LEAST_RTO: i64 = 200_000_000;
 /// What one direction of a connection sent, and how it was acknowledged.
 #[derive(Clone, Debug)]
 pub struct Sender {
-    vantage: Vantage,
+    pub vantage: Vantage,
     /// How much later than the sender's clock the capture saw the last data, in nanoseconds.
     pub lag: i64,
     /// Highest byte sent, and the cumulative ACK.

@@ -14,11 +14,14 @@
 //!
 //! The method needs the beginning of the connection and at least two rounds of growth.
 
-use crate::report::{Capacity, Class, Exit, Limits, Reason, Verdict};
+use crate::report::{Capacity, Class, Exit, Limits, Reason, Vantage, Verdict};
 use crate::sender::{Grown, Round, Sender, Sign};
 
 /// Slope of slow start, as a fraction of the connection's own early slope.
 const FAST: f64 = 0.5;
+
+/// Slope of a slow start that goes on after a pause, likewise.
+const RESUMED: f64 = 0.7;
 
 /// Slope of conservative slow start, likewise: half of its quarter.
 const CONSERVATIVE: f64 = 0.125;
@@ -28,6 +31,9 @@ const AVOIDANCE: f64 = 2.0;
 
 /// Rounds after the exit that a statement about capacity needs.
 const ROUNDS_FOR_CAPACITY: usize = 5;
+
+/// Shortest RTT whose rounds a clock of 1 ms resolves, in nanoseconds.
+const LEAST_RTT: i64 = 5_000_000;
 
 /// What the growth of the flight shows.
 #[derive(Clone, Copy, Debug)]
@@ -80,15 +86,22 @@ fn fit(points: &[Grown], mss: i64) -> Option<Fit> {
     };
     for index in 1..points.len() {
         let (here, last) = (points[index], points[fit.last]);
-        // Nothing grew for two windows although the sender waited for ACKs: it is over.
+        // Nothing grew for windows although the sender waited for ACKs: it is over, unless it goes on
+        // faster than CUBIC can grow (Linux: one segment for two delivered). A link that delivers in
+        // bursts pauses for a few windows.
         let paused = here.delivered - last.delivered;
         let waited = here.limits.congestion_window_s - last.limits.congestion_window_s;
-        let all = total(&here.limits) - total(&last.limits);
-        if paused > 2 * last.flight && waited > 0.5 * all {
+        let is_paused = waited > 0.5 * (total(&here.limits) - total(&last.limits));
+        if is_paused && paused > 8 * last.flight {
             break;
         }
+        let fast = if is_paused && paused > 2 * last.flight {
+            RESUMED
+        } else {
+            FAST
+        };
         let Some(slope) = slopes[index] else { continue };
-        if slope >= FAST * scale {
+        if slope >= fast * scale {
             (fit.last, fit.conservative) = (index, false);
         } else if slope >= (CONSERVATIVE * scale).max(AVOIDANCE * mss as f64 / here.flight as f64) {
             // Only a run of it that follows without a gap.
@@ -197,6 +210,10 @@ pub fn verdict(sender: &Sender, has_beginning: bool) -> Verdict {
     }
     if sender.segments == 0 {
         return cannot("the sender sent no data");
+    }
+    let elsewhere = matches!(sender.vantage, Vantage::Receiver | Vantage::Middle);
+    if elsewhere && sender.rtt_min.is_none_or(|rtt| rtt < LEAST_RTT) {
+        return cannot("away from the sender, the timestamps do not resolve so short a round trip");
     }
     let points = &sender.grown;
     let congestion = congestion(sender);

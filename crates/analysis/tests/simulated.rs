@@ -33,6 +33,18 @@ fn analyze(path: &str, algorithm: &str, flow: &str, host: Host) -> (FlowResult, 
     (truth, found.remove(0))
 }
 
+/// The reasons of the analysis for those of the simulator.
+fn reason_of(truth: &FlowResult) -> Option<Reason> {
+    truth
+        .slow_start_exit
+        .as_ref()
+        .map(|exit| match exit.reason.as_str() {
+            "loss" | "timeout" => Reason::Loss,
+            "ecn" => Reason::Ecn,
+            _ => Reason::Heuristic,
+        })
+}
+
 #[test]
 fn counters_are_those_of_the_sender() {
     for algorithm in ["reno+standard", "cubic+hystart", "bbr"] {
