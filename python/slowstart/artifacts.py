@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from slowstart import exchange_plots, plots, report, tables
+from slowstart import exchange_plots, exits, network_plots, plots, report, tables
 from slowstart._native import median_interval
 from slowstart.output import RESULT
 from slowstart.planning import MOST_AT_A_SIZE, transferred
@@ -29,6 +29,9 @@ _PAYLOAD, _PACKET = 1448, 1500
 
 
 def _facts(path: dict[str, Any]) -> plots.PathFacts:
+    if "forward" not in path:  # an ad-hoc network or a constellation alone
+        name = tables.short(path["name"])
+        return plots.PathFacts(name, None, None, None, None, path["warm_up_s"])
     fraction = _PAYLOAD / (_PACKET + path["forward"]["overhead_bytes"])
     buffer = path["buffer_bytes"]
     return plots.PathFacts(
@@ -51,6 +54,13 @@ def write(folder: Path, plan: Plan, runs: Runs) -> None:
     traffic = pl.DataFrame(result.traffic())
     if not traffic.is_empty():
         traffic.write_parquet(folder / "traffic.parquet")
+    networks = {
+        name: pl.DataFrame(getattr(result, name)())
+        for name in ("networks", "network_drops", "nodes")
+    }
+    for name, frame in networks.items():
+        if not frame.is_empty():
+            frame.write_parquet(folder / f"{name}.parquet")
     exchanges = {
         name: pl.DataFrame(getattr(result, name)()) for name in ("responses", "epochs", "queues")
     }
@@ -65,7 +75,7 @@ def write(folder: Path, plan: Plan, runs: Runs) -> None:
     names = list(dict.fromkeys(row["name"] for row in overview["summary"]))
     paths = {each.path: each.resolved["path"] for each in plan.scenarios}
     painter = _Painter(folder)
-    painter.notes += runs.notes
+    painter.notes += [*plan.notes, *runs.notes]
     kernel = None
     if plan.kernel:
         painter.notes.append(
@@ -108,8 +118,62 @@ def write(folder: Path, plan: Plan, runs: Runs) -> None:
     for name, some in _figures("exit-shares", [row["path"] for row in rows]):
         mine = [row for row in rows if row["path"] in some]
         painter.draw(name, None, caption, plots.exit_shares(mine, names))
+    _draw_networks(painter, networks["networks"], networks["nodes"])
     _draw_exchanges(painter, exchanges)
-    report.write(folder, overview, plan.scenarios, painter.drawings, painter.notes, kernel)
+    cost = _costs(folder, painter, plan, runs, names)
+    simulated = flows.filter(pl.col("startup_queue_max_packets").is_not_null())
+    block = report.Block(
+        exits.sentences(simulated, paths, cost), exits.rows(simulated, paths, cost)
+    )
+    report.write(folder, overview, plan.scenarios, painter.drawings, painter.notes, block, kernel)
+
+
+def _costs(
+    folder: Path, painter: _Painter, plan: Plan, runs: Runs, names: Sequence[str]
+) -> pl.DataFrame:
+    """What the exits cost in the main runs; writes and draws it for all sizes."""
+    if not runs.oracles:
+        return pl.DataFrame()
+    main = exits.costs(plan.scenarios, runs.main, runs.oracles[None])
+    parts = [main.with_columns(size_bytes=pl.lit(transferred(runs.flows)[0]))]
+    for size, results in runs.sizes.items():
+        for place, result in enumerate(results):
+            one = exits.costs([plan.scenarios[place]], result, runs.oracles[size])
+            parts.append(one.with_columns(size_bytes=pl.lit(size)))
+    whole = pl.concat([each for each in parts if len(each)], how="vertical_relaxed")
+    whole = whole.sort("size_bytes", maintain_order=True)
+    whole.write_csv(folder / "exit_cost.csv")
+    caption = (
+        "Cost of the slow-start exit: completion time less that of the same run with an ideal exit "
+        "(the start-up oracle), by size of the transfer: median and its 95 % interval. Below zero, "
+        "the algorithm is faster than with an ideal exit, for example because it grows faster."
+    )
+    drawn = whole.drop_nulls("cost_s").with_columns(
+        pl.col("path").map_elements(tables.short, return_dtype=pl.String)
+    )
+    for name, some in _figures("exit-cost", drawn["path"].to_list()):
+        part = drawn.filter(pl.col("path").is_in(some))
+        painter.draw(name, None, caption, plots.exit_cost(part, names))
+    return main
+
+
+def _draw_networks(painter: _Painter, runs: pl.DataFrame, nodes: pl.DataFrame) -> None:
+    """Draws what ad-hoc networks and constellations did."""
+    if runs.is_empty():
+        return
+    caption = (
+        "The whole network: payload delivered per second, mean delay of data packets, data packets "
+        "delivered, copies lost, and energy used per second. Each point is a run, the line the "
+        "median."
+    )
+    for path in runs["path"].unique(maintain_order=True):
+        mine = runs.filter(pl.col("path") == path)
+        slug = report.slug(path)
+        painter.draw(f"network-{slug}", path, caption, network_plots.totals(mine))
+        receivers = nodes.filter((pl.col("path") == path) & (pl.col("data_delivered") > 0))
+        if not receivers.is_empty():
+            words = "Payload delivered per second at each node that received any; mean over runs."
+            painter.draw(f"nodes-{slug}", path, words, network_plots.nodes(receivers))
 
 
 def _draw_exchanges(painter: _Painter, found: dict[str, pl.DataFrame]) -> None:

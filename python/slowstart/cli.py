@@ -111,6 +111,7 @@ class Topic(str, Enum):
 
     ALGORITHMS = "algorithms"
     PATHS = "paths"
+    NETWORKS = "networks"
     SCENARIOS = "scenarios"
     STUDIES = "studies"
 
@@ -122,6 +123,7 @@ Examples:
   slowstart list
   slowstart list algorithms
   slowstart list paths --json
+  slowstart list networks
   slowstart list scenarios
 """,
 )
@@ -131,7 +133,7 @@ def _list(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
-    """List the available algorithms, paths, scenarios and studies."""
+    """List the available algorithms, paths, networks, scenarios and studies."""
     from slowstart import listing
 
     topics = [each.value for each in Topic] if topic is None else [topic.value]

@@ -280,6 +280,13 @@ impl Emulation {
                     .to_owned(),
             ));
         }
+        if path.cloud.is_some() {
+            return Err(EmulatorError::Invalid(
+                "an ad-hoc network or a constellation is available in simulations only, not on an \
+                 emulated path: leave out `[network]`"
+                    .to_owned(),
+            ));
+        }
         let is_alone = path.links.is_empty() && path.nodes.is_empty();
         if !is_alone || !path.proxies.is_empty() {
             return Err(EmulatorError::Invalid(

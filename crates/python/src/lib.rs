@@ -9,6 +9,7 @@ mod attend;
 mod batch;
 mod conformance;
 mod documents;
+mod exit_reasons;
 #[cfg(target_os = "linux")]
 mod kernel_programs;
 #[cfg(not(target_os = "linux"))]
@@ -75,7 +76,7 @@ mod _native {
     #[pymodule_export]
     use super::linux::{check_linux, emulate, enter_user_namespace, run_linux};
     #[pymodule_export]
-    use super::look::{look, probing, topology};
+    use super::look::{look, network_look, probing, topology};
     #[pymodule_export]
     use super::results::{Result, Table};
     #[pymodule_export]
@@ -129,6 +130,7 @@ fn paths(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
         entry.set_item("name", preset.name)?;
         entry.set_item("summary", preset.summary)?;
         entry.set_item("source", preset.source)?;
+        entry.set_item("toml", preset.toml.trim())?;
         let resolved = PathModel::resolve(preset.name).map_err(errors::input)?;
         let forward = &serde_json::json!(resolved)["forward"]["service"]["kind"];
         entry.set_item("model", forward.as_str())?;

@@ -8,7 +8,7 @@ use units::{Bytes, Duration};
 use crate::error::Error;
 use crate::flow::staggered;
 use crate::limits::{MAX_FLOWS, MAX_INITIAL_WINDOW, MAX_RUNS, MAX_SEED, RECEIVE_BUFFER};
-use crate::model::{DEFAULT_TIME_LIMIT, Flow, FlowSettings, PathModel, Scenario};
+use crate::model::{DEFAULT_TIME_LIMIT, Ends, Flow, FlowSettings, PathModel, Scenario};
 
 /// What to compare, and how.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,6 +89,9 @@ impl CompareOptions {
         let mut flows = Vec::new();
         for algorithm in algorithms {
             let mut flow = Flow::new(*algorithm);
+            if path.is_absent {
+                flow.ends = Ends::ANY;
+            }
             flow.size = self.size;
             flow.duration = self.duration;
             flow.initial_window = self.initial_window;

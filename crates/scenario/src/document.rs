@@ -147,7 +147,10 @@ impl<'a> Table<'a> {
     pub(crate) fn missing(&self, key: &str) -> Error {
         let known = self.known.key(key);
         let example = known.map_or_else(String::new, |known| match (known.kind, known.usual) {
-            (Kind::Table(_), Usual::Needed(text)) => text.to_owned(),
+            (
+                Kind::Table(_) | Kind::Integer(..) | Kind::Number(..) | Kind::Switch,
+                Usual::Needed(text) | Usual::Sometimes(text, _),
+            ) => text.to_owned(),
             (_, Usual::Needed(text) | Usual::Sometimes(text, _)) => format!("\"{text}\""),
             (kind, _) => format!("\"{}\"", kind.example()),
         });

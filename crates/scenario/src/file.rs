@@ -5,12 +5,13 @@ use std::path::Path;
 use network::LinkConfig;
 use units::{Duration, Instant};
 
+use crate::cloud;
 use crate::document::{Document, Table};
 use crate::error::{Error, quoted};
 use crate::flow;
 use crate::hosts;
 use crate::limits::MAX_FLOWS;
-use crate::model::{Direction, Flow, Hosts, PathModel, Place, Scenario};
+use crate::model::{Direction, Flow, Hosts, PathModel, Place, Scenario, Step};
 use crate::path::{PathSpec, names};
 use crate::tables::{FLOW, PATH, SCENARIO};
 use crate::topology::Network;
@@ -102,6 +103,17 @@ impl Scenario {
         self.path.configs(*route.steps.first()?).next()
     }
 
+    /// Whether data of a flow enters the cloud before any link.
+    fn enters_cloud(&self, flow: &Flow) -> bool {
+        if let Some(Place::Hosts(_)) = flow.ends.from {
+            return false;
+        }
+        let [from, to] = self.path.ends_of(flow.ends, Direction::Forward);
+        let route = self.path.route(from, to);
+        let first = route.and_then(|route| route.steps.first().copied());
+        flow.ends.is_drawn() || matches!(first, Some(Step::Cloud { .. }))
+    }
+
     /// Checks that need more than one key.
     pub(crate) fn check(&self) -> Result<(), String> {
         let end = Instant::ZERO
@@ -115,6 +127,13 @@ impl Scenario {
                 return Err(format!(
                     "the flow {} has a small_queue, for which its device, the path's first link, needs a drop-tail queue that \
                      knows on arrival when a packet leaves: no other aqm, no Wi-Fi, no dama",
+                    quoted(&flow.name)
+                ));
+            }
+            if flow.small_queue.is_some() && self.enters_cloud(flow) {
+                return Err(format!(
+                    "the flow {} has a small_queue, whose device is the first link of its route, and \
+                     its data comes from a node of the [network]",
                     quoted(&flow.name)
                 ));
             }
@@ -194,19 +213,29 @@ fn parse(text: &str, file: &str, folder: &Path) -> Result<Parsed, Error> {
     let tree = document.parse()?;
     let root = Table::new(document, &SCENARIO, tree.get_ref(), 0)?;
     let (name, summary) = names(&root)?;
-    let table = root.need("path")?.table(&PATH)?;
-    let network = Network::read(&root, folder)?;
-    let mut spec = PathSpec::read(&table, folder, &network)?;
+    let cloud = cloud::read(&root, folder)?;
+    let table = match (root.get("path"), &cloud) {
+        (None, Some(_)) => None,
+        (None, None) => return Err(root.missing("path")),
+        (Some(item), _) => Some(item.table(&PATH)?),
+    };
+    let (cloud, warm_up) = cloud.unzip();
+    let network = Network::read(&root, cloud, folder)?;
+    let mut spec = match &table {
+        Some(table) => PathSpec::read(table, folder, &network)?,
+        None => PathSpec::default(),
+    };
     spec.name = spec.name.or_else(|| name.clone());
     spec.summary = spec.summary.or_else(|| summary.clone());
+    let said = |key: &str| table.as_ref().is_some_and(|table| table.has(key));
     if let Some(item) = root.get("hosts") {
-        if table.has("hosts") {
+        if said("hosts") {
             return Err(item.refuse("hosts and path.hosts are the same thing: keep one"));
         }
         spec.hosts = hosts::read(&root, &network)?;
     }
     if let Some(item) = root.get("traffic") {
-        if table.has("traffic") {
+        if said("traffic") {
             return Err(item.refuse("traffic and path.traffic are the same thing: keep one"));
         }
         let hosts = spec.hosts.as_deref().unwrap_or_default();
@@ -217,10 +246,13 @@ fn parse(text: &str, file: &str, folder: &Path) -> Result<Parsed, Error> {
         || "path".to_owned(),
         |stem| stem.to_string_lossy().into_owned(),
     );
-    let mut path = spec
-        .resolve(&stem)
-        .map_err(|reason| table.refuse(format!("[path] {reason}")))?;
-    traffic::settle(others, &mut path)?;
+    let mut path = match &table {
+        Some(table) => spec
+            .resolve(&stem)
+            .map_err(|reason| table.refuse(format!("[path] {reason}")))?,
+        None => spec.without_path(&stem),
+    };
+    traffic::settle(others, warm_up.unwrap_or_default(), &mut path)?;
     let flows = flows(&root, &path.hosts, &network)?;
     network.settle(&root, &mut path)?;
     Ok(Parsed {

@@ -8,12 +8,9 @@ use crate::document::{Item, Table};
 use crate::error::Error;
 use crate::hosts;
 use crate::limits::MIN_INTERVAL;
-use crate::model::{Application, Direction, FULL_PACKET, Flow, Hosts};
+use crate::model::{Application, Direction, Flow, Hosts};
 use crate::tables::APPLICATION;
 use crate::topology::Network;
-
-/// Payload of a full segment: a full packet less headers with timestamps. A trickle writes these.
-const FULL_PAYLOAD: u32 = FULL_PACKET - 52;
 
 /// Reads a `[[flow]]` table: as many flows as its `count`.
 pub(crate) fn read(
@@ -31,7 +28,7 @@ pub(crate) fn read(
     table.set("start", &mut flow.start)?;
     described::read(table, &mut flow.settings)?;
     if let Some(item) = table.get("application") {
-        flow.application = application(&item.table(&APPLICATION)?)?;
+        flow.application = application(&item.table(&APPLICATION)?, flow.mss)?;
     }
     flow.ends = hosts::ends(table, hosts, network, Direction::Forward)?;
     copies(table, flow)
@@ -42,18 +39,17 @@ pub(crate) fn algorithm(item: &Item<'_>) -> Result<Algorithm, Error> {
     item.parse(|text| Algorithm::parse(text).map_err(|error| error.to_string()))
 }
 
-fn application(table: &Table<'_>) -> Result<Application, Error> {
+fn application(table: &Table<'_>, mss: Bytes) -> Result<Application, Error> {
     table.either("write", "rate")?;
     if let Some(item) = table.get("rate") {
         if let Some(key) = ["every", "pause"].into_iter().find(|key| table.has(key)) {
             return Err(table.refuse_at(key, format!("an application with a rate has no {key}")));
         }
-        let write = Bytes::new(u64::from(FULL_PAYLOAD));
-        let every = table.needed::<Rate>("rate")?.time_for(write);
+        let every = table.needed::<Rate>("rate")?.time_for(mss);
         if every < MIN_INTERVAL {
             return Err(item.refuse("the rate of an application is at most 11 Gbit/s"));
         }
-        return Ok(Application::Periodic { write, every });
+        return Ok(Application::Periodic { write: mss, every });
     }
     let write = table.needed("write")?;
     table.either("every", "pause")?;

@@ -108,6 +108,7 @@ pub(crate) fn ends(
     let node = |side: usize| match places[side] {
         Some(Place::Hosts(number)) => hosts[number as usize].at,
         Some(Place::Node(node)) => node,
+        Some(Place::Any) => Node(Node::FIRST),
         None => usual[side],
     };
     let nodes = [node(0), node(1)];
@@ -115,15 +116,26 @@ pub(crate) fn ends(
         Some(item) => item.refuse(reason),
         None => table.refuse(reason),
     };
-    if !network.has_links() {
+    let key = if places[1].is_some() { "to" } else { "from" };
+    if ends.is_drawn() {
+        if network.cloud_size() < 2 {
+            let reason = "the [network] has one node, which is no choice".to_owned();
+            return Err(refuse(key, reason));
+        }
+        if network.has_proxies() {
+            let reason = "with proxies, data comes from and goes to nodes that the file names";
+            return Err(refuse(key, reason.to_owned()));
+        }
+    }
+    if network.is_path_alone() {
         for (side, key) in [(0, "from"), (1, "to")] {
             if nodes[side] == usual[1 - side] {
                 return Err(refuse(key, wrong_end(places[side], side, nodes[side])));
             }
         }
     }
-    let key = if places[1].is_some() { "to" } else { "from" };
-    if nodes[0] == nodes[1] && (places[0] == places[1] || !is_at_hosts(places)) {
+    if nodes[0] == nodes[1] && !ends.is_drawn() && (places[0] == places[1] || !is_at_hosts(places))
+    {
         return Err(refuse(
             key,
             "data does not leave the place that it comes from".to_owned(),
@@ -169,7 +181,7 @@ fn end(
     network: &Network,
 ) -> Result<Option<Place>, Error> {
     let Some(item) = table.get(key) else {
-        return Ok(None);
+        return Ok(network.is_pathless().then_some(Place::Any));
     };
     let name = item.words()?;
     if let Some((number, _)) = (0..).zip(hosts).find(|(_, hosts)| hosts.name == name) {
@@ -178,11 +190,13 @@ fn end(
     if let Some(node) = network.find(&name) {
         return Ok(Some(Place::Node(node)));
     }
+    if name == "any" && network.cloud_size() > 0 {
+        return Ok(Some(Place::Any));
+    }
     let known = hosts.iter().map(|hosts| hosts.name.as_str());
     let hint = suggestion(&name, known.chain(network.names()));
-    Err(item.refuse(format!(
-        "no table [[hosts]] and no [[node]] has this name{hint}"
-    )))
+    let usual = format!("no table [[hosts]] and no [[node]] has this name{hint}");
+    Err(item.refuse(network.unknown(&name, &usual)))
 }
 
 /// A delay, or several that are taken in turn.

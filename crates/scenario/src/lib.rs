@@ -12,6 +12,7 @@
 
 mod access;
 mod aqm;
+mod cloud;
 mod compare;
 mod decimal;
 mod described;
@@ -58,3 +59,4 @@ pub use quantity::{
 pub use schema::{known_tables, models};
 pub use tcp::{AckPolicy, Autotuning, LossDetection};
 pub use trace_file::{read_bytes, read_text};
+pub use wireless::CloudConfig;

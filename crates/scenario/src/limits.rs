@@ -37,6 +37,8 @@ pub(crate) const MAX_INITIAL_WINDOW: u64 = 65_535;
 pub(crate) const MAX_PACING_SHIFT: u64 = 14;
 /// A receiver that takes less than two full segments deadlocks with delayed ACKs; the window field
 /// of 16 bits is scaled by at most 2^14 (RFC 7323, section 2.3).
+/// The smallest MSS is that which Linux accepts as TCP_MAXSEG.
+pub(crate) const MSS: (Bytes, Bytes) = (Bytes::new(88), Bytes::new(1448));
 pub(crate) const RECEIVE_BUFFER: (Bytes, Bytes) = (Bytes::new(2 * 1448), Bytes::new(65_535 << 14));
 /// Least time between two writes of an application, so that a run ends.
 pub(crate) const MIN_INTERVAL: Duration = Duration::from_micros(1);

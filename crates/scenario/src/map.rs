@@ -10,7 +10,7 @@ use crate::file::read_path;
 use crate::model::{
     Direction, Ends, Flow, Hosts, Node, PathModel, Place, ProxyModel, Route, Step, TrafficKind,
 };
-use crate::resolved::{Refusal, Served, Stands, limits};
+use crate::resolved::{Cloud, Refusal, Served, Stands, limits};
 use crate::write::{map, millis};
 
 /// The topology of a path, with the routes of a file's flows. It serializes as one document:
@@ -31,6 +31,18 @@ impl Map {
     pub fn resolve(spec: &str) -> Result<Self, Error> {
         let (path, flows) = read_path(spec)?;
         Ok(Self { path, flows })
+    }
+
+    /// The path.
+    #[must_use]
+    pub const fn path(&self) -> &PathModel {
+        &self.path
+    }
+
+    /// The flows of the file.
+    #[must_use]
+    pub fn flows(&self) -> &[Flow] {
+        &self.flows
     }
 
     /// The routes that differ in their ends, in order of their first flow.
@@ -82,16 +94,19 @@ impl Serialize for Map {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let path = &self.path;
         let distances = path.routes_from(Node::LEFT);
+        let first = if path.is_absent { 2 } else { 0 };
         let nodes: Vec<_> = (0..path.node_count() as u32)
             .map(Node)
             .zip(&distances)
+            .skip(first)
             .map(|(node, route)| Point {
                 name: path.node_name(node),
                 route: route.as_ref(),
                 proxy: path.proxy(node),
+                in_network: path.cloud_node(node).is_some(),
             })
             .collect();
-        let links: Vec<_> = (0..=path.links.len() as u32)
+        let links: Vec<_> = (u32::from(path.is_absent)..=path.links.len() as u32)
             .map(|link| Line { path, link })
             .collect();
         let hosts: Vec<_> = path.hosts.iter().map(|hosts| Stands(hosts, path)).collect();
@@ -99,7 +114,8 @@ impl Serialize for Map {
             "nodes": nodes,
             "links": links,
             "hosts": hosts,
-            "routes": self.routes(),
+            "routes": self.routes();
+            "network": path.cloud.as_ref().map(Cloud)
         )
     }
 }
@@ -109,15 +125,18 @@ struct Point<'a> {
     name: &'a str,
     route: Option<&'a Route>,
     proxy: Option<&'a ProxyModel>,
+    in_network: bool,
 }
 
 impl Serialize for Point<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let wired = self.route.filter(|route| !route.crosses());
         map!(serializer,
             "name": self.name,
-            "distance_ms": self.route.map(|route| millis(route.delay)),
-            "hops": self.route.map(|route| route.steps.len());
-            "proxy_buffer_bytes": self.proxy.map(|proxy| proxy.buffer.get())
+            "distance_ms": wired.map(|route| millis(route.delay)),
+            "hops": wired.map(|route| route.steps.len());
+            "proxy_buffer_bytes": self.proxy.map(|proxy| proxy.buffer.get()),
+            "in_network": self.in_network.then_some(true)
         )
     }
 }
@@ -132,7 +151,7 @@ impl Serialize for Line<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let [from, to] = self.path.link_ends(self.link);
         let side = |direction| {
-            let step = Step {
+            let step = Step::Link {
                 link: self.link,
                 direction,
             };
@@ -201,6 +220,17 @@ impl Way<'_> {
 impl Serialize for Way<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Self { path, ends, .. } = self;
+        if ends.is_drawn() {
+            let names = [ends.from, ends.to].map(|place| place.map(|place| path.place_name(place)));
+            return map!(serializer,
+                "what": self.what,
+                "names": self.names,
+                "count": self.count,
+                "from": names[0],
+                "to": names[1],
+                "is_drawn": true,
+            );
+        }
         let nodes = path.ends_of(*ends, self.direction);
         let find = |from, to| path.route(from, to);
         let (Some(there), Some(back)) = (find(nodes[0], nodes[1]), find(nodes[1], nodes[0])) else {
@@ -227,12 +257,15 @@ impl Serialize for Way<'_> {
             nodes.into_iter().map(|node| path.node_name(node)).collect()
         };
         let links = |route: &Route| -> Vec<&str> {
-            let last = route
-                .steps
-                .iter()
-                .filter_map(|step| path.configs(*step).last());
-            last.map(|config| config.name.as_str()).collect()
+            let name = |step: &Step| match step {
+                Step::Cloud { .. } => Some("network"),
+                Step::Link { .. } => path.configs(*step).last().map(|link| link.name.as_str()),
+            };
+            route.steps.iter().filter_map(name).collect()
         };
+        // What the cloud adds is not known beforehand.
+        let is_wired = !there.crosses() && !back.crosses();
+        let slowest = slowest.filter(|_| is_wired);
         map!(serializer,
             "what": self.what,
             "names": self.names,
@@ -243,8 +276,8 @@ impl Serialize for Way<'_> {
             "links": links(&there),
             "back_nodes": passed(&back, nodes[1]),
             "back_links": links(&back),
-            "base_rtt_min_ms": rtt(access(|hosts| hosts.delays.iter().min())),
-            "base_rtt_max_ms": rtt(access(|hosts| hosts.delays.iter().max())),
+            "base_rtt_min_ms": is_wired.then(|| rtt(access(|hosts| hosts.delays.iter().min()))),
+            "base_rtt_max_ms": is_wired.then(|| rtt(access(|hosts| hosts.delays.iter().max()))),
             "bottleneck_bps": slowest.map(Rate::bits_per_sec),
         )
     }

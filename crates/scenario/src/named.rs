@@ -9,6 +9,7 @@ use crate::path::PathSpec;
 use crate::presets::Preset;
 use crate::trace_file::{self, Problem};
 use crate::traffic;
+use units::Duration;
 
 /// What `trace:FILE` adds to a trace: 30 ms each way (unless a trace of delays is given), 4 MB of
 /// buffer in front of the radio, and an uplink of 20 Mbit/s. Mahimahi's own queue has no limit, and
@@ -32,7 +33,7 @@ pub(crate) fn path(preset: &Preset) -> Result<PathModel, Error> {
     let mut path = spec
         .resolve(preset.name)
         .map_err(|reason| Error::in_file(preset.name, format!("the preset {reason}")))?;
-    traffic::settle(others, &mut path)?;
+    traffic::settle(others, Duration::ZERO, &mut path)?;
     Ok(path)
 }
 

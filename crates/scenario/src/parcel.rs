@@ -12,6 +12,7 @@ use network::router::RouterSupport;
 use network::{LinkConfig, QueueLimit};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use units::{Bytes, Duration, Instant, Rate};
+use wireless::CloudConfig;
 
 use crate::model::{
     Application, Direction, Ends, Flow, FlowSettings, Hosts, LinkModel, Node, PathModel,
@@ -42,6 +43,7 @@ struct WholeScenario {
 struct WholePath {
     name: String,
     summary: String,
+    is_absent: bool,
     forward: LinkConfig,
     reverse: LinkConfig,
     router_support: RouterSupport,
@@ -50,6 +52,7 @@ struct WholePath {
     rate: Rate,
     bdp: Bytes,
     buffer: Option<Bytes>,
+    cloud: Option<CloudConfig>,
     nodes: Vec<String>,
     #[serde(with = "proxies")]
     proxies: Vec<ProxyModel>,

@@ -239,6 +239,14 @@ impl PathSpec {
         }
     }
 
+    /// A model without a path, with the hosts of the file; its cloud is added later.
+    pub(crate) fn without_path(self, fallback_name: &str) -> PathModel {
+        let name = self.name.unwrap_or_else(|| fallback_name.to_owned());
+        let mut path = PathModel::without_path(name, self.summary.unwrap_or_default());
+        hosts::settle(self.hosts.unwrap_or_default(), &mut path);
+        path
+    }
+
     /// Fills in the defaults. The error is the end of a sentence about `[path]`.
     pub(crate) fn resolve(mut self, fallback_name: &str) -> Result<PathModel, String> {
         self.take_radio_from_rtt()?;

@@ -273,6 +273,67 @@ pub(crate) fn level(
     Ok(level)
 }
 
+/// A physical quantity that is read as a number of its first unit. A unit has a factor, and
+/// a number of decimal places by which it is smaller.
+pub(crate) struct Measure {
+    what: &'static str,
+    example: &'static str,
+    units: &'static [(&'static str, f64, u32)],
+}
+
+pub(crate) const LENGTHS: Measure = Measure {
+    what: "a length",
+    example: "500 m",
+    units: &[("m", 1.0, 0), ("km", 1e3, 0), ("cm", 1.0, 2)],
+};
+pub(crate) const SPEEDS: Measure = Measure {
+    what: "a speed",
+    example: "10 m/s",
+    units: &[("m/s", 1.0, 0), ("km/s", 1e3, 0)],
+};
+pub(crate) const POWERS: Measure = Measure {
+    what: "a power",
+    example: "0.66 W",
+    units: &[("W", 1.0, 0), ("mW", 1.0, 3), ("uW", 1.0, 6)],
+};
+pub(crate) const ENERGIES: Measure = Measure {
+    what: "an energy",
+    example: "1000 J",
+    units: &[("J", 1.0, 0), ("kJ", 1e3, 0), ("mJ", 1.0, 3)],
+};
+pub(crate) const ANGLES: Measure = Measure {
+    what: "an angle",
+    example: "37.9 deg",
+    units: &[("deg", 1.0, 0), ("\u{b0}", 1.0, 0)],
+};
+
+impl Measure {
+    /// Reads a number in a range, which may include negative numbers.
+    pub(crate) fn read(&self, text: &str, least: f64, most: f64) -> Result<f64, String> {
+        let text = text.trim();
+        let (sign, size) = match text.strip_prefix(['-', '\u{2212}']) {
+            Some(size) if least < 0.0 => (-1.0, size),
+            _ => (1.0, text),
+        };
+        let (number, unit) = decimal::split(size)?;
+        let found = self.units.iter().find(|(name, ..)| *name == unit);
+        let Some(&(_, factor, places)) = found else {
+            let known: Vec<&str> = self.units.iter().map(|(name, ..)| *name).collect();
+            return Err(unknown_unit(unit, self.what, self.example, &known));
+        };
+        let value = sign * number.to_f64(places) * factor;
+        let unit = self.units[0].0;
+        if (least..=most).contains(&value) {
+            return Ok(value);
+        }
+        Err(match (value < least, least != 0.0) {
+            (_, true) => format!("it is from {least} {unit} to {most} {unit}"),
+            (true, false) => format!("the least is {least} {unit}"),
+            (false, false) => format!("the limit is {most} {unit}"),
+        })
+    }
+}
+
 /// A number with a unit, as a whole number of the smallest one.
 fn scaled(
     text: &str,

@@ -10,8 +10,10 @@ use network::{
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use tables::Described;
 use units::{Bytes, Duration, Instant, Rate};
+use wireless::CloudConfig;
 
 use crate::access::Access;
+use crate::cloud;
 use crate::described;
 use crate::model::{
     Application, Ends, Flow, FlowSettings, Hosts, LinkModel, PathModel, ProxyModel, RouterModel,
@@ -43,6 +45,19 @@ impl Serialize for Scenario {
 
 impl Serialize for PathModel {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if self.is_absent {
+            return map!(serializer,
+                "name": self.name,
+                "summary": self.summary,
+                "traffic": self.traffic.iter().map(|one| Others(one, self)).collect::<Vec<_>>(),
+                "warm_up_s": self.warm_up.as_secs_f64();
+                "hosts": some(self.hosts.iter().map(|hosts| Stands(hosts, self)).collect()),
+                "network": self.cloud.as_ref().map(Cloud),
+                "nodes": some(self.declared().collect()),
+                "proxies": some(self.proxies.iter().map(|proxy| Splits(proxy, self)).collect()),
+                "links": some(self.links.iter().map(|link| Between(link, self)).collect())
+            );
+        }
         map!(serializer,
             "name": self.name,
             "summary": self.summary,
@@ -58,10 +73,30 @@ impl Serialize for PathModel {
             "traffic": self.traffic.iter().map(|one| Others(one, self)).collect::<Vec<_>>(),
             "warm_up_s": self.warm_up.as_secs_f64();
             "hosts": some(self.hosts.iter().map(|hosts| Stands(hosts, self)).collect()),
-            "nodes": some(self.nodes.iter().collect()),
+            "network": self.cloud.as_ref().map(Cloud),
+            "nodes": some(self.declared().collect()),
             "proxies": some(self.proxies.iter().map(|proxy| Splits(proxy, self)).collect()),
             "links": some(self.links.iter().map(|link| Between(link, self)).collect())
         )
+    }
+}
+
+impl PathModel {
+    /// The names of the nodes that the file declares.
+    fn declared(&self) -> impl Iterator<Item = &String> {
+        self.nodes.iter().skip(self.cloud_nodes().count())
+    }
+}
+
+/// A cloud with its kind.
+pub(crate) struct Cloud<'a>(pub(crate) &'a CloudConfig);
+
+impl Serialize for Cloud<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("kind", self.0.kind())?;
+        cloud::write(&mut map, self.0)?;
+        map.end()
     }
 }
 

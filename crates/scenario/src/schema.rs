@@ -32,6 +32,7 @@ pub fn known_tables() -> Vec<&'static Table> {
         &tables::LINK,
         &tables::LINK_REVERSE,
     ];
+    known.extend(tables::CLOUDS);
     known.extend(models());
     known
 }

@@ -2,7 +2,8 @@
 //!
 //! The path is one link, between the nodes "left" and "right". Every other link has the keys of a
 //! direction of the path; its reverse direction is the same, except for the keys of `reverse`. A node
-//! may be a proxy.
+//! may be a proxy. The nodes of a `[network]` are nodes like the others; a file with one may have no
+//! path.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,6 +12,7 @@ use congestion::Algorithm;
 use network::router::RouterSupport;
 use network::{LinkConfig, Service};
 use units::{Bytes, Duration};
+use wireless::{CloudConfig, NodeId};
 
 use crate::aqm;
 use crate::document::{Item, Table};
@@ -18,15 +20,23 @@ use crate::error::{Error, quoted, suggestion};
 use crate::limits::{MAX_LINKS, MAX_NODES};
 use crate::link::{self, DEFAULT_BUFFER, Delay, LinkSpec, direction};
 use crate::model::{LinkModel, Node, PathModel, ProxyModel, RouterModel};
+use crate::quantity::Buffer;
 use crate::router::router_support;
 use crate::tables::{LINK, LINK_REVERSE, NODE, PROXY};
 
 /// Of a proxy, for each connection and direction.
 const DEFAULT_PROXY_BUFFER: Bytes = Bytes::new(4_000_000);
 
+/// The transmit queue that Linux gives a network device; for links without an RTT to refer to.
+const DEVICE_BUFFER: Buffer = Buffer::Packets(1000);
+
 /// What the file says about nodes and links.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Network {
+    /// Whether there is no path.
+    is_pathless: bool,
+    cloud: Option<CloudConfig>,
+    /// The names of the cloud's nodes, and behind them those of the file's.
     nodes: Vec<String>,
     proxies: Vec<ProxyModel>,
     links: Vec<Spec>,
@@ -51,8 +61,22 @@ struct Side {
 
 impl Network {
     /// Reads `node` and `link` of a file. Trace names are relative to `folder`.
-    pub(crate) fn read(root: &Table<'_>, folder: &Path) -> Result<Self, Error> {
-        let mut network = Self::default();
+    pub(crate) fn read(
+        root: &Table<'_>,
+        cloud: Option<CloudConfig>,
+        folder: &Path,
+    ) -> Result<Self, Error> {
+        let mut network = Self {
+            is_pathless: !root.has("path"),
+            ..Self::default()
+        };
+        if let Some(cloud) = cloud {
+            let nodes = (0..cloud.node_count()).map(NodeId);
+            network.nodes = nodes
+                .map(|node| cloud.node_name(node).into_owned())
+                .collect();
+            network.cloud = Some(cloud);
+        }
         if let Some(item) = root.get("node") {
             let expected = || item.refuse("nodes are written as tables [[node]]");
             for table in item.as_tables(&NODE, MAX_NODES).ok_or_else(expected)?? {
@@ -60,7 +84,8 @@ impl Network {
                 let words = name.words()?;
                 let proxy = table.get("proxy").map(|item| item.table(&PROXY));
                 let known = network.find(&words);
-                if let (Some(at), Some(table)) = (known.filter(|node| node.is_end()), &proxy)
+                let own = known.filter(|node| node.is_end() || network.is_in_cloud(*node));
+                if let (Some(at), Some(table)) = (own, &proxy)
                     && network.proxies.iter().all(|proxy| proxy.at != at)
                 {
                     let table = table.as_ref().map_err(Clone::clone)?;
@@ -68,12 +93,13 @@ impl Network {
                     continue;
                 }
                 if known.is_some() {
-                    let is_other = known.is_some_and(|node| !node.is_end())
-                        || network.proxies.iter().any(|proxy| known == Some(proxy.at));
-                    return Err(name.refuse(if is_other {
-                        "another node has this name"
-                    } else {
-                        "this is the name of an end of the path"
+                    let is_other = network.proxies.iter().any(|proxy| known == Some(proxy.at));
+                    return Err(name.refuse(match own {
+                        Some(node) if !is_other && node.is_end() => {
+                            "this is the name of an end of the path"
+                        }
+                        Some(_) if !is_other => "this is the name of a node of the [network]",
+                        _ => "another node has this name",
                     }));
                 }
                 if let Some(table) = proxy {
@@ -94,31 +120,63 @@ impl Network {
 
     /// The node of that name.
     pub(crate) fn find(&self, name: &str) -> Option<Node> {
-        (0..)
+        let first = if self.is_pathless { Node::FIRST } else { 0 };
+        (first..)
             .zip(self.names())
             .find_map(|(number, known)| (known == name).then_some(Node(number)))
     }
 
-    /// The names of all nodes, in order.
+    /// The names of all nodes, in order; those of the path's ends only if there is a path.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> + Clone {
-        ["left", "right"]
-            .into_iter()
-            .chain(self.nodes.iter().map(String::as_str))
+        let ends: &[&str] = match self.is_pathless {
+            true => &[],
+            false => &["left", "right"],
+        };
+        let others = self.nodes.iter().map(String::as_str);
+        ends.iter().copied().chain(others)
+    }
+
+    /// The number of nodes, with the ends of a path that is not there.
+    const fn count(&self) -> usize {
+        Node::FIRST as usize + self.nodes.len()
     }
 
     /// The name of a node.
     pub(crate) fn name(&self, node: Node) -> &str {
-        self.names().nth(node.index()).unwrap_or_default()
+        let first = if self.is_pathless { Node::FIRST } else { 0 };
+        let place = node.0.saturating_sub(first) as usize;
+        self.names().nth(place).unwrap_or_default()
     }
 
-    /// Whether the file declares a node of that name.
+    /// Whether a node belongs to the cloud.
+    pub(crate) fn is_in_cloud(&self, node: Node) -> bool {
+        let number = node.0.checked_sub(Node::FIRST);
+        number.is_some_and(|number| number < self.cloud_size())
+    }
+
+    /// How many nodes the cloud has.
+    pub(crate) fn cloud_size(&self) -> u32 {
+        self.cloud.as_ref().map_or(0, CloudConfig::node_count)
+    }
+
+    /// Whether the file declares a node of that name, or the cloud has one.
     pub(crate) fn declares(&self, name: &str) -> bool {
         self.nodes.iter().any(|node| node == name)
     }
 
-    /// Whether there are links beside the path.
-    pub(crate) const fn has_links(&self) -> bool {
-        !self.links.is_empty()
+    /// Whether the path is all there is.
+    pub(crate) const fn is_path_alone(&self) -> bool {
+        self.links.is_empty() && self.cloud.is_none()
+    }
+
+    /// Whether there is no path.
+    pub(crate) const fn is_pathless(&self) -> bool {
+        self.is_pathless
+    }
+
+    /// Whether proxies split connections.
+    pub(crate) const fn has_proxies(&self) -> bool {
+        !self.proxies.is_empty()
     }
 
     /// Whether a route leads from a node to another.
@@ -137,8 +195,30 @@ impl Network {
         let name = item.words()?;
         self.find(&name).ok_or_else(|| {
             let hint = suggestion(&name, self.names());
-            item.refuse(format!("no [[node]] has this name{hint}"))
+            let usual = format!("no [[node]] has this name{hint}");
+            item.refuse(self.unknown(&name, &usual))
         })
+    }
+
+    /// Why no node has a name; `usual` is the sentence where there is no better one.
+    pub(crate) fn unknown(&self, name: &str, usual: &str) -> String {
+        let size = self.cloud_size();
+        if self.is_pathless && matches!(name, "left" | "right") {
+            return "the file has no [path], of which this is an end".to_owned();
+        }
+        let number = name
+            .strip_prefix("node ")
+            .and_then(|text| text.parse().ok());
+        if let Some(number) = number
+            && size > 0
+            && !self.is_in_cloud(Node(u32::saturating_add(number, Node::FIRST)))
+        {
+            return format!(
+                "the [network] has {size} nodes, from node 0 to node {}",
+                size - 1
+            );
+        }
+        usual.to_owned()
     }
 
     fn link(&self, table: &Table<'_>, folder: &Path) -> Result<Spec, Error> {
@@ -226,22 +306,36 @@ impl Network {
 
     /// Finds the nodes that each node reaches.
     fn explore(&mut self) {
-        if self.links.is_empty() {
+        if self.is_path_alone() {
             return;
         }
-        let count = self.names().count();
-        let mut next = vec![Vec::new(); count];
-        next[Node::LEFT.index()].push(Node::RIGHT.index());
-        next[Node::RIGHT.index()].push(Node::LEFT.index());
+        // The second half are the nodes as they are reached through the cloud, once; the last one is
+        // the cloud itself.
+        let count = self.count();
+        let hub = 2 * count;
+        let mut next = vec![Vec::new(); hub + 1];
+        let mut join = |from: usize, to: usize| {
+            next[from].push(to);
+            next[from + count].push(to + count);
+        };
+        if !self.is_pathless {
+            join(Node::LEFT.index(), Node::RIGHT.index());
+            join(Node::RIGHT.index(), Node::LEFT.index());
+        }
         for link in &self.links {
             let [from, to] = link.ends.map(Node::index);
-            next[from].push(to);
+            join(from, to);
             if link.reverse.is_some() {
-                next[to].push(from);
+                join(to, from);
             }
         }
+        for number in 0..self.cloud_size() as usize {
+            let node = Node::FIRST as usize + number;
+            next[node].push(hub);
+            next[hub].push(node + count);
+        }
         let from = |start: usize| {
-            let mut reached = vec![false; count];
+            let mut reached = vec![false; hub + 1];
             reached[start] = true;
             let mut open = vec![start];
             while let Some(at) = open.pop() {
@@ -251,7 +345,9 @@ impl Network {
                     }
                 }
             }
-            reached
+            (0..count)
+                .map(|node| reached[node] || reached[node + count])
+                .collect()
         };
         self.reached = (0..count).map(from).collect();
     }
@@ -264,6 +360,7 @@ impl Network {
                 .map_err(|reason| table.refuse(format!("[[link]] {reason}")))?;
             path.links.push(link);
         }
+        path.cloud = self.cloud;
         path.nodes = self.nodes;
         path.proxies = self.proxies;
         Ok(())
@@ -323,6 +420,19 @@ impl Side {
     ) -> Result<RouterModel, String> {
         let mut link = self.link;
         link.overhead.get_or_insert(path.forward.overhead);
+        if path.is_absent {
+            match link.buffer {
+                Some(Buffer::Bdp { .. }) => {
+                    return Err(format!(
+                        "has a buffer for {name} in bdp, and without a [path] there is no RTT to \
+                         compute them from"
+                    ));
+                }
+                Some(_) => {}
+                None if service == Service::Unlimited => {}
+                None => link.buffer = Some(DEVICE_BUFFER),
+            }
+        }
         if self.router_support != RouterSupport::None && service == Service::Unlimited {
             return Err(format!(
                 "has router_support for {name}, which needs a limited rate"

@@ -8,7 +8,7 @@ use units::{Bytes, Duration};
 
 use crate::document::Item;
 use crate::error::Error;
-use crate::quantity;
+use crate::quantity::{self, Measure};
 
 impl Item<'_> {
     /// The value, by the key's kind. If there are several kinds, words are tried first, then
@@ -71,6 +71,11 @@ impl Item<'_> {
             Kind::Decibel(least, most) => self.level("dB", least, most),
             Kind::Level(least, most) => self.level("dBm", least, most),
             Kind::Hertz(least, most) => self.level("Hz", least, most),
+            Kind::Length(least, most) => self.measure(&quantity::LENGTHS, least, most),
+            Kind::Speed(least, most) => self.measure(&quantity::SPEEDS, least, most),
+            Kind::Power(least, most) => self.measure(&quantity::POWERS, least, most),
+            Kind::Energy(least, most) => self.measure(&quantity::ENERGIES, least, most),
+            Kind::Angle(least, most) => self.measure(&quantity::ANGLES, least, most),
             Kind::Frequency(least, most) => self.parse(|text| {
                 let rate = quantity::frequency(text)?;
                 match (least..=most).contains(&rate) {
@@ -105,6 +110,11 @@ impl Item<'_> {
     fn level(&self, unit: &str, least: f64, most: f64) -> Result<Value, Error> {
         let example = self.example();
         self.parse(|text| quantity::level(text, unit, example, (least, most)))
+            .map(Value::Number)
+    }
+
+    fn measure(&self, measure: &Measure, least: f64, most: f64) -> Result<Value, Error> {
+        self.parse(|text| measure.read(text, least, most))
             .map(Value::Number)
     }
 

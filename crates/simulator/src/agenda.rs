@@ -26,6 +26,8 @@ pub enum Part {
     /// Starts the measured flows.
     Arrivals,
     Link(u32),
+    /// The ad-hoc network or constellation.
+    Cloud,
     /// Starts the flows of background traffic.
     Source(u32),
     /// Sends datagrams.

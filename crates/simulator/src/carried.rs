@@ -289,6 +289,11 @@ impl Carried {
         (self.offset, self.amount, self.ts_val, self.ts_ecr)
     }
 
+    /// Whether it is a SYN, of either direction.
+    pub const fn is_syn(&self) -> bool {
+        self.flags & (SYN | FIN) == SYN
+    }
+
     /// Whether it carries payload (a SYN does not).
     #[inline]
     pub const fn has_payload(&self) -> bool {

@@ -4,11 +4,17 @@
 //! All routes stand in one table, one behind the other. A packet in flight carries its position in
 //! the table, so forwarding it reads neither its flow nor its host: a packet that outlives its flow
 //! goes on along its route. Equal routes are stored once.
+//!
+//! A crossing of the cloud has a number like a link, but no link has so high a one.
 
 use std::collections::BTreeMap;
 
+use wireless::NodeId;
+
 /// The end of a route.
 const HOST: u32 = u32::MAX;
+/// From here on, the numbers of hops are those of crossings of the cloud.
+const CROSSINGS: u32 = 1 << 31;
 /// A packet has 24 bits for its position.
 const MOST_HOPS: usize = 1 << 24;
 
@@ -22,6 +28,8 @@ pub struct Routes {
     /// The links of each route, and [`HOST`] behind them.
     hops: Vec<u32>,
     known: BTreeMap<Vec<u32>, Hop>,
+    /// Where packets enter the cloud and leave it, for each crossing.
+    crossings: Vec<[NodeId; 2]>,
 }
 
 impl Routes {
@@ -36,6 +44,24 @@ impl Routes {
         assert!(self.hops.len() <= MOST_HOPS, "too many routes");
         self.known.insert(links.to_vec(), route);
         route
+    }
+
+    /// The number that stands for a crossing of the cloud in a route.
+    pub fn crossing(&mut self, from: NodeId, to: NodeId) -> u32 {
+        let ends = [from, to];
+        let place = match self.crossings.iter().position(|known| *known == ends) {
+            Some(place) => place,
+            None => {
+                self.crossings.push(ends);
+                self.crossings.len() - 1
+            }
+        };
+        CROSSINGS + place as u32
+    }
+
+    /// The ends of a crossing, by its number.
+    pub fn crossing_ends(&self, number: u32) -> [NodeId; 2] {
+        self.crossings[(number - CROSSINGS) as usize]
     }
 
     /// The route over the link `first`, then those of `route`, then the link `last`.
@@ -78,6 +104,16 @@ impl Routes {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn crossings_have_numbers_that_no_link_has() {
+        let mut routes = Routes::default();
+        let ends = [[NodeId(3), NodeId(17)], [NodeId(17), NodeId(3)]];
+        let numbers = ends.map(|[from, to]| routes.crossing(from, to));
+        assert_eq!(routes.crossing(NodeId(3), NodeId(17)), numbers[0]);
+        assert_eq!(numbers.map(|number| routes.crossing_ends(number)), ends);
+        assert!(numbers[0] != numbers[1] && numbers.iter().all(|&number| number >= CROSSINGS));
+    }
 
     #[test]
     fn equal_routes_are_stored_once_and_end_at_a_host() {

@@ -5,6 +5,7 @@
 
 mod background;
 mod build;
+pub mod clouds;
 mod device;
 mod exchanges;
 mod feedback;
@@ -14,6 +15,7 @@ mod outcome;
 mod packets;
 mod relay;
 mod starts;
+pub mod startup;
 mod turns;
 
 use std::collections::BTreeMap;
@@ -37,6 +39,7 @@ use crate::routes::{Hop, Routes};
 use crate::traffic::{Source, Totals};
 use crate::{RunError, RunOutput};
 use background::Datagrams;
+use clouds::Crossed;
 use feedback::consult;
 use graph::Graph;
 use hosts::{Access, Way};
@@ -79,6 +82,7 @@ pub struct World<'a> {
     needs_wakeups: bool,
     routes: Routes,
     graph: Graph,
+    cloud: Option<Box<Crossed>>,
     /// The access links of hosts that have had a flow, by table and number of the host.
     accesses: BTreeMap<(u32, u32), Access>,
     /// Background traffic and its totals.
@@ -133,6 +137,7 @@ impl<'a> World<'a> {
             self.turns.position = position;
             match part {
                 Part::Link(link) => self.link_acts(link, side, bound.at),
+                Part::Cloud => self.cloud_acts(side, bound.at),
                 Part::Arrivals => self.arrivals(),
                 Part::Flow(component) => self.flow_acts(self.running[component.index()], side),
                 Part::Source(source) => self.source_acts(source),
@@ -331,7 +336,11 @@ impl<'a> World<'a> {
             return;
         };
         endpoints.handle_ack(now, ack, rides);
-        if endpoints.sender.is_complete() {
+        let is_complete = endpoints.sender.is_complete();
+        if now >= endpoints.look {
+            self.look_at_startup(flow);
+        }
+        if is_complete {
             self.complete(flow);
         } else {
             if ack.syn {
@@ -475,7 +484,9 @@ impl<'a> World<'a> {
     fn offer_burst(&mut self, packet: Packet<Carried>, count: u32) {
         let route = packet.payload.hop();
         let link = self.routes.link(route);
-        let state = &mut self.links[link as usize];
+        let Some(state) = self.links.get_mut(link as usize) else {
+            return self.cross_one_by_one(link, packet, count);
+        };
         if self.needs_wakeups || state.router.is_some() {
             // The device and the router see each packet.
             for k in 0..count {
@@ -544,7 +555,9 @@ impl<'a> World<'a> {
     fn offer(&mut self, packet: Packet<Carried>) -> bool {
         let now = self.now;
         let link = self.routes.link(packet.payload.hop());
-        let state = &mut self.links[link as usize];
+        let Some(state) = self.links.get_mut(link as usize) else {
+            return self.cross(link, packet);
+        };
         if state.router.is_some() {
             consult(state, &packet, now, &mut self.aside);
         }
@@ -567,7 +580,7 @@ impl<'a> World<'a> {
         self.discard(packet);
         if packet.payload.has_payload() {
             match self.endpoints(packet.flow) {
-                Some(endpoints) => endpoints.probe.on_drop(at),
+                Some(endpoints) => endpoints.on_drop(at, &packet.payload),
                 None => self.note_lost_datagram(packet.flow),
             }
         }
@@ -614,6 +627,9 @@ impl<'a> World<'a> {
                 .is_some_and(|deadline| deadline <= now)
         {
             endpoints.sender.handle_timeout(now);
+            if now >= endpoints.look {
+                self.look_at_startup(flow);
+            }
         }
         if has_receiver {
             self.settle_end(flow);

@@ -268,6 +268,7 @@ fn flow(draw: &mut Draw, algorithms: &[String], is_timed: bool, text: &mut Strin
         (6, format!("tso_segments = {}", draw.between(1, 4))),
         (6, "restart_after_idle = false".to_owned()),
         (10, "byte_counting = false".to_owned()),
+        (8, format!("mss = '{} bytes'", draw.between(88, 1448))),
     ] {
         if draw.once_in(odds) {
             writeln!(text, "{key}").unwrap();

@@ -290,3 +290,18 @@ fn no_more_segments_are_lost_than_were_sent() {
         assert!(flow.timeouts > 0 && flow.loss_ratio <= 1.0, "{flow:?}");
     }
 }
+
+/// A transfer takes one packet for each MSS, and packets of that size with headers.
+#[test]
+fn the_mss_divides_a_transfer() {
+    for mss in [88, 536, 1_024, 1_448] {
+        let mut flow = Flow::new(common::algorithm("reno"));
+        flow.size = Some(Bytes::new(mss * 200));
+        flow.settings.mss = Bytes::new(mss);
+        let output = run_traced(&wired(50, 100, 413), flow).result;
+        let found = &output.flows[0];
+        assert_eq!(found.segments_sent, 200, "MSS {mss}");
+        // Handshake, data, and no retransmission.
+        assert_eq!(output.links[0].packets, 202, "MSS {mss}");
+    }
+}

@@ -152,6 +152,16 @@ pub enum Kind {
     Level(f64, f64),
     /// A frequency in Hz.
     Hertz(f64, f64),
+    /// A length; values are in metres.
+    Length(f64, f64),
+    /// A speed; values are in metres per second.
+    Speed(f64, f64),
+    /// A power; values are in watts.
+    Power(f64, f64),
+    /// An energy; values are in joules.
+    Energy(f64, f64),
+    /// An angle in degrees.
+    Angle(f64, f64),
     /// Events per second, minute or hour; the range is per second.
     Frequency(f64, f64),
     /// A number of packets.
@@ -199,6 +209,11 @@ impl Kind {
             Self::Decibel(..) => "_db",
             Self::Level(..) => "_dbm",
             Self::Hertz(..) => "_hz",
+            Self::Length(..) => "_m",
+            Self::Speed(..) => "_m_per_s",
+            Self::Power(..) => "_w",
+            Self::Energy(..) => "_j",
+            Self::Angle(..) => "_deg",
             _ => "",
         }
     }
@@ -215,6 +230,11 @@ impl Kind {
             Self::Decibel(..) => "2 dB",
             Self::Level(..) => "-53 dBm",
             Self::Hertz(..) => "3 Hz",
+            Self::Length(..) => "500 m",
+            Self::Speed(..) => "10 m/s",
+            Self::Power(..) => "0.66 W",
+            Self::Energy(..) => "1000 J",
+            Self::Angle(..) => "37.9 deg",
             Self::Frequency(..) => "30 /s",
             Self::Packets => "15 packets",
             Self::List(of, ..) => of.example(),

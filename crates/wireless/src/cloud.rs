@@ -6,6 +6,9 @@ use core::fmt::Debug;
 use network::{Packet, Payload};
 use units::{Duration, Instant};
 
+/// Most nodes of a cloud.
+pub const MAX_NODES: u64 = 1_000;
+
 /// A node of a cloud, counted from zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -35,7 +38,8 @@ pub struct Delivery<T> {
 pub struct Lost<T> {
     /// When.
     pub at: Instant,
-    /// The node that had it.
+    /// The node that had it. Numbers from [`Cloud::node_count`] up are other stations, in the order of
+    /// [`CloudMap::points`].
     pub node: NodeId,
     /// Why.
     pub cause: DropCause,
@@ -84,6 +88,8 @@ causes! {
     Loop = "loop",
     /// The node had no energy.
     Energy = "energy",
+    /// The link for which the packet waited went down.
+    LinkDown = "link-down",
 }
 
 /// Packets of users through a cloud since the start of the run.
@@ -250,7 +256,7 @@ pub trait Cloud<T: Payload>: Debug + Send {
     fn counters(&self) -> &CloudCounters;
 
     /// What happened up to `now`, which is no earlier than the last call.
-    fn summary(&self, _now: Instant) -> CloudSummary {
+    fn summary(&mut self, _now: Instant) -> CloudSummary {
         CloudSummary {
             packets: self.counters().clone(),
             held: self.held(),
@@ -259,13 +265,13 @@ pub trait Cloud<T: Payload>: Debug + Send {
     }
 
     /// Where the nodes are at `now`, which is no earlier than the last call.
-    fn map(&self, _now: Instant) -> CloudMap {
+    fn map(&mut self, _now: Instant) -> CloudMap {
         CloudMap::default()
     }
 
     /// The points of [`Self::map`] that a packet of `from` for `to` would pass if the routes stayed as
     /// they are, both ends included; `None` if no route is known.
-    fn route(&self, _now: Instant, _from: NodeId, _to: NodeId) -> Option<Vec<u32>> {
+    fn route(&mut self, _now: Instant, _from: NodeId, _to: NodeId) -> Option<Vec<u32>> {
         None
     }
 }

@@ -12,10 +12,14 @@ extern crate alloc;
 
 pub mod adhoc;
 mod cloud;
+mod config;
 pub mod constellation;
+mod ideal;
 mod random;
 
 pub use cloud::{
     AirSummary, ArpSummary, Cloud, CloudCounters, CloudMap, CloudSummary, Delivery, DropCause,
-    Lost, MapLink, NodeEnergy, NodeId, NodeSummary, RoutingSummary,
+    Lost, MAX_NODES, MapLink, NodeEnergy, NodeId, NodeSummary, RoutingSummary,
 };
+pub use config::CloudConfig;
+pub use ideal::{Ideal, IdealConfig};

@@ -2,7 +2,7 @@
 //! before anything is created.
 
 use kernel::Wanted;
-use scenario::{AckPolicy, Application, Autotuning, Flow, LossDetection, Scenario};
+use scenario::{AckPolicy, Application, Autotuning, Flow, FlowSettings, LossDetection, Scenario};
 use units::{Bytes, Duration, Instant};
 
 use super::exchanges;
@@ -88,6 +88,13 @@ impl Plan {
             return refuse(format!(
                 "the kernel runs 1 to {MOST_FLOWS} flows in one scenario, not {count}"
             ));
+        }
+        if scenario.path.cloud.is_some() {
+            return refuse(
+                "a kernel runs over an emulated path, and an ad-hoc network or a constellation is \
+                 available in simulations only: leave out `[network]`"
+                    .to_owned(),
+            );
         }
         if let Some(sentence) = exchanges::refusal(scenario) {
             return refuse(sentence);
@@ -237,6 +244,11 @@ fn plan_flow(
              its own"
         ));
     }
+    if flow.mss != FlowSettings::USUAL.mss {
+        return refuse(format!(
+            "flow `{name}`: `mss` is not supported: the kernel derives its own from the device"
+        ));
+    }
     if flow.tso_segments == 0 || flow.tso_segments > TSO_SEGMENTS {
         return refuse(format!(
             "flow `{name}`: `tso_segments = {}` is not supported: the kernel's TSO packets hold 1 \
@@ -246,6 +258,12 @@ fn plan_flow(
         ));
     }
     let algorithm = flow.algorithm.to_string();
+    if flow.algorithm.knows_path() {
+        return refuse(format!(
+            "flow `{name}`: `{algorithm}` needs the simulator's knowledge of the path, so only the \
+             simulator can run it"
+        ));
+    }
     let Some((mut found, wanted)) = names::find(&flow.algorithm, &options.names) else {
         return refuse(format!(
             "flow `{name}`: no congestion control of the kernel implements `{algorithm}`; known \

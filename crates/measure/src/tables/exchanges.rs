@@ -177,6 +177,7 @@ mod tests {
                 traffic("one-way", None),
                 traffic("web", Some(responses.result())),
             ],
+            network: None,
         }
     }
 

@@ -9,7 +9,7 @@ use tcp::{AckPolicy, Autotuning, LossDetection};
 use units::{Bytes, Duration, Instant};
 
 use super::Ends;
-use crate::limits::{MAX_INITIAL_WINDOW, MAX_PACING_SHIFT, RECEIVE_BUFFER};
+use crate::limits::{MAX_INITIAL_WINDOW, MAX_PACING_SHIFT, MSS, RECEIVE_BUFFER};
 
 /// A sender, its receiver, and the data it sends.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,6 +42,9 @@ described! {
         /// Initial window in segments.
         initial_window: u32 = 10
             => Key::of(Kind::Integer(1, MAX_INITIAL_WINDOW)).resolved("initial_window_segments");
+        /// Largest payload of a segment. The default fills a packet of 1500 bytes, with the
+        /// timestamp option.
+        mss: Bytes = Bytes::new(1448) => Key::of(Kind::Size(MSS.0, MSS.1));
         /// Whether segments are paced, as under fq.
         pacing: bool = false => Key::of(Kind::Switch);
         /// Largest receive window that autotuning may reach; the default exceeds what any preset

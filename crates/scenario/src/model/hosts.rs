@@ -46,13 +46,31 @@ pub enum Place {
     Hosts(u32),
     /// A node itself, without an access link.
     Node(Node),
+    /// A node of the cloud that is drawn at random: for each run, or for each connection of
+    /// background traffic.
+    Any,
 }
 
-/// The places between which data goes. `None` is the end of the path in the direction of the data.
+/// The places between which data goes. `None` is the end of the path in the direction of the data,
+/// or [`Place::Any`] if there is no path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Ends {
     /// Where the data comes from.
     pub from: Option<Place>,
     /// Where it goes to.
     pub to: Option<Place>,
+}
+
+impl Ends {
+    /// Both drawn at random.
+    pub const ANY: Self = Self {
+        from: Some(Place::Any),
+        to: Some(Place::Any),
+    };
+
+    /// Whether either is drawn at random.
+    #[must_use]
+    pub fn is_drawn(self) -> bool {
+        self.from == Some(Place::Any) || self.to == Some(Place::Any)
+    }
 }

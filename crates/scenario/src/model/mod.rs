@@ -1,8 +1,9 @@
 //! A scenario as data, without a file.
 
 use network::router::RouterSupport;
-use network::{LinkConfig, QueueLimit};
+use network::{Discipline, LinkConfig, LossConfig, QueueConfig, QueueLimit, Service};
 use units::{Bytes, Duration, Rate};
+use wireless::{CloudConfig, NodeId};
 
 mod flow;
 mod hosts;
@@ -54,13 +55,16 @@ pub struct RouterModel {
 }
 
 /// The path of a scenario: one bottleneck in each direction, and routers before the forward one. It
-/// may be one link of a network with more nodes and links.
+/// may be one link of a network with more nodes and links. A scenario with a cloud may have no path.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PathModel {
     /// Its name in results: a preset's, a file's, or the one that the file gives.
     pub name: String,
     /// One line about it.
     pub summary: String,
+    /// Whether there is no path, only a cloud with nodes and links around it. Then both directions,
+    /// base round trip, rate, BDP and buffer mean nothing, and no packet takes the path.
+    pub is_absent: bool,
     /// From the senders to the receivers.
     pub forward: LinkConfig,
     /// From the receivers to the senders: the path of the ACKs.
@@ -78,7 +82,9 @@ pub struct PathModel {
     /// The forward link's queue limit in bytes, `overhead` included; a limit in packets counts full
     /// ones. `None` if unlimited.
     pub buffer: Option<Bytes>,
-    /// The names of the nodes beside the ends of the path.
+    /// The ad-hoc network or constellation.
+    pub cloud: Option<CloudConfig>,
+    /// The names of the nodes beside the ends of the path: first those of the cloud.
     pub nodes: Vec<String>,
     /// The proxies, in the order of their nodes.
     pub proxies: Vec<ProxyModel>,
@@ -136,6 +142,7 @@ impl PathModel {
         Self {
             name: name.into(),
             summary: summary.into(),
+            is_absent: false,
             base_rtt,
             rate,
             bdp: rate.bytes_in(base_rtt),
@@ -144,6 +151,7 @@ impl PathModel {
             reverse,
             router_support: RouterSupport::None,
             routers: Vec::new(),
+            cloud: None,
             nodes: Vec::new(),
             proxies: Vec::new(),
             links: Vec::new(),
@@ -151,6 +159,30 @@ impl PathModel {
             traffic: Vec::new(),
             warm_up: Duration::ZERO,
         }
+    }
+
+    /// A cloud without a path.
+    #[must_use]
+    pub fn from_cloud(
+        name: impl Into<String>,
+        summary: impl Into<String>,
+        cloud: CloudConfig,
+    ) -> Self {
+        let mut path = Self::without_path(name, summary);
+        let names = (0..cloud.node_count()).map(|node| cloud.node_name(NodeId(node)).into_owned());
+        path.nodes = names.collect();
+        path.cloud = Some(cloud);
+        path
+    }
+
+    /// Nothing, yet.
+    pub(crate) fn without_path(name: impl Into<String>, summary: impl Into<String>) -> Self {
+        let [forward, reverse] = ["forward", "reverse"].map(nowhere);
+        let mut path = Self::from_links(name, summary, forward, reverse);
+        path.is_absent = true;
+        path.rate = Rate::ZERO;
+        path.bdp = Bytes::ZERO;
+        path
     }
 
     /// Adds routers before the forward link, and router support in front of it. The base round trip
@@ -182,6 +214,22 @@ impl PathModel {
     pub fn bdp_packets(&self) -> u64 {
         let packet = self.full_packet().get();
         self.bdp.get().saturating_add(packet / 2) / packet
+    }
+}
+
+/// A link that no packet takes.
+fn nowhere(name: &str) -> LinkConfig {
+    LinkConfig {
+        name: name.to_owned(),
+        service: Service::Unlimited,
+        overhead: DEFAULT_OVERHEAD,
+        queue: QueueConfig {
+            limit: QueueLimit::Unlimited,
+            discipline: Discipline::DropTail,
+        },
+        loss: LossConfig::None,
+        delay: Duration::ZERO,
+        jitter: None,
     }
 }
 

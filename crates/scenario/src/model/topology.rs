@@ -4,12 +4,17 @@
 //! shortest by propagation delay; of equal ones that with the fewest links; of equal ones the one
 //! with the link that stands first in the file, among those in which they differ. The last rule gives
 //! both directions the same links where both have the same delays.
+//!
+//! A cloud is one step from any of its nodes to any other. A route crosses it at most once, and only
+//! where no route avoids it: a crossing counts as longer than all links together. Between the nodes
+//! of its crossing the cloud finds the way itself.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use network::LinkConfig;
 use units::Duration;
+use wireless::NodeId;
 
 use super::{Direction, Ends, PathModel, Place, RouterModel};
 
@@ -50,13 +55,23 @@ pub struct LinkModel {
     pub reverse: Option<RouterModel>,
 }
 
-/// One direction of a link on a route.
+/// A step of a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Step {
-    /// The path (0), or one more than the index of a `[[link]]`.
-    pub link: u32,
-    /// Its direction.
-    pub direction: Direction,
+pub enum Step {
+    /// One direction of a link.
+    Link {
+        /// The path (0), or one more than the index of a `[[link]]`.
+        link: u32,
+        /// Its direction.
+        direction: Direction,
+    },
+    /// Through the cloud.
+    Cloud {
+        /// Where packets enter it.
+        from: NodeId,
+        /// Where they leave it.
+        to: NodeId,
+    },
 }
 
 /// A way from node to node.
@@ -64,14 +79,25 @@ pub struct Step {
 pub struct Route {
     /// The links, in order.
     pub steps: Vec<Step>,
-    /// Propagation on an idle network, one way.
+    /// Propagation on an idle network, one way, without the cloud.
     pub delay: Duration,
+}
+
+impl Route {
+    /// Whether it crosses the cloud.
+    #[must_use]
+    pub fn crosses(&self) -> bool {
+        self.steps
+            .iter()
+            .any(|step| matches!(step, Step::Cloud { .. }))
+    }
 }
 
 /// A direction of a link as the search sees it.
 #[derive(Clone, Copy, Debug)]
 struct Edge {
-    step: Step,
+    link: u32,
+    direction: Direction,
     to: Node,
     delay: Duration,
 }
@@ -79,6 +105,7 @@ struct Edge {
 /// The best way to a node that is known so far. Its order is the preference.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Label {
+    crosses: bool,
     delay: Duration,
     links: usize,
     /// The numbers of its links, sorted.
@@ -96,6 +123,20 @@ impl PathModel {
     #[must_use]
     pub fn node_count(&self) -> usize {
         Node::FIRST as usize + self.nodes.len()
+    }
+
+    /// The node of the cloud that a node is.
+    #[must_use]
+    pub fn cloud_node(&self, node: Node) -> Option<NodeId> {
+        let number = node.0.checked_sub(Node::FIRST)?;
+        let count = self.cloud.as_ref()?.node_count();
+        (number < count).then_some(NodeId(number))
+    }
+
+    /// The nodes of the cloud.
+    pub fn cloud_nodes(&self) -> impl Iterator<Item = Node> + use<> {
+        let count = self.cloud.as_ref().map_or(0, |cloud| cloud.node_count());
+        (Node::FIRST..Node::FIRST + count).map(Node)
     }
 
     /// The name of a node.
@@ -121,17 +162,21 @@ impl PathModel {
     }
 
     /// The link configurations of a step, in order: several where routers stand before the path's
-    /// forward link.
+    /// forward link, none through the cloud.
     pub fn configs(&self, step: Step) -> impl Iterator<Item = &LinkConfig> {
-        let declared = step
-            .link
-            .checked_sub(1)
-            .and_then(|at| self.links.get(at as usize));
-        let (before, last): (&[RouterModel], _) = match (declared, step.direction) {
-            (None, Direction::Forward) => (&self.routers, Some(&self.forward)),
-            (None, Direction::Reverse) => (&[], Some(&self.reverse)),
-            (Some(link), Direction::Forward) => (&[], Some(&link.forward.link)),
-            (Some(link), Direction::Reverse) => (&[], link.reverse.as_ref().map(|hop| &hop.link)),
+        let declared = |link: u32| link.checked_sub(1).map(|at| self.links.get(at as usize));
+        let (before, last): (&[RouterModel], _) = match step {
+            Step::Cloud { .. } => (&[], None),
+            Step::Link { link, direction } => match (declared(link), direction) {
+                (None, _) if self.is_absent => (&[], None),
+                (None, Direction::Forward) => (&self.routers, Some(&self.forward)),
+                (None, Direction::Reverse) => (&[], Some(&self.reverse)),
+                (Some(link), Direction::Forward) => (&[], link.map(|link| &link.forward.link)),
+                (Some(link), Direction::Reverse) => {
+                    let reverse = link.and_then(|link| link.reverse.as_ref());
+                    (&[], reverse.map(|hop| &hop.link))
+                }
+            },
         };
         before.iter().map(|router| &router.link).chain(last)
     }
@@ -152,13 +197,16 @@ impl PathModel {
                 (Direction::Forward, from, to),
                 (Direction::Reverse, to, from),
             ] {
-                let step = Step {
-                    link: number,
-                    direction,
-                };
+                let link = number;
+                let step = Step::Link { link, direction };
                 if self.configs(step).next().is_some() {
                     let delay = self.delay_of(step);
-                    edges[from.index()].push(Edge { step, to, delay });
+                    edges[from.index()].push(Edge {
+                        link,
+                        direction,
+                        to,
+                        delay,
+                    });
                 }
             }
         }
@@ -169,11 +217,15 @@ impl PathModel {
     /// (Dijkstra 1959.)
     #[must_use]
     pub fn routes_from(&self, from: Node) -> Vec<Option<Route>> {
-        let edges = self.edges();
+        let mut edges = self.edges();
+        // The cloud is a node of its own, which packets enter once.
+        let hub = edges.len();
+        edges.push(Vec::new());
         let mut best: Vec<Option<Label>> = vec![None; edges.len()];
         let mut last: Vec<Option<(Node, Step)>> = vec![None; edges.len()];
         let mut open = BinaryHeap::new();
         let start = Label {
+            crosses: false,
             delay: Duration::ZERO,
             links: 0,
             sorted: Vec::new(),
@@ -186,24 +238,58 @@ impl PathModel {
             if best[at.index()].as_ref() != Some(&label) {
                 continue;
             }
+            let entry = last[hub];
+            let mut reach = |found: Label, before: Node, step: Step| {
+                let to = found.node.index();
+                let known = &mut best[to];
+                if known.as_ref().is_none_or(|known| found < *known) {
+                    *known = Some(found.clone());
+                    last[to] = Some((before, step));
+                    open.push(Reverse(found));
+                }
+            };
+            if at.index() == hub {
+                let Some((before, Step::Cloud { from, .. })) = entry else {
+                    continue;
+                };
+                for node in self.cloud_nodes() {
+                    let to = NodeId(node.0 - Node::FIRST);
+                    let found = Label {
+                        node,
+                        ..label.clone()
+                    };
+                    reach(found, before, Step::Cloud { from, to });
+                }
+                continue;
+            }
+            if let (Some(from), false) = (self.cloud_node(at), label.crosses) {
+                let found = Label {
+                    crosses: true,
+                    links: label.links + 1,
+                    node: Node(hub as u32),
+                    ..label.clone()
+                };
+                let step = Step::Cloud { from, to: from };
+                reach(found, at, step);
+            }
             for edge in &edges[at.index()] {
                 let mut sorted = label.sorted.clone();
-                let place = sorted.partition_point(|&link| link < edge.step.link);
-                sorted.insert(place, edge.step.link);
+                let place = sorted.partition_point(|&link| link < edge.link);
+                sorted.insert(place, edge.link);
                 let found = Label {
                     delay: label.delay + edge.delay,
                     links: label.links + 1,
                     sorted,
                     node: edge.to,
+                    crosses: label.crosses,
                 };
-                let known = &mut best[edge.to.index()];
-                if known.as_ref().is_none_or(|known| found < *known) {
-                    *known = Some(found.clone());
-                    last[edge.to.index()] = Some((at, edge.step));
-                    open.push(Reverse(found));
-                }
+                let Edge {
+                    link, direction, ..
+                } = *edge;
+                reach(found, at, Step::Link { link, direction });
             }
         }
+        best.truncate(hub);
         best.into_iter()
             .map(|label| {
                 let label = label?;
@@ -233,11 +319,14 @@ impl PathModel {
     /// none.
     #[must_use]
     pub fn nodes_of(&self, route: &Route) -> Vec<Node> {
-        let ends = |step: &Step| {
-            let [from, to] = self.link_ends(step.link);
-            match step.direction {
-                Direction::Forward => [from, to],
-                Direction::Reverse => [to, from],
+        let ends = |step: &Step| match *step {
+            Step::Cloud { from, to } => [from, to].map(|node| Node(node.0 + Node::FIRST)),
+            Step::Link { link, direction } => {
+                let [from, to] = self.link_ends(link);
+                match direction {
+                    Direction::Forward => [from, to],
+                    Direction::Reverse => [to, from],
+                }
             }
         };
         let first = route.steps.first().map(|step| ends(step)[0]);
@@ -254,15 +343,17 @@ impl PathModel {
                 .get(table as usize)
                 .map_or("", |hosts| &hosts.name),
             Place::Node(node) => self.node_name(node),
+            Place::Any => "any",
         }
     }
 
-    /// The node of a place.
+    /// The node of a place. The first one of the cloud stands for one that is drawn at random.
     #[must_use]
     pub fn node_of(&self, place: Place) -> Node {
         match place {
             Place::Hosts(table) => self.hosts[table as usize].at,
             Place::Node(node) => node,
+            Place::Any => Node(Node::FIRST),
         }
     }
 
@@ -273,7 +364,11 @@ impl PathModel {
             Direction::Forward => [Node::LEFT, Node::RIGHT],
             Direction::Reverse => [Node::RIGHT, Node::LEFT],
         };
-        let node = |place: Option<Place>, usual| place.map_or(usual, |place| self.node_of(place));
+        let node = |place: Option<Place>, usual| match place {
+            Some(place) => self.node_of(place),
+            None if self.is_absent => self.node_of(Place::Any),
+            None => usual,
+        };
         [node(ends.from, usual[0]), node(ends.to, usual[1])]
     }
 }

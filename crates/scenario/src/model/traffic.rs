@@ -103,10 +103,11 @@ pub struct Traffic {
 }
 
 impl PathModel {
-    /// The rate that a load in this direction refers to; `None` if unlimited.
+    /// The rate that a load in this direction refers to; `None` if unlimited, and without a path.
     #[must_use]
     pub fn rate_of(&self, direction: Direction) -> Option<Rate> {
         match direction {
+            _ if self.is_absent => None,
             Direction::Forward => Some(self.rate),
             Direction::Reverse => self.reverse.service.mean_rate(),
         }

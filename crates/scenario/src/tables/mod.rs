@@ -6,12 +6,16 @@
 pub(crate) mod cellular;
 mod flow;
 mod hosts;
+mod network;
 mod path;
 mod queue;
 mod traffic;
 
 pub(crate) use flow::{APPLICATION, FLOW};
 pub(crate) use hosts::HOSTS;
+pub(crate) use network::{
+    ADHOC, AODV, CLOUDS, CONSTELLATION, CSMA, DCF, DSDV, IDEAL, NETWORK, RANDOM_WAYPOINT, TERMINAL,
+};
 pub(crate) use path::{
     DELAY, DIRECTION, JITTER, LINK, LINK_REVERSE, LOSS, NODE, PATH, PROXY, ROUTER, ROUTER_SUPPORT,
     SCENARIO, STEP, TRACE, VARYING,

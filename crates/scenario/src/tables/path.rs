@@ -3,7 +3,7 @@
 use tables::{Key, Kind, MAX_DURATION, MAX_RATE};
 use units::{Bytes, Rate};
 
-use super::{AQM, FLOW, HOSTS, TRAFFIC, cellular, keys, table};
+use super::{AQM, FLOW, HOSTS, NETWORK, TRAFFIC, cellular, keys, table};
 use crate::limits::{
     MAX_FLOWS, MAX_HOST_TABLES, MAX_INITIAL_WINDOW, MAX_LINKS, MAX_NAME, MAX_NODES, MAX_OVERHEAD,
     MAX_ROUTERS, MAX_RUNS, MAX_SEED, MAX_STEPS, MAX_SUMMARY, MAX_TRAFFIC, MIN_SLOT, MIN_STEP,
@@ -54,8 +54,10 @@ table! { SCENARIO = "scenario", "the scenario", "A scenario, or a path alone." {
     "duration": Kind::SPAN, or "when all flows are done", "Time at which every run stops.";
     "time_limit": Kind::SPAN, is "600 s",
         "Safety limit: a run that reaches it is stopped and reported as incomplete.";
-    "path": Kind::Table(&PATH), needed "{ preset = \"wired\" }, or a table [path]",
+    "path": Kind::Table(&PATH), sometimes "{ preset = \"wired\" }, or a table [path]" "needed, or `network`",
         "The path that packets take.";
+    "network": NETWORK, or "none",
+        "An ad-hoc network or a constellation, in place of the path or joined to it by links.";
     "flow": Kind::Tables(&FLOW, MAX_FLOWS), or "none",
         "The flows; a file that only describes a path has none.";
     "traffic": Kind::Tables(&TRAFFIC, MAX_TRAFFIC), or "none",

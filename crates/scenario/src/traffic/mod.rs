@@ -166,10 +166,14 @@ pub(crate) fn read(
     Ok(Some(specs))
 }
 
-/// Adds traffic to a path whose links are known.
-pub(crate) fn settle(specs: Vec<TrafficSpec>, path: &mut PathModel) -> Result<(), Error> {
+/// Adds traffic to a path whose links are known. The network itself needs `warm_up`.
+pub(crate) fn settle(
+    specs: Vec<TrafficSpec>,
+    warm_up: Duration,
+    path: &mut PathModel,
+) -> Result<(), Error> {
     let warm_ups = specs.iter().map(|spec| spec.warm_up);
-    path.warm_up = warm_ups.max().unwrap_or_default();
+    path.warm_up = warm_ups.fold(warm_up, Duration::max);
     let settled = specs.into_iter().map(|spec| spec.settle(path));
     path.traffic = settled.collect::<Result<_, _>>()?;
     Ok(())

@@ -27,6 +27,11 @@ fn kind(kind: &Kind) -> Vec<(&'static str, Json)> {
         Kind::Decibel(..) => defined("decibel"),
         Kind::Level(..) => defined("level"),
         Kind::Hertz(..) => defined("hertz"),
+        Kind::Length(..) => defined("length"),
+        Kind::Speed(..) => defined("speed"),
+        Kind::Power(..) => defined("power"),
+        Kind::Energy(..) => defined("energy"),
+        Kind::Angle(..) => defined("angle"),
         Kind::Frequency(..) => defined("frequency"),
         Kind::Packets => defined("packets"),
         Kind::Model => defined("model"),
@@ -122,7 +127,7 @@ fn object(table: &Table, is_model: bool) -> Json {
 }
 
 /// A quantity: its name, pattern, description, and examples.
-const QUANTITIES: [(&str, &str, &str, &[&str]); 10] = [
+const QUANTITIES: [(&str, &str, &str, &[&str]); 15] = [
     (
         "rate",
         "([kMGT]?bit/s|[kMG]?bps|[kMG]?b/s|[kMG]?B/s)",
@@ -145,6 +150,16 @@ const QUANTITIES: [(&str, &str, &str, &[&str]); 10] = [
     ("decibel", "dB", "A ratio in dB.", &["12 dB"]),
     ("level", "dBm", "A level in dBm.", &["-53 dBm"]),
     ("hertz", "Hz", "A frequency.", &["3 Hz"]),
+    ("length", "[kc]?m", "A length.", &["500 m", "1.5 km"]),
+    ("speed", "k?m/s", "A speed.", &["10 m/s"]),
+    ("power", "[mu]?W", "A power.", &["0.66 W", "52.2 mW"]),
+    ("energy", "[km]?J", "An energy.", &["1000 J"]),
+    (
+        "angle",
+        "(deg|\u{b0})",
+        "An angle in degrees.",
+        &["37.9 deg"],
+    ),
     (
         "frequency",
         "/(s|min|h)",
@@ -187,7 +202,7 @@ fn schema() -> String {
     ));
     for (name, units, doc, examples) in QUANTITIES {
         let unlimited = if name == "buffer" { "unlimited|" } else { "" };
-        let sign = if matches!(name, "decibel" | "level") {
+        let sign = if matches!(name, "decibel" | "level" | "angle") {
             "[-\u{2212}]?"
         } else {
             ""

@@ -119,12 +119,12 @@ proptest! {
         more in prop::collection::vec(fate(), 1..60),
     ) {
         let mut pool = Pool::default();
-        let mut used = pool.open(&flow(before), SMSS, 7);
+        let mut used = pool.open(&flow(before), 1448, 7);
         run(&mut used, bytes, &fates);
         pool.close(used);
-        let mut renewed = pool.open(&flow(after), SMSS, 8);
+        let mut renewed = pool.open(&flow(after), 1448, 8);
         prop_assert!(pool.closed.is_empty());
-        let mut new = Pool::default().open(&flow(after), SMSS, 8);
+        let mut new = Pool::default().open(&flow(after), 1448, 8);
         prop_assert_eq!(format!("{renewed:?}"), format!("{new:?}"));
         run(&mut renewed, bytes, &more);
         run(&mut new, bytes, &more);
@@ -135,7 +135,7 @@ proptest! {
 /// The traffic of the property test is not idle.
 #[test]
 fn the_traffic_of_the_test_loses_and_completes() {
-    let mut endpoints = Pool::default().open(&flow(0), SMSS, 7);
+    let mut endpoints = Pool::default().open(&flow(0), 1448, 7);
     let fates = [Fate::Arrives, Fate::Arrives, Fate::Arrives, Fate::IsLost];
     run(&mut endpoints, 300_000, &fates);
     assert!(endpoints.sender.is_complete());

@@ -59,7 +59,9 @@ impl<'a> World<'a> {
 
     pub(super) fn way_of(&mut self, table: u32, begin: &Begin) -> Way {
         let traffic = &self.scenario.path.traffic[table as usize];
-        let (ends, turn) = (traffic.flow.ends, begin.turn);
+        let turn = begin.turn;
+        let stream = || format!("ends of {} {turn}", traffic.name);
+        let ends = self.drawn(traffic.flow.ends, stream);
         self.way(traffic.direction, ends, turn, begin.extra_delay)
     }
 

@@ -67,6 +67,7 @@ impl<'a> World<'a> {
             }) || !scenario.path.proxies.is_empty(),
             routes: Routes::default(),
             graph: Graph::default(),
+            cloud: None,
             accesses: BTreeMap::new(),
             sources: Vec::new(),
             totals: Vec::new(),
@@ -83,6 +84,7 @@ impl<'a> World<'a> {
                 .then(|| vec![Vec::new(); scenario.flows.len()]),
         };
         world.add_own_links();
+        world.add_cloud();
         let path = &scenario.path;
         let exchanges = |traffic: &Traffic| matches!(traffic.kind, TrafficKind::Exchanges(_));
         if path.traffic.iter().any(exchanges) {
@@ -93,7 +95,8 @@ impl<'a> World<'a> {
         let mut turns = Vec::new();
         for (index, config) in scenario.flows.iter().enumerate() {
             let turn = next_turn(&mut turns, config.ends);
-            let (ends, extra) = (config.ends, config.extra_delay);
+            let ends = world.drawn(config.ends, || format!("ends of flow {index}"));
+            let extra = config.extra_delay;
             let (config, way) = match legs.of_flow(index) {
                 None => (config, world.way(Direction::Forward, ends, turn, extra)),
                 Some(course) => {

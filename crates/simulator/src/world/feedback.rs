@@ -38,7 +38,11 @@ impl World<'_> {
     /// network has decreased it.
     fn ttl_at(&self, last: Hop) -> u8 {
         let links = self.routes.links_to(last);
-        let hops = links.filter(|&link| self.links[link as usize].is_hop);
+        let hops = links.filter(|&link| {
+            // A cloud is one hop.
+            let link = self.links.get(link as usize);
+            link.is_none_or(|link| link.is_hop)
+        });
         HOST_TTL.wrapping_sub(hops.count() as u8)
     }
 

@@ -158,10 +158,17 @@ impl World<'_> {
     }
 
     /// The links of a route. Routers stand before the path's forward link.
-    fn links_of(&self, route: &Route) -> Vec<u32> {
+    fn links_of(&mut self, route: &Route) -> Vec<u32> {
         let mut links = Vec::with_capacity(route.steps.len());
-        for &Step { link, direction } in &route.steps {
-            match (link.checked_sub(1), direction) {
+        for &step in &route.steps {
+            let (link, direction) = match step {
+                Step::Link { link, direction } => (link.checked_sub(1), direction),
+                Step::Cloud { from, to } => {
+                    links.push(self.routes.crossing(from, to));
+                    continue;
+                }
+            };
+            match (link, direction) {
                 (None, Direction::Forward) => {
                     links.extend((REVERSE + 1..).take(self.scenario.path.routers.len()));
                     links.push(FORWARD);

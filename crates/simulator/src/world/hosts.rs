@@ -90,7 +90,7 @@ impl World<'_> {
     fn access_of(&mut self, place: Option<Place>, turn: u64) -> Option<(Access, Duration)> {
         match place {
             Some(Place::Hosts(table)) => Some(self.access(table, turn)),
-            Some(Place::Node(_)) | None => None,
+            Some(Place::Node(_) | Place::Any) | None => None,
         }
     }
 

@@ -45,6 +45,7 @@ impl World<'_> {
         let now = self.now;
         self.links[FORWARD as usize].advance(now);
         self.note_busy_periods();
+        self.end_startup(flow);
         let link = &self.links[FORWARD as usize].link;
         let state = &mut self.flows.measured[flow as usize];
         if let Some(period) = link.last_busy_period(now)
@@ -88,6 +89,7 @@ impl World<'_> {
             flows: self.flows.take_results(),
             links: Vec::new(),
             traffic,
+            network: self.finish_cloud(),
         };
         let reverse_paths = self.graph.reverse_links();
         let own = self.graph.own_links(&self.scenario.path.routers);
@@ -109,6 +111,9 @@ impl World<'_> {
                 reverse.drops += link.drops;
                 reverse.marks += link.marks;
             }
+        }
+        if self.scenario.path.is_absent {
+            links.drain(..=REVERSE as usize);
         }
         links.extend(accesses);
         result.links = links;

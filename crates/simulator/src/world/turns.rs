@@ -152,6 +152,7 @@ impl World<'_> {
                     (source.side, source.component) = (side, component);
                     Some(source.next)
                 }
+                Part::Cloud => self.place_cloud(component),
                 Part::Flow(_) => None,
             };
             self.agendas[side].fixed.schedule(component, next);
@@ -189,7 +190,7 @@ impl World<'_> {
     /// Finds the lookahead, if the links permit one.
     fn prepare_turns(&mut self, wanted: EventLoop) {
         let path = &self.scenario.path;
-        if !path.links.is_empty() || !path.proxies.is_empty() {
+        if !path.links.is_empty() || !path.proxies.is_empty() || path.cloud.is_some() {
             return;
         }
         let Some(Crossing {
@@ -246,7 +247,7 @@ impl World<'_> {
         let (mut at_hosts, mut at_path) = (false, false);
         for end in measured.chain(background) {
             match end {
-                None | Some(Place::Node(_)) => at_path = true,
+                None | Some(Place::Node(_) | Place::Any) => at_path = true,
                 Some(Place::Hosts(table)) => {
                     at_hosts = true;
                     let hosts = &path.hosts[table as usize];
@@ -269,7 +270,7 @@ impl World<'_> {
                 let table = self.datagrams[index as usize].table as usize;
                 self.scenario.path.traffic[table].direction == Direction::Reverse
             }
-            Part::Arrivals | Part::Source(_) | Part::Flow(_) => false,
+            Part::Arrivals | Part::Cloud | Part::Source(_) | Part::Flow(_) => false,
         };
         if is_right && self.turns.lookahead.is_some() {
             RIGHT

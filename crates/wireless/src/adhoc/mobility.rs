@@ -159,10 +159,10 @@ described! {
         "random waypoint mobility",
         "Nodes move to uniform destinations at uniform speeds, and pause there."
     ) {
-        /// Lowest speed, in metres per second.
-        min_speed: f64 = 5.0 => Key::of(Kind::Number(0.0, FASTEST));
-        /// Highest speed, in metres per second.
-        max_speed: f64 = 15.0 => Key::of(Kind::Number(1e-3, FASTEST));
+        /// Lowest speed.
+        min_speed: f64 = 5.0 => Key::of(Kind::Speed(0.0, FASTEST));
+        /// Highest speed.
+        max_speed: f64 = 15.0 => Key::of(Kind::Speed(1e-3, FASTEST));
         /// Pause after each leg.
         pause: Duration = Duration::ZERO => Key::of(Kind::Seconds(Duration::ZERO, MAX_DURATION));
         /// Initial state: drawn from the stationary distribution, or uniform positions.
@@ -221,6 +221,7 @@ impl RandomWaypointConfig {
 
 /// A line of a file of positions: `node` is at `position` at that time.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Waypoint {
     /// When.
     pub at: Instant,

@@ -23,11 +23,12 @@ use units::{Duration, Instant};
 
 use super::arp::{ARP_BYTES, Arp, ArpAction, ArpConfig, ArpMessage};
 use super::mac::{Mac, MacEvent, Outgoing};
+use super::mobility::Position;
 use super::queue::InterfaceQueue;
 use super::routing::{Action, Decision, Header, Routing};
 use crate::{
-    ArpSummary, Cloud, CloudCounters, Delivery, DropCause, Lost, NodeId, NodeSummary,
-    RoutingSummary,
+    AirSummary, ArpSummary, Cloud, CloudCounters, CloudMap, CloudSummary, Delivery, DropCause,
+    Lost, MapLink, NodeId, NodeSummary, RoutingSummary,
 };
 
 /// The hop limit of a new packet, as in ns-2.
@@ -408,7 +409,8 @@ impl<T: Payload, R: Routing> AdHoc<T, R> {
         match event {
             MacEvent::Received { node, from, handle } => self.receive(node, from, handle),
             MacEvent::Sent { node, handle } => {
-                let _ = self.store.take(handle);
+                // A packet that is still here did not arrive, and its sender does not know it.
+                self.drop_packet(handle, DropCause::Reassembly);
                 self.serve(node);
             }
             MacEvent::Failed {
@@ -485,13 +487,23 @@ impl<T: Payload, R: Routing> AdHoc<T, R> {
         let (Some(neighbour), true) = (next_hop, is_broken) else {
             return self.drop_packet(handle, cause);
         };
+        match slot.body {
+            Body::User(_) => {}
+            // ARP does not tell the routing protocol.
+            Body::Arp(_) => return self.drop_packet(handle, cause),
+            Body::Routing(_) | Body::Gone => {
+                self.with_routing(node, |routing, now, actions| {
+                    routing.message_failed(now, neighbour, actions);
+                });
+                return self.drop_packet(handle, cause);
+            }
+        }
         let decision = self.with_routing(node, |routing, now, actions| {
             routing.link_failed(now, neighbour, &header, handle, actions)
         });
-        match (&self.store.get(handle).body, decision) {
-            (Body::User(_), Decision::Drop(_)) => self.drop_packet(handle, cause),
-            (Body::User(_), decision) => self.follow(node, handle, decision),
-            _ => self.drop_packet(handle, cause),
+        match decision {
+            Decision::Drop(_) => self.drop_packet(handle, cause),
+            decision => self.follow(node, handle, decision),
         }
     }
 
@@ -585,5 +597,73 @@ impl<T: Payload, R: Routing> Cloud<T> for AdHoc<T, R> {
 
     fn counters(&self) -> &CloudCounters {
         &self.counters
+    }
+
+    fn summary(&mut self, now: Instant) -> CloudSummary {
+        let [data_frames, retries] = self.mac.tries();
+        let mut nodes: Vec<NodeSummary> = self.nodes.iter().map(|node| node.summary).collect();
+        let mut air = None;
+        if let Some(radios) = self.mac.radios() {
+            for (number, node) in nodes.iter_mut().enumerate() {
+                node.energy = radios.battery(now, NodeId(number as u32));
+            }
+            air = Some(AirSummary {
+                data_frames,
+                retries,
+                ..radios.frames(now)
+            });
+        }
+        CloudSummary {
+            packets: self.counters.clone(),
+            held: self.held(),
+            air,
+            routing: Some(self.routing),
+            arp: self
+                .nodes
+                .iter()
+                .any(|node| node.arp.is_some())
+                .then_some(self.arp),
+            nodes,
+        }
+    }
+
+    fn map(&mut self, now: Instant) -> CloudMap {
+        let Some(radios) = self.mac.radios() else {
+            return CloudMap::default();
+        };
+        let nodes = || (0..self.nodes.len() as u32).map(NodeId);
+        let mut links = Vec::new();
+        for node in nodes() {
+            let others = radios.neighbours(now, node).into_iter();
+            links.extend(
+                others
+                    .filter(|other| other.node > node)
+                    .map(|other| MapLink {
+                        ends: [node.0, other.node.0],
+                        delay: other.delay,
+                    }),
+            );
+        }
+        let place = |node| {
+            let Position { x, y } = radios.position(now, node);
+            [x, y]
+        };
+        CloudMap {
+            points: nodes().map(place).collect(),
+            links,
+        }
+    }
+
+    fn route(&mut self, _now: Instant, from: NodeId, to: NodeId) -> Option<Vec<u32>> {
+        let mut passed = Vec::from([from.0]);
+        let mut at = from;
+        while at != to {
+            at = self.next_hop(at, to)?;
+            if passed.contains(&at.0) {
+                return None;
+            }
+            passed.push(at.0);
+        }
+        Some(passed)
     }
 }

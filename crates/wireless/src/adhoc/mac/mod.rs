@@ -8,7 +8,12 @@ use core::fmt::Debug;
 
 use units::Instant;
 
+use super::radios::Radios;
 use crate::{DropCause, NodeId};
+
+pub mod csma;
+pub mod dcf;
+pub mod lowpan;
 
 /// A frame that a node hands to its MAC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +38,10 @@ pub enum MacEvent {
         /// The sender's handle of the packet.
         handle: u32,
     },
-    /// A node has sent its frame; a unicast one was acknowledged. The node takes the next one.
+    /// A node has sent its frame; a unicast one was acknowledged if the MAC uses acknowledgements.
+    /// The node takes the next one. If a unicast frame has not been `Received` by now, the packet is
+    /// lost and its sender does not know it ([`DropCause::Reassembly`]): there was no
+    /// acknowledgement, the receiver discarded a fragment, or the acknowledgement was another's.
     Sent {
         /// The sender.
         node: NodeId,
@@ -68,4 +76,15 @@ pub trait Mac: Debug + Send {
     /// `Sent` comes no earlier than the `Received` of the same frame. An acknowledgement may be lost
     /// after its frame arrived: then `Received` comes once, and `Failed` may follow.
     fn step(&mut self, events: &mut Vec<MacEvent>);
+
+    /// The radios, if it has any that can be asked.
+    fn radios(&mut self) -> Option<&mut dyn Radios> {
+        None
+    }
+
+    /// Frames with a packet or a fragment of one, retries included; and all transmissions of a frame
+    /// beyond its first.
+    fn tries(&self) -> [u64; 2] {
+        [0; 2]
+    }
 }

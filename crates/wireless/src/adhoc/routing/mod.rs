@@ -3,6 +3,10 @@
 //! Each node has a [`Routing`] of its own. It sends messages to those of its neighbours, and may hold
 //! packets until it knows a route.
 
+pub mod aodv;
+pub mod dsdv;
+pub mod fixed;
+
 use alloc::vec::Vec;
 use core::fmt::Debug;
 
@@ -98,6 +102,17 @@ pub trait Routing: Debug + Send {
         handle: u32,
         actions: &mut Vec<Action<Self::Message>>,
     ) -> Decision;
+
+    /// Learns that the MAC could not deliver a frame to `neighbour` where there is no packet to decide
+    /// on: the frame carried a unicast message of this protocol, which is lost, or a packet that
+    /// arrived although its acknowledgement did not.
+    fn message_failed(
+        &mut self,
+        _now: Instant,
+        _neighbour: NodeId,
+        _actions: &mut Vec<Action<Self::Message>>,
+    ) {
+    }
 
     /// The neighbour to which packets for `to` go now, for maps.
     fn next_hop(&self, to: NodeId) -> Option<NodeId>;

@@ -146,14 +146,14 @@ def _by_class(
     parameters: Mapping[str, Any],
     function: Callable[[Values, Values], float],
 ) -> list[tuple[float, float, Estimate]]:
-    """A number for each class of sizes from ``from`` on that has enough epochs."""
+    """A number for each class of sizes from ``from`` to ``to`` that has enough epochs."""
     one, other = _sides(findings, stack, parameters, "responses")
     if one.is_empty() or other.is_empty():
         return []
     found = []
     classes = one.drop_nulls("to_bytes").select("from_bytes", "to_bytes").unique()
     for low, high in classes.sort("from_bytes").iter_rows():
-        if low < parameters.get("from", 0):
+        if low < parameters.get("from", 0) or high > parameters.get("to", high):
             continue
         sizes = {**parameters, "from": low, "to": high}
         left, right = _pairs(_sums(other, sizes), _sums(one, sizes))
