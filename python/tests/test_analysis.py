@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -147,3 +150,33 @@ def test_most_verdicts_on_known_connections_are_right() -> None:
     assert found["all"]["window_error_median"] < 0.03
     assert found["segments_right"] == 1
     assert found["vantage_right"] == 1
+
+
+@pytest.mark.skipif(shutil.which("tcptrace") is None, reason="tcptrace is not installed")
+def test_counts_are_those_of_tcptrace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    scenario = tmp_path / "scenario.toml"
+    scenario.write_text(SCENARIO)
+    file = tmp_path / "sender.pcapng"
+    options = ["--vantage", "sender", "-o", str(file)]
+    assert invoke(["export", str(scenario), *options]) == 0
+    program = ["tcptrace", "-l", "-r", "-n", str(file)]
+    text = subprocess.run(program, capture_output=True, text=True, check=True).stdout
+    parts = re.split(r"\nTCP connection \d+:", text)[1:]
+    connections = document(capsys, str(file))["connections"]
+    assert len(parts) == len(connections) == 2
+    for part, connection in zip(parts, connections, strict=True):
+
+        def first(label: str, part: str = part) -> int:
+            found = re.search(rf"{label}:\s+(\d+)", part.split("host", 3)[-1])
+            assert found is not None, label
+            return int(found.group(1))
+
+        repaired = connection["retransmissions"]
+        assert first("actual data pkts") == connection["segments"]
+        assert first("unique bytes sent") == connection["bytes"]
+        assert first("rexmt data pkts") == repaired["segments"]
+        assert first("rexmt data bytes") == repaired["bytes"]
+        assert first("initial window") == connection["initial_window_bytes"]
+        smallest = re.search(r"RTT min:\s+([0-9.]+) ms", part)
+        assert smallest is not None
+        assert connection["rtt_ms"][0] == pytest.approx(float(smallest.group(1)), abs=1)

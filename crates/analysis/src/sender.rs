@@ -261,12 +261,12 @@ impl Sender {
         if data.length <= 1 && end <= self.una {
             return false;
         }
+        self.segments += 1;
         // A probe of a closed window may repeat a byte, and it says nothing about losses.
         let is_closed = self.window_edge.is_some_and(|edge| edge <= self.una);
         if data.length <= 1 && is_closed && data.start < self.next {
             return false;
         }
-        self.segments += 1;
         if data.length > self.largest {
             self.largest = data.length;
         }
