@@ -23,7 +23,7 @@ pub use histogram::Histogram;
 pub use look::{Deliveries, Look, Probe};
 pub use network::{
     AirResult, ArpResult, DataResult, EnergyResult, NetworkResult, NodeResult, PacketResult,
-    RoutingResult,
+    RoutingResult, TopologyResult,
 };
 pub use probe::FlowProbe;
 pub use queue::{QueueDistribution, QueueSampler};
