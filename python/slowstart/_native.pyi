@@ -87,6 +87,9 @@ def look(
 def topology(path: str) -> str:
     """The nodes, links, hosts and routes of a path and of the flows of its file (JSON)."""
 
+def network_look(path: str, *, seed: int, duration: str) -> str | None:
+    """An ad-hoc network or a constellation over time (JSON); None if the path has none."""
+
 def probing(path: str, *, seed: int, duration: str) -> Scenario:
     """A scenario with a path's background traffic and a probe flow of occasional full packets."""
 
@@ -326,6 +329,15 @@ class Result:
 
     def traffic(self) -> Table:
         """One row per source of background traffic and run; empty if there is none."""
+
+    def networks(self) -> Table:
+        """One row per run over an ad-hoc network or a constellation; empty without one."""
+
+    def network_drops(self) -> Table:
+        """One row per cause for which such a network lost packets, and run."""
+
+    def nodes(self) -> Table:
+        """One row per node of such a network, and run."""
 
     def responses(self) -> Table:
         """One row per class of response sizes, source of background traffic and run.

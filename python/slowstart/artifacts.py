@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from slowstart import exchange_plots, plots, report, tables
+from slowstart import exchange_plots, network_plots, plots, report, tables
 from slowstart._native import median_interval
 from slowstart.output import RESULT
 from slowstart.planning import MOST_AT_A_SIZE, transferred
@@ -29,6 +29,9 @@ _PAYLOAD, _PACKET = 1448, 1500
 
 
 def _facts(path: dict[str, Any]) -> plots.PathFacts:
+    if "forward" not in path:  # an ad-hoc network or a constellation alone
+        name = tables.short(path["name"])
+        return plots.PathFacts(name, None, None, None, None, path["warm_up_s"])
     fraction = _PAYLOAD / (_PACKET + path["forward"]["overhead_bytes"])
     buffer = path["buffer_bytes"]
     return plots.PathFacts(
@@ -51,6 +54,13 @@ def write(folder: Path, plan: Plan, runs: Runs) -> None:
     traffic = pl.DataFrame(result.traffic())
     if not traffic.is_empty():
         traffic.write_parquet(folder / "traffic.parquet")
+    networks = {
+        name: pl.DataFrame(getattr(result, name)())
+        for name in ("networks", "network_drops", "nodes")
+    }
+    for name, frame in networks.items():
+        if not frame.is_empty():
+            frame.write_parquet(folder / f"{name}.parquet")
     exchanges = {
         name: pl.DataFrame(getattr(result, name)()) for name in ("responses", "epochs", "queues")
     }
@@ -108,8 +118,28 @@ def write(folder: Path, plan: Plan, runs: Runs) -> None:
     for name, some in _figures("exit-shares", [row["path"] for row in rows]):
         mine = [row for row in rows if row["path"] in some]
         painter.draw(name, None, caption, plots.exit_shares(mine, names))
+    _draw_networks(painter, networks["networks"], networks["nodes"])
     _draw_exchanges(painter, exchanges)
     report.write(folder, overview, plan.scenarios, painter.drawings, painter.notes, kernel)
+
+
+def _draw_networks(painter: _Painter, runs: pl.DataFrame, nodes: pl.DataFrame) -> None:
+    """Draws what ad-hoc networks and constellations did."""
+    if runs.is_empty():
+        return
+    caption = (
+        "The whole network: payload delivered per second, mean delay of data packets, data packets "
+        "delivered, copies lost, and energy used per second. Each point is a run, the line the "
+        "median."
+    )
+    for path in runs["path"].unique(maintain_order=True):
+        mine = runs.filter(pl.col("path") == path)
+        slug = report.slug(path)
+        painter.draw(f"network-{slug}", path, caption, network_plots.totals(mine))
+        receivers = nodes.filter((pl.col("path") == path) & (pl.col("data_delivered") > 0))
+        if not receivers.is_empty():
+            words = "Payload delivered per second at each node that received any; mean over runs."
+            painter.draw(f"nodes-{slug}", path, words, network_plots.nodes(receivers))
 
 
 def _draw_exchanges(painter: _Painter, found: dict[str, pl.DataFrame]) -> None:

@@ -72,7 +72,7 @@ def run(
     if sys.stdin.isatty():
         # The terminal sends Ctrl-C to the command too, which handles it, as in a shell.
         signal.signal(signal.SIGINT, lambda *_: None)
-    reverse = compare(path, "cubic", size="1 kB")[0].resolved["path"]["reverse"]
+    reverse = compare(path, "cubic", size="1 kB")[0].resolved["path"].get("reverse")
     line = _Live() if live else None
     try:
         status, reasons, listened = emulate(
@@ -90,7 +90,7 @@ def run(
     finally:
         if line is not None:
             line.end()
-    if reverse["service"]["kind"] == "unlimited":
+    if reverse is not None and reverse["service"]["kind"] == "unlimited":
         what = "downloads" if upload else "uploads"
         complain(
             f"the reverse direction of this path has no rate limit: the command's {what} were not "

@@ -177,6 +177,8 @@ def unmarked(scenarios: Sequence[Scenario]) -> list[str]:
     marked: dict[str, bool] = {}
     for each in scenarios:
         path = each.resolved["path"]
+        if "forward" not in path:  # an ad-hoc network or a constellation alone
+            continue
         links = (path["forward"], path["reverse"], *(one["link"] for one in path["routers"]))
         if any(link["aqm"].get("ecn") for link in links):
             capable = any(flow["ecn"] for flow in (*each.resolved["flows"], *path["traffic"]))

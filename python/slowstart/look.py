@@ -102,6 +102,22 @@ class Look:
         return found
 
 
+def resolved(path: str) -> dict[str, Any]:
+    """The resolved form of a path.
+
+    Raises:
+        InputError: There is no such path, or its file is invalid.
+    """
+    from slowstart import compare
+
+    return dict(compare(path, "cubic", size="1 B")[0].resolved["path"])
+
+
+def is_pathless(path: str) -> bool:
+    """Whether there is no path, only an ad-hoc network or a constellation."""
+    return "rate_bps" not in resolved(path)
+
+
 def watch(path: str, *, seed: int = 1, duration: str = "60 s", every: str = "10 ms") -> Look:
     """Measures ``path`` for ``duration``, with a small probe every ``every``.
 

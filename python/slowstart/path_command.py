@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import os
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 EPILOG = """\b
 Examples:
@@ -28,6 +31,12 @@ of each link's rate that it uses, and the RTT of full-size packets alongside it.
 \b
 If the path is part of a network ([[node]], [[link]], [[hosts]]), also list its links, hosts
 and the routes of the file's flows; -o draws the topology (topology.svg, topology.png).
+
+\b
+If there is an ad-hoc network or a constellation ([network]), also list the routes between the
+flows' nodes; -o draws its map (network.svg, network.png): nodes, links between those that hear
+each other, and routes, at several moments if it moves. --duration counts after the warm-up; a
+constellation is observed for 100 min unless it is given.
 """
 
 
@@ -39,8 +48,10 @@ def look_at(
     ],
     seed: Annotated[int, typer.Option(metavar="N", help="Seed of the channel.")] = 1,
     duration: Annotated[
-        str, typer.Option(metavar="TIME", help="Time to observe the path for, with unit.")
-    ] = "60 s",
+        str | None,
+        typer.Option(metavar="TIME", show_default=False,
+                     help="Time to observe the path for, with unit [default: 60 s]."),
+    ] = None,
     every: Annotated[
         str, typer.Option(metavar="TIME", help="Time between probes, with unit.")
     ] = "10 ms",
@@ -54,21 +65,80 @@ def look_at(
     ] = None,
 ) -> None:  # fmt: skip
     """Characterize a path without TCP: its rate, burstiness and delay."""
-    from slowstart import look
+    from slowstart import look, network_plots, tables
     from slowstart.output import output_folder
     from slowstart.shipped import AsFile
 
     with output_folder(output) as folder, AsFile(path) as file:
-        seen = look.watch(file, seed=seed, duration=duration, every=every)
+        span = duration or "60 s"
+        network = network_plots.read(file, seed=seed, duration=span)
+        if network is not None and network["kind"] == "constellation" and duration is None:
+            network = network_plots.read(file, seed=seed, duration="100 min")
+        if network is not None and look.is_pathless(file):
+            _show_network(file, network, seed, folder, as_json=as_json, output=output)
+            return
+        seen = look.watch(file, seed=seed, duration=span, every=every)
         document = look.numbers(seen)
         if folder is not None:
             look.write(folder, seen)
+        if network is not None:
+            document["look"]["network"] = network_plots.numbers(network)
+            if folder is not None:
+                _draw(folder, network, tables.short(seen.path["name"]), seed)
     if as_json:
         sys.stdout.write(json.dumps(document, indent=2) + "\n")
     else:
         look.show(document)
+        if network is not None:
+            network_plots.show(network)
         if output is not None:
             sys.stdout.write(f"The figure is {os.path.join(output, 'path.svg')}\n")  # noqa: PTH118
             if seen.topology is not None:
                 drawn = os.path.join(output, "topology.svg")  # noqa: PTH118
                 sys.stdout.write(f"The topology is {drawn}\n")
+
+
+def _draw(folder: Path, network: dict[str, Any], name: str, seed: int) -> None:
+    from slowstart import network_plots, plots
+
+    title = f"{name}: nodes, links in range, and routes; seed {seed}"
+    plots.save(network_plots.figure(network, title), folder, "network")
+
+
+def _show_network(
+    file: str,
+    network: dict[str, Any],
+    seed: int,
+    folder: Path | None,
+    *,
+    as_json: bool,
+    output: str | None,
+) -> None:
+    """Reports about a network without a path."""
+    from slowstart import look, network_plots, tables, topology
+
+    path = look.resolved(file)
+    found = topology.read(file)
+    document = {
+        "format": 2,
+        "look": {
+            "path": path,
+            "seed": seed,
+            "topology": found,
+            "network": network_plots.numbers(network),
+        },
+    }
+    if folder is not None:
+        text = json.dumps(document, indent=2) + "\n"
+        (folder / "result.json").write_text(text)
+        _draw(folder, network, tables.short(path["name"]), seed)
+    if as_json:
+        sys.stdout.write(json.dumps(document, indent=2) + "\n")
+        return
+    out = tables.console()
+    out.print(f"{tables.short(path['name'])}  {tables.describe(path)}")
+    if found["links"] or found["hosts"]:
+        topology.show(found)
+    network_plots.show(network)
+    if output is not None:
+        out.print(f"The figure is {os.path.join(output, 'network.svg')}")  # noqa: PTH118

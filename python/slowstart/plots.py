@@ -71,12 +71,13 @@ class PathFacts:
     """The properties of a path that figures use."""
 
     name: str
-    base_rtt_ms: float
-    bdp_payload_bytes: float
+    base_rtt_ms: float | None
+    """``None``, like the next three, for an ad-hoc network or a constellation without a path."""
+    bdp_payload_bytes: float | None
     """The payload of one BDP, that is, without headers."""
     buffer_payload_bytes: float | None
     """The same for the bottleneck's buffer; ``None`` if it is unlimited."""
-    bottleneck: str
+    bottleneck: str | None
     """Name of the forward link."""
     warm_up_s: float = 0.0
     """Time for which background traffic runs before the first flow may start."""
@@ -246,8 +247,9 @@ def evolution(path: PathFacts, columns: Sequence[Evolution], names: Sequence[str
         for axes in grid[-1]:
             axes.set_xlabel("time (s)")
             axes.set_xlim(left=_begin(path, axes.get_xlim()[1]))
-        levels = [path.bdp_payload_bytes, path.bdp_payload_bytes + (path.buffer_payload_bytes or 0)]
-        _draw_levels(grid[0], [level / _MEGA for level in levels], top, path)
+        if (bdp := path.bdp_payload_bytes) is not None:
+            levels = [bdp, bdp + (path.buffer_payload_bytes or 0)]
+            _draw_levels(grid[0], [level / _MEGA for level in levels], top, path)
         handles = [Line2D([], [], color=_GREY, label="cwnd")]
         handles.append(
             Line2D([], [], color=_GREY, linewidth=0.9, linestyle=(0, (4, 2)), label="ssthresh")
@@ -281,10 +283,16 @@ def _draw_evolution(
         rtt.plot(*series, color=style.color, linestyle=style.dashes)
         series = thin(time, numbers(trace, "delivered_bytes") / _MEGA)
         delivered.plot(*series, color=style.color, linestyle=style.dashes)
-    waiting = column.link_traces.filter(pl.col("link") == path.bottleneck)
-    series = thin(numbers(waiting, "time_s"), numbers(waiting, "queue_packets"))
-    queue.plot(*series, color="#444444", linewidth=1.0)
-    rtt.axhline(path.base_rtt_ms, color=_GREY, linewidth=0.8, linestyle=":")
+    if path.bottleneck is None:
+        queue.text(
+            0.5, 0.5, "a queue at each node", transform=queue.transAxes, ha="center", color=_GREY
+        )
+    else:
+        waiting = column.link_traces.filter(pl.col("link") == path.bottleneck)
+        series = thin(numbers(waiting, "time_s"), numbers(waiting, "queue_packets"))
+        queue.plot(*series, color="#444444", linewidth=1.0)
+    if path.base_rtt_ms is not None:
+        rtt.axhline(path.base_rtt_ms, color=_GREY, linewidth=0.8, linestyle=":")
     if len(column.flows) == 1:
         for time_s, (_, dashes, mark) in zip(_marks(column.flows[0]), _MARKS, strict=True):
             if time_s is not None:

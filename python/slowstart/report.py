@@ -78,6 +78,7 @@ def write(
     shown = tables.columns(overview["summary"])
     background = tables.traffic_by_path(overview)
     responses = tables.responses_by_path(overview)
+    networks = tables.networks_by_path(overview)
 
     def cells(summary: dict[str, Any]) -> list[tables.Cell]:
         full = tables.row(summary)
@@ -88,6 +89,7 @@ def write(
             "title": tables.short(path),
             "summary": paths[path]["summary"],
             "facts": tables.describe(paths[path]),
+            "networks": networks.get(path, []),
             "traffic": background.get(path, []),
             "responses": responses.get(path, []),
             "rows": [(styles[row["name"]].color, cells(row)) for row in groups.get(path, [])],
@@ -110,6 +112,7 @@ def write(
             for each in drawings
             if each.path is None
         ],
+        network_columns=tables.NETWORK_COLUMNS if networks else (),
         traffic_columns=tables.TRAFFIC_COLUMNS if background else (),
         response_columns=tables.RESPONSE_COLUMNS if responses else (),
         notes=notes,

@@ -83,6 +83,21 @@ RESPONSE_COLUMNS = (
 )
 
 
+NETWORK_COLUMNS = (
+    Column("network with", "the measured flows in the same runs"),
+    Column("runs", "runs"),
+    Column(
+        "throughput",
+        "payload of all data packets delivered, per second from the first one sent to the last "
+        "one delivered: median and its 95 % interval",
+    ),
+    Column("delay", "mean delay of a data packet from its first copy on: median over runs"),
+    Column("delivered", "percentage of the data packets sent that arrived: median"),
+    Column("dropped", "percentage of their copies that the network lost: median"),
+    Column("energy", "energy that all nodes used per second: median"),
+)
+
+
 def number(value: float, digits: int = 3) -> str:
     """``value`` with ``digits`` significant digits, never in scientific notation."""
     if value == 0:
@@ -247,6 +262,30 @@ def responses_by_path(overview: Mapping[str, Any]) -> dict[str, list[list[Cell]]
     return {path: rows for path, rows in found.items() if rows}
 
 
+def _network_row(row: Mapping[str, Any]) -> list[Cell]:
+    interval = row["throughput_bps"]
+    ci = None if interval is None else interval["ci95"]
+    delay = _median(row["delay_mean_ms"])
+    return [
+        Cell(", ".join(row["beside"])),
+        Cell(str(row["runs"])),
+        Cell(
+            _optional(_median(interval), rate),
+            "" if ci is None else f"[{rate(ci[0])}, {rate(ci[1])}]",
+        ),
+        Cell(_optional(None if delay is None else delay / 1e3, seconds)),
+        Cell(_optional(_median(row["delivery_ratio"]), _percent)),
+        Cell(_optional(_median(row["drop_ratio"]), _percent)),
+        Cell(_optional(_median(row["energy_used_w"]), lambda watts: f"{number(watts)} J/s")),
+    ]
+
+
+def networks_by_path(overview: Mapping[str, Any]) -> dict[str, list[list[Cell]]]:
+    """The cells for ad-hoc networks and constellations by path, as :data:`NETWORK_COLUMNS`."""
+    groups = by_path(overview.get("networks", []))
+    return {path: [_network_row(row) for row in rows] for path, rows in groups.items()}
+
+
 def by_path(rows: Sequence[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
     """Groups the rows by path, in order of first appearance."""
     groups: dict[str, list[dict[str, Any]]] = {}
@@ -263,12 +302,35 @@ def short(path: str) -> str:
     return ", ".join(file.rsplit("/", 1)[-1] for file in files.split(","))
 
 
-def describe(path: dict[str, Any]) -> str:
-    """Describes a resolved path in one line: rate, base RTT, BDP, buffer."""
+def describe_network(network: Mapping[str, Any]) -> str:
+    """Describes an ad-hoc network or a constellation in one line."""
+    if network["kind"] == "adhoc":
+        width, height = network["area_m"]
+        mobility = network["mobility"]["kind"]
+        moves = "" if mobility == "static" else f", {mobility}"
+        return (
+            f"ad-hoc network: {network['nodes']} nodes in {width:g} m x {height:g} m{moves}, "
+            f"{network['mac']['kind']}, {network['routing']['kind']}"
+        )
+    if network["kind"] == "constellation":
+        count = len(network["terminals"])
+        satellites = network["planes"] * network["satellites"]
+        terminals = "terminal" if count == 1 else "terminals"
+        return f"constellation {network['preset']}: {satellites} satellites, {count} {terminals}"
+    return f"network without radios: {network['nodes']} nodes"
+
+
+def describe(path: Mapping[str, Any]) -> str:
+    """Describes a resolved path in one line: rate, base RTT, BDP, buffer; and its network."""
+    network = path.get("network")
+    if "rate_bps" not in path:
+        return describe_network(path["network"])
     parts = [rate(path["rate_bps"]), f"base RTT {number(path['base_rtt_ms'])} ms"]
     parts.append(f"BDP {size(path['bdp_bytes'])}")
     buffer = path["buffer_bytes"]
     parts.append("unlimited buffer" if buffer is None else f"buffer {size(buffer)}")
+    if network is not None:
+        parts.append(describe_network(network))
     return ", ".join(parts)
 
 
@@ -311,6 +373,7 @@ def show(overview: Mapping[str, Any], paths: dict[str, dict[str, Any]]) -> None:
 
     out = console()
     background = traffic_by_path(overview)
+    networks = networks_by_path(overview)
     responses = responses_by_path(overview)
     measured = by_path(overview["summary"])
     for name in dict.fromkeys(each["path"] for each in overview["paths"]):
@@ -322,6 +385,8 @@ def show(overview: Mapping[str, Any], paths: dict[str, dict[str, Any]]) -> None:
             heads = [COLUMNS[place].head for place in shown]
             cells = [row(each) for each in rows]
             _grid(out, heads, [[each[place] for place in shown] for each in cells], left=1)
+        if name in networks:
+            _grid(out, [column.head for column in NETWORK_COLUMNS], networks[name], left=1)
         if name in background:
             _grid(out, [column.head for column in TRAFFIC_COLUMNS], background[name], left=2)
         if name in responses:

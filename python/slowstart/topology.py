@@ -71,6 +71,23 @@ def is_worth_drawing(found: dict[str, Any]) -> bool:
     return bool(found["hosts"]) or len(found["links"]) > 1
 
 
+def _wired(found: dict[str, Any]) -> dict[str, Any]:
+    """The part of a map with links: of a network only the nodes that links or hosts join."""
+    joined = {link[end] for link in found["links"] for end in ("from", "to")}
+    joined |= {hosts["at"] for hosts in found["hosts"]}
+    nodes = [each for each in found["nodes"] if "in_network" not in each or each["name"] in joined]
+    return {
+        **found,
+        "nodes": nodes,
+        "routes": [each for each in found["routes"] if _is_wired(each)],
+    }
+
+
+def _is_wired(route: dict[str, Any] | None) -> bool:
+    """Whether a route takes only links, so that it can be drawn over them."""
+    return route is not None and "links" in route and "network" not in route["links"]
+
+
 @dataclass
 class _Layout:
     """Positions in inches."""
@@ -83,7 +100,7 @@ class _Layout:
 
 def _columns(found: dict[str, Any]) -> dict[str, int]:
     hops = {each["name"]: each["hops"] for each in found["nodes"]}
-    beyond = 1 + max(each for each in hops.values() if each is not None)
+    beyond = 1 + max((each for each in hops.values() if each is not None), default=-1)
     return {name: beyond if each is None else each for name, each in hops.items()}
 
 
@@ -246,6 +263,8 @@ def _route_label(route: dict[str, Any]) -> str:
 
 
 def _rtt(route: dict[str, Any]) -> str:
+    if route.get("base_rtt_min_ms") is None:
+        return "-"
     ends = sorted({route["base_rtt_min_ms"], route["base_rtt_max_ms"]})
     return " to ".join(f"{each:.3g}" for each in ends)
 
@@ -359,6 +378,7 @@ def _draw_nodes(axes: Axes, found: dict[str, Any], placed: _Layout) -> None:
 
 def figure(found: dict[str, Any], title: str) -> Figure:
     """Draws nodes, links with rate, delay and queue, hosts, and the routes of data."""
+    found = _wired(found)
     placed = _lay_out(found)
     xs, ys = zip(*placed.nodes.values(), *placed.hosts.values(), strict=True)
     left, right = min(xs) - _BOX_WIDTH * 0.7, max(xs) + _BOX_WIDTH * 0.7
@@ -452,14 +472,15 @@ def show(found: dict[str, Any]) -> None:
     if routes:
         way = table("route", "from", "to", "over", "hops", "base RTT, ms", "bottleneck", left=4)
         for each in routes:
-            slowest = each["bottleneck_bps"]
+            slowest = each.get("bottleneck_bps")
+            rated = "links" in each and "network" not in each["links"]
             way.add_row(
                 ", ".join(each["names"]),
                 each["from"],
                 each["to"],
-                " ".join(each["links"]),
-                str(len(each["links"])),
+                " ".join(each["links"]) if "links" in each else "network",
+                str(len(each["links"])) if "links" in each else "1",
                 _rtt(each),
-                "unlimited" if slowest is None else tables.rate(slowest),
+                ("unlimited" if rated else "-") if slowest is None else tables.rate(slowest),
             )
         out.print(way)

@@ -20,7 +20,7 @@ mod trace;
 
 pub use capacity::{CapacityPoint, ExitClass, LatencyOffset, ThroughputMedian, classify};
 pub use histogram::Histogram;
-pub use look::{Deliveries, Look, Probe};
+pub use look::{Deliveries, Look, NetworkFrame, NetworkLook, NetworkRoute, Probe, RouteSeries};
 pub use network::{
     AirResult, ArpResult, DataResult, EnergyResult, NetworkResult, NodeResult, PacketResult,
     RoutingResult, TopologyResult,
@@ -33,5 +33,5 @@ pub use result::{
     TrafficResult, document,
 };
 pub use summary::{Interval, Shares, SummaryRow, median_with_interval, summarize};
-pub use tally::{Overview, PathRow, Repeats, Tally, TrafficRow};
+pub use tally::{NetworkRow, Overview, PathRow, Repeats, Tally, TrafficRow};
 pub use trace::{FlowSample, FlowTrace, LinkTrace, Traces};

@@ -10,8 +10,10 @@ use arrow_schema::{ArrowError, DataType, Field, Schema};
 use crate::{FlowResult, Interval, Look, RunResult, Stack, SummaryRow, Traces, TrafficResult};
 
 mod exchanges;
+mod networks;
 
 pub use exchanges::{epochs, queues, responses};
+pub use networks::{network_drops, networks, nodes};
 
 /// A table under construction: columns in order.
 #[derive(Default)]

@@ -9,7 +9,8 @@ use serde::Serialize;
 
 use crate::summary::interval;
 use crate::{
-    ExitClass, FlowResult, Interval, ResponseClass, RunResult, Shares, SummaryRow, TrafficResult,
+    ExitClass, FlowResult, Interval, NetworkResult, ResponseClass, RunResult, Shares, SummaryRow,
+    TrafficResult,
 };
 
 /// What the tables for a reader show of many runs.
@@ -19,6 +20,8 @@ pub struct Overview {
     pub summary: Vec<SummaryRow>,
     /// Background traffic; empty without any.
     pub traffic: Vec<TrafficRow>,
+    /// Ad-hoc networks and constellations; empty without any.
+    pub networks: Vec<NetworkRow>,
     /// Which flows differ from run to run.
     pub repeats: Vec<Repeats>,
     /// Which runs ended early.
@@ -53,6 +56,46 @@ pub struct TrafficRow {
     /// Response times by size, the class of all sizes first; empty for one-way traffic. Medians and
     /// percentiles are means of those of the runs, weighted by their counts.
     pub responses: Vec<ResponseClass>,
+}
+
+/// The ad-hoc network or constellation of a path beside the flows of the same names: medians over the
+/// runs that count.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct NetworkRow {
+    /// The path's name.
+    pub path: String,
+    /// The names of the measured flows in the same runs.
+    pub beside: Vec<String>,
+    /// Runs.
+    pub runs: u64,
+    /// `data.throughput_bps`.
+    pub throughput_bps: Option<Interval>,
+    /// `data.delay_mean_ms`.
+    pub delay_mean_ms: Option<Interval>,
+    /// `data.delivery_ratio`.
+    pub delivery_ratio: Option<Interval>,
+    /// `data.drop_ratio`.
+    pub drop_ratio: Option<Interval>,
+    /// `energy.used_w`.
+    pub energy_used_w: Option<Interval>,
+}
+
+/// The values behind the medians of a [`NetworkRow`], in its order.
+const NETWORK_VALUES: [fn(&NetworkResult) -> Option<f64>; 5] = [
+    |network| network.data.throughput_bps,
+    |network| network.data.delay_mean_ms,
+    |network| network.data.delivery_ratio,
+    |network| network.data.drop_ratio,
+    |network| network.energy.as_ref().map(|energy| energy.used_w),
+];
+
+/// The runs of one [`NetworkRow`].
+#[derive(Default)]
+struct NetworkRuns {
+    path: String,
+    beside: Vec<String>,
+    runs: u64,
+    values: [Column; NETWORK_VALUES.len()],
 }
 
 /// Whether the runs of the flows of one name on one path are alike.
@@ -153,6 +196,7 @@ pub struct Tally {
     /// Path, name, and the index in `groups`.
     named: BTreeMap<String, BTreeMap<String, usize>>,
     traffic: Vec<TrafficSums>,
+    networks: Vec<NetworkRuns>,
     paths: Vec<PathRow>,
     added: u64,
     file: Option<File>,
@@ -177,6 +221,9 @@ impl Tally {
         self.add_path(run, limit_s);
         for traffic in &run.traffic {
             self.add_traffic(run, traffic);
+        }
+        if let (Some(network), true) = (&run.network, counts) {
+            self.add_network(run, network)?;
         }
         let marks: u64 = run.links.iter().map(|link| link.marks).sum();
         for flow in &run.flows {
@@ -210,13 +257,30 @@ impl Tally {
         self.paths[place].stopped += usize::from(stopped);
     }
 
-    fn add_traffic(&mut self, run: &RunResult, traffic: &TrafficResult) {
-        let mut beside: Vec<&str> = Vec::new();
-        for flow in &run.flows {
-            if !beside.contains(&flow.name.as_str()) {
-                beside.push(&flow.name);
+    fn add_network(&mut self, run: &RunResult, network: &NetworkResult) -> io::Result<()> {
+        let beside = names(run);
+        let same = |row: &NetworkRuns| row.path == run.path && row.beside == beside;
+        let place = self.networks.iter().rposition(same);
+        let place = place.unwrap_or_else(|| {
+            self.networks.push(NetworkRuns {
+                path: run.path.clone(),
+                beside: beside.iter().map(|&name| name.to_owned()).collect(),
+                ..NetworkRuns::default()
+            });
+            self.networks.len() - 1
+        });
+        let row = &mut self.networks[place];
+        row.runs += 1;
+        for (column, value) in row.values.iter_mut().zip(NETWORK_VALUES) {
+            if let Some(value) = value(network) {
+                column.push(value, self.file.as_mut())?;
             }
         }
+        Ok(())
+    }
+
+    fn add_traffic(&mut self, run: &RunResult, traffic: &TrafficResult) {
+        let beside = names(run);
         let place = self.traffic.iter().rposition(|TrafficSums { row, .. }| {
             row.path == run.path && row.name == traffic.name && row.beside == beside
         });
@@ -293,8 +357,45 @@ impl Tally {
         Ok(Overview {
             summary: summary.collect::<io::Result<_>>()?,
             traffic: self.traffic.into_iter().map(TrafficSums::row).collect(),
+            networks: self
+                .networks
+                .into_iter()
+                .map(|runs| runs.row(self.file.as_mut()))
+                .collect::<io::Result<_>>()?,
             repeats,
             paths: self.paths,
+        })
+    }
+}
+
+/// The names of the flows of a run, each once.
+fn names(run: &RunResult) -> Vec<&str> {
+    let mut names: Vec<&str> = Vec::new();
+    for flow in &run.flows {
+        if !names.contains(&flow.name.as_str()) {
+            names.push(&flow.name);
+        }
+    }
+    names
+}
+
+impl NetworkRuns {
+    fn row(self, mut file: Option<&mut File>) -> io::Result<NetworkRow> {
+        let mut intervals = Vec::with_capacity(NETWORK_VALUES.len());
+        for column in self.values {
+            intervals.push(column.interval(file.as_deref_mut())?);
+        }
+        let mut intervals = intervals.into_iter();
+        let mut next = || intervals.next().flatten();
+        Ok(NetworkRow {
+            throughput_bps: next(),
+            delay_mean_ms: next(),
+            delivery_ratio: next(),
+            drop_ratio: next(),
+            energy_used_w: next(),
+            path: self.path,
+            beside: self.beside,
+            runs: self.runs,
         })
     }
 }

@@ -72,7 +72,7 @@ mod _native {
     #[pymodule_export]
     use super::linux::{check_linux, emulate, enter_user_namespace, run_linux};
     #[pymodule_export]
-    use super::look::{look, probing, topology};
+    use super::look::{look, network_look, probing, topology};
     #[pymodule_export]
     use super::results::{Result, Table};
     #[pymodule_export]

@@ -58,6 +58,30 @@ pub fn topology(path: &str) -> PyResult<String> {
     Ok(json!(map).to_string())
 }
 
+/// An ad-hoc network or a constellation over `duration` after its warm-up, as JSON; `None` if the
+/// path has none.
+#[pyfunction]
+#[pyo3(signature = (path, *, seed, duration))]
+pub fn network_look(
+    py: Python<'_>,
+    path: &str,
+    seed: Bound<'_, PyAny>,
+    duration: &str,
+) -> PyResult<Option<String>> {
+    let seed: u64 = crate::scenarios::whole(&seed, "the seed")?;
+    let map = scenario::Map::resolve(path).map_err(errors::input)?;
+    let span = scenario::parse_duration(duration).map_err(errors::input)?;
+    let cancel = AtomicBool::new(false);
+    let look = attend(
+        py,
+        &cancel,
+        || Ok(()),
+        || simulator::network_look(&map, seed, span, &cancel),
+    )?
+    .map_err(|error: RunError| errors::run(error))?;
+    Ok(look.map(|look| json!(look).to_string()))
+}
+
 /// The resolved path as JSON, the deliveries of its saturated links, the end of each link's
 /// measurement with its packet size, and the probes.
 #[pyfunction]
@@ -71,6 +95,11 @@ pub fn look(
 ) -> PyResult<Seen> {
     let seed: u64 = crate::scenarios::whole(&seed, "the seed")?;
     let path = PathModel::resolve(path).map_err(errors::input)?;
+    if path.is_absent {
+        return Err(errors::input(
+            "there is no [path] to measure, only a [network]",
+        ));
+    }
     let span = |text, least: Duration, what| {
         let span = scenario::parse_duration(text).map_err(errors::input)?;
         if span < least {

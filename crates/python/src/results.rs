@@ -244,6 +244,21 @@ impl Result {
         py.detach(|| Table::new(tables::queues(&self.counted())))
     }
 
+    /// One row per run over an ad-hoc network or a constellation; no rows without one.
+    fn networks(&self, py: Python<'_>) -> PyResult<Table> {
+        py.detach(|| Table::new(tables::networks(&self.counted())))
+    }
+
+    /// One row per cause for which such a network lost packets, and run.
+    fn network_drops(&self, py: Python<'_>) -> PyResult<Table> {
+        py.detach(|| Table::new(tables::network_drops(&self.counted())))
+    }
+
+    /// One row per node of such a network and run.
+    fn nodes(&self, py: Python<'_>) -> PyResult<Table> {
+        py.detach(|| Table::new(tables::nodes(&self.counted())))
+    }
+
     /// One row per path and flow name: medians with 95 % intervals.
     fn summary(&self, py: Python<'_>) -> PyResult<Table> {
         py.detach(|| Table::new(tables::summary(&measure::summarize(&self.counted()))))

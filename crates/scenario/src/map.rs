@@ -33,6 +33,18 @@ impl Map {
         Ok(Self { path, flows })
     }
 
+    /// The path.
+    #[must_use]
+    pub const fn path(&self) -> &PathModel {
+        &self.path
+    }
+
+    /// The flows of the file.
+    #[must_use]
+    pub fn flows(&self) -> &[Flow] {
+        &self.flows
+    }
+
     /// The routes that differ in their ends, in order of their first flow.
     fn routes(&self) -> Vec<Way<'_>> {
         let mut ways: Vec<Way<'_>> = Vec::new();

@@ -120,7 +120,7 @@ fn mistakes_have_their_line() {
         ),
         (
             "[network]\nnodes = 3\n".to_owned() + FLOW,
-            "f.toml:1:2: network = {...}: [network] needs a kind, one of ideal",
+            "f.toml:1:2: network = {...}: [network] needs a kind, one of adhoc, constellation, ideal",
         ),
         (
             format!("[network]\nkind = 'ideal'\n{FLOW}"),
@@ -173,4 +173,121 @@ fn a_parcel_keeps_the_network() {
         serde_json::from_str::<scenario::Parcel>(&text).expect("a parcel"),
         parcel
     );
+}
+
+const ADHOC: &str = "[network]\nkind = 'adhoc'\nnodes = 12\n";
+
+fn adhoc(keys: &str) -> Result<Scenario, String> {
+    parse(&format!("{ADHOC}{keys}\n{FLOW}"))
+}
+
+#[test]
+fn an_adhoc_network_has_its_parts() {
+    let scenario = adhoc(
+        "area = ['1 km', '200 m']\nmac = { model = '802.11', data_rate = '11 Mbit/s' }\n\
+         routing = 'aodv'\narp = false\nqueue = '20 packets'\nradio = { range_multiplier = 3 }\n\
+         energy = { idle = '40 mW' }\nmobility = { model = 'random-waypoint', max_speed = '20 m/s' }",
+    );
+    let scenario = scenario.expect("a scenario");
+    let network = &serde_json::to_value(&scenario).expect("JSON")["path"]["network"];
+    assert_eq!(network["area_m"], serde_json::json!([1000.0, 200.0]));
+    assert_eq!(network["mac"]["kind"], "802.11");
+    assert_eq!(network["mac"]["data_rate_bps"], 11_000_000);
+    assert_eq!(network["routing"]["kind"], "aodv");
+    assert_eq!(network["mobility"]["max_speed_m_per_s"], 20.0);
+    assert_eq!(network["radio"]["range_multiplier"], 3.0);
+    assert_eq!(network["energy"]["idle_w"], 0.04);
+    assert!(network["arp"].is_null());
+    assert_eq!(network["queue_packets"], 20);
+}
+
+#[test]
+fn mistakes_in_an_adhoc_network_have_their_line() {
+    let cases = [
+        (
+            "mac = '802.12'",
+            "f.toml:4:1: mac = \"802.12\": this is not known; did you mean \"802.11\"?",
+        ),
+        (
+            "mac = { data_rate = '1 Mbit/s' }",
+            "f.toml:4:1: mac = {...}: expected one of 802.11, 802.15.4, or a table with such a model",
+        ),
+        (
+            "mobility = 'random-waypoint'\nrouting = 'fixed'",
+            "f.toml:5:1: routing = \"fixed\": fixed routes are those of the start, and these nodes move",
+        ),
+        (
+            "mobility = 'random-waypoint'\nplacement = 'grid'",
+            "f.toml:5:1: placement = \"grid\": nodes that move at random have no placement: leave it out",
+        ),
+        (
+            "area = '500'",
+            "f.toml:4:1: area = \"500\": a length needs a unit, such as \"500 m\"",
+        ),
+        (
+            "positions = 'nothing.csv'",
+            "f.toml:4:1: positions = \"nothing.csv\": the file does not exist",
+        ),
+    ];
+    for (keys, sentence) in cases {
+        assert_eq!(adhoc(keys).err().as_deref(), Some(sentence), "{keys}");
+    }
+}
+
+/// Positions of a file: with and without times, and each mistake with its line.
+#[test]
+fn positions_come_from_a_file() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let read = |name: &str, text: &str| {
+        std::fs::write(folder.join(name), text).expect("a file");
+        let file = format!("[network]\nkind = 'adhoc'\npositions = '{name}'\n{FLOW}");
+        Scenario::parse(&file, "f.toml", folder).map_err(|error| error.to_string())
+    };
+    let still = read(
+        "still.csv",
+        "node,x,y\n0,0,0\n1,100,50.5\n# the end\n2,200,0\n",
+    );
+    let network = still.expect("a scenario").path.cloud;
+    let network = network.expect("a network");
+    assert_eq!(network.node_count(), 3);
+    let CloudConfig::AdHoc(network) = network else {
+        panic!("another kind");
+    };
+    assert!(!network.mobility.moves());
+    let moving = read("moving.csv", "0,0,0,0\n0,1,10,0\n5.5,1,20,0\n");
+    let Some(CloudConfig::AdHoc(network)) = moving.expect("a scenario").path.cloud else {
+        panic!("another kind");
+    };
+    assert!(network.mobility.moves() && network.nodes == 2);
+    let cases = [
+        (
+            "short.csv",
+            "0,1\n",
+            "short.csv:1:1: expected node,x,y or time,node,x,y",
+        ),
+        (
+            "gap.csv",
+            "0,0,0\n2,0,0\n",
+            "gap.csv: node 1 has no position",
+        ),
+        (
+            "twice.csv",
+            "0,0,0\n1,0,0\n1,5,5\n",
+            "twice.csv:3:1: the node has another position at this time",
+        ),
+        (
+            "word.csv",
+            "0,0,0\n1,east,0\n",
+            "word.csv:2:1: expected node,x,y or time,node,x,y",
+        ),
+        (
+            "none.csv",
+            "node,x,y\n",
+            "none.csv: the file has no position",
+        ),
+    ];
+    for (name, text, sentence) in cases {
+        let error = read(name, text).expect_err(text);
+        assert!(error.ends_with(sentence), "{error}");
+    }
 }

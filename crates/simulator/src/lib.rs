@@ -23,6 +23,7 @@ mod ledger;
 mod legs;
 mod links;
 mod look;
+mod network_look;
 mod routes;
 mod traffic;
 mod world;
@@ -35,6 +36,7 @@ use rayon::prelude::*;
 use scenario::Scenario;
 
 pub use look::look;
+pub use network_look::network_look;
 
 /// What a run records.
 #[derive(Clone, Copy, Debug, Default)]

@@ -5,7 +5,7 @@
 
 mod background;
 mod build;
-mod clouds;
+pub mod clouds;
 mod device;
 mod exchanges;
 mod feedback;

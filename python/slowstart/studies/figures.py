@@ -487,7 +487,8 @@ def _evolution(findings: Findings, drawing: Drawing, stacks: Sequence[Stack]) ->
 
 def _bottlenecks(findings: Findings, drawing: Drawing) -> list[str]:
     scenarios = [cell.scenario for cell in _plan(findings, drawing).cells if cell.scenario]
-    return sorted({each.resolved["path"]["forward"]["name"] for each in scenarios})
+    paths = (each.resolved["path"] for each in scenarios)
+    return sorted({path["forward"]["name"] for path in paths if "forward" in path})
 
 
 def _draw_series(

@@ -343,13 +343,13 @@ def real_time_s(scenario: Scenario) -> float:
     """The approximate duration of a run in real time: until its last flow ends, plus a second."""
     entry = scenario.resolved
     path = entry["path"]
-    rtt_s = (path["base_rtt_ms"] or 0.0) / 1000
+    rtt_s = (path.get("base_rtt_ms") or 0.0) / 1000
     ends = [1.0]
     for flow in entry["flows"]:
         lasts = flow["duration_s"]
         if lasts is None:
             # A few round trips of slow start, and the rest at the path's rate.
-            rate = path["rate_bps"] or 1e7
+            rate = path.get("rate_bps") or 1e7
             lasts = 10 * rtt_s + 8.5 * (flow["size_bytes"] or 0) / rate
         ends.append(flow["start_s"] + lasts)
     limit = entry["duration_s"] or entry["time_limit_s"]

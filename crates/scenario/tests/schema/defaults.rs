@@ -13,6 +13,8 @@ fn around(table: &str) -> Option<(String, &'static str)> {
     const FLOW: &str = "\n[[flow]]\nalgorithm = 'cubic'\nsize = '1 MB'\n";
     const ROUTED: &str =
         "[path]\nrate = '50 Mbit/s'\nrtt = '100 ms'\n[[path.router]]\nrate = '80 Mbit/s'\n";
+    const ADHOC: &str = "[network]\nkind = 'adhoc'\nnodes = 3\n";
+    let part = |key: &str, model: &str| (format!("{ADHOC}{key} = {{ model = '{model}', "), " }");
     let rate = |keys: &str| (format!("path.rtt = '300 ms'\npath.rate = {{ {keys}"), " }");
     let wired = "path.rtt = '300 ms'\npath.rate = '50 Mbit/s'\n";
     Some(match table {
@@ -39,6 +41,18 @@ fn around(table: &str) -> Option<(String, &'static str)> {
         "lte" | "5g" | "hsdpa" => rate(&format!("model = '{table}', ")),
         "cell-uplink" | "umts-uplink" => rate(&format!("model = '{table}', rate = '1 Mbit/s', ")),
         "cell-reduced" => rate("model = 'cell-reduced', mean = '40 Mbit/s', "),
+        "network-adhoc" => (ADHOC.to_owned(), FLOW),
+        "network-constellation" => (
+            "[network]\nkind = 'constellation'\nterminal = [{ name = 'a', latitude = '1 deg', \
+             longitude = '2 deg' }, { name = 'b', latitude = '3 deg', longitude = '4 deg' }]\n"
+                .to_owned(),
+            FLOW,
+        ),
+        "network-ideal" => ("[network]\nkind = 'ideal'\nnodes = 3\n".to_owned(), FLOW),
+        "random-waypoint" => part("mobility", table),
+        "802.11" | "802.15.4" => part("mac", table),
+        "dsdv" | "aodv" => part("routing", table),
+        "radio" | "arp" | "energy" => (format!("{ADHOC}{table} = {{ "), " }"),
         "rrc" => ("path.preset = 'lte'\npath.rrc = { ".to_owned(), " }"),
         "rrc-umts" => ("path.preset = 'hsdpa'\npath.rrc = { ".to_owned(), " }"),
         _ => return None,

@@ -8,9 +8,9 @@ use measure::{
     AirResult, ArpResult, DataResult, EnergyResult, NetworkResult, NodeResult, PacketResult,
     RoutingResult, TopologyResult,
 };
-use network::{Packet, Payload};
+use network::{Packet, Payload, Streams};
 use rand_core::RngCore;
-use scenario::{CloudConfig, Ends, Node, Place};
+use scenario::{CloudConfig, Ends, Node, PathModel, Place};
 use units::{Duration, Instant};
 use wireless::{Cloud, CloudMap, CloudSummary, Delivery, DropCause, Lost, NodeEnergy, NodeId};
 
@@ -157,26 +157,7 @@ impl World<'_> {
         if !ends.is_drawn() {
             return ends;
         }
-        let path = &self.scenario.path;
-        let nodes: Vec<Node> = path.cloud_nodes().collect();
-        let mut random = self.streams.stream(&name());
-        let mut draw = |other: Option<Place>| {
-            let others = nodes
-                .iter()
-                .filter(|node| other != Some(Place::Node(**node)));
-            let count = others.clone().count() as u128;
-            let place = (u128::from(random.next_u64()) * count) >> 64;
-            let node = others.clone().nth(place as usize);
-            node.map(|&node| Place::Node(node))
-        };
-        let Ends { mut from, mut to } = ends;
-        if from == Some(Place::Any) {
-            from = draw(to);
-        }
-        if to == Some(Place::Any) {
-            to = draw(from);
-        }
-        Ends { from, to }
+        drawn(&self.scenario.path, &self.streams, ends, &name())
     }
 
     /// The result of the cloud.
@@ -230,6 +211,29 @@ impl World<'_> {
             nodes: nodes(config, ledger, &summary),
         })
     }
+}
+
+/// `ends` with the nodes that are drawn at random from the stream `name`. Both nodes differ.
+pub fn drawn(path: &PathModel, streams: &Streams, ends: Ends, name: &str) -> Ends {
+    let nodes: Vec<Node> = path.cloud_nodes().collect();
+    let mut random = streams.stream(name);
+    let mut draw = |other: Option<Place>| {
+        let others = nodes
+            .iter()
+            .filter(|node| other != Some(Place::Node(**node)));
+        let count = others.clone().count() as u128;
+        let place = (u128::from(random.next_u64()) * count) >> 64;
+        let node = others.clone().nth(place as usize);
+        node.map(|&node| Place::Node(node))
+    };
+    let Ends { mut from, mut to } = ends;
+    if from == Some(Place::Any) {
+        from = draw(to);
+    }
+    if to == Some(Place::Any) {
+        to = draw(from);
+    }
+    Ends { from, to }
 }
 
 fn ratio(part: f64, whole: f64) -> Option<f64> {

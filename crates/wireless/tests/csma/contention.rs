@@ -8,7 +8,8 @@ use wireless::adhoc::mobility::Position;
 use crate::harness::{Net, no_capture, star};
 use crate::reference::{Rates, Setting, pollin, slotted, unslotted};
 
-/// Each rate is the mean of some runs: the phases between the nodes, which no frame changes, matter.
+/// Each rate is the mean of some runs: the phases between the nodes, which no frame changes,
+/// matter.
 const RUN: Duration = Duration::from_secs(50);
 const SEEDS: u64 = 4;
 const SECONDS: f64 = SEEDS as f64 * RUN.as_nanos() as f64 * 1e-9;

@@ -61,8 +61,8 @@ fn every_hop_reassembles() {
     // The first hop takes 70.624 ms less the last exchange's end: turnaround, ACK and space of
     // 1.184 ms. The second one starts with the arrival: 11 frames again.
     let hop = 70.624e-3 - 1.184e-3;
-    // It starts with a backoff, while the node still acknowledges the last frame (544 us). With 0 or
-    // 1 periods of 8 it finds itself busy, and waits for 7.5 periods more and an assessment.
+    // It starts with a backoff, while the node still acknowledges the last frame (544 us). With 0
+    // or 1 periods of 8 it finds itself busy, and waits for 7.5 periods more and an assessment.
     let own = (7.5 * 0.32e-3 + 0.128e-3) / 4.0;
     for hops in [1, 2, 3] {
         let mut cloud = chain(hops + 1, CsmaConfig::USUAL);
@@ -80,6 +80,43 @@ fn every_hop_reassembles() {
             "{hops} hops: {delay}"
         );
     }
+}
+
+#[test]
+fn packets_with_answers_leave_110_kbit_per_second() {
+    // Packets of 1064 bytes and answers of 60 bytes, one after the other. Each starts with the
+    // arrival of the other, as on the next hop above; an answer is one frame of 71 bytes.
+    let cycle: f64 = 69.44e-3 + 3.904e-3 + 2.0 * 0.632e-3;
+    let mut cloud = chain(2, CsmaConfig::USUAL);
+    let packet = |node: u32, payload| Packet {
+        size: if node == 0 { 1064 } else { 60 },
+        flow: 0,
+        ecn: Ecn::default(),
+        payload,
+    };
+    cloud.send(Instant::ZERO, NodeId(0), NodeId(1), packet(0, 0));
+    let end = Instant::from_secs(100);
+    let mut answers = 0;
+    while cloud.next_event() <= end {
+        let now = cloud.next_event();
+        cloud.advance(now);
+        while let Some(delivery) = cloud.pop() {
+            let (node, other) = (delivery.node, NodeId(1 - delivery.node.0));
+            answers += u64::from(node.0 == 0);
+            cloud.send(delivery.at, node, other, packet(node.0, answers));
+        }
+    }
+    let rate = answers as f64 / 100.0;
+    println!(
+        "{:.1} kbit/s with answers (expected {:.1})",
+        rate * 8.192,
+        8.192 / cycle
+    );
+    // Backoffs have a deviation of 3.3 ms in a cycle.
+    let deviation = 3.3e-3 / cycle / (100.0 / cycle).sqrt();
+    assert!((rate * cycle - 1.0).abs() < 4.0 * deviation, "{rate}");
+    // Full frames alone would give 99 kbit/s.
+    assert!(rate * 8.192 > 99.0);
 }
 
 #[test]

@@ -1,11 +1,15 @@
 //! `ns2_compat`: lengths of 8 bits, and no fragments.
 
+use network::{Ecn, Packet, Streams};
 use units::{Duration, Instant};
-use wireless::DropCause;
 use wireless::adhoc::energy::EnergyConfig;
 use wireless::adhoc::mac::csma::CsmaConfig;
 use wireless::adhoc::mac::csma::timing::airtime;
 use wireless::adhoc::mac::{Mac as _, MacEvent};
+use wireless::adhoc::mobility::Area;
+use wireless::adhoc::routing::dsdv::DsdvConfig;
+use wireless::adhoc::{AdHocConfig, MacConfig, MobilityConfig, RoutingConfig};
+use wireless::{Cloud, DropCause, NodeId};
 
 use crate::harness::{Net, no_capture, star};
 
@@ -110,6 +114,54 @@ fn by_default_nothing_wraps() {
         assert_eq!((net.tally.received, net.tally.sent), (1, 1));
         let frames = net.mac.counters().data_frames;
         assert_eq!(frames, u64::from(config(false).fragmenter().count(bytes)));
-        assert!(frames > 1 && net.mac.is_idle(wireless::NodeId(1)));
+        assert!(frames > 1 && net.mac.is_idle(NodeId(1)));
     }
+}
+
+/// The fraction of 450 packets of 100 bytes that arrive between five pairs of 40 nodes on 100 m by
+/// 100 m, after a minute for the routes.
+fn delivered(ns2_compat: bool, routing: RoutingConfig) -> f64 {
+    let config = AdHocConfig {
+        area: Area::square(100.0),
+        mobility: MobilityConfig::Grid,
+        radio: CsmaConfig::radio(),
+        mac: MacConfig::Csma(CsmaConfig {
+            ns2_compat,
+            ..CsmaConfig::USUAL
+        }),
+        routing,
+        ..AdHocConfig::new(40)
+    };
+    let mut cloud: Box<dyn Cloud<u32>> = config.build(&Streams::new(3));
+    for payload in 0..450 {
+        let at = Instant::from_secs(60) + Duration::from_millis(200) * u64::from(payload);
+        while cloud.next_event() <= at {
+            let now = cloud.next_event();
+            cloud.advance(now);
+            while cloud.pop().is_some() || cloud.take_lost().is_some() {}
+        }
+        let from = payload % 5;
+        let packet = Packet {
+            size: 100,
+            flow: 0,
+            ecn: Ecn::default(),
+            payload,
+        };
+        cloud.send(at, NodeId(from), NodeId(39 - from), packet);
+    }
+    let counters = cloud.counters();
+    assert!(counters.conserve(cloud.held()));
+    counters.delivered as f64 / 450.0
+}
+
+#[test]
+fn wrapped_lengths_keep_dsdv_from_spreading_its_routes() {
+    let dsdv = RoutingConfig::Dsdv(DsdvConfig::USUAL);
+    let [proper, wrapped] = [false, true].map(|ns2| delivered(ns2, dsdv));
+    let given = delivered(true, RoutingConfig::Fixed);
+    println!("DSDV: {proper:.3}, with wrapped lengths {wrapped:.3}; with given routes {given:.3}");
+    // The packets of 100 bytes themselves are short enough in both.
+    assert!(given > 0.99, "{given}");
+    assert!(proper > 0.9, "{proper}");
+    assert!(wrapped < 0.5 && wrapped > 0.05, "{wrapped}");
 }

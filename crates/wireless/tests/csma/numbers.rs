@@ -149,8 +149,8 @@ fn a_node_gives_up_a_busy_channel_after_at_most_37_4_ms() {
     let count = 20_000;
     let times = jammed(&CsmaConfig::USUAL, count);
     let longest = times.iter().copied().fold(0.0, f64::max);
-    // 7 + 15 + 31 + 31 + 31 periods and five assessments. That all are the longest has a probability
-    // of 2e-7; 100 periods are exceeded in 0.5 % of all cases.
+    // 7 + 15 + 31 + 31 + 31 periods and five assessments. That all are the longest has a
+    // probability of 2e-7; 100 periods are exceeded in 0.5 % of all cases.
     assert!(
         longest <= 37.44e-3 + 1e-9 && longest > 100.0 * 0.32e-3,
         "{longest}"

@@ -233,8 +233,8 @@ enum Slot {
 }
 
 /// Slotted CSMA-CA without acknowledgements, saturated, slot by slot: frames of `length` slots, and
-/// `space` slots after each. Returns successful frames per slot, and the fraction of assessments that
-/// find the channel busy.
+/// `space` slots after each. Returns successful frames per slot, and the fraction of assessments
+/// that find the channel busy.
 pub fn slotted(nodes: usize, length: u32, space: u32, slots: u64, seed: u64) -> (f64, f64) {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut wait = |busy: u32| {
@@ -288,12 +288,14 @@ pub fn slotted(nodes: usize, length: u32, space: u32, slots: u64, seed: u64) -> 
     (successes as f64 / slots as f64, fraction)
 }
 
-/// The same as a fixed point: Pollin, Ergen, Ergen, Bougard, Van der Perre, Moerman, Bahai, Varaiya and Catthoor,
-/// "Performance analysis of slotted carrier sense IEEE 802.15.4 medium access layer", IEEE
-/// Transactions on Wireless Communications 7(9), 2008: `phi` is the probability that a node starts
-/// its first assessment in a slot, `alpha` and `beta` are those that the first and the second find
-/// the channel busy. The nodes are independent of each other in it, which holds if they are many.
-/// Returns the same as [`slotted`].
+/// The same as a fixed point, after Pollin, Ergen, Ergen, Bougard, Van der Perre, Moerman, Bahai,
+/// Varaiya and Catthoor, "Performance analysis of slotted carrier sense IEEE 802.15.4 medium access
+/// layer", IEEE Transactions on Wireless Communications 7(9), 2008. `phi` is the probability that a
+/// node starts its first assessment in a slot: the mean number of such assessments for a frame over
+/// its mean time. `alpha` and `beta` are the probabilities that the first and the second assessment
+/// find the channel busy. Another node starts to send after two idle slots, with `any`, so that
+/// `beta` is the fraction of idle slots that end an idle period. Nodes are independent of each
+/// other in it, which holds if they are many. Returns the same as [`slotted`].
 pub fn pollin(nodes: usize, length: f64, space: f64) -> (f64, f64) {
     let others = nodes as f64 - 1.0;
     let windows = [8.0, 16.0, 32.0, 32.0, 32.0];

@@ -13,8 +13,8 @@ const DELAY: u64 = 17;
 #[test]
 fn the_cycle_in_slots_is_longer_than_without() {
     // In periods of 320 us: backoff 3.5, two assessments, then a frame of 13.3 from the start of a
-    // period. Its acknowledgement starts 14 periods after that start and ends after 15.1; the space of
-    // 2 periods ends within the 18th.
+    // period. Its acknowledgement starts 14 periods after that start and ends after 15.1; the space
+    // of 2 periods ends within the 18th.
     let config = CsmaConfig {
         beacon_order: Some(14),
         ..CsmaConfig::USUAL

@@ -1,15 +1,15 @@
 //! IEEE 802.15.4 at 2.4 GHz: medium access with CSMA-CA, and 6LoWPAN above it.
 //!
-//! A node waits for a random number of backoff periods, assesses the channel once, and sends if it is
-//! idle; otherwise it waits again with a larger range, and gives up after five busy assessments. A
-//! unicast frame is acknowledged, and sent up to three more times if it is not. With beacons the node
-//! assesses twice at boundaries of backoff periods, and sends in the contention access period only.
-//! Packets that exceed a frame travel in fragments, each of which contends for the channel by itself;
-//! if one is given up, so is the packet. Every node on a route reassembles packets.
+//! A node waits for a random number of backoff periods, assesses the channel once, and sends if it
+//! is idle; otherwise it waits again with a larger range, and gives up after five busy assessments.
+//! A unicast frame is acknowledged, and sent up to three more times if it is not. With beacons the
+//! node assesses twice at boundaries of backoff periods, and sends in the contention access period
+//! only. Packets that exceed a frame travel in fragments, each of which contends for the channel by
+//! itself; if one is given up, so is the packet. Every node on a route reassembles packets.
 //!
-//! Sources: IEEE Std 802.15.4-2015, sections 6.2.1 (superframes), 6.2.4 (interframe spaces), 6.2.5.1
-//! (CSMA-CA), 6.7.2 (duplicates) and 6.7.4 (acknowledgements and retransmissions), chapter 12
-//! (O-QPSK); RFC 4944, section 5.3, and RFC 6282 for fragments and headers.
+//! Sources: IEEE Std 802.15.4-2015, sections 6.2.1 (superframes), 6.2.4 (interframe spaces),
+//! 6.2.5.1 (CSMA-CA), 6.7.2 (duplicates) and 6.7.4 (acknowledgements and retransmissions), chapter
+//! 12 (O-QPSK); RFC 4944, section 5.3, and RFC 6282 for fragments and headers.
 //!
 //! ## Assumptions
 //!
@@ -17,26 +17,25 @@
 //!   security, guaranteed time slots or indirect transmission.
 //! - An assessment reports a busy channel if the radio senses a frame at any time during its eight
 //!   symbols, or sends. With beacons the first 2 us do not count.
-//! - `bit_errors`: the lowest ratio of the signal to noise and interference during a frame holds for
-//!   the whole frame, and bits are in error independently.
-//! - A radio that turns from reception to transmission hears nothing. From transmission to reception
-//!   it turns in no time.
+//! - `bit_errors`: the lowest ratio of the signal to noise and interference during a frame holds
+//!   for the whole frame, and bits are in error independently.
+//! - A radio that turns from reception to transmission hears nothing. From transmission to
+//!   reception it turns in no time.
 //! - With beacons, every node hears every beacon and has the coordinator's clock. Nobody sends the
 //!   beacons: they only take their time from the contention access period.
 //!
 //! ## Deviations
 //!
-//! - The standard remembers the last sequence number of a source without a limit of time. It has 8
-//!   bits, so that one frame in 256 from a source that also sends to others would be taken for a
-//!   duplicate. A node forgets it after a second (with beacons, a beacon interval later), in which a
-//!   source cannot send 256 frames.
+//! - Sequence numbers have 8 bits in acknowledgements only. Otherwise one frame in 256 from a source
+//!   that also sends to others would be taken for a duplicate: the standard does not say for how
+//!   long a receiver remembers the last number of a source.
 //! - An acknowledgement for another node with the same sequence number takes effect when the wait
 //!   ends, unless the own one arrives before.
-//! - A node that is addressed while it waits for an acknowledgement answers at once, as at any other
-//!   time.
+//! - A node that is addressed while it waits for an acknowledgement answers at once, as at any
+//!   other time.
 //!
-//! `ns2_compat` reproduces how lengths are treated in ns-2.35's 802.15.4: they have 8 bits, and there
-//! is no fragmentation (docs/reference/networks/adhoc-802.15.4.md).
+//! `ns2_compat` reproduces how lengths are treated in ns-2.35's 802.15.4: they have 8 bits, and
+//! there is no fragmentation (docs/reference/networks/adhoc-802.15.4.md).
 
 use alloc::vec::Vec;
 
@@ -73,7 +72,8 @@ const NS2_OVERHEAD: u32 = 7;
 /// In ns-2.35 lengths wrap here.
 const NS2_LENGTHS: u32 = 256;
 
-/// In slots a frame may end where an assessment begins. Its propagation must not make that one busy.
+/// In slots a frame may end where an assessment begins. Its propagation must not make that one
+/// busy.
 const UNSEEN: Duration = Duration::from_micros(2);
 
 /// Timers of a node. At one instant, arrivals come first.
@@ -131,8 +131,8 @@ pub struct Csma {
 }
 
 impl Csma {
-    /// The MAC of radios under `radio` at the positions of `mobility`. The streams are `"802.15.4 N"`
-    /// for node N, and those of the air.
+    /// The MAC of radios under `radio` at the positions of `mobility`. The streams are `"802.15.4
+    /// N"` for node N, and those of the air.
     #[must_use]
     pub fn new(
         config: &CsmaConfig,
@@ -144,9 +144,7 @@ impl Csma {
         let air = Air::new(radio, mobility, energy, streams);
         let superframe = Superframe::new(config);
         let count = air.node_count() as u32;
-        let memory =
-            superframe.map_or(Duration::ZERO, |frame| frame.interval()) + Duration::from_secs(1);
-        let node = |node| Node::new(NodeId(node), config, memory, streams);
+        let node = |node| Node::new(NodeId(node), config, streams);
         Self {
             config: *config,
             fragmenter: config.fragmenter(),
@@ -350,7 +348,7 @@ impl Csma {
         self.counters.arrived += 1;
         let mut is_new = true;
         if packet.to.is_some() && self.config.ack {
-            is_new = !node.is_duplicate(now, from, sequence);
+            is_new = !node.is_duplicate(from, sequence);
             let at = match self.superframe {
                 Some(superframe) => superframe.answer(now),
                 None => now + TURNAROUND,

@@ -14,8 +14,8 @@
 //! - Header compression only changes a size: the IP header of every packet shrinks to the same
 //!   number of bytes. Without it a packet counts byte by byte, and the dispatch byte of an
 //!   uncompressed IPv6 header (RFC 4944, section 5.1) is not counted.
-//! - A source sends its datagrams one after the other, so that a fragment of a new one ends the wait
-//!   for the rest of the old one.
+//! - A source sends its datagrams one after the other, so that a fragment of a new one ends the
+//!   wait for the rest of the old one.
 //! - A fragment that overlaps an earlier one fills what is missing; RFC 4944 discards the datagram.
 //!   The MAC retransmits whole fragments and suppresses duplicates, so this does not happen there.
 

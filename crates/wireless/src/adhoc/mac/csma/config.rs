@@ -31,9 +31,12 @@ described! {
         retries: u8 = 3 => Key::of(Kind::Integer(0, 7));
         /// Beacon order: nodes use slotted CSMA-CA, and a beacon comes every 15.36 ms times
         /// 2^`beacon_order`.
-        beacon_order: Option<u8> = None => Key::of(Kind::Integer(0, 14)).usually("unslotted, no beacons");
-        /// Superframe order: nodes may send for 15.36 ms times 2^`superframe_order` from each beacon.
-        superframe_order: Option<u8> = None => Key::of(Kind::Integer(0, 14)).usually("`beacon_order`");
+        beacon_order: Option<u8> = None
+            => Key::of(Kind::Integer(0, 14)).usually("unslotted, no beacons");
+        /// Superframe order: nodes may send for 15.36 ms times 2^`superframe_order` from each
+        /// beacon.
+        superframe_order: Option<u8> = None
+            => Key::of(Kind::Integer(0, 14)).usually("`beacon_order`");
         /// Whether frames have bit errors, by the SINR (O-QPSK). The radio's own threshold, `sinr`,
         /// applies first.
         bit_errors: bool = false => Key::of(Kind::Switch);
@@ -44,7 +47,8 @@ described! {
         /// IP header of a packet after compression: 2 to 7 bytes with IPHC (RFC 6282) and addresses
         /// derived from the link or a context, 41 for an uncompressed IPv6 header with its dispatch
         /// byte.
-        compressed_header: Option<u8> = None => Key::of(Kind::Integer(2, 41)).usually("not compressed");
+        compressed_header: Option<u8> = None
+            => Key::of(Kind::Integer(2, 41)).usually("not compressed");
         /// IP header of a packet before compression.
         ip_header: u8 = 40 => Key::of(Kind::Integer(20, 40));
         /// The largest packet of the network layer; the MAC drops larger ones.

@@ -1,7 +1,7 @@
 //! Bit errors of the 2.4 GHz O-QPSK physical layer.
 //!
-//! Source: IEEE 802.15.4-2015, annex on coexistence: 16 quasi-orthogonal sequences of 32 chips,
-//! detected without coherence, in white noise.
+//! Source: IEEE Std 802.15.4-2006, annex E (coexistence): 16 quasi-orthogonal sequences of 32
+//! chips, detected without coherence, in white noise.
 
 /// Binomial coefficients of 16 over 2 to 16, with alternating signs.
 const TERMS: [f64; 15] = [

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use network::Streams;
 use rand_chacha::ChaCha8Rng;
 use rand_core::RngCore;
-use units::{Duration, Instant};
+use units::Instant;
 
 use super::super::Outgoing;
 use super::super::lowpan::Reassembly;
@@ -29,12 +29,12 @@ impl Ears {
     pub(super) const DATA: u64 = u64::MAX;
 
     /// The note of an acknowledgement.
-    pub(super) fn ack(sequence: u8) -> u64 {
-        u64::from(sequence)
+    pub(super) fn ack(sequence: u32) -> u64 {
+        u64::from(sequence as u8)
     }
 
     /// Waits for an acknowledgement.
-    pub(super) fn expect(&mut self, sequence: u8) {
+    pub(super) fn expect(&mut self, sequence: u32) {
         self.expected = Self::ack(sequence);
         self.is_answered = false;
     }
@@ -76,19 +76,11 @@ pub(super) enum Phase {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Answer {
     pub(super) to: NodeId,
-    pub(super) sequence: u8,
+    pub(super) sequence: u32,
     /// When the radio has sent it. From the end of the frame until then it does nothing else.
     pub(super) until: Instant,
     /// Once it is on the air.
     pub(super) flight: Option<FrameId>,
-}
-
-/// The last frame from a neighbour.
-#[derive(Clone, Copy, Debug)]
-struct Heard {
-    from: NodeId,
-    sequence: u8,
-    at: Instant,
 }
 
 /// A node.
@@ -103,7 +95,7 @@ pub(super) struct Node {
     pub(super) count: u32,
     /// The PSDU of the frame in service, in bytes.
     pub(super) psdu: u32,
-    pub(super) sequence: u8,
+    pub(super) sequence: u32,
     /// The frame on the air, and the nodes at which it has not arrived, the next one last.
     pub(super) flight: FrameId,
     pub(super) receivers: Vec<(Instant, NodeId)>,
@@ -120,14 +112,12 @@ pub(super) struct Node {
     /// For its backoffs, and for errors in the frames that it receives.
     pub(super) rng: ChaCha8Rng,
     pub(super) errors: ChaCha8Rng,
-    /// By source.
-    heard: Vec<Heard>,
-    /// How long a sequence number is remembered.
-    memory: Duration,
+    /// The last sequence number of each source, by source.
+    heard: Vec<(NodeId, u32)>,
 }
 
 impl Node {
-    pub(super) fn new(id: NodeId, config: &CsmaConfig, memory: Duration, seeds: &Streams) -> Self {
+    pub(super) fn new(id: NodeId, config: &CsmaConfig, seeds: &Streams) -> Self {
         let mut rng = seeds.stream(&format!("802.15.4 {}", id.0));
         let drawn = rng.next_u32();
         Self {
@@ -141,7 +131,7 @@ impl Node {
             index: 0,
             count: 0,
             psdu: 0,
-            sequence: drawn as u8,
+            sequence: u32::from(drawn as u8),
             backoff: Backoff::new(config),
             failures: 0,
             ready: Instant::ZERO,
@@ -158,24 +148,15 @@ impl Node {
             rng,
             errors: seeds.stream(&format!("802.15.4 errors {}", id.0)),
             heard: Vec::new(),
-            memory,
         }
     }
 
     /// Whether a frame has the sequence number of the last one from the same node.
-    pub(super) fn is_duplicate(&mut self, now: Instant, from: NodeId, sequence: u8) -> bool {
-        let new = Heard {
-            from,
-            sequence,
-            at: now,
-        };
-        match self.heard.binary_search_by_key(&from, |heard| heard.from) {
-            Ok(place) => {
-                let old = core::mem::replace(&mut self.heard[place], new);
-                old.sequence == sequence && now.saturating_since(old.at) < self.memory
-            }
+    pub(super) fn is_duplicate(&mut self, from: NodeId, sequence: u32) -> bool {
+        match self.heard.binary_search_by_key(&from, |(from, _)| *from) {
+            Ok(place) => core::mem::replace(&mut self.heard[place].1, sequence) == sequence,
             Err(place) => {
-                self.heard.insert(place, new);
+                self.heard.insert(place, (from, sequence));
                 false
             }
         }

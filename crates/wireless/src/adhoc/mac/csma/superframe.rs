@@ -1,7 +1,7 @@
 //! The superframe of a network with beacons (IEEE 802.15.4-2015, sections 6.2.1 and 6.2.5.1).
 //!
-//! A beacon comes at multiples of the beacon interval. The contention access period (CAP) follows it
-//! up to the end of the superframe. Backoff periods count from the start of the beacon.
+//! A beacon comes at multiples of the beacon interval. The contention access period (CAP) follows
+//! it up to the end of the superframe. Backoff periods count from the start of the beacon.
 
 use rand_chacha::ChaCha8Rng;
 use units::{Duration, Instant};
@@ -19,7 +19,8 @@ const BEACON_PSDU: u32 = 13;
 /// Where nodes may send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Superframe {
-    /// In nanoseconds: from beacon to beacon, and from a beacon to the start and the end of the CAP.
+    /// In nanoseconds: from beacon to beacon, and from a beacon to the start and the end of the
+    /// CAP.
     interval: u64,
     start: u64,
     end: u64,
@@ -38,12 +39,6 @@ impl Superframe {
             start: airtime(BEACON_PSDU).as_nanos().next_multiple_of(period),
             end: base << active,
         })
-    }
-
-    /// From beacon to beacon.
-    #[must_use]
-    pub const fn interval(&self) -> Duration {
-        Duration::from_nanos(self.interval)
     }
 
     /// The beacon at or before `at`.
@@ -90,9 +85,9 @@ impl Superframe {
         }
     }
 
-    /// When a node that waits from `now` on performs its first assessment for a frame with a PSDU of
-    /// `psdu` bytes. Two assessments, the frame, its acknowledgement and the space after them fit
-    /// into the CAP; otherwise the node draws another backoff in the next one.
+    /// When a node that waits from `now` on performs its first assessment for a frame with a PSDU
+    /// of `psdu` bytes. Two assessments, the frame, its acknowledgement and the space after them
+    /// fit into the CAP; otherwise the node draws another backoff in the next one.
     pub fn assessment(
         &self,
         now: Instant,
@@ -114,7 +109,8 @@ impl Superframe {
     }
 
     /// When the acknowledgement of a frame that ended at `at` starts: at the first boundary after
-    /// the turnaround. Nodes count whole symbols, so that propagation does not delay it by a period.
+    /// the turnaround. Nodes count whole symbols, so that propagation does not delay it by a
+    /// period.
     #[must_use]
     pub const fn answer(&self, at: Instant) -> Instant {
         let symbol = SYMBOL.as_nanos();

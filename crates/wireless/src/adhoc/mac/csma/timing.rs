@@ -1,4 +1,5 @@
-//! Times and lengths of IEEE 802.15.4-2015 at 2.4 GHz (O-QPSK): 62,500 symbols of 4 bits per second.
+//! Times and lengths of IEEE 802.15.4-2015 at 2.4 GHz (O-QPSK): 62,500 symbols of 4 bits per
+//! second.
 
 use units::Duration;
 
