@@ -1,4 +1,4 @@
-"""The runs of an experiment as numbers: one row each, from the part ``network`` of its result."""
+"""The runs of an experiment as numbers: one row each."""
 
 from __future__ import annotations
 
@@ -16,75 +16,43 @@ PORT = "ns-2 port"
 SCHEMES = (BASELINE, PORT, "paper", "Linux 6.14", "Linux 5.16")
 HYSTART = ("ack-train", "delay")
 """The reasons for which HyStart ends slow start."""
-METRICS = ("throughput", "delay", "delivery", "drops", "energy")
-_DATA = ("sent", "copies", "delivered", "bytes_delivered", "dropped")
-_NUMBER = pl.Float64
-_NODE = pl.Struct({"delivered": _NUMBER, "throughput_bps": _NUMBER})
-_NETWORK = pl.Struct(
-    {
-        "data": pl.Struct(
-            {
-                **dict.fromkeys((*_DATA, "delivery_ratio", "drop_ratio"), _NUMBER),
-                "throughput_bps": _NUMBER,
-                "delay_mean_ms": _NUMBER,
-            }
-        ),
-        "packets": pl.Struct(
-            {"drops": pl.Struct(dict.fromkeys(
-                ("queue-full", "arp", "retry-limit", "channel-busy", "length", "reassembly",
-                 "no-route", "energy", "link-down"), _NUMBER))}
-        ),
-        "energy": pl.Struct(
-            dict.fromkeys(("used_w", "j_per_mb", "empty_nodes", "first_empty_s"), _NUMBER)
-        ),
-        "topology": pl.Struct({"mean_degree": _NUMBER, "pairs_connected": _NUMBER}),
-        "nodes": pl.List(_NODE),
-    }
+_KEYS = ("job", "run", "seed")
+NUMBERS = (
+    "throughput", "delay", "delivery", "drops", "delivery_by_packet", "drops_by_packet",
+    "delivered_bytes", "energy", "joules_per_mb", "empty_nodes", "first_empty_s", "degree",
+    "connected",
 )  # fmt: skip
 
 
 def networks(findings: Findings, stack: Stack, experiment: str) -> pl.DataFrame:
-    """One row for each run, with its labels, ``job``, ``run`` and ``seed``, and these numbers.
+    """One row for each run, with its labels, ``job``, ``run`` and ``seed``, and :data:`NUMBERS`.
 
     ``throughput`` in bit/s and ``delay`` in s: of data packets, first copies. ``delivery``: data
     packets delivered, divided by the copies that the source sent; ``drops``: copies that the
     network dropped, divided by these. ``delivery_by_packet`` and ``drops_by_packet``: divided by
     the packets. ``energy`` in J/s. ``connected``: fraction of the pairs of nodes with a path.
-    ``dropped_CAUSE``: dropped packets of any kind. ``node_throughput``: a list.
     """
-    rows = findings.table(experiment, stack, "runs")
+    rows = findings.table(experiment, stack, "networks")
     if rows.is_empty():
         return rows
-    known = {"end_s", "counts", "reasons", "facts", "traced", "wall_s", "stack"}
-    labels = [name for name in rows.columns if name not in known]
-    decoded = rows["facts"].str.json_decode(pl.Struct({"network": _NETWORK}))
-    network = pl.DataFrame({"network": decoded.struct.field("network")})["network"].struct
-    data, energy = network.field("data").struct, network.field("energy").struct
-    topology, nodes = network.field("topology").struct, network.field("nodes")
-    drops = network.field("packets").struct.field("drops").struct
-    copies, sent = data.field("copies"), data.field("sent")
-    return rows.select(labels).with_columns(
-        throughput=data.field("throughput_bps").fill_null(0.0),
-        delay=data.field("delay_mean_ms") / 1000,
-        delivery=data.field("delivered") / copies,
-        drops=data.field("dropped") / copies,
-        delivery_by_packet=data.field("delivered") / sent,
-        drops_by_packet=data.field("dropped") / sent,
-        delivered_bytes=data.field("bytes_delivered"),
-        energy=energy.field("used_w"),
-        joules_per_mb=energy.field("j_per_mb"),
-        empty_nodes=energy.field("empty_nodes"),
-        first_empty_s=energy.field("first_empty_s"),
-        degree=topology.field("mean_degree"),
-        connected=topology.field("pairs_connected"),
-        dropped_length=drops.field("length").fill_null(0.0),
-        dropped_no_route=drops.field("no-route").fill_null(0.0),
-        dropped_queue=drops.field("queue-full").fill_null(0.0),
-        dropped_all=pl.sum_horizontal(
-            pl.Series(name, drops.field(name)).fill_null(0.0) for name in drops.fields
-        ),
-        node_throughput=nodes.list.eval(pl.element().struct.field("throughput_bps")),
-        node_delivered=nodes.list.eval(pl.element().struct.field("delivered")),
+    # The labels of the grid stand between the seed and the columns of the table itself.
+    labels = rows.columns[rows.columns.index("seed") + 1 : rows.columns.index("path")]
+    return rows.select(
+        *_KEYS,
+        *labels,
+        throughput=pl.col("throughput_bps").fill_null(0.0),
+        delay=pl.col("delay_mean_ms") / 1000,
+        delivery=pl.col("data_delivered") / pl.col("data_copies"),
+        drops=pl.col("data_dropped") / pl.col("data_copies"),
+        delivery_by_packet=pl.col("data_delivered") / pl.col("data_sent"),
+        drops_by_packet=pl.col("data_dropped") / pl.col("data_sent"),
+        delivered_bytes=pl.col("data_bytes_delivered"),
+        energy=pl.col("energy_used_w"),
+        joules_per_mb=pl.col("energy_j_per_mb"),
+        empty_nodes=pl.col("empty_nodes"),
+        first_empty_s=pl.col("first_empty_s"),
+        degree=pl.col("mean_degree"),
+        connected=pl.col("pairs_connected"),
     )
 
 
