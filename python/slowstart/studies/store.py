@@ -405,7 +405,8 @@ class _Outcome:
     def _run(self) -> pl.DataFrame:
         (entry,) = json.loads(self.result.to_json())["runs"]
         known = {
-            "run", "seed", "stack", "path", "end_s", "flows", "links", "traffic", "network", "counts",
+            "run", "seed", "stack", "path", "end_s", "flows", "links", "traffic", "network",
+            "counts",
         }  # fmt: skip
         facts = {name: value for name, value in entry.items() if name not in known}
         reasons = [reason for _, _, each in self.result.untrusted() for reason in each]

@@ -33,7 +33,7 @@ _SEED = 20_230_226
 _STATISTICS: dict[str, Callable[..., Any]] = {"mean": np.nanmean, "median": np.nanmedian}
 PUBLISHED = {"throughput": 418_016.244, "delay": 0.80988, "delivery": 0.81554, "drops": 0.2396}
 """The column Base of the document's table."""
-WITHIN = 0.2
+WITHIN = 0.35
 """Settings at most this far from the column Base are allowed."""
 
 
@@ -94,8 +94,12 @@ def _changes(one: Values, other: Values, statistic: str) -> Values:
     function = _STATISTICS[statistic]
     pairs = np.isfinite(one) & np.isfinite(other)
     with np.errstate(all="ignore"):
-        mine = np.array([function(a[p]) if p.any() else np.nan for a, p in zip(one, pairs, strict=True)])
-        base = np.array([function(b[p]) if p.any() else np.nan for b, p in zip(other, pairs, strict=True)])
+        mine = np.array(
+            [function(a[p]) if p.any() else np.nan for a, p in zip(one, pairs, strict=True)]
+        )
+        base = np.array(
+            [function(b[p]) if p.any() else np.nan for b, p in zip(other, pairs, strict=True)]
+        )
         return np.asarray(np.where(base != 0, 100 * (mine / base - 1), np.nan))
 
 
@@ -216,7 +220,7 @@ def window(findings: Findings, stack: Stack, parameters: Mapping[str, Any]) -> E
     if rows.is_empty():
         return None
     rows = filtered(rows, parameters["select"])
-    windows = pl.col("exit_cwnd_bytes") / parameters.get("payload", 1012)
+    windows = pl.col("exit_cwnd_bytes") / parameters.get("payload", 1024)
     if "segments" in parameters:
         rows = rows.with_columns(value=windows < parameters["segments"])
         return estimate(rows.drop_nulls("value"), "share")

@@ -61,6 +61,4 @@ def flows(findings: Findings, stack: Stack, experiment: str) -> pl.DataFrame:
     rows = findings.table(experiment, stack, "flows")
     if rows.is_empty():
         return rows
-    return rows.with_columns(
-        by_hystart=pl.col("exit_reason").is_in(HYSTART).fill_null(value=False)
-    )
+    return rows.with_columns(by_hystart=pl.col("exit_reason").is_in(HYSTART).fill_null(value=False))
