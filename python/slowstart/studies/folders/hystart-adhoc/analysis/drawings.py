@@ -74,6 +74,12 @@ def _runs(rows: pl.DataFrame) -> str:
     return plots.plural(rows["seed"].n_unique(), "run") + " for each point"
 
 
+def _from_zero(axes: Axes) -> None:
+    """Lets the vertical axis begin at zero, with some space above the largest value."""
+    _, high = axes.get_ylim()
+    axes.set_ylim(0.0, 1.06 * high)
+
+
 # --- metrics against an axis ---------------------------------------------------------------------
 
 
@@ -106,7 +112,7 @@ def _against(findings: Findings, drawing: Drawing, stack: Stack, statistic: str)
                 )  # fmt: skip
             axes.set_xlabel(_AXES[axis])
             axes.set_title(words, fontweight="bold")
-            axes.set_ylim(bottom=0)
+            _from_zero(axes)
         plots.legend(figure, figure.axes[0].get_legend_handles_labels()[0])
         return plots.finish(figure, f"{drawing.title}: {_runs(rows)}")
 
@@ -410,7 +416,7 @@ def ranges_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figure 
             )  # fmt: skip
             axes.set_xlabel("range (m)")
             axes.set_title(words, fontsize=9)
-            axes.set_ylim(bottom=0)
+            _from_zero(axes)
         return plots.finish(figure, f"{drawing.title}: {_runs(rows)}")
 
 
@@ -422,14 +428,14 @@ def length_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figure 
     batteries = rows["battery"].unique(maintain_order=True).to_list()
     counts = sorted(rows["nodes"].unique().to_list())
     looks = {
-        "fragments": (colors.BLUE, "6LoWPAN fragments"),
-        "modulo 256": (colors.VERMILLION, "lengths modulo 256, as in ns-2"),
+        "fragments": (colors.BLUE, "6LoWPAN fragments", 7.0),
+        "modulo 256": (colors.VERMILLION, "lengths modulo 256, as in ns-2", 4.0),
     }
     with plots.styled():
         figure = plots.new_figure(11.0, 3.4)
         row = figure.subplots(1, len(batteries), sharey=True, squeeze=False)[0]
         for axes, battery in zip(row, batteries, strict=True):
-            for length, (color, words) in looks.items():
+            for length, (color, words, size) in looks.items():
                 found = []
                 for count in counts:
                     here = filtered(rows, {"battery": battery, "length": length, "nodes": count})
@@ -441,14 +447,14 @@ def length_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figure 
                     [x for x, _ in found],
                     [each.value for _, each in found],
                     np.array([_error(each) for _, each in found]).T.reshape(2, -1),
-                    color=color, marker="o", markersize=4, label=words,
+                    color=color, marker="o", markersize=size, linewidth=size / 3, label=words,
                 )  # fmt: skip
             axes.set_title(
                 {"unlimited": "no battery"}.get(battery, f"300 J, powers in {battery}"),
                 fontweight="bold",
             )
             axes.set_xlabel("number of nodes")
-            axes.set_ylim(bottom=0)
+        row[0].set_ylim(bottom=0)
         row[0].set_ylabel("delivered (kB)")
         plots.legend(figure, row[0].get_legend_handles_labels()[0])
         return plots.finish(figure, f"{drawing.title}: {_runs(rows)}")

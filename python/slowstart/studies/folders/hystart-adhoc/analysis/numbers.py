@@ -193,7 +193,7 @@ def exits(findings: Findings, stack: Stack, parameters: Mapping[str, Any]) -> Es
 
 
 def exits_more(findings: Findings, stack: Stack, parameters: Mapping[str, Any]) -> Estimate | None:
-    """The flows of a run that leave by HyStart (by ``reason``): ``select`` minus ``against``."""
+    """The exits by HyStart (by ``reason``) over the points of the axis: ``select`` - ``against``."""
     rows = flows(findings, stack, parameters["experiment"])
     if rows.is_empty():
         return None
@@ -202,11 +202,10 @@ def exits_more(findings: Findings, stack: Stack, parameters: Mapping[str, Any]) 
         value = (pl.col("exit_reason") == parameters["reason"]).fill_null(value=False)
     rows = rows.with_columns(value=value.cast(pl.Float64))
     one, other = (
-        filtered(rows, parameters[side]).group_by("flows", "seed").agg(pl.col("value").sum())
+        filtered(rows, parameters[side]).group_by("seed").agg(pl.col("value").sum())
         for side in ("select", "against")
     )
-    both = one.join(other, on=["flows", "seed"], how="inner", suffix="_other")
-    both = both.group_by("seed").agg(pl.col("value", "value_other").sum()).sort("seed")
+    both = one.join(other, on="seed", how="inner", suffix="_other").sort("seed")
     left, right = (both[name].to_numpy()[np.newaxis, :] for name in ("value", "value_other"))
     return resampled(left, right, lambda a, b: float(np.mean(a - b)))
 
