@@ -101,17 +101,19 @@ def test_chance_is_two_standard_errors_of_a_difference(study: Study) -> None:
     assert found.value == pytest.approx(100 * 1.96 * (2 / 50) ** 0.5 * deviation / 10)
 
 
+EXITS: tuple[tuple[int, str | None, int | None, int], ...] = (
+    (0, "loss", 8, 10), (0, "delay", 16, 10), (0, None, None, 0),
+    (1, "loss", 4, 10), (1, "timeout", 2, 10), (1, "loss", 12, 10),
+)  # fmt: skip
+"""Run, reason of the exit, window in segments, bytes acknowledged."""
+
+
 def flows() -> pl.DataFrame:
     rows = [
-        {"job": 0, "run": run, "seed": run + 1, "flow": flow, "scheme": PORT, "count": 4,
-         "exit_reason": reason, "exit_cwnd_bytes": window, "bytes_acked": sent}
-        for run, exits in enumerate(
-            (
-                [("loss", 8 * 1024, 10), ("delay", 16 * 1024, 10), (None, None, 0)],
-                [("loss", 4 * 1024, 10), ("timeout", 2 * 1024, 10), ("loss", 12 * 1024, 10)],
-            )
-        )
-        for flow, (reason, window, sent) in enumerate(exits)
+        {"job": 0, "run": run, "seed": run + 1, "flow": place % 3, "scheme": PORT, "count": 3,
+         "exit_reason": reason, "exit_cwnd_bytes": None if window is None else 1024 * window,
+         "bytes_acked": acked}
+        for place, (run, reason, window, acked) in enumerate(EXITS)
     ]  # fmt: skip
     return pl.DataFrame(rows)
 

@@ -279,7 +279,8 @@ def few_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figure | N
     widths = plots.line_widths(len(others))
     with plots.styled():
         figure = plots.new_figure(13.2, 7.0)
-        upper, lower = figure.subfigures(2, 1)
+        parts: Any = figure.subfigures(2, 1)
+        upper, lower = parts
         for axes, count in zip(upper.subplots(1, len(counts), sharey=True), counts, strict=True):
             for place, scheme in enumerate(schemes):
                 here = filtered(rows, {"scheme": scheme, "count": count})

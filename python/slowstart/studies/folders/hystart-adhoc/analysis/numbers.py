@@ -193,7 +193,7 @@ def exits(findings: Findings, stack: Stack, parameters: Mapping[str, Any]) -> Es
 
 
 def exits_more(findings: Findings, stack: Stack, parameters: Mapping[str, Any]) -> Estimate | None:
-    """The exits by HyStart (by ``reason``) over the points of the axis: ``select`` - ``against``."""
+    """How many more exits by HyStart (by ``reason``) the axis has than in ``against``."""
     rows = flows(findings, stack, parameters["experiment"])
     if rows.is_empty():
         return None
