@@ -344,6 +344,7 @@ def windows_figure(findings: Findings, drawing: Drawing, stack: Stack) -> Figure
     rows = flows(findings, stack, drawing.experiment)
     if rows.is_empty():
         return None
+    rows = filtered(rows, {"scheme": BASELINE})
     counts = sorted(rows["count"].unique().to_list())
     shades = dict(zip(counts, (colors.GREEN, colors.ORANGE, colors.BLUE), strict=False))
     with plots.styled():

@@ -57,8 +57,14 @@ def networks(findings: Findings, stack: Stack, experiment: str) -> pl.DataFrame:
 
 
 def flows(findings: Findings, stack: Stack, experiment: str) -> pl.DataFrame:
-    """The table of flows, with ``by_hystart``: whether HyStart ended the first slow start."""
+    """The table of flows, with ``by_hystart``: whether HyStart ended the first slow start.
+
+    Where time series tell, whether it ended any slow start of the flow.
+    """
     rows = findings.table(experiment, stack, "flows")
     if rows.is_empty():
         return rows
-    return rows.with_columns(by_hystart=pl.col("exit_reason").is_in(HYSTART).fill_null(value=False))
+    ended = pl.col("exit_reason").is_in(HYSTART).fill_null(value=False)
+    if "hystart_exits" in rows.columns:
+        ended = ended | (pl.col("hystart_exits") > 0)
+    return rows.with_columns(by_hystart=ended)
