@@ -146,11 +146,14 @@ def _why(findings: Findings, stack: Stack) -> str | None:
         ].median()
         if isinstance(gap, float):
             spacing = f"; its ACKs are {gap:.0f} ms apart, and a train allows 2 ms (the port: 4 ms)"
+    drops = findings.table("table", stack, "network_drops").filter(pl.col("scheme") == BASELINE)
+    queue = drops.filter(pl.col("cause") == "queue-full")["packets"].sum() / drops["packets"].sum()
     return (
-        "Why does it hardly ever act? A loss in the source's own queue of 50 packets ends slow "
-        f"start at a window of {typical.value:.0f} segments (median): {100 * small.value:.0f} % of "
-        "the flows never have the 16 segments that the paper and Linux ask for, and "
-        f"{100 * smaller.value:.0f} % not even the ten ACKs in a round of the port{spacing}."
+        f"Why does it hardly ever act? {100 * queue:.0f} % of the drops are in full interface "
+        "queues of 50 packets, and a loss ends slow start at a window of "
+        f"{typical.value:.0f} segments (median): {100 * small.value:.0f} % of the flows never have "
+        f"the 16 segments that the paper and Linux ask for, and {100 * smaller.value:.0f} % not "
+        f"even the ten ACKs in a round of the port{spacing}."
     )
 
 

@@ -8,6 +8,7 @@ resamples the seeds.
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -93,13 +94,10 @@ def _changes(one: Values, other: Values, statistic: str) -> Values:
     """The change at each point, in percent."""
     function = _STATISTICS[statistic]
     pairs = np.isfinite(one) & np.isfinite(other)
-    with np.errstate(all="ignore"):
-        mine = np.array(
-            [function(a[p]) if p.any() else np.nan for a, p in zip(one, pairs, strict=True)]
-        )
-        base = np.array(
-            [function(b[p]) if p.any() else np.nan for b, p in zip(other, pairs, strict=True)]
-        )
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # a point without a pair has no change
+        mine = function(np.where(pairs, one, np.nan), axis=1)
+        base = function(np.where(pairs, other, np.nan), axis=1)
         return np.asarray(np.where(base != 0, 100 * (mine / base - 1), np.nan))
 
 
