@@ -51,6 +51,7 @@ pub const TARGETS: &[Target] = &[
     target("algorithm", algorithm_name, Seeds::Corpus, 100_000),
     target("vector", conformance_vector, Seeds::Vectors, 5_000),
     target("capture", packet_capture, Seeds::Corpus, 10_000),
+    target("analyze", analyzed_file, Seeds::Corpus, 20_000),
     target("tmix", connection_vectors, Seeds::Corpus, 50_000),
 ];
 
@@ -174,6 +175,25 @@ pub fn packet_capture(data: &[u8]) {
         }
     }
     assert!(written.next().is_none(), "a packet is missing");
+}
+
+/// Analyzes or rejects a capture or log. Numbers of what it accepts are in range.
+pub fn analyzed_file(data: &[u8]) {
+    let input = std::io::Cursor::new(data.to_vec());
+    let Ok(report) = analysis::analyze_reader(input, 64) else {
+        return;
+    };
+    for connection in &report.connections {
+        let verdict = &connection.verdict;
+        assert!((0.0..=1.0).contains(&verdict.confidence), "{verdict:?}");
+        assert_eq!(verdict.exit.is_some(), verdict.reason.is_exit());
+        assert!(connection.series.len() <= 64);
+        if let Some(exit) = &verdict.exit {
+            let [low, high] = exit.cwnd_interval_bytes;
+            assert!(low <= exit.cwnd_bytes && exit.cwnd_bytes <= high);
+            assert!(exit.time_interval_s[0] <= exit.time_interval_s[1]);
+        }
+    }
 }
 
 /// Reads or rejects connection vectors. What it reads is the same after it is written in the

@@ -116,4 +116,4 @@ macro_rules! bounded {
     };
 }
 
-bounded!(scenario simulation trace algorithm vector capture tmix);
+bounded!(scenario simulation trace algorithm vector capture analyze tmix);

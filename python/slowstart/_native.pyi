@@ -25,6 +25,8 @@ class PathInfo(TypedDict):
     source: str
     model: str
     """The model of its forward link: ``fixed``, ``varying``, or an access network."""
+    toml: str
+    """The keys of its ``[path]`` table, as a user would write them."""
     page: str
     """Its page in the documentation."""
 
@@ -98,6 +100,21 @@ def median_interval(values: Sequence[float]) -> tuple[float | None, float | None
 
     The bounds are ``None`` for fewer than six values, and all three are ``None`` for no values.
     """
+
+def analyze_file(file: str | PathLike[str], *, points: int = 0) -> str:
+    """Analyzes a capture or log; returns its report (JSON).
+
+    Raises:
+        slowstart.InputError: The file cannot be read, or has no known format.
+    """
+
+def write_capture(
+    scenario: Scenario, file: str | PathLike[str], *, run: int, vantages: Sequence[str]
+) -> int:
+    """Simulates a run and writes its packets to a new pcapng file; returns how many."""
+
+def analyze_simulated(scenario: Scenario, *, run: int, vantage: str) -> str:
+    """Simulates a run, analyzes the capture of a host, and returns truth and findings (JSON)."""
 
 def run_vector(file: str | PathLike[str]) -> str:
     """Runs a conformance vector, or a folder of them; returns a JSON list of reports."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from slowstart import exchange_plots, network_plots, plots, report, tables
+from slowstart import exchange_plots, exits, network_plots, plots, report, tables
 from slowstart._native import median_interval
 from slowstart.output import RESULT
 from slowstart.planning import MOST_AT_A_SIZE, transferred
@@ -75,7 +75,7 @@ def write(folder: Path, plan: Plan, runs: Runs) -> None:
     names = list(dict.fromkeys(row["name"] for row in overview["summary"]))
     paths = {each.path: each.resolved["path"] for each in plan.scenarios}
     painter = _Painter(folder)
-    painter.notes += runs.notes
+    painter.notes += [*plan.notes, *runs.notes]
     kernel = None
     if plan.kernel:
         painter.notes.append(
@@ -120,7 +120,41 @@ def write(folder: Path, plan: Plan, runs: Runs) -> None:
         painter.draw(name, None, caption, plots.exit_shares(mine, names))
     _draw_networks(painter, networks["networks"], networks["nodes"])
     _draw_exchanges(painter, exchanges)
-    report.write(folder, overview, plan.scenarios, painter.drawings, painter.notes, kernel)
+    cost = _costs(folder, painter, plan, runs, names)
+    simulated = flows.filter(pl.col("startup_queue_max_packets").is_not_null())
+    block = report.Block(
+        exits.sentences(simulated, paths, cost), exits.rows(simulated, paths, cost)
+    )
+    report.write(folder, overview, plan.scenarios, painter.drawings, painter.notes, block, kernel)
+
+
+def _costs(
+    folder: Path, painter: _Painter, plan: Plan, runs: Runs, names: Sequence[str]
+) -> pl.DataFrame:
+    """What the exits cost in the main runs; writes and draws it for all sizes."""
+    if not runs.oracles:
+        return pl.DataFrame()
+    main = exits.costs(plan.scenarios, runs.main, runs.oracles[None])
+    parts = [main.with_columns(size_bytes=pl.lit(transferred(runs.flows)[0]))]
+    for size, results in runs.sizes.items():
+        for place, result in enumerate(results):
+            one = exits.costs([plan.scenarios[place]], result, runs.oracles[size])
+            parts.append(one.with_columns(size_bytes=pl.lit(size)))
+    whole = pl.concat([each for each in parts if len(each)], how="vertical_relaxed")
+    whole = whole.sort("size_bytes", maintain_order=True)
+    whole.write_csv(folder / "exit_cost.csv")
+    caption = (
+        "Cost of the slow-start exit: completion time less that of the same run with an ideal exit "
+        "(the start-up oracle), by size of the transfer: median and its 95 % interval. Below zero, "
+        "the algorithm is faster than with an ideal exit, for example because it grows faster."
+    )
+    drawn = whole.drop_nulls("cost_s").with_columns(
+        pl.col("path").map_elements(tables.short, return_dtype=pl.String)
+    )
+    for name, some in _figures("exit-cost", drawn["path"].to_list()):
+        part = drawn.filter(pl.col("path").is_in(some))
+        painter.draw(name, None, caption, plots.exit_cost(part, names))
+    return main
 
 
 def _draw_networks(painter: _Painter, runs: pl.DataFrame, nodes: pl.DataFrame) -> None:

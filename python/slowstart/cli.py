@@ -20,6 +20,7 @@ import typer
 
 from slowstart import (
     __version__,
+    analysis_command,
     path_command,
     plain,
     run_command,
@@ -47,6 +48,7 @@ Examples:
   slowstart conformance conformance
   slowstart validate --quick
   slowstart kernel status
+  slowstart analyze flow.pcapng
   slowstart path geo
   slowstart list algorithms
 
@@ -91,6 +93,10 @@ def _interruptible(command: Callable[..., Any]) -> Callable[..., Any]:
 app.command("compare", epilog=run_command.COMPARE_EPILOG)(_interruptible(run_command.compare_paths))
 app.command("run", epilog=run_command.RUN_EPILOG)(_interruptible(run_command.run_file))
 app.command("path", epilog=path_command.EPILOG)(_interruptible(path_command.look_at))
+app.command("analyze", epilog=analysis_command.EPILOG)(_interruptible(analysis_command.analyze))
+app.command("export", epilog=analysis_command.EXPORT_EPILOG)(
+    _interruptible(analysis_command.export)
+)
 
 
 class Side(str, Enum):
@@ -105,6 +111,7 @@ class Topic(str, Enum):
 
     ALGORITHMS = "algorithms"
     PATHS = "paths"
+    NETWORKS = "networks"
     SCENARIOS = "scenarios"
     STUDIES = "studies"
 
@@ -116,6 +123,7 @@ Examples:
   slowstart list
   slowstart list algorithms
   slowstart list paths --json
+  slowstart list networks
   slowstart list scenarios
 """,
 )
@@ -125,7 +133,7 @@ def _list(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
-    """List the available algorithms, paths, scenarios and studies."""
+    """List the available algorithms, paths, networks, scenarios and studies."""
     from slowstart import listing
 
     topics = [each.value for each in Topic] if topic is None else [topic.value]

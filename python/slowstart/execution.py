@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from slowstart import Result, Scenario
-    from slowstart.planning import Plan
+    from slowstart.planning import Plan, Runs
 
 
 class Stack(str, Enum):
@@ -141,9 +141,10 @@ def execute(plan: Plan, how: How, as_json: bool, output: str | None, quiet: bool
 
             artifacts.write(folder, plan, runs)
     if as_json:
-        sys.stdout.write(runs.text + "\n")
+        sys.stdout.write(_document(plan, runs) + "\n")
     elif not quiet:
         _print_tables(plan, runs.overview)
+        _print_costs(plan, runs)
         if output is not None:
             sys.stdout.write(f"The report is {os.path.join(output, 'report.html')}\n")  # noqa: PTH118
 
@@ -197,6 +198,34 @@ def _print_tables(plan: Plan, overview: dict[str, Any]) -> None:
     paths = {each.path: each.resolved["path"] for each in plan.scenarios}
     tables.show(overview, paths)
     out = tables.console()
-    for sentence in (*tables.remarks(overview), *plan.remarks):
+    for sentence in (*tables.remarks(overview), *plan.notes, *plan.remarks):
         out.print(sentence, markup=False)
     _say_unfinished(plan.scenarios, overview["paths"])
+
+
+def _document(plan: Plan, runs: Runs) -> str:
+    """The result document, with the costs of the exits if they were asked for."""
+    if plan.report or not runs.oracles:
+        return runs.text
+    from slowstart import exits
+
+    found = exits.costs(plan.scenarios, runs.main, runs.oracles[None]).to_dicts()
+    return json.dumps({**json.loads(runs.text), "exit_cost": found}, sort_keys=True)
+
+
+def _print_costs(plan: Plan, runs: Runs) -> None:
+    """Prints the start-up block, if the runs with an ideal exit were made."""
+    if not runs.oracles:
+        return
+    from slowstart import exits, tables
+
+    cost = exits.costs(plan.scenarios, runs.main, runs.oracles[None])
+    paths = {each.path: each.resolved["path"] for each in plan.scenarios}
+    out = tables.console()
+    words = exits.sentences(runs.flows, paths, cost)
+    for path, cells in exits.rows(runs.flows, paths, cost).items():
+        out.print(f"{tables.short(path)}: start-up", style="bold", markup=False)
+        tables.grid(out, [column.head for column in exits.COLUMNS], cells, left=2)
+        for sentence in words[path]:
+            out.print(sentence, markup=False, soft_wrap=not sys.stdout.isatty())
+        out.print()

@@ -1,4 +1,4 @@
-"""Lists algorithms, paths, scenarios and studies."""
+"""Lists algorithms, paths, networks, scenarios and studies."""
 
 from __future__ import annotations
 
@@ -19,8 +19,36 @@ _TRACE = {
     "trace:FILE,delay=FILE with recorded delays",
     "source": "the file",
     "model": "trace",
+    "toml": 'trace = "FILE"',
     "page": "docs/reference/networks/traces.md",
 }
+
+
+_NETWORKS = (
+    {
+        "name": "adhoc",
+        "summary": "nodes with radios that forward packets for each other: 802.11 or 802.15.4; "
+        "DSDV, AODV or fixed routes; static, random waypoint or positions of a file; energy",
+        "source": "IEEE 802.11, IEEE 802.15.4, RFC 3561, RFC 4944; Perkins and Bhagwat 1994",
+        "example": "scenarios/adhoc.toml",
+        "page": "docs/reference/networks/adhoc-802.11.md",
+    },
+    {
+        "name": "constellation",
+        "summary": "satellites with links between them, and terminals on the ground: Iridium, "
+        "Starlink, or any orbits",
+        "source": "Henderson, The ns Manual; Pratt et al. 1999; Walker 1984",
+        "example": "scenarios/iridium.toml",
+        "page": "docs/reference/networks/constellation.md",
+    },
+    {
+        "name": "ideal",
+        "summary": "every node reaches every other one at a fixed rate and delay: what radios add",
+        "source": "none",
+        "example": "",
+        "page": "docs/reference/scenario.md",
+    },
+)
 
 
 def _algorithms() -> list[dict[str, Any]]:
@@ -29,6 +57,10 @@ def _algorithms() -> list[dict[str, Any]]:
 
 def _paths() -> list[dict[str, Any]]:
     return [*(dict(each) for each in paths()), _TRACE]
+
+
+def _networks() -> list[dict[str, Any]]:
+    return [dict(each) for each in _NETWORKS]
 
 
 def _studies() -> list[dict[str, Any]]:
@@ -56,6 +88,7 @@ def _scenarios() -> list[dict[str, Any]]:
 CATALOGUE: Mapping[str, Callable[[], list[dict[str, Any]]]] = {
     "algorithms": _algorithms,
     "paths": _paths,
+    "networks": _networks,
     "scenarios": _scenarios,
     "studies": _studies,
 }
@@ -73,6 +106,8 @@ def show(found: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
             _show_algorithms(out, entries)
         elif topic == "scenarios":
             _show_scenarios(out, entries)
+        elif topic == "networks":
+            _show_networks(out, entries)
         elif topic == "studies":
             _show_studies(out, entries)
         else:
@@ -92,6 +127,22 @@ def _show_paths(out: Console, entries: Sequence[Mapping[str, Any]]) -> None:
         table.add_row(entry["name"], Text.assemble(entry["summary"], (facts, "dim")))
     out.print(table)
     out.print("slowstart path NAME characterizes a path without TCP.")
+
+
+def _show_networks(out: Console, entries: Sequence[Mapping[str, Any]]) -> None:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title="networks", title_justify="left", box=box.SIMPLE_HEAD, show_header=False)
+    table.add_column(no_wrap=True, style="bold")
+    table.add_column()
+    for entry in entries:
+        facts = ", ".join(each for each in (entry["example"], entry["page"]) if each)
+        table.add_row(entry["name"], Text.assemble(entry["summary"], (f"\n{facts}", "dim")))
+    out.print(table)
+    words = 'A scenario file has one as [network] kind = "NAME"; slowstart path FILE draws it.'
+    out.print(words, markup=False)
 
 
 def _show_scenarios(out: Console, entries: Sequence[Mapping[str, Any]]) -> None:

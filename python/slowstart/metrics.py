@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
+from slowstart._native import median_interval
 from slowstart.errors import InputError
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ __all__ = [
     "SIZES",
     "Effect",
     "effect",
+    "exit_cost",
     "jain",
     "loss_increase",
     "loss_probability",
@@ -213,3 +215,82 @@ def effect(
     ratios, too; of times, a ratio below 1 is an improvement.
     """
     return Effect(others_after / others_before, users_after / users_before)
+
+
+def exit_cost(
+    flows: Any, oracle: Any, *, traffic: Any = None, oracle_traffic: Any = None
+) -> pl.DataFrame:
+    """What the slow-start exits of an algorithm cost, against the same runs with an ideal exit.
+
+    Flows match if they have the same path, run and number. The cost of an exit is the completion
+    time of the flow less that of the flow with the start-up ``oracle``.
+
+    Args:
+        flows: The table of flows of the algorithm (``Result.flows``), with one name on each path.
+        oracle: The same of runs with ``avoidance+oracle``, the same size and seeds.
+        traffic: The tables of background traffic of both (``Result.traffic``), if there is any.
+        oracle_traffic: See ``traffic``.
+
+    Returns:
+        One row for each path and name: ``cost_s`` (the median), ``cost_low_s`` and ``cost_high_s``
+        (its 95 % interval; null for fewer than six flows), ``n`` (flows that completed in both
+        results) ``of`` (all flows), ``oracle_fct_s`` (median), ``overshoot_bytes`` and
+        ``oracle_overshoot_bytes`` (medians). With background traffic also ``others_fct_s``: how
+        much longer its flows take on average, and ``others_lost``: how much more of its segments
+        are lost, as a fraction (means over runs); null without any.
+    """
+    keys = ["path", "run", "flow"]
+    mine = _frame(flows, *keys, "name", "fct_s")
+    ideal = _frame(oracle, *keys, "fct_s", "overshoot_bytes")
+    ideal = ideal.select(
+        *keys,
+        pl.col("fct_s").alias("oracle_fct_s"),
+        pl.col("overshoot_bytes").alias("oracle_overshoot_bytes"),
+    )
+    both = mine.join(ideal, on=keys, how="inner", maintain_order="left")
+    both = both.with_columns((pl.col("fct_s") - pl.col("oracle_fct_s")).alias("cost_s"))
+    rows = []
+    for (path, name), part in both.group_by("path", "name", maintain_order=True):
+        cost = part["cost_s"].drop_nulls().to_list()
+        median, low, high = median_interval(cost)
+        fct_s, lost = _others(path, traffic, oracle_traffic)
+        rows.append(
+            {
+                "path": path,
+                "name": name,
+                "cost_s": median,
+                "cost_low_s": low,
+                "cost_high_s": high,
+                "n": len(cost),
+                "of": len(part),
+                "oracle_fct_s": part["oracle_fct_s"].median(),
+                "overshoot_bytes": part["overshoot_bytes"].cast(pl.Float64).median(),
+                "oracle_overshoot_bytes": part["oracle_overshoot_bytes"].cast(pl.Float64).median(),
+                "others_fct_s": fct_s,
+                "others_lost": lost,
+            }
+        )
+    columns = ("cost_s", "cost_low_s", "cost_high_s", "oracle_fct_s", "overshoot_bytes")
+    more = ("oracle_overshoot_bytes", "others_fct_s", "others_lost")
+    return pl.DataFrame(rows, schema_overrides=dict.fromkeys((*columns, *more), pl.Float64))
+
+
+def _others(path: Any, traffic: Any, oracle: Any) -> tuple[float | None, float | None]:
+    """The difference in mean completion time and in the fraction of lost segments."""
+    if traffic is None or oracle is None:
+        return None, None
+    sides = []
+    for each in (traffic, oracle):
+        frame = pl.DataFrame(each)
+        if frame.is_empty():
+            return None, None
+        frame = frame.filter(pl.col("path") == path)
+        sent = int(frame["segments_sent"].sum())
+        fraction = int(frame["segments_lost"].sum()) / sent if sent else None
+        sides.append((frame["fct_mean_s"].mean(), fraction))
+    (fct_s, lost), (ideal_fct_s, ideal_lost) = sides
+    return _less(fct_s, ideal_fct_s), _less(lost, ideal_lost)
+
+
+def _less(value: Any, other: Any) -> float | None:
+    return None if value is None or other is None else float(value) - float(other)

@@ -1,7 +1,7 @@
 """Figures of ad-hoc networks and constellations: what they did, and their maps.
 
-As in :mod:`slowstart.plots`, every function takes tables or a map and returns a figure. A map is what
-:func:`read` returns: nodes, links and routes at some moments, and the routes over time.
+As in :mod:`slowstart.plots`, every function takes tables or a map and returns a figure. A map is
+what :func:`read` returns: nodes, links and routes at some moments, and the routes over time.
 """
 
 from __future__ import annotations
@@ -261,7 +261,7 @@ def numbers(found: dict[str, Any]) -> list[dict[str, Any]]:
 def degree(frame: dict[str, Any], count: int) -> float:
     """The mean number of neighbours of the nodes."""
     ends = sum((a < count) + (b < count) for a, b in frame["links"])
-    return ends / max(1, count)
+    return float(ends / max(1, count))
 
 
 def show(found: dict[str, Any]) -> None:

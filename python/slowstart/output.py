@@ -5,11 +5,13 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
+import functools
 import json
 import os
 import shutil
 import tempfile
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -91,7 +93,7 @@ def _is_ours(folder: Path) -> bool:
         return False
     if not isinstance(document, dict) or document.get("format") not in _FORMATS:
         return False
-    return "runs" in document or "look" in document
+    return any(key in document for key in ("runs", "look", "analysis"))
 
 
 def _reason(error: OSError) -> str:
@@ -154,39 +156,54 @@ def _beside(target: Path, check: Callable[[Path], None], what: str) -> Iterator[
         os.close(lock)
 
 
-_PARQUET = b"PAR1"
 """The first bytes of every Parquet file."""
 
 
-def _check_file(target: Path) -> None:
+@dataclass(frozen=True)
+class Kind:
+    """A kind of file that may be replaced: its extension, first bytes and name in messages."""
+
+    suffix: str
+    start: bytes
+    name: str
+
+
+PARQUET = Kind(".parquet", b"PAR1", "a Parquet table")
+PCAPNG = Kind(".pcapng", b"\n\r\r\n", "a capture (pcapng)")
+
+
+def _check_file(target: Path, kind: Kind) -> None:
     if target.is_symlink() or (target.exists() and not target.is_file()):
-        raise InputError(f"{target} is not a file: name one that is new or holds a table")
+        raise InputError(f"{target} is not a file: name one that is new or holds {kind.name}")
     if target.exists() and target.stat().st_size > 0:
         with target.open("rb") as file:
-            if file.read(len(_PARQUET)) != _PARQUET:
+            if file.read(len(kind.start)) != kind.start:
                 raise InputError(
-                    f"the file {target} holds something other than a Parquet table: name a new file"
+                    f"the file {target} holds something other than {kind.name}: name a new file"
                 )
 
 
 @contextmanager
-def output_file(name: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yields a path for a new Parquet file, which becomes ``name`` as :func:`output_folder` does.
+def output_file(name: str | os.PathLike[str], kind: Kind = PARQUET) -> Iterator[Path]:
+    """Yields a path for a new file of a kind, which becomes ``name`` as :func:`output_folder` does.
 
     The folder of this path is temporary, and other files may be created there.
 
     Raises:
-        InputError: ``name`` cannot be written, or holds something other than a Parquet table.
+        InputError: ``name`` cannot be written, or holds something of another kind.
         RunError: The disk is full.
     """
-    if Path(name).suffix != ".parquet":
-        raise InputError(f"the file {os.fspath(name)} must have a name that ends with .parquet")
+    if Path(name).suffix != kind.suffix:
+        raise InputError(
+            f"the file {os.fspath(name)} must have a name that ends with {kind.suffix}"
+        )
     target = Path(os.path.abspath(name))  # noqa: PTH100 (resolve() would follow a link)
-    with _beside(target, _check_file, os.fspath(name)) as aside, writing(name):
-        file = aside / "table.parquet"
+    check = functools.partial(_check_file, kind=kind)
+    with _beside(target, check, os.fspath(name)) as aside, writing(name):
+        file = aside / f"table{kind.suffix}"
         yield file
         sync_file(file)
-        _check_file(target)
+        check(target)
         file.replace(target)
         sync_folder(target.parent)
 

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from slowstart import tables
+from slowstart._native import algorithms
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -30,6 +31,66 @@ MOST_AT_A_SIZE = 1000
 _MOST_OF_A_PATH, _MOST_OF_ALL = 3_000_000, 10_000_000
 
 
+# What a path may have without being random; everything else may draw random numbers.
+_PATH = {
+    "name", "summary", "rate_bps", "base_rtt_ms", "bdp_bytes", "bdp_packets", "buffer_bytes",
+    "forward", "reverse", "router_support", "routers", "traffic", "warm_up_s",
+}  # fmt: skip
+_STEADY = ("fixed", "unlimited", "steps", "trace")
+# Parts of algorithms that draw random numbers; so does every monolithic congestion control here.
+_DRAWING = ("quick-start",)
+
+
+def is_random(scenario: Scenario) -> bool:
+    """Whether two runs of ``scenario`` may differ: only where nothing could draw is it false."""
+    path = scenario.resolved["path"]
+    if not set(path) <= _PATH or path["traffic"] or path["routers"]:
+        return True
+    for link in (path["forward"], path["reverse"]):
+        if (
+            link["service"]["kind"] not in _STEADY
+            or link["aqm"]["kind"] != "drop-tail"
+            or link["loss"] is not None
+            or link["jitter"] is not None
+        ):
+            return True
+    if path["router_support"]["kind"] != "none":
+        return True
+    return any(_draws(flow["algorithm"]) for flow in scenario.resolved["flows"])
+
+
+def _draws(algorithm: str) -> bool:
+    """Whether an algorithm may draw: it is monolithic, or its start-up draws or is not ours."""
+    startup = algorithm.partition("+")[2]
+    known = [each["name"] for each in algorithms() if each["kind"] == "start-up"]
+    return not any(
+        startup == name or startup.startswith((f"{name}:", f"{name}+"))
+        for name in known
+        if name not in _DRAWING
+    )
+
+
+def once(scenarios: Sequence[Scenario]) -> tuple[list[Scenario], list[str]]:
+    """The scenarios, with one run on each path on which nothing is random, and these paths.
+
+    All scenarios on a path keep as many runs as each other, because runs are compared one by one.
+    """
+    random = {each.path for each in scenarios if is_random(each)}
+    fixed = {each.path for each in scenarios if each.runs > 1} - random
+    chosen = [each.with_runs(runs=1) if each.path in fixed else each for each in scenarios]
+    return chosen, [path for path in dict.fromkeys(each.path for each in chosen) if path in fixed]
+
+
+def remark_once(paths: Sequence[str], runs: int) -> list[str]:
+    """Says which paths :func:`once` ran once instead of ``runs`` times."""
+    if not paths:
+        return []
+    names = ", ".join(tables.short(path) for path in paths)
+    return [
+        f"Nothing is random over {names}, so its one run stands for all {runs}: no interval there."
+    ]
+
+
 @dataclass(frozen=True)
 class Plan:
     """The runs to make."""
@@ -43,8 +104,12 @@ class Plan:
     """A kernel runs them; then no additional runs are made for figures."""
     at_size: Callable[[str], list[Scenario]] | None = None
     """Makes the same scenarios with another transfer size."""
+    with_oracle: Callable[[str | None], list[Scenario]] | None = None
+    """Makes the same scenarios with an ideal exit, at a transfer size or at their own."""
     remarks: Sequence[str] = ()
     """Sentences to print below the tables."""
+    notes: Sequence[str] = ()
+    """Sentences to print there, and to write into the report."""
 
     @property
     def keep(self) -> str:
@@ -58,17 +123,24 @@ class Plan:
         """The number of requested runs."""
         return sum(each.runs for each in self.scenarios)
 
+    @cached_property
+    def ideal_runs(self) -> int:
+        """The number of runs with an ideal exit at one size."""
+        group = [] if self.with_oracle is None else self.with_oracle(None)
+        return sum(min(each.runs, MOST_AT_A_SIZE) for each in group)
+
     def expected(self) -> int:
         """The total number of runs, as far as it is known before the first."""
+        total = self.runs + self.ideal_runs
         if not self.report or self.kernel:
-            return self.runs
-        total = self.runs
+            return total
         if not self.traces:
             total += len(self.scenarios)
         if self.at_size is not None:
             flows = [flow for each in self.scenarios for flow in each.resolved["flows"]]
             largest = min((flow["size_bytes"] or 0) for flow in flows)
-            total += self.runs_at_a_size * len(_below(largest, whole=True))
+            sizes = len(_below(largest, whole=True))
+            total += (self.runs_at_a_size + self.ideal_runs) * sizes
         return total
 
     @property
@@ -86,6 +158,8 @@ class Runs:
     """By path: each scenario, with a result that holds the time series of its first run."""
     sizes: dict[int, list[Result]] = field(default_factory=dict)
     """By transfer size in bytes: one result for each scenario."""
+    oracles: dict[int | None, list[Result]] = field(default_factory=dict)
+    """By transfer size (``None``: that of the main runs): results with an ideal exit."""
     notes: list[str] = field(default_factory=list)
     """Sentences of the report about omitted figures."""
 
@@ -126,6 +200,7 @@ def execute(
     main = run_main(plan.keep, lambda done, _: progress(done, total))
     runs = Runs(main)
     if not plan.report:
+        runs.oracles = _ideal(plan, (), simulate, _from(plan.runs, total, progress))
         return runs
     traced = _traceable(plan, runs)
     if plan.kernel or plan.traces:
@@ -137,6 +212,7 @@ def execute(
     groups = {} if plan.kernel else _sizes(plan, runs)
     done = plan.runs
     total = done + sum(map(len, traced.values())) + plan.runs_at_a_size * len(groups)
+    total += plan.ideal_runs * (len(groups) + 1)
     for path, places in traced.items():
         chosen = [plan.scenarios[place] for place in places]
         result = simulate(chosen, traces=True, runs=1, progress=_from(done, total, progress))
@@ -145,13 +221,33 @@ def execute(
         runs.evolutions[path] = parts
     if groups:
         every = [each for group in groups.values() for each in group]
-        most = min(MOST_AT_A_SIZE, max(each.runs for each in every))
-        result = simulate(every, runs=most, progress=_from(done, total, progress))
+        every = [each.with_runs(runs=min(MOST_AT_A_SIZE, each.runs)) for each in every]
+        result = simulate(every, progress=_from(done, total, progress))
         position = 0
         for size, group in groups.items():
             runs.sizes[size] = [result.select(position + place) for place in range(len(group))]
             position += len(group)
+        done += plan.runs_at_a_size * len(groups)
+    runs.oracles = _ideal(plan, list(groups), simulate, _from(done, total, progress))
     return runs
+
+
+def _ideal(
+    plan: Plan, sizes: Sequence[int], simulate: Callable[..., Result], progress: Progress
+) -> dict[int | None, list[Result]]:
+    """Runs the scenarios with an ideal exit, at their own size and at ``sizes``."""
+    make = plan.with_oracle
+    if make is None:
+        return {}
+    found: dict[int | None, list[Result]] = {}
+    whole: tuple[int | None, ...] = (None, *sizes)
+    for number, size in enumerate(whole):
+        group = make(None if size is None else f"{size} bytes")
+        group = [each.with_runs(runs=min(MOST_AT_A_SIZE, each.runs)) for each in group]
+        done = number * plan.ideal_runs
+        result = simulate(group, progress=_from(done, 0, progress))
+        found[size] = [result.select(place) for place in range(len(group))]
+    return found
 
 
 def _from(before: int, total: int, progress: Progress) -> Progress:

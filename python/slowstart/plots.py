@@ -302,7 +302,20 @@ def _draw_evolution(
                     time_s, 1, mark, color=_MARK, markersize=5.5, clip_on=False,
                     transform=window.get_xaxis_transform(), zorder=5,
                 )  # fmt: skip
+        _write_reason(window, column.flows[0])
     return top
+
+
+def _write_reason(axes: Axes, flow: dict[str, Any]) -> None:
+    """Writes why slow start ended along the line of its exit."""
+    if flow["exit_s"] is None or flow["passive_exit_s"] is not None:
+        return
+    axes.annotate(
+        flow["exit_evidence"], (flow["start_s"] + flow["exit_s"], 0.97),
+        xycoords=axes.get_xaxis_transform(), rotation=90, ha="left", va="top", fontsize=6.5,
+        color=_MARK, xytext=(2, 0), textcoords="offset points", path_effects=OUTLINE, zorder=6,
+        annotation_clip=True,
+    )  # fmt: skip
 
 
 def _draw_levels(row: Sequence[Axes], levels: list[float], top: float, path: PathFacts) -> None:
@@ -396,6 +409,35 @@ def _log_axes(top: Axes, bottom: Axes) -> None:
     low, high = bottom.get_ylim()
     bottom.set_ylim(min(low, 1 - 1.5 * NEGLIGIBLE), max(high, 1 + 1.5 * NEGLIGIBLE))
     bottom.set_xlabel("size (MB)")
+
+
+def exit_cost(costs: pl.DataFrame, names: Sequence[str]) -> Figure:
+    """Cost of the slow-start exit against transfer size, with its 95 % interval.
+
+    ``costs`` has the columns of :func:`slowstart.metrics.exit_cost`, and ``size_bytes``.
+    """
+    styles = colors.styles(names)
+    paths = costs["path"].unique(maintain_order=True).to_list()
+    widths = line_widths(len(names))
+    columns = ("cost_s", "cost_low_s", "cost_high_s")
+    with styled():
+        figure = new_figure(max(5.2, 0.8 + 3.1 * len(paths)), 3.8)
+        grid = figure.subplots(1, len(paths), squeeze=False)[0]
+        for axes, path in zip(grid, paths, strict=True):
+            axes.set_title(path, fontweight="bold")
+            for place, name in enumerate(names):
+                here = (pl.col("path") == path) & (pl.col("name") == name)
+                rows = costs.filter(here).sort("size_bytes")
+                apart = 1.025 ** (place - (len(names) - 1) / 2)
+                _draw_intervals(axes, rows, columns, styles[name], name, apart, widths[place])
+            axes.set_xscale("log")
+            axes.xaxis.set_major_formatter(PLAIN)
+            axes.xaxis.set_minor_formatter(NullFormatter())
+            axes.axhline(0, color=_GREY, linewidth=0.8, zorder=1)
+            axes.set_xlabel("size (MB)")
+        grid[0].set_ylabel("cost of the exit (s)")
+        legend(figure, grid[0].get_legend_handles_labels()[0])
+        return finish(figure, "Completion time less that with an ideal slow-start exit")
 
 
 # --- distributions -------------------------------------------------------------------------------

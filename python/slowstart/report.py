@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import jinja2
 
-from slowstart import __version__, colors, tables
+from slowstart import __version__, colors, exits, tables
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,6 +27,14 @@ class Drawing:
     path: str | None
     """The path that it shows; ``None`` for all paths."""
     caption: str
+
+
+@dataclass(frozen=True)
+class Block:
+    """What the report says about start-ups, by path."""
+
+    words: Mapping[str, Sequence[str]]
+    rows: Mapping[str, Sequence[Sequence[tables.Cell]]]
 
 
 def slug(name: str) -> str:
@@ -58,6 +66,7 @@ def write(
     scenarios: Sequence[Scenario],
     drawings: Sequence[Drawing],
     notes: Sequence[str],
+    block: Block,
     kernel: str | None,
 ) -> None:
     """Writes ``report.html`` to ``folder``, with the figures saved there.
@@ -68,6 +77,7 @@ def write(
         scenarios: The scenarios that ran.
         drawings: The figures, in order.
         notes: Sentences about excluded runs and omitted figures.
+        block: The words and tables about the start-ups.
         kernel: The kernel that ran them, if one did.
     """
     paths = {each.path: each.resolved["path"] for each in scenarios}
@@ -90,6 +100,8 @@ def write(
             "summary": paths[path]["summary"],
             "facts": tables.describe(paths[path]),
             "networks": networks.get(path, []),
+            "words": block.words.get(path, []),
+            "startups": block.rows.get(path, []),
             "traffic": background.get(path, []),
             "responses": responses.get(path, []),
             "rows": [(styles[row["name"]].color, cells(row)) for row in groups.get(path, [])],
@@ -101,7 +113,8 @@ def write(
         }
         for path in measured
     ]
-    any_of_them = scenarios[0]  # all have the same seeds
+    # All have the same seeds; a path on which nothing is random has one run.
+    any_of_them = max(scenarios, key=lambda each: each.runs)
     page = render(
         "report.html.j2",
         version=__version__,
@@ -115,6 +128,7 @@ def write(
         network_columns=tables.NETWORK_COLUMNS if networks else (),
         traffic_columns=tables.TRAFFIC_COLUMNS if background else (),
         response_columns=tables.RESPONSE_COLUMNS if responses else (),
+        startup_columns=exits.COLUMNS if block.rows else (),
         notes=notes,
         names=names or list(dict.fromkeys(row["name"] for row in overview["traffic"])),
         titles=[tables.short(path) for path in measured],

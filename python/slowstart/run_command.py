@@ -8,7 +8,7 @@ import typer
 
 from slowstart import InputError, Scenario, compare
 from slowstart.execution import How, Stack, execute, execute_to_files
-from slowstart.planning import Plan
+from slowstart.planning import Plan, once, remark_once
 
 ALGORITHMS = ("cubic+hystart", "cubic+hystart++", "cubic+search", "cubic+standard")
 SIZE = "20 MB"
@@ -36,6 +36,7 @@ Examples:
   slowstart compare wired -a reno --flows 4 --stagger "500 ms" --size 5MB
   sudo slowstart compare wired -a cubic -a bbr --size 5MB --stack linux
   slowstart compare wired -a cubic -a westwood --size 5MB --stack linux-vm
+  slowstart compare geo -a cubic+search -a cubic+hystart --cost
   slowstart compare wired lte --size 1MB -n 100000 -o flows.parquet
 
 {SYNTAX}"""
@@ -132,6 +133,17 @@ SwitchHyStart = Annotated[
 ]
 
 
+Cost = Annotated[
+    bool,
+    typer.Option(
+        "--cost",
+        help="Print what each slow-start exit cost: the completion time less that of the same run "
+        "with an ideal exit (avoidance+oracle), and more about the start-up. A report (-o DIR) "
+        "always has it.",
+    ),
+]
+
+
 def compare_paths(
     paths: Annotated[
         list[str],
@@ -179,6 +191,7 @@ def compare_paths(
     output: Output = None,
     links: Links = None,
     traffic: Traffic = None,
+    cost: Cost = False,
     quiet: Quiet = False,
 ) -> None:  # fmt: skip
     """Compare algorithms over one or more paths."""
@@ -192,24 +205,55 @@ def compare_paths(
     }
     amount = SIZE if size is None and duration is None else size
     algorithms = algorithm or list(ALGORITHMS)
+    how = How(stack, force, switch_hystart, threads)
     scenarios = compare(paths, algorithms, size=amount, duration=duration, **settings)
+    fixed: list[str] = []
+    if not how.kernel:
+        scenarios, fixed = once(scenarios)
+    many = {each.path: each.runs for each in scenarios}
+
+    def as_many(made: list[Scenario]) -> list[Scenario]:
+        return [each.with_runs(runs=many[each.path]) for each in made]
 
     def at_size(smaller: str) -> list[Scenario]:
-        return compare(paths, algorithms, size=smaller, **settings)
+        return as_many(compare(paths, algorithms, size=smaller, **settings))
 
-    how = How(stack, force, switch_hystart, threads)
+    def with_oracle(smaller: str | None) -> list[Scenario]:
+        from slowstart.exits import ideal
+
+        ideals = list(dict.fromkeys(ideal(each.flows[0]) for each in scenarios))
+        return as_many(compare(paths, ideals, size=smaller or amount, **settings))
+
     files = _files(output, links, traffic)
+    report = output is not None and not files
+    _check_cost(cost, how, files, amount)
     plan = Plan(
         scenarios,
-        report=output is not None and not files,
+        report=report,
         kernel=how.kernel,
         at_size=at_size,
+        with_oracle=with_oracle if (cost or report) and amount and not how.kernel else None,
+        notes=remark_once(fixed, runs),
         remarks=() if algorithm else ("These are the default algorithms; choose others with -a.",),
     )
     if files:
         execute_to_files(plan, how, files, as_json=as_json, quiet=quiet)
     else:
         execute(plan, how, as_json, output, quiet)
+
+
+def _check_cost(cost: bool, how: How, files: dict[str, str], size: str | None) -> None:
+    if not cost:
+        return
+    if how.kernel:
+        raise InputError(
+            "--cost compares with the start-up `oracle`, which needs the simulator's knowledge of "
+            "the path: leave out --stack"
+        )
+    if files:
+        raise InputError("--cost compares completed runs: write a folder (-o DIR) or none")
+    if size is None:
+        raise InputError("--cost is a difference of completion times: give --size, not --duration")
 
 
 def run_file(
@@ -256,7 +300,11 @@ def run_file(
     how = How(stack, force, switch_hystart, threads)
     files = _files(output, links, traffic)
     report = output is not None and not files
-    plan = Plan([scenario], report=report, traces=traces, kernel=how.kernel)
+    chosen, notes = [scenario], list[str]()
+    if not how.kernel:
+        chosen, fixed = once(chosen)
+        notes = remark_once(fixed, scenario.runs)
+    plan = Plan(chosen, report=report, traces=traces, kernel=how.kernel, notes=notes)
     if files:
         execute_to_files(plan, how, files, as_json=as_json, quiet=quiet)
     else:

@@ -56,10 +56,21 @@ class Set:
 
 @dataclass(frozen=True)
 class Exit:
-    """Ends slow start and sets window and threshold."""
+    """Ends slow start and sets window and threshold, and says why.
+
+    ``Exit(cwnd, cwnd, reason="slope", measured=0.4, threshold=0.35)`` appears in results as
+    ``slope: 0.40 > 0.35``.
+    """
 
     cwnd: int
     ssthresh: int
+    reason: str = "decision"
+    """A word of lowercase letters, digits and hyphens."""
+    measured: float | None = None
+    """What was measured, if there is a number, and what it was compared with."""
+    threshold: float | None = None
+    unit: str = ""
+    """Of both: ``"ns"``, ``"bytes"``, ``"bit/s"``, ``"count"``, or ``""`` for a ratio."""
 
 
 def load(module: str, name: str, options: str = "") -> type[Any]:

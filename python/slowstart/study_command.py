@@ -21,6 +21,7 @@ Examples:
   slowstart study
   slowstart study suss-testbed --quick
   slowstart study suss-testbed -o testbed --json
+  slowstart study search-thesis --calibrate --only leo
   sudo slowstart study suss-testbed --stack simulated --stack linux --only wired
   sudo slowstart study linux-fidelity --quick
 
@@ -28,6 +29,13 @@ Examples:
 Without a name, list the studies. NAME may also be the folder of your own study; see
 docs/guides/studies.md. DIR keeps every finished run, so a repeated command resumes where
 it was interrupted, and a full run reuses the runs of a quick one.
+
+
+--calibrate runs the published plain baseline over the ranges in the study's calibration.toml,
+and writes the parameters that it allows into DIR/calibration (and into the study's folder, if
+NAME is one). A full run judges each claim about such a network at a spread-out subset of them:
+it agrees at all, differs at all, or the publication does not identify it. --quick judges at the
+chosen point alone.
 Exit status: 0 done (even if a claim differs), 1 a run failed, 2 invalid input.
 """
 
@@ -50,6 +58,11 @@ def study(
             "the experiments that the kernel supports (needs root or /dev/net/tun).",
         ),
     ] = None,
+    calibrate: Annotated[
+        bool,
+        typer.Option("--calibrate", help="Search the parameters that the published plain baseline "
+                     "allows, instead of running the study."),
+    ] = False,
     runs: Annotated[
         int | None,
         typer.Option("-n", "--runs", metavar="N", min=1, max=1_000_000, show_default=False,
@@ -58,8 +71,8 @@ def study(
     only: Annotated[
         list[str] | None,
         typer.Option(metavar="EXPERIMENT", show_default=False,
-                     help="Run only this experiment; repeatable. Claims about others are not "
-                     "tested."),
+                     help="Run only this experiment (with --calibrate: this calibration); "
+                     "repeatable. Claims about others are not tested."),
     ] = None,
     force: Annotated[
         bool,
@@ -102,14 +115,22 @@ def study(
             listing.show(found)
         return 0
     if name == fidelity.STUDY:
-        if stack or only or force or switch_hystart or threads or traces:
+        if stack or only or force or switch_hystart or threads or traces or calibrate:
             raise InputError(
                 f"{name} runs both stacks over its own grid: leave out --stack, --only, --force, "
-                "--switch-hystart, --threads and --traces (see slowstart validate --help)"
+                "--switch-hystart, --threads, --traces and --calibrate (see slowstart validate "
+                "--help)"
             )
         kept = output or f"study-{name}"
         fidelity.validate(quick=quick, runs=runs, output=kept, as_json=as_json, quiet=quiet)
         return 0
+    if calibrate:
+        if stack or force or switch_hystart or traces:
+            raise InputError(
+                "--calibrate simulates the plain baseline: leave out --stack, --force, "
+                "--switch-hystart and --traces"
+            )
+        return _calibrate(name, quick, runs, only or [], threads, output, as_json, quiet)
     stacks = stack or ["simulated"]
     if "linux" in stacks:
         # Before the imports below, whose libraries start threads: a process with threads cannot
@@ -147,6 +168,55 @@ def study(
         _print_json(findings.document())
     elif not quiet:
         terminal.show(findings, str(folder / "report.html"))
+    return 0
+
+
+def _calibrate(
+    name: str,
+    quick: bool,
+    runs: int | None,
+    only: list[str],
+    threads: int | None,
+    output: str | None,
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    from slowstart import studies
+    from slowstart.output import replace_file, writing
+    from slowstart.studies import terminal
+    from slowstart.studies.calibration import FOLDER
+    from slowstart.studies.runner import claim_folder
+
+    chosen = studies.load(name, sets=False)
+    folder = Path(output or f"study-{chosen.name}")
+    with writing(folder):
+        claim_folder(folder, chosen.name)
+    options = [*(["--quick"] if quick else []), *([f"-n {runs}"] if runs else [])]
+    command = " ".join(["slowstart study", chosen.name, "--calibrate", *options])
+    try:
+        with Meter(f"calibrating {chosen.name}", quiet=quiet) as meter:
+            found = chosen.calibrate(
+                folder, only=only, quick=quick, runs=runs, threads=threads, progress=meter,
+                command=command,
+            )  # fmt: skip
+    except KeyboardInterrupt:
+        sys.stderr.write(
+            f"slowstart: interrupted; finished runs are kept in {folder}, and the same command "
+            "resumes there\n"
+        )
+        return 130
+    if Path(name).is_dir():
+        place = chosen.folder / FOLDER
+        with writing(place):
+            place.mkdir(exist_ok=True)
+            for each in found:
+                for ending in ("toml", "csv"):
+                    file = f"{each.calibration.name}.{ending}"
+                    replace_file(place / file, (folder / FOLDER / file).read_text(encoding="utf-8"))
+    if as_json:
+        _print_json(terminal.searches(chosen.name, found))
+    elif not quiet:
+        terminal.show_searches(chosen.title, found, str(folder / FOLDER))
     return 0
 
 

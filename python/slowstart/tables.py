@@ -43,7 +43,11 @@ class Column:
 COLUMNS = (
     Column("algorithm", "avoidance + start-up"),
     Column("runs", "measured flows; if some did not complete, completed flows of all"),
-    Column("completion", "flow completion time: median and its 95 % interval"),
+    Column(
+        "completion",
+        "flow completion time: median over the flows that completed (with their number if some "
+        "did not) and its 95 % interval",
+    ),
     Column("goodput", "median"),
     Column("retransmitted", "retransmitted segments, and loss rate as seen by the sender: medians"),
     Column("marked", "packets ECN-marked instead of dropped, on all links: median over runs"),
@@ -137,12 +141,12 @@ def _median(interval: dict[str, Any] | None) -> float | None:
     return None if interval is None else float(interval["median"])
 
 
-def _completion(interval: dict[str, Any] | None) -> Cell:
+def _completion(interval: dict[str, Any] | None, flows: int) -> Cell:
     if interval is None:
         return Cell("-")
     ci = interval["ci95"]
     detail = "" if ci is None else f"[{number(ci[0])}, {number(ci[1])}]"
-    return Cell(seconds(interval["median"]), detail)
+    return Cell(seconds(interval["median"]) + _of_all(interval, flows), detail)
 
 
 def _optional(value: float | None, text: Any) -> str:
@@ -178,7 +182,7 @@ def row(summary: dict[str, Any]) -> list[Cell]:
     return [
         Cell(summary["name"]),
         Cell(f"{summary['completed']} of {flows}" if partly else str(flows)),
-        _completion(summary["fct_s"]),
+        _completion(summary["fct_s"], flows),
         Cell(_optional(_median(summary["goodput_bps"]), rate)),
         Cell(
             _optional(retransmitted, _count),
@@ -384,16 +388,16 @@ def show(overview: Mapping[str, Any], paths: dict[str, dict[str, Any]]) -> None:
             shown = columns(rows)
             heads = [COLUMNS[place].head for place in shown]
             cells = [row(each) for each in rows]
-            _grid(out, heads, [[each[place] for place in shown] for each in cells], left=1)
+            grid(out, heads, [[each[place] for place in shown] for each in cells], left=1)
         if name in networks:
-            _grid(out, [column.head for column in NETWORK_COLUMNS], networks[name], left=1)
+            grid(out, [column.head for column in NETWORK_COLUMNS], networks[name], left=1)
         if name in background:
-            _grid(out, [column.head for column in TRAFFIC_COLUMNS], background[name], left=2)
+            grid(out, [column.head for column in TRAFFIC_COLUMNS], background[name], left=2)
         if name in responses:
-            _grid(out, [column.head for column in RESPONSE_COLUMNS], responses[name], left=2)
+            grid(out, [column.head for column in RESPONSE_COLUMNS], responses[name], left=2)
 
 
-def _grid(out: Console, heads: Sequence[str], rows: Sequence[Sequence[Cell]], left: int) -> None:
+def grid(out: Console, heads: Sequence[str], rows: Sequence[Sequence[Cell]], left: int) -> None:
     """Prints a table: as plain text to a pipe, and as one paragraph per row if it is too wide.
 
     The first ``left`` columns are left-aligned.
@@ -459,5 +463,8 @@ def remarks(overview: Mapping[str, Any]) -> list[str]:
                 "random: one run is enough."
             )
     if any(each["runs"] < LEAST_FOR_INTERVAL for each in random):
-        sentences.append(f"Intervals need at least {LEAST_FOR_INTERVAL} runs (-n).")
+        sentences.append(
+            f"With fewer than {LEAST_FOR_INTERVAL} values a median has no 95 % interval: make more "
+            "runs (-n)."
+        )
     return sentences

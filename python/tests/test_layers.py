@@ -14,9 +14,12 @@ FLOORS = (
     ("_native", "errors", "colors", "stats", "plain", "progress", "startup"),
     ("output", "streaming", "vm", "tables", "vectors", "metrics"),
     ("", "traces"),  # the package itself: compare and run
-    ("planning", "run_store", "programs", "behind", "plots", "busy", "shipped"),
-    ("exchange_plots", "topology"),
+    ("exits", "planning", "run_store", "programs", "behind", "plots", "busy", "shipped"),
+    ("exchange_plots", "network_plots", "topology"),
     ("report", "look"),
+    ("analysis_figures",),
+    ("analysis",),
+    ("analysis_truth",),
     ("artifacts", "execution"),
     # Validation against the kernel.
     ("fidelity.quantities", "fidelity.grid", "fidelity.groups"),
@@ -28,17 +31,24 @@ FLOORS = (
     ("fidelity.page", "fidelity.group_page"),
     # The framework of studies.
     ("studies.files", "studies.grid", "studies.estimates", "studies.analysis"),
-    ("studies.catalogue", "studies.bands", "studies.store"),
+    ("studies.catalogue", "studies.bands", "studies.store", "studies.calibration"),
     ("studies.plan",),
     ("studies.measures",),
     ("studies.evidence", "studies.drawings"),
     ("studies.claims",),
-    ("studies.study",),
+    ("studies.study", "studies.points", "studies.calibrate"),
     ("studies.runner", "studies.figures"),
     ("studies.page",),
     ("studies", "studies.terminal", "fidelity", "fidelity.command", "fidelity.group_command"),
     ("listing",),
-    ("path_command", "run_command", "study_command", "traces_command", "vm_command"),
+    (
+        "analysis_command",
+        "path_command",
+        "run_command",
+        "study_command",
+        "traces_command",
+        "vm_command",
+    ),
     ("cli",),
 )
 FLOOR = {module: number for number, floor in enumerate(FLOORS) for module in floor}

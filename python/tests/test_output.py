@@ -22,8 +22,15 @@ def test_the_folder_is_complete_and_self_contained(command: Command, tmp_path: P
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     out = tmp_path / "out"
     figures = ["completion-by-size", "distributions", "evolution-leo", "evolution-wired"]
-    figures += ["exit-shares"]
-    tables = ["flows.parquet", "links.parquet", "report.html", "result.json", "summary.csv"]
+    figures += ["exit-cost", "exit-shares"]
+    tables = [
+        "exit_cost.csv",
+        "flows.parquet",
+        "links.parquet",
+        "report.html",
+        "result.json",
+        "summary.csv",
+    ]
     expected = [f"{name}.{kind}" for name in figures for kind in ("png", "svg")] + tables
     assert sorted(each.name for each in out.iterdir()) == sorted(expected)
     assert [each.name for each in tmp_path.iterdir()] == ["out"]
@@ -58,7 +65,7 @@ def test_timed_flows_and_single_runs_are_drawn_too(command: Command, tmp_path: P
 
 def test_a_scenario_is_written_with_its_traces(command: Command, tmp_path: Path) -> None:
     (tmp_path / "two.toml").write_text(
-        'runs = 2\n[path]\npreset = "wired"\n'
+        'runs = 2\n[path]\npreset = "wired"\nloss = "0.01 %"\n'
         '[[flow]]\nname = "first"\nalgorithm = "cubic"\nsize = "1 MB"\n'
         '[[flow]]\nname = "second"\nalgorithm = "reno"\nsize = "1 MB"\nstart = "100 ms"\n'
     )

@@ -224,7 +224,12 @@ def test_a_full_run_judges_every_claim(folder: Path, tmp_path: Path) -> None:
 
     out = tmp_path / "out"
     document = json.loads((out / "result.json").read_text())
-    assert document["totals"] == {"agrees": 3, "differs": 1, "cannot-test": 3}
+    assert document["totals"] == {
+        "agrees": 3,
+        "differs": 1,
+        "not-identified": 0,
+        "cannot-test": 3,
+    }
     assert pl.read_csv(out / "claims.csv")["verdict"].to_list() == list(words.values())
     page = (out / "report.html").read_text()
     assert page.count("data:image/svg+xml;base64,") == 4

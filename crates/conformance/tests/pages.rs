@@ -248,6 +248,7 @@ fn every_algorithm_states_its_provenance_and_deviations() {
         "from the paper",
         "from the thesis",
         "our reconstruction",
+        "our reference",
     ];
     for part in PARTS {
         assert!(

@@ -23,8 +23,8 @@ use crate::parts::hooks::forward;
 use crate::parts::{avoidance_hooks, congestion_control_hooks, recovery_hooks, startup_hooks};
 use crate::{
     Ack, AsksRouters, Avoidance, Classic, Congestion, CongestionControl, Decision, Established,
-    JumpStarts, Lost, Needs, Pace, PathMemory, Recovery, Sent, SlowStartExit, Startup,
-    SteersSending, Step, Window, avoidance, monolithic, recovery, startup,
+    JumpStarts, KnownPath, KnowsPath, Lost, Needs, Pace, PathMemory, Recovery, Sent, SlowStartExit,
+    Startup, SteersSending, Step, Window, avoidance, monolithic, recovery, startup,
 };
 
 impl Default for AvoidanceConfig {
@@ -143,6 +143,9 @@ const PAPER: &str = "from the paper";
 /// Reconstructed by us where the source is not fully known: results say nothing about the original.
 const RECONSTRUCTION: &str = "our reconstruction";
 
+/// Ours, to compare others with; it needs the simulator's knowledge of the path.
+const REFERENCE: &str = "our reference, which needs the simulator's knowledge of the path";
+
 // `only_watches`: the start-up only monitors slow start and decides its exit, so that an avoidance
 // may replace the growth. Any other start-up sets or limits the growth itself.
 startups! {
@@ -244,6 +247,15 @@ startups! {
         source: "Liu et al. 2007; Scharf 2011",
         summary: "sends all queued data in the first round trip, paced",
         only_watches: false,
+    }
+
+    Oracle(startup::Oracle, startup::OracleConfig) {
+        name: "oracle",
+        provenance: REFERENCE,
+        source: "slowstart",
+        summary: "slow start that exits when the window holds the BDP, which the simulator tells it; \
+                  runs in the simulator only",
+        only_watches: true,
     }
 
     PacketPair(startup::PacketPair, startup::PacketPairConfig) {

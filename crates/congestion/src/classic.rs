@@ -22,8 +22,8 @@ use units::{Bytes, Duration, Instant, Rate};
 
 use crate::{
     Ack, Avoidance, Congestion, CongestionControl, CongestionKind, Decision, Established,
-    ExitReason, Needs, PathMemory, Phase, Recovery, Reduction, Sent, SlowStartExit, Startup, Step,
-    Window,
+    ExitReason, KnownPath, Needs, PathMemory, Phase, Recovery, Reduction, Sent, SlowStartExit,
+    Startup, Step, Window,
 };
 
 /// How long after the beginning of an epoch Linux's `cubictcp_acked` ignores round-trip times (HZ jiffies).
@@ -290,6 +290,19 @@ impl<S: Startup, A: Avoidance, R: Recovery> CongestionControl for Classic<S, A, 
     fn thins_acks(&mut self) -> bool {
         let startup = self.startup.asks_routers();
         startup.is_some_and(|startup| startup.thins_acks())
+    }
+
+    fn knows_path(&mut self) -> bool {
+        self.startup.knows_path().is_some()
+    }
+
+    fn on_path(&mut self, now: Instant, path: &KnownPath) {
+        if self.window.in_slow_start()
+            && let Some(startup) = self.startup.knows_path()
+            && let Some(step) = startup.on_path(path, &self.window)
+        {
+            self.apply(step, now, Bytes::ZERO);
+        }
     }
 
     fn on_approval(&mut self, now: Instant, rate: Rate, rtt: Duration) {

@@ -20,6 +20,7 @@ extern crate std;
 
 mod any;
 mod classic;
+mod exit;
 mod memory;
 mod parts;
 mod signal;
@@ -33,6 +34,7 @@ pub mod startup;
 
 pub use any::*;
 pub use classic::Classic;
+pub use exit::*;
 pub use memory::PathMemory;
 pub use parts::*;
 pub use signal::*;

@@ -2,6 +2,7 @@
 
 use units::{Bytes, Duration, Instant, Rate};
 
+use crate::exit::ExitReason;
 use crate::memory::PathMemory;
 use crate::rate_sample::RateSample;
 
@@ -90,6 +91,20 @@ pub struct Established {
     pub receive_window: Bytes,
     /// What earlier connections over the path left.
     pub memory: PathMemory,
+}
+
+/// What a simulator knows of the path of a connection at this moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KnownPath {
+    /// The rate of payload that the bottleneck carries, as a mean over a base RTT from now on;
+    /// [`Rate::MAX`] without a bottleneck.
+    pub rate: Rate,
+    /// The round-trip time of a path without queues.
+    pub base_rtt: Duration,
+    /// How long a packet that arrives now waits at the bottleneck.
+    pub queue_delay: Duration,
+    /// How long the bottleneck has been busy without a pause.
+    pub busy_for: Duration,
 }
 
 /// One segment left the sender.
@@ -274,95 +289,4 @@ pub struct Reduction {
     pub cwnd: Bytes,
     /// The threshold.
     pub ssthresh: Bytes,
-}
-
-/// Why slow start ended, with the evidence.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ExitReason {
-    /// HyStart: the ACK train of the round became as long as the threshold.
-    AckTrain {
-        /// How long the train of the round was.
-        train: Duration,
-        /// How long it could be.
-        threshold: Duration,
-    },
-    /// HyStart: the round's smallest RTT rose above the threshold.
-    Delay {
-        /// Smallest RTT of the round.
-        rtt: Duration,
-        /// What it could be.
-        threshold: Duration,
-    },
-    /// HyStart++: conservative slow start lasted its rounds.
-    ConservativeRounds {
-        /// Smallest RTT of the round that began conservative slow start.
-        baseline_rtt: Duration,
-        /// How many rounds it lasted.
-        rounds: u32,
-    },
-    /// SEARCH: delivery fell behind; the norm in thousandths, the two windows in bytes.
-    Search {
-        /// How far delivery fell behind what was expected, in thousandths of that.
-        norm_permille: i64,
-        /// Delivered in the window that ends now.
-        current: Bytes,
-        /// Delivered (2.0, 3.x) or sent (4.0) in the window that ended one RTT before.
-        previous: Bytes,
-    },
-    /// The window reached the product of an estimated bandwidth and the smallest RTT.
-    Bandwidth {
-        /// The estimate.
-        estimate: Rate,
-        /// The smallest RTT.
-        min_rtt: Duration,
-    },
-    /// A start-up that lives outside of this crate said so.
-    Decision,
-    /// BBR: bandwidth stopped growing.
-    FullPipe,
-    /// The window reached a threshold set before.
-    Threshold,
-    /// A loss ended it.
-    Loss,
-    /// An ECN mark ended it.
-    Ecn,
-    /// A retransmission timeout ended it.
-    Timeout,
-}
-
-impl ExitReason {
-    /// The word for it in results.
-    #[must_use]
-    pub const fn name(&self) -> &'static str {
-        match self {
-            Self::AckTrain { .. } => "ack-train",
-            Self::Delay { .. } => "delay",
-            Self::ConservativeRounds { .. } => "css-rounds",
-            Self::Search { .. } => "search",
-            Self::Bandwidth { .. } => "bandwidth",
-            Self::Decision => "decision",
-            Self::FullPipe => "full-pipe",
-            Self::Threshold => "ssthresh",
-            Self::Loss => "loss",
-            Self::Ecn => "ecn",
-            Self::Timeout => "timeout",
-        }
-    }
-
-    /// Whether slow start ended only because the network lost or marked packets.
-    #[must_use]
-    pub const fn is_congestion(&self) -> bool {
-        matches!(self, Self::Loss | Self::Ecn | Self::Timeout)
-    }
-}
-
-/// The end of a slow start.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SlowStartExit {
-    /// When.
-    pub at: Instant,
-    /// The window when it was decided, before any reduction.
-    pub cwnd: Bytes,
-    /// Why.
-    pub reason: ExitReason,
 }

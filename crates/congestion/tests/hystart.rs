@@ -72,7 +72,14 @@ fn delay_thresholds_of_linux() {
             Duration::from_micros(threshold + 1),
             Duration::from_micros(threshold),
         );
-        assert_eq!(reason, ExitReason::Delay { rtt, threshold });
+        let (base, samples) = (Duration::from_micros(min), 8);
+        let expected = ExitReason::Delay {
+            rtt,
+            threshold,
+            base,
+            samples,
+        };
+        assert_eq!(reason, expected);
     }
     let deaf = HyStartConfig {
         delay: false,

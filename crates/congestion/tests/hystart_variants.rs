@@ -58,6 +58,8 @@ fn the_paper_compares_with_the_previous_round() {
                 let expected = ExitReason::Delay {
                     rtt: Duration::from_micros(rtt),
                     threshold: Duration::from_micros(threshold),
+                    base: Duration::from_micros(before),
+                    samples: 8,
                 };
                 assert_eq!(reason, expected);
             }

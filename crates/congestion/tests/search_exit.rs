@@ -84,6 +84,7 @@ fn plain_takes_the_window_as_threshold() {
         reason,
         ExitReason::Search {
             norm_permille: 375,
+            threshold_permille: 350,
             current,
             previous
         }

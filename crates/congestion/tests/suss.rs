@@ -251,7 +251,9 @@ fn red_segments_are_paced_and_their_acks_release_nothing() {
 
 #[test]
 fn it_exceeds_the_advertised_window_while_it_accelerates() {
-    let mut path = Path::new(SussConfig::default(), 100_000);
+    let mut config = SussConfig::default();
+    config.set("override_window", "true").expect("known");
+    let mut path = Path::new(config, 100_000);
     assert_eq!(path.suss.supposed_receive_window(), None);
     let mut supposed = Vec::new();
     for train in [10, 20, 40, 80] {
@@ -261,9 +263,7 @@ fn it_exceeds_the_advertised_window_while_it_accelerates() {
     }
     // 10 * 2^(round + accelerations - 1), rounds 2 to 5, one acceleration in each except the last.
     assert_eq!(supposed, [40, 160, 640, 1280]);
-    let mut config = SussConfig::default();
-    config.set("override_window", "false").expect("known");
-    let mut path = Path::new(config, 100_000);
+    let mut path = Path::new(SussConfig::default(), 100_000);
     path.round(10, 100_000);
     assert_eq!(path.suss.supposed_receive_window(), None);
 }

@@ -55,7 +55,7 @@ pub const CONTROLS: &[Control] = &[
     },
     Control {
         name: "ss_suss",
-        algorithm: "cubic+suss:override_window=false",
+        algorithm: "cubic+suss",
         summary: "CUBIC with slow start accelerated by SUSS, within the advertised window",
         default: false,
     },

@@ -69,7 +69,7 @@ impl Wanted {
             StartupConfig::Suss(config)
                 if SussConfig::default()
                     == (SussConfig {
-                        override_window: true,
+                        override_window: false,
                         ..*config
                     }) =>
             {

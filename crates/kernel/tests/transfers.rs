@@ -25,7 +25,7 @@ const ALGORITHMS: &[&str] = &[
     "cubic+hystart++",
     "cubic+hystart++:form=patch",
     "cubic+hystart:variant=paper",
-    "cubic+suss:override_window=false",
+    "cubic+suss",
     "bic+standard",
     "westwood+standard",
     "cubic+search:arithmetic=percent",
@@ -82,7 +82,7 @@ fn suss_paces_what_it_adds() {
         return;
     };
     let path = (50, 100, "413 packets");
-    let scenario = scenario("cubic+suss:override_window=false", path, "1 MB");
+    let scenario = scenario("cubic+suss", path, "1 MB");
     // The channel's time begins with the run; the machine may delay a handshake.
     let red = |trace: &FlowTrace, start: f64| -> Vec<f64> {
         let times = trace.time_s.iter().map(|time| time - start);

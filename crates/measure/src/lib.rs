@@ -9,10 +9,12 @@ mod capacity;
 mod histogram;
 mod look;
 mod network;
+mod packets;
 mod probe;
 mod queue;
 mod responses;
 mod result;
+mod startup;
 mod summary;
 pub mod tables;
 mod tally;
@@ -25,13 +27,14 @@ pub use network::{
     AirResult, ArpResult, DataResult, EnergyResult, NetworkResult, NodeResult, PacketResult,
     RoutingResult, TopologyResult,
 };
+pub use packets::{PacketKind, PacketRecord, PacketTrace, Vantage};
 pub use probe::FlowProbe;
 pub use queue::{QueueDistribution, QueueSampler};
 pub use responses::{Epoch, EpochResult, ExchangeResult, ResponseClass, Responses, Spread};
 pub use result::{
-    Document, FlowResult, LinkResult, RunResult, SlowStartExitResult, Stack, TrafficFlow,
-    TrafficResult, document,
+    Document, FlowResult, LinkResult, RunResult, Stack, TrafficFlow, TrafficResult, document,
 };
+pub use startup::{Bottleneck, PathAtExit, SlowStartExitResult, StartupProbe, StartupResult};
 pub use summary::{Interval, Shares, SummaryRow, median_with_interval, summarize};
 pub use tally::{NetworkRow, Overview, PathRow, Repeats, Tally, TrafficRow};
 pub use trace::{FlowSample, FlowTrace, LinkTrace, Traces};

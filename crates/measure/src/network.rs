@@ -48,8 +48,8 @@ pub struct PacketResult {
     pub drops: BTreeMap<String, u64>,
 }
 
-/// A data packet is a TCP segment with payload or a datagram. It is sent when its first copy enters the
-/// network, and delivered when the first of its copies leaves it.
+/// A data packet is a TCP segment with payload or a datagram. It is sent when its first copy enters
+/// the network, and delivered when the first of its copies leaves it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DataResult {
     /// Data packets sent.
@@ -68,8 +68,8 @@ pub struct DataResult {
     pub delivery_ratio: Option<f64>,
     /// `dropped / copies`; null if none was sent.
     pub drop_ratio: Option<f64>,
-    /// Payload delivered per second from the first data packet sent to the last one delivered; null if
-    /// fewer than two moments are known.
+    /// Payload delivered per second from the first data packet sent to the last one delivered; null
+    /// if none was delivered.
     pub throughput_bps: Option<f64>,
     /// Mean time from the entry of the first copy to the exit of the first copy that left, over the
     /// packets delivered; null without any.
@@ -147,8 +147,8 @@ pub struct NodeResult {
     pub delivered: u64,
     /// Their payload.
     pub bytes_delivered: u64,
-    /// That payload per second of the interval of `data.throughput_bps`; those of all nodes add up to
-    /// it.
+    /// That payload per second of the interval of `data.throughput_bps`; those of all nodes add up
+    /// to it.
     pub throughput_bps: Option<f64>,
     /// Packets that it sent on for other nodes; null if the network does not count them.
     pub forwarded: Option<u64>,

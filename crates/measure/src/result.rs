@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
 use crate::{
-    CapacityPoint, ExchangeResult, ExitClass, NetworkResult, QueueDistribution, SummaryRow,
-    summarize,
+    CapacityPoint, ExchangeResult, ExitClass, NetworkResult, QueueDistribution,
+    SlowStartExitResult, StartupResult, SummaryRow, summarize,
 };
 
 /// The TCP implementation that ran.
@@ -19,17 +19,6 @@ pub enum Stack {
     Linux,
     /// The TCP of a kernel in a virtual machine that runs in virtual time.
     LinuxVm,
-}
-
-/// The first slow-start exit.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct SlowStartExitResult {
-    /// Seconds since the SYN left.
-    pub time_s: f64,
-    /// The congestion window at the decision, before any reduction.
-    pub cwnd_bytes: u64,
-    /// The reason for the exit.
-    pub reason: String,
 }
 
 /// One flow of one run. Byte counts never include headers, segment counts never pure ACKs.
@@ -86,6 +75,10 @@ pub struct FlowResult {
     pub first_loss_s: Option<f64>,
     /// Class of the slow-start exit (of the passive one, if any); null without an exit.
     pub exit_class: Option<ExitClass>,
+    /// What the start-up brought; absent where the network is not simulated, and for a flow that
+    /// sent nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub startup: Option<StartupResult>,
 }
 
 impl FlowResult {
@@ -117,6 +110,7 @@ impl FlowResult {
             first_drop_s: None,
             first_loss_s: None,
             exit_class: None,
+            startup: None,
         }
     }
 }

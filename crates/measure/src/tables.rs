@@ -7,7 +7,10 @@ use arrow_array::{
 };
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 
-use crate::{FlowResult, Interval, Look, RunResult, Stack, SummaryRow, Traces, TrafficResult};
+use crate::{
+    FlowResult, Interval, Look, PathAtExit, RunResult, SlowStartExitResult, Stack, StartupResult,
+    SummaryRow, Traces, TrafficResult,
+};
 
 mod exchanges;
 mod networks;
@@ -130,6 +133,7 @@ pub fn flows(runs: &[RunResult]) -> Result<RecordBatch, ArrowError> {
                 .map(|exit| exit.reason.clone())
         }),
     );
+    exits(&mut table, &rows);
     table.real(
         "passive_exit_s",
         flows().map(|flow| flow.passive_exit.as_ref().map(|exit| exit.time_s)),
@@ -153,7 +157,53 @@ pub fn flows(runs: &[RunResult]) -> Result<RecordBatch, ArrowError> {
         "exit_class",
         flows().map(|flow| flow.exit_class.map(|class| class.name().to_owned())),
     );
+    startups(&mut table, &rows);
     table.finish()
+}
+
+/// The columns of the evidence for the slow-start exit.
+fn exits(table: &mut Table, rows: &[(&RunResult, &FlowResult)]) {
+    let exits = || rows.iter().map(|(_, flow)| flow.slow_start_exit.as_ref());
+    let paths = || exits().map(|exit| exit.and_then(|exit| exit.path.as_ref()));
+    table.maybe_text(
+        "exit_evidence",
+        exits().map(|exit| exit.map(|exit| exit.evidence.clone())),
+    );
+    for (place, name) in ["exit_measured", "exit_threshold"].into_iter().enumerate() {
+        let value = |exit: &SlowStartExitResult| exit.measured.map(|pair| pair[place]);
+        table.real(name, exits().map(|exit| exit.and_then(value)));
+    }
+    let mut count = |name, value: fn(&PathAtExit) -> Option<u64>| {
+        table.count(name, paths().map(|path| path.and_then(value)));
+    };
+    count("exit_round_trips", |path| Some(path.round_trips.into()));
+    count("exit_in_flight_bytes", |path| Some(path.in_flight_bytes));
+    count("exit_delivered_bps", |path| path.delivered_bps);
+    count("exit_queue_packets", |path| path.queue_packets);
+    count("exit_queue_bytes", |path| path.queue_bytes);
+}
+
+/// The columns of what the start-up brought.
+fn startups(table: &mut Table, rows: &[(&RunResult, &FlowResult)]) {
+    let startups = || rows.iter().map(|(_, flow)| flow.startup.as_ref());
+    let mut count = |name, value: fn(&StartupResult) -> Option<u64>| {
+        table.count(name, startups().map(|startup| startup.and_then(value)));
+    };
+    count("delivered_1s_bytes", |startup| startup.delivered_1s_bytes);
+    count("delivered_3s_bytes", |startup| startup.delivered_3s_bytes);
+    count("delivered_10s_bytes", |startup| startup.delivered_10s_bytes);
+    count("overshoot_bytes", |startup| Some(startup.overshoot_bytes));
+    count("startup_queue_max_packets", |startup| {
+        startup.queue_max_packets
+    });
+    table.real(
+        "near_capacity_s",
+        startups().map(|startup| startup.and_then(|startup| startup.near_capacity_s)),
+    );
+    table.truth(
+        "false_exit",
+        startups().map(|startup| startup.is_some_and(|startup| startup.false_exit)),
+    );
 }
 
 /// One row per link and run.

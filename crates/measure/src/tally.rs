@@ -58,8 +58,8 @@ pub struct TrafficRow {
     pub responses: Vec<ResponseClass>,
 }
 
-/// The ad-hoc network or constellation of a path beside the flows of the same names: medians over the
-/// runs that count.
+/// The ad-hoc network or constellation of a path beside the flows of the same names: medians over
+/// the runs that count.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct NetworkRow {
     /// The path's name.

@@ -4,10 +4,12 @@
 //! defined in `python/slowstart/errors.py`. Tables are exported through the Arrow PyCapsule
 //! interface.
 
+mod analysis;
 mod attend;
 mod batch;
 mod conformance;
 mod documents;
+mod exit_reasons;
 #[cfg(target_os = "linux")]
 mod kernel_programs;
 #[cfg(not(target_os = "linux"))]
@@ -61,6 +63,8 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 #[pymodule]
 mod _native {
+    #[pymodule_export]
+    use super::analysis::{analyze_file, analyze_simulated, write_capture};
     #[pymodule_export]
     use super::batch::run_batch;
     #[pymodule_export]
@@ -126,6 +130,7 @@ fn paths(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
         entry.set_item("name", preset.name)?;
         entry.set_item("summary", preset.summary)?;
         entry.set_item("source", preset.source)?;
+        entry.set_item("toml", preset.toml.trim())?;
         let resolved = PathModel::resolve(preset.name).map_err(errors::input)?;
         let forward = &serde_json::json!(resolved)["forward"]["service"]["kind"];
         entry.set_item("model", forward.as_str())?;

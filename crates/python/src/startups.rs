@@ -10,13 +10,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use congestion::startup::ForeignKind;
-use congestion::{
-    Algorithm, BuildContext, Congestion, CongestionKind, ExitReason, PARTS, Step, Window,
-};
+use congestion::{Algorithm, BuildContext, Congestion, CongestionKind, PARTS, Step, Window};
 use pyo3::prelude::*;
 use units::{Bytes, Duration, Rate};
 
 use crate::errors;
+use crate::exit_reasons;
 
 /// Largest window and rate that a class may return.
 const LARGEST: u64 = 1 << 50;
@@ -215,7 +214,7 @@ fn step(answer: &Bound<'_, PyAny>) -> PyResult<Option<Step>> {
         Some(ssthresh) => Step::Exit {
             cwnd,
             ssthresh,
-            reason: ExitReason::Decision,
+            reason: exit_reasons::of(answer)?,
         },
     }))
 }

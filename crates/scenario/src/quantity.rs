@@ -326,7 +326,7 @@ impl Measure {
         if (least..=most).contains(&value) {
             return Ok(value);
         }
-        Err(match (value < least, least > 0.0 || least < 0.0) {
+        Err(match (value < least, least != 0.0) {
             (_, true) => format!("it is from {least} {unit} to {most} {unit}"),
             (true, false) => format!("the least is {least} {unit}"),
             (false, false) => format!("the limit is {most} {unit}"),

@@ -150,7 +150,7 @@ fn mistakes_have_their_line() {
             format!(
                 "{ALONE}[[node]]\nname = 'r'\n[[link]]\nfrom = 'r'\nto = 'node 0'\nrate = '1 Mbit/s'\nbuffer = '1 bdp'\n{FLOW}"
             ),
-            "f.toml:7:3: [[link]] has a buffer for r-node 0 in bdp, and without a [path] there is no RTT to compute them from",
+            "f.toml:7:1: [[link]] has a buffer for r-node 0 in bdp, and without a [path] there is no RTT to compute them from",
         ),
         (
             format!(

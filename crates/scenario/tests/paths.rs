@@ -96,14 +96,14 @@ fn presets_have_the_values_of_their_sources() {
     assert_eq!(rtt_rate("docsis"), (26, 100));
     assert_eq!(rtt_rate("policed"), (40, 50));
     assert_eq!(rtt_rate("geo"), (600, 28));
-    assert_eq!(rtt_rate("leo"), (44, 100));
+    assert_eq!(rtt_rate("leo"), (41, 100));
     assert_eq!(rtt_rate("geo-reduced"), (600, 25));
     assert_eq!(rtt_rate("leo-reduced"), (45, 100));
     // Over places and load; a cell that is always the same has 40.
     assert_eq!(rtt_rate("lte"), (60, 55));
     // Throughput of a saturated direction alone; ACKs, a changing signal and collisions reduce it.
-    assert_eq!(rtt_rate("wifi-strong"), (2, 101));
-    assert_eq!(rtt_rate("wifi-weak"), (2, 50));
+    assert_eq!(rtt_rate("wifi-strong"), (1, 315));
+    assert_eq!(rtt_rate("wifi-weak"), (1, 222));
     assert_eq!(rtt_rate("wifi-testbed"), (52, 23));
     assert_eq!(rtt_rate("wifi-strong-reduced"), (5, 80));
     assert_eq!(rtt_rate("wifi-weak-reduced"), (5, 45));

@@ -151,7 +151,7 @@ fn the_path_is_one_link_among_others() {
     };
     let steps = |path: &PathModel, from, to| -> Vec<u32> {
         let route = path.route(from, to).expect("a route");
-        route.steps.iter().map(|step| step.link).collect()
+        route.steps.iter().map(|step| link_of(*step).0).collect()
     };
     let longer = path(&around("10 ms"));
     assert_eq!(
@@ -187,7 +187,7 @@ fn equal_routes_lead_over_the_same_links_in_both_directions() {
     let path = parse(&whole(&links, "")).expect("a valid scenario").path;
     let steps = |from, to| -> Vec<u32> {
         let route = path.route(from, to).expect("a route");
-        route.steps.iter().map(|step| step.link).collect()
+        route.steps.iter().map(|step| link_of(*step).0).collect()
     };
     assert_eq!(steps(Node::LEFT, Node::RIGHT), [1, 4]);
     assert_eq!(steps(Node::RIGHT, Node::LEFT), [4, 1]);
@@ -237,6 +237,14 @@ fn graph() -> impl Strategy<Value = PathModel> {
 /// What a route is judged by: delay, hops, and the numbers of its links, sorted.
 type Worth = (Duration, usize, Vec<u32>);
 
+/// The link of a step, and its direction.
+fn link_of(step: Step) -> (u32, Direction) {
+    match step {
+        Step::Link { link, direction } => (link, direction),
+        Step::Cloud { .. } => unreachable!("there is no cloud"),
+    }
+}
+
 /// The best of all ways without a loop.
 fn best(path: &PathModel, from: Node, to: Node, visited: &[Node], so_far: &Worth) -> Option<Worth> {
     if from == to {
@@ -249,7 +257,7 @@ fn best(path: &PathModel, from: Node, to: Node, visited: &[Node], so_far: &Worth
             (Direction::Forward, left, right),
             (Direction::Reverse, right, left),
         ] {
-            let step = Step {
+            let step = Step::Link {
                 link: number,
                 direction,
             };
@@ -279,7 +287,7 @@ proptest! {
             for (to, route) in (0..6).map(Node).zip(path.routes_from(from)) {
                 let best = best(&path, from, to, &[from], &(Duration::ZERO, 0, Vec::new()));
                 let found = route.as_ref().map(|route| {
-                    let mut links: Vec<u32> = route.steps.iter().map(|step| step.link).collect();
+                    let mut links: Vec<u32> = route.steps.iter().map(|step| link_of(*step).0).collect();
                     links.sort_unstable();
                     (route.delay, route.steps.len(), links)
                 });
@@ -289,8 +297,9 @@ proptest! {
                     let nodes = path.nodes_of(&route);
                     prop_assert_eq!((nodes[0], nodes[nodes.len() - 1]), (from, to));
                     for (step, pair) in route.steps.iter().zip(nodes.windows(2)) {
-                        let mut ends = path.link_ends(step.link);
-                        if step.direction == Direction::Reverse {
+                        let (link, direction) = link_of(*step);
+                        let mut ends = path.link_ends(link);
+                        if direction == Direction::Reverse {
                             ends.reverse();
                         }
                         prop_assert_eq!(&ends[..], pair);

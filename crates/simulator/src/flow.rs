@@ -2,16 +2,15 @@
 
 mod leg;
 mod pool;
+mod result;
 #[cfg(test)]
 mod tests;
 
 use std::collections::VecDeque;
 
-use congestion::{PathMemory, SlowStartExit};
+use congestion::PathMemory;
 use engine::Component;
-use measure::{
-    CapacityPoint, FlowProbe, FlowResult, FlowSample, FlowTrace, SlowStartExitResult, classify,
-};
+use measure::{FlowProbe, FlowResult, FlowSample, FlowTrace, StartupProbe};
 use scenario::{Application, Flow};
 use tcp::segment::AckSegment;
 use tcp::{Receiver, ReceiverConfig, Sender, SenderConfig};
@@ -19,9 +18,11 @@ use units::{Bytes, Duration, Instant, Rate};
 use workload::{Act, Side as Party};
 
 use crate::agenda::{LEFT, Side};
+use crate::carried::Carried;
 use crate::conversation::{Conversation, Opened};
 use crate::routes::Hop;
 use crate::traffic::Totals;
+use crate::world::startup::Oracle;
 
 pub use leg::{Arrived, Relay};
 pub use pool::Pool;
@@ -41,6 +42,12 @@ pub struct Endpoints {
     /// The first time from which the bottleneck stayed busy for one base RTT.
     pub capacity: Option<Instant>,
     pub past_slow_start: bool,
+    /// When an ACK is looked at for what follows; never in background traffic.
+    pub look: Instant,
+    /// The start-up of a measured flow.
+    pub startup: Option<Box<StartupProbe>>,
+    /// What its start-up knows of the path, if it is to know.
+    pub oracle: Option<Box<Oracle>>,
     /// Bytes that an application with periodic writes still has to write.
     unwritten: u64,
     /// The application at the receiver waits for so many bytes.
@@ -170,6 +177,11 @@ impl<'a> FlowState<'a> {
             endpoints: None,
             trace: None,
         }
+    }
+
+    /// Payload of a full segment.
+    pub const fn smss(&self) -> u16 {
+        self.smss
     }
 
     /// The next leg of the same connection, if a proxy receives its data.
@@ -448,66 +460,6 @@ impl<'a> FlowState<'a> {
         pool.close(endpoints);
         Some(arrived)
     }
-
-    fn result_of(&self, endpoints: &Endpoints, arrived: Arrived, now: Instant) -> FlowResult {
-        let start = self.start;
-        let since = |at: Instant| at.saturating_since(start).as_secs_f64();
-        let millis = |span: Duration| span.as_nanos() as f64 / 1e6;
-        let Endpoints { sender, probe, .. } = endpoints;
-        let stats = sender.stats();
-        let finished = self.finished_at(arrived, now);
-        let end = finished.unwrap_or(now);
-        let seconds = end.saturating_since(start).as_secs_f64();
-        let exit_result = |exit: SlowStartExit| SlowStartExitResult {
-            time_s: since(exit.at),
-            cwnd_bytes: exit.cwnd.get(),
-            reason: exit.reason.name().to_owned(),
-        };
-        let exit = sender.slow_start_exit();
-        // After a loss has ended slow start, a passive decision has no effect.
-        let passive = sender
-            .passive_decision()
-            .filter(|decision| exit.is_none_or(|exit| decision.at <= exit.at));
-        FlowResult {
-            flow: self.index,
-            name: self.config.name.clone(),
-            algorithm: self.config.algorithm.name().to_owned(),
-            start_s: start.as_secs_f64(),
-            bytes_acked: stats.bytes_acked,
-            completed: finished.is_some(),
-            fct_s: finished.map(since),
-            goodput_bps: if seconds > 0.0 {
-                arrived.delivered.get() as f64 * 8.0 / seconds
-            } else {
-                0.0
-            },
-            segments_sent: stats.segments_sent,
-            segments_retransmitted: stats.segments_retransmitted,
-            segments_lost: stats.net_losses(),
-            segments_dropped: Some(probe.drops),
-            loss_ratio: if stats.segments_sent > 0 {
-                stats.net_losses() as f64 / stats.segments_sent as f64
-            } else {
-                0.0
-            },
-            timeouts: stats.timeouts,
-            rtt_min_ms: probe.rtt.min().map(millis),
-            rtt_mean_ms: probe.rtt.mean().map(millis),
-            rtt_p95_ms: probe.rtt.quantile(950).map(millis),
-            slow_start_exit: exit.map(exit_result),
-            passive_exit: passive.map(exit_result),
-            capacity: CapacityPoint {
-                true_s: endpoints.capacity.map(since),
-                latency_offset_s: probe.latency.at_capacity().map(since),
-                median_throughput_bps: probe.throughput.bits_per_second(),
-            },
-            first_drop_s: probe.first_drop.map(since),
-            first_loss_s: stats.first_loss.map(since),
-            exit_class: passive
-                .or(exit)
-                .map(|exit| classify(exit.at, exit.reason.is_congestion(), endpoints.capacity)),
-        }
-    }
 }
 
 impl Endpoints {
@@ -521,6 +473,9 @@ impl Endpoints {
             established: None,
             capacity: None,
             past_slow_start: false,
+            look: Instant::MAX,
+            startup: None,
+            oracle: None,
             unwritten: 0,
             awaited: u64::MAX,
         }
@@ -538,6 +493,9 @@ impl Endpoints {
             established,
             capacity,
             past_slow_start,
+            look,
+            startup,
+            oracle,
             unwritten,
             awaited,
         } = self;
@@ -548,8 +506,21 @@ impl Endpoints {
         *established = None;
         *capacity = None;
         *past_slow_start = false;
+        *look = Instant::MAX;
+        *startup = None;
+        *oracle = None;
         *unwritten = 0;
         *awaited = u64::MAX;
+    }
+
+    /// Records a segment of the flow that the network dropped.
+    #[cold]
+    pub fn on_drop(&mut self, at: Instant, dropped: &Carried) {
+        self.probe.on_drop(at);
+        if let Some(startup) = &mut self.startup {
+            let (_, len, ..) = dropped.fields();
+            startup.on_drop(dropped.sent, u64::from(len));
+        }
     }
 
     /// Passes an ACK to the sender and records its samples; `rides` says that it came with data.

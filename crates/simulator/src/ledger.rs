@@ -226,7 +226,7 @@ mod tests {
             size: 1052,
             flow,
             ecn: Ecn::NotEct,
-            payload: Carried::data(&data, at, Hop::default()),
+            payload: Carried::data(&data, at, Hop(0)),
         }
     }
 

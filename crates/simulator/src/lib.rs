@@ -43,6 +43,9 @@ pub use network_look::network_look;
 pub struct RunOptions {
     /// Whether to record time series.
     pub traces: bool,
+    /// Whether to record the packets of the measured flows at both of their hosts. Flows whose
+    /// connection a proxy splits, or whose receiver sends data too, are left out.
+    pub packets: bool,
     /// Which event loop to use. Results do not depend on it.
     pub event_loop: EventLoop,
 }
@@ -66,6 +69,8 @@ pub struct RunOutput {
     pub result: measure::RunResult,
     /// Its time series, if requested.
     pub traces: Option<measure::Traces>,
+    /// The packets of its flows, if requested.
+    pub packets: Vec<measure::PacketTrace>,
 }
 
 /// Why a run did not finish.

@@ -12,8 +12,10 @@ mod feedback;
 mod graph;
 mod hosts;
 mod outcome;
+mod packets;
 mod relay;
 mod starts;
+pub mod startup;
 mod turns;
 
 use std::collections::BTreeMap;
@@ -21,6 +23,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use congestion::PathMemory;
 use engine::Component;
+use measure::{PacketRecord, Vantage};
 use network::{Ecn, Packet, Payload, Streams};
 use scenario::Scenario;
 use tcp::segment::{AckSegment, Burst};
@@ -95,6 +98,8 @@ pub struct World<'a> {
     /// Whether hosts take no shortcuts.
     is_plain: bool,
     turns: Turns,
+    /// The packets of each measured flow, if they are recorded.
+    packets: Option<Vec<Vec<PacketRecord>>>,
 }
 
 impl<'a> World<'a> {
@@ -244,6 +249,9 @@ impl<'a> World<'a> {
     #[inline(never)]
     fn any_data_arrives(&mut self, flow: u32, carried: &Carried, ecn: Ecn) {
         let now = self.now;
+        if self.packets.is_some() {
+            self.see_data_arrive(flow, carried, ecn);
+        }
         if carried.is_handshake_ack() {
             return;
         }
@@ -321,11 +329,18 @@ impl<'a> World<'a> {
     #[inline(always)]
     fn take_ack(&mut self, flow: u32, ack: &AckSegment, rides: bool) {
         let now = self.now;
+        if self.is_plain {
+            self.see_ack(flow, ack, Vantage::Sender);
+        }
         let Some(endpoints) = self.endpoints(flow) else {
             return;
         };
         endpoints.handle_ack(now, ack, rides);
-        if endpoints.sender.is_complete() {
+        let is_complete = endpoints.sender.is_complete();
+        if now >= endpoints.look {
+            self.look_at_startup(flow);
+        }
+        if is_complete {
             self.complete(flow);
         } else {
             if ack.syn {
@@ -345,6 +360,7 @@ impl<'a> World<'a> {
         if state.peer != NOBODY {
             return self.answer_both_ways(flow, syn_ack);
         }
+        self.see_third(flow);
         self.offer(Packet {
             size: HANDSHAKE_ACK_SIZE,
             flow,
@@ -380,6 +396,9 @@ impl<'a> World<'a> {
             let Some(ack) = endpoints.receiver.poll_ack(now) else {
                 return;
             };
+            if self.is_plain {
+                self.see_ack(flow, &ack, Vantage::Receiver);
+            }
             let mut packet = Packet {
                 size: ack_size(&ack),
                 flow,
@@ -425,14 +444,17 @@ impl<'a> World<'a> {
             };
             let route = state.data;
             let asks_routers = state.asks_routers;
+            let peer = state.peer;
+            if self.is_plain {
+                self.see_data_leave(flow, &segment, ecn);
+            }
             let packet = Packet {
                 size: data_size(&segment),
                 flow,
                 ecn,
                 payload: Carried::data(&segment, now, route),
             };
-            if state.peer != NOBODY {
-                let peer = state.peer;
+            if peer != NOBODY {
                 self.offer_with_ack(peer, packet, count, asks_routers);
             } else if count > 1 {
                 self.offer_burst(packet, count);
@@ -558,7 +580,7 @@ impl<'a> World<'a> {
         self.discard(packet);
         if packet.payload.has_payload() {
             match self.endpoints(packet.flow) {
-                Some(endpoints) => endpoints.probe.on_drop(at),
+                Some(endpoints) => endpoints.on_drop(at, &packet.payload),
                 None => self.note_lost_datagram(packet.flow),
             }
         }
@@ -605,6 +627,9 @@ impl<'a> World<'a> {
                 .is_some_and(|deadline| deadline <= now)
         {
             endpoints.sender.handle_timeout(now);
+            if now >= endpoints.look {
+                self.look_at_startup(flow);
+            }
         }
         if has_receiver {
             self.settle_end(flow);

@@ -13,7 +13,11 @@ fn scenario(text: &str) -> Scenario {
 }
 
 fn run_with(text: &str, event_loop: EventLoop, traces: bool) -> RunResult {
-    let options = RunOptions { traces, event_loop };
+    let options = RunOptions {
+        traces,
+        event_loop,
+        ..RunOptions::default()
+    };
     let output = run(&scenario(text), 0, &options, &AtomicBool::new(false));
     output.expect("a run").result
 }
@@ -173,6 +177,7 @@ energy = { initial = '50 J' }
 [[flow]]
 algorithm = 'cubic'
 count = 4
+stagger = '200 ms'
 ";
 
 /// Packets, energy and frames of radios add up.

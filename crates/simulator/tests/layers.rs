@@ -30,6 +30,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ),
     ("measure", &["units"]),
     ("capture", &["units", "measure"]),
+    // What captures and logs show of a connection.
+    ("analysis", &["units", "measure", "congestion", "capture"]),
     (
         "emulator",
         // `kernel` needs libbpf only with a feature; without it, it only reports what is missing.
@@ -74,6 +76,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "vm",
             "conformance",
             "kernel",
+            "capture",
+            "analysis",
         ],
     ),
     // Only for tests, so no crate may use it.
@@ -101,6 +105,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "simulator",
             "conformance",
             "capture",
+            "analysis",
             "workload",
         ],
     ),

@@ -36,7 +36,7 @@ fn windows(trace: &FlowTrace) -> Vec<u64> {
 
 #[test]
 fn the_window_quadruples_while_the_path_is_empty() {
-    let suss = trace("cubic+suss", 2_000, 100_000, 20);
+    let suss = trace("cubic+suss:override_window=true", 2_000, 100_000, 20);
     assert_eq!(windows(&suss), [8, 40, 160, 640, 1280]);
     let plain = trace("cubic+standard", 2_000, 100_000, 20);
     assert_eq!(windows(&plain), [8, 20, 40, 80, 160]);
@@ -46,10 +46,10 @@ fn the_window_quadruples_while_the_path_is_empty() {
 #[test]
 fn the_wired_times_of_the_suss_developers() {
     let seconds = |name| acked_after(&trace(name, 50, 413, 20), 5_000_000);
-    assert!((seconds("cubic+suss") - 1.11).abs() < 0.005);
+    assert!((seconds("cubic+suss:override_window=true") - 1.11).abs() < 0.005);
     assert!((seconds("cubic+hystart") - 1.29).abs() < 0.005);
     // With a receive window that starts at 64 KB, SUSS gains nothing.
-    let honest = seconds("cubic+suss:override_window=false");
+    let honest = seconds("cubic+suss");
     assert!(
         (honest - seconds("cubic+hystart")).abs() < 0.005,
         "{honest}"
@@ -70,7 +70,7 @@ fn the_losses_of_the_suss_developers() {
         "cubic+hystart",
         "cubic+hystart++:form=patch",
         "cubic+hystart++",
-        "cubic+suss",
+        "cubic+suss:override_window=true",
     ];
     assert_eq!(names.map(lost), [1170, 42, 692, 366, 42]);
 }
@@ -78,7 +78,7 @@ fn the_losses_of_the_suss_developers() {
 #[test]
 fn red_segments_are_paced_at_the_rate_of_the_rule() {
     // Rounds 3 and 4 pace 120 segments over 3/4 and 560 segments over 7/8 of the round trip.
-    let suss = trace("cubic+suss", 2_000, 100_000, 20);
+    let suss = trace("cubic+suss:override_window=true", 2_000, 100_000, 20);
     let rates: Vec<u64> = suss.pacing_rate_bps.iter().flatten().copied().collect();
     for (segments, parts) in [(120, 4), (560, 8)] {
         let rate = segments * 1448 * 8 * 10 * parts / (parts - 1);

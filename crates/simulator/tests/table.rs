@@ -42,6 +42,7 @@ const ALGORITHMS: &[&str] = &[
     "cubic+initial-start:initial_window=rfc3390",
     "cubic+jump-start",
     "cubic+jump-start:variant=scharf",
+    "cubic+oracle",
     "cubic+packet-pair",
     "cubic+quick-start",
     "cubic+rapid-start",

@@ -127,31 +127,28 @@ buffer = "4 MB"
     assert!((lost / 2684.0 - 1.0).abs() < 0.06);
 }
 
-/// Kachooei 2024 without HyStart: the first loss after 0.77 s on average (standard deviation
-/// 0.44 s). The calibration targets are this loss (within 15 %) and 80 Mbit/s. The weak signal is
-/// another point of the same network, with a guess of 45 Mbit/s (within 25 %).
+/// Kachooei 2024 without HyStart at the strong signal (figure 5.10): slow start ends after about
+/// 0.2 s (0.15 to 0.25 as printed) and about 2600 packets are retransmitted within 3 s (20 %). The
+/// weak signal is the same network: slower, by an amount that nothing published bounds.
 #[test]
-fn strong_and_weak_signals_have_their_rates() {
-    let effective = |name: &str| {
+fn slow_start_without_hystart_ends_as_published() {
+    let ends = |name: &str| {
         let path = PathModel::resolve(name).unwrap();
         let flows = downloads(&path, "cubic+standard", None, 60);
-        let loss: Vec<f64> = flows.iter().filter_map(|flow| flow.first_loss_s).collect();
-        let first = mean(loss.iter().copied());
-        let deviation = mean(loss.iter().map(|loss| (loss - first).powi(2))).sqrt();
-        let again = mean(flows.iter().map(|flow| flow.segments_retransmitted as f64));
-        // Half of the time to the first detection fills the buffer of 4 MB, and half drains it.
-        let rate = mean(loss.iter().map(|loss| 8.0 * 8.0 / loss));
-        println!(
-            "{name}: first loss after {first:.3} ({deviation:.3}) s, {again:.0} retransmitted, {rate:.0} Mbit/s"
+        let exit = mean(
+            flows
+                .iter()
+                .filter_map(|flow| Some(flow.slow_start_exit.as_ref()?.time_s)),
         );
-        (first, rate, again)
+        let again = mean(flows.iter().map(|flow| flow.segments_retransmitted as f64));
+        println!("{name}: slow start ends after {exit:.3} s, {again:.0} retransmitted");
+        (exit, again)
     };
-    let (first, rate, again) = effective("wifi-strong");
-    assert!((first / 0.77 - 1.0).abs() < 0.15);
-    assert!((rate / 80.0 - 1.0).abs() < 0.25);
-    assert!(again > 2600.0);
-    let (_, weak, _) = effective("wifi-weak");
-    assert!((weak / 45.0 - 1.0).abs() < 0.25);
+    let (exit, again) = ends("wifi-strong");
+    assert!((0.15..0.25).contains(&exit), "{exit}");
+    assert!((again / 2600.0 - 1.0).abs() < 0.2, "{again}");
+    let (weak, _) = ends("wifi-weak");
+    assert!(weak > 1.1 * exit, "{weak}");
 }
 
 /// Uplink ACKs take airtime from downlink data. Without aggregation an ACK takes about a third of

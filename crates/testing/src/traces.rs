@@ -29,3 +29,16 @@ pub fn read(name: &str) -> Option<String> {
     let text = std::fs::read_to_string(&file);
     Some(text.unwrap_or_else(|error| panic!("{}: {error}", file.display())))
 }
+
+/// A capture or log of others: a file in the folder `captures` inside of the folder of traces or
+/// beside it; `None`, with a note, if it is not there.
+pub fn capture(name: &str) -> Option<PathBuf> {
+    let folder = folder()?;
+    let places = [folder.join("captures"), folder.join("../captures")];
+    let mut found = places.into_iter().map(|place| place.join(name));
+    let found = found.find(|file| file.is_file());
+    if found.is_none() {
+        not_judged("no captures of others beside the recorded traces");
+    }
+    found
+}

@@ -6,6 +6,9 @@ use core::fmt::Debug;
 use network::{Packet, Payload};
 use units::{Duration, Instant};
 
+/// Most nodes of a cloud.
+pub const MAX_NODES: u64 = 1_000;
+
 /// A node of a cloud, counted from zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]

@@ -12,9 +12,6 @@ use crate::constellation::{Constellation, ConstellationConfig, Terminal};
 use crate::ideal::{Ideal, IdealConfig};
 use crate::{Cloud, NodeId};
 
-/// Most nodes of a cloud.
-pub const MAX_NODES: u64 = 1_000;
-
 /// The settings of a cloud.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]

@@ -12,8 +12,7 @@ use network::{Packet, Payload};
 use tables::{Key, Kind, Rules, described};
 use units::{Bytes, Duration, Instant, Rate};
 
-use crate::config::MAX_NODES;
-use crate::{Cloud, CloudCounters, CloudMap, Delivery, DropCause, Lost, NodeId};
+use crate::{Cloud, CloudCounters, CloudMap, Delivery, DropCause, Lost, MAX_NODES, NodeId};
 
 described! {
     #[derive(Clone, Debug, PartialEq)]

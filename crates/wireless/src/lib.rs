@@ -19,7 +19,7 @@ mod random;
 
 pub use cloud::{
     AirSummary, ArpSummary, Cloud, CloudCounters, CloudMap, CloudSummary, Delivery, DropCause,
-    Lost, MapLink, NodeEnergy, NodeId, NodeSummary, RoutingSummary,
+    Lost, MAX_NODES, MapLink, NodeEnergy, NodeId, NodeSummary, RoutingSummary,
 };
-pub use config::{CloudConfig, MAX_NODES};
+pub use config::CloudConfig;
 pub use ideal::{Ideal, IdealConfig};

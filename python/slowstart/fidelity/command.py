@@ -29,6 +29,7 @@ Examples:
   sudo slowstart validate -o fidelity -a cubic -a reno -n 3
   sudo slowstart validate my-path.toml -a cubic+search --size 20MB
   sudo slowstart validate --group staggered --group ecn -o company
+  slowstart validate analyze --quick
   slowstart validate --group all --stack linux-vm -n 10 -o company
 
 \b
@@ -47,6 +48,11 @@ pacing, or all. Each workload runs from -n random starts
 times by class, retransmissions, drops, marks, queue and Jain's index. Each error has a
 bootstrap interval, and beside it the largest difference that chance alone makes: that
 between both stacks with the runs of some starts exchanged.
+
+\b
+validate analyze simulates flows over all presets, captures them at the sender and at the
+receiver, and compares what slowstart analyze says with what the simulator knows: exit time,
+exit window and reason (docs/reference/analysis.md). It needs no root and no kernel.
 
 \b
 Exit status: 0 done (even if a claim fails), 1 no valid kernel run, 2 invalid input.
@@ -75,6 +81,21 @@ def catalogue_entry() -> dict[str, Any]:
         "minutes": _MINUTES,
         "minutes_quick": _MINUTES_QUICK,
     }
+
+
+def _validate_analysis(*, quick: bool, runs: int | None, as_json: bool, quiet: bool) -> None:
+    """Compares ``slowstart analyze`` with the simulator's knowledge."""
+    from slowstart import __version__, analysis_truth
+
+    chosen = analysis_truth.cases(quick=quick, runs=runs or (1 if quick else 3))
+    with Meter("analyzing", quiet=quiet) as meter:
+        rows = analysis_truth.run(chosen, os.cpu_count() or 1, meter)
+    found = analysis_truth.score(rows)
+    if as_json:
+        document = {"format": 1, "version": __version__, **found, "connections": rows}
+        sys.stdout.write(json.dumps(document, indent=1) + "\n")
+    elif not quiet:
+        analysis_truth.show(found)
 
 
 def validate(
@@ -118,7 +139,15 @@ def validate(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress, no table.")] = False,
 ) -> None:  # fmt: skip
-    """Validate the simulated TCP against the Linux kernel over a grid of paths."""
+    """Validate the simulated TCP against the Linux kernel over a grid of paths.
+
+    ``validate analyze`` validates ``slowstart analyze`` against simulated connections instead.
+    """
+    if paths == ["analyze"]:
+        if algorithm or clean or group:
+            raise InputError("validate analyze has its own paths and algorithms")
+        _validate_analysis(quick=quick, runs=runs, as_json=as_json, quiet=quiet)
+        return
     if stack == "linux":
         # Before the import below, whose libraries start threads: a process with threads cannot
         # enter a user namespace.

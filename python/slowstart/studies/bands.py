@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from slowstart.tables import number
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from slowstart.studies.files import Node
 
 
+_NORMAL_95 = 1.959964
+
+
 @dataclass(frozen=True)
 class Expected:
     """A range of values; ``None`` is an open end."""
@@ -21,7 +24,27 @@ class Expected:
     low: float | None
     high: float | None
     value: float | None = None
-    """The centre, if the range was given as a value and a tolerance."""
+    """The centre, if the range was given as a value and a tolerance, or as a published mean."""
+    sd: float | None = None
+    """Of a published mean: the standard deviation of its runs."""
+    n: int = 0
+    """Of a published mean: the number of its runs."""
+    rounding: float = 0.0
+    """Of a published mean: half of its last printed digit."""
+
+    def beside(self, low: float | None, high: float | None) -> Expected:
+        """The range beside our 95 % interval of the same mean.
+
+        A published mean agrees with ours if they differ by no more than the rounding of the print
+        and the 95 % interval of a difference of two means: the standard errors of both samples,
+        added in quadrature. The range never exceeds one published standard deviation of runs.
+        """
+        if self.sd is None or self.value is None:
+            return self
+        ours = (high - low) / 2 if low is not None and high is not None else 0.0
+        theirs = _NORMAL_95 * self.sd / math.sqrt(self.n)
+        tolerance = min(self.rounding + math.hypot(theirs, ours), self.sd)
+        return replace(self, low=self.value - tolerance, high=self.value + tolerance, sd=None)
 
     def holds(self, value: float) -> bool:
         """Whether ``value`` lies in the range."""
@@ -31,6 +54,8 @@ class Expected:
         """The range in a few words; ``show`` formats its numbers (default: :func:`plain`)."""
         show = show or plain
         unit = f" {unit}" if unit else ""
+        if self.sd is not None and self.value is not None:
+            return f"{show(self.value)}{unit} within both standard errors"
         if self.value is not None and self.low is not None and self.high is not None:
             both = self.value - self.low, self.high - self.value
             if math.isclose(*both, rel_tol=1e-6):
@@ -53,9 +78,19 @@ def plain(value: float, digits: int = 4) -> str:
 
 
 def read_expected(node: Node) -> Expected:
-    """Reads ``expected = { value, tolerance }`` or ``{ low, high }``."""
+    """Reads ``expected``: a value and a tolerance, a published mean and its sd, or low and high."""
     table = node.table("expected")
-    table.only("value", "tolerance", "low", "high")
+    table.only("value", "tolerance", "low", "high", "sd", "n", "rounding")
+    if table.has("sd"):
+        for key in ("tolerance", "low", "high"):
+            if table.has(key):
+                raise table.refuse(f"expected has a published mean with its sd, or {key}, not both")
+        table.need("value", "n", "rounding")
+        value, sd = table.number("value"), table.number("sd")
+        if not sd > 0:
+            raise table.refuse("sd must be above 0", "sd")
+        n, rounding = table.integer("n", 0, least=2), table.number("rounding")
+        return Expected(value - sd, value + sd, value, sd, n, rounding)
     if table.has("value"):
         value = table.number("value")
         if table.has("low") or table.has("high"):

@@ -7,12 +7,20 @@ from the publication before any run. A verdict is ``agrees``, ``differs`` or ``c
 
 If the expected range has two ends, the measured value has to lie in it. A claim about an order (one
 end) agrees only if the whole confidence interval lies on the claimed side.
+
+A claim about a calibrated network is judged at every point that is tested of those that the
+published baseline allows (:mod:`slowstart.studies.calibration`). It agrees or differs if it does so
+at all of them. Otherwise the publication does not decide it: ``not-identified``.
+
+Only independent claims enter the totals (:data:`STANDINGS`).
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from slowstart.studies import measures
 from slowstart.studies.bands import Expected, plain, read_expected
@@ -23,16 +31,28 @@ from slowstart.studies.measures import Known, Measure, read_measure
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from slowstart.studies.files import Node
     from slowstart.studies.grid import Stack
     from slowstart.studies.measures import Rows
 
 AGREES, DIFFERS, CANNOT_TEST = "agrees", "differs", "cannot-test"
+NOT_IDENTIFIED = "not-identified"
+WORDS = (AGREES, DIFFERS, NOT_IDENTIFIED, CANNOT_TEST)
+INDEPENDENT = "independent"
+STANDINGS = {
+    INDEPENDENT: "a prediction",
+    "target": "the network was calibrated to it",
+    "duplicate": "another claim judges the same published number",
+    "construction": "true of any model of this kind",
+    "own": "not of the publication: our own statement",
+}
+"""What a claim is worth as evidence; all but the first leave the totals."""
 _NO_RANGE = "the claim has no expected range"
 _KEYS = (
     *measures.KEYS, "id", "where", "words", "unit", "expected", "published", "reason", "decide",
-    "cannot_test", "explanation", "explanation_of", "evidence",
+    "cannot_test", "explanation", "explanation_of", "evidence", "standing", "standing_reason",
 )  # fmt: skip
 
 
@@ -52,6 +72,11 @@ class Claim(Measure):
     cannot_test: str | None
     explanation: Explanation = field(default_factory=Explanation)
     """The explanation of a difference, if one was found."""
+    standing: str = INDEPENDENT
+    standing_reason: str = ""
+    """Why it is not independent."""
+    seal: str = ""
+    """A hash of what it claims and how it is judged (:func:`seal_of`)."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +89,15 @@ class Verdict:
     reason: str
     estimate: Estimate | None = None
     p_adjusted: float | None = None
+    expected: Expected | None = None
+    """The range that the value was compared with."""
+    points: int = 1
+    """The number of allowed points at which the claim was judged."""
+    agreeing: int = 0
+    """At how many of them it agrees."""
+    low: float | None = None
+    high: float | None = None
+    """The smallest and the largest value over the points."""
 
 
 # --- reading -------------------------------------------------------------------------------------
@@ -115,7 +149,52 @@ def read_claim(node: Node, known: Known, earlier: Mapping[str, Claim]) -> Claim:
         certain=decide == "interval",
         cannot_test=cannot_test,
         explanation=explanation,
+        standing=node.choice("standing", tuple(STANDINGS), INDEPENDENT),
+        standing_reason=node.text("standing_reason", "-").strip("-"),
+        seal=seal_of(node.value),
     )
+
+
+_SEALED = (
+    *measures.KEYS, "unit", "expected", "published", "decide", "where", "cannot_test",
+)  # fmt: skip
+
+
+def seal_of(table: Mapping[str, Any]) -> str:
+    """A SHA-256 of a claim's place, measure and tolerance.
+
+    ``claims.lock`` of a study keeps it from before the claim's first run, so that a later change
+    of any of these is seen. Wording, explanation and standing are not part of it.
+    """
+    sealed = {key: table[key] for key in sorted(_SEALED) if key in table}
+    text = json.dumps(sealed, sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def check_lock(claims: Sequence[Claim], file: Path, *, write: bool = False) -> list[str]:
+    """What differs between claims and their seals in ``claims.lock``; empty if nothing does.
+
+    With ``write``, claims that have no seal yet get one. A seal that differs stays: whoever changes
+    a measure or a tolerance deletes its line, so that the change is seen in review.
+    """
+    lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
+    sealed = dict(line.split() for line in lines if line and not line.startswith("#"))
+    changed = [
+        f"{each.name} is not what was sealed"
+        for each in claims
+        if each.name in sealed and sealed[each.name] != each.seal
+    ]
+    fresh = [each for each in claims if each.name not in sealed]
+    names = {each.name for each in claims}
+    gone = [f"{name} was sealed and is gone" for name in sealed if name not in names]
+    if write and fresh:
+        added = [f"{each.name} {each.seal}" for each in fresh]
+        head = lines or [
+            "# SHA-256 of each claim's place, measure and tolerance, from before its first run."
+        ]
+        file.write_text("\n".join([*head, *added]) + "\n", encoding="utf-8")
+        fresh = []
+    return [*changed, *gone, *(f"{each.name} is not sealed" for each in fresh)]
 
 
 # --- the verdict ---------------------------------------------------------------------------------
@@ -123,7 +202,7 @@ def read_claim(node: Node, known: Known, earlier: Mapping[str, Claim]) -> Claim:
 
 def judge(claims: Sequence[Claim], rows: Rows, stack: Stack) -> list[Verdict]:
     """The verdicts for a stack, with p-values adjusted within each experiment."""
-    verdicts = [_judge(claim, rows, stack) for claim in claims]
+    verdicts = [verdict_on(claim, rows, stack) for claim in claims]
     for experiment in {claim.experiment for claim in claims}:
         places = [
             place
@@ -137,7 +216,8 @@ def judge(claims: Sequence[Claim], rows: Rows, stack: Stack) -> list[Verdict]:
     return verdicts
 
 
-def _judge(claim: Claim, rows: Rows, stack: Stack) -> Verdict:
+def verdict_on(claim: Claim, rows: Rows, stack: Stack) -> Verdict:
+    """The verdict on one claim."""
     if claim.cannot_test is not None or claim.expected is None:
         return Verdict(claim, stack, CANNOT_TEST, claim.cannot_test or _NO_RANGE)
     missing = claim.missing(rows, stack)
@@ -145,15 +225,16 @@ def _judge(claim: Claim, rows: Rows, stack: Stack) -> Verdict:
         return Verdict(claim, stack, CANNOT_TEST, missing)
     found = claim.take(rows, stack)
     if found is None:
-        return Verdict(claim, stack, CANNOT_TEST, "no run has a value for this")
+        beyond = "" if claim.limit is None else ", or more runs end at the limit than its statistic"
+        return Verdict(claim, stack, CANNOT_TEST, f"no run has a value for this{beyond}")
     return decide(claim, found, stack)
 
 
 def decide(claim: Claim, found: Estimate, stack: Stack) -> Verdict:
     """Whether the measured estimate agrees with the claim."""
-    expected = claim.expected
-    if expected is None:
+    if claim.expected is None:
         return Verdict(claim, stack, CANNOT_TEST, _NO_RANGE, found)
+    expected = claim.expected.beside(found.low, found.high)
     ends: list[float] = [found.value]
     if found.low is not None and found.high is not None:
         ends += [found.low, found.high]
@@ -175,4 +256,40 @@ def decide(claim: Claim, found: Estimate, stack: Stack) -> Verdict:
             reason += "; the interval overlaps the expected range"
     if found.missing:
         reason += f"; {found.missing} rows without a value"
-    return Verdict(claim, stack, AGREES if agrees else DIFFERS, reason, found)
+    if found.censored:
+        reason += (
+            f"; {found.censored} rows count as at least the limit of {plain(claim.limit or 0)}"
+        )
+    word = AGREES if agrees else DIFFERS
+    return Verdict(
+        claim, stack, word, reason, found, expected=expected, agreeing=int(agrees),
+        low=found.value, high=found.value,
+    )  # fmt: skip
+
+
+def over_points(chosen: Verdict, others: Sequence[Verdict]) -> Verdict:
+    """The verdict over the points that the baseline allows: ``chosen`` and ``others``.
+
+    A point at which the claim has no value is left out.
+    """
+    judged = [each for each in others if each.word in (AGREES, DIFFERS) and each.estimate]
+    if chosen.word not in (AGREES, DIFFERS) or not judged:
+        return chosen
+    every = [chosen, *judged]
+    values = [each.estimate.value for each in every if each.estimate]
+    agreeing = sum(each.word == AGREES for each in every)
+    low, high = min(values), max(values)
+    unit = f" {chosen.claim.unit}" if chosen.claim.unit else ""
+    span = f"{plain(low)} to {plain(high)}{unit}"
+    if agreeing in (0, len(every)):
+        word = chosen.word
+        reason = f"{chosen.reason}; so at all {len(every)} points of the allowed set: {span}"
+    else:
+        word = NOT_IDENTIFIED
+        reason = (
+            f"agrees at {agreeing} of {len(every)} points that the published baseline allows: "
+            f"{span}; at the chosen one: {chosen.reason}"
+        )
+    return replace(
+        chosen, word=word, reason=reason, points=len(every), agreeing=agreeing, low=low, high=high
+    )

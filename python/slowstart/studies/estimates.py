@@ -61,6 +61,24 @@ class Estimate:
     """Rows without a value."""
     p: float | None = None
     test: str | None = None
+    censored: int = 0
+    """Rows that ended at the limit of observation and count as at least that."""
+
+
+def censor(rows: pl.DataFrame, limit: float, statistic: str) -> tuple[pl.DataFrame, int] | None:
+    """Counts a row without ``value`` as at least ``limit``; how many there are.
+
+    All observations end at the same time, so the Kaplan-Meier estimate is the empirical
+    distribution up to ``limit``: its quantiles are those of the rows with ``limit`` filled in, and
+    a mean is the mean up to ``limit``. ``None`` if the statistic is a quantile beyond it, of which
+    only a bound is known.
+    """
+    filled = rows.with_columns(pl.col("value").cast(pl.Float64).fill_null(limit))
+    censored = int(rows["value"].null_count())
+    quantile = _quantile(statistic)
+    if quantile is not None and censored > (1 - quantile) * len(rows):
+        return None
+    return filled, censored
 
 
 def estimate(rows: pl.DataFrame, statistic: str) -> Estimate | None:

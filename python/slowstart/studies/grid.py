@@ -64,7 +64,7 @@ class Point:
         """Applies the point to a scenario."""
         if self.key is not None:
             _set(tree, self.key.split("."), self.label)
-        _merge(tree, self.patch)
+        merge(tree, self.patch)
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ def _set(tree: Any, steps: list[str], value: Scalar) -> None:
         _set(tree.setdefault(steps[0], {}), steps[1:], value)
 
 
-def _merge(tree: dict[str, Any], patch: Mapping[str, Any]) -> None:
+def merge(tree: dict[str, Any], patch: Mapping[str, Any]) -> None:
     """Merges a partial scenario into ``tree``; a table into each table of a list.
 
     A table whose only keys are numbers is merged into the tables at these places of the list.
@@ -119,9 +119,9 @@ def _merge(tree: dict[str, Any], patch: Mapping[str, Any]) -> None:
         if isinstance(value, dict) and isinstance(there, list):
             by_place = bool(value) and all(each.isdecimal() for each in value)
             for place, each in enumerate(there):
-                _merge(each, value.get(str(place), {}) if by_place else value)
+                merge(each, value.get(str(place), {}) if by_place else value)
         elif isinstance(value, dict) and isinstance(there, dict):
-            _merge(there, value)
+            merge(there, value)
         else:
             tree[key] = copy.deepcopy(value)
 

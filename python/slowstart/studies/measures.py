@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import polars as pl
 
-from slowstart.studies.estimates import RELATIONS, STATISTICS, Estimate, estimate, relate
+from slowstart.studies.estimates import (
+    RELATIONS,
+    STATISTICS,
+    Estimate,
+    censor,
+    estimate,
+    relate,
+)
 from slowstart.studies.files import Node, nearest
 
 if TYPE_CHECKING:
@@ -28,7 +35,7 @@ TABLES = (
 )  # fmt: skip
 KEYS = (
     "experiment", "select", "against", "table", "metric", "statistic", "relation", "paired",
-    "function", "parameters",
+    "function", "parameters", "limit",
 )  # fmt: skip
 
 
@@ -59,6 +66,8 @@ class Measure:
     paired: bool = True
     function: Any = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    limit: float | None = None
+    """When observation ends: a row without a value counts as at least this, and is not dropped."""
     pair_by: tuple[str, ...] = ()
     """The axes that it leaves open: compared runs have equal values of these, and equal seeds."""
 
@@ -96,12 +105,25 @@ class Measure:
             return None
         every = every.with_columns(value=pl.sql_expr(self.metric))
         one = filtered(every, self.select)
-        if self.against is None:
-            return estimate(one, self.statistic)
-        other = filtered(every, self.against)
-        return relate(
-            one, other, self.statistic, self.relation, paired=self.paired, pair_by=self.pair_by
-        )
+        other = None if self.against is None else filtered(every, self.against)
+        censored = 0
+        if self.limit is not None:
+            # A quantile of a ratio or a difference exists if that of both sides does. A pair with
+            # one row at the limit has the bound nearest to equality.
+            sides = [censor(each, self.limit, self.statistic) for each in (one, other)
+                     if each is not None]  # fmt: skip
+            known = [each for each in sides if each is not None]
+            if len(known) < len(sides):
+                return None
+            one, other = known[0][0], known[1][0] if other is not None else None
+            censored = sum(count for _, count in known)
+        if other is None:
+            found = estimate(one, self.statistic)
+        else:
+            found = relate(
+                one, other, self.statistic, self.relation, paired=self.paired, pair_by=self.pair_by
+            )
+        return found if found is None else replace(found, censored=censored)
 
 
 @dataclass(frozen=True)
@@ -157,6 +179,7 @@ def read_measure(node: Node, known: Known, *, needed: bool = True) -> Measure:
         table=table,
         metric=metric,
         statistic=node.choice("statistic", STATISTICS, "median"),
+        limit=node.number("limit") if node.has("limit") else None,
         relation=node.choice("relation", RELATIONS, "ratio"),
         paired=paired,
         function=function,
@@ -192,6 +215,8 @@ def read_elsewhere(node: Node, base: Measure, known: Known) -> Measure:
     if not own and base.function is None:
         for key in ("table", "metric", "statistic", "paired"):
             value.setdefault(key, getattr(base, key))
+        if base.limit is not None:
+            value.setdefault("limit", base.limit)
         if "against" in value:
             value.setdefault("relation", base.relation)
     found = read_measure(node.as_if(value), known, needed=own or base.function is None)

@@ -10,6 +10,7 @@ import markdown_it
 from slowstart import __version__, plots, report
 from slowstart.studies import figures
 from slowstart.studies.bands import plain
+from slowstart.studies.claims import INDEPENDENT, STANDINGS, WORDS
 from slowstart.studies.store import ATTEMPTS
 
 if TYPE_CHECKING:
@@ -42,6 +43,13 @@ def write(findings: Findings, folder: Path) -> None:
         plural=plots.plural,
         quick=findings.quick,
         totals=findings.totals,
+        dependent=findings.dependent,
+        standings=STANDINGS,
+        words=WORDS,
+        matrix=matrix(findings),
+        calibrations=findings.document()["calibrations"],
+        over_set=findings.over_set,
+        plain=plain,
         answer=findings.answer,
         stacks=[_facts(findings, stack) for stack in findings.stacks],
         claims=claims_table(findings),
@@ -133,6 +141,22 @@ def claims_table(findings: Findings) -> list[dict[str, Any]]:
         row["verdicts"].append(
             {"verdict": verdict, "value": value, "detail": detail, "test": test_of(verdict)}
         )
+    return list(rows.values())
+
+
+def matrix(findings: Findings) -> list[dict[str, Any]]:
+    """The independent claims by their place in the publication and by verdict.
+
+    With several stacks, those of the first.
+    """
+    rows: dict[str, dict[str, Any]] = {}
+    for verdict in findings.verdicts:
+        claim = verdict.claim
+        if claim.standing != INDEPENDENT or verdict.stack != findings.stacks[0]:
+            continue
+        where = claim.where.partition(",")[0]
+        row = rows.setdefault(where, {"where": where, "claims": {word: [] for word in WORDS}})
+        row["claims"][verdict.word].append(claim)
     return list(rows.values())
 
 

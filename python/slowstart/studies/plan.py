@@ -5,6 +5,11 @@ scenario key (``"path.buffer"``, ``"flow.algorithm"`` of every flow, ``"flow.0.s
 first). An axis given as a table has named points, each a partial scenario that is merged into the
 base. Each axis becomes a column of the result tables, named after the last part of the key. Run n
 of every cell has the same seed, and so the same channel realization.
+
+A cell over a calibrated network has the settings of the chosen point, and in an experiment with
+``calibrated = true`` (or a number of runs) variants with those of further points that the published
+baseline allows
+(:mod:`slowstart.studies.calibration`). A key that a cell sets itself stays.
 """
 
 from __future__ import annotations
@@ -17,12 +22,30 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slowstart import InputError, Scenario, paths
+from slowstart.studies.calibration import applied, takes
 from slowstart.studies.files import Node, Scalar, nearest
-from slowstart.studies.grid import STACKS, Axis, Repetitions, Stack, points, read_axes
+from slowstart.studies.grid import STACKS, Axis, Repetitions, Stack, merge, points, read_axes
 from slowstart.studies.store import Extract, Job, time_to
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+
+    from slowstart.studies.calibration import Allowed, Calibration
+
+    Networks = Sequence[tuple[Calibration, Allowed | None]]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A scenario, and which runs of its cell it has: those that a mixture gives it."""
+
+    scenario: Scenario
+    low: float = 0.0
+    high: float = 1.0
+
+    def numbers(self, runs: int) -> tuple[int, ...]:
+        """Its runs among the first ``runs`` of the cell."""
+        return tuple(each for each in range(runs) if takes(each, self.low, self.high))
 
 
 @dataclass(frozen=True)
@@ -31,10 +54,20 @@ class Cell:
 
     labels: Mapping[str, Scalar]
     runs: Repetitions
-    scenario: Scenario | None
+    parts: tuple[Part, ...]
+    """Its scenario; several in a mixture; none if it is unavailable."""
     unavailable: str | None
     """Why there is no scenario: this version, or this machine, lacks something."""
     in_quick: bool
+    calibrations: tuple[str, ...] = ()
+    """The calibrations that determine its network."""
+    variants: tuple[tuple[Part, ...], ...] = ()
+    """The same at further points that the published baseline allows."""
+
+    @property
+    def scenario(self) -> Scenario | None:
+        """Its scenario, or that of the first part of a mixture."""
+        return self.parts[0].scenario if self.parts else None
 
 
 @dataclass(frozen=True)
@@ -48,6 +81,8 @@ class Experiment:
     extracts: tuple[Extract, ...]
     axes: Mapping[str, tuple[Scalar, ...]]
     cells: tuple[Cell, ...]
+    few: int | None = None
+    """The most runs of a cell at a further point; ``None`` for as many as at the chosen one."""
 
     def chosen(self, *, quick: bool) -> list[Cell]:
         """The cells that are run."""
@@ -55,18 +90,29 @@ class Experiment:
 
     def jobs(self, stack: Stack, *, quick: bool, runs: int | None = None) -> list[Job]:
         """The jobs on a stack."""
-        return [
-            Job(
-                cell.scenario,
-                runs or cell.runs.of(stack, quick=quick),
-                stack,
-                labels=cell.labels,
-                traces=self.traces,
+        made: list[Job] = []
+        for cell in self.chosen(quick=quick):
+            count = runs or cell.runs.of(stack, quick=quick)
+            made += jobs_of(
+                cell.parts, count, stack, labels=cell.labels, traces=self.traces,
                 extracts=self.extracts,
-            )
-            for cell in self.chosen(quick=quick)
-            if cell.scenario is not None
-        ]
+            )  # fmt: skip
+        return made
+
+    @property
+    def points(self) -> int:
+        """The number of points, next to the chosen one, at which its claims are judged."""
+        return max((len(cell.variants) for cell in self.cells), default=0)
+
+    def variant_jobs(self, point: int, runs: int | None = None) -> list[Job]:
+        """The simulations at such a point, of the cells that have it; without time series."""
+        made: list[Job] = []
+        for cell in self.cells:
+            if point < len(cell.variants):
+                count = min(runs or cell.runs.full, self.few or cell.runs.full)
+                parts = cell.variants[point]
+                made += jobs_of(parts, count, labels=cell.labels, extracts=self.extracts)
+        return made
 
     def select(self, labels: Mapping[str, Any]) -> list[Cell]:
         """The cells with these labels; a list matches any of its values."""
@@ -80,8 +126,37 @@ class Experiment:
         return [cell for cell in self.cells if fits(cell)]
 
 
+def jobs_of(
+    parts: Sequence[Part],
+    runs: int,
+    stack: Stack = "simulated",
+    *,
+    labels: Mapping[str, Scalar],
+    traces: int = 0,
+    extracts: tuple[Extract, ...] = (),
+) -> list[Job]:
+    """The jobs of a cell's parts, which share its runs."""
+    whole = len(parts) == 1
+    return [
+        Job(
+            part.scenario,
+            runs if whole else len(part.numbers(runs)),
+            stack,
+            labels=labels,
+            traces=traces,
+            extracts=extracts,
+            numbers=None if whole else part.numbers(runs),
+        )
+        for part in parts
+        if whole or part.numbers(runs)
+    ]
+
+
 def read_experiment(
-    node: Node, folders: Sequence[Path], hooks: Callable[[str], object | None]
+    node: Node,
+    folders: Sequence[Path],
+    hooks: Callable[[str], object | None],
+    networks: Networks = (),
 ) -> Experiment:
     """Reads ``[[experiment]]``.
 
@@ -89,13 +164,14 @@ def read_experiment(
         node: The table.
         folders: Searched for traces, in this order.
         hooks: Looks up a name in the study's analysis.
+        networks: The calibrated networks.
 
     Raises:
         InputError: With file and line.
     """
     node.only(
         "name", "about", "stacks", "runs", "seed", "traces", "time_to", "extract", "scenario",
-        "grid", "quick",
+        "grid", "quick", "calibrated",
     )  # fmt: skip
     node.need("name", "scenario")
     name = node.text("name")
@@ -108,6 +184,7 @@ def read_experiment(
     kept = _read_quick(node, axes)
     runs = Repetitions.read(node, "runs")
     seed = node.integer("seed", 1, least=0)
+    over_set, few = _read_calibrated(node)
     cells = []
     for place, repeated in points(axes, runs):
         labels = {axis.name: point.label for axis, point in zip(axes, place, strict=True)}
@@ -116,9 +193,21 @@ def read_experiment(
             point.apply(tree)
         shown = ", ".join(f"{axis} = {value}" for axis, value in labels.items())
         where = _Where(node, name + (f" ({shown})" if shown else ""))
-        scenario, unavailable = _build(tree, folders, where, seed)
         in_quick = all(labels[axis] in values for axis, values in kept.items())
-        cells.append(Cell(labels, repeated, scenario, unavailable, in_quick))
+        own = _networks_of(tree, networks)
+        chosen = {each.name: allowed.chosen for each, allowed in own if allowed is not None}
+        parts, unavailable = _parts(tree, own, chosen, folders, where, seed)
+        variants: list[tuple[Part, ...]] = []
+        count = max((len(each.judged) for _, each in own if each is not None), default=0)
+        for number in range(count if over_set and unavailable is None else 0):
+            further = {
+                each.name: (allowed.judged[number] if number < len(allowed.judged)
+                            else allowed.chosen)
+                for each, allowed in own if allowed is not None
+            }  # fmt: skip
+            variants.append(_parts(tree, own, further, folders, where, seed)[0])
+        names = tuple(each.name for each, _ in own)
+        cells.append(Cell(labels, repeated, parts, unavailable, in_quick, names, tuple(variants)))
     return Experiment(
         name=name,
         about=node.text("about", ""),
@@ -127,7 +216,82 @@ def read_experiment(
         extracts=_read_extracts(node, hooks),
         axes={axis.name: tuple(point.label for point in axis.points) for axis in axes},
         cells=tuple(cells),
+        few=few,
     )
+
+
+def _read_calibrated(node: Node) -> tuple[bool, int | None]:
+    """``calibrated``: whether there are variants, and the number of their runs."""
+    if isinstance(node.value.get("calibrated", False), bool):
+        return node.boolean("calibrated", default=False), None
+    return True, node.integer("calibrated", 1)
+
+
+def baseline(
+    calibration: Calibration,
+    point: Mapping[str, Scalar],
+    runs: int,
+    folders: Sequence[Path],
+    hooks: Callable[[str], object | None],
+) -> list[Job]:
+    """The runs of the published plain baseline at a point, with the label ``case``.
+
+    Raises:
+        InputError: With file and line.
+    """
+    extracts = []
+    for name in calibration.extract:
+        found = hooks(name)
+        if not isinstance(found, Extract):
+            raise calibration.node.refuse(f"extract: {name} is not an Extract", "extract")
+        extracts.append(found)
+    made: list[Job] = []
+    for case, patch in calibration.cases.items():
+        tree = copy.deepcopy(dict(calibration.scenario))
+        merge(tree, patch)
+        where = _Where(calibration.node, f"{calibration.name} ({point})", "calibration")
+        own = [(calibration, None)]
+        parts, reason = _parts(tree, own, {calibration.name: point}, folders, where, 1)
+        if reason is not None:
+            raise calibration.node.refuse(reason, "scenario")
+        made += jobs_of(parts, runs, labels={"case": case}, extracts=tuple(extracts))
+    return made
+
+
+def _networks_of(tree: Mapping[str, Any], networks: Networks) -> Networks:
+    """The calibrations of the path of a scenario."""
+    preset = _below(tree.get("path"), "preset")
+    return [(each, allowed) for each, allowed in networks if preset in each.presets]
+
+
+def _parts(
+    tree: dict[str, Any],
+    networks: Networks,
+    points: Mapping[str, Mapping[str, Scalar]],
+    folders: Sequence[Path],
+    where: _Where,
+    seed: int,
+) -> tuple[tuple[Part, ...], str | None]:
+    """The scenarios of a cell at these points of its networks, or why there are none."""
+    mixture: list[tuple[float, dict[str, Scalar]]] = [(1.0, {})]
+    for each, _ in networks:
+        if each.name in points:
+            mixture = each.parts(points[each.name])
+    made: list[Part] = []
+    low = 0.0
+    for share, settings in mixture:
+        # The scenario of a calibration is its own base: the point's settings replace it.
+        force = where.what == "calibration"
+        scenario, reason = _build(applied(tree, settings, force=force), folders, where, seed)
+        if scenario is None:
+            return (), reason
+        high = min(1.0, low + share)
+        if made and made[-1].scenario.definition() == scenario.definition():
+            made[-1] = Part(scenario, made[-1].low, high)
+        elif share > 0:
+            made.append(Part(scenario, low, high))
+        low = high
+    return tuple(made), None
 
 
 def _stack(node: Node, word: str) -> Stack:
@@ -177,9 +341,10 @@ def _read_extracts(node: Node, hooks: Callable[[str], object | None]) -> tuple[E
 class _Where:
     node: Node
     cell: str
+    what: str = "experiment"
 
     def refuse(self, message: object) -> InputError:
-        return self.node.refuse(f"experiment {self.cell}: {message}")
+        return self.node.refuse(f"{self.what} {self.cell}: {message}")
 
 
 def _build(

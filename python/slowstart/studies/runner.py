@@ -27,6 +27,7 @@ from slowstart.run_store import read_mark
 from slowstart.studies import claims as judging
 from slowstart.studies.files import nearest
 from slowstart.studies.measures import TABLES, filtered
+from slowstart.studies.points import jobs_at, over_set
 from slowstart.studies.store import Store
 from slowstart.studies.study import all_stacks
 
@@ -43,6 +44,13 @@ if TYPE_CHECKING:
     from slowstart.studies.study import Study
 
 _MARK = "study.json"
+# What a claim does, and what several do.
+_SAID = {
+    judging.AGREES: ("agrees", "agree"),
+    judging.DIFFERS: ("differs", "differ"),
+    judging.NOT_IDENTIFIED: ("is not identified", "are not identified"),
+    judging.CANNOT_TEST: ("cannot be tested", "cannot be tested"),
+}
 _ASIDE = ".report."
 _Key = tuple[str, "Stack"]
 
@@ -59,6 +67,9 @@ class Findings:
     """Cells (experiment, place) that the kernel cannot run, and why."""
     tables: dict[tuple[str, Stack, str], pl.DataFrame] = field(default_factory=dict)
     verdicts: list[Verdict] = field(default_factory=list)
+    over_set: bool = False
+    """Whether claims about calibrated networks were judged over the sets that the baseline allows,
+    not at the chosen points alone."""
     _explanations: dict[str, Filled] = field(default_factory=dict)
 
     def table(self, experiment: str, stack: Stack, table: str = "flows") -> pl.DataFrame:
@@ -151,12 +162,31 @@ class Findings:
 
     @property
     def totals(self) -> dict[str, int]:
-        """The number of verdicts of each kind."""
-        words = [each.word for each in self.verdicts]
-        return {
-            word: words.count(word)
-            for word in (judging.AGREES, judging.DIFFERS, judging.CANNOT_TEST)
+        """The number of verdicts of each kind on independent claims."""
+        return self.totals_of(judging.INDEPENDENT)
+
+    def totals_of(self, standing: str) -> dict[str, int]:
+        """The number of verdicts of each kind on claims of a standing."""
+        words = [each.word for each in self.verdicts if each.claim.standing == standing]
+        return {word: words.count(word) for word in judging.WORDS}
+
+    @property
+    def counted(self) -> str:
+        """The totals in a sentence."""
+        totals = self.totals
+        decided = {word: count for word, count in totals.items() if count}
+        parts = [f"{count} {_SAID[word][count > 1]}" for word, count in decided.items()]
+        return f"Of {sum(totals.values())} independent claims {', '.join(parts)}."
+
+    @property
+    def dependent(self) -> dict[str, int]:
+        """The number of verdicts that leave the totals, by standing."""
+        counts = {
+            standing: sum(self.totals_of(standing).values())
+            for standing in judging.STANDINGS
+            if standing != judging.INDEPENDENT
         }
+        return {standing: count for standing, count in counts.items() if count}
 
     def runs_of(self, stack: Stack) -> pl.DataFrame:
         """All runs on a stack."""
@@ -176,6 +206,9 @@ class Findings:
             "quick": self.quick,
             "stacks": [self._stack(stack) for stack in self.stacks],
             "totals": self.totals,
+            "left_totals": self.dependent,
+            "over_set": self.over_set,
+            "calibrations": [_calibration(name, self.study) for name in self.study.allowed],
             **({"answer": self.answer} if self.study.answer else {}),
             "claims": [_claim(each, self) for each in self.verdicts],
         }
@@ -204,7 +237,7 @@ class Findings:
 def _claim(verdict: Verdict, findings: Findings) -> dict[str, Any]:
     claim, found = verdict.claim, verdict.estimate
     explanation = findings.explanation(claim)
-    expected = claim.expected
+    expected = verdict.expected or claim.expected
     return {
         "id": claim.name,
         "where": claim.where,
@@ -212,8 +245,17 @@ def _claim(verdict: Verdict, findings: Findings) -> dict[str, Any]:
         "stack": verdict.stack,
         **_of(claim),
         "unit": claim.unit,
+        "standing": claim.standing,
+        "standing_reason": claim.standing_reason,
+        "seal": claim.seal,
         "published": claim.published,
         "expected": None if expected is None else {"low": expected.low, "high": expected.high},
+        "points": {
+            "judged": verdict.points,
+            "agreeing": verdict.agreeing,
+            "low": verdict.low,
+            "high": verdict.high,
+        },
         "tolerance_reason": claim.reason,
         "verdict": verdict.word,
         "reason": verdict.reason,
@@ -228,6 +270,7 @@ def _claim(verdict: Verdict, findings: Findings) -> dict[str, Any]:
         else {
             **_number(found),
             "missing": found.missing,
+            "censored": found.censored,
             "test": found.test,
             "p": found.p,
             "p_holm": verdict.p_adjusted,
@@ -241,8 +284,58 @@ def _of(measure: Measure) -> dict[str, Any]:
         "experiment": measure.experiment,
         "select": dict(measure.select),
         "against": None if measure.against is None else dict(measure.against),
+        **_number_of(measure),
+    }
+
+
+def _number_of(measure: Measure) -> dict[str, Any]:
+    """What is computed: by a function with parameters, or a statistic of a metric."""
+    if measure.function is not None:
+        return {
+            "metric": None,
+            "statistic": None,
+            "relation": None,
+            "limit": None,
+            "function": measure.function.__name__,
+            "parameters": dict(measure.parameters),
+        }
+    compared = measure.against is not None
+    # A ratio of means takes no other statistic.
+    of_means = compared and measure.relation == "ratio of means"
+    return {
         "metric": measure.metric,
-        "statistic": measure.statistic,
+        "statistic": "mean" if of_means else measure.statistic,
+        "relation": measure.relation if compared else None,
+        "limit": measure.limit,
+        "function": None,
+        "parameters": {},
+    }
+
+
+def _calibration(name: str, study: Study) -> dict[str, Any]:
+    """What a calibration allows."""
+    calibration, allowed = study.calibrations[name], study.allowed[name]
+    return {
+        "name": name,
+        "paths": list(calibration.presets),
+        "command": allowed.command,
+        "searched": allowed.searched,
+        "allowed": allowed.size,
+        "meets_targets": allowed.met,
+        "distance_se": allowed.distance,
+        "chosen": dict(allowed.chosen),
+        "ranges": {key: list(each) for key, each in allowed.ranges.items()},
+        "targets": [
+            {
+                "id": each.name,
+                "where": each.where,
+                "words": each.words,
+                "statistic": each.statistic,
+                "published": each.published,
+                "found": allowed.found.get(each.name),
+            }
+            for each in calibration.targets
+        ],
     }
 
 
@@ -266,6 +359,7 @@ def run(
     force: bool = False,
     switch_hystart: bool = False,
     report: bool = True,
+    sets: bool = True,
 ) -> Findings:
     """Executes the missing runs, judges the claims, and writes the report.
 
@@ -282,6 +376,7 @@ def run(
         force: As in :func:`slowstart.run`.
         switch_hystart: As in :func:`slowstart.run`.
         report: Whether report, tables and figures are written into ``output``.
+        sets: Whether a full run judges claims over the sets that the baseline allows, too.
 
     Raises:
         InputError: Something above is wrong, or the kernel cannot be used.
@@ -310,13 +405,17 @@ def run(
         _leave_out(study, plan, unsupported)
     folder = Path(output or tempfile.mkdtemp(prefix="slowstart-study-"))
     with writing(folder):
-        _claim_folder(folder, study.name)
+        claim_folder(folder, study.name)
     findings = Findings(study, chosen, quick, plan, unsupported)
     if output is None:
         weakref.finalize(findings, shutil.rmtree, folder, ignore_errors=True)
+    further = jobs_at(study, only, runs) if sets and not quick and "simulated" in chosen else []
     with Store(folder / "store") as store:
         store.complete(
-            [job for jobs in plan.values() for job in jobs],
+            [
+                *(job for jobs in plan.values() for job in jobs),
+                *(job for point in further for jobs in point.values() for job in jobs),
+            ],
             threads=threads,
             progress=progress,
             remaining=remaining,
@@ -328,6 +427,10 @@ def run(
                 findings.tables[name, stack, table] = getattr(store, table)(jobs)
         for stack in chosen:
             findings.verdicts += judging.judge(study.claims, findings, stack)
+        if further:
+            findings.over_set = True
+            verdicts = over_set(study, findings, findings.verdicts, further, store)
+            findings.verdicts[:] = verdicts
         if report and output is not None:
             # The lock of the store keeps other processes from writing here.
             for leftover in folder.glob(f"{_ASIDE}*"):
@@ -356,13 +459,17 @@ def _unsupported(study: Study, switch_hystart: bool) -> dict[tuple[str, int], st
 def _leave_out(
     study: Study, plan: dict[_Key, list[Job]], unsupported: Mapping[tuple[str, int], str]
 ) -> None:
-    refused = {id(study.experiments[name].cells[place].scenario) for name, place in unsupported}
+    refused = {
+        id(part.scenario)
+        for name, place in unsupported
+        for part in study.experiments[name].cells[place].parts
+    }
     for key, jobs in plan.items():
         if key[1] == "linux":
             plan[key] = [job for job in jobs if id(job.scenario) not in refused]
 
 
-def _claim_folder(folder: Path, name: str) -> None:
+def claim_folder(folder: Path, name: str) -> None:
     """Creates the folder, or checks that it belongs to this study."""
     mark = folder / _MARK
     try:
@@ -417,9 +524,11 @@ def _row(verdict: Verdict, findings: Findings) -> dict[str, Any]:
     entry = _claim(verdict, findings)
     expected = entry.pop("expected") or {"low": None, "high": None}
     measured = entry.pop("measured") or {}
-    for key in ("select", "against", "evidence"):
+    for key in ("select", "against", "evidence", "parameters"):
         entry[key] = json.dumps(entry[key])
+    points = entry.pop("points")
+    entry.update({f"points_{key}": value for key, value in points.items()})
     entry["expected_low"], entry["expected_high"] = expected["low"], expected["high"]
-    for key in ("value", "low", "high", "confidence", "runs", "rows", "p", "p_holm"):
+    for key in ("value", "low", "high", "confidence", "runs", "rows", "censored", "p", "p_holm"):
         entry[f"measured_{key}"] = measured.get(key)
     return entry

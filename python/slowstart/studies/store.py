@@ -86,6 +86,13 @@ class Job:
     traces: int = 0
     """The number of runs, counted from the first, whose time series are stored."""
     extracts: tuple[Extract, ...] = ()
+    numbers: tuple[int, ...] | None = None
+    """Which runs; the first ``runs`` by default. A mixture divides them between several jobs."""
+
+    @cached_property
+    def chosen(self) -> tuple[int, ...]:
+        """The numbers of its runs."""
+        return tuple(range(self.runs)) if self.numbers is None else self.numbers
 
     @cached_property
     def key(self) -> str:
@@ -140,10 +147,12 @@ class Store(RunStore):
             columns = self._runs.select("key", "seed", "traced").iter_rows()
             there = {(key, seed): traced for key, seed, traced in columns}
         wanted: dict[tuple[str, int], _Unit] = {}
-        for number in range(max((job.runs for job in jobs), default=0)):
-            for job in jobs:
-                if number >= job.runs:
-                    continue
+        by_number: dict[int, list[Job]] = {}
+        for job in jobs:
+            for number in job.chosen:
+                by_number.setdefault(number, []).append(job)
+        for number in sorted(by_number):
+            for job in by_number[number]:
                 unit = _Unit(job, number, number < job.traces)
                 place = (job.key, unit.seed)
                 if place in there and there[place] >= unit.traced:
@@ -336,14 +345,14 @@ class Store(RunStore):
 
 
 def _wanted(place: int, job: Job) -> pl.DataFrame:
-    numbers = range(job.runs)
+    numbers = job.chosen
     return pl.DataFrame(
         {
-            "job": [place] * job.runs,
-            "key": [job.key] * job.runs,
+            "job": [place] * len(numbers),
+            "key": [job.key] * len(numbers),
             "run": list(numbers),
             "seed": [job.scenario.seed + number for number in numbers],
-            **{name: [value] * job.runs for name, value in job.labels.items()},
+            **{name: [value] * len(numbers) for name, value in job.labels.items()},
         },
         schema_overrides={"run": pl.UInt32, "seed": pl.UInt64},
     )

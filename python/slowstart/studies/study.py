@@ -7,7 +7,7 @@ an :class:`~slowstart.studies.store.Extract` in the study's analysis
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,17 +16,24 @@ from slowstart import InputError
 from slowstart import traces as recorded
 from slowstart._native import run_batch
 from slowstart.studies.analysis import load_analysis
+from slowstart.studies.calibration import (
+    Allowed,
+    Calibration,
+    read_allowed,
+    read_calibrations,
+)
 from slowstart.studies.catalogue import CLAIMS, FOLDERS, STUDY, names
 from slowstart.studies.claims import Claim, read_claim
 from slowstart.studies.drawings import Drawing, read_drawing
 from slowstart.studies.files import Node, listed, nearest
 from slowstart.studies.grid import STACKS, Stack
 from slowstart.studies.measures import Known
-from slowstart.studies.plan import Experiment, read_experiment
+from slowstart.studies.plan import Experiment, baseline, read_experiment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from slowstart.studies.files import Scalar
     from slowstart.studies.store import Job
 
 _README = "README.md"
@@ -64,6 +71,10 @@ class Study:
     module: Any
     answer: Any = None
     """Returns sentences for findings and a stack: the report's first lines."""
+    calibrations: Mapping[str, Calibration] = field(default_factory=dict)
+    """Its calibrated networks."""
+    allowed: Mapping[str, Allowed] = field(default_factory=dict)
+    """The sets of parameters that the published baseline allows, as far as searched."""
 
     @cached_property
     def readme(self) -> str:
@@ -92,6 +103,20 @@ class Study:
         runs = sum(job.runs for group in groups for job in group)
         return runs, self.minutes["quick" if quick else "full"]
 
+    def baseline(
+        self, calibration: Calibration, point: Mapping[str, Scalar], runs: int
+    ) -> list[Job]:
+        """The runs of a calibration's plain baseline at a point."""
+        return baseline(
+            calibration, point, runs, (self.folder,), lambda word: getattr(self.module, word, None)
+        )
+
+    def calibrate(self, output: str | Path, **how: Any) -> Any:
+        """Searches its calibrations; see :func:`slowstart.studies.calibrate.search`."""
+        from slowstart.studies.calibrate import search
+
+        return search(self, Path(output), **how)
+
     def run(self, output: str | Path | None = None, **how: Any) -> Any:
         """Runs it; see :func:`slowstart.studies.runner.run`."""
         from slowstart.studies.runner import run
@@ -99,7 +124,7 @@ class Study:
         return run(self, output, **how)
 
 
-def load(name: str | Path, traces: str | Path | None = None) -> Study:
+def load(name: str | Path, traces: str | Path | None = None, *, sets: bool = True) -> Study:
     """Reads a study, by name or by folder.
 
     Args:
@@ -107,6 +132,7 @@ def load(name: str | Path, traces: str | Path | None = None) -> Study:
         traces: A further folder to search for recorded traces; by default that of
             ``SLOWSTART_TRACES``, or else the user's (``slowstart traces``). Experiments whose
             traces are missing are left out.
+        sets: Whether the stored sets of its calibrations are used (not to repeat a search).
 
     Raises:
         InputError: There is no such study, or one of its files is invalid (with file and line).
@@ -128,9 +154,17 @@ def load(name: str | Path, traces: str | Path | None = None) -> Study:
     def hooks(word: str) -> object | None:
         return getattr(module, word, None)
 
+    calibrations = read_calibrations(folder, hooks)
+    allowed: dict[str, Allowed] = {}
+    for calibration in calibrations.values() if sets else ():
+        there = read_allowed(folder, calibration)
+        if there is not None:
+            allowed[calibration.name] = there
+    networks = [(each, allowed.get(each.name)) for each in calibrations.values()]
     experiments: dict[str, Experiment] = {}
     for node in root.tables("experiment"):
-        each = read_experiment(node, (folder,) if where is None else (folder, where), hooks)
+        folders = (folder,) if where is None else (folder, where)
+        each = read_experiment(node, folders, hooks, networks)
         if each.name in experiments:
             raise node.refuse(f"there are two experiments {each.name}", "name")
         experiments[each.name] = each
@@ -164,6 +198,8 @@ def load(name: str | Path, traces: str | Path | None = None) -> Study:
         drawings=tuple(drawings),
         module=module,
         answer=_answer(root, hooks),
+        calibrations=calibrations,
+        allowed=allowed,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,9 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from slowstart.studies.claims import AGREES, CANNOT_TEST, DIFFERS
+from slowstart import __version__
+from slowstart.studies.bands import plain
+from slowstart.studies.claims import AGREES, CANNOT_TEST, DIFFERS, NOT_IDENTIFIED, STANDINGS
 from slowstart.tables import console, write_plain
 
 if TYPE_CHECKING:
@@ -17,9 +20,12 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from slowstart.studies.calibrate import Search
     from slowstart.studies.runner import Findings
 
-_STYLES = {AGREES: "green", DIFFERS: "dark_orange3", CANNOT_TEST: "dim"}
+_STYLES = {
+    AGREES: "green", DIFFERS: "dark_orange3", NOT_IDENTIFIED: "dark_goldenrod", CANNOT_TEST: "dim",
+}  # fmt: skip
 
 
 def show(findings: Findings, report: str | None) -> None:
@@ -98,15 +104,90 @@ def _show_totals(out: Console, findings: Findings) -> None:
     from slowstart.studies.page import claims_table
 
     totals = findings.totals
-    out.print(
-        f"{totals[AGREES]} agree, {totals[DIFFERS]} differ, {totals[CANNOT_TEST]} cannot be tested"
+    counted = (
+        f"{totals[AGREES]} agree, {totals[DIFFERS]} differ, {totals[NOT_IDENTIFIED]} are not "
+        f"identified, {totals[CANNOT_TEST]} cannot be tested"
     )
+    out.print(counted, soft_wrap=True)
+    if findings.dependent:
+        left = "; ".join(
+            f"{count} ({STANDINGS[standing]})" for standing, count in findings.dependent.items()
+        )
+        out.print(f"Not in these totals: {left}", soft_wrap=True)
+    if findings.study.allowed and not findings.over_set and "simulated" in findings.stacks:
+        names = ", ".join(findings.study.allowed)
+        words = "judged at the chosen point alone, not over what the published baseline allows"
+        out.print(Text(f"Claims about {names}: {words}"), soft_wrap=True)
     differing = [row for row in claims_table(findings) if _differs(row)]
     wrong = [row["claim"].name for row in differing if not row["explanation"].holds]
     if wrong and not findings.quick:
         out.print(Text(f"The explanation does not hold in these runs: {_few(wrong)}"))
     if findings.quick:
         out.print("This was a quick run: fewer repetitions, so the verdicts are provisional.")
+
+
+def show_searches(title: str, found: Sequence[Search], folder: str) -> None:
+    """Prints what each calibration allows."""
+    out = console()
+    long = not sys.stdout.isatty()
+    out.print(Text(title, "bold"), soft_wrap=long)
+    for each in found:
+        allowed, names = each.allowed, list(each.calibration.parameters)
+        out.print()
+        head = f"{each.calibration.name}: {allowed.size} of {allowed.searched} points allowed"
+        if not each.calibration.targets:
+            head += " (the publication has no number of the baseline)"
+        elif not allowed.met:
+            head = (
+                f"{each.calibration.name}: none of {allowed.searched} points meets the baseline; "
+                f"the nearest is {allowed.distance:.1f} standard errors away"
+            )
+        out.print(Text(head, "bold"), soft_wrap=long)
+        for target in each.calibration.targets:
+            value = plain(allowed.found[target.name], 3)
+            words = f"{target.words} ({target.statistic}): here {value} at the chosen point"
+            out.print(Text(f"  {words}"), soft_wrap=long)
+        for name in names:
+            values = allowed.ranges[name]
+            reach = str(values[0]) if len(values) == 1 else f"{values[0]} to {values[-1]}"
+            out.print(Text(f"  {name}: {reach}; chosen {allowed.chosen[name]}"), soft_wrap=long)
+        if each.calibration.targets:
+            out.print(Text(f"  {each.runs} runs of each point", "dim"), soft_wrap=long)
+    out.print()
+    sys.stdout.write(f"The sets and every point tried are in {folder}\n")
+
+
+def searches(name: str, found: Sequence[Search]) -> dict[str, Any]:
+    """What each calibration allows, as one JSON document."""
+    return {
+        "format": 1,
+        "kind": "calibration",
+        "version": __version__,
+        "study": name,
+        "calibrations": [
+            {
+                "name": each.calibration.name,
+                "runs": each.runs,
+                "searched": each.allowed.searched,
+                "allowed": each.allowed.size,
+                "meets_targets": each.allowed.met,
+                "bound_se": each.bound,
+                "chosen": dict(each.allowed.chosen),
+                "judged": [dict(point) for point in each.allowed.judged],
+                "ranges": {key: list(values) for key, values in each.allowed.ranges.items()},
+                "points": [
+                    {
+                        "point": dict(tried.point),
+                        "found": dict(tried.found),
+                        "distance_se": tried.distance if tried.distance != math.inf else None,
+                        "allowed": tried.distance <= each.bound,
+                    }
+                    for tried in each.tried
+                ],
+            }
+            for each in found
+        ],
+    }
 
 
 def _differs(row: Mapping[str, Any]) -> bool:

@@ -299,9 +299,12 @@ impl CoreStartup {
             2 => ExitReason::Delay {
                 rtt: nothing,
                 threshold: nothing,
+                base: nothing,
+                samples: 0,
             },
             _ if reply.norm.is_some() || reply.phase == 2 => ExitReason::Search {
                 norm_permille: 0,
+                threshold_permille: 0,
                 current: Bytes::ZERO,
                 previous: Bytes::ZERO,
             },

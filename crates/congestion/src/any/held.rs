@@ -27,8 +27,8 @@ use crate::parts::{avoidance_hooks, congestion_control_hooks, startup_hooks};
 use crate::startup::{HyStart, Standard};
 use crate::{
     Ack, AsksRouters, Avoidance, Classic, Congestion, CongestionControl, Decision, Established,
-    JumpStarts, Lost, Needs, OrdinaryAck, Pace, PathMemory, Sent, SlowStartExit, Startup,
-    SteersSending, Step, Window,
+    JumpStarts, KnownPath, KnowsPath, Lost, Needs, OrdinaryAck, Pace, PathMemory, Sent,
+    SlowStartExit, Startup, SteersSending, Step, Window,
 };
 
 /// A start-up of a common congestion control.

@@ -188,14 +188,19 @@ impl Fast {
         let (base, avg) = self.rtts();
         let span = |value: u128| Duration::from_nanos(u64::try_from(value).unwrap_or(u64::MAX));
         let (rtt, base) = (span(avg / PARTS), span(base / PARTS));
+        let evidence = |threshold| ExitReason::Delay {
+            rtt,
+            threshold,
+            base,
+            samples: 0,
+        };
         if self.config.personalised {
             let w = u128::from(window.cwnd_segments()) * ONE;
             let limit = u128::from(self.config.alpha * self.config.theta_permille) * ONE / PERMILLE;
-            let threshold = base;
-            return (self.backlog(w) >= limit).then_some(ExitReason::Delay { rtt, threshold });
+            return (self.backlog(w) >= limit).then_some(evidence(base));
         }
         let threshold = base + self.config.exit_delay;
-        (rtt > threshold).then_some(ExitReason::Delay { rtt, threshold })
+        (rtt > threshold).then_some(evidence(threshold))
     }
 }
 

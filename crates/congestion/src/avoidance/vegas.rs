@@ -122,6 +122,8 @@ impl Vegas {
         let reason = ExitReason::Delay {
             rtt: Duration::from_micros(self.min_rtt),
             threshold: Duration::from_micros(threshold),
+            base: Duration::from_micros(self.base_rtt),
+            samples: 0,
         };
         if window.in_slow_start() {
             if beyond <= self.config.gamma {

@@ -26,8 +26,8 @@ use crate::parts::congestion_control_hooks;
 use crate::parts::hooks::{delegate, own_hooks};
 use crate::settings;
 use crate::{
-    Ack, BuildContext, Congestion, CongestionControl, Established, Lost, Needs, PathMemory, Sent,
-    SlowStartExit, Window,
+    Ack, BuildContext, Congestion, CongestionControl, Established, KnownPath, Lost, Needs,
+    PathMemory, Sent, SlowStartExit, Window,
 };
 
 /// IP and TCP headers of a full segment with timestamps, and RCP's own.

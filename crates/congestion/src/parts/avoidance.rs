@@ -4,7 +4,8 @@ use units::{Bytes, Instant};
 
 use super::hooks::hooks;
 use crate::BuildContext;
-use crate::signal::{Ack, Congestion, ExitReason, Window};
+use crate::exit::ExitReason;
+use crate::signal::{Ack, Congestion, Window};
 
 hooks! {
     ($)

@@ -5,8 +5,9 @@ use units::{Bytes, Duration, Instant, Rate};
 
 use super::hooks::hooks;
 use super::needs::Needs;
+use crate::exit::SlowStartExit;
 use crate::memory::PathMemory;
-use crate::signal::{Ack, Congestion, Established, Lost, Sent, SlowStartExit, Window};
+use crate::signal::{Ack, Congestion, Established, KnownPath, Lost, Sent, Window};
 
 hooks! {
     ($)
@@ -101,6 +102,13 @@ hooks! {
 
         /// See [`AsksRouters::thins_acks`](crate::AsksRouters::thins_acks).
         fn thins_acks(&mut self) -> bool { false }
+
+        /// Whether it needs a simulator's knowledge of the path ([`Self::on_path`]). It never
+        /// changes.
+        fn knows_path(&mut self) -> bool { false }
+
+        /// See [`KnowsPath::on_path`](crate::KnowsPath::on_path).
+        fn on_path(&mut self, now: Instant, path: &KnownPath) {}
 
         /// Bytes that every data packet carries for the routers of the path; `None` for congestion
         /// controls whose data carries nothing for routers. It never changes.

@@ -12,7 +12,7 @@ mod tests;
 pub use avoidance::{Avoidance, Decision, Recovery};
 pub use control::CongestionControl;
 pub use needs::Needs;
-pub use startup::{AsksRouters, JumpStarts, Startup, SteersSending};
+pub use startup::{AsksRouters, JumpStarts, KnowsPath, Startup, SteersSending};
 
 pub(crate) use avoidance::{avoidance_hooks, recovery_hooks};
 pub(crate) use control::congestion_control_hooks;

@@ -2,16 +2,15 @@
 //!
 //! A start-up implements [`Startup`], of which only [`Startup::on_ack`] is required. What a few
 //! start-ups need besides stands in small traits of its own ([`JumpStarts`], [`AsksRouters`],
-//! [`SteersSending`]); a start-up that implements one returns itself from the method of that name.
+//! [`SteersSending`], [`KnowsPath`]); a start-up that implements one returns itself from the method of that name.
 
 use units::{Bytes, Duration, Instant, Rate};
 
 use super::hooks::hooks;
 use super::needs::Needs;
+use crate::exit::SlowStartExit;
 use crate::memory::PathMemory;
-use crate::signal::{
-    Ack, Congestion, Established, Pace, Reduction, Sent, SlowStartExit, Step, Window,
-};
+use crate::signal::{Ack, Congestion, Established, KnownPath, Pace, Reduction, Sent, Step, Window};
 
 hooks! {
     ($)
@@ -64,6 +63,10 @@ hooks! {
         /// The start-up itself, where sending changes the window or the pace. Whether it does never
         /// changes: the transport then looks at both after each segment.
         fn steers_sending(&mut self) -> Option<&mut dyn SteersSending> { None }
+
+        /// The start-up itself, where it needs a simulator's knowledge of the path. Whether it does
+        /// never changes; no real transport can serve it.
+        fn knows_path(&mut self) -> Option<&mut dyn KnowsPath> { None }
 
         /// Whether each ACK sends a copy of a segment in flight, the last one first, until that
         /// meets what is acknowledged.
@@ -126,6 +129,13 @@ pub trait AsksRouters {
     fn thins_acks(&self) -> bool {
         false
     }
+}
+
+/// A start-up that knows what no sender can know.
+pub trait KnowsPath {
+    /// The path at this moment. Called when the connection is established, before anything is sent,
+    /// and after ACKs of slow start.
+    fn on_path(&mut self, path: &KnownPath, window: &Window) -> Option<Step>;
 }
 
 /// A start-up whose window or pace changes as segments leave.

@@ -22,8 +22,9 @@ use super::hooks::{delegate, forward, hooks, own_hooks};
 use super::{avoidance_hooks, congestion_control_hooks, recovery_hooks, startup_hooks};
 use crate::{
     Ack, AsksRouters, Avoidance, BuildContext, Classic, Congestion, CongestionControl,
-    CongestionKind, Decision, Established, ExitReason, JumpStarts, Lost, Needs, Pace, PathMemory,
-    Phase, Recovery, Reduction, Sent, SlowStartExit, Startup, SteersSending, Step, Window,
+    CongestionKind, Decision, Established, ExitReason, JumpStarts, KnownPath, KnowsPath, Lost,
+    Needs, Pace, PathMemory, Phase, Recovery, Reduction, Sent, SlowStartExit, Startup,
+    SteersSending, Step, Window,
 };
 use transport::{Operation, Transport};
 
@@ -90,6 +91,12 @@ examples! {
         initial_window: SMSS * 10,
         seed: 0,
         handshake_rtt: None,
+    };
+    KnownPath = KnownPath {
+        rate: Rate::MAX,
+        queue_delay: Duration::ZERO,
+        base_rtt: Duration::from_millis(1),
+        busy_for: Duration::ZERO,
     };
     Established = Established {
         now: Instant::ZERO,
@@ -479,7 +486,13 @@ impl<C: CongestionControl> CongestionControl for Spied<C> {
 #[test]
 fn the_transport_of_the_tests_calls_every_hook() {
     let seen = Probe::new();
-    for name in ["cubic+quick-start", "cubic+suss", "bbr3", "xcp"] {
+    for name in [
+        "cubic+quick-start",
+        "cubic+suss",
+        "cubic+oracle",
+        "bbr3",
+        "xcp",
+    ] {
         let algorithm: crate::Algorithm = name.parse().expect(name);
         let mut transport = Transport::new(Spied {
             control: algorithm.build(BuildContext::example()),

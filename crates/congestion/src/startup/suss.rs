@@ -24,11 +24,11 @@
 //!   talk accepts a train of up to a quarter of the smallest RTT in every round. The code does so
 //!   in round 2 and lets the predicted train of later rounds grow to the whole RTT. Test: `suss.rs`
 //!   (`the_code_accepts_longer_trains_than_the_talk`). Our reading of the talk is from its slides.
-//! - The patch sends beyond the advertised receive window, which RFC 9293 section 3.8.6 forbids,
-//!   and so does this (`override_window=true`). A receiver that opens its window from 64 KB as
-//!   Linux does otherwise leaves SUSS almost nothing to gain. The segments are accepted because the
-//!   window has advanced when they arrive. A closed window stays closed here; in the patch it does
-//!   not. Test: `suss.rs` of the simulator.
+//! - The patch sends beyond the advertised receive window, which RFC 9293 section 3.8.6 forbids.
+//!   This respects the window by default, and a receiver that opens its window from 64 KB as Linux
+//!   does then leaves SUSS almost nothing to gain. With `override_window=true` it sends as the
+//!   patch does: the segments are accepted because the window has advanced when they arrive. A
+//!   closed window stays closed here; in the patch it does not. Test: `suss.rs` of the simulator.
 //! - The patch assumes an initial window of ten segments and TCP port 80. This uses the flow's own
 //!   initial window, and any port.
 //! - Where the patch divides by zero (one ACK for a whole blue train), the train has no length.
@@ -88,7 +88,7 @@ settings! {
         /// Whether to send beyond the advertised receive window.
         override_window: bool {
             name: "override_window",
-            default: "true",
+            default: "false",
             help: "send beyond the advertised receive window, as the authors' patch does (violates \
                    RFC 9293 section 3.8.6)",
             read: options::boolean,

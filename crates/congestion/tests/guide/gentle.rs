@@ -10,10 +10,13 @@
 
 use units::{Duration, Instant};
 
-use crate::{Ack, ExitReason, Startup, Step, Window, options, settings};
+use crate::{Ack, Criterion, Startup, Step, Unit, Window, options, settings};
 
 /// Round-trip times in a row that must be high.
 const SAMPLES: u32 = 8;
+
+/// What ends slow start.
+static RISE: Criterion = Criterion::above("rise", Unit::Time);
 
 settings! {
     /// Settings of [`Gentle`].
@@ -66,10 +69,7 @@ impl Startup for Gentle {
         self.is_full(rtt, ack.min_rtt).then(|| Step::Exit {
             cwnd: window.cwnd,
             ssthresh: window.cwnd,
-            reason: ExitReason::Delay {
-                rtt,
-                threshold: ack.min_rtt + ack.min_rtt / 4,
-            },
+            reason: RISE.met(rtt, ack.min_rtt + ack.min_rtt / 4),
         })
     }
 

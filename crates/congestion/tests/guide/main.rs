@@ -6,8 +6,8 @@
 mod gentle;
 
 pub use congestion::{
-    Ack, Avoidance, Classic, CongestionControl, ExitReason, Phase, Recovery, Startup, Step, Window,
-    avoidance, options, recovery, settings,
+    Ack, Avoidance, Classic, CongestionControl, Criterion, ExitReason, Phase, Recovery, Startup,
+    Step, Unit, Window, avoidance, options, recovery, settings,
 };
 
 use gentle::{Gentle, GentleConfig};
@@ -68,7 +68,10 @@ fn it_grows_by_half_until_the_delay_stays_high() {
     // Half a segment is carried from 15 to 33. A window of 50 is exactly a quarter more than the path
     // holds, which is not too much; one of 75 is, and seven ACKs earn three segments before the exit.
     assert_eq!(windows, [15, 22, 33, 50, 75, 78]);
-    assert!(matches!(exit, Some(ExitReason::Delay { .. })), "{exit:?}");
+    assert!(
+        matches!(exit, Some(ExitReason::Measured { .. })),
+        "{exit:?}"
+    );
 }
 
 #[test]

@@ -136,11 +136,8 @@ fn flow_result(
         .filter(|at| observer.exit.is_none_or(|exit| *at <= exit.at));
     let passive_exit = passive.zip(watched.decision).map(|(at, decision)| {
         let cwnd_bytes = u64::from(decision.cwnd) * observer.smss();
-        SlowStartExitResult {
-            time_s: since(at),
-            cwnd_bytes,
-            reason: plan.kind.exit.to_owned(),
-        }
+        let exit = SlowStartExitResult::without_evidence(since(at), cwnd_bytes, plan.kind.exit);
+        with_norm(exit, watched)
     });
     FlowResult {
         flow: plan.index,
@@ -168,7 +165,7 @@ fn flow_result(
         rtt_min_ms: observer.min_rtt().map(millis),
         rtt_mean_ms: observer.probe.rtt.mean().map(millis),
         rtt_p95_ms: observer.probe.rtt.quantile(950).map(millis),
-        slow_start_exit: exit_of(observer),
+        slow_start_exit: exit_of(observer).map(|exit| with_norm(exit, watched)),
         passive_exit,
         capacity: CapacityPoint {
             true_s: capacity.map(since),
@@ -181,17 +178,31 @@ fn flow_result(
             .map(|at| (at, false))
             .or(observer.exit.map(|exit| (exit.at, exit.by_congestion)))
             .map(|(at, by_congestion)| classify(at, by_congestion, capacity)),
+        startup: None,
     }
 }
 
 /// The end of the first slow start, if it was observed.
 pub(super) fn exit_of(observer: &Observer) -> Option<SlowStartExitResult> {
     let exit = observer.exit?;
-    Some(SlowStartExitResult {
-        time_s: exit.at.saturating_since(observer.start).as_secs_f64(),
-        cwnd_bytes: exit.cwnd_segments * observer.smss(),
-        reason: exit.reason.to_owned(),
-    })
+    Some(SlowStartExitResult::without_evidence(
+        exit.at.saturating_since(observer.start).as_secs_f64(),
+        exit.cwnd_segments * observer.smss(),
+        exit.reason,
+    ))
+}
+
+/// The evidence of an exit by SEARCH, whose program in the kernel reports the norm. Of other exits
+/// the kernel reports the reason alone.
+fn with_norm(mut exit: SlowStartExitResult, watched: &Watched) -> SlowStartExitResult {
+    if let Some(decision) = watched.decision.as_ref()
+        && exit.reason == "search"
+    {
+        let norm = decision.norm_permille as f64 / 1e3;
+        exit.evidence = format!("search: norm {norm:.2}");
+        exit.values.insert("norm".to_owned(), norm);
+    }
+    exit
 }
 
 /// The first moment from which the bottleneck stays busy for one base RTT while the flow runs.

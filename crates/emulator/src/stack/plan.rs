@@ -258,6 +258,12 @@ fn plan_flow(
         ));
     }
     let algorithm = flow.algorithm.to_string();
+    if flow.algorithm.knows_path() {
+        return refuse(format!(
+            "flow `{name}`: `{algorithm}` needs the simulator's knowledge of the path, so only the \
+             simulator can run it"
+        ));
+    }
     let Some((mut found, wanted)) = names::find(&flow.algorithm, &options.names) else {
         return refuse(format!(
             "flow `{name}`: no congestion control of the kernel implements `{algorithm}`; known \

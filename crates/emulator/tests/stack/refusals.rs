@@ -32,6 +32,10 @@ fn what_the_kernel_cannot_do_is_refused_with_a_sentence() {
             vec![flow("cubic+search:bins=12", 1000)],
             "no congestion control of the kernel",
         ),
+        (
+            vec![flow("cubic+oracle", 1000)],
+            "`cubic+oracle` needs the simulator's knowledge of the path",
+        ),
         (vec![from_a_host], "`from` and `to` are not supported"),
         (
             vec![with(reno(), |of| of.sack = false)],

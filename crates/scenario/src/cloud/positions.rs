@@ -1,5 +1,5 @@
-//! A file of positions: lines `node,x,y`, or `time,node,x,y` with which nodes move. A first line of words
-//! is a header; `#` begins a comment.
+//! A file of positions: lines `node,x,y`, or `time,node,x,y` with which nodes move. A first line of
+//! words is a header; `#` begins a comment.
 
 use std::path::Path;
 use std::sync::Arc;

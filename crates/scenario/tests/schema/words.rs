@@ -63,6 +63,7 @@ pub fn shown(kind: &Kind, value: Value) -> Option<String> {
         (Kind::Decibel(..), Value::Number(number)) => format!("{number} dB"),
         (Kind::Level(..), Value::Number(number)) => format!("{number} dBm"),
         (Kind::Hertz(..), Value::Number(number)) => format!("{number} Hz"),
+        (Kind::Packets, Value::Number(number)) => format!("{number} packets"),
         (Kind::Length(..), Value::Number(number)) => format!("{number} m"),
         (Kind::Speed(..), Value::Number(number)) => format!("{number} m/s"),
         (Kind::Power(..), Value::Number(number)) => format!("{number} W"),

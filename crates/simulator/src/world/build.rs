@@ -77,8 +77,11 @@ impl<'a> World<'a> {
             // Without measured flows, a run ends with its time.
             unfinished: scenario.flows.len().max(1),
             now: Instant::ZERO,
-            is_plain: options.traces || options.event_loop == EventLoop::Plain,
+            is_plain: options.traces || options.packets || options.event_loop == EventLoop::Plain,
             turns: Turns::default(),
+            packets: options
+                .packets
+                .then(|| vec![Vec::new(); scenario.flows.len()]),
         };
         world.add_own_links();
         world.add_cloud();

@@ -45,6 +45,7 @@ impl World<'_> {
         let now = self.now;
         self.links[FORWARD as usize].advance(now);
         self.note_busy_periods();
+        self.end_startup(flow);
         let link = &self.links[FORWARD as usize].link;
         let state = &mut self.flows.measured[flow as usize];
         if let Some(period) = link.last_busy_period(now)
@@ -116,6 +117,7 @@ impl World<'_> {
         }
         links.extend(accesses);
         result.links = links;
+        let packets = self.take_packets();
         if let Some(traces) = &mut traces {
             let mut flows = self.flows.measured.into_iter();
             traces.flows.extend(
@@ -125,7 +127,11 @@ impl World<'_> {
                     .map(|trace| *trace),
             );
         }
-        RunOutput { result, traces }
+        RunOutput {
+            result,
+            traces,
+            packets,
+        }
     }
 }
 

@@ -28,6 +28,7 @@ impl World<'_> {
             let (traced, is_plain) = (self.traced, self.is_plain);
             state.start(now, seed, memory, traced, is_plain, &mut self.flows.pool);
             self.unresolved.push(flow);
+            self.measure_startup(flow);
             if let (Some(course), Some(ways)) =
                 (legs.of_flow(flow as usize), self.courses.remove(&flow))
             {

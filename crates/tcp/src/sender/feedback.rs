@@ -1,7 +1,7 @@
 //! The sender's requests to routers and their answers. A sender without explicit router support
 //! calls nothing here.
 
-use congestion::CongestionControl;
+use congestion::{CongestionControl, KnownPath};
 use units::feedback::Feedback;
 use units::{Bytes, Duration, Instant};
 
@@ -24,6 +24,20 @@ impl Sender {
     #[must_use]
     pub fn thins_acks(&mut self) -> bool {
         self.cc.thins_acks()
+    }
+
+    /// Whether its start-up needs a simulator's knowledge of the path ([`Self::tell_path`]). The
+    /// value is constant.
+    #[must_use]
+    pub fn knows_path(&mut self) -> bool {
+        self.cc.knows_path()
+    }
+
+    /// Takes what a simulator knows of the path. Call it between an ACK and what that releases.
+    pub fn tell_path(&mut self, now: Instant, path: &KnownPath) {
+        self.cc.on_path(now, path);
+        self.read_window();
+        self.update_pacing_rate();
     }
 
     /// The request to routers in `segment`, which leaves at `now`.

@@ -148,6 +148,13 @@ impl Sender {
         self.cc.passive_decision()
     }
 
+    /// Whether the application limited the sender: its data had run out when it wrote again, and what
+    /// was in flight then is not all delivered.
+    #[must_use]
+    pub const fn was_app_limited(&self) -> bool {
+        self.rate.is_app_limited()
+    }
+
     /// The congestion control.
     #[must_use]
     pub const fn congestion_control(&self) -> &Control {

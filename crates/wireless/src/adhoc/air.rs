@@ -1,24 +1,24 @@
 //! The air: the medium that all radios of a network share, and what each radio hears.
 //!
 //! A MAC calls [`Air::transmit`] when a node sends a frame. From that moment the air knows when the
-//! frame arrives at every node in range and how strong it is there, and notes it at those nodes. What
-//! becomes of it there (received, collided, too weak) follows later from the other frames at that
-//! node; the air works it out when somebody asks, in the order of arrivals. So a frame costs one pass
-//! over the nodes in range and no event. A MAC schedules an event for the addressed node alone, at
-//! the end of the arrival ([`Transmission::arrives`]), and asks [`Air::received`] then.
+//! frame arrives at every node in range and how strong it is there, and notes it at those nodes.
+//! What becomes of it there (received, collided, too weak) follows later from the other frames at
+//! that node; the air works it out when somebody asks, in the order of arrivals. So a frame costs
+//! one pass over the nodes in range and no event. A MAC schedules an event for the addressed node
+//! alone, at the end of the arrival ([`Transmission::arrives`]), and asks [`Air::received`] then.
 //!
 //! # Reception
 //!
 //! By pairwise capture, as the ns-2 manual's wireless physical layer (Fall and Varadhan, 2011,
 //! chapters 16 and 18): a frame below both thresholds does not exist. A frame below the receive
-//! threshold keeps the medium busy and is errored. If a frame arrives while the radio is occupied by
-//! another one, the later one is lost; the earlier one survives if it is stronger by the capture
-//! ratio, and the radio is then occupied until the end of the later to end of both otherwise. Powers
+//! threshold keeps the medium busy and is errored. If a frame arrives while the radio is occupied
+//! by another one, the later one is lost; the earlier one survives if it is stronger by the capture
+//! ratio. Otherwise both are lost, and the radio is occupied until the later of their ends. Powers
 //! of several frames do not add up.
 //!
 //! By SINR: the radio locks on the first frame that is above the receive threshold. The frame is
-//! intact if its power over the noise and the sum of all other powers is never below a ratio. A frame
-//! that the radio does not lock on is interference.
+//! intact if its power over the noise and the sum of all other powers is never below a ratio. A
+//! frame that the radio does not lock on is interference.
 //!
 //! In both cases a radio that transmits receives nothing, and a frame takes the distance over the
 //! speed of light to arrive.
@@ -42,7 +42,7 @@ use self::radio::{Radio, Rules};
 use super::energy::{EnergyConfig, EnergyReport, Meter, Powers};
 use super::mobility::{Mobility, Position};
 use super::propagation::{Propagation, RadioConfig};
-use crate::{AirSummary, NodeId};
+use crate::NodeId;
 
 mod neighbours;
 mod radio;
@@ -146,14 +146,12 @@ impl Fate {
 
 /// Frames since the start of the run.
 ///
-/// Conservation: each frame that reaches a node in range has one fate there, so `arrivals` is the sum
-/// of `fates` once all frames have ended ([`Air::settle`]).
+/// Conservation: each frame that reaches a node in range has one fate there, so `arrivals` is the
+/// sum of `fates` once all frames have ended ([`Air::settle`]).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AirCounters {
     /// Frames that nodes have transmitted.
     pub frames: u64,
-    /// Time for which at least one node transmitted, with frames that have begun.
-    pub busy: Duration,
     /// Pairs of a frame and a node in range of it.
     pub arrivals: u64,
     /// What became of them, in the order of [`Fate`].
@@ -180,8 +178,8 @@ impl AddAssign<Fate> for AirCounters {
     }
 }
 
-/// What a MAC keeps at each radio, and how the radio informs it. Calls at a node come in the order of
-/// its past, not when it happens but when somebody asks.
+/// What a MAC keeps at each radio, and how the radio informs it. Calls at a node come in the order
+/// of its past, not when it happens but when somebody asks.
 pub trait Listen: Default + Debug {
     /// The medium became busy at `at` after it had been idle since `idle`.
     fn busy(&mut self, _at: Instant, _idle: Instant) {}
@@ -195,52 +193,10 @@ pub trait Listen: Default + Debug {
 
 impl Listen for () {}
 
-/// What an owner can ask the radios of a network, whatever the MAC. Calls come in order of time, also
-/// with those of the MAC.
-pub trait Radios: Debug {
-    /// Where a node is.
-    fn position(&mut self, node: NodeId, at: Instant) -> Position;
-
-    /// The nodes in range of `node`, whether they can decode its frames or only sense them.
-    fn links(&mut self, now: Instant, node: NodeId) -> &[Link];
-
-    /// The propagation between them.
-    fn propagation(&self) -> &Propagation;
-
-    /// What `node` has used; `None` if energy is not accounted for.
-    fn energy(&mut self, now: Instant, node: NodeId) -> Option<EnergyReport>;
-
-    /// What became of all frames up to `now`.
-    fn frames(&mut self, now: Instant) -> &AirCounters;
-}
-
-impl<L: Listen> Radios for Air<L> {
-    fn position(&mut self, node: NodeId, at: Instant) -> Position {
-        Self::position(self, node, at)
-    }
-
-    fn links(&mut self, now: Instant, node: NodeId) -> &[Link] {
-        Self::links(self, now, node)
-    }
-
-    fn propagation(&self) -> &Propagation {
-        Self::propagation(self)
-    }
-
-    fn energy(&mut self, now: Instant, node: NodeId) -> Option<EnergyReport> {
-        Self::energy(self, now, node)
-    }
-
-    fn frames(&mut self, now: Instant) -> &AirCounters {
-        self.settle(now);
-        Self::counters(self)
-    }
-}
-
 /// The radios of a network and the medium between them.
 ///
-/// Calls come in order of time. A question at an instant sees what happened before it: a frame whose
-/// first bit arrives at that very instant does not count yet.
+/// Calls come in order of time. A question at an instant sees what happened before it: a frame
+/// whose first bit arrives at that very instant does not count yet.
 #[derive(Debug)]
 pub struct Air<L = ()> {
     propagation: Propagation,
@@ -251,9 +207,10 @@ pub struct Air<L = ()> {
     meters: Vec<Meter>,
     frames: u64,
     receivers: Vec<Receiver>,
-    /// When the last of the frames so far has left its sender.
-    silent: Instant,
     counters: AirCounters,
+    /// Time in which at least one node transmitted, with what has been announced; and its end.
+    busy: Duration,
+    silent_from: Instant,
 }
 
 impl<L: Listen> Air<L> {
@@ -271,6 +228,8 @@ impl<L: Listen> Air<L> {
         let powers = energy.map(Powers::new);
         let meter = |powers: Powers| (0..count).map(|_| Meter::new(powers)).collect();
         Self {
+            busy: Duration::ZERO,
+            silent_from: Instant::ZERO,
             rules: Rules::new(config, &propagation),
             neighbours: Neighbours::new(mobility, &propagation),
             propagation,
@@ -280,7 +239,6 @@ impl<L: Listen> Air<L> {
             meters: powers.map_or_else(Vec::new, meter),
             frames: 0,
             receivers: Vec::new(),
-            silent: Instant::ZERO,
             counters: AirCounters::default(),
         }
     }
@@ -302,14 +260,15 @@ impl<L: Listen> Air<L> {
         self.neighbours.position(node, at)
     }
 
-    /// The nodes in range of `node` at `now`, whether they can decode its frames or only sense them.
+    /// The nodes in range of `node` at `now`, whether they can decode its frames or only sense
+    /// them.
     pub fn links(&mut self, now: Instant, node: NodeId) -> &[Link] {
         self.neighbours.of(now, node, &self.propagation)
     }
 
     /// `node` transmits a frame, whatever the medium is like; a frame that it receives is lost.
-    /// `None` if the node has no energy or sleeps: then nothing happens. A node that still transmits
-    /// another frame sends both.
+    /// `None` if the node has no energy or sleeps: then nothing happens. A node that still
+    /// transmits another frame sends both.
     pub fn transmit(&mut self, now: Instant, node: NodeId, frame: Frame) -> Option<Transmission> {
         let meter = self.meters.get_mut(node.index());
         let end = now + frame.duration;
@@ -326,8 +285,8 @@ impl<L: Listen> Air<L> {
         };
         let links = self.neighbours.of(now, node, &self.propagation);
         self.counters.frames += 1;
-        self.counters.busy += end.saturating_since(self.silent.max(now));
-        self.silent = self.silent.max(end);
+        self.busy += end.saturating_since(now.max(self.silent_from));
+        self.silent_from = self.silent_from.max(end);
         self.counters.arrivals += links.len() as u64;
         self.receivers.clear();
         let mut arrives = None;
@@ -389,6 +348,19 @@ impl<L: Listen> Air<L> {
         self.busy_until(now, node) > from
     }
 
+    /// Time before `now` in which at least one node transmitted.
+    #[must_use]
+    pub fn busy_before(&self, now: Instant) -> Duration {
+        self.busy
+            .saturating_sub(self.silent_from.saturating_since(now))
+    }
+
+    /// The weakest power at which a radio decodes a frame, in watts.
+    #[must_use]
+    pub const fn receive_threshold(&self) -> f64 {
+        self.rules.receive
+    }
+
     /// Until when `node` transmits; in the past if it does not.
     #[must_use]
     pub fn transmits_until(&self, node: NodeId) -> Instant {
@@ -440,20 +412,6 @@ impl<L: Listen> Air<L> {
     #[must_use]
     pub const fn counters(&self) -> &AirCounters {
         &self.counters
-    }
-
-    /// The same for results, with what only the MAC knows: frames with a packet or a fragment of one,
-    /// retries included, and transmissions of a frame beyond its first.
-    pub fn summary(&mut self, now: Instant, data_frames: u64, retries: u64) -> AirSummary {
-        self.settle(now);
-        let lost = [Fate::Collided, Fate::Ignored].map(|fate| self.counters.of(fate));
-        AirSummary {
-            frames: self.counters.frames,
-            data_frames,
-            retries,
-            collisions: lost.iter().sum(),
-            busy: self.counters.busy,
-        }
     }
 
     fn settled(&mut self, now: Instant, node: NodeId) -> &mut Radio<L> {

@@ -2,17 +2,17 @@
 //!
 //! A radio draws one power while it transmits, one while at least one frame is on the air that it
 //! senses (whether it can decode the frame or not, and whoever it is for), one while it is idle and
-//! one while it sleeps. A node that has used its energy neither transmits nor receives any more. The
-//! defaults of [`EnergyConfig`] are those of the ns-2 manual (Fall and Varadhan, 2011, chapter 19):
-//! a node that is idle draws nothing.
+//! one while it sleeps. A node that has used its energy neither transmits nor receives any more.
+//! The defaults of [`EnergyConfig`] are those of the ns-2 manual (Fall and Varadhan, 2011, chapter
+//! 19): a node that is idle draws nothing.
 //!
 //! ## Assumptions
 //!
 //! - Only the radio draws energy, and it changes its state in no time and at no cost.
 //! - A frame whose transmission has begun leaves completely, also if the energy ends meanwhile.
 //!
-//! Energy is an integer: microwatts times nanoseconds are femtojoules. So the time of death does not
-//! depend on how often an owner asks.
+//! Energy is an integer: microwatts times nanoseconds are femtojoules. So the time of death does
+//! not depend on how often an owner asks.
 
 use tables::{Key, Kind, Rules, described};
 use units::{Duration, Instant};
@@ -125,8 +125,8 @@ impl Meter {
         self.died
     }
 
-    /// Accounts for the time up to `until`: the radio transmits until `transmit`, then receives until
-    /// `receive`, then it is idle.
+    /// Accounts for the time up to `until`: the radio transmits until `transmit`, then receives
+    /// until `receive`, then it is idle.
     pub(super) fn advance(&mut self, until: Instant, transmit: Instant, receive: Instant) {
         self.spend(TRANSMIT, until.min(transmit));
         self.spend(RECEIVE, until.min(receive));

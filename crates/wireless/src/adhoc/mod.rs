@@ -13,6 +13,7 @@ pub mod mobility;
 mod network;
 pub mod propagation;
 pub mod queue;
+pub mod radios;
 pub mod routing;
 pub mod topology;
 

@@ -27,8 +27,8 @@ use super::mobility::Position;
 use super::queue::InterfaceQueue;
 use super::routing::{Action, Decision, Header, Routing};
 use crate::{
-    ArpSummary, Cloud, CloudCounters, CloudMap, CloudSummary, Delivery, DropCause, Lost, MapLink,
-    NodeEnergy, NodeId, NodeSummary, RoutingSummary,
+    AirSummary, ArpSummary, Cloud, CloudCounters, CloudMap, CloudSummary, Delivery, DropCause,
+    Lost, MapLink, NodeId, NodeSummary, RoutingSummary,
 };
 
 /// The hop limit of a new packet, as in ns-2.
@@ -600,18 +600,18 @@ impl<T: Payload, R: Routing> Cloud<T> for AdHoc<T, R> {
     }
 
     fn summary(&mut self, now: Instant) -> CloudSummary {
+        let [data_frames, retries] = self.mac.tries();
         let mut nodes: Vec<NodeSummary> = self.nodes.iter().map(|node| node.summary).collect();
         let mut air = None;
         if let Some(radios) = self.mac.radios() {
             for (number, node) in nodes.iter_mut().enumerate() {
-                let report = radios.energy(now, NodeId(number as u32));
-                node.energy = report.map(|report| NodeEnergy {
-                    initial_j: report.left + report.used,
-                    used_j: report.used,
-                    empty_at: report.died,
-                });
+                node.energy = radios.battery(now, NodeId(number as u32));
             }
-            air = Some(self.mac.summary(now));
+            air = Some(AirSummary {
+                data_frames,
+                retries,
+                ..radios.frames(now)
+            });
         }
         CloudSummary {
             packets: self.counters.clone(),
@@ -633,18 +633,19 @@ impl<T: Payload, R: Routing> Cloud<T> for AdHoc<T, R> {
         };
         let nodes = || (0..self.nodes.len() as u32).map(NodeId);
         let mut links = Vec::new();
-        let least = radios.propagation().receive_threshold();
         for node in nodes() {
-            let others = radios.links(now, node).iter();
-            let heard = others.filter(|other| other.power >= least && other.node > node);
-            links.extend(heard.map(|other| MapLink {
-                ends: [node.0, other.node.0],
-                delay: other.delay,
-            }));
+            let others = radios.neighbours(now, node).into_iter();
+            links.extend(
+                others
+                    .filter(|other| other.node > node)
+                    .map(|other| MapLink {
+                        ends: [node.0, other.node.0],
+                        delay: other.delay,
+                    }),
+            );
         }
-        links.sort_unstable_by_key(|link| link.ends);
         let place = |node| {
-            let Position { x, y } = radios.position(node, now);
+            let Position { x, y } = radios.position(now, node);
             [x, y]
         };
         CloudMap {

@@ -1,6 +1,7 @@
 //! Propagation: the power of a frame at a distance.
 //!
-//! - *Friis*: free space, `P g² / d²` with `g = λ / 4π` (Friis, Proceedings of the IRE 34(5), 1946).
+//! - *Friis*: free space, `P g² / d²` with `g = λ / 4π` (Friis, Proceedings of the IRE 34(5),
+//!   1946).
 //! - *Two-ray ground*: free space up to the crossover distance `4π h² / λ`, and `P h⁴ / d⁴` beyond
 //!   it, where the reflection from the ground cancels the direct ray (Rappaport, Wireless
 //!   Communications, 2nd edition, 2002, section 4.6). The powers meet at the crossover distance.
@@ -15,8 +16,8 @@
 //! ## Assumptions
 //!
 //! - All radios have the same power, and antennas without gain at the same height.
-//! - Shadowing is symmetric and constant for a pair of nodes, also when they move. It is truncated at
-//!   four standard deviations, so that a radio has a largest range.
+//! - Shadowing is symmetric and constant for a pair of nodes, also when they move. It is truncated
+//!   at four standard deviations, so that a radio has a largest range.
 //! - The received power never exceeds the transmitted one.
 
 use core::f64::consts::PI;

@@ -1,5 +1,5 @@
-//! The times of frames, to the nanosecond, and what follows a loss. A contention window of zero makes
-//! every backoff zero.
+//! The times of frames, to the nanosecond, and what follows a loss. A contention window of zero
+//! makes every backoff zero.
 
 use units::{Bytes, Duration, Instant};
 use wireless::adhoc::energy::EnergyConfig;
@@ -39,7 +39,7 @@ fn an_exchange_takes_its_airtimes_and_gaps() {
         for rts in [true, false] {
             let config = DcfConfig {
                 preamble,
-                ..prompt(rates(11, 1, rts))
+                ..prompt(rates(11, 2, rts))
             };
             let mut net = Net::new(config, &line(&[0.0, 150.0]));
             let start = at(1000);
@@ -230,8 +230,8 @@ fn a_node_that_is_reserved_by_others_sends_no_cts() {
     net.run(at(2500));
     let packet = net.offer(at(2500), 0, Some(NodeId(1)), 100);
     net.run(at(1_000_000));
-    // Node 1 has heard the RTS of 2 and answers nobody. Without a backoff node 0 asks once in 562 us
-    // (RTS, SIFS, a slot and a preamble), and gives up before the data frame of 16 ms has ended.
+    // Node 1 has heard the RTS of 2 and answers nobody. Without a backoff node 0 asks once in 562
+    // us (RTS, SIFS, a slot and a preamble), and gives up before the data frame of 16 ms has ended.
     assert!(net.sent(long).unwrap() > at(1000 + 16_000));
     assert_eq!(net.dcf.counters().missing_cts, 7);
     assert_eq!(net.failed(packet).unwrap().1, DropCause::RetryLimit);

@@ -4,7 +4,7 @@ use units::Instant;
 use wireless::DropCause;
 use wireless::NodeId;
 use wireless::adhoc::energy::EnergyConfig;
-use wireless::adhoc::mac::{Mac, MacEvent};
+use wireless::adhoc::mac::MacEvent;
 use wireless::adhoc::propagation::RadioConfig;
 
 use crate::harness::{Net, close, line, rates};
@@ -41,8 +41,9 @@ fn one_sender_has_the_throughput_of_its_airtimes() {
 #[test]
 fn data_and_acknowledgements_in_turns() {
     // The model has a full backoff before each packet: 15.5 slots. Here the backoff after the last
-    // packet has counted during the other node's. If A's backoff a is above B's b (31/64 of the time),
-    // a - b = 11 slots remain on average; otherwise it is over, and the busy medium demands a new one.
+    // packet has counted during the other node's. If A's backoff a is above B's b (31/64 of the
+    // time), a - b = 11 slots remain on average; otherwise it is over, and the busy medium demands
+    // a new one.
     let slots = 31.0 / 64.0 * 11.0 + 33.0 / 64.0 * 15.5;
     for (data, basic, rts, expected) in [
         (2, 2, true, 1.109),
@@ -87,8 +88,7 @@ fn a_node_that_is_always_active_dies_when_its_energy_says() {
     let late = Instant::from_secs(8);
     net.run(late);
     let mut died = |node| {
-        let radios = net.dcf.radios().unwrap();
-        radios
+        net.dcf
             .energy(late, NodeId(node))
             .unwrap()
             .died

@@ -113,10 +113,10 @@ fn run(case: Case, seed: u64, ask: u64) -> (Outcome, Net) {
             for share in 1..=ask {
                 let at = now + gap.mul_div(share, ask + 1);
                 let node = NodeId((rng.get_word_pos() as u64 + share) as u32 % NODES);
-                net.dcf.summary(at);
+                net.dcf.energy(at, node);
                 let radios = net.dcf.radios().unwrap();
-                radios.energy(at, node);
-                radios.links(at, node);
+                radios.neighbours(at, node);
+                radios.frames(at);
             }
         }
         let (from, to) = (rng.next_u32() % NODES, rng.next_u32() % NODES);
@@ -126,7 +126,7 @@ fn run(case: Case, seed: u64, ask: u64) -> (Outcome, Net) {
         offered += 1;
     }
     net.run(END);
-    let energy = (0..NODES).map(|node| net.dcf.radios().unwrap().energy(END, NodeId(node)));
+    let energy = (0..NODES).map(|node| net.dcf.energy(END, NodeId(node)));
     let outcome = Outcome {
         offered,
         energy: energy.collect(),
@@ -167,16 +167,16 @@ fn every_frame_and_packet_is_accounted_for() {
         // All is quiet at the end, so each attempt has ended.
         assert_eq!(serving, 0);
         let counters = &outcome.counters;
-        let summary = net.dcf.summary(END);
+        let summary = net.dcf.radios().unwrap().frames(END);
         assert_eq!(counters.frames(), summary.frames);
+        assert!(summary.busy < Duration::from_secs(60));
         assert_eq!(counters.data, counters.missing_ack + counters.sent);
         assert!(counters.cts <= counters.rts && counters.ack <= counters.data);
         assert_eq!(counters.ack, counters.received + counters.duplicates);
         assert!(counters.sent <= counters.received);
         assert_eq!(counters.dropped + counters.dead, failed.len() as u64);
-        let frames = net.dcf.radios().unwrap().frames(END);
+        let frames = net.dcf.air_counters(END);
         assert_eq!(frames.arrivals, frames.settled());
-        assert!(frames.busy < Duration::from_secs(60));
         for report in outcome.energy.iter().flatten() {
             let all = report.transmitting + report.receiving + report.idle + report.sleeping;
             let end = report.died.unwrap_or(END);

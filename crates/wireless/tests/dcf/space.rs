@@ -115,8 +115,8 @@ fn hidden_nodes_lose_what_a_simulation_by_hand_loses() {
 #[test]
 fn rts_and_cts_protect_data_from_hidden_nodes() {
     let (goodput, lost, _) = hidden(true);
-    // A node that sends its RTS in the SIFS before the CTS does not hear the CTS, and may send again
-    // into the data frame: one of the 32 or more slots, half of it.
+    // A node that sends its RTS in the SIFS before the CTS does not hear the CTS, and may send
+    // again into the data frame: one of the 32 or more slots, half of it.
     assert!((0.002..0.03).contains(&lost), "{lost}");
     // Two nodes that hear each other reach 1.44; collisions of RTS cost little.
     assert!((1.33..1.43).contains(&goodput), "{goodput}");

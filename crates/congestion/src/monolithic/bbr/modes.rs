@@ -182,7 +182,10 @@ impl Bbr {
             self.exit = Some(SlowStartExit {
                 at: ack.now,
                 cwnd: self.smss * self.cwnd,
-                reason: ExitReason::FullPipe,
+                reason: ExitReason::FullPipe {
+                    bandwidth: rate::payload_rate(self.full.bandwidth, self.smss),
+                    rounds: FULL_ROUNDS,
+                },
             });
         }
     }

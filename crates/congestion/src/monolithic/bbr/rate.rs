@@ -44,6 +44,12 @@ pub fn pacing_rate(bandwidth: u64, gain: u64, smss: Bytes) -> Rate {
     Rate::from_bytes_per_sec(u64::try_from(rate).unwrap_or(u64::MAX))
 }
 
+/// `bandwidth` as payload.
+pub fn payload_rate(bandwidth: u64, smss: Bytes) -> Rate {
+    let bytes = u128::from(bandwidth) * u128::from(smss.get()) * 1_000_000;
+    Rate::from_bytes_per_sec(u64::try_from(bytes >> BW_SCALE).unwrap_or(u64::MAX))
+}
+
 /// `bbr_tso_segs_goal`: segments of one paced burst, about a millisecond of data.
 pub fn burst(rate: Rate, smss: Bytes) -> u64 {
     let bytes = (rate.bytes_per_sec() >> 10).min(MAX_BURST);

@@ -67,7 +67,10 @@ impl Bbr3 {
             // A mark is reported before the ACK that carries it, and already set `reached`.
             let reason = match self.undo.state {
                 Some(State::Startup) => ExitReason::Ecn,
-                _ => ExitReason::FullPipe,
+                _ => ExitReason::FullPipe {
+                    bandwidth: self.full_bw.bw,
+                    rounds: self.full_bw.count,
+                },
             };
             self.leave_startup(ack, reason);
         }

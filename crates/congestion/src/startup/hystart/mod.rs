@@ -184,6 +184,8 @@ impl HyStart {
         (self.curr_rtt > threshold).then_some(ExitReason::Delay {
             rtt: Duration::from_micros(self.curr_rtt),
             threshold: Duration::from_micros(threshold),
+            base: Duration::from_micros(self.delay_min),
+            samples: self.config.min_samples,
         })
     }
 

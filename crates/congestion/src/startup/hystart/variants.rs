@@ -62,6 +62,8 @@ impl HyStart {
             reason = (self.curr_rtt >= threshold).then_some(ExitReason::Delay {
                 rtt: Duration::from_micros(self.curr_rtt),
                 threshold: Duration::from_micros(threshold),
+                base: Duration::from_micros(self.last_rtt),
+                samples: self.config.min_samples,
             });
         }
         reason.filter(|_| window.cwnd_segments() >= u64::from(self.config.low_window))

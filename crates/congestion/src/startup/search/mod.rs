@@ -433,6 +433,7 @@ impl Startup for Search {
         let measurement = self.measure(ack).filter(|measurement| measurement.hit)?;
         let reason = ExitReason::Search {
             norm_permille: measurement.norm_permille,
+            threshold_permille: self.config.threshold(),
             current: measurement.current,
             previous: measurement.previous,
         };

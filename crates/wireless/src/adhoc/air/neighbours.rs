@@ -1,8 +1,8 @@
 //! Which nodes a frame reaches, how strong and when.
 //!
-//! Nodes that do not move have one list each, made at the start. For nodes that move there is a list
-//! of candidates: all nodes that can come into range before any node has moved by a margin. It is
-//! made anew when nodes may have moved that far; positions are exact for each frame. Both take a
+//! Nodes that do not move have one list each, made at the start. For nodes that move there is a
+//! list of candidates: all nodes that can come into range before any node has moved by a margin. It
+//! is made anew when nodes may have moved that far; positions are exact for each frame. Both take a
 //! grid of cells, so that nodes far away cost nothing.
 
 use alloc::vec::Vec;
@@ -38,8 +38,8 @@ struct Candidate {
 #[derive(Debug)]
 pub(super) struct Neighbours {
     mobility: Mobility,
-    /// Links of nodes that do not move, or candidates of nodes that do; `starts` has the first one of
-    /// each node, and the end.
+    /// Links of nodes that do not move, or candidates of nodes that do; `starts` has the first one
+    /// of each node, and the end.
     starts: Vec<u32>,
     links: Vec<Link>,
     candidates: Vec<Candidate>,

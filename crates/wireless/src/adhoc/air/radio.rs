@@ -1,8 +1,8 @@
 //! The radio of one node: which of the frames that arrive it receives.
 //!
-//! The air notes signals before they arrive. [`Radio::settle`] works out what happened, in the order
-//! of arrivals, up to the time of a question. A signal can no longer be overtaken then: every frame
-//! that is transmitted later arrives later.
+//! The air notes signals before they arrive. [`Radio::settle`] works out what happened, in the
+//! order of arrivals, up to the time of a question. A signal can no longer be overtaken then: every
+//! frame that is transmitted later arrives later.
 
 use alloc::vec::Vec;
 

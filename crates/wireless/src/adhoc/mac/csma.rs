@@ -49,12 +49,13 @@ use self::timers::Timers;
 use self::timing::{ACK_PSDU, ACK_WAIT, BACKOFF_PERIOD, CCA, MAX_PSDU, TURNAROUND, airtime, space};
 use super::lowpan::{Fragmenter, Progress};
 use super::{Mac, MacEvent, Outgoing};
-use crate::adhoc::air::{Air, Frame, FrameId, Radios};
+use crate::adhoc::air::{Air, Frame, FrameId};
 use crate::adhoc::energy::EnergyConfig;
 use crate::adhoc::mobility::Mobility;
 use crate::adhoc::propagation::RadioConfig;
+use crate::adhoc::radios::Radios;
 use crate::random::unit;
-use crate::{AirSummary, DropCause, NodeId};
+use crate::{DropCause, NodeId};
 
 mod backoff;
 mod config;
@@ -519,9 +520,7 @@ impl Mac for Csma {
         Some(&mut self.air)
     }
 
-    fn summary(&mut self, now: Instant) -> AirSummary {
-        let counters = &self.counters;
-        let (data, retries) = (counters.data_frames, counters.retries);
-        self.air.summary(now, data, retries)
+    fn tries(&self) -> [u64; 2] {
+        [self.counters.data_frames, self.counters.retries]
     }
 }

@@ -1,16 +1,16 @@
 //! 802.11 with the distributed coordination function (DCF) over the direct-sequence physical layer.
 //!
 //! A node with a frame waits until the medium has been idle for DIFS and then counts down a backoff
-//! in idle slots. It sends RTS, the receiver answers CTS, and DATA and ACK follow, SIFS apart; frames
-//! up to a threshold go without RTS and CTS. Other nodes that decode any of these frames defer for
-//! the time that it reserves (NAV), and nodes that sense a frame with errors defer for EIFS. A missing
-//! CTS or ACK doubles the contention window. After the retry limit the packet is dropped. After each
-//! packet, sent or dropped, the node counts down another backoff before the next one. Broadcast
-//! frames go once, without RTS and ACK, at the basic rate.
+//! in idle slots. It sends RTS, the receiver answers CTS, and DATA and ACK follow, SIFS apart;
+//! frames up to a threshold go without RTS and CTS. Other nodes that decode any of these frames
+//! defer for the time that it reserves (NAV), and nodes that sense a frame with errors defer for
+//! EIFS. A missing CTS or ACK doubles the contention window. After the retry limit the packet is
+//! dropped. After each packet, sent or dropped, the node counts down another backoff before the
+//! next one. Broadcast frames go once, without RTS and ACK, at the basic rate.
 //!
 //! Sources: IEEE 802.11-2016, clause 10.3 (DCF) and clause 16 (DSSS and HR/DSSS). Defaults from the
-//! ns-2 manual (Fall and Varadhan, 2011, chapter 16): 2 Mbit/s for all frames, RTS for every unicast
-//! frame, and data headers with four addresses.
+//! ns-2 manual (Fall and Varadhan, 2011, chapter 16): 2 Mbit/s for all frames, RTS for every
+//! unicast frame, and data headers with four addresses.
 //!
 //! ## Assumptions
 //!
@@ -29,9 +29,9 @@
 //! # How it saves events
 //!
 //! The backoff of a node is part of what the air keeps at its radio, and is worked out from the
-//! frames that arrived. A node that contends has one event, at a time before which its backoff cannot
-//! end. If frames delayed the backoff, the event moves to the new time, and the frames themselves
-//! cost nothing here.
+//! frames that arrived. A node that contends looks at its backoff at a time before which that
+//! cannot end. If frames delayed the backoff, the node looks again at the new time; the frames
+//! themselves cost nothing here.
 
 use alloc::collections::BinaryHeap;
 use alloc::format;
@@ -43,128 +43,26 @@ use rand_chacha::ChaCha8Rng;
 use units::{Duration, Instant};
 
 use super::{Mac, MacEvent, Outgoing};
-use crate::adhoc::air::{Air, Frame, FrameId, Radios, Transmission};
-use crate::adhoc::energy::EnergyConfig;
+use crate::adhoc::air::{Air, AirCounters, Frame, Transmission};
+use crate::adhoc::energy::{EnergyConfig, EnergyReport};
 use crate::adhoc::mobility::Mobility;
 use crate::adhoc::propagation::{self, RadioConfig};
+use crate::adhoc::radios::Radios;
 use crate::random::below;
-use crate::{AirSummary, DropCause, NodeId};
+use crate::{DropCause, NodeId};
 
 mod config;
 mod contention;
+mod station;
+mod wakes;
 
 pub use config::{ACK_BYTES, CTS_BYTES, DATA_OVERHEAD, DcfConfig, Preamble, RTS_BYTES};
+pub use station::DcfCounters;
 
 use config::{DIFS, EIFS, SIFS, SLOT};
 use contention::Contention;
-
-/// Frames of all nodes since the start of the run.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct DcfCounters {
-    /// RTS frames.
-    pub rts: u64,
-    /// CTS frames.
-    pub cts: u64,
-    /// Unicast data frames.
-    pub data: u64,
-    /// ACK frames.
-    pub ack: u64,
-    /// Broadcast data frames.
-    pub broadcast: u64,
-    /// RTS frames that no CTS followed.
-    pub missing_cts: u64,
-    /// Data frames that no ACK followed.
-    pub missing_ack: u64,
-    /// Attempts at a unicast packet beyond its first.
-    pub retries: u64,
-    /// Unicast packets whose ACK arrived.
-    pub sent: u64,
-    /// Unicast packets that reached their receiver, each once.
-    pub received: u64,
-    /// Data frames that reached their receiver again.
-    pub duplicates: u64,
-    /// Packets dropped at the retry limit.
-    pub dropped: u64,
-    /// Packets dropped because the node had no energy.
-    pub dead: u64,
-}
-
-impl DcfCounters {
-    /// All frames on the air.
-    #[must_use]
-    pub const fn frames(&self) -> u64 {
-        self.rts + self.cts + self.data + self.ack + self.broadcast
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
-    Rts,
-    Cts,
-    Data,
-    Ack,
-    Broadcast,
-}
-
-/// What happens at a node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum What {
-    /// Its backoff may have ended.
-    Wake,
-    /// The last bit of a frame for it arrives. `value` is a handle, or what an RTS or CTS reserves in
-    /// nanoseconds.
-    Arrival {
-        kind: Kind,
-        from: NodeId,
-        frame: FrameId,
-        value: u32,
-    },
-    /// It responds with a CTS that reserves some nanoseconds, DATA, or ACK.
-    Response { kind: Kind, to: NodeId, value: u32 },
-    /// A response has not begun to arrive in time, or not been one.
-    Timeout { round: u32, again: bool },
-    /// Its broadcast has ended everywhere.
-    Sent,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Event {
-    at: Instant,
-    /// Events of one instant happen in the order in which they were scheduled.
-    order: u64,
-    node: NodeId,
-    what: What,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
-    /// No frame is in service; the backoff after the last one may still count.
-    Idle,
-    /// The backoff before a frame counts.
-    Contend,
-    /// An RTS, then DATA, was sent.
-    AwaitCts,
-    AwaitAck,
-    /// The CTS has arrived, or a broadcast is on the air.
-    Sending,
-}
-
-/// A node.
-#[derive(Debug)]
-struct Station {
-    phase: Phase,
-    frame: Outgoing,
-    /// Whether the receiver has got the frame.
-    delivered: bool,
-    /// The time of its live [`What::Wake`]; [`Instant::MAX`] is none.
-    wake: Instant,
-    /// Tells its live timeout from earlier ones.
-    round: u32,
-    window: u32,
-    short_tries: u32,
-    long_tries: u32,
-    rng: ChaCha8Rng,
-}
+use station::{Event, Kind, Phase, Station, What};
+use wakes::Wakes;
 
 /// 802.11 at all nodes of a network, with their radios.
 #[derive(Debug)]
@@ -177,8 +75,13 @@ pub struct Dcf {
     patience: Duration,
     air: Air<Contention>,
     stations: Vec<Station>,
+    /// What they draw their backoffs from.
+    rngs: Vec<ChaCha8Rng>,
     events: BinaryHeap<Reverse<Event>>,
     scheduled: u64,
+    /// When the backoffs of nodes may have ended: no earlier. Other events of that instant come
+    /// first.
+    wakes: Wakes,
     counters: DcfCounters,
 }
 
@@ -202,21 +105,7 @@ impl Dcf {
                     .set_penalty(penalty);
             });
         }
-        let station = |node| Station {
-            phase: Phase::Idle,
-            frame: Outgoing {
-                to: None,
-                bytes: 0,
-                handle: 0,
-            },
-            delivered: false,
-            wake: Instant::MAX,
-            round: 0,
-            window: config.cw_min,
-            short_tries: 0,
-            long_tries: 0,
-            rng: streams.stream(&format!("backoff {node}")),
-        };
+        let rng = |node| streams.stream(&format!("backoff {node}"));
         // A slot includes the propagation of a usual range.
         let farthest = propagation::delay(air.propagation().range()).as_nanos();
         let propagation = SLOT.max(Duration::from_nanos(2 * farthest));
@@ -227,9 +116,11 @@ impl Dcf {
             ack_time: config.ack_time(),
             patience: SIFS + propagation + config.preamble_time(),
             air,
-            stations: (0..count).map(station).collect(),
+            stations: (0..count).map(|_| Station::new(config.cw_min)).collect(),
+            rngs: (0..count).map(rng).collect(),
             events: BinaryHeap::new(),
             scheduled: 0,
+            wakes: Wakes::new(count as usize),
             counters: DcfCounters::default(),
         }
     }
@@ -238,6 +129,17 @@ impl Dcf {
     #[must_use]
     pub const fn counters(&self) -> &DcfCounters {
         &self.counters
+    }
+
+    /// What became of all frames at all nodes in range, up to `now`.
+    pub fn air_counters(&mut self, now: Instant) -> &AirCounters {
+        self.air.settle(now);
+        self.air.counters()
+    }
+
+    /// What `node` has used; `None` if energy is not accounted for.
+    pub fn energy(&mut self, now: Instant, node: NodeId) -> Option<EnergyReport> {
+        self.air.energy(now, node)
     }
 
     fn station(&mut self, node: NodeId) -> &mut Station {
@@ -256,19 +158,34 @@ impl Dcf {
     }
 
     /// Lets `node` look at its backoff at `at`, or earlier.
-    fn wake(&mut self, at: Instant, node: NodeId) {
-        let station = self.station(node);
-        if at < station.wake {
-            station.wake = at;
-            self.schedule(at, node, What::Wake);
+    fn wake(&mut self, now: Instant, node: NodeId, at: Instant) {
+        if at < self.wakes.at(node) {
+            self.wakes.set(now, node, at);
         }
     }
 
     /// Begins a backoff.
     fn draw(&mut self, now: Instant, node: NodeId) {
-        let station = self.station(node);
-        let slots = below(&mut station.rng, u64::from(station.window) + 1) as u32;
+        let window = self.station(node).window;
+        let slots = below(&mut self.rngs[node.index()], u64::from(window) + 1) as u32;
         self.air.listener(now, node).begin(now, slots);
+    }
+
+    /// The backoff of the first node in `wakes` may have ended.
+    fn look(&mut self, now: Instant, node: NodeId, events: &mut Vec<MacEvent>) {
+        let contends = self.station(node).phase == Phase::Contend;
+        let end = if contends {
+            self.backoff_ends(now, node)
+        } else {
+            None
+        };
+        if let Some(end) = end.filter(|end| *end > now) {
+            return self.wakes.set(now, node, end);
+        }
+        self.wakes.clear(now, node);
+        if contends {
+            self.start(now, node, events);
+        }
     }
 
     /// When the backoff of `node` ends if no further frame arrives.
@@ -281,7 +198,7 @@ impl Dcf {
     fn contend(&mut self, now: Instant, node: NodeId) {
         self.station(node).phase = Phase::Contend;
         if let Some(end) = self.backoff_ends(now, node) {
-            self.wake(end.max(now), node);
+            self.wake(now, node, end.max(now));
         }
     }
 
@@ -421,7 +338,6 @@ impl Dcf {
         if *tries >= most {
             return self.fail(now, node, DropCause::RetryLimit, events);
         }
-        self.counters.retries += 1;
         station.window = (2 * station.window + 1).min(config.cw_max);
         self.draw(now, node);
         self.contend(now, node);
@@ -580,7 +496,7 @@ impl Mac for Dcf {
         let idle = self.air.busy_until(now, node);
         let contention = self.air.listener(now, node);
         if contention.ends(idle).is_none() {
-            if contention.starts(idle) <= now {
+            if !self.config.idle_backoff && contention.starts(idle) <= now {
                 // The medium has been idle for long enough.
                 contention.begin(now, 0);
             } else {
@@ -591,29 +507,21 @@ impl Mac for Dcf {
     }
 
     fn next_event(&self) -> Instant {
-        self.events.peek().map_or(Instant::MAX, |event| event.0.at)
+        let event = self.events.peek().map_or(Instant::MAX, |event| event.0.at);
+        event.min(self.wakes.first().0)
     }
 
     fn step(&mut self, events: &mut Vec<MacEvent>) {
+        let event = self.events.peek().map_or(Instant::MAX, |event| event.0.at);
+        let (wake, node) = self.wakes.first();
+        if wake < event {
+            return self.look(wake, node, events);
+        }
         let Some(Reverse(event)) = self.events.pop() else {
             return;
         };
         let (now, node) = (event.at, event.node);
         match event.what {
-            What::Wake => {
-                let station = self.station(node);
-                if station.wake != now {
-                    return;
-                }
-                station.wake = Instant::MAX;
-                if station.phase != Phase::Contend {
-                    return;
-                }
-                match self.backoff_ends(now, node) {
-                    Some(end) if end > now => self.wake(end, node),
-                    _ => self.start(now, node, events),
-                }
-            }
             What::Arrival {
                 kind,
                 from,
@@ -636,13 +544,15 @@ impl Mac for Dcf {
         }
     }
 
-    fn summary(&mut self, now: Instant) -> AirSummary {
-        let counters = &self.counters;
-        let (data, retries) = (counters.data + counters.broadcast, counters.retries);
-        self.air.summary(now, data, retries)
-    }
-
     fn radios(&mut self) -> Option<&mut dyn Radios> {
         Some(&mut self.air)
+    }
+
+    fn tries(&self) -> [u64; 2] {
+        let counters = &self.counters;
+        // The last try of a packet that was dropped has none behind it.
+        let unanswered = counters.missing_cts + counters.missing_ack;
+        let retries = unanswered.saturating_sub(counters.dropped);
+        [counters.data + counters.broadcast, retries]
     }
 }

@@ -8,8 +8,8 @@ use core::fmt::Debug;
 
 use units::Instant;
 
-use super::air::Radios;
-use crate::{AirSummary, DropCause, NodeId};
+use super::radios::Radios;
+use crate::{DropCause, NodeId};
 
 pub mod csma;
 pub mod dcf;
@@ -77,13 +77,14 @@ pub trait Mac: Debug + Send {
     /// after its frame arrived: then `Received` comes once, and `Failed` may follow.
     fn step(&mut self, events: &mut Vec<MacEvent>);
 
-    /// What the nodes sent up to `now`.
-    fn summary(&mut self, _now: Instant) -> AirSummary {
-        AirSummary::default()
-    }
-
-    /// The radios below it; `None` if it has none.
+    /// The radios, if it has any that can be asked.
     fn radios(&mut self) -> Option<&mut dyn Radios> {
         None
+    }
+
+    /// Frames with a packet or a fragment of one, retries included; and all transmissions of a frame
+    /// beyond its first.
+    fn tries(&self) -> [u64; 2] {
+        [0; 2]
     }
 }

@@ -20,7 +20,8 @@
 //!   a new number to the last better one with the same number, from 6 s at the start.
 //! - These changes leave in a partial update, at least 1 s after the update before. If more than three
 //!   routes and more than a third of the table changed, the update is a full one.
-//! - A link is broken when the MAC gives up a frame, or when no update arrived for three periods.
+//! - A link is broken when the MAC gives up a frame (`mac_detection`), or when no update arrived for
+//!   three periods.
 //! - A packet without a route waits, at most five for each destination; a sixth displaces the oldest.
 //!   They leave when a route arrives.
 //!
@@ -77,9 +78,14 @@ described! {
             => Key::of(Kind::Seconds(Duration::ZERO, MAX_DURATION));
         /// Whether changes are advertised before the next full update.
         triggered: bool = true => Key::of(Kind::Switch);
+        /// Whether a newer sequence number alone counts as a change (DSDV-SQ of Broch et al. 1998).
+        sequence_triggers: bool = false => Key::of(Kind::Switch);
         /// Minimum time between a triggered update and the update before it.
         trigger_spacing: Duration = Duration::from_secs(1)
             => Key::of(Kind::Seconds(Duration::ZERO, MAX_DURATION));
+        /// Whether a frame that the MAC gave up breaks the link. Otherwise only missing updates do, and
+        /// the packet of the frame is lost.
+        mac_detection: bool = true => Key::of(Kind::Switch);
         /// Whether packets for a neighbour are taken out of the interface queue and routed anew as soon
         /// as its link breaks. Otherwise each is routed anew after its own failed transmission.
         recall: bool = false => Key::of(Kind::Switch);
@@ -367,7 +373,7 @@ impl Dsdv {
         if !good {
             (route.settled_at, route.is_news) = (now, old.advertised != Some(UNREACHABLE));
         } else if old.advertised == Some(metric) {
-            (route.settled_at, route.is_news) = (now, false);
+            (route.settled_at, route.is_news) = (now, is_newer && self.config.sequence_triggers);
         } else if metric != old.metric {
             (route.settled_at, route.is_news) = (now + route.settling * 2, true);
         }
@@ -480,6 +486,9 @@ impl Routing for Dsdv {
         handle: u32,
         actions: &mut Vec<Action<DsdvUpdate>>,
     ) -> Decision {
+        if !self.config.mac_detection {
+            return Decision::Drop(DropCause::RetryLimit);
+        }
         self.message_failed(now, neighbour, actions);
         self.route(now, header, handle, actions)
     }
@@ -490,6 +499,9 @@ impl Routing for Dsdv {
         neighbour: NodeId,
         actions: &mut Vec<Action<DsdvUpdate>>,
     ) {
+        if !self.config.mac_detection {
+            return;
+        }
         self.lose(now, neighbour);
         if self.config.recall {
             actions.push(Action::Recall(neighbour));

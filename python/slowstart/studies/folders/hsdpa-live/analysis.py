@@ -142,3 +142,26 @@ def _ratio(
     )
     open_axes = [axis for axis in axes if axis not in ("direction", "variant")]
     return ratio_of_means(one, other, open_axes)
+
+
+def answer(findings: Findings, stack: Stack) -> list[str]:
+    """What the page claims, beside what these runs say."""
+    rows = findings.table("live", stack)
+    sentences = []
+    for direction, claimed in (("downlink", "1, higher, 2 and 3"), ("uplink", "1 throughout")):
+        parts = []
+        mine = rows if rows.is_empty() else rows.filter(pl.col("direction") == direction)
+        base = mine if mine.is_empty() else mine.filter(pl.col("variant") == "NewReno")
+        for variant in ("BIC", "CUBIC") if not mine.is_empty() else ():
+            other = mine.filter(pl.col("variant") == variant)
+            ratios = []
+            for name in ("goodput_bps", "rtt_mean_ms", "segments_retransmitted", "timeouts"):
+                above, below = (float(each[name].sum()) for each in (other, base))
+                ratios.append(above / below if below else float("nan"))
+            parts.append(f"{variant} {', '.join(f'{each:.2f}' for each in ratios)}")
+        if parts:
+            sentences.append(
+                f"On the {direction}, goodput, RTT, retransmissions and timeouts over those of "
+                f"NewReno: {'; '.join(parts)} (published: {claimed})."
+            )
+    return [*sentences, findings.counted]

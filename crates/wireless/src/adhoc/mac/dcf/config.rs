@@ -54,12 +54,16 @@ described! {
         cw_min: u32 = 31 => Key::of(Kind::Integer(0, 32_767));
         /// Largest contention window.
         cw_max: u32 = 1023 => Key::of(Kind::Integer(0, 32_767));
-        /// How often an RTS frame, or a data frame without one, is sent before its packet is dropped.
+        /// How often an RTS frame, or a data frame without one, is sent before its packet is
+        /// dropped.
         short_retries: u32 = 7 => Key::of(Kind::Integer(1, 255));
         /// How often a data frame that follows an RTS frame is sent before its packet is dropped.
         long_retries: u32 = 4 => Key::of(Kind::Integer(1, 255));
         /// Whether a node waits for EIFS, and not only for DIFS, after a frame with errors.
         eifs: bool = true => Key::of(Kind::Switch);
+        /// Whether a node takes a backoff also if the medium has been idle for long, as in ns-2. The
+        /// standard lets it send at once, so that nodes which begin together collide.
+        idle_backoff: bool = true => Key::of(Kind::Switch);
     }
 }
 
@@ -72,6 +76,14 @@ impl Rules for DcfConfig {
             if !RATES.contains(&rate.bits_per_sec()) {
                 return Err(Wrong::value(key, "the rates are 1, 2, 5.5 and 11 Mbit/s"));
             }
+        }
+        if self.preamble == Preamble::Short
+            && self.data_rate.min(self.basic_rate).bits_per_sec() == RATES[0]
+        {
+            return Err(Wrong::at(
+                "preamble",
+                "a frame with a short preamble has at least 2 Mbit/s",
+            ));
         }
         if self.cw_min > self.cw_max {
             return Err(Wrong::at(
@@ -159,8 +171,9 @@ mod tests {
         );
         assert_eq!(SIFS + DIFS + config.ack_time(), EIFS);
         assert_eq!(SIFS + SLOT + SLOT, DIFS);
+        config.basic_rate = Rate::from_bits_per_sec(2_000_000);
         config.preamble = Preamble::Short;
-        assert_eq!(config.ack_time(), micros(96 + 112));
+        assert_eq!(config.ack_time(), micros(96 + 56));
     }
 
     #[test]
@@ -178,6 +191,16 @@ mod tests {
             ..DcfConfig::USUAL
         };
         assert_eq!(check(basic), Err("basic_rate"));
+        let short = DcfConfig {
+            preamble: Preamble::Short,
+            ..DcfConfig::USUAL
+        };
+        assert_eq!(check(short), Ok(()));
+        let slow = DcfConfig {
+            basic_rate: Rate::from_bits_per_sec(1_000_000),
+            ..short
+        };
+        assert_eq!(check(slow), Err("preamble"));
         let window = DcfConfig {
             cw_min: 2000,
             ..DcfConfig::USUAL

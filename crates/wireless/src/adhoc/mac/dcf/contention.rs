@@ -55,7 +55,8 @@ impl Contention {
         self.counting.then(|| self.starts(idle) + wait)
     }
 
-    /// When slots count, or a node may send without a backoff, if the medium is idle from `idle` on.
+    /// When slots count, or a node may send without a backoff, if the medium is idle from `idle`
+    /// on.
     pub(super) fn starts(&self, idle: Instant) -> Instant {
         let free = idle.max(self.nav).max(self.errors) + DIFS;
         free.max(self.since)

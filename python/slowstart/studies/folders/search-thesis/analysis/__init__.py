@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from slowstart.studies.estimates import Estimate, estimate
+from slowstart.studies.measures import filtered
 from slowstart.studies.store import Extract
 
 from .chapter4 import (
@@ -48,12 +49,51 @@ if TYPE_CHECKING:
     from slowstart.studies.runner import Findings
 
 __all__ = [
-    "ahead", "bin_error", "bins_figure", "buffer_figure", "closed", "downloads_figure",
+    "ahead", "answer", "bin_error", "bins_figure", "buffer_figure", "closed", "downloads_figure",
     "examples_figure", "exit_rate_bps", "first_rtt_ms", "largest_rtt_ms", "latency_figure",
-    "mean_peak", "noiseless_exit", "norm_figure", "rate_capacity_s", "rate_figure", "rounds_figure",
-    "rssi_figure", "rtt_peak_hz", "sensitivity_figure", "sent_figure", "spectrum_figure",
-    "windows_figure",
+    "mean_peak", "noiseless_exit", "norm_figure", "outliers", "place_among", "rate_capacity_s",
+    "rate_figure", "rounds_figure", "rssi_figure", "rtt_peak_hz", "sensitivity_figure",
+    "sent_figure", "spectrum_figure", "windows_figure",
 ]  # fmt: skip
+
+
+_PUBLISHED = {"geo": 93.5, "leo": 39.0, "lte": 60.0, "strong": 91.0, "weak": 90.5}
+"""Kachooei 2024, table 5.3: SEARCH's exits at the chokepoint, in per cent."""
+
+
+def answer(findings: Findings, stack: Stack) -> list[str]:
+    """What the thesis claims, beside what these runs say."""
+    sentences = []
+    shares = []
+    for network, published in _PUBLISHED.items():
+        wifi = network in ("strong", "weak")
+        rows = findings.table("wifi" if wifi else "passive", stack)
+        if rows.is_empty():
+            continue
+        algorithm = "cubic+search" if wifi else GEO["algorithm"]
+        mine = filtered(rows, {"network": network, "algorithm": algorithm})
+        share = (mine["exit_class"] == "chokepoint").fill_null(value=False).mean()
+        if mine.is_empty() or share is None:
+            continue
+        name = {"strong": "Wi-Fi strong", "weak": "Wi-Fi weak"}.get(network, network.upper())
+        shares.append(f"{name} {100 * float(share):.0f} % ({published:.0f} %)")  # type: ignore[arg-type]
+    if shares:
+        sentences.append(
+            "SEARCH exits slow start after capacity and before a loss (published): "
+            f"{', '.join(shares)}."
+        )
+    rows = findings.table("active", stack)
+    gains = []
+    for network in ("geo", "leo", "lte") if not rows.is_empty() else ():
+        medians = [
+            filtered(rows, {"network": network, "algorithm": each})["goodput_bps"].median()
+            for each in ("cubic+search", "cubic+hystart")
+        ]
+        if None not in medians:
+            gains.append(f"{network.upper()} {float(medians[0]) / float(medians[1]):.2f}")  # type: ignore[arg-type]
+    if gains:
+        sentences.append(f"Its throughput over HyStart's is {', '.join(gains)} (published: more).")
+    return [*sentences, findings.counted]
 
 
 def closed(_: Findings, __: Stack, parameters: Mapping[str, Any]) -> Estimate | None:
@@ -161,6 +201,26 @@ def mean_peak(findings: Findings, stack: Stack, parameters: Mapping[str, Any]) -
     found = [peak([kept[place] for place in row]) for row in drawn]
     low, high = map(float, np.nanquantile(found, [0.025, 0.975])) if found else (None, None)
     return Estimate(value, low, high, 0.95 if found else None, len(kept), len(kept))
+
+
+def place_among(findings: Findings, stack: Stack, parameters: Mapping[str, Any]) -> Estimate | None:
+    """The fraction of our runs below a single published run; one without a value is above."""
+    rows = findings.table(parameters["experiment"], stack)
+    column, value = parameters["column"], parameters["value"]
+    mine = filtered(rows, parameters["select"])
+    if mine.is_empty():
+        return None
+    below = float((mine[column].fill_null(float("inf")) < value).sum() / len(mine))
+    return Estimate(below, None, None, None, len(mine), len(mine))
+
+
+def outliers(findings: Findings, stack: Stack, parameters: Mapping[str, Any]) -> Estimate | None:
+    """The fraction of runs whose ``column`` exceeds ``factor`` times the median."""
+    rows = findings.table(parameters["experiment"], stack)
+    if rows.is_empty():
+        return None
+    limit = parameters["factor"] * pl.col(parameters["column"]).median()
+    return estimate(rows.with_columns(value=pl.col(parameters["column"]) > limit), "share")
 
 
 def bin_error(findings: Findings, stack: Stack, parameters: Mapping[str, Any]) -> Estimate | None:

@@ -1,0 +1,94 @@
+//! Points of a connection for figures, of a bounded number.
+
+use serde::Serialize;
+
+/// The largest number of points of a connection.
+pub const MOST_POINTS: usize = 2048;
+
+/// The state of the sender after a packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Point {
+    /// Seconds since the connection's first packet.
+    pub time_s: f64,
+    /// Payload sent so far, the highest byte.
+    pub sent_bytes: u64,
+    /// Payload acknowledged cumulatively.
+    pub acked_bytes: u64,
+    /// In flight.
+    pub in_flight_bytes: u64,
+    /// Estimate of the congestion window; null while nothing shows it.
+    pub cwnd_bytes: Option<u64>,
+    /// Advertised window; null before the first ACK.
+    pub receive_window_bytes: Option<u64>,
+    /// The latest RTT sample.
+    pub rtt_ms: Option<f64>,
+    /// Delivery rate over the last RTT.
+    pub delivery_rate_bps: Option<f64>,
+    /// Whether a retransmission came since the previous point.
+    pub retransmitted: bool,
+}
+
+/// Keeps every n-th point, and doubles n when there are too many.
+#[derive(Clone, Debug)]
+pub struct Series {
+    points: Vec<Point>,
+    stride: u64,
+    seen: u64,
+    retransmitted: bool,
+    limit: usize,
+}
+
+impl Series {
+    /// At most `limit` points; 0 keeps none.
+    #[must_use]
+    pub fn new(limit: usize) -> Self {
+        Self {
+            points: Vec::new(),
+            stride: 1,
+            seen: 0,
+            retransmitted: false,
+            limit: limit.min(MOST_POINTS),
+        }
+    }
+
+    /// Offers a point, which is computed only if it is kept.
+    pub fn offer(&mut self, retransmitted: bool, point: impl FnOnce() -> Point) {
+        if self.limit == 0 {
+            return;
+        }
+        self.retransmitted |= retransmitted;
+        self.seen += 1;
+        if !(self.seen - 1).is_multiple_of(self.stride) {
+            return;
+        }
+        if self.points.len() >= self.limit {
+            // Every other point, so that the strides stay aligned.
+            let mut index = 0;
+            let mut dropped = false;
+            self.points.retain_mut(|point| {
+                index += 1;
+                let keeps = index % 2 == 1;
+                if keeps {
+                    point.retransmitted |= dropped;
+                    dropped = false;
+                } else {
+                    dropped = point.retransmitted;
+                }
+                keeps
+            });
+            self.stride *= 2;
+            if !(self.seen - 1).is_multiple_of(self.stride) {
+                return;
+            }
+        }
+        let mut point = point();
+        point.retransmitted = std::mem::take(&mut self.retransmitted);
+        self.points.push(point);
+    }
+
+    /// The points.
+    #[must_use]
+    pub fn into_points(self) -> Vec<Point> {
+        self.points
+    }
+}

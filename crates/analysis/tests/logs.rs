@@ -1,0 +1,97 @@
+//! Logs of senders: M-Lab's sample, which is the data of others and read only where it is, and logs
+//! made here.
+
+use analysis::{Class, Reason, Vantage};
+
+/// M-Lab's sample (repository m-lab/tcp-info, netlink/testdata), 63 kB.
+const SAMPLE: &str = "mlab-ndt-7hhhv_1559749627_0000000000062D84.00000.jsonl.zst";
+
+/// 891 snapshots of 10.6 s of a CUBIC flow. Read from the file by hand: at 0.35 s the threshold and
+/// the window become 38 segments without a loss, and the receive window limits 10.10 of 10.61 s.
+#[test]
+fn the_receiver_limits_the_sample_of_mlab_after_a_heuristic_exit() {
+    let Some(file) = testing::traces::capture(SAMPLE) else {
+        return;
+    };
+    let report = analysis::analyze(&file, 500).expect("an archive");
+    assert_eq!(
+        (report.format, report.records, report.notes.len()),
+        ("tcp-info", 891, 0)
+    );
+    let [connection] = &report.connections[..] else {
+        panic!("{} connections", report.connections.len());
+    };
+    assert_eq!(connection.vantage, Vantage::Log);
+    assert_eq!(connection.algorithm.as_deref(), Some("cubic"));
+    let verdict = &connection.verdict;
+    assert_eq!(
+        (verdict.reason, verdict.class),
+        (Reason::Heuristic, Class::CannotTell)
+    );
+    let exit = verdict.exit.as_ref().expect("an exit");
+    assert!((0.33..0.37).contains(&exit.time_s), "{}", exit.time_s);
+    assert_eq!(
+        exit.cwnd_bytes / u64::from(connection.largest_segment_bytes),
+        38
+    );
+    assert_eq!(exit.ssthresh_bytes, Some(exit.cwnd_bytes));
+    let limits = &connection.limits;
+    assert!(
+        (10.0..10.2).contains(&limits.receive_window_s),
+        "{limits:?}"
+    );
+    assert_eq!(verdict.cost_s, Some(0.0));
+    assert!(
+        verdict.sentence.contains("by a heuristic after 0.35 s at 38 segments; the exit cost nothing, the receiver was the limit"),
+        "{}",
+        verdict.sentence
+    );
+    assert_eq!(connection.series.len(), 446);
+}
+
+/// A log of `ss` with one line per 100 ms: window, threshold, and segments retransmitted.
+fn ss(rows: &[(u32, Option<u32>, u32)]) -> Vec<u8> {
+    let mut text = String::new();
+    for (index, (cwnd, ssthresh, retransmitted)) in rows.iter().enumerate() {
+        let ssthresh = ssthresh.map_or(String::new(), |value| format!("ssthresh:{value} "));
+        text.push_str(&format!(
+            "1700000000.{index}00\nESTAB 0 0 10.0.0.1:5000 10.0.0.2:80\n\t cubic rto:204 rtt:50/2 \
+             mss:1000 cwnd:{cwnd} {ssthresh}bytes_acked:{} unacked:{cwnd} retrans:0/{retransmitted} \
+             busy:{}ms minrtt:48\n",
+            index * 10_000,
+            index * 100,
+        ));
+    }
+    text.into_bytes()
+}
+
+fn verdict(rows: &[(u32, Option<u32>, u32)]) -> analysis::Verdict {
+    let bytes = std::io::Cursor::new(ss(rows));
+    let mut report = analysis::analyze_reader(bytes, 0).expect("a log");
+    assert_eq!(report.connections.len(), 1);
+    report.connections.remove(0).verdict
+}
+
+#[test]
+fn the_counters_between_two_samples_tell_the_reason() {
+    let loss = verdict(&[
+        (10, None, 0),
+        (20, None, 0),
+        (14, Some(14), 3),
+        (15, Some(14), 3),
+    ]);
+    assert_eq!(loss.reason, Reason::Loss);
+    let exit = loss.exit.expect("an exit");
+    assert_eq!(
+        (exit.cwnd_bytes, exit.ssthresh_bytes),
+        (20_000, Some(14_000))
+    );
+    assert!((exit.time_s - 0.2).abs() < 1e-6 && (exit.time_interval_s[0] - 0.1).abs() < 1e-6);
+    let heuristic = verdict(&[(10, None, 0), (20, None, 0), (38, Some(38), 0)]);
+    assert_eq!(heuristic.reason, Reason::Heuristic);
+    assert_eq!(heuristic.exit.expect("an exit").cwnd_bytes, 38_000);
+    let none = verdict(&[(10, None, 0), (20, None, 0), (40, None, 0)]);
+    assert_eq!((none.reason, none.exit), (Reason::Completed, None));
+    let late = verdict(&[(30, Some(20), 0), (31, Some(20), 0)]);
+    assert_eq!((late.reason, late.exit), (Reason::CannotTell, None));
+}

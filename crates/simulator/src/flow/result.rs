@@ -1,0 +1,83 @@
+//! The result of a flow that has ended.
+
+use congestion::{ExitReason, SlowStartExit};
+use measure::{CapacityPoint, ExitClass, FlowResult, SlowStartExitResult, StartupProbe, classify};
+use units::{Duration, Instant};
+
+use super::{Arrived, Endpoints, FlowState};
+use crate::world::startup::exit_result;
+
+impl FlowState<'_> {
+    pub(super) fn result_of(
+        &self,
+        endpoints: &Endpoints,
+        arrived: Arrived,
+        now: Instant,
+    ) -> FlowResult {
+        let start = self.start;
+        let since = |at: Instant| at.saturating_since(start).as_secs_f64();
+        let millis = |span: Duration| span.as_nanos() as f64 / 1e6;
+        let Endpoints { sender, probe, .. } = endpoints;
+        let stats = sender.stats();
+        let finished = self.finished_at(arrived, now);
+        let end = finished.unwrap_or(now);
+        let seconds = end.saturating_since(start).as_secs_f64();
+        let exit = sender.slow_start_exit();
+        // After a loss has ended slow start, a passive decision has no effect.
+        let passive = sender
+            .passive_decision()
+            .filter(|decision| exit.is_none_or(|exit| decision.at <= exit.at));
+        let exit_class = passive
+            .or(exit)
+            .map(|exit| classify(exit.at, exit.reason.is_congestion(), endpoints.capacity));
+        let is_test = |exit: &SlowStartExit| {
+            !exit.reason.is_congestion() && exit.reason != ExitReason::Threshold
+        };
+        let is_early = exit_class == Some(ExitClass::Early) && exit.as_ref().is_some_and(is_test);
+        let startup = endpoints.startup.as_deref();
+        FlowResult {
+            flow: self.index,
+            name: self.config.name.clone(),
+            algorithm: self.config.algorithm.name().to_owned(),
+            start_s: start.as_secs_f64(),
+            bytes_acked: stats.bytes_acked,
+            completed: finished.is_some(),
+            fct_s: finished.map(since),
+            goodput_bps: if seconds > 0.0 {
+                arrived.delivered.get() as f64 * 8.0 / seconds
+            } else {
+                0.0
+            },
+            segments_sent: stats.segments_sent,
+            segments_retransmitted: stats.segments_retransmitted,
+            segments_lost: stats.net_losses(),
+            segments_dropped: Some(probe.drops),
+            loss_ratio: if stats.segments_sent > 0 {
+                stats.net_losses() as f64 / stats.segments_sent as f64
+            } else {
+                0.0
+            },
+            timeouts: stats.timeouts,
+            rtt_min_ms: probe.rtt.min().map(millis),
+            rtt_mean_ms: probe.rtt.mean().map(millis),
+            rtt_p95_ms: probe.rtt.quantile(950).map(millis),
+            slow_start_exit: exit.map(|exit| SlowStartExitResult {
+                path: startup.and_then(StartupProbe::at_exit),
+                ..exit_result(&exit, start)
+            }),
+            passive_exit: passive.map(|exit| exit_result(&exit, start)),
+            capacity: CapacityPoint {
+                true_s: endpoints.capacity.map(since),
+                latency_offset_s: probe.latency.at_capacity().map(since),
+                median_throughput_bps: probe.throughput.bits_per_second(),
+            },
+            first_drop_s: probe.first_drop.map(since),
+            first_loss_s: stats.first_loss.map(since),
+            exit_class,
+            startup: startup.map(|startup| {
+                let delivered = sender.delivered().get();
+                startup.result(delivered, finished.is_some(), is_early)
+            }),
+        }
+    }
+}

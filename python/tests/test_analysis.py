@@ -1,0 +1,182 @@
+"""The commands ``analyze`` and ``export``, and the comparison with the simulator."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from slowstart import InputError, analysis, analysis_truth
+from slowstart.cli import invoke
+
+SCENARIO = """
+runs = 2
+[path]
+preset = "wired"
+[[flow]]
+algorithm = "cubic+hystart"
+size = "4 MB"
+[[flow]]
+algorithm = "reno+standard"
+size = "4 MB"
+start = "6 s"
+"""
+
+
+@pytest.fixture(scope="module")
+def capture(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("capture")
+    scenario = folder / "scenario.toml"
+    scenario.write_text(SCENARIO)
+    file = folder / "both.pcapng"
+    assert invoke(["export", str(scenario), "-o", str(file)]) == 0
+    return file
+
+
+def document(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+    capsys.readouterr()
+    assert invoke(["analyze", *arguments, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert isinstance(found, dict)
+    return found
+
+
+def test_a_simulated_capture_has_each_flow_from_both_hosts(
+    capture: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = document(capsys, str(capture))
+    connections = found["connections"]
+    assert isinstance(connections, list)
+    assert sorted((each["sender"][-5:], each["vantage"]) for each in connections) == [
+        ("49152", "receiver"), ("49152", "sender"), ("49153", "receiver"), ("49153", "sender"),
+    ]  # fmt: skip
+    for each in connections:
+        assert each["bytes"] == 4_000_000
+        expected = "heuristic" if each["sender"].endswith("49152") else "loss"
+        assert each["verdict"]["reason"] == expected
+        assert 0.6 < each["verdict"]["exit"]["time_s"] < 1.3
+
+
+def test_conditions_and_order_choose_connections(
+    capture: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def chosen(*arguments: str) -> list[dict[str, Any]]:
+        found = document(capsys, str(capture), *arguments)["connections"]
+        assert isinstance(found, list)
+        return found
+
+    assert len(chosen("--where", "reason=loss", "--where", "vantage=sender")) == 1
+    assert len(chosen("--where", "bytes>=4MB")) == 4
+    assert chosen("--where", "bytes>4MB") == []
+    starts = [each["start_unix_s"] for each in chosen("--sort", "-start", "--limit", "3")]
+    assert len(starts) == 3
+    assert starts == sorted(starts, reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("bytes", "is not a condition"),
+        ("size>1", "`size` is not a key"),
+        ("bytes>big", "big is not a number"),
+        ("reason>loss", "compared with = or !="),
+    ],
+)
+def test_wrong_conditions_are_refused(text: str, sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        analysis.condition(text)
+
+
+def test_the_folder_has_table_report_and_figures(capture: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "report"
+    assert invoke(["analyze", str(capture), "--figures", "1", "-o", str(folder)]) == 0
+    table = pl.read_parquet(folder / "connections.parquet")
+    assert table.height == 4
+    assert set(table["verdict_reason"]) == {"heuristic", "loss"}
+    page = (folder / "report.html").read_text()
+    assert page.count("<figure>") == 1
+    # The same folder may be written again.
+    assert invoke(["analyze", str(capture), "-o", str(folder)]) == 0
+
+
+def test_bad_input_is_one_sentence_and_status_2(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = tmp_path / "text.pcap"
+    text.write_text("no capture\n")
+    assert invoke(["analyze", str(text), "-o", str(tmp_path / "out")]) == 2
+    message = capsys.readouterr().err
+    assert "text.pcap: not a pcap" in message
+    assert message.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+    assert invoke(["analyze", str(tmp_path / "absent")]) == 2
+    scenario = tmp_path / "scenario.toml"
+    scenario.write_text(SCENARIO)
+    assert invoke(["export", str(scenario), "--run", "2", "-o", str(tmp_path / "x.pcapng")]) == 2
+    assert invoke(["export", str(scenario), "-o", str(tmp_path / "x.txt")]) == 2
+    assert not list(tmp_path.glob("x.*"))
+
+
+def test_a_cut_capture_is_read_up_to_the_cut(
+    capture: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cut = tmp_path / "cut.pcapng"
+    cut.write_bytes(capture.read_bytes()[:100_001])
+    found = document(capsys, str(cut))
+    files = found["files"]
+    assert isinstance(files, list)
+    assert "is cut at byte" in files[0]["notes"][0]
+    assert found["connections"]
+
+
+def test_most_verdicts_on_known_connections_are_right() -> None:
+    # The whole grid is `slowstart validate analyze`; these bounds are those of its goals.
+    chosen = [
+        each
+        for each in analysis_truth.cases(quick=True, runs=1)
+        if each.path == "wired" and each.algorithm in {"cubic", "reno+standard"}
+    ]
+    rows = analysis_truth.run(chosen, 2, lambda *_: None)
+    assert len(rows) == len(chosen) == 20
+    found = analysis_truth.score(rows)
+    assert found["all"]["right"] >= 0.95
+    assert found["all"]["within_one_rtt"] >= 0.95
+    assert found["all"]["window_error_median"] < 0.03
+    assert found["segments_right"] == 1
+    assert found["vantage_right"] == 1
+
+
+@pytest.mark.skipif(shutil.which("tcptrace") is None, reason="tcptrace is not installed")
+def test_counts_are_those_of_tcptrace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    scenario = tmp_path / "scenario.toml"
+    scenario.write_text(SCENARIO)
+    file = tmp_path / "sender.pcapng"
+    options = ["--vantage", "sender", "-o", str(file)]
+    assert invoke(["export", str(scenario), *options]) == 0
+    program = ["tcptrace", "-l", "-r", "-n", str(file)]
+    text = subprocess.run(program, capture_output=True, text=True, check=True).stdout
+    parts = re.split(r"\nTCP connection \d+:", text)[1:]
+    connections = document(capsys, str(file))["connections"]
+    assert len(parts) == len(connections) == 2
+    for part, connection in zip(parts, connections, strict=True):
+
+        def first(label: str, part: str = part) -> int:
+            found = re.search(rf"{label}:\s+(\d+)", part.split("host", 3)[-1])
+            assert found is not None, label
+            return int(found.group(1))
+
+        repaired = connection["retransmissions"]
+        assert first("actual data pkts") == connection["segments"]
+        assert first("unique bytes sent") == connection["bytes"]
+        assert first("rexmt data pkts") == repaired["segments"]
+        assert first("rexmt data bytes") == repaired["bytes"]
+        assert first("initial window") == connection["initial_window_bytes"]
+        smallest = re.search(r"RTT min:\s+([0-9.]+) ms", part)
+        assert smallest is not None
+        assert connection["rtt_ms"][0] == pytest.approx(float(smallest.group(1)), abs=1)

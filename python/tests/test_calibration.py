@@ -1,0 +1,281 @@
+"""Calibrations: what the plain baseline allows, and verdicts over it."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from conftest import Command
+from test_verdicts import CLAIM
+
+from slowstart import InputError, studies
+from slowstart.studies import claims
+from slowstart.studies.bands import Expected
+from slowstart.studies.calibrate import compared
+from slowstart.studies.calibration import Target, applied, takes
+from slowstart.studies.catalogue import FOLDERS, names
+from slowstart.studies.claims import Verdict, decide, over_points
+from slowstart.studies.estimates import Estimate, censor
+
+STUDY = """title = "A study"
+document = "none"
+summary = "One sentence."
+minutes = { full = 1, quick = 1 }
+[[experiment]]
+name = "one"
+about = "What it is."
+runs = 6
+calibrated = true
+scenario = { path = { preset = "wired" }, flow = [{ algorithm = "cubic+standard", size = "8 MB" }] }
+[experiment.grid]
+"flow.algorithm" = ["cubic+standard", "cubic+hystart"]
+[[experiment]]
+name = "other"
+about = "Its own buffer."
+runs = 2
+[experiment.scenario]
+path = { preset = "wired", buffer = "50 packets" }
+flow = [{ algorithm = "cubic", size = "1 MB" }]
+"""
+CLAIMS = """[[claim]]
+id = "lost"
+where = "page 1"
+words = "More than 400 packets are lost."
+experiment = "one"
+select = { algorithm = "cubic+standard" }
+metric = "segments_dropped"
+expected = { low = 1, high = LIMIT }
+reason = "because"
+"""
+CALIBRATION = """[[calibration]]
+name = "path"
+about = "One network."
+presets = ["wired"]
+runs = 6
+judged = 2
+scenario = { path = { preset = "wired" }, flow = [{ algorithm = "cubic+standard", size = "8 MB" }] }
+search = { kind = "grid" }
+[calibration.parameters.buffer]
+keys = ["path.buffer"]
+values = ["200 packets", "413 packets", "800 packets"]
+reason = "not published"
+[[calibration.target]]
+id = "time"
+words = "8 MB take 2 s"
+where = "page 1"
+metric = "fct_s"
+published = 2.1
+sd = 0.5
+n = 10
+rounding = 0.3
+"""
+
+
+def write(folder: Path, calibration: str = CALIBRATION, limit: int = 5000) -> Path:
+    made = folder / "mine"
+    made.mkdir(exist_ok=True)
+    (made / "study.toml").write_text(STUDY)
+    (made / "claims.toml").write_text(CLAIMS.replace("LIMIT", str(limit)))
+    (made / "calibration.toml").write_text(calibration)
+    (made / "README.md").write_text("Chosen.\n")
+    return made
+
+
+def test_a_mixture_gives_each_part_its_share_of_the_runs() -> None:
+    first = [takes(number, 0.0, 0.6) for number in range(100)]
+    rest = [takes(number, 0.6, 1.0) for number in range(100)]
+    assert sum(first) == 60
+    assert all(one != other for one, other in zip(first, rest, strict=True))
+    # Any beginning has nearly the share.
+    assert all(abs(sum(first[:count]) - 0.6 * count) <= 1.5 for count in range(1, 100))
+
+
+def test_a_setting_keeps_the_rest_of_a_presets_table() -> None:
+    tree = {"path": {"preset": "wifi-testbed"}, "flow": [{"algorithm": "cubic"}]}
+    made = applied(tree, {"path.rate.busy": "70 %", "path.buffer": "2 MB"})
+    assert made["path"]["rate"]["busy"] == "70 %"
+    assert made["path"]["rate"]["model"] == "wifi"
+    assert made["path"]["buffer"] == "2 MB"
+    assert tree["path"] == {"preset": "wifi-testbed"}
+    # What a cell sets itself stays, unless it is the calibration's own scenario.
+    own = {"path": {"preset": "wired", "buffer": "1 MB"}}
+    assert applied(own, {"path.buffer": "2 MB"}) == own
+    assert applied(own, {"path.buffer": "2 MB"}, force=True)["path"]["buffer"] == "2 MB"
+
+
+def test_points_that_mean_the_same_are_tried_once(tmp_path: Path) -> None:
+    text = CALIBRATION.replace(
+        '[calibration.parameters.buffer]\nkeys = ["path.buffer"]\n',
+        """[calibration.parameters.share]
+values = [0.5, 1.0]
+reason = "half of the runs, or all"
+[calibration.parameters.other]
+keys = ["path.buffer"]
+part = 2
+values = ["200 packets", "413 packets"]
+reason = "not published"
+[calibration.parameters.buffer]
+part = 1
+keys = ["path.buffer"]
+""",
+    )
+    points = studies.load(write(tmp_path, text)).calibrations["path"].points()
+    # Three single buffers, {200, 413} in either order, and 800 with each of the two.
+    assert len(points) == 6
+    assert sum(each["share"] == 1.0 for each in points) == 1
+
+
+def test_a_distance_counts_both_samples() -> None:
+    rng = np.random.default_rng(1)
+    values = rng.normal(10, 2, 400)
+    target = Target("t", "", "", "x", "mean", 10.0, 3.0, 100, 0.0, None, {})
+    mean, error = compared(values, target)
+    assert mean == pytest.approx(10, abs=0.3)
+    assert error == pytest.approx(math.sqrt(9 / 100 + 4 / 400), rel=0.05)
+    # A normal sample's deviation has a standard error of sd / sqrt(2 n).
+    spread = Target("t", "", "", "x", "sd", 2.0, None, 400, 0.0, None, {})
+    assert compared(values, spread)[1] == pytest.approx(2 / math.sqrt(400), rel=0.15)
+
+
+def test_a_published_mean_is_judged_by_both_standard_errors() -> None:
+    expected = Expected(12.0, 15.4, 13.7, 1.7, 77, 0.05)
+    band = expected.beside(13.5, 14.3)
+    tolerance = 0.05 + math.hypot(1.959964 * 1.7 / math.sqrt(77), 0.4)
+    assert (band.low, band.high) == pytest.approx((13.7 - tolerance, 13.7 + tolerance))
+    # It never exceeds one standard deviation of runs, however few ours are.
+    wide = expected.beside(0, 100)
+    assert (wide.low, wide.high) == pytest.approx((12.0, 15.4))
+
+
+def test_what_ends_at_the_limit_counts_as_at_least_that() -> None:
+    rows = pl.DataFrame({"value": [1.0, 2.0, None, None, 3.0]})
+    found = censor(rows, 10, "median")
+    assert found is not None
+    assert (found[0]["value"].median(), found[1]) == (3.0, 2)
+    # Of a median beyond the limit only a bound is known.
+    assert censor(pl.DataFrame({"value": [1.0, None, None]}), 10, "median") is None
+    assert censor(pl.DataFrame({"value": [1.0, None, None]}), 10, "mean") is not None
+
+
+@pytest.mark.parametrize(
+    ("values", "word"),
+    [([1.0, 1.05], "agrees"), ([1.0, 1.5], "not-identified"), ([2.0, 1.5], "differs")],
+)
+def test_a_verdict_over_the_allowed_points(values: list[float], word: str) -> None:
+    first, *others = (
+        decide(CLAIM, Estimate(value, None, None, None, 5, 5), "simulated") for value in values
+    )
+    found = over_points(first, others)
+    assert found.word == word
+    assert (found.points, found.low, found.high) == (2, min(values), max(values))
+    # A point without a value says nothing.
+    none = Verdict(CLAIM, "simulated", claims.CANNOT_TEST, "")
+    assert over_points(first, [none]) == first
+
+
+def test_a_search_finds_what_the_baseline_allows(command: Command, tmp_path: Path) -> None:
+    folder = write(tmp_path)
+    out = tmp_path / "out"
+    done = command("study", str(folder), "--calibrate", "-o", str(out), "--json")
+    (found,) = json.loads(done.stdout)["calibrations"]
+    by_buffer = {each["point"]["buffer"]: each for each in found["points"]}
+    assert found["searched"] == 3
+    assert found["allowed"] == sum(each["allowed"] for each in by_buffer.values())
+    assert 0 < found["allowed"] < 3 or all(each["allowed"] for each in by_buffer.values())
+    assert found["chosen"] == found["points"][0]["point"]
+    # The set is in the study's folder, and the study uses it.
+    study = studies.load(folder)
+    assert dict(study.allowed["path"].chosen) == found["chosen"]
+    cells = study.experiments["one"].cells
+    assert {cell.calibrations for cell in cells} == {("path",)}
+    assert study.experiments["one"].points == len(found["judged"])
+    buffer_bytes = [
+        cell.scenario.resolved["path"]["buffer_bytes"] for cell in cells if cell.scenario
+    ]
+    assert len(set(buffer_bytes)) == 1
+    other = study.experiments["other"].cells[0].scenario
+    assert other is not None
+    assert other.resolved["path"]["buffer_bytes"] == 50 * 1514
+    # Finished runs are not repeated.
+    again = command("study", str(folder), "--calibrate", "-o", str(out), "--json")
+    assert again.stdout == done.stdout
+
+
+def test_claims_are_judged_over_the_set(tmp_path: Path) -> None:
+    folder = write(tmp_path)
+    studies.load(folder, sets=False).calibrate(folder, command="test")
+    text = (folder / "calibration" / "path.toml").read_text()
+    judged = '{ "buffer" = "200 packets" }, { "buffer" = "800 packets" }'
+    text = re.sub(r"judged = \[.*\]", f"judged = [{judged}]", text, flags=re.DOTALL)
+    (folder / "calibration" / "path.toml").write_text(text)
+    full = studies.load(folder).run(tmp_path / "out")
+    (verdict,) = full.verdicts
+    assert verdict.word == "agrees"
+    assert verdict.points == 3
+    assert verdict.low is not None
+    assert verdict.high is not None
+    assert verdict.low < verdict.high
+    # Between the two ends the publication does not decide.
+    write(tmp_path, limit=round((verdict.low + verdict.high) / 2))
+    (verdict,) = studies.load(folder).run(tmp_path / "out").verdicts
+    assert verdict.word == "not-identified"
+    (quick,) = studies.load(folder).run(tmp_path / "out", quick=True).verdicts
+    assert quick.points == 1
+    document = full.document()
+    assert document["totals"]["agrees"] == 1
+    assert document["claims"][0]["points"]["judged"] == 3
+
+
+def test_a_changed_calibration_needs_a_new_search(tmp_path: Path) -> None:
+    folder = write(tmp_path)
+    studies.load(folder, sets=False).calibrate(folder, command="slowstart study mine --calibrate")
+    write(tmp_path, CALIBRATION.replace("rounding = 0.3", "rounding = 0.2"))
+    with pytest.raises(InputError, match="repeat the calibration"):
+        studies.load(folder)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('presets = ["wired"]', 'presets = ["wird"]', "did you mean wired?"),
+        ('kind = "grid"', 'kind = "gird"', "did you mean grid?"),
+        ('values = ["200', 'valus = ["200', "unknown key valus"),
+        ("published = 2.1", "", "published is missing"),
+        ('metric = "fct_s"', 'metric = "fct_s +"', "not a valid expression"),
+        ('keys = ["path.buffer"]\n', "", "it is a share"),
+    ],
+)
+def test_errors_name_file_and_line(tmp_path: Path, old: str, new: str, message: str) -> None:
+    folder = write(tmp_path, CALIBRATION.replace(old, new))
+    with pytest.raises(InputError, match=re.escape(message)) as error:
+        studies.load(folder)
+    assert re.search(r"calibration\.toml:\d+: ", str(error.value))
+
+
+@pytest.mark.parametrize("name", names())
+def test_the_stored_sets_belong_to_the_calibrations(name: str) -> None:
+    # Loading a study refuses a set of another search.
+    study = studies.load(name)
+    assert set(study.allowed) == set(study.calibrations)
+    for each in study.allowed.values():
+        assert each.size >= 1
+        assert each.command.startswith(f"slowstart study {name} --calibrate")
+
+
+@pytest.mark.parametrize("name", names())
+def test_no_claim_changes_silently(name: str) -> None:
+    """``claims.lock`` has each claim's seal from before its first run.
+
+    A new claim's line is written by ``SLOWSTART_SNAPSHOT=write pytest -k changes_silently``. The
+    line of a claim whose measure or tolerance changes has to be deleted by hand first.
+    """
+    study = studies.load(name)
+    file = FOLDERS / name / "claims.lock"
+    write = os.environ.get("SLOWSTART_SNAPSHOT") == "write"
+    assert claims.check_lock(study.claims, file, write=write) == []
