@@ -25,7 +25,7 @@ pub use histogram::Histogram;
 pub use look::{Deliveries, Look, NetworkFrame, NetworkLook, NetworkRoute, Probe, RouteSeries};
 pub use network::{
     AirResult, ArpResult, DataResult, EnergyResult, NetworkResult, NodeResult, PacketResult,
-    RoutingResult,
+    RoutingResult, TopologyResult,
 };
 pub use packets::{PacketKind, PacketRecord, PacketTrace, Vantage};
 pub use probe::FlowProbe;

@@ -26,6 +26,9 @@ pub struct NetworkResult {
     /// The batteries of all nodes; absent without any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub energy: Option<EnergyResult>,
+    /// Which nodes could reach each other; absent for a constellation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub topology: Option<TopologyResult>,
     /// Each node.
     pub nodes: Vec<NodeResult>,
 }
@@ -71,6 +74,16 @@ pub struct DataResult {
     /// Mean time from the entry of the first copy to the exit of the first copy that left, over the
     /// packets delivered; null without any.
     pub delay_mean_ms: Option<f64>,
+}
+
+/// The links of an ad-hoc network when the run ended, which are those of its start if nothing moves:
+/// pairs of nodes that can receive each other's frames, whatever the routing protocol knows.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TopologyResult {
+    /// Mean number of neighbours of a node.
+    pub mean_degree: f64,
+    /// Fraction of the pairs of nodes that have a path over any number of hops.
+    pub pairs_connected: f64,
 }
 
 /// Frames on a shared channel.

@@ -205,6 +205,23 @@ fn an_adhoc_network_carries_flows() {
     }
 }
 
+/// Sixteen nodes on a grid, 300 m apart: a range of 320 m makes them neighbours of the nodes beside,
+/// above and below them, and one of 280 m leaves each alone.
+#[test]
+fn the_result_says_which_nodes_could_reach_each_other() {
+    let topology = |multiplier: f64| {
+        let text = format!(
+            "duration = '1 s'\n[network]\nkind = 'adhoc'\nnodes = 16\narea = '1200 m'
+             placement = 'grid'\nradio = {{ range_multiplier = {multiplier} }}\n[[flow]]\nalgorithm = 'reno'\n"
+        );
+        result(&text).1.topology.expect("a topology")
+    };
+    let near = topology(320.0 / 250.0);
+    assert_eq!((near.mean_degree, near.pairs_connected), (3.0, 1.0));
+    let alone = topology(280.0 / 250.0);
+    assert_eq!((alone.mean_degree, alone.pairs_connected), (0.0, 0.0));
+}
+
 const IRIDIUM: &str = "
 [network]
 kind = 'constellation'

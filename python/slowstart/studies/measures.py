@@ -29,7 +29,10 @@ if TYPE_CHECKING:
 
     Hooks = Callable[[str], object | None]
 
-TABLES = ("flows", "links", "traffic", "responses", "queues", "runs")
+TABLES = (
+    "flows", "links", "traffic", "responses", "queues", "networks", "network_drops", "nodes",
+    "runs",
+)  # fmt: skip
 KEYS = (
     "experiment", "select", "against", "table", "metric", "statistic", "relation", "paired",
     "function", "parameters", "limit",

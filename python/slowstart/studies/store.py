@@ -1,8 +1,8 @@
 """Runs of a study's jobs, stored in a :class:`~slowstart.run_store.RunStore`.
 
-The store holds each run's rows of the tables of flows, links, background traffic, responses and
-queues, and time series only of the runs for which they are requested. Runs are executed in batches
-of a few seconds.
+The store holds each run's rows of the tables of flows, links, background traffic, responses,
+queues and networks, and time series only of the runs for which they are requested. Runs are
+executed in batches of a few seconds.
 
 >>> jobs = [Job(scenario, runs=20, labels={"network": "geo"}) for scenario in scenarios]
 >>> with Store(folder) as store:
@@ -41,7 +41,9 @@ _BATCH_S = 2.0
 _MOST_IN_BATCH = 2000
 # The most runs whose time series are in memory at a time.
 _MOST_TRACED = 64
-_ALWAYS = ("flows", "links", "traffic", "responses", "queues")
+_ALWAYS = (
+    "flows", "links", "traffic", "responses", "queues", "networks", "network_drops", "nodes",
+)  # fmt: skip
 _TABLES = ("runs", *_ALWAYS, "flow_traces", "link_traces")
 
 
@@ -296,6 +298,18 @@ class Store(RunStore):
         """The percentiles of the queues, with ``job`` and labels."""
         return self._rows("queues", jobs, "link")
 
+    def networks(self, jobs: Sequence[Job]) -> pl.DataFrame:
+        """The table of ad-hoc networks and constellations, with ``job`` and labels."""
+        return self._rows("networks", jobs)
+
+    def network_drops(self, jobs: Sequence[Job]) -> pl.DataFrame:
+        """The packets that such networks lost, by cause, with ``job`` and labels."""
+        return self._rows("network_drops", jobs, "cause")
+
+    def nodes(self, jobs: Sequence[Job]) -> pl.DataFrame:
+        """The nodes of such networks, with ``job`` and labels."""
+        return self._rows("nodes", jobs)
+
     def flow_traces(self, jobs: Sequence[Job]) -> pl.DataFrame:
         """The stored time series of flows, with ``job`` and labels."""
         return self._rows("flow_traces", jobs, "flow", "time_s")
@@ -399,7 +413,10 @@ class _Outcome:
 
     def _run(self) -> pl.DataFrame:
         (entry,) = json.loads(self.result.to_json())["runs"]
-        known = {"run", "seed", "stack", "path", "end_s", "flows", "links", "traffic", "counts"}
+        known = {
+            "run", "seed", "stack", "path", "end_s", "flows", "links", "traffic", "network",
+            "counts",
+        }  # fmt: skip
         facts = {name: value for name, value in entry.items() if name not in known}
         reasons = [reason for _, _, each in self.result.untrusted() for reason in each]
         return pl.DataFrame(

@@ -236,6 +236,9 @@ def _columns() -> dict[str, list[str]]:
         "traffic": nothing.traffic().column_names,
         "responses": nothing.responses().column_names,
         "queues": nothing.queues().column_names,
+        "networks": nothing.networks().column_names,
+        "network_drops": nothing.network_drops().column_names,
+        "nodes": nothing.nodes().column_names,
         "runs": ["path", "run", "seed", "stack", "end_s", "counts", "wall_s"],
     }
 

@@ -61,7 +61,7 @@ pub fn networks(runs: &[RunResult]) -> Result<RecordBatch, ArrowError> {
         table.count(name, each().map(count));
     }
     type Real = fn(&NetworkResult) -> Option<f64>;
-    let reals: [(&str, Real); 10] = [
+    let reals: [(&str, Real); 12] = [
         ("throughput_bps", |it| it.data.throughput_bps),
         ("delay_mean_ms", |it| it.data.delay_mean_ms),
         ("delivery_ratio", |it| it.data.delivery_ratio),
@@ -81,6 +81,14 @@ pub fn networks(runs: &[RunResult]) -> Result<RecordBatch, ArrowError> {
         }),
         ("first_empty_s", |it| {
             it.energy.as_ref().and_then(|energy| energy.first_empty_s)
+        }),
+        ("mean_degree", |it| {
+            it.topology.as_ref().map(|topology| topology.mean_degree)
+        }),
+        ("pairs_connected", |it| {
+            it.topology
+                .as_ref()
+                .map(|topology| topology.pairs_connected)
         }),
     ];
     for (name, real) in reals {

@@ -6,13 +6,13 @@
 use engine::Component;
 use measure::{
     AirResult, ArpResult, DataResult, EnergyResult, NetworkResult, NodeResult, PacketResult,
-    RoutingResult,
+    RoutingResult, TopologyResult,
 };
 use network::{Packet, Payload, Streams};
 use rand_core::RngCore;
 use scenario::{CloudConfig, Ends, Node, PathModel, Place};
 use units::{Duration, Instant};
-use wireless::{Cloud, CloudSummary, Delivery, DropCause, Lost, NodeEnergy, NodeId};
+use wireless::{Cloud, CloudMap, CloudSummary, Delivery, DropCause, Lost, NodeEnergy, NodeId};
 
 use super::World;
 use crate::agenda::{LEFT, Part, Side};
@@ -166,6 +166,7 @@ impl World<'_> {
         let mut crossed = self.cloud.take()?;
         let now = self.now.max(crossed.seen);
         let summary = crossed.cloud.summary(now);
+        let map = crossed.cloud.map(now);
         let ledger = &crossed.ledger;
         let packets = &summary.packets;
         assert!(
@@ -206,6 +207,7 @@ impl World<'_> {
                 replies: arp.replies,
             }),
             energy: energy(&summary, seconds, ledger.bytes()),
+            topology: matches!(config, CloudConfig::AdHoc(_)).then(|| topology(&map)),
             nodes: nodes(config, ledger, &summary),
         })
     }
@@ -269,6 +271,30 @@ fn energy(summary: &CloudSummary, seconds: f64, bytes: u64) -> Option<EnergyResu
         empty_nodes: empty().count() as u64,
         first_empty_s: empty().min().map(Instant::as_secs_f64),
     })
+}
+
+/// What the links of a map connect.
+fn topology(map: &CloudMap) -> TopologyResult {
+    let count = map.points.len();
+    let mut component: Vec<usize> = (0..count).collect();
+    for link in &map.links {
+        let [kept, joined] = link.ends.map(|end| component[end as usize]);
+        if kept != joined {
+            for each in component.iter_mut().filter(|each| **each == joined) {
+                *each = kept;
+            }
+        }
+    }
+    let mut sizes = vec![0_usize; count];
+    for each in &component {
+        sizes[*each] += 1;
+    }
+    let pairs: usize = sizes.iter().map(|size| size * size.saturating_sub(1)).sum();
+    let all = (count * count.saturating_sub(1)) as f64;
+    TopologyResult {
+        mean_degree: ratio(2.0 * map.links.len() as f64, count as f64).unwrap_or(0.0),
+        pairs_connected: ratio(pairs as f64, all).unwrap_or(1.0),
+    }
 }
 
 fn nodes(config: &CloudConfig, ledger: &Ledger, summary: &CloudSummary) -> Vec<NodeResult> {
