@@ -44,7 +44,12 @@ def run_key(scenario: Scenario, stack: str, more: Iterable[str] = ()) -> str:
 
     That is the resolved scenario with recorded traces, the version of the software, and ``more``.
     """
-    parts = [scenario.definition(), stack, *build(stack), *more]
+    return definition_key(scenario.definition(), stack, more)
+
+
+def definition_key(definition: str, stack: str, more: Iterable[str] = ()) -> str:
+    """The same from the definition of a scenario (``Scenario.definition``)."""
+    parts = [definition, stack, *build(stack), *more]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
 
 

@@ -38,6 +38,13 @@ FLOORS = (
     ("studies.claims",),
     ("studies.study", "studies.points", "studies.calibrate"),
     ("studies.runner", "studies.figures"),
+    # Sweeps.
+    ("sweeps.quantities", "sweeps.expressions", "sweeps.archive"),
+    ("sweeps.axes",),
+    ("sweeps.definition", "sweeps.plan"),
+    ("sweeps.execute",),
+    ("sweeps.sweep",),
+    ("sweeps",),
     ("studies.page",),
     ("studies", "studies.terminal", "fidelity", "fidelity.command", "fidelity.group_command"),
     ("listing",),
@@ -52,9 +59,13 @@ FLOORS = (
     ("cli",),
 )
 FLOOR = {module: number for number, floor in enumerate(FLOORS) for module in floor}
-# Imported by a function of a lower layer: a study writes its report in its last step, and
-# `Study.run` makes all steps.
-UPWARDS = {("studies.runner", "studies.page"), ("studies.study", "studies.runner")}
+# Imported by a function of a lower layer: a study writes its report in its last step,
+# `Study.run` makes all steps, and `slowstart.sweep` is that of the sweeps.
+UPWARDS = {
+    ("studies.runner", "studies.page"),
+    ("studies.study", "studies.runner"),
+    ("", "sweeps"),
+}
 
 
 def modules() -> dict[str, ast.Module]:
