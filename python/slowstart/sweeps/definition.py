@@ -15,7 +15,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
 from slowstart import Scenario
+from slowstart._native import parse_toml, run_batch
 from slowstart.errors import InputError
 from slowstart.studies.files import Node, Scalar, nearest, toml
 from slowstart.studies.grid import merge, put
@@ -114,14 +117,19 @@ class Definition:
     # --- reading -------------------------------------------------------------------------------
 
     @classmethod
-    def load(cls, given: str | os.PathLike[str] | Mapping[str, Any]) -> Definition:
+    def load(
+        cls, given: str | os.PathLike[str] | Mapping[str, Any], folder: Path | None = None
+    ) -> Definition:
         """Reads a file, or a dictionary of the same structure, and checks every value alone.
+
+        ``folder`` is that of the traces of a dictionary's scenario, the working directory by
+        default.
 
         Raises:
             InputError: With file and line, if there is a file.
         """
         if isinstance(given, Mapping):
-            made = cls.read(_Given("the sweep", copy.deepcopy(dict(given)), {}), Path())
+            made = cls.read(_Given("the sweep", copy.deepcopy(dict(given)), {}), folder or Path())
         else:
             file = Path(given)
             made = cls.read(Node.read(file), file.parent)
@@ -221,6 +229,11 @@ class Definition:
             said = ", ".join(f"{name} = {value}" for name, value in self.labels(point).items())
             reason = _PLACE.sub("", str(error))
             raise self.node.refuse(f"the point {said}: {reason}", "scenario") from error
+
+    def file_of(self, point: int) -> str:
+        """The scenario of a point as a file, to be read."""
+        tree, _ = parse_toml(self.text(point), "sweep")
+        return _file({"name": "sweep", **tree})
 
     def numbers(self, point: int) -> list[float]:
         """The derived numbers of a point, in base units."""
@@ -328,6 +341,13 @@ class Definition:
         Raises:
             InputError: With the line of the value that is not valid.
         """
+        measured = pl.DataFrame(run_batch([]).flows())
+        known = [name for name, kind in measured.schema.items() if kind.is_numeric()]
+        for name in self.figures:
+            if name not in known:
+                raise self.node.refuse(
+                    f"figures: there is no measurement {name}{nearest(name, known)}", "figures"
+                )
         first = [0] * len(self.shape)
         self._try(first, None)
         for number, axis in enumerate(self.axes):
@@ -350,6 +370,7 @@ class Definition:
             axis = self.axes[culprit[0]]
             grid = self.node.table("grid")
             value = axis.values[culprit[1]]
+            reason = reason.removeprefix(f"{axis.key.rpartition('.')[2]} = {value.text}: ")
             if axis.named:
                 return grid.refuse(f"{axis.key}, {value.label}: {reason}", axis.key, value.label)  # type: ignore[arg-type]
             below = (
@@ -378,6 +399,29 @@ def parse(text: str, folder: str, seed: int) -> Scenario:
     """The scenario of a point from its text, with one run."""
     made = Scenario.from_toml(text, name="sweep", folder=folder)
     return made.with_runs(runs=1, seed=seed)
+
+
+def _file(tree: Mapping[str, Any]) -> str:
+    """A scenario as TOML with a line for each key."""
+
+    def lines(table: Mapping[str, Any]) -> str:
+        return "".join(
+            f"{key if re.fullmatch(r'[A-Za-z0-9_-]+', key) else toml(key)} = {toml(value)}\n"
+            for key, value in table.items()
+        )
+
+    def is_tables(value: object) -> bool:
+        return isinstance(value, list) and all(isinstance(each, dict) for each in value)
+
+    plain = {key: value for key, value in tree.items()
+             if not isinstance(value, dict) and not is_tables(value)}  # fmt: skip
+    made = [lines(plain)]
+    for key, value in tree.items():
+        if isinstance(value, dict):
+            made.append(f"[{key}]\n{lines(value)}")
+        elif is_tables(value):
+            made += [f"[[{key}]]\n{lines(each)}" for each in value]
+    return "\n".join(made)
 
 
 def _below(tree: object, key: str) -> Iterator[tuple[str | int, ...]]:

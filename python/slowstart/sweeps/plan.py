@@ -62,13 +62,17 @@ class Plan:
 
     count: int
     scenario: Callable[[int], Scenario]
-    runs: Callable[[int], int]
+    runs: int | Callable[[int], int]
     columns: Callable[[NDArray[np.int64]], Columns]
     tables: tuple[str, ...] = ("flows",)
     text: Callable[[int], str] | None = None
     folder: str = ""
-    repeat: bool = False
-    """Whether to repeat runs in which nothing is random."""
+    wanted: int = 1
+    """The most runs that a point has where something is random."""
+    modules: dict[str, str | None] = field(default_factory=dict)
+    """The file of each start-up written in Python."""
+    more: list[tuple[str, ...]] = field(default_factory=list)
+    """What enters the keys of a point's runs, next to its scenario and the version."""
 
     def resolve(self, progress: Callable[[int, int], object] | None = None) -> None:
         """Makes every scenario once: this finds errors before anything runs, and the keys.
@@ -79,14 +83,22 @@ class Plan:
         keys: list[str] = []
         counts = np.ones(self.count, dtype=np.int64)
         seeds = np.zeros(self.count, dtype=np.uint64)
-        more = () if self.tables == ("flows",) else (f"tables {' '.join(self.tables)}",)
+        kept = () if self.tables == ("flows",) else (f"tables {' '.join(self.tables)}",)
+        self.modules = {}
+        self.more = []
         for point in range(self.count):
             scenario = self.scenario(point)
             definition = scenario.definition()
-            code = tuple(map(source, dict.fromkeys(_ALGORITHM.findall(definition))))
-            keys.append(definition_key(definition, "simulated", (*more, *filter(None, code))))
-            runs = self.runs(point)
-            if runs > 1 and (self.repeat or planning.is_random(scenario)):
+            more = kept
+            for name in dict.fromkeys(_ALGORITHM.findall(definition)):
+                if (code := source(name)) is not None:
+                    more = (*more, f"{name} {code[0]}")
+                    self.modules[name] = code[1]
+            keys.append(definition_key(definition, "simulated", more))
+            self.more.append(more)
+            runs = self.runs if isinstance(self.runs, int) else self.runs(point)
+            self.wanted = max(self.wanted, runs)
+            if runs > 1 and planning.is_random(scenario):
                 counts[point] = runs
             seeds[point] = scenario.seed
             if progress is not None and point % 10_000 == 0:
@@ -184,12 +196,15 @@ def plan_of(points: Sequence[Point], tables: Sequence[str] = ("flows",)) -> Plan
 
 
 @cache
-def source(name: str) -> str | None:
-    """What determines a start-up written in Python (``module:Class``); ``None`` if it is not."""
+def source(name: str) -> tuple[str, str | None] | None:
+    """What determines a start-up written in Python (``module:Class``), and its file.
+
+    ``None`` for a start-up of this package.
+    """
     module, _, word = name.partition(":")
     if module in planning.startups():
         return None
     startup.load(module, word)
     file = getattr(sys.modules[module], "__file__", None)
     text = Path(file).read_bytes() if file else b""
-    return f"{name} {hashlib.sha256(text).hexdigest()}"
+    return hashlib.sha256(text).hexdigest(), file

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import tempfile
 import weakref
@@ -24,7 +25,6 @@ from slowstart.sweeps.definition import Definition
 from slowstart.sweeps.plan import BLOCK, Plan, Point, plan_of
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
@@ -46,7 +46,7 @@ def plan_for(definition: Definition, runs: int | None = None) -> Plan:
     return Plan(
         definition.points,
         definition.scenario,
-        lambda _: count,
+        count,
         columns.at,
         definition.tables,
         definition.text,
@@ -156,7 +156,9 @@ def complete(
             if on is None:
                 execute.local(plan, archive, missing, threads, progress)
             else:
-                raise InputError("--on is not available yet")
+                from slowstart.sweeps import cluster
+
+                cluster.run(plan, archive, missing, on, progress)
         return status(plan, archive, shard)
 
 
@@ -221,12 +223,76 @@ class Sweep:
         weakref.finalize(made, shutil.rmtree, made.folder, ignore_errors=True)
         return made
 
+    @classmethod
+    def open(cls, folder: str | os.PathLike[str], runs: int | None = None) -> Sweep:
+        """The sweep of a folder.
+
+        Raises:
+            InputError: It is not the folder of a sweep.
+        """
+        mark = Path(folder) / MARK
+        said = read_mark(mark) if mark.exists() else {}
+        if said.get("format") != _FORMAT or not isinstance(said.get("sweep"), dict):
+            raise InputError(f"{os.fspath(folder)} is not the folder of a sweep")
+        definition = Definition.load(said["sweep"], Path(said["folder"]))
+        return cls(definition, Path(folder), said["runs"] if runs is None else runs)
+
+    def resolve(self, progress: Progress | None = None) -> Plan:
+        """Makes every scenario once, for :attr:`plan`.
+
+        Raises:
+            InputError: A point is not valid.
+        """
+        if "plan" not in self.__dict__:
+            made = plan_for(self.definition, self.runs)
+            made.resolve(progress)
+            self.__dict__["plan"] = made
+        return self.plan
+
     @cached_property
     def plan(self) -> Plan:
         """Its runs, after every scenario was made once."""
         made = plan_for(self.definition, self.runs)
         made.resolve()
         return made
+
+    def find(self, key: str, seed: int | None = None) -> tuple[int, int]:
+        """The point and the seed of a run, by the first digits of its key.
+
+        Raises:
+            InputError: There is no such run, or there are several points.
+        """
+        keys = self.plan.keys
+        places = keys.str.starts_with(key).arg_true().to_list()
+        if not places:
+            raise InputError(f"the sweep has no run with the key {key}")
+        if keys.gather(places).n_unique() > 1:
+            raise InputError(f"{key} is the beginning of several keys: write more digits")
+        point = places[0]
+        first = int(self.plan.seeds[point])
+        count = int(self.plan.counts[point])
+        if seed is not None and not first <= seed < first + count:
+            raise InputError(f"the runs of {key} have the seeds {first} to {first + count - 1}")
+        return point, first if seed is None else seed
+
+    def report(self) -> Path:
+        """Draws the figures and writes the report of a finished sweep."""
+        from slowstart.sweeps import page
+
+        return page.write(self.folder, self.definition, self.plan, self.table)
+
+    def to_xarray(self) -> Any:
+        """The table as an ``xarray.Dataset``, which needs the package xarray.
+
+        Its dimensions are the keys of the grid, ``sample`` if there is one, ``run``, and ``flow``
+        if there are several. A point of fewer runs, because nothing is random, has missing values.
+
+        Raises:
+            InputError: xarray is not installed.
+        """
+        from slowstart.sweeps import arrays
+
+        return arrays.dataset(self.definition, self.plan, self.table)
 
     @property
     def archive(self) -> Archive:
@@ -337,6 +403,6 @@ def sweep(
     found = made.execute(shard=shard, threads=threads, on=on, progress=progress)
     if found.failed:
         raise RunError(f"{found.failed} runs failed: {'; '.join(found.reasons[:3])}")
-    if shard[1] == 1 or not made.status().missing:
+    if not (found.missing if shard[1] == 1 else made.status().missing):
         made.write()
     return made
