@@ -68,7 +68,7 @@ def test_kills_change_nothing_and_no_stored_run_is_repeated(tmp_path: Path) -> N
     assert command(tmp_path, "s.toml", "-o", "whole").returncode == 0
     chance = random.Random(1)
     killed = 0
-    for _ in range(5):
+    for _ in range(3):
         process = subprocess.Popen([*COMMAND, "s.toml", "-o", "killed", "-q"], cwd=tmp_path)
         runs = tmp_path / "killed" / "runs"
         while not list(runs.glob("*.runs")) and process.poll() is None:
@@ -134,7 +134,7 @@ def test_show_prints_a_script_that_repeats_the_run(tmp_path: Path) -> None:
         (("s.toml", "--on", "scheduler"), "write the address"),
         (("s.toml", "-o", "s.toml"), "not a folder"),
         (("status", "."), "not the folder of a sweep"),
-        (("s.toml", "-n", "0"), "-n"),
+        (("s.toml", "-n", "0"), "--runs"),
     ],
 )
 def test_bad_arguments_are_one_sentence(

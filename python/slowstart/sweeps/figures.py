@@ -336,7 +336,8 @@ def _maps(
             if isinstance(norm, LogNorm):
                 plain_log(bar.ax.yaxis)
         what = f"{label.partition(' (')[0]} over {x.label.partition(' (')[0]} and "
-        finish(figure, what + y.label.partition(" (")[0])
+        what += y.label.partition(" (")[0]
+        finish(figure, f"{what}, by {third[0].name.replace('_', ' ')}" if third else what)
     more = (
         f"Rows show {len(rows)} of {total} values of {third[0].name}. " if len(rows) < total else ""
     )
