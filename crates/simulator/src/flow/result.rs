@@ -4,8 +4,8 @@ use congestion::{ExitReason, SlowStartExit};
 use measure::{CapacityPoint, ExitClass, FlowResult, SlowStartExitResult, StartupProbe, classify};
 use units::{Duration, Instant};
 
+use super::exit::exit_result;
 use super::{Arrived, Endpoints, FlowState};
-use crate::world::startup::exit_result;
 
 impl FlowState<'_> {
     pub(super) fn result_of(
