@@ -312,7 +312,8 @@ def test_the_report_shows_the_sweep(tmp_path: Path) -> None:
 
 
 def test_a_sweep_opened_by_its_folder_is_the_same(tmp_path: Path) -> None:
-    done = slowstart.sweep(written(tmp_path) / "s.toml", folder=tmp_path / "out", runs=2)
+    text = f'about = "{"long " * 30_000}"\n{SMALL}'
+    done = slowstart.sweep(written(tmp_path, text) / "s.toml", folder=tmp_path / "out", runs=2)
     again = Sweep.open(tmp_path / "out")
     assert again.status() == done.status()
     assert again.table.equals(done.table)

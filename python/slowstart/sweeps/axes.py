@@ -14,6 +14,8 @@ from functools import cached_property
 from random import Random
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from slowstart.studies.files import Node, Scalar, toml
 from slowstart.sweeps import quantities
 
@@ -282,6 +284,7 @@ def latin(points: int, columns: int, seed: int) -> list[list[float]]:
     chance = Random(seed)  # noqa: S311 (not for secrets)
     made = []
     for _ in range(columns):
-        order = sorted((chance.random(), place) for place in range(points))
-        made.append([(place + chance.random()) / points for _, place in order])
+        order = np.argsort([chance.random() for _ in range(points)], kind="stable")
+        within = np.array([chance.random() for _ in range(points)])
+        made.append(((order + within) / points).tolist())
     return made

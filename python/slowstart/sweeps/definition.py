@@ -105,7 +105,7 @@ class Definition:
     axes: tuple[Axis, ...]
     spans: tuple[Span, ...]
     """The keys of the sample."""
-    sample: tuple[tuple[float, ...], ...]
+    sample: tuple[Sequence[float], ...]
     """For each key of the sample, its position at every point."""
     derived: tuple[Derived, ...]
     tables: tuple[str, ...]
@@ -181,7 +181,7 @@ class Definition:
             node.integer("seed", 1, least=0),
             axes,
             spans,
-            tuple(tuple(each) for each in sample),
+            tuple(sample),
             _read_derived(node.table("derived"), axes, spans, base),
             tuple(dict.fromkeys(("flows", *tables))),
             tuple(node.texts("figures")),

@@ -7,19 +7,14 @@ a definition.
 
 from __future__ import annotations
 
-import hashlib
-import re
-import sys
 from dataclasses import dataclass, field
-from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
-from slowstart import planning, startup
-from slowstart.run_store import definition_key
+from slowstart import planning
+from slowstart.run_store import definition_key, sources
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -32,7 +27,6 @@ if TYPE_CHECKING:
 
     Columns = Mapping[str, Sequence[Scalar | None] | NDArray[Any]]
 
-_ALGORITHM = re.compile(r'"algorithm":"[^"+]+\+([\w.]+:\w+)')
 # Rows of a block, and so of a row group of the table.
 BLOCK = 1 << 16
 
@@ -90,10 +84,9 @@ class Plan:
             scenario = self.scenario(point)
             definition = scenario.definition()
             more = kept
-            for name in dict.fromkeys(_ALGORITHM.findall(definition)):
-                if (code := source(name)) is not None:
-                    more = (*more, f"{name} {code[0]}")
-                    self.modules[name] = code[1]
+            for each in sources(definition):
+                more = (*more, each.said)
+                self.modules[each.name] = each.file
             keys.append(definition_key(definition, "simulated", more))
             self.more.append(more)
             runs = self.runs if isinstance(self.runs, int) else self.runs(point)
@@ -193,18 +186,3 @@ def plan_of(points: Sequence[Point], tables: Sequence[str] = ("flows",)) -> Plan
         columns,
         tuple(dict.fromkeys(("flows", *tables))),
     )
-
-
-@cache
-def source(name: str) -> tuple[str, str | None] | None:
-    """What determines a start-up written in Python (``module:Class``), and its file.
-
-    ``None`` for a start-up of this package.
-    """
-    module, _, word = name.partition(":")
-    if module in planning.startups():
-        return None
-    startup.load(module, word)
-    file = getattr(sys.modules[module], "__file__", None)
-    text = Path(file).read_bytes() if file else b""
-    return hashlib.sha256(text).hexdigest(), file

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 MARK = "sweep.json"
 RUNS = "runs"
 _FORMAT = 1
+# Bytes of the definition of a sweep, which may list many values.
+_LARGEST = 64_000_000
 
 
 def plan_for(definition: Definition, runs: int | None = None) -> Plan:
@@ -231,7 +233,7 @@ class Sweep:
             InputError: It is not the folder of a sweep.
         """
         mark = Path(folder) / MARK
-        said = read_mark(mark) if mark.exists() else {}
+        said = read_mark(mark, _LARGEST) if mark.exists() else {}
         if said.get("format") != _FORMAT or not isinstance(said.get("sweep"), dict):
             raise InputError(f"{os.fspath(folder)} is not the folder of a sweep")
         definition = Definition.load(said["sweep"], Path(said["folder"]))
@@ -332,7 +334,7 @@ class Sweep:
             ours = (RUNS, f".{MARK}.")
             if any(not each.name.startswith(ours) for each in self.folder.iterdir()):
                 raise InputError(f"the folder {self.folder} holds something other than a sweep")
-        elif mark.exists() and read_mark(mark).get("format") != _FORMAT:
+        elif mark.exists() and read_mark(mark, _LARGEST).get("format") != _FORMAT:
             raise InputError(f"the folder {self.folder} is not that of a sweep")
         said = {
             "format": _FORMAT,
