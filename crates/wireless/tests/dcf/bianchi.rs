@@ -172,10 +172,10 @@ fn throughput_is_that_of_the_model_with_eifs() {
 /// Throughput in Mbit/s of payload, measured with ns-3.44 for 1, 5, 10 and 20 saturated nodes of
 /// 802.11b in one collision domain: 1024 bytes of payload in frames as long as ours, 30 s, one run.
 /// Its radios see no preamble in frames of equal power that collide, so they do not wait for EIFS.
-const NS3: [(u64, bool, [f64; 4]); 3] = [
-    (2, true, [1.4265, 1.4721, 1.4710, 1.4664]),
-    (2, false, [1.5745, 1.5027, 1.3976, 1.3058]),
-    (11, true, [4.1116, 4.5250, 0.0, 0.0]),
+const NS3: [(u64, bool, &[f64]); 3] = [
+    (2, true, &[1.4265, 1.4721, 1.4710, 1.4664]),
+    (2, false, &[1.5745, 1.5027, 1.3976, 1.3058]),
+    (11, true, &[4.1116, 4.5250, 4.5373]),
 ];
 
 #[test]
@@ -187,7 +187,12 @@ fn throughput_is_that_of_ns3() {
         };
         for (nodes, expected) in NODES.into_iter().zip(expected) {
             let goodput = simulate(nodes, config, SECONDS).goodput;
-            println!("{rate} {rts} {nodes}: {goodput} {expected}");
+            close(
+                &format!("{rate} rts {rts}, {nodes} nodes"),
+                goodput,
+                expected,
+                0.005,
+            );
         }
     }
 }
