@@ -190,7 +190,7 @@ fn throughput_is_that_of_ns3() {
             close(
                 &format!("{rate} rts {rts}, {nodes} nodes"),
                 goodput,
-                expected,
+                *expected,
                 0.005,
             );
         }
