@@ -29,6 +29,7 @@ from slowstart import (
     vm_command,
 )
 from slowstart.errors import InputError, RunError, complain
+from slowstart.evaluation import command as evaluation
 from slowstart.fidelity import command as fidelity
 
 if TYPE_CHECKING:
@@ -316,6 +317,7 @@ def _emulate(
 
 
 app.command("study", epilog=study_command.EPILOG)(study_command.study)
+app.command("evaluate", epilog=evaluation.EPILOG)(evaluation.evaluate)
 app.add_typer(traces_command.app, name="traces")
 app.add_typer(vm_command.app, name="vm")
 app.command("validate", epilog=fidelity.EPILOG)(fidelity.validate)

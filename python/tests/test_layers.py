@@ -40,6 +40,15 @@ FLOORS = (
     ("studies.runner", "studies.figures"),
     ("studies.page",),
     ("studies", "studies.terminal", "fidelity", "fidelity.command", "fidelity.group_command"),
+    # The scorecard.
+    ("evaluation.measures",),
+    ("evaluation.table",),
+    ("evaluation.jobs",),
+    ("evaluation.scores",),
+    ("evaluation.words",),
+    ("evaluation.kernel", "evaluation.drawing", "evaluation.leaderboard"),
+    ("evaluation.page", "evaluation.terminal"),
+    ("evaluation", "evaluation.command"),
     ("listing",),
     (
         "analysis_command",
