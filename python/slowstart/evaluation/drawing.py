@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
 
 from slowstart import colors, plots, tables
 from slowstart.evaluation.jobs import BASELINES
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 _WIDTH = 5.2
 _INCH_OF_A_POINT = 0.34
 _AXES = {
-    "s": "seconds", "B": "bytes", "%": "percent", "ms": "milliseconds", "x": "ratio",
+    "s": "seconds", "B": "", "%": "percent", "ms": "milliseconds", "x": "ratio",
     "Mbit/s": "Mbit/s", "segments": "segments", "BDP": "BDP", "": "",
 }  # fmt: skip
 
@@ -72,6 +73,11 @@ def draw(
             axes.set_yticks(range(len(points)), [str(each) for each in points])
             axes.set_ylim(len(points) - 0.5, -0.5)
             axes.set_xlabel(quantity)
+            if figure.row.unit == "B":
+                axes.xaxis.set_major_formatter(
+                    lambda value, _: tables.size(value) if value else "0"
+                )
+                axes.xaxis.set_major_locator(MaxNLocator(5))
             if figure.row.relation in ("ratio", "difference"):
                 axes.axvline(figure.row.relation == "ratio", color="#777777", linewidth=0.8)
         else:
@@ -123,7 +129,9 @@ def _points(
         for place, value in values.items():
             y = place + apart
             if value.low is not None and value.high is not None:
-                axes.plot([value.low, value.high], [y, y], color=style[name].color, linewidth=1)
+                axes.plot(
+                    [value.low, value.high], [y, y], color=style[name].color, linewidth=1, alpha=0.4
+                )
             axes.plot(value.value, y, _marker(mine), color=style[name].color,
                       markersize=_size(mine), zorder=3 + mine)  # fmt: skip
 

@@ -18,8 +18,8 @@ from slowstart import InputError, Scenario, compare
 from slowstart.evaluation.table import ALGORITHM, FOLDER, ORACLE, REFERENCE
 from slowstart.exits import ideal
 from slowstart.run_store import run_key
+from slowstart.studies.files import toml
 from slowstart.studies.grid import points
-from slowstart.studies.plan import toml
 from slowstart.studies.store import Extract, Job, Store
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def cells(
     only: Callable[[Row], bool] = lambda _: True,
     stack: Stack = "simulated",
 ) -> list[Cell]:
-    """The cells that the rows and figures with ``only`` need.
+    """The cells from which rows and figures for which ``only`` holds take values.
 
     Args:
         table: The criteria.
@@ -132,12 +132,12 @@ def cells(
     """
     rows = [row for each in table.criteria for row in each.rows]
     drawn = [figure.row for each in table.criteria for figure in each.figures]
+    chosen = [row for row in [*rows, *drawn] if only(row)]
     wanted: dict[str, set[str | None]] = {}
-    for row in [*rows, *drawn]:
-        if only(row):
-            wanted.setdefault(row.setup, set()).add(row.against)
-            if row.against not in (None, ORACLE, REFERENCE):
-                wanted.setdefault(str(row.against), set())
+    for row in chosen:
+        wanted.setdefault(row.setup, set()).add(row.against)
+        if row.against not in (None, ORACLE, REFERENCE):
+            wanted.setdefault(str(row.against), set())
     made = []
     for name, setup in table.setups.items():
         if name not in wanted:
@@ -149,7 +149,16 @@ def cells(
             named.append(REFERENCE)
         for algorithm in dict.fromkeys(named):
             made += _cells_of(setup, algorithm, quick=quick, runs=runs, stack=stack)
-    return made
+    return [each for each in made if any(_needs(row, each) for row in chosen)]
+
+
+def _needs(row: Row, cell: Cell) -> bool:
+    """Whether a row takes values from a cell."""
+    return cell.setup in (row.setup, row.against) and all(
+        cell.labels[axis] in (value if isinstance(value, list) else [value])
+        for axis, value in row.select.items()
+        if axis in cell.labels
+    )
 
 
 def _cells_of(

@@ -64,9 +64,11 @@ class Kernel:
         return {"release": platform.release(), "notes": notes, "rows": rows}
 
 
-def answers(row: Row, table: Table) -> bool:
+def answers(row: Row, table: Table, *, quick: bool) -> bool:
     """Whether the kernel can answer a row: it has no ideal exit."""
-    return table.setups[row.setup].linux and row.against not in (ORACLE, REFERENCE)
+    when = table.setups[row.setup].linux
+    chosen = when == "always" or (when == "full" and not quick)
+    return chosen and row.against not in (ORACLE, REFERENCE)
 
 
 def cells(
@@ -78,14 +80,14 @@ def cells(
         InputError: The kernel or the user's privileges are insufficient.
     """
     check_linux([])
-    rows = [row for each in table.criteria for row in each.rows if answers(row, table)]
+    rows = [row for each in table.criteria for row in each.rows if answers(row, table, quick=quick)]
     made = jobs.cells(
         table, algorithms, quick=quick, runs=runs, stack="linux", only=lambda row: row in rows
     )
     refused: dict[str, str] = {}
     chosen = []
     for cell in made:
-        if cell.algorithm in refused or not any(_fits(cell, row) for row in rows):
+        if cell.algorithm in refused:
             continue
         try:
             check_linux([cell.job.scenario])
@@ -97,21 +99,13 @@ def cells(
     return [each for each in chosen if each.algorithm not in refused], refused
 
 
-def _fits(cell: Cell, row: Row) -> bool:
-    return cell.setup in (row.setup, row.against) and all(
-        cell.labels[axis] in (value if isinstance(value, list) else [value])
-        for axis, value in row.select.items()
-        if axis in cell.labels
-    )
-
-
 def compare(card: Card, runs: Runs, refused: dict[str, str]) -> Kernel:
     """The values on both stacks, of the rows that both have."""
     reader = Reader(runs)
     found = []
     for criterion in card.table.criteria:
         for row in criterion.rows:
-            if not answers(row, card.table):
+            if not answers(row, card.table, quick=card.quick):
                 continue
             for name in card.algorithms:
                 simulated = card.values.get(row, {}).get(name)

@@ -33,8 +33,8 @@ class Setup:
     runs: Repetitions
     oracle: bool
     """Whether it is run with an ideal exit, too."""
-    linux: bool
-    """Whether ``--stack linux`` runs it."""
+    linux: str
+    """When ``--stack linux`` runs it: ``always``, ``full`` (without --quick), or ``never``."""
     windows: tuple[tuple[float, float], ...]
     share_bps: float | None
     base: Mapping[str, Any]
@@ -190,7 +190,7 @@ def _setup(node: Node) -> Setup:
         about=node.text("about"),
         runs=Repetitions.read(node, "runs"),
         oracle=node.boolean("oracle", default=False),
-        linux=node.boolean("linux", default=False),
+        linux=node.choice("linux", ("always", "full", "never"), "never"),
         windows=tuple((float(low), float(high)) for low, high in node.value.get("windows", ())),
         share_bps=node.number("share") * 1e6 if node.has("share") else None,
         base=node.table("base").value,

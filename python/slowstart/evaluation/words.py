@@ -16,11 +16,12 @@ MOST = 8
 
 def amount(value: float, row: Row) -> str:
     """A value with its unit; differences have a sign."""
-    sign = ""
-    if row.relation == "difference":
-        sign = "+" if value > 0 else "-" if value < 0 else ""
-        value = abs(value)
-    return sign + _plain(value, row.unit)
+    if row.relation != "difference":
+        return _plain(value, row.unit)
+    text = _plain(abs(value), row.unit)
+    if text.split()[0].strip("0.") == "":
+        return text
+    return ("-" if value < 0 else "+") + text
 
 
 def _plain(value: float, unit: str) -> str:
@@ -32,10 +33,10 @@ def _plain(value: float, unit: str) -> str:
         return f"{value:.1f} %" if abs(value) < 10 else f"{value:.0f} %"
     if unit == "ms":
         return f"{value:.1f} ms" if abs(value) < 10 else f"{value:.0f} ms"
-    text = tables.number(value)
-    if unit == "segments":
-        text = f"{value:.0f}" if value >= 100 else text
-    return f"{text}{'' if unit in ('x', '') else ' '}{unit}"
+    text = f"{value:.0f}" if abs(value) >= 100 else tables.number(value)
+    if unit in ("segments", ""):  # the row's words say what is counted
+        return text
+    return f"{text}{'' if unit == 'x' else ' '}{unit}"
 
 
 def shown(value: Value, row: Row) -> str:
