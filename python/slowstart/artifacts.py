@@ -114,7 +114,8 @@ def write(folder: Path, plan: Plan, runs: Runs) -> None:
         "chokepoint (after that, without a loss), or late (because of a loss). Error bars are 95 % "
         "Wilson intervals."
     )
-    rows = [{**row, "path": tables.short(row["path"])} for row in overview["summary"]]
+    classed = filter(tables.has_exit_classes, overview["summary"])
+    rows = [{**row, "path": tables.short(row["path"])} for row in classed]
     for name, some in _figures("exit-shares", [row["path"] for row in rows]):
         mine = [row for row in rows if row["path"] in some]
         painter.draw(name, None, caption, plots.exit_shares(mine, names))
