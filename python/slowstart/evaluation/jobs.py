@@ -7,7 +7,7 @@ import hashlib
 import importlib.util
 import json
 import sys
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -68,6 +68,8 @@ class Runs:
     cells: list[Cell]
     tables: Mapping[tuple[str, str], pl.DataFrame] = field(default_factory=dict)
     """By scenario and table; the column ``cell`` is an index into ``cells``."""
+    excluded: int = 0
+    """Runs on the kernel that failed the timing self-check of the emulator."""
 
 
 def canonical(algorithms: Iterable[str]) -> dict[str, str]:
@@ -279,12 +281,14 @@ def execute(
         jobs = [each.job for each in made]
         store.complete(jobs, threads=threads, progress=progress, remaining=remaining, force=force)
         tables = {}
+        excluded = 0
         by_setup: dict[str, list[int]] = {}
         for place, each in enumerate(made):
             by_setup.setdefault(each.setup, []).append(place)
         for name, places in by_setup.items():
             mine = [made[place].job for place in places]
             there = store.runs(mine)
+            excluded += 0 if there.is_empty() else len(there.filter(~pl.col("counts")))
             counting = there.filter("counts").select("job", "run") if len(there) else None
             for table in TABLES:
                 frame = getattr(store, table)(mine)
@@ -294,9 +298,4 @@ def execute(
                 number = pl.Series(places, dtype=pl.Int64)
                 frame = frame.with_columns(cell=number.gather(frame["job"]))
                 tables[name, table] = frame
-    return Runs(list(made), tables)
-
-
-def on_linux(made: Sequence[Cell]) -> list[Cell]:
-    """The same cells on the running kernel."""
-    return [replace(each, job=replace(each.job, stack="linux")) for each in made]
+    return Runs(list(made), tables, excluded)

@@ -28,12 +28,15 @@ class Kernel:
     """Row, algorithm, simulated, on the kernel."""
     refused: dict[str, str]
     """Why an algorithm was not run."""
+    excluded: int = 0
+    """Runs that failed the timing self-check of the emulator."""
 
     def document(self) -> dict[str, Any]:
         """For the document of the scorecard."""
         return {
             "kernel": platform.release(),
             "not_run": self.refused,
+            "excluded_runs": self.excluded,
             "rows": [
                 {
                     "words": row.words,
@@ -61,6 +64,9 @@ class Kernel:
                 )
             )  # fmt: skip
         notes = [f"{name} was not run: {reason}." for name, reason in self.refused.items()]
+        if self.excluded:
+            runs = "1 run that" if self.excluded == 1 else f"{self.excluded} runs that"
+            notes.append(f"Excluded: {runs} failed the emulator's timing self-check.")
         return {"release": platform.release(), "notes": notes, "rows": rows}
 
 
@@ -112,4 +118,4 @@ def compare(card: Card, runs: Runs, refused: dict[str, str]) -> Kernel:
                 real = reader.value(row, name)
                 if simulated is not None and real is not None:
                     found.append((row, name, simulated, real))
-    return Kernel(tuple(found), refused)
+    return Kernel(tuple(found), refused, runs.excluded)

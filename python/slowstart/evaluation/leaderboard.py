@@ -114,7 +114,7 @@ def markdown(table: Table, reader: Reader, command: str, *, quick: bool) -> str:
             cells.append(words.shown(value, row) + (f"<br><sub>{small}</sub>" if small else ""))
         mark = _mark(entry["name"])
         lines.append(f"| `{name}`{mark} | {' | '.join(cells)} | {entry['provenance']} |")
-    lines += ["", *_notes(table, heads)]
+    lines += ["", *_notes(table, heads, quick=quick)]
     return "\n".join(lines) + "\n"
 
 
@@ -124,12 +124,14 @@ def _mark(name: str) -> str:
     return " (2)" if name in _NEED_HISTORY else " (3)" if name in _NEEDS_SIMULATOR else ""
 
 
-def _notes(table: Table, heads: list[Row]) -> list[str]:
+def _notes(table: Table, heads: list[Row], *, quick: bool) -> list[str]:
     setups = {row.setup: table.setups[row.setup] for row in heads}
-    paths = next(
-        ", ".join(str(point.label).replace(",", " with") for point in axis.points)
-        for axis in setups["startup"].axes
-    )
+    setup = setups["startup"]
+    (axis,) = setup.axes
+    chosen = [point.label for point in axis.points]
+    if quick:
+        chosen = [each for each in chosen if each in setup.kept[axis.name]]
+    paths = ", ".join(str(each).replace(",", " with") for each in chosen)
     return [
         f"Sorted by column {chr(65 + _SORTED_BY)}. No column alone says which start-up is best: a",
         "fast one may take its time from others, and a slow one may spare them.",
@@ -140,7 +142,9 @@ def _notes(table: Table, heads: list[Row]) -> list[str]:
         "  [What a slow-start exit costs](../concepts/exit-cost.md). The reference of a congestion",
         "  control that is one piece is `cubic+oracle`.",
         f"- The paths: {paths}.",
-        *(f"- Scenario `{name}`: {setup.about}." for name, setup in setups.items()),
+        "- An exit is early if the bottleneck was not yet busy for a base RTT. Where the rate of",
+        "  the path varies, the ideal exit is often early, too.",
+        *(f"- Scenario `{name}`: {each.about}." for name, each in setups.items()),
         "- (1) asks routers, and none here supports it, so this is its fallback.",
         "- (2) uses what an earlier connection saved, and there was none.",
         "- (3) needs the simulator's knowledge of the path: it is the reference, not a competitor.",

@@ -24,6 +24,12 @@ class Measure:
     """``flows``, ``links`` (the bottleneck), ``web`` or ``datagrams`` (background traffic)."""
 
 
+# Slow start ended, and neither congestion nor a threshold that was set before ended it.
+_BY_TEST = ~pl.col("exit_reason").fill_null("none").is_in(
+    ["none", "loss", "ecn", "timeout", "ssthresh"]
+)
+
+
 def _class(name: str) -> pl.Expr:
     return pl.col("exit_class").fill_null("none") == name
 
@@ -37,6 +43,8 @@ MEASURES = {
     "overshoot": Measure("B", "lower", pl.col("overshoot_bytes")),
     "early exit": Measure("", "lower", _class("early")),
     "late exit": Measure("", "lower", _class("late")),
+    "test exit": Measure("", None, _BY_TEST),
+    "loss exit": Measure("", None, (pl.col("exit_reason") == "loss").fill_null(value=False)),
     "false exit": Measure("", "lower", pl.col("false_exit")),
     "exit window": Measure("BDP", None, pl.col("exit_cwnd_bytes") / _BDP_PAYLOAD),
     "start-up queue": Measure(
