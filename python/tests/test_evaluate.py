@@ -298,7 +298,7 @@ def test_bad_start_ups_stand_out(
 ) -> None:
     (tmp_path / "bad.py").write_text(BAD)
     monkeypatch.chdir(tmp_path)
-    others = ["cubic+hystart", "cubic+search"]
+    others = ["cubic+hystart", "bbr"]
     (never,) = jobs.canonical(["cubic+bad:Never"]).values()
     found = scores.outliers(scored(small, tmp_path / "runs", [never, *others]))
     worse = {each.row.words for each in found if each.worse}
@@ -362,10 +362,10 @@ def test_a_changed_python_file_is_run_again(
     small: table.Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "bad.py").write_text(BAD)
-    (name,) = jobs.canonical(["cubic+bad:Never"]).values()
+    (tmp_path / "worse.py").write_text(BAD)
+    (name,) = jobs.canonical(["cubic+worse:Never"]).values()
     before = [each.job.key for each in jobs.cells(small, [name], quick=True)]
-    (tmp_path / "bad.py").write_text(BAD + "\n# another version\n")
+    (tmp_path / "worse.py").write_text(BAD + "\n# another version\n")
     jobs._source.cache_clear()
     after = [each.job.key for each in jobs.cells(small, [name], quick=True)]
     jobs._source.cache_clear()
