@@ -340,6 +340,31 @@ def test_an_outlier_needs_an_interval_that_excludes_the_nearest(
     assert made(1.5) == []
 
 
+def test_all_but_one_needs_a_headline_and_enough_others(small: table.Table, tmp_path: Path) -> None:
+    card = scored(small, tmp_path / "runs", ["cubic+hystart", "bbr"])
+    rows = {each.words: each for each in card.values}
+
+    def made(row: table.Row, others: list[float]) -> list[scores.Outlier]:
+        names = tuple(f"other{n}" for n in range(len(others)))
+        values = {"mine": scores.Value(3.0, 2.9, 3.1, 0.95, 10, 10, 10)}
+        values |= {
+            name: scores.Value(each, each, each, 0.95, 10, 10, 10)
+            for name, each in zip(names, others, strict=True)
+        }
+        return scores.outliers(scores.Card(small, "mine", names, False, {row: values}))
+
+    (found,) = made(rows["completion"], [3.0, 1.0, 1.1, 1.2])
+    assert found.worse
+    assert found.but is not None
+    assert found.but[0] == "other0"
+    assert words.sentence(found) == (
+        "Completion (5.1.1): 3.00 s; other0: 3.00 s; the others: 1.00 s to 1.20 s."
+    )
+    assert made(rows["completion"], [3.0, 1.0, 1.1]) == []
+    assert made(rows["cost"], [3.0, 1.0, 1.1, 1.2]) == []
+    assert made(rows["completion"], [3.0, 3.0, 1.1, 1.2]) == []
+
+
 # --- running --------------------------------------------------------------------------------------
 
 

@@ -24,7 +24,7 @@ _STRIP, _MARGIN, _TALL = 110, 8, 18
 
 def document(card: Card, command: str, kernel: Kernel | None = None) -> dict[str, Any]:
     """The scorecard as one JSON document. The same runs give the same bytes."""
-    marked = {id(each.row): each for each in outliers(card)}
+    marked = {id(each.row): each for each in outliers(card) if each.but is None}
     return {
         "format": 1,
         "kind": "evaluation",
@@ -57,6 +57,7 @@ def _outlier(each: Outlier) -> dict[str, Any]:
         "criterion": each.criterion.name,
         "row": each.row.words,
         "worse": each.worse,
+        "but": each.but[0] if each.but else None,
         "severity": each.severity,
         "sentence": words.sentence(each),
     }
@@ -107,7 +108,7 @@ def write(
     """The page as a string; its figures are drawn in a temporary folder."""
     styles = drawing.styles(card.algorithm, card.baselines)
     found = outliers(card)
-    marked = {id(each.row): _position(each) for each in found}
+    marked = {id(each.row): _position(each) for each in found if each.but is None}
     groups = []
     with tempfile.TemporaryDirectory(prefix="slowstart-evaluation-", dir=folder) as aside:
         for group in card.table.groups:
@@ -137,8 +138,9 @@ def write(
                     }
                 )  # fmt: skip
             groups.append({"group": group, "criteria": sections})
-    worse = [each for each in found if each.worse]
-    better = [each for each in found if each.worse is False]
+    worse = [each for each in found if each.worse and each.but is None]
+    better = [each for each in found if each.worse is False and each.but is None]
+    nearly = [each for each in found if each.but is not None]
     return report.render(
         "evaluation.html.j2",
         version=__version__,
@@ -147,6 +149,8 @@ def write(
         groups=groups,
         worse=[_mention(each) for each in worse[: words.MOST]],
         better=[_mention(each) for each in better[: words.MOST]],
+        nearly_worse=[_mention(each) for each in nearly if each.worse][: words.MOST],
+        nearly_better=[_mention(each) for each in nearly if each.worse is False][: words.MOST],
         more=(max(0, len(worse) - words.MOST), max(0, len(better) - words.MOST)),
         missing=_missing(card.table.criteria),
         headlines=[

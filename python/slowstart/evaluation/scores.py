@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -232,55 +232,75 @@ def score(
 
 @dataclass(frozen=True)
 class Outlier:
-    """A row in which the algorithm lies outside the range of all baselines."""
+    """A row in which the algorithm lies outside the range of the baselines."""
 
     criterion: Criterion
     row: Row
     worse: bool | None
     """``None`` if neither direction is better."""
     value: Value
-    nearest: tuple[str, float]
-    """The baseline next to it, and its value."""
     baselines: tuple[float, float]
     """The smallest and the largest value of the baselines."""
     severity: float
     """The distance from the nearest, in units of the smallest that matters."""
+    but: tuple[str, Value] | None = None
+    """The only baseline that is not between."""
+
+
+# With fewer baselines, "all but one" would say little.
+_LEAST_FOR_BUT = 4
 
 
 def outliers(card: Card) -> list[Outlier]:
-    """The rows in which the algorithm is worse or better than every baseline, the widest first.
+    """The rows in which the algorithm is worse or better than every baseline.
+
+    Headline rows come first, and of these the widest.
 
     A row counts if the difference from the nearest baseline is at least the row's ``stands_out``,
-    and the interval of the algorithm does not include that baseline.
+    and the interval of the algorithm does not include that baseline. After these follow headline
+    rows in which the same holds for all baselines but one.
     """
-    found = []
+    whole, but_one = [], []
     for criterion in card.table.criteria:
         for row in criterion.rows:
             values = card.values.get(row, {})
             mine = values.get(card.algorithm)
-            others = {name: values[name].value for name in card.baselines if name in values}
+            others = {name: values[name] for name in card.baselines if name in values}
             if mine is None or row.stands_out is None or not others:
                 continue
-            smallest, largest = min(others.values()), max(others.values())
-            if mine.value > largest:
-                nearest = max(others, key=lambda name: others[name])
-                apart = mine.value - largest
-                clear = mine.low is None or mine.low > largest
-            elif mine.value < smallest:
-                nearest = min(others, key=lambda name: others[name])
-                apart = smallest - mine.value
-                clear = mine.high is None or mine.high < smallest
-            else:
-                continue
-            if apart < row.stands_out or not clear:
-                continue
-            worse = None
-            if row.better is not None:
-                worse = (mine.value > largest) == (row.better == "lower")
-            found.append(
-                Outlier(
-                    criterion, row, worse, mine, (nearest, others[nearest]), (smallest, largest),
-                    apart / row.stands_out,
-                )
-            )  # fmt: skip
-    return sorted(found, key=lambda each: -each.severity)
+            found = _beyond(criterion, row, mine, others)
+            if found is not None:
+                whole.append(found)
+            elif row.headline and len(others) >= _LEAST_FOR_BUT:
+                order = sorted(others, key=lambda name: others[name].value)
+                for but in (order[0], order[-1]):
+                    rest = {name: each for name, each in others.items() if name != but}
+                    found = _beyond(criterion, row, mine, rest)
+                    if found is not None:
+                        but_one.append(replace(found, but=(but, others[but])))
+
+    def place(each: Outlier) -> tuple[bool, float]:
+        return not each.row.headline, -each.severity
+
+    return [*sorted(whole, key=place), *sorted(but_one, key=place)]
+
+
+def _beyond(
+    criterion: Criterion, row: Row, mine: Value, others: Mapping[str, Value]
+) -> Outlier | None:
+    """What stands out, if the value lies clearly outside the range of all others."""
+    numbers = [each.value for each in others.values()]
+    smallest, largest = min(numbers), max(numbers)
+    if mine.value > largest:
+        apart = mine.value - largest
+        clear = mine.low is None or mine.low > largest
+    else:
+        apart = smallest - mine.value
+        clear = mine.high is None or mine.high < smallest
+    least = row.stands_out or 0.0
+    if apart < least or not clear or apart <= 0:
+        return None
+    worse = None
+    if row.better is not None:
+        worse = (mine.value > largest) == (row.better == "lower")
+    return Outlier(criterion, row, worse, mine, (smallest, largest), apart / (least or 1.0))

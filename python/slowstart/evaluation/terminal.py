@@ -25,7 +25,7 @@ def show(card: Card, report: str, kernel: Kernel | None = None) -> None:
     out = console()
     long = not sys.stdout.isatty()
     found = outliers(card)
-    marked = {id(each.row): each for each in found}
+    marked = {id(each.row): each for each in found if each.but is None}
     out.print(Text(f"Scorecard of {card.algorithm}", "bold"), soft_wrap=long)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("measured", overflow="fold")
@@ -47,9 +47,15 @@ def show(card: Card, report: str, kernel: Kernel | None = None) -> None:
             table.add_row(section + row.words, *cells)
     out.print(table)
     _outliers(out, "Worse than every other algorithm here",
-              [each for each in found if each.worse], long=long)  # fmt: skip
+              [each for each in found if each.worse and not each.but], long=long)  # fmt: skip
+    _outliers(out, "Worse than all but one",
+              [each for each in found if each.worse and each.but], long=long)  # fmt: skip
     _outliers(out, "Better than every other algorithm here",
-              [each for each in found if each.worse is False], long=long)  # fmt: skip
+              [each for each in found if each.worse is False and not each.but],
+              long=long)  # fmt: skip
+    _outliers(out, "Better than all but one",
+              [each for each in found if each.worse is False and each.but],
+              long=long)  # fmt: skip
     if kernel is not None:
         _kernel(out, kernel, long=long)
     missing = [each for each in card.table.criteria if not each.rows]

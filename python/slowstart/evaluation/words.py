@@ -66,7 +66,11 @@ def sentence(outlier: Outlier) -> str:
     there = smallest if smallest == largest else f"{smallest} to {largest}"
     where = f" ({outlier.criterion.section})" if outlier.criterion.section else ""
     text = row.words[0].upper() + row.words[1:]
-    return f"{text}{where}: {shown(outlier.value, row)}; the others: {there}."
+    others = "the others"
+    if outlier.but is not None:
+        name, value = outlier.but
+        others = f"{name}: {shown(value, row)}; the others"
+    return f"{text}{where}: {shown(outlier.value, row)}; {others}: {there}."
 
 
 def note_on_runs(card: Card) -> str:
