@@ -30,6 +30,7 @@ from slowstart import (
     vm_command,
 )
 from slowstart.errors import InputError, RunError, complain
+from slowstart.evaluation import command as evaluation
 from slowstart.fidelity import command as fidelity
 
 if TYPE_CHECKING:
@@ -318,6 +319,7 @@ def _emulate(
 
 
 app.command("study", epilog=study_command.EPILOG)(study_command.study)
+app.command("evaluate", epilog=evaluation.EPILOG)(evaluation.evaluate)
 app.command("sweep", epilog=sweep_command.EPILOG)(_interruptible(sweep_command.sweep))
 app.add_typer(traces_command.app, name="traces")
 app.add_typer(vm_command.app, name="vm")

@@ -50,6 +50,15 @@ FLOORS = (
     ("sweeps",),
     ("studies.page",),
     ("studies", "studies.terminal", "fidelity", "fidelity.command", "fidelity.group_command"),
+    # The scorecard.
+    ("evaluation.measures",),
+    ("evaluation.table",),
+    ("evaluation.jobs",),
+    ("evaluation.scores",),
+    ("evaluation.words",),
+    ("evaluation.kernel", "evaluation.drawing", "evaluation.leaderboard"),
+    ("evaluation.page", "evaluation.terminal"),
+    ("evaluation", "evaluation.command"),
     ("listing",),
     (
         "analysis_command",
