@@ -20,8 +20,9 @@ _NOTES = """\
 Values are medians over runs, small numbers their 95 % intervals (below six runs the range of the \
 runs). Fractions have Wilson's interval. Of the flows in "(559 of 560)", the others have no value, \
 or the ideal exit beside them has none.
-An ideal exit is that of the start-up `oracle` with the same avoidance; see [What a slow-start exit \
-costs](../concepts/exit-cost.md). The reference of a monolithic congestion control is `cubic+oracle`.
+An ideal exit is that of the start-up `oracle` with the same avoidance; see \
+[What a slow-start exit costs](../concepts/exit-cost.md). The reference of a monolithic congestion \
+control is `cubic+oracle`.
 The paths: {paths}.
 An exit is early if the bottleneck was not yet busy for a base RTT. Where the rate of the path \
 varies, the ideal exit is often early, too.{scenarios}
