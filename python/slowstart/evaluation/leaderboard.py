@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 from slowstart import __version__, algorithms
@@ -15,6 +16,21 @@ if TYPE_CHECKING:
 _NEED_ROUTERS = ("quick-start", "rcp", "xcp")
 _NEED_HISTORY = ("careful-resume", "stateful")
 _NEEDS_SIMULATOR = ("oracle",)
+_NOTES = """\
+Values are medians over runs, small numbers their 95 % intervals (below six runs the range of the \
+runs). Fractions have Wilson's interval. Of the flows in "(559 of 560)", the others have no value, \
+or the ideal exit beside them has none.
+An ideal exit is that of the start-up `oracle` with the same avoidance; see \
+[What a slow-start exit costs](../concepts/exit-cost.md). The reference of a monolithic congestion \
+control is `cubic+oracle`.
+The paths: {paths}.
+An exit is early if the bottleneck was not yet busy for a base RTT. Where the rate of the path \
+varies, the ideal exit is often early, too.{scenarios}
+(1) asks routers, and none here supports it, so this is its fallback.
+(2) uses what an earlier connection saved, and there was none.
+(3) needs the simulator's knowledge of the path: it is the reference, not a competitor.
+`slowstart evaluate ALGORITHM` makes the whole scorecard of one of them, or of yours \
+([guide](../guides/evaluate.md))."""
 # The number of the row by which the table is sorted.
 _SORTED_BY = 1
 
@@ -87,8 +103,8 @@ def markdown(table: Table, reader: Reader, command: str, *, quick: bool) -> str:
     lines = [
         "# Leaderboard of start-ups",
         "",
-        "All start-ups of slowstart with CUBIC, and the congestion controls that are one piece,",
-        "over the same paths and seeds. This page is written by a command; do not edit it:",
+        "All start-ups of slowstart with CUBIC, and the monolithic congestion controls, over the",
+        "same paths and seeds. This page is written by a command; do not edit it:",
         "",
         "```",
         command,
@@ -132,22 +148,17 @@ def _notes(table: Table, heads: list[Row], *, quick: bool) -> list[str]:
     if quick:
         chosen = [each for each in chosen if each in setup.kept[axis.name]]
     paths = ", ".join(str(each).replace(",", " with") for each in chosen)
+    scenarios = "".join(f"\nScenario `{name}`: {each.about}." for name, each in setups.items())
+    notes = _NOTES.format(paths=paths, scenarios=scenarios).splitlines()
     return [
         f"Sorted by column {chr(65 + _SORTED_BY)}. No column alone says which start-up is best: a",
         "fast one may take its time from others, and a slow one may spare them.",
         "",
-        "- Values are medians over runs, small numbers their 95 % intervals (below six runs the",
-        "  range of the runs). Fractions have Wilson's interval.",
-        "- An ideal exit is that of the start-up `oracle` with the same avoidance; see",
-        "  [What a slow-start exit costs](../concepts/exit-cost.md). The reference of a congestion",
-        "  control that is one piece is `cubic+oracle`.",
-        f"- The paths: {paths}.",
-        "- An exit is early if the bottleneck was not yet busy for a base RTT. Where the rate of",
-        "  the path varies, the ideal exit is often early, too.",
-        *(f"- Scenario `{name}`: {each.about}." for name, each in setups.items()),
-        "- (1) asks routers, and none here supports it, so this is its fallback.",
-        "- (2) uses what an earlier connection saved, and there was none.",
-        "- (3) needs the simulator's knowledge of the path: it is the reference, not a competitor.",
-        "- `slowstart evaluate ALGORITHM` makes the whole scorecard of one of them, or of yours",
-        "  ([guide](../guides/evaluate.md)).",
+        *(
+            line
+            for note in notes
+            for line in textwrap.wrap(
+                note, 100, initial_indent="- ", subsequent_indent="  ", break_on_hyphens=False
+            )
+        ),
     ]
